@@ -9,7 +9,7 @@ export { values } from './streams/values.ts'
 export type { Bad, Comment, Good, Outcome, RepairLevel } from './values/outcome.ts'
 export { type ParseOptions, parse, tryParse } from './values/parse.ts'
 export type { Pick } from './values/pick.ts'
-export type { ProtoKeys } from './values/proto.ts'
+export type { ProtoKeys } from './values/attempt.ts'
 export type { Schema, Value } from './values/schema/schema.ts'
 export {
   type Normalizer,

@@ -24,7 +24,7 @@ export { agUi, aiSdk, chat, events, frames, values } from './streams/web-flows.t
 export type { Bad, Comment, Good, Outcome, RepairLevel } from './values/outcome.ts'
 export { type ParseOptions, parse, tryParse } from './values/parse.ts'
 export type { Pick } from './values/pick.ts'
-export type { ProtoKeys } from './values/proto.ts'
+export type { ProtoKeys } from './values/attempt.ts'
 export type { Schema, Value } from './values/schema/schema.ts'
 export {
   type Normalizer,

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { placeOf, risingPlaces } from '../src/frames/place.ts'
+import { frameOffset, risingOffsets } from '../src/frames/frame-offsets.ts'
 import { corpus, type Row } from './frames/corpus.ts'
 import { type Hostile, hostile, seeded } from './frames/hostile.ts'
 import { type CutFrame, type CutOptions, referenceFrames, referencePlaces } from './frames/reference.ts'
@@ -132,9 +132,9 @@ function placeFault(
   { bytes, offsets }: { bytes: Buffer; offsets: readonly number[] },
 ): string | undefined {
   if (frame.text.length > 1000) return undefined
-  const rising = risingPlaces(frame)
+  const rising = risingOffsets(frame)
   for (let units = 0; units < frame.text.length; units++) {
-    const place = placeOf(frame, units)
+    const place = frameOffset(frame, units)
     if (rising(units) !== place) return `${units} in ${brief(frame)} is at ${place}, and rising elsewhere`
     if (/^[\udc00-\udfff]$/.test(frame.text[units]!) && /^[\ud800-\udbff]$/.test(frame.text[units - 1] ?? ''))
       continue

@@ -19,7 +19,7 @@ import {
   TILDE,
 } from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
-import { isPayloadFence } from '../values/payload-fence.ts'
+import { isPayloadFence } from '../values/candidates.ts'
 import { GrowingValue } from './growing-value.ts'
 
 export interface SearchOptions {

@@ -211,7 +211,7 @@ export function makeDir(dir: string): void {
 function check(path: string, events: LineFile, ended: Set<number>): Place | undefined {
   let last: Place | undefined
   for (const { bytes, at } of events.lines()) {
-    const next = readLine(bytes.toString())
+    const { place: next } = readLine(bytes)
     const why = next ? outOfOrder(last, next) : NO_EVENT
     if (!next || why !== undefined) throw damagedJournal(path, at, why ?? NO_EVENT)
     if (next.type === 'lifecycle.completion.state') ended.add(next.attempt_number)
@@ -226,7 +226,7 @@ function check(path: string, events: LineFile, ended: Set<number>): Place | unde
  */
 function agree(events: LineFile, last: Place | undefined, diagnostics: LineFile, path: string): void {
   for (let line = diagnostics.last(); line !== undefined; line = diagnostics.last()) {
-    const place = readLine(line)
+    const { place } = readLine(line)
     if (!place)
       throw new Fault(
         'JOURNAL_MISMATCH',
@@ -237,16 +237,15 @@ function agree(events: LineFile, last: Place | undefined, diagnostics: LineFile,
   }
   const text = events.last()
   if (text === undefined || text === diagnostics.last()) return
-  if (readLine(text)?.category === 'diagnostic') diagnostics.append(`${text}\n`)
+  if (readLine(text).place?.category === 'diagnostic') diagnostics.append(`${text}\n`)
 }
 
 function verify(kept: Generator<Line, void>, event: Event, dir: string, last: Place): void {
   for (;;) {
-    const text = kept.next().value?.bytes.toString()
-    const place = text === undefined ? undefined : readLine(text)
+    const { value, place } = readLine(kept.next().value?.bytes ?? '')
     if (place && comparePlaces(place, event) < 0) continue
     // Cast: `readLine` has checked that it is an event.
-    if (place && sameButTime(JSON.parse(text!) as Event) === sameButTime(event)) return
+    if (place && sameButTime(value as Event) === sameButTime(event)) return
     throw used(dir, last, `event ${event.seq} of attempt ${event.attempt_number} differs`)
   }
 }

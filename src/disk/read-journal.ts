@@ -71,7 +71,6 @@ const NOTHING = Buffer.alloc(0)
 
 /** A line of a journal; `place` is undefined if it is not an event. */
 export interface JournalEntry extends Line {
-  readonly value: unknown
   readonly place: JournalLine | undefined
 }
 
@@ -126,7 +125,8 @@ export class JournalReader {
   /** All lines from this position on. */
   *entries(at: number, limit?: number): Generator<JournalEntry, void> {
     for (let lines = this.lines(at, limit); lines; lines = this.lines(lines.next, limit))
-      for (const line of linesIn(lines)) yield entryOf(line)
+      for (const { bytes, at, next } of linesIn(lines))
+        yield { bytes, at, next, place: readLine(bytes).place }
   }
 
   /**
@@ -140,15 +140,15 @@ export class JournalReader {
     accept?: (event: Event) => void,
   ): Generator<JournalEvent, void> {
     let before = last
-    for (const line of linesIn(lines)) {
-      const { value, place } = entryOf(line)
+    for (const { bytes, at, next } of linesIn(lines)) {
+      const { value, place } = readLine(bytes)
       // Cast: the fields that every event has were checked; the rest is passed on unchanged.
       const event = value as Event
       const valid = place !== undefined && isAccepted(event, accept)
       const why = !valid ? NO_EVENT : before === 'unknown' ? undefined : outOfOrder(before, place)
-      if (why === undefined) yield { ...line, event, place: place! }
-      else if (line.at > lines.at || (!valid && this.#isTorn(line))) return
-      else throw damagedJournal(this.#path, line.at, why)
+      if (why === undefined) yield { bytes, at, next, event, place: place! }
+      else if (at > lines.at || (!valid && this.#isTorn(at, next))) return
+      else throw damagedJournal(this.#path, at, why)
       before = place
     }
   }
@@ -158,7 +158,7 @@ export class JournalReader {
   }
 
   /** Whether no event follows this line, so that it is what a crash left, which the next writer cuts off. */
-  #isTorn({ at, next }: Line): boolean {
+  #isTorn(at: number, next: number): boolean {
     if (this.#torn?.at !== at) this.#torn = { at, searched: next }
     const torn = this.#torn
     for (const entry of this.entries(torn.searched)) {
@@ -181,19 +181,11 @@ export class JournalReader {
     return { bytes: NOTHING, at, next, full: true }
   }
 
-  /** Between two checks it may have been rewritten: then the mark stays, so that the next check detects it. */
+  /**
+   * Between two checks it may have been rewritten: then the mark stays, so that the next check detects it.
+   */
   #reach({ bytes, at, next }: Line): void {
     if (next > this.#mark.at && this.isSame()) this.#mark.reach(at, bytes)
-  }
-}
-
-function entryOf(line: Line): JournalEntry {
-  const { bytes } = line
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8', 0, bytes.length - 1))
-    return { ...line, value, place: journalLine(value) }
-  } catch {
-    return { ...line, value: undefined, place: undefined }
   }
 }
 
@@ -220,16 +212,20 @@ export interface JournalLine extends Place {
 }
 
 /**
- * Reads a line of `events.jsonl`; undefined if it is not an event.
+ * Reads a line of `events.jsonl`, with or without its LF. There is no `place` if it is not an event.
  *
  * @example
  * readLine('{"run_id":"r","attempt_number":1,"seq":1,"event":{"category":"raw","type":"raw.stdout"}}')
  */
-export function readLine(line: string): JournalLine | undefined {
+export function readLine(line: Buffer | string): {
+  readonly value: unknown
+  readonly place: JournalLine | undefined
+} {
   try {
-    return journalLine(JSON.parse(line))
+    const value: unknown = JSON.parse(line.toString())
+    return { value, place: journalLine(value) }
   } catch {
-    return undefined
+    return { value: undefined, place: undefined }
   }
 }
 

@@ -1,7 +1,6 @@
-import { type Engine, type EngineFrame, isRecord, text } from '../events/engine.ts'
+import type { Engine, EngineFrame } from '../events/engine.ts'
+import { Rec } from '../events/record.ts'
 import { prose } from './answer-text.ts'
-
-type Document = Record<string, unknown>
 
 /**
  * Continue (`cn -p`, also with `--format json`). It prints the text of the last turn; with `--format json` as
@@ -12,55 +11,50 @@ export const continueCli: Engine = {
   parser: 'continue_json',
   cut: { stdout: 'documents', stderr: 'records', pty: 'documents' },
   about: 'cn -p, also with --format json; 1.5',
-  shape: ({ value, channel }) => channel !== 'stderr' && isEnvelope(value),
+  shape: ({ value, channel }) => channel !== 'stderr' && answerIn(value) !== undefined,
   open(limits) {
     const answer = prose(limits)
     let spoke = false
     /** The single document; other programs write such records, too, but more than one. */
-    let envelope: EngineFrame | undefined
+    let envelope: { readonly frame: EngineFrame; readonly words: string } | undefined
     return {
       read(frame, say) {
         const { value, channel } = frame
+        const words = answerIn(value)
         // On stdout it would be the model's own JSON.
-        if (channel !== 'stdout' && isError(value)) {
+        const failure = channel === 'stdout' ? undefined : Rec.of(value, '#2 status=error message:text')
+        if (failure) {
           answer.giveBack(say)
-          say.error(text(value['message']) ?? '', 'fatal')
+          say.error(failure.text('message') ?? '', 'fatal')
           spoke = true
           return true
         }
         if (channel === 'stderr') return false
-        if (envelope && isRecord(value)) {
-          say.giveBack(envelope)
+        if (envelope && Rec.of(value)) {
+          say.giveBack(envelope.frame)
           envelope = undefined
         }
         if (spoke) return false
         // Half an answer is not an answer.
         const cut = frame.open === true && frame.text.startsWith('{"response":"')
-        if (!cut && !isEnvelope(value)) return answer.keep(frame, say)
+        if (!cut && words === undefined) return answer.keep(frame, say)
         answer.giveBack(say)
         spoke = true
-        if (!isEnvelope(value)) return false
-        envelope = frame
+        if (words === undefined) return false
+        envelope = { frame, words }
         return 'kept'
       },
       end(say) {
         answer.speak(say)
-        if (!envelope || !isEnvelope(envelope.value)) return
-        say.about(envelope)
-        say.message(undefined, envelope.value.response, { enveloped: true })
+        if (!envelope) return
+        say.about(envelope.frame)
+        say.message(undefined, envelope.words, { enveloped: true })
         say.ended('response document')
       },
     }
   },
 }
 
-function isEnvelope(value: unknown): value is Document & { response: string } {
-  if (!isRecord(value) || Object.keys(value).length !== 3) return false
-  const { response, status, note } = value
-  return typeof response === 'string' && status === 'success' && typeof note === 'string'
-}
-
-function isError(value: unknown): value is Document {
-  if (!isRecord(value) || Object.keys(value).length !== 2) return false
-  return value['status'] === 'error' && typeof value['message'] === 'string'
+function answerIn(value: unknown): string | undefined {
+  return Rec.of(value, '#3 response:text status=success note:text')?.text('response')
 }

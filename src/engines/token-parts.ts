@@ -1,3 +1,5 @@
+import { isRecord } from '../events/engine.ts'
+import { Rec } from '../events/record.ts'
 import { type Tokens, tokensOf } from '../events/tokens.ts'
 
 /**
@@ -68,4 +70,22 @@ function only(counts: readonly (number | undefined)[]): number | undefined {
 
 function count(value: unknown): number | undefined {
   return tokensOf({ input: value })?.input
+}
+
+/**
+ * A reader of the counts in a record, which are at these paths.
+ *
+ * @example
+ * const tokensIn = tokensAt({ input: 'inputTokens', output: 'outputTokens' }, { cache: 'within' })
+ */
+export function tokensAt(
+  paths: { readonly [K in keyof TokenParts]: string },
+  known: Counting = {},
+): (counts: unknown) => Tokens | undefined {
+  const parts = Object.entries(paths)
+  return (counts) => {
+    if (!isRecord(counts)) return undefined
+    const record = new Rec(counts)
+    return tokenParts(Object.fromEntries(parts.map(([part, path]) => [part, record.at(path)])), known)
+  }
 }

@@ -1,9 +1,6 @@
 import { TextBalance } from '../json/text-balance.ts'
-import { headOf, type Line, restOf } from '../text/lines.ts'
+import { headOf, LINE_COST, type Line, restOf } from '../text/lines.ts'
 import type { EngineFrame } from './engine.ts'
-
-/** Cost of a held line in addition to its text. */
-const LINE_COST = 64
 
 interface BlockOptions {
   /** The names of the blocks to look for at the moment. */

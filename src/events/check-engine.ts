@@ -1,5 +1,13 @@
+import { isObject, misfit } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import { type Engine, isRecord, type Picker } from './engine.ts'
+
+/** Throws BAD_OPTION if it is not an engine. Passing only its name is the usual mistake. */
+export function checkEngine(who: string, engine: unknown): void {
+  const called = isObject(engine) && ('open' in engine || 'pick' in engine) && 'cut' in engine
+  if (!called || !isObject(engine.cut))
+    throw misfit(who, 'an engine of this package (not its name) or one of your own', engine, `${who}(codex)`)
+}
 
 /**
  * Checks that the export of a user's file is an engine. Throws a `BAD_OPTION` Fault that says what is missing

@@ -1,8 +1,9 @@
 import { codes } from '../base/fault.ts'
 import { isDeeper, isNested } from '../json/depth.ts'
 import { TextBalance } from '../json/text-balance.ts'
+import { CLOSE_BRACE, CLOSE_BRACKET, isBracket } from '../text/characters.ts'
 import type { Channel } from '../text/chunk.ts'
-import { endOffset, headOf, type Line, restOf } from '../text/lines.ts'
+import { endOffset, headOf, LINE_COST, type Line, restOf } from '../text/lines.ts'
 import { BlockCutter } from './block.ts'
 import type { Cut, EngineFrame } from './engine.ts'
 
@@ -10,8 +11,6 @@ import type { Cut, EngineFrame } from './engine.ts'
 const MAX_DEPTH = 512
 /** Characters of a text that may be parsed before its depth is checked. */
 const LARGE = 1 << 16
-/** Cost of a held line in addition to its text. */
-const LINE_COST = 64
 /** Blank lines before a frame are kept up to this many characters; the range covers all of them. */
 const MAX_BLANKS = 4096
 /** Log text inside a torn line is searched for in this many characters at its end. */
@@ -208,7 +207,9 @@ export class Cutter {
     return undefined
   }
 
-  /** Reads a line as part of the document: its text without the log text in it, and where the document ends. */
+  /**
+   * Reads a line as part of the document: its text without the log text in it, and where the document ends.
+   */
   #read(held: Gathering, line: Line): { text: string; end: ReturnType<TextBalance['readStrictly']> } {
     const { text } = line
     const before = this.#channel === 'pty' ? held.state.copy() : undefined
@@ -352,11 +353,11 @@ function documentAt(text: string, keys: readonly string[]): number {
  */
 function parseLine(text: string): unknown {
   const first = text.charCodeAt(0)
-  if (first !== 0x7b && first !== 0x5b) return undefined
+  if (!isBracket(first)) return undefined
   let end = text.length - 1
   while (text.charCodeAt(end) <= 0x20) end--
   const last = text.charCodeAt(end)
-  return last === 0x7d || last === 0x5d ? parse(text) : undefined
+  return last === CLOSE_BRACE || last === CLOSE_BRACKET ? parse(text) : undefined
 }
 
 function parse(text: string): unknown {

@@ -1,13 +1,10 @@
 import type { Channel } from '../text/chunk.ts'
-import { shownText } from '../text/lines.ts'
+import { LINE_COST, shownText } from '../text/lines.ts'
 import type { EngineFrame } from './engine.ts'
 import { Fifo } from './fifo.ts'
 import { Outstanding } from './outstanding.ts'
 import type { Position } from './position.ts'
 import { PtyOrder, PtyPosition } from './pty-order.ts'
-
-/** Cost of each line of a joined record in addition to its text. */
-const LINE_COST = 64
 
 interface DedupeOptions {
   /** A digest of at least 128 bits of a cryptographic hash. */

@@ -1,12 +1,12 @@
 import { type Code, clip, codes } from '../base/fault.ts'
-import { Drafts } from './drafts.ts'
 import { type Call, type EngineFrame, isRecord, type Say, type Speaker, type StatusFacts } from './engine.ts'
 import type { EventData, EventType, Severity, ToolData } from './event.ts'
 import { gatherEvidence, type Said } from './evidence.ts'
+import { Drafts, OpenMessages } from './held-messages.ts'
 import { memory } from './memory.ts'
-import { OpenMessages } from './open-messages.ts'
 import type { Found } from './payload.ts'
 import { AT_END, isAfter, type Moment, PerSource, type Position } from './position.ts'
+import { checkFields } from './record.ts'
 import type { RepeatedWarnings } from './repeated-warnings.ts'
 import { type Tokens, tokenCounter } from './tokens.ts'
 import { unknownRecords } from './unknown-records.ts'
@@ -214,7 +214,7 @@ export class EngineEvents {
         this.#unknown = true
         this.#warnings.unknownType(name)
       },
-      fields: (record, known) => this.#checkFields(record, known),
+      fields: (record, known) => checkFields(record, known, this.#drift),
       confidence: (value) => {
         this.#confidence = value
       },
@@ -263,14 +263,12 @@ export class EngineEvents {
     this.#warnings.warn(`${channel} ${kind}`, 'RAW_LINE', 0.3, message)
   }
 
-  #checkFields(record: object, known: string): void {
-    for (const key in record) {
-      if (!Object.hasOwn(record, key) || knows(known, key)) continue
-      this.#warnings.unknownField(key)
-      // For a frame that was kept, the raw record is written here; else after the engine's other events.
-      if (this.#kept && !this.#drifted) this.#raw(this.#kept.text, SURE)
-      this.#drifted = true
-    }
+  /** A field that the engine does not know, or not with such a value. */
+  readonly #drift = (name: string, odd: boolean): void => {
+    this.#warnings.unknownField(name, odd)
+    // For a frame that was kept, the raw record is written here; else after the engine's other events.
+    if (this.#kept && !this.#drifted) this.#raw(this.#kept.text, SURE)
+    this.#drifted = true
   }
 
   #about(range: Range): void {
@@ -429,16 +427,4 @@ function told(facts: { [K in keyof StatusData]: StatusData[K] | undefined }): St
   for (const key in facts)
     if (facts[key as keyof StatusData] === undefined) delete facts[key as keyof StatusData]
   return facts as StatusData
-}
-
-const knownSets = new Map<string, ReadonlySet<string>>()
-
-/** The lists are literals in the engines, so there are only a few of them to cache. */
-function knows(list: string, key: string): boolean {
-  let set = knownSets.get(list)
-  if (!set) {
-    set = new Set(list.split(' '))
-    knownSets.set(list, set)
-  }
-  return set.has(key)
 }

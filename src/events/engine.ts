@@ -1,4 +1,3 @@
-import { isObject, misfit } from '../base/check-options.ts'
 import type { Code } from '../base/fault.ts'
 import type { Frame } from '../frames/frame.ts'
 import type { Channel } from '../text/chunk.ts'
@@ -153,7 +152,9 @@ export interface Say {
   unknownType(name: string): void
   /**
    * Reports the keys of `record` that are not in `known` (names, separated by blanks); the record is then
-   * also kept as raw.
+   * also kept as raw. `name:kind` (text, number, flag, record, list) and `name=one|another` say more of a
+   * field: a value of another kind, or another word, is reported as well. Null has every kind. With `*` in
+   * the list, other fields are not reported.
    */
   fields(record: object, known: string): void
   /** How certain the engine is of what it reports from here on about this frame. @default 0.95 */
@@ -261,11 +262,4 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
  */
 export function text(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
-}
-
-/** Throws BAD_OPTION if it is not an engine. Passing only its name is the usual mistake. */
-export function checkEngine(who: string, engine: unknown): void {
-  const called = isObject(engine) && ('open' in engine || 'pick' in engine) && 'cut' in engine
-  if (!called || !isObject(engine.cut))
-    throw misfit(who, 'an engine of this package (not its name) or one of your own', engine, `${who}(codex)`)
 }

@@ -5,6 +5,8 @@ import type { Writer } from './write.ts'
 const MAX_NAMES = 256
 const MAX_NAME = 80
 
+const ODD_FIELD = 'a record has a field with a kind or a value this parser does not know'
+
 /**
  * Warnings about what is too frequent to report each time: the first of a kind is reported at once, the total
  * at the end.
@@ -36,10 +38,11 @@ export class RepeatedWarnings {
       this.#write('UNKNOWN_TYPE', `${codes.UNKNOWN_TYPE}: ${quote(name)}`, 0.3, { name })
   }
 
-  unknownField(given: string): void {
+  /** A field that is not known, or is `odd`: not known with such a value (`text: list`). */
+  unknownField(given: string, odd: boolean): void {
     const name = clip(given, MAX_NAME)
-    if (isNew(this.#fields, name))
-      this.#write('UNKNOWN_FIELD', `${codes.UNKNOWN_FIELD}: ${quote(name)}`, 0.7, { name })
+    const message = odd ? ODD_FIELD : codes.UNKNOWN_FIELD
+    if (isNew(this.#fields, name)) this.#write('UNKNOWN_FIELD', `${message}: ${quote(name)}`, 0.7, { name })
   }
 
   /** The counts, and the drift report. */

@@ -1,7 +1,7 @@
 import { ByteBalance } from '../json/byte-balance.ts'
 import { isBlank, OPEN_BRACE, OPEN_BRACKET } from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
-import { debrisMachine } from './debris.ts'
+import { brokenRestMachine } from './broken-rest.ts'
 import { type BracketRule, bracketCheck } from './opening-bracket.ts'
 import type { Inside, Scan } from './scan.ts'
 import { WhatFollows } from './what-follows.ts'
@@ -36,7 +36,7 @@ export class ObjectMachine implements Inside {
   readonly #scan: Scan
   readonly #tape: Tape
   readonly #interruptions: Interruptions
-  readonly #passDebris: (from: number) => void
+  readonly #passBrokenRest: (from: number) => void
   readonly #balance = new ByteBalance()
   readonly #follows: WhatFollows
   #from = 0
@@ -58,7 +58,7 @@ export class ObjectMachine implements Inside {
     this.#scan = scan
     this.#tape = scan.tape
     this.#interruptions = interruptions
-    this.#passDebris = debrisMachine(scan, interruptions)
+    this.#passBrokenRest = brokenRestMachine(scan, interruptions)
     this.#follows = new WhatFollows(scan)
   }
 
@@ -203,7 +203,7 @@ export class ObjectMachine implements Inside {
   #cut(broken: number): void {
     const to = this.#to
     this.#emit(to, false, broken < 0 ? undefined : broken)
-    if (broken >= 0) this.#passDebris(to)
+    if (broken >= 0) this.#passBrokenRest(to)
   }
 
   /**

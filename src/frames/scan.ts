@@ -3,13 +3,12 @@ import { Bytes } from '../base/platform.ts'
 import type { Sink } from '../base/stage.ts'
 import { bomAt, isBlank, NUL } from '../text/characters.ts'
 import type { Channel } from '../text/chunk.ts'
-import { firstInvalid } from '../text/decode.ts'
-import { Decoder } from '../text/decoder.ts'
+import { Decoder, firstInvalid } from '../text/decode.ts'
 import { Places } from '../text/offsets.ts'
 import { Tape } from '../text/tape.ts'
 import type { Frame } from './frame.ts'
+import { keepOffsets, textStart } from './frame-offsets.ts'
 import { LineHead } from './line-head.ts'
-import { keepPlaces, textStart } from './place.ts'
 
 /** A machine inside a frame, which continues where it stopped. */
 export interface Inside {
@@ -143,7 +142,7 @@ export class Scan {
     if (cut.broken !== undefined) frame.broken = tape.origin(cut.broken)
     const notes = this.notesOf(cut)
     if (notes) frame.notes = notes
-    if (cut.kind === 'fence' || notes || this.tape.isMarked) this.keepPlaces(frame, cut)
+    if (cut.kind === 'fence' || notes || this.tape.isMarked) this.#keepOffsets(frame, cut)
     this.#textFrom = to
     this.#textBlank = true
     this.#textSeen = cut.to
@@ -170,15 +169,15 @@ export class Scan {
     return notes
   }
 
-  /** Lets `placeOf` work for a frame whose text is not simply its bytes from the start. */
-  keepPlaces(frame: Frame, cut: Cut): void {
+  /** Lets `frameOffset` work for a frame whose text is not simply its bytes from the start. */
+  #keepOffsets(frame: Frame, cut: Cut): void {
     const { tape } = this
     const invalid = frame.notes?.some(({ code }) => code === 'INVALID_UTF8')
     const whole = this.channel !== 'pty' || !tape.isInterrupted(cut.textFrom, cut.textTo)
     if (!invalid && whole && !cut.lines) {
       // A line begins where its frame does.
       const start = cut.textFrom === cut.from ? frame.from : tape.origin(cut.textFrom)
-      if (start !== textStart(frame)) keepPlaces(frame, start)
+      if (start !== textStart(frame)) keepOffsets(frame, start)
       return
     }
     const ranges = cut.lines ?? [cut.textFrom, cut.textTo]
@@ -198,7 +197,7 @@ export class Scan {
       if (index + 2 < ranges.length) runs.push(size++, tape.origin(to))
     }
     // A copy, because the tape moves on.
-    keepPlaces(frame, new Places(Bytes.concat(pieces, size), runs))
+    keepOffsets(frame, new Places(Bytes.concat(pieces, size), runs))
   }
 
   /** Offset in the channel of the first byte of a piece that is not UTF-8, or -1. */

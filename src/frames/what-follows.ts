@@ -15,7 +15,7 @@ import {
   QUOTE,
 } from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
-import { isLiteral, MAX_WORD } from './debris.ts'
+import { isLiteral, MAX_WORD } from './broken-rest.ts'
 import type { Scan } from './scan.ts'
 
 /**

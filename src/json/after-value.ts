@@ -10,6 +10,7 @@ import {
   isDigit,
   isWordCharacter,
   LF,
+  pastBlanks,
   QUOTE,
   quoteFamily,
 } from '../text/characters.ts'
@@ -46,7 +47,12 @@ export function isRestOfWhole(text: string, end: number): boolean {
   const rest = text.slice(end)
   if (!/["'’”\w]\s{0,99}:/.test(rest)) return false
   let depth = 0
-  const brackets: Visitor = { open: () => ++depth < 0, close: () => --depth < 0 }
+  const brackets: Visitor = {
+    open() {
+      depth++
+    },
+    close: () => --depth < 0,
+  }
   const stop = walk(rest, brackets)
   // At a string without an end: no later one has an end, either.
   if (depth >= 0) walk(rest.slice(stop).replaceAll('"', ' '), brackets)
@@ -73,8 +79,7 @@ type Last = 'other' | 'glued' | 'comma after glued' | 'quote' | 'end of a string
  */
 export function goesOnAt(text: string, at: number, enclosed = false): boolean {
   const own = text.charCodeAt(at - 1)
-  let from = at
-  while (from < text.length && isBlank(text.charCodeAt(from))) from++
+  const from = pastBlanks(text, at)
   const limit = Math.min(text.length, from + MAX_REST)
   // Not indexOf, which would read a long text to its end each time.
   let end = from
@@ -150,9 +155,7 @@ function isFraction(text: string, at: number): boolean {
 /** Whether the line below continues a document whose string, or number, ended on this one. */
 function goesOnBelow(text: string, from: number, last: Last): boolean {
   if (last === 'other' || last === 'quote') return false
-  let at = from
-  while (at < text.length && isBlank(text.charCodeAt(at))) at++
-  const unit = text.charCodeAt(at)
+  const unit = text.charCodeAt(pastBlanks(text, from))
   return isClosing(unit) || (last.startsWith('comma') && isQuote(unit))
 }
 
@@ -164,8 +167,7 @@ function mayEnclose(text: string, at: number): boolean {
 
 /** Whether a bracket opens another value: another bracket or a string follows. */
 function opensValue(text: string, at: number): boolean {
-  let next = at + 1
-  while (isBlank(text.charCodeAt(next))) next++
+  const next = pastBlanks(text, at + 1)
   const unit = text.charCodeAt(next)
   return isBracket(unit) || (isQuote(unit) && mayFollowOpening(text.charCodeAt(next + 1)))
 }
@@ -255,7 +257,6 @@ function mayPrecedeString(unit: number): boolean {
 }
 
 function mayFollowString(text: string, from: number): boolean {
-  let at = from
-  while (isBlank(text.charCodeAt(at))) at++
+  const at = pastBlanks(text, from)
   return at >= text.length || ',:}]'.includes(text[at]!)
 }

@@ -1,4 +1,4 @@
-import { isBlank } from '../text/characters.ts'
+import { pastBlanks } from '../text/characters.ts'
 import { type Handler, NAMES, Tokenizer } from './tokenizer.ts'
 
 /**
@@ -25,7 +25,8 @@ export function closeCut(text: string): Closed | undefined {
   const open = new OpenLevels()
   const tokens = new Tokenizer(open, NAMES)
   const at = tokens.push(text, 0)
-  if (tokens.done()) return isBlankFrom(text, at) ? { text: text.slice(0, at), incomplete: [] } : undefined
+  if (tokens.done())
+    return pastBlanks(text, at) === text.length ? { text: text.slice(0, at), incomplete: [] } : undefined
   if (tokens.failed() || !tokens.isOpen()) return undefined
   const half = tokens.halfString()
   if (half >= 0) return open.closed(`${text.slice(0, text.length - half)}"`, true)
@@ -103,10 +104,4 @@ class OpenLevels implements Handler {
     if (entry) incomplete.push(path)
     return { text: kept + closers, incomplete }
   }
-}
-
-function isBlankFrom(text: string, from: number): boolean {
-  let at = from
-  while (at < text.length && isBlank(text.charCodeAt(at))) at++
-  return at === text.length
 }

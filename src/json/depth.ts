@@ -1,4 +1,5 @@
-import { type Visitor, walk } from './walk.ts'
+import { isBracket } from '../text/characters.ts'
+import { walk } from './walk.ts'
 
 /**
  * Whether the text is nested deeper than `max`. Checked before every parse, so the common answer must be
@@ -10,27 +11,8 @@ import { type Visitor, walk } from './walk.ts'
 export function isDeeper(text: string, max: number): boolean {
   if (text.length <= max) return false
   if (count(text, '{', max) + count(text, '[', max) <= max) return false
-  const found = new Depth(max)
-  walk(text, found)
-  return found.depth > max
-}
-
-class Depth implements Visitor {
-  depth = 0
-  readonly #max: number
-
-  constructor(max: number) {
-    this.#max = max
-  }
-
-  open(): boolean {
-    return ++this.depth > this.#max
-  }
-
-  close(): undefined {
-    // The text may be broken: it is checked before a repair that recurses, too.
-    if (this.depth > 0) this.depth--
-  }
+  const stop = walk(text, undefined, max)
+  return stop < text.length && isBracket(text.charCodeAt(stop))
 }
 
 /**

@@ -1,8 +1,8 @@
 import { ACUTE, APOSTROPHE, BACKSLASH, BACKTICK, classTable, QUOTE } from '../text/characters.ts'
 
 /*
- * Quotes and backslashes: where a string ends, and whether a character in it is escaped. Other files ask here,
- * because each reader of its own had its own idea of what a backslash at the end of a chunk means.
+ * Quotes and backslashes: where a string ends, and whether a character in it is escaped. Other files ask
+ * here, because each reader of its own had its own idea of what a backslash at the end of a chunk means.
  */
 
 /**

@@ -14,6 +14,7 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   PLUS,
+  pastBlanks,
   QUOTE,
   SPACE,
   ZERO,
@@ -68,7 +69,7 @@ export function whereBroken(text: string): Break | undefined {
   let at = tokens.push(text, 0)
   tokens.end()
   if (tokens.done()) {
-    while (at < text.length && isBlank(text.charCodeAt(at))) at++
+    at = pastBlanks(text, at)
     return at === text.length ? undefined : { at, expected: tokens.expected(), cut: false }
   }
   return { at: tokens.consumed, expected: tokens.expected(), cut: !tokens.failed() && tokens.isOpen() }
@@ -401,19 +402,20 @@ export class Tokenizer {
         }
         this.#add(meant)
         at++
-      } else if (unit === QUOTE) {
-        // A half that stayed alone is kept as it is.
-        if (this.#half !== '') this.#add('')
-        if (this.#isKey) this.#endKey(this.#known)
-        else {
-          this.#afterValue()
-          this.#handler.string(this.#known, at)
-        }
-        return at
-      } else {
+        continue
+      }
+      if (unit < SPACE) {
         this.#fail()
         return end
       }
+      // The closing quote. A half that stayed alone is kept as it is.
+      if (this.#half !== '') this.#add('')
+      if (this.#isKey) this.#endKey(this.#known)
+      else {
+        this.#afterValue()
+        this.#handler.string(this.#known, at)
+      }
+      return at
     }
   }
 

@@ -34,47 +34,37 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
   }
   const { js, manager, transport } = client
   const subject = ({ tenant, run }: RunName) => `${stream}.${tenant}.${run}`
+  /** Sends a request; an error that a retry cannot fix becomes a Fault. */
+  const asked = <T>(ask: () => Promise<T>): Promise<T> =>
+    ask().catch((error) => {
+      throw isFinal(error) ? brokerFault(error, client.shown) : error
+    })
 
   return {
     maxBlock,
     async append(name, end, bytes, after) {
       const headers = writeEnd(transport.headers(), end)
-      try {
-        const expect = { streamName: stream, lastSubjectSequence: after }
-        const { seq } = await client.answer(() =>
-          js.publish(subject(name), bytes, { headers, timeout: ANSWER_MS, expect }),
-        )
-        return seq
-      } catch (error) {
-        if (isConflict(error)) return undefined
-        throw isFinal(error) ? brokerFault(error, client.shown) : error
-      }
+      const expect = { streamName: stream, lastSubjectSequence: after }
+      const publish = () => js.publish(subject(name), bytes, { headers, timeout: ANSWER_MS, expect })
+      const sent = client.answer(publish).catch((error) => {
+        if (!isConflict(error)) throw error
+      })
+      return (await asked(() => sent))?.seq
     },
     async last(name) {
       const query = { last_by_subj: subject(name) }
       const direct = () => client.answer(() => manager.direct.getMessage(stream, query))
       const fromLeader = () => client.answer(() => manager.streams.getMessage(stream, query))
-      try {
-        // A stream that was made by others may not allow the direct way, and then there is no answer. Where
-        // it is allowed, the other one may be forbidden: a cluster without a leader must not look like a user
-        // without rights.
-        const message = await (config === undefined
-          ? direct().catch((error) => (isFinal(error) ? Promise.reject(error) : fromLeader()))
-          : config.allow_direct
-            ? direct()
-            : fromLeader())
-        return message ? { at: message.seq, end: readEnd(message.header) } : undefined
-      } catch (error) {
-        throw isFinal(error) ? brokerFault(error, client.shown) : error
-      }
+      // A stream that was made by others may not allow the direct way, and then there is no answer. Where
+      // it is allowed, the other one may be forbidden: a cluster without a leader must not look like a user
+      // without rights.
+      const either = () => direct().catch((error) => (isFinal(error) ? Promise.reject(error) : fromLeader()))
+      const message = await asked(config === undefined ? either : config.allow_direct ? direct : fromLeader)
+      return message ? { at: message.seq, end: readEnd(message.header) } : undefined
     },
     async state() {
-      try {
-        const { created, state } = await client.answer(() => manager.streams.info(stream))
-        return { id: created, last: state.last_seq }
-      } catch (error) {
-        throw isFinal(error) ? brokerFault(error, client.shown) : error
-      }
+      const { created, state } = await asked(() => client.answer(() => manager.streams.info(stream)))
+      return { id: created, last: state.last_seq }
     },
     async *read(from, { tenant = '*', run = '*' }, signal) {
       let next = from

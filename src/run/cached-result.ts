@@ -14,21 +14,14 @@ import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines-by-name.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { CompletionData, Event, ResultData } from '../events/event.ts'
-import type { EventOptions } from '../events/event-stage.ts'
 import { writer } from '../events/write.ts'
+import type { RecordOptions } from './run-attempt.ts'
 
-export interface CachedResultOptions {
+export interface CachedResultOptions
+  extends Pick<RecordOptions, 'engine' | 'command' | 'args' | 'cwd' | 'input' | 'pty' | 'reading'> {
   readonly cache: Cache
   readonly cacheKey: string | undefined
   readonly maxCacheWait: number | undefined
-  readonly engine: Engine | Picker
-  readonly command: string
-  readonly args: readonly string[]
-  readonly cwd: string
-  readonly input: 'ignore' | 'inherit' | { readonly text: string }
-  /** Whether it runs with pipes, on a pseudo-terminal, or with both. */
-  readonly pty: 'pipe' | 'pty' | 'pty+pipe'
-  readonly reading: Pick<EventOptions, 'schema' | 'doneMarker' | 'maxFrame' | 'window'>
 }
 
 /** A cached result. */
@@ -107,7 +100,8 @@ function runKey(options: CachedResultOptions): string {
     throw new Fault('BAD_OPTION', 'a schema or an engine that is code needs a cacheKey')
   }
   const rules = [doneMarker, maxFrame, window]
-  return keyOf(['run/1', engine.name, command, args, cwd, input, pty, cacheKey, plain ? schema : null, rules])
+  const on = pty ? (pty.pipes ? 'pty+pipe' : 'pty') : 'pipe'
+  return keyOf(['run/1', engine.name, command, args, cwd, input, on, cacheKey, plain ? schema : null, rules])
 }
 
 function resultOf({ value, repair_level, notes }: CacheEntry): ResultData {

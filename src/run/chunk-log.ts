@@ -101,7 +101,9 @@ export class ChunkedLogs implements AttemptBytes {
     return this.#uncovered(over)
   }
 
-  /** The position in the log of this channel; undefined if there is no such log. It is opened if it is not. */
+  /**
+   * The position in the log of this channel; undefined if there is no such log. It is opened if it is not.
+   */
   done(channel: Channel): number | undefined {
     const known = this.#logs.get(channel)
     if (known) return known.done

@@ -29,7 +29,7 @@ import type { Items } from '../streams/items.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { listAttempts } from './audit.ts'
 import { AUDITS, fixedDir, linkLatest, newAuditDir, type Undo, undoOf } from './audit-dir.ts'
-import { cachedResult, type Hit, writeCached } from './cached-result.ts'
+import { type CachedResult, cachedResult, type Hit, writeCached } from './cached-result.ts'
 import { SNAPSHOT_OPTIONS, type SnapshotOptions } from './fs-diff.ts'
 import { readMeta, type StopReason } from './meta.ts'
 import { resumeInto } from './resume.ts'
@@ -269,11 +269,34 @@ function ptyOf({ pty }: ReadOptions) {
   return readOptions('pty of run', pty === true ? {} : pty, '{ pty: { cols: 120 } }', PTY_OPTIONS)
 }
 
+type Settings = Omit<RecordOptions, 'runId' | 'attempt' | 'audit' | 'onStart'>
+
+/** The options with their defaults. */
+function settingsOf(options: ReadOptions): Settings {
+  const { command, args, engine, env = process.env, input, fsDiff } = options
+  const { cwd = process.cwd(), timeout, idleTimeout, killGrace, pipeGrace } = options
+  return {
+    command,
+    args,
+    engine,
+    cwd: resolve(cwd),
+    env,
+    input,
+    pty: ptyOf(options),
+    timeout,
+    idleTimeout,
+    killGrace,
+    pipeGrace,
+    fsDiff,
+    reading: readingOf(options),
+  }
+}
+
 /** One attempt of a run: its directory, its process, and the flow of its events. */
 class AgentRun {
   readonly #options: ReadOptions
   readonly #engine: Engine | Picker
-  readonly #kept: ReturnType<typeof cachedResult> | undefined
+  readonly #kept: CachedResult | undefined
   readonly #audit: string
   readonly #undo: Undo
   readonly #book: Journal
@@ -290,10 +313,12 @@ class AgentRun {
 
   /** Takes the directory. Nothing is started yet. */
   constructor(options: ReadOptions) {
-    const { engine, fsync } = options
+    const { cache, cacheKey, maxCacheWait, endAfter, fsync } = options
+    const settings = settingsOf(options)
+    const { engine } = settings
     this.#options = options
     this.#engine = engine
-    this.#kept = keptBy(options)
+    this.#kept = cache && cachedResult({ ...settings, cache, cacheKey, maxCacheWait })
     const id = randomUUID()
     this.#audit =
       options.audit === undefined
@@ -316,7 +341,14 @@ class AgentRun {
     }
     // The journal also has attempts whose logs were removed.
     this.#attempt = 1 + Math.max(last?.attempt_number ?? 0, ...attempts.map((found) => found.number))
-    this.#recording = this.#newRecording()
+    this.#recording = new Recording({
+      ...settings,
+      engine: endAfter === undefined ? engine : watchTurns(engine, this.#linger(endAfter)),
+      runId: this.#runId,
+      attempt: this.#attempt,
+      audit: this.#audit,
+      onStart: () => (options.audit === undefined ? linkLatest(this.#audit) : []),
+    })
   }
 
   start(): Run {
@@ -328,7 +360,8 @@ class AgentRun {
       finished(made, (error) => resolve(error ?? null))
     })
     const end = feed(this.#source(made), made, {
-      // With a silent agent the generator sleeps, and leaving the loop does not end it: so it is stopped here.
+      // With a silent agent the generator sleeps, and leaving the loop does not end it: so it is stopped
+      // here.
       stop: (failure) => this.#recording.stop(reasonOf(failure), 'SIGTERM'),
       tidy: () => {
         clearTimeout(this.#lingers)
@@ -352,31 +385,6 @@ class AgentRun {
       kill: (signal: NodeJS.Signals = 'SIGINT') => this.#recording.stop('interrupted', signal),
       type: (text: string) => this.#recording.type(text),
     }) as Run
-  }
-
-  #newRecording(): Recording {
-    const { command, args, env = process.env, input, fsDiff } = this.#options
-    const { cwd = process.cwd(), timeout, idleTimeout, endAfter } = this.#options
-    const { killGrace, pipeGrace } = this.#options
-    return new Recording({
-      reading: readingOf(this.#options),
-      runId: this.#runId,
-      attempt: this.#attempt,
-      command,
-      args,
-      engine: endAfter === undefined ? this.#engine : watchTurns(this.#engine, this.#linger(endAfter)),
-      audit: this.#audit,
-      cwd: resolve(cwd),
-      env,
-      input,
-      pty: ptyOf(this.#options),
-      timeout,
-      idleTimeout,
-      killGrace,
-      pipeGrace,
-      fsDiff,
-      onStart: () => (this.#options.audit === undefined ? linkLatest(this.#audit) : []),
-    })
   }
 
   /** Ends the process when its turn has been over for this long. */
@@ -461,25 +469,6 @@ class AgentRun {
     this.#book.close()
     if (!begun) this.#undo.dirs()
   }
-}
-
-/** The cache of results of this run, if it has one. */
-function keptBy(options: ReadOptions): ReturnType<typeof cachedResult> | undefined {
-  const { command, args, engine, cwd = process.cwd(), input } = options
-  const { cache, cacheKey, maxCacheWait } = options
-  if (!cache) return undefined
-  const pty = ptyOf(options)
-  const on = pty ? (pty.pipes ? 'pty+pipe' : 'pty') : 'pipe'
-  const key = {
-    engine,
-    command,
-    args,
-    cwd: resolve(cwd),
-    input,
-    pty: on,
-    reading: readingOf(options),
-  } as const
-  return cachedResult({ ...key, cache, cacheKey, maxCacheWait })
 }
 
 /** Why the flow is destroyed: its reader left, could not write the output, or we failed ourselves. */

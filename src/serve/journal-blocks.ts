@@ -188,7 +188,7 @@ export class Feed {
       const lines = journal.lines(this.#marked)
       // The last block still grows, and is marked when it is large; one before a long line stays short.
       if (!lines || (!lines.full && lines.bytes.length < LINES_BLOCK / 2)) return
-      const place = readLine(lines.bytes.toString('utf8', 0, lines.bytes.indexOf(LF)))
+      const { place } = readLine(lines.bytes.toString('utf8', 0, lines.bytes.indexOf(LF)))
       if (place) this.#marks.push({ place, at: this.#marked })
       this.#marked = lines.next
     }

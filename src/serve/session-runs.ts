@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { dirname } from 'node:path'
-import { sessions } from '../engines/sessions.ts'
+import { sessions } from '../engines/engines-by-name.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
 import { replayLogs } from '../run/replay.ts'
 import { type SessionFile, sessionFiles } from '../run/session-files.ts'

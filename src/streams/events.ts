@@ -1,11 +1,12 @@
 import { realpathSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { checkOptions } from '../base/check-options.ts'
-import { checkEngine, type Engine, type Picker } from '../events/engine.ts'
+import { checkEngine } from '../events/check-engine.ts'
+import type { Engine, Picker } from '../events/engine.ts'
 import type { Event } from '../events/event.ts'
 import { EVENT_OPTIONS, type EventOptions, eventStage } from '../events/event-stage.ts'
 import { guarded } from '../events/guard.ts'
-import { eventIntake } from './event-intake.ts'
+import { eventIntake } from '../text/chunk.ts'
 import { type Flow, flow } from './flow.ts'
 
 /**

@@ -3,6 +3,7 @@ import type { Sink } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
 import { AG_UI_OPTIONS, type AgUiEvent, type AgUiOptions, agUiStage } from '../views/ag-ui.ts'
 import { type AiSdkChunk, aiSdkStage } from '../views/ai-sdk.ts'
+import { MARKDOWN_OPTIONS, type MarkdownOptions, markdownStage } from '../views/markdown/markdown.ts'
 import { type OtelOptions, type OtelTracer, otelStage } from '../views/otel.ts'
 import { type Flow, flow } from './flow.ts'
 
@@ -58,4 +59,15 @@ export function otel(tracer: OtelTracer, options: OtelOptions & Abortable = {}):
   // Destroyed before its end: end the open spans here. After an end none are open.
   made.once('close', () => spans?.end())
   return made
+}
+
+/**
+ * A run as Markdown that reads well in an issue, as one text at its end; see `markdownStage`.
+ *
+ * @example
+ * await pipeline(replay('.audit/latest'), redact(), markdown(), stream)
+ */
+export function markdown(options: MarkdownOptions & Abortable = {}): Flow<string> {
+  checkOptions('markdown', options, 'markdown({ maxLength: 60_000 })', MARKDOWN_OPTIONS)
+  return flow(markdownStage(options), { signal: options.signal })
 }

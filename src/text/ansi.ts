@@ -1,5 +1,5 @@
 import { Bytes } from '../base/platform.ts'
-import { ESC, LF } from './characters.ts'
+import { BACKSLASH, C1_LEAD, ESC, LF } from './characters.ts'
 import type { Channel } from './chunk.ts'
 
 /** Receives the bytes that stay and those that are removed. */
@@ -22,7 +22,6 @@ type State =
   | 'string-escape'
   | 'string-maybe-c1'
 
-const C1_LEAD = 0xc2
 const BEL = 0x07
 const LEAD = Bytes.from([C1_LEAD])
 /** A longer sequence is given up as unfinished, and the text continues. */
@@ -128,7 +127,7 @@ export class EscapeRemover {
         return this.#take(this.#terminal && byte === C1_LEAD ? 'string-maybe-c1' : 'string')
       case 'string-escape':
         // ESC \ ends the string; any other ESC aborts it and begins a sequence of its own.
-        if (byte === 0x5c) return this.#take('ground')
+        if (byte === BACKSLASH) return this.#take('ground')
         this.#state = 'escape'
         this.#length = 1
         return 0

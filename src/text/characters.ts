@@ -1,6 +1,6 @@
 /**
- * Named characters for JSON and the scanners around it. All of them are ASCII, so the number is the same
- * as a byte of UTF-8 and as a unit of a string.
+ * Named characters for JSON and the scanners around it. Nearly all are ASCII, so the number is the same as a
+ * byte of UTF-8 and as a unit of a string.
  */
 export const NUL = 0x00
 export const TAB = 0x09
@@ -33,12 +33,21 @@ export const LETTER_U = 0x75
 export const OPEN_BRACE = 0x7b
 export const CLOSE_BRACE = 0x7d
 export const TILDE = 0x7e
+/** The first byte in UTF-8 of a C1 control. */
+export const C1_LEAD = 0xc2
 /** `´`, sometimes paired with the backtick. */
 export const ACUTE = 0xb4
 
 /** Space, tab, CR and LF: what JSON allows between its tokens. */
 export function isBlank(character: number | undefined): boolean {
   return character === SPACE || character === LF || character === CR || character === TAB
+}
+
+/** The first index at or after `from` that is not blank. */
+export function pastBlanks(text: string, from: number): number {
+  let at = from
+  while (isBlank(text.charCodeAt(at))) at++
+  return at
 }
 
 /** `0` to `9`. */

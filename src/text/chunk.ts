@@ -1,6 +1,7 @@
 import { Fault, type Note, quote } from '../base/fault.ts'
+import { Bytes } from '../base/platform.ts'
 import type { Intake } from '../base/stage.ts'
-import { encoder } from './encode.ts'
+import { isHighSurrogate } from './characters.ts'
 
 /** The byte channels of a process. */
 export type Channel = 'stdout' | 'stderr' | 'pty'
@@ -63,6 +64,47 @@ export function chunkIntake(): Intake<Chunk> {
       const bytes = stdout.rest()
       return bytes && { channel: 'stdout', bytes }
     },
+  }
+}
+
+/** Bare bytes are stdout, and no other channel follows, so they need no dedupe. */
+export function eventIntake(): Intake<Chunk> {
+  const chunks = chunkIntake()
+  let first = true
+  return {
+    ...chunks,
+    take(written) {
+      const chunk = chunks.take(written)
+      const bare = typeof written === 'string' || written instanceof Uint8Array
+      const alone = first && bare && chunk.channel !== 'exit'
+      first = false
+      return alone ? { ...chunk, channels: ['stdout'] } : chunk
+    },
+  }
+}
+
+/**
+ * Turns what a stream of one channel emits, bytes or text, into bytes. If a text ends in half a surrogate
+ * pair, that half is kept for the next one; nothing overtakes it.
+ */
+export function encoder() {
+  let half = ''
+  const take = (): string => {
+    const kept = half
+    half = ''
+    return kept
+  }
+  return {
+    bytes(written: Uint8Array | string): Uint8Array {
+      // Bytes follow half a pair: the other half will not come.
+      if (typeof written !== 'string') return half ? Bytes.concat([Bytes.from(take()), written]) : written
+      const text = take() + written
+      if (!isHighSurrogate(text.charCodeAt(text.length - 1))) return Bytes.from(text)
+      half = text.slice(-1)
+      return Bytes.from(text.slice(0, -1))
+    },
+    /** At the end: the half that is left, as a replacement character. */
+    rest: (): Uint8Array | undefined => (half ? Bytes.from(take()) : undefined),
   }
 }
 

@@ -2,14 +2,16 @@ import type { Code } from '../base/fault.ts'
 import { Bytes, isUtf8 } from '../base/platform.ts'
 import { EscapeRemover } from './ansi.ts'
 import { ByteSearch, NOWHERE } from './byte-search.ts'
-import { bomAt, CR, NUL } from './characters.ts'
+import { bomAt, C1_LEAD, CR, NUL } from './characters.ts'
 import type { Channel } from './chunk.ts'
-import { Decoder } from './decoder.ts'
+import { Decoder } from './decode.ts'
 import { Places } from './offsets.ts'
 import { Tape } from './tape.ts'
 
 /** How many bytes of a line over the limit are decoded for its raw record. */
 const HEAD = 8192
+/** Cost of a held line in addition to its text. */
+export const LINE_COST = 64
 
 /** One whole line of a channel, without its CRLF and escape sequences. */
 export interface Line {
@@ -53,7 +55,7 @@ export function lines(
    * by one.
    */
   const starts = [new ByteSearch(tape, '\u001b')]
-  if (channel === 'pty') starts.push(new ByteSearch(tape, C1_LEAD))
+  if (channel === 'pty') starts.push(new ByteSearch(tape, C1))
   /** Offset of the first byte of the current line. */
   let from = 0
   /** Inside a line over the limit: only its LF matters. */
@@ -222,4 +224,4 @@ function beforeCr(bytes: Bytes, start: number, end: number): number {
   return at
 }
 
-const C1_LEAD = Bytes.from([0xc2])
+const C1 = Bytes.from([C1_LEAD])

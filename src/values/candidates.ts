@@ -8,7 +8,6 @@ import { type Change, changeOf } from '../repair/change.ts'
 import { skipBlanks } from '../repair/syntax.ts'
 import { BACKTICK, isBracket, TILDE } from '../text/characters.ts'
 import type { Rules } from './attempt.ts'
-import { isPayloadFence } from './payload-fence.ts'
 
 /** A part of a text that may be its payload. */
 export interface Candidate {
@@ -108,4 +107,18 @@ function candidateOf(frame: Frame, text: string, bytes: Bytes, thinks: readonly 
   const at = frame.kind === 'object' ? start : Math.max(start, text.indexOf(body, start))
   const kind = TAKEN[frame.kind as 'tag' | 'fence' | 'object']
   return { text: body, at, changes: [...thinks, changeOf(kind, start, text.slice(start, start + 80), '')] }
+}
+
+/**
+ * Whether a fence with this info string and body is a payload: it is labelled json, json5 or jsonc, or it has
+ * no label and its body begins with a bracket.
+ *
+ * @example
+ * isPayloadFence('JSON title=x', '') // true
+ */
+export function isPayloadFence(info = '', body = ''): boolean {
+  if (info === '') return /^[\s\ufeff]{0,4096}[{[]/.test(body.slice(0, 4100))
+  const blank = info.search(/[ \t]/)
+  const word = (blank < 0 ? info : info.slice(0, blank)).toLowerCase()
+  return word === 'json' || word === 'json5' || word === 'jsonc'
 }

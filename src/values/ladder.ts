@@ -4,11 +4,10 @@ import { closeCut } from '../json/cut-text.ts'
 import { whereBroken } from '../json/tokenizer.ts'
 import { spellingOf } from '../repair/bare-words.ts'
 import { type Change, changeOf } from '../repair/change.ts'
-import { controlsEscaped } from '../repair/control.ts'
+import { controlsEscaped, withoutSequences } from '../repair/control.ts'
 import type { Edited } from '../repair/edits.ts'
 import { isQuote } from '../repair/quotes.ts'
 import { mend } from '../repair/search.ts'
-import { withoutSequences } from '../repair/sequences.ts'
 import { isBracket } from '../text/characters.ts'
 import {
   attempt,

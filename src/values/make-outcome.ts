@@ -1,7 +1,7 @@
 import { type Breakage, type Code, codes, Fault, type FaultDetails, type Note } from '../base/fault.ts'
 import { withoutStack } from '../base/no-stack.ts'
 import type { Frame } from '../frames/frame.ts'
-import { placeOf, risingPlaces } from '../frames/place.ts'
+import { frameOffset, risingOffsets } from '../frames/frame-offsets.ts'
 import { balancedEnd } from '../json/text-balance.ts'
 import { type ChangeKind, changeOf } from '../repair/change.ts'
 import type { Channel } from '../text/chunk.ts'
@@ -17,7 +17,7 @@ export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): G
   if (!how && pass.changes.length + pass.notes.length === 0 && !frame.notes && !frame.open) {
     return { ok: true, value: pass.value, repair_level: 'none', notes: NONE, frame }
   }
-  const place = risingPlaces(frame)
+  const place = risingOffsets(frame)
   const changes = pass.changes.map((change) => ({ ...change, at: place(change.at) }))
   const notes: Note[] = []
   const found = (kind: ChangeKind, at: number): void => void changes.unshift(changeOf(kind, at, '', ''))
@@ -33,7 +33,7 @@ export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): G
     notes.unshift({ code: 'OUTPUT_REPAIRED_GENERIC', message: codes.OUTPUT_REPAIRED_GENERIC, changes })
   }
   for (const note of pass.notes) {
-    notes.push(note.places ? { ...note, places: note.places.map((at) => placeOf(frame, at)) } : note)
+    notes.push(note.places ? { ...note, places: note.places.map((at) => frameOffset(frame, at)) } : note)
   }
   notes.push(...(frame.notes ?? NONE))
   return {
@@ -52,7 +52,7 @@ export function badOf(frame: Frame, miss: Miss, label: string | undefined): Bad 
   // it.
   const cut = frame.open && frame.kind !== 'object' && miss.code === 'INVALID_JSON' && isOpen(frame.text)
   const code = cut ? 'TRUNCATED' : miss.code
-  const at = miss.place ?? (miss.at === undefined ? frame.from : placeOf(frame, miss.at))
+  const at = miss.place ?? (miss.at === undefined ? frame.from : frameOffset(frame, miss.at))
   // One assignment after the other: a literal with a spread for each takes several times as long.
   const details: { -readonly [K in keyof FaultDetails]: FaultDetails[K] } = { at }
   if (miss.errors) details.errors = miss.errors

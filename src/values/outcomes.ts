@@ -8,11 +8,10 @@ import { mend } from '../repair/search.ts'
 import { skipBlanks } from '../repair/syntax.ts'
 import { bomAt, isBlank, isBracket } from '../text/characters.ts'
 import type { Rules } from './attempt.ts'
-import { hasQuotedKey } from './candidates.ts'
+import { hasQuotedKey, isPayloadFence } from './candidates.ts'
 import { climb, climbStrictly, continuesAt, type Miss, type Pass } from './ladder.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from './make-outcome.ts'
 import type { Outcome } from './outcome.ts'
-import { isPayloadFence } from './payload-fence.ts'
 import type { UnmatchedText } from './unmatched-text.ts'
 
 export interface JudgeOptions {

@@ -9,6 +9,7 @@ import {
   MINUS,
   OPEN_BRACE,
   OPEN_BRACKET,
+  pastBlanks,
   QUOTE,
 } from '../text/characters.ts'
 
@@ -183,16 +184,6 @@ function past(text: string, from: number, unit: number): number {
   if (text.charCodeAt(from) === unit) return from + 1
   const at = from < 0 ? from : pastBlanks(text, from)
   return text.charCodeAt(at) === unit ? at + 1 : UNUSUAL
-}
-
-function pastBlanks(text: string, from: number): number {
-  let at = from
-  for (;;) {
-    const unit = text.charCodeAt(at)
-    // NaN past the end of the text, which is not a blank.
-    if (unit !== 32 && unit !== 10 && unit !== 13 && unit !== 9) return at
-    at++
-  }
 }
 
 const SMALL_F = 102

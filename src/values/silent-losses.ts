@@ -63,7 +63,7 @@ class Losses implements Visitor {
     this.#levels = levels
   }
 
-  open(array: boolean): undefined {
+  open(array: boolean): void {
     this.#open.push(array || this.#open.length >= this.#levels ? undefined : new Set())
   }
 

@@ -33,3 +33,18 @@ test('a long text without ASCII is taken apart between code points', () => {
   expect(widthOf(line)).toBe(6000)
   expect(cutTo(line, 10).every((piece) => widthOf(piece) === 10)).toBe(true)
 })
+
+test.each([
+  ['数据', 4],
+  ['한글', 4],
+  ['\u{1f1e9}\u{1f1ea}', 2],
+  ['e\u0301', 1],
+  ['\u4dc0', 2],
+  ['\u2329', 2],
+  ['\u{17000}', 2],
+  ['\u{1b000}', 2],
+  ['\u{1f210}', 2],
+  ['\uff71', 1],
+])('%s takes %i columns', (text, columns) => {
+  expect(widthOf(text)).toBe(columns)
+})

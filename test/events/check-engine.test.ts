@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { auto } from '../../src/engines/auto.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
-import { checkedEngine } from '../../src/events/check-engine.ts'
-import { checkEngine, type Engine } from '../../src/events/engine.ts'
+import { checkEngine, checkedEngine } from '../../src/events/check-engine.ts'
+import type { Engine } from '../../src/events/engine.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import { scripted } from './scripted.ts'
 

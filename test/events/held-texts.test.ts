@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { Drafts } from '../../src/events/drafts.ts'
 import { Fifo } from '../../src/events/fifo.ts'
-import { OpenMessages } from '../../src/events/open-messages.ts'
+import { Drafts, OpenMessages } from '../../src/events/held-messages.ts'
 import { Outstanding } from '../../src/events/outstanding.ts'
 import type { Moment, Position } from '../../src/events/position.ts'
 import { PtyOrder } from '../../src/events/pty-order.ts'

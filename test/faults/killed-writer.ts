@@ -24,6 +24,7 @@ export interface Wrote {
 export function writers() {
   const plain = plainJs(
     'src/base',
+    'src/text/characters.ts',
     'src/streams',
     'src/disk',
     'test/disk/make-event.ts',

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { Decoder } from '../../src/text/decoder.ts'
+import { Decoder } from '../../src/text/decode.ts'
 import { Tape } from '../../src/text/tape.ts'
 import { seeded } from '../frames/hostile.ts'
 

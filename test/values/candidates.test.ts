@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Rules } from '../../src/values/attempt.ts'
-import { candidatesIn, hasQuotedKey } from '../../src/values/candidates.ts'
-import { isPayloadFence } from '../../src/values/payload-fence.ts'
+import { candidatesIn, hasQuotedKey, isPayloadFence } from '../../src/values/candidates.ts'
 
 const rules: Rules = {
   check: undefined,

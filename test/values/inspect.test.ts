@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { removeProtoKeys } from '../../src/values/attempt.ts'
 import { tryParse } from '../../src/values/parse.ts'
-import { removeProtoKeys } from '../../src/values/proto.ts'
 import { inspect } from '../../src/values/silent-losses.ts'
 
 const messages = (text: string) => inspect(text).map(({ message }) => message)

@@ -3,11 +3,11 @@ import { ask } from '../../ask/ask.ts'
 import type { AttemptInfo } from '../../ask/options.ts'
 import { Fault, quote } from '../../base/fault.ts'
 import { fileCache } from '../../disk/file-cache.ts'
-import { type CommandCall, commandCall } from '../../run/command-call.ts'
+import { commandCall } from '../../run/command-call.ts'
 import type { Outcome } from '../../values/outcome.ts'
 import { safe } from '../draw/safe.ts'
 import { exits } from '../exit-code-table.ts'
-import { openInput, readSchema, unreadable } from '../input/input.ts'
+import { onSignals, openInput, readSchema, unreadable } from '../input/input.ts'
 import { duration } from '../input/numbers.ts'
 import { harmless, output } from '../print.ts'
 
@@ -103,12 +103,16 @@ async function askAndPrint({ prompt: given, command, args }: Question, flags: Fl
   if (given !== undefined && promptFile !== undefined) {
     throw new Fault('BAD_OPTION', 'the prompt is given twice: as an argument and with --prompt-file')
   }
-  const schema = schemaFile === undefined ? undefined : await readSchema(schemaFile)
+  const schema = await readSchema(schemaFile)
   const prompt = given ?? (await readPrompt(promptFile))
   if (prompt.trim() === '') throw new Fault('BAD_OPTION', 'the prompt is empty')
   const model = commandCall({ command, args, timeout })
   const stop = new AbortController()
-  const release = onSignals(model, stop)
+  // The first Ctrl-C ends the command and all its descendants, the second kills them.
+  const release = onSignals(() => {
+    if (stop.signal.aborted) model.kill('SIGKILL')
+    stop.abort()
+  })
   try {
     const value = await ask(model.call, {
       ...reading,
@@ -176,17 +180,4 @@ async function readPrompt(file: string | undefined): Promise<string> {
   if (size > MAX_PROMPT)
     throw new Fault('BAD_OPTION', `the prompt in ${what} is longer than ${MAX_PROMPT} bytes`)
   return Buffer.concat(pieces).toString('utf8')
-}
-
-/** The first Ctrl-C ends the command and all its descendants, the second kills them. */
-function onSignals(model: CommandCall, stop: AbortController): () => void {
-  const interrupt = () => {
-    if (stop.signal.aborted) model.kill('SIGKILL')
-    stop.abort()
-  }
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-  for (const signal of signals) process.on(signal, interrupt)
-  return () => {
-    for (const signal of signals) process.off(signal, interrupt)
-  }
 }

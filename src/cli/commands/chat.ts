@@ -6,15 +6,14 @@ import { replay } from '../../run/replay.ts'
 import { type Chat, chatStage } from '../../views/chat.ts'
 import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn } from '../draw/flags.ts'
 import { runExits, watchEnd } from '../exit-code.ts'
-import { namedEngine } from '../input/engine-option.ts'
 import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
 import {
   addRunInput,
   isDirectory,
   type RunFlags,
   readerLeft,
-  readingOptions,
   readsStdin,
+  replayOptions,
   runEvents,
 } from '../input/run-input.ts'
 import { printer } from '../print.ts'
@@ -74,8 +73,7 @@ async function followed(file: string | undefined, flags: ChatFlags): Promise<Asy
     throw new Fault('BAD_OPTION', '--follow is for a file; stdin is followed anyway')
   if (isDatabase(path))
     throw new Fault('BAD_OPTION', '--follow cannot follow a database; read it again instead')
-  const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
-  return replay(path, { ...(await readingOptions(flags)), engine, runId: flags.runId, follow: true })
+  return replay(path, { ...(await replayOptions(flags)), follow: true })
 }
 
 /** Prints FCMP records; false when the reader has left. */

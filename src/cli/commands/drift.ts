@@ -46,7 +46,7 @@ export function driftCommand(exit: (code: number) => void): Command {
 }
 
 async function reportDrift(paths: readonly string[], flags: Flags): Promise<number> {
-  const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
+  const engine = await namedEngine(flags.engine)
   const status = statusLine()
   let report: DriftReport
   try {

@@ -13,9 +13,9 @@ import type { Hidden } from '../../views/redact/redact.ts'
 import { countWords } from '../../views/words.ts'
 import { safe, safeLine } from '../draw/safe.ts'
 import { exits } from '../exit-code-table.ts'
-import { engineOption, namedEngine } from '../input/engine-option.ts'
+import { engineOption } from '../input/engine-option.ts'
 import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
-import { addReading, type ReadingFlags, readingOptions, runEvents } from '../input/run-input.ts'
+import { addReading, type ReadingFlags, replayOptions, runEvents } from '../input/run-input.ts'
 import { harmless, output } from '../print.ts'
 
 interface Flags extends ReadingFlags, LastFlags {
@@ -134,8 +134,7 @@ async function sourceOf(given: string | undefined, asked: Flags): Promise<Export
       logs: [logOfBytes(Buffer.from(lines.join('')))],
     }
   }
-  const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
-  const reading = { ...(await readingOptions(flags)), engine, runId: flags.runId }
+  const reading = await replayOptions(flags)
   // It throws if the path is not a run, before anything is written.
   const first = replay(path, reading)
   const isFile = fs.statSync(path).isFile()

@@ -6,8 +6,8 @@ import { resume } from '../../run/resume.ts'
 import { aboutAudit, addDrawing, checkDrawing, type DrawFlags } from '../draw/flags.ts'
 import { runExits, watchEnd } from '../exit-code.ts'
 import { exits } from '../exit-code-table.ts'
-import { engineOption, namedEngine } from '../input/engine-option.ts'
-import { addReading, isDirectory, type ReadingFlags, readingOptions } from '../input/run-input.ts'
+import { engineOption } from '../input/engine-option.ts'
+import { addReading, isDirectory, type ReadingFlags, replayOptions } from '../input/run-input.ts'
 import { show } from './show.ts'
 
 interface Flags extends ReadingFlags, DrawFlags {
@@ -66,8 +66,7 @@ function attemptNumber(text: string): number {
 async function replayAndShow(path: string, flags: Flags): Promise<number> {
   checkDrawing(flags)
   const dir = fixedDir(path)
-  const reading = await readingOptions(flags)
-  const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
+  const { engine, runId, ...reading } = await replayOptions(flags)
   // `replay` refuses a path without a run; a resume would create a directory there.
   if (flags.resume && listAttempts(dir).length > 0) {
     const { attempts, added } = await resume(dir, { ...reading, custom: engine })
@@ -81,7 +80,7 @@ async function replayAndShow(path: string, flags: Flags): Promise<number> {
     attempt: flags.attempt,
     speed: flags.speed,
     follow: flags.follow,
-    runId: flags.runId,
+    runId,
   })
   const events = watchEnd(played)
   const live = flags.follow === true || flags.speed === 'real'

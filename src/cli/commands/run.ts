@@ -11,6 +11,7 @@ import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn, shortPat
 import { runExits, watchEnd } from '../exit-code.ts'
 import { exits } from '../exit-code-table.ts'
 import { engineOption, namedEngine } from '../input/engine-option.ts'
+import { onSignals } from '../input/input.ts'
 import { duration } from '../input/numbers.ts'
 import { addReading, type ReadingFlags, readingOptions } from '../input/run-input.ts'
 import { openOtel } from '../otel-export.ts'
@@ -183,16 +184,11 @@ const CTRL_D = '\x04'
 /** The first Ctrl-C interrupts the agent, the second kills it. */
 function forwardSignals(agent: Run): () => void {
   let asked = false
-  const forward = (signal: NodeJS.Signals) => {
+  return onSignals((signal) => {
     agent.kill(asked ? 'SIGKILL' : signal)
     if (!asked && process.stderr.isTTY) console.error('\nsluice: interrupting; press Ctrl-C again to kill')
     asked = true
-  }
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-  for (const signal of signals) process.on(signal, forward)
-  return () => {
-    for (const signal of signals) process.off(signal, forward)
-  }
+  })
 }
 
 function typeInto(agent: Run): void {

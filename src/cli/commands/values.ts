@@ -92,7 +92,7 @@ async function printValues(file: string | undefined, flags: Flags): Promise<numb
   const { schema: schemaFile, explain, strict, raw, ...rest } = flags
   if (strict && !rest.lines) throw new Fault('BAD_OPTION', '--strict needs --lines')
   if (raw && explain) throw new Fault('BAD_OPTION', '--raw and --explain exclude each other')
-  const schema = schemaFile === undefined ? undefined : await readSchema(schemaFile)
+  const schema = await readSchema(schemaFile)
   if (rest.where && !rest.lines) throw new Fault('BAD_OPTION', '--where needs --lines')
   let dropped: Dropped | undefined
   const onDropped = (counts: Dropped) => {

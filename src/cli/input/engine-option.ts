@@ -32,7 +32,10 @@ export function engineOption(): Option {
  * @example
  * events(await namedEngine('./my-engine.js'))
  */
-export async function namedEngine(name: string): Promise<Engine | Picker> {
+export async function namedEngine(name: string): Promise<Engine | Picker>
+export async function namedEngine(name: string | undefined): Promise<Engine | Picker | undefined>
+export async function namedEngine(name: string | undefined): Promise<Engine | Picker | undefined> {
+  if (name === undefined) return undefined
   if (isModulePath(name)) return useModule(name, 'engine', (module) => checkedEngine(engineIn(module)))
   return Object.hasOwn(engines, name) ? engines[name as keyof typeof engines] : auto
 }

@@ -23,8 +23,9 @@ export function openInput(file: string | undefined): Input {
   }
 }
 
-/** Reads a JSON Schema. The validator is large, so it is loaded with the first schema. */
-export async function readSchema(file: string): Promise<Record<string, unknown>> {
+/** Reads the JSON Schema, if one is named. The validator is large, so it is loaded with the first schema. */
+export async function readSchema(file: string | undefined): Promise<Record<string, unknown> | undefined> {
+  if (file === undefined) return undefined
   await import('../../values/schema/json-schema.ts')
   return readObject(file, 'the schema')
 }
@@ -66,4 +67,17 @@ function statOf(file: string): Stats {
   }
   if (stats.isDirectory()) throw new Fault('BAD_OPTION', `cannot read ${quote(file, 200)}: it is a directory`)
   return stats
+}
+
+/** Signals that ask a command to end. */
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/**
+ * Calls `act` for each signal that asks this command to end, until the function that it returns is called.
+ */
+export function onSignals(act: (signal: NodeJS.Signals) => void): () => void {
+  for (const signal of signals) process.on(signal, act)
+  return () => {
+    for (const signal of signals) process.off(signal, act)
+  }
 }

@@ -48,8 +48,17 @@ export function addReading(command: Command): Command {
 export async function readingOptions(
   flags: ReadingFlags,
 ): Promise<Pick<EventOptions, 'schema' | 'doneMarker' | 'maxFrame' | 'window'>> {
-  const schema = flags.schema === undefined ? undefined : await readSchema(flags.schema)
+  const schema = await readSchema(flags.schema)
   return { schema, doneMarker: flags.doneMarker, maxFrame: flags.maxFrame, window: flags.window }
+}
+
+/** The flags as options of `replay()`: what is not given was recorded with the run. */
+export async function replayOptions(flags: ReadingFlags & Pick<RunFlags, 'engine' | 'runId'>) {
+  return {
+    ...(await readingOptions(flags)),
+    engine: await namedEngine(flags.engine),
+    runId: flags.runId,
+  }
 }
 
 /** With an empty key, any payload with an empty key would count as the end. */
@@ -98,12 +107,11 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
   if (file !== undefined && flags.stdout !== undefined) {
     throw new Fault('BAD_OPTION', 'FILE and --stdout are the same thing; give one of them')
   }
-  const reading = await readingOptions(flags)
   if (file !== undefined && isDirectory(file)) {
     refuseBeside(flags)
-    const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
-    return replay(file, { ...reading, engine, runId: flags.runId })
+    return replay(file, await replayOptions(flags))
   }
+  const reading = await readingOptions(flags)
   const fsDiff = flags.fsDiff === undefined ? undefined : await readDiff(flags.fsDiff)
   const { engine = 'auto', runId, dir = process.cwd() } = flags
   const flow = events(await namedEngine(engine), { ...reading, fsDiff, runId, dir })

@@ -1,7 +1,7 @@
 import { clip } from '../../base/fault.ts'
 import { isRecord, type Say, text } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import { unifiedDiff } from '../unified-diff.ts'
+import { unifiedDiff } from '../calls.ts'
 import { textOf } from './chunks.ts'
 
 type Update = Record<string, unknown>

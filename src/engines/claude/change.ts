@@ -1,5 +1,5 @@
-import { hunksText, wholeFile } from '../codex/patch-text.ts'
-import { durationOf } from '../duration.ts'
+import { durationOf } from '../../events/record.ts'
+import { hunksText, wholeFile } from '../calls.ts'
 
 /** Duration of a tool call, under the names that different tools use. */
 export function claudeDuration(reported: Record<string, unknown>): number | undefined {

@@ -1,7 +1,7 @@
 import { digest } from '../../base/platform.ts'
 import { type Engine, isRecord, type Say, text } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import { calls } from '../call.ts'
+import { calls } from '../calls.ts'
 import { turns } from '../session-turns.ts'
 import { claudeDiff, claudeDuration } from './change.ts'
 import { promptOf, textOf } from './prompt.ts'

@@ -1,7 +1,7 @@
 import { isRecord, type Say, text } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import { tokenCounter } from '../../events/tokens.ts'
-import { calls } from '../call.ts'
+import { calls } from '../calls.ts'
 import { statsTokens } from '../gemini/tokens.ts'
 import { claudeDiff, claudeDuration } from './change.ts'
 import { promptOf } from './prompt.ts'

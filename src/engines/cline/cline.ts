@@ -1,6 +1,6 @@
 import { type Engine, isRecord, type Reader, type Say, text } from '../../events/engine.ts'
+import { durationOf } from '../../events/record.ts'
 import type { Tokens } from '../../events/tokens.ts'
-import { durationOf } from '../duration.ts'
 import { tokenParts } from '../token-parts.ts'
 
 type Line = Record<string, unknown>

@@ -1,274 +1,265 @@
-import { type Engine, isRecord, type RunFacts, type Say, text } from '../../events/engine.ts'
+import type { Call, Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import type { Tokens } from '../../events/tokens.ts'
-import { calls } from '../call.ts'
-import { tokenParts } from '../token-parts.ts'
-import { unifiedDiff } from '../unified-diff.ts'
+import { fits, type Rec } from '../../events/record.ts'
+import { calls, unifiedDiff } from '../calls.ts'
+import { table } from '../table.ts'
+import { tokensAt } from '../token-parts.ts'
 
-type Line = Record<string, unknown>
+/** What is open in a run. */
+class Run {
+  readonly begun = calls()
+  /** The message whose pieces are arriving, per agent: a subagent may write in between. */
+  readonly open = memory<string>((id) => id.length)
+  model: string | undefined
+  /** The last thought of this step: both a message and a record of its own contain it. */
+  thought: string | undefined
+  failed = false
+
+  /** A message without a final record (the model was cut off or is asked again) ends with the step. */
+  leave(agent: string | undefined, say: Say): void {
+    const id = this.open.take(agent ?? '')
+    if (id !== undefined) say.message(id, undefined, { incomplete: true })
+  }
+
+  /** A piece of a message. */
+  piece(agent: string | undefined, id: string, words: string, say: Say): void {
+    if (this.open.get(agent ?? '') !== id) {
+      this.leave(agent, say)
+      for (const other of this.open.set(agent ?? '', id)) say.message(other, undefined, { incomplete: true })
+    }
+    say.delta(id, words, { parent: agent })
+  }
+
+  think(id: string | undefined, content: string | undefined, say: Say): void {
+    if (content === undefined || content === '' || content === this.thought) return
+    this.thought = content
+    say.reasoning(id, content)
+  }
+
+  fail(message: string, agent: string | undefined, say: Say): void {
+    // A subagent's failure belongs to its call: the run continues.
+    if (agent === undefined) this.failed = true
+    say.error(message, agent === undefined ? 'fatal' : 'error')
+  }
+}
 
 /**
  * GitHub Copilot CLI (`copilot --output-format json`). Only the last line, `result`, has the session id and
  * the verdict.
  */
-export const copilot: Engine = {
+export const copilot = table({
   name: 'copilot',
   parser: 'copilot_ndjson',
-  cut: { stdout: 'records', pty: 'records' },
   about: 'copilot --output-format json; 1.0',
-  shape: ({ value }) => isSessionEvent(value) || isResult(value),
-  open: () => {
-    const conversation = reader()
-    /** A record that only Copilot writes was seen, so a shorter `result` is its own, too. */
-    let known = false
-    return {
-      read({ value }, say) {
-        known ||= isSessionEvent(value) || isResult(value)
-        if (isVerdict(value)) return known && conversation.result(value, say)
-        return (
-          (isSessionEvent(value) || (known && isLater(value))) && conversation.event(value, value.data, say)
-        )
-      },
-    }
+  shape: (line) => isSessionEvent(line) || fits(line.values, `${VERDICT} timestamp:text usage:record`),
+  // A shorter `result` is Copilot's own, too, and optional fields may be missing.
+  later: (line) => isLater(line) || fits(line.values, VERDICT),
+  state: () => new Run(),
+  each(line, say, run) {
+    if (line.at('type') === 'result') return
+    say.fields(line.values, 'type data id timestamp parentId ephemeral agentId:text')
+    run.model = line.text('data.model') ?? run.model
   },
-}
+  of: 'data',
+  // Start-up, progress, and what another record repeats in full.
+  quiet:
+    'session.skills_loaded session.mcp_servers_loaded session.tools_updated session.info ' +
+    'session.background_tasks_changed model.call_start model.call_finished model.call_final_result ' +
+    'assistant.message_start assistant.reasoning_delta assistant.tool_call_delta tool.shell_output ' +
+    'tool.execution_partial_result assistant.idle',
+  on: {
+    'session.start': saySession,
+    'user.message': (data, say, _, line) => {
+      if (agentOf(line) === undefined) sayPrompt(data, say)
+    },
+    'assistant.turn_start': {
+      fields: 'turnId:text interactionId:text',
+      read(_, say, run, line) {
+        const agent = agentOf(line)
+        run.leave(agent, say)
+        run.thought = undefined
+        if (agent !== undefined) return
+        // Also after an error: the engine continues, so the run did not fail.
+        run.failed = false
+        say.goesOn()
+        say.status('turn_started', run.model === undefined ? {} : { model: run.model })
+      },
+    },
+    'assistant.turn_end': {
+      fields: 'turnId:text',
+      read(_, say, run, line) {
+        run.leave(agentOf(line), say)
+        if (agentOf(line) === undefined) say.status('turn_ended')
+      },
+    },
+    'assistant.turn_retry': {
+      fields: 'turnId:text model:text reason:text',
+      read(data, say, run, line) {
+        run.leave(agentOf(line), say)
+        run.thought = undefined
+        say.status('turn_retry', { reason: data.text('reason') ?? 'unknown' })
+      },
+    },
+    'model.call_failure': (data, say) =>
+      say.error(data.text('errorMessage') ?? 'a request to the model failed', 'warning'),
+    'assistant.message_delta': {
+      fields: 'messageId:text deltaContent:text parentToolCallId:text',
+      read(data, say, run, line) {
+        const id = data.text('messageId')
+        if (id === undefined) return false
+        const words = data.words('deltaContent')
+        if (words !== undefined) run.piece(agentOf(line), id, words, say)
+        return true
+      },
+    },
+    'assistant.message': {
+      fields:
+        'messageId:text originatingMessageId:text model:text content:text toolRequests:list interactionId:text ' +
+        'turnId:text reasoningText:text reasoningOpaque rte apiCallId:text parentToolCallId:text phase outputTokens',
+      read(data, say, run, line) {
+        const agent = agentOf(line)
+        const id = data.text('messageId')
+        if (run.open.get(agent ?? '') === id) run.open.take(agent ?? '')
+        run.think(undefined, data.text('reasoningText'), say)
+        // A message without text only calls tools.
+        say.message(id, data.text('content') || undefined, { parent: agent })
+      },
+    },
+    'assistant.reasoning': {
+      fields: 'reasoningId:text content:text rte parentToolCallId:text',
+      read: (data, say, run) => run.think(data.text('reasoningId'), data.text('content'), say),
+    },
+    'assistant.usage': (data, say) =>
+      say.status('usage', { usage: data.values, tokens: tokensIn(data.values) }),
+    'tool.execution_start': {
+      fields:
+        'toolCallId:text toolName:text arguments turnId model toolTitle shellToolInfo parentToolCallId:text',
+      read(data, say, { begun }, line) {
+        const call = startOf(data, line)
+        begun.begun(call.id, call.name, undefined)
+        say.started(call)
+      },
+    },
+    'tool.execution_complete': {
+      fields:
+        'toolCallId:text model interactionId turnId rte shellExecution:record fileEdits:list success:flag ' +
+        'result:record error toolTelemetry parentToolCallId:text',
+      read(data, say, { begun }, line) {
+        sayEnd(data, begun.ended(data.text('toolCallId') ?? '')?.name, line, say)
+        const edits = data.records('fileEdits')
+        // A diff of several files is not the diff of one of them.
+        const diff = data.list('fileEdits').length === 1 ? diffOf(data) : undefined
+        for (const edit of edits) {
+          const path = edit.text('path')
+          if (path !== undefined) say.artifact(changeOf.get(edit.at('kind')) ?? 'modified', path, diff)
+        }
+      },
+    },
+    'session.error': {
+      fields: 'errorType message:text statusCode originatingMessageId stack',
+      read: (data, say, run, line) =>
+        run.fail(data.text('message') ?? 'an error without a message', agentOf(line), say),
+    },
+    abort: (data, say, run, line) =>
+      run.fail(`aborted: ${data.text('reason') ?? 'unknown'}`, agentOf(line), say),
+    result(_, say, run, line) {
+      say.fields(line.values, 'type timestamp sessionId exitCode usage:record')
+      const code = line.at('exitCode')
+      say.session(line.at('sessionId'), { model: run.model })
+      say.status('result', { reason: `exit code ${code}`, usage: line.at('usage') })
+      if (code === 0) say.ended('result')
+      else if (!run.failed) run.fail(`the engine ended with exit code ${code}`, undefined, say)
+    },
+  },
+})
 
-type SessionEvent = Line & { type: string; data: Line }
-
-/** Every line but the last has this envelope. */
-function isSessionEvent(value: unknown): value is SessionEvent {
-  return (
-    isLater(value) &&
-    typeof value['timestamp'] === 'string' &&
-    (typeof value['parentId'] === 'string' || value['parentId'] === null)
-  )
-}
-
-/** A record of a run that has begun: optional fields may be missing. */
-function isLater(value: unknown): value is SessionEvent {
-  return (
-    isRecord(value) &&
-    families.has(text(value['type'])?.split('.', 1)[0]) &&
-    isRecord(value['data']) &&
-    typeof value['id'] === 'string'
-  )
-}
+/** The last line. Other programs end with such a record, too. */
+const VERDICT = 'type=result sessionId:text exitCode:number'
 
 const families = new Set<string | undefined>([
   ...['session', 'user', 'system', 'assistant', 'model', 'tool', 'subagent', 'hook', 'skill'],
   ...['permission', 'abort'],
 ])
 
-/** The last line. Other programs end with such a record, too. */
-function isVerdict(value: unknown): value is Line & { exitCode: number } {
-  return (
-    isRecord(value) &&
-    value['type'] === 'result' &&
-    typeof value['sessionId'] === 'string' &&
-    typeof value['exitCode'] === 'number'
-  )
+function isLater(line: Rec): boolean {
+  return families.has(line.text('type')?.split('.', 1)[0]) && fits(line.values, 'data:record id:text')
 }
 
-function isResult(value: unknown): boolean {
-  return isVerdict(value) && typeof value['timestamp'] === 'string' && isRecord(value['usage'])
+/** Every line but the last has this envelope. */
+function isSessionEvent(line: Rec): boolean {
+  if (!isLater(line) || line.text('timestamp') === undefined) return false
+  return line.text('parentId') !== undefined || line.at('parentId') === null
 }
-
-/** Start-up, progress, and what another record repeats in full: kept as raw, silently. */
-const quiet = new Set([
-  ...['session.skills_loaded', 'session.mcp_servers_loaded', 'session.tools_updated', 'session.info'],
-  ...['session.background_tasks_changed', 'model.call_start', 'model.call_finished'],
-  ...['model.call_final_result', 'assistant.message_start', 'assistant.reasoning_delta'],
-  ...['assistant.tool_call_delta', 'tool.shell_output', 'tool.execution_partial_result', 'assistant.idle'],
-])
 
 const changeOf = new Map<unknown, 'created' | 'deleted'>([
   ['create', 'created'],
   ['delete', 'deleted'],
 ])
 
-function reader() {
-  const begun = calls()
-  /** The message whose pieces are arriving, per agent: a subagent may write in between. */
-  const open = memory<string>((id) => id.length)
-  let model: string | undefined
-  /** The last thought of this step: both a message and a record of its own contain it. */
-  let thought: string | undefined
-  let failed = false
-
-  /** A message without a final record (the model was cut off or is asked again) ends with the step. */
-  const leave = (agent: string, say: Say): void => {
-    const id = open.take(agent)
-    if (id !== undefined) say.message(id, undefined, { incomplete: true })
-  }
-
-  const think = (id: string | undefined, content: unknown, say: Say): void => {
-    if (typeof content !== 'string' || content === '' || content === thought) return
-    thought = content
-    say.reasoning(id, content)
-  }
-
-  const fail = (message: string, parent: string | undefined, say: Say): void => {
-    // A subagent's failure belongs to its call: the run continues.
-    if (parent === undefined) failed = true
-    say.error(message, parent === undefined ? 'fatal' : 'error')
-  }
-
-  const toolEnded = (data: Line, parent: string | undefined, say: Say): void => {
-    const id = text(data['toolCallId']) ?? ''
-    const shell = isRecord(data['shellExecution']) ? data['shellExecution'] : {}
-    const exit_code = typeof shell['exitCode'] === 'number' ? shell['exitCode'] : undefined
-    const output = isRecord(data['result']) ? data['result']['content'] : undefined
-    const error = isRecord(data['error']) ? text(data['error']['message']) : undefined
-    const call = { id, name: begun.ended(id)?.name ?? 'tool', output, exit_code, error, parent }
-    // `success` only means that the shell ran: the command itself may have failed.
-    if (data['success'] !== true || (exit_code ?? 0) !== 0) say.failed(call)
-    else say.completed(call)
-    const edits = Array.isArray(data['fileEdits']) ? data['fileEdits'] : []
-    for (const edit of edits) {
-      if (!isRecord(edit) || typeof edit['path'] !== 'string') continue
-      // A diff of several files is not the diff of one of them.
-      const diff = edits.length === 1 ? diffOf(data) : undefined
-      say.artifact(changeOf.get(edit['kind']) ?? 'modified', edit['path'], diff)
-    }
-  }
-
-  return {
-    event(line: Line & { type: string }, data: Line, say: Say): boolean {
-      const { type } = line
-      say.fields(line, 'type data id timestamp parentId ephemeral agentId')
-      const parent = text(data['parentToolCallId']) ?? text(line['agentId'])
-      const agent = parent ?? ''
-      const id = text(data['messageId'])
-      model = text(data['model']) ?? model
-      switch (type) {
-        case 'session.start':
-          say.session(data['sessionId'], factsOf(data))
-          return true
-        case 'user.message':
-          if (parent === undefined) sayPrompt(data, say)
-          return true
-        case 'assistant.turn_start':
-          say.fields(data, 'turnId interactionId')
-          leave(agent, say)
-          thought = undefined
-          if (parent !== undefined) return true
-          // Also after an error: the engine continues, so the run did not fail.
-          failed = false
-          say.goesOn()
-          say.status('turn_started', model === undefined ? {} : { model })
-          return true
-        case 'assistant.turn_end':
-          say.fields(data, 'turnId')
-          leave(agent, say)
-          if (parent === undefined) say.status('turn_ended')
-          return true
-        case 'assistant.turn_retry':
-          say.fields(data, 'turnId model reason')
-          leave(agent, say)
-          thought = undefined
-          say.status('turn_retry', { reason: text(data['reason']) ?? 'unknown' })
-          return true
-        case 'model.call_failure':
-          say.error(text(data['errorMessage']) ?? 'a request to the model failed', 'warning')
-          return true
-        case 'assistant.message_delta':
-          say.fields(data, 'messageId deltaContent parentToolCallId')
-          if (id === undefined) return false
-          if (open.get(agent) !== id) {
-            leave(agent, say)
-            for (const other of open.set(agent, id)) say.message(other, undefined, { incomplete: true })
-          }
-          say.delta(id, text(data['deltaContent']) ?? '', { parent })
-          return true
-        case 'assistant.message': {
-          say.fields(data, messageFields)
-          if (open.get(agent) === id) open.take(agent)
-          think(undefined, data['reasoningText'], say)
-          // A message without text only calls tools.
-          say.message(id, text(data['content']) || undefined, { parent })
-          return true
-        }
-        case 'assistant.reasoning':
-          say.fields(data, 'reasoningId content rte parentToolCallId')
-          think(text(data['reasoningId']), data['content'], say)
-          return true
-        case 'assistant.usage':
-          say.status('usage', { usage: data, tokens: tokensIn(data) })
-          return true
-        case 'tool.execution_start': {
-          say.fields(
-            data,
-            'toolCallId toolName arguments turnId model toolTitle shellToolInfo parentToolCallId',
-          )
-          const call = { id: text(data['toolCallId']) ?? '', name: text(data['toolName']) ?? 'tool' }
-          begun.begun(call.id, call.name, undefined)
-          say.started({ ...call, input: data['arguments'], parent })
-          return true
-        }
-        case 'tool.execution_complete':
-          say.fields(data, toolFields)
-          toolEnded(data, parent, say)
-          return true
-        case 'session.error':
-          say.fields(data, 'errorType message statusCode originatingMessageId stack')
-          fail(text(data['message']) ?? 'an error without a message', parent, say)
-          return true
-        case 'abort':
-          fail(`aborted: ${text(data['reason']) ?? 'unknown'}`, parent, say)
-          return true
-        default:
-          if (quiet.has(type)) return true
-          say.unknownType(type)
-          return false
-      }
-    },
-    result(line: Line & { exitCode: number }, say: Say): boolean {
-      say.fields(line, 'type timestamp sessionId exitCode usage')
-      say.session(line['sessionId'], { model })
-      say.status('result', { reason: `exit code ${line.exitCode}`, usage: line['usage'] })
-      if (line.exitCode === 0) say.ended('result')
-      else if (!failed) fail(`the engine ended with exit code ${line.exitCode}`, undefined, say)
-      return true
-    },
-  }
+/** The subagent that a line is about: its call, or its id. */
+export function agentOf(line: Rec): string | undefined {
+  return line.text('data.parentToolCallId agentId')
 }
 
-const messageFields =
-  'messageId originatingMessageId model content toolRequests interactionId turnId reasoningText reasoningOpaque rte apiCallId parentToolCallId phase outputTokens'
-const toolFields =
-  'toolCallId model interactionId turnId rte shellExecution fileEdits success result error toolTelemetry parentToolCallId'
-
 /** The facts about the run at the start of a session. */
-export function factsOf({ selectedModel, copilotVersion, context }: Line): RunFacts {
-  const cwd = isRecord(context) ? text(context['cwd']) : undefined
-  return { model: text(selectedModel), cwd, engine_version: text(copilotVersion) }
+export function saySession(data: Rec, say: Say): void {
+  say.session(data.at('sessionId'), {
+    model: data.text('selectedModel'),
+    cwd: data.text('context.cwd'),
+    engine_version: data.text('copilotVersion'),
+  })
 }
 
 /**
  * Reports the prompt, without what Copilot added to it. Skills and Copilot itself write such messages, too,
  * with a source.
  */
-export function sayPrompt({ content, source }: Line, say: Say): void {
-  const words = text(content)
-  if (words && (source === undefined || source === 'user')) say.user(words)
+export function sayPrompt(data: Rec, say: Say): void {
+  const words = data.text('content')
+  if (words && (data.at('source') === undefined || data.at('source') === 'user')) say.user(words)
+}
+
+/** A call that begins. */
+export function startOf(data: Rec, line: Rec): Call {
+  return {
+    id: data.text('toolCallId') ?? '',
+    name: data.text('toolName') ?? 'tool',
+    input: data.at('arguments'),
+    parent: agentOf(line),
+  }
+}
+
+/** Reports the end of a call; true if it succeeded. */
+export function sayEnd(data: Rec, name: string | undefined, line: Rec, say: Say): boolean {
+  const exit_code = data.number('shellExecution.exitCode')
+  const call = {
+    id: data.text('toolCallId') ?? '',
+    name: name ?? data.text('toolName') ?? 'tool',
+    output: data.at('result.content'),
+    exit_code,
+    error: data.text('error.message error'),
+    parent: agentOf(line),
+  }
+  // `success` only means that the shell ran: the command itself may have failed.
+  const failed = data.at('success') !== true || (exit_code ?? 0) !== 0
+  if (failed) say.failed(call)
+  else say.completed(call)
+  return !failed
 }
 
 /** One request to the model. The input includes cached tokens. */
-export function tokensIn(usage: Line): Tokens | undefined {
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage
-  return tokenParts(
-    {
-      input: inputTokens,
-      output: outputTokens,
-      cacheRead: cacheReadTokens,
-      cacheWrite: cacheWriteTokens,
-      reasoning: reasoningTokens,
-    },
-    { cache: 'within', reasoning: 'within' },
-  )
-}
+export const tokensIn = tokensAt(
+  {
+    input: 'inputTokens',
+    output: 'outputTokens',
+    cacheRead: 'cacheReadTokens',
+    cacheWrite: 'cacheWriteTokens',
+    reasoning: 'reasoningTokens',
+  },
+  { cache: 'within', reasoning: 'within' },
+)
 
 /** The diff that a tool reports of the file it has changed. */
-export function diffOf({ result }: Line): string | undefined {
-  return isRecord(result) ? unifiedDiff(result['detailedContent'])?.trimStart() : undefined
+export function diffOf(data: Rec): string | undefined {
+  return unifiedDiff(data.at('result.detailedContent'))?.trimStart()
 }

@@ -1,7 +1,7 @@
 import { digest } from '../../base/platform.ts'
 import { type Engine, isRecord, type Say, text } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import { pathOf, sayChange } from '../file-change.ts'
+import { pathOf, sayChange } from '../calls.ts'
 import { turns } from '../session-turns.ts'
 import { geminiTokens } from './tokens.ts'
 

@@ -1,5 +1,5 @@
 import { type EngineFrame, isRecord, type Say, text } from '../../events/engine.ts'
-import { calls } from '../call.ts'
+import { calls } from '../calls.ts'
 import { statsTokens } from './tokens.ts'
 
 type Line = Record<string, unknown>

@@ -1,134 +1,156 @@
-import { type Engine, isRecord, type Say, text } from '../../events/engine.ts'
+import type { Engine, Say } from '../../events/engine.ts'
+import { durationOf, fits, Rec } from '../../events/record.ts'
 import type { Tokens } from '../../events/tokens.ts'
-import { durationOf } from '../duration.ts'
-import { tokenParts } from '../token-parts.ts'
-import { unifiedDiff } from '../unified-diff.ts'
+import { unifiedDiff } from '../calls.ts'
+import { type Rows, rows, table } from '../table.ts'
+import { tokensAt } from '../token-parts.ts'
 
-type Part = Record<string, unknown>
+interface Run {
+  /** The run reported a failure; the engine may still retry. */
+  failed: boolean
+  /** The message in the database that the parts belong to. `aborted` if it has an error. */
+  readonly stored?: { readonly aborted: boolean }
+}
+
+/** What a line is about. The parts in the database are the same, some with another name. */
+const part = {
+  fields: 'id:text messageID:text sessionID:text type:text',
+  on: {
+    'step_start, step-start': {
+      fields: 'snapshot:text',
+      read(_, say, run) {
+        if (run.failed) say.goesOn()
+        run.failed = false
+        say.status('step_start')
+      },
+    },
+    text: {
+      fields: 'text:text time:record synthetic:flag metadata:record',
+      read(part, say, { stored }) {
+        const words = part.words('text')
+        // Aborted attempts leave empty texts.
+        if (words === undefined || (stored && (words === '' || part.at('synthetic') === true))) return
+        say.message(part.text('id'), words, stored?.aborted ? { incomplete: true } : {})
+      },
+    },
+    reasoning: {
+      fields: 'text:text time:record metadata:record',
+      read(part, say, { stored }) {
+        const words = part.words('text')
+        if (words !== undefined && !(stored && words === '')) say.reasoning(part.text('id'), words)
+      },
+    },
+    'tool_use, tool': {
+      fields:
+        'tool:text callID:text metadata:record state:record state.status=pending|running|completed|error ' +
+        'state.input:record state.error:text state.metadata:record',
+      read: readTool,
+    },
+    'step_finish, step-finish': {
+      fields: 'reason:text snapshot:text tokens:record cost:number metrics:record time:record',
+      read(part, say) {
+        const reason = part.text('reason') ?? 'unknown'
+        const usage = part.at('tokens')
+        say.status('step_finish', { reason, usage, tokens: tokensIn(usage) })
+        if (reason === 'stop') say.ended('step_finish stop')
+        if (reason === 'length') say.truncated('length')
+      },
+    },
+  },
+} satisfies Rows<Run>
 
 /**
  * OpenCode (`opencode run --format json`). There is no line for the start or end of a session: the first id
  * starts it, `stop` ends it.
  */
-export const opencode: Engine = {
+export const opencode = table<Run>({
   name: 'opencode',
   parser: 'opencode_ndjson',
-  cut: { stdout: 'records', pty: 'records' },
   about: 'opencode run --format json; 1.18, 1.1',
-  shape: ({ value }) => isLine(value),
-  open() {
-    /** The run reported a failure; the engine may still retry. */
-    let failed = false
-    return {
-      read({ value }, say) {
-        if (!isLine(value)) return false
-        say.fields(value, 'type timestamp sessionID part error')
-        say.session(value['sessionID'])
-        if (value['type'] === 'error') {
-          failed = true
-          say.error(errorText(value['error']), 'fatal', { retryable: retryable(value['error']) })
-          return true
-        }
-        if (value['type'] === 'step_start' && failed) {
-          failed = false
-          say.goesOn()
-        }
-        return isRecord(value['part']) && readPart(value['type'], value['part'], say)
-      },
-    }
+  shape: isLine,
+  later: isLine,
+  state: () => ({ failed: false }),
+  each(line, say) {
+    say.fields(line.values, 'type timestamp sessionID part error')
+    say.session(line.at('sessionID'))
   },
+  of: 'part',
+  fields: part.fields,
+  on: {
+    ...part.on,
+    error(_, say, run, line) {
+      run.failed = true
+      say.error(errorText(line), 'fatal', { retryable: line.flag('error.data.isRetryable') })
+    },
+  },
+})
+
+/**
+ * Kilo Code (`kilo run --format json`). The dialect is OpenCode's, and nothing in its first records is
+ * specific to Kilo: `auto` reads a run of Kilo as `opencode`, with the same events.
+ */
+export const kilo: Engine = {
+  name: 'kilo',
+  parser: 'kilo_ndjson',
+  cut: opencode.cut,
+  about: 'kilo run --format json; 7.7 (auto calls it opencode: the dialect is the same)',
+  open: opencode.open,
 }
 
-function isLine(value: unknown): value is Part & { type: string } {
-  if (!isRecord(value) || typeof value['sessionID'] !== 'string') return false
-  const { type, part, error } = value
-  return typeof type === 'string' && (isRecord(part) || (type === 'error' && error !== undefined))
+function isLine(line: Rec): boolean {
+  if (!fits(line.values, 'sessionID:text type:text')) return false
+  return line.record('part') !== undefined || (line.at('type') === 'error' && line.has('error'))
 }
 
-function readPart(type: string, part: Part, say: Say): boolean {
-  switch (type) {
-    case 'step_start':
-      say.fields(part, 'id messageID sessionID snapshot type')
-      say.status('step_start')
-      return true
-    case 'text':
-      say.fields(part, 'id messageID sessionID type text time synthetic metadata')
-      say.message(text(part['id']), text(part['text']) ?? '')
-      return true
-    case 'reasoning':
-      say.fields(part, 'id messageID sessionID type text time metadata')
-      say.reasoning(text(part['id']), text(part['text']) ?? '')
-      return true
-    case 'tool_use':
-      say.fields(part, 'id messageID sessionID type tool callID state metadata')
-      readTool(part, say)
-      return true
-    case 'step_finish': {
-      say.fields(part, 'id messageID sessionID type reason snapshot tokens cost metrics time')
-      const reason = text(part['reason']) ?? 'unknown'
-      say.status('step_finish', { reason, usage: part['tokens'], tokens: tokensIn(part['tokens']) })
-      if (reason === 'stop') say.ended('step_finish stop')
-      if (reason === 'length') say.truncated('length')
-      return true
-    }
-    default:
-      say.unknownType(type)
-      return false
-  }
-}
+/** The parts of a message in the database. */
+export const parts = rows<Run>({
+  ...part,
+  called: 'part',
+  quiet: 'snapshot patch file agent compaction retry subtask',
+})
 
 /** The input excludes cached tokens. The output includes reasoning up to 1.1, which reports no total. */
 function tokensIn(counts: unknown): Tokens | undefined {
-  if (!isRecord(counts)) return undefined
-  const { input, output, reasoning, total } = counts
-  const { read, write } = isRecord(counts['cache']) ? counts['cache'] : {}
-  return tokenParts(
-    { input, output, reasoning, total, cacheRead: read, cacheWrite: write },
-    { cache: 'apart', reasoning: total === undefined ? 'within' : undefined },
-  )
+  return (Rec.of(counts)?.at('total') === undefined ? withinOutput : counted)(counts)
 }
+const paths = {
+  ...{ input: 'input', output: 'output', reasoning: 'reasoning', total: 'total' },
+  ...{ cacheRead: 'cache.read', cacheWrite: 'cache.write' },
+}
+const withinOutput = tokensAt(paths, { cache: 'apart', reasoning: 'within' })
+const counted = tokensAt(paths, { cache: 'apart' })
 
 /**
  * A tool appears only when it has ended. `completed` alone proves nothing: the exit code and `invalid` do.
  */
-function readTool(part: Part, say: Say): void {
-  const state = isRecord(part['state']) ? part['state'] : {}
-  const input = isRecord(state['input']) ? state['input'] : {}
-  const metadata = isRecord(state['metadata']) ? state['metadata'] : {}
-  const name = text(part['tool']) ?? 'tool'
-  const exit_code = typeof metadata['exit'] === 'number' ? metadata['exit'] : undefined
-  const error = text(state['error']) ?? (name === 'invalid' ? text(input['error']) : undefined)
-  const { start, end } = isRecord(state['time']) ? state['time'] : {}
-  const duration_ms =
-    typeof start === 'number' && typeof end === 'number' ? durationOf(end - start) : undefined
+function readTool(part: Rec, say: Say): void {
+  const name = part.text('tool') ?? 'tool'
+  const exit_code = part.number('state.metadata.exit')
+  const [start, end] = [part.number('state.time.start'), part.number('state.time.end')]
   const call = {
-    id: text(part['callID']) ?? '',
+    id: part.text('callID') ?? '',
     name,
-    input,
-    output: state['output'],
+    input: part.record('state.input')?.values ?? {},
+    output: part.at('state.output'),
     exit_code,
-    error,
-    duration_ms,
+    error: part.text(name === 'invalid' ? 'state.error state.input.error' : 'state.error'),
+    duration_ms: start === undefined || end === undefined ? undefined : durationOf(end - start),
   }
-  if (state['status'] === 'error' || name === 'invalid' || (exit_code ?? 0) !== 0) say.failed(call)
-  else if (state['status'] === 'completed') {
+  const status = part.at('state.status')
+  if (status === 'error' || name === 'invalid' || (exit_code ?? 0) !== 0) say.failed(call)
+  else if (status === 'completed') {
     say.completed(call)
-    const path = text(metadata['filepath']) ?? text(input['filePath'])
-    const diff = unifiedDiff(metadata['diff'])
-    if (path !== undefined && name === 'write')
-      say.artifact(metadata['exists'] === true ? 'modified' : 'created', path, diff)
+    const path = part.text('state.metadata.filepath state.input.filePath')
+    const diff = unifiedDiff(part.at('state.metadata.diff'))
+    const existed = part.at('state.metadata.exists') === true
+    if (path !== undefined && name === 'write') say.artifact(existed ? 'modified' : 'created', path, diff)
     if (path !== undefined && (name === 'edit' || name === 'multiedit')) say.artifact('modified', path, diff)
   } else say.started(call)
 }
 
-function errorText(error: unknown): string {
-  if (!isRecord(error)) return 'an error without a message'
-  const data = isRecord(error['data']) ? error['data'] : {}
-  const message = text(data['message']) ?? text(error['message']) ?? 'no message'
-  return `${text(error['name']) ?? 'error'}: ${message}`
-}
-
-function retryable(error: unknown): boolean | undefined {
-  const reported = isRecord(error) && isRecord(error['data']) ? error['data']['isRetryable'] : undefined
-  return typeof reported === 'boolean' ? reported : undefined
+/** The error in a line, or in a message of the database. */
+export function errorText(line: Rec): string {
+  if (!line.record('error')) return 'an error without a message'
+  const message = line.text('error.data.message error.message') ?? 'no message'
+  return `${line.text('error.name') ?? 'error'}: ${message}`
 }

@@ -1,9 +1,8 @@
 import { type Engine, isRecord, type Reader, type Say, text } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import type { Tokens } from '../../events/tokens.ts'
-import { calls } from '../call.ts'
+import { calls, unifiedDiff } from '../calls.ts'
 import { tokenParts } from '../token-parts.ts'
-import { unifiedDiff } from '../unified-diff.ts'
 
 type Line = Record<string, unknown>
 

@@ -1,6 +1,5 @@
 import { type Engine, isRecord, type Say, text } from '../../events/engine.ts'
-import { calls } from '../call.ts'
-import { pathOf, sayChange } from '../file-change.ts'
+import { calls, pathOf, sayChange } from '../calls.ts'
 import { turns } from '../session-turns.ts'
 import { patchIn, sayPrompt, tokensIn } from './pi.ts'
 

@@ -1,8 +1,7 @@
 import { type Engine, isRecord, type Say, text } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import { calls } from '../call.ts'
-import { durationOf } from '../duration.ts'
-import { sayChange } from '../file-change.ts'
+import { durationOf } from '../../events/record.ts'
+import { calls, sayChange } from '../calls.ts'
 import { geminiTokens } from '../gemini/tokens.ts'
 import { turns } from '../session-turns.ts'
 

@@ -7,9 +7,9 @@ const MAX_LINES = 2000
 export function diffNodes(diff: string): HTMLElement {
   const lines = diff.split('\n')
   if (lines.at(-1) === '') lines.pop()
-  const shown = lines.slice(0, MAX_LINES).map((line) => make('span', { class: kindOf(line) }, `${line}\n`))
+  const shown = lines.slice(0, MAX_LINES).map((line) => make('span', kindOf(line), `${line}\n`))
   const more = lines.length - shown.length
-  if (more > 0) shown.push(make('span', { class: 'meta' }, `… ${more.toLocaleString()} more lines`))
+  if (more > 0) shown.push(make('span', 'meta', `… ${more.toLocaleString()} more lines`))
   return make('pre', { class: 'diff', tabindex: 0 }, ...shown)
 }
 

@@ -24,9 +24,9 @@ export function drawItem(item: Item): HTMLElement {
       'aria-label': labelOf(item),
       title: titleOf(item),
     },
-    item.heading === undefined ? undefined : make('p', { class: 'attempt' }, item.heading),
+    item.heading === undefined ? undefined : make('p', 'attempt', item.heading),
     make('span', { class: 'seq', 'aria-hidden': 'true' }, String(item.seq)),
-    make('div', { class: 'body' }, safeBody(item)),
+    make('div', 'body', safeBody(item)),
   )
   return element
 }
@@ -60,7 +60,7 @@ function safeBody(item: Item): Node {
   try {
     return bodyOf(item)
   } catch (error) {
-    return make('div', { class: 'note' }, `this ${item.kind} does not have the shape of its type: ${error}`)
+    return make('div', 'note', `this ${item.kind} does not have the shape of its type: ${error}`)
   }
 }
 
@@ -69,23 +69,18 @@ function bodyOf(item: Item): Node {
     case 'message':
       return make(
         'div',
-        { class: item.growing ? 'said open' : 'said' },
-        ...(item.growing ? [make('div', { class: 'plain' }, item.text)] : markdownNodes(item.text)),
-        item.incomplete && make('div', { class: 'cut' }, 'cut off'),
+        item.growing ? 'said open' : 'said',
+        ...(item.growing ? [make('div', 'plain', item.text)] : markdownNodes(item.text)),
+        item.incomplete && make('div', 'cut', 'cut off'),
       )
     case 'prompt':
       return isFold(item)
-        ? fold(item, 'asked', [make('span', { class: 'text' }, firstLine(item.text))], () =>
-            longText(item.text),
-          )
-        : make('div', { class: 'asked' }, item.text)
+        ? fold(item, 'asked', [make('span', 'text', firstLine(item.text))], () => longText(item.text))
+        : make('div', 'asked', item.text)
     case 'reasoning':
-      return fold(
-        item,
-        'reason',
-        [make('span', { class: 'text' }, plain(firstLine(item.text)) || 'Thoughts')],
-        () => [make('div', { class: 'said' }, ...markdownNodes(item.text))],
-      )
+      return fold(item, 'reason', [make('span', 'text', plain(firstLine(item.text)) || 'Thoughts')], () => [
+        make('div', 'said', ...markdownNodes(item.text)),
+      ])
     case 'tool':
       return toolBody(item)
     case 'artifact':
@@ -98,9 +93,9 @@ function bodyOf(item: Item): Node {
       const { status, value, errors } = item.result
       const fine = status === 'success'
       const head = [
-        make('span', { class: 'name' }, 'Result'),
-        make('span', { class: 'text' }, summaryOf(value)),
-        make('span', { class: fine ? 'how good' : 'how bad' }, status),
+        make('span', 'name', 'Result'),
+        make('span', 'text', summaryOf(value)),
+        make('span', fine ? 'how good' : 'how bad', status),
       ]
       return fold(item, 'tool', head, () => longText(pretty(fine ? value : errors)))
     }
@@ -108,8 +103,8 @@ function bodyOf(item: Item): Node {
       const outcome = outcomeOf(item.end)
       return make(
         'div',
-        { class: 'end' },
-        make('p', { class: 'title' }, make('span', { class: `dot ${outcome}` }), outcomeLine(outcome)),
+        'end',
+        make('p', 'title', make('span', `dot ${outcome}`), outcomeLine(outcome)),
         make('p', {}, whyEnded(item.end)),
         tokenWords(item.end.tokens) && make('p', {}, tokenWords(item.end.tokens)),
       )
@@ -117,11 +112,7 @@ function bodyOf(item: Item): Node {
     case 'raw': {
       const count = countWords(item.lines.length, 'raw line')
       const head = [
-        make(
-          'span',
-          { class: 'text' },
-          `${count} · ${item.stream} · ${visible(firstLine(item.lines[0] ?? ''))}`,
-        ),
+        make('span', 'text', `${count} · ${item.stream} · ${visible(firstLine(item.lines[0] ?? ''))}`),
       ]
       return fold(item, 'lines', head, () => longText(visible(item.lines.join('\n'))))
     }
@@ -149,11 +140,7 @@ function fold(
   head: readonly Node[],
   body: () => readonly Node[],
 ): HTMLDetailsElement {
-  const details: HTMLDetailsElement = make(
-    'details',
-    { class: name },
-    make('summary', { tabindex: -1 }, ...head),
-  )
+  const details: HTMLDetailsElement = make('details', name, make('summary', { tabindex: -1 }, ...head))
   const fill = () => {
     if (details.childElementCount === 1) details.append(...body())
   }
@@ -172,19 +159,15 @@ function toolBody(item: ToolItem): Node {
   const bad = item.state === 'failed'
   const took = item.milliseconds === undefined ? '' : ` · ${spanWords(item.milliseconds)}`
   const head = [
-    make('span', { class: 'name' }, item.name),
-    make('span', { class: 'text' }, summaryOf(item.input)),
-    make(
-      'span',
-      { class: `how ${bad ? 'bad' : item.state === 'completed' ? 'good' : ''}` },
-      outcomeWord(item) + took,
-    ),
+    make('span', 'name', item.name),
+    make('span', 'text', summaryOf(item.input)),
+    make('span', `how ${bad ? 'bad' : item.state === 'completed' ? 'good' : ''}`, outcomeWord(item) + took),
   ]
   const details = fold(item, 'tool', head, () => [inputAndOutput(item)])
   // Readers want to know why a call failed: its last lines are visible without unfolding.
   const tail = bad && !item.open ? lastLines(item.error ?? pretty(item.output)) : ''
   if (tail === '') return details
-  const shown = make('pre', { class: 'tail' }, tail)
+  const shown = make('pre', 'tail', tail)
   details.addEventListener('toggle', () => {
     shown.hidden = details.open
   })
@@ -206,17 +189,16 @@ function lastLines(text: string): string {
 
 function inputAndOutput(item: ToolItem): HTMLElement {
   const half = (name: string, nodes: readonly Node[]) =>
-    make('section', {}, make('p', { class: 'label' }, name), ...nodes)
+    make('section', {}, make('p', 'label', name), ...nodes)
   const halves: HTMLElement[] = []
   if (item.input !== undefined) halves.push(half('Input', inputNodes(item.input)))
   const right: Node[] = []
   // Many engines repeat the output as the error.
   if (item.error !== undefined && item.error !== item.output) right.push(...longText(visible(item.error)))
   if (item.output !== undefined) right.push(...outputNodes(item.output))
-  else if (item.error === undefined && item.state !== 'running')
-    right.push(make('p', { class: 'void' }, 'None'))
+  else if (item.error === undefined && item.state !== 'running') right.push(make('p', 'void', 'None'))
   if (right.length > 0) halves.push(half(item.state === 'failed' ? 'Error and output' : 'Output', right))
-  return make('div', { class: halves.length > 1 ? 'io two' : 'io' }, ...halves)
+  return make('div', halves.length > 1 ? 'io two' : 'io', ...halves)
 }
 
 function inputNodes(input: unknown): Node[] {
@@ -273,19 +255,19 @@ export const fileSigns = { created: '+ ', modified: '~ ', deleted: '− ' } as c
 
 function fileBody(item: FileItem): Node {
   const { change, path, diff } = item
-  const head = [make('b', {}, fileSigns[change]), make('span', { class: 'text' }, path)]
-  if (diff === undefined) return make('div', { class: `file ${change}` }, ...head)
+  const head = [make('b', {}, fileSigns[change]), make('span', 'text', path)]
+  if (diff === undefined) return make('div', `file ${change}`, ...head)
   return fold(item, `file ${change}`, head, () => [diffNodes(diff)])
 }
 
 function noteBody({ severity, code, count, message }: NoteItem): Node {
   const many = count > 1 ? ` × ${count}` : ''
-  return make('div', { class: `note ${severity}` }, make('b', {}, code + many), ` ${message}`)
+  return make('div', `note ${severity}`, make('b', {}, code + many), ` ${message}`)
 }
 
 function statusBody({ status, model, reason, tokens }: StatusItem): Node {
   const parts = [status.replaceAll('_', ' '), model, reason, tokenWords(tokens)]
-  return make('div', { class: 'step' }, parts.filter(Boolean).join(' · '))
+  return make('div', 'step', parts.filter(Boolean).join(' · '))
 }
 
 /** Removes Markdown marks at the ends of a line that is shown as text. */

@@ -8,14 +8,17 @@ export function byId(id: string): HTMLElement {
 type Prop = string | number | boolean | undefined | null
 type Child = Node | string | undefined | null | false
 
-/** Creates an element. Children are elements or text; text is never parsed as HTML. */
+/**
+ * Creates an element with these attributes, or with this class. Children are elements or text; text is never
+ * parsed as HTML.
+ */
 export function make<K extends keyof HTMLElementTagNameMap>(
   tag: K,
-  props: Readonly<Record<string, Prop>> = {},
+  props: string | Readonly<Record<string, Prop>> = {},
   ...children: readonly Child[]
 ): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag)
-  for (const [name, value] of Object.entries(props)) {
+  for (const [name, value] of Object.entries(typeof props === 'string' ? { class: props } : props)) {
     if (value === undefined || value === null || value === false) continue
     if (name === 'class') element.className = String(value)
     else element.setAttribute(name, value === true ? '' : String(value))

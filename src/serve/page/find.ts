@@ -236,10 +236,10 @@ export class FindInRun {
         'aria-posinset': index + 1,
         'aria-setsize': this.#hits.length,
       },
-      make('span', { class: 'seq' }, hit.item?.id ?? String(hit.ref?.byte_from)),
-      make('span', { class: 'kind' }, hit.item?.kind ?? hit.ref?.stream),
-      make('span', { class: 'text' }, hit.before, make('mark', {}, hit.match), hit.after),
-      hit.count > 1 ? make('span', { class: 'times' }, `× ${hit.count}`) : undefined,
+      make('span', 'seq', hit.item?.id ?? String(hit.ref?.byte_from)),
+      make('span', 'kind', hit.item?.kind ?? hit.ref?.stream),
+      make('span', 'text', hit.before, make('mark', {}, hit.match), hit.after),
+      hit.count > 1 ? make('span', 'times', `× ${hit.count}`) : undefined,
     )
     row.addEventListener('click', () => {
       this.#at = index

@@ -132,7 +132,7 @@ function drawState(info: RunInfo | undefined): void {
   const { state = '', outcome = '', reason_code } = info ?? {}
   if (!isDrawn(box, [info && [state, outcome]])) {
     const words = !info ? 'no longer there' : info.outcome ? outcomeLine(info.outcome) : 'running'
-    box.replaceChildren(make('span', { class: `dot ${info ? outcome || 'running' : 'unknown'}` }), words)
+    box.replaceChildren(make('span', `dot ${info ? outcome || 'running' : 'unknown'}`), words)
   }
   box.title = reasonWords[reason_code ?? ''] ?? ''
   box.dataset['state'] = state

@@ -2,9 +2,8 @@ import type { Event } from '../../events/event.ts'
 import type { Item } from '../../views/conversation.ts'
 import type { RunInfo } from '../run-info.ts'
 import { addressOf, readAddress } from './address.ts'
-import { copy } from './clipboard.ts'
 import { ConversationView } from './conversation-view.ts'
-import { byId } from './element.ts'
+import { byId, make } from './element.ts'
 import { EMBEDDED_ID, type EmbeddedData } from './embedded.ts'
 import { embeddedSource } from './embedded-source.ts'
 import { filters } from './filters.ts'
@@ -17,9 +16,9 @@ import { listenToKeys } from './keys.ts'
 import { RawPane } from './raw-pane.ts'
 import { RunList } from './run-list.ts'
 import type { OpenRun, Source } from './source.ts'
-import { restoreTheme, turnTheme } from './theme.ts'
 import { countWords } from './words.ts'
 
+const THEME_KEY = 'sluice.theme'
 /** Milliseconds between two requests for the list of runs. */
 const LIST_MS = 2000
 
@@ -208,6 +207,31 @@ function say(text: string): void {
   }, 2500)
 }
 
+/** Copies a text. False if the browser does not allow it. */
+async function copy(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    // Without TLS a browser has a clipboard only for localhost; the old way still works.
+    return copyBySelection(text)
+  }
+}
+
+function copyBySelection(text: string): boolean {
+  const field = make('textarea', { 'aria-hidden': 'true', class: 'hidden' })
+  field.value = text
+  const focused = document.activeElement
+  document.body.append(field)
+  field.select()
+  try {
+    return document.execCommand('copy')
+  } finally {
+    field.remove()
+    if (focused instanceof HTMLElement) focused.focus({ preventScroll: true })
+  }
+}
+
 async function copyAndSay(text: string, what: string): Promise<void> {
   say((await copy(text)) ? `${what} copied` : `The browser did not allow copying: ${what.toLowerCase()}`)
 }
@@ -228,6 +252,27 @@ function nextNote(): void {
   const notes = view.model.items.filter(({ kind }) => kind === 'diagnostic')
   const next = notes.find(({ at }) => at > here) ?? notes[0]
   if (next) view.go(next)
+}
+
+/** Light or dark, as the reader last chose; else the system's setting. */
+function restoreTheme(): void {
+  try {
+    const theme = localStorage.getItem(THEME_KEY)
+    if (theme === 'light' || theme === 'dark') document.documentElement.dataset['theme'] = theme
+  } catch {
+    // A page opened from disk may have no storage.
+  }
+}
+
+function turnTheme(): void {
+  const root = document.documentElement
+  const system = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
+  root.dataset['theme'] = (root.dataset['theme'] ?? system) === 'dark' ? 'light' : 'dark'
+  try {
+    localStorage.setItem(THEME_KEY, root.dataset['theme'])
+  } catch {
+    // Then the choice lasts as long as the page.
+  }
 }
 
 listenToKeys([

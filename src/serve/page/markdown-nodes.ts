@@ -16,7 +16,7 @@ function blockNode(block: MarkdownBlock): Node {
   switch (block.type) {
     case 'heading':
       // Not a heading element: the headings of an agent are not headings of the page.
-      return make('p', { class: `heading level-${block.level}` }, ...inlineNodes(block.children))
+      return make('p', `heading level-${block.level}`, ...inlineNodes(block.children))
     case 'paragraph':
       return make('p', {}, ...inlineNodes(block.children))
     case 'code':
@@ -27,7 +27,7 @@ function blockNode(block: MarkdownBlock): Node {
       const items = block.items.map(({ checked, blocks }) =>
         make(
           'li',
-          { class: checked === undefined ? undefined : 'task' },
+          checked === undefined ? undefined : 'task',
           checked === undefined ? undefined : checked ? '☑ ' : '☐ ',
           ...tight(blocks),
         ),

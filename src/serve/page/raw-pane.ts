@@ -132,14 +132,14 @@ export class RawPane {
     const shown = events.slice(0, MAX_EVENTS).map((event) => {
       const text = JSON.stringify(event, null, 2)
       const more = text.length > MAX_EVENT ? ` (${countWords(text.length - MAX_EVENT, 'character')})` : ''
-      return make('pre', { class: 'event' }, visible(text.slice(0, MAX_EVENT)) + more)
+      return make('pre', 'event', visible(text.slice(0, MAX_EVENT)) + more)
     })
     const left = events.length - shown.length
     this.#range.textContent = events.length === 0 ? '' : countWords(events.length, 'event')
     this.#box.replaceChildren(
-      make('p', { class: 'void' }, HIDDEN),
+      make('p', 'void', HIDDEN),
       ...shown,
-      ...(left > 0 ? [make('p', { class: 'void' }, `${countWords(left, 'more event', 'more events')}`)] : []),
+      ...(left > 0 ? [make('p', 'void', `${countWords(left, 'more event', 'more events')}`)] : []),
     )
     this.#box.scrollTop = 0
   }
@@ -244,7 +244,7 @@ export class RawPane {
     }
     const after = `${(this.#total - to).toLocaleString()} bytes after`
     if (to < this.#total) rows.push(button({ class: 'more' }, () => this.#grow(1), after))
-    if (this.#total === 0) rows.push(make('p', { class: 'void' }, 'Nothing was written here.'))
+    if (this.#total === 0) rows.push(make('p', 'void', 'Nothing was written here.'))
     this.#box.replaceChildren(...rows)
   }
 
@@ -315,7 +315,7 @@ function drawLine(
   return make(
     'div',
     { class: lit ? 'row lit' : 'row', 'data-at': at },
-    make('span', { class: 'at' }, String(at)),
-    make('span', { class: 'line' }, ...parts),
+    make('span', 'at', String(at)),
+    make('span', 'line', ...parts),
   )
 }

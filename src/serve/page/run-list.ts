@@ -97,7 +97,7 @@ export class RunList {
             if (!chosen.delete(state)) chosen.add(state)
             this.#draw()
           },
-          make('span', { class: `dot ${state}` }),
+          make('span', `dot ${state}`),
           `${state.replaceAll('_', ' ')} `,
           make('b', {}, String(counts.get(state) ?? 0)),
         ),
@@ -126,10 +126,10 @@ function drawLink(run: RunInfo, isCurrent: boolean): HTMLElement {
   return make(
     'a',
     { href: addressOf(run.id), 'aria-current': isCurrent ? 'page' : undefined, 'data-id': run.id },
-    make('span', { class: `dot ${state}` }),
+    make('span', `dot ${state}`),
     make('span', { class: 'name', title: run.id }, folderAndName(run).name),
-    make('span', { class: 'about' }, `${engine} · ${run.outcome ?? 'running'}${tries}`),
-    make('span', { class: 'when' }, date === null ? '' : dateWords(date)),
+    make('span', 'about', `${engine} · ${run.outcome ?? 'running'}${tries}`),
+    make('span', 'when', date === null ? '' : dateWords(date)),
   )
 }
 

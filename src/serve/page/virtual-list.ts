@@ -25,8 +25,8 @@ export class VirtualList<T> {
   readonly #options: VirtualOptions<T>
   readonly #box: HTMLElement
   readonly #below: number
-  readonly #sheet = make('div', { class: 'sheet' })
-  readonly #pane = make('div', { class: 'pane' })
+  readonly #sheet = make('div', 'sheet')
+  readonly #pane = make('div', 'pane')
   #items: readonly T[] = []
   #heights = new Heights()
   /** The drawn items, by index. */

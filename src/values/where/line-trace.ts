@@ -2,7 +2,7 @@ import { Bytes, simdSearch } from '../../base/platform.ts'
 import type { SimdSearch } from '../../base/simd-search.ts'
 import { isQuote } from '../../repair/quotes.ts'
 import { NOWHERE } from '../../text/byte-search.ts'
-import { ESC, hexValue, isHighSurrogate, SLASH } from '../../text/characters.ts'
+import { C1_LEAD, ESC, hexValue, isHighSurrogate, SLASH } from '../../text/characters.ts'
 import { BlockSearch } from './block-search.ts'
 import type { Condition, Scalar } from './conditions.ts'
 
@@ -35,8 +35,8 @@ export function tracesOf(conditions: readonly Condition[]): readonly Trace[] {
 
 /**
  * The trace of a condition. Text is searched for by its value; a number, which has many spellings, a literal
- * and an empty text by the key. Searched for is the longest part that JSON can spell in two ways only, as it is
- * or with `\u`.
+ * and an empty text by the key. Searched for is the longest part that JSON can spell in two ways only, as it
+ * is or with `\u`.
  *
  * @example
  * traceOf({ key: 'type', scalars: new Set(['turn.completed']) }).parts // [Bytes of 'turn.completed']
@@ -166,4 +166,3 @@ class Search {
 
 const EMPTY = Bytes.alloc(0)
 /** First byte of the C1 controls in UTF-8. */
-const C1_LEAD = 0xc2

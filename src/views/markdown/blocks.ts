@@ -166,12 +166,16 @@ function fenceAt(lines: readonly string[], at: number): Read | undefined {
   const text: string[] = []
   for (let end = at + 1; end < lines.length; end++) {
     const line = lines[end]!
-    const close = fenceOf(line)
-    if (close?.char === fence.char && close.length >= fence.length && close.info === '')
+    const mark = fenceOf(line)
+    if (mark && closes(mark, fence))
       return [{ type: 'code', language, text: text.join('\n'), open: false }, end + 1]
     text.push(line.slice(Math.min(indentOf(line), fence.indent)))
   }
   return [{ type: 'code', language, text: text.join('\n'), open: true }, lines.length]
+}
+
+function closes(mark: Fence, fence: Fence): boolean {
+  return mark.char === fence.char && mark.length >= fence.length && mark.info === ''
 }
 
 function firstWord(info: string): string {
@@ -201,12 +205,32 @@ function isQuote(line: string): boolean {
 function quoteAt(lines: readonly string[], at: number, depth: number): Read | undefined {
   if (!isQuote(lines[at]!)) return undefined
   const inside: string[] = []
+  let fence: Fence | undefined
+  /** Whether a line without the mark continues the sentence above it. */
+  let goesOn = false
   let end = at
-  for (; end < lines.length && isQuote(lines[end]!); end++) {
-    const text = lines[end]!.slice(indentOf(lines[end]!) + 1)
-    inside.push(text.startsWith(' ') ? text.slice(1) : text)
+  for (; end < lines.length; end++) {
+    const line = lines[end]!
+    if (!isQuote(line)) {
+      if (!goesOn || interrupts(line, depth) || underline(line) > 0) break
+      inside.push(line)
+      continue
+    }
+    const marked = line.slice(indentOf(line) + 1)
+    const text = marked.startsWith(' ') ? marked.slice(1) : marked
+    inside.push(text)
+    const mark = fenceOf(text)
+    if (fence) fence = mark && closes(mark, fence) ? undefined : fence
+    else fence = mark
+    goesOn = !fence && !mark && isSentence(text)
   }
   return [{ type: 'quote', blocks: blocksOf(inside, depth + 1) }, end]
+}
+
+/** Whether a line is part of a sentence that can go on: not of a heading, a rule, a table or a code block. */
+function isSentence(line: string): boolean {
+  const other = isEmpty(line) || headingLevel(line) > 0 || isRule(line) || indentOf(line) > 3
+  return !other && !line.includes('|')
 }
 
 interface Marker {

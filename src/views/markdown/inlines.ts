@@ -33,177 +33,222 @@ const kinds = { '*': 'emphasis', _: 'emphasis', '**': 'strong', __: 'strong', '~
  * its partner is text. Linear time: each character is read a bounded number of times, whatever the text is.
  */
 export function markdownInlines(text: string): MarkdownInline[] {
-  const top: MarkdownInline[] = []
-  const open: Opener[] = []
-  const ticks = tickRuns(text)
-  const nextClose = nextOf(text, ')')
-  const nextSpace = nextOf(text, ' ')
-  const nextLine = nextOf(text, '\n')
-  const nextAngle = nextOf(text, '>')
+  const state: Reading = {
+    text,
+    at: 0,
+    from: 0,
+    top: [],
+    open: [],
+    nextTicks: tickRuns(text),
+    nextClose: nextOf(text, ')'),
+    nextSpace: nextOf(text, ' '),
+    nextLine: nextOf(text, '\n'),
+    nextAngle: nextOf(text, '>'),
+  }
+  while (state.at < text.length) if (!readMark(state)) state.at++
+  flush(state, state.at)
+  unwind(state, 0)
+  return state.top
+}
+
+interface Reading {
+  readonly text: string
+  /** The character to read next. */
+  at: number
   /** Text from here on is not emitted yet. */
-  let from = 0
-  let i = 0
+  from: number
+  readonly top: MarkdownInline[]
+  readonly open: Opener[]
+  readonly nextTicks: (at: number, length: number) => number
+  readonly nextClose: (at: number) => number
+  readonly nextSpace: (at: number) => number
+  readonly nextLine: (at: number) => number
+  readonly nextAngle: (at: number) => number
+}
 
-  const children = () => open.at(-1)?.children ?? top
-  const put = (piece: MarkdownInline) => {
-    const list = children()
-    const last = list.at(-1)
-    if (piece.type === 'text' && last?.type === 'text')
-      list[list.length - 1] = { type: 'text', text: last.text + piece.text }
-    else list.push(piece)
+/** Reads the mark at `at`. False if the character is text. */
+function readMark(state: Reading): boolean {
+  const char = state.text[state.at]!
+  switch (char) {
+    case '\\':
+      return backslash(state)
+    case '\n':
+      return lineEnd(state)
+    case '`':
+      return code(state)
+    case '*':
+    case '_':
+    case '~':
+      return emphasis(state, char)
+    case '!':
+      return state.text[state.at + 1] === '[' && opens(state, '![')
+    case '[':
+      return opens(state, '[')
+    case ']':
+      return bracket(state)
+    case '<':
+      return angles(state)
+    case '&':
+      return entity(state)
+    case 'h':
+      return address(state)
+    default:
+      return false
   }
-  const flush = (to: number) => {
-    if (to > from) put({ type: 'text', text: text.slice(from, to) })
-  }
-  /** Replaces the characters from `i` to `to` with a piece. */
-  const replace = (to: number, piece?: MarkdownInline) => {
-    flush(i)
-    if (piece) put(piece)
-    i = to
-    from = to
-  }
-  /** Turns the openers above a depth back into text. */
-  const unwind = (depth: number) => {
-    while (open.length > depth) {
-      const { mark, children } = open.pop()!
-      put({ type: 'text', text: mark })
-      for (const child of children) put(child)
-    }
-  }
-  const opens = (mark: string) => {
-    if (open.length >= MAX_NESTING) return false
-    replace(i + mark.length)
-    open.push({ mark, children: [] })
-    return true
-  }
-  const closes = (mark: string, depth: number) => {
-    replace(i + mark.length)
-    unwind(depth + 1)
-    const { children } = open.pop()!
-    put({ type: kinds[mark as keyof typeof kinds], children })
-  }
+}
 
-  const emphasis = (char: string) => {
-    const run = runLength(text, i)
-    if (char === '~' && run !== 2) return skip(run)
-    const before = text[i - 1] ?? ' '
-    const after = text[i + run] ?? ' '
-    const canOpen = !isBlank(after) && (char !== '_' || !isWord(before))
-    const canClose = !isBlank(before) && (char !== '_' || !isWord(after))
-    if (run > 3) return skip(run)
-    for (let left = run; left > 0; ) {
-      const [width, depth] = canClose ? partner(open, char, left) : [0, -1]
-      if (depth >= 0) {
-        closes(char.repeat(width), depth)
-        left -= width
-      } else if (canOpen && opens(char.repeat(left > 2 ? 1 : left))) {
-        left -= left > 2 ? 1 : left
-      } else return skip(left)
-    }
-  }
-  const skip = (count: number) => {
-    i += count
-  }
+function put(state: Reading, piece: MarkdownInline): void {
+  const list = state.open.at(-1)?.children ?? state.top
+  const last = list.at(-1)
+  if (piece.type === 'text' && last?.type === 'text')
+    list[list.length - 1] = { type: 'text', text: last.text + piece.text }
+  else list.push(piece)
+}
 
-  const code = () => {
-    const run = runLength(text, i)
-    const end = ticks.after(i, run)
-    if (end < 0) return skip(run)
-    replace(end + run, { type: 'code', text: codeText(text.slice(i + run, end)) })
-  }
+function flush(state: Reading, to: number): void {
+  if (to > state.from) put(state, { type: 'text', text: state.text.slice(state.from, to) })
+}
 
-  /** The end of `(target)` at an opening parenthesis, and the target; undefined if there is none. */
-  const targetAt = (at: number): [end: number, target: string] | undefined => {
-    if (text[at] !== '(') return undefined
-    let close = nextClose(at)
-    if (close < 0) return undefined
-    const space = nextSpace(at)
-    const line = nextLine(at)
-    if (line >= 0 && line < close) return undefined
-    if (space >= 0 && space < close) {
-      // (target "title"): the title is dropped.
-      const quote = text[space + 1]
-      if ((quote !== '"' && quote !== "'") || text[close - 1] !== quote || close - 1 === space + 1)
-        return undefined
-      return bounded(close + 1, text.slice(at + 1, space))
-    }
-    if (close - at > MAX_TARGET) return undefined
-    // A pair of parentheses belongs to the target, as in addresses of Wikipedia.
-    if (text.slice(at + 1, close).includes('(') && text[close + 1] === ')') close++
-    return bounded(close + 1, text.slice(at + 1, close))
-  }
+/** Replaces the characters from `at` to `to` with a piece. */
+function replace(state: Reading, to: number, piece?: MarkdownInline): true {
+  flush(state, state.at)
+  if (piece) put(state, piece)
+  state.at = to
+  state.from = to
+  return true
+}
 
-  const bracket = () => {
-    const depth = open.findLastIndex(({ mark }) => mark === '[' || mark === '![')
-    const found = depth < 0 ? undefined : targetAt(i + 1)
-    if (!found) return skip(1)
-    const [end, target] = found
-    replace(end)
-    unwind(depth + 1)
-    const { mark, children } = open.pop()!
-    if (mark === '![') put({ type: 'image', target, alt: markdownText(children) })
-    else put({ type: 'link', target, web: isWeb(target), children })
-  }
+/** Leaves so many characters as they are. */
+function skip(state: Reading, count: number): true {
+  state.at += count
+  return true
+}
 
-  while (i < text.length) {
-    const char = text[i]!
-    switch (char) {
-      case '\\':
-        if (isPunctuation(text[i + 1])) {
-          replace(i + 1)
-          i++
-        } else skip(1)
-        break
-      case '\n': {
-        // Blanks or a backslash before a line end request a break, which is there anyway.
-        let end = i
-        while (end > from && text[end - 1] === ' ') end--
-        if (end > from && text[end - 1] === '\\') end--
-        flush(end)
-        from = i
-        put({ type: 'break' })
-        i++
-        while (text[i] === ' ') i++
-        from = i
-        break
-      }
-      case '`':
-        code()
-        break
-      case '*':
-      case '_':
-      case '~':
-        emphasis(char)
-        break
-      case '!':
-        if (text[i + 1] !== '[' || !opens('![')) skip(1)
-        break
-      case '[':
-        if (!opens('[')) skip(1)
-        break
-      case ']':
-        bracket()
-        break
-      case '<': {
-        const end = isAddress(text, i + 1) ? nextAngle(i) : -1
-        const target = end < 0 ? '' : text.slice(i + 1, Math.min(end, i + 1 + MAX_TARGET))
-        if (end < 0 || target.length !== end - i - 1 || hasBlank(target)) skip(1)
-        else replace(end + 1, link(target))
-        break
-      }
-      case 'h':
-        if (isAddress(text, i) && !isWord(text[i - 1] ?? ' ')) {
-          const end = addressEnd(text, i)
-          replace(end, link(text.slice(i, end)))
-        } else skip(1)
-        break
-      default:
-        skip(1)
-    }
+/** Turns the openers above a depth back into text. */
+function unwind(state: Reading, depth: number): void {
+  while (state.open.length > depth) {
+    const { mark, children } = state.open.pop()!
+    put(state, { type: 'text', text: mark })
+    for (const child of children) put(state, child)
   }
-  flush(i)
-  unwind(0)
-  return top
+}
+
+function opens(state: Reading, mark: string): boolean {
+  if (state.open.length >= MAX_NESTING) return false
+  replace(state, state.at + mark.length)
+  state.open.push({ mark, children: [] })
+  return true
+}
+
+function closes(state: Reading, mark: string, depth: number): void {
+  replace(state, state.at + mark.length)
+  unwind(state, depth + 1)
+  const { children } = state.open.pop()!
+  put(state, { type: kinds[mark as keyof typeof kinds], children })
+}
+
+function backslash(state: Reading): boolean {
+  if (!isPunctuation(state.text[state.at + 1])) return false
+  replace(state, state.at + 1)
+  return skip(state, 1)
+}
+
+/** Blanks or a backslash before a line end request a break, which is there anyway. */
+function lineEnd(state: Reading): true {
+  const text = state.text
+  let end = state.at
+  while (end > state.from && text[end - 1] === ' ') end--
+  if (end > state.from && text[end - 1] === '\\') end--
+  flush(state, end)
+  put(state, { type: 'break' })
+  do state.at++
+  while (text[state.at] === ' ')
+  state.from = state.at
+  return true
+}
+
+function code(state: Reading): true {
+  const run = runLength(state.text, state.at)
+  const end = state.nextTicks(state.at, run)
+  if (end < 0) return skip(state, run)
+  const inside = state.text.slice(state.at + run, end)
+  return replace(state, end + run, { type: 'code', text: codeText(inside) })
+}
+
+function emphasis(state: Reading, char: string): true {
+  const run = runLength(state.text, state.at)
+  if ((char === '~' && run !== 2) || run > 3) return skip(state, run)
+  const before = state.text[state.at - 1] ?? ' '
+  const after = state.text[state.at + run] ?? ' '
+  const canOpen = !isBlank(after) && (char !== '_' || !isWord(before))
+  const canClose = !isBlank(before) && (char !== '_' || !isWord(after))
+  for (let left = run; left > 0; ) {
+    const [width, depth] = canClose ? partner(state.open, char, left) : [0, -1]
+    const wide = left > 2 ? 1 : left
+    if (depth >= 0) {
+      closes(state, char.repeat(width), depth)
+      left -= width
+    } else if (canOpen && opens(state, char.repeat(wide))) left -= wide
+    else return skip(state, left)
+  }
+  return true
+}
+
+function bracket(state: Reading): boolean {
+  const depth = state.open.findLastIndex(({ mark }) => mark === '[' || mark === '![')
+  const found = depth < 0 ? undefined : targetAt(state, state.at + 1)
+  if (!found) return false
+  const [end, target] = found
+  replace(state, end)
+  unwind(state, depth + 1)
+  const { mark, children } = state.open.pop()!
+  if (mark === '![') put(state, { type: 'image', target, alt: markdownText(children) })
+  else put(state, { type: 'link', target, web: isWeb(target), children })
+  return true
+}
+
+/** The end of `(target)` at an opening parenthesis, and the target; undefined if there is none. */
+function targetAt(state: Reading, at: number): [end: number, target: string] | undefined {
+  const text = state.text
+  if (text[at] !== '(') return undefined
+  let close = state.nextClose(at)
+  if (close < 0) return undefined
+  const space = state.nextSpace(at)
+  const line = state.nextLine(at)
+  if (line >= 0 && line < close) return undefined
+  if (space >= 0 && space < close) {
+    // (target "title"): the title is dropped.
+    const quote = text[space + 1]
+    if ((quote !== '"' && quote !== "'") || text[close - 1] !== quote || close - 1 === space + 1)
+      return undefined
+    return bounded(close + 1, text.slice(at + 1, space))
+  }
+  if (close - at > MAX_TARGET) return undefined
+  // A pair of parentheses belongs to the target, as in addresses of Wikipedia.
+  if (text.slice(at + 1, close).includes('(') && text[close + 1] === ')') close++
+  return bounded(close + 1, text.slice(at + 1, close))
+}
+
+function angles(state: Reading): boolean {
+  const from = state.at + 1
+  const end = isAddress(state.text, from) ? state.nextAngle(from) : -1
+  const target = end < 0 ? '' : state.text.slice(from, Math.min(end, from + MAX_TARGET))
+  if (end < 0 || target.length !== end - from || hasBlank(target)) return false
+  return replace(state, end + 1, link(target))
+}
+
+function address(state: Reading): boolean {
+  const from = state.at
+  if (!isAddress(state.text, from) || isWord(state.text[from - 1] ?? ' ')) return false
+  const end = addressEnd(state.text, from)
+  return replace(state, end, link(state.text.slice(from, end)))
+}
+
+function entity(state: Reading): boolean {
+  const [whole, name] = ENTITY.exec(state.text.slice(state.at, state.at + MAX_ENTITY)) ?? []
+  const text = characterOf(name)
+  if (!whole || text === undefined) return false
+  return replace(state, state.at + whole.length, { type: 'text', text })
 }
 
 /** The text alone, without marks; a break is a line end. */
@@ -230,7 +275,45 @@ function partner(open: readonly Opener[], char: string, left: number): [width: n
 }
 
 function bounded(end: number, target: string): [number, string] | undefined {
-  return target.length > MAX_TARGET ? undefined : [end, target]
+  if (target.length > MAX_TARGET) return undefined
+  return [end, target.replace(ENTITIES, (whole, name) => characterOf(name) ?? whole)]
+}
+
+const ENTITY = /^&(#?\w{1,8});/
+const ENTITIES = /&(#?\w{1,8});/g
+const MAX_ENTITY = 11
+
+/** The names that agents write; all of them would be larger than the rest of the reader. */
+const named: ReadonlyMap<string, string> = new Map([
+  ['amp', '&'],
+  ['lt', '<'],
+  ['gt', '>'],
+  ['quot', '"'],
+  ['apos', "'"],
+  ['nbsp', '\u00a0'],
+  ['copy', '©'],
+  ['hellip', '…'],
+  ['mdash', '—'],
+  ['ndash', '–'],
+  ['bull', '•'],
+  ['middot', '·'],
+  ['times', '×'],
+  ['rarr', '→'],
+  ['larr', '←'],
+])
+
+/** Characters that move the cursor, hide or reorder: a renderer made the text safe before it was read. */
+const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|\p{Cs}/u
+
+/** The character that an entity stands for: `amp`, `#38` or `#x26`. */
+function characterOf(name = ''): string | undefined {
+  if (name[0] !== '#') return named.get(name)
+  const hex = name[1] === 'x' || name[1] === 'X'
+  const digits = name.slice(hex ? 2 : 1)
+  if (!(hex ? /^[\da-f]{1,6}$/i : /^\d{1,7}$/).test(digits)) return undefined
+  const code = Number.parseInt(digits, hex ? 16 : 10)
+  const character = code > 0x10ffff ? '\0' : String.fromCodePoint(code)
+  return unsafe.test(character) ? '\ufffd' : character
 }
 
 function link(target: string): MarkdownInline {
@@ -238,7 +321,7 @@ function link(target: string): MarkdownInline {
 }
 
 /** Positions of runs of backticks by length: a run without a partner needs no further search. */
-function tickRuns(text: string): { after(at: number, length: number): number } {
+function tickRuns(text: string): (at: number, length: number) => number {
   let runs: Map<number, number[]> | undefined
   const next = new Map<number, number>()
   const gather = () => {
@@ -252,15 +335,13 @@ function tickRuns(text: string): { after(at: number, length: number): number } {
     }
     return found
   }
-  return {
-    after(at, length) {
-      runs ??= gather()
-      const list = runs.get(length) ?? []
-      let index = next.get(length) ?? 0
-      while (index < list.length && list[index]! <= at) index++
-      next.set(length, index)
-      return list[index] ?? -1
-    },
+  return (at, length) => {
+    runs ??= gather()
+    const list = runs.get(length) ?? []
+    let index = next.get(length) ?? 0
+    while (index < list.length && list[index]! <= at) index++
+    next.set(length, index)
+    return list[index] ?? -1
   }
 }
 

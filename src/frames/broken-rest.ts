@@ -20,7 +20,7 @@ import type { Inside, Scan } from './scan.ts'
 /** A word longer than this is not a key, number or literal. */
 export const MAX_WORD = 256
 
-/** What ends debris early. */
+/** What ends it early. */
 interface Interruptions {
   nextTag(from: number): number
   /** Tag openers are known up to this position. */
@@ -33,10 +33,10 @@ interface Interruptions {
  * consists of JSON tokens, so that no object inside it is passed off as the whole.
  *
  *     {"k":1}},"m":{"n":2}} and so on
- *            ^^^^^^^^^^^^^^ debris
+ *            ^^^^^^^^^^^^^^ the broken rest
  *                           ^ a word without a colon
  */
-export function debrisMachine(scan: Scan, interruptions: Interruptions): (from: number) => void {
+export function brokenRestMachine(scan: Scan, interruptions: Interruptions): (from: number) => void {
   const { tape } = scan
   let seek = 0
   let stage: 'between' | 'string' | 'word' | 'colon' = 'between'
@@ -44,7 +44,7 @@ export function debrisMachine(scan: Scan, interruptions: Interruptions): (from: 
   /** Where the word began. */
   let start = 0
 
-  const debris: Inside = {
+  const rest: Inside = {
     keep() {
       return stage === 'word' ? start : seek
     },
@@ -101,7 +101,7 @@ export function debrisMachine(scan: Scan, interruptions: Interruptions): (from: 
   return (from) => {
     seek = from
     stage = 'between'
-    scan.enter(debris)
+    scan.enter(rest)
   }
 }
 

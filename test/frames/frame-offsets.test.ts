@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { keepPlaces, placeOf, risingPlaces } from '../../src/frames/place.ts'
+import { frameOffset, keepOffsets, risingOffsets } from '../../src/frames/frame-offsets.ts'
 import { Places } from '../../src/text/offsets.ts'
 import type { CutOptions } from './reference.ts'
 import { byteByByte, scan } from './splits.ts'
@@ -25,7 +25,7 @@ test.each(rows)('in %s', (_, options, channel, text) => {
   for (const pieces of [[bytes], byteByByte(bytes)]) {
     const frame = scan(pieces, options).find(({ kind }) => kind !== 'text')!
     expect(frame.text).toBe(text.replace('^', ''))
-    expect(placeOf(frame, text.indexOf('^'))).toBe(place)
+    expect(frameOffset(frame, text.indexOf('^'))).toBe(place)
   }
 })
 
@@ -33,13 +33,13 @@ test('behind bytes that are not UTF-8', () => {
   const bytes = Buffer.concat([Buffer.from('{"'), Buffer.of(0xff, 0xe2, 0x82), Buffer.from('":1}\n')])
   const [frame] = scan([bytes])
   expect(frame!.text).toBe('{"\ufffd\ufffd":1}')
-  expect(placeOf(frame!, 4)).toBe(5)
+  expect(frameOffset(frame!, 4)).toBe(5)
 })
 
 test('half a pair is where its character is, and the end of the text is an offset, too', () => {
   const [frame] = scan([Buffer.from('{"😀":1}\n')])
-  expect([2, 3, 4].map((units) => placeOf(frame!, units))).toEqual([2, 2, 6])
-  expect(placeOf(frame!, frame!.text.length)).toBe(10)
+  expect([2, 3, 4].map((units) => frameOffset(frame!, units))).toEqual([2, 2, 6])
+  expect(frameOffset(frame!, frame!.text.length)).toBe(10)
 })
 
 test('places of runs: where a unit begins, and where the units before it end', () => {
@@ -60,13 +60,13 @@ test('places of many runs', () => {
 
 test('places that only begin later, and rising ones that fall', () => {
   const frame = { kind: 'tag', channel: 'stdout', from: 5, to: 30, text: 'é😀b', label: 'json' } as const
-  expect([0, 1, 2, 3, 4].map((units) => placeOf(frame, units))).toEqual([11, 13, 13, 17, 18])
-  keepPlaces(frame, 20)
-  expect([0, 1, 2, 3, 4].map((units) => placeOf(frame, units))).toEqual([20, 22, 22, 26, 27])
-  const rising = risingPlaces(frame)
+  expect([0, 1, 2, 3, 4].map((units) => frameOffset(frame, units))).toEqual([11, 13, 13, 17, 18])
+  keepOffsets(frame, 20)
+  expect([0, 1, 2, 3, 4].map((units) => frameOffset(frame, units))).toEqual([20, 22, 22, 26, 27])
+  const rising = risingOffsets(frame)
   expect([1, 1, 2, 3, 0, 4].map((units) => rising(units))).toEqual([22, 22, 22, 26, 20, 27])
   const fence = { kind: 'fence', channel: 'stdout', from: 5, to: 30, text: 'ab', label: 'é' } as const
-  expect([placeOf(fence, 0), placeOf(fence, 1)]).toEqual([11, 12])
+  expect([frameOffset(fence, 0), frameOffset(fence, 1)]).toEqual([11, 12])
   const bare = { kind: 'fence', channel: 'stdout', from: 5, to: 30, text: 'ab' } as const
-  expect(placeOf(bare, 1)).toBe(10)
+  expect(frameOffset(bare, 1)).toBe(10)
 })

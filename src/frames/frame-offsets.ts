@@ -9,9 +9,9 @@ import type { Frame } from './frame.ts'
  *
  * @example
  * // <json>{"ä":1}</json>
- * placeOf(frame, 3) // 10: 6 for the opener, 4 for `{"ä`
+ * frameOffset(frame, 3) // 10: 6 for the opener, 4 for `{"ä`
  */
-export function placeOf(frame: Frame, units: number): number {
+export function frameOffset(frame: Frame, units: number): number {
   const places = placesOf.get(frame)
   if (places === undefined) return textStart(frame) + bytesBefore(frame.text, units)
   if (typeof places === 'number') return places + bytesBefore(frame.text, units)
@@ -19,16 +19,16 @@ export function placeOf(frame: Frame, units: number): number {
 }
 
 /**
- * `placeOf` for many places of one frame, in rising order: each character is counted once. A hundred changes
- * would otherwise count a long text a hundred times.
+ * `frameOffset` for many places of one frame, in rising order: each character is counted once. A hundred
+ * changes would otherwise count a long text a hundred times.
  */
-export function risingPlaces(frame: Frame): (units: number) => number {
+export function risingOffsets(frame: Frame): (units: number) => number {
   const places = placesOf.get(frame)
   if (typeof places === 'object') return (units) => places.at(units)
   let place = places ?? textStart(frame)
   let counted = 0
   return (units) => {
-    if (units < counted) return placeOf(frame, units)
+    if (units < counted) return frameOffset(frame, units)
     const to = isHalf(frame.text, units) ? units - 1 : units
     place += Bytes.byteLength(frame.text.slice(counted, to))
     counted = to
@@ -42,7 +42,7 @@ export function risingPlaces(frame: Frame): (units: number) => number {
  */
 const placesOf = new WeakMap<Frame, Places | number>()
 
-export function keepPlaces(frame: Frame, places: Places | number): void {
+export function keepOffsets(frame: Frame, places: Places | number): void {
   placesOf.set(frame, places)
 }
 

@@ -1,0 +1,95 @@
+import { isRecord, type Say, text } from '../events/engine.ts'
+import { memory } from '../events/memory.ts'
+
+/** What the end of a call does not repeat: its name, and the file it was to write. */
+interface Known {
+  readonly name: string
+  readonly path: string | undefined
+}
+
+/** Remembers the calls that have begun. Not their inputs: those may contain the whole text of a file. */
+export function calls() {
+  const known = memory<Known>(({ name, path }) => name.length + (path?.length ?? 0))
+  return {
+    begun(id: string, name: string, input: unknown): void {
+      known.set(id, { name, path: isRecord(input) ? text(input['file_path']) : undefined })
+    },
+    ended: (id: string): Known | undefined => known.take(id),
+  }
+}
+
+/** The value of JSON in a string; the string itself if it is not JSON. */
+export function jsonIn(value: unknown): unknown {
+  if (typeof value !== 'string' || !value.startsWith('{')) return value
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}
+
+/** Tools that write a file, and what they do to it. */
+const writers: Readonly<Record<string, 'created' | 'modified'>> = {
+  write: 'created',
+  write_file: 'created',
+  create: 'created',
+  edit: 'modified',
+  edit_file: 'modified',
+  replace: 'modified',
+}
+
+/**
+ * Reports the file that a successful call has changed. `shown` may contain the text from before: then the
+ * file existed.
+ */
+export function sayChange(name: string, path: string | undefined, shown: unknown, say: Say): void {
+  const change = Object.hasOwn(writers, name) ? writers[name] : undefined
+  if (change === undefined || path === undefined) return
+  const { originalContent, fileDiff } = isRecord(shown) ? shown : {}
+  say.artifact(text(originalContent) ? 'modified' : change, path, text(fileDiff))
+}
+
+/** The path in the arguments of a call. */
+export function pathOf(input: unknown): string | undefined {
+  return isRecord(input) ? (text(input['file_path']) ?? text(input['path'])) : undefined
+}
+
+const HUNK = '@@ -'
+
+/** A unified diff, unchanged; undefined for a text without hunks, like a drawing of the changed lines. */
+export function unifiedDiff(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined
+  return value.startsWith(HUNK) || value.includes(`\n${HUNK}`) ? value : undefined
+}
+
+/** Of longer texts the event has only the beginning anyway. */
+const MAX_TEXT = 65_536
+
+/**
+ * A whole file as a unified diff: each line added, or each line removed. Undefined for a file without text.
+ */
+export function wholeFile(sign: '+' | '-', content: unknown): string | undefined {
+  if (typeof content !== 'string' || content === '') return undefined
+  const ends = content.endsWith('\n')
+  const count = content.split('\n').length - (ends ? 1 : 0)
+  const lines = content.slice(0, MAX_TEXT).split('\n')
+  if (lines.at(-1) === '') lines.pop()
+  const head = sign === '+' ? `@@ -0,0 +1,${count} @@` : `@@ -1,${count} +0,0 @@`
+  const tail = ends ? '' : '\\ No newline at end of file\n'
+  return `${head}\n${lines.map((line) => `${sign}${line}\n`).join('')}${tail}`
+}
+
+/** A patch of Claude Code, a list of hunks with their lines, as a unified diff. */
+export function hunksText(patch: unknown): string | undefined {
+  if (!Array.isArray(patch)) return undefined
+  const hunks = patch.map(hunkText)
+  return hunks.length > 0 && hunks.every((hunk) => hunk !== undefined) ? hunks.join('') : undefined
+}
+
+function hunkText(hunk: unknown): string | undefined {
+  if (!isRecord(hunk) || !Array.isArray(hunk['lines'])) return undefined
+  const { oldStart, oldLines, newStart, newLines, lines } = hunk
+  if (![oldStart, oldLines, newStart, newLines].every(Number.isInteger)) return undefined
+  if (!lines.every((line) => typeof line === 'string')) return undefined
+  return `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@\n${lines.map((line) => `${line}\n`).join('')}`
+}

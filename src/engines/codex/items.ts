@@ -1,0 +1,135 @@
+import type { Call, Say } from '../../events/engine.ts'
+import { durationOf, Rec, recordsIn } from '../../events/record.ts'
+import { type Tokens, tokensOf } from '../../events/tokens.ts'
+import { wholeFile } from '../calls.ts'
+
+// What the dialects of Codex share. `codex exec` writes `exit_code`, the app-server `exitCode`.
+
+/** Where an item is in its life, and the thread of the subagent that it belongs to. */
+export interface Phase {
+  readonly phase: 'started' | 'updated' | 'completed'
+  readonly parent?: string | undefined
+}
+
+/** Reports the call that an item is about; true if it has ended well. */
+export function sayCall(
+  item: Rec,
+  tool: Pick<Call, 'name' | 'input' | 'output'>,
+  { phase, parent }: Phase,
+  say: Say,
+): boolean {
+  const { name, input } = tool
+  if (phase === 'started') say.started({ id: item.text('id') ?? '', name, input, parent })
+  if (phase !== 'completed') return false
+  const { call, failed } = endOf(item, { ...tool, parent })
+  if (failed) say.failed(call)
+  else say.completed(call)
+  return !failed
+}
+
+/** How the call of an item ended. */
+export function endOf(
+  item: Rec,
+  { output, ...tool }: Pick<Call, 'name' | 'input' | 'output' | 'parent'>,
+): { readonly call: Call; readonly failed: boolean } {
+  const exit_code = item.number('exit_code exitCode')
+  const error = item.at('error') ? errorText(item.at('error')) : undefined
+  const status = item.at('status')
+  const refused = status === 'failed' || status === 'declined' || item.at('success') === false
+  const duration_ms = item.duration('durationMs') ?? durationOfParts(item.at('duration'))
+  const id = item.text('id') ?? ''
+  return {
+    call: { id, ...tool, output: output ?? undefined, exit_code, error, duration_ms },
+    failed: refused || (exit_code ?? 0) !== 0 || error !== undefined,
+  }
+}
+
+/** The name of a tool of an MCP server. */
+export function mcpName(item: Rec): string {
+  return `${item.at('server')}.${item.at('tool')}`
+}
+
+const changeOf = new Map<string, 'created' | 'modified' | 'deleted'>([
+  ['add', 'created'],
+  ['update', 'modified'],
+  ['delete', 'deleted'],
+])
+
+/** Reports the files that an item or a patch changed. */
+export function sayChanges(changes: unknown, say: Say): void {
+  for (const change of recordsIn(Array.isArray(changes) ? changes : [])) {
+    const path = change.text('path')
+    if (path === undefined) continue
+    // The app-server has the kind in an object, together with the new path of a moved file.
+    const kind = change.text('kind kind.type') ?? ''
+    const moved = change.text('kind.move_path')
+    if (moved !== undefined) {
+      say.artifact('deleted', path)
+      say.artifact('created', moved)
+    } else say.artifact(changeOf.get(kind) ?? 'modified', path, diffOf(kind, change))
+  }
+}
+
+/**
+ * A file and how it changes. `diff` is in the format of Codex: for a file that is added or deleted, the
+ * file's text.
+ */
+export interface Change {
+  readonly path: string
+  readonly kind: string | undefined
+  readonly diff?: string
+}
+
+/** Characters of the diffs of one patch to keep: it is remembered until it is applied. */
+const MAX_DIFFS = 262_144
+
+/** Changes by path, as a list: `{path: {type, …}}`, or `{path: {add: {…}}}` in 0.42. */
+export function changesByPath(changes: Rec | undefined): Change[] {
+  let room = MAX_DIFFS
+  return Object.entries(changes?.values ?? {}).map(([path, given]) => {
+    const change = Rec.of(given)
+    const kind = change?.text('type') ?? Object.keys(change?.values ?? {})[0]
+    const of = Rec.of(kind === undefined ? undefined : change?.values[kind]) ?? change
+    const diff = of?.text('unified_diff content')
+    if (diff === undefined || diff.length > room) return { path, kind }
+    room -= diff.length
+    return { path, kind, diff }
+  })
+}
+
+/**
+ * The diff of a change as a unified diff. For a file that was added or deleted, Codex sends the file's text.
+ */
+function diffOf(kind: string, change: Rec): string | undefined {
+  const diff = change.text('diff') || undefined
+  if (kind === 'add') return wholeFile('+', diff)
+  return kind === 'delete' ? wholeFile('-', diff) : diff
+}
+
+/** Milliseconds of a duration in seconds and nanoseconds. */
+export function durationOfParts(value: unknown): number | undefined {
+  const parts = Rec.of(value, 'secs:number nanos:number')
+  return parts && durationOf(Math.round(parts.number('secs')! * 1000 + parts.number('nanos')! / 1e6))
+}
+
+/** The message of an error, which is a string or an object. */
+export function errorText(error: unknown): string {
+  return (typeof error === 'string' ? error : Rec.of(error)?.text('message')) ?? 'an error without a message'
+}
+
+/**
+ * The tokens of a usage, with the names of `codex exec` or of the app-server. Cached and reasoning tokens are
+ * included in the others.
+ */
+export function codexTokens(value: unknown): Tokens | undefined {
+  const usage = Rec.of(value)
+  return (
+    usage &&
+    tokensOf({
+      input: usage.at('input_tokens inputTokens'),
+      output: usage.at('output_tokens outputTokens'),
+      cached: usage.at('cached_input_tokens cachedInputTokens'),
+      reasoning: usage.at('reasoning_output_tokens reasoningOutputTokens'),
+    })
+  )
+}

@@ -1,0 +1,153 @@
+import type { Cut, Engine, Limits, Say } from '../events/engine.ts'
+import { fits, Rec } from '../events/record.ts'
+
+/**
+ * Reads a record, which may be inside a `line`. Returns what `Reader.read` does; nothing means that it was
+ * understood.
+ */
+// biome-ignore lint/suspicious/noConfusingVoidType: most readers only report something
+type Read<State> = (record: Rec, say: Say, state: State, line: Rec) => boolean | 'kept' | void
+
+/** What is known of the records of one type. */
+export interface Row<State> {
+  /** Conditions that only records of this engine meet (see `fits`). Without any, the type proves nothing. */
+  readonly shape?: string
+  /** Other programs write such records, too. */
+  readonly weak?: true
+  /** The known fields, as for `say.fields`: `id:text status=completed|failed items:list`. */
+  readonly fields?: string
+  readonly read: Read<State>
+}
+
+/** Records by their type. */
+export interface Rows<State> {
+  /** The field with the type; several, if it has several names. @default 'type' */
+  readonly by?: string
+  /** The field with the second word of a row's name, if there is one. */
+  readonly sub?: string
+  /** The field with the record that the rows are about, if the type is outside of it. */
+  readonly of?: string
+  /** What stands before the name of an unknown type: `item`. */
+  readonly called?: string
+  /** Fields that every record may have whose row lists fields. */
+  readonly fields?: string
+  /** Types that are understood, with nothing to report: kept as raw, silently. */
+  readonly quiet?: string
+  /** By `type`, by `type subtype`, or by several of them (`started, completed`). */
+  readonly on: Readonly<Record<string, Row<State> | Read<State>>>
+}
+
+/** Conditions as for `fits`, or a function. */
+type Condition = string | ((record: Rec) => boolean)
+
+/** An engine whose records tell themselves apart by their type. */
+export interface Table<State> extends Rows<State>, Pick<Engine, 'name' | 'parser' | 'about' | 'growing'> {
+  /** @default records on stdout and the PTY */
+  readonly cut?: Cut
+  /**
+   * What the first record of the engine looks like. If rows have a shape, it must have that of its row, too;
+   * if no row has one, any type will do.
+   */
+  readonly shape?: Condition
+  /** What a record looks like after that. @default any record */
+  readonly later?: Condition
+  /** How certain the engine is of what it reports. */
+  readonly confidence?: number
+  /** The state of one run. */
+  readonly state: (limits: Limits) => State
+  /** Sees each record before its row does. */
+  readonly each?: (record: Rec, say: Say, state: State) => void
+  readonly end?: (say: Say, state: State) => void
+}
+
+/** An engine from its table. Until a record has the shape of the engine, nothing is read. */
+export function table<State>(given: Table<State>): Engine {
+  const all = rows(given)
+  const { shape = '', later = '', confidence, each, end } = given
+  const shapeOf = (record: Rec): boolean | 'weak' =>
+    meets(record, shape) && (all.shaped ? all.shapeOf(record) : true)
+  return {
+    name: given.name,
+    parser: given.parser,
+    cut: given.cut ?? { stdout: 'records', pty: 'records' },
+    ...(given.about !== undefined && { about: given.about }),
+    ...(given.growing && { growing: true }),
+    shape({ value }) {
+      const record = Rec.of(value)
+      return record !== undefined && shapeOf(record)
+    },
+    open(limits) {
+      const state = given.state(limits)
+      let own = false
+      return {
+        read({ value }, say) {
+          const record = Rec.of(value)
+          if (!record) return false
+          if (!own || !meets(record, later)) {
+            if (shapeOf(record) === false) return false
+            own = true
+          }
+          if (confidence !== undefined) say.confidence(confidence)
+          each?.(record, say, state)
+          return all.read(record, say, state)
+        },
+        ...(end && { end: (say: Say) => end(say, state) }),
+      }
+    },
+  }
+}
+
+function meets(record: Rec, condition: Condition): boolean {
+  return typeof condition === 'string' ? fits(record.values, condition) : condition(record)
+}
+
+const NOTHING = new Rec({})
+
+/** The row of each type, and a reader that reports a type without a row. */
+export function rows<State>(given: Rows<State>) {
+  const { by = 'type', sub, of, called, fields: common = '' } = given
+  const known = new Map<string, Row<State>>()
+  /** The rows with a second word, by the first. */
+  const seconds = new Map<string, Map<string, Row<State>>>()
+  for (const [names, row] of Object.entries(given.on)) {
+    const { fields, ...rest } = typeof row === 'function' ? { read: row } : row
+    const whole = fields === undefined ? rest : { ...rest, fields: `${common} ${fields}` }
+    for (const name of names.split(', ')) {
+      const [type = '', second] = name.split(' ')
+      if (second === undefined) known.set(type, whole)
+      else seconds.set(type, new Map(seconds.get(type)).set(second, whole))
+    }
+  }
+  for (const name of given.quiet?.split(' ') ?? []) known.set(name, { read: () => true })
+
+  const rowOf = (record: Rec): Row<State> | undefined => {
+    const type = record.text(by)
+    if (type === undefined) return undefined
+    const second = sub === undefined ? undefined : record.text(sub)
+    return (second === undefined ? undefined : seconds.get(type)?.get(second)) ?? known.get(type)
+  }
+  const nameOf = (record: Rec): string => {
+    const words = [called, String(record.at(by)), sub === undefined ? undefined : record.text(sub)]
+    return words.filter((word) => word !== undefined).join(' ')
+  }
+
+  return {
+    shaped: [...known.values()].some((row) => row.shape !== undefined),
+    /** Whether the record has the shape of its row. */
+    shapeOf(record: Rec): boolean | 'weak' {
+      const row = rowOf(record)
+      if (row?.shape === undefined || !fits(record.values, row.shape)) return false
+      return row.weak ? 'weak' : true
+    },
+    read(line: Rec, say: Say, state: State): boolean | 'kept' {
+      const row = rowOf(line)
+      if (!row) {
+        say.unknownType(nameOf(line))
+        return false
+      }
+      const record = of === undefined ? line : (line.record(of) ?? NOTHING)
+      if (row.fields !== undefined) say.fields(record.values, row.fields)
+      return row.read(record, say, state, line) ?? true
+    },
+  }
+}

@@ -1,0 +1,248 @@
+import { isRecord } from './engine.ts'
+
+/** A field that is missing, or null, has every kind. */
+export type Kind = 'text' | 'number' | 'flag' | 'record' | 'list'
+
+type Values = Readonly<Record<string, unknown>>
+
+/**
+ * A record of JSON, and its fields by path: `record.text('error.message')`. Several paths, separated by
+ * blanks, are tried in order. What is missing, or of another kind, is undefined.
+ */
+export class Rec {
+  readonly values: Values
+
+  constructor(values: Values) {
+    this.values = values
+  }
+
+  /** A record that fits these conditions; undefined for anything else. */
+  static of(value: unknown, conditions = ''): Rec | undefined {
+    return isRecord(value) && fits(value, conditions) ? new Rec(value) : undefined
+  }
+
+  /** The value, of any kind. Of several, the first that is neither missing nor null. */
+  at(paths: string): unknown {
+    const own = this.values[paths]
+    return own === undefined ? this.#find(paths, isGiven) : own
+  }
+
+  text(paths: string): string | undefined {
+    const own = this.values[paths]
+    // cast: what is found is of that kind; so it is below
+    return typeof own === 'string' ? own : (this.#find(paths, kinds.text) as string | undefined)
+  }
+
+  /** The text; '' if there is none, and undefined if there is something else. */
+  words(path: string): string | undefined {
+    return this.text(path) ?? (isGiven(this.at(path)) ? undefined : '')
+  }
+
+  number(paths: string): number | undefined {
+    const own = this.values[paths]
+    return typeof own === 'number' ? own : (this.#find(paths, kinds.number) as number | undefined)
+  }
+
+  /** Milliseconds, if the engine reports them. */
+  duration(paths: string): number | undefined {
+    return durationOf(this.number(paths))
+  }
+
+  flag(paths: string): boolean | undefined {
+    const own = this.values[paths]
+    return typeof own === 'boolean' ? own : (this.#find(paths, kinds.flag) as boolean | undefined)
+  }
+
+  record(paths: string): Rec | undefined {
+    const own = this.values[paths]
+    const found = isRecord(own) ? own : this.#find(paths, kinds.record)
+    return found === undefined ? undefined : new Rec(found as Values)
+  }
+
+  /** The list; an empty one if there is none. */
+  list(path: string): readonly unknown[] {
+    const found = this.at(path)
+    return Array.isArray(found) ? found : []
+  }
+
+  /** The records in a list. */
+  records(path: string): Rec[] {
+    return recordsIn(this.list(path))
+  }
+
+  has(key: string): boolean {
+    return key in this.values
+  }
+
+  /** Nearly every path is a key: then it was looked up before, and there is nothing else to find. */
+  #find(paths: string, is: (value: unknown) => boolean): unknown {
+    let found: unknown
+    for (const path of pathsIn(paths)) {
+      found = valueAt(this.values, path)
+      if (is(found)) return found
+    }
+    return is === isGiven ? found : undefined
+  }
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+/** The records in a list. */
+export function recordsIn(list: readonly unknown[]): Rec[] {
+  return list.flatMap((value) => Rec.of(value) ?? [])
+}
+
+/** Milliseconds that can be a duration. */
+export function durationOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+}
+
+type Path = readonly string[]
+
+function valueAt(values: Values, path: Path): unknown {
+  let here: unknown = values[path[0]!]
+  for (let nth = 1; nth < path.length; nth++) {
+    if (!isRecord(here)) return undefined
+    here = here[path[nth]!]
+  }
+  return here
+}
+
+/** Lists are literals in the engines, so there are only a few of them to cache. */
+function cached<Value>(make: (list: string) => Value): (list: string) => Value {
+  const known = new Map<string, Value>()
+  return (list) => {
+    let value = known.get(list)
+    if (value === undefined) {
+      value = make(list)
+      known.set(list, value)
+    }
+    return value
+  }
+}
+
+const wordsIn = (list: string): string[] => list.split(' ').filter((word) => word !== '')
+
+const NONE: readonly Path[] = []
+
+/** The paths in a list; none if the list is a single key. */
+const pathsIn = cached((list): readonly Path[] => {
+  const paths = wordsIn(list).map((path) => path.split('.'))
+  return paths.length === 1 && paths[0]!.length === 1 ? NONE : paths
+})
+
+/**
+ * What is known of one field: `name`, `name:kind`, `name=one|another`, `!name` for one that must not be
+ * there. A field with two names is `name|other:kind`.
+ */
+interface Field {
+  readonly paths: readonly Path[]
+  /** The field must not be there. */
+  readonly absent: boolean
+  /** Whether it is a value of this field; undefined if any is. */
+  readonly is: ((value: unknown) => boolean) | undefined
+  /** The value is one of some words. */
+  readonly listed: boolean
+}
+
+const kinds: Readonly<Record<Kind, (value: unknown) => boolean>> = {
+  text: (value) => typeof value === 'string',
+  number: (value) => typeof value === 'number',
+  flag: (value) => typeof value === 'boolean',
+  record: isRecord,
+  list: Array.isArray,
+}
+
+function fieldOf(word: string): Field {
+  const [, not, path, mark, rest] = /^(!?)([^:=]+)([:=]?)(.*)$/.exec(word)!
+  // No kind of ours, so the name of a field.
+  if (mark === ':' && !Object.hasOwn(kinds, rest!)) return plain(word)
+  const words = new Set<unknown>(rest!.split('|'))
+  const listed = mark === '='
+  const is = listed ? (value: unknown) => words.has(value) : mark === '' ? undefined : kinds[rest as Kind]
+  return { paths: path!.split('|').map((one) => one.split('.')), absent: not === '!', is, listed }
+}
+
+const plain = (name: string): Field => ({ paths: [[name]], absent: false, is: undefined, listed: false })
+
+const conditionsIn = cached((list) => {
+  const words = wordsIn(list)
+  const count = words.find((word) => word.startsWith('#'))
+  const fields = words.filter((word) => word !== count).map(fieldOf)
+  return { count: count === undefined ? undefined : Number(count.slice(1)), fields }
+})
+
+/**
+ * Whether a record has all of these fields: `toolName:text role=user !uuid`. Null is a value, but of no kind.
+ * `#3` stands for a record of 3 fields.
+ */
+export function fits(values: Values, conditions: string): boolean {
+  if (conditions === '') return true
+  const { count, fields } = conditionsIn(conditions)
+  if (count !== undefined && Object.keys(values).length !== count) return false
+  for (const field of fields) if (isThere(values, field) === field.absent) return false
+  return true
+}
+
+function isThere(values: Values, field: Field): boolean {
+  for (const path of field.paths) {
+    const value = valueAt(values, path)
+    if (value !== undefined && (field.is === undefined || field.is(value))) return true
+  }
+  return false
+}
+
+/** The fields of a record by name, and those of records in it (`state.status=completed|error`). */
+interface Known {
+  readonly own: ReadonlyMap<string, Field>
+  readonly inner: readonly { readonly path: Path; readonly field: Field }[]
+  /** The list has a `*`: a record may have any other field, too. */
+  readonly open: boolean
+}
+
+const knownIn = cached((list): Known => {
+  const all = wordsIn(list).flatMap((word) => {
+    const field = fieldOf(word)
+    return field.paths.map((path) => ({ path, field }))
+  })
+  // The keys of an engine may have dots and colons of their own.
+  const own = new Map(wordsIn(list).map((word) => [word, plain(word)]))
+  for (const { path, field } of all) if (path.length === 1) own.set(path[0]!, field)
+  return { own, inner: all.filter(({ path }) => path.length > 1), open: own.has('*') }
+})
+
+/**
+ * Reports every field of a record that is not in the list (unless `*` is), and every one that is of another
+ * kind than the list says, or has another value.
+ */
+export function checkFields(given: object, list: string, report: (name: string, odd: boolean) => void): void {
+  const record = given as Values // cast: any object has keys and values
+  const { own, inner, open } = knownIn(list)
+  for (const key in record) {
+    if (!Object.hasOwn(record, key)) continue
+    const field = own.get(key)
+    if (field === undefined) {
+      if (!open) report(key, false)
+    } else if (isOdd(record[key], field)) report(oddName(key, record[key], field), true)
+  }
+  for (const { path, field } of inner) {
+    const value = valueAt(record, path)
+    if (isOdd(value, field)) report(oddName(path.join('.'), value, field), true)
+  }
+}
+
+function isOdd(value: unknown, { is }: Field): boolean {
+  return is !== undefined && isGiven(value) && !is(value)
+}
+
+/** A value that is not a plain word may contain anything, including a secret. */
+const MAX_WORD = 24
+
+/** The field and what was found in it, without any content: `text: list`, `status: paused`. */
+function oddName(name: string, value: unknown, { listed }: Field): string {
+  const kind = Object.entries(kinds).find(([, is]) => is(value))?.[0] ?? typeof value
+  const word = typeof value === 'string' && value.length <= MAX_WORD && /^[\w.-]+$/.test(value)
+  return `${name}: ${listed && word ? value : kind}`
+}
