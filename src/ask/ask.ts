@@ -1,7 +1,7 @@
 import type { Schema, Value } from '../values/schema/schema.ts'
 import type { Call } from './answer.ts'
 import { attempts, type Snapshot } from './attempts.ts'
-import { type AskOptions, checkCall, checkOptions } from './options.ts'
+import { type AskOptions, checkCall, readAskOptions } from './options.ts'
 
 /**
  * Asks a model until its answer parses and passes the schema, and returns the value. If an answer does not
@@ -20,7 +20,7 @@ async function askOnce<S extends Schema | undefined = undefined>(
   options: AskOptions<S>,
 ): Promise<Value<S>> {
   checkCall(call)
-  checkOptions(options as AskOptions)
+  readAskOptions(options)
   for await (const snapshot of attempts(call, options, false)) {
     if (snapshot.done) return snapshot.value
   }
@@ -42,7 +42,7 @@ function stream<S extends Schema | undefined = undefined>(
   options: AskOptions<S>,
 ): AsyncGenerator<Snapshot<Value<S>>, undefined> {
   checkCall(call)
-  checkOptions(options as AskOptions)
+  readAskOptions(options)
   return attempts(call, options, true)
 }
 

@@ -4,9 +4,9 @@ import type { Good, RepairLevel } from '../values/outcome.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { type Call, isStream, leave, leaveLate } from './answer.ts'
 import { cachedAnswer } from './cached-answer.ts'
-import { type AskOptions, checkOptions } from './options.ts'
+import { type AskOptions, readAskOptions } from './options.ts'
 import { reading } from './reading.ts'
-import { type Failure, retryInEnglish, retryText, summaryOf } from './retry-prompt.ts'
+import { type Failure, retryText, summaryOf } from './retry-prompt.ts'
 import { type Progress, snapshots } from './snapshots.ts'
 import { subtreeCheck } from './subtrees.ts'
 
@@ -50,17 +50,8 @@ export async function* attempts<S extends Schema | undefined>(
   options: AskOptions<S>,
   watch: boolean,
 ): AsyncGenerator<Snapshot<Value<S>>, undefined> {
-  checkOptions(options)
-  const {
-    prompt,
-    system,
-    temperature = 0.7,
-    retries = 1,
-    retryPrompt = retryInEnglish,
-    signal,
-    label,
-    stopWhenValid = false,
-  } = options
+  const read = readAskOptions(options)
+  const { prompt, system, temperature, retries, retryPrompt, signal, label, stopWhenValid } = read
   const tell = async (...reported: Parameters<NonNullable<typeof options.onAttempt>>) => {
     await unlessAborted(() => options.onAttempt?.(...reported), signal)
   }
@@ -73,7 +64,7 @@ export async function* attempts<S extends Schema | undefined>(
   const failed: FailedAttempt[] = []
   for (let attempt = 1; attempt <= retries + 1; attempt++) {
     // Created first: an invalid schema throws before the call costs anything.
-    const read = reading(options)
+    const answered = reading(options)
     const started = performance.now()
     const fault = failed.at(-1)?.fault
     const again = fault && retryText(retryPrompt, failureOf(fault, attempt - 1, options))
@@ -99,20 +90,20 @@ export async function* attempts<S extends Schema | undefined>(
           const step = signal ? await unlessAborted(() => pieces.next(), signal) : await pieces.next()
           open = step.done !== true
           if (step.done) break
-          const text = read.write(step.value)
+          const text = answered.write(step.value)
           const snapshot = look?.(text)
           if (snapshot) yield snapshot
-          if (stopWhenValid && (await read.passed())) break
+          if (stopWhenValid && (await answered.passed())) break
         }
       } finally {
         if (open) leave(answer, pieces)
       }
     } else {
-      const text = read.write(answer)
+      const text = answered.write(answer)
       const snapshot = look?.(text)
       if (snapshot) yield snapshot
     }
-    let outcome = await read.end()
+    let outcome = await answered.end()
     if (outcome.ok) outcome = await kept.keep(outcome)
     const duration_ms = Math.round(performance.now() - started)
     await tell(outcome, { attempt, cached: false, duration_ms })
@@ -120,7 +111,7 @@ export async function* attempts<S extends Schema | undefined>(
       yield last(outcome, attempt)
       return
     }
-    failed.push({ text: read.head(), fault: outcome.fault, duration_ms })
+    failed.push({ text: answered.head(), fault: outcome.fault, duration_ms })
   }
   throw givenUp(failed, label)
 }

@@ -1,11 +1,19 @@
-import { checkOptions as checkNames, isObject, misfit } from '../base/check-options.ts'
-import { Fault, quote } from '../base/fault.ts'
-import { type Cache, checkCacheWait } from '../disk/cache.ts'
+import {
+  isDelay,
+  isFunction,
+  isObject,
+  isWhole,
+  misfit,
+  type OptionTable,
+  readOptions,
+} from '../base/check-options.ts'
+import { Fault } from '../base/fault.ts'
+import type { Cache } from '../disk/cache.ts'
 import type { Outcome } from '../values/outcome.ts'
 import type { ParseOptions } from '../values/parse.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { VALUES_OPTIONS } from '../values/values.ts'
-import type { RetryPrompt } from './retry-prompt.ts'
+import { type RetryPrompt, retryInEnglish } from './retry-prompt.ts'
 
 /** What is known about an attempt besides its outcome. */
 export interface AttemptInfo {
@@ -48,6 +56,28 @@ export interface AskOptions<S extends Schema | undefined = Schema | undefined> e
 
 const example = 'ask(call, { prompt: "List the issues as JSON.", schema })'
 
+function checkSchema(schema: unknown): void {
+  // Its content is checked when it is compiled.
+  if (typeof schema !== 'object' && typeof schema !== 'function')
+    throw new Fault('BAD_SCHEMA', 'schema must be a Standard Schema or a JSON Schema object')
+}
+
+/** Those that `values()` does not have, or has in another way. */
+const ASK_OPTIONS = {
+  schema: { check: checkSchema },
+  pick: { default: 'first', words: ['first', 'last'] },
+  prompt: {},
+  system: {},
+  temperature: { default: 0.7, is: Number.isFinite, must: 'be a number, but is %' },
+  retries: { default: 1, is: isWhole, must: 'be a whole number from 0, but is %' },
+  retryPrompt: { default: retryInEnglish },
+  cache: {},
+  maxCacheWait: { is: isDelay, must: 'be milliseconds, but is %' },
+  cacheKey: {},
+  stopWhenValid: { default: false },
+  onAttempt: { is: isFunction, needs: 'a function as onAttempt' },
+} as const satisfies OptionTable<Omit<AskOptions, keyof ParseOptions> & Pick<AskOptions, 'schema' | 'pick'>>
+
 /** Throws BAD_OPTION if it is not a function. */
 export function checkCall(call: unknown): void {
   if (typeof call !== 'function') throw misfit('ask', 'a function that calls the model', call, example)
@@ -60,43 +90,15 @@ export function parseOptionsOf<S extends Schema | undefined>(options: AskOptions
   return Object.fromEntries(own) as ParseOptions<S>
 }
 
-/** Misuse throws before the first call costs anything. */
-export function checkOptions(options: AskOptions): void {
+/** The options with their defaults. Misuse throws before the first call costs anything. */
+export function readAskOptions<S extends Schema | undefined>(options: AskOptions<S>) {
   if (!isObject(options)) throw misfit('ask', 'an object of options', options, example)
-  checkNames('ask', options, example, {
-    ...VALUES_OPTIONS,
-    prompt: 1,
-    system: 1,
-    temperature: 1,
-    retries: 1,
-    retryPrompt: 1,
-    cache: 1,
-    maxCacheWait: 1,
-    cacheKey: 1,
-    stopWhenValid: 1,
-    onAttempt: 1,
-  })
-  const { onAttempt, schema } = options
-  if (onAttempt !== undefined && typeof onAttempt !== 'function')
-    throw misfit('ask', 'a function as onAttempt', onAttempt, example)
-  // Its content is checked when it is compiled.
-  if (schema !== undefined && typeof schema !== 'object' && typeof schema !== 'function')
-    throw new Fault('BAD_SCHEMA', 'schema must be a Standard Schema or a JSON Schema object')
-  const { prompt, pick = 'first', retries = 1, temperature = 0.7, maxCacheWait } = options
-  if (typeof prompt !== 'string' || prompt === '') {
+  const read = readOptions('ask', options, example, { ...VALUES_OPTIONS, ...ASK_OPTIONS })
+  if (typeof read.prompt !== 'string' || read.prompt === '') {
     throw new Fault('BAD_OPTION', 'ask needs a prompt that is a string and not empty')
   }
-  if (pick !== 'first' && pick !== 'last') {
-    throw new Fault('BAD_OPTION', `pick must be one of first, last, but is ${quote(String(pick))}`)
-  }
-  if (pick === 'last' && options.stopWhenValid) {
+  if (read.pick === 'last' && read.stopWhenValid) {
     throw new Fault('BAD_OPTION', 'stopWhenValid takes the first value, so it cannot be used with pick: last')
   }
-  if (!Number.isSafeInteger(retries) || retries < 0) {
-    throw new Fault('BAD_OPTION', `retries must be a whole number from 0, but is ${String(retries)}`)
-  }
-  checkCacheWait(maxCacheWait)
-  if (typeof temperature !== 'number' || !Number.isFinite(temperature)) {
-    throw new Fault('BAD_OPTION', `temperature must be a number, but is ${String(temperature)}`)
-  }
+  return read
 }

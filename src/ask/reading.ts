@@ -1,13 +1,12 @@
 import { StringDecoder } from 'node:string_decoder'
 import { Fault, quote } from '../base/fault.ts'
 import { drive } from '../base/stage.ts'
-import { DEFAULT_MAX_FRAME } from '../frames/frames.ts'
 import { type Chunk, chunkIntake } from '../text/chunk.ts'
 import { tooLongOf } from '../values/make-outcome.ts'
 import type { Outcome } from '../values/outcome.ts'
 import { type ParseOptions, tryParse } from '../values/parse.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
-import { valueStage } from '../values/values.ts'
+import { VALUES_OPTIONS, valueStage } from '../values/values.ts'
 import { type AwaitedSchema, asyncSchema, awaitedSchema } from './awaited-schema.ts'
 import { type AskOptions, parseOptionsOf } from './options.ts'
 import { snapshots } from './snapshots.ts'
@@ -34,7 +33,7 @@ const BATCH = 16 * 1024
  * the results of the schema.
  */
 export function reading<S extends Schema | undefined>(options: AskOptions<S>): Reading<Value<S>> {
-  const { schema, signal, maxFrame = DEFAULT_MAX_FRAME } = options
+  const { schema, signal, maxFrame = VALUES_OPTIONS.maxFrame.default } = options
   const mayWait = asyncSchema(schema)
   const awaited = mayWait && awaitedSchema(mayWait)
   // Cast: the schema that replaces the given one passes the same values.
@@ -137,7 +136,7 @@ function earlyEnd<S extends Schema | undefined>(
   awaited: AwaitedSchema | undefined,
   signal: AbortSignal | undefined,
 ) {
-  const { tag, lines, schema, root, maxDepth, maxFrame = DEFAULT_MAX_FRAME } = options
+  const { tag, lines, schema, root, maxDepth, maxFrame = VALUES_OPTIONS.maxFrame.default } = options
   const seen = snapshots({ tag, lines, schema, root, maxDepth })
   let text = ''
   /** Nothing more is read: the document is closed, or too long. */

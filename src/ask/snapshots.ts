@@ -1,4 +1,4 @@
-import { checkOptions, misfit } from '../base/check-options.ts'
+import { misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { type Branch, type Completed, NOTHING, pointer } from './growing-value.ts'
 import { PayloadSearch } from './payload-search.ts'
@@ -15,6 +15,14 @@ export interface SnapshotOptions {
   /** Levels a value may be nested; a deeper one gives no further snapshots. @default 512 */
   readonly maxDepth?: number | undefined
 }
+
+const SNAPSHOT_OPTIONS = {
+  tag: {},
+  lines: { default: false },
+  schema: {},
+  root: {},
+  maxDepth: { default: 512 },
+} as const satisfies OptionTable<SnapshotOptions>
 
 /** The value so far, and what was completed since the previous snapshot. */
 export interface Progress {
@@ -50,14 +58,8 @@ export interface Snapshots {
  * seen.push('ex", "age": 1')?.complete   // ['/name']
  */
 export function snapshots(options: SnapshotOptions = {}): Snapshots {
-  checkOptions('snapshots', options, 'snapshots({ tag: "json" })', {
-    tag: 1,
-    lines: 1,
-    schema: 1,
-    root: 1,
-    maxDepth: 1,
-  })
-  const { tag, lines = false, schema, root = schema ? 'any' : 'object', maxDepth = 512 } = options
+  const read = readOptions('snapshots', options, 'snapshots({ tag: "json" })', SNAPSHOT_OPTIONS)
+  const { tag, lines, schema, root = schema ? 'any' : 'object', maxDepth } = read
   if (tag !== undefined && typeof tag !== 'string')
     throw misfit('tag', 'a name', tag, 'snapshots({ tag: "json" })')
   const search = new PayloadSearch({

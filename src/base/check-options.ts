@@ -1,33 +1,107 @@
 import { Fault, quote } from './fault.ts'
 
-/**
- * The name of every option of a function. `signal` is always known. A list that lacks a name, or has a wrong
- * one, does not compile.
- */
-export type OptionNames<O> = Readonly<Record<Exclude<keyof O, 'signal'>, 1>>
+/** What an option may be, and what it is if it is left out. */
+interface Option<T> {
+  readonly default?: T
+  /** The values that it may have. */
+  readonly words?: readonly T[]
+  /** Or whether a value can be used. The message for one that cannot is in `needs` or `must`. */
+  readonly is?: (value: unknown) => boolean
+  /** What the call needs: `a path as cwd`. The message adds what was given, and a call that works. */
+  readonly needs?: string
+  /** What the option must: `be a whole number, but is %`, where `%` stands for the value. */
+  readonly must?: string
+  /** Or what throws by itself. */
+  readonly check?: (value: unknown, who: string, example: string) => void
+}
 
 /**
- * Throws BAD_OPTION unless the options are undefined or an object with known names, and `signal` is an
- * AbortSignal. Without this check a wrong argument would fail deep inside, with an error about our code
- * instead of the call.
+ * All options of a function, beside the interface that documents them. `signal` is in none: it is always
+ * known. A table that lacks an option, has one too many or a default of another type does not compile. Its
+ * numbers are written out: a bundler keeps a table with arithmetic in it even if nothing uses it.
  *
  * @example
- * checkOptions('sse', options, 'sse({ heartbeat: 5000 })', { heartbeat: 1 })
+ * const SSE_OPTIONS = { heartbeat: { default: 15_000 } } as const satisfies OptionTable<SseOptions>
+ */
+export type OptionTable<O> = {
+  readonly [K in Exclude<keyof O, 'signal'>]-?: Option<Exclude<O[K], undefined>>
+}
+
+/** Options after `readOptions`: those with a default are there. */
+export type Complete<O, T> = {
+  readonly [K in keyof O]-?: K extends keyof T
+    ? T[K] extends { readonly default: unknown }
+      ? Exclude<O[K], undefined>
+      : O[K]
+    : O[K]
+}
+
+/**
+ * Checks options by their table, and gives them with their defaults. Without this, a wrong argument would
+ * fail deep inside, with an error about our code instead of the call.
+ *
+ * @example
+ * const { heartbeat } = readOptions('sse', options, 'sse({ heartbeat: 5000 })', SSE_OPTIONS)
+ */
+export function readOptions<O extends object, T extends object>(
+  who: string,
+  options: O | undefined,
+  example: string,
+  table: T & OptionTable<NoInfer<O>>,
+): Complete<O, T> {
+  checkOptions(who, options, example, table)
+  // The casts are the door: a table is read by names here, and its type says which there are.
+  const given = (options ?? {}) as Record<string, unknown>
+  const complete: Record<string, unknown> = {}
+  if (given['signal'] !== undefined) complete['signal'] = given['signal']
+  const rows = table as Record<string, Option<unknown>>
+  for (const name in rows) {
+    const row = rows[name]!
+    const value = given[name]
+    if (value !== undefined) checkValue(who, name, value, row, example)
+    complete[name] = value === undefined ? row.default : value
+  }
+  return complete as Complete<O, T>
+}
+
+function checkValue(who: string, name: string, value: unknown, row: Option<unknown>, example: string): void {
+  const { words, is, needs, must, check } = row
+  check?.(value, who, example)
+  if (words ? words.includes(value) : !is || is(value)) return
+  if (needs !== undefined) throw misfit(who, needs, value, example)
+  const rule = words ? `be one of ${words.join(', ')}, but is "%"` : must!
+  const text = rule.replace(/"%"|%/, (mark) => (mark === '%' ? String(value) : quote(String(value))))
+  throw new Fault('BAD_OPTION', `${name} must ${text}`)
+}
+
+/**
+ * Throws BAD_OPTION unless the options are undefined or an object with the names of the table, and `signal`
+ * is an AbortSignal. For a function that passes them on to the one that reads them.
  */
 export function checkOptions<O extends object>(
   who: string,
   options: O | undefined,
   example: string,
-  names: OptionNames<NoInfer<O>>,
+  table: OptionTable<NoInfer<O>>,
 ): void {
   if (options === undefined) return
   if (!isObject(options)) throw misfit(who, 'an object of options', options, example)
   if ('signal' in options && options.signal !== undefined && !isSignal(options.signal))
     throw misfit(who, 'an AbortSignal as signal', options.signal, '{ signal: new AbortController().signal }')
   for (const [name, value] of Object.entries(options))
-    if (value !== undefined && name !== 'signal' && !Object.hasOwn(names, name))
-      throw unknownOption(who, name, Object.keys(names))
+    if (value !== undefined && name !== 'signal' && !Object.hasOwn(table, name))
+      throw unknownOption(who, name, Object.keys(table))
 }
+
+// What a value can be.
+export const isText = (value: unknown) => typeof value === 'string'
+export const isName = (value: unknown) => isText(value) && value !== ''
+export const isFunction = (value: unknown) => typeof value === 'function'
+export const isWhole = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0
+export const isCount = (value: unknown) => isWhole(value) && value !== 0
+/** Milliseconds that a timer can wait. */
+export const isDelay = (value: unknown) => (value as number) >= 0 && (value as number) < 2 ** 31
+export const DELAY = 'be milliseconds between 0 and 2147483647, but is %'
 
 function unknownOption(who: string, name: string, known: readonly string[]): Fault {
   const meant = nearest(name, known)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { constants, open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { checkOptions, checkPath } from '../base/check-options.ts'
+import { checkPath, type OptionTable, readOptions } from '../base/check-options.ts'
 import { type Cache, type CacheEntry, isEntry } from './cache.ts'
 import { writeWhole } from './durable.ts'
 
@@ -12,6 +12,11 @@ export interface FileCacheOptions {
   readonly maxBytes?: number | undefined
 }
 
+const CACHE_OPTIONS = {
+  maxEntries: { default: 1000 },
+  maxBytes: { default: 1 << 20 },
+} as const satisfies OptionTable<FileCacheOptions>
+
 /**
  * A cache in a directory, one file for each answer. Files are written atomically, so any number of
  * processes can share it; one that cannot be read counts as missing.
@@ -21,11 +26,8 @@ export interface FileCacheOptions {
  */
 export function fileCache(dir: string, options: FileCacheOptions = {}): Cache {
   checkPath('fileCache', dir, 'fileCache(".cache")')
-  checkOptions('fileCache', options, 'fileCache(".cache", { maxEntries: 100 })', {
-    maxEntries: 1,
-    maxBytes: 1,
-  })
-  const { maxEntries = 1000, maxBytes = 1 << 20 } = options
+  const example = 'fileCache(".cache", { maxEntries: 100 })'
+  const { maxEntries, maxBytes } = readOptions('fileCache', options, example, CACHE_OPTIONS)
   const place = (key: string) => join(dir, `${createHash('sha256').update(key).digest('hex')}.json`)
   return {
     async get(key) {

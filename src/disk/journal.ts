@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
 import type { Transform } from 'node:stream'
-import { checkOptions, checkPath, misfit } from '../base/check-options.ts'
+import { checkPath, type OptionTable, readOptions } from '../base/check-options.ts'
 import { diskFault } from '../base/disk-fault.ts'
 import { Fault, quote } from '../base/fault.ts'
 import type { Stage } from '../base/stage.ts'
@@ -38,6 +38,13 @@ export interface JournalOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+const isFsync = (fsync: unknown) => ['each', 'interval', 'end'].includes(fsync as string)
+
+const JOURNAL_OPTIONS = {
+  fsync: { default: 'interval', is: isFsync, needs: "'each', 'interval' or 'end' as fsync" },
+  interval: { default: 1000 },
+} as const satisfies OptionTable<JournalOptions>
+
 /**
  * Passes events on and stores them: appends each to `events.jsonl` in the directory, and the diagnostics
  * also to `parser_diagnostics.jsonl`. An event is passed on only when its whole line is written.
@@ -55,10 +62,7 @@ export interface JournalOptions {
 export function journal(dir: string, options: JournalOptions = {}): Flow<Event> {
   checkPath('journal', dir, 'journal(".audit/run-7")')
   const example = 'journal(".audit/run-7", { fsync: "each" })'
-  checkOptions('journal', options, example, { fsync: 1, interval: 1 })
-  if (!['each', 'interval', 'end', undefined].includes(options.fsync))
-    throw misfit('journal', "'each', 'interval' or 'end' as fsync", options.fsync, example)
-  const book = openJournal(dir, options)
+  const book = openJournal(dir, readOptions('journal', options, example, JOURNAL_OPTIONS))
   const made = settledEnd(flow(journalStage(book), { signal: options.signal }), book)
   // Also when it is destroyed early, which a stage does not notice.
   made.once('close', () => book.close())
@@ -115,7 +119,7 @@ export interface Journal {
 }
 
 export function openJournal(dir: string, options: JournalOptions = {}): Journal {
-  const { fsync = 'interval', interval = 1000 } = options
+  const { fsync = JOURNAL_OPTIONS.fsync.default, interval = JOURNAL_OPTIONS.interval.default } = options
   makeDir(dir)
   const lock = takeLock(join(dir, LOCK_FILE))
   const files: LineFile[] = []

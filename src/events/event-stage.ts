@@ -1,5 +1,5 @@
-import { checkOptions, type OptionNames } from '../base/check-options.ts'
-import { type Code, Fault } from '../base/fault.ts'
+import { type Complete, isCount, type OptionTable, readOptions } from '../base/check-options.ts'
+import type { Code } from '../base/fault.ts'
 import { type Bytes, digest } from '../base/platform.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Channel, Chunk, ExitChunk } from '../text/chunk.ts'
@@ -54,6 +54,20 @@ export interface EventOptions {
   readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
 }
 
+const COUNT = 'be a whole number above 0, but is %'
+
+export const EVENT_OPTIONS = {
+  runId: { default: 'run' },
+  attempt: { default: 1, is: isCount, must: COUNT },
+  clock: { default: () => Date.now() },
+  window: { default: 65_536, is: isCount, must: COUNT },
+  doneMarker: { default: '__SKILL_DONE__' },
+  maxFrame: { default: 16_777_216, is: isCount, must: COUNT },
+  dir: {},
+  schema: {},
+  fsDiff: {},
+} as const satisfies OptionTable<EventOptions>
+
 /** Frames that may wait until `auto` has picked an engine. */
 const MAX_UNPICKED = 1024
 const MAX_UNPICKED_TEXT = 1 << 18
@@ -66,17 +80,10 @@ export interface StageParts {
   readonly inside?: ((path: string) => boolean) | undefined
 }
 
-export const EVENT_OPTIONS: OptionNames<EventOptions> = {
-  runId: 1,
-  attempt: 1,
-  clock: 1,
-  window: 1,
-  doneMarker: 1,
-  maxFrame: 1,
-  dir: 1,
-  schema: 1,
-  fsDiff: 1,
-}
+const STAGE_PARTS = {
+  hash: { default: digest },
+  inside: { default: () => true },
+} as const satisfies OptionTable<StageParts>
 
 /** The stage of `events()`. */
 export function eventStage(
@@ -84,26 +91,17 @@ export function eventStage(
   options: EventOptions & StageParts = {},
 ): Stage<Chunk, Event> {
   checkEngine('eventStage', engine)
-  checkOptions('eventStage', options, 'eventStage(codex, { runId })', {
-    ...EVENT_OPTIONS,
-    hash: 1,
-    inside: 1,
-  })
-  const { attempt = 1, window = 65_536, maxFrame = 16 * 1024 * 1024 } = options
-  positive({ attempt, window, maxFrame })
+  const table = { ...EVENT_OPTIONS, ...STAGE_PARTS }
+  const read = readOptions('eventStage', options, 'eventStage(codex, { runId })', table)
   // An invalid schema is misuse: it throws here, not when the first byte arrives.
-  payloadFinder({ schema: options.schema, maxFrame })
+  payloadFinder(read)
   return (next) => {
-    const run = new RunEvents(engine, { ...options, attempt, window, maxFrame }, next)
+    const run = new RunEvents(engine, read, next)
     return { write: (chunk) => run.write(chunk), end: () => run.end() }
   }
 }
 
-interface RunOptions extends EventOptions, StageParts {
-  readonly attempt: number
-  readonly window: number
-  readonly maxFrame: number
-}
+type RunOptions = Complete<EventOptions & StageParts, typeof EVENT_OPTIONS & typeof STAGE_PARTS>
 
 /** Reads the channels of one run: lines → frames → records, each once → what the engine says about them. */
 class RunEvents {
@@ -128,8 +126,7 @@ class RunEvents {
   #guessed: Engine | undefined
 
   constructor(given: Engine | Picker, options: RunOptions, next: Sink<Event>) {
-    const { runId = 'run', attempt, clock = Date.now, window, maxFrame, schema, dir, fsDiff } = options
-    const { doneMarker = '__SKILL_DONE__', hash = digest, inside = () => true } = options
+    const { runId, attempt, clock, window, maxFrame, schema, dir, fsDiff, doneMarker, hash, inside } = options
     this.#given = given
     this.#options = options
     this.#next = next
@@ -276,10 +273,3 @@ class RunEvents {
 }
 
 type Passed = 'first' | 'pty-only' | 'late'
-
-function positive(numbers: Record<string, number>): void {
-  for (const [name, value] of Object.entries(numbers)) {
-    if (Number.isSafeInteger(value) && value > 0) continue
-    throw new Fault('BAD_OPTION', `${name} must be a whole number above 0, but is ${value}`)
-  }
-}

@@ -1,3 +1,6 @@
+import { isCount, misfit, type OptionTable } from '../base/check-options.ts'
+import { Fault } from '../base/fault.ts'
+
 /** What to cut. Every kind is on by default; what is not cut is text. */
 export interface FrameOptions {
   /** Names of the tags whose blocks are cut; `[]` for none. @default ['json'] */
@@ -15,6 +18,27 @@ export interface FrameOptions {
   /** Bytes a frame may have before it is passed on as text with FRAME_TOO_LONG. @default 16 MiB */
   readonly maxFrame?: number | undefined
 }
+
+function checkTags(tags: unknown): void {
+  if (!Array.isArray(tags)) throw misfit('tags', 'an array of names', tags, 'frames({ tags: ["json"] })')
+  for (const name of tags) {
+    if (typeof name === 'string' && /^[A-Za-z][A-Za-z0-9_:.-]{0,63}$/.test(name)) continue
+    throw new Fault(
+      'BAD_OPTION',
+      `tags: "${String(name)}" is not a tag name; use letters, digits, "-", "_", "." or ":"`,
+    )
+  }
+}
+
+export const FRAME_OPTIONS = {
+  tags: { check: checkTags, default: ['json'] },
+  fences: { default: true },
+  lines: { default: true },
+  objects: { default: true },
+  think: { default: true },
+  text: { default: true },
+  maxFrame: { default: 16_777_216, is: isCount, must: 'be a positive number of bytes, not %' },
+} as const satisfies OptionTable<FrameOptions>
 
 /** How the next layer wants openers to be judged. */
 export interface OpenerRules {
@@ -40,6 +64,15 @@ export interface OpenerRules {
    */
   readonly turn?: number | undefined
 }
+
+export const OPENER_RULES = {
+  needsPayload: { default: false },
+  loose: { default: false },
+  document: { default: false },
+  scalars: { default: false },
+  everyLine: { default: false },
+  turn: { default: Number.POSITIVE_INFINITY },
+} as const satisfies OptionTable<OpenerRules>
 
 /** All options, with their defaults filled in. */
 export type ScanOptions = {

@@ -1,41 +1,28 @@
-import { checkOptions, misfit, type OptionNames } from '../base/check-options.ts'
-import { Fault } from '../base/fault.ts'
+import { readOptions } from '../base/check-options.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Channel, Chunk } from '../text/chunk.ts'
 import type { Frame } from './frame.ts'
-import type { FrameOptions, OpenerRules, ScanOptions } from './frame-options.ts'
+import {
+  FRAME_OPTIONS,
+  type FrameOptions,
+  OPENER_RULES,
+  type OpenerRules,
+  type ScanOptions,
+} from './frame-options.ts'
 import { Prose } from './prose.ts'
 import { type Opened, Scan } from './scan.ts'
 import { feed, type LineScan } from './scan-driver.ts'
 
-export type { FrameOptions, OpenerRules } from './frame-options.ts'
+export { FRAME_OPTIONS, type FrameOptions, type OpenerRules } from './frame-options.ts'
 export type { LineScan } from './scan-driver.ts'
 
 /** One chunk may hold a million small frames: a flow takes them in turns of this many. */
 export const TURN = 256
-export const DEFAULT_MAX_FRAME = 16 * 1024 * 1024
 
-export const FRAME_OPTIONS: OptionNames<FrameOptions> = {
-  tags: 1,
-  fences: 1,
-  lines: 1,
-  objects: 1,
-  think: 1,
-  text: 1,
-  maxFrame: 1,
-}
+const STAGE_OPTIONS = { ...FRAME_OPTIONS, ...OPENER_RULES }
 
 /** The stage of `frames()`. Each channel has a scanner of its own; exit chunks are skipped. */
 export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chunk, Frame> {
-  checkOptions('frameStage', options, 'frameStage({ lines: true })', {
-    ...FRAME_OPTIONS,
-    needsPayload: 1,
-    loose: 1,
-    document: 1,
-    scalars: 1,
-    everyLine: 1,
-    turn: 1,
-  })
   const complete = withDefaults(options)
   return (next) => {
     const channels = new Map<Channel, Required<Sink<Uint8Array>>>()
@@ -101,35 +88,9 @@ function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>):
 }
 
 function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
-  const { tags = ['json'], maxFrame = DEFAULT_MAX_FRAME } = options
-  if (!Array.isArray(tags)) throw misfit('tags', 'an array of names', tags, 'frames({ tags: ["json"] })')
-  for (const name of tags) {
-    if (typeof name !== 'string' || !/^[A-Za-z][A-Za-z0-9_:.-]{0,63}$/.test(name)) {
-      throw new Fault(
-        'BAD_OPTION',
-        `tags: "${String(name)}" is not a tag name; use letters, digits, "-", "_", "." or ":"`,
-      )
-    }
-  }
-  if (!Number.isSafeInteger(maxFrame) || maxFrame < 1) {
-    throw new Fault('BAD_OPTION', `maxFrame must be a positive number of bytes, not ${maxFrame}`)
-  }
-  const lines = options.lines ?? true
+  const complete = readOptions('frameStage', options, 'frameStage({ lines: true })', STAGE_OPTIONS)
+  const everyLine = complete.lines && complete.everyLine
   // If every line is a frame, nothing else can be one.
-  const everyLine = lines && (options.everyLine ?? false)
-  return {
-    tags: everyLine ? [] : tags,
-    maxFrame,
-    fences: !everyLine && (options.fences ?? true),
-    lines,
-    objects: !everyLine && (options.objects ?? true),
-    think: !everyLine && (options.think ?? true),
-    text: options.text ?? true,
-    needsPayload: options.needsPayload ?? false,
-    loose: options.loose ?? false,
-    document: !everyLine && (options.document ?? false),
-    scalars: options.scalars ?? false,
-    everyLine,
-    turn: options.turn ?? Number.POSITIVE_INFINITY,
-  }
+  const nothingElse = { tags: [], fences: false, objects: false, think: false, document: false } as const
+  return { ...complete, ...(everyLine && nothingElse), everyLine }
 }

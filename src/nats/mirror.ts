@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { join, relative, sep } from 'node:path'
-import { checkPath, misfit } from '../base/check-options.ts'
+import { checkPath, isName, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { writeWhole } from '../disk/durable.ts'
@@ -11,7 +11,7 @@ import { folders } from '../run/folders.ts'
 import { type Assembler, assembler } from './assemble.ts'
 import { type Broker, markOf, Rewound, type RunName, type StoredBlock, untilAnswered } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
-import { checkNatsOptions, DEFAULT_STREAM, type NatsOptions } from './nats-options.ts'
+import { NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
 import { isToken, tokenOf } from './token.ts'
 
 export interface MirrorOptions extends NatsOptions {
@@ -27,6 +27,18 @@ export interface MirrorOptions extends NatsOptions {
   /** Called at once for a run that cannot be mirrored; the others continue. */
   readonly onRefused?: ((dir: string, fault: Fault) => void) | undefined
 }
+
+function checkIdle(wait: unknown, who: string): void {
+  if (typeof wait !== 'number' || !(wait > 0))
+    throw misfit(who, 'milliseconds as untilIdle', wait, 'mirror("mirror", { untilIdle: 2000 })')
+}
+
+const MIRROR_OPTIONS = {
+  tenant: { is: isName, needs: 'a name as tenant' },
+  untilIdle: { check: checkIdle },
+  onProgress: {},
+  onRefused: {},
+} as const satisfies OptionTable<Omit<MirrorOptions, keyof NatsOptions>>
 
 /** The progress of `mirror`. */
 export interface MirrorProgress {
@@ -122,12 +134,7 @@ interface MirroredRun {
 export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
   const example = 'mirror("mirror", { servers: "nats://127.0.0.1:4222" })'
   checkPath('mirror', dir, example)
-  checkNatsOptions('mirror', options, example, { tenant: 1, untilIdle: 1, onProgress: 1, onRefused: 1 })
-  const { tenant, untilIdle } = options
-  if (tenant !== undefined && (typeof tenant !== 'string' || tenant === ''))
-    throw misfit('mirror', 'a name as tenant', tenant, example)
-  if (untilIdle !== undefined && !(typeof untilIdle === 'number' && untilIdle > 0))
-    throw misfit('mirror', 'milliseconds as untilIdle', untilIdle, 'mirror("mirror", { untilIdle: 2000 })')
+  const read = readOptions('mirror', options, example, { ...NATS_OPTIONS, ...MIRROR_OPTIONS })
   makeDir(dir)
   const lock = takeLock(join(dir, MIRROR_LOCK))
   const runs = new MirroredRuns(dir)
@@ -146,7 +153,7 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
     throw error
   }
   return {
-    follow: (broker) => new Following(dir, runs, broker, options).follow(saved),
+    follow: (broker) => new Following(dir, runs, broker, read).follow(saved),
     progress: () => runs.progress(),
     close,
   }
@@ -339,7 +346,7 @@ class Following {
 
   /** Takes the place of the cursor, if it is of the same storage, in the same start of this machine. */
   async #begin(saved: Cursor | undefined): Promise<void> {
-    const { tenant, stream = DEFAULT_STREAM } = this.#options
+    const { tenant, stream = NATS_OPTIONS.stream.default } = this.#options
     const { signal } = this.#stop
     const now = await untilAnswered(this.#broker, signal, () => this.#broker.state())
     this.#id = now.id
@@ -419,7 +426,7 @@ class Following {
   }
 
   #cursor(): string {
-    const { tenant, stream = DEFAULT_STREAM } = this.#options
+    const { tenant, stream = NATS_OPTIONS.stream.default } = this.#options
     const at = this.#runs.settled(this.#at)
     const mark = at === this.#at ? this.#mark : undefined
     const open = this.#runs.open()

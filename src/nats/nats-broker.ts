@@ -4,7 +4,7 @@ import type { MsgHdrs } from '@nats-io/transport-node'
 import { Fault, quote } from '../base/fault.ts'
 import { type BlockEnd, type Broker, markOf, Rewound, type RunName, type StoredBlock } from './broker.ts'
 import { ANSWER_MS, brokerFault, connectNats, isNamed, type NatsClient } from './nats-client.ts'
-import { DEFAULT_STREAM, type NatsOptions } from './nats-options.ts'
+import { NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
 
 /** Larger blocks are not faster, and JetStream stores a stream in blocks of a few MB. */
 const MAX_BLOCK = 256 * 1024
@@ -22,11 +22,11 @@ const NOTHING = new Uint8Array(0)
 /** Runs in a JetStream stream. A block is one message; its position is its sequence number in the stream. */
 export async function natsBroker(options: NatsOptions): Promise<Broker> {
   const client = await connectNats(options)
-  const { stream = DEFAULT_STREAM } = options
+  const { stream = NATS_OPTIONS.stream.default } = options
   let config: StreamConfig | undefined
   let maxBlock: number
   try {
-    config = await openStream(client, stream, options.replicas ?? 1)
+    config = await openStream(client, stream, options.replicas ?? NATS_OPTIONS.replicas.default)
     maxBlock = roomIn(client, config)
   } catch (error) {
     await client.close()

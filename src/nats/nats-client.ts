@@ -5,7 +5,7 @@ import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-n
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { Waker } from '../disk/wake.ts'
-import { DEFAULT_SERVER, type NatsOptions } from './nats-options.ts'
+import { NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
 
 /** The optional packages, once loaded. */
 interface NatsPackages {
@@ -261,7 +261,7 @@ function fileBytes(path: string): Uint8Array {
 function addressesOf({ servers, password }: NatsOptions) {
   let auth: Auth | undefined
   let secure = false
-  const plain = [servers ?? DEFAULT_SERVER].flat().map((address) => {
+  const plain = [servers ?? NATS_OPTIONS.servers.default].flat().map((address) => {
     const url = urlOf(address)
     // A name without any password is a token, as for the tools of NATS.
     if (url.username !== '')

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { misfit } from '../base/check-options.ts'
+import { type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { type Ledger, type LedgerEntry, parseEntry } from '../work/ledger.ts'
 import { digestOf } from '../work/outbox.ts'
 import { ANSWER_MS, brokerFault, connectNats, isNamed, type NatsClient } from './nats-client.ts'
-import { checkNatsOptions, type NatsOptions } from './nats-options.ts'
+import { isStreamName, isWait, NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
 
 export interface NatsLedgerOptions extends Omit<NatsOptions, 'stream' | 'connectTimeout'> {
   /** Milliseconds to wait for a broker that is not there when it is first asked. @default 10000 */
@@ -13,6 +13,16 @@ export interface NatsLedgerOptions extends Omit<NatsOptions, 'stream' | 'connect
   /** The bucket of the key-value store; it is made if it is missing. @default 'sluice-ledger' */
   readonly bucket?: string | undefined
 }
+
+const LEDGER_OPTIONS = {
+  // A worker that was asked to do something rather waits some seconds for a server that is started again.
+  connectTimeout: { default: 10_000, is: isWait, needs: 'milliseconds as connectTimeout' },
+  bucket: {
+    default: 'sluice-ledger',
+    is: isStreamName,
+    needs: 'letters, digits, - and _ as the name of the bucket',
+  },
+} as const satisfies OptionTable<Omit<NatsLedgerOptions, Exclude<keyof NatsOptions, 'connectTimeout'>>>
 
 /** A ledger with a connection. */
 export interface NatsLedger extends Ledger {
@@ -23,8 +33,6 @@ export interface NatsLedger extends Ledger {
 const WRITER = 'Sluice-Writer'
 /** Number of versions of an entry to keep. */
 const KEPT = 20
-/** A worker that was asked to do something rather waits some seconds for a server that is started again. */
-const CONNECT_MS = 10_000
 const MAX_TURNS = 8
 const RETRY_MS = 100
 
@@ -41,16 +49,14 @@ const RETRY_MS = 100
  */
 export function natsLedger(options: NatsLedgerOptions = {}): NatsLedger {
   const example = 'natsLedger({ servers: "nats://127.0.0.1:4222" })'
-  checkNatsOptions('natsLedger', options, example, { bucket: 1 })
-  const { bucket = 'sluice-ledger' } = options
-  if (typeof bucket !== 'string' || !/^[\w-]{1,64}$/.test(bucket))
-    throw misfit('natsLedger', 'letters, digits, - and _ as the name of the bucket', bucket, example)
+  const read = readOptions('natsLedger', options, example, { ...NATS_OPTIONS, ...LEDGER_OPTIONS })
+  const { bucket } = read
   const stream = `KV_${bucket}`
   let opening: Promise<NatsClient> | undefined
   const open = () => {
-    opening ??= connectNats({ ...options, connectTimeout: options.connectTimeout ?? CONNECT_MS })
+    opening ??= connectNats(read)
       .then(async (client) => {
-        await openBucket(client, bucket, options.replicas ?? 1)
+        await openBucket(client, bucket, read.replicas)
         return client
       })
       .catch((error) => {

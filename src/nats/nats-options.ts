@@ -1,4 +1,4 @@
-import { checkOptions, misfit, type OptionNames } from '../base/check-options.ts'
+import { checkOptions, isFunction, isName, isText, type OptionTable } from '../base/check-options.ts'
 
 /** Files of a TLS connection, in PEM. */
 export interface NatsTls {
@@ -44,48 +44,31 @@ export interface NatsOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-export const DEFAULT_SERVER = 'nats://127.0.0.1:4222'
-export const DEFAULT_STREAM = 'sluice'
+const areAddresses = (servers: unknown) => [servers].flat().every(isName)
+/** Characters that are valid in the name of a stream, of a bucket, and in a subject. */
+export const isStreamName = (name: unknown) => isText(name) && /^[\w-]{1,64}$/.test(name as string)
+const areReplicas = (count: unknown) => count === 1 || count === 3 || count === 5
+export const isWait = (wait: unknown) => typeof wait === 'number' && wait >= 0
+const isTls = (tls: unknown) => typeof tls === 'boolean' || (typeof tls === 'object' && tls !== null)
 
-const NATS_OPTIONS: OptionNames<NatsOptions> = {
-  servers: 1,
-  stream: 1,
-  replicas: 1,
-  user: 1,
-  password: 1,
-  token: 1,
-  creds: 1,
-  tls: 1,
-  connectTimeout: 1,
-  onConnection: 1,
+function checkTls(tls: unknown, who: string): void {
+  if (isTls(tls) && typeof tls === 'object')
+    checkOptions<NatsTls>(`tls of ${who}`, tls!, '{ tls: { ca: "ca.pem" } }', { ca: {}, cert: {}, key: {} })
 }
 
-/** Throws BAD_OPTION for options that cannot work; `more` are the names that only this function has. */
-export function checkNatsOptions<O extends NatsOptions>(
-  who: string,
-  options: O,
-  example: string,
-  more: OptionNames<Omit<NoInfer<O>, keyof NatsOptions>>,
-): void {
-  checkOptions<object>(who, options, example, { ...NATS_OPTIONS, ...more })
-  const { servers, stream, replicas, connectTimeout, tls, onConnection } = options
-  const addresses = servers === undefined ? [] : [servers].flat()
-  if (!addresses.every((address) => typeof address === 'string' && address !== ''))
-    throw misfit(who, 'addresses of NATS servers', servers, example)
-  // Characters that are valid both in the name of a stream and in a subject.
-  if (stream !== undefined && (typeof stream !== 'string' || !/^[\w-]{1,64}$/.test(stream)))
-    throw misfit(who, 'letters, digits, - and _ as the name of the stream', stream, example)
-  if (replicas !== undefined && ![1, 3, 5].includes(replicas))
-    throw misfit(who, '1, 3 or 5 replicas', replicas, example)
-  if (connectTimeout !== undefined && !(typeof connectTimeout === 'number' && connectTimeout >= 0))
-    throw misfit(who, 'milliseconds as connectTimeout', connectTimeout, example)
-  if (tls !== undefined && typeof tls !== 'boolean' && (typeof tls !== 'object' || tls === null))
-    throw misfit(who, 'true or files as tls', tls, example)
-  if (typeof tls === 'object')
-    checkOptions(`tls of ${who}`, tls, '{ tls: { ca: "ca.pem" } }', { ca: 1, cert: 1, key: 1 })
-  if (onConnection !== undefined && typeof onConnection !== 'function')
-    throw misfit(who, 'a function as onConnection', onConnection, example)
-  for (const name of ['user', 'password', 'token', 'creds'] as const)
-    if (options[name] !== undefined && typeof options[name] !== 'string')
-      throw misfit(who, `text as ${name}`, options[name], example)
-}
+export const NATS_OPTIONS = {
+  servers: { default: 'nats://127.0.0.1:4222', is: areAddresses, needs: 'addresses of NATS servers' },
+  stream: {
+    default: 'sluice',
+    is: isStreamName,
+    needs: 'letters, digits, - and _ as the name of the stream',
+  },
+  replicas: { default: 1, is: areReplicas, needs: '1, 3 or 5 replicas' },
+  user: { is: isText, needs: 'text as user' },
+  password: { is: isText, needs: 'text as password' },
+  token: { is: isText, needs: 'text as token' },
+  creds: { is: isText, needs: 'text as creds' },
+  tls: { check: checkTls, is: isTls, needs: 'true or files as tls' },
+  connectTimeout: { default: 0, is: isWait, needs: 'milliseconds as connectTimeout' },
+  onConnection: { is: isFunction, needs: 'a function as onConnection' },
+} as const satisfies OptionTable<NatsOptions>

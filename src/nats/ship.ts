@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
-import { checkPath, misfit } from '../base/check-options.ts'
+import { checkPath, isFunction, isName, type OptionTable, readOptions } from '../base/check-options.ts'
 import { diskFault } from '../base/disk-fault.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
@@ -12,7 +12,7 @@ import type { Event } from '../events/event.ts'
 import { folders, isSkipped } from '../run/folders.ts'
 import type { Broker } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
-import { checkNatsOptions, type NatsOptions } from './nats-options.ts'
+import { NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
 import { ShippedRun, type ShipRunOptions } from './ship-run.ts'
 
 export interface ShipOptions extends NatsOptions {
@@ -44,6 +44,23 @@ export interface ShipOptions extends NatsOptions {
   readonly onStall?: ((fault: Fault) => void) | undefined
 }
 
+const isAbove0 = (value: unknown) => typeof value === 'number' && value > 0
+
+const SHIP_OPTIONS = {
+  tenant: { default: 'default', is: isName, needs: 'a name as tenant' },
+  follow: { default: false },
+  redact: { is: isFunction, needs: 'a function as redact' },
+  maxInFlight: { default: 32, is: isAbove0, needs: 'a number above 0 as maxInFlight' },
+  onProgress: { is: isFunction, needs: 'a function as onProgress' },
+  onRefused: { is: isFunction, needs: 'a function as onRefused' },
+  maxStall: { default: 30_000, is: isAbove0, needs: 'a number above 0 as maxStall' },
+  onStall: { is: isFunction, needs: 'a function as onStall' },
+} as const satisfies OptionTable<Omit<ShipOptions, keyof NatsOptions>>
+
+const EXAMPLE = 'ship(".audit", { servers: "nats://127.0.0.1:4222" })'
+const shipOptions = (options: ShipOptions) =>
+  readOptions('ship', options, EXAMPLE, { ...NATS_OPTIONS, ...SHIP_OPTIONS })
+
 /** The progress of `ship`. */
 export interface ShipProgress {
   /** Runs that were found, and how many of them have ended and are acknowledged. */
@@ -68,30 +85,12 @@ export interface ShipProgress {
  * await ship('.audit', { servers: 'nats://hub:4222', tenant: 'host-a' })
  */
 export async function ship(dir: string, options: ShipOptions = {}): Promise<ShipProgress> {
-  const example = 'ship(".audit", { servers: "nats://127.0.0.1:4222" })'
-  checkPath('ship', dir, example)
-  checkNatsOptions('ship', options, example, {
-    tenant: 1,
-    follow: 1,
-    redact: 1,
-    maxInFlight: 1,
-    onProgress: 1,
-    onRefused: 1,
-    maxStall: 1,
-    onStall: 1,
-  })
-  if (options.tenant !== undefined && (typeof options.tenant !== 'string' || options.tenant === ''))
-    throw misfit('ship', 'a name as tenant', options.tenant, example)
-  for (const name of ['redact', 'onProgress', 'onRefused', 'onStall'] as const)
-    if (options[name] !== undefined && typeof options[name] !== 'function')
-      throw misfit('ship', `a function as ${name}`, options[name], example)
-  for (const name of ['maxInFlight', 'maxStall'] as const)
-    if (options[name] !== undefined && !(typeof options[name] === 'number' && options[name] > 0))
-      throw misfit('ship', `a number above 0 as ${name}`, options[name], example)
+  checkPath('ship', dir, EXAMPLE)
+  const read = shipOptions(options)
   const root = realDir(dir)
-  const broker = await natsBroker(options)
+  const broker = await natsBroker(read)
   try {
-    return await shipTo(broker, root, options)
+    return await shipTo(broker, root, read)
   } finally {
     await broker.close()
   }
@@ -138,13 +137,13 @@ interface Entry {
 
 /** The same over any broker. `root` is the real path of the directory. */
 export async function shipTo(broker: Broker, root: string, options: ShipOptions): Promise<ShipProgress> {
-  return await new Shipper(broker, root, options).ship()
+  return await new Shipper(broker, root, shipOptions(options)).ship()
 }
 
 class Shipper {
   readonly #broker: Broker
   readonly #root: string
-  readonly #options: ShipOptions
+  readonly #options: ReturnType<typeof shipOptions>
   readonly #follow: boolean
   readonly #entries = new Map<string, Entry>()
   readonly #queue = new Set<Entry>()
@@ -170,15 +169,15 @@ class Shipper {
   /** What was made just now beside other runs, and until when it is looked into. */
   readonly #fresh = new Map<string, number>()
 
-  constructor(broker: Broker, root: string, options: ShipOptions) {
+  constructor(broker: Broker, root: string, options: ReturnType<typeof shipOptions>) {
     this.#broker = broker
     this.#root = root
     this.#options = options
-    this.#follow = options.follow ?? false
+    this.#follow = options.follow
     // Every run adds a listener while the broker is unreachable.
     setMaxListeners(0, this.#stop.signal)
     this.#runOptions = {
-      tenant: options.tenant ?? 'default',
+      tenant: options.tenant,
       redact: options.redact && guarded(options.redact),
       sent: (events, bytes) => this.#sent(events, bytes),
       alone: oneByOne(),
@@ -271,7 +270,7 @@ class Shipper {
   }
 
   #drain(): void {
-    const { maxInFlight = 32 } = this.#options
+    const { maxInFlight } = this.#options
     for (const entry of this.#queue) {
       if (this.#busy >= maxInFlight || this.#stop.signal.aborted) return
       this.#queue.delete(entry)
@@ -321,7 +320,7 @@ class Shipper {
    * client.
    */
   async #pause(entry: Entry, why: unknown): Promise<void> {
-    const { maxStall = 30_000 } = this.#options
+    const { maxStall } = this.#options
     const { signal } = this.#stop
     entry.again = true
     const ms = Math.min(MAX_BACKOFF_MS, 50 * 2 ** entry.failures++)

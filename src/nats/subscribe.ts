@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream'
-import { misfit } from '../base/check-options.ts'
+import { isName, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { Stage } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { type Assembler, assembler } from './assemble.ts'
 import { type Broker, Rewound, type StoredBlock, untilAnswered } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
-import { checkNatsOptions, type NatsOptions } from './nats-options.ts'
+import { NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
 import { tokenOf } from './token.ts'
 
 export interface SubscribeOptions extends NatsOptions {
@@ -17,6 +17,12 @@ export interface SubscribeOptions extends NatsOptions {
   /** With `run`: only events after this one. @default from its first event on */
   readonly after?: { readonly attempt: number; readonly seq: number } | undefined
 }
+
+const SUBSCRIBE_OPTIONS = {
+  tenant: { is: isName, needs: 'names of a tenant and a run' },
+  run: { is: isName, needs: 'names of a tenant and a run' },
+  after: {},
+} as const satisfies OptionTable<Omit<SubscribeOptions, keyof NatsOptions>>
 
 /**
  * The events that were shipped to NATS JetStream, from the first one on and then as they arrive: those of
@@ -29,11 +35,8 @@ export interface SubscribeOptions extends NatsOptions {
  */
 export function subscribe(options: SubscribeOptions = {}): Flow<Event> {
   const example = 'subscribe({ servers: "nats://127.0.0.1:4222", run: "run-7" })'
-  checkNatsOptions('subscribe', options, example, { tenant: 1, run: 1, after: 1 })
-  const { tenant, run, after } = options
-  for (const name of [tenant, run])
-    if (name !== undefined && (typeof name !== 'string' || name === ''))
-      throw misfit('subscribe', 'names of a tenant and a run', name, example)
+  const read = readOptions('subscribe', options, example, { ...NATS_OPTIONS, ...SUBSCRIBE_OPTIONS })
+  const { run, after } = read
   if (
     after !== undefined &&
     (run === undefined || !Number.isInteger(after?.attempt) || !Number.isInteger(after?.seq))
@@ -46,7 +49,7 @@ export function subscribe(options: SubscribeOptions = {}): Flow<Event> {
     )
   const stop = new AbortController()
   const source = Readable.from(
-    blocks(() => natsBroker({ ...options, signal: stop.signal }), options, stop.signal),
+    blocks(() => natsBroker({ ...read, signal: stop.signal }), read, stop.signal),
     {
       // Each block can have 256 KiB.
       highWaterMark: 2,

@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { type OptionTable, readOptions } from '../base/check-options.ts'
 import { readPlain } from '../disk/plain-file.ts'
 
 /** `fs-diff.N.json`: what changed in the working directory, as paths with `/`, sorted. */
@@ -23,13 +24,18 @@ export interface SnapshotOptions {
   readonly maxFiles?: number | undefined
 }
 
+export const SNAPSHOT_OPTIONS = {
+  ignore: { default: ['.audit', '.git', '.hg', '.svn', 'node_modules', '.venv', '__pycache__', '.cache'] },
+  except: {},
+  maxFiles: { default: 50_000 },
+} as const satisfies OptionTable<SnapshotOptions>
+
 /** Size, time and inode of every file, by path. */
 export interface Snapshot {
   readonly files: ReadonlyMap<string, string>
   readonly whole: boolean
 }
 
-const ignored = ['.audit', '.git', '.hg', '.svn', 'node_modules', '.venv', '__pycache__', '.cache']
 /** After this many files, yield to the event loop. */
 const SLICE = 500
 const MAX_GITIGNORE = 64 * 1024
@@ -44,7 +50,7 @@ const MAX_GITIGNORE = 64 * 1024
  * compare(before, await snapshot('.')) // { created: ['a.txt'], modified: [], deleted: [] }
  */
 export async function snapshot(root: string, options: SnapshotOptions = {}): Promise<Snapshot> {
-  const { ignore = ignored, except, maxFiles = 50_000 } = options
+  const { ignore, except, maxFiles } = readOptions('snapshot', options, 'snapshot(".")', SNAPSHOT_OPTIONS)
   const skip = new Set(ignore.map(fold))
   const skipFolders = new Set(plainIgnores(root).map(fold))
   const files = new Map<string, string>()

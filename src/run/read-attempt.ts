@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { OptionNames } from '../base/check-options.ts'
+import type { OptionTable } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { withPlain } from '../disk/plain-file.ts'
@@ -27,15 +27,16 @@ export interface RecordedOptions extends Omit<EventOptions, 'attempt' | 'clock' 
   readonly custom?: Engine | Picker | undefined
 }
 
-export const RECORDED_OPTIONS: OptionNames<RecordedOptions> = {
-  engine: 1,
-  custom: 1,
-  runId: 1,
-  window: 1,
-  doneMarker: 1,
-  maxFrame: 1,
-  schema: 1,
-}
+/** What is left out is as the attempt was recorded. */
+export const RECORDED_OPTIONS = {
+  engine: {},
+  custom: {},
+  runId: {},
+  window: {},
+  doneMarker: {},
+  maxFrame: {},
+  schema: {},
+} as const satisfies OptionTable<RecordedOptions>
 
 /**
  * Reads the files of one attempt as the run that wrote them did: chunk by chunk, in the order and with the

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { checkOptions, checkPath } from '../base/check-options.ts'
+import { checkOptions, checkPath, type OptionTable } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import type { Event } from '../events/event.ts'
@@ -32,6 +32,13 @@ export interface ReplayOptions extends RecordedOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+const REPLAY_OPTIONS = {
+  attempt: {},
+  speed: { default: 'full' },
+  follow: { default: false },
+  within: {},
+} as const satisfies OptionTable<Omit<ReplayOptions, keyof RecordedOptions>>
+
 /**
  * Reads an audit directory again (ours, or any with the same file names, one attempt or many), or a single
  * log. Emits the same events, byte for byte, as the live run.
@@ -46,17 +53,15 @@ export function replay(path: string, options: ReplayOptions = {}): Flow<Event> {
   checkPath('replay', path, 'replay(".audit/latest")')
   checkOptions('replay', options, 'replay(".audit/latest", { speed: "real" })', {
     ...RECORDED_OPTIONS,
-    attempt: 1,
-    speed: 1,
-    follow: 1,
-    within: 1,
+    ...REPLAY_OPTIONS,
   })
   return replayLogs(path, find(path, options.within), options)
 }
 
 /** The same for logs that were found already; `path` names them in faults. */
 export function replayLogs(path: string, { dir, list }: Logs, options: ReplayOptions = {}): Flow<Event> {
-  const { attempt, speed = 'full', follow: following = false, within: _, signal, ...reading } = options
+  const { attempt, within: _, signal, ...given } = options
+  const { speed = REPLAY_OPTIONS.speed.default, follow: following, ...reading } = given
   const stage = following ? onceOver(timedEvents) : timedEvents
   const made = flow(stage, { signal, intake: timedIntake })
   const going = typeof following === 'function' ? following : undefined

@@ -1,7 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import { finished } from 'node:stream'
-import { checkOptions, isObject, misfit, type OptionNames } from '../base/check-options.ts'
+import {
+  type Complete,
+  checkOptions,
+  DELAY,
+  isDelay,
+  isName,
+  isObject,
+  isText,
+  misfit,
+  type OptionTable,
+  readOptions,
+} from '../base/check-options.ts'
 import { Fault, type Note, quote } from '../base/fault.ts'
 import { join as joinStages, type Sink, type Stage } from '../base/stage.ts'
 import { codeOf } from '../base/system-error-code.ts'
@@ -19,7 +30,7 @@ import type { Schema, Value } from '../values/schema/schema.ts'
 import { listAttempts } from './audit.ts'
 import { AUDITS, fixedDir, linkLatest, newAuditDir, type Undo, undoOf } from './audit-dir.ts'
 import { type CachedResult, cachedResult, type Hit, writeCached } from './cached-result.ts'
-import type { SnapshotOptions } from './fs-diff.ts'
+import { SNAPSHOT_OPTIONS, type SnapshotOptions } from './fs-diff.ts'
 import { readMeta, type StopReason } from './meta.ts'
 import { resumeInto } from './resume.ts'
 import { Recording, type RecordOptions } from './run-attempt.ts'
@@ -102,32 +113,6 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   readonly maxCacheWait?: number | undefined
 }
 
-const RUN_OPTIONS: OptionNames<RunCommand> = {
-  command: 1,
-  args: 1,
-  engine: 1,
-  audit: 1,
-  cwd: 1,
-  env: 1,
-  pty: 1,
-  input: 1,
-  timeout: 1,
-  idleTimeout: 1,
-  endAfter: 1,
-  killGrace: 1,
-  pipeGrace: 1,
-  schema: 1,
-  fsDiff: 1,
-  fsync: 1,
-  cache: 1,
-  cacheKey: 1,
-  maxCacheWait: 1,
-  runId: 1,
-  window: 1,
-  doneMarker: 1,
-  maxFrame: 1,
-}
-
 /** The end of a process that was not started. */
 const NO_PROCESS = { exit_code: null, signal: null, reason: null }
 
@@ -180,6 +165,58 @@ export interface RunCommand<S extends Schema | undefined = Schema | undefined> e
   readonly args?: readonly string[] | undefined
 }
 
+function checkCommand(command: unknown): void {
+  if (command === '') throw new Fault('BAD_OPTION', 'command is empty; name the program to run')
+  if (typeof command !== 'string')
+    throw new Fault('BAD_OPTION', 'run needs the program to start: run("codex", ["exec", "--json", task])')
+}
+
+function checkAudit(audit: unknown): void {
+  if (audit === '')
+    throw new Fault('BAD_OPTION', 'audit is empty; name a directory, or leave it out for a new one')
+}
+
+const areTexts = (all: unknown) => Array.isArray(all) && all.every(isText)
+const isInput = (input: unknown) =>
+  ['ignore', 'inherit'].includes(input as string) ||
+  (isObject(input) && 'text' in input && isText(input.text))
+const ARGS = 'be an array of strings; options are the third argument of run'
+
+const RUN_OPTIONS = {
+  command: {},
+  args: { default: [], is: areTexts, must: ARGS },
+  engine: { default: auto },
+  audit: { check: checkAudit, is: isText, needs: 'a path as audit' },
+  cwd: { is: isText, needs: 'a path as cwd' },
+  env: {},
+  pty: { default: false },
+  input: { default: 'ignore', is: isInput, needs: "'ignore', 'inherit' or { text } as input" },
+  timeout: { is: isDelay, must: DELAY },
+  idleTimeout: { is: isDelay, must: DELAY },
+  endAfter: { is: isDelay, must: DELAY },
+  killGrace: { default: 5000, is: isDelay, must: DELAY },
+  pipeGrace: { default: 2000, is: isDelay, must: DELAY },
+  schema: {},
+  fsDiff: { default: {} },
+  fsync: {},
+  cache: {},
+  cacheKey: {},
+  maxCacheWait: {},
+  runId: {},
+  // Events check the others and have their defaults: what is not given is not recorded either.
+  window: {},
+  doneMarker: { is: isName, must: 'be the name of a key, and not empty' },
+  maxFrame: {},
+} as const satisfies OptionTable<RunCommand>
+
+const PTY_OPTIONS = {
+  cols: { default: 200 },
+  rows: { default: 50 },
+  pipes: { default: false },
+} as const satisfies OptionTable<Exclude<RunOptions['pty'], boolean | undefined>>
+
+type ReadOptions = Complete<RunCommand, typeof RUN_OPTIONS>
+
 /**
  * Runs an agent and records it: raw output first, then what it means. The events are a flow; the audit
  * directory (`agent.audit`) has the same events afterwards, and `replay()` emits them again, byte for byte.
@@ -209,57 +246,35 @@ export function run<S extends Schema | undefined = undefined>(
 export function run<S extends Schema | undefined = undefined>(options: RunCommand<S>): Run<Value<S>>
 export function run(called: string | RunCommand, given?: readonly string[], more?: RunOptions): Run {
   const example = 'run("codex", ["exec", "--json", task], { engine: codex })'
-  checkOptions('run', more, example, RUN_OPTIONS)
+  checkOptions<object>('run', more, example, RUN_OPTIONS)
   if (typeof called !== 'string' && !isObject(called)) throw misfit('run', 'a command', called, example)
   const options = typeof called === 'string' ? { ...more, command: called, args: given } : called
-  checkRun(options, example)
-  return new AgentRun(options).start()
-}
-
-function checkRun(options: RunCommand, example: string): void {
-  const { command, args = [], engine = auto, audit, cwd, input = 'ignore', fsDiff = {}, signal } = options
-  const { timeout, idleTimeout, endAfter, killGrace, pipeGrace } = options
-  checkCommand(command, args)
-  checkOptions('run', options, example, RUN_OPTIONS)
-  for (const [name, path] of Object.entries({ audit, cwd }))
-    if (path !== undefined && typeof path !== 'string')
-      throw misfit('run', `a path as ${name}`, path, example)
-  if (!isInput(input)) throw misfit('run', "'ignore', 'inherit' or { text } as input", input, example)
-  if (audit === '')
-    throw new Fault('BAD_OPTION', 'audit is empty; name a directory, or leave it out for a new one')
-  checkReading(engine, readingOf(options))
-  if (signal?.aborted) throw signal.reason
-  for (const [name, value] of Object.entries({ timeout, idleTimeout, endAfter, killGrace, pipeGrace })) {
-    if (value === undefined || (value >= 0 && value < 2 ** 31)) continue
-    throw new Fault(
-      'BAD_OPTION',
-      `${name} must be milliseconds between 0 and ${2 ** 31 - 1}, but is ${value}`,
-    )
-  }
-  checkOptions('pty of run', ptyOf(options), '{ pty: { cols: 120 } }', { cols: 1, rows: 1, pipes: 1 })
-  if (fsDiff !== false)
-    checkOptions('fsDiff of run', fsDiff, '{ fsDiff: { maxFiles: 9000 } }', {
-      ignore: 1,
-      except: 1,
-      maxFiles: 1,
-    })
+  checkCommand(options.command)
+  const read = readOptions('run', options, example, RUN_OPTIONS)
+  // The event stage is created when the agent already runs; what it refuses is refused now.
+  eventStage(read.engine, readingOf(read))
+  read.signal?.throwIfAborted()
+  ptyOf(read)
+  if (read.fsDiff !== false)
+    checkOptions('fsDiff of run', read.fsDiff, '{ fsDiff: { maxFiles: 9000 } }', SNAPSHOT_OPTIONS)
+  return new AgentRun(read).start()
 }
 
 function readingOf({ window, doneMarker, maxFrame, schema }: RunCommand): RecordOptions['reading'] {
   return { window, doneMarker, maxFrame, schema }
 }
 
-function ptyOf({ pty }: RunCommand): Exclude<RunCommand['pty'], boolean> {
-  return pty === true ? {} : pty || undefined
+function ptyOf({ pty }: ReadOptions) {
+  if (!pty) return undefined
+  return readOptions('pty of run', pty === true ? {} : pty, '{ pty: { cols: 120 } }', PTY_OPTIONS)
 }
 
 type Settings = Omit<RecordOptions, 'runId' | 'attempt' | 'audit' | 'onStart'>
 
 /** The options with their defaults. */
-function settingsOf(options: RunCommand): Settings {
-  const { command, args = [], engine = auto, env = process.env, input = 'ignore', fsDiff = {} } = options
-  const { cwd = process.cwd(), timeout, idleTimeout, killGrace = 5000, pipeGrace = 2000 } = options
-  const pty = ptyOf(options)
+function settingsOf(options: ReadOptions): Settings {
+  const { command, args, engine, env = process.env, input, fsDiff } = options
+  const { cwd = process.cwd(), timeout, idleTimeout, killGrace, pipeGrace } = options
   return {
     command,
     args,
@@ -267,7 +282,7 @@ function settingsOf(options: RunCommand): Settings {
     cwd: resolve(cwd),
     env,
     input,
-    pty: pty && { cols: pty.cols ?? 200, rows: pty.rows ?? 50, pipes: pty.pipes ?? false },
+    pty: ptyOf(options),
     timeout,
     idleTimeout,
     killGrace,
@@ -279,7 +294,7 @@ function settingsOf(options: RunCommand): Settings {
 
 /** One attempt of a run: its directory, its process, and the flow of its events. */
 class AgentRun {
-  readonly #options: RunCommand
+  readonly #options: ReadOptions
   readonly #engine: Engine | Picker
   readonly #kept: CachedResult | undefined
   readonly #audit: string
@@ -297,7 +312,7 @@ class AgentRun {
   #released = false
 
   /** Takes the directory. Nothing is started yet. */
-  constructor(options: RunCommand) {
+  constructor(options: ReadOptions) {
     const { cache, cacheKey, maxCacheWait, endAfter, fsync } = options
     const settings = settingsOf(options)
     const { engine } = settings
@@ -454,30 +469,6 @@ class AgentRun {
     this.#book.close()
     if (!begun) this.#undo.dirs()
   }
-}
-
-function isInput(input: unknown): boolean {
-  return (
-    input === 'ignore' ||
-    input === 'inherit' ||
-    (isObject(input) && 'text' in input && typeof input.text === 'string')
-  )
-}
-
-function checkCommand(command: unknown, args: unknown): void {
-  if (command === '') throw new Fault('BAD_OPTION', 'command is empty; name the program to run')
-  if (typeof command !== 'string')
-    throw new Fault('BAD_OPTION', 'run needs the program to start: run("codex", ["exec", "--json", task])')
-  if (!Array.isArray(args) || args.some((arg) => typeof arg !== 'string'))
-    throw new Fault('BAD_OPTION', 'args must be an array of strings; options are the third argument of run')
-}
-
-/** Throws for options that the event stage would refuse: it is created when the agent already runs. */
-function checkReading(engine: Engine | Picker, reading: RecordOptions['reading']): void {
-  eventStage(engine, reading)
-  const { doneMarker } = reading
-  if (doneMarker !== undefined && (typeof doneMarker !== 'string' || doneMarker === ''))
-    throw new Fault('BAD_OPTION', 'doneMarker must be the name of a key, and not empty')
 }
 
 /** Why the flow is destroyed: its reader left, could not write the output, or we failed ourselves. */

@@ -1,5 +1,7 @@
+import type { Complete, OptionTable } from '../base/check-options.ts'
+import { Fault } from '../base/fault.ts'
+import type { SessionEngine } from '../run/session-files.ts'
 import type { RedactOptions } from '../views/redact/redact.ts'
-import type { SessionsServed } from './session-runs.ts'
 
 export interface ServeOptions {
   /** The directory with the runs. */
@@ -31,6 +33,46 @@ export interface ServeOptions {
    */
   readonly redact?: boolean | RedactOptions | undefined
 }
+
+/** Which session files to show. */
+export interface SessionsServed {
+  /**
+   * The home directory to search; then the engines' own environment variables are ignored.
+   * @default the user's
+   */
+  readonly home?: string | undefined
+  /** Only this engine. @default all */
+  readonly engine?: SessionEngine | undefined
+  /** Maximum number to list, the newest first. @default 200 */
+  readonly max?: number | undefined
+}
+
+export const SESSIONS_OPTIONS = {
+  home: {},
+  engine: {},
+  max: { default: 200 },
+} as const satisfies OptionTable<SessionsServed>
+
+const ADDRESS = 'be a whole number and host a name or an address'
+
+function checkHost(host: unknown): void {
+  if (typeof host !== 'string') throw new Fault('BAD_OPTION', `port must ${ADDRESS}`)
+}
+
+export const SERVE_OPTIONS = {
+  dir: {},
+  port: { default: 4180, is: Number.isInteger, must: ADDRESS },
+  host: { default: '127.0.0.1', check: checkHost },
+  heartbeat: { default: 15_000 },
+  maxStall: { default: 30_000 },
+  maxClients: { default: 2000 },
+  sessions: { default: false },
+  token: {},
+  insecure: { default: false },
+  redact: { default: false },
+} as const satisfies OptionTable<ServeOptions>
+
+export type ServeSettings = Complete<ServeOptions, typeof SERVE_OPTIONS>
 
 /** A running server. */
 export interface Served {

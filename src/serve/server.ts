@@ -15,7 +15,7 @@ import { pageFiles } from './page.ts'
 import { sendRaw } from './raw.ts'
 import type { RunInfo } from './run-info.ts'
 import { type EndedRuns, type FoundRun, findRuns, inOrder, type Tails } from './runs.ts'
-import type { Served, ServeOptions } from './serve-options.ts'
+import type { Served, ServeSettings } from './serve-options.ts'
 import { type SessionRuns, sessionRuns } from './session-runs.ts'
 import { stream } from './stream.ts'
 
@@ -43,10 +43,8 @@ const RAW_HIDDEN =
   'this server hides secrets (--redact) and sends no raw bytes; read the events, or start it without --redact on a machine that you trust'
 
 /** The server of `serve`, whose options are checked already. */
-export async function startServer(options: ServeOptions): Promise<Served> {
-  const { port = 4180, host = '127.0.0.1', token, insecure = false } = options
-  if (!Number.isInteger(port) || typeof host !== 'string')
-    throw new Fault('BAD_OPTION', 'port must be a whole number and host a name or an address')
+export async function startServer(options: ServeSettings): Promise<Served> {
+  const { port, host, token, insecure } = options
   const access = accessBy(token)
   checkBindAddress(host, token, insecure)
   const router = new Router(realDir(options.dir), host, access, options)
@@ -78,7 +76,7 @@ export async function startServer(options: ServeOptions): Promise<Served> {
 class Router {
   readonly #host: string
   readonly #access: Access | undefined
-  readonly #options: ServeOptions
+  readonly #options: ServeSettings
   readonly #hiding: Hiding | undefined
   readonly #logs: LogOverviews
   readonly #feeds: Feeds
@@ -88,16 +86,16 @@ class Router {
   /** Number of open event streams. */
   clients = 0
 
-  constructor(root: string, host: string, access: Access | undefined, options: ServeOptions) {
+  constructor(root: string, host: string, access: Access | undefined, options: ServeSettings) {
     this.#host = host
     this.#access = access
     this.#options = options
     // Every client adds a listener.
     setMaxListeners(0, this.#shut.signal)
     this.#logs = logOverviews(this.#shut.signal)
-    this.#hiding = hidingOf(options.redact ?? false)
+    this.#hiding = hidingOf(options.redact)
     this.#feeds = feeds(this.#logs, this.#hiding)
-    const { sessions = false } = options
+    const { sessions } = options
     this.#sessions =
       sessions === false ? undefined : sessionRuns(this.#logs, sessions === true ? {} : sessions)
     const tails: Tails = new Map()
@@ -189,7 +187,7 @@ class Router {
     query: URLSearchParams,
     format: Format,
   ): Promise<void> {
-    const { heartbeat = 15_000, maxStall = 30_000, maxClients = 2000 } = this.#options
+    const { heartbeat, maxStall, maxClients } = this.#options
     const header = request.headers['last-event-id']
     // The header is what the client saw last; the query is where it began.
     const seen = Array.isArray(header) ? header[0] : header

@@ -3,26 +3,14 @@ import { dirname } from 'node:path'
 import { sessions } from '../engines/engines-by-name.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
 import { replayLogs } from '../run/replay.ts'
-import { type SessionEngine, type SessionFile, sessionFiles } from '../run/session-files.ts'
+import { type SessionFile, sessionFiles } from '../run/session-files.ts'
 import { isoTime, outcomeBeside, readHead, type SessionHead } from '../run/session-summary.ts'
 import type { LogOverviews } from './log-overviews.ts'
 import { type OpenCodeCopies, openCodeCopies } from './opencode-copies.ts'
 import type { RunInfo } from './run-info.ts'
 import { grewWithin, liesWithin, type RunPlace } from './run-place.ts'
 import { type FoundRun, streamsOf } from './runs.ts'
-
-/** Which session files to show. */
-export interface SessionsServed {
-  /**
-   * The home directory to search; then the engines' own environment variables are ignored.
-   * @default the user's
-   */
-  readonly home?: string | undefined
-  /** Only this engine. @default all */
-  readonly engine?: SessionEngine | undefined
-  /** Maximum number to list, the newest first. @default 200 */
-  readonly max?: number | undefined
-}
+import { SESSIONS_OPTIONS, type SessionsServed } from './serve-options.ts'
 
 /** The session files of agents, as runs. */
 export interface SessionRuns {
@@ -41,7 +29,7 @@ const MAX_LISTED = 16 << 20
 
 /** Finds session files for the list. Only these can be opened, and they are only read. */
 export function sessionRuns(logs: LogOverviews, options: SessionsServed = {}): SessionRuns {
-  const { home, engine, max = 200 } = options
+  const { home, engine, max = SESSIONS_OPTIONS.max.default } = options
   let heads = new Map<string, { readonly modified: number; readonly head: SessionHead }>()
   const copies = openCodeCopies()
 

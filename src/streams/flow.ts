@@ -35,7 +35,7 @@ export interface FlowOptions<In> {
  */
 export function flow<In, Out>(stage: Stage<In, Out>, options: FlowOptions<In> = {}): Flow<Out> {
   checkStage('flow', stage)
-  checkOptions('flow', options, 'flow(stage, { signal })', { intake: 1 })
+  checkOptions('flow', options, 'flow(stage, { signal })', { intake: {} })
   const { signal, intake = wholeIntake<In> } = options
   if (typeof intake !== 'function')
     throw misfit('flow', 'a function as intake', intake, 'flow(stage, { intake })')

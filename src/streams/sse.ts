@@ -1,4 +1,4 @@
-import { checkOptions, misfit } from '../base/check-options.ts'
+import { checkOptions, misfit, type OptionTable } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import type { Stage } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
@@ -16,6 +16,8 @@ export interface SseOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+export const SSE_OPTIONS = { heartbeat: { default: 15_000 } } as const satisfies OptionTable<SseOptions>
+
 /**
  * Events or chat records to `text/event-stream`. The id of each is `<run_id>:<seq>` (an event of a later
  * attempt: `<run_id>:<attempt>.<seq>`, because events are numbered per attempt), the event name is its type,
@@ -26,13 +28,13 @@ export interface SseOptions {
  * await pipeline(tap(child), events(codex), chat(), sse(), response)
  */
 export function sse(options: SseOptions = {}): Flow<string> {
-  checkOptions('sse', options, 'sse({ heartbeat: 5000 })', { heartbeat: 1 })
+  checkOptions('sse', options, 'sse({ heartbeat: 5000 })', SSE_OPTIONS)
   return sseFlow(sseStage, options)
 }
 
 /** A flow of SSE messages that sends a heartbeat after a silence. */
 export function sseFlow<In>(stage: Stage<In, string>, options: SseOptions): Flow<string> {
-  const { heartbeat = 15_000 } = options
+  const { heartbeat = SSE_OPTIONS.heartbeat.default } = options
   let quiet = true
   const made = flow<In, string>(
     (next) => {

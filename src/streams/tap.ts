@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { addAbortSignal, finished, Readable } from 'node:stream'
-import { checkOptions, isObject, misfit } from '../base/check-options.ts'
+import { DELAY, isDelay, isObject, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import type { Channel, Chunk, ExitChunk } from '../text/chunk.ts'
 import { encoder } from '../text/chunk.ts'
@@ -53,6 +53,13 @@ export interface TapOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+const TAP_OPTIONS = {
+  order: { default: 'live' },
+  grace: { default: 2000, is: isDelay, must: DELAY },
+  kill: { default: false },
+  killGrace: { default: 5000, is: isDelay, must: DELAY },
+} as const satisfies OptionTable<TapOptions>
+
 const CHANNELS = ['stdout', 'stderr', 'pty'] as const
 const STEP = 65_536
 
@@ -69,7 +76,7 @@ const STEP = 65_536
  * console.log(event)
  */
 export function tap(from: ChildProcess | TapSources | PlainSource, options: TapOptions = {}): Items<Chunk> {
-  checkOptions('tap', options, EXAMPLE, { order: 1, grace: 1, kill: 1, killGrace: 1 })
+  const { order, grace, kill, killGrace, signal } = readOptions('tap', options, EXAMPLE, TAP_OPTIONS)
   const plain = plainStream(from)
   // Cast: what is not a plain stream is a child or a set of streams.
   const source = plain ? { stdout: plain } : (from as ChildProcess | TapSources)
@@ -77,14 +84,6 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
     const stream: unknown = (source as TapSources)[channel]
     if (stream && !(isObject(stream) && 'on' in stream && 'destroy' in stream))
       throw misfit('tap', `a Node stream as ${channel}`, stream, EXAMPLE)
-  }
-  const { order = 'live', grace = 2000, kill = false, killGrace = 5000 } = options
-  for (const [name, value] of Object.entries({ grace, killGrace })) {
-    if (value >= 0 && value < 2 ** 31) continue
-    throw new Fault(
-      'BAD_OPTION',
-      `${name} must be milliseconds between 0 and ${2 ** 31 - 1}, but is ${value}`,
-    )
   }
   const child = isChild(source) ? source : undefined
   if (kill && !child)
@@ -102,7 +101,7 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
     throw new Fault('BAD_OPTION', 'tap needs stdout, stderr or pty; spawn the child with stdio: "pipe"')
 
   const tapped = new Tap(sources, grace, kill ? () => endChild(child!, killGrace) : undefined)
-  if (options.signal) addAbortSignal(options.signal, tapped)
+  if (signal) addAbortSignal(signal, tapped)
   tapped.watch(child ?? (source as TapSources).exit)
   if (order === 'live') tapped.listen()
   else tapped.pump(order === 'sequence' ? inSequence(sources) : inStep(sources))

@@ -1,10 +1,10 @@
 import { checkOptions } from '../base/check-options.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
-import { type AgUiEvent, type AgUiOptions, agUiStage } from '../views/ag-ui.ts'
+import { AG_UI_OPTIONS, type AgUiEvent, type AgUiOptions, agUiStage } from '../views/ag-ui.ts'
 import { type AiSdkChunk, aiSdkStage } from '../views/ai-sdk.ts'
 import type { Flow } from './flow.ts'
-import { type SseOptions, sseFlow, sseId, sseMessage } from './sse.ts'
+import { SSE_OPTIONS, type SseOptions, sseFlow, sseId, sseMessage } from './sse.ts'
 
 /** The origin of a message of a view: an event, and which of its messages this is. */
 export interface ViewPlace {
@@ -73,7 +73,7 @@ export const sseViews: Readonly<Record<'ag-ui' | 'ai-sdk', SseView>> = {
  * await pipeline(run('codex', ['exec', '--json', 'fix the test']), agUiSse(), response)
  */
 export function agUiSse(options: AgUiOptions & SseOptions = {}): Flow<string> {
-  checkOptions('agUiSse', options, 'agUiSse({ heartbeat: 5000 })', { heartbeat: 1, raw: 1 })
+  checkOptions('agUiSse', options, 'agUiSse({ heartbeat: 5000 })', { ...SSE_OPTIONS, ...AG_UI_OPTIONS })
   return sseFlow(onlyText(placed(agUiStage({ raw: options.raw }), agUiJson)), options)
 }
 
@@ -86,7 +86,7 @@ export function agUiSse(options: AgUiOptions & SseOptions = {}): Flow<string> {
  * await pipeline(run('codex', ['exec', '--json', 'fix the test']), aiSdkSse(), response)
  */
 export function aiSdkSse(options: SseOptions = {}): Flow<string> {
-  checkOptions('aiSdkSse', options, 'aiSdkSse({ heartbeat: 5000 })', { heartbeat: 1 })
+  checkOptions('aiSdkSse', options, 'aiSdkSse({ heartbeat: 5000 })', SSE_OPTIONS)
   return sseFlow(onlyText(placed(aiSdkStage(), JSON.stringify, DONE)), options)
 }
 

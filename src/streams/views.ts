@@ -1,9 +1,9 @@
 import { checkOptions } from '../base/check-options.ts'
 import type { Sink } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
-import { type AgUiEvent, type AgUiOptions, agUiStage } from '../views/ag-ui.ts'
+import { AG_UI_OPTIONS, type AgUiEvent, type AgUiOptions, agUiStage } from '../views/ag-ui.ts'
 import { type AiSdkChunk, aiSdkStage } from '../views/ai-sdk.ts'
-import { type MarkdownOptions, markdownStage } from '../views/markdown/markdown.ts'
+import { MARKDOWN_OPTIONS, type MarkdownOptions, markdownStage } from '../views/markdown/markdown.ts'
 import { type OtelOptions, type OtelTracer, otelStage } from '../views/otel.ts'
 import { type Flow, flow } from './flow.ts'
 
@@ -21,7 +21,7 @@ interface Abortable {
  * console.log(event.type)
  */
 export function agUi(options: AgUiOptions & Abortable = {}): Flow<AgUiEvent> {
-  checkOptions('agUi', options, 'agUi({ raw: false })', { raw: 1 })
+  checkOptions('agUi', options, 'agUi({ raw: false })', AG_UI_OPTIONS)
   return flow(agUiStage(options), { signal: options.signal })
 }
 
@@ -68,6 +68,6 @@ export function otel(tracer: OtelTracer, options: OtelOptions & Abortable = {}):
  * await pipeline(replay('.audit/latest'), redact(), markdown(), stream)
  */
 export function markdown(options: MarkdownOptions & Abortable = {}): Flow<string> {
-  checkOptions('markdown', options, 'markdown({ maxLength: 60_000 })', { maxLength: 1 })
+  checkOptions('markdown', options, 'markdown({ maxLength: 60_000 })', MARKDOWN_OPTIONS)
   return flow(markdownStage(options), { signal: options.signal })
 }

@@ -1,8 +1,16 @@
-import { checkOptions, misfit, type OptionNames } from '../base/check-options.ts'
-import { Fault, quote } from '../base/fault.ts'
+import {
+  type Complete,
+  isFunction,
+  isName,
+  isWhole,
+  misfit,
+  type OptionTable,
+  readOptions,
+} from '../base/check-options.ts'
+import { Fault } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
-import { DEFAULT_MAX_FRAME, type FrameOptions, frameStage, type OpenerRules } from '../frames/frames.ts'
+import { type FrameOptions, frameStage, type OpenerRules } from '../frames/frames.ts'
 import type { Channel, Chunk } from '../text/chunk.ts'
 import type { ProtoKeys, Rules } from './attempt.ts'
 import { elementsOf } from './items/items.ts'
@@ -116,25 +124,42 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
   readonly signal?: AbortSignal | undefined
 }
 
-export const VALUES_OPTIONS: OptionNames<ValuesOptions> = {
-  schema: 1,
-  tag: 1,
-  lines: 1,
-  where: 1,
-  onDropped: 1,
-  items: 1,
-  pick: 1,
-  partial: 1,
-  root: 1,
-  envelope: 1,
-  normalize: 1,
-  label: 1,
-  maxFrame: 1,
-  maxComment: 1,
-  maxRepair: 1,
-  maxDepth: 1,
-  protoKeys: 1,
+function checkTag(tag: unknown): void {
+  if (typeof tag !== 'string') throw misfit('tag', 'a name', tag, 'values({ tag: "json" })')
 }
+
+function checkOnDropped(onDropped: unknown): void {
+  if (typeof onDropped !== 'function')
+    throw misfit('onDropped', 'a function', onDropped, 'values({ lines: true, where, onDropped })')
+}
+
+const isLines = (lines: unknown) => lines === 'strict' || typeof lines === 'boolean'
+const areFunctions = (all: unknown) => Array.isArray(all) && all.every(isFunction)
+const WHOLE = 'be a whole number, but is "%"'
+
+export const VALUES_OPTIONS = {
+  schema: {},
+  tag: { check: checkTag },
+  lines: { default: false, is: isLines, must: `be true, false or 'strict', but is "%"` },
+  where: {},
+  onDropped: { check: checkOnDropped },
+  items: {},
+  pick: { default: 'each', words: ['each', 'first', 'last'] },
+  partial: { default: false },
+  root: { words: ['object', 'any'] },
+  envelope: { default: 'response', is: isName, must: 'be the name of a field' },
+  normalize: { default: [], is: areFunctions, must: 'be an array of functions' },
+  label: {},
+  // Frames check it.
+  maxFrame: { default: 16_777_216 },
+  maxComment: { is: isWhole, must: WHOLE },
+  maxRepair: { default: 65_536, is: isWhole, must: WHOLE },
+  maxDepth: { default: 512, is: isWhole, must: WHOLE },
+  protoKeys: { default: 'remove', words: ['remove', 'error', 'keep'] },
+} as const satisfies OptionTable<ValuesOptions>
+
+/** The options of `values()`, read. */
+type ReadOptions = Complete<ValuesOptions<Schema | undefined>, typeof VALUES_OPTIONS>
 
 /** The stage of `values()`, without streams. */
 export function valueStage<S extends Schema | undefined = undefined>(
@@ -161,25 +186,20 @@ export function pickedStage<S extends Schema | undefined = undefined>(
   turn?: number,
   more?: ForStreams,
 ): Stage<Chunk, Outcome<Value<S>>> {
-  checkOptions('values', options, 'values({ tag: "json" })', VALUES_OPTIONS)
-  const { pick = 'each' } = options
   const parts = valueParts(options, turn, more)
   // Cast: a value that passed the schema has the schema's type.
-  return (next) => parts.stage(pickStage<Value<S>>(pick)(next) as Sink<Outcome<unknown>>)
+  return (next) => parts.stage(pickStage<Value<S>>(parts.pick)(next) as Sink<Outcome<unknown>>)
 }
 
 /**
  * `values()` before one outcome is picked. `seen` is called for every frame that is judged, `inProse` for
  * every outcome that is an object in prose.
  */
-export function valueParts(options: ValuesOptions<Schema | undefined>, turn?: number, more?: ForStreams) {
-  const { tag, lines = false, pick = 'each', label } = options
-  const maxComment = limit('maxComment', options.maxComment, options.where === undefined ? 1 << 20 : 0)
-  word('pick', pick, ['each', 'first', 'last'])
+export function valueParts(given: ValuesOptions<Schema | undefined>, turn?: number, more?: ForStreams) {
+  const options = readOptions('values', given, 'values({ tag: "json" })', VALUES_OPTIONS)
+  const { tag, lines, pick, label, maxFrame } = options
+  const { maxComment = options.where === undefined ? 1 << 20 : 0 } = options
   const rules = rulesOf(options)
-  checkLines(lines)
-  if (tag !== undefined && typeof tag !== 'string')
-    throw misfit('tag', 'a name', tag, 'values({ tag: "json" })')
   if (tag !== undefined && lines) {
     throw new Fault('BAD_OPTION', 'tag and lines exclude each other; leave one of them out')
   }
@@ -192,7 +212,6 @@ export function valueParts(options: ValuesOptions<Schema | undefined>, turn?: nu
   const items = options.items === undefined ? undefined : more?.items(options.items)
   const cutting = cutOf(options, rules, turn)
   const cut = frameStage(cutting)
-  const maxFrame = options.maxFrame ?? DEFAULT_MAX_FRAME
   const readWhere = whereOf(options, { ...cutting, maxFrame, turn }, more)
 
   function stage(
@@ -226,7 +245,7 @@ export function valueParts(options: ValuesOptions<Schema | undefined>, turn?: nu
       more: () => chunks.more?.() ?? false,
     }
   }
-  return { stage }
+  return { stage, pick }
 }
 
 function watched(next: Sink<Frame>, seen: ((frame: Frame) => void) | undefined): Sink<Frame> {
@@ -260,23 +279,10 @@ export type OutcomeOptions<S extends Schema | undefined = undefined> = Omit<
 export function outcomeStage<S extends Schema | undefined = undefined>(
   options: OutcomeOptions<S> = {},
 ): Stage<Frame, Outcome<Value<S>>> {
-  checkOptions('outcomeStage', options, 'outcomeStage({ schema })', {
-    schema: 1,
-    lines: 1,
-    pick: 1,
-    partial: 1,
-    root: 1,
-    envelope: 1,
-    normalize: 1,
-    label: 1,
-    maxRepair: 1,
-    maxDepth: 1,
-    protoKeys: 1,
-  })
-  const { label, lines = false, pick = 'each' } = options
-  checkLines(lines)
-  word('pick', pick, ['each', 'first', 'last'])
-  const rules = rulesOf(options)
+  const { tag: _, items, where, onDropped, maxFrame, maxComment, ...table } = VALUES_OPTIONS
+  const read = readOptions('outcomeStage', options, 'outcomeStage({ schema })', table)
+  const { label, lines, pick } = read
+  const rules = rulesOf(read)
   return (next) => {
     // Cast: as in `pickedStage`.
     const outcomes = pickStage<Value<S>>(pick)(next) as Sink<Outcome<unknown>>
@@ -287,23 +293,20 @@ export function outcomeStage<S extends Schema | undefined = undefined>(
 }
 
 function whereOf(
-  { lines, where, onDropped }: ValuesOptions<Schema | undefined>,
+  { lines, where, onDropped }: ReadOptions,
   rules: LineRules,
   more: ForStreams | undefined,
 ): (() => WhereReader) | undefined {
-  if (onDropped !== undefined && typeof onDropped !== 'function')
-    throw misfit('onDropped', 'a function', onDropped, 'values({ lines: true, where, onDropped })')
   if (where === undefined) return undefined
   if (!lines) throw new Fault('BAD_OPTION', 'where needs lines: true; it filters lines only')
   return more?.where(where, rules, onDropped)
 }
 
 function cutOf(
-  options: ValuesOptions<Schema | undefined>,
+  { tag, lines, maxFrame }: ReadOptions,
   rules: Rules,
   turn: number | undefined,
 ): FrameOptions & OpenerRules & Omit<LineRules, 'maxFrame' | 'turn'> {
-  const { tag, lines = false, maxFrame } = options
   const any = tag === undefined && !lines
   return {
     tags: tag !== undefined ? [tag] : any ? ['json'] : [],
@@ -322,17 +325,9 @@ function cutOf(
   }
 }
 
-function rulesOf(options: ValuesOptions<Schema | undefined>): Rules {
-  const { schema, normalize = [], partial = false, protoKeys = 'remove', envelope = 'response' } = options
-  const { root = schema === undefined ? 'object' : 'any' } = options
-  word('root', root, ['object', 'any'])
-  word('protoKeys', protoKeys, ['remove', 'error', 'keep'])
-  if (typeof envelope !== 'string' || envelope === '') {
-    throw new Fault('BAD_OPTION', 'envelope must be the name of a field')
-  }
-  if (!Array.isArray(normalize) || normalize.some((one) => typeof one !== 'function')) {
-    throw new Fault('BAD_OPTION', 'normalize must be an array of functions')
-  }
+function rulesOf(options: Complete<OutcomeOptions<Schema | undefined>, typeof VALUES_OPTIONS>): Rules {
+  const { schema, root = schema === undefined ? 'object' : 'any' } = options
+  const { normalize, envelope, partial, protoKeys, maxRepair, maxDepth } = options
   return {
     check: schema === undefined ? undefined : checkOf(schema),
     normalize,
@@ -342,23 +337,7 @@ function rulesOf(options: ValuesOptions<Schema | undefined>): Rules {
     envelope,
     partial,
     protoKeys,
-    maxRepair: limit('maxRepair', options.maxRepair, 64 * 1024),
-    maxDepth: limit('maxDepth', options.maxDepth, 512),
+    maxRepair,
+    maxDepth,
   }
-}
-
-function checkLines(lines: boolean | 'strict'): void {
-  if ([true, false, 'strict'].includes(lines)) return
-  throw new Fault('BAD_OPTION', `lines must be true, false or 'strict', but is ${quote(String(lines))}`)
-}
-
-function word(name: string, value: string, known: readonly string[]): void {
-  if (known.includes(value)) return
-  throw new Fault('BAD_OPTION', `${name} must be one of ${known.join(', ')}, but is ${quote(String(value))}`)
-}
-
-function limit(name: string, value: number | undefined, fallback: number): number {
-  if (value === undefined) return fallback
-  if (Number.isSafeInteger(value) && value >= 0) return value
-  throw new Fault('BAD_OPTION', `${name} must be a whole number, but is ${quote(String(value))}`)
 }

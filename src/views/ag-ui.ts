@@ -1,4 +1,4 @@
-import { checkOptions } from '../base/check-options.ts'
+import { type OptionTable, readOptions } from '../base/check-options.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, MessageData, ResultData, ToolData } from '../events/event.ts'
 import { outcomeOf, outcomeWords } from '../events/run-outcome.ts'
@@ -94,6 +94,8 @@ export interface AgUiOptions {
   readonly raw?: boolean | undefined
 }
 
+export const AG_UI_OPTIONS = { raw: { default: true } } as const satisfies OptionTable<AgUiOptions>
+
 /** Clients refuse a message of more than 10 MB, so long texts are sent in parts of this many characters. */
 const MAX_DELTA = 1 << 20
 /** Limit of the subagents to remember. */
@@ -120,8 +122,8 @@ interface Subagent {
  * const shown = drive(agUiStage(), [event]) // [{ type: 'RUN_STARTED', … }, …]
  */
 export function agUiStage(options: AgUiOptions = {}): Stage<Event, AgUiEvent> {
-  checkOptions('agUiStage', options, 'agUiStage({ raw: false })', { raw: 1 })
-  return (next) => new AgUiSink(next, options.raw ?? true)
+  const { raw } = readOptions('agUiStage', options, 'agUiStage({ raw: false })', AG_UI_OPTIONS)
+  return (next) => new AgUiSink(next, raw)
 }
 
 /** Turns the events of a stream into those of AG-UI. */

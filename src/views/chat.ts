@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from '../base/check-options.ts'
+import { type Complete, type OptionTable, readOptions } from '../base/check-options.ts'
 import { codes } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type {
@@ -78,12 +78,15 @@ export interface ChatOptions {
   readonly started?: boolean | undefined
 }
 
-export const CHAT_OPTIONS: OptionNames<ChatOptions> = { after: 1, started: 1 }
+export const CHAT_OPTIONS = {
+  after: { default: 0 },
+  started: { default: false },
+} as const satisfies OptionTable<ChatOptions>
 
 /** The stage of `chat()`. */
 export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
-  checkOptions('chatStage', options, 'chatStage({ after: 12 })', CHAT_OPTIONS)
-  return (next) => new ChatSink(next, options)
+  const read = readOptions('chatStage', options, 'chatStage({ after: 12 })', CHAT_OPTIONS)
+  return (next) => new ChatSink(next, read)
 }
 
 /** Turns the events of a stream into chat records. */
@@ -98,7 +101,7 @@ class ChatSink implements Sink<Event> {
   #waiting: number | undefined
   #spent = tokenCounter()
 
-  constructor(next: Sink<Chat>, { after = 0, started = false }: ChatOptions) {
+  constructor(next: Sink<Chat>, { after, started }: Complete<ChatOptions, typeof CHAT_OPTIONS>) {
     this.#next = next
     this.#seq = after
     this.#started = started

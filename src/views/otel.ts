@@ -1,4 +1,4 @@
-import { checkOptions, misfit } from '../base/check-options.ts'
+import { type Complete, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, ToolData } from '../events/event.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
@@ -55,6 +55,14 @@ export interface OtelOptions {
   readonly parent?: OtelContext | undefined
 }
 
+const OTEL_OPTIONS = {
+  content: { default: false },
+  maxContent: { default: 16_384 },
+  parent: {},
+} as const satisfies OptionTable<OtelOptions>
+
+type ReadOptions = Complete<OtelOptions, typeof OTEL_OPTIONS>
+
 /** Messages whose text is included, with `content`: the first ones and the last. */
 const MAX_MESSAGES = 32
 /** SpanStatusCode.ERROR: only the types of the package are imported. */
@@ -92,13 +100,9 @@ interface OpenRun {
 export function otelStage(tracer: OtelTracer, options: OtelOptions = {}): Stage<Event, Event> {
   if (typeof tracer?.startSpan !== 'function')
     throw misfit('otel', 'a tracer', tracer, "otel(trace.getTracer('my-app'))")
-  checkOptions('otel', options, 'otel(tracer, { content: true })', {
-    content: 1,
-    maxContent: 1,
-    parent: 1,
-  })
+  const read = readOptions('otel', options, 'otel(tracer, { content: true })', OTEL_OPTIONS)
   return (next) => {
-    const spans = new RunSpans(tracer, options)
+    const spans = new RunSpans(tracer, read)
     return {
       write(event) {
         spans.take(event)
@@ -122,7 +126,7 @@ class RunSpans {
   /** The time of the event, in milliseconds. */
   #now = 0
 
-  constructor(tracer: OtelTracer, { content = false, maxContent = 16_384, parent }: OtelOptions) {
+  constructor(tracer: OtelTracer, { content, maxContent, parent }: ReadOptions) {
     this.#tracer = tracer
     this.#content = content
     this.#maxContent = maxContent

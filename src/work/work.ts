@@ -1,7 +1,7 @@
 import { mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join, normalize, sep } from 'node:path'
-import { checkOptions, isObject, misfit } from '../base/check-options.ts'
+import { type Complete, isObject, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { type Adapter, argsOf, checkAdapter, envOf, findAdapter } from './adapter.ts'
 import { auditPlace } from './audit.ts'
@@ -58,6 +58,23 @@ export interface WorkOptions {
   readonly maxOutboxWait?: number | undefined
 }
 
+const WORK_OPTIONS = {
+  worker: {},
+  result: {},
+  command: {},
+  adapters: { default: [] },
+  activeRunId: {},
+  ledger: {},
+  outbox: {},
+  template: { default: commentTemplate },
+  audit: { default: '.audit' },
+  timeout: {},
+  maxResult: { default: 1 << 20 },
+  maxOutboxWait: { default: 60_000 },
+} as const satisfies OptionTable<WorkOptions>
+
+type ReadOptions = Complete<WorkOptions, typeof WORK_OPTIONS>
+
 /**
  * Runs a worker on an order and returns one result, however the worker reports it: the files it left are read
  * carefully, settled against the active run, rendered as a comment and posted to the outbox, once.
@@ -76,21 +93,8 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
   const asked = readOrder(order)
   if (!isObject(options))
     throw misfit('work', 'an object of options', options, 'work(order, { worker: "codex", outbox })')
-  checkOptions('work', options, 'work(order, { worker: "codex", outbox })', {
-    worker: 1,
-    result: 1,
-    command: 1,
-    adapters: 1,
-    activeRunId: 1,
-    ledger: 1,
-    outbox: 1,
-    template: 1,
-    audit: 1,
-    timeout: 1,
-    maxResult: 1,
-    maxOutboxWait: 1,
-  })
-  const { template = commentTemplate, maxResult = 1 << 20, maxOutboxWait = 60_000, activeRunId } = options
+  const read = readOptions('work', options, 'work(order, { worker: "codex", outbox })', WORK_OPTIONS)
+  const { template, maxResult, maxOutboxWait, activeRunId } = read
   checkTemplate(template)
   const ledger = options.ledger && boundedLedger(options.ledger, maxOutboxWait)
   const ending = { template, ledger, outbox: options.outbox, activeRunId, maxOutboxWait }
@@ -99,7 +103,7 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
       throw new Fault('BAD_OPTION', 'a result replaces the worker: leave out the command')
     }
     const evidence = await readByHand(options.result, maxResult)
-    return finish(asked, await handedIn(asked, evidence, options), ending)
+    return finish(asked, await handedIn(asked, evidence, read), ending)
   }
   const adapter = adapterOf(options)
   const command = options.command?.length ? options.command : adapter.command
@@ -116,7 +120,7 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
   const old = { json: await before(join(root, files.json)), text: await before(join(root, files.text)) }
   const started = new Date()
   const clock = performance.now()
-  const spawned = await start(asked, adapter, command, root, options)
+  const spawned = await start(asked, adapter, command, root, read)
   const duration = Math.round(performance.now() - clock)
   const moved = (await realpath(asked.repo_dir).catch(() => '')) !== root
   const look = (name: string, was: typeof old.json) =>
@@ -143,11 +147,7 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
 }
 
 /** What a person gave, instead of what a worker leaves. */
-async function handedIn(
-  order: WorkOrder,
-  evidence: Evidence,
-  { audit = '.audit' }: WorkOptions,
-): Promise<Gathered> {
+async function handedIn(order: WorkOrder, evidence: Evidence, { audit }: ReadOptions): Promise<Gathered> {
   return {
     worker: BY_HAND,
     evidence,
@@ -170,7 +170,7 @@ async function start(
   adapter: Adapter,
   command: readonly string[],
   cwd: string,
-  { timeout, signal, audit = '.audit' }: WorkOptions,
+  { timeout, signal, audit }: ReadOptions,
 ): Promise<Spawned> {
   const folder = adapter.orderFile ? await mkdtemp(join(tmpdir(), 'work-order-')) : ''
   const orderFile = folder && join(folder, 'order.json')

@@ -1,4 +1,4 @@
-import { checkOptions } from '../../base/check-options.ts'
+import { type OptionTable, readOptions } from '../../base/check-options.ts'
 import type { Stage } from '../../base/stage.ts'
 import type { Event } from '../../events/event.ts'
 import { outcomeWords } from '../../events/run-outcome.ts'
@@ -17,6 +17,10 @@ export interface MarkdownOptions {
    */
   readonly maxLength?: number | undefined
 }
+
+export const MARKDOWN_OPTIONS = {
+  maxLength: { default: 60_000 },
+} as const satisfies OptionTable<MarkdownOptions>
 
 /**
  * Characters of one message, of the prompt, of an output or a diff, and lines of the output of a failed call.
@@ -37,8 +41,9 @@ const MIN_LENGTH = 2000
  * const [text] = drive(markdownStage(), [event])
  */
 export function markdownStage(options: MarkdownOptions = {}): Stage<Event, string> {
-  checkOptions('markdownStage', options, 'markdownStage({ maxLength: 60_000 })', { maxLength: 1 })
-  const maxLength = Math.max(MIN_LENGTH, options.maxLength ?? 60_000)
+  const example = 'markdownStage({ maxLength: 60_000 })'
+  const read = readOptions('markdownStage', options, example, MARKDOWN_OPTIONS)
+  const maxLength = Math.max(MIN_LENGTH, read.maxLength)
   return (next) => {
     const talk = new Conversation()
     const body = middleCut(maxLength)

@@ -1,4 +1,4 @@
-import { checkOptions, isObject, misfit, type OptionNames } from '../../base/check-options.ts'
+import { checkOptions, isObject, misfit, type OptionTable, readOptions } from '../../base/check-options.ts'
 import type { Stage } from '../../base/stage.ts'
 import type { Event } from '../../events/event.ts'
 import { findSecrets, openKeyBlock, type Secret } from './find.ts'
@@ -27,6 +27,13 @@ export interface RedactOptions {
    */
   readonly known?: readonly string[] | undefined
 }
+
+const REDACT_OPTIONS = {
+  patterns: { default: [] },
+  entropy: { default: true },
+  learn: { default: true },
+  known: { default: [] },
+} as const satisfies OptionTable<RedactOptions>
 
 /**
  * The number of hidden secrets, in total and of each kind: `{ total: 3, kinds: { github: 1, password: 2 } }`.
@@ -83,9 +90,9 @@ const MAX_PASSES = 4
  * console.log(hide.text('export GITHUB_TOKEN=…'), hide.hidden().total)
  */
 export function redactor(options: RedactOptions = {}): Redactor {
-  checkOptions('redactor', options, EXAMPLE, REDACT_OPTIONS)
-  const { patterns = [], entropy = true, learn = true } = options
-  const known = new Set<string>(options.known)
+  const given = readOptions('redactor', options, EXAMPLE, REDACT_OPTIONS)
+  const { patterns, entropy, learn } = given
+  const known = new Set<string>(given.known)
   const counts = new Map<string, number>()
   const state: RedactorState = { own: patterns.map(checkPattern), entropy, learn, known, counts }
   return {
@@ -203,8 +210,6 @@ function hideNamed(state: RedactorState, given: string, name: string): string {
 
 const MAX_JUDGED = 256
 const EXAMPLE = 'redactor({ patterns: [/ACME-[0-9]{8}/g] })'
-
-const REDACT_OPTIONS: OptionNames<RedactOptions> = { patterns: 1, entropy: 1, learn: 1, known: 1 }
 
 /** Throws BAD_OPTION for what are neither options nor a redactor. */
 export function checkRedacting(who: string, options: RedactOptions | Redactor): void {
