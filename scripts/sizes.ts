@@ -36,7 +36,7 @@ const imports: readonly Import[] = [
     missed:
       'The repair takes 14 KB, because it refuses what it cannot be sure of, and the elements of huge documents (`items`) and `where` take 13 KB, which `tryParse` leaves out',
   },
-  { names: '{ events, codex }', entry: 'events', limit: 66 },
+  { names: '{ events, codex }', entry: 'events', limit: 67.5 },
   { names: '{ events, auto }', entry: 'events', limit: 95 },
   {
     names: '*',
@@ -47,7 +47,7 @@ const imports: readonly Import[] = [
       '18 engines and 8 formats of session files take 34 KB, and payloads in messages need all of `tryParse`, 40 KB. A bundle that names its engine leaves the others out',
   },
   { names: '{ tryParse }', entry: 'web', limit: 44.5 },
-  { names: '{ events, codex }', entry: 'web', limit: 68 },
+  { names: '{ events, codex }', entry: 'web', limit: 69 },
   { names: '*', entry: 'web', limit: 115 },
   { names: '*', entry: 'json-schema', limit: 48.5 },
 ]

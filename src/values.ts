@@ -6,10 +6,10 @@ export { type Flow, type FlowOptions, flow } from './streams/flow.ts'
 export { frames } from './streams/frames.ts'
 export type { Items } from './streams/items.ts'
 export { values } from './streams/values.ts'
+export type { ProtoKeys } from './values/attempt.ts'
 export type { Bad, Comment, Good, Outcome, RepairLevel } from './values/outcome.ts'
 export { type ParseOptions, parse, tryParse } from './values/parse.ts'
 export type { Pick } from './values/pick.ts'
-export type { ProtoKeys } from './values/attempt.ts'
 export type { Schema, Value } from './values/schema/schema.ts'
 export {
   type Normalizer,

@@ -21,10 +21,10 @@ export { outcomeOf, outcomeWords } from './events/run-outcome.ts'
 export { frameStage } from './frames/frames.ts'
 export type { WebFlow } from './streams/web.ts'
 export { agUi, aiSdk, chat, events, frames, values } from './streams/web-flows.ts'
+export type { ProtoKeys } from './values/attempt.ts'
 export type { Bad, Comment, Good, Outcome, RepairLevel } from './values/outcome.ts'
 export { type ParseOptions, parse, tryParse } from './values/parse.ts'
 export type { Pick } from './values/pick.ts'
-export type { ProtoKeys } from './values/attempt.ts'
 export type { Schema, Value } from './values/schema/schema.ts'
 export {
   type Normalizer,

@@ -26,7 +26,7 @@ const ERROR = 'message:text #3'
  * Cline CLI (`cline --json`). Each text comes four times, nothing has an id, and an interrupted run exits
  * with 0.
  */
-export const cline = table<Run>({
+export const cline = /* @__PURE__ */ table<Run>({
   name: 'cline',
   parser: 'cline_ndjson',
   about: 'cline --json; 3.0',
@@ -78,7 +78,7 @@ export const cline = table<Run>({
   },
 })
 
-const events = rows<Run>({
+const events = /* @__PURE__ */ rows<Run>({
   called: 'event',
   fields: 'type',
   quiet: 'content_update',
@@ -121,7 +121,7 @@ const events = rows<Run>({
   },
 })
 
-const contents = rows<Run>({
+const contents = /* @__PURE__ */ rows<Run>({
   by: 'contentType',
   called: 'content',
   fields: 'type contentType',

@@ -32,5 +32,12 @@ export const sessions = {
  * events(engines.codex)
  */
 // Not a spread: a bundler can drop an unused pure call, with every engine that it names.
-export const engines: Readonly<Record<keyof typeof sessions | keyof typeof all, Engine>> =
-  /* @__PURE__ */ Object.assign({}, sessions, all)
+export const engines = /* @__PURE__ */ named(sessions, all)
+
+/** The names are in the type as words: a type that refers to the module cannot be bundled. */
+function named<A extends Record<string, Engine>, B extends Record<string, Engine>>(
+  some: A,
+  others: B,
+): Readonly<Record<(keyof A | keyof B) & string, Engine>> {
+  return Object.assign({}, some, others)
+}

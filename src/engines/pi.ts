@@ -31,7 +31,7 @@ const SESSION = 'version:number id:text cwd'
  * pi (`pi --mode json`). Messages have no ids, every text comes up to five times, and a failed run exits with
  * 0.
  */
-export const pi = table<Run>({
+export const pi = /* @__PURE__ */ table<Run>({
   name: 'pi',
   parser: 'pi_ndjson',
   about: 'pi --mode json; 0.87, 0.73',
@@ -202,7 +202,7 @@ const ENTRY = 'id:text timestamp:text parentId'
  * pi's session files (`agent/sessions/--<dir>--/*.jsonl` in its home): entries of a tree. The first line is
  * on stdout too, so the second one distinguishes the two. Each answer says how it ended (`stopReason`).
  */
-export const piSession = table<File>({
+export const piSession = /* @__PURE__ */ table<File>({
   name: 'pi',
   parser: 'pi_session',
   growing: true,
@@ -217,7 +217,7 @@ export const piSession = table<File>({
       read: (line, say) => say.session(line.at('id'), { cwd: line.text('cwd') }),
     },
     message: {
-      shape: `${ENTRY} message:record`,
+      shape: 'id:text timestamp:text parentId message:record',
       read: (line, say, file) => messages.read(line, say, file),
     },
     compaction: { shape: ENTRY, read: (_line, say) => say.status('compacted') },
@@ -235,7 +235,7 @@ export const piSession = table<File>({
   },
 })
 
-const messages = rows<File>({
+const messages = /* @__PURE__ */ rows<File>({
   by: 'message.role',
   of: 'message',
   called: 'role',

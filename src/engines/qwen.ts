@@ -30,7 +30,7 @@ function newFile() {
 type File = ReturnType<typeof newFile>
 
 const LINE = 'uuid:text sessionId:text parentUuid'
-const SPOKEN = `${LINE} message.parts:list`
+const SPOKEN = 'uuid:text sessionId:text parentUuid message.parts:list'
 const FIELDS =
   'uuid parentUuid sessionId timestamp type subtype:text provenance:text cwd:text version:text gitBranch model:text ' +
   'message usageMetadata toolCallResult:record systemPayload:record contextWindowSize'
@@ -40,7 +40,7 @@ const FIELDS =
  * with messages like Gemini's. They record no end, and only failures of single requests: how a run ended
  * stays unknown.
  */
-export const qwenSession = table<File>({
+export const qwenSession = /* @__PURE__ */ table<File>({
   name: 'qwen',
   parser: 'qwen_session',
   growing: true,
@@ -111,7 +111,7 @@ function readResults(line: Rec, say: Say, { blocks, took }: File): void {
 }
 
 /** The records that are not part of the conversation. */
-const systemLines = rows({
+const systemLines = /* @__PURE__ */ rows({
   by: 'subtype',
   called: 'system',
   quiet:

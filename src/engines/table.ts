@@ -64,7 +64,7 @@ export interface Table<State> extends Rows<State>, Pick<Engine, 'name' | 'parser
 
 /** An engine from its table. Until a record has the shape of the engine, nothing is read. */
 export function table<State>(given: Table<State>): Engine {
-  const all = rows(given)
+  const all = /* @__PURE__ */ rows(given)
   const { shape = '', later = '', confidence, each, end } = given
   const shapeOf = (record: Rec): boolean | 'weak' | 'shared' =>
     meets(record, shape) && (all.shaped ? all.shapeOf(record) : true)
@@ -104,7 +104,7 @@ function meets(record: Rec, condition: Condition): boolean {
   return typeof condition === 'string' ? fits(record.values, condition) : condition(record)
 }
 
-const NOTHING = new Rec({})
+const NOTHING = /* @__PURE__ */ new Rec({})
 
 /** The row of each type, and a reader that reports a type without a row. */
 export function rows<State>(given: Rows<State>) {

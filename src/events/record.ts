@@ -1,7 +1,7 @@
 import { isRecord } from './engine.ts'
 
 /** A field that is missing, or null, has every kind. */
-export type Kind = 'text' | 'number' | 'flag' | 'record' | 'list'
+type Kind = 'text' | 'number' | 'flag' | 'record' | 'list'
 
 type Values = Readonly<Record<string, unknown>>
 
@@ -128,14 +128,14 @@ const wordsIn = (list: string): string[] => list.split(' ').filter((word) => wor
 const NONE: readonly Path[] = []
 
 /** The paths in a list; none if the list is a single key. */
-const pathsIn = cached((list): readonly Path[] => {
+const pathsIn = /* @__PURE__ */ cached((list): readonly Path[] => {
   const paths = wordsIn(list).map((path) => path.split('.'))
   return paths.length === 1 && paths[0]!.length === 1 ? NONE : paths
 })
 
 /**
- * What is known of one field: `name`, `name:kind`, `name:kind|other`, `name=one|another`, `!name` for one that
- * must not be there. A field with two names is `name|other:kind`.
+ * What is known of one field: `name`, `name:kind`, `name:kind|other`, `name=one|another`, `!name` for one
+ * that must not be there. A field with two names is `name|other:kind`.
  */
 interface Field {
   readonly paths: readonly Path[]
@@ -177,7 +177,7 @@ function isOfKind(names: readonly string[]): (value: unknown) => boolean {
 
 const plain = (name: string): Field => ({ paths: [[name]], absent: false, is: undefined, listed: false })
 
-const conditionsIn = cached((list) => {
+const conditionsIn = /* @__PURE__ */ cached((list) => {
   const words = wordsIn(list)
   const count = words.find((word) => word.startsWith('#'))
   const fields = words.filter((word) => word !== count).map(fieldOf)
@@ -213,7 +213,7 @@ interface Known {
   readonly open: boolean
 }
 
-const knownIn = cached((list): Known => {
+const knownIn = /* @__PURE__ */ cached((list): Known => {
   const all = wordsIn(list).flatMap((word) => {
     const field = fieldOf(word)
     return field.paths.map((path) => ({ path, field }))

@@ -25,20 +25,22 @@ export const acp: Engine = {
   },
 }
 
-const RPC = 'jsonrpc=2.0'
-const UPDATE = `${RPC} method=session/update params.sessionId:text params.update.sessionUpdate:text`
-const PERMISSION = `${RPC} method=session/request_permission params.sessionId:text params.toolCall:record`
+// Plain words, not templates: a bundler keeps a template that nobody uses.
+const UPDATE = 'jsonrpc=2.0 method=session/update params.sessionId:text params.update.sessionUpdate:text'
+const PERMISSION =
+  'jsonrpc=2.0 method=session/request_permission params.sessionId:text params.toolCall:record'
 
 const own = [
   // MCP has `initialize`, too, but its versions are dates.
-  `${RPC} result.protocolVersion:number result.agentCapabilities|result.agentInfo:record`,
-  `${RPC} result.stopReason=${Object.keys(stops).join('|')}`,
+  'jsonrpc=2.0 result.protocolVersion:number result.agentCapabilities|result.agentInfo:record',
   UPDATE,
   PERMISSION,
 ]
 
 function isOwn(value: unknown): boolean {
-  return own.some((conditions) => fits(value, conditions))
+  if (own.some((conditions) => fits(value, conditions))) return true
+  const reason = Rec.of(value, 'jsonrpc=2.0')?.text('result.stopReason')
+  return reason !== undefined && Object.hasOwn(stops, reason)
 }
 
 /** Requests to the client, and what Qwen Code adds to the protocol. */
@@ -69,7 +71,7 @@ type Run = ReturnType<typeof newRun>
 
 function readLine(frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {
   const { chunks, turn, made } = run
-  const line = Rec.of(frame.value, RPC)
+  const line = Rec.of(frame.value, 'jsonrpc=2.0')
   const kind = line && fits(frame.value, UPDATE) ? line.text('params.update.sessionUpdate') : undefined
   if (kind !== chunks.gathering()) chunks.endGathered(say, frame)
   run.known ||= isOwn(frame.value)
@@ -113,7 +115,7 @@ function readUpdate(session: string, update: Rec, frame: EngineFrame, say: Say, 
 }
 
 /** Updates about the session, not about what the agent says or does. */
-const settings = rows<Run>({
+const settings = /* @__PURE__ */ rows<Run>({
   by: 'sessionUpdate',
   fields: 'sessionUpdate _meta',
   on: {
@@ -130,7 +132,11 @@ function readSetting(update: Rec, say: Say, { turn }: Run): void {
 }
 
 /** What the agent says or does in a session. */
-const updates = rows<{ readonly run: Run; readonly session: string; readonly frame: EngineFrame }>({
+const updates = /* @__PURE__ */ rows<{
+  readonly run: Run
+  readonly session: string
+  readonly frame: EngineFrame
+}>({
   by: 'sessionUpdate',
   called: 'update',
   fields: 'sessionUpdate _meta',

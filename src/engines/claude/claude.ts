@@ -22,7 +22,7 @@ export const claude: Engine = {
 }
 
 const TYPES = 'type=system|assistant|user|result|stream_event|rate_limit_event'
-const DIALECT = `${TYPES} session_id:text`
+const DIALECT = 'type=system|assistant|user|result|stream_event|rate_limit_event session_id:text'
 
 /**
  * A record that only this dialect has. Others borrow its envelope (Cursor, Droid), but not the fields

@@ -33,7 +33,7 @@ type File = ReturnType<typeof newFile>
  * turn, so a run that did not fail is `unknown`. They also contain the work of subagents (`isSidechain`), and
  * copies after a resume.
  */
-export const claudeSession = table<File>({
+export const claudeSession = /* @__PURE__ */ table<File>({
   name: 'claude',
   parser: 'claude_session',
   growing: true,
@@ -42,8 +42,8 @@ export const claudeSession = table<File>({
   later: 'type:text',
   state: newFile,
   on: {
-    user: spoken('user', readUser),
-    assistant: spoken('assistant', readAnswer),
+    user: /* @__PURE__ */ spoken('user', readUser),
+    assistant: /* @__PURE__ */ spoken('assistant', readAnswer),
     system: {
       shape: CHAINED,
       read(line, say) {

@@ -60,7 +60,7 @@ export function conversation() {
   }
 }
 
-const lines = rows<Run>({
+const lines = /* @__PURE__ */ rows<Run>({
   quiet: 'control_response control_cancel_request',
   fields:
     'type uuid:text session_id:text parent_tool_use_id:text message:record message.content:text|list timestamp',
@@ -87,7 +87,7 @@ const lines = rows<Run>({
 })
 
 /** The `system` lines: the start of a turn, a retry, a task, a change of the context. */
-const systemLines = rows({
+const systemLines = /* @__PURE__ */ rows({
   by: 'subtype',
   called: 'system',
   quiet: 'hook_started hook_progress hook_response notification thinking_tokens',

@@ -157,7 +157,7 @@ function isDocument(value: unknown): boolean {
   return own && (document.has('response') || fits(value, 'error:record'))
 }
 
-const documentKey = new Set([...documentKeys, 'error'])
+const documentKey = new Set(['session_id', 'response', 'stats', 'error'])
 
 /** True for a document that only Gemini can have written. */
 function isOwnDocument(value: unknown): boolean {

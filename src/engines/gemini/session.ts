@@ -53,7 +53,7 @@ export const geminiSession: Engine = {
   },
 }
 
-const messages = rows<Turns>({
+const messages = /* @__PURE__ */ rows<Turns>({
   quiet: 'info warning',
   on: {
     user(message, say, turn) {

@@ -48,7 +48,7 @@ export function isEvent(line: Rec): boolean {
   return fits(line.values, line.at('type') === 'result' ? 'timestamp:text status:text' : 'timestamp:text')
 }
 
-const streamLines = rows<State>({
+const streamLines = /* @__PURE__ */ rows<State>({
   fields: 'type timestamp',
   on: {
     init: {

@@ -88,9 +88,9 @@ export const opencode: Engine = /* @__PURE__ */ table<Run>({
 export const kilo: Engine = {
   name: 'kilo',
   parser: 'kilo_ndjson',
-  cut: opencode.cut,
+  cut: { stdout: 'records', pty: 'records' },
   about: 'kilo run --format json; 7.7 (auto calls it opencode: the dialect is the same)',
-  open: opencode.open,
+  open: (limits) => opencode.open(limits),
 }
 
 function isLine(line: Rec): boolean {
