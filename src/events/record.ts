@@ -18,7 +18,8 @@ export class Rec {
 
   /** A record that fits these conditions; undefined for anything else. */
   static of(value: unknown, conditions = ''): Rec | undefined {
-    return isRecord(value) && fits(value, conditions) ? new Rec(value) : undefined
+    if (!isRecord(value)) return undefined
+    return conditions === '' || fits(value, conditions) ? new Rec(value) : undefined
   }
 
   /** The value, of any kind. Of several, the first that is neither missing nor null. */
@@ -91,7 +92,9 @@ function isGiven(value: unknown): boolean {
 
 /** The records in a list. */
 export function recordsIn(list: readonly unknown[]): Rec[] {
-  return list.flatMap((value) => Rec.of(value) ?? [])
+  const records: Rec[] = []
+  for (const value of list) if (isRecord(value)) records.push(new Rec(value))
+  return records
 }
 
 /** Milliseconds that can be a duration. */
