@@ -44,15 +44,19 @@ export function contentBlocks() {
     end: begun.end,
     /** Reports one block; one of another type, or without a text where one belongs, is unknown. */
     say(message: string, block: Rec, say: Say, speaker: Speaker = {}): void {
-      const type = String(block.at('type'))
-      const words = block.words(type === 'thinking' ? 'thinking' : 'text')
+      const type = block.at('type')
       if (type === 'tool_use' || type === 'toolCall') {
-        const call = { id: block.text('id') ?? '', name: block.text('name') ?? 'tool' }
+        const id = block.text('id') ?? ''
+        const name = block.text('name') ?? 'tool'
         const input = block.at(type === 'tool_use' ? 'input' : 'arguments')
-        begun.start({ ...call, input, parent: speaker.parent }, say)
-      } else if (type === 'text' && words !== undefined) say.message(nextId(message), words, speaker)
-      else if (type === 'thinking' && words !== undefined) say.reasoning(nextId(message), words)
-      else if (type !== 'redacted_thinking') say.unknownType(`content ${type}`)
+        begun.start({ id, name, input, parent: speaker.parent }, say)
+        return
+      }
+      const words = type === 'text' || type === 'thinking' ? block.words(type) : undefined
+      if (words === undefined) {
+        if (type !== 'redacted_thinking') say.unknownType(`content ${String(type)}`)
+      } else if (type === 'text') say.message(nextId(message), words, speaker)
+      else say.reasoning(nextId(message), words)
     },
   }
 }

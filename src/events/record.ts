@@ -239,7 +239,9 @@ export function checkFields(given: object, list: string, report: (name: string, 
     const field = own.get(key)
     if (field === undefined) {
       if (!open) report(key, false)
-    } else if (isOdd(record[key], field)) report(oddName(key, record[key], field), true)
+    } else if (field.is !== undefined && isOdd(record[key], field)) {
+      report(oddName(key, record[key], field), true)
+    }
   }
   for (const { path, field } of inner) {
     const value = valueAt(record, path)
