@@ -290,7 +290,7 @@ describe.skipIf(!hasNats)(`users without rights${needsNats}`, () => {
       })
     const stop = new AbortController()
     let done = 0
-    mkdirSync(host())
+    writeRun(host('first'), 'first', 1)
     const onProgress = ({ events }: { readonly events: number }) => {
       done = events
     }
@@ -301,12 +301,14 @@ describe.skipIf(!hasNats)(`users without rights${needsNats}`, () => {
       signal: stop.signal,
       onProgress,
     })
-    // The first question has to wait for its answer in vain.
+    // Only now it has read that the stream allows the direct way.
+    await until(() => done === 1)
+    // The first question about the next run has to wait for its answer in vain.
     await change(false)
     writeRun(host('r'), 'r', 5)
     await delay(1000)
     await change(true)
-    await until(() => done === 5)
+    await until(() => done === 6)
     stop.abort()
     await shipped
   }, 60_000)
