@@ -242,7 +242,7 @@ export class Fault extends Error {
 
   /** Node prints the code, the place and the next step, and leaves out fields that are not set. */
   [inspected](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
-    return describeFault(this, (value) => inspect(value, { ...options, ...SHORT }))
+    return describeFault(this, (value) => inspect(value, { ...options, ...SHORT, colors: false }))
   }
 
   /** For logs: an Error leaves its message out of JSON. The cause can be anything, so it is not in it. */
@@ -277,7 +277,8 @@ function describeFault(fault: Fault, show: (value: unknown) => string): string {
   for (const [n, { fault: failed }] of attempts.entries())
     add(`attempt ${n + 1}`, `${failed.code}: ${failed.message}`)
   if ('value' in fault) add('value', show(fault.value))
-  if (cause !== undefined) add('cause', show(cause))
+  // An error that was thrown elsewhere may have control characters in its message.
+  if (cause !== undefined) add('cause', show(cause).split('\n').map(visible).join('\n'))
   if (Object.hasOwn(words.nextSteps, code)) add('next', words.nextSteps[code]!)
   return lines.join('\n')
 }

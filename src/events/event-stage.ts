@@ -5,6 +5,7 @@ import type { Sink, Stage } from '../base/stage.ts'
 import type { Channel, Chunk, ExitChunk } from '../text/chunk.ts'
 import { lines } from '../text/lines.ts'
 import type { Schema } from '../values/schema/schema.ts'
+import { VALUES_OPTIONS } from '../values/values.ts'
 import { artifacts, type FsDiff } from './artifacts.ts'
 import { checkEngine } from './check-engine.ts'
 import { Cutter } from './cut.ts'
@@ -50,6 +51,17 @@ export interface EventOptions {
    * @default none
    */
   readonly schema?: Schema | undefined
+  /**
+   * Which payload of a message is its answer: the last one, good or bad, or the first that passes. Among the
+   * messages the last one with an answer always counts.
+   * @default 'last'
+   */
+  readonly pick?: 'first' | 'last' | undefined
+  /**
+   * Characters of a payload that syntax repair may work on; a longer one is not repaired.
+   * @default 64 KiB
+   */
+  readonly maxRepair?: number | undefined
   /** What the run changed in its directory, or a function that is called at the end. @default none */
   readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
 }
@@ -65,6 +77,8 @@ export const EVENT_OPTIONS = {
   maxFrame: { default: 16_777_216, is: isCount, must: COUNT },
   dir: {},
   schema: {},
+  pick: { default: 'last', words: ['first', 'last'] },
+  maxRepair: VALUES_OPTIONS.maxRepair,
   fsDiff: {},
 } as const satisfies OptionTable<EventOptions>
 
@@ -126,14 +140,14 @@ class RunEvents {
   #guessed: Engine | undefined
 
   constructor(given: Engine | Picker, options: RunOptions, next: Sink<Event>) {
-    const { runId, attempt, clock, window, maxFrame, schema, dir, fsDiff, doneMarker, hash, inside } = options
+    const { runId, attempt, clock, window, maxFrame, dir, fsDiff, doneMarker, hash, inside } = options
     this.#given = given
     this.#options = options
     this.#next = next
     const write = writer({ runId, attempt, clock }, next)
     this.#writer = write
     this.#warnings = new RepeatedWarnings(write)
-    this.#payload = payloadFinder({ schema, maxFrame })
+    this.#payload = payloadFinder(options)
     this.#events = new EngineEvents({
       writer: write,
       warnings: this.#warnings,

@@ -24,7 +24,9 @@ export interface Found {
 
 interface PayloadOptions {
   readonly schema: Schema | undefined
+  readonly pick: 'first' | 'last'
   readonly maxFrame: number
+  readonly maxRepair: number
 }
 
 /** Rank of a candidate: one that was marked as the answer, valid or not, outranks an object in a sentence. */
@@ -47,11 +49,14 @@ interface Held extends Candidate {
  * Looks for payloads in assistant text, and nowhere else. A message is searched when it is complete: its
  * pieces are joined first, so a tag that is split over two of them is found.
  */
-export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
-  const each = pickedStage({ maxFrame, maxComment: 0 })
-  const judged = schema && valueParts({ schema, pick: 'last', maxFrame, maxComment: 0 })
+export function payloadFinder({ schema, pick, maxFrame, maxRepair }: PayloadOptions) {
+  const each = pickedStage({ maxFrame, maxRepair, maxComment: 0 })
+  const judged = schema && valueParts({ schema, pick, maxFrame, maxRepair, maxComment: 0 })
   /** With a schema: the last candidate of the highest rank. */
   const last = new PerSource<Held>()
+  /** The first answer that passed, as JSON, and whether another message has another one. */
+  let answer: string | undefined
+  let ambiguous = false
 
   return {
     /**
@@ -63,6 +68,11 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
       const chunks: Chunk[] = [{ channel: 'stdout', bytes: Bytes.from(text) }]
       if (judged && when) {
         const found = candidate(judged, chunks)
+        if (found?.outcome.ok) {
+          const json = JSON.stringify(found.outcome.value)
+          answer ??= json
+          ambiguous ||= answer !== json
+        }
         if (found && found.rank >= (last.get(when)?.rank ?? 0)) last.set(when, { ...found, enveloped, when })
       }
       const outcomes = drive(each, chunks).filter(isCandidate)
@@ -88,6 +98,7 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
         return { ...failed, warnings: [...new Set([code, ...warnings])], ...(errors && { errors }) }
       }
       if (enveloped) warnings.add('OUTPUT_REPAIRED_GENERIC')
+      if (ambiguous) warnings.add('AMBIGUOUS')
       const repair_level = enveloped ? 'deterministic_generic' : outcome.repair_level
       return {
         status: 'success',
@@ -102,7 +113,8 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
 
 /**
  * The last payload that is marked as one (a tag, a fence, or the whole message), valid or not: an earlier
- * draft never replaces a later one that is broken. Without any, the last object in prose that passes.
+ * draft never replaces a later one that is broken. Without any, the last object in prose that passes. With
+ * `pick: 'first'` the first of them that passes.
  */
 function candidate(parts: ReturnType<typeof valueParts>, chunks: readonly Chunk[]): Candidate | undefined {
   const prose = new Set<Outcome<unknown>>()
@@ -111,7 +123,7 @@ function candidate(parts: ReturnType<typeof valueParts>, chunks: readonly Chunk[
   const outcomes = drive(stage, chunks).filter(isCandidate)
   for (const rank of [EXPLICIT, PASSED_IN_PROSE, FAILED_IN_PROSE]) {
     const equals = outcomes.filter((outcome) => rankOf(outcome, prose.has(outcome)) === rank)
-    const [outcome] = drive(pickStage('last'), equals)
+    const [outcome] = drive(pickStage(parts.pick), equals)
     if (outcome) return { rank, outcome }
   }
   return undefined

@@ -13,6 +13,8 @@ export interface Edit {
 export interface Edited {
   readonly text: string
   readonly changes: readonly Change[]
+  /** Maps a position in the new text to the old one. */
+  readonly origin?: (at: number) => number
 }
 
 /** Result for a text that is almost JSON. `at` is where reading it as JSON stops, in units of the text. */
@@ -36,17 +38,9 @@ export function applyEdits(text: string, last: Edit | undefined): Edited {
   // A trailing or missing comma is recognized only after the blanks that follow it, so edits may be out of
   // order.
   if (!isInOrder(edits)) edits.sort((a, b) => a.from - b.from || a.to - b.to)
-  const pieces: string[] = []
-  const changes: Change[] = []
-  let copied = 0
-  for (const { from, to, by, kind } of edits) {
-    pieces.push(text.slice(copied, from), by)
-    if (changes.length < MAX_CHANGES)
-      changes.push(changeOf(kind, from, text.slice(from, Math.min(to, from + 80)), by))
-    copied = to
-  }
-  pieces.push(text.slice(copied))
-  return { text: pieces.join(''), changes }
+  const rewriter = new Rewriter(text)
+  for (const { from, to, by, kind } of edits) rewriter.replace(from, to, by, kind)
+  return { ...rewriter.done(), origin: (at) => rewriter.origin(at) }
 }
 
 /**

@@ -84,7 +84,7 @@ export function cachedResult(options: CachedResultOptions): CachedResult {
  */
 function runKey(options: CachedResultOptions): string {
   const { engine, command, args, cwd, input, pty, cacheKey, reading } = options
-  const { schema, doneMarker, maxFrame, window } = reading
+  const { schema, doneMarker, maxFrame, window, pick, maxRepair } = reading
   if (schema === undefined) {
     throw new Fault('BAD_OPTION', 'cache needs a schema: only a result that passed a schema is stored')
   }
@@ -99,7 +99,7 @@ function runKey(options: CachedResultOptions): string {
   if (cacheKey === undefined && !(plain && ours)) {
     throw new Fault('BAD_OPTION', 'a schema or an engine that is code needs a cacheKey')
   }
-  const rules = [doneMarker, maxFrame, window]
+  const rules = [doneMarker, maxFrame, window, pick, maxRepair]
   const on = pty ? (pty.pipes ? 'pty+pipe' : 'pty') : 'pipe'
   return keyOf(['run/1', engine.name, command, args, cwd, input, on, cacheKey, plain ? schema : null, rules])
 }

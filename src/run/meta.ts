@@ -63,7 +63,13 @@ export interface Meta {
   /** Bytes per stream. */
   readonly bytes: Readonly<Record<string, number>>
   /** Options its output was read with, if not the defaults: a replay uses the same. */
-  readonly reading?: { readonly done_marker?: string; readonly max_frame?: number; readonly window?: number }
+  readonly reading?: {
+    readonly done_marker?: string
+    readonly max_frame?: number
+    readonly window?: number
+    readonly pick?: 'first' | 'last'
+    readonly max_repair?: number
+  }
   /** True when every event of this attempt is in `events.jsonl`. */
   readonly complete: boolean
 }
@@ -168,13 +174,15 @@ const MAX_MARKER = 1000
 
 function readingOf(value: unknown): Pick<Partial<Meta>, 'reading'> {
   if (typeof value !== 'object' || value === null) return {}
-  const { done_marker, max_frame, window } = value as Record<string, unknown>
+  const { done_marker, max_frame, window, pick, max_repair } = value as Record<string, unknown>
   const held = (count: unknown) => isCount(count) && count <= MAX_HELD
   return {
     reading: {
       ...(typeof done_marker === 'string' && done_marker.length <= MAX_MARKER ? { done_marker } : {}),
       ...(held(max_frame) ? { max_frame: max_frame as number } : {}),
       ...(held(window) ? { window: window as number } : {}),
+      ...(pick === 'first' || pick === 'last' ? { pick } : {}),
+      ...(max_repair === 0 || held(max_repair) ? { max_repair: max_repair as number } : {}),
     },
   }
 }

@@ -35,6 +35,8 @@ export const RECORDED_OPTIONS = {
   window: {},
   doneMarker: {},
   maxFrame: {},
+  pick: {},
+  maxRepair: {},
   schema: {},
 } as const satisfies OptionTable<RecordedOptions>
 
@@ -108,6 +110,8 @@ export function opening(
       doneMarker: rest.doneMarker ?? meta.reading?.done_marker,
       maxFrame: rest.maxFrame ?? meta.reading?.max_frame,
       window: rest.window ?? meta.reading?.window,
+      pick: rest.pick ?? meta.reading?.pick,
+      maxRepair: rest.maxRepair ?? meta.reading?.max_repair,
       runId: rest.runId ?? meta.run_id ?? runIdOf(dir, attempt),
       attempt: attempt.number,
       dir: meta.cwd,

@@ -362,11 +362,14 @@ function outcomeOfExit(exit: Exit, reason: StopReason | null): RunOutcome | null
 }
 
 /** The options that a replay must use, too. */
-function recordedReading({ doneMarker, maxFrame, window }: RecordOptions['reading']): Pick<Meta, 'reading'> {
+function recordedReading(options: RecordOptions['reading']): Pick<Meta, 'reading'> {
+  const { doneMarker, maxFrame, window, pick, maxRepair } = options
   const reading = {
     ...(doneMarker === undefined ? {} : { done_marker: doneMarker }),
     ...(maxFrame === undefined ? {} : { max_frame: maxFrame }),
     ...(window === undefined ? {} : { window }),
+    ...(pick === undefined ? {} : { pick }),
+    ...(maxRepair === undefined ? {} : { max_repair: maxRepair }),
   }
   return Object.keys(reading).length === 0 ? {} : { reading }
 }

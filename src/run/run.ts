@@ -207,6 +207,8 @@ const RUN_OPTIONS = {
   window: {},
   doneMarker: { is: isName, must: 'be the name of a key, and not empty' },
   maxFrame: {},
+  pick: {},
+  maxRepair: {},
 } as const satisfies OptionTable<RunCommand>
 
 const PTY_OPTIONS = {
@@ -260,8 +262,15 @@ export function run(called: string | RunCommand, given?: readonly string[], more
   return new AgentRun(read).start()
 }
 
-function readingOf({ window, doneMarker, maxFrame, schema }: RunCommand): RecordOptions['reading'] {
-  return { window, doneMarker, maxFrame, schema }
+function readingOf({
+  window,
+  doneMarker,
+  maxFrame,
+  pick,
+  maxRepair,
+  schema,
+}: RunCommand): RecordOptions['reading'] {
+  return { window, doneMarker, maxFrame, pick, maxRepair, schema }
 }
 
 function ptyOf({ pty }: ReadOptions) {

@@ -57,11 +57,15 @@ export interface Rejected {
   readonly detail: string
   readonly errors?: readonly SchemaError[]
   readonly cause?: unknown
-  /** The value that a normalizer threw on. */
+  /** The value that a normalizer threw on, as it was before any of them. */
   readonly value?: unknown
   /** The field that may hold the payload: text, or an object. */
   readonly envelope?: string | object
+  /** Gives the value once more, untouched; set if there are normalizers, which may change it in place. */
+  readonly again?: Again
 }
+
+type Again = () => unknown
 
 export interface Broken {
   readonly kind: 'broken'
@@ -101,7 +105,19 @@ export function attempt(text: string, rules: Rules): Tried {
   }
   // Checked now, because normalizers may change the value in place.
   if (verdict) verdict.wanted ??= verdict.fits(value)
-  return judgeValue(value, notes, unusual, rules)
+  return judgeValue(
+    value,
+    notes,
+    unusual,
+    rules,
+    rules.normalize.length > 0 ? () => reread(text, rules) : undefined,
+  )
+}
+
+function reread(text: string, { protoKeys }: Rules): unknown {
+  const value: unknown = JSON.parse(text)
+  if (protoKeys !== 'keep') removeProtoKeys(value)
+  return value
 }
 
 const NONE: readonly Note[] = []
@@ -128,18 +144,22 @@ function isDense(text: string): boolean {
   return count(text, '{', some) + count(text, '[', some) > some
 }
 
-/** Applies the root rule, the normalizers and the schema to a parsed value. */
+/**
+ * Applies the root rule, the normalizers and the schema to a parsed value. `again` gives that value once
+ * more, and is needed if there are normalizers.
+ */
 export function judgeValue(
   parsed: unknown,
   notes: readonly Note[],
   unusual: boolean,
   rules: Rules,
+  again: Again | undefined,
 ): Passed | Rejected {
   if (rules.root === 'object' && !isRecord(parsed)) {
     return { kind: 'rejected', code: 'ROOT_NOT_OBJECT', detail: `it is ${nameOf(parsed)}` }
   }
   // Nearly every value reaches the schema directly: that path allocates nothing it does not need.
-  if (rules.normalize.length > 0) return judgeNormalized(parsed, notes, unusual, rules)
+  if (again) return judgeNormalized(parsed, notes, unusual, rules, again)
   const checked = rules.check?.(parsed)
   if (!checked) return { kind: 'passed', value: parsed, notes, unusual }
   if ('value' in checked) return { kind: 'passed', value: checked.value, notes, unusual }
@@ -151,9 +171,8 @@ function judgeNormalized(
   notes: readonly Note[],
   unusual: boolean,
   rules: Rules,
+  again: Again,
 ): Passed | Rejected {
-  // Read before the normalizers run: they may change the value in place.
-  const envelope = envelopeOf(parsed, rules.envelope)
   let value = parsed
   for (const [index, normalizer] of rules.normalize.entries()) {
     try {
@@ -165,13 +184,15 @@ function judgeNormalized(
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause)
       const detail = `normalizer ${index + 1}: ${why}`
-      return { kind: 'rejected', code: 'NORMALIZE_FAILED', detail, cause, value: parsed, ...envelope }
+      const original = again()
+      const content = envelopeOf(original, rules.envelope)
+      return { kind: 'rejected', code: 'NORMALIZE_FAILED', detail, cause, value: original, ...content, again }
     }
   }
   const checked = rules.check?.(value)
   if (!checked) return { kind: 'passed', value, notes, unusual }
   if ('value' in checked) return { kind: 'passed', value: checked.value, notes, unusual }
-  return rejectedBy(checked.errors, envelope)
+  return { ...rejectedBy(checked.errors, envelopeOf(again(), rules.envelope)), again }
 }
 
 function rejectedBy(
@@ -186,7 +207,7 @@ function rejectedBy(
 }
 
 /** The content of the envelope's field, if it can be a payload. */
-function envelopeOf(parsed: unknown, field: string): { envelope: string | object } | undefined {
+export function envelopeOf(parsed: unknown, field: string): { envelope: string | object } | undefined {
   const inner = isRecord(parsed) && Object.hasOwn(parsed, field) ? parsed[field] : undefined
   return typeof inner === 'string' || (typeof inner === 'object' && inner !== null)
     ? { envelope: inner }

@@ -12,6 +12,7 @@ import { isBracket } from '../text/characters.ts'
 import {
   attempt,
   type Broken,
+  envelopeOf,
   judgeValue,
   type Passed,
   type Rejected,
@@ -19,6 +20,7 @@ import {
   type Tried,
 } from './attempt.ts'
 import { type Candidate, candidatesIn, hasQuotedKey } from './candidates.ts'
+import { envelopePlaces } from './envelope.ts'
 import { inspect } from './silent-losses.ts'
 
 /**
@@ -47,7 +49,7 @@ export interface Miss {
   readonly broken?: { readonly found: string; readonly expected: string } | undefined
   readonly errors?: readonly SchemaError[]
   readonly cause?: unknown
-  /** The value that a normalizer threw on. */
+  /** The value that a normalizer threw on, as it was before any of them. */
   readonly value?: unknown
   readonly notes: readonly Note[]
   /** The unchanged text was JSON. */
@@ -69,9 +71,7 @@ export interface Miss {
  * climb('{"a":1,}', rules) // { ok: true, value: { a: 1 }, changes: [{ kind: 'dropped a comma', … }], … }
  */
 export function climb(text: string, rules: Rules): Pass | Miss {
-  const asIs = attemptTrimmed(text, rules)
-  if (asIs.kind === 'passed') return passOf(asIs, text, NONE, NONE)
-  return climbOn(text, asIs, rules, MAX_ENVELOPES)
+  return climbInto(text, rules, MAX_ENVELOPES)
 }
 
 /** Only the first rung: whether the text is JSON as it is, and passes. */
@@ -98,8 +98,10 @@ function attemptTrimmed(text: string, rules: Rules): Tried {
 /** The rungs after the first. `asIs` says why the unchanged text failed. */
 function climbOn(text: string, asIs: Rejected | Broken, rules: Rules, envelopes: number): Pass | Miss {
   if (asIs.kind === 'rejected') {
-    const opened = openEnvelope(asIs, rules, NONE, envelopes)
-    return opened ?? missOf(asIs, { strict: true, repaired: false, text, notes: NONE })
+    const opened = openEnvelope(asIs, { text, changes: NONE, notes: NONE, rules, envelopes })
+    if (opened?.ok) return opened
+    const why = { strict: true, repaired: false }
+    return opened ? { ...opened, ...why } : missOf(asIs, { ...why, text, notes: NONE })
   }
   // Terminal sequences contain brackets, too.
   if (asIs.code === 'MAX_DEPTH' && !text.includes('\u001b'))
@@ -195,10 +197,11 @@ function choose(
     const all = [...changes, ...candidate.changes]
     const own = verdict ? { ...rules, verdict: verdicts[n] } : rules
     const tried = attempt(candidate.text, own)
-    const result =
+    const found =
       tried.kind === 'broken' && tried.code !== 'MAX_DEPTH'
-        ? moved(repair(candidate.text, tried, NONE, own, envelopes), (at) => at + candidate.at)
+        ? repair(candidate.text, tried, NONE, own, envelopes)
         : settle(tried, { text: candidate.text, changes: NONE, notes: NONE, rules: own, envelopes })
+    const result = moved(found, (at) => at + candidate.at)
     return result.ok ? { ...result, changes: [...all, ...result.changes] } : result
   })
   const passed = results.filter((result) => result.ok)
@@ -224,11 +227,7 @@ function repair(
 ): Pass | Miss {
   const notes: Note[] = []
   const settled = (tried: Passed | Rejected, made: Edited, incomplete?: readonly string[]) =>
-    settle(
-      tried,
-      { text: made.text, changes: [...before, ...made.changes], notes, rules, envelopes },
-      incomplete,
-    )
+    settle(tried, { ...made, changes: [...before, ...made.changes], notes, rules, envelopes }, incomplete)
   const small = text.length <= rules.maxRepair
   // With `partial`, the beginning of JSON is a cut text, not one that lacks a quote.
   const isCut = rules.partial && closeCut(text) !== undefined
@@ -291,6 +290,8 @@ export function continuesAt(text: string, end: number): Miss {
 
 interface Settling {
   readonly text: string
+  /** Where a position in the text was before the changes. */
+  readonly origin?: ((at: number) => number) | undefined
   readonly changes: readonly Change[]
   readonly notes: readonly Note[]
   readonly rules: Rules
@@ -299,52 +300,63 @@ interface Settling {
 
 /** A text that is now JSON: it passed, its envelope is opened, or it was rejected. */
 function settle(tried: Tried, settling: Settling, incomplete?: readonly string[]): Pass | Miss {
-  const { text, changes, notes, rules, envelopes } = settling
+  const { text, changes, notes } = settling
   if (tried.kind === 'passed') {
     const pass = passOf(tried, text, changes, notes)
     return incomplete ? { ...pass, incomplete } : pass
   }
-  if (tried.kind === 'rejected') {
-    const opened = openEnvelope(tried, rules, changes, envelopes)
-    if (opened) return opened
-  }
-  const repaired = tried.kind === 'rejected'
-  return missOf(tried, { strict: false, repaired, text, notes })
+  const opened = tried.kind === 'rejected' ? openEnvelope(tried, settling) : undefined
+  if (opened?.ok) return opened
+  const why = { strict: false, repaired: tried.kind === 'rejected' }
+  const miss = opened ? { ...opened, ...why } : missOf(tried, { ...why, text, notes })
+  // What is missing may be in the part that was cut off.
+  const cut = incomplete && tried.kind === 'rejected' && tried.code !== 'PROTO_KEY'
+  return cut ? { ...miss, code: 'TRUNCATED', at: changes.at(-1)?.at } : miss
 }
 
 /**
- * The content of an envelope, if that passes: valid JSON was rejected, so the payload may be the text in its
- * field.
+ * The content of an envelope: valid JSON was rejected, so the payload may be in its field. If that passes, it
+ * is the value; if the schema rejects it for no more reasons than the envelope, these are the reasons.
  */
-function openEnvelope(
-  rejected: Rejected,
-  rules: Rules,
-  before: readonly Change[],
-  envelopes: number,
-): Pass | undefined {
-  const { envelope } = rejected
+function openEnvelope(rejected: Rejected, settling: Settling): Pass | Miss | undefined {
+  const { rules, envelopes, text, changes, origin = same } = settling
+  const { envelope, again } = rejected
   if (envelope === undefined || envelopes === 0) return undefined
-  const changes = [...before, changeOf('took the text of an envelope', 0, rules.envelope, '')]
-  const settling = { changes, notes: NONE, rules, envelopes: envelopes - 1 }
-  const result =
+  const inner =
     typeof envelope === 'string'
-      ? climbEnvelope(envelope, rules, changes, envelopes - 1)
-      : settle(judgeValue(envelope, NONE, false, rules), { ...settling, text: '' })
-  return result.ok ? result : undefined
+      ? climbInto(envelope, rules, envelopes - 1)
+      : settle(
+          judgeValue(
+            envelope,
+            NONE,
+            false,
+            rules,
+            again && (() => envelopeOf(again(), rules.envelope)?.envelope),
+          ),
+          { text: '', changes: NONE, notes: NONE, rules, envelopes: envelopes - 1 },
+        )
+  if (!inner.ok && !isJudged(inner, rejected)) return undefined
+  const field = envelopePlaces(text, rules.envelope)
+  if (!inner.ok) {
+    const detail = `in the field ${quote(rules.envelope)}: ${inner.detail}`
+    return { ...inner, detail, at: origin(inner.at === undefined ? field.at : field.origin(inner.at)) }
+  }
+  const taken = changeOf('took the text of an envelope', 0, rules.envelope, '')
+  const placed = moved(inner, (at) => origin(field.origin(at))) as Pass // cast: it passed above
+  return { ...placed, changes: [...changes, taken, ...placed.changes] }
 }
 
-function climbEnvelope(
-  text: string,
-  rules: Rules,
-  changes: readonly Change[],
-  envelopes: number,
-): Pass | Miss {
+/** Whether the content of an envelope was rejected, and the envelope for at least as many reasons. */
+function isJudged({ code, errors }: Miss, outer: Rejected): boolean {
+  if (code !== 'SCHEMA_FAILED' && code !== 'NORMALIZE_FAILED') return false
+  return (errors?.length ?? 1) <= (outer.errors?.length ?? 1)
+}
+
+const same = (at: number) => at
+
+function climbInto(text: string, rules: Rules, envelopes: number): Pass | Miss {
   const tried = attemptTrimmed(text, rules)
-  if (tried.kind === 'passed') return passOf(tried, text, changes, NONE)
-  const result = climbOn(text, tried, rules, envelopes)
-  // Positions inside the text of a field become the position of the envelope.
-  const placed = moved(result, () => 0)
-  return placed.ok ? { ...placed, changes: [...changes, ...placed.changes] } : placed
+  return tried.kind === 'passed' ? passOf(tried, text, NONE, NONE) : climbOn(text, tried, rules, envelopes)
 }
 
 function closeEnd(
@@ -394,7 +406,7 @@ interface Why {
 function missOf(tried: Rejected | Broken | Passed, why: Why): Miss {
   const { strict, repaired, text, notes } = why
   if (tried.kind === 'rejected') {
-    const { kind, envelope, ...reason } = tried
+    const { kind, envelope, again, ...reason } = tried
     return { ok: false, ...reason, notes, strict, repaired }
   }
   if (tried.kind === 'broken' && tried.code === 'INVALID_JSON') {

@@ -111,5 +111,7 @@ const NONE: readonly Note[] = []
 function faultOf(code: Code, detail: string, label: string | undefined, details: FaultDetails): Fault {
   const words = detail ? `${codes[code]}: ${detail}` : codes[code]
   // Not thrown here; `parse`, which throws it, gives it the stack of its caller.
-  return withoutStack((message) => new Fault(code, message, details), label ? `${label}: ${words}` : words)
+  return label
+    ? withoutStack((message) => new Fault(code, message, { ...details, label }), `${label}: ${words}`)
+    : withoutStack((message) => new Fault(code, message, details), words)
 }

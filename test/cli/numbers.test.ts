@@ -23,7 +23,7 @@ test.each(['ask', 'run', 'work'])(
     const options = out.split('\n  -').filter((option) => option.includes('<time>'))
     expect(options).not.toEqual([])
     for (const option of options) {
-      expect(option).toMatch(/: \d+m?s, \d+[sm], \d+[mh]\s+\(default: /)
+      expect(option).toMatch(/:\s+\d+m?s,\s+\d+[sm],\s+\d+[mh]\s+\(default: /)
       const flag = `-${option.split(' ')[0]}`
       const { code, err } = await inside([name, flag, '5 minutes', '--', 'x'])
       expect([code, err]).toEqual([2, expect.stringContaining('500ms, 90s, 5m or 1h')])

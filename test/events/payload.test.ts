@@ -42,9 +42,10 @@ const pieces = [
 ]
 const message = fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((list) => list.join(''))
 const when = { at: AT_END, nth: 1 }
+const READING = { pick: 'last', maxFrame: 1 << 20, maxRepair: 65_536 } as const
 
 const found = (text: string, schema?: Schema) => {
-  const finder = payloadFinder({ schema, maxFrame: 1 << 20 })
+  const finder = payloadFinder({ ...READING, schema })
   return [
     ...finder.find(text, when, false).payloads.map(({ value }) => value),
     finder.find(text, when, false).fault,
@@ -84,7 +85,7 @@ test('a message has the payloads of the table, and the fault of its last one', (
 
 test('a schema may want any root', () => {
   const resultOf = (text: string, type: string) => {
-    const finder = payloadFinder({ schema: { type }, maxFrame: 1 << 20 })
+    const finder = payloadFinder({ ...READING, schema: { type } })
     finder.find(text, when, false)
     const { value, warnings } = finder.result(true)!
     return value ?? warnings[0]
@@ -107,7 +108,7 @@ test('a schema may want any root', () => {
 test('a message is passed over only if no payload is in it', () => {
   fc.assert(
     fc.property(message, (text) => {
-      const finder = payloadFinder({ schema: undefined, maxFrame: 1 << 20 })
+      const finder = payloadFinder({ ...READING, schema: undefined })
       const { payloads, fault } = finder.find(text, when, false)
       const outcomes = drive(valueStage({ maxComment: 0 }), [{ channel: 'stdout', bytes: Buffer.from(text) }])
       const values = outcomes.flatMap((outcome) => (outcome.ok ? [outcome.value] : []))
@@ -124,7 +125,7 @@ test('so it is with a schema, which opens braces before bare keys too', () => {
   const schema = { type: 'object', required: ['a'] }
   fc.assert(
     fc.property(message, (text) => {
-      const finder = payloadFinder({ schema, maxFrame: 1 << 20 })
+      const finder = payloadFinder({ ...READING, schema })
       finder.find(text, when, false)
       const parts = valueParts({ schema, pick: 'last', maxComment: 0 })
       const all: Stage<Chunk, Outcome<unknown>> = (next) => parts.stage(next)

@@ -214,6 +214,31 @@ describe('the result of a run', () => {
     })
   })
 
+  test('pick: first takes the first payload of a message that passes, the default the last', () => {
+    const other = good.replace('digest.md', 'draft.md')
+    const message = `<json>{"x":1}</json>\n<json>${other}</json>\n<json>${good}</json>`
+    const path = (options: object) =>
+      only(run(codex, says(message), { schema, ...options }), 'lifecycle.run.result').map(
+        ({ data }) => (data.value as typeof value).digest_path,
+      )
+    expect(path({})).toEqual(['artifacts/digest.md'])
+    expect(path({ pick: 'first' })).toEqual(['artifacts/draft.md'])
+  })
+
+  test('a draft in another message that passes is told as AMBIGUOUS, the same answer again is not', () => {
+    const draft = good.replace('digest.md', 'draft.md')
+    const warnings = (...messages: string[]) => resultOf(says(...messages)).warnings
+    expect(warnings(`\`\`\`json\n${draft}\n\`\`\``, `Corrected: ${good}`)).toContain('AMBIGUOUS')
+    expect(warnings(`<json>${good}</json>`, `<json>${good}</json>`)).toEqual([])
+  })
+
+  test('maxRepair limits how long a payload may be repaired', () => {
+    const long = `<json>${good.slice(0, -1)},"x":"${'y'.repeat(70_000)}",}</json>`
+    expect(resultOf(says(long)).warnings).toContain('REPAIR_SKIPPED')
+    const [result] = only(run(codex, says(long), { schema, maxRepair: 100_000 }), 'lifecycle.run.result')
+    expect(result?.data).toMatchObject({ status: 'success', repair_level: 'deterministic_generic' })
+  })
+
   test('is not there without a schema', () => {
     expect(only(run(codex, says(good)), 'lifecycle.run.result')).toEqual([])
   })

@@ -183,11 +183,11 @@ const outcomes: readonly (readonly [
       ['x {"b":1} {"a":1}', '{"a":1} | 10 took an object from prose'],
       ['x {"a":1} {"a":2} {"b":3}', '{"a":1} | 2 took an object from prose | AMBIGUOUS at 2,10'],
       ['{"response":"{\\"a\\":1}"}', '{"a":1} | 0 took the text of an envelope'],
-      ['{"response":"{\\"a\\":1,}"}', '{"a":1} | 0 took the text of an envelope; 0 dropped a comma'],
+      ['{"response":"{\\"a\\":1,}"}', '{"a":1} | 0 took the text of an envelope; 21 dropped a comma'],
       ['{"response":{"a":1}}', '{"a":1} | 0 took the text of an envelope'],
       [
         '{"response":{"b":1}}',
-        'SCHEMA_FAILED: the root must have required property \'a\', found an object with "response" | strict',
+        'SCHEMA_FAILED at 12: in the field "response": the root must have required property \'a\', found an object with "b" | strict',
       ],
       [
         '{"response":"x"}',
@@ -199,21 +199,21 @@ const outcomes: readonly (readonly [
       ],
       [
         '{"response":[{"a":1}]}',
-        'SCHEMA_FAILED: the root must have required property \'a\', found an object with "response" | strict',
+        'SCHEMA_FAILED at 12: in the field "response": the root must be object, found an array of 1 | strict',
       ],
       [
         '{"response":"x {\\"a\\":1} y"}',
-        '{"a":1} | 0 took the text of an envelope; 0 took an object from prose',
+        '{"a":1} | 0 took the text of an envelope; 15 took an object from prose',
       ],
       ['{"response":" {\\"a\\":1}"}', '{"a":1} | 0 took the text of an envelope'],
       [
         '{"response":"[1]"}',
-        'SCHEMA_FAILED: the root must have required property \'a\', found an object with "response" | strict',
+        'SCHEMA_FAILED at 12: in the field "response": the root must be object, found an array of 1 | strict',
       ],
       ['{response:{"a":1}}', '{"a":1} | 1 quoted a key; 0 took the text of an envelope'],
       [
         '{"response":"{\\"response\\":{\\"a\\":1}}"}',
-        '{"a":1} | 0 took the text of an envelope; 0 took the text of an envelope',
+        '{"a":1} | 0 took the text of an envelope; 13 took the text of an envelope',
       ],
       ['{a:1} x', '{"a":1} | 5 took an object from prose; 1 quoted a key'],
       [
@@ -228,7 +228,7 @@ const outcomes: readonly (readonly [
       ],
       [
         '{"response":"{\\"b\\":1}"}',
-        'SCHEMA_FAILED: the root must have required property \'a\', found an object with "response" | strict',
+        'SCHEMA_FAILED at 12: in the field "response": the root must have required property \'a\', found an object with "b" | strict',
       ],
       ['[{"response":{"a":1}}]', 'SCHEMA_FAILED: the root must be object, found an array of 1 | strict'],
       ['{"response":"{\\"a\\":1,\\"a\\":2}"}', '{"a":2} | 0 took the text of an envelope | DUPLICATE_KEY'],
@@ -456,12 +456,12 @@ describe('the rungs', () => {
     expect(value('[{"a":1}]', { root: 'any' })).toEqual({ value: [{ a: 1 }], changes: [] })
   })
 
-  test('carries the errors of the first rung that parsed', () => {
+  test('carries the errors of the payload in an envelope', () => {
     const result = climb('{"response":"{\\"a\\":\\"x\\"}"}', rules({ schema: needsA }))
     expect(result).toMatchObject({
       ok: false,
       code: 'SCHEMA_FAILED',
-      errors: [{ path: '', rule: 'required' }],
+      errors: [{ path: '/a', rule: 'type' }],
     })
   })
 })

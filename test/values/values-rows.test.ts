@@ -383,7 +383,7 @@ const groups: readonly Group[] = [
         '{a:1',
         'object 0-4 open {"a":1} …[,/a] +quoted a key@1 +closed what the input left open@4 !TRUNCATED@4',
       ],
-      [{ partial: true }, '["a', 'object 0-3 open ROOT_NOT_OBJECT@0'],
+      [{ partial: true }, '["a', 'object 0-3 open TRUNCATED@3'],
       [{ partial: true }, '{"a', 'object 0-3 open {} …[] +closed what the input left open@3 !TRUNCATED@3'],
       [
         { partial: true },

@@ -9,6 +9,8 @@ import { safe } from '../draw/safe.ts'
 import { progress } from '../draw/status-line.ts'
 import { exits } from '../exit-code-table.ts'
 import { openInput, readSchema, unreadable } from '../input/input.ts'
+import { wholeNumber } from '../input/numbers.ts'
+import { aboutMaxRepair } from '../input/run-input.ts'
 import { flushed, harmless, output, printer } from '../print.ts'
 import { explainValues } from './explain-values.ts'
 
@@ -23,6 +25,7 @@ interface Flags {
   readonly items?: readonly string[]
   readonly pick: 'each' | 'first' | 'last'
   readonly partial?: boolean
+  readonly maxRepair?: number
   readonly raw?: boolean
   readonly root?: 'object' | 'any'
 }
@@ -76,6 +79,7 @@ export function valuesCommand(exit: (code: number) => void): Command {
         .choices(['each', 'first', 'last'])
         .default('each'),
     )
+    .option('--max-repair <characters>', aboutMaxRepair, wholeNumber)
     .option('--partial', 'complete a value that was cut off, and list its incomplete paths')
     .addOption(
       new Option('--root <kind>', 'what a value must be (default: any with a schema, else object)').choices([

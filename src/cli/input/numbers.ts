@@ -19,7 +19,16 @@ export function duration(text: string): number {
 
 /** Reads a whole number above 0. */
 export function positiveInteger(text: string): number {
+  return integer(text, 1, 'It must be a whole number above 0.')
+}
+
+/** Reads a whole number, or 0. */
+export function wholeNumber(text: string): number {
+  return integer(text, 0, 'It must be a whole number.')
+}
+
+function integer(text: string, least: number, wrong: string): number {
   const value = Number(text)
-  if (Number.isSafeInteger(value) && value > 0) return value
-  throw new InvalidArgumentError('It must be a whole number above 0.')
+  if (text.trim() !== '' && Number.isSafeInteger(value) && value >= least) return value
+  throw new InvalidArgumentError(wrong)
 }

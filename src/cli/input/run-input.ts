@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { Readable } from 'node:stream'
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { Fault } from '../../base/fault.ts'
 import type { FsDiff } from '../../events/artifacts.ts'
 import type { Event } from '../../events/event.ts'
@@ -13,7 +13,7 @@ import { tap } from '../../streams/tap.ts'
 import { exits } from '../exit-code-table.ts'
 import { engineOption, namedEngine } from './engine-option.ts'
 import { openInput, readObject, readSchema, unreadable } from './input.ts'
-import { positiveInteger } from './numbers.ts'
+import { positiveInteger, wholeNumber } from './numbers.ts'
 
 /** How the output of a run is read; `events`, `chat`, `run` and `replay` take the same flags. */
 export interface ReadingFlags {
@@ -21,12 +21,24 @@ export interface ReadingFlags {
   readonly doneMarker?: string
   readonly maxFrame?: number
   readonly window?: number
+  readonly pick?: 'first' | 'last'
+  readonly maxRepair?: number
 }
+
+/** Said of `--max-repair` in every command that has it. */
+export const aboutMaxRepair = 'the longest payload to repair, in characters (default: 65536)'
 
 /** Adds the options for reading the output of a run. */
 export function addReading(command: Command): Command {
   return command
     .option('--schema <file>', 'a JSON Schema that the last payload must pass')
+    .addOption(
+      new Option('--pick <which>', 'which payload of a message is its answer (default: last)').choices([
+        'first',
+        'last',
+      ]),
+    )
+    .option('--max-repair <characters>', aboutMaxRepair, wholeNumber)
     .option(
       '--done-marker <key>',
       'the payload key that means the work is done (default: __SKILL_DONE__)',
@@ -47,9 +59,9 @@ export function addReading(command: Command): Command {
 /** The flags as options of `events()`, with the schema read. */
 export async function readingOptions(
   flags: ReadingFlags,
-): Promise<Pick<EventOptions, 'schema' | 'doneMarker' | 'maxFrame' | 'window'>> {
-  const schema = await readSchema(flags.schema)
-  return { schema, doneMarker: flags.doneMarker, maxFrame: flags.maxFrame, window: flags.window }
+): Promise<Pick<EventOptions, 'schema' | 'doneMarker' | 'maxFrame' | 'window' | 'pick' | 'maxRepair'>> {
+  const { doneMarker, maxFrame, window, pick, maxRepair } = flags
+  return { schema: await readSchema(flags.schema), doneMarker, maxFrame, window, pick, maxRepair }
 }
 
 /** The flags as options of `replay()`: what is not given was recorded with the run. */

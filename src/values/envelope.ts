@@ -1,0 +1,51 @@
+import { stringValue } from '../json/strings.ts'
+import { walk } from '../json/walk.ts'
+import { pastBlanks } from '../text/characters.ts'
+
+/** Where the content of an envelope is in the text of the envelope. */
+export interface EnvelopePlaces {
+  /** Where the field's value begins. */
+  readonly at: number
+  /** Maps a position in the field's text to the text of the envelope, which spells it with escapes. */
+  origin(at: number): number
+}
+
+/**
+ * Finds the field of an envelope in its text, which is JSON; the last one, if there are several.
+ *
+ * @example
+ * envelopePlaces('{"response":"{\\"a\\":1,}"}', 'response').origin(6) // 21, the comma
+ */
+export function envelopePlaces(text: string, field: string): EnvelopePlaces {
+  let depth = 0
+  let at = 0
+  walk(text, {
+    open() {
+      depth++
+    },
+    close() {
+      depth--
+      return undefined
+    },
+    key(open, close) {
+      if (depth === 1 && stringValue(text, open, close) === field)
+        at = pastBlanks(text, pastBlanks(text, close + 1) + 1)
+    },
+  })
+  // Asked for rising positions, nearly always: it goes on where it stopped.
+  let meant = 0
+  let spelled = at + 1
+  return {
+    at,
+    origin(wanted) {
+      if (wanted < meant) {
+        meant = 0
+        spelled = at + 1
+      }
+      for (; meant < wanted; meant++)
+        if (text[spelled] !== '\\') spelled++
+        else spelled += text[spelled + 1] === 'u' ? 6 : 2
+      return spelled
+    },
+  }
+}
