@@ -105,6 +105,17 @@ describe('sluice values', () => {
     expect([cut.code, cut.records.length]).toEqual([4, 2])
   })
 
+  test('repairs a longer payload if --max-repair says so', async () => {
+    const log = file('long.log', `{"x":"${'y'.repeat(70_000)}",}`)
+    const { code, records } = await sluice(['values', log])
+    expect([code, records[0].notes[0].code]).toEqual([3, 'REPAIR_SKIPPED'])
+    expect((await sluice(['values', log, '--max-repair', '100000'])).code).toBe(0)
+    expect(await sluice(['values', log, '--max-repair', 'many'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('It must be a whole number.'),
+    })
+  })
+
   test('counts what went wrong, and says the first', async () => {
     const { code, err } = await sluice(
       ['values', '--tag', 'json', '--schema', file('a.schema.json', '{"required":["a"]}')],
