@@ -4,7 +4,7 @@ import { Command, Option } from 'commander'
 import { Fault, quote } from '../../base/fault.ts'
 import { EVENTS_FILE } from '../../disk/journal.ts'
 import { listAttempts } from '../../run/audit.ts'
-import { noLogs } from '../../run/audit-dir.ts'
+import { AUDITS, noLogs } from '../../run/audit-dir.ts'
 import { type Run, type RunOptions, run } from '../../run/run.ts'
 import { otel } from '../../streams/views.ts'
 import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn, shortPath } from '../draw/flags.ts'
@@ -103,7 +103,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     command,
     args,
     engine: await namedEngine(flags.engine ?? 'auto'),
-    audit: auditOf(flags),
+    ...placeOf(flags),
     pty: flags.pty && { cols: process.stdout.columns, rows: process.stdout.rows, pipes: flags.pipes },
     cwd: flags.cwd,
     // A terminal is not passed on: the command leads its own session and could not read from it.
@@ -121,7 +121,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     const events = watchEnd(exported ? agent.pipe(otel(exported.tracer, contentOf(flags))) : agent)
     // Reported before the loop is left, which would only say that the reader is gone.
     const failed = (error: Error) => void agent.destroy(error)
-    const about = aboutAudit(agent.audit)
+    const about = aboutAudit(agent.audit ?? '')
     if (!(await show(events, { ...flags, live: true, timed: true, about, failed }))) {
       console.error(`sluice: the reader of stdout left; ${await abandoned(agent)}`)
       return exits.output
@@ -147,14 +147,14 @@ function contentOf({ otelContent }: Flags): { content: boolean } {
   return { content: otelContent === true || asked === 'true' }
 }
 
-function auditOf({ audit, attemptOf }: Flags): string | undefined {
+function placeOf({ audit, attemptOf }: Flags): Pick<RunOptions, 'audit' | 'runs'> {
   if (audit === '' || attemptOf === '')
     throw new Fault('BAD_OPTION', `--${audit === '' ? 'audit' : 'attempt-of'} is empty; name a directory`)
-  if (attemptOf === undefined) return audit
+  if (attemptOf === undefined) return audit === undefined ? { runs: AUDITS } : { audit }
   if (audit !== undefined) throw new Fault('BAD_OPTION', 'give --audit or --attempt-of, not both')
   if (!existsSync(join(attemptOf, EVENTS_FILE)) && listAttempts(attemptOf).length === 0)
     throw noLogs(attemptOf)
-  return attemptOf
+  return { audit: attemptOf }
 }
 
 /** Waits until the agent is gone and the audit is closed, and returns a message. */
@@ -164,7 +164,7 @@ async function abandoned(agent: Run): Promise<string> {
 }
 
 function whereRecorded({ attempt, audit }: Run): string {
-  return `attempt ${attempt} is recorded in ${shortPath(audit)}`
+  return `attempt ${attempt} is recorded in ${shortPath(audit!)}`
 }
 
 const reasons = {
