@@ -100,8 +100,8 @@ export function opening(
   meta: Partial<Meta>,
   options: RecordedOptions,
 ): Opening {
-  const { custom, ...rest } = options
-  const engine = options.engine === undefined ? undefined : engineOf(options.engine)
+  const { engine: given, custom, ...rest } = options
+  const engine = given === undefined ? undefined : engineOf(given)
   if (engine) checkEngine('engine', engine)
   const named = custom && custom.name === meta.engine ? custom : engineNamed(meta.engine)
   return {

@@ -265,10 +265,15 @@ export function run<S extends Schema | undefined = undefined>(options: RunComman
 export function run(called: string | RunCommand, given?: readonly string[], more?: RunOptions): Run {
   // Nothing is thrown here: a caller handles what goes wrong in one place.
   try {
-    return new AgentRun(readCall(called, given, more)).start()
+    return startRun(called, given, more)
   } catch (error) {
     return failedRun(error as Error)
   }
+}
+
+/** The same, but throws what is known at once: an option that cannot be used, a directory that is locked. */
+export function startRun(called: string | RunCommand, given?: readonly string[], more?: RunOptions): Run {
+  return new AgentRun(readCall(called, given, more)).start()
 }
 
 const EXAMPLE = 'run("codex", ["exec", "--json", task], { engine: "codex" })'
