@@ -74,6 +74,10 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: 'explain in at most ten lines what went wrong in a run',
     load: async () => (await import('./commands/why.ts')).whyCommand,
   },
+  prune: {
+    summary: 'remove recorded runs that ended long ago',
+    load: async () => (await import('./commands/prune.ts')).pruneCommand,
+  },
   drift: {
     summary: 'list what the engines do not know in recorded runs',
     load: async () => (await import('./commands/drift.ts')).driftCommand,

@@ -59,6 +59,16 @@ export function linkLatest(dir: string): readonly Note[] {
   }
 }
 
+/** Names that `newAuditDir` gives. */
+export const RUN_NAME = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z-[0-9a-f]{8}$/
+
+/** Removes `latest` if the run that it pointed to is gone. */
+export function unlinkLatest(runs: string): void {
+  const link = join(runs, LATEST)
+  if (fs.lstatSync(link, { throwIfNoEntry: false })?.isSymbolicLink() && !fs.existsSync(link))
+    fs.rmSync(link, { force: true })
+}
+
 /** Removes what was created for a run if the run never begins. */
 export interface Undo {
   /** The topmost directory that was not there before; undefined if all were. */
