@@ -15,6 +15,7 @@ import { onSignals } from '../input/input.ts'
 import { duration } from '../input/numbers.ts'
 import { addReading, type ReadingFlags, readingOptions } from '../input/run-input.ts'
 import { openOtel } from '../otel-export.ts'
+import { shortHelp } from '../short-help.ts'
 import { show } from './show.ts'
 
 interface Flags extends ReadingFlags, DrawFlags {
@@ -34,7 +35,22 @@ interface Flags extends ReadingFlags, DrawFlags {
   readonly otelContent?: boolean
 }
 
-const examples = `
+const COMMON = ['engine', 'schema', 'audit', 'attempt-of', 'pty', 'cwd', 'timeout', 'idle-timeout']
+const SHOWING = ['json', 'draw', 'full', 'quiet', 'help']
+
+const brief = `
+  --help-all             every option, what is recorded, and the exit codes
+
+Records into .audit (or --audit DIR) and shows the conversation. The exit code is
+0 if it ended well, 1 if it failed, 2 for bad usage, 3 without a valid result
+(--schema), 4 if the end is not known.
+
+Examples:
+  $ npx agent-sluice run -- codex exec --json "fix the test"
+  $ npx agent-sluice run --timeout 10m -- opencode run --format json "hi"
+  $ npx agent-sluice run --schema report.json -- claude -p "review" | jq .type`
+
+const full = `
 Each run gets its own directory in .audit, or the one that --audit names. N is
 the attempt; --attempt-of DIR adds one. The raw output goes to stdout.N.log and
 stderr.N.log (--pty: pty-output.N.log; --pty --pipes: all three) before it is
@@ -84,9 +100,9 @@ export function runCommand(exit: (code: number) => void): Command {
     .option('--json', 'print the events as NDJSON even on a terminal')
     .option('--otel', 'export a trace by OTLP over HTTP, configured by OTEL_EXPORTER_OTLP_ENDPOINT and so on')
     .option('--otel-content', 'with --otel: prompts, messages, arguments and results, too')
-  return addDrawing(command)
-    .addHelpText('after', examples)
-    .action(async (words: string[], flags: Flags) => exit(await runAndShow(words, flags)))
+  return shortHelp(addDrawing(command), [...COMMON, ...SHOWING], { brief, full }).action(
+    async (words: string[], flags: Flags) => exit(await runAndShow(words, flags)),
+  )
 }
 
 async function runAndShow(words: readonly string[], flags: Flags): Promise<number> {
