@@ -14,12 +14,12 @@ import {
   events,
   type Flow,
   frames,
-  journal,
   jsonl,
   sse,
   tap,
   values,
 } from '../../src/index.ts'
+import { journal } from '../../src/serve.ts'
 import { outcomeStage } from '../../src/values/values.ts'
 import { flow } from '../../src/values.ts'
 import { agUi, aiSdk, markdown, redact } from '../../src/views.ts'
