@@ -5,3 +5,5 @@
 const name = 'agent-sluice'
 
 export const product = (await import(name)) as typeof import('../src/index.ts')
+
+export const { snapshots } = (await import(`${name}/values`)) as typeof import('../src/values.ts')

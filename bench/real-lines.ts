@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import type { Event } from '../src/index.ts'
+import type { AgentEvent as Event } from '../src/index.ts'
 import { random } from './make.ts'
 import type { Visit } from './measure.ts'
 

@@ -2,7 +2,7 @@
 // A separate entry, because the root already exports an engine named `text`.
 export {
   type Call,
-  type Cut,
+  type Cut as EngineCut,
   type Engine,
   type EngineFrame,
   isRecord,

@@ -6,7 +6,7 @@ export { engines } from './engines/engines-by-name.ts'
 export type { FsDiff } from './events/artifacts.ts'
 export type {
   Call,
-  Cut,
+  Cut as EngineCut,
   Engine,
   EngineFrame,
   Limits,
@@ -21,7 +21,7 @@ export type {
   CompletionData,
   EndReason,
   EndState,
-  Event,
+  Event as AgentEvent,
   EventData,
   EventOf,
   EventType,

@@ -4,11 +4,11 @@ export { ask } from './ask/ask.ts'
 export type { DeepPartial, Snapshot } from './ask/attempts.ts'
 export type { AskOptions, AttemptInfo } from './ask/options.ts'
 export { type Failure, type RetryPrompt, retryInChinese, retryInEnglish } from './ask/retry-prompt.ts'
-export { type Progress, type SnapshotOptions, type Snapshots, snapshots } from './ask/snapshots.ts'
+export type { Progress, SnapshotOptions, Snapshots } from './ask/snapshots.ts'
 export * from './core-exports.ts'
 export type { Cache, CachedRun, CacheEntry } from './disk/cache.ts'
 export { type FileCacheOptions, fileCache } from './disk/file-cache.ts'
-export { type JournalOptions, journal } from './disk/journal.ts'
+export type { JournalOptions } from './disk/journal.ts'
 export * from './event-exports.ts'
 export type { MirrorOptions, MirrorProgress } from './nats/mirror.ts'
 export type { NatsLedger, NatsLedgerOptions } from './nats/nats-ledger.ts'
@@ -20,7 +20,6 @@ export { type ReplayOptions, replay } from './run/replay.ts'
 export { type Resumed, resume } from './run/resume.ts'
 export { type Run, type RunCommand, type RunEnd, type RunOptions, run } from './run/run.ts'
 export type { RunInfo } from './serve/run-info.ts'
-export { serve } from './serve/serve.ts'
 export type { Served, ServeOptions } from './serve/serve-options.ts'
 export { chat } from './streams/chat.ts'
 export { events } from './streams/events.ts'
@@ -33,9 +32,15 @@ export { type Exit, type TapOptions, type TapSources, tap } from './streams/tap.
 export type { FetchedBody, PlainSource } from './streams/tap-source.ts'
 export { values } from './streams/values.ts'
 export type { ProtoKeys } from './values/attempt.ts'
-export type { Bad, Comment, Good, Outcome, RepairLevel } from './values/outcome.ts'
+export type {
+  Bad as BadOutcome,
+  Comment as CommentText,
+  Good as GoodOutcome,
+  Outcome,
+  RepairLevel,
+} from './values/outcome.ts'
 export { type ParseOptions, parse, tryParse } from './values/parse.ts'
-export type { Pick } from './values/pick.ts'
+export type { Pick as PickRule } from './values/pick.ts'
 export { type JsonSchema, jsonSchema } from './values/schema/json-schema.ts'
 export type { Schema, Value } from './values/schema/schema.ts'
 export type { Normalizer, OutcomeOptions, ValuesOptions } from './values/values.ts'
@@ -57,14 +62,13 @@ export type { WorkOrder } from './work/order.ts'
 export type { Outbox, Post, PostKey } from './work/outbox.ts'
 export type { Repaired } from './work/repaired.ts'
 export type { Claim, Status, WorkResult } from './work/result.ts'
-export type { Found } from './work/result-file.ts'
-export {
-  type Evidence as WorkEvidence,
-  type Settled,
-  type Source,
-  type Step,
-  settle,
-  type Verdict,
-  type WorkExit,
+export type { Found as FoundResult } from './work/result-file.ts'
+export type {
+  Evidence as WorkEvidence,
+  Settled,
+  Source as EvidenceSource,
+  Step as SettleStep,
+  Verdict,
+  WorkExit,
 } from './work/settle.ts'
-export { type WorkOptions, work } from './work/work.ts'
+export type { WorkOptions } from './work/work.ts'

@@ -1,4 +1,6 @@
 // agent-sluice/values: payloads from text and bytes, without a JSON Schema validator.
+export type { DeepPartial } from './ask/attempts.ts'
+export { type Progress, type SnapshotOptions, type Snapshots, snapshots } from './ask/snapshots.ts'
 export { drive, join } from './base/stage.ts'
 export * from './core-exports.ts'
 export { frameStage } from './frames/frames.ts'
@@ -7,9 +9,15 @@ export { frames } from './streams/frames.ts'
 export type { Items } from './streams/items.ts'
 export { values } from './streams/values.ts'
 export type { ProtoKeys } from './values/attempt.ts'
-export type { Bad, Comment, Good, Outcome, RepairLevel } from './values/outcome.ts'
+export type {
+  Bad as BadOutcome,
+  Comment as CommentText,
+  Good as GoodOutcome,
+  Outcome,
+  RepairLevel,
+} from './values/outcome.ts'
 export { type ParseOptions, parse, tryParse } from './values/parse.ts'
-export type { Pick } from './values/pick.ts'
+export type { Pick as PickRule } from './values/pick.ts'
 export type { Schema, Value } from './values/schema/schema.ts'
 export {
   type Normalizer,

@@ -22,9 +22,15 @@ export { frameStage } from './frames/frames.ts'
 export type { WebFlow } from './streams/web.ts'
 export { agUi, aiSdk, chat, events, frames, values } from './streams/web-flows.ts'
 export type { ProtoKeys } from './values/attempt.ts'
-export type { Bad, Comment, Good, Outcome, RepairLevel } from './values/outcome.ts'
+export type {
+  Bad as BadOutcome,
+  Comment as CommentText,
+  Good as GoodOutcome,
+  Outcome,
+  RepairLevel,
+} from './values/outcome.ts'
 export { type ParseOptions, parse, tryParse } from './values/parse.ts'
-export type { Pick } from './values/pick.ts'
+export type { Pick as PickRule } from './values/pick.ts'
 export type { Schema, Value } from './values/schema/schema.ts'
 export {
   type Normalizer,

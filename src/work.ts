@@ -10,12 +10,12 @@ export { readOrder, type WorkOrder } from './work/order.ts'
 export { type Outbox, outbox, type Post, type PostKey } from './work/outbox.ts'
 export type { Repaired } from './work/repaired.ts'
 export type { Claim, Status, WorkResult } from './work/result.ts'
-export type { Found } from './work/result-file.ts'
+export type { Found as FoundResult } from './work/result-file.ts'
 export {
   type Evidence as WorkEvidence,
   type Settled,
-  type Source,
-  type Step,
+  type Source as EvidenceSource,
+  type Step as SettleStep,
   settle,
   type Verdict,
   type WorkExit,

@@ -15,24 +15,19 @@ describe('the root entry', () => {
   test('has the values that most programs need, and no others', async () => {
     expect(Object.keys(await import('../src/index.ts')).sort()).toEqual(
       [
-        ...['tap', 'frames', 'values', 'events', 'chat', 'journal', 'jsonl', 'sse', 'parse', 'tryParse'],
-        ...['ask', 'retryInEnglish', 'retryInChinese', 'snapshots', 'fileCache'],
-        ...[
-          'run',
-          'replay',
-          'resume',
-          'work',
-          'settle',
-          'serve',
-          'jsonSchema',
-          'Fault',
-          'codes',
-          'auto',
-          'engines',
-        ],
+        ...['tap', 'frames', 'values', 'events', 'chat', 'jsonl', 'sse', 'parse', 'tryParse'],
+        ...['ask', 'retryInEnglish', 'retryInChinese', 'fileCache'],
+        ...['run', 'replay', 'resume', 'jsonSchema', 'Fault', 'codes', 'auto', 'engines'],
         ...['codex', 'claude', 'gemini', 'opencode', 'copilot', 'qwen', 'iflow'],
       ].sort(),
     )
+  })
+
+  test('has no type that hides one of the platform or says nothing', () => {
+    const hidden = ['Event', 'Comment', 'Pick', 'Record', 'Partial', 'Omit', 'Request', 'Response', 'Node']
+    const vague = ['Good', 'Bad', 'Cut', 'Found', 'Step', 'Source']
+    const names = new Set(namesOf('index').keys())
+    expect([...hidden, ...vague, ...Object.keys(globalThis)].filter((name) => names.has(name))).toEqual([])
   })
 
   test('has every type of the other entries, but for those of Web Streams', () => {

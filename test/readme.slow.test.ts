@@ -44,7 +44,7 @@ const examples: Record<string, FirstExample> = {
   b: {
     before: `
       const { signal } = new AbortController()`,
-    prints: [/^Wrote artifacts\/info\.json\.$/m, /^needs_input \{ input: \d+/m],
+    prints: [/^needs_input Wrote artifacts\/info\.json\. \{ input: \d+/m, /^[a-z_]+$/m],
   },
   c: {
     before: `
@@ -55,7 +55,7 @@ const examples: Record<string, FirstExample> = {
         fetch('http://127.0.0.1:' + port).then((r) => r.text()).then((t) => { console.log(t); server.close() })
       })
       const response = await promise
-      const [task, audit] = ['say hi', 'audit-of-c']`,
+      const [task, runs] = ['say hi', 'runs-of-c']`,
     prints: [/^event: conversation\.started$/m, /^event: assistant\.message\.final$/m, /^data: \{/m],
   },
   channels: {

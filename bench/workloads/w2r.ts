@@ -1,5 +1,5 @@
 import { type Readable, Transform } from 'node:stream'
-import type { Event } from '../../src/index.ts'
+import type { AgentEvent as Event } from '../../src/index.ts'
 import { type Answer, answerTo, type Candidate, type Goal, type Scene, type Workload } from '../measure.ts'
 import { product } from '../product.ts'
 import { endsOf, endsReached, engineLines, logOf, mixedLines, recordsOf } from '../real-lines.ts'

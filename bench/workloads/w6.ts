@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import split2 from 'split2'
-import type { Chunk, Event } from '../../src/index.ts'
+import type { Chunk, AgentEvent as Event } from '../../src/index.ts'
 import { agentLines, messagesOf } from '../make.ts'
 import { answerTo, type Candidate, type Visit, type Workload } from '../measure.ts'
 import { product } from '../product.ts'

@@ -4,7 +4,7 @@ import { parse as river } from 'jsonriver'
 import { parse as partial } from 'partial-json'
 import { document } from '../make.ts'
 import { answerTo, type Candidate, type Workload } from '../measure.ts'
-import { product } from '../product.ts'
+import { product, snapshots } from '../product.ts'
 
 const OURS = 'snapshots()'
 /** Deltas of a model: 64 bytes, and the documents are plain ASCII. */
@@ -57,7 +57,7 @@ function incremental(deltas: readonly string[]): Candidate[] {
       name: OURS,
       role: 'ours',
       run(visit) {
-        const seen = product.snapshots()
+        const seen = snapshots()
         let last: unknown
         for (const delta of deltas) last = seen.push(delta)?.value ?? last
         visit(last)
@@ -67,7 +67,7 @@ function incremental(deltas: readonly string[]): Candidate[] {
       name: 'snapshots(), for await',
       role: 'ours',
       async run(visit) {
-        const seen = product.snapshots()
+        const seen = snapshots()
         let last: unknown
         for await (const delta of coming(deltas)) last = seen.push(delta)?.value ?? last
         visit(last)

@@ -2,7 +2,7 @@
 // It bundles the pages and forwards /runs to `serve`, so that everything has one origin.
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
-import { serve } from 'agent-sluice'
+import { serve } from 'agent-sluice/serve'
 import { build } from 'esbuild'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))

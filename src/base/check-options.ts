@@ -104,9 +104,13 @@ export const isDelay = (value: unknown) => (value as number) >= 0 && (value as n
 export const DELAY = 'be milliseconds between 0 and 2147483647, but is %'
 
 function unknownOption(who: string, name: string, known: readonly string[]): Fault {
+  return new Fault('BAD_OPTION', `${who} has no option ${quote(name)}; ${didYouMean(name, known)}`)
+}
+
+/** Advice for a name that is not known: the one that was meant, or all of them. */
+export function didYouMean(name: string, known: readonly string[]): string {
   const meant = nearest(name, known)
-  const advice = meant ? `did you mean ${meant}?` : `it has ${known.join(', ')}`
-  return new Fault('BAD_OPTION', `${who} has no option ${quote(name)}; ${advice}`)
+  return meant ? `did you mean ${meant}?` : `it has ${known.join(', ')}`
 }
 
 /** The name that takes the fewest edits, if they are at most two and fewer than half of its characters. */

@@ -20,6 +20,7 @@ export const codes = /* @__PURE__ */ spoken({
   BAD_OPTION: 'an option has a value that cannot be used',
   BAD_CHUNK: 'a chunk is neither bytes, nor text, nor a Chunk',
   BAD_SCHEMA: 'the schema cannot be compiled or validates asynchronously',
+  BAD_STATE: 'the call comes too late, or too early',
 
   // A payload fails with these.
   EMPTY: 'the input is empty or blank',

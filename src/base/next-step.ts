@@ -6,6 +6,7 @@ export const nextSteps: Readonly<Record<string, string>> = {
   BAD_OPTION: 'change the call; the message says what it accepts',
   BAD_CHUNK: 'write Buffers, Uint8Arrays, strings or chunks of tap() to this stream',
   BAD_SCHEMA: 'give a Standard Schema that validates synchronously, or a JSON Schema object',
+  BAD_STATE: 'call it earlier, or not at all; the message says why',
   EMPTY: 'look at stderr and the exit code of the agent: it printed nothing here',
   NO_MATCH: 'outcome.comment has the text that came instead; check tag, lines and root',
   TRUNCATED: 'ask for a shorter answer or allow more tokens; partial: true returns what has arrived',

@@ -3,6 +3,7 @@ import { version } from './commands/version.ts'
 import { safe } from './draw/safe.ts'
 import { exits } from './exit-code-table.ts'
 import { output } from './print.ts'
+import { describeOption, withHelpAll } from './short-help.ts'
 
 /** Creates one command. Its action passes the exit code on. */
 type MakeCommand = (exit: (code: number) => void) => Command
@@ -74,6 +75,10 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: 'explain in at most ten lines what went wrong in a run',
     load: async () => (await import('./commands/why.ts')).whyCommand,
   },
+  prune: {
+    summary: 'remove recorded runs that ended long ago',
+    load: async () => (await import('./commands/prune.ts')).pruneCommand,
+  },
   drift: {
     summary: 'list what the engines do not know in recorded runs',
     load: async () => (await import('./commands/drift.ts')).driftCommand,
@@ -91,8 +96,9 @@ Examples:
   $ npx agent-sluice help run`
 
 /** Runs the command line and returns the exit code. The first two words are Node and the program. */
-export async function runProgram(words: readonly string[]): Promise<number> {
+export async function runProgram(typed: readonly string[]): Promise<number> {
   let code: number = exits.good
+  const words = withHelpAll(typed)
   const program = await programFor(words.slice(2), (given) => {
     code = given
   })
@@ -135,6 +141,7 @@ async function programFor(words: readonly string[], exit: (code: number) => void
   for (const command of [program, ...program.commands]) {
     // It quotes its input, which may come from a file of another user.
     command
+      .configureHelp({ ...command.configureHelp(), optionDescription: describeOption })
       .showHelpAfterError('(add --help for the options and examples)')
       .exitOverride()
       .configureOutput({

@@ -1,5 +1,5 @@
 import fs from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { Transform } from 'node:stream'
 import { checkPath, type OptionTable, readOptions } from '../base/check-options.ts'
 import { diskFault } from '../base/disk-fault.ts'
@@ -194,15 +194,15 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
 
 /** Creates a directory and its parents. */
 export function makeDir(dir: string): void {
-  try {
-    fs.mkdirSync(dir, { recursive: true })
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw diskFault('make', dir, error)
-    // On a read-only disk the recursive call reports ENOENT; the plain one reports the real error.
+  // One by one: in /proc, Node's recursive call tries forever, and on a read-only disk it reports ENOENT.
+  const missing: string[] = []
+  for (let path = resolve(dir); !fs.existsSync(path) && path !== dirname(path); path = dirname(path))
+    missing.unshift(path)
+  for (const path of missing) {
     try {
-      fs.mkdirSync(dir)
-    } catch (plain) {
-      throw diskFault('make', dir, plain)
+      fs.mkdirSync(path, { mode: 0o700 })
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw diskFault('make', dir, error)
     }
   }
 }

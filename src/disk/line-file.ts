@@ -35,7 +35,7 @@ export class LineFile {
     this.#path = path
     this.#fd = guard('open', path, () =>
       // Only a regular file: the agent that is being recorded may have write access to the directory.
-      openPlain(path, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o644),
+      openPlain(path, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600),
     )
     try {
       this.#size = fs.fstatSync(this.#fd).size

@@ -39,7 +39,7 @@ export function takeLock(path: string, depth = 0): Lock {
   // The content must be there when the name appears, so the file is written first and then linked.
   const draft = `${path}.${mine.token}`
   try {
-    fs.writeFileSync(draft, JSON.stringify(mine), { flag: 'wx' })
+    fs.writeFileSync(draft, JSON.stringify(mine), { flag: 'wx', mode: 0o600 })
     for (;;) {
       try {
         fs.linkSync(draft, path)

@@ -1,32 +1,17 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
+import { type ChildProcess, spawn } from 'node:child_process'
 import fs from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { Stream } from 'node:stream'
 import { diskFault } from '../base/disk-fault.ts'
 import { Fault, quote } from '../base/fault.ts'
+import type { Channel } from '../text/chunk.ts'
 import { withoutTerminals } from './open-terminals.ts'
+import { type Recorder, type Recorders, realPipe, type ScreenRecorder } from './recorder.ts'
 
-/** Writes the bytes of one stream of a process into its log file. */
-export interface Recorder {
-  /** The pid of the recording process, if it is not this one. */
-  readonly pid: number | undefined
-  /** The stdout or stderr of the process: the recorder's other end, or a pipe to us. */
-  readonly stdio: number | Stream | 'pipe'
-  /**
-   * Resolves when the last writer has closed the stream and every byte is in the file; rejects if the disk
-   * fails.
-   */
-  readonly ended: Promise<void>
-  /** For `'pipe'`: takes the stream when the process is started. */
-  attach(source: NodeJS.ReadableStream): void
-  /**
-   * Closes our copy of the recorder's end once the process has its own; otherwise the stream would never end.
-   */
-  release(): void
-  /** Stops recording now, though another process still holds the stream. */
-  stop(): void
+/** Records into log files. */
+export function logRecorders(logs: Readonly<Record<Channel, string>>, wake: () => void): Recorders {
+  return {
+    pipe: (channel, mirror) => record(logs[channel], wake, mirror),
+    terminal: () => recordHere(logs.pty, createLog(logs.pty), wake),
+  }
 }
 
 /**
@@ -59,6 +44,7 @@ export function record(path: string, wake: () => void, mirror?: number): Recorde
     pid: cat.pid,
     stdio: pipe?.writer ?? cat.stdin!,
     ended: catEnded(cat, path, () => stopped).finally(wake),
+    isBehind: () => false,
     attach() {},
     release: () => (pipe ? fs.closeSync(pipe.writer) : void cat.stdin!.destroy()),
     stop() {
@@ -83,27 +69,9 @@ const TEE_STDOUT = ['standard output', 'stdout']
 /** Creates the file of a log. */
 export function createLog(path: string): number {
   try {
-    return fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL, 0o644)
+    return fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL, 0o600)
   } catch (error) {
     throw new Fault('RECORD_FAILED', diskFault('record into', path, error).message, { cause: error })
-  }
-}
-
-/**
- * Node's own pipes are sockets, and a script with `> /dev/stderr` cannot open a socket. A named pipe
- * that is opened at both ends and then unlinked is a real one.
- */
-function realPipe(): { reader: number; writer: number } | undefined {
-  const name = join(tmpdir(), `sluice-${randomUUID()}`)
-  try {
-    if (spawnSync('mkfifo', ['-m', '600', name], { stdio: 'ignore' }).status !== 0) return undefined
-    // Without O_NONBLOCK this would wait for a writer; spawn makes it blocking again for `cat`.
-    const reader = fs.openSync(name, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
-    return { reader, writer: fs.openSync(name, fs.constants.O_WRONLY) }
-  } catch {
-    return undefined
-  } finally {
-    fs.rmSync(name, { force: true })
   }
 }
 
@@ -126,11 +94,7 @@ async function catEnded(cat: ChildProcess, path: string, stopped: () => boolean)
 }
 
 /** Records in this process: for pseudo-terminals, and if `cat` is missing. */
-export function recordHere(
-  path: string,
-  fd: number,
-  wake: () => void,
-): Recorder & { write(bytes: Uint8Array): void } {
+export function recordHere(path: string, fd: number, wake: () => void): ScreenRecorder {
   let closed = false
   let done!: () => void
   let fail!: (error: unknown) => void
@@ -160,6 +124,7 @@ export function recordHere(
     pid: undefined,
     stdio: 'pipe',
     ended,
+    isBehind: () => false,
     attach: (source) => void source.on('data', write).once('close', close).once('error', close),
     release() {},
     stop: close,

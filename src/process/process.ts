@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { killGroup } from '../streams/end-process-tree.ts'
 import { cannotStart } from '../streams/spawn-fault.ts'
-import type { Channel } from '../text/chunk.ts'
-import { type Recorder, record } from './log-writer.ts'
 import { withoutTerminals } from './open-terminals.ts'
+import type { Recorder, Recorders } from './recorder.ts'
 
 /** How a process ended. */
 export interface Exit {
@@ -29,16 +28,15 @@ export interface StartOptions {
   readonly env: NodeJS.ProcessEnv
   /** The stdin of the process: empty, our own, or this text. */
   readonly input: 'ignore' | 'inherit' | { readonly text: string }
-  readonly logs: Readonly<Record<Channel, string>>
-  readonly wake: () => void
+  readonly recorders: Recorders
 }
 
 /** Starts a process on two pipes, as the leader of its own group. */
 export async function startOnPipes(options: StartOptions): Promise<Started> {
-  const { command, args, cwd, env, input, logs, wake } = options
+  const { command, args, cwd, env, input } = options
   const recorders: Recorder[] = []
-  const recorded = (path: string) => {
-    const recorder = record(path, wake)
+  const recorded = (channel: 'stdout' | 'stderr') => {
+    const recorder = options.recorders.pipe(channel)
     recorders.push(recorder)
     return recorder
   }
@@ -46,8 +44,8 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
   let stderr: Recorder
   let child: ChildProcess
   try {
-    stdout = recorded(logs.stdout)
-    stderr = recorded(logs.stderr)
+    stdout = recorded('stdout')
+    stderr = recorded('stderr')
     child = start(command, cwd, () =>
       spawn(command, [...args], {
         cwd,

@@ -5,9 +5,9 @@ import type { ReadStream } from 'node:tty'
 import { Fault } from '../base/fault.ts'
 import { killGroup } from '../streams/end-process-tree.ts'
 import { cannotStart } from '../streams/spawn-fault.ts'
-import { createLog, type Recorder, record, recordHere } from './log-writer.ts'
 import { keepToUs, withoutTerminals } from './open-terminals.ts'
 import { abandon, exitOf, failureOf, type Started, type StartOptions, start } from './process.ts'
+import type { Recorder, ScreenRecorder } from './recorder.ts'
 import { drain, findCommand, loadPty } from './terminal.ts'
 
 /**
@@ -21,7 +21,7 @@ import { drain, findCommand, loadPty } from './terminal.ts'
 export async function startOnPtyAndPipes(
   options: StartOptions & { cols: number; rows: number },
 ): Promise<Started> {
-  const { command, args, cwd, env, input, logs, wake, cols, rows } = options
+  const { command, args, cwd, env, input, cols, rows } = options
   const pty = await loadPty()
   if (!fs.existsSync(cwd) || !findCommand(command, cwd, env))
     throw cannotStart(command, cwd, { code: 'ENOENT' })
@@ -45,10 +45,10 @@ export async function startOnPtyAndPipes(
   let child: ChildProcess
   let exit: Started['exit']
   try {
-    screen = recordScreen(terminal, logs.pty, wake)
+    screen = recordScreen(terminal, options.recorders.terminal())
     recorded(screen)
-    const stdout = recorded(record(logs.stdout, wake, shown))
-    const stderr = recorded(record(logs.stderr, wake, shown))
+    const stdout = recorded(options.recorders.pipe('stdout', shown))
+    const stderr = recorded(options.recorders.pipe('stderr', shown))
     child = start(command, cwd, () =>
       // The shell leads the new session, so the terminal that it opens becomes its controlling terminal.
       spawn('/bin/sh', ['-c', 'tty=$0; exec "$@" <>"$tty"', terminal.ptsName, command, ...args], {
@@ -102,9 +102,8 @@ interface Screen extends Recorder {
  * Records what a terminal shows. The kernel passes bytes on with a delay, so "nothing to read" does not mean
  * that nothing will come: at the end a mark is written, and everything before the mark is what was shown.
  */
-function recordScreen(terminal: OpenTerminal, path: string, wake: () => void): Screen {
+function recordScreen(terminal: OpenTerminal, recorder: ScreenRecorder): Screen {
   const mark = Buffer.from(`sluice-${randomUUID()}`)
-  const recorder = recordHere(path, createLog(path), wake)
   // Held open, because a terminal hangs up when its last user closes it, and unread bytes are lost.
   const held = fs.openSync(
     terminal.ptsName,

@@ -5,18 +5,17 @@ import { Fault } from '../base/fault.ts'
 import { withoutStack } from '../base/no-stack.ts'
 import { killGroup } from '../streams/end-process-tree.ts'
 import { cannotStart } from '../streams/spawn-fault.ts'
-import { createLog, recordHere } from './log-writer.ts'
 import { keepToUs } from './open-terminals.ts'
 import { type Exit, type Started, type StartOptions, signalName, start } from './process.ts'
 
 /** Starts a process on a pseudo-terminal. It leads its own session, so its group can be signalled too. */
 export async function startOnPty(options: StartOptions & { cols: number; rows: number }): Promise<Started> {
-  const { command, args, cwd, env, input, logs, wake, cols, rows } = options
+  const { command, args, cwd, env, input, recorders, cols, rows } = options
   const pty = await loadPty()
   // The terminal itself would only report an exit code.
   if (!fs.existsSync(cwd) || !findCommand(command, cwd, env))
     throw cannotStart(command, cwd, { code: 'ENOENT' })
-  const recorder = recordHere(logs.pty, createLog(logs.pty), wake)
+  const recorder = recorders.terminal()
   let terminal: Terminal
   try {
     terminal = start(command, cwd, () =>

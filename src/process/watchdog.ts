@@ -1,23 +1,22 @@
-import fs from 'node:fs'
-
 /**
- * Calls `onTimeout` when the time is up, and `onIdle` when none of the logs has grown for the idle time. It
- * checks the files, not the reader: a slow reader must not look like a silent agent.
+ * Calls `onTimeout` when the time is up, and `onIdle` when the process wrote nothing for the idle time. What
+ * counts is when it wrote, not when that was read: a slow reader must not look like a silent agent.
  */
 export function watchdog(options: {
   readonly timeout: number | undefined
   readonly idleTimeout: number | undefined
-  readonly logs: readonly string[]
+  /** In milliseconds since 1970. */
+  readonly lastWrite: () => number
   readonly onTimeout: () => void
   readonly onIdle: () => void
 }): { stop(): void } {
-  const { timeout, idleTimeout, logs, onTimeout, onIdle } = options
+  const { timeout, idleTimeout, lastWrite, onTimeout, onIdle } = options
   const timers = new Map<string, NodeJS.Timeout>()
   if (timeout !== undefined) timers.set('timeout', setTimeout(onTimeout, timeout))
   if (idleTimeout !== undefined) {
     const started = Date.now()
     const look = () => {
-      const silent = Date.now() - Math.max(started, ...logs.map(lastWrite))
+      const silent = Date.now() - Math.max(started, lastWrite())
       if (silent >= idleTimeout) onIdle()
       else timers.set('idle', setTimeout(look, idleTimeout - silent))
     }
@@ -27,13 +26,5 @@ export function watchdog(options: {
     stop() {
       for (const timer of timers.values()) clearTimeout(timer)
     },
-  }
-}
-
-function lastWrite(path: string): number {
-  try {
-    return fs.statSync(path).mtimeMs
-  } catch {
-    return 0
   }
 }

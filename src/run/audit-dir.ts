@@ -6,7 +6,7 @@ import { Fault, type Note, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { DIAGNOSTICS_FILE, EVENTS_FILE, makeDir } from '../disk/journal.ts'
 
-/** The folder for runs whose audit directory is not given. */
+/** Where `sluice run` records, unless it is told otherwise. */
 export const AUDITS = '.audit'
 /** The link next to the directories of the runs that points to the newest of them. */
 const LATEST = 'latest'
@@ -25,7 +25,7 @@ export function newAuditDir(base: string, id: string, now: Date): string {
   for (let short = id; ; short = randomUUID().slice(0, 8)) {
     const dir = join(base, `${time}-${short}`)
     try {
-      fs.mkdirSync(dir)
+      fs.mkdirSync(dir, { mode: 0o700 })
       return dir
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw diskFault('make', dir, error)
@@ -59,8 +59,20 @@ export function linkLatest(dir: string): readonly Note[] {
   }
 }
 
+/** Names that `newAuditDir` gives. */
+export const RUN_NAME = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z-[0-9a-f]{8}$/
+
+/** Removes `latest` if the run that it pointed to is gone. */
+export function unlinkLatest(runs: string): void {
+  const link = join(runs, LATEST)
+  if (fs.lstatSync(link, { throwIfNoEntry: false })?.isSymbolicLink() && !fs.existsSync(link))
+    fs.rmSync(link, { force: true })
+}
+
 /** Removes what was created for a run if the run never begins. */
 export interface Undo {
+  /** The topmost directory that was not there before; undefined if all were. */
+  readonly made: string | undefined
   /** Removes empty files that were not there before. The caller must hold the lock of the directory. */
   files(): void
   /** Removes directories that were not there before, if they are empty. */
@@ -72,8 +84,10 @@ export function undoOf(dir: string, fresh: boolean): Undo {
   const missing = (path: string) => !fs.lstatSync(path, { throwIfNoEntry: false })
   const dirs = fresh ? [dir, dirname(dir)] : []
   for (let path = dir; missing(path) && path !== dirname(path); path = dirname(path)) dirs.push(path)
+  const made = fresh && isEmptyBut(dirname(dir), dir) ? dirname(dir) : fresh ? undefined : dirs.at(-1)
   const files = [EVENTS_FILE, DIAGNOSTICS_FILE].map((name) => join(dir, name)).filter(missing)
   return {
+    made,
     files() {
       try {
         for (const path of files) {
@@ -91,6 +105,23 @@ export function undoOf(dir: string, fresh: boolean): Undo {
       }
     },
   }
+}
+
+/**
+ * Prompts, answers and whatever the agent printed must not be committed by accident. Only in a directory that
+ * was made for the run: one that was there before is the user's.
+ */
+export function keepOutOfGit(made: string | undefined): void {
+  if (made === undefined) return
+  try {
+    fs.writeFileSync(join(made, '.gitignore'), '*\n', { flag: 'wx' })
+  } catch {
+    // It is there already, or cannot be written: the run does not depend on it.
+  }
+}
+
+function isEmptyBut(dir: string, child: string): boolean {
+  return fs.readdirSync(dir).every((name) => name === basename(child))
 }
 
 /**

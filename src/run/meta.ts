@@ -82,7 +82,7 @@ export function writeMeta(path: string, meta: Meta): void {
 export function writeWhole(path: string, text: string): void {
   const draft = `${path}.${randomUUID()}.tmp`
   try {
-    fs.writeFileSync(draft, text, { flag: 'wx' })
+    fs.writeFileSync(draft, text, { flag: 'wx', mode: 0o600 })
     fs.renameSync(draft, path)
   } catch (error) {
     fs.rmSync(draft, { force: true })

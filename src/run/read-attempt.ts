@@ -7,7 +7,7 @@ import { withPlain } from '../disk/plain-file.ts'
 import { LINES_BLOCK, wholeLines } from '../disk/read-journal.ts'
 import { Tail } from '../disk/tail.ts'
 import { auto } from '../engines/auto.ts'
-import { engines } from '../engines/engines-by-name.ts'
+import { type EngineName, engineNamed, engineOf } from '../engines/engine-name.ts'
 import { checkEngine } from '../events/check-engine.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { EventOptions } from '../events/event-stage.ts'
@@ -22,7 +22,7 @@ import type { Opening, TimedChunk } from './timed.ts'
 /** Options that override how an attempt was recorded. */
 export interface RecordedOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir'> {
   /** @default the engine that `meta.N.json` names, else auto */
-  readonly engine?: Engine | Picker | undefined
+  readonly engine?: Engine | Picker | EngineName | undefined
   /** A custom engine that `meta.N.json` may name besides those of this package. @default none */
   readonly custom?: Engine | Picker | undefined
 }
@@ -100,7 +100,8 @@ export function opening(
   meta: Partial<Meta>,
   options: RecordedOptions,
 ): Opening {
-  const { engine, custom, ...rest } = options
+  const { engine: given, custom, ...rest } = options
+  const engine = given === undefined ? undefined : engineOf(given)
   if (engine) checkEngine('engine', engine)
   const named = custom && custom.name === meta.engine ? custom : engineNamed(meta.engine)
   return {
@@ -137,12 +138,6 @@ export function endedMeta(attempt: Attempt): Partial<Meta> {
     'NOT_AN_AUDIT',
     `${quote(path, 200)} is damaged, so how the attempt ended is not known; remove it to read the logs without it`,
   )
-}
-
-/** The engine of that name, if there is one. */
-function engineNamed(name: string | undefined): Engine | undefined {
-  if (name === undefined || !Object.hasOwn(engines, name)) return undefined
-  return engines[name as keyof typeof engines]
 }
 
 /** The id of the run in this directory: from its events or other attempts, else the name of the directory. */

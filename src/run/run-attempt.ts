@@ -2,9 +2,7 @@ import fs from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Note, quote } from '../base/fault.ts'
-import { LineFile } from '../disk/line-file.ts'
 import { startOf } from '../disk/lock.ts'
-import { Tail } from '../disk/tail.ts'
 import { Waker } from '../disk/wake.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { EventOptions } from '../events/event-stage.ts'
@@ -14,8 +12,7 @@ import { startOnPty } from '../process/terminal.ts'
 import { startOnPtyAndPipes } from '../process/terminal-and-pipes.ts'
 import { watchdog } from '../process/watchdog.ts'
 import type { Channel, Chunk } from '../text/chunk.ts'
-import { fileNames, logSizes, pinned } from './audit.ts'
-import { chunkLine } from './chunk-log.ts'
+import { fileNames, pinned } from './audit.ts'
 import {
   compare,
   type FsDiff,
@@ -25,6 +22,7 @@ import {
   withOutside,
 } from './fs-diff.ts'
 import { exitEvidence, type Meta, type StopReason, writeMeta, writeWhole } from './meta.ts'
+import { type Output, PipedOutput, RecordedOutput } from './output.ts'
 import type { Opening, TimedChunk } from './timed.ts'
 
 export interface RecordOptions {
@@ -34,7 +32,8 @@ export interface RecordOptions {
   readonly command: string
   readonly args: readonly string[]
   readonly engine: Engine | Picker
-  readonly audit: string
+  /** The directory that it is recorded into; undefined if it is not. */
+  readonly audit: string | undefined
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly input: 'ignore' | 'inherit' | { readonly text: string }
@@ -81,11 +80,7 @@ const POLL_MS = 200
 /** More than a terminal itself would buffer for a program that does not read yet. */
 const MAX_TYPED = 64 * 1024
 
-/**
- * Runs a command and records it. The bytes go into the logs first; `chunks` reads them
- * from there, and each read is recorded in `chunks.N.jsonl` before it is passed on. A slow reader slows
- * neither the agent nor its recording: the disk is the queue, and memory holds one block.
- */
+/** Runs a command, and records it if there is a directory. Memory holds one block of its output. */
 export class Recording {
   /** The chunks of the attempt as they arrive. The process is started when the first one is requested. */
   readonly chunks: AsyncGenerator<TimedChunk | Opening>
@@ -93,8 +88,9 @@ export class Recording {
   readonly #names: ReturnType<typeof fileNames>
   readonly #logs: Readonly<Record<Channel, string>>
   readonly #way: (typeof startModes)[keyof typeof startModes]
-  readonly #tails: readonly { readonly channel: Channel; readonly tail: Tail }[]
   readonly #waker = new Waker(POLL_MS)
+  /** Made when the process is started. */
+  #output: Output | undefined
   readonly #check: () => void
   #meta: Meta
   #running: Started | undefined
@@ -120,8 +116,7 @@ export class Recording {
     this.#names = fileNames(attempt)
     this.#logs = { stdout: this.#path('stdout'), stderr: this.#path('stderr'), pty: this.#path('pty') }
     this.#way = startModes[pty ? (pty.pipes ? 'both' : 'pty') : 'pipes']
-    this.#tails = this.#way.channels.map((channel) => ({ channel, tail: new Tail(this.#logs[channel]) }))
-    this.#check = pinned(audit)
+    this.#check = audit === undefined ? () => {} : pinned(audit)
     this.#meta = newMeta(options, this.#way.mode)
     this.chunks = this.#record()
   }
@@ -160,13 +155,17 @@ export class Recording {
     const { channels } = this.#way
     // Before the process starts, so that a crash from here on leaves something to resume.
     this.#save({ started_at: new Date(this.#started).toISOString() })
-    const reads = new LineFile(this.#path('chunks'))
+    const output =
+      this.#options.audit === undefined
+        ? new PipedOutput(this.#waker)
+        : new RecordedOutput(this.#logs, this.#path('chunks'), this.#waker)
+    this.#output = output
     let guard: ReturnType<typeof watchdog> | undefined
     try {
       const startNotes = await this.#start()
       guard = watchdog({
         ...this.#options,
-        logs: channels.map((channel) => this.#logs[channel]),
+        lastWrite: () => output.lastWrite(),
         onTimeout: () => this.stop('timeout', 'SIGTERM'),
         onIdle: () => this.stop('idle_timeout', 'SIGTERM'),
       })
@@ -174,7 +173,7 @@ export class Recording {
       yield { engine, opens, fsDiff: () => this.#diff, time: this.#started }
       const first: Chunk = { channel: channels[0]!, bytes: Buffer.alloc(0), channels }
       yield { chunk: first, time: this.#started }
-      yield* this.#read(reads)
+      yield* this.#read(output)
       yield await this.#conclude(before, startNotes)
     } catch (error) {
       this.stop('recorder_failed', 'SIGTERM')
@@ -182,11 +181,8 @@ export class Recording {
     } finally {
       guard?.stop()
       this.#waker.close()
-      for (const { tail } of this.#tails) tail.close()
-      reads.close()
-      if (!this.#running)
-        for (const name of ['stdout', 'stderr', 'pty', 'chunks', 'meta'] as const)
-          fs.rmSync(this.#path(name), { force: true })
+      output.close()
+      if (!this.#running) this.#forget()
       else if (this.#meta.ended_at === null && this.#over) {
         this.stop('abandoned', 'SIGTERM')
         this.#finish(await this.#over, this.#elapsed(), [])
@@ -197,13 +193,8 @@ export class Recording {
   /** Starts the process and its recorders. */
   async #start(): Promise<readonly Note[]> {
     const { pty, onStart } = this.#options
-    const logs = this.#logs
-    const running = await this.#way.start({
-      ...this.#options,
-      ...(pty ?? NO_SIZE),
-      logs,
-      wake: this.#waker.wake,
-    })
+    const { recorders: made } = this.#output!
+    const running = await this.#way.start({ ...this.#options, ...(pty ?? NO_SIZE), recorders: made })
     this.#running = running
     if (this.#typed !== '') running.type?.(this.#typed)
     const { pid, recorders } = running
@@ -217,7 +208,8 @@ export class Recording {
     const notes = onStart()
     // It may have been stopped before it was running.
     if (this.#meta.reason !== null) this.stop(this.#meta.reason, 'SIGTERM')
-    for (const { tail } of this.#tails) this.#waker.watch(tail.path)
+    if (this.#options.audit !== undefined)
+      for (const channel of this.#way.channels) this.#waker.watch(this.#logs[channel])
     return notes
   }
 
@@ -232,18 +224,26 @@ export class Recording {
     // A process that we ended leaves no others behind; one that ended by itself may.
     if (this.#meta.reason !== null) process.kill('SIGKILL')
     const grace = new AbortController()
-    const held = await Promise.race([
-      recorded.then(() => false),
-      delay(this.#options.pipeGrace, true, { signal: grace.signal }).catch(() => true),
-    ])
+    const wait = () => delay(this.#options.pipeGrace, true, { signal: grace.signal }).catch(() => true)
+    let held: boolean
+    do held = await Promise.race([recorded.then(() => false), wait()])
+    while (
+      // A slow reader is not a pipe that is held open.
+      held &&
+      process.recorders.some((recorder) => recorder.isBehind())
+    )
     grace.abort()
     for (const recorder of held ? process.recorders : []) recorder.stop()
     await recorded
     return { ...exit, held }
   }
 
-  /** The bytes of the logs as they grow, until the recorders are done. */
-  async *#read(reads: LineFile): AsyncGenerator<TimedChunk> {
+  /** The output as it comes, until the recorders are done. */
+  async *#read(output: Output): AsyncGenerator<TimedChunk> {
+    const now = () => {
+      this.#ms = Math.max(this.#ms, this.#elapsed())
+      return this.#ms
+    }
     let finished = false
     void this.#over!.finally(() => {
       finished = true
@@ -254,14 +254,11 @@ export class Recording {
       // One more look after the recorders are done: they may have written since the last one.
       last = finished
       let read = false
-      for (const { channel, tail } of this.#tails) {
-        const piece = tail.read()
-        if (!piece) continue
+      for (const channel of this.#way.channels) {
+        const found = output.read(channel, now)
+        if (!found) continue
         read = true
-        const { bytes, from } = piece
-        const ms = Math.max(this.#ms, this.#elapsed())
-        this.#ms = ms
-        reads.append(chunkLine({ channel, from, length: bytes.length, ms }))
+        const { bytes, ms } = found
         yield { chunk: { channel, bytes }, time: this.#started + ms }
       }
       if (read) continue
@@ -276,12 +273,11 @@ export class Recording {
     if (this.#failure !== undefined) throw this.#failure
     if (before) {
       this.#diff = withOutside(this.#options.cwd, compare(before, await this.#look()))
-      this.#check()
-      writeWhole(this.#path('fsDiff'), `${JSON.stringify(this.#diff)}\n`)
+      this.#write(() => writeWhole(this.#path('fsDiff'), `${JSON.stringify(this.#diff)}\n`))
     }
     const { reason } = this.#meta
     const stopped = reason === null ? undefined : stopNotes[reason]
-    const sizes = logSizes(this.#logs)
+    const sizes = this.#output!.sizes()
     const lost = this.#way.channels.filter((channel) => sizes[channel] === undefined)
     const notes = [
       ...startNotes,
@@ -304,23 +300,36 @@ export class Recording {
       signal: exit.signal,
       outcome: outcomeOfExit(exit, reason),
       notes,
-      bytes: logSizes(this.#logs),
+      bytes: this.#output!.sizes(),
     })
   }
 
   #save(more: Partial<Meta>): void {
     this.#meta = { ...this.#meta, ...more }
+    this.#write(() => writeMeta(this.#path('meta'), this.#meta))
+  }
+
+  /** Writes into the directory, if there is one, and it is still the same. */
+  #write(write: () => void): void {
+    if (this.#options.audit === undefined) return
     this.#check()
-    writeMeta(this.#path('meta'), this.#meta)
+    write()
+  }
+
+  /** Nothing was started: removes the files. */
+  #forget(): void {
+    if (this.#options.audit === undefined) return
+    for (const name of ['stdout', 'stderr', 'pty', 'chunks', 'meta'] as const)
+      fs.rmSync(this.#path(name), { force: true })
   }
 
   #path(name: keyof ReturnType<typeof fileNames>): string {
-    return join(this.#options.audit, this.#names[name])
+    return join(this.#options.audit ?? '', this.#names[name])
   }
 
   #look(): Promise<Snapshot> {
     const { cwd, fsDiff, audit } = this.#options
-    return snapshot(cwd, { ...(fsDiff || {}), except: resolve(audit) })
+    return snapshot(cwd, { ...(fsDiff || {}), except: audit === undefined ? undefined : resolve(audit) })
   }
 
   #elapsed(): number {

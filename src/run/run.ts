@@ -13,12 +13,13 @@ import {
   type OptionTable,
   readOptions,
 } from '../base/check-options.ts'
-import { Fault, type Note, quote } from '../base/fault.ts'
+import { Fault, type Note } from '../base/fault.ts'
 import { join as joinStages, type Sink, type Stage } from '../base/stage.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import type { Cache, CachedRun } from '../disk/cache.ts'
-import { type Journal, type JournalOptions, journalStage, openJournal, settledEnd } from '../disk/journal.ts'
+import { type JournalOptions, journalStage, settledEnd } from '../disk/journal.ts'
 import { auto } from '../engines/auto.ts'
+import { type EngineName, engineOf } from '../engines/engine-name.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
@@ -27,13 +28,13 @@ import type { Tokens } from '../events/tokens.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import type { Items } from '../streams/items.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
-import { listAttempts } from './audit.ts'
-import { AUDITS, fixedDir, linkLatest, newAuditDir, type Undo, undoOf } from './audit-dir.ts'
 import { type CachedResult, cachedResult, type Hit, writeCached } from './cached-result.ts'
+import { withEnd } from './end-of-run.ts'
 import { SNAPSHOT_OPTIONS, type SnapshotOptions } from './fs-diff.ts'
-import { readMeta, type StopReason } from './meta.ts'
+import type { StopReason } from './meta.ts'
 import { resumeInto } from './resume.ts'
 import { Recording, type RecordOptions } from './run-attempt.ts'
+import { RunDirectory } from './run-directory.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
 import { watchTurns } from './watch-turns.ts'
 import { feed } from './write-to-flow.ts'
@@ -41,13 +42,19 @@ import { feed } from './write-to-flow.ts'
 /** The options of `run()`: the third argument, or together with the command the only one. */
 export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir' | 'schema'> {
-  /** @default auto */
-  readonly engine?: Engine | Picker | undefined
+  /** An engine, or the name of one: `codex` or `'codex'`. @default auto */
+  readonly engine?: Engine | Picker | EngineName | undefined
   /**
-   * The audit directory. Each run in it is one more attempt of the same run.
-   * @default a new one for this run, `.audit/<time>-<id>`, and `.audit/latest` points to it
+   * Records the run in this directory: what the agent printed, its events, and how it ended. Each run in it
+   * is one more attempt of the same run.
+   * @default nothing is written to disk
    */
   readonly audit?: string | undefined
+  /**
+   * Records the run in a new directory inside this one, `<time>-<id>`; `latest` points to the newest.
+   * @default nothing is written to disk
+   */
+  readonly runs?: string | undefined
   /** @default process.cwd() */
   readonly cwd?: string | undefined
   /** @default process.env */
@@ -55,7 +62,7 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   /**
    * Run it on a pseudo-terminal (needs the optional package @lydell/node-pty). With `pipes`, its stdout and
    * stderr are pipes that are also shown on the terminal: all three are recorded, and each record is read
-   * once.
+   * once. Needs `audit` or `runs`: what a terminal shows cannot be held back.
    * @default false
    */
   readonly pty?:
@@ -88,8 +95,8 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   readonly pipeGrace?: number | undefined
   /** Schema of the run's answer, its last payload: `end.result` says whether it matches. @default none */
   readonly schema?: S | undefined
-  /** Compare the working directory before and after; false to skip that. @default {} */
-  readonly fsDiff?: SnapshotOptions | false | undefined
+  /** Compare the working directory before and after. @default {} with `audit` or `runs`, else false */
+  readonly fsDiff?: SnapshotOptions | boolean | undefined
   /** When to call fsync for the events: see `journal`. @default 'interval' */
   readonly fsync?: JournalOptions['fsync']
   /** Aborting it ends the process in order: the flow still reports how it ended. */
@@ -128,8 +135,14 @@ export interface RunEnd<T = unknown> {
   readonly signal: string | null
   /** Why we ended it, or null if it ended by itself. */
   readonly reason: StopReason | null
-  /** The audit directory. Nothing is added to it if the result is from the cache. */
-  readonly audit: string
+  /**
+   * The audit directory, if the run was recorded. Nothing is added to it if the result is from the cache.
+   */
+  readonly audit: string | undefined
+  /** The last message of the agent, its subagents' aside; null if there was none. */
+  readonly text: string | null
+  /** The agent's own id of the conversation, with which it can be continued; null if it told none. */
+  readonly session: string | null
   /** With a schema: whether the last payload passed it, and the value. */
   readonly result: (ResultData & { readonly value?: T }) | null
   /** The tokens of the whole run; null if the engine reported none. */
@@ -147,9 +160,12 @@ export interface RunEnd<T = unknown> {
 export type Run<T = unknown> = Items<Event> & {
   readonly run_id: string
   readonly attempt: number
-  /** The audit directory. */
-  readonly audit: string
-  /** Resolves when everything is recorded. Read the flow (or `resume()` it), or it never resolves. */
+  /** The audit directory; undefined if the run is not recorded. */
+  readonly audit: string | undefined
+  /**
+   * Resolves when the run is over and everything is recorded. If nobody reads the events by the next turn of
+   * the event loop, asking for it reads them to the end; a reader that comes later gets BAD_STATE.
+   */
   readonly end: Promise<RunEnd<T>>
   /** Sends a signal to the process and all its descendants. @default 'SIGINT' */
   kill(signal?: NodeJS.Signals): void
@@ -172,8 +188,7 @@ function checkCommand(command: unknown): void {
 }
 
 function checkAudit(audit: unknown): void {
-  if (audit === '')
-    throw new Fault('BAD_OPTION', 'audit is empty; name a directory, or leave it out for a new one')
+  if (audit === '') throw new Fault('BAD_OPTION', 'audit is empty; name a directory, or leave it out')
 }
 
 const areTexts = (all: unknown) => Array.isArray(all) && all.every(isText)
@@ -187,6 +202,7 @@ const RUN_OPTIONS = {
   args: { default: [], is: areTexts, must: ARGS },
   engine: { default: auto },
   audit: { check: checkAudit, is: isText, needs: 'a path as audit' },
+  runs: { is: isName, needs: 'a path as runs' },
   cwd: { is: isText, needs: 'a path as cwd' },
   env: {},
   pty: { default: false },
@@ -197,7 +213,7 @@ const RUN_OPTIONS = {
   killGrace: { default: 5000, is: isDelay, must: DELAY },
   pipeGrace: { default: 2000, is: isDelay, must: DELAY },
   schema: {},
-  fsDiff: { default: {} },
+  fsDiff: {},
   fsync: {},
   cache: {},
   cacheKey: {},
@@ -247,19 +263,51 @@ export function run<S extends Schema | undefined = undefined>(
  */
 export function run<S extends Schema | undefined = undefined>(options: RunCommand<S>): Run<Value<S>>
 export function run(called: string | RunCommand, given?: readonly string[], more?: RunOptions): Run {
-  const example = 'run("codex", ["exec", "--json", task], { engine: codex })'
-  checkOptions<object>('run', more, example, RUN_OPTIONS)
-  if (typeof called !== 'string' && !isObject(called)) throw misfit('run', 'a command', called, example)
+  // Nothing is thrown here: a caller handles what goes wrong in one place.
+  try {
+    return startRun(called, given, more)
+  } catch (error) {
+    return failedRun(error as Error)
+  }
+}
+
+/** The same, but throws what is known at once: an option that cannot be used, a directory that is locked. */
+export function startRun(called: string | RunCommand, given?: readonly string[], more?: RunOptions): Run {
+  return new AgentRun(readCall(called, given, more)).start()
+}
+
+const EXAMPLE = 'run("codex", ["exec", "--json", task], { engine: "codex" })'
+
+function readCall(called: string | RunCommand, given?: readonly string[], more?: RunOptions): ReadOptions {
+  checkOptions<object>('run', more, EXAMPLE, RUN_OPTIONS)
+  if (typeof called !== 'string' && !isObject(called)) throw misfit('run', 'a command', called, EXAMPLE)
   const options = typeof called === 'string' ? { ...more, command: called, args: given } : called
   checkCommand(options.command)
-  const read = readOptions('run', options, example, RUN_OPTIONS)
+  const read = readOptions('run', options, EXAMPLE, RUN_OPTIONS)
   // The event stage is created when the agent already runs; what it refuses is refused now.
-  eventStage(read.engine, readingOf(read))
+  eventStage(engineOf(read.engine), readingOf(read))
   read.signal?.throwIfAborted()
+  const { audit, runs, pty, fsDiff } = read
+  if (audit !== undefined && runs !== undefined)
+    throw new Fault('BAD_OPTION', 'give audit or runs, not both: the directory of this run, or of all runs')
   ptyOf(read)
-  if (read.fsDiff !== false)
-    checkOptions('fsDiff of run', read.fsDiff, '{ fsDiff: { maxFiles: 9000 } }', SNAPSHOT_OPTIONS)
-  return new AgentRun(read).start()
+  if (pty && audit === undefined && runs === undefined)
+    throw new Fault('BAD_OPTION', 'a pseudo-terminal is recorded: give it a directory, audit or runs')
+  if (isObject(fsDiff))
+    checkOptions('fsDiff of run', fsDiff, '{ fsDiff: { maxFiles: 9000 } }', SNAPSHOT_OPTIONS)
+  return read
+}
+
+/** A run that could not be started: its flow and its end fail. */
+function failedRun(error: Error): Run {
+  const made = flow<never, Event>((next) => next)
+  // The reader of the flow, or of `end`, gets the failure; without any it is nobody's.
+  finished(made, () => {})
+  setImmediate(() => made.destroy(error))
+  const end = Promise.reject(error)
+  end.catch(() => {})
+  const call = { run_id: '', attempt: 0, audit: undefined, end, kill() {}, type() {} }
+  return Object.assign(made as Flow<Event>, call) as unknown as Run // cast: the end of a stream is hidden
 }
 
 function readingOf({
@@ -282,12 +330,13 @@ type Settings = Omit<RecordOptions, 'runId' | 'attempt' | 'audit' | 'onStart'>
 
 /** The options with their defaults. */
 function settingsOf(options: ReadOptions): Settings {
-  const { command, args, engine, env = process.env, input, fsDiff } = options
+  const { command, args, env = process.env, input, audit, runs } = options
+  const { fsDiff = audit !== undefined || runs !== undefined } = options
   const { cwd = process.cwd(), timeout, idleTimeout, killGrace, pipeGrace } = options
   return {
     command,
     args,
-    engine,
+    engine: engineOf(options.engine),
     cwd: resolve(cwd),
     env,
     input,
@@ -296,7 +345,7 @@ function settingsOf(options: ReadOptions): Settings {
     idleTimeout,
     killGrace,
     pipeGrace,
-    fsDiff,
+    fsDiff: fsDiff === true ? {} : fsDiff,
     reading: readingOf(options),
   }
 }
@@ -306,63 +355,48 @@ class AgentRun {
   readonly #options: ReadOptions
   readonly #engine: Engine | Picker
   readonly #kept: CachedResult | undefined
-  readonly #audit: string
-  readonly #undo: Undo
-  readonly #book: Journal
+  /** Undefined if the run is not recorded. */
+  readonly #dir: RunDirectory | undefined
   readonly #runId: string
   readonly #attempt: number
   readonly #recording: Recording
   #completion: CompletionData | undefined
   #result: ResultData | null = null
+  /** The last message of the agent itself, and its session. */
+  #text: string | null = null
+  #session: string | null = null
   /** The result came from the cache, and nothing is started. */
   #hit: Hit | undefined
   /** Ends a process that has reported its end and does not exit. */
   #lingers: NodeJS.Timeout | undefined
-  #released = false
 
   /** Takes the directory. Nothing is started yet. */
   constructor(options: ReadOptions) {
-    const { cache, cacheKey, maxCacheWait, endAfter, fsync } = options
+    const { cache, cacheKey, maxCacheWait, endAfter, audit, runs } = options
     const settings = settingsOf(options)
     const { engine } = settings
     this.#options = options
     this.#engine = engine
     this.#kept = cache && cachedResult({ ...settings, cache, cacheKey, maxCacheWait })
     const id = randomUUID()
-    this.#audit =
-      options.audit === undefined
-        ? newAuditDir(
-            resolve(AUDITS),
-            (options.runId === undefined ? id : randomUUID()).slice(0, 8),
-            new Date(),
-          )
-        : resolve(fixedDir(options.audit))
-    this.#undo = undoOf(this.#audit, options.audit === undefined)
-    this.#book = openJournal(this.#audit, { fsync })
-    const attempts = listAttempts(this.#audit)
-    const { last } = this.#book
-    const known = last?.run_id ?? readMeta(attempts.at(-1)?.meta)?.run_id
-    this.#runId = options.runId ?? known ?? id
-    if (known !== undefined && this.#runId !== known) {
-      this.#book.close()
-      const whose = `${quote(this.#audit, 200)} belongs to the run ${quote(known, 100)}, not to ${quote(this.#runId, 100)}`
-      throw new Fault('JOURNAL_MISMATCH', `${whose}; name another directory, or no runId`)
-    }
-    // The journal also has attempts whose logs were removed.
-    this.#attempt = 1 + Math.max(last?.attempt_number ?? 0, ...attempts.map((found) => found.number))
+    const dir = audit === undefined && runs === undefined ? undefined : new RunDirectory(options, id)
+    this.#dir = dir
+    this.#runId = dir?.runId ?? options.runId ?? id
+    this.#attempt = dir?.attempt ?? 1
     this.#recording = new Recording({
       ...settings,
       engine: endAfter === undefined ? engine : watchTurns(engine, this.#linger(endAfter)),
       runId: this.#runId,
       attempt: this.#attempt,
-      audit: this.#audit,
-      onStart: () => (options.audit === undefined ? linkLatest(this.#audit) : []),
+      audit: dir?.path,
+      onStart: () => dir?.begun() ?? [],
     })
   }
 
   start(): Run {
     const { signal } = this.#options
-    const made = settledEnd(flow<never, Event>(this.#stage(), { intake: timedIntake as never }), this.#book)
+    const events = flow<never, Event>(this.#stage(), { intake: timedIntake as never })
+    const made = this.#dir ? settledEnd(events, this.#dir.journal) : events
     const abort = () => this.#recording.stop('aborted', 'SIGTERM')
     signal?.addEventListener('abort', abort, { once: true })
     const closed = new Promise<Error | null>((resolve) => {
@@ -386,14 +420,14 @@ class AgentRun {
     // The reader of the flow gets the failure too; a caller that ignores `end` must not get an unhandled
     // rejection.
     end.catch(() => {})
-    return Object.assign(made as Flow<Event>, {
+    const run = Object.assign(made as Flow<Event>, {
       run_id: this.#runId,
       attempt: this.#attempt,
-      audit: this.#audit,
-      end,
+      audit: this.#dir?.path,
       kill: (signal: NodeJS.Signals = 'SIGINT') => this.#recording.stop('interrupted', signal),
       type: (text: string) => this.#recording.type(text),
-    }) as Run
+    })
+    return withEnd(run, end) as unknown as Run // cast: the end of a stream is hidden
   }
 
   /** Ends the process when its turn has been over for this long. */
@@ -413,7 +447,8 @@ class AgentRun {
       return
     }
     // How earlier attempts were read is in their own metas.
-    await resumeInto(this.#audit, this.#book, { schema, custom: this.#engine, wait: false })
+    if (this.#dir)
+      await resumeInto(this.#dir.path, this.#dir.journal, { schema, custom: this.#engine, wait: false })
     if (!until.destroyed) yield* this.#recording.chunks
   }
 
@@ -423,6 +458,9 @@ class AgentRun {
         write: (event) => {
           if (isEvent(event, 'lifecycle.completion.state')) this.#completion = event.data
           if (isEvent(event, 'lifecycle.run.result')) this.#result = event.data
+          if (isEvent(event, 'agent.message.final') && event.data.parent_call_id === undefined)
+            this.#text = event.data.text
+          this.#session = event.correlation.session_id ?? this.#session
           next.write(event)
         },
         end: () => {
@@ -431,7 +469,8 @@ class AgentRun {
           next.end()
         },
       }
-      const live = joinStages(timedEvents, journalStage(this.#book))(reported)
+      const stage = this.#dir ? joinStages(timedEvents, journalStage(this.#dir.journal)) : timedEvents
+      const live = stage(reported)
       return {
         // A cached result is not written to the journal: a replay of the logs could not emit it again.
         write: (item) => {
@@ -458,7 +497,9 @@ class AgentRun {
       exit_code,
       signal,
       reason,
-      audit: this.#audit,
+      text: this.#text,
+      session: this.#session,
+      audit: this.#dir?.path,
       result: this.#result,
       usage: completion.tokens ?? null,
     }
@@ -466,17 +507,8 @@ class AgentRun {
     return { ...ended, cached: this.#hit?.from ?? null, notes: this.#kept?.trouble ?? [] }
   }
 
-  /**
-   * Releases the directory; if nothing was started, with nothing added to it. Once: it may have another owner
-   * after that.
-   */
   #release(): void {
-    if (this.#released) return
-    this.#released = true
-    const begun = this.#recording.meta().pid !== null
-    if (!begun) this.#undo.files()
-    this.#book.close()
-    if (!begun) this.#undo.dirs()
+    this.#dir?.release(this.#recording.meta().pid !== null)
   }
 }
 

@@ -1,5 +1,6 @@
 import { checkOptions } from '../base/check-options.ts'
 import { CHAT_OPTIONS, type Chat, type ChatOptions, chatStage } from '../views/chat.ts'
+import { eventsOnly } from './events-only.ts'
 import { type Flow, flow } from './flow.ts'
 
 /**
@@ -11,5 +12,5 @@ import { type Flow, flow } from './flow.ts'
  */
 export function chat(options: ChatOptions & { readonly signal?: AbortSignal | undefined } = {}): Flow<Chat> {
   checkOptions('chat', options, 'chat({ signal })', CHAT_OPTIONS)
-  return flow(chatStage(options), { signal: options.signal })
+  return flow(chatStage(options), { signal: options.signal, intake: eventsOnly('chat') })
 }

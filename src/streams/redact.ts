@@ -1,5 +1,6 @@
 import type { Event } from '../events/event.ts'
 import { checkRedacting, type RedactOptions, type Redactor, redactStage } from '../views/redact/redact.ts'
+import { eventsOnly } from './events-only.ts'
 import { type Flow, flow } from './flow.ts'
 
 /**
@@ -13,5 +14,6 @@ export function redact(
   options: (RedactOptions & { readonly signal?: AbortSignal | undefined }) | Redactor = {},
 ): Flow<Event> {
   checkRedacting('redact', options)
-  return flow(redactStage(options), { signal: 'signal' in options ? options.signal : undefined })
+  const signal = 'signal' in options ? options.signal : undefined
+  return flow(redactStage(options), { signal, intake: eventsOnly('redact') })
 }

@@ -5,6 +5,7 @@ import { AG_UI_OPTIONS, type AgUiEvent, type AgUiOptions, agUiStage } from '../v
 import { type AiSdkChunk, aiSdkStage } from '../views/ai-sdk.ts'
 import { MARKDOWN_OPTIONS, type MarkdownOptions, markdownStage } from '../views/markdown/markdown.ts'
 import { type OtelOptions, type OtelTracer, otelStage } from '../views/otel.ts'
+import { eventsOnly } from './events-only.ts'
 import { type Flow, flow } from './flow.ts'
 
 interface Abortable {
@@ -22,7 +23,7 @@ interface Abortable {
  */
 export function agUi(options: AgUiOptions & Abortable = {}): Flow<AgUiEvent> {
   checkOptions('agUi', options, 'agUi({ raw: false })', AG_UI_OPTIONS)
-  return flow(agUiStage(options), { signal: options.signal })
+  return flow(agUiStage(options), { signal: options.signal, intake: eventsOnly('agUi') })
 }
 
 /**
@@ -35,7 +36,7 @@ export function agUi(options: AgUiOptions & Abortable = {}): Flow<AgUiEvent> {
  */
 export function aiSdk(options: Abortable = {}): Flow<AiSdkChunk> {
   checkOptions('aiSdk', options, 'aiSdk({ signal })', {})
-  return flow(aiSdkStage(), { signal: options.signal })
+  return flow(aiSdkStage(), { signal: options.signal, intake: eventsOnly('aiSdk') })
 }
 
 /**
@@ -54,7 +55,7 @@ export function otel(tracer: OtelTracer, options: OtelOptions & Abortable = {}):
       spans = stage(next)
       return spans
     },
-    { signal: options.signal },
+    { signal: options.signal, intake: eventsOnly('otel') },
   )
   // Destroyed before its end: end the open spans here. After an end none are open.
   made.once('close', () => spans?.end())
@@ -69,5 +70,5 @@ export function otel(tracer: OtelTracer, options: OtelOptions & Abortable = {}):
  */
 export function markdown(options: MarkdownOptions & Abortable = {}): Flow<string> {
   checkOptions('markdown', options, 'markdown({ maxLength: 60_000 })', MARKDOWN_OPTIONS)
-  return flow(markdownStage(options), { signal: options.signal })
+  return flow(markdownStage(options), { signal: options.signal, intake: eventsOnly('markdown') })
 }

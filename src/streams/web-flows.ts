@@ -1,4 +1,3 @@
-import { wholeIntake } from '../base/stage.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { Event } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
@@ -12,6 +11,7 @@ import { type ValuesOptions, valueStage } from '../values/values.ts'
 import { type AgUiEvent, type AgUiOptions, agUiStage } from '../views/ag-ui.ts'
 import { type AiSdkChunk, aiSdkStage } from '../views/ai-sdk.ts'
 import { type Chat, type ChatOptions, chatStage } from '../views/chat.ts'
+import { eventsOnly } from './events-only.ts'
 import { type WebFlow, webFlow } from './web.ts'
 
 /**
@@ -55,7 +55,7 @@ export function events(engine: Engine | Picker, options: EventOptions = {}): Web
  * const conversation = response.body.pipeThrough(events(auto)).pipeThrough(chat())
  */
 export function chat(options: ChatOptions = {}): WebFlow<Chat> {
-  return webFlow(chatStage(options), wholeIntake())
+  return webFlow(chatStage(options), eventsOnly('chat')())
 }
 
 /**
@@ -66,7 +66,7 @@ export function chat(options: ChatOptions = {}): WebFlow<Chat> {
  * console.log(event.type)
  */
 export function agUi(options: AgUiOptions = {}): WebFlow<AgUiEvent> {
-  return webFlow(agUiStage(options), wholeIntake())
+  return webFlow(agUiStage(options), eventsOnly('agUi')())
 }
 
 /**
@@ -76,5 +76,5 @@ export function agUi(options: AgUiOptions = {}): WebFlow<AgUiEvent> {
  * const stream = response.body.pipeThrough(events(codex)).pipeThrough(aiSdk())
  */
 export function aiSdk(): WebFlow<AiSdkChunk> {
-  return webFlow(aiSdkStage(), wholeIntake())
+  return webFlow(aiSdkStage(), eventsOnly('aiSdk')())
 }

@@ -34,3 +34,10 @@ export function grouped(count: number): string {
   }
   return text
 }
+
+/** A size for people: `512 B`, `3.4 KB`, `12.0 MB`. */
+export function sizeWords(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`
+  if (bytes < 1e6) return `${(bytes / 1000).toFixed(1)} KB`
+  return `${(bytes / 1e6).toFixed(1)} MB`
+}

@@ -2,12 +2,11 @@ import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Fault, quote } from '../base/fault.ts'
-import { auto } from '../engines/auto.ts'
-import { engines } from '../engines/engines-by-name.ts'
+import { Fault } from '../base/fault.ts'
+import { type EngineName, engineOf } from '../engines/engine-name.ts'
 import { isEvent } from '../events/event.ts'
 import { fileNames } from '../run/audit.ts'
-import { type Run, type RunEnd, run } from '../run/run.ts'
+import { type Run, type RunEnd, startRun } from '../run/run.ts'
 import { type AuditPlace, auditPlace } from './audit.ts'
 import type { WorkExit } from './settle.ts'
 
@@ -95,7 +94,7 @@ const MAX_WAITS = 9
 /** Starts in a separate directory: another process may run the same order in the same place. */
 async function begin(dir: string, options: SpawnOptions): Promise<{ place: AuditPlace; running?: Run }> {
   const { command, args, cwd, env, timeout, signal, runId } = options
-  const engine = engineOf(options.engine)
+  const engine = engineOf((options.engine ?? 'auto') as EngineName) // cast: it is checked there
   for (let n = 1; ; n++) {
     const place = await auditPlace(n === 1 ? dir : `${dir}-${n}`)
     if (signal?.aborted) return { place }
@@ -103,7 +102,18 @@ async function begin(dir: string, options: SpawnOptions): Promise<{ place: Audit
       const audit = place.dir
       return {
         place,
-        running: run({ command, args, cwd, env, timeout, signal, runId, engine, audit, killGrace: 2000 }),
+        running: startRun({
+          command,
+          args,
+          cwd,
+          env,
+          timeout,
+          signal,
+          runId,
+          engine,
+          audit,
+          killGrace: 2000,
+        }),
       }
     } catch (error) {
       if (!Fault.is(error) || error.code !== 'JOURNAL_LOCKED' || n === MAX_PLACES) throw error
@@ -132,13 +142,6 @@ async function listen(running: Run, isAgent: boolean): Promise<Spawned['said']> 
 function cannotStart(error: unknown): undefined {
   if (!Fault.is(error)) throw new Fault('AUDIT_FAILED', 'the run cannot be recorded', { cause: error })
   if (error.code !== 'SPAWN_FAILED') throw error
-}
-
-function engineOf(name: string | undefined): Parameters<typeof run>[0]['engine'] {
-  if (name === undefined) return auto
-  const found = Object.entries(engines).find(([known]) => known === name)
-  if (!found) throw new Fault('BAD_OPTION', `there is no engine ${quote(name)} for the worker`)
-  return found[1]
 }
 
 function exitOf({ exit_code, signal, reason }: RunEnd): WorkExit {

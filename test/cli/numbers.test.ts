@@ -19,7 +19,7 @@ test.each(['', '0', '-1', 'soon', '1d', '5 m', '1e9', '999999999h', '1.2.3'])('%
 test.each(['ask', 'run', 'work'])(
   'every time option of %s shows units, and refuses others by naming them',
   async (name) => {
-    const { out } = await inside([name, '--help'])
+    const { out } = await inside([name, '--help-all'])
     const options = out.split('\n  -').filter((option) => option.includes('<time>'))
     expect(options).not.toEqual([])
     for (const option of options) {

@@ -1,5 +1,5 @@
 // Strict TypeScript, ES modules: run an agent, read its events and its result.
-import { codex, type Event, Fault, run } from 'agent-sluice'
+import { codex, type AgentEvent as Event, Fault, run } from 'agent-sluice'
 import { z } from 'zod'
 
 const Report = z.object({ issues: z.array(z.object({ file: z.string(), line: z.number() })) })

@@ -252,7 +252,7 @@ test.runIf(slow && process.platform !== 'win32')('a real limit on the file size 
   const dir = fresh()
   const script = `
     import { Readable } from 'node:stream'
-    import { journal } from ${JSON.stringify(built('src/index.ts'))}
+    import { journal } from ${JSON.stringify(built('src/serve.ts'))}
     import { makeEvent } from ${JSON.stringify(built('test/disk/make-event.ts'))}
     function* many() { for (let seq = 1; seq < 10000; seq++) yield makeEvent(seq) }
     try { for await (const event of Readable.from(many()).pipe(journal(${JSON.stringify(dir)}))) globalThis.last = event.seq }

@@ -18,9 +18,9 @@ import type { Event } from '../../src/events/event.ts'
 import { fixedDir, linkLatest, newAuditDir } from '../../src/run/audit-dir.ts'
 import { replay } from '../../src/run/replay.ts'
 import { resume } from '../../src/run/resume.ts'
-import { run } from '../../src/run/run.ts'
+import { type RunCommand, run } from '../../src/run/run.ts'
 import { inside } from '../cli/inside.ts'
-import { agent, codesOf, ran } from './agent.ts'
+import { agent, codesOf, ran as ranTo } from './agent.ts'
 
 let cwd: string
 beforeEach(() => {
@@ -29,13 +29,19 @@ beforeEach(() => {
 })
 afterEach(() => void vi.restoreAllMocks())
 
+/** Recorded like `sluice run` records. */
+const ran = async (options: RunCommand) => {
+  const { events, end } = await ranTo({ runs: '.audit', ...options })
+  return { events, end: { ...end, audit: end.audit ?? '' } }
+}
 const says = () => agent(cwd, 'for (const line of lines) say(line)')
 const words = ({ command, args = [] } = says()) => ['--', command, ...args]
-const audits = () => readdirSync(join(cwd, '.audit')).filter((name) => name !== 'latest')
+const audits = () =>
+  readdirSync(join(cwd, '.audit')).filter((name) => name !== 'latest' && name !== '.gitignore')
 const linked = () => readlinkSync(join(cwd, '.audit', 'latest'))
 const NAME = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z-[0-9a-f]{8}$/
 
-test('two runs without an audit directory are two runs, not two attempts of one', async () => {
+test('two runs in one directory of runs are two runs, not two attempts of one', async () => {
   const first = await ran({ ...says(), cwd })
   expect(linked()).toBe(basename(first.end.audit))
   const second = await ran({ ...says(), cwd })
@@ -134,9 +140,9 @@ test('the link is relative: the folder can be moved', async () => {
 test('who follows latest stays with the run it led to', async () => {
   const slow =
     "say(lines[0]); while (!fs.existsSync('go')) await sleep(5); for (const line of lines.slice(1)) say(line)"
-  const live = run({ ...agent(cwd, slow), engine: codex, cwd, fsDiff: false }).resume()
+  const live = run({ ...agent(cwd, slow), engine: codex, cwd, runs: '.audit', fsDiff: false }).resume()
   const followed: Event[] = []
-  for await (const event of replay(join(cwd, '.audit', await latestOf(live.audit)), { follow: true })) {
+  for await (const event of replay(join(cwd, '.audit', await latestOf(live.audit!)), { follow: true })) {
     followed.push(event)
     if (followed.length > 1) continue
     // Another run begins, and latest leads to it, before the first one goes on.
@@ -147,7 +153,7 @@ test('who follows latest stays with the run it led to', async () => {
   const { audit } = await live.end
   expect(new Set(followed.map((event) => event.run_id))).toEqual(new Set([live.run_id]))
   expect(followed.map((event) => JSON.stringify(event))).toEqual(
-    readFileSync(join(audit, 'events.jsonl'), 'utf8').trimEnd().split('\n'),
+    readFileSync(join(audit!, 'events.jsonl'), 'utf8').trimEnd().split('\n'),
   )
 })
 

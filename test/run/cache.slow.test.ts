@@ -214,11 +214,11 @@ describe('run({ cache })', () => {
     ['an engine that is code, and no key', { schema, engine: { ...codex, name: 'mine' } }],
     ['an input that is not known', { schema, input: 'inherit' }],
     ['a wait that is none', { schema, maxCacheWait: -1 }],
-  ])('refuses %s before anything is made', (_, more) => {
+  ])('refuses %s before anything is made', async (_, more) => {
     const { audit } = workspace()
-    expect(() => run({ command: 'true', engine: codex, audit, cache, ...more })).toThrow(
-      expect.objectContaining({ code: 'BAD_OPTION' }),
-    )
+    await expect(run({ command: 'true', engine: codex, audit, cache, ...more }).end).rejects.toMatchObject({
+      code: 'BAD_OPTION',
+    })
     expect(existsSync(audit)).toBe(false)
   })
 })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { claude, codex, type Event, replay, run } from '../../src/index.ts'
+import { claude, codex, type AgentEvent as Event, replay, run } from '../../src/index.ts'
 import { agent, codesOf, ran, workspace } from './agent.ts'
 
 /** Prints its end and stays. */

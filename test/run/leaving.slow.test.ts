@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isSameProcess } from '../../src/disk/lock.ts'
-import { chat, codex, type Event, events, run, sse, tap } from '../../src/index.ts'
+import { chat, codex, type AgentEvent as Event, events, run, sse, tap } from '../../src/index.ts'
 import { workspace } from './agent.ts'
 
 const GRACE = 300

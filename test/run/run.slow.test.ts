@@ -225,7 +225,7 @@ test('a second run in the same directory is refused while the first goes on', as
   const { cwd, audit } = workspace()
   const program = agent(cwd, 'say(lines[0]); process.stdin.resume()')
   const live = run({ ...program, engine: codex, cwd, audit, fsDiff: false, input: { text: '' } })
-  expect(() => run({ ...program, cwd, audit })).toThrow(expect.objectContaining({ code: 'JOURNAL_LOCKED' }))
+  await expect(run({ ...program, cwd, audit }).end).rejects.toMatchObject({ code: 'JOURNAL_LOCKED' })
   for await (const _event of live);
   await live.end
 })
@@ -284,25 +284,25 @@ test.each([
   ['a schema that cannot be compiled', { schema: { type: 'nonsense' } }, 'cannot be compiled'],
   ['a marker that is no text', { doneMarker: 7 as never }, 'doneMarker must be the name of a key'],
   ['a marker without a name', { doneMarker: '' }, 'doneMarker must be the name of a key'],
-])('refuses %s before anything is started', (_what, options, words) => {
+])('refuses %s before anything is started', async (_what, options, words) => {
   const { cwd, audit } = workspace()
-  const refused = expect.objectContaining({
+  const refused = {
     code: expect.stringMatching(/^BAD_(OPTION|SCHEMA)$/),
     message: expect.stringContaining(words),
-  })
-  expect(() => run({ command: 'true', cwd, audit, ...options })).toThrow(refused)
+  }
+  await expect(run({ command: 'true', cwd, audit, ...options }).end).rejects.toMatchObject(refused)
   expect(existsSync(audit)).toBe(false)
 })
 
-test('refuses an audit directory without a name, which would be the current one', () => {
-  expect(() => run({ command: 'true', audit: '' })).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
+test('refuses an audit directory without a name, which would be the current one', async () => {
+  await expect(run({ command: 'true', audit: '' }).end).rejects.toMatchObject({ code: 'BAD_OPTION' })
   expect(existsSync('events.jsonl')).toBe(false)
 })
 
-test('starts nothing for a signal that is aborted already', () => {
+test('starts nothing for a signal that is aborted already', async () => {
   const { cwd, audit } = workspace()
   const signal = AbortSignal.abort(new Error('too late'))
-  expect(() => run({ command: 'true', cwd, audit, signal })).toThrow('too late')
+  await expect(run({ command: 'true', cwd, audit, signal }).end).rejects.toThrow('too late')
   expect(existsSync(audit)).toBe(false)
 })
 
@@ -343,7 +343,7 @@ test.runIf(existsSync('/proc/self/fd'))(
 test('a directory of another run is refused before anything is started', async () => {
   const { cwd, audit } = workspace()
   await ran({ command: 'true', cwd, audit, runId: 'A' })
-  expect(() => run({ command: 'touch', args: ['ran'], cwd, audit, runId: 'B' })).toThrow(
+  await expect(run({ command: 'touch', args: ['ran'], cwd, audit, runId: 'B' }).end).rejects.toThrow(
     'belongs to the run "A", not to "B"',
   )
   expect(existsSync(join(cwd, 'ran'))).toBe(false)

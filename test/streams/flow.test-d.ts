@@ -9,7 +9,7 @@ import {
   type Chunk,
   chat,
   codex,
-  type Event,
+  type AgentEvent as Event,
   type EventOf,
   events,
   type Frame,

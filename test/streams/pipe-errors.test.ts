@@ -14,14 +14,15 @@ import {
   events,
   type Flow,
   frames,
-  journal,
   jsonl,
   sse,
   tap,
   values,
 } from '../../src/index.ts'
+import { journal } from '../../src/serve.ts'
 import { outcomeStage } from '../../src/values/values.ts'
 import { flow } from '../../src/values.ts'
+import { agUi, aiSdk, markdown, redact } from '../../src/views.ts'
 
 /** Every kind of flow: those that take bytes, and those that take the items of another one. */
 const flows: Record<string, () => Flow<unknown>> = {
@@ -224,5 +225,23 @@ describe('what is piped', () => {
     setImmediate(() => one.destroy(new Error('wire cut')))
     await expect(reading).rejects.toThrow('wire cut')
     expect(two.destroyed).toBe(true)
+  })
+})
+
+test.each([
+  ['chat', () => chat()],
+  ['agUi', () => agUi()],
+  ['aiSdk', () => aiSdk()],
+  ['markdown', () => markdown()],
+  ['redact', () => redact()],
+])('%s after tap() says that events() is missing between them', async (name, made) => {
+  const child = spawn('echo', ['{"type":"thread.started","thread_id":"t"}'])
+  await expect(
+    tap(child)
+      .pipe(made() as Flow<unknown>)
+      .toArray(),
+  ).rejects.toMatchObject({
+    code: 'BAD_CHUNK',
+    message: `${name} takes events, not the output of a process; put events() between them`,
   })
 })

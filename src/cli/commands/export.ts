@@ -19,7 +19,7 @@ import { addReading, type ReadingFlags, replayOptions, runEvents } from '../inpu
 import { harmless, output } from '../print.ts'
 
 interface Flags extends ReadingFlags, LastFlags {
-  readonly to: ExportFormat
+  readonly to?: ExportFormat
   readonly out?: string
   readonly redact: boolean
   readonly hide: readonly string[]
@@ -45,7 +45,7 @@ Exit code 0 if the file was written, however the run ended; 2 for bad usage, 7 i
 it could not be written.
 
 Examples:
-  $ npx agent-sluice export .audit/latest --to html --out run.html
+  $ npx agent-sluice export --out run.html              # the newest run
   $ npx agent-sluice export --last --to md | gh issue create -t "It fails" -F -
   $ npx agent-sluice export stdout.log --to json --hide-env DB_PASSWORD > run.json`
 
@@ -56,7 +56,11 @@ export function exportCommand(exit: (code: number) => void): Command {
     .description('Writes a run as one file, Markdown, a page or JSON, with its secrets hidden.')
     .argument('[path]', 'the audit directory, or one log or session file')
     .addOption(
-      new Option('--to <format>', 'what to write').choices(['md', 'html', 'json']).makeOptionMandatory(),
+      new Option('--to <format>', 'what to write (default: by the name of --out)').choices([
+        'md',
+        'html',
+        'json',
+      ]),
     )
     .option('--out <file>', 'the file to write (default: stdout)')
     .option('--no-redact', 'do not hide secrets')
@@ -71,7 +75,8 @@ export function exportCommand(exit: (code: number) => void): Command {
 }
 
 async function exportTo(path: string | undefined, flags: Flags): Promise<number> {
-  const { to, redact, out } = flags
+  const { redact, out } = flags
+  const to = formatOf(flags)
   const terminal = out === undefined && process.stdout.isTTY === true
   if (terminal && to === 'html')
     throw new Fault('BAD_OPTION', 'a page is not for a terminal; give --out FILE, or write stdout to a file')
@@ -89,6 +94,12 @@ async function exportTo(path: string | undefined, flags: Flags): Promise<number>
   else console.error(`sluice: ${hiddenWords(hidden)}`)
   if (out !== undefined) console.error(`sluice: wrote ${safeLine(out)}`)
   return exits.good
+}
+
+function formatOf({ to, out = '' }: Flags): ExportFormat {
+  const format = to ?? (['md', 'html', 'json'] as const).find((ending) => out.endsWith(`.${ending}`))
+  if (format) return format
+  throw new Fault('BAD_OPTION', 'say what to write: --to md, html or json, or --out with such an ending')
 }
 
 /** `hid 3 secrets (github 1, password 2)` */

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { Fault } from '../../base/fault.ts'
 import { listAttempts } from '../../run/audit.ts'
 import { fixedDir } from '../../run/audit-dir.ts'
 import { replay } from '../../run/replay.ts'
@@ -7,6 +8,7 @@ import { aboutAudit, addDrawing, checkDrawing, type DrawFlags } from '../draw/fl
 import { runExits, watchEnd } from '../exit-code.ts'
 import { exits } from '../exit-code-table.ts'
 import { engineOption } from '../input/engine-option.ts'
+import { namedOrLast } from '../input/last-option.ts'
 import { addReading, isDirectory, type ReadingFlags, replayOptions } from '../input/run-input.ts'
 import { show } from './show.ts'
 
@@ -41,7 +43,7 @@ export function replayCommand(exit: (code: number) => void): Command {
     .description(
       'Reads an audit directory or a log again: the same events, byte for byte, as in the live run.',
     )
-    .argument('<dir>', 'the audit directory, or one log')
+    .argument('[dir]', 'the audit directory, or one log (on a terminal: the newest run)')
     .addOption(engineOption())
     .option('--attempt <n>', 'replay only this attempt', attemptNumber)
     .addOption(
@@ -55,7 +57,7 @@ export function replayCommand(exit: (code: number) => void): Command {
     .option('--json', 'print the events as NDJSON even on a terminal')
   return addDrawing(command)
     .addHelpText('after', examples)
-    .action(async (dir: string, flags: Flags) => exit(await replayAndShow(dir, flags)))
+    .action(async (dir: string | undefined, flags: Flags) => exit(await replayAndShow(dir, flags)))
 }
 
 function attemptNumber(text: string): number {
@@ -63,9 +65,11 @@ function attemptNumber(text: string): number {
   throw new InvalidArgumentError('Give the number of an attempt, from 1 on.')
 }
 
-async function replayAndShow(path: string, flags: Flags): Promise<number> {
-  checkDrawing(flags)
-  const dir = fixedDir(path)
+async function replayAndShow(given: string | undefined, asked: Flags): Promise<number> {
+  checkDrawing(asked)
+  const { file, flags } = namedOrLast(given, asked)
+  if (file === undefined) throw new Fault('BAD_OPTION', 'name an audit directory or a log')
+  const dir = fixedDir(file)
   const { engine, runId, ...reading } = await replayOptions(flags)
   // `replay` refuses a path without a run; a resume would create a directory there.
   if (flags.resume && listAttempts(dir).length > 0) {

@@ -4,7 +4,7 @@ import { Command, Option } from 'commander'
 import { Fault, quote } from '../../base/fault.ts'
 import { EVENTS_FILE } from '../../disk/journal.ts'
 import { listAttempts } from '../../run/audit.ts'
-import { noLogs } from '../../run/audit-dir.ts'
+import { AUDITS, noLogs } from '../../run/audit-dir.ts'
 import { type Run, type RunOptions, run } from '../../run/run.ts'
 import { otel } from '../../streams/views.ts'
 import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn, shortPath } from '../draw/flags.ts'
@@ -15,6 +15,7 @@ import { onSignals } from '../input/input.ts'
 import { duration } from '../input/numbers.ts'
 import { addReading, type ReadingFlags, readingOptions } from '../input/run-input.ts'
 import { openOtel } from '../otel-export.ts'
+import { shortHelp } from '../short-help.ts'
 import { show } from './show.ts'
 
 interface Flags extends ReadingFlags, DrawFlags {
@@ -34,7 +35,22 @@ interface Flags extends ReadingFlags, DrawFlags {
   readonly otelContent?: boolean
 }
 
-const examples = `
+const COMMON = ['engine', 'schema', 'audit', 'attempt-of', 'pty', 'cwd', 'timeout', 'idle-timeout']
+const SHOWING = ['json', 'draw', 'full', 'quiet', 'help']
+
+const brief = `
+  --help-all             every option, what is recorded, and the exit codes
+
+Records into .audit (or --audit DIR) and shows the conversation. The exit code is
+0 if it ended well, 1 if it failed, 2 for bad usage, 3 without a valid result
+(--schema), 4 if the end is not known.
+
+Examples:
+  $ npx agent-sluice run -- codex exec --json "fix the test"
+  $ npx agent-sluice run --timeout 10m -- opencode run --format json "hi"
+  $ npx agent-sluice run --schema report.json -- claude -p "review" | jq .type`
+
+const full = `
 Each run gets its own directory in .audit, or the one that --audit names. N is
 the attempt; --attempt-of DIR adds one. The raw output goes to stdout.N.log and
 stderr.N.log (--pty: pty-output.N.log; --pty --pipes: all three) before it is
@@ -84,9 +100,9 @@ export function runCommand(exit: (code: number) => void): Command {
     .option('--json', 'print the events as NDJSON even on a terminal')
     .option('--otel', 'export a trace by OTLP over HTTP, configured by OTEL_EXPORTER_OTLP_ENDPOINT and so on')
     .option('--otel-content', 'with --otel: prompts, messages, arguments and results, too')
-  return addDrawing(command)
-    .addHelpText('after', examples)
-    .action(async (words: string[], flags: Flags) => exit(await runAndShow(words, flags)))
+  return shortHelp(addDrawing(command), [...COMMON, ...SHOWING], { brief, full }).action(
+    async (words: string[], flags: Flags) => exit(await runAndShow(words, flags)),
+  )
 }
 
 async function runAndShow(words: readonly string[], flags: Flags): Promise<number> {
@@ -103,7 +119,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     command,
     args,
     engine: await namedEngine(flags.engine ?? 'auto'),
-    audit: auditOf(flags),
+    ...placeOf(flags),
     pty: flags.pty && { cols: process.stdout.columns, rows: process.stdout.rows, pipes: flags.pipes },
     cwd: flags.cwd,
     // A terminal is not passed on: the command leads its own session and could not read from it.
@@ -121,7 +137,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     const events = watchEnd(exported ? agent.pipe(otel(exported.tracer, contentOf(flags))) : agent)
     // Reported before the loop is left, which would only say that the reader is gone.
     const failed = (error: Error) => void agent.destroy(error)
-    const about = aboutAudit(agent.audit)
+    const about = aboutAudit(agent.audit ?? '')
     if (!(await show(events, { ...flags, live: true, timed: true, about, failed }))) {
       console.error(`sluice: the reader of stdout left; ${await abandoned(agent)}`)
       return exits.output
@@ -147,14 +163,14 @@ function contentOf({ otelContent }: Flags): { content: boolean } {
   return { content: otelContent === true || asked === 'true' }
 }
 
-function auditOf({ audit, attemptOf }: Flags): string | undefined {
+function placeOf({ audit, attemptOf }: Flags): Pick<RunOptions, 'audit' | 'runs'> {
   if (audit === '' || attemptOf === '')
     throw new Fault('BAD_OPTION', `--${audit === '' ? 'audit' : 'attempt-of'} is empty; name a directory`)
-  if (attemptOf === undefined) return audit
+  if (attemptOf === undefined) return audit === undefined ? { runs: AUDITS } : { audit }
   if (audit !== undefined) throw new Fault('BAD_OPTION', 'give --audit or --attempt-of, not both')
   if (!existsSync(join(attemptOf, EVENTS_FILE)) && listAttempts(attemptOf).length === 0)
     throw noLogs(attemptOf)
-  return attemptOf
+  return { audit: attemptOf }
 }
 
 /** Waits until the agent is gone and the audit is closed, and returns a message. */
@@ -164,7 +180,7 @@ async function abandoned(agent: Run): Promise<string> {
 }
 
 function whereRecorded({ attempt, audit }: Run): string {
-  return `attempt ${attempt} is recorded in ${shortPath(audit)}`
+  return `attempt ${attempt} is recorded in ${shortPath(audit!)}`
 }
 
 const reasons = {

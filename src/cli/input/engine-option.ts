@@ -5,6 +5,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import { Fault, quote } from '../../base/fault.ts'
 import { codeOf } from '../../base/system-error-code.ts'
 import { auto } from '../../engines/auto.ts'
+import { engineNamed } from '../../engines/engine-name.ts'
 import { engines } from '../../engines/engines-by-name.ts'
 import { checkedEngine } from '../../events/check-engine.ts'
 import type { Engine, Picker } from '../../events/engine.ts'
@@ -37,7 +38,7 @@ export async function namedEngine(name: string | undefined): Promise<Engine | Pi
 export async function namedEngine(name: string | undefined): Promise<Engine | Picker | undefined> {
   if (name === undefined) return undefined
   if (isModulePath(name)) return useModule(name, 'engine', (module) => checkedEngine(engineIn(module)))
-  return Object.hasOwn(engines, name) ? engines[name as keyof typeof engines] : auto
+  return engineNamed(name) ?? auto
 }
 
 function engineIn(module: Readonly<Record<string, unknown>>): unknown {

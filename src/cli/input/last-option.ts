@@ -12,7 +12,7 @@ export interface LastFlags {
   readonly home?: string
 }
 
-/** Adds `--last`, which finds the run itself. */
+/** Adds `--last`, which finds the run itself; on a terminal it need not be said. */
 export function addLast(command: Command, verb = 'read'): Command {
   return command
     .option('--last', `${verb} the newest of: the run at .audit/latest, the session files of this directory`)
@@ -25,7 +25,7 @@ export function namedOrLast<F extends LastFlags & Pick<RunFlags, 'stdout' | 'ses
   flags: F,
   misuse = '--last finds the file itself; leave out FILE and --stdout',
 ): { readonly file: string | undefined; readonly flags: F } {
-  if (!flags.last) {
+  if (!flags.last && !isLastMeant(given, flags)) {
     if (flags.home !== undefined)
       throw new Fault('BAD_OPTION', '--home is for --last; add that, or leave it out')
     return { file: given, flags }
@@ -35,6 +35,12 @@ export function namedOrLast<F extends LastFlags & Pick<RunFlags, 'stdout' | 'ses
   console.error(`sluice: ${safeLine([path, session].filter(Boolean).join(' '))}`)
   const found = { ...(session !== undefined && { session }), ...(engine !== undefined && { engine }) }
   return { file: path, flags: { ...found, ...flags } }
+}
+
+/** Nothing is named, and nobody will type the output of an agent. */
+function isLastMeant(given: string | undefined, flags: object): boolean {
+  const named = [given, ...['stdout', 'stderr', 'pty'].map((name) => flags[name as keyof typeof flags])]
+  return process.stdin.isTTY === true && named.every((one) => one === undefined)
 }
 
 /** Number of session files to read in search of one of this directory. */

@@ -17,6 +17,19 @@ export function duration(text: string): number {
   )
 }
 
+/**
+ * Reads an age: `12h`, `30d`, `8w`. Returns milliseconds.
+ *
+ * @example
+ * age('1d') // 86400000
+ */
+export function age(text: string): number {
+  const match = /^(\d{1,5})(h|d|w)$/.exec(text)
+  const hours = match ? Number(match[1]) * { h: 1, d: 24, w: 168 }[match[2] as 'h'] : 0 // cast: one of them
+  if (hours > 0) return hours * units['h']!
+  throw new InvalidArgumentError('Give an age such as 12h, 30d or 8w.')
+}
+
 /** Reads a whole number above 0. */
 export function positiveInteger(text: string): number {
   return integer(text, 1, 'It must be a whole number above 0.')

@@ -2,6 +2,8 @@ import type { CompletionData } from '../../events/event.ts'
 import { outcomeWords, type RunOutcome } from '../../events/run-outcome.ts'
 import type { Tokens } from '../../events/tokens.ts'
 
+export { sizeWords } from '../../views/words.ts'
+
 /** What decided the end of a run, in words. */
 export const reasonWords: Readonly<Record<string, string>> = {
   DONE_MARKER: 'it said that its work is done',
@@ -54,12 +56,6 @@ export function spanWords(milliseconds: number): string {
   const minutes = Math.floor(seconds / 60)
   if (minutes < 60) return `${minutes} min ${Math.floor(seconds % 60)} s`
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
-}
-
-export function sizeWords(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`
-  if (bytes < 1e6) return `${(bytes / 1000).toFixed(1)} KB`
-  return `${(bytes / 1e6).toFixed(1)} MB`
 }
 
 /** Today as a time, other days as a date. */

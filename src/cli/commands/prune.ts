@@ -1,0 +1,135 @@
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { Command, Option } from 'commander'
+import { Fault, quote } from '../../base/fault.ts'
+import { codeOf } from '../../base/system-error-code.ts'
+import { EVENTS_FILE } from '../../disk/journal.ts'
+import { outcomeWords, type RunOutcome } from '../../events/run-outcome.ts'
+import { listAttempts } from '../../run/audit.ts'
+import { AUDITS, RUN_NAME, unlinkLatest } from '../../run/audit-dir.ts'
+import { readMeta } from '../../run/meta.ts'
+import { auditPlace } from '../../serve/run-place.ts'
+import { countWords, sizeWords } from '../../views/words.ts'
+import { safeLine } from '../draw/safe.ts'
+import { exits } from '../exit-code-table.ts'
+import { age } from '../input/numbers.ts'
+import { output } from '../print.ts'
+
+interface Flags {
+  readonly older: number
+  readonly keep: readonly RunOutcome[]
+  readonly dryRun?: boolean
+}
+
+const examples = `
+Looks only at directories that were named by sluice run or run({ runs }), and
+only directly inside DIR. A run that is being written stays, whatever its age.
+
+Exit codes: 0 done, also if there was nothing to remove; 2 bad usage; 7 something
+could not be removed.
+
+Examples:
+  $ npx agent-sluice prune --dry-run
+  $ npx agent-sluice prune --older 7d --keep failed
+  $ npx agent-sluice prune runs --older 12h`
+
+/** `sluice prune`: removes old recordings. */
+export function pruneCommand(exit: (code: number) => void): Command {
+  const outcomes = Object.keys(outcomeWords) as RunOutcome[] // cast: the keys of a record of outcomes
+  return new Command('prune')
+    .description('Removes recorded runs that ended long ago.')
+    .argument('[dir]', 'the directory of the runs', AUDITS)
+    .option('--older <age>', 'runs that ended longer ago than this: 12h, 30d, 8w', age, age('30d'))
+    .addOption(
+      new Option('--keep <outcome>', 'keep runs that ended so; can be given again')
+        .choices(outcomes)
+        .argParser((value: string, before: readonly RunOutcome[]) => {
+          if (outcomes.includes(value as RunOutcome)) return [...before, value as RunOutcome]
+          throw new Fault('BAD_OPTION', `--keep takes ${outcomes.join(', ')}, not ${quote(value)}`)
+        })
+        .default([], 'none'),
+    )
+    .option('--dry-run', 'say what would be removed, and remove nothing')
+    .addHelpText('after', examples)
+    .action(async (dir: string, flags: Flags) => exit(await prune(dir, flags)))
+}
+
+/** A recorded run that may go. */
+interface OldRun {
+  readonly path: string
+  readonly name: string
+  readonly bytes: number
+}
+
+async function prune(dir: string, { older, keep, dryRun = false }: Flags): Promise<number> {
+  const runs = runsIn(dir)
+  const write = output()
+  let freed = 0
+  let gone = 0
+  let code: number = exits.good
+  for (const name of runs) {
+    const run = oldRun(dir, name, Date.now() - older, keep)
+    if (!run) continue
+    const failed = dryRun ? undefined : remove(run)
+    if (failed !== undefined) {
+      console.error(`sluice: cannot remove ${safeLine(run.path)} (${failed})`)
+      code = exits.output
+      continue
+    }
+    gone++
+    freed += run.bytes
+    if (!(await write(`${safeLine(name)}  ${sizeWords(run.bytes)}\n`))) return exits.good
+  }
+  if (!dryRun) unlinkLatest(dir)
+  const [would, frees] = dryRun ? ['would be removed', 'frees'] : ['removed', 'freed']
+  console.error(`sluice: ${countWords(gone, 'run')} of ${runs.length} ${would}, ${frees} ${sizeWords(freed)}`)
+  return code
+}
+
+/** The names of the runs in a directory, the oldest first. */
+function runsIn(dir: string): string[] {
+  try {
+    const entries = fs.readdirSync(dir, { withFileTypes: true })
+    return entries
+      .filter((entry) => entry.isDirectory() && RUN_NAME.test(entry.name))
+      .map(({ name }) => name)
+      .sort()
+  } catch (error) {
+    throw new Fault(
+      'BAD_OPTION',
+      `${quote(dir, 200)} cannot be read (${codeOf(error)}); name the directory of the runs`,
+    )
+  }
+}
+
+/** The run of this name, if it ended before `before`, is not to be kept, and nobody writes it. */
+function oldRun(dir: string, name: string, before: number, keep: readonly RunOutcome[]): OldRun | undefined {
+  const path = join(dir, name)
+  if (auditPlace(path, fs.realpathSync(dir)).isRunning()) return undefined
+  const meta = readMeta(listAttempts(path).at(-1)?.meta)
+  const ended = typeof meta?.ended_at === 'string' ? Date.parse(meta.ended_at) : lastChange(path)
+  if (!(ended < before) || (meta?.outcome && keep.includes(meta.outcome))) return undefined
+  return { path, name, bytes: sizeOf(path) }
+}
+
+/** When a run without an end was last written. */
+function lastChange(path: string): number {
+  const journal = fs.statSync(join(path, EVENTS_FILE), { throwIfNoEntry: false })
+  return (journal ?? fs.statSync(path)).mtimeMs
+}
+
+function sizeOf(dir: string): number {
+  let bytes = 0
+  for (const entry of fs.readdirSync(dir, { withFileTypes: true, recursive: true }))
+    if (entry.isFile()) bytes += fs.lstatSync(join(entry.parentPath, entry.name)).size
+  return bytes
+}
+
+function remove({ path }: OldRun): string | undefined {
+  try {
+    fs.rmSync(path, { recursive: true })
+    return undefined
+  } catch (error) {
+    return codeOf(error) ?? 'unknown error'
+  }
+}

@@ -1,0 +1,28 @@
+import { didYouMean } from '../base/check-options.ts'
+import { Fault, quote } from '../base/fault.ts'
+import type { Engine, Picker } from '../events/engine.ts'
+import { auto } from './auto.ts'
+import { engines } from './engines-by-name.ts'
+
+/** The name of an engine, or `auto`. */
+export type EngineName = keyof typeof engines | 'auto'
+
+/** The engine of that name, if there is one. */
+export function engineNamed(name: string | undefined): Engine | undefined {
+  if (name === undefined || !Object.hasOwn(engines, name)) return undefined
+  return engines[name as keyof typeof engines] // cast: the key exists
+}
+
+/**
+ * The engine itself, or the one of that name.
+ *
+ * @example
+ * engineOf('codex')
+ */
+export function engineOf(engine: Engine | Picker | EngineName): Engine | Picker {
+  if (typeof engine !== 'string') return engine
+  const found = engine === 'auto' ? auto : engineNamed(engine)
+  if (found) return found
+  const names = ['auto', ...Object.keys(engines)]
+  throw new Fault('BAD_OPTION', `engine has no name ${quote(engine)}; ${didYouMean(engine, names)}`)
+}

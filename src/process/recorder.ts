@@ -1,0 +1,57 @@
+import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Stream } from 'node:stream'
+
+/** Takes the bytes of one stream of a process: into its log file, or for its only reader. */
+export interface Recorder {
+  /** The pid of the recording process, if it is not this one. */
+  readonly pid: number | undefined
+  /** The stdout or stderr of the process: the recorder's other end, or a pipe to us. */
+  readonly stdio: number | Stream | 'pipe'
+  /**
+   * Resolves when the last writer has closed the stream and every byte is in the file, or read; rejects if
+   * the disk fails.
+   */
+  readonly ended: Promise<void>
+  /** For `'pipe'`: takes the stream when the process is started. */
+  attach(source: NodeJS.ReadableStream): void
+  /**
+   * Closes our copy of the recorder's end once the process has its own; otherwise the stream would never end.
+   */
+  release(): void
+  /** True if bytes of the process wait here for their reader. */
+  isBehind(): boolean
+  /** Stops recording now, though another process still holds the stream. */
+  stop(): void
+}
+
+/** What a terminal shows is written by us. */
+export type ScreenRecorder = Recorder & { write(bytes: Uint8Array): void }
+
+/** Makes the recorders of a process. */
+export interface Recorders {
+  /** With `mirror`, the descriptor of a terminal, the bytes are shown there, too. */
+  pipe(channel: 'stdout' | 'stderr', mirror?: number): Recorder
+  terminal(): ScreenRecorder
+}
+
+/**
+ * Node's own pipes are sockets, and a script with `> /dev/stderr` cannot open a socket. A named pipe
+ * that is opened at both ends and then unlinked is a real one.
+ */
+export function realPipe(): { reader: number; writer: number } | undefined {
+  const name = join(tmpdir(), `sluice-${randomUUID()}`)
+  try {
+    if (spawnSync('mkfifo', ['-m', '600', name], { stdio: 'ignore' }).status !== 0) return undefined
+    // Without O_NONBLOCK this would wait for a writer; spawn makes it blocking again for `cat`.
+    const reader = fs.openSync(name, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
+    return { reader, writer: fs.openSync(name, fs.constants.O_WRONLY) }
+  } catch {
+    return undefined
+  } finally {
+    fs.rmSync(name, { force: true })
+  }
+}

@@ -1,0 +1,115 @@
+import fs from 'node:fs'
+import { LineFile } from '../disk/line-file.ts'
+import { Tail } from '../disk/tail.ts'
+import type { Waker } from '../disk/wake.ts'
+import { heldPipe } from '../process/held-pipe.ts'
+import { logRecorders } from '../process/log-writer.ts'
+import type { Recorders } from '../process/recorder.ts'
+import type { Channel } from '../text/chunk.ts'
+import { channels, logSizes } from './audit.ts'
+import { chunkLine } from './chunk-log.ts'
+
+/** What a process writes, between the process and the reader of its events. */
+export interface Output {
+  readonly recorders: Recorders
+  /**
+   * The next bytes of a channel, or undefined if there are none now. `now` tells the milliseconds since the
+   * start, which is the time of these bytes.
+   */
+  read(channel: Channel, now: () => number): { readonly bytes: Buffer; readonly ms: number } | undefined
+  /** When the process wrote last, in milliseconds since 1970. */
+  lastWrite(): number
+  /** Bytes per channel, of those that can still be read. */
+  sizes(): Partial<Record<Channel, number>>
+  close(): void
+}
+
+/**
+ * Output that is recorded: the bytes go into the logs first and are read from there, and each read is
+ * recorded in `chunks.N.jsonl` before it is passed on. The disk is the queue, so a slow reader slows neither
+ * the agent nor its recording.
+ */
+export class RecordedOutput implements Output {
+  readonly recorders: Recorders
+  readonly #logs: Readonly<Record<Channel, string>>
+  readonly #tails = new Map<Channel, Tail>()
+  readonly #reads: LineFile
+
+  constructor(logs: Readonly<Record<Channel, string>>, chunks: string, waker: Waker) {
+    this.#logs = logs
+    this.#reads = new LineFile(chunks)
+    this.recorders = logRecorders(logs, waker.wake)
+  }
+
+  read(channel: Channel, now: () => number) {
+    let tail = this.#tails.get(channel)
+    if (!tail) {
+      tail = new Tail(this.#logs[channel])
+      this.#tails.set(channel, tail)
+    }
+    const piece = tail.read()
+    if (!piece) return undefined
+    const { bytes, from } = piece
+    const ms = now()
+    this.#reads.append(chunkLine({ channel, from, length: bytes.length, ms }))
+    return { bytes, ms }
+  }
+
+  lastWrite(): number {
+    return Math.max(...channels.map((channel) => lastChange(this.#logs[channel])))
+  }
+
+  sizes(): Partial<Record<Channel, number>> {
+    return logSizes(this.#logs)
+  }
+
+  close(): void {
+    for (const tail of this.#tails.values()) tail.close()
+    this.#reads.close()
+  }
+}
+
+function lastChange(path: string): number {
+  try {
+    return fs.statSync(path).mtimeMs
+  } catch {
+    return 0
+  }
+}
+
+/** Output that nobody records: it is read from the pipes, and a slow reader holds the agent back. */
+export class PipedOutput implements Output {
+  readonly recorders: Recorders
+  readonly #pipes: {
+    readonly stdout: ReturnType<typeof heldPipe>
+    readonly stderr: ReturnType<typeof heldPipe>
+  }
+  readonly #sizes = { stdout: 0, stderr: 0 }
+
+  constructor(waker: Waker) {
+    this.#pipes = { stdout: heldPipe(waker.wake), stderr: heldPipe(waker.wake) }
+    this.recorders = {
+      pipe: (channel) => this.#pipes[channel].recorder,
+      terminal() {
+        throw new Error('a terminal is always recorded')
+      },
+    }
+  }
+
+  read(channel: Channel, now: () => number) {
+    const bytes = channel === 'pty' ? undefined : this.#pipes[channel].read()
+    if (channel === 'pty' || !bytes) return undefined
+    this.#sizes[channel] += bytes.length
+    return { bytes, ms: now() }
+  }
+
+  lastWrite(): number {
+    return Math.max(this.#pipes.stdout.lastWrite(), this.#pipes.stderr.lastWrite())
+  }
+
+  sizes(): Partial<Record<Channel, number>> {
+    return this.#sizes
+  }
+
+  close(): void {}
+}

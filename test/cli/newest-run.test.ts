@@ -1,0 +1,99 @@
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { inside } from './inside.ts'
+
+let cwd: string
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'sluice-newest-'))
+  vi.spyOn(process, 'cwd').mockReturnValue(cwd)
+})
+afterEach(() => void vi.restoreAllMocks())
+
+const STDOUT = [
+  { type: 'thread.started', thread_id: 't-1' },
+  { type: 'item.completed', item: { id: 'item_0', type: 'agent_message', text: 'Hello.' } },
+  { type: 'turn.completed', usage: { input_tokens: 1, output_tokens: 1 } },
+]
+
+/** A recorded run in `.audit` that ended so many days ago. */
+function recorded(day: number, { outcome = 'failed', ended = true } = {}) {
+  const at = new Date(Date.now() - day * 86_400_000)
+  const name = `${at.toISOString().replaceAll(':', '-')}-0000000${day % 10}`
+  const dir = join(cwd, '.audit', name)
+  mkdirSync(dir, { recursive: true })
+  writeFileSync(join(dir, 'stdout.1.log'), STDOUT.map((record) => `${JSON.stringify(record)}\n`).join(''))
+  const meta = { run_id: name, attempt_number: 1, engine: 'codex', exit_code: 1, outcome }
+  const times = { started_at: at.toISOString(), ended_at: ended ? at.toISOString() : null }
+  writeFileSync(join(dir, 'meta.1.json'), JSON.stringify({ ...meta, ...times }))
+  for (const file of readdirSync(dir)) utimesSync(join(dir, file), at, at)
+  utimesSync(dir, at, at)
+  return name
+}
+
+const latest = (name: string) => symlinkSync(name, join(cwd, '.audit', 'latest'))
+
+test.each([['why'], ['chat'], ['replay', '--json'], ['export', '--to', 'md']])(
+  'on a terminal, %s without an argument reads the newest run',
+  async (...args) => {
+    latest(recorded(1))
+    const home = ['why', 'chat', 'export'].includes(args[0]!) ? ['--home', cwd] : []
+    const { out, err } = await inside([...args, ...home])
+    expect(err).toContain('latest')
+    expect(out).toMatch(/Hello|failed/)
+  },
+)
+
+test('export knows its format by the name of the file', async () => {
+  latest(recorded(1))
+  const out = join(cwd, 'run.md')
+  expect((await inside(['export', '--home', cwd, '--out', out])).code).toBe(0)
+  expect(existsSync(out)).toBe(true)
+  const unknown = await inside(['export', '--home', cwd, '--out', join(cwd, 'run.txt')])
+  expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining('say what to write')])
+})
+
+test('prune removes runs that ended long ago, and says what it freed', async () => {
+  const names = [recorded(40), recorded(31), recorded(2)]
+  latest(names[0]!)
+  const asked = await inside(['prune', join(cwd, '.audit'), '--dry-run'])
+  expect(asked.out.match(/^2026-|^\d{4}-/gm)).toHaveLength(2)
+  expect(asked.err).toMatch(/2 runs of 3 would be removed, frees \d/)
+  expect(readdirSync(join(cwd, '.audit'))).toHaveLength(4)
+  const { code, err } = await inside(['prune', join(cwd, '.audit')])
+  expect([code, err]).toEqual([0, expect.stringMatching(/2 runs of 3 removed, freed \d/)])
+  expect(readdirSync(join(cwd, '.audit'))).toEqual([names[2]])
+})
+
+test('prune keeps what it is told to keep, what is being written, and what is no run', async () => {
+  const failed = recorded(40)
+  const good = recorded(41, { outcome: 'succeeded' })
+  const held = recorded(42, { outcome: 'succeeded' })
+  const lock = { token: 'x', pid: process.pid, host: (await import('node:os')).hostname(), started: null }
+  writeFileSync(join(cwd, '.audit', held, 'journal.lock'), JSON.stringify(lock))
+  mkdirSync(join(cwd, '.audit', 'mine'))
+  utimesSync(join(cwd, '.audit', 'mine'), new Date(0), new Date(0))
+  const { err } = await inside(['prune', join(cwd, '.audit'), '--older', '1d', '--keep', 'failed'])
+  expect(err).toContain('1 run of 3 removed')
+  expect(readdirSync(join(cwd, '.audit')).sort()).toEqual([held, failed, 'mine'].sort())
+  expect(existsSync(join(cwd, '.audit', good))).toBe(false)
+  expect(lstatSync(join(cwd, '.audit', 'mine')).isDirectory()).toBe(true)
+})
+
+test.each([
+  [['prune', '--older', 'soon'], 'Give an age such as'],
+  [['prune', '--keep', 'bad'], '--keep takes'],
+  [['prune', 'nowhere'], 'name the directory of the runs'],
+])('prune refuses %j', async (args, words) => {
+  expect(await inside(args)).toMatchObject({ code: 2, err: expect.stringContaining(words) })
+})
