@@ -31,5 +31,5 @@ export {
   redactor,
   redactStage,
 } from './views/redact/redact.ts'
-export { type RunSummary, summarizer } from './views/summary.ts'
-export { type FailedCall, type Why, whyOf } from './views/why.ts'
+export { type RunSummary, summary } from './views/summary.ts'
+export { type FailedCall, type Why, why } from './views/why.ts'

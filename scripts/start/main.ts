@@ -8,9 +8,17 @@ import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { styles } from '../../src/cli/draw/style.ts'
 import { cutTo } from '../../src/cli/draw/width.ts'
-import { codex, type AgentEvent as Event, type EventOf, events, replay, tap, values } from '../../src/index.ts'
+import {
+  codex,
+  type AgentEvent as Event,
+  type EventOf,
+  events,
+  replay,
+  tap,
+  values,
+} from '../../src/index.ts'
 import { grouped } from '../../src/views/words.ts'
-import { whyOf } from '../../src/views.ts'
+import { why } from '../../src/views.ts'
 import { CR_SIGN, LF_SIGN, type Quote, screen } from './screen.ts'
 
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)))
@@ -120,9 +128,7 @@ async function failedTool(): Promise<void> {
   show.part(3, 'A failed tool, with its output and its bytes')
   const run = 'fixtures/codex/03b-tool-fail.pipe'
   const log = readFileSync(`${run}/stdout.log`)
-  const reason = whyOf()
-  for await (const event of replay(run)) reason.write(event)
-  const { call, completion } = reason.why()
+  const { call, completion } = await why(replay(run))
   assert(call?.raw_ref && completion)
   const { byte_from, byte_to, stream } = call.raw_ref
   const words = ['why', run, '--bytes']
@@ -194,20 +200,18 @@ async function silent(): Promise<void> {
   const last = recorded.findLast((event) => event.type === 'agent.message.delta')
   assert(last)
   show.quote([quoteOf(last, log)])
-  show.open(endOf(recorded))
+  show.open(await endOf(recorded))
   show.blank()
   show.note('A program that is started now, and writes nothing.')
   const nothing = await tap(spawn(process.execPath, ['-e', '0']))
     .pipe(events(codex))
     .toArray()
   assert(nothing.every(({ raw_ref }) => raw_ref === null))
-  show.open(endOf(nothing))
+  show.open(await endOf(nothing))
 }
 
-function endOf(run: readonly Event[]): string {
-  const reason = whyOf()
-  for (const event of run) reason.write(event)
-  const { outcome, completion } = reason.why()
+async function endOf(run: readonly Event[]): Promise<string> {
+  const { outcome, completion } = await why(run)
   assert(completion)
   assert.equal(outcome, 'unknown')
   return `${outcome} (${completion.reason_code}, exit ${completion.evidence.exit_code})`

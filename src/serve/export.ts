@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import type { ServerResponse } from 'node:http'
+import { basename, dirname, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { readBlock } from '../disk/plain-file.ts'
 import type { Event } from '../events/event.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
-import { type Attempt, channels, openLog } from '../run/audit.ts'
+import { type Attempt, channels, listAttempts, openLog, singleLog } from '../run/audit.ts'
+import { fixedDir } from '../run/audit-dir.ts'
 import { readMeta } from '../run/meta.ts'
+import { type ReplayOptions, replay } from '../run/replay.ts'
 import type { Channel } from '../text/chunk.ts'
 import { markdownStage } from '../views/markdown/markdown.ts'
 import { type Hidden, type Redactor, redactor, redactStage } from '../views/redact/redact.ts'
@@ -64,12 +67,58 @@ const MAX_RAW = 32 << 20
 const RAW_PIECE = 1 << 20
 
 /**
+ * A recorded run in one file, in pieces: Markdown for an issue, a page that needs no server, or its data as
+ * JSON. `path` is an audit directory or a log. Secrets are hidden, and no raw log is in it, unless `redact` is
+ * false.
+ *
+ * @example
+ * await pipeline(exportRun('.audit/latest', { to: 'html' }), createWriteStream('run.html'))
+ */
+export function exportRun(
+  path: string,
+  { to, redact = true, ...more }: Omit<ExportOptions, 'redact'> & { readonly redact?: boolean | undefined },
+): AsyncIterable<string> {
+  return exportSource(recordedSource(path), { to, redact, ...more }).text
+}
+
+/** A recorded run, or a single log of one. Throws if the path is neither. */
+export function recordedSource(given: string, reading: ReplayOptions = {}): ExportSource {
+  const path = fixedDir(given)
+  // It throws if the path is not a run, before anything is written.
+  const first = replay(path, reading)
+  const isFile = fs.statSync(path).isFile()
+  const attempts = isFile ? [singleLog(fs.realpathSync(path), basename(path))] : listAttempts(path)
+  const events = twice(first, async () => replay(path, reading))
+  return { name: runName(path), events, attempts, logs: logsOf(attempts) }
+}
+
+/** The events that were opened already, and on the second call those of another reading. */
+export function twice(
+  first: AsyncIterable<Event>,
+  again: () => Promise<AsyncIterable<Event>>,
+): ExportSource['events'] {
+  let opened: AsyncIterable<Event> | undefined = first
+  return async function* () {
+    const events = opened ?? (await again())
+    opened = undefined
+    yield* events
+  }
+}
+
+/** A run is named by its directory; `.audit` and `stdout.log` by their parent, too. */
+export function runName(path: string): string {
+  const full = resolve(path)
+  const own = basename(full)
+  return own === '.audit' || own.endsWith('.log') ? `${basename(dirname(full))}/${own}` : own
+}
+
+/**
  * A run in one file: Markdown for an issue, a page that needs no server, or its data as JSON. Secrets are
  * hidden in everything that is exported, and then no raw log is in it; nothing is written to the directory of
  * the run. The run is read twice, so that a password is also hidden where it occurs before the line that
  * identifies it.
  */
-export function exportRun(source: ExportSource, options: ExportOptions): Exported {
+export function exportSource(source: ExportSource, options: ExportOptions): Exported {
   const { to, redact, hide: own = [], maxRaw = MAX_RAW } = options
   let hide: Redactor | undefined
   async function* text(): AsyncGenerator<string> {
@@ -308,7 +357,7 @@ export async function sendExport(
   })
   sending++
   try {
-    await pipeline(Readable.from(exportRun(source, { to, redact: true }).text), response)
+    await pipeline(Readable.from(exportSource(source, { to, redact: true }).text), response)
   } catch {
     // The client disconnected, or the logs cannot be read any more: the file is cut off, and the client sees
     // an error.

@@ -44,10 +44,16 @@ type Growing = { -readonly [K in keyof RunSummary]: RunSummary[K] }
  * paths of files.
  *
  * @example
- * const facts = summarizer()
- * for await (const event of run('codex', ['exec', '--json', 'fix the test'])) facts.write(event)
- * console.log(facts.summary().tools.failed)
+ * const { tools } = await summary(run('codex', ['exec', '--json', 'fix the test']))
+ * console.log(tools.failed)
  */
+export async function summary(events: AsyncIterable<Event> | Iterable<Event>): Promise<RunSummary> {
+  const facts = summarizer()
+  for await (const event of events) facts.write(event)
+  return facts.summary()
+}
+
+/** The same, event by event. */
 export function summarizer(): { write(event: Event): void; summary(): RunSummary } {
   const facts: Partial<Growing> = {}
   const files = new Set<string>()

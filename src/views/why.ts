@@ -46,10 +46,16 @@ const MAX_STDERR = 3
  * error, then the end itself.
  *
  * @example
- * const reason = whyOf()
- * for await (const event of replay('.audit/latest')) reason.write(event)
- * console.log(reason.why().first?.title)
+ * const { first } = await why(replay('.audit/latest'))
+ * console.log(first?.title)
  */
+export async function why(events: AsyncIterable<Event> | Iterable<Event>): Promise<Why> {
+  const reason = whyOf()
+  for await (const event of events) reason.write(event)
+  return reason.why()
+}
+
+/** The same, event by event. */
 export function whyOf(): { write(event: Event): void; why(): Why } {
   let attempt: number | undefined
   let facts: Facts = { talk: new Conversation() }

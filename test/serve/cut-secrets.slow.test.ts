@@ -7,7 +7,7 @@ import { engines } from '../../src/engines/engines-by-name.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import { listAttempts } from '../../src/run/audit.ts'
 import { replay } from '../../src/run/replay.ts'
-import { exportRun, logsOf } from '../../src/serve/export.ts'
+import { exportSource, logsOf } from '../../src/serve/export.ts'
 import { hidingOf } from '../../src/serve/hiding.ts'
 import type { EmbeddedData } from '../../src/serve/page/embedded.ts'
 import { hidePieces } from '../../src/views/redact/pieces.ts'
@@ -172,7 +172,7 @@ test('an export has no part of it, and no raw log', async () => {
     const source = { name, events: () => replay(join(dir, folder)), attempts, logs: logsOf(attempts) }
     for (const to of ['md', 'html', 'json'] as const) {
       let text = ''
-      for await (const piece of exportRun(source, { to, redact: true }).text) text += piece
+      for await (const piece of exportSource(source, { to, redact: true }).text) text += piece
       expect([name, to, seenIn(text)]).toEqual([name, to, []])
       if (to === 'md') continue
       const json = text.slice(text.indexOf('{"version":1'))

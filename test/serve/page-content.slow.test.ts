@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { Event, RawRef } from '../../src/events/event.ts'
 import { listAttempts } from '../../src/run/audit.ts'
-import { exportRun, logsOf } from '../../src/serve/export.ts'
+import { exportSource, logsOf } from '../../src/serve/export.ts'
 import type { EmbeddedData } from '../../src/serve/page/embedded.ts'
 import { pageBody, pageScript, pageStyle } from '../../src/serve/page-text.ts'
 import { makeEvent } from '../disk/make-event.ts'
@@ -144,7 +144,7 @@ describe.skipIf(!chromiumPath)(`what a page shows${needsBrowser}`, () => {
       logs: logsOf(attempts),
     }
     let html = ''
-    for await (const text of exportRun(source, { to: 'html', redact: false }).text) html += text
+    for await (const text of exportSource(source, { to: 'html', redact: false }).text) html += text
     const file = join(dir, 'run.html')
     writeFileSync(file, html)
     const marked = "[...document.querySelectorAll('#bytes mark')].map((mark) => mark.textContent).join('')"

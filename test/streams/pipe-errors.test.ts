@@ -7,18 +7,7 @@ import { PassThrough, type Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import {
-  auto,
-  chat,
-  codex,
-  events,
-  type Flow,
-  frames,
-  jsonl,
-  sse,
-  tap,
-  values,
-} from '../../src/index.ts'
+import { auto, chat, codex, events, type Flow, frames, jsonl, sse, tap, values } from '../../src/index.ts'
 import { journal } from '../../src/serve.ts'
 import { outcomeStage } from '../../src/values/values.ts'
 import { flow } from '../../src/values.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../src/events/event.ts'
 import { problemOf } from '../../src/views/problems.ts'
-import { summarizer } from '../../src/views/summary.ts'
+import { summarizer, summary } from '../../src/views/summary.ts'
 import { recordedRun } from './fixtures.ts'
 
 const eventsOf = (name: string) => recordedRun(name).events
@@ -68,4 +68,9 @@ describe('the problems of a run', () => {
     expect(problem).toMatchObject({ seq: event!.seq, raw_ref: event!.raw_ref })
     expect(problem?.title).toHaveLength(300)
   })
+})
+
+test('summary() reads the events to their end', async () => {
+  const { events } = recordedRun('codex/03b-tool-fail.pipe')
+  expect((await summary(events)).tools.failed).toBe(1)
 })

@@ -3,8 +3,9 @@ import { drive } from '../../src/base/stage.ts'
 import { text } from '../../src/engines/text.ts'
 import type { Event } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
+import { replay } from '../../src/run/replay.ts'
 import { callSubject, callText } from '../../src/views/tool-text.ts'
-import { errorLine, whyOf } from '../../src/views/why.ts'
+import { errorLine, why, whyOf } from '../../src/views/why.ts'
 import { countWords, durationWords } from '../../src/views/words.ts'
 import { recordedRun, recordedRuns } from './fixtures.ts'
 
@@ -233,4 +234,13 @@ test('counts have their thing', () => {
     '1,234,567 files',
     '2 retries',
   ])
+})
+
+test('why() reads the events to their end', async () => {
+  const dir = 'fixtures/codex/03b-tool-fail.pipe'
+  const found = await why(replay(dir))
+  const fold = whyOf()
+  for await (const event of replay(dir)) fold.write(event)
+  expect(found).toEqual(fold.why())
+  expect(found.call?.raw_ref?.stream).toBe('stdout')
 })

@@ -1,14 +1,18 @@
 import fs from 'node:fs'
-import { basename, dirname, resolve } from 'node:path'
 import { Command, Option } from 'commander'
 import { Fault, quote } from '../../base/fault.ts'
 import { codeOf } from '../../base/system-error-code.ts'
-import type { Event } from '../../events/event.ts'
-import { listAttempts, singleLog } from '../../run/audit.ts'
 import { fixedDir } from '../../run/audit-dir.ts'
 import { isDatabase, openCodeLines } from '../../run/opencode-db.ts'
-import { replay } from '../../run/replay.ts'
-import { type ExportFormat, type ExportSource, exportRun, logOfBytes, logsOf } from '../../serve/export.ts'
+import {
+  type ExportFormat,
+  type ExportSource,
+  exportSource,
+  logOfBytes,
+  recordedSource,
+  runName,
+  twice,
+} from '../../serve/export.ts'
 import type { Hidden } from '../../views/redact/redact.ts'
 import { countWords } from '../../views/words.ts'
 import { safe, safeLine } from '../draw/safe.ts'
@@ -81,7 +85,7 @@ async function exportTo(path: string | undefined, flags: Flags): Promise<number>
   if (terminal && to === 'html')
     throw new Fault('BAD_OPTION', 'a page is not for a terminal; give --out FILE, or write stdout to a file')
   const source = await sourceOf(path, flags)
-  const exported = exportRun(source, { to, redact, hide: redact ? hiddenTexts(flags) : [] })
+  const exported = exportSource(source, { to, redact, hide: redact ? hiddenTexts(flags) : [] })
   if (out !== undefined) await writeFile(out, exported.text)
   else {
     const write = output()
@@ -134,43 +138,15 @@ async function sourceOf(given: string | undefined, asked: Flags): Promise<Export
   if (file === undefined)
     throw new Fault('BAD_OPTION', 'name an audit directory, a log or a session file, or give --last')
   const path = fixedDir(file)
-  const name = nameOf(path)
-  if (isDatabase(path)) {
-    const lines = openCodeLines(path, flags.session)
-    const events = await runEvents(path, flags)
-    return {
-      name,
-      events: twice(events, () => runEvents(path, flags)),
-      attempts: [],
-      logs: [logOfBytes(Buffer.from(lines.join('')))],
-    }
+  if (!isDatabase(path)) return recordedSource(path, await replayOptions(flags))
+  const lines = openCodeLines(path, flags.session)
+  const events = await runEvents(path, flags)
+  return {
+    name: runName(path),
+    events: twice(events, () => runEvents(path, flags)),
+    attempts: [],
+    logs: [logOfBytes(Buffer.from(lines.join('')))],
   }
-  const reading = await replayOptions(flags)
-  // It throws if the path is not a run, before anything is written.
-  const first = replay(path, reading)
-  const isFile = fs.statSync(path).isFile()
-  const attempts = isFile ? [singleLog(fs.realpathSync(path), basename(path))] : listAttempts(path)
-  return { name, events: twice(first, async () => replay(path, reading)), attempts, logs: logsOf(attempts) }
-}
-
-/** The events that were opened already, and on the second call those of another reading. */
-function twice(
-  first: AsyncIterable<Event>,
-  again: () => Promise<AsyncIterable<Event>>,
-): ExportSource['events'] {
-  let opened: AsyncIterable<Event> | undefined = first
-  return async function* () {
-    const events = opened ?? (await again())
-    opened = undefined
-    yield* events
-  }
-}
-
-/** A run is named by its directory; `.audit` and `stdout.log` by their parent, too. */
-function nameOf(path: string): string {
-  const full = resolve(path)
-  const own = basename(full)
-  return own === '.audit' || own.endsWith('.log') ? `${basename(dirname(full))}/${own}` : own
 }
 
 /** Written to a temporary file and then renamed: a failure leaves the old file unchanged. */
