@@ -11,9 +11,7 @@ test('a program gets a recorded run as Markdown, as a page and as data', async (
   const dir = 'fixtures/codex/03b-tool-fail.pipe'
   expect(await textOf(dir, 'md')).toContain('## codex run')
   expect(await textOf(dir, 'html')).toMatch(/^<!doctype html>/i)
-  expect(JSON.parse(await textOf(dir, 'json'))).toMatchObject({
-    runs: [{ info: { name: '03b-tool-fail.pipe' } }],
-  })
+  expect(JSON.parse(await textOf(dir, 'json')).runs[0].events.length).toBeGreaterThan(5)
 })
 
 test('what is no run is refused at once', () => {
