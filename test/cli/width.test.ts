@@ -48,3 +48,47 @@ test.each([
 ])('%s takes %i columns', (text, columns) => {
   expect(widthOf(text)).toBe(columns)
 })
+
+test('characters are taken apart as the segmenter of the platform does it', () => {
+  const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+  const units = fc.constantFrom(
+    ...[
+      'a',
+      ' ',
+      '\u00a9',
+      '\u00ad',
+      'é',
+      'e\u0301',
+      'ä',
+      'ж',
+      '数',
+      'か',
+      'か\u3099',
+      '한',
+      '한\u11a8',
+      'ᄀ',
+      '\ufffd',
+    ],
+    ...[
+      '👨\u200d👩\u200d👧',
+      '🇩🇪',
+      '🇩',
+      '👍🏽',
+      '❤\ufe0f',
+      '\u0600',
+      'ก\u0e33',
+      '\ud83d',
+      '\u200d',
+      '\ufe0f',
+      '…',
+    ],
+  )
+  fc.assert(
+    fc.property(fc.array(units, { maxLength: 30 }), (parts) => {
+      const text = parts.join('')
+      const expected = [...segments.segment(text)].reduce((sum, { segment }) => sum + widthOf(segment), 0)
+      expect(widthOf(text)).toBe(expected)
+      expect(cutTo(text, 1).join('')).toBe(text)
+    }),
+  )
+})

@@ -49,6 +49,7 @@ export function fitTo(text: string, columns: number): string {
 function widthOfGrapheme(grapheme: string): number {
   const code = grapheme.codePointAt(0)!
   if (code < 0x300) return code < 0x20 || (code >= 0x7f && code < 0xa0) ? 0 : 1
+  if (grapheme.length === 1 && isSimple(code)) return isSimpleAndWide(code) ? 2 : 1
   if (/^[\p{Mn}\p{Me}\p{Cf}]/u.test(grapheme)) return 0
   if (/^\p{RI}\p{RI}/u.test(grapheme) || /\ufe0f/u.test(grapheme)) return 2
   if (/^\p{Emoji_Presentation}/u.test(grapheme)) return 2
@@ -114,8 +115,16 @@ export function cutTo(text: string, columns: number): string[] {
 /** Characters to segment at once: the time of `Intl.Segmenter` is quadratic in the length. */
 const PIECE = 1024
 
+/**
+ * The graphemes of a text. `Intl.Segmenter` takes some microseconds for each, so it is asked only where
+ * characters may belong together.
+ */
 function* graphemesOf(text: string): Generator<string> {
   for (let from = 0; from < text.length; ) {
+    if (standsAlone(text, from)) {
+      yield text[from++]!
+      continue
+    }
     const to = pieceEnd(text, from)
     for (const { segment } of segments.segment(text.slice(from, to))) yield segment
     from = to
@@ -123,15 +132,37 @@ function* graphemesOf(text: string): Generator<string> {
 }
 
 /**
- * Between two ASCII characters, where no grapheme continues; in a long text without any, between two code
- * points.
+ * Before two characters that stand alone, where no grapheme continues; in a long text without any, between
+ * two code points.
  */
 function pieceEnd(text: string, from: number): number {
-  if (text.length - from <= PIECE) return text.length
-  const last = from + PIECE
-  for (let at = last; at > from + 1; at--) if (isPlain(text, at - 1) && isPlain(text, at)) return at
+  const last = Math.min(from + PIECE, text.length)
+  for (let at = from + 1; at < last; at++)
+    if (isSimple(text.charCodeAt(at - 1)) && isSimple(text.charCodeAt(at))) return at
+  if (last === text.length) return last
   const unit = text.charCodeAt(last)
   return unit >= 0xdc00 && unit < 0xe000 ? last - 1 : last
+}
+
+/** Whether a character is a grapheme by itself: neither it nor the next one joins others. */
+function standsAlone(text: string, at: number): boolean {
+  return isSimple(text.charCodeAt(at)) && (at + 1 === text.length || isSimple(text.charCodeAt(at + 1)))
+}
+
+/** Characters that join no other: letters of Latin, Kana, Han and Hangul, and what stands for broken bytes. */
+function isSimple(unit: number): boolean {
+  if (unit < 0x300) return (unit >= 0x20 && unit <= 0x7e) || (unit >= 0xa1 && unit !== 0xad)
+  return isSimpleAndWide(unit) || unit === 0xfffd
+}
+
+function isSimpleAndWide(unit: number): boolean {
+  return (
+    (unit >= 0x4e00 && unit <= 0x9fff) ||
+    (unit >= 0xac00 && unit <= 0xd7a3) ||
+    (unit >= 0x3041 && unit <= 0x3096) ||
+    (unit >= 0x30a1 && unit <= 0x30fa) ||
+    (unit >= 0x3400 && unit <= 0x4dbf)
+  )
 }
 
 function isPlain(text: string, at: number): boolean {
