@@ -49,7 +49,7 @@ export function fitTo(text: string, columns: number): string {
 function widthOfGrapheme(grapheme: string): number {
   const code = grapheme.codePointAt(0)!
   if (code < 0x300) return code < 0x20 || (code >= 0x7f && code < 0xa0) ? 0 : 1
-  if (grapheme.length === 1 && isSimple(code)) return isSimpleAndWide(code) ? 2 : 1
+  if (grapheme.length === 1 && code >= SIMPLE_END && isSimple(code)) return isSimpleAndWide(code) ? 2 : 1
   if (/^[\p{Mn}\p{Me}\p{Cf}]/u.test(grapheme)) return 0
   if (/^\p{RI}\p{RI}/u.test(grapheme) || /\ufe0f/u.test(grapheme)) return 2
   if (/^\p{Emoji_Presentation}/u.test(grapheme)) return 2
@@ -149,10 +149,24 @@ function standsAlone(text: string, at: number): boolean {
   return isSimple(text.charCodeAt(at)) && (at + 1 === text.length || isSimple(text.charCodeAt(at + 1)))
 }
 
-/** Characters that join no other: letters of Latin, Kana, Han and Hangul, and what stands for broken bytes. */
+/**
+ * Characters that join no other: letters, numbers and signs of the first scripts and of Kana, Han and Hangul,
+ * and what stands for broken bytes.
+ */
 function isSimple(unit: number): boolean {
-  if (unit < 0x300) return (unit >= 0x20 && unit <= 0x7e) || (unit >= 0xa1 && unit !== 0xad)
-  return isSimpleAndWide(unit) || unit === 0xfffd
+  if (unit >= SIMPLE_END) return isSimpleAndWide(unit) || unit === 0xfffd
+  if (kinds[unit] === 0) kinds[unit] = isSimpleSign(unit) ? 1 : 2
+  return kinds[unit] === 1
+}
+
+const SIMPLE_END = 0x2800
+/** 1 for simple ones, 2 for others, 0 if nobody asked. */
+const kinds = new Uint8Array(SIMPLE_END)
+
+function isSimpleSign(unit: number): boolean {
+  // Between them are scripts whose letters join, and Hangul in parts.
+  if (unit >= 0x700 && unit < 0x2010) return false
+  return /[\p{L}\p{N}\p{P}\p{S} ]/u.test(String.fromCharCode(unit))
 }
 
 function isSimpleAndWide(unit: number): boolean {
