@@ -256,7 +256,8 @@ function mayPrecedeString(unit: number): boolean {
   return isBracket(unit) || unit === COMMA || unit === COLON
 }
 
-function mayFollowString(text: string, from: number): boolean {
+/** Whether what follows a string may be at `from`: a separator, a closing bracket, or the end of the text. */
+export function mayFollowString(text: string, from: number): boolean {
   const at = pastBlanks(text, from)
   return at >= text.length || ',:}]'.includes(text[at]!)
 }
