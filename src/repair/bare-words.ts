@@ -38,12 +38,12 @@ export function spellingOf(word: string): Spelling | undefined {
 
 //  {"day": 2024-01-02, "at": 10:30:00, "host": 10.0.0.1, "id": 550e8400-e29b-41d4-a716-446655440000}
 /**
- * The end of a date, a time, a version, an IP address or a UUID without quotes at `at`, or -1. A time without
- * seconds is not one in an array, where `[10:20]` may be a range.
+ * The end of a date, a time, a version, an IP address or a UUID without quotes at `at`, or -1. Not in an array
+ * if it may be a range, `[10:20]`, or two numbers, `[0.49.5]`.
  */
 export function codeEnd(text: string, at: number, inArray: boolean): number {
   const found = code.exec(text.slice(at, at + MAX_CODE))?.[0]
-  return found === undefined || (inArray && /^\d+:\d+$/.test(found)) ? -1 : at + found.length
+  return found === undefined || (inArray && /^(?:\d+:\d+|\d+\.\d+\.\d+)$/.test(found)) ? -1 : at + found.length
 }
 
 /**

@@ -108,6 +108,13 @@ function* missingComma(stopped: Reading): Iterable<Reading> {
   if (isQuote(unit) && ',]}'.includes(text[at + 1] ?? ' ')) return
   // Two backticks are rather what is left of a fence mark than an empty string.
   if ([at, token.to - 2].some((place) => text.startsWith('``', place))) return
+  if (token.kind === 'string') {
+    // `"x', // 5"`: a quote, a comma and a comment are in it, so it has ended before.
+    if (/['’”`]\s{0,9},\s{0,9}(?:\/[/*]|#\s)/.test(text.slice(token.from + 1, token.to))) return
+    // In `["x"␣""]` without the blank there is a comma too few, or a quote too many.
+    const isEmpty = token.to - token.from === 2 || text[at + 1] === text[at]
+    if (stopped.inArray() && at === token.to && isEmpty) return
+  }
   if (isQuote(unit) && text.charCodeAt(at + 1) === COLON && !stopped.inArray()) return
   if (stopped.inArray()) {
     if (!isQuote(unit) && !isBracket(unit) && isQuote(text.charCodeAt(wordEnd(text, at)))) return
@@ -266,7 +273,8 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
   // The blank belongs to the string or to the layout.
   if (
     end > from + 1 &&
-    (text[end - 1] === ' ' ||
+    (isBlank(text.charCodeAt(from + 1)) ||
+      text[end - 1] === ' ' ||
       text[end - 1] === '\t' ||
       (text[end - 1] === ',' && text[end] === ',') ||
       isUnusualBlank(text.charCodeAt(end - 1)))
@@ -297,8 +305,11 @@ function holdsEscapedEnd(stopped: Reading, from: number, end: number): boolean {
   for (let at = text.indexOf('\\"', from + 1); at >= 0 && at < end; at = text.indexOf('\\"', at + 2)) {
     if (backslashesBefore(text, at + 1, from + 1) % 2 === 0 || quotes++ % 2 === 1) continue
     if (stopped.inArray() ? mayFollowString(text, at + 2) : endsHere(stopped, at + 1, false)) return true
+    const comma = skipBlanks(text, at + 2)
+    if (text[comma] === ',' && isQuote(text.charCodeAt(skipBlanks(text, comma + 1)))) return true
   }
-  return false
+  // `"C:\x\" || 3`: after a path any backslash may be its last character.
+  return pathEnd(text, from) >= 0
 }
 
 //  {"dir":"C:\temp\","n":1}
@@ -423,7 +434,7 @@ function* openedAt(stopped: Reading, from: number, key: boolean): Iterable<Readi
   stopped.effort.spent += (close < 0 ? text.length : close) - from
   if (close < 0 || !endsHere(stopped, close, key)) return
   if (isQuote(first) && isLoneQuote(text, from, from, close)) return
-  if (stopped.inArray() && holdsComment(text.slice(from, close))) return
+  if (holdsComment(text.slice(from, close), stopped.inArray())) return
   if (text.slice(from, close).includes('\n') || (!key && isOtherValue(text, from, close))) return
   if (key && /[,{}[\]]/.test(text.slice(from, close))) return
   const spelled = spellString(text, { from, to: close, opened: false, closed: true }, stopped.edits)
@@ -441,8 +452,9 @@ function* openedAt(stopped: Reading, from: number, key: boolean): Iterable<Readi
 
 //  [1, // 5",     ["a", //cdn.example/x",
 //      ^^^^^ a comment       ^^^^^^^^^^^^^^^ an address
-function holdsComment(content: string): boolean {
-  return /(?:^|\s)(?:\/[/*]|#\s|<!--)/.test(content) && !/^\/\/[\w.-]+\/\S*$/.test(content)
+function holdsComment(content: string, inArray: boolean): boolean {
+  if (/,\s*(?:\/[/*]|#\s)/.test(content)) return true
+  return inArray && /(?:^|\s)(?:\/[/*]|#\s|<!--)/.test(content) && !/^\/\/[\w.-]+\/\S*$/.test(content)
 }
 
 //  {"a":high, "b":two words}
@@ -453,8 +465,10 @@ function* bareText(stopped: Reading): Iterable<Reading> {
   if (end < 0) {
     end = at
     while (end < at + MAX_WORD && end < text.length && !',}]\n\r'.includes(text[end]!)) end++
-    const comment = text.slice(at, end).search(/[ \t](?:\/\/|\/\*|# )/)
-    if (comment >= 0) end = at + comment
+    // `either // or` is a word and a comment, or a text.
+    const comment = /[ \t](?:\/\/|\/\*|# )/.exec(text.slice(at, end))
+    if (comment?.[0].endsWith('//')) return
+    if (comment) end = at + comment.index
   }
   while (end > at && (' \t'.includes(text[end - 1]!) || isUnusualBlank(text.charCodeAt(end - 1)))) end--
   const word = text.slice(at, end)
@@ -608,7 +622,7 @@ function isDoubtfulInner(stopped: Reading, from: number, close: number, opening:
     inner++
     if (isApostrophe(text, at)) continue
     if (/[,:;，：=>][ \t\n]{0,99}$/.test(text.slice(Math.max(from + 1, at - 100), at))) opens = true
-    if (notInner.test(text.slice(at + 1, Math.min(at + 24, close)))) return true
+    if (notInner.test(text.slice(at + 1, Math.min(at + 24, close))) || text[at - 1] === '\\') return true
     const begins = at === from + 1 || mayOpenWord(text, at)
     const ends = at + 1 === close || mayEndWord(text, at)
     if (open) {
@@ -630,7 +644,7 @@ function isDoubtfulInner(stopped: Reading, from: number, close: number, opening:
 
 //  ", ."   ",⏎   " | "   " // c
 /** What follows a quote that is not inside a string: more punctuation, an operator, a comment. */
-const notInner = /^\s{0,9}(?:[,;，.]\s{0,9}[,;，."]|,[ \t]{0,9}\r?\n|[|&?+*=<>]|\/[/*]|#\s)/
+const notInner = /^\s{0,9}(?:[,;，.]\s{0,9}[,;，."]|,[ \t]{0,9}\r?\n|[|&?+*=<>]|,?\s{0,9}(?:\/[/*]|#\s))/
 
 function mayOpenWord(text: string, quote: number): boolean {
   const before = text.charCodeAt(quote - 1)

@@ -1,4 +1,3 @@
-import { mayFollowString } from '../json/after-value.ts'
 import { closes, ESCAPES, nextQuote } from '../json/strings.ts'
 import { APOSTROPHE, BACKSLASH, DOLLAR, LETTER_U, QUOTE, quoteFamily, SPACE } from '../text/characters.ts'
 import type { Edit } from './edits.ts'
@@ -158,13 +157,14 @@ function meaningOf(text: string, from: number, to: number): Backslashes {
     else if (valid && kind !== '"' && kind !== '/') letters++
     else if (!valid && kind === 'u' && /^[0-9a-fA-F]/.test(text.slice(at + 2, at + 3))) return 'unknown'
     else if (isQuote(kind.charCodeAt(0))) {
-      // `"C:\dir\", "b"`: the path ends there, or a quote was escaped. Of two, the second may be before a comma.
-      if (path && quotes++ % 2 === 0 && mayFollowString(text, at + 2)) return 'unknown'
+      quotes++
     } else if (!valid && (path || !(kind === '$' || isHexEscape(text, at, to)))) {
       foreign++
       if ('dDsSwW'.includes(kind)) classes++
     }
   }
+  // `"C:\dir\", "b"`: the path ends there, or a quote was escaped. Two of them are around a word.
+  if (path && quotes % 2 === 1) return 'unknown'
   // `C:\\new` in a text that needs repair anyway: a path, or a line break.
   if (foreign === 0) return letters > 0 && path ? 'unknown' : 'escapes'
   if (path) {

@@ -15,7 +15,7 @@ import { unescapeOnce } from './unescape.ts'
  * mend('{"a":}') // { kind: 'broken', at: 5 }
  */
 export function mend(text: string, cut = false): Mended {
-  const unescaped = cut ? undefined : unescapeOnce(text)
+  const unescaped = cut ? undefined : unescapeOnce(text, mend)
   if (unescaped) return unescaped
   const first = new Reading(text)
   const end = first.run()

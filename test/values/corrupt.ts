@@ -617,7 +617,10 @@ export const KINDS: readonly Kind[] = [
   around('quotes escaped once too often', (text) =>
     text.includes('\\') ? undefined : text.replaceAll('"', '\\"'),
   ),
-  around('all escaped once too often', (text) => JSON.stringify(text).slice(1, -1)),
+  // With other quotes around strings nothing shows that there is a backslash too many.
+  around('all escaped once too often', (text) =>
+    /^\{\s*"/.test(text) && !/[{[,:]\s*['`]/.test(text) ? JSON.stringify(text).slice(1, -1) : undefined,
+  ),
 
   // Comments.
   ...Object.entries(LINE_COMMENTS).map(([name, put]) =>

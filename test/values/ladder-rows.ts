@@ -315,7 +315,6 @@ export const READ: Readonly<Record<string, readonly ReadRow[]>> = {
       ['\\\\server\\share'],
       '2 escaped a backslash; 3 escaped a backslash; 10 escaped a backslash; 17 dropped a comma',
     ],
-    ['["C:\\dir\\""]', ['C:\\dir"'], '4 escaped a backslash'],
     ['["^\\d+\\s*$"]', ['^\\d+\\s*$'], '3 escaped a backslash; 6 escaped a backslash'],
     ['["\\d"]', ['\\d'], '2 escaped a backslash'],
     [
@@ -620,6 +619,7 @@ export const REFUSED: Readonly<Record<string, readonly RefusedRow[]>> = {
   'fence marks': [['[1,~~2]', 'INVALID_JSON at 3']],
   backslashes: [
     ['["C:\\new",]', 'INVALID_JSON at 10'],
+    ['["C:\\dir\\""]', 'INVALID_JSON at 5'],
     ['["a C:\\new",]', 'INVALID_JSON at 12'],
     ['["z:\\new",]', 'INVALID_JSON at 10'],
     ['["\\\\server\\\\share\\x"]', 'INVALID_JSON at 18'],
