@@ -52,7 +52,7 @@ export function codeEnd(text: string, at: number, inArray: boolean): number {
  * contain one before a blank.
  */
 export function isPlainText(text: string, colons: boolean): boolean {
-  if (text.length > MAX_WORD || typeName.test(text)) return false
+  if (text.length > MAX_WORD || notText.test(text)) return false
   const plain = text.replaceAll('\\\\', '  ')
   if (!beginsText.test(text) || forbidden.test(colons ? plain.replaceAll(': ', '  ') : plain)) return false
   // `5 px` is a number with its unit; a sentence may begin with a number.
@@ -127,8 +127,8 @@ const sentence = /^\d+(?: \p{L}+){3,}/u
  */
 const forbidden =
   /["“”„‟`{}[\]:,()|&?+*=<>]|\\(?!n)|;(?! )|[\u0000-\u001f]|(?<!\p{L})['‘’]|['‘’](?!\p{L})/u
-/** The name of a type is what the writer should have replaced. */
-const typeName = /^(?:string|number|boolean|integer|object|array|any|str|int|float|bool|list|dict)$/i
+/** The name of a type is what the writer should have replaced; and the start of a Python string is not a word. */
+const notText = /^(?:string|number|boolean|integer|object|array|any|str|int|float|bool|list|dict)$|^[bfru]{1,2}'/i
 const literals = new Set(['true', 'false', 'null'])
 const otherLiterals = ['none', 'nan', 'undefined', 'infinity']
 const foreignLiterals = new Map([

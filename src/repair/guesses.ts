@@ -320,7 +320,7 @@ function* pathBeforeQuote(stopped: Reading): Iterable<Reading> {
   const from = afterString ? token.from : stopped.at
   if (text.charCodeAt(from) !== QUOTE || (afterString ? token.key : state.endsWith('key'))) return
   const quote = pathEnd(text, from)
-  if (quote < 0 || !endsHere(stopped, quote, false)) return
+  if (quote < 0 || !endsHere(stopped, quote, false) || isBeforeQuotingComment(text, quote)) return
   const next = stopped.copy()
   next.edits = afterString ? token.edits : stopped.edits
   for (let at = text.indexOf('\\', from); at >= 0 && at < quote; at = text.indexOf('\\', at + 1))

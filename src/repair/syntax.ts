@@ -244,7 +244,8 @@ export class Reading {
   #openTuple(): boolean {
     const next = skipBlanks(this.text, this.at + 1)
     const unit = this.text.charCodeAt(next)
-    if (next < this.text.length && !isQuote(unit) && !/[[{(\d.TFN)-]/.test(this.text[next]!)) return false
+    const isValue = isQuote(unit) || /^(?:[[{(\d.TFN)-]|$|u["'])/.test(this.text.slice(next, next + 2))
+    if (!isValue) return false
     this.add(this.at, this.at + 1, '[', 'spelled a tuple as an array')
     this.#open(true)
     this.level = { array: true, up: this.level?.up, tuple: 'without a comma' }
