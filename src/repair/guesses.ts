@@ -113,7 +113,7 @@ function* missingComma(stopped: Reading): Iterable<Reading> {
     if (/['’”`]\s{0,9},\s{0,9}(?:\/[/*]|#\s)/.test(text.slice(token.from + 1, token.to))) return
     // In `["x"␣""]` without the blank there is a comma too few, or a quote too many.
     const isEmpty = token.to - token.from === 2 || text[at + 1] === text[at]
-    if (stopped.inArray() && at === token.to && isEmpty) return
+    if (stopped.inArray() && at === token.to && isQuote(unit) && isEmpty) return
   }
   if (isQuote(unit) && text.charCodeAt(at + 1) === COLON && !stopped.inArray()) return
   if (stopped.inArray()) {
@@ -239,6 +239,9 @@ function* missingClosingQuote(stopped: Reading): Iterable<Reading> {
 function* closingQuoteAtEnd(stopped: Reading): Iterable<Reading> {
   const { text, at, state } = stopped
   if (state === 'key' || state === 'first key') return
+  // `{"a":"x, b: 1}` has lost one quote, or three.
+  stopped.effort.spent += text.length - at
+  if (/,\s{0,99}[\p{L}_$][\p{L}\p{N}_$-]{0,99}\s{0,9}:\s/u.test(text.slice(at))) return
   yield* endedEarlier(stopped, at, text.length, false)
 }
 
@@ -605,8 +608,8 @@ const url = /^(?:https?|ftp|file|mailto|data|irc):\/\/[A-Za-z0-9\-._~:/?#@!$&'()
 /**
  * Whether the inner quotes of a string may be something else: the quotes of its neighbours, a quote that was
  * doubled, an operator or a comment after the string. What is certain are pairs around words, `the "best" one`,
- * inches, `a 24" screen`, and the apostrophe in `the users' names`. In an object one other quote may be text,
- * because a key must follow; an array has no keys.
+ * and the apostrophe in `the users' names`. In an object inches, `24" tall`, or one other quote may be text,
+ * because a key must follow; an array has no keys, and `["a 1" b", "c"]` may have lost a quote.
  */
 function isDoubtfulInner(stopped: Reading, from: number, close: number, opening: number): boolean {
   const { text } = stopped
@@ -630,10 +633,10 @@ function isDoubtfulInner(stopped: Reading, from: number, close: number, opening:
       open = false
     } else if (begins) open = true
     else if (at + 1 === close) return true
-    else if (!isInches(text, at, from, stopped.inArray()) && !/s['’]/i.test(text.slice(at - 1, at + 1))) {
+    else if (!/s['’]/i.test(text.slice(at - 1, at + 1))) {
       if (stopped.inArray()) return true
-      if (ends) others++
-    } else if (stopped.inArray() && inner > 1) return true
+      if (ends && !isDigit(text.charCodeAt(at - 1))) others++
+    }
   }
   if (open || (others > 0 && inner > 1)) return true
   // `""x""` has both quotes doubled, or quotes inside.
@@ -656,10 +659,4 @@ function mayEndWord(text: string, quote: number): boolean {
   const before = text.charCodeAt(quote - 1)
   const after = text.charCodeAt(quote + 1)
   return (isBlank(after) || after >= 0x2e80 || ')]}>.,:;!?/-–—'.includes(text[quote + 1]!)) && !isBlank(before)
-}
-
-/** A number before the quote; in an array with other words before it, because `["24" x", "c"]` has a 24. */
-function isInches(text: string, quote: number, from: number, inArray: boolean): boolean {
-  if (!isDigit(text.charCodeAt(quote - 1)) || text.charCodeAt(quote) !== QUOTE) return false
-  return !inArray || !/^[\d.,]*$/.test(text.slice(Math.max(from + 1, quote - MAX_WORD), quote))
 }

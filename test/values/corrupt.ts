@@ -512,7 +512,13 @@ export const KINDS: readonly Kind[] = [
   ),
   kind(
     'one value without quotes',
-    one(isText, (token) => [opening(token, ''), closing(token, '')]),
+    one(like(/^[^()|&?+*=<>]*$/), (token) => [opening(token, ''), closing(token, '')]),
+  ),
+  kind(
+    // It is an expression as well.
+    'one value without quotes, with an operator',
+    one(like(/[()|&?+*=<>]/), (token) => [opening(token, ''), closing(token, '')]),
+    REFUSED,
   ),
   kind('one string in single quotes', one(isString, inSingleQuotes("\\'"))),
   kind('single quotes, apostrophes escaped', all(isString, inSingleQuotes("\\'"))),
@@ -541,7 +547,16 @@ export const KINDS: readonly Kind[] = [
     'one smart quote',
     one(isString, (token, random) => [random() < 0.5 ? opening(token, '“') : closing(token, '”')]),
   ),
-  kind('one odd inner quote', one(like(/^[^"]*[^"\s]\\"(?![,:}\]])[^"]+$/), unescapeQuotes)),
+  kind(
+    'one odd inner quote',
+    one(and(like(/^[^"]*[^"\s]\\"(?![,:}\]])[^"]+$/), (token) => token.inside === '{'), unescapeQuotes),
+  ),
+  kind(
+    // `["a 5" b", "c"]` may have lost a quote and a comma.
+    'one odd inner quote in an array',
+    one(and(like(/^[^"]*[^"\s]\\"(?![,:}\]])[^"]+$/), (token) => token.inside === '['), unescapeQuotes),
+    REFUSED,
+  ),
   kind('paired inner quotes', one(like(/^[^"]+\\"[^"\s]+\\"(?![,:}\]])[^"]+$/), unescapeQuotes)),
   kind('inner quotes before a comma', one(like(/^[^"]+\\"[^"\s]+\\",[^"]+$/), unescapeQuotes)),
   kind('unescaped quotes at the start', one(like(/^\\"[^"]+\\"[^"]+$/), unescapeQuotes)),
