@@ -632,7 +632,7 @@ function isDoubtfulInner(stopped: Reading, from: number, close: number, opening:
       if (begins && !ends) return true
       open = false
     } else if (begins) open = true
-    else if (at + 1 === close) return true
+    else if (at + 1 === close || /^\s{0,9}[|&?+*=<>]/.test(text.slice(at + 1, at + 11))) return true
     else if (!/s['’]/i.test(text.slice(at - 1, at + 1))) {
       if (stopped.inArray()) return true
       if (ends && !isDigit(text.charCodeAt(at - 1))) others++
@@ -645,9 +645,9 @@ function isDoubtfulInner(stopped: Reading, from: number, close: number, opening:
   return opens || isJsonWord(text.slice(from + 1, Math.min(close, from + MAX_WORD)).replaceAll('"', ''))
 }
 
-//  ", ."   ",⏎   " | "   " // c
-/** What follows a quote that is not inside a string: more punctuation, an operator, a comment. */
-const notInner = /^\s{0,9}(?:[,;，.]\s{0,9}[,;，."]|,[ \t]{0,9}\r?\n|[|&?+*=<>]|,?\s{0,9}(?:\/[/*]|#\s))/
+//  ", ."   ",⏎   ", // c
+/** What follows a quote that is not inside a string: more punctuation, or a comment. */
+const notInner = /^\s{0,9}(?:[,;，.]\s{0,9}[,;，."]|,[ \t]{0,9}\r?\n|,?\s{0,9}(?:\/[/*]|#\s))/
 
 function mayOpenWord(text: string, quote: number): boolean {
   const before = text.charCodeAt(quote - 1)
