@@ -32,7 +32,7 @@ export function spellingOf(word: string): Spelling | undefined {
   // A sign or an exponent alone is not a number.
   if (whole === '' && rest[0] !== '.') return undefined
   const digits = whole.replaceAll('_', '') || '0'
-  const text = `${sign === '-' ? '-' : ''}${digits}${rest === '.' ? '' : rest}`
+  const text = `${sign === '-' ? '-' : ''}${digits}${rest === '.' ? '' : rest.replaceAll('_', '')}`
   return number.test(text) ? { text, kind: 'spelled a number as JSON' } : undefined
 }
 
@@ -43,7 +43,7 @@ export function spellingOf(word: string): Spelling | undefined {
  */
 export function codeEnd(text: string, at: number, inArray: boolean): number {
   const found = code.exec(text.slice(at, at + MAX_CODE))?.[0]
-  return found === undefined || (inArray && /^(?:\d+:\d+|\d+\.\d+\.\d+)$/.test(found)) ? -1 : at + found.length
+  return found === undefined || (inArray && /^(?:\d+:\d+|\d+\.\d\d+\.\d+)$/.test(found)) ? -1 : at + found.length
 }
 
 /**
@@ -100,7 +100,7 @@ function editDistance(a: string, b: string): number {
 const MAX_NUMBER = 400
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 //  +5, .5, -.5, 5., 1_000: a sign, digits or none, and the rest
-const foreignNumber = /^([+-]?)(?=\.?\d)((?:\d+(?:_\d+)*)?)(\.|(?:\.\d+)?(?:[eE][+-]?\d+)?)$/
+const foreignNumber = /^([+-]?)(?=\.?\d)((?:\d+(?:_\d+)*)?)(\.|(?:\.\d+(?:_\d+)*)?(?:[eE][+-]?\d+)?)$/
 /** No date, version or address is longer. */
 const MAX_CODE = 96
 const day = String.raw`\d{4}-\d\d-\d\d`

@@ -477,6 +477,8 @@ function* bareText(stopped: Reading): Iterable<Reading> {
   const word = text.slice(at, end)
   if (!isUrl(word) && !isPlainText(word, !stopped.inArray() && stopped.plainKeys > 0)) return
   if (isQuote(text.charCodeAt(end - 1)) || /^[eE][+-]?\d+$/.test(word)) return
+  // `[1, TODO 2]` has a word too many, or a text.
+  if (stopped.inArray() && isJsonWord(word.slice(word.lastIndexOf(' ') + 1))) return
   const delimiter = skipBlanks(text, end)
   if (!',}]'.includes(text[delimiter] ?? ' ')) return
   if (stopped.inArray() ? !isAlone(stopped, delimiter) : stopped.bareKeys > 0 && stopped.quotedKeys > 0)
