@@ -38,12 +38,15 @@ export function spellingOf(word: string): Spelling | undefined {
 
 //  {"day": 2024-01-02, "at": 10:30:00, "host": 10.0.0.1, "id": 550e8400-e29b-41d4-a716-446655440000}
 /**
- * The end of a date, a time, a version, an IP address or a UUID without quotes at `at`, or -1. Not in an array
- * if it may be a range, `[10:20]`, or two numbers, `[0.49.5]`.
+ * The end of a date, a time, a version, an IP address or a UUID without quotes at `at`, or -1. Not in an
+ * array if it may be a range, `[10:20]`, or two numbers, `[0.49.5]`.
  */
 export function codeEnd(text: string, at: number, inArray: boolean): number {
-  const found = code.exec(text.slice(at, at + MAX_CODE))?.[0]
-  return found === undefined || (inArray && /^(?:\d+:\d+|\d+\.\d\d+\.\d+)$/.test(found)) ? -1 : at + found.length
+  const rest = text.slice(at, at + MAX_CODE)
+  const found = codes.map((code) => code.exec(rest)?.[0]).find((one) => one !== undefined)
+  return found === undefined || (inArray && /^(?:\d+:\d+|\d+\.\d\d+\.\d+)$/.test(found))
+    ? -1
+    : at + found.length
 }
 
 /**
@@ -103,32 +106,31 @@ const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const foreignNumber = /^([+-]?)(?=\.?\d)((?:\d+(?:_\d+)*)?)(\.|(?:\.\d+(?:_\d+)*)?(?:[eE][+-]?\d+)?)$/
 /** No date, version or address is longer. */
 const MAX_CODE = 96
-const day = String.raw`\d{4}-\d\d-\d\d`
-const clock = String.raw`\d\d?:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?: ?[AaPp][Mm])?`
-const code = new RegExp(
-  [
-    '^(?:',
-    [
-      `${day}(?:[T ]${clock}(?: ?(?:Z|UTC|[+-]\\d\\d:?\\d\\d))?)?`,
-      String.raw`\d{4}/\d\d?/\d\d?|\d\d?/\d\d?/\d{4}`,
-      clock,
-      String.raw`[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`,
-      String.raw`(?:\d{1,3}\.){3}\d{1,3}(?:/\d\d?)?(?::\d{1,5})?`,
-      String.raw`v?\d{1,9}\.\d{1,9}\.\d{1,9}(?:[-+.][\w.+-]{1,32})?`,
-    ].join('|'),
-    String.raw`)(?=[\s,}\]])`,
-  ].join(''),
-)
+/** What is written without blanks, or with known ones, and ends before a blank, a comma or a bracket. */
+const codes = [
+  // 2024-01-02, 2024-01-02T10:30:00Z, 2024-01-02 10:30
+  /^\d{4}-\d\d-\d\d(?:[T ]\d\d?:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?(?=[\s,}\]])/,
+  // 2024/1/2, 1/2/2024
+  /^(?:\d{4}\/\d\d?\/\d\d?|\d\d?\/\d\d?\/\d{4})(?=[\s,}\]])/,
+  // 10:30, 10:30:00.5, 9:30 AM
+  /^\d\d?:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?: ?[AaPp][Mm])?(?=[\s,}\]])/,
+  // 550e8400-e29b-41d4-a716-446655440000
+  /^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?=[\s,}\]])/,
+  // 10.0.0.1, 10.0.0.0/8, 10.0.0.1:8080
+  /^(?:\d{1,3}\.){3}\d{1,3}(?:\/\d\d?)?(?::\d{1,5})?(?=[\s,}\]])/,
+  // 1.2.3, v1.2.3-beta.1
+  /^v?\d{1,9}\.\d{1,9}\.\d{1,9}(?:[-+.][\w.+-]{1,32})?(?=[\s,}\]])/,
+]
 const beginsText = /^[\p{L}\p{N}\p{Extended_Pictographic}_$]/u
 const sentence = /^\d+(?: \p{L}+){3,}/u
 /**
- * Quotes, brackets and colons do not belong to plain text: its end would be a guess. With an operator it is an
- * expression, `a || 3`, or a type. An apostrophe is between letters.
+ * Quotes, brackets and colons do not belong to plain text: its end would be a guess. With an operator it is
+ * an expression, `a || 3`, or a type. An apostrophe is between letters.
  */
-const forbidden =
-  /["“”„‟`{}[\]:,()|&?+*=<>]|\\(?!n)|;(?! )|[\u0000-\u001f]|(?<!\p{L})['‘’]|['‘’](?!\p{L})/u
-/** The name of a type is what the writer should have replaced; and the start of a Python string is not a word. */
-const notText = /^(?:string|number|boolean|integer|object|array|any|str|int|float|bool|list|dict)$|^[bfru]{1,2}'/i
+const forbidden = /["“”„‟`{}[\]:,()|&?+*=<>]|\\(?!n)|;(?! )|[\u0000-\u001f]|(?<!\p{L})['‘’]|['‘’](?!\p{L})/u
+/** The name of a type is what the writer should have replaced; `b'x` is the start of a Python string. */
+const notText =
+  /^(?:string|number|boolean|integer|object|array|any|str|int|float|bool|list|dict)$|^[bfru]{1,2}'/i
 const literals = new Set(['true', 'false', 'null'])
 const otherLiterals = ['none', 'nan', 'undefined', 'infinity']
 const foreignLiterals = new Map([

@@ -341,7 +341,8 @@ function* pathBeforeQuote(stopped: Reading): Iterable<Reading> {
 function* stringOnNextLine(stopped: Reading): Iterable<Reading> {
   const { text, at, token, valueEnd } = stopped
   if (stopped.inArray() || token.key || text[at] !== text[token.from]) return
-  if (!/^[ \t\r]*\n\s*$/.test(text.slice(valueEnd, at)) || isFirstOnLine(text, token.from, token.to - 1)) return
+  if (!/^[ \t\r]*\n\s*$/.test(text.slice(valueEnd, at)) || isFirstOnLine(text, token.from, token.to - 1))
+    return
   // Two quotes may be one that was doubled.
   if (token.to - token.from === 2 || text[at + 1] === text[at] || isKeyAt(text, at)) return
   const next = stopped.copy()
@@ -609,9 +610,9 @@ const url = /^(?:https?|ftp|file|mailto|data|irc):\/\/[A-Za-z0-9\-._~:/?#@!$&'()
 
 /**
  * Whether the inner quotes of a string may be something else: the quotes of its neighbours, a quote that was
- * doubled, an operator or a comment after the string. What is certain are pairs around words, `the "best" one`,
- * and the apostrophe in `the users' names`. In an object inches, `24" tall`, or one other quote may be text,
- * because a key must follow; an array has no keys, and `["a 1" b", "c"]` may have lost a quote.
+ * doubled, an operator or a comment after the string. What is certain are pairs around words, `the "best"
+ * one`, and the apostrophe in `the users' names`. In an object inches, `24" tall`, or one other quote may be
+ * text, because a key must follow; an array has no keys, and `["a 1" b", "c"]` may have lost a quote.
  */
 function isDoubtfulInner(stopped: Reading, from: number, close: number, opening: number): boolean {
   const { text } = stopped
@@ -660,5 +661,7 @@ function mayOpenWord(text: string, quote: number): boolean {
 function mayEndWord(text: string, quote: number): boolean {
   const before = text.charCodeAt(quote - 1)
   const after = text.charCodeAt(quote + 1)
-  return (isBlank(after) || after >= 0x2e80 || ')]}>.,:;!?/-–—'.includes(text[quote + 1]!)) && !isBlank(before)
+  return (
+    (isBlank(after) || after >= 0x2e80 || ')]}>.,:;!?/-–—'.includes(text[quote + 1]!)) && !isBlank(before)
+  )
 }

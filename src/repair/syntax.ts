@@ -64,8 +64,8 @@ export type GuessKind =
 /**
  * One reading of a text that is almost JSON. It changes what has only one meaning: other quotes, trailing and
  * leading commas, comments, unusual blanks, keys without quotes, Python's literals and tuples, raw control
- * characters, backslashes that were not escaped, joined strings, dates without quotes. Where more than one meaning is possible it stops, and
- * `repair-guesses.ts` says how it may continue.
+ * characters, backslashes that were not escaped, joined strings, dates without quotes. Where more than one
+ * meaning is possible it stops, and `guesses.ts` says how it may continue.
  *
  * A class, because a reading that stops is copied for each guess.
  */

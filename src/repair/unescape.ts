@@ -7,8 +7,8 @@ import type { Mended } from './edits.ts'
  * other text.
  *
  * Either only the quotes were escaped, or everything that JSON escapes in a string. If both give a value, and
- * not the same one, the text is ambiguous: `\\n` is then a line break, or a backslash and an n. One of them may
- * need a repair of its own.
+ * not the same one, the text is ambiguous: `\\n` is then a line break, or a backslash and an n. One of the
+ * two may need a repair of its own.
  *
  * @example
  * unescapeOnce('{\\"a\\":1}', mend) // { kind: 'mended', text: '{"a":1}', changes: […] }

@@ -289,7 +289,9 @@ function takeFirst(
 export function brokenAround(text: string, end: number): Miss {
   const first = text.slice(0, end)
   const place = whereBroken(first)
-  return place && mend(first).kind === 'broken' ? brokenAt(text, place.at, place.expected) : continuesAt(text, end)
+  return place && mend(first).kind === 'broken'
+    ? brokenAt(text, place.at, place.expected)
+    : continuesAt(text, end)
 }
 
 /** The value at the start of a text ends at `end`, and what follows belongs to a larger one. */

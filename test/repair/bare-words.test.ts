@@ -74,8 +74,14 @@ describe('a text that may have lost its quotes', () => {
     ['a number with its unit', ['5px', '5 px', '1 000', '3rd', '3 red hens']],
     ['what has quotes or brackets in it', ['a "b"', 'a {b', 'a]', 'a `b`', 'a “b”']],
     ['what has other structure in it', ['a, b', 'a: b', 'a;b', 'a\\b', 'a\tb']],
-    ['an expression', ['f(x)', 'a || 3', 'a && b', 'a ? b', 'x + 1', '2 * x', 'x = 1', 'a <b', 'a > b', 'C++']],
-    ['the name of a type', words('string number Boolean integer object array any str int float bool list dict')],
+    [
+      'an expression',
+      ['f(x)', 'a || 3', 'a && b', 'a ? b', 'x + 1', '2 * x', 'x = 1', 'a <b', 'a > b', 'C++'],
+    ],
+    [
+      'the name of a type',
+      words('string number Boolean integer object array any str int float bool list dict'),
+    ],
     ['what has a quote at the edge of a word', [`rock 'n' roll`, `users' names`, `'tis`, 'x’']],
     ['what does not begin like a word', ['-x', '(a)', '#3', '...', '']],
     ['what is too long', ['w'.repeat(257)]],
@@ -104,7 +110,9 @@ describe('a date, a time, a version, an address or an id without quotes', () => 
   })
 
   test('a part of one, or something more, is none', () => {
-    const halves = words('2024-01 2024-01-02T 2024-01-02T10 2024-1-2 2024-01-02T10:00:00.1234567890Z 10:3 1:2')
+    const halves = words(
+      '2024-01 2024-01-02T 2024-01-02T10 2024-1-2 2024-01-02T10:00:00.1234567890Z 10:3 1:2',
+    )
     const others = [...words('1.2 1.2. 550e8400-e29b-41d4-a716 5px 12:30x 1:2:3'), '2024-01-02 or later']
     expect([...halves, ...others].filter((text) => end(text) === text.length)).toEqual([])
   })

@@ -402,12 +402,30 @@ const QUOTED_LISTS = [
 
 const PRICES = ['costs $5', '$HOME/x', 'a $ sign\nand a line', 'from $1 to $2']
 
-const DIRECTORIES = ['C:\\', 'C:\\temp\\', 'D:\\data\\new\\', '\\\\host\\share\\', '\\', 'a\\', 'in C:\\x y\\']
+const DIRECTORIES = [
+  'C:\\',
+  'C:\\temp\\',
+  'D:\\data\\new\\',
+  '\\\\host\\share\\',
+  '\\',
+  'a\\',
+  'in C:\\x y\\',
+]
 
 const EXPRESSIONS = [
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a template
+  '`${x}`',
   ...['f()', 'a || 3', 'a && b', 'x ? 1 : 2', 'a + b', '2 * x', 'x => x', 'new Date()', 'string', 'number'],
-  ...['Array<string>', 'string | null', '"low" | "high"', "'a' | 'b'", '"x" if y else "z"', '[...a]', '{...a}'],
-  ...['1 + 2', '3 > 2', '!done', 'a.b(c)', 'a[0]', '`${x}`', '"a" + b', 'str', 'list[int]', 'boolean'],
+  ...[
+    'Array<string>',
+    'string | null',
+    '"low" | "high"',
+    "'a' | 'b'",
+    '"x" if y else "z"',
+    '[...a]',
+    '{...a}',
+  ],
+  ...['1 + 2', '3 > 2', '!done', 'a.b(c)', 'a[0]', '"a" + b', 'str', 'list[int]', 'boolean'],
 ]
 
 const CALLS = [
@@ -549,12 +567,18 @@ export const KINDS: readonly Kind[] = [
   ),
   kind(
     'one odd inner quote',
-    one(and(like(/^[^"]*[^"\s]\\"(?![,:}\]])[^"]+$/), (token) => token.inside === '{'), unescapeQuotes),
+    one(
+      and(like(/^[^"]*[^"\s]\\"(?![,:}\]])[^"]+$/), (token) => token.inside === '{'),
+      unescapeQuotes,
+    ),
   ),
   kind(
     // `["a 5" b", "c"]` may have lost a quote and a comma.
     'one odd inner quote in an array',
-    one(and(like(/^[^"]*[^"\s]\\"(?![,:}\]])[^"]+$/), (token) => token.inside === '['), unescapeQuotes),
+    one(
+      and(like(/^[^"]*[^"\s]\\"(?![,:}\]])[^"]+$/), (token) => token.inside === '['),
+      unescapeQuotes,
+    ),
     REFUSED,
   ),
   kind('paired inner quotes', one(like(/^[^"]+\\"[^"\s]+\\"(?![,:}\]])[^"]+$/), unescapeQuotes)),
@@ -564,11 +588,10 @@ export const KINDS: readonly Kind[] = [
   // `15""` may as well be a quote that was doubled.
   kind('one unescaped quote at the end', one(like(/^[^"]+\\"$/), unescapeQuotes), REFUSED),
   kind('all inner quotes unescaped', all(like(/\\"/), unescapeQuotes), REFUSED),
-  kind(
-    'a list of quoted words, quotes unescaped',
-    one(like(/\\"/), unescapeQuotes),
-    { refused: true, strings: QUOTED_LISTS },
-  ),
+  kind('a list of quoted words, quotes unescaped', one(like(/\\"/), unescapeQuotes), {
+    refused: true,
+    strings: QUOTED_LISTS,
+  }),
 
   // What is inside strings.
   kind(
@@ -645,13 +668,21 @@ export const KINDS: readonly Kind[] = [
   ...Object.entries(BLOCK_COMMENTS).map(([name, put]) =>
     kind(`\`/* */\` comment${name === 'plain' ? '' : ` with a ${name}`}`, between(put)),
   ),
-  kind('`//` comment with a quote at the end', afterComma(lineOf(choose('// 5"', '// the "', '// x",'))), REFUSED),
+  kind(
+    '`//` comment with a quote at the end',
+    afterComma(lineOf(choose('// 5"', '// the "', '// x",'))),
+    REFUSED,
+  ),
   kind(
     '`//` comment with a quote, after a value',
     one(isScalar, (token, random) => [after(token, lineOf(choose('// 5" wide', '// 5"', '// c",'))(random))]),
     REFUSED,
   ),
-  kind('`#` comment with a quote at the end', afterComma(lineOf(choose('# 5"', '# the "x"', '# x",'))), REFUSED),
+  kind(
+    '`#` comment with a quote at the end',
+    afterComma(lineOf(choose('# 5"', '# the "x"', '# x",'))),
+    REFUSED,
+  ),
   kind('`#` comment', afterComma(lineOf(choose('# a note', '# TODO', '#说明')))),
   kind('`#` comment with a bracket or a quote', afterComma(lineOf(choose('# see [1', '# 5" wide', '# }')))),
   kind('`#` comment at the end of a line', atLineEnd(choose('# a note', '# TODO, later'))),

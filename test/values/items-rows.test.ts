@@ -1337,7 +1337,12 @@ const groups: readonly Group[] = [
       ['[tru,1]', '/0 1-4 INVALID_JSON@1', '/1 5-6 1'],
       ['["a" "b","c"]', '/0 1-4 "a"', '/1 5-8 "b" +skipped what is not JSON@5', '/2 9-12 "c"'],
       ['["a" , "b"\t,"c\\"d"]', '/0 1-4 "a"', '/1 7-10 "b"', '/2 12-18 "c\\"d"'],
-      ['["a","5 "c" d","e"]', '/0 1-4 "a"', '/1 5-14 "5 \\"c\\" d" +escaped a quote@8 +escaped a quote@10', '/2 15-18 "e"'],
+      [
+        '["a","5 "c" d","e"]',
+        '/0 1-4 "a"',
+        '/1 5-14 "5 \\"c\\" d" +escaped a quote@8 +escaped a quote@10',
+        '/2 15-18 "e"',
+      ],
       ['["a","b"c","d"]', '/0 1-4 "a"', '/1 5-8 INVALID_JSON@5'],
       ['[[1,[2],3]', '/0 1-10 [1,[2],3]', 'root 0-10 open TRUNCATED@0'],
       ['[1,]', '/0 1-2 1'],
