@@ -321,7 +321,7 @@ function* pathBeforeQuote(stopped: Reading): Iterable<Reading> {
   const { text, token, state } = stopped
   const afterString = state === 'comma'
   const from = afterString ? token.from : stopped.at
-  if (text.charCodeAt(from) !== QUOTE || (afterString ? token.key : state.endsWith('key'))) return
+  if (afterString ? token.key : state.endsWith('key')) return
   const quote = pathEnd(text, from)
   if (quote < 0 || !endsHere(stopped, quote, false) || isBeforeQuotingComment(text, quote)) return
   const next = stopped.copy()
@@ -628,7 +628,8 @@ function isDoubtfulInner(stopped: Reading, from: number, close: number, opening:
     inner++
     if (isApostrophe(text, at)) continue
     if (/[,:;，：=>][ \t\n]{0,99}$/.test(text.slice(Math.max(from + 1, at - 100), at))) opens = true
-    if (notInner.test(text.slice(at + 1, Math.min(at + 24, close))) || text[at - 1] === '\\') return true
+    if (notInner.test(text.slice(at + 1, Math.min(at + 24, close))) || backslashesBefore(text, at, from) > 0)
+      return true
     const begins = at === from + 1 || mayOpenWord(text, at)
     const ends = at + 1 === close || mayEndWord(text, at)
     if (open) {

@@ -183,12 +183,12 @@ function meaningOf(text: string, from: number, to: number): Backslashes {
  * not a path, or if its backslashes are escaped.
  */
 export function pathEnd(text: string, open: number): number {
-  const found = endingPath.exec(text.slice(open + 1, open + 1 + MAX_PATH))
-  return found && isWindowsPath(text, open + 1) ? open + found[0].length : -1
+  const found = endingPath.exec(text.slice(open, open + MAX_PATH))
+  return found && isWindowsPath(text, open + 1) ? open + found[0].length - 1 : -1
 }
 
 const MAX_PATH = 4096
-const endingPath = /^(?:\\\\)?[^"\\\p{Cc}]*(?:\\[^"\\\p{Cc}]+)*\\"/u
+const endingPath = /^"(?:\\\\)?[^"\\\p{Cc}]*(?:\\[^"\\\p{Cc}]+)*\\"/u
 
 /** `C:\dir`, `"at D:\x"` or `\\server\share`: a drive or a host before the backslash that is there. */
 function isWindowsPath(text: string, from: number): boolean {
