@@ -36,7 +36,7 @@ export function isStructureAt(text: string, at: number): boolean {
 
 const MAX_LOOK = 4096
 const structure =
-  /^[\s\ufeff]*(?:[}\]]|"(?:[^"\\]|\\.){0,256}"\s*:|[,:][\s\ufeff]*(?:["'“{[\d-]|true|false|null|[\p{L}_$][\p{L}\p{N}_$'-]{0,255}"?\s*:))/su
+  /^[\s\ufeff]*(?:[}\]]|"(?:[^"\\]|\\.){0,256}"\s*:|[,:](?:[\s\ufeff]|(?:\/\/|# )[^\n]*\n)*(?:["'“{[\d-]|true|false|null|[\p{L}_$][\p{L}\p{N}_$'-]{0,255}"?\s*:))/su
 
 /**
  * Whether what follows the first value of a text at `end` belongs to it: structure, or keys and a bracket too
@@ -256,7 +256,8 @@ function mayPrecedeString(unit: number): boolean {
   return isBracket(unit) || unit === COMMA || unit === COLON
 }
 
-function mayFollowString(text: string, from: number): boolean {
+/** Whether what follows a string may be at `from`: a separator, a closing bracket, or the end of the text. */
+export function mayFollowString(text: string, from: number): boolean {
   const at = pastBlanks(text, from)
   return at >= text.length || ',:}]'.includes(text[at]!)
 }

@@ -67,7 +67,7 @@ const MATTERS = /* @__PURE__ */ classTable([1, '"\'`\\'])
  * one.
  */
 export function closes(unit: number, opening: number): boolean {
-  if (opening === BACKTICK) return unit === BACKTICK || unit === ACUTE
+  if (opening === BACKTICK || opening === ACUTE) return unit === BACKTICK || unit === ACUTE
   if (opening < BACKTICK) return unit === opening
   if (opening <= 0x201b) return (unit >= 0x2018 && unit <= 0x201b) || unit === APOSTROPHE
   return (unit >= 0x201c && unit <= 0x201f) || unit === QUOTE

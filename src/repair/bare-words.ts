@@ -17,7 +17,7 @@ export function isJsonWord(word: string): boolean {
 
 /**
  * Spells another language's literal or number as JSON does; `undefined` if it is neither. No value is
- * invented: `tru`, `5.`, `1_000`, `0x1F` and `undefined` are neither.
+ * invented: `tru`, `0x1F` and `undefined` are neither, nor is `02134`, which may be a code and not a number.
  *
  * @example
  * spellingOf('None') // { text: 'null', kind: 'spelled a literal as JSON' }
@@ -31,9 +31,22 @@ export function spellingOf(word: string): Spelling | undefined {
   const [, sign = '', whole = '', rest = ''] = parts
   // A sign or an exponent alone is not a number.
   if (whole === '' && rest[0] !== '.') return undefined
-  const digits = whole.replace(/^0+(?=\d)/, '') || '0'
-  const text = `${sign === '-' ? '-' : ''}${digits}${rest}`
+  const digits = whole.replaceAll('_', '') || '0'
+  const text = `${sign === '-' ? '-' : ''}${digits}${rest === '.' ? '' : rest.replaceAll('_', '')}`
   return number.test(text) ? { text, kind: 'spelled a number as JSON' } : undefined
+}
+
+//  {"day": 2024-01-02, "at": 10:30:00, "host": 10.0.0.1, "id": 550e8400-e29b-41d4-a716-446655440000}
+/**
+ * The end of a date, a time, a version, an IP address or a UUID without quotes at `at`, or -1. Not in an
+ * array if it may be a range, `[10:20]`, or two numbers, `[0.49.5]`.
+ */
+export function codeEnd(text: string, at: number, inArray: boolean): number {
+  const rest = text.slice(at, at + MAX_CODE)
+  const found = codes.map((code) => code.exec(rest)?.[0]).find((one) => one !== undefined)
+  return found === undefined || (inArray && /^(?:\d+:\d+|\d+\.\d\d+\.\d+)$/.test(found))
+    ? -1
+    : at + found.length
 }
 
 /**
@@ -42,8 +55,7 @@ export function spellingOf(word: string): Spelling | undefined {
  * contain one before a blank.
  */
 export function isPlainText(text: string, colons: boolean): boolean {
-  if (text.length > MAX_WORD) return false
-  if (isoDate.test(text)) return true
+  if (text.length > MAX_WORD || notText.test(text)) return false
   const plain = text.replaceAll('\\\\', '  ')
   if (!beginsText.test(text) || forbidden.test(colons ? plain.replaceAll(': ', '  ') : plain)) return false
   // `5 px` is a number with its unit; a sentence may begin with a number.
@@ -90,13 +102,35 @@ function editDistance(a: string, b: string): number {
 /** No meaningful JSON number is longer. */
 const MAX_NUMBER = 400
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
-//  +5, .5, -.5, 007: a sign, digits with needless zeros or none, and the rest
-const foreignNumber = /^([+-]?)(?=\.?\d)(\d*)((?:\.\d+)?(?:[eE][+-]?\d+)?)$/
-const isoDate = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?$/
+//  +5, .5, -.5, 5., 1_000: a sign, digits or none, and the rest
+const foreignNumber = /^([+-]?)(?=\.?\d)((?:\d+(?:_\d+)*)?)(\.|(?:\.\d+(?:_\d+)*)?(?:[eE][+-]?\d+)?)$/
+/** No date, version or address is longer. */
+const MAX_CODE = 96
+/** What is written without blanks, or with known ones, and ends before a blank, a comma or a bracket. */
+const codes = [
+  // 2024-01-02, 2024-01-02T10:30:00Z, 2024-01-02 10:30
+  /^\d{4}-\d\d-\d\d(?:[T ]\d\d?:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?(?=[\s,}\]])/,
+  // 2024/1/2, 1/2/2024
+  /^(?:\d{4}\/\d\d?\/\d\d?|\d\d?\/\d\d?\/\d{4})(?=[\s,}\]])/,
+  // 10:30, 10:30:00.5, 9:30 AM
+  /^\d\d?:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?: ?[AaPp][Mm])?(?=[\s,}\]])/,
+  // 550e8400-e29b-41d4-a716-446655440000
+  /^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?=[\s,}\]])/,
+  // 10.0.0.1, 10.0.0.0/8, 10.0.0.1:8080
+  /^(?:\d{1,3}\.){3}\d{1,3}(?:\/\d\d?)?(?::\d{1,5})?(?=[\s,}\]])/,
+  // 1.2.3, v1.2.3-beta.1
+  /^v?\d{1,9}\.\d{1,9}\.\d{1,9}(?:[-+.][\w.+-]{1,32})?(?=[\s,}\]])/,
+]
 const beginsText = /^[\p{L}\p{N}\p{Extended_Pictographic}_$]/u
 const sentence = /^\d+(?: \p{L}+){3,}/u
-/** Quotes, brackets and colons do not belong to plain text: its end would be a guess. */
-const forbidden = /["“”„‟`{}[\]:,]|\\(?!n)|;(?! )|[\u0000-\u001f]/u
+/**
+ * Quotes, brackets and colons do not belong to plain text: its end would be a guess. With an operator it is
+ * an expression, `a || 3`, or a type. An apostrophe is between letters.
+ */
+const forbidden = /["“”„‟`{}[\]:,()|&?+*=<>]|\\(?!n)|;(?! )|[\u0000-\u001f]|(?<!\p{L})['‘’]|['‘’](?!\p{L})/u
+/** The name of a type is what the writer should have replaced; `b'x` is the start of a Python string. */
+const notText =
+  /^(?:string|number|boolean|integer|object|array|any|str|int|float|bool|list|dict)$|^[bfru]{1,2}'/i
 const literals = new Set(['true', 'false', 'null'])
 const otherLiterals = ['none', 'nan', 'undefined', 'infinity']
 const foreignLiterals = new Map([

@@ -1,3 +1,4 @@
+import { mayFollowString } from '../json/after-value.ts'
 import { backslashesBefore, closes, nextQuote } from '../json/strings.ts'
 import {
   APOSTROPHE,
@@ -18,7 +19,7 @@ import {
   quoteFamily,
 } from '../text/characters.ts'
 import { isJsonWord, isPlainText, MAX_WORD, spellingOf } from './bare-words.ts'
-import { closingQuote, isQuote, spellString } from './quotes.ts'
+import { closingQuote, isApostrophe, isQuote, pathEnd, spellString } from './quotes.ts'
 import {
   bareKeyEnd,
   type GuessKind,
@@ -42,9 +43,12 @@ import {
  *     {"a":1 "b":2}         a comma is missing              {"a":1,"b":2}
  *     {"a" 1}               a colon is missing              {"a":1}
  *     {"a":high}            both quotes are missing         {"a":"high"}
+ *     {"a":"C:\x\","b":1}   the last backslash is text      {"a":"C:\\x\\","b":1}
+ *     {"a":"one "⏎ "two"}   two lines make one string       {"a":"one two"}
  */
 export function guessesFor(stopped: Reading): Reading[] {
   const found: Reading[] = []
+  if (stopped.tuples > 0) return found
   const add = (kind: GuessKind, make: (stopped: Reading) => Iterable<Reading>): void => {
     if (stopped.guess !== undefined && stopped.guess !== kind) return
     for (const next of make(stopped)) {
@@ -55,12 +59,16 @@ export function guessesFor(stopped: Reading): Reading[] {
     }
   }
   const afterString = stopped.token.kind === 'string' && stopped.token.to === endOfToken(stopped)
-  if (stopped.unclosed) add('closing quote', closingQuoteAtEnd)
-  else if (stopped.state === 'comma') {
+  if (stopped.unclosed) {
+    add('closing quote', closingQuoteAtEnd)
+    add('path', pathBeforeQuote)
+  } else if (stopped.state === 'comma') {
     add('comma', missingComma)
     if (afterString) {
       add('inner quote', innerQuotes)
       add('closing quote', missingClosingQuote)
+      add('path', pathBeforeQuote)
+      add('line', stringOnNextLine)
     }
     add('opening quote', openingQuoteBeforeToken)
   } else if (stopped.state === 'colon') {
@@ -74,6 +82,7 @@ export function guessesFor(stopped: Reading): Reading[] {
   } else if (stopped.state === 'value' || stopped.state === 'first value') {
     add('opening quote', missingOpeningQuote)
     add('word', bareText)
+    add('path', pathBeforeQuote)
   }
   return found
 }
@@ -96,7 +105,16 @@ function* missingComma(stopped: Reading): Iterable<Reading> {
     /,[ \t]{0,9}$/.test(text.slice(Math.max(token.from, token.to - 11), token.to - 1))
   )
     return
-  if (isQuote(unit) && text.charCodeAt(at + 1) === COMMA) return
+  if (isQuote(unit) && ',]}'.includes(text[at + 1] ?? ' ')) return
+  // Two backticks are rather what is left of a fence mark than an empty string.
+  if ([at, token.to - 2].some((place) => text.startsWith('``', place))) return
+  if (token.kind === 'string') {
+    // `"x', // 5"`: a quote, a comma and a comment are in it, so it has ended before.
+    if (/['’”`]\s{0,9},\s{0,9}(?:\/[/*]|#\s)/.test(text.slice(token.from + 1, token.to))) return
+    // In `["x"␣""]` without the blank there is a comma too few, or a quote too many.
+    const isEmpty = token.to - token.from === 2 || text[at + 1] === text[at]
+    if (stopped.inArray() && at === token.to && isQuote(unit) && isEmpty) return
+  }
   if (isQuote(unit) && text.charCodeAt(at + 1) === COLON && !stopped.inArray()) return
   if (stopped.inArray()) {
     if (!isQuote(unit) && !isBracket(unit) && isQuote(text.charCodeAt(wordEnd(text, at)))) return
@@ -148,10 +166,13 @@ function* innerQuotes(stopped: Reading): Iterable<Reading> {
     stopped.effort.spent += Math.max(following, close < 0 ? text.length : close) - before
     if (close < 0) return
     if (!endsHere(stopped, close, key) || isBeforeQuotingComment(text, close)) continue
+    const comma = skipBlanks(text, close + 1)
+    if (text.charCodeAt(comma) === COMMA && isBeforeQuotingComment(text, comma)) return
     if (key && !isInnerOfKey(text, token, before, close)) return
     if (holdsJoined(text, from, close)) return
     stopped.effort.spent += close - from
-    if (isDoubtfulInner(text, from, close, opening)) return
+    if (isDoubtfulInner(stopped, from, close, opening)) return
+    if (holdsEscapedEnd(stopped, from, close)) return
     const spelled = spellString(text, { from, to: close, opened: true, closed: true }, token.edits)
     if (!spelled) return
     const next = stopped.copy()
@@ -173,9 +194,9 @@ function holdsJoined(text: string, from: number, close: number): boolean {
 }
 
 //  ""users" // not a comment"
-//         ^ quote: what reads as a comment is the rest of the string
-function isBeforeQuotingComment(text: string, quote: number): boolean {
-  return text.slice(quote + 1, skipBlanks(text, quote + 1)).includes('"')
+//         ^ at: what reads as a comment is the rest of the string
+function isBeforeQuotingComment(text: string, at: number): boolean {
+  return text.slice(at + 1, skipBlanks(text, at + 1)).includes('"')
 }
 
 //  ["a" 1 "b"]   {"a" 1 "b":2}
@@ -218,6 +239,9 @@ function* missingClosingQuote(stopped: Reading): Iterable<Reading> {
 function* closingQuoteAtEnd(stopped: Reading): Iterable<Reading> {
   const { text, at, state } = stopped
   if (state === 'key' || state === 'first key') return
+  // `{"a":"x, b: 1}` has lost one quote, or three.
+  stopped.effort.spent += text.length - at
+  if (/,\s{0,99}[\p{L}_$][\p{L}\p{N}_$-]{0,99}\s{0,9}:\s/u.test(text.slice(at))) return
   yield* endedEarlier(stopped, at, text.length, false)
 }
 
@@ -248,10 +272,12 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
   const { text } = stopped
   stopped.effort.spent += CHECKS * (end - from)
   if (!hasPairs(text, from + 1, end) || endsWithLoneQuote(text, from + 1, end)) return
+  if (holdsEscapedEnd(stopped, from, end)) return
   // The blank belongs to the string or to the layout.
   if (
     end > from + 1 &&
-    (text[end - 1] === ' ' ||
+    (isBlank(text.charCodeAt(from + 1)) ||
+      text[end - 1] === ' ' ||
       text[end - 1] === '\t' ||
       (text[end - 1] === ',' && text[end] === ',') ||
       isUnusualBlank(text.charCodeAt(end - 1)))
@@ -271,6 +297,57 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
     next.at = end
     next.state = 'colon'
   } else next.endValue(end)
+  yield next
+}
+
+//  {"a":"x\", "b":1}
+//         ^^ may be the end of the string, whose last character is a backslash; of a pair, the second is not
+function holdsEscapedEnd(stopped: Reading, from: number, end: number): boolean {
+  const { text } = stopped
+  let quotes = 0
+  for (let at = text.indexOf('\\"', from + 1); at >= 0 && at < end; at = text.indexOf('\\"', at + 2)) {
+    if (backslashesBefore(text, at + 1, from + 1) % 2 === 0 || quotes++ % 2 === 1) continue
+    if (stopped.inArray() ? mayFollowString(text, at + 2) : endsHere(stopped, at + 1, false)) return true
+    const comma = skipBlanks(text, at + 2)
+    if (text[comma] === ',' && isQuote(text.charCodeAt(skipBlanks(text, comma + 1)))) return true
+  }
+  // `"C:\x\" || 3`: after a path any backslash may be its last character.
+  return pathEnd(text, from) >= 0
+}
+
+//  {"dir":"C:\temp\","n":1}
+//         ^ from   ^ quote
+function* pathBeforeQuote(stopped: Reading): Iterable<Reading> {
+  const { text, token, state } = stopped
+  const afterString = state === 'comma'
+  const from = afterString ? token.from : stopped.at
+  if (afterString ? token.key : state.endsWith('key')) return
+  const quote = pathEnd(text, from)
+  if (quote < 0 || !endsHere(stopped, quote, false) || isBeforeQuotingComment(text, quote)) return
+  const next = stopped.copy()
+  next.edits = afterString ? token.edits : stopped.edits
+  for (let at = text.indexOf('\\', from); at >= 0 && at < quote; at = text.indexOf('\\', at + 1))
+    next.add(at, at, '\\', 'escaped a backslash')
+  next.token = { kind: 'other', from, to: quote + 1, key: false, edits: stopped.edits }
+  next.endValue(quote + 1)
+  stopped.effort.spent += CHECKS * (quote - from)
+  yield next
+}
+
+//  {"a": "one "
+//        "two"}
+//        ^ at
+/** As in Python and C. In an array they are two strings without a comma. */
+function* stringOnNextLine(stopped: Reading): Iterable<Reading> {
+  const { text, at, token, valueEnd } = stopped
+  if (stopped.inArray() || token.key || text[at] !== text[token.from]) return
+  if (!/^[ \t\r]*\n\s*$/.test(text.slice(valueEnd, at)) || isFirstOnLine(text, token.from, token.to - 1))
+    return
+  // Two quotes may be one that was doubled.
+  if (token.to - token.from === 2 || text[at + 1] === text[at] || isKeyAt(text, at)) return
+  const next = stopped.copy()
+  if (!next.join(at)) return
+  stopped.effort.spent += next.at - at
   yield next
 }
 
@@ -361,6 +438,7 @@ function* openedAt(stopped: Reading, from: number, key: boolean): Iterable<Readi
   stopped.effort.spent += (close < 0 ? text.length : close) - from
   if (close < 0 || !endsHere(stopped, close, key)) return
   if (isQuote(first) && isLoneQuote(text, from, from, close)) return
+  if (holdsComment(text.slice(from, close), stopped.inArray())) return
   if (text.slice(from, close).includes('\n') || (!key && isOtherValue(text, from, close))) return
   if (key && /[,{}[\]]/.test(text.slice(from, close))) return
   const spelled = spellString(text, { from, to: close, opened: false, closed: true }, stopped.edits)
@@ -376,6 +454,13 @@ function* openedAt(stopped: Reading, from: number, key: boolean): Iterable<Readi
   yield next
 }
 
+//  [1, // 5",     ["a", //cdn.example/x",
+//      ^^^^^ a comment       ^^^^^^^^^^^^^^^ an address
+function holdsComment(content: string, inArray: boolean): boolean {
+  if (/,\s*(?:\/[/*]|#\s)/.test(content)) return true
+  return inArray && /(?:^|\s)(?:\/[/*]|#\s|<!--)/.test(content) && !/^\/\/[\w.-]+\/\S*$/.test(content)
+}
+
 //  {"a":high, "b":two words}
 //       ^^^^      ^^^^^^^^^
 function* bareText(stopped: Reading): Iterable<Reading> {
@@ -384,13 +469,17 @@ function* bareText(stopped: Reading): Iterable<Reading> {
   if (end < 0) {
     end = at
     while (end < at + MAX_WORD && end < text.length && !',}]\n\r'.includes(text[end]!)) end++
-    const comment = text.slice(at, end).search(/[ \t](?:\/\/|\/\*|# )/)
-    if (comment >= 0) end = at + comment
+    // `either // or` is a word and a comment, or a text.
+    const comment = /[ \t](?:\/\/|\/\*|# )/.exec(text.slice(at, end))
+    if (comment?.[0].endsWith('//')) return
+    if (comment) end = at + comment.index
   }
-  while (end > at && (text[end - 1] === ' ' || text[end - 1] === '\t')) end--
+  while (end > at && (' \t'.includes(text[end - 1]!) || isUnusualBlank(text.charCodeAt(end - 1)))) end--
   const word = text.slice(at, end)
   if (!isUrl(word) && !isPlainText(word, !stopped.inArray() && stopped.plainKeys > 0)) return
   if (isQuote(text.charCodeAt(end - 1)) || /^[eE][+-]?\d+$/.test(word)) return
+  // `[1, TODO 2]` has a word too many, or a text.
+  if (stopped.inArray() && isJsonWord(word.slice(word.lastIndexOf(' ') + 1))) return
   const delimiter = skipBlanks(text, end)
   if (!',}]'.includes(text[delimiter] ?? ' ')) return
   if (stopped.inArray() ? !isAlone(stopped, delimiter) : stopped.bareKeys > 0 && stopped.quotedKeys > 0)
@@ -520,11 +609,16 @@ const MAX_URL = 2048
 const url = /^(?:https?|ftp|file|mailto|data|irc):\/\/[A-Za-z0-9\-._~:/?#@!$&'()*+;=%]+/
 
 /**
- * A lone inner quote that reads as an opening one (`, "x`), one between two separators, or one next to a bare
- * number.
+ * Whether the inner quotes of a string may be something else: the quotes of its neighbours, a quote that was
+ * doubled, an operator or a comment after the string. What is certain are pairs around words, `the "best"
+ * one`, and the apostrophe in `the users' names`. In an object inches, `24" tall`, or one other quote may be
+ * text, because a key must follow; an array has no keys, and `["a 1" b", "c"]` may have lost a quote.
  */
-function isDoubtfulInner(text: string, from: number, close: number, opening: number): boolean {
+function isDoubtfulInner(stopped: Reading, from: number, close: number, opening: number): boolean {
+  const { text } = stopped
   let inner = 0
+  let others = 0
+  let open = false
   let opens = false
   for (
     let at = nextClosing(text, from + 1, opening);
@@ -532,10 +626,43 @@ function isDoubtfulInner(text: string, from: number, close: number, opening: num
     at = nextClosing(text, at + 1, opening)
   ) {
     inner++
+    if (isApostrophe(text, at)) continue
     if (/[,:;，：=>][ \t\n]{0,99}$/.test(text.slice(Math.max(from + 1, at - 100), at))) opens = true
-    const following = text.slice(at, Math.min(at + 24, close))
-    if (/^["”]\s{0,9}(?:[,;，.]\s{0,9}[,;，."]|,[ \t]{0,9}\r?\n)/.test(following)) return true
+    if (notInner.test(text.slice(at + 1, Math.min(at + 24, close))) || backslashesBefore(text, at, from) > 0)
+      return true
+    const begins = at === from + 1 || mayOpenWord(text, at)
+    const ends = at + 1 === close || mayEndWord(text, at)
+    if (open) {
+      if (begins && !ends) return true
+      open = false
+    } else if (begins) open = true
+    else if (at + 1 === close || /^\s{0,9}[|&?+*=<>]/.test(text.slice(at + 1, at + 11))) return true
+    else if (!/s['’]/i.test(text.slice(at - 1, at + 1))) {
+      if (stopped.inArray()) return true
+      if (ends && !isDigit(text.charCodeAt(at - 1))) others++
+    }
   }
+  if (open || (others > 0 && inner > 1)) return true
+  // `""x""` has both quotes doubled, or quotes inside.
+  if (inner === 2 && text[from + 1] === text[from] && text[close - 1] === text[close]) return true
   if (inner % 2 === 0) return false
   return opens || isJsonWord(text.slice(from + 1, Math.min(close, from + MAX_WORD)).replaceAll('"', ''))
+}
+
+//  ", ."   ",⏎   ", // c
+/** What follows a quote that is not inside a string: more punctuation, or a comment. */
+const notInner = /^\s{0,9}(?:[,;，.]\s{0,9}[,;，."]|,[ \t]{0,9}\r?\n|,?\s{0,9}(?:\/[/*]|#\s))/
+
+function mayOpenWord(text: string, quote: number): boolean {
+  const before = text.charCodeAt(quote - 1)
+  const after = text.charCodeAt(quote + 1)
+  return (isBlank(before) || before >= 0x2e80 || '([{<=:,;/-–—'.includes(text[quote - 1]!)) && !isBlank(after)
+}
+
+function mayEndWord(text: string, quote: number): boolean {
+  const before = text.charCodeAt(quote - 1)
+  const after = text.charCodeAt(quote + 1)
+  return (
+    (isBlank(after) || after >= 0x2e80 || ')]}>.,:;!?/-–—'.includes(text[quote + 1]!)) && !isBlank(before)
+  )
 }

@@ -1,5 +1,5 @@
 import { closes, ESCAPES, nextQuote } from '../json/strings.ts'
-import { APOSTROPHE, BACKSLASH, LETTER_U, QUOTE, quoteFamily, SPACE } from '../text/characters.ts'
+import { APOSTROPHE, BACKSLASH, DOLLAR, LETTER_U, QUOTE, quoteFamily, SPACE } from '../text/characters.ts'
 import type { Edit } from './edits.ts'
 
 /** Any character that a model may put around a string. */
@@ -99,7 +99,7 @@ export function spellString(
       const valid = at + 1 < to && isEscape(text, at)
       if (backslashes === 'text' && !(valid && next === QUOTE)) add(at, at, '\\', 'escaped a backslash')
       else if (valid) at++
-      else if (isQuote(next)) {
+      else if (isQuote(next) || (next === DOLLAR && backslashes !== 'pattern')) {
         add(at, at + 1, '', 'dropped a backslash')
         at++
       } else if (isHexEscape(text, at, to)) {
@@ -138,37 +138,57 @@ function isHexEscape(text: string, at: number, to: number): boolean {
 }
 
 /**
- * What the backslashes of one string mean: JSON escapes, with single ones that are text; all of them text
- * (`C:\Users\new` has a `\n` that is not a line break); or unknown.
+ * What the backslashes of one string mean: JSON escapes; the same, with single ones that are text, as in a
+ * pattern; all of them text (`C:\Users\new` has a `\n` that is not a line break); or unknown.
  */
-type Backslashes = 'escapes' | 'text' | 'unknown'
+type Backslashes = 'escapes' | 'pattern' | 'text' | 'unknown'
 
 function meaningOf(text: string, from: number, to: number): Backslashes {
+  const path = isWindowsPath(text, from)
   let foreign = 0
   let classes = 0
   let letters = 0
   let doubled = 0
+  let quotes = 0
   for (let at = text.indexOf('\\', from); at >= 0 && at < to; at = text.indexOf('\\', at + 2)) {
     const kind = text[at + 1] ?? ''
     const valid = at + 1 < to && isEscape(text, at)
     if (kind === '\\') doubled++
     else if (valid && kind !== '"' && kind !== '/') letters++
     else if (!valid && kind === 'u' && /^[0-9a-fA-F]/.test(text.slice(at + 2, at + 3))) return 'unknown'
-    else if (!valid && !isQuote(kind.charCodeAt(0)) && !isHexEscape(text, at, to)) {
+    else if (isQuote(kind.charCodeAt(0))) {
+      quotes++
+    } else if (!valid && (path || !(kind === '$' || isHexEscape(text, at, to)))) {
       foreign++
       if ('dDsSwW'.includes(kind)) classes++
     }
   }
+  // `"C:\dir\", "b"`: the path ends there, or a quote was escaped. Two of them are around a word.
+  if (path && quotes % 2 === 1) return 'unknown'
   // `C:\\new` in a text that needs repair anyway: a path, or a line break.
-  if (foreign === 0) return letters > 0 && isWindowsPath(text, from) ? 'unknown' : 'escapes'
-  if (isWindowsPath(text, from)) {
+  if (foreign === 0) return letters > 0 && path ? 'unknown' : 'escapes'
+  if (path) {
     const start = text.startsWith('\\\\', from) ? 1 : 0
     return doubled <= start ? 'text' : 'unknown'
   }
   // One lone `\z` may be the rest of a line break; several, or `\d`, are a path or a pattern.
   if (letters > 0 || doubled > 0) return 'unknown'
-  return foreign >= 2 || classes === foreign ? 'escapes' : 'unknown'
+  return foreign >= 2 || classes === foreign ? 'pattern' : 'unknown'
 }
+
+//  {"dir":"C:\temp\","n":1}
+//                  ^ quote
+/**
+ * The quote before which a Windows path ends in a backslash, in the string that opens at `open`; -1 if it is
+ * not a path, or if its backslashes are escaped.
+ */
+export function pathEnd(text: string, open: number): number {
+  const found = endingPath.exec(text.slice(open, open + MAX_PATH))
+  return found && isWindowsPath(text, open + 1) ? open + found[0].length - 1 : -1
+}
+
+const MAX_PATH = 4096
+const endingPath = /^"(?:\\\\)?[^"\\\p{Cc}]*(?:\\[^"\\\p{Cc}]+)*\\"/u
 
 /** `C:\dir`, `"at D:\x"` or `\\server\share`: a drive or a host before the backslash that is there. */
 function isWindowsPath(text: string, from: number): boolean {

@@ -1,7 +1,7 @@
 import { applyEdits, type Mended } from './edits.ts'
 import { guessesFor } from './guesses.ts'
 import { spellString } from './quotes.ts'
-import { Reading, wordEnd } from './syntax.ts'
+import { isHalfBlank, Reading, skipBlanks, wordEnd } from './syntax.ts'
 import { unescapeOnce } from './unescape.ts'
 
 /**
@@ -15,7 +15,7 @@ import { unescapeOnce } from './unescape.ts'
  * mend('{"a":}') // { kind: 'broken', at: 5 }
  */
 export function mend(text: string, cut = false): Mended {
-  const unescaped = cut ? undefined : unescapeOnce(text)
+  const unescaped = cut ? undefined : unescapeOnce(text, mend)
   if (unescaped) return unescaped
   const first = new Reading(text)
   const end = first.run()
@@ -27,7 +27,14 @@ export function mend(text: string, cut = false): Mended {
   if (best && !rival) return best
   if (rival) return { kind: 'ambiguous', at: first.at }
   if (first.state === 'end') return { kind: 'followed', at: first.valueEnd }
-  return { kind: first.unclosed ? 'cut' : 'broken', at: first.at }
+  return { kind: first.unclosed || endsInside(first) ? 'cut' : 'broken', at: first.at }
+}
+
+//  {"a":1 /* x     {"a":"x⏎ "
+//         ^ at               ^ at: nothing that could close the value follows
+function endsInside({ text, at }: Reading): boolean {
+  if (skipBlanks(text, at) >= text.length) return true
+  return isHalfBlank(text, at) && !/[}\]]/.test(text.slice(at))
 }
 
 /**

@@ -1,25 +1,29 @@
+import { mayFollowString } from '../json/after-value.ts'
 import { backslashesBefore } from '../json/strings.ts'
 import {
   APOSTROPHE,
   BACKTICK,
   CLOSE_BRACE,
   CLOSE_BRACKET,
+  CLOSE_PAREN,
   COLON,
   COMMA,
   EQUALS,
   HASH,
   isBlank,
   LESS,
+  LETTER_U,
   LF,
   OPEN_BRACE,
   OPEN_BRACKET,
+  OPEN_PAREN,
   PLUS,
   QUOTE,
   SEMICOLON,
   SLASH,
   TILDE,
 } from '../text/characters.ts'
-import { isJsonWord, MAX_WORD, spellingOf } from './bare-words.ts'
+import { codeEnd, isJsonWord, MAX_WORD, spellingOf } from './bare-words.ts'
 import type { ChangeKind } from './change.ts'
 import type { Edit } from './edits.ts'
 import { closingQuote, isCleanString, isQuote, plainStringEnd, spellString } from './quotes.ts'
@@ -31,6 +35,8 @@ export type State = 'first value' | 'value' | 'first key' | 'key' | 'colon' | 'c
 export interface Level {
   readonly array: boolean
   readonly up: Level | undefined
+  /** Python's tuple: `(1)` is no tuple, so its comma must be seen. */
+  readonly tuple?: 'without a comma' | 'with a comma'
 }
 
 /** The last token, kept so that a guess can read it again. */
@@ -45,13 +51,21 @@ export interface Token {
 }
 
 /** The error that a guess assumes in the text. A reading makes guesses of one kind only. */
-export type GuessKind = 'comma' | 'colon' | 'opening quote' | 'closing quote' | 'inner quote' | 'word'
+export type GuessKind =
+  | 'comma'
+  | 'colon'
+  | 'opening quote'
+  | 'closing quote'
+  | 'inner quote'
+  | 'word'
+  | 'path'
+  | 'line'
 
 /**
  * One reading of a text that is almost JSON. It changes what has only one meaning: other quotes, trailing and
- * leading commas, comments, unusual blanks, keys without quotes, Python's literals, raw control characters,
- * backslashes that were not escaped, joined strings. Where more than one meaning is possible it stops, and
- * `repair-guesses.ts` says how it may continue.
+ * leading commas, comments, unusual blanks, keys without quotes, Python's literals and tuples, raw control
+ * characters, backslashes that were not escaped, joined strings, dates without quotes. Where more than one
+ * meaning is possible it stops, and `guesses.ts` says how it may continue.
  *
  * A class, because a reading that stops is copied for each guess.
  */
@@ -82,6 +96,8 @@ export class Reading {
   spacing: Spacing | undefined = undefined
   /** The string that begins at `at` has no closing quote. */
   unclosed = false
+  /** How many tuples are open. Parentheses are in prose, too: nothing is guessed in them. */
+  tuples = 0
 
   /** Characters read for guesses, in all readings of the text together. */
   readonly effort: { spent: number }
@@ -109,6 +125,7 @@ export class Reading {
     next.plainKeys = this.plainKeys
     next.spacing = this.spacing
     next.unclosed = this.unclosed
+    next.tuples = this.tuples
     return next
   }
 
@@ -147,19 +164,20 @@ export class Reading {
       case 'comma':
         if (unit === COMMA) return this.#passComma()
         if (unit === SEMICOLON || unit === WIDE_COMMA) return this.#replaceComma()
-        if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) return this.#close(unit)
-        return unit === PLUS && this.token.kind === 'string' && this.#join()
+        if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET || unit === CLOSE_PAREN) return this.#close(unit)
+        return unit === PLUS && this.join(skipBlanks(this.text, this.at + 1))
       case 'first key':
       case 'key':
         if (unit === CLOSE_BRACE) return this.#close(unit)
         if (unit === COMMA) return this.state === 'first key' && this.#dropLeadingComma()
-        return isQuote(unit) ? this.#string(true) : this.#bareKey()
+        return isQuote(unit) || this.#dropPrefix(unit, true) ? this.#string(true) : this.#bareKey()
       case 'first value':
       case 'value':
         if (unit === OPEN_BRACE || unit === OPEN_BRACKET) return this.#open(unit === OPEN_BRACKET)
-        if (unit === CLOSE_BRACKET) return this.inArray() && this.#close(unit)
+        if (unit === OPEN_PAREN) return this.#openTuple()
+        if (unit === CLOSE_BRACKET || unit === CLOSE_PAREN) return this.inArray() && this.#close(unit)
         if (unit === COMMA) return this.state === 'first value' && this.#dropLeadingComma()
-        return isQuote(unit) ? this.#string(false) : this.#word()
+        return isQuote(unit) || this.#dropPrefix(unit, false) ? this.#string(false) : this.#word()
       default:
         return this.state satisfies never
     }
@@ -180,6 +198,7 @@ export class Reading {
     this.comma = this.at++
     this.spacing ??= spacingAfter(this.text, this.comma)
     this.state = this.inArray() ? 'value' : 'key'
+    if (this.level?.tuple) this.level = { ...this.level, tuple: 'with a comma' }
     return true
   }
 
@@ -187,7 +206,7 @@ export class Reading {
   //    ^            ^
   #replaceComma(): boolean {
     const next = skipBlanks(this.text, this.at + 1)
-    if (next >= this.text.length || '}],;，'.includes(this.text[next]!)) return false
+    if (next < this.text.length && '}],;，'.includes(this.text[next]!)) return false
     this.add(this.at, this.at + 1, ',', 'replaced a comma')
     this.at++
     this.state = this.inArray() ? 'value' : 'key'
@@ -220,10 +239,30 @@ export class Reading {
     return true
   }
 
+  //  ("a", 1)   (1,)   ()
+  //  ^ at: what follows is a value, or nothing
+  #openTuple(): boolean {
+    const next = skipBlanks(this.text, this.at + 1)
+    const unit = this.text.charCodeAt(next)
+    const isValue = isQuote(unit) || /^(?:[[{(\d.TFN)-]|$|u["'])/.test(this.text.slice(next, next + 2))
+    if (!isValue) return false
+    this.add(this.at, this.at + 1, '[', 'spelled a tuple as an array')
+    this.#open(true)
+    this.level = { array: true, up: this.level?.up, tuple: 'without a comma' }
+    this.tuples++
+    return true
+  }
+
   #close(unit: number): boolean {
-    if (this.inArray() !== (unit === CLOSE_BRACKET) || this.level === undefined) return false
+    const { level } = this
+    if (level === undefined || unit !== closerOf(level)) return false
+    if (level.tuple) {
+      if (level.tuple === 'without a comma' && this.state !== 'first value') return false
+      this.add(this.at, this.at + 1, ']', 'spelled a tuple as an array')
+      this.tuples--
+    }
     if (this.comma >= 0) this.add(this.comma, this.comma + 1, '', 'dropped a comma')
-    this.level = this.level.up
+    this.level = level.up
     this.token = NO_TOKEN
     this.endValue(this.at + 1)
     return true
@@ -255,6 +294,8 @@ export class Reading {
     if (!isDoubtful) {
       const spelled = spellString(text, { from, to: close, opened: true, closed: true }, edits)
       if (!spelled) return false
+      // A template has an expression in it.
+      if (text[from] === '`' && text.slice(from, close).includes('${')) return false
       // Not if the writer puts other quotes around keys, too.
       if (text[from] !== '"' && swallows(text, from + 1, close, this.plainKeys > 0)) return false
       this.edits = spelled.edits
@@ -278,14 +319,32 @@ export class Reading {
     else this.bareKeys++
   }
 
+  //  {u'a': u'x'}
+  //   ^ at
+  /** Drops the letter before a string of Python 2, if the string ends where one may end. */
+  #dropPrefix(unit: number, key: boolean): boolean {
+    if ((unit | 32) !== LETTER_U) return false
+    const { text, at } = this
+    const quote = text[at + 1]
+    if ((quote !== "'" && quote !== '"') || mayFollowString(text, at + 2)) return false
+    const close = closingQuote(text, at + 1)
+    this.effort.spent += (close < 0 ? text.length : close) - at
+    if (close < 0 || (text[skipBlanks(text, close + 1)] === ':') !== key) return false
+    if (!key && !mayFollowString(text, close + 1) && !text.startsWith(')', skipBlanks(text, close + 1)))
+      return false
+    this.add(at, at + 1, '', 'dropped a string prefix')
+    this.at++
+    return true
+  }
+
   //  "one " + "two"
-  //        ^ at
-  #join(): boolean {
+  //           ^ next
+  /** Joins the string that was read and the one at `next`. */
+  join(next: number): boolean {
     const { text } = this
-    const next = skipBlanks(text, this.at + 1)
-    if (!isQuote(text.charCodeAt(next))) return false
+    if (this.token.kind !== 'string' || this.token.key || !isQuote(text.charCodeAt(next))) return false
     const close = closingQuote(text, next)
-    if (close < 0 || this.token.key) return false
+    if (close < 0) return false
     const before = withoutEditAt(this.edits, this.token.to - 1)
     const spelled = isCleanString(text, next, close)
       ? { edits: before }
@@ -326,10 +385,18 @@ export class Reading {
       word = literal[0]
       end = at + word.length
     }
+    if (!isJsonWord(word) || text[end] === ':' || text[end] === '/') {
+      const to = codeEnd(text, at, this.inArray())
+      if (to >= 0 && ',}]'.includes(text[skipBlanks(text, to)] ?? ' ')) {
+        this.add(at, to, JSON.stringify(text.slice(at, to)), 'quoted a word')
+        this.token = { kind: 'other', from: at, to, key: false, edits }
+        this.endValue(to)
+        return true
+      }
+    }
     if (!isJsonWord(word)) {
       const spelling = spellingOf(word)
-      // `[26,015]` is one number, or two.
-      if (!spelling || (this.inArray() && /^[+-]?0\d/.test(word))) return false
+      if (!spelling) return false
       this.add(at, end, spelling.text, spelling.kind)
     }
     this.token = { kind: 'word', from: at, to: end, key: false, edits }
@@ -348,7 +415,7 @@ export class Reading {
       }
       const to = unusualEnd(text, this.at)
       if (to === this.at) return true
-      if (to < 0 || (unit === SLASH && this.inArray() && endsLikeElement(text, to))) return false
+      if (to < 0 || (unit === SLASH && this.#isDoubtfulComment(to))) return false
       const kind = isUnusualBlank(unit)
         ? 'replaced a blank'
         : unit === BACKTICK || unit === TILDE
@@ -359,6 +426,22 @@ export class Reading {
     }
     return true
   }
+
+  //  ["a",                             {"a": "b" // c"
+  //   //cdn.example/x",                          ^^^^^ a comment, or the rest of the string
+  //   ^^^^^^^^^^^^^^^^ a comment, or a string that lost its opening quote
+  #isDoubtfulComment(end: number): boolean {
+    const { text, at, token } = this
+    if (this.inArray() && endsLikeElement(text, end)) return true
+    if (text[at + 1] !== '/' || token.kind !== 'string') return false
+    if (this.state !== 'comma' && this.state !== 'colon') return false
+    return text.slice(at, end).split(text[token.from]!).length % 2 === 0
+  }
+}
+
+/** The bracket that closes this level. */
+function closerOf({ array, tuple }: Level): number {
+  return tuple ? CLOSE_PAREN : array ? CLOSE_BRACKET : CLOSE_BRACE
 }
 
 /** The edits without the replacement of the character at `at`. Those after it are linked again. */
@@ -507,9 +590,7 @@ function markEnd(text: string, at: number): number {
 
 const LABEL = /^[A-Za-z0-9]{1,16}[ \t]*(?=\r?\n|$)/
 
-//  ["a",
-//   //cdn.example/x",
-//                  ^^ a string that lost its opening quote, not a comment
+/** Whether a quote and a comma are the last characters before `end`. */
 function endsLikeElement(text: string, end: number): boolean {
   let at = end - 1
   while (isBlank(text.charCodeAt(at))) at--

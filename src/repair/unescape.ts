@@ -7,20 +7,22 @@ import type { Mended } from './edits.ts'
  * other text.
  *
  * Either only the quotes were escaped, or everything that JSON escapes in a string. If both give a value, and
- * not the same one, the text is ambiguous: `\\n` is then a line break, or a backslash and an n.
+ * not the same one, the text is ambiguous: `\\n` is then a line break, or a backslash and an n. One of the
+ * two may need a repair of its own.
  *
  * @example
- * unescapeOnce('{\\"a\\":1}') // { kind: 'mended', text: '{"a":1}', changes: […] }
+ * unescapeOnce('{\\"a\\":1}', mend) // { kind: 'mended', text: '{"a":1}', changes: […] }
  */
-export function unescapeOnce(text: string): Mended | undefined {
+export function unescapeOnce(text: string, mend: (text: string) => Mended): Mended | undefined {
   const first = text.indexOf('"')
   if (first < 1 || !/^[{[][\s\\nrt]*$/.test(text.slice(0, first - 1))) return undefined
   for (let at = first; at >= 0; at = text.indexOf('"', at + 1))
     if (backslashesBefore(text, at, 0) === 0) return undefined
   const readings = [text.replaceAll('\\"', '"'), decoded(text)].filter((made) => made !== undefined)
-  const good = readings.filter(isJson)
-  const [one, two] = good
+  const one = readings.find(isJson)
   if (one === undefined) return undefined
+  const other = readings.find((made) => made !== one)
+  const two = other === undefined || isJson(other) ? other : mendedText(mend(other))
   if (two !== undefined && !isSame(one, two)) return { kind: 'ambiguous', at: first - 1 }
   return {
     kind: 'mended',
@@ -38,6 +40,10 @@ function decoded(text: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+function mendedText(made: Mended): string | undefined {
+  return made.kind === 'mended' ? made.text : undefined
 }
 
 function isJson(text: string): boolean {

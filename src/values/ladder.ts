@@ -8,6 +8,7 @@ import { controlsEscaped, withoutSequences } from '../repair/control.ts'
 import type { Edited } from '../repair/edits.ts'
 import { isQuote } from '../repair/quotes.ts'
 import { mend } from '../repair/search.ts'
+import { skipBlanks } from '../repair/syntax.ts'
 import { isBracket } from '../text/characters.ts'
 import {
   attempt,
@@ -165,13 +166,15 @@ function beyond(
 function mendScalar(text: string): Edited | undefined {
   if (text.length > MAX_SCALAR || !(isQuote(text.charCodeAt(0)) || text[0] === '\\' || spellingOf(text)))
     return undefined
-  const mended = mend(`[${text}]`)
+  // As a member: in an array, a quote in a string may be its neighbour's. Not if all its quotes are escaped.
+  const before = text[0] === '\\' ? '[' : '{"":'
+  const mended = mend(before + text + (before === '[' ? ']' : '}'))
   if (mended.kind !== 'mended') return undefined
-  const inner = mended.text.slice(1, -1)
-  const changes = mended.changes.map((change) => ({ ...change, at: change.at - 1 }))
+  const inner = mended.text.slice(before.length, -1)
+  const changes = mended.changes.map((change) => ({ ...change, at: change.at - before.length }))
   // Two adjacent strings are not one, and a string without its closing quote was cut.
   if (mended.changes.some(({ kind }) => kind === 'added a missing quote')) return undefined
-  return (JSON.parse(mended.text) as unknown[]).length === 1 ? { text: inner, changes } : undefined
+  return Object.keys(JSON.parse(mended.text) as object).length === 1 ? { text: inner, changes } : undefined
 }
 
 const MAX_SCALAR = 16 * 1024
@@ -271,7 +274,7 @@ function takeFirst(
 ): Pass | Miss {
   const first = text.slice(0, end)
   if (isStructureAt(text, end) || endsInString(first))
-    return { ...continuesAt(text, end), cause: broken.cause }
+    return { ...brokenAround(text, end), cause: broken.cause }
   // As in prose: without a schema, only a first key in double quotes distinguishes an object from code.
   if (!rules.check && !hasQuotedKey(first))
     return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
@@ -279,12 +282,26 @@ function takeFirst(
   return climbFurther(first, changes, rules, envelopes)
 }
 
+//  {"a": ["x"}, "y"]}
+//            ^      ^ end: the first bracket seems to close here, but the text breaks earlier
+/** The same, but for a text that breaks before `end`, beyond repair. */
+export function brokenAround(text: string, end: number): Miss {
+  const first = text.slice(0, end)
+  const place = whereBroken(first)
+  return place && mend(first).kind === 'broken'
+    ? brokenAt(text, place.at, place.expected)
+    : continuesAt(text, end)
+}
+
 /** The value at the start of a text ends at `end`, and what follows belongs to a larger one. */
 export function continuesAt(text: string, end: number): Miss {
-  const found = text.slice(end, end + 20)
-  const expected = 'the end of the value'
+  return brokenAt(text, end, 'the end of the value')
+}
+
+function brokenAt(text: string, at: number, expected: string): Miss {
+  const found = text.slice(at, at + 20)
   const detail = `at ${quote(found, 20)}, expected ${expected}`
-  const place = { at: end, broken: { found, expected } }
+  const place = { at, broken: { found, expected } }
   return { ok: false, code: 'INVALID_JSON', detail, ...place, notes: NONE, strict: false, repaired: false }
 }
 
@@ -421,7 +438,10 @@ function missOf(tried: Rejected | Broken | Passed, why: Why): Miss {
 
 /** Where a text stops being JSON, and what JSON allows there. */
 function whyBroken(text: string, why: Why): Pick<Miss, 'code' | 'detail' | 'at' | 'broken'> {
-  const [from] = margins(text)
+  const [first] = margins(text)
+  // Comments may precede the first bracket.
+  const opened = skipBlanks(text, first)
+  const from = isBracket(text.charCodeAt(opened)) ? opened : first
   const start = { found: text.slice(from, from + 20), expected: 'an object or an array' }
   if (from === text.length) return { code: 'INVALID_JSON', detail: 'it is blank', broken: start }
   const place = whereBroken(text.slice(from))

@@ -9,7 +9,7 @@ import { skipBlanks } from '../repair/syntax.ts'
 import { bomAt, isBlank, isBracket } from '../text/characters.ts'
 import type { Rules } from './attempt.ts'
 import { hasQuotedKey, isPayloadFence } from './candidates.ts'
-import { climb, climbStrictly, continuesAt, type Miss, type Pass } from './ladder.ts'
+import { brokenAround, climb, climbStrictly, continuesAt, type Miss, type Pass } from './ladder.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from './make-outcome.ts'
 import type { Outcome } from './outcome.ts'
 import type { UnmatchedText } from './unmatched-text.ts'
@@ -299,7 +299,7 @@ class Judge implements Sink<Frame> {
       const goesOn =
         first.broken === undefined ? isRestOfWhole(whole.text, end) || endsInString(first.text) : !result.ok
       if (end > 0 && !first.open && goesOn) {
-        this.#bad(first, continuesAt(whole.text, end))
+        this.#bad(first, brokenAround(whole.text, end))
         this.#broken = true
         for (const frame of frames) this.#judge(frame)
         return

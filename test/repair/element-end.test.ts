@@ -115,7 +115,8 @@ True False▮]
 {"a":1,}▮,{"b" 2}]
 {"a":1,}▮,{"b":2 3}]
 {"a":1,},{"b":[}] → unknown
-{"a":"x "y"}▮,{"a":"z"}]
+{"a":"x "y"},{"a":"z"}] → unknown
+{"a":"x "y" z"}▮,{"a":"z"}]
 {"a":"x"}▮,{"b":"y" z"},{"c":1}]
 5▮,"b
 "a"▮,[]
@@ -126,7 +127,7 @@ false▮,{"a"}
 "a\q"] → unknown
 "a""] → unknown
 ", ""] → unknown
-"a"▮,{"b":"c}\"}
+"a",{"b":"c}\"} → unknown
 "a""], → unknown
 {"a":high},"b"] → unknown
 {"a":high}▮,{"b":1}]
@@ -166,7 +167,7 @@ tru] → more
 {"a":1 /* c → more
 [1 2],[3 → more
 [1 2],[3] → more
-"a""], → unknown
+"a""], → more
 
 # an element of an array in an array, all is here
 {"a":1,}▮],[{"a":2}]]

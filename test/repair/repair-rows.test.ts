@@ -25,7 +25,7 @@ function answerTo(text: string, rule: string): string {
 
 test('the limits of repair: the last text that is repaired, and the first that is not', () => {
   const limits: readonly [name: string, text: (count: number) => string, last: number][] = [
-    ['inner quotes of a string', (count) => `{"a":"${'x" y '.repeat(count)}z"}`, 256],
+    ['inner quotes of a string', (count) => `{"a":"${'x 5" y '.repeat(count)}z"}`, 256],
     ['length of a key with inner quotes', (count) => `{"${'k'.repeat(count - 7)} "b" c":1}`, 256],
     ['length of a key after a missing comma', (count) => `{"x":1 ${'k'.repeat(count)}:1}`, 256],
     ['the same in quotes', (count) => `{"x":1 "${'k'.repeat(count - 1)}":1}`, 255],

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { mend } from '../../src/repair/search.ts'
 import { unescapeOnce } from '../../src/repair/unescape.ts'
 
 const once = (value: unknown, indent?: number) =>
@@ -10,7 +11,7 @@ test.each([
   ['line breaks between tokens too', once({ a: 'x', b: [1] }, 2), { a: 'x', b: [1] }],
   ['only its quotes, over several lines', '{\n  \\"a\\": 1\n}', { a: 1 }],
 ])('a document that was escaped once too often, %s', (_name, text, value) => {
-  const made = unescapeOnce(text)
+  const made = unescapeOnce(text, mend)
   expect(made).toMatchObject({
     kind: 'mended',
     changes: [{ kind: 'removed one level of escapes', at: text.indexOf('\\"'), before: '\\"', after: '"' }],
@@ -19,7 +20,7 @@ test.each([
 })
 
 test('is ambiguous where two readings give two values', () => {
-  expect(unescapeOnce('{\\"a\\":\\"x\\\\ny\\"}')).toEqual({ kind: 'ambiguous', at: 1 })
+  expect(unescapeOnce('{\\"a\\":\\"x\\\\ny\\"}', mend)).toEqual({ kind: 'ambiguous', at: 1 })
 })
 
 test.each([
@@ -33,5 +34,5 @@ test.each([
   '{}',
   '',
 ])('leaves %j alone', (text) => {
-  expect(unescapeOnce(text)).toBeUndefined()
+  expect(unescapeOnce(text, mend)).toBeUndefined()
 })

@@ -25,6 +25,8 @@ export interface Kind {
   readonly refused: boolean
   /** It takes away what a second corruption would need: never half of a pair. */
   readonly alone: boolean
+  /** Strings that it needs, and that documents do not have: one of them replaces a text. */
+  readonly strings?: readonly string[] | undefined
   /** The broken text, or undefined if the document has no place for this kind. */
   corrupt(text: string, random: Random): string | undefined
   /** What to change in a document, or undefined if it has no place for this kind. Not for kinds that wrap. */
@@ -113,8 +115,9 @@ export function casesOf(kind: Kind, { seeds, layout }: MeasureOptions): readonly
   made.set(name, cases)
   // Not every document has a place for every kind, so more are made than are asked for.
   for (let seed = 1; cases.length < seeds && seed <= seeds * 60; seed++) {
-    const original = documentOf(seed)
-    const text = kind.corrupt(layOut(original, layout), randomFrom(seedOf(`${seed} ${kind.name} ${layout}`)))
+    const random = randomFrom(seedOf(`${seed} ${kind.name} ${layout}`))
+    const original = planted(documentOf(seed), kind, random)
+    const text = kind.corrupt(layOut(original, layout), random)
     if (text !== undefined && !isJson(text)) cases.push({ kind: kind.name, seed, original, text })
   }
   return cases
@@ -128,7 +131,8 @@ export function pairsOf(count: number, kinds: readonly Kind[] = KINDS, first = 1
     const random = randomFrom(seedOf(`pair ${seed}`))
     const [one, two] = [pickOne(able, random)!, pickOne(able, random)!]
     if (one === two) continue
-    const original = documentOf(1 + below(3000, random))
+    const plain = documentOf(1 + below(3000, random))
+    const original = planted(planted(plain, one, random), two, random)
     const clean = layOut(original, random() < 0.5 ? 'compact' : 'pretty')
     const text = corruptTwice(clean, one, two, random)
     if (text !== undefined) cases.push({ kind: `${one.name} + ${two.name}`, seed, original, text })
@@ -186,6 +190,21 @@ function documentOf(seed: number): { [key: string]: Json } {
   return made
 }
 
+/** The document with one of the strings that the kind needs. */
+function planted(document: Json, { strings }: Kind, random: Random): Json {
+  const places = strings ? tokensOf(JSON.stringify(document)).filter((token) => isText(token, [])).length : 0
+  if (places === 0) return document
+  const chosen = below(places, random)
+  let place = 0
+  const copy = (value: Json): Json => {
+    if (typeof value === 'string') return place++ === chosen ? pickOne(strings!, random)! : value
+    if (Array.isArray(value)) return value.map(copy)
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copy(inner)]))
+  }
+  return copy(document)
+}
+
 /** FNV-1a, so that a new kind leaves the places of the others as they are. */
 function seedOf(name: string): number {
   let hash = 0x811c9dc5
@@ -208,11 +227,20 @@ export function isJson(text: string): boolean {
 
 type Edits = NonNullable<Kind['edits']>
 
-function kind(name: string, edits: Edits, { refused = false, alone = false } = {}): Kind {
+function kind(
+  name: string,
+  edits: Edits,
+  {
+    refused = false,
+    alone = false,
+    strings,
+  }: { refused?: boolean; alone?: boolean; strings?: readonly string[] } = {},
+): Kind {
   return {
     name,
     refused,
     alone,
+    strings,
     edits,
     corrupt(text, random) {
       const found = edits({ text, tokens: tokensOf(text) }, random)
@@ -363,6 +391,54 @@ const bracketsOf = (tokens: readonly Token[], token: Token): number => {
   return -1
 }
 
+const QUOTED_LISTS = [
+  'choose "red", "green" or "blue"',
+  'x "a", "b" y',
+  '"one", "two"',
+  'either "on" or "off"',
+  'keys: "id", "name"',
+  'the words "a", "b", "c" and "d"',
+]
+
+const PRICES = ['costs $5', '$HOME/x', 'a $ sign\nand a line', 'from $1 to $2']
+
+const DIRECTORIES = [
+  'C:\\',
+  'C:\\temp\\',
+  'D:\\data\\new\\',
+  '\\\\host\\share\\',
+  '\\',
+  'a\\',
+  'in C:\\x y\\',
+]
+
+const EXPRESSIONS = [
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a template
+  '`${x}`',
+  ...['f()', 'a || 3', 'a && b', 'x ? 1 : 2', 'a + b', '2 * x', 'x => x', 'new Date()', 'string', 'number'],
+  ...[
+    'Array<string>',
+    'string | null',
+    '"low" | "high"',
+    "'a' | 'b'",
+    '"x" if y else "z"',
+    '[...a]',
+    '{...a}',
+  ],
+  ...['1 + 2', '3 > 2', '!done', 'a.b(c)', 'a[0]', '"a" + b', 'str', 'list[int]', 'boolean'],
+]
+
+const CALLS = [
+  ['np.float64(', ')'],
+  ['Decimal(', ')'],
+  ['str(', ')'],
+  ['(', ')'],
+  ['', ' || 3'],
+  ['', ' | null'],
+  ['', ' as const'],
+  ['', '!'],
+] as const
+
 // A character of the structure: what is inside a scalar would still be valid, or be lost for good. For the
 // same reason no digit, sign, dot or comment mark is put in.
 const isMark = isType('{', '}', '[', ']', ':', ',')
@@ -454,7 +530,13 @@ export const KINDS: readonly Kind[] = [
   ),
   kind(
     'one value without quotes',
-    one(isText, (token) => [opening(token, ''), closing(token, '')]),
+    one(like(/^[^()|&?+*=<>]+$/), (token) => [opening(token, ''), closing(token, '')]),
+  ),
+  kind(
+    // It is an expression as well.
+    'one value without quotes, with an operator',
+    one(like(/[()|&?+*=<>]/), (token) => [opening(token, ''), closing(token, '')]),
+    REFUSED,
   ),
   kind('one string in single quotes', one(isString, inSingleQuotes("\\'"))),
   kind('single quotes, apostrophes escaped', all(isString, inSingleQuotes("\\'"))),
@@ -483,11 +565,33 @@ export const KINDS: readonly Kind[] = [
     'one smart quote',
     one(isString, (token, random) => [random() < 0.5 ? opening(token, '“') : closing(token, '”')]),
   ),
-  kind('one odd inner quote', one(like(/^[^"]*[^"\s]\\"(?![,:}\]])[^"]+$/), unescapeQuotes)),
+  kind(
+    'one odd inner quote',
+    one(
+      and(like(/^[^"]*[^"\s]\\"(?![,:}\]])[^"]+$/), (token) => token.inside === '{'),
+      unescapeQuotes,
+    ),
+  ),
+  kind(
+    // `["a 5" b", "c"]` may have lost a quote and a comma.
+    'one odd inner quote in an array',
+    one(
+      and(like(/^[^"]*[^"\s]\\"(?![,:}\]])[^"]+$/), (token) => token.inside === '['),
+      unescapeQuotes,
+    ),
+    REFUSED,
+  ),
   kind('paired inner quotes', one(like(/^[^"]+\\"[^"\s]+\\"(?![,:}\]])[^"]+$/), unescapeQuotes)),
   kind('inner quotes before a comma', one(like(/^[^"]+\\"[^"\s]+\\",[^"]+$/), unescapeQuotes)),
   kind('unescaped quotes at the start', one(like(/^\\"[^"]+\\"[^"]+$/), unescapeQuotes)),
-  kind('unescaped quote at the end', one(like(/^[^"]+\\"([^"]+\\")?$/), unescapeQuotes)),
+  kind('unescaped quotes at the end', one(like(/^[^"]+\\"[^"]+\\"$/), unescapeQuotes)),
+  // `15""` may as well be a quote that was doubled.
+  kind('one unescaped quote at the end', one(like(/^[^"]+\\"$/), unescapeQuotes), REFUSED),
+  kind('all inner quotes unescaped', all(like(/\\"/), unescapeQuotes), REFUSED),
+  kind('a list of quoted words, quotes unescaped', one(like(/\\"/), unescapeQuotes), {
+    refused: true,
+    strings: QUOTED_LISTS,
+  }),
 
   // What is inside strings.
   kind(
@@ -513,12 +617,22 @@ export const KINDS: readonly Kind[] = [
     ),
   ),
   kind(
+    'path that ends in a backslash',
+    one(like(/\\\\$/), (token) => within(token, /\\\\/g, '\\')),
+    { refused: true, strings: DIRECTORIES },
+  ),
+  kind(
     'backslashes of a path not doubled',
     one(like(/\\\\/), (token) => within(token, /\\\\/g, '\\')),
   ),
   kind(
     'escape `\\x41`',
     one(like(/A/), (token) => within(token, /A/g, '\\x41')),
+  ),
+  kind(
+    'escape `\\$`',
+    one(like(/\$/), (token) => within(token, /\$/g, '\\$')),
+    { strings: PRICES },
   ),
   kind(
     "escape `\\'`",
@@ -541,7 +655,10 @@ export const KINDS: readonly Kind[] = [
   around('quotes escaped once too often', (text) =>
     text.includes('\\') ? undefined : text.replaceAll('"', '\\"'),
   ),
-  around('all escaped once too often', (text) => JSON.stringify(text).slice(1, -1)),
+  // With other quotes around strings nothing shows that there is a backslash too many.
+  around('all escaped once too often', (text) =>
+    /^\{\s*"/.test(text) && !/[{[,:]\s*['`]/.test(text) ? JSON.stringify(text).slice(1, -1) : undefined,
+  ),
 
   // Comments.
   ...Object.entries(LINE_COMMENTS).map(([name, put]) =>
@@ -550,6 +667,21 @@ export const KINDS: readonly Kind[] = [
   kind('`//` comment at the end of a line', atLineEnd(LINE_COMMENTS.plain)),
   ...Object.entries(BLOCK_COMMENTS).map(([name, put]) =>
     kind(`\`/* */\` comment${name === 'plain' ? '' : ` with a ${name}`}`, between(put)),
+  ),
+  kind(
+    '`//` comment with a quote at the end',
+    afterComma(lineOf(choose('// 5"', '// the "', '// x",'))),
+    REFUSED,
+  ),
+  kind(
+    '`//` comment with a quote, after a value',
+    one(isScalar, (token, random) => [after(token, lineOf(choose('// 5" wide', '// 5"', '// c",'))(random))]),
+    REFUSED,
+  ),
+  kind(
+    '`#` comment with a quote at the end',
+    afterComma(lineOf(choose('# 5"', '# the "x"', '# x",'))),
+    REFUSED,
   ),
   kind('`#` comment', afterComma(lineOf(choose('# a note', '# TODO', '#说明')))),
   kind('`#` comment with a bracket or a quote', afterComma(lineOf(choose('# see [1', '# 5" wide', '# }')))),
@@ -612,8 +744,12 @@ export const KINDS: readonly Kind[] = [
     ),
   ),
   kind(
+    // A code, a number with a zero too many, or an octal number.
     'leading zeros',
-    one(isNumber, (token) => [instead(token, token.raw.replace(/^-?/, '$&0'))]),
+    one(isNumber, (token, random) => [
+      instead(token, token.raw.replace(/^-?/, `$&${choose('0', '00')(random)}`)),
+    ]),
+    REFUSED,
   ),
   kind(
     'no digit before the dot',
@@ -623,14 +759,24 @@ export const KINDS: readonly Kind[] = [
     ),
   ),
   kind(
-    // Half a number: the digits after the dot may be what is missing.
     'no digit after the dot',
     one(isWhole, (token) => [after(token, '.')]),
-    REFUSED,
   ),
   kind(
     'number with `_`',
     one(isThousands, (token) => [instead(token, grouped(token, '_'))]),
+  ),
+  kind(
+    'an expression for a value',
+    one(isScalar, (token, random) => [instead(token, choose(...EXPRESSIONS)(random))]),
+    REFUSED,
+  ),
+  kind(
+    'an expression around a value',
+    one(isScalar, (token, random) => {
+      const [open, close] = pickOne(CALLS, random)!
+      return [before(token, open), after(token, close)]
+    }),
     REFUSED,
   ),
   kind(
@@ -777,10 +923,27 @@ export const KINDS: readonly Kind[] = [
     },
     REFUSED,
   ),
-  // Not a quote: a quote twice is an empty string, or an inner quote, as well.
   kind(
     'one character doubled',
     one(isMark, (token) => [after(token, token.raw)]),
+    REFUSED,
+  ),
+  kind(
+    'one quote doubled',
+    one(isString, (token, random) => [random() < 0.5 ? opening(token, '""') : closing(token, '""')]),
+    REFUSED,
+  ),
+  kind(
+    'both quotes doubled',
+    one(isString, (token) => [opening(token, '""'), closing(token, '""')]),
+    REFUSED,
+  ),
+  kind(
+    'one single quote doubled',
+    one(isString, (token, random) => {
+      const [first, last] = random() < 0.5 ? ["''", "'"] : ["'", "''"]
+      return [opening(token, first!), ...within(token, /'/g, "\\'"), closing(token, last!)]
+    }),
     REFUSED,
   ),
   kind(
