@@ -7,6 +7,7 @@ import type { ScanOptions } from './frame-options.ts'
 import { beginsScalarLine, LineMachine } from './line.ts'
 import type { LineHead } from './line-head.ts'
 import { type Interruptions, ObjectMachine } from './object.ts'
+import type { BracketRule } from './opening-bracket.ts'
 import { beginsScalar, scalarMachine } from './scalar.ts'
 import type { Scan } from './scan.ts'
 import { TagMachine } from './tag.ts'
@@ -31,6 +32,7 @@ export class Prose implements Interruptions {
   readonly #fences: FenceMachine | undefined
   readonly #line: LineMachine | undefined
   readonly #object: ObjectMachine | undefined
+  readonly #rule: BracketRule
   readonly #openScalar: (from: number) => void
   /** Whether lines that do not begin with a bracket must be found, too. */
   readonly #anyLine: boolean
@@ -54,12 +56,16 @@ export class Prose implements Interruptions {
     this.#head = scan.head
     this.#options = options
     this.lines = options.lines
-    this.#longestOpener = Math.max('<thinking>'.length, ...options.tags.map((name) => name.length + 2))
+    const names = [...options.tags, ...options.think]
+    this.#longestOpener = Math.max('<thinking>'.length, ...names.map((name) => name.length + 2))
     this.#tags = options.tags.map((name) => new TagMachine(scan, name, options.needsPayload))
-    this.#think = options.think ? thinkMachine(scan, (from, to) => this.#thinkClosed(from, to)) : undefined
-    this.#fences = options.fences ? new FenceMachine(scan) : undefined
+    const { think, patient } = options
+    const closed = (from: number, to: number) => this.#thinkClosed(from, to)
+    this.#think = think.length > 0 ? thinkMachine(scan, { names: think, patient, closed }) : undefined
+    this.#fences = options.fences ? new FenceMachine(scan, options.readFences) : undefined
     this.#line = options.lines ? new LineMachine(scan, options, () => this.#giveUpLine()) : undefined
     this.#object = options.objects ? new ObjectMachine(scan, this) : undefined
+    this.#rule = options.everyBracket ? 'any' : options.loose ? 'loose' : 'strict'
     this.#openScalar = scalarMachine(scan, (from) => scan.leave(from))
     this.#anyLine = options.lines && (options.everyLine || options.scalars)
     this.#lf = new ByteSearch(tape, '\n')
@@ -98,7 +104,7 @@ export class Prose implements Interruptions {
       if (!fence.decided) return false
       this.#fences?.open(at)
     } else if (at === line || (this.#line && this.#mayBeRecord(at))) this.#line?.open(at)
-    else this.#object?.open(at, this.#options.loose ? 'loose' : 'strict', false)
+    else this.#object?.open(at, this.#rule, false)
     return true
   }
 

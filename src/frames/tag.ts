@@ -227,9 +227,11 @@ export class TagMachine implements Inside {
     return true
   }
 
+  /** Whether the body begins with a bracket or a fence: then it is the payload, even if it is never closed. */
   #opensLikeJson(): boolean {
+    const { end } = this.#tape
     let at = this.#body
     while (isBlank(this.#scan.byte(at))) at++
-    return isBracket(this.#scan.byte(at))
+    return this.#scan.byte(at) !== LESS && this.#beginsPayload(at, end) === true
   }
 }

@@ -11,6 +11,7 @@ export const SPACE = 0x20
 export const QUOTE = 0x22
 export const HASH = 0x23
 export const APOSTROPHE = 0x27
+export const OPEN_PARENTHESIS = 0x28
 export const STAR = 0x2a
 export const PLUS = 0x2b
 export const COMMA = 0x2c

@@ -19,6 +19,7 @@ import {
   type Tried,
 } from './attempt.ts'
 import { type Candidate, candidatesIn, hasQuotedKey } from './candidates.ts'
+import { isBetter } from './pick.ts'
 import { inspect } from './silent-losses.ts'
 
 /**
@@ -199,12 +200,16 @@ function choose(
       tried.kind === 'broken' && tried.code !== 'MAX_DEPTH'
         ? moved(repair(candidate.text, tried, NONE, own, envelopes), (at) => at + candidate.at)
         : settle(tried, { text: candidate.text, changes: NONE, notes: NONE, rules: own, envelopes })
-    return result.ok ? { ...result, changes: [...all, ...result.changes] } : result
+    if (!result.ok) return result
+    return { ...result, changes: [...all, ...result.changes], notes: [...result.notes, ...candidate.notes] }
   })
   const passed = results.filter((result) => result.ok)
   const places = candidates.flatMap(({ at }, n) => (results[n]?.ok ? [at] : [])).slice(0, MAX_PLACES)
-  const chosen = rules.pick === 'last' ? results.at(-1)! : (passed[0] ?? results[0]!)
-  if (verdict) verdict.wanted ??= verdicts[results.indexOf(chosen)]?.wanted
+  let best = 0
+  for (const [n, result] of results.entries())
+    if (isBetter(rules.pick, result, candidates[n]!.rank, results[best]!, candidates[best]!.rank)) best = n
+  const chosen = results[best]!
+  if (verdict) verdict.wanted ??= verdicts[best]?.wanted
   if (!chosen.ok || passed.length < 2) return chosen
   const note: Note = {
     code: 'AMBIGUOUS',
@@ -261,6 +266,9 @@ function repair(
   })
 }
 
+/** One reading, where a bracket too many has two: there, an opening one may be lost. */
+const BRACES_TOO_MANY = /^\s*(?:\}\s*){1,3}$/
+
 /** The value at the start of a text ends at `end`, and something follows: more structure, or prose. */
 function takeFirst(
   text: string,
@@ -271,6 +279,10 @@ function takeFirst(
   envelopes: number,
 ): Pass | Miss {
   const first = text.slice(0, end)
+  if (BRACES_TOO_MANY.test(text.slice(end, end + 4096)) && !endsInString(first)) {
+    const dropped = changeOf('dropped a brace', end, text.slice(end), '')
+    return climbFurther(first, [...before, dropped], rules, envelopes)
+  }
   if (isStructureAt(text, end) || endsInString(first))
     return { ...continuesAt(text, end), cause: broken.cause }
   // As in prose: without a schema, only a first key in double quotes distinguishes an object from code.

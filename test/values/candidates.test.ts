@@ -7,6 +7,7 @@ const rules: Rules = {
   normalize: [],
   root: 'any',
   scalars: false,
+  think: true,
   pick: 'first',
   envelope: 'response',
   partial: false,

@@ -10,6 +10,7 @@ const base: Rules = {
   normalize: [],
   root: 'object',
   scalars: false,
+  think: true,
   pick: 'first',
   envelope: 'response',
   partial: false,
