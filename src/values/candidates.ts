@@ -59,7 +59,10 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
   const thoughts = thought ? [thoughtDropped(text, thought.index)] : []
   return found
     .slice(0, MAX_CANDIDATES)
-    .map((frame) => candidateOf(frame, text, bytes, thoughts, loose.length > 0))
+    .map((frame) => {
+      const rank = rules.root === 'object' && frame.kind === 'object' && frame.text[0] === '[' ? 0 : undefined
+      return candidateOf(frame, text, bytes, thoughts, loose.length > 0, rank)
+    })
 }
 
 /**
@@ -84,8 +87,9 @@ const MAX_CANDIDATES = 64
  * quotes.
  */
 function mayBePayload({ text, broken, attached, aside }: Frame, rules: Rules): boolean {
-  if (broken !== undefined || attached || aside || (rules.root === 'object' && text[0] === '[')) return false
-  if (endsInString(text)) return false
+  if (broken !== undefined || attached || aside || endsInString(text)) return false
+  // Told as a fault, if there is nothing else.
+  if (rules.root === 'object' && text[0] === '[') return hasQuotedKey(text)
   return rules.check !== undefined || hasQuotedKey(text)
 }
 
@@ -119,17 +123,18 @@ function candidateOf(
   bytes: Bytes,
   thoughts: readonly Change[],
   loose: boolean,
+  rank = rankOfFrame(frame),
 ): Candidate {
   const start = bytes.toString('utf8', 0, frame.from).length
   const body = frame.text.trim()
   const at = frame.kind === 'object' ? start : Math.max(start, text.indexOf(body, start))
   const kind = TAKEN[frame.kind as 'tag' | 'fence' | 'object']
   const changes = [...thoughts, changeOf(kind, start, text.slice(start, start + 80), '')]
-  return { text: body, at, changes, rank: rankOfFrame(frame), notes: loose ? [looseMatch] : [] }
+  return { text: body, at, changes, rank, notes: loose ? [looseMatch] : [] }
 }
 
 /** How clearly a frame is marked as the answer. */
-export function rankOfFrame({ kind, label, text, inFence }: Frame): number {
+function rankOfFrame({ kind, label, text, inFence }: Frame): number {
   if (kind === 'fence' ? isPayloadFence(label, text) : kind !== 'object') return EXPLICIT
   return inFence ? IN_FENCE : IMPLICIT
 }

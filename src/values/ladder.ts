@@ -266,8 +266,12 @@ function repair(
   })
 }
 
-/** One reading, where a bracket too many has two: there, an opening one may be lost. */
-const BRACES_TOO_MANY = /^\s*(?:\}\s*){1,3}$/
+//  {"a":1}}    [1]}        {"a":1}]
+//         ^       ^ dropped       ^ a fault: an opening one may be lost
+/** Whether only braces follow a value at `end`, up to three: they have one reading. */
+export function endsInBraces(text: string, end: number): boolean {
+  return /^\s*(?:\}\s*){1,3}$/.test(text.slice(end, end + 4096))
+}
 
 /** The value at the start of a text ends at `end`, and something follows: more structure, or prose. */
 function takeFirst(
@@ -279,7 +283,7 @@ function takeFirst(
   envelopes: number,
 ): Pass | Miss {
   const first = text.slice(0, end)
-  if (BRACES_TOO_MANY.test(text.slice(end, end + 4096)) && !endsInString(first)) {
+  if (endsInBraces(text, end) && !endsInString(first)) {
     const dropped = changeOf('dropped a brace', end, text.slice(end), '')
     return climbFurther(first, [...before, dropped], rules, envelopes)
   }

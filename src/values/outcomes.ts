@@ -9,7 +9,7 @@ import { skipBlanks } from '../repair/syntax.ts'
 import { bomAt, isBlank, isBracket } from '../text/characters.ts'
 import type { Rules } from './attempt.ts'
 import { hasQuotedKey, isPayloadFence } from './candidates.ts'
-import { climb, climbStrictly, continuesAt, type Miss, type Pass } from './ladder.ts'
+import { climb, climbStrictly, continuesAt, endsInBraces, type Miss, type Pass } from './ladder.ts'
 import { looseFrames, looseMatch } from './last-resort.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from './make-outcome.ts'
 import type { Outcome } from './outcome.ts'
@@ -320,8 +320,7 @@ class Judge implements Sink<Frame> {
       const goesOn =
         first.broken === undefined ? isRestOfWhole(whole.text, end) || endsInString(first.text) : !result.ok
       if (end > 0 && !first.open && goesOn) {
-        const isRejected = !result.ok && result.repaired
-        this.#emitProse(badOf(first, isRejected ? result : continuesAt(whole.text, end), this.#label))
+        this.#emitProse(badOf(first, this.#whyBroken(first, whole.text, result), this.#label))
         this.#broken = true
         for (const frame of frames) this.#judge(frame)
         return
@@ -329,6 +328,13 @@ class Judge implements Sink<Frame> {
     }
     this.#firstInProse(first)
     for (const frame of frames) this.#judge(frame)
+  }
+
+  /** Why an input is no document, though its first bracket is closed. */
+  #whyBroken(first: Frame, whole: string, result: Pass | Miss): Miss {
+    const end = first.text.length
+    if (!result.ok && endsInBraces(whole, end)) return result
+    return first.broken === undefined ? continuesAt(whole, end) : this.#brokenAt(first, first.broken)
   }
 
   /** Nothing follows. Only a think block may have been skipped. */
