@@ -108,12 +108,12 @@ export class FenceMachine implements Inside {
   #nextCloser(from: number): number {
     const block = this.#prose.at(-1)
     if (!block) return NOWHERE
-    // It was inside a frame, and closed something there.
-    if (block.closer && block.closer.at < from) {
-      block.closer = undefined
-      block.closing.resume(from)
-    }
     block.closer ??= block.closing.next(this.#tape.end, this.#scan.ended)
+    if (block.closer && block.closer.at < from) {
+      // It was inside a frame, and closed something there.
+      block.closing.resume(from)
+      block.closer = block.closing.next(this.#tape.end, this.#scan.ended)
+    }
     return block.closer?.at ?? NOWHERE
   }
 

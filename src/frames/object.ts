@@ -220,7 +220,7 @@ export class ObjectMachine implements Inside {
 
   #cut(broken: number): void {
     const to = this.#to
-    const aside = this.#isAside(to)
+    const aside = this.#isAside(to, this.#scan.limit(this.#from))
     this.#emit(to, false, broken < 0 ? undefined : broken, aside)
     if (broken >= 0 && !aside && !this.#bare) this.#passBrokenRest(to)
   }
@@ -228,14 +228,14 @@ export class ObjectMachine implements Inside {
   //  see [1].   list[0]   [1](url)      scores: [7]   x = [7]   [7]
   //      ^          ^     ^ aside               ^         ^     ^ alone on its line
   /** Whether it is an array that prose uses for something else. */
-  #isAside(to: number): boolean {
+  #isAside(to: number, limit: number): boolean {
     const scan = this.#scan
     const from = this.#from
     if (scan.byte(from) !== OPEN_BRACKET) return false
-    if (this.#glued || scan.byte(to) === OPEN_PARENTHESIS) return true
+    if (this.#glued || (to < limit && scan.byte(to) === OPEN_PARENTHESIS)) return true
     if (to - from > MAX_CITATION || !this.#isOneScalar(from + 1, to)) return false
     if (scan.head.isAfterColon(from)) return false
-    return !scan.head.blank(from) || !this.#endsLine(to)
+    return !scan.head.blank(from) || !this.#endsLine(to, limit)
   }
 
   #isOneScalar(from: number, to: number): boolean {
@@ -249,11 +249,12 @@ export class ObjectMachine implements Inside {
     return true
   }
 
-  #endsLine(to: number): boolean {
+  #endsLine(to: number, limit: number): boolean {
     const scan = this.#scan
+    const end = Math.min(limit, this.#tape.end)
     let at = to
-    while (isBlank(scan.byte(at)) && scan.byte(at) !== LF) at++
-    return at >= this.#tape.end || scan.byte(at) === LF
+    while (at < end && isBlank(scan.byte(at)) && scan.byte(at) !== LF) at++
+    return at === end || scan.byte(at) === LF
   }
 
   /**
