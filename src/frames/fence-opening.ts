@@ -7,6 +7,8 @@ import type { Scan } from './scan.ts'
 export interface FenceHit {
   readonly at: number
   readonly decided: boolean
+  /** It closes the fence that is read as prose. */
+  readonly closes?: true
 }
 
 /** What precedes a fence on its line, as far as it matters for the lines of its body. */

@@ -97,11 +97,12 @@ export class FenceMachine implements Inside {
    */
   next(from: number): FenceHit {
     const closer = this.#nextCloser(from)
-    if (this.#prose.length === MAX_NESTED) return { at: closer, decided: true }
+    if (this.#prose.length === MAX_NESTED) return { at: closer, decided: true, closes: true }
     const backtick = this.#backticks.next(from)
     const tilde = this.#tildes.next(from)
     const opener = backtick.at < tilde.at ? backtick : tilde
-    return closer <= opener.at ? { at: closer, decided: true } : opener
+    if (closer === NOWHERE) return opener
+    return closer <= opener.at ? { at: closer, decided: true, closes: true } : opener
   }
 
   /** Where the line is recognized that closes the block that is read as prose. */
@@ -166,7 +167,7 @@ export class FenceMachine implements Inside {
     )
     if (closer?.words && !this.#isComplete(closer)) return true
     if (closer) {
-      if (this.#kind === 'maybe') return this.#cutOrRead(closer.from, closer.to, false)
+      if (this.#kind !== 'payload') return this.#cutOrRead(closer.from, closer.to, false)
       this.#stretch = this.#stretchAfter(closer)
       if (this.#stretch) return this.#lookFurther(this.#stretch)
       this.#cut(closer.from, closer.to, false)

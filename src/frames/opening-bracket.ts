@@ -52,7 +52,8 @@ export function bracketCheck(kind: BracketRule, opening: number): (byte: number)
       }
       curly = 0
       // An unusual blank before a key or a value.
-      if (foreign && byte < 0x80 && (opening === OPEN_BRACE ? opensObject : opensArray)(kind, byte)) return true
+      if (foreign && byte < 0x80 && (opening === OPEN_BRACE ? opensObject : opensArray)(kind, byte))
+        return true
       if (byte < 0x80 && !isBlank(byte)) foreign = false
       if (kind === 'document') return judgeFirstWords(opening, byte)
       if (opening === OPEN_BRACKET) return foreign ? undefined : false

@@ -98,7 +98,9 @@ export class Prose implements Interruptions {
       return false
     }
     scan.position = at
-    if (at === tag) this.#tags.find((machine) => machine.opener.next(at) === at)?.open(at)
+    // A quotation is over at the first byte of a line without its mark, whatever begins there.
+    if (at === fence.at && fence.closes) this.#fences?.open(at)
+    else if (at === tag) this.#tags.find((machine) => machine.opener.next(at) === at)?.open(at)
     else if (at === thinking) this.#think?.open(at)
     else if (at === fence.at) {
       if (!fence.decided) return false

@@ -180,7 +180,8 @@ export class Scan {
     }
     if (this.unclosedThink)
       notes.push({ code: 'THINK_UNCLOSED', message: 'found in a think block that was never closed' })
-    else if (isThought) notes.push({ code: 'THINK_OPEN', message: 'found in a think block that was still open' })
+    else if (isThought)
+      notes.push({ code: 'THINK_OPEN', message: 'found in a think block that was still open' })
     return notes
   }
 

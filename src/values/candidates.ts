@@ -57,12 +57,10 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
   const found = cut.length > 0 ? cut : loose
   const thought = found.length > 0 ? /<(?:think|thinking|reasoning|scratchpad)>/.exec(text) : null
   const thoughts = thought ? [thoughtDropped(text, thought.index)] : []
-  return found
-    .slice(0, MAX_CANDIDATES)
-    .map((frame) => {
-      const rank = rules.root === 'object' && frame.kind === 'object' && frame.text[0] === '[' ? 0 : undefined
-      return candidateOf(frame, text, bytes, thoughts, loose.length > 0, rank)
-    })
+  return found.slice(0, MAX_CANDIDATES).map((frame) => {
+    const rank = rules.root === 'object' && frame.kind === 'object' && frame.text[0] === '[' ? 0 : undefined
+    return candidateOf(frame, text, bytes, thoughts, loose.length > 0, rank)
+  })
 }
 
 /**

@@ -153,7 +153,8 @@ class Judge implements Sink<Frame> {
   #otherFence(frame: Frame): void {
     const rules = this.#rules
     const strict = climbStrictly(frame.text, rules)
-    if (!strict.ok && (!strict.strict || (rules.root === 'object' && strict.code === 'ROOT_NOT_OBJECT'))) return
+    if (!strict.ok && (!strict.strict || (rules.root === 'object' && strict.code === 'ROOT_NOT_OBJECT')))
+      return
     // It may be an envelope.
     const result = strict.ok ? strict : climb(frame.text, rules)
     if (result.ok) this.#emitProse(goodOf(frame, result, 'took a fence body'))
@@ -216,7 +217,8 @@ class Judge implements Sink<Frame> {
   #arrayForObject(frame: Frame, quoted: boolean): void {
     if (this.#rejected || !quoted || frame.broken !== undefined) return
     const result = climb(frame.text, this.#rules)
-    if (result.ok || !(result.strict || result.repaired || (frame.open && result.code === 'TRUNCATED'))) return
+    if (result.ok || !(result.strict || result.repaired || (frame.open && result.code === 'TRUNCATED')))
+      return
     this.#rejected = badOf(frame, result, this.#label)
   }
 

@@ -67,7 +67,7 @@ const subjects: readonly Subject[] = [
     asSchema,
   ),
   subject(
-    '[1 [1, [null [\'a\' [“a” [`b` [-1.5 ] , ␠ \n \n \r\n x "y" \'z\' 2 [True [+.5 [ \0',
+    "[1 [1, [null ['a' [“a” [`b` [-1.5 ] , ␠ \n \n \r\n x \"y\" 'z' 2 [True [+.5 [ \0",
     linesOnly,
     {},
     { ...linesOnly, scalars: true },

@@ -163,11 +163,11 @@ class Reference {
   // Prose. Each question is asked at each byte, in this order; an answer is where to go on.
 
   #outside(at: number): number {
+    if (this.#isProseCloser(at)) return this.#endProse(at)
     const name = this.#tagAt(at)
     if (name !== undefined) return this.#tag(at, name)
     const think = this.#thinkAt(at)
     if (think !== undefined) return this.#thinkBlock(at, think)
-    if (this.#isProseCloser(at)) return this.#endProse(at)
     if (this.#fences && this.#mayOpenFence(at)) return this.#fence(at)
     if (this.#isLineStart(at) && at !== this.#notLine) return this.#line(at)
     if (this.#objects && this.#isBrace(at)) return this.#object(at)
@@ -290,8 +290,7 @@ class Reference {
     const to = found < 0 ? this.#end : found + closer.length
     const closes = found >= 0 && to <= limit
     const outgrown = this.#outgrown(from, most)
-    if (from === this.#first)
-      this.#first = found >= 0 && (closes || waits) ? this.#pastBlanksAndBoms(to) : -1
+    if (from === this.#first) this.#first = found >= 0 && (closes || waits) ? this.#pastBlanksAndBoms(to) : -1
     if (closes) return to
     if (!waits && outgrown) {
       this.#openThoughts.push(found < 0 ? Number.POSITIVE_INFINITY : to)
@@ -414,7 +413,7 @@ class Reference {
     let begins = opened
     while (begins < this.#end && (this.#isBlank(begins) || (quotes > 0 && this.#has(begins, '>')))) begins++
     if (!marked && !(begins >= limit && this.#outgrown(from)) && !this.#isBrace(begins)) return readAsProse()
-    const maybe = !marked && label !== ''
+    const maybe = !marked && (label !== '' || !this.#isBrace(begins))
     let wordTries = 0
     const body: Range[] = []
     /** The first closer, when the body is inside a JSON string there, and the body up to it. */
@@ -453,7 +452,8 @@ class Reference {
       let past = marks
       while (past < end && this.#bytes[past] === char) past++
       const word = this.#pastBlanks(past)
-      if (!this.#readFences || marks - content > indent + 3 || past - marks < run || word >= end) return undefined
+      if (!this.#readFences || marks - content > indent + 3 || past - marks < run || word >= end)
+        return undefined
       if (word >= limit) return undefined
       let last = line - 1
       while (last > opened && this.#isBlank(last)) last--
@@ -913,7 +913,11 @@ class Reference {
   #cut(cut: Cut): void {
     const notes: Note['code'][] = [
       ...(cut.notes ?? []),
-      ...(this.#thinkUnclosed ? ['THINK_UNCLOSED' as const] : this.#isThought(cut) ? ['THINK_OPEN' as const] : []),
+      ...(this.#thinkUnclosed
+        ? ['THINK_UNCLOSED' as const]
+        : this.#isThought(cut)
+          ? ['THINK_OPEN' as const]
+          : []),
     ]
     const inFence = this.#around.length > 0
     this.#cuts.push({ ...cut, inFence, ...(notes.length > 0 && { notes }) })

@@ -67,7 +67,9 @@ function readWhat(what: string): Omit<CutFrame, 'channel' | 'from' | 'to' | 'tex
   const aside = words.includes('aside')
   const inFence = words.includes('inFence')
   const broken = words.find((word) => word.startsWith('broken@'))
-  const label = words.filter((word) => !/^(?:!.*|open|first|attached|aside|inFence|broken@.*)$/.test(word)).join(' ')
+  const label = words
+    .filter((word) => !/^(?:!.*|open|first|attached|aside|inFence|broken@.*)$/.test(word))
+    .join(' ')
   return {
     kind: kind === 'blank' ? 'text' : kind,
     ...(kind === 'blank' && { blank: true }),
