@@ -9,6 +9,7 @@ import {
   classTable,
   DOT,
   isBlank,
+  isBracket,
   isDigit,
   isWordCharacter,
   MINUS,
@@ -129,7 +130,7 @@ const CURLY = [0xe2, 0x80, 0x9c]
 
 function opensObject(kind: BracketRule, byte: number): boolean {
   if (byte === QUOTE || byte === APOSTROPHE) return true
-  return kind === 'document' && (byte === CLOSE_BRACE || beginsOddly(byte))
+  return kind === 'document' && (byte === CLOSE_BRACE || isBracket(byte) || beginsOddly(byte))
 }
 
 function opensArray(kind: BracketRule, byte: number): boolean {

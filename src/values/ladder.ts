@@ -1,5 +1,5 @@
 import { type Code, type Note, quote, type SchemaError } from '../base/fault.ts'
-import { endsInString, isStructureAt } from '../json/after-value.ts'
+import { endsInBraces, endsInString, isStructureAt } from '../json/after-value.ts'
 import { closeCut } from '../json/cut-text.ts'
 import { whereBroken } from '../json/tokenizer.ts'
 import { spellingOf } from '../repair/bare-words.ts'
@@ -264,13 +264,6 @@ function repair(
     mended: mended?.kind,
     at: mended && 'at' in mended ? mended.at : undefined,
   })
-}
-
-//  {"a":1}}    [1]}        {"a":1}]
-//         ^       ^ dropped       ^ a fault: an opening one may be lost
-/** Whether only braces follow a value at `end`, up to three: they have one reading. */
-export function endsInBraces(text: string, end: number): boolean {
-  return /^\s*(?:\}\s*){1,3}$/.test(text.slice(end, end + 4096))
 }
 
 /** The value at the start of a text ends at `end`, and something follows: more structure, or prose. */

@@ -2,14 +2,14 @@ import type { Note } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
-import { endsInString, isRestOfWhole } from '../json/after-value.ts'
+import { endsInBraces, endsInString, isRestOfWhole } from '../json/after-value.ts'
 import type { ChangeKind } from '../repair/change.ts'
 import { mend } from '../repair/search.ts'
 import { skipBlanks } from '../repair/syntax.ts'
 import { bomAt, isBlank, isBracket } from '../text/characters.ts'
 import type { Rules } from './attempt.ts'
 import { hasQuotedKey, isPayloadFence } from './candidates.ts'
-import { climb, climbStrictly, continuesAt, endsInBraces, type Miss, type Pass } from './ladder.ts'
+import { climb, climbStrictly, continuesAt, type Miss, type Pass } from './ladder.ts'
 import { looseFrames, looseMatch } from './last-resort.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from './make-outcome.ts'
 import type { Outcome } from './outcome.ts'
@@ -450,7 +450,7 @@ function beginsBroken(text: string): boolean {
 }
 
 /** Whether a text is nothing but brackets, colons, commas and blanks: a document, however broken. */
-function isStructure(text: string): boolean {
+export function isStructure(text: string): boolean {
   return /^[\s\0\ufeff{}[\]:,]*$/.test(text) && /[{}[\]]/.test(text)
 }
 

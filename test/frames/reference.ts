@@ -747,7 +747,7 @@ class Reference {
           ? '{["-0123456789tfn'
           : '{'
       : isFirst
-        ? '"\'}/#\\,`<'
+        ? '{["\'}/#\\,`<'
         : '"\''
     if (openers.includes(byte)) return 'open'
     if (!array || isFirst) {

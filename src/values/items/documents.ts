@@ -174,7 +174,7 @@ export class DocumentFinder {
   #openFirst(at: number, byte: number | undefined): void {
     if (byte === LESS) this.#firstThink = at
     else if (this.#bare && isBracket(byte)) {
-      this.#machine.openBare(at, 'document', this.blank ? undefined : 'dropped a think block')
+      this.#machine.openBare(at, 'document', this.blank ? undefined : 'dropped a think block', true)
     }
     this.blank = false
   }
