@@ -69,8 +69,8 @@ export class LineHead {
     const { view, base } = this.#tape
     if (position <= this.#known) return this.#backtick
     const before = view.subarray(this.#known - base, position - base)
-    const lineEnd = before.lastIndexOf(LF)
-    return before.includes(BACKTICK, lineEnd + 1) || (lineEnd < 0 && this.#backtick)
+    const last = before.lastIndexOf(BACKTICK)
+    return (last >= 0 || this.#backtick) && !before.includes(LF, last + 1)
   }
 
   /** What is before `position` on its line, if it is short and could precede a fence. */

@@ -54,6 +54,8 @@ export class LineMachine implements Inside {
   readonly #giveUp: () => void
   #from = 0
   #shape: Shape | undefined
+  /** Only blanks are between the bracket and here. */
+  #seek = 0
 
   constructor(scan: Scan, options: LineOptions, giveUp: () => void) {
     this.#scan = scan
@@ -68,6 +70,7 @@ export class LineMachine implements Inside {
     const scan = this.#scan
     const byte = scan.byte(from)
     this.#from = from
+    this.#seek = from + 1
     if (this.#options.everyLine || byte === OPEN_BRACE) this.#shape = 'json'
     else this.#shape = byte === OPEN_BRACKET ? undefined : 'maybe'
     scan.enter(this)
@@ -112,8 +115,9 @@ export class LineMachine implements Inside {
   //  [ {"a":1}]   [ 1]     [INFO] x
   //    ^ json       ^ maybe ^ none
   #shapeOfArray(end: number, bound: number): Shape | undefined {
-    let at = this.#from + 1
+    let at = this.#seek
     while (at < bound && isGap(this.#scan.byte(at))) at++
+    this.#seek = at
     if (at === bound) return undefined
     if (at === end) return 'none'
     const byte = this.#scan.byte(at)
@@ -204,7 +208,7 @@ function beginsToken(byte: number | undefined): boolean {
 
 /** A number, a literal or a string in any quotes, and what follows it. */
 const FIRST_SCALAR =
-  /^\[[ \t\r]*(?:[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[tT]rue|[fF]alse|null|None|'[^']*'|\u2018[^\u2019]*\u2019|\u201c[^\u201d]*\u201d|`[^`]*`)[ \t\r]*(\]?[ \t\r]*$|,)/u
+  /^\[[ \t\r]*(?:[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[tT]rue|[fF]alse|null|None|'[^']*'|\u2018[^\u2019]*\u2019|\u201c[^\u201d]*\u201d|`[^`]*`)[ \t\r]*((?:\][ \t\r]*)?$|,)/u
 
 /** Whether a scalar, in any spelling, may begin with this byte. */
 function beginsScalarInArray(byte: number | undefined): boolean {

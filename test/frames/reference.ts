@@ -1168,7 +1168,7 @@ function parses(line: Buffer): boolean {
 function isScalarRecord(line: Buffer): boolean {
   const text = line.toString().replace(/[ \t\r\0]*$/, '')
   const scalar =
-    /^\[[ \t\r]*(?:[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[tT]rue|[fF]alse|null|None|'[^']*'|‘[^’]*’|“[^”]*”|`[^`]*`)[ \t\r]*/u.exec(
+    /^\[[ \t\r]*(?:[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[tT]rue|[fF]alse|null|None|'[^']*'|‘[^’]*’|“[^”]*”|`[^`]*`)[ \t\r]*/u.exec(
       text,
     )
   if (!scalar) return false
