@@ -40,6 +40,7 @@ export function openings(scan: Scan, marks: string, trailing = false) {
   const search = new ByteSearch(tape, marks)
   const lf = new ByteSearch(tape, '\n')
   const mark = marks.charCodeAt(0)
+  if (trailing) scan.head.seesBackticks = true
   let opening: Opening | undefined
   let decided = false
   /** Marks before this position open nothing. */

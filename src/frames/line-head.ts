@@ -25,6 +25,8 @@ const MAX_PREFIX = 64
  * matter. Of bytes that the tape has dropped, only a few facts are kept.
  */
 export class LineHead {
+  /** Whether `hasBacktick` will be asked. */
+  seesBackticks = false
   readonly #tape: Tape
   /** The facts below are about the bytes before this position. */
   #known = 0
@@ -67,10 +69,11 @@ export class LineHead {
   /** True if a backtick is before `position` on its line. */
   hasBacktick(position: number): boolean {
     const { view, base } = this.#tape
-    if (position <= this.#known) return this.#backtick
-    const before = view.subarray(this.#known - base, position - base)
-    const last = before.lastIndexOf(BACKTICK)
-    return (last >= 0 || this.#backtick) && !before.includes(LF, last + 1)
+    for (let at = position - 1 - base; at >= this.#known - base; at--) {
+      const byte = view[at]
+      if (byte === LF || byte === BACKTICK) return byte === BACKTICK
+    }
+    return this.#backtick
   }
 
   /** What is before `position` on its line, if it is short and could precede a fence. */
@@ -125,7 +128,7 @@ export class LineHead {
     const blank = this.blank(position)
     const { last, lastButOne } = this.#tail(position)
     this.#nul = blank && this.nul(position)
-    this.#backtick = this.hasBacktick(position)
+    if (this.seesBackticks) this.#backtick = this.hasBacktick(position)
     this.#prefix = this.prefix(position)
     this.#bare = bare
     this.#blank = blank

@@ -8,6 +8,7 @@ import { beginsScalarLine, LineMachine } from './line.ts'
 import type { LineHead } from './line-head.ts'
 import { type Interruptions, ObjectMachine } from './object.ts'
 import type { BracketRule } from './opening-bracket.ts'
+import { OpenerSearch } from './opener-search.ts'
 import { beginsScalar, scalarMachine } from './scalar.ts'
 import type { Scan } from './scan.ts'
 import { TagMachine } from './tag.ts'
@@ -27,6 +28,8 @@ export class Prose implements Interruptions {
   readonly #options: ScanOptions
   /** A chunk may end with all but one byte of it. */
   readonly #longestOpener: number
+  /** Finds the tags and thoughts that open in prose. */
+  readonly #openers: OpenerSearch
   readonly #tags: readonly TagMachine[]
   readonly #think: ThinkMachine | undefined
   readonly #fences: FenceMachine | undefined
@@ -58,6 +61,7 @@ export class Prose implements Interruptions {
     this.lines = options.lines
     const names = [...options.tags, ...options.think]
     this.#longestOpener = Math.max('<thinking>'.length, ...names.map((name) => name.length + 2))
+    this.#openers = new OpenerSearch(scan, names)
     this.#tags = options.tags.map((name) => new TagMachine(scan, name, options.needsPayload))
     const { think, patient } = options
     const closed = (from: number, to: number) => this.#thinkClosed(from, to)
@@ -87,12 +91,11 @@ export class Prose implements Interruptions {
       this.#line.open(from)
       return true
     }
-    const tag = this.nextTag(from)
-    const thinking = this.#think ? this.#think.next(from) : NOWHERE
+    const opener = this.#openers.next(from)
     const fence = this.nextFence(from)
     const bare = this.#line || this.#object ? this.#nextBracket(from) : NOWHERE
     const line = this.#anyLine ? this.#nextLine(from) : NOWHERE
-    const at = Math.min(tag, thinking, fence.at, bare, line)
+    const at = Math.min(opener, fence.at, bare, line)
     if (at === NOWHERE) {
       scan.position = Math.max(from, this.#tape.end - this.#longestOpener + 1)
       return false
@@ -100,14 +103,20 @@ export class Prose implements Interruptions {
     scan.position = at
     // A quotation is over at the first byte of a line without its mark, whatever begins there.
     if (at === fence.at && fence.closes) this.#fences?.open(at)
-    else if (at === tag) this.#tags.find((machine) => machine.opener.next(at) === at)?.open(at)
-    else if (at === thinking) this.#think?.open(at)
+    else if (at === opener) this.#openTag(at)
     else if (at === fence.at) {
       if (!fence.decided) return false
       this.#fences?.open(at)
     } else if (at === line || (this.#line && this.#mayBeRecord(at))) this.#line?.open(at)
     else this.#object?.open(at, this.#rule, false)
     return true
+  }
+
+  #openTag(at: number): void {
+    const name = this.#openers.nameAt(at)
+    const tag = this.#tags.find((machine) => machine.name === name)
+    if (tag) tag.open(at)
+    else this.#think?.open(at)
   }
 
   nextTag(from: number): number {

@@ -1,5 +1,5 @@
-import { Bytes } from '../base/platform.ts'
 import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
+import { OpenerSearch } from './opener-search.ts'
 import type { Inside, Scan } from './scan.ts'
 import { tooLong } from './too-long.ts'
 
@@ -36,30 +36,12 @@ interface ThinkOptions {
  */
 export function thinkMachine(scan: Scan, { names, patient, closed }: ThinkOptions): ThinkMachine {
   const { tape } = scan
-  const kinds = names.map(
-    (name): Kind => ({ name, opener: Bytes.from(`<${name}>`), closer: new ByteSearch(tape, `</${name}>`) }),
-  )
-  // One search for openers that begin alike, of no more than six bytes, because longer ones are slower.
-  const beginnings = new Set(names.map((name) => `<${name}>`.slice(0, 6)))
-  const openers = [...beginnings].map((beginning) => new ByteSearch(tape, beginning))
+  const kinds = names.map((name): Kind => ({ name, closer: new ByteSearch(tape, `</${name}>`) }))
+  const openers = new OpenerSearch(scan, names)
   let from = 0
   let kind = kinds[0] as Kind
   /** Whether the opener is the first thing on its line. */
   let leading = true
-
-  /** Which opener is at a hit of a search; `none`, or `open` if not known yet. */
-  function kindAt(position: number): Kind | 'none' | 'open' {
-    const rest = tape.view.subarray(position - tape.base)
-    let found: 'none' | 'open' = 'none'
-    for (const candidate of kinds) {
-      const { opener } = candidate
-      const length = Math.min(rest.length, opener.length)
-      if (rest.compare(opener, 0, length, 0, length) !== 0) continue
-      if (length === opener.length) return candidate
-      if (!scan.ended) found = 'open'
-    }
-    return found
-  }
 
   const think: Inside = {
     keep() {
@@ -97,31 +79,18 @@ export function thinkMachine(scan: Scan, { names, patient, closed }: ThinkOption
   }
 
   function readAsProse(): void {
-    scan.leave(from + kind.opener.length)
+    scan.leave(from + kind.name.length + 2)
   }
 
   function midLineLimit(): number {
     return tape.positionOf(tape.origin(from) + MAX_MID_LINE)
   }
 
-  function nextOf(opener: ByteSearch, start: number): number {
-    for (let at = opener.next(start); at !== NOWHERE; at = opener.next(at + 1)) {
-      const found = kindAt(at)
-      if (found === 'open') return NOWHERE
-      if (found !== 'none') return at
-    }
-    return NOWHERE
-  }
-
   return {
-    next(start) {
-      let next = NOWHERE
-      for (const opener of openers) next = Math.min(next, nextOf(opener, start))
-      return next
-    },
+    next: (start) => openers.next(start),
     open(position) {
-      const found = kindAt(position)
-      if (typeof found === 'object') kind = found
+      const name = openers.nameAt(position)
+      kind = kinds.find((candidate) => candidate.name === name) ?? kind
       from = position
       leading = scan.head.blank(position)
       scan.enter(think)
@@ -134,6 +103,5 @@ const MAX_MID_LINE = 65_536
 
 interface Kind {
   readonly name: string
-  readonly opener: Bytes
   readonly closer: ByteSearch
 }

@@ -70,7 +70,7 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
 function mayHoldPayload(text: string): boolean {
   return (
     /[{[]\s*["'“‘\u001b]/.test(text) ||
-    /(?:^|\n|[:=])[ \t]*[{[]\s*[\p{L}\p{N}_$-]/u.test(text) ||
+    /(?:^|\n|[:：=])[ \t]*(?:\{\s*[\p{L}\p{N}_$-]{1,256}\s*:|\[\s*[-+.\dtfnTFN])/u.test(text) ||
     text.includes('<json>') ||
     text.includes('```') ||
     text.includes('~~~')
