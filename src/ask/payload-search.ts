@@ -282,6 +282,7 @@ function rulesFor({ tag, lines, root, loose }: SearchOptions): Rules {
     needsPayload: anywhere,
     loose: anywhere && loose,
     document: anywhere && root,
+    readFences: anywhere && (loose ? 'any' : root),
   }
 }
 

@@ -39,6 +39,8 @@ export const codes = /* @__PURE__ */ spoken({
   AMBIGUOUS: 'more than one candidate passes, and one had to be chosen',
   TAG_UNCLOSED: 'the value is complete, but its closing tag is missing',
   THINK_UNCLOSED: 'the payload is in a think block that was never closed',
+  THINK_OPEN: 'the payload is in a think block that had not been closed when the payload was emitted',
+  LOOSE_MATCH: 'the payload was found by the last resort: it is not JSON, and nothing marks it as the answer',
   FRAME_TOO_LONG: 'a frame grew past maxFrame and was passed on as text',
   INVALID_UTF8: 'bytes that are not UTF-8 were replaced by U+FFFD',
   NUL_BYTES: 'NUL bytes at the start of a line were skipped',

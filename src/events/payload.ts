@@ -1,10 +1,10 @@
 import type { Code } from '../base/fault.ts'
 import { Bytes } from '../base/platform.ts'
-import { drive, type Stage } from '../base/stage.ts'
+import { drive } from '../base/stage.ts'
 import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
 import type { Chunk } from '../text/chunk.ts'
 import type { Outcome, RepairLevel } from '../values/outcome.ts'
-import { pickStage } from '../values/pick.ts'
+import { EXPLICIT, rankOf } from '../values/pick.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { pickedStage, valueParts } from '../values/values.ts'
 import type { ResultData } from './event.ts'
@@ -14,6 +14,8 @@ import { isAfter, type Moment, PerSource } from './position.ts'
 interface Payload {
   readonly value: unknown
   readonly repair_level: RepairLevel
+  /** It may say that the run is done: it is marked as the answer, or nothing but punctuation follows it. */
+  readonly final: boolean
 }
 
 /** The payloads of one message, and the fault of the last candidate, if it failed. */
@@ -29,18 +31,10 @@ interface PayloadOptions {
   readonly maxRepair: number
 }
 
-/** Rank of a candidate: one that was marked as the answer, valid or not, outranks an object in a sentence. */
-const EXPLICIT = 2
-const PASSED_IN_PROSE = 1
-const FAILED_IN_PROSE = 0
-
 /** A candidate in a message for the result of the run. */
-interface Candidate {
+interface Held {
   readonly rank: number
   readonly outcome: Outcome<unknown>
-}
-
-interface Held extends Candidate {
   readonly enveloped: boolean
   readonly when: Moment
 }
@@ -50,10 +44,10 @@ interface Held extends Candidate {
  * pieces are joined first, so a tag that is split over two of them is found.
  */
 export function payloadFinder({ schema, pick, maxFrame, maxRepair }: PayloadOptions) {
-  const each = pickedStage({ maxFrame, maxRepair, maxComment: 0 })
-  const judged = schema && valueParts({ schema, pick, maxFrame, maxRepair, maxComment: 0 })
+  const each = valueParts({ maxFrame, maxRepair }, undefined, undefined, true).stage
+  const last = schema && pickedStage({ schema, pick, maxFrame, maxRepair })
   /** With a schema: the last candidate of the highest rank. */
-  const last = new PerSource<Held>()
+  const results = new PerSource<Held>()
   /** The first answer that passed, as JSON, and whether another message has another one. */
   let answer: string | undefined
   let ambiguous = false
@@ -64,31 +58,34 @@ export function payloadFinder({ schema, pick, maxFrame, maxRepair }: PayloadOpti
      * `enveloped`: the engine put the text into a document of its own; unwrapping it is a repair.
      */
     find(text: string, when: Moment | undefined, enveloped: boolean): Found {
-      if (!mayHoldPayload(text, judged !== undefined)) return NOTHING
-      const chunks: Chunk[] = [{ channel: 'stdout', bytes: Bytes.from(text) }]
-      if (judged && when) {
-        const found = candidate(judged, chunks)
-        if (found?.outcome.ok) {
-          const json = JSON.stringify(found.outcome.value)
+      if (!mayHoldPayload(text, last !== undefined)) return NOTHING
+      const bytes = Bytes.from(text)
+      const chunks: Chunk[] = [{ channel: 'stdout', bytes }]
+      if (last && when) {
+        const [outcome] = drive(last, chunks)
+        if (outcome?.ok) {
+          const json = JSON.stringify(outcome.value)
           answer ??= json
           ambiguous ||= answer !== json
         }
-        if (found && found.rank >= (last.get(when)?.rank ?? 0)) last.set(when, { ...found, enveloped, when })
+        const rank = outcome && isCandidate(outcome) ? rankInRun(outcome) : -1
+        if (outcome && rank >= (results.get(when)?.rank ?? 0))
+          results.set(when, { rank, outcome, enveloped, when })
       }
-      const outcomes = drive(each, chunks).filter(isCandidate)
+      const outcomes = drive(each, chunks).filter((outcome) => isCandidate(outcome) && rankOf(outcome) > 0)
       const fault = outcomes.at(-1)
-      const payloads = outcomes
-        .filter((outcome) => outcome.ok)
-        .map(({ value, repair_level }) => ({
-          value,
-          repair_level: enveloped ? ('deterministic_generic' as const) : repair_level,
-        }))
+      const good = outcomes.filter((outcome) => outcome.ok)
+      const payloads = good.map((outcome) => ({
+        value: outcome.value,
+        repair_level: enveloped ? ('deterministic_generic' as const) : outcome.repair_level,
+        final: isFinal(outcome, bytes),
+      }))
       return { payloads, fault: fault && !fault.ok ? fault.fault.code : undefined }
     },
     /** The result of the run; undefined without a schema. `whole` is false for a run that broke off. */
     result(whole: boolean): ResultData | undefined {
-      if (!judged) return undefined
-      const [chosen] = last.both().sort((a, b) => b.rank - a.rank || (isAfter(a.when, b.when) ? -1 : 1))
+      if (!last) return undefined
+      const [chosen] = results.both().sort((a, b) => b.rank - a.rank || (isAfter(a.when, b.when) ? -1 : 1))
       if (!chosen) return { status: 'failed', repair_level: 'none', warnings: ['NO_MATCH'], cacheable: false }
       const { outcome, enveloped } = chosen
       const warnings = new Set(outcome.notes.map((note) => note.code))
@@ -111,27 +108,18 @@ export function payloadFinder({ schema, pick, maxFrame, maxRepair }: PayloadOpti
   }
 }
 
-/**
- * The last payload that is marked as one (a tag, a fence, or the whole message), valid or not: an earlier
- * draft never replaces a later one that is broken. Without any, the last object in prose that passes. With
- * `pick: 'first'` the first of them that passes.
- */
-function candidate(parts: ReturnType<typeof valueParts>, chunks: readonly Chunk[]): Candidate | undefined {
-  const prose = new Set<Outcome<unknown>>()
-  const stage: Stage<Chunk, Outcome<unknown>> = (next) =>
-    parts.stage(next, undefined, (outcome) => void prose.add(outcome))
-  const outcomes = drive(stage, chunks).filter(isCandidate)
-  for (const rank of [EXPLICIT, PASSED_IN_PROSE, FAILED_IN_PROSE]) {
-    const equals = outcomes.filter((outcome) => rankOf(outcome, prose.has(outcome)) === rank)
-    const [outcome] = drive(pickStage(parts.pick), equals)
-    if (outcome) return { rank, outcome }
-  }
-  return undefined
+/** Never in code, and never by the last resort. */
+function isFinal(outcome: Outcome<unknown>, message: Bytes): boolean {
+  const { frame, notes } = outcome
+  if (frame.inFence || notes.some(({ code }) => code === 'LOOSE_MATCH')) return false
+  if (rankOf(outcome) === EXPLICIT) return true
+  return frame.kind === 'object' && /^[\s\p{P}]*$/u.test(message.toString('utf8', frame.to))
 }
 
-function rankOf(outcome: Outcome<unknown>, inProse: boolean): number {
-  if (!inProse) return EXPLICIT
-  return outcome.ok ? PASSED_IN_PROSE : FAILED_IN_PROSE
+/** A candidate that is marked as the answer, valid or not, outranks an object in a sentence. */
+function rankInRun(outcome: Outcome<unknown>): number {
+  const rank = rankOf(outcome)
+  return rank === EXPLICIT || outcome.ok ? rank : 0
 }
 
 /**
@@ -164,7 +152,7 @@ function beginsWithLabel(head: string): boolean {
 
 const MAX_LOOK = 1 << 16
 /** The whole message may also begin after a think block. */
-const MARKS = ['<json>', '<think', '```', '~~~', '\u001b']
+const MARKS = ['<json>', '<think', '<reasoning>', '<scratchpad>', '```', '~~~', '\u001b']
 
 const NOTHING: Found = { payloads: [], fault: undefined }
 

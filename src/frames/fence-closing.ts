@@ -1,5 +1,5 @@
 import { ByteSearch } from '../text/byte-search.ts'
-import { GREATER, isBlank, LF, SPACE } from '../text/characters.ts'
+import { GREATER, isBlank, isWordCharacter, LF, SPACE } from '../text/characters.ts'
 import type { Container } from './fence-opening.ts'
 import type { Scan } from './scan.ts'
 
@@ -16,9 +16,13 @@ export interface FenceOpener extends Container {
 /** A line that ends the block: the body ends at `from`, prose continues at `to`. */
 export interface FenceCloser {
   readonly from: number
+  /** Where the line is recognized: at its first mark, or at the first byte that is no quote mark. */
+  readonly at: number
   readonly to: number
   /** It is the line after a block whose lines all carry quote marks. */
   readonly outside: boolean
+  /** More follows the marks: it closes only what is complete. `to` is before the marks if they open a fence. */
+  readonly words: boolean
 }
 
 /** Finds the line that closes a block. Reused for every block of a channel; a line may arrive in pieces. */
@@ -34,6 +38,9 @@ export class FenceClosing {
   /** The current line closes nothing: the search goes on behind it. */
   #midLine = false
   #stage: 'quote' | 'gap' | 'indent' | 'marks' | 'blanks' = 'quote'
+  /** The first mark of the line, and one past the last one. */
+  #marksFrom = 0
+  #marksTo = 0
   #quoteCount = 0
   #spaceCount = 0
   #markCount = 0
@@ -61,8 +68,19 @@ export class FenceClosing {
     this.#markCount = 0
   }
 
-  /** The next line that ends the block and begins before `bound`; undefined if none has arrived whole. */
-  next(bound: number, ended: boolean): FenceCloser | undefined {
+  /** Goes on with the first line that begins at or after `at`: what is before it belongs to something inside. */
+  resume(at: number): void {
+    this.#marks.reset(at)
+    this.#lf.reset(at)
+    this.startLine(at)
+    this.#midLine = this.#scan.byte(at - 1) !== LF
+  }
+
+  /**
+   * The next line that ends the block and begins before `bound`; undefined if none has arrived whole. With
+   * `words`, also a line with marks and words.
+   */
+  next(bound: number, ended: boolean, words = false): FenceCloser | undefined {
     for (;;) {
       if (this.#midLine) {
         const line = this.#nextLine(bound)
@@ -71,10 +89,21 @@ export class FenceClosing {
       }
       const verdict = this.#judgeLine(bound, ended)
       if (verdict === 'wait') return undefined
-      if (verdict === 'outside') return { from: this.#line, to: this.#line, outside: true }
-      if (verdict === 'closes') return { from: this.#line, to: this.#at, outside: false }
+      if (verdict === 'outside') return this.#closer(this.#at, this.#line, 'outside')
+      if (verdict === 'closes') return this.#closer(this.#marksFrom, this.#at)
       this.#midLine = true
+      if (verdict === 'words' && words) return this.#closer(this.#marksFrom, this.#afterMarks(), 'words')
     }
+  }
+
+  #closer(at: number, to: number, how?: 'outside' | 'words'): FenceCloser {
+    return { from: this.#line, at, to, outside: how === 'outside', words: how === 'words' }
+  }
+
+  //  ``` Hope this helps        ```json
+  //     ^ to                    ^ to: another fence opens
+  #afterMarks(): number {
+    return isWordCharacter(this.#scan.byte(this.#marksTo)) ? this.#marksFrom : this.#marksTo
   }
 
   /** Nothing before it is needed: a closer is recognized by its line, or by the indentation of its marks. */
@@ -118,7 +147,7 @@ export class FenceClosing {
   //      ^       indent
   //      ^^^     marks
   //         ^^^  blanks
-  #judgeLine(bound: number, ended: boolean): 'closes' | 'outside' | 'no' | 'wait' {
+  #judgeLine(bound: number, ended: boolean): 'closes' | 'outside' | 'words' | 'no' | 'wait' {
     const { quotes, indent, mark, length } = this.#opener
     for (; this.#at < bound; this.#at++) {
       const byte = this.#scan.byte(this.#at) as number
@@ -147,6 +176,7 @@ export class FenceClosing {
         }
         if (byte !== mark) return 'no'
         this.#stage = 'marks'
+        this.#marksFrom = this.#at
       }
       if (this.#stage === 'marks') {
         if (byte === mark) {
@@ -155,12 +185,13 @@ export class FenceClosing {
         }
         if (this.#markCount < length) return 'no'
         this.#stage = 'blanks'
+        this.#marksTo = this.#at
       }
       if (byte === LF) {
         this.#at++
         return 'closes'
       }
-      if (!isBlank(byte)) return 'no'
+      if (!isBlank(byte)) return 'words'
     }
     if (!ended) return 'wait'
     if (this.#stage === 'blanks' || (this.#stage === 'marks' && this.#markCount >= length)) return 'closes'

@@ -1,11 +1,14 @@
+import type { Bytes } from '../base/platform.ts'
 import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
-import { BACKTICK } from '../text/characters.ts'
+import { BACKTICK, isBlank, isBracket } from '../text/characters.ts'
 import type { Scan } from './scan.ts'
 
 /** Position of a fence line; not `decided` while its line is incomplete. */
 export interface FenceHit {
   readonly at: number
   readonly decided: boolean
+  /** It closes the fence that is read as prose. */
+  readonly closes?: true
 }
 
 /** What precedes a fence on its line, as far as it matters for the lines of its body. */
@@ -20,16 +23,24 @@ interface Opening {
   readonly at: number
   readonly mark: number
   readonly container: Container
+  /** Prose precedes it on its line. */
+  readonly trailing: boolean
   runEnd: number
   lineEnd: number
+  /** With `trailing`: only blanks are between the end of its line and here. */
+  blankTo: number
 }
 
-/** Finds the lines on which a fence of one kind of mark opens. Nothing is scanned twice. */
-export function openings(scan: Scan, marks: string) {
+/**
+ * Finds the lines on which a fence of one kind of mark opens. Nothing is scanned twice. `trailing`: also one
+ * at the end of a line of prose, if JSON follows it.
+ */
+export function openings(scan: Scan, marks: string, trailing = false) {
   const { tape } = scan
   const search = new ByteSearch(tape, marks)
   const lf = new ByteSearch(tape, '\n')
   const mark = marks.charCodeAt(0)
+  if (trailing) scan.head.seesBackticks = true
   let opening: Opening | undefined
   let decided = false
   /** Marks before this position open nothing. */
@@ -43,11 +54,20 @@ export function openings(scan: Scan, marks: string) {
         if (at === NOWHERE) return nothing
         const prefix = scan.head.prefix(at)
         const container = prefix === undefined ? undefined : readPrefix(prefix)
-        if (!container) {
+        // A backtick before it on its line: it ends a piece of inline code.
+        if (!container && (!trailing || scan.head.hasBacktick(at))) {
           passed = at + 1
           continue
         }
-        opening = { at, mark, container, runEnd: at, lineEnd: NOWHERE }
+        opening = {
+          at,
+          mark,
+          container: container ?? AT_COLUMN_0,
+          trailing: !container,
+          runEnd: at,
+          lineEnd: NOWHERE,
+          blankTo: at,
+        }
         decided = false
       }
       if (decided) return { at: opening.at, decided }
@@ -69,8 +89,21 @@ export function openings(scan: Scan, marks: string) {
     if (end === NOWHERE && !scan.ended) return tape.end >= limit ? false : undefined
     candidate.lineEnd = Math.min(end, tape.end)
     if (candidate.lineEnd >= limit) return false
-    if (mark !== BACKTICK) return true
-    return !tape.view.subarray(candidate.runEnd - tape.base, candidate.lineEnd - tape.base).includes(BACKTICK)
+    const info = tape.view.subarray(candidate.runEnd - tape.base, candidate.lineEnd - tape.base)
+    if (candidate.trailing) return opensAfterProse(candidate, info, limit)
+    return mark !== BACKTICK || !info.includes(BACKTICK)
+  }
+
+  //  Here it is: ```json
+  //  {"a":1}
+  //  ^ a bracket
+  function opensAfterProse(candidate: Opening, info: Bytes, limit: number): boolean | undefined {
+    if (info.length > 16 || !/^(?:json[5c]?)?\s*$/i.test(info.toString('latin1'))) return false
+    let at = Math.max(candidate.blankTo, candidate.lineEnd)
+    while (at < Math.min(limit, tape.end) && isBlank(scan.byte(at))) at++
+    candidate.blankTo = at
+    if (at < tape.end || scan.ended) return at < limit && isBracket(scan.byte(at))
+    return at >= limit ? false : undefined
   }
 
   /** The opening that `next` has just decided on. */

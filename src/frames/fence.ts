@@ -1,11 +1,30 @@
 import { ByteBalance } from '../json/byte-balance.ts'
-import { BACKTICK, GREATER, isBlank, isBracket, LF, SPACE } from '../text/characters.ts'
+import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
+import {
+  BACKTICK,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  GREATER,
+  isBlank,
+  isBracket,
+  LF,
+  SPACE,
+} from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
 import { type FenceCloser, FenceClosing, type FenceOpener } from './fence-closing.ts'
 import { type FenceHit, openings } from './fence-opening.ts'
 import { isJson } from './line.ts'
 import type { Inside, Scan } from './scan.ts'
 import { type Found, tooLong } from './too-long.ts'
+
+/** What is known about the body of a block: it is JSON, it may be, or nothing yet. */
+type BodyKind = 'payload' | 'maybe' | undefined
+
+/** A block that is read as prose. */
+interface ProseBlock {
+  readonly closing: FenceClosing
+  closer: FenceCloser | undefined
+}
 
 /** A search for a later closer, because the first one is inside a JSON string of the body. */
 interface Stretch {
@@ -17,6 +36,8 @@ interface Stretch {
 const MAX_STRETCH = 65_536
 /** Maximum number of bodies to parse before the first closer is used. */
 const MAX_TRIES = 8
+/** A block that is read as prose may have one like it inside. */
+const MAX_NESTED = 2
 
 /**
  * CommonMark fenced blocks.
@@ -29,6 +50,9 @@ const MAX_TRIES = 8
  * A string of the body may contain such a line, with its line breaks written raw. Then a later closer ends
  * the block, if the body up to it parses once those breaks are replaced by blanks. A search that failed is
  * not repeated for a fence in the range that it covered, so each byte is scanned twice at most.
+ *
+ * With `readFences`, a block that is not marked as JSON is held only if it begins with a bracket. If it is no
+ * JSON document, or begins otherwise, it is read as prose, up to its closer; one inside it, too.
  */
 export class FenceMachine implements Inside {
   readonly #scan: Scan
@@ -43,20 +67,55 @@ export class FenceMachine implements Inside {
   #counted = 0
   /** A fence before this offset of the channel is not stretched. */
   #searchedTo = 0
+  readonly #readFences: false | 'object' | 'any'
+  #kind: BodyKind
+  /** The search for the first byte of the body that is not blank continues here. */
+  #firstFrom = 0
+  /** How many bodies were parsed before a line with marks and words. */
+  #tries = 0
+  /** The blocks that are read as prose, the innermost one last. */
+  readonly #prose: ProseBlock[] = []
+  readonly #watch = {
+    keep: (): number => {
+      this.#nextCloser(0)
+      return this.#prose.at(-1)?.closing.keep() ?? NOWHERE
+    },
+  }
 
-  constructor(scan: Scan) {
+  constructor(scan: Scan, readFences: false | 'object' | 'any') {
     this.#scan = scan
     this.#tape = scan.tape
-    this.#backticks = openings(scan, '```')
+    this.#readFences = readFences
+    this.#backticks = openings(scan, '```', readFences !== false)
     this.#tildes = openings(scan, '~~~')
     this.#closing = new FenceClosing(scan)
   }
 
-  /** The next line that opens a fence, at or after `from`, positioned at its first mark. */
+  /**
+   * The next line that opens a fence, at or after `from`, positioned at its first mark; or that closes the
+   * one that is read as prose, positioned at its start.
+   */
   next(from: number): FenceHit {
+    const closer = this.#nextCloser(from)
+    if (this.#prose.length === MAX_NESTED) return { at: closer, decided: true, closes: true }
     const backtick = this.#backticks.next(from)
     const tilde = this.#tildes.next(from)
-    return backtick.at < tilde.at ? backtick : tilde
+    const opener = backtick.at < tilde.at ? backtick : tilde
+    if (closer === NOWHERE) return opener
+    return closer <= opener.at ? { at: closer, decided: true, closes: true } : opener
+  }
+
+  /** Where the line is recognized that closes the block that is read as prose. */
+  #nextCloser(from: number): number {
+    const block = this.#prose.at(-1)
+    if (!block) return NOWHERE
+    block.closer ??= block.closing.next(this.#tape.end, this.#scan.ended)
+    if (block.closer && block.closer.at < from) {
+      // It was inside a frame, and closed something there.
+      block.closing.resume(from)
+      block.closer = block.closing.next(this.#tape.end, this.#scan.ended)
+    }
+    return block.closer?.at ?? NOWHERE
   }
 
   /** Position of one or two marks at the very end of the tape, which may become a fence. */
@@ -64,9 +123,14 @@ export class FenceMachine implements Inside {
     return Math.min(this.#backticks.search.partial(), this.#tildes.search.partial())
   }
 
-  /** Begins the block at a decided hit. */
+  /** Begins the block at a decided hit, or ends the one that is read as prose. */
   open(from: number): void {
     const scan = this.#scan
+    const closer = this.#prose.at(-1)?.closer
+    if (closer?.at === from) {
+      this.#leaveProse(closer)
+      return
+    }
     const openings = scan.byte(from) === BACKTICK ? this.#backticks : this.#tildes
     const { mark, container, runEnd, lineEnd } = openings.at(from)
     const { quotes, indent } = container
@@ -74,9 +138,12 @@ export class FenceMachine implements Inside {
     const body = Math.min(lineEnd + 1, this.#tape.end)
     this.#opener = { quotes, indent, from, mark, length: runEnd - from, info, body }
     this.#stretch = undefined
+    this.#kind = !this.#readFences || isJsonLabel(info) ? 'payload' : undefined
+    this.#firstFrom = body
+    this.#tries = 0
     this.#closing.begin(this.#opener, openings.search)
     scan.enter(this)
-    scan.opened?.('fence', from, body, info)
+    if (this.#kind) scan.opened?.('fence', from, body, info)
   }
 
   keep(): number {
@@ -89,8 +156,18 @@ export class FenceMachine implements Inside {
     const { from } = this.#opener
     const { end } = this.#tape
     const limit = scan.limit(from)
-    const closer = this.#closing.next(Math.min(limit, end), scan.ended && end < limit)
+    if (!this.#kind && !this.#lookAtFirst(Math.min(limit, end))) {
+      if (scan.inside !== this) return true
+      if (end < limit) return false
+    }
+    const closer = this.#closing.next(
+      Math.min(limit, end),
+      scan.ended && end < limit,
+      this.#readFences !== false,
+    )
+    if (closer?.words && !this.#isComplete(closer)) return true
     if (closer) {
+      if (this.#kind !== 'payload') return this.#cutOrRead(closer.from, closer.to, false)
       this.#stretch = this.#stretchAfter(closer)
       if (this.#stretch) return this.#lookFurther(this.#stretch)
       this.#cut(closer.from, closer.to, false)
@@ -102,14 +179,80 @@ export class FenceMachine implements Inside {
   }
 
   finish(): void {
+    const { end } = this.#tape
     if (this.#stretch) this.#endAtFirst(this.#stretch)
-    else this.#cut(this.#tape.end, this.#tape.end, true)
+    else if (this.#kind === 'payload') this.#cut(end, end, true)
+    else this.#cutOrRead(end, end, true)
+  }
+
+  //  ```python
+  //  {"a": 1}          a bracket: it may be JSON
+  //  import json       anything else: prose
+  /** Decides by the first byte of the body what it may be. False: it is not known yet, or it is prose. */
+  #lookAtFirst(bound: number): boolean {
+    const scan = this.#scan
+    const { info, quotes, from, body } = this.#opener
+    let at = this.#firstFrom
+    while (at < bound && (isBlank(scan.byte(at)) || (quotes > 0 && scan.byte(at) === GREATER))) at++
+    this.#firstFrom = at
+    if (at === bound) return false
+    if (!isBracket(scan.byte(at))) {
+      this.#readAsProse()
+      return false
+    }
+    this.#kind = info === '' ? 'payload' : 'maybe'
+    scan.opened?.('fence', from, body, info)
+    return true
+  }
+
+  /** A block that is not marked as JSON: a frame if it is a JSON document, and otherwise prose. */
+  #cutOrRead(bodyEnd: number, to: number, open: boolean): true {
+    const text = this.#kind ? this.#bodyText(bodyEnd, true) : ''
+    if (isJson(text) && (this.#readFences === 'any' || /^\s*\{/.test(text.slice(0, 4096))))
+      this.#cut(bodyEnd, to, open)
+    else this.#readAsProse()
+    return true
+  }
+
+  #readAsProse(): void {
+    const scan = this.#scan
+    const opener = this.#opener
+    const { body } = opener
+    const closing = new FenceClosing(scan)
+    closing.begin(opener, new ByteSearch(this.#tape, opener.mark === BACKTICK ? '```' : '~~~'))
+    this.#prose.push({ closing, closer: undefined })
+    scan.proseFence = this.#watch
+    this.#backticks.search.reset(body)
+    this.#tildes.search.reset(body)
+    this.#closing.reset(body)
+    scan.leave(body)
+  }
+
+  #leaveProse({ to }: FenceCloser): void {
+    this.#prose.pop()
+    const around = this.#prose.at(-1)
+    if (around) {
+      around.closer = undefined
+      around.closing.resume(to)
+    } else this.#scan.proseFence = undefined
+    this.#scan.leave(to)
+  }
+
+  /** Whether the body before a line with marks and words is one JSON value. */
+  #isComplete(closer: FenceCloser): boolean {
+    if (this.#tries === MAX_TRIES) return false
+    let last = closer.from - 1
+    while (last > this.#opener.body && isBlank(this.#scan.byte(last))) last--
+    const byte = this.#scan.byte(last)
+    if (byte !== CLOSE_BRACE && byte !== CLOSE_BRACKET) return false
+    this.#tries++
+    return isJson(this.#bodyText(closer.from, true))
   }
 
   /** A stretch if the body is JSON that is inside a string at this closer. */
   #stretchAfter(first: FenceCloser): Stretch | undefined {
     const { from, body } = this.#opener
-    if (first.outside || this.#tape.origin(from) < this.#searchedTo) return undefined
+    if (first.outside || first.words || this.#tape.origin(from) < this.#searchedTo) return undefined
     if (!isBracket(this.#firstOfBody(first.from))) return undefined
     this.#balance.reset(0)
     this.#counted = body
@@ -246,4 +389,15 @@ export class FenceMachine implements Inside {
     }
     return at
   }
+}
+
+/**
+ * Whether an info string marks a block as JSON: its first word is json, json5 or jsonc, maybe with the begin
+ * of the payload on the same line.
+ *
+ * @example
+ * isJsonLabel('JSON title=x') // true
+ */
+export function isJsonLabel(info: string): boolean {
+  return /^json[5c]?(?:[ \t{[]|$)/i.test(info)
 }

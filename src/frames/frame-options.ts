@@ -11,8 +11,12 @@ export interface FrameOptions {
   readonly lines?: boolean | undefined
   /** Cut bare objects and arrays of objects in prose. @default true */
   readonly objects?: boolean | undefined
-  /** Skip `<think>` and `<thinking>` blocks. @default true */
-  readonly think?: boolean | undefined
+  /**
+   * Skip the blocks of thoughts: `<think>`, `<thinking>`, `<reasoning>` and `<scratchpad>`, or those of the
+   * given names. A name in `tags` is none of them.
+   * @default true
+   */
+  readonly think?: boolean | readonly string[] | undefined
   /** Emit the ranges between payloads as text frames. @default true */
   readonly text?: boolean | undefined
   /** Bytes a frame may have before it is passed on as text with FRAME_TOO_LONG. @default 16 MiB */
@@ -20,12 +24,20 @@ export interface FrameOptions {
 }
 
 function checkTags(tags: unknown): void {
-  if (!Array.isArray(tags)) throw misfit('tags', 'an array of names', tags, 'frames({ tags: ["json"] })')
-  for (const name of tags) {
+  checkNames('tags', tags, 'frames({ tags: ["json"] })')
+}
+
+export function checkThink(think: unknown): void {
+  if (typeof think !== 'boolean') checkNames('think', think, 'values({ think: ["think", "notes"] })')
+}
+
+function checkNames(option: string, names: unknown, example: string): void {
+  if (!Array.isArray(names)) throw misfit(option, 'an array of names', names, example)
+  for (const name of names) {
     if (typeof name === 'string' && /^[A-Za-z][A-Za-z0-9_:.-]{0,63}$/.test(name)) continue
     throw new Fault(
       'BAD_OPTION',
-      `tags: "${String(name)}" is not a tag name; use letters, digits, "-", "_", "." or ":"`,
+      `${option}: "${String(name)}" is not a tag name; use letters, digits, "-", "_", "." or ":"`,
     )
   }
 }
@@ -35,7 +47,7 @@ export const FRAME_OPTIONS = {
   fences: { default: true },
   lines: { default: true },
   objects: { default: true },
-  think: { default: true },
+  think: { check: checkThink, default: true },
   text: { default: true },
   maxFrame: { default: 16_777_216, is: isCount, must: 'be a positive number of bytes, not %' },
 } as const satisfies OptionTable<FrameOptions>
@@ -59,6 +71,17 @@ export interface OpenerRules {
    */
   readonly everyLine?: boolean | undefined
   /**
+   * A fence that is not marked as JSON is a frame only if its body is one JSON document, an object or with
+   * `any` an array, too; otherwise it is read as prose. Fences as models write them count, too: an opener at
+   * the end of a line of prose, and words behind a closer.
+   * @default false
+   */
+  readonly readFences?: false | 'object' | 'any' | undefined
+  /** The answer is decided at the end of the input: a thought hides its content at any length. @default false */
+  readonly patient?: boolean | undefined
+  /** Every bracket in prose opens, whatever follows it. @default false */
+  readonly everyBracket?: boolean | undefined
+  /**
    * Frames to emit before the rest waits for `more()`.
    * @default unlimited, and `more()` need not be called
    */
@@ -71,10 +94,16 @@ export const OPENER_RULES = {
   document: { default: false },
   scalars: { default: false },
   everyLine: { default: false },
+  readFences: { default: false },
+  patient: { default: false },
+  everyBracket: { default: false },
   turn: { default: Number.POSITIVE_INFINITY },
 } as const satisfies OptionTable<OpenerRules>
 
-/** All options, with their defaults filled in. */
+/** All options, with their defaults filled in; `think` are the names of the tags around thoughts. */
 export type ScanOptions = {
-  readonly [K in keyof (FrameOptions & OpenerRules)]-?: Exclude<(FrameOptions & OpenerRules)[K], undefined>
-}
+  readonly [K in keyof Omit<FrameOptions & OpenerRules, 'think'>]-?: Exclude<
+    (FrameOptions & OpenerRules)[K],
+    undefined
+  >
+} & { readonly think: readonly string[] }

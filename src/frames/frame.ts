@@ -38,8 +38,12 @@ export interface Frame {
   readonly broken?: number
   /** For an object: it follows `[`, `{`, `,` or `":`, as inside a larger document. */
   readonly attached?: true
+  /** For an array: a citation, an index or a link, `see [1]`, `list[0]`, `[1](url)`: only a whole input can be that. */
+  readonly aside?: true
+  /** It is inside a fence that is not marked as JSON, which is read as prose. */
+  readonly inFence?: true
   /** For text: only blanks. */
   readonly blank?: boolean
-  /** What was noticed while cutting: FRAME_TOO_LONG, INVALID_UTF8, THINK_UNCLOSED. */
+  /** What was noticed while cutting: FRAME_TOO_LONG, INVALID_UTF8, THINK_UNCLOSED, THINK_OPEN. */
   readonly notes?: readonly Note[]
 }

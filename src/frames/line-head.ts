@@ -1,11 +1,15 @@
 import { Bytes } from '../base/platform.ts'
 import {
   APOSTROPHE,
+  BACKTICK,
   bomAt,
   COLON,
   COMMA,
+  EQUALS,
   isBlank,
+  isWordCharacter,
   LF,
+  MINUS,
   NUL,
   OPEN_BRACE,
   OPEN_BRACKET,
@@ -21,16 +25,21 @@ const MAX_PREFIX = 64
  * matter. Of bytes that the tape has dropped, only a few facts are kept.
  */
 export class LineHead {
+  /** Whether `hasBacktick` will be asked. */
+  seesBackticks = false
   readonly #tape: Tape
   /** The facts below are about the bytes before this position. */
   #known = 0
   #bare = true
   #blank = true
   #nul = false
+  #backtick = false
   #prefix: string | undefined = ''
   /** The last byte that is not blank, and the one before it; -1 for none. */
   #last = -1
   #lastButOne = -1
+  /** The last byte, blank or not. */
+  #before: number | undefined
 
   constructor(tape: Tape) {
     this.#tape = tape
@@ -55,6 +64,16 @@ export class LineHead {
   /** True if only blanks, NULs and BOMs are before `position` on its line. */
   blank(position: number): boolean {
     return this.#walk(position, isBlankOrNul, this.#blank)
+  }
+
+  /** True if a backtick is before `position` on its line. */
+  hasBacktick(position: number): boolean {
+    const { view, base } = this.#tape
+    for (let at = position - 1 - base; at >= this.#known - base; at--) {
+      const byte = view[at]
+      if (byte === LF || byte === BACKTICK) return byte === BACKTICK
+    }
+    return this.#backtick
   }
 
   /** What is before `position` on its line, if it is short and could precede a fence. */
@@ -82,6 +101,20 @@ export class LineHead {
     return last === OPEN_BRACKET || last === OPEN_BRACE || last === COMMA
   }
 
+  /** True if a colon or an equals sign, and maybe blanks, precede `position`. */
+  isAfterColon(position: number): boolean {
+    const { last, lastButOne } = this.#tail(position)
+    // U+FF1A, the wide colon, ends in BC 9A.
+    return last === COLON || last === EQUALS || (last === 0x9a && lastButOne === 0xbc)
+  }
+
+  /** True if a word ends right before `position`; in scripts without blanks between words that says nothing. */
+  isGlued(position: number): boolean {
+    const { view, base } = this.#tape
+    const byte = position > this.#known ? view[position - 1 - base] : this.#before
+    return byte !== undefined && byte < 0x80 && byte !== MINUS && isWordCharacter(byte)
+  }
+
   /** True if the last character before `position` that is not blank is a quote. */
   quoted(position: number): boolean {
     const { last } = this.#tail(position)
@@ -95,16 +128,19 @@ export class LineHead {
     const blank = this.blank(position)
     const { last, lastButOne } = this.#tail(position)
     this.#nul = blank && this.nul(position)
+    if (this.seesBackticks) this.#backtick = this.hasBacktick(position)
     this.#prefix = this.prefix(position)
     this.#bare = bare
     this.#blank = blank
     this.#last = last
     this.#lastButOne = lastButOne
+    this.#before = this.#tape.view[position - 1 - this.#tape.base]
     this.#known = position
   }
 
   /** Whole lines up to `position` were skipped: the facts about the start of a line hold there, too. */
   skip(position: number): void {
+    this.#before = LF
     this.#known = position
   }
 

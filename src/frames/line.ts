@@ -5,6 +5,7 @@ import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
   CR,
+  classTable,
   DOT,
   isBracket,
   isDigit,
@@ -53,6 +54,8 @@ export class LineMachine implements Inside {
   readonly #giveUp: () => void
   #from = 0
   #shape: Shape | undefined
+  /** Only blanks are between the bracket and here. */
+  #seek = 0
 
   constructor(scan: Scan, options: LineOptions, giveUp: () => void) {
     this.#scan = scan
@@ -67,6 +70,7 @@ export class LineMachine implements Inside {
     const scan = this.#scan
     const byte = scan.byte(from)
     this.#from = from
+    this.#seek = from + 1
     if (this.#options.everyLine || byte === OPEN_BRACE) this.#shape = 'json'
     else this.#shape = byte === OPEN_BRACKET ? undefined : 'maybe'
     scan.enter(this)
@@ -102,21 +106,37 @@ export class LineMachine implements Inside {
   }
 
   #settle(end: number, to: number): void {
-    if (this.#shape === 'maybe' ? this.#parses(end) : !this.#options.objects || this.#endsLikeRecord(end))
-      this.#cut(end, to, false)
-    else this.#giveUp()
+    if (this.#shape === 'maybe' && this.#parses(end)) this.#cut(end, to, false)
+    else if (this.#shape === 'maybe' && !this.#isScalarRecord(end)) this.#giveUp()
+    else if (this.#options.objects && !this.#endsLikeRecord(end)) this.#giveUp()
+    else this.#cut(end, to, to === end && !this.#isClosed(end))
   }
 
   //  [ {"a":1}]   [ 1]     [INFO] x
   //    ^ json       ^ maybe ^ none
   #shapeOfArray(end: number, bound: number): Shape | undefined {
-    let at = this.#from + 1
+    let at = this.#seek
     while (at < bound && isGap(this.#scan.byte(at))) at++
+    this.#seek = at
     if (at === bound) return undefined
     if (at === end) return 'none'
     const byte = this.#scan.byte(at)
     if (isBracket(byte) || byte === QUOTE) return 'json'
-    return byte === CLOSE_BRACKET || beginsToken(byte) ? 'maybe' : 'none'
+    return byte === CLOSE_BRACKET || beginsScalarInArray(byte) ? 'maybe' : 'none'
+  }
+
+  //  [5,]   [1,2   ['a']   [null        [1] Done   [12:30:01] x   [0, 3] INFO worker
+  //   ^ a scalar, then a comma, the end of the array or of the line   ^ words behind the last bracket
+  /** Whether a line that begins with a bracket and a scalar is a record, good or bad. */
+  #isScalarRecord(end: number): boolean {
+    const from = this.#from
+    if (this.#scan.byte(from) !== OPEN_BRACKET) return false
+    const line = this.#scan.decodeClean(from, this.#lastByte(end) + 1)
+    const begins = FIRST_SCALAR.exec(line)
+    if (!begins) return false
+    if (begins[1] !== ',') return true
+    const rest = line.slice(line.lastIndexOf(']') + 1)
+    return !line.includes(']') || !/[\p{L}\p{N}]/u.test(rest.replace(/"[^"]*"|'[^']*'/g, ''))
   }
 
   #endsLikeRecord(end: number): boolean {
@@ -185,6 +205,18 @@ export function beginsScalarLine(byte: number | undefined): boolean {
 function beginsToken(byte: number | undefined): boolean {
   return byte !== undefined && (isDigit(byte) || byte === MINUS || beginsLiteral(byte))
 }
+
+/** A number, a literal or a string in any quotes, and what follows it. */
+const FIRST_SCALAR =
+  /^\[[ \t\r]*(?:[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[tT]rue|[fF]alse|null|None|'[^']*'|\u2018[^\u2019]*\u2019|\u201c[^\u201d]*\u201d|`[^`]*`)[ \t\r]*((?:\][ \t\r]*)?$|,)/u
+
+/** Whether a scalar, in any spelling, may begin with this byte. */
+function beginsScalarInArray(byte: number | undefined): boolean {
+  return beginsToken(byte) || (byte !== undefined && SCALAR_BEGINS[byte] === 1)
+}
+
+/** `\xe2` begins a curly quote. */
+const SCALAR_BEGINS = /* @__PURE__ */ classTable([1, "+.'`TFN\xe2"])
 
 function isTokenByte(byte: number | undefined): boolean {
   return isWordCharacter(byte) || byte === DOT || byte === PLUS

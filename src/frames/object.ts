@@ -1,5 +1,15 @@
 import { ByteBalance } from '../json/byte-balance.ts'
-import { isBlank, OPEN_BRACE, OPEN_BRACKET } from '../text/characters.ts'
+import {
+  COLON,
+  COMMA,
+  isBlank,
+  isBracket,
+  LF,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  OPEN_PAREN,
+  QUOTE,
+} from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
 import { brokenRestMachine } from './broken-rest.ts'
 import { type BracketRule, bracketCheck } from './opening-bracket.ts'
@@ -22,6 +32,8 @@ export interface Interruptions {
  * After a raw line break inside a string, a candidate may grow to what the repair accepts, and no further.
  */
 const MAX_BROKEN = 65_536
+/** An array of one scalar that is longer than this is no citation. */
+const MAX_CITATION = 1024
 
 /**
  * A bare object or array, found by its balanced brackets.
@@ -51,6 +63,10 @@ export class ObjectMachine implements Inside {
   #attached = false
   /** A quote precedes it. */
   #enclosed = false
+  /** It is an array right behind a word, `list[0]`. */
+  #glued = false
+  /** Its first key has no quotes: outside a schema it is most often prose, and so is what follows it. */
+  #bare = false
   /** One past its closer, once that is found. */
   #to = 0
 
@@ -75,6 +91,7 @@ export class ObjectMachine implements Inside {
     this.#stage = 'opening'
     this.#torn = false
     this.#attached = false
+    this.#glued = this.#scan.byte(from) === OPEN_BRACKET && this.#scan.head.isGlued(from)
     this.#scan.enter(this)
   }
 
@@ -93,6 +110,7 @@ export class ObjectMachine implements Inside {
       this.#stage = 'body'
       this.#attached = scan.head.attached(this.#from)
       this.#enclosed = scan.head.quoted(this.#from)
+      this.#bare = scan.byte(this.#seek) === COLON
       this.#balance.reset(1)
       scan.opened?.('object', this.#from, this.#seek)
     }
@@ -119,8 +137,8 @@ export class ObjectMachine implements Inside {
     const scan = this.#scan
     const next = from + 1
     if (scan.byte(from) !== OPEN_BRACKET || next >= this.#tape.end || next >= scan.limit(from)) return false
-    const byte = scan.byte(next)
-    return byte !== OPEN_BRACE && !isBlank(byte)
+    const byte = scan.byte(next)!
+    return byte !== OPEN_BRACE && byte < 0x80 && !isBlank(byte)
   }
 
   #judgeOpening(bound: number): boolean | undefined {
@@ -202,15 +220,48 @@ export class ObjectMachine implements Inside {
 
   #cut(broken: number): void {
     const to = this.#to
-    this.#emit(to, false, broken < 0 ? undefined : broken)
-    if (broken >= 0) this.#passBrokenRest(to)
+    const aside = this.#isAside(to, this.#scan.limit(this.#from))
+    this.#emit(to, false, broken < 0 ? undefined : broken, aside)
+    if (broken >= 0 && !aside && !this.#bare) this.#passBrokenRest(to)
+  }
+
+  //  see [1].   list[0]   [1](url)      scores: [7]   x = [7]   [7]
+  //      ^          ^     ^ aside               ^         ^     ^ alone on its line
+  /** Whether it is an array that prose uses for something else. */
+  #isAside(to: number, limit: number): boolean {
+    const scan = this.#scan
+    const from = this.#from
+    if (scan.byte(from) !== OPEN_BRACKET) return false
+    if (this.#glued || (to < limit && scan.byte(to) === OPEN_PAREN)) return true
+    if (to - from > MAX_CITATION || !this.#isOneScalar(from + 1, to)) return false
+    if (scan.head.isAfterColon(from)) return false
+    return !scan.head.blank(from) || !this.#endsLine(to, limit)
+  }
+
+  #isOneScalar(from: number, to: number): boolean {
+    const { view, base } = this.#tape
+    let inString = false
+    for (let at = from; at < to; at++) {
+      const byte = view[at - base]!
+      if (byte === QUOTE) inString = !inString
+      else if (!inString && (byte === COMMA || isBracket(byte))) return false
+    }
+    return true
+  }
+
+  #endsLine(to: number, limit: number): boolean {
+    const scan = this.#scan
+    const end = Math.min(limit, this.#tape.end)
+    let at = to
+    while (at < end && isBlank(scan.byte(at)) && scan.byte(at) !== LF) at++
+    return at === end || scan.byte(at) === LF
   }
 
   /**
    * One object literal for every frame: literals of several shapes, or a spread, cost more than everything
    * else here.
    */
-  #emit(to: number, open: boolean, broken: number | undefined): void {
+  #emit(to: number, open: boolean, broken: number | undefined, aside = false): void {
     const from = this.#from
     const first = this.#first
     const attached = this.#attached
@@ -225,6 +276,7 @@ export class ObjectMachine implements Inside {
       open,
       first,
       attached,
+      aside,
       broken,
     })
   }

@@ -9,6 +9,7 @@ import {
   classTable,
   DOT,
   isBlank,
+  isBracket,
   isDigit,
   isWordCharacter,
   MINUS,
@@ -20,9 +21,9 @@ import {
 
 /**
  * How strictly an opening bracket is judged: in prose (`strict`), in prose when a schema can
- * decide (`loose`), or as the first thing of the whole input (`document`).
+ * decide (`loose`), as the first thing of the whole input (`document`), or not at all (`any`).
  */
-export type BracketRule = 'strict' | 'loose' | 'document'
+export type BracketRule = 'strict' | 'loose' | 'document' | 'any'
 
 /**
  * Judges an opening bracket by what follows it, byte by byte: true, it opens; false, it is prose; undefined,
@@ -43,6 +44,7 @@ export function bracketCheck(kind: BracketRule, opening: number): (byte: number)
   let curly = 0
   /** So far the word has no ASCII: it may be a no-break space. */
   let foreign = true
+  if (kind === 'any') return () => true
   return (byte) => {
     if (expects === 'word') {
       if (curly > 0 && byte === CURLY[curly]) {
@@ -50,11 +52,12 @@ export function bracketCheck(kind: BracketRule, opening: number): (byte: number)
         return curly === CURLY.length ? true : undefined
       }
       curly = 0
+      // An unusual blank before a key or a value.
+      if (foreign && byte < 0x80 && (opening === OPEN_BRACE ? opensObject : opensArray)(kind, byte))
+        return true
+      if (byte < 0x80 && !isBlank(byte)) foreign = false
       if (kind === 'document') return judgeFirstWords(opening, byte)
-      if (opening === OPEN_BRACKET) return false
-      // An unusual blank before a quote.
-      if (byte === QUOTE && foreign) return true
-      if (byte < 0x80) foreign = false
+      if (opening === OPEN_BRACKET) return foreign ? undefined : false
       if (isWordCharacter(byte)) return undefined
       expects = 'colon'
     }
@@ -73,7 +76,7 @@ export function bracketCheck(kind: BracketRule, opening: number): (byte: number)
 }
 
 function mayBeginKey(opening: number, byte: number): boolean {
-  return opening === OPEN_BRACE && isWordCharacter(byte)
+  return opening === OPEN_BRACE ? isWordCharacter(byte) : byte >= 0x80
 }
 
 //  {first name: 1   {name": 1   [text", "b"   [a, b]
@@ -127,7 +130,7 @@ const CURLY = [0xe2, 0x80, 0x9c]
 
 function opensObject(kind: BracketRule, byte: number): boolean {
   if (byte === QUOTE || byte === APOSTROPHE) return true
-  return kind === 'document' && (byte === CLOSE_BRACE || beginsOddly(byte))
+  return kind === 'document' && (byte === CLOSE_BRACE || isBracket(byte) || beginsOddly(byte))
 }
 
 function opensArray(kind: BracketRule, byte: number): boolean {

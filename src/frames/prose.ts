@@ -7,6 +7,8 @@ import type { ScanOptions } from './frame-options.ts'
 import { beginsScalarLine, LineMachine } from './line.ts'
 import type { LineHead } from './line-head.ts'
 import { type Interruptions, ObjectMachine } from './object.ts'
+import { OpenerSearch } from './opener-search.ts'
+import type { BracketRule } from './opening-bracket.ts'
 import { beginsScalar, scalarMachine } from './scalar.ts'
 import type { Scan } from './scan.ts'
 import { TagMachine } from './tag.ts'
@@ -26,11 +28,14 @@ export class Prose implements Interruptions {
   readonly #options: ScanOptions
   /** A chunk may end with all but one byte of it. */
   readonly #longestOpener: number
+  /** Finds the tags and thoughts that open in prose. */
+  readonly #openers: OpenerSearch
   readonly #tags: readonly TagMachine[]
   readonly #think: ThinkMachine | undefined
   readonly #fences: FenceMachine | undefined
   readonly #line: LineMachine | undefined
   readonly #object: ObjectMachine | undefined
+  readonly #rule: BracketRule
   readonly #openScalar: (from: number) => void
   /** Whether lines that do not begin with a bracket must be found, too. */
   readonly #anyLine: boolean
@@ -54,12 +59,17 @@ export class Prose implements Interruptions {
     this.#head = scan.head
     this.#options = options
     this.lines = options.lines
-    this.#longestOpener = Math.max('<thinking>'.length, ...options.tags.map((name) => name.length + 2))
+    const names = [...options.tags, ...options.think]
+    this.#longestOpener = Math.max('<thinking>'.length, ...names.map((name) => name.length + 2))
+    this.#openers = new OpenerSearch(scan, names)
     this.#tags = options.tags.map((name) => new TagMachine(scan, name, options.needsPayload))
-    this.#think = options.think ? thinkMachine(scan, (from, to) => this.#thinkClosed(from, to)) : undefined
-    this.#fences = options.fences ? new FenceMachine(scan) : undefined
+    const { think, patient } = options
+    const closed = (from: number, to: number) => this.#thinkClosed(from, to)
+    this.#think = think.length > 0 ? thinkMachine(scan, { names: think, patient, closed }) : undefined
+    this.#fences = options.fences ? new FenceMachine(scan, options.readFences) : undefined
     this.#line = options.lines ? new LineMachine(scan, options, () => this.#giveUpLine()) : undefined
     this.#object = options.objects ? new ObjectMachine(scan, this) : undefined
+    this.#rule = options.everyBracket ? 'any' : options.loose ? 'loose' : 'strict'
     this.#openScalar = scalarMachine(scan, (from) => scan.leave(from))
     this.#anyLine = options.lines && (options.everyLine || options.scalars)
     this.#lf = new ByteSearch(tape, '\n')
@@ -81,25 +91,32 @@ export class Prose implements Interruptions {
       this.#line.open(from)
       return true
     }
-    const tag = this.nextTag(from)
-    const thinking = this.#think ? this.#think.next(from) : NOWHERE
+    const opener = this.#openers.next(from)
     const fence = this.nextFence(from)
     const bare = this.#line || this.#object ? this.#nextBracket(from) : NOWHERE
     const line = this.#anyLine ? this.#nextLine(from) : NOWHERE
-    const at = Math.min(tag, thinking, fence.at, bare, line)
+    const at = Math.min(opener, fence.at, bare, line)
     if (at === NOWHERE) {
       scan.position = Math.max(from, this.#tape.end - this.#longestOpener + 1)
       return false
     }
     scan.position = at
-    if (at === tag) this.#tags.find((machine) => machine.opener.next(at) === at)?.open(at)
-    else if (at === thinking) this.#think?.open(at)
+    // A quotation is over at the first byte of a line without its mark, whatever begins there.
+    if (at === fence.at && fence.closes) this.#fences?.open(at)
+    else if (at === opener) this.#openTag(at)
     else if (at === fence.at) {
       if (!fence.decided) return false
       this.#fences?.open(at)
     } else if (at === line || (this.#line && this.#mayBeRecord(at))) this.#line?.open(at)
-    else this.#object?.open(at, this.#options.loose ? 'loose' : 'strict', false)
+    else this.#object?.open(at, this.#rule, false)
     return true
+  }
+
+  #openTag(at: number): void {
+    const name = this.#openers.nameAt(at)
+    const tag = this.#tags.find((machine) => machine.name === name)
+    if (tag) tag.open(at)
+    else this.#think?.open(at)
   }
 
   nextTag(from: number): number {

@@ -1,6 +1,7 @@
 import type { Note } from '../base/fault.ts'
 import { Bytes } from '../base/platform.ts'
 import type { Sink } from '../base/stage.ts'
+import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
 import { bomAt, isBlank, NUL } from '../text/characters.ts'
 import type { Channel } from '../text/chunk.ts'
 import { Decoder, firstInvalid } from '../text/decode.ts'
@@ -35,6 +36,7 @@ export interface Cut {
   readonly open?: boolean | undefined
   readonly first?: boolean | undefined
   readonly attached?: boolean | undefined
+  readonly aside?: boolean | undefined
   /** The position after an object that shows it to be a piece of something broken. */
   readonly broken?: number | undefined
 }
@@ -68,6 +70,10 @@ export class Scan {
   /** Set while an unclosed think block is read again: its payloads get a note. */
   unclosedThink = false
 
+  /** Thoughts that are read as prose because their closers did not come soon enough. */
+  #openThoughts: OpenThought[] = []
+  /** The fence that is read as prose: it watches for its closer, and needs the bytes from `keep` on. */
+  proseFence: { keep(): number } | undefined
   /** Set when a tag block without payload, never closed, has been read again as prose. */
   rereadTag = false
 
@@ -89,6 +95,11 @@ export class Scan {
     this.head = new LineHead(this.tape)
     this.#decoder = new Decoder(this.tape)
     this.#withText = options.text
+  }
+
+  /** A thought that began at `from` is read as prose, though its closer may still come. */
+  openThought(closer: string, from: number): void {
+    this.#openThoughts.push({ closer: new ByteSearch(this.tape, closer), from, to: NOWHERE })
   }
 
   enter(inside: Inside): void {
@@ -139,6 +150,8 @@ export class Scan {
     if (cut.open) frame.open = true
     if (cut.first) frame.first = true
     if (cut.attached) frame.attached = true
+    if (cut.aside) frame.aside = true
+    if (this.proseFence) frame.inFence = true
     if (cut.broken !== undefined) frame.broken = tape.origin(cut.broken)
     const notes = this.notesOf(cut)
     if (notes) frame.notes = notes
@@ -157,7 +170,8 @@ export class Scan {
     const plain = !this.tape.isMarked && this.#decoder.isPlain(cut.textFrom, cut.textTo)
     const invalid = plain ? -1 : this.#invalidIn(cut)
     const nul = cut.kind === 'line' && this.head.nul(cut.textFrom)
-    if (invalid < 0 && !nul && !this.unclosedThink) return undefined
+    const isThought = this.#openThoughts.length > 0 && this.#isThought(cut.textFrom)
+    if (invalid < 0 && !nul && !this.unclosedThink && !isThought) return undefined
     const notes: Note[] = []
     if (nul) notes.push({ code: 'NUL_BYTES', message: 'NUL bytes before the record were skipped' })
     if (invalid >= 0) {
@@ -166,7 +180,21 @@ export class Scan {
     }
     if (this.unclosedThink)
       notes.push({ code: 'THINK_UNCLOSED', message: 'found in a think block that was never closed' })
+    else if (isThought)
+      notes.push({ code: 'THINK_OPEN', message: 'found in a think block that was still open' })
     return notes
+  }
+
+  /** Whether one of the open thoughts goes on at a position. What has ended before it is forgotten. */
+  #isThought(position: number): boolean {
+    this.#followThoughts()
+    this.#openThoughts = this.#openThoughts.filter(({ to }) => to > position)
+    return this.#openThoughts.length > 0
+  }
+
+  #followThoughts(): void {
+    for (const thought of this.#openThoughts)
+      if (thought.to === NOWHERE) thought.to = thought.closer.next(thought.from) + thought.closer.length
   }
 
   /** Lets `frameOffset` work for a frame whose text is not simply its bytes from the start. */
@@ -247,6 +275,13 @@ export class Scan {
     // Half a BOM says nothing about its line: keep it until the rest arrives.
     if (this.byte(keep - 1) === 0xef) keep -= 1
     else if (this.byte(keep - 1) === 0xbb && this.byte(keep - 2) === 0xef) keep -= 2
+    if (this.proseFence) keep = Math.max(tape.base, Math.min(keep, this.proseFence.keep()))
+    if (this.#openThoughts.length > 0) {
+      this.#followThoughts()
+      // A closer may have arrived in part.
+      const longest = Math.max(...this.#openThoughts.map(({ closer }) => closer.length))
+      keep = Math.max(tape.base, Math.min(keep, tape.end - longest + 1))
+    }
     this.#examine(keep)
     this.head.remember(keep)
     tape.settle(keep)
@@ -291,6 +326,13 @@ export class Scan {
     if (this.#textBlank) this.#textBlank = isBlankText(view, this.#textSeen - base, position - base)
     if (position > this.#textSeen) this.#textSeen = position
   }
+}
+
+interface OpenThought {
+  readonly closer: ByteSearch
+  readonly from: number
+  /** One past its closer, once that has come. */
+  to: number
 }
 
 /** Blanks, NULs and BOMs. */

@@ -1,4 +1,4 @@
-import { ByteSearch } from '../text/byte-search.ts'
+import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
 import { BACKTICK, isBlank, isBracket, isProtected, LESS, LF, QUOTE, TILDE } from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
 import type { Inside, Scan } from './scan.ts'
@@ -14,11 +14,11 @@ import { type Found, tooLong } from './too-long.ts'
  * and is checked only for lines that have one: a body without tags costs two native searches.
  */
 export class TagMachine implements Inside {
-  /** Prose searches with it, too. */
+  readonly name: string
+  /** What ends an object in prose, too. */
   readonly opener: ByteSearch
   readonly #scan: Scan
   readonly #tape: Tape
-  readonly #name: string
   readonly #needsPayload: boolean
   readonly #closer: ByteSearch
   readonly #lf: ByteSearch
@@ -38,7 +38,7 @@ export class TagMachine implements Inside {
   constructor(scan: Scan, name: string, needsPayload: boolean) {
     this.#scan = scan
     this.#tape = scan.tape
-    this.#name = name
+    this.name = name
     this.#needsPayload = needsPayload
     this.opener = new ByteSearch(scan.tape, `<${name}>`)
     this.#closer = new ByteSearch(scan.tape, `</${name}>`)
@@ -77,7 +77,8 @@ export class TagMachine implements Inside {
     }
     for (;;) {
       const close = this.#closer.next(this.#seek)
-      const open = this.opener.next(this.#seek)
+      // Blocks are short, and the next one may be far away.
+      const open = close === NOWHERE ? this.opener.next(this.#seek) : this.opener.within(this.#seek, close)
       const hit = Math.min(close, open)
       const { length } = hit === close ? this.#closer : this.opener
       const fits = hit + length <= bound
@@ -120,7 +121,7 @@ export class TagMachine implements Inside {
       this.opener.reset(from)
       this.#closer.reset(from)
       const findEnd = (seek: number) => this.#skip(Math.max(seek, from))
-      scan.enter(tooLong(scan, `<${this.#name}> block`, this.#from, findEnd))
+      scan.enter(tooLong(scan, `<${this.name}> block`, this.#from, findEnd))
     }
     return true
   }
@@ -204,7 +205,7 @@ export class TagMachine implements Inside {
   #emit(from: number, textTo: number, to: number, open: boolean): void {
     const textFrom = from + this.opener.length
     const text = this.#scan.decode(textFrom, textTo)
-    this.#scan.cut({ kind: 'tag', from, to, text, textFrom, textTo, label: this.#name, open })
+    this.#scan.cut({ kind: 'tag', from, to, text, textFrom, textTo, label: this.name, open })
   }
 
   #followedByPayload(bound: number): boolean | undefined {
@@ -227,9 +228,11 @@ export class TagMachine implements Inside {
     return true
   }
 
+  /** Whether the body begins with a bracket or a fence: then it is the payload, even if it is never closed. */
   #opensLikeJson(): boolean {
+    const { end } = this.#tape
     let at = this.#body
     while (isBlank(this.#scan.byte(at))) at++
-    return isBracket(this.#scan.byte(at))
+    return this.#scan.byte(at) !== LESS && this.#beginsPayload(at, end) === true
   }
 }

@@ -38,6 +38,13 @@ const MAX_LOOK = 4096
 const structure =
   /^[\s\ufeff]*(?:[}\]]|"(?:[^"\\]|\\.){0,256}"\s*:|[,:](?:[\s\ufeff]|(?:\/\/|# )[^\n]*\n)*(?:["'“{[\d-]|true|false|null|[\p{L}_$][\p{L}\p{N}_$'-]{0,255}"?\s*:))/su
 
+//  {"a":1}}    [1]}        {"a":1}]
+//         ^       ^ dropped       ^ a fault: an opening one may be lost
+/** Whether only braces follow a value at `end`, up to three: they have one reading. */
+export function endsInBraces(text: string, end: number): boolean {
+  return /^\s*(?:\}\s*){1,3}$/.test(text.slice(end, end + MAX_LOOK))
+}
+
 /**
  * Whether what follows the first value of a text at `end` belongs to it: structure, or keys and a bracket too
  * many.

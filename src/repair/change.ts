@@ -11,6 +11,7 @@ export type ChangeKind =
   | 'added a missing quote'
   | 'decoded an escape'
   | 'dropped a backslash'
+  | 'dropped a brace'
   | 'dropped a comma'
   | 'dropped a comment'
   | 'dropped a cut word'

@@ -40,6 +40,14 @@ export class ByteSearch {
     return this.#hit
   }
 
+  /** The first hit between `from` and `before`, or NOWHERE, without a look at what is behind it. */
+  within(from: number, before: number): number {
+    if (this.#hit >= from) return this.#hit < before ? this.#hit : NOWHERE
+    const { view, base } = this.#tape
+    const index = view.subarray(from - base, before - base).indexOf(this.#bytes)
+    return index < 0 ? NOWHERE : index + from
+  }
+
   /** The last whole occurrence between `floor` and `before`, or -1. Remembers nothing. */
   last(before: number, floor: number): number {
     const { view, base } = this.#tape

@@ -19,6 +19,8 @@ export interface Rules {
   readonly root: 'object' | 'any'
   /** Scalars count wherever they are found, because the caller asked for any root. */
   readonly scalars: boolean
+  /** The tags around thoughts: the usual ones, none, or those of these names. */
+  readonly think: boolean | readonly string[]
   /** Which of several candidates inside one frame is taken. */
   readonly pick: 'first' | 'last'
   /** The field that may hold the payload as text, or as a value. */

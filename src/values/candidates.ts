@@ -1,13 +1,18 @@
+import type { Note } from '../base/fault.ts'
 import { Bytes } from '../base/platform.ts'
 import { drive } from '../base/stage.ts'
+import { isJsonLabel } from '../frames/fence.ts'
 import type { Frame } from '../frames/frame.ts'
 import { frameStage } from '../frames/frames.ts'
 import { opensAs } from '../frames/opening-bracket.ts'
 import { endsInString } from '../json/after-value.ts'
 import { type Change, changeOf } from '../repair/change.ts'
+import { withoutSequences } from '../repair/control.ts'
 import { skipBlanks } from '../repair/syntax.ts'
 import { BACKTICK, isBracket, TILDE } from '../text/characters.ts'
 import type { Rules } from './attempt.ts'
+import { looseFrames, looseMatch } from './last-resort.ts'
+import { EXPLICIT, IMPLICIT, IN_FENCE } from './pick.ts'
 
 /** A part of a text that may be its payload. */
 export interface Candidate {
@@ -16,12 +21,14 @@ export interface Candidate {
   readonly at: number
   /** How it was found. */
   readonly changes: readonly Change[]
+  readonly rank: number
+  readonly notes: readonly Note[]
 }
 
 /**
- * The candidates in a text that begins like prose: its `<json>` blocks, or else the bodies of its payload
- * fences, or else its objects, without think blocks. The frame scanner cuts them, so a tag body is searched
- * like the whole input. `undefined` for a text that begins with a bracket: its value is the only candidate.
+ * The candidates in a text that begins like prose, without its thoughts: its `<json>` blocks, fences and
+ * objects, or what the last resort finds. The frame scanner cuts them, so a tag body is searched like the
+ * whole input. `undefined` for a text that begins with a bracket: its value is the only candidate.
  */
 export function candidatesIn(text: string, rules: Rules): readonly Candidate[] | undefined {
   // Comments may precede the first bracket, and the text may be nothing but a bracket.
@@ -37,16 +44,23 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
     lines: false,
     text: false,
     loose: rules.check !== undefined,
+    readFences: rules.root === 'any' ? 'any' : 'object',
+    patient: true,
+    think: rules.think,
     // No limit here: the text is one payload.
     maxFrame: bytes.length + 1024,
   })
-  const frames = drive(stage, [{ channel: 'stdout', bytes }]).filter(({ kind }) => kind !== 'text')
-  const fences = frames.filter((frame) => frame.kind === 'fence' && isPayloadFence(frame.label, frame.text))
-  const tags = frames.filter((frame) => frame.kind === 'tag')
-  const objects = frames.filter((frame) => frame.kind === 'object' && mayBePayload(frame, rules))
-  const found = [tags, fences, objects].find((some) => some.length > 0) ?? []
-  const thinks = found.length > 0 && text.includes('<think') ? [thinkDropped(text)] : []
-  return found.slice(0, MAX_CANDIDATES).map((frame) => candidateOf(frame, text, bytes, thinks))
+  const cut = drive(stage, [{ channel: 'stdout', bytes }]).filter(
+    (frame) => frame.kind !== 'text' && (frame.kind !== 'object' || mayBePayload(frame, rules)),
+  )
+  const loose = cut.length === 0 ? looseFrames(bytes, 'stdout', rules) : []
+  const found = cut.length > 0 ? cut : loose
+  const thought = found.length > 0 ? /<(?:think|thinking|reasoning|scratchpad)>/.exec(text) : null
+  const thoughts = thought ? [thoughtDropped(text, thought.index)] : []
+  return found.slice(0, MAX_CANDIDATES).map((frame) => {
+    const rank = rules.root === 'object' && frame.kind === 'object' && frame.text[0] === '[' ? 0 : undefined
+    return candidateOf(frame, text, bytes, thoughts, loose.length > 0, rank)
+  })
 }
 
 /**
@@ -55,7 +69,8 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
  */
 function mayHoldPayload(text: string): boolean {
   return (
-    (text.includes('"') && /[{[]\s*"/.test(text)) ||
+    /[{[]\s*["'“‘\u001b]/.test(text) ||
+    /(?:^|\n|[:：=])[ \t]*(?:\{\s*[\p{L}\p{N}_$-]{1,256}\s*:|\[\s*[-+.\dtfnTFN])/u.test(text) ||
     text.includes('<json>') ||
     text.includes('```') ||
     text.includes('~~~')
@@ -69,9 +84,10 @@ const MAX_CANDIDATES = 64
  * As in prose: not part of something broken and, without a schema, only if it begins with a key in double
  * quotes.
  */
-function mayBePayload({ text, broken, attached }: Frame, rules: Rules): boolean {
-  if (broken !== undefined || attached || (rules.root === 'object' && text[0] === '[')) return false
-  if (endsInString(text)) return false
+function mayBePayload({ text, broken, attached, aside }: Frame, rules: Rules): boolean {
+  if (broken !== undefined || attached || aside || endsInString(text)) return false
+  // Told as a fault, if there is nothing else.
+  if (rules.root === 'object' && text[0] === '[') return hasQuotedKey(text)
   return rules.check !== undefined || hasQuotedKey(text)
 }
 
@@ -84,14 +100,12 @@ function mayBePayload({ text, broken, attached }: Frame, rules: Rules): boolean 
  * hasQuotedKey('{a: 1}') // false
  */
 export function hasQuotedKey(text: string): boolean {
-  return (
-    /^[{[][\s[]{0,4096}(?:\{\s{0,4096})?"/.test(text.slice(0, 8300)) &&
-    /^\[?[\s[]*\{/.test(text.slice(0, 4200))
-  )
+  const head = text.slice(0, 8300)
+  const plain = head.includes('\u001b') ? (withoutSequences(head)?.done().text ?? head) : head
+  return /^[{[][\s[]{0,4096}(?:\{\s{0,4096})?"/.test(plain) && /^\[?[\s[]*\{/.test(plain.slice(0, 4200))
 }
 
-function thinkDropped(text: string): Change {
-  const at = text.indexOf('<think')
+function thoughtDropped(text: string, at: number): Change {
   return changeOf('dropped a think block', at, text.slice(at, at + 80), '')
 }
 
@@ -101,12 +115,26 @@ const TAKEN = {
   object: 'took an object from prose',
 } as const
 
-function candidateOf(frame: Frame, text: string, bytes: Bytes, thinks: readonly Change[]): Candidate {
+function candidateOf(
+  frame: Frame,
+  text: string,
+  bytes: Bytes,
+  thoughts: readonly Change[],
+  loose: boolean,
+  rank = rankOfFrame(frame),
+): Candidate {
   const start = bytes.toString('utf8', 0, frame.from).length
   const body = frame.text.trim()
   const at = frame.kind === 'object' ? start : Math.max(start, text.indexOf(body, start))
   const kind = TAKEN[frame.kind as 'tag' | 'fence' | 'object']
-  return { text: body, at, changes: [...thinks, changeOf(kind, start, text.slice(start, start + 80), '')] }
+  const changes = [...thoughts, changeOf(kind, start, text.slice(start, start + 80), '')]
+  return { text: body, at, changes, rank, notes: loose ? [looseMatch] : [] }
+}
+
+/** How clearly a frame is marked as the answer. */
+function rankOfFrame({ kind, label, text, inFence }: Frame): number {
+  if (kind === 'fence' ? isPayloadFence(label, text) : kind !== 'object') return EXPLICIT
+  return inFence ? IN_FENCE : IMPLICIT
 }
 
 /**
@@ -117,8 +145,5 @@ function candidateOf(frame: Frame, text: string, bytes: Bytes, thinks: readonly 
  * isPayloadFence('JSON title=x', '') // true
  */
 export function isPayloadFence(info = '', body = ''): boolean {
-  if (info === '') return /^[\s\ufeff]{0,4096}[{[]/.test(body.slice(0, 4100))
-  const blank = info.search(/[ \t]/)
-  const word = (blank < 0 ? info : info.slice(0, blank)).toLowerCase()
-  return word === 'json' || word === 'json5' || word === 'jsonc'
+  return info === '' ? /^[\s\ufeff]{0,4096}[{[]/.test(body.slice(0, 4100)) : isJsonLabel(info)
 }

@@ -49,9 +49,9 @@ export function explainStage(options: ValuesOptions<Schema | undefined>): Stage<
   }
 }
 
-function reasonFor({ kind, label, broken, attached, text }: Frame): string {
-  if (kind === 'fence')
-    return label ? `a fence of ${label}, and no schema passes it` : 'a fence that does not begin like JSON'
+function reasonFor({ kind, label, broken, attached, aside, text }: Frame): string {
+  if (kind === 'fence') return `a fence of ${label || 'no language'} that is not JSON`
+  if (aside) return 'a citation, an index or a link'
   if (kind === 'line') return 'a scalar on a line'
   if (broken !== undefined || attached) return 'it looks like the inside of something broken'
   if (text[0] === '[') return 'an array in prose, and no schema passes it'

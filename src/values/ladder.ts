@@ -1,5 +1,5 @@
 import { type Code, type Note, quote, type SchemaError } from '../base/fault.ts'
-import { endsInString, isStructureAt } from '../json/after-value.ts'
+import { endsInBraces, endsInString, isStructureAt } from '../json/after-value.ts'
 import { closeCut } from '../json/cut-text.ts'
 import { whereBroken } from '../json/tokenizer.ts'
 import { spellingOf } from '../repair/bare-words.ts'
@@ -22,6 +22,7 @@ import {
 } from './attempt.ts'
 import { type Candidate, candidatesIn, hasQuotedKey } from './candidates.ts'
 import { envelopePlaces } from './envelope.ts'
+import { isBetter } from './pick.ts'
 import { inspect } from './silent-losses.ts'
 
 /**
@@ -205,12 +206,16 @@ function choose(
         ? repair(candidate.text, tried, NONE, own, envelopes)
         : settle(tried, { text: candidate.text, changes: NONE, notes: NONE, rules: own, envelopes })
     const result = moved(found, (at) => at + candidate.at)
-    return result.ok ? { ...result, changes: [...all, ...result.changes] } : result
+    if (!result.ok) return result
+    return { ...result, changes: [...all, ...result.changes], notes: [...result.notes, ...candidate.notes] }
   })
   const passed = results.filter((result) => result.ok)
   const places = candidates.flatMap(({ at }, n) => (results[n]?.ok ? [at] : [])).slice(0, MAX_PLACES)
-  const chosen = rules.pick === 'last' ? results.at(-1)! : (passed[0] ?? results[0]!)
-  if (verdict) verdict.wanted ??= verdicts[results.indexOf(chosen)]?.wanted
+  let best = 0
+  for (const [n, result] of results.entries())
+    if (isBetter(rules.pick, result, candidates[n]!.rank, results[best]!, candidates[best]!.rank)) best = n
+  const chosen = results[best]!
+  if (verdict) verdict.wanted ??= verdicts[best]?.wanted
   if (!chosen.ok || passed.length < 2) return chosen
   const note: Note = {
     code: 'AMBIGUOUS',
@@ -273,6 +278,10 @@ function takeFirst(
   envelopes: number,
 ): Pass | Miss {
   const first = text.slice(0, end)
+  if (endsInBraces(text, end) && !endsInString(first)) {
+    const dropped = changeOf('dropped a brace', end, text.slice(end), '')
+    return climbFurther(first, [...before, dropped], rules, envelopes)
+  }
   if (isStructureAt(text, end) || endsInString(first))
     return { ...brokenAround(text, end), cause: broken.cause }
   // As in prose: without a schema, only a first key in double quotes distinguishes an object from code.

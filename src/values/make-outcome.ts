@@ -22,7 +22,7 @@ export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): G
   const notes: Note[] = []
   const found = (kind: ChangeKind, at: number): void => void changes.unshift(changeOf(kind, at, '', ''))
   if (how) found(how, frame.from)
-  if (frame.notes?.some(({ code }) => code === 'THINK_UNCLOSED'))
+  if (frame.notes?.some(({ code }) => code === 'THINK_UNCLOSED' || code === 'THINK_OPEN'))
     found('read an unclosed think block', frame.from)
   if (frame.open && pass.incomplete) notes.push({ code: 'TRUNCATED', message: codes.TRUNCATED, at: frame.to })
   else if (frame.open && frame.kind === 'tag') {

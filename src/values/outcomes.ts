@@ -2,7 +2,7 @@ import type { Note } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
-import { endsInString, isRestOfWhole } from '../json/after-value.ts'
+import { endsInBraces, endsInString, isRestOfWhole } from '../json/after-value.ts'
 import type { ChangeKind } from '../repair/change.ts'
 import { mend } from '../repair/search.ts'
 import { skipBlanks } from '../repair/syntax.ts'
@@ -10,8 +10,10 @@ import { bomAt, isBlank, isBracket } from '../text/characters.ts'
 import type { Rules } from './attempt.ts'
 import { hasQuotedKey, isPayloadFence } from './candidates.ts'
 import { brokenAround, climb, climbStrictly, continuesAt, type Miss, type Pass } from './ladder.ts'
+import { looseFrames, looseMatch } from './last-resort.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from './make-outcome.ts'
 import type { Outcome } from './outcome.ts'
+import { EXPLICIT, IMPLICIT, IN_FENCE, ranked } from './pick.ts'
 import type { UnmatchedText } from './unmatched-text.ts'
 
 export interface JudgeOptions {
@@ -25,8 +27,6 @@ export interface JudgeOptions {
   readonly document: boolean
   /** Whether outcomes come at the end of the input anyway, so that the start may be held until then. */
   readonly patient: boolean
-  /** Called before an outcome is emitted that is an object in prose: no tag, fence or document around it. */
-  readonly inProse?: ((outcome: Outcome<unknown>) => void) | undefined
   /** Whether the caller asked for an outcome; without it, every outcome counts. */
   readonly wanted?: ((outcome: Outcome<unknown>) => boolean) | undefined
 }
@@ -67,7 +67,8 @@ class Judge implements Sink<Frame> {
   /** The end of the last object whose keys have no double quotes and that goes on where it seemed to end. */
   #tornTo = -1
   /**
-   * The first array in prose whose content the schema rejects: reported if there is nothing else to report.
+   * The first array in prose where an object is wanted, or whose content the schema rejects: reported if there
+   * is nothing else to report.
    */
   #rejected: Outcome<unknown> | undefined
 
@@ -104,7 +105,8 @@ class Judge implements Sink<Frame> {
     this.#settleQueued(true)
     if (this.#held) this.#wholeInput(this.#held)
     if (!this.#found && unmatched) this.#brokenStart(unmatched)
-    if (!this.#found && this.#rejected) this.#emitProse(this.#rejected)
+    if (!this.#found && this.#rejected) this.#emit(ranked(this.#rejected, 0))
+    if (!this.#found && unmatched) this.#lastResort(unmatched)
     const code = this.#blank && !this.#held ? 'EMPTY' : 'NO_MATCH'
     if (!this.#found) this.#emit(nothingOf(code, this.#channel, unmatched, this.#label))
     this.#next.end()
@@ -127,8 +129,7 @@ class Judge implements Sink<Frame> {
   }
 
   #emitProse(outcome: Outcome<unknown>): void {
-    this.#options.inProse?.(outcome)
-    this.#emit(outcome)
+    this.#emit(ranked(outcome, outcome.frame.inFence ? IN_FENCE : IMPLICIT))
   }
 
   #payload(frame: Frame, how?: ChangeKind): void {
@@ -145,10 +146,19 @@ class Judge implements Sink<Frame> {
       const text = `${frame.label!.slice(begun[0].length)}\n${frame.text}`
       this.#payload({ ...frame, text }, 'took a fence body')
     } else if (isPayloadFence(frame.label, frame.text)) this.#payload(frame, 'took a fence body')
-    else if (this.#rules.check) {
-      const result = climbStrictly(frame.text, this.#rules)
-      if (result.ok) this.#good(frame, result, 'took a fence body')
-    }
+    else this.#otherFence(frame)
+  }
+
+  /** A fence that is not marked as JSON counts if it is JSON as it is. */
+  #otherFence(frame: Frame): void {
+    const rules = this.#rules
+    const strict = climbStrictly(frame.text, rules)
+    if (!strict.ok && (!strict.strict || (rules.root === 'object' && strict.code === 'ROOT_NOT_OBJECT')))
+      return
+    // It may be an envelope.
+    const result = strict.ok ? strict : climb(frame.text, rules)
+    if (result.ok) this.#emitProse(goodOf(frame, result, 'took a fence body'))
+    else this.#emitProse(badOf(frame, result, this.#label))
   }
 
   #line(frame: Frame): void {
@@ -163,7 +173,7 @@ class Judge implements Sink<Frame> {
 
   #objectInProse(frame: Frame): void {
     const rules = this.#rules
-    if (this.#inMembers || (frame.attached && (this.#broken || this.#isMember(frame)))) return
+    if (frame.aside || this.#inMembers || (frame.attached && (this.#broken || this.#isMember(frame)))) return
     const quoted = hasQuotedKey(frame.text)
     // Once something was found, the text before it is no longer kept.
     if (!quoted && (this.#found ? this.#broken : this.#isAfterQuote(frame) || this.#isAfterTorn(frame)))
@@ -176,7 +186,10 @@ class Judge implements Sink<Frame> {
       return
     }
     const array = frame.text[0] === '['
-    if (rules.root === 'object' && array) return
+    if (rules.root === 'object' && array) {
+      this.#arrayForObject(frame, quoted)
+      return
+    }
     if (frame.broken !== undefined) {
       if (quoted) this.#emitProse(badOf(frame, this.#brokenAt(frame, frame.broken), this.#label))
       return
@@ -188,7 +201,7 @@ class Judge implements Sink<Frame> {
     if (result.ok) {
       this.#broken = false
       this.#emitProse(goodOf(frame, result, 'took an object from prose'))
-    } else if (result.strict && (sure || !array)) {
+    } else if ((result.strict || (sure && result.code === 'MAX_DEPTH')) && (sure || !array)) {
       this.#broken = false
       this.#emitProse(badOf(frame, result, this.#label))
     } else if (sure && (result.repaired || rules.check || (frame.open && result.code === 'TRUNCATED'))) {
@@ -198,6 +211,15 @@ class Judge implements Sink<Frame> {
       this.#broken = false
       if (isAboutParts(result)) this.#rejected ??= badOf(frame, result, this.#label)
     }
+  }
+
+  /** An array in prose where an object is wanted: none of its elements is one. */
+  #arrayForObject(frame: Frame, quoted: boolean): void {
+    if (this.#rejected || !quoted || frame.broken !== undefined) return
+    const result = climb(frame.text, this.#rules)
+    if (result.ok || !(result.strict || result.repaired || (frame.open && result.code === 'TRUNCATED')))
+      return
+    this.#rejected = badOf(frame, result, this.#label)
   }
 
   /**
@@ -253,7 +275,7 @@ class Judge implements Sink<Frame> {
     this.#held = undefined
     if (!frame) return
     const strict = climbStrictly(frame.text, this.#rules)
-    const isBroken = !(strict.ok || strict.strict)
+    const isBroken = frame.broken !== undefined || !(strict.ok || strict.strict)
     if (isBracketed(frame.text) && (this.#options.patient || isBroken) && this.#mayBeWhole(frame)) {
       this.#held = frame
       this.#queued = []
@@ -286,8 +308,9 @@ class Judge implements Sink<Frame> {
     if (ended && unmatched.size() <= rules.maxRepair) {
       const whole = wholeFrame(first, unmatched)
       const strict = climbStrictly(first.text, rules)
-      const result = strict.ok || strict.strict ? strict : climb(whole.text, rules)
-      if (result.ok && !strict.ok && !isFromProse(result)) {
+      const isOne = (strict.ok || strict.strict) && first.broken === undefined
+      const result = isOne ? strict : climb(whole.text, rules)
+      if (result.ok && !isOne && !isFromProse(result)) {
         this.#good(whole, result, this.#thinkBefore ? 'dropped a think block' : undefined)
         return
       }
@@ -299,7 +322,7 @@ class Judge implements Sink<Frame> {
       const goesOn =
         first.broken === undefined ? isRestOfWhole(whole.text, end) || endsInString(first.text) : !result.ok
       if (end > 0 && !first.open && goesOn) {
-        this.#bad(first, brokenAround(whole.text, end))
+        this.#emitProse(badOf(first, this.#whyBroken(first, whole.text, result), this.#label))
         this.#broken = true
         for (const frame of frames) this.#judge(frame)
         return
@@ -307,6 +330,13 @@ class Judge implements Sink<Frame> {
     }
     this.#firstInProse(first)
     for (const frame of frames) this.#judge(frame)
+  }
+
+  /** Why an input is no document, though its first bracket is closed. */
+  #whyBroken(first: Frame, whole: string, result: Pass | Miss): Miss {
+    const end = first.text.length
+    if (!result.ok && endsInBraces(whole, end)) return result
+    return first.broken === undefined ? brokenAround(whole, end) : this.#brokenAt(first, first.broken)
   }
 
   /** Nothing follows. Only a think block may have been skipped. */
@@ -332,13 +362,26 @@ class Judge implements Sink<Frame> {
     }
     const scalar =
       this.#rules.root === 'any' && /^[\s\ufeff\0]{0,4096}["'`‘’“”\\\d+.TFNI-]/.test(whole.slice(0, 4200))
-    if (!scalar && !beginsBroken(whole)) return
+    const structure = isStructure(whole)
+    if (!scalar && !structure && !beginsBroken(whole)) return
     const result = climb(whole, this.#rules)
-    if (result.ok) {
+    if (structure && result.ok && isFromProse(result)) this.#bad(frame, continuesAt(whole, 0))
+    else if (result.ok) {
       // Valid JSON would have been found; here only unusual blanks can have hidden it.
       if (!scalar || (result.changes.length > 0 && result.changes.every(isSpelling)))
         this.#good(frame, result)
     } else if (!scalar && !result.strict && !result.repaired) this.#bad(frame, result)
+  }
+
+  /** Nothing was found: the text is read once more, by wider rules. */
+  #lastResort(text: UnmatchedText): void {
+    if (!this.#options.document || this.#inMembers) return
+    for (const frame of looseFrames(text.bytes(), this.#channel, this.#rules)) {
+      const result = climb(frame.text, this.#rules)
+      if (!result.ok) continue
+      const pass = { ...result, notes: [...result.notes, looseMatch] }
+      this.#emitProse(goodOf(frame, pass, 'took an object from prose'))
+    }
   }
 
   /**
@@ -354,7 +397,8 @@ class Judge implements Sink<Frame> {
   #judge(frame: Frame): void {
     if (frame.kind === 'text') {
       const tooLong = frame.notes?.find(isLostPayload)
-      if (tooLong) this.#emit(tooLongOf(frame, tooLong, this.#label))
+      const isObject = tooLong?.message.startsWith('an object')
+      if (tooLong) this.#emit(ranked(tooLongOf(frame, tooLong, this.#label), isObject ? IMPLICIT : EXPLICIT))
       return
     }
     if (frame.kind === 'object') {
@@ -403,6 +447,11 @@ function beginsBroken(text: string): boolean {
     /^[{[]\s{0,4096}[{["']/.test(text.slice(start, start + 4200)) ||
     (/^\s*(?:\/[/*]|#)/.test(text.slice(0, 4200)) && /^[{[]/.test(text.slice(start, start + 1)))
   )
+}
+
+/** Whether a text is nothing but brackets, colons, commas and blanks: a document, however broken. */
+export function isStructure(text: string): boolean {
+  return /^[\s\0\ufeff{}[\]:,]*$/.test(text) && /[{}[\]]/.test(text)
 }
 
 /** Whether only comments and a lone comma follow the first value. */

@@ -6,10 +6,31 @@ import type { Good, Outcome } from './outcome.ts'
 export type Pick = 'each' | 'first' | 'last'
 
 /**
- * Picks among the outcomes: `each` passes all of them on; `first` is the first good one, or else the first
- * bad one; `last` is the last one, good or bad: an earlier draft never replaces a later block that failed.
- * The pick is emitted at the end, because only then it is known whether others pass, too; the note AMBIGUOUS
- * says how many and where.
+ * How clearly a candidate is marked as the answer: by a tag, a json fence, a line or as the whole input
+ * (EXPLICIT); not at all, as an object in prose (IMPLICIT); not even that, inside the code of a fence.
+ */
+export const EXPLICIT = 3
+export const IMPLICIT = 2
+export const IN_FENCE = 1
+
+/** Only of outcomes that are not explicit. */
+const ranks = new WeakMap<Outcome<unknown>, number>()
+
+export function rankOf(outcome: Outcome<unknown>): number {
+  return ranks.get(outcome) ?? EXPLICIT
+}
+
+/** The same outcome, with its rank. */
+export function ranked<T extends Outcome<unknown>>(outcome: T, rank: number): T {
+  ranks.set(outcome, rank)
+  return outcome
+}
+
+/**
+ * Picks among the outcomes: `each` passes all of them on. `first` is the first good one of the highest rank,
+ * or else the first bad one. `last` is the last explicit one, good or bad: an earlier draft never replaces a
+ * later block that failed; without any, the last good one, or else the last bad one. The pick is emitted at
+ * the end, because only then it is known whether others pass, too; the note AMBIGUOUS says how many and where.
  *
  * @example
  * drive(pickStage('last'), [draft, final]) // [final]
@@ -24,7 +45,7 @@ export function pickStage<T>(pick: Pick): Stage<Outcome<T>, Outcome<T>> {
     return {
       write(outcome) {
         if (outcome.ok && passed++ < MAX_PLACES) places.push(outcome.frame.from)
-        if (pick === 'last' || held === undefined || (outcome.ok && !held.ok)) held = outcome
+        if (held === undefined || isBetter(pick, outcome, rankOf(outcome), held, rankOf(held))) held = outcome
       },
       end() {
         if (held) next.write(passed > 1 && held.ok ? ambiguous(held) : held)
@@ -35,9 +56,23 @@ export function pickStage<T>(pick: Pick): Stage<Outcome<T>, Outcome<T>> {
     function ambiguous(chosen: Good<T>): Good<T> {
       const message = `${passed} candidates pass, at byte ${places.join(', ')}; the ${pick} was taken`
       const note: Note = { code: 'AMBIGUOUS', message, places }
-      return { ...chosen, notes: [...chosen.notes, note] }
+      return ranked({ ...chosen, notes: [...chosen.notes, note] }, rankOf(chosen))
     }
   }
 }
 
 const MAX_PLACES = 16
+
+/** Whether a later candidate is a better choice than the one that is held. */
+export function isBetter(
+  pick: 'first' | 'last',
+  later: { readonly ok: boolean },
+  laterRank: number,
+  held: { readonly ok: boolean },
+  heldRank: number,
+): boolean {
+  const isLast = pick === 'last'
+  if (isLast && (laterRank === EXPLICIT || heldRank === EXPLICIT)) return laterRank === EXPLICIT
+  if (later.ok !== held.ok) return later.ok
+  return isLast ? laterRank >= heldRank : laterRank > heldRank
+}

@@ -10,6 +10,7 @@ import {
 import { Fault } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
+import { checkThink } from '../frames/frame-options.ts'
 import { type FrameOptions, frameStage, type OpenerRules } from '../frames/frames.ts'
 import type { Channel, Chunk } from '../text/chunk.ts'
 import type { ProtoKeys, Rules } from './attempt.ts'
@@ -86,6 +87,12 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
    * @default 'each'
    */
   readonly pick?: Pick | undefined
+  /**
+   * The tags around thoughts, which hide what is in them: `false` for none, or a list of names. The name
+   * given as `tag` is never one of them.
+   * @default `<think>`, `<thinking>`, `<reasoning>` and `<scratchpad>`
+   */
+  readonly think?: boolean | readonly string[] | undefined
   /** Close a value that the input cut off, and list its incomplete paths. @default false */
   readonly partial?: boolean | undefined
   /** What a value must be at its root. @default 'any' with a schema, 'object' without one */
@@ -145,6 +152,7 @@ export const VALUES_OPTIONS = {
   onDropped: { check: checkOnDropped },
   items: {},
   pick: { default: 'each', words: ['each', 'first', 'last'] },
+  think: { check: checkThink, default: true },
   partial: { default: false },
   root: { words: ['object', 'any'] },
   envelope: { default: 'response', is: isName, must: 'be the name of a field' },
@@ -192,10 +200,15 @@ export function pickedStage<S extends Schema | undefined = undefined>(
 }
 
 /**
- * `values()` before one outcome is picked. `seen` is called for every frame that is judged, `inProse` for
- * every outcome that is an object in prose.
+ * `values()` before one outcome is picked. `seen` is called for every frame that is judged. `whole`: the
+ * input is a complete text, so that no outcome must come before its end.
  */
-export function valueParts(given: ValuesOptions<Schema | undefined>, turn?: number, more?: ForStreams) {
+export function valueParts(
+  given: ValuesOptions<Schema | undefined>,
+  turn?: number,
+  more?: ForStreams,
+  whole = false,
+) {
   const options = readOptions('values', given, 'values({ tag: "json" })', VALUES_OPTIONS)
   const { tag, lines, pick, label, maxFrame } = options
   const { maxComment = options.where === undefined ? 1 << 20 : 0 } = options
@@ -210,21 +223,17 @@ export function valueParts(given: ValuesOptions<Schema | undefined>, turn?: numb
     if (options[name] !== undefined && !more)
       throw new Fault('BAD_OPTION', `${name} is an option of values() only; leave it out, or use values()`)
   const items = options.items === undefined ? undefined : more?.items(options.items)
-  const cutting = cutOf(options, rules, turn)
+  const patient = whole || pick !== 'each'
+  const cutting = cutOf(options, rules, turn, patient)
   const cut = frameStage(cutting)
   const readWhere = whereOf(options, { ...cutting, maxFrame, turn }, more)
 
-  function stage(
-    outcomes: Sink<Outcome<unknown>>,
-    seen?: (frame: Frame) => void,
-    inProse?: (outcome: Outcome<unknown>) => void,
-  ): Sink<Chunk> {
+  function stage(outcomes: Sink<Outcome<unknown>>, seen?: (frame: Frame) => void): Sink<Chunk> {
     const unmatched = unmatchedText(maxComment, rules.maxRepair)
     let channel: Channel | undefined
-    const patient = pick !== 'each'
     const document = tag === undefined && !lines
     const reader = readWhere?.()
-    const judging = { label, unmatched, lines, document, patient, inProse, wanted: reader?.wanted }
+    const judging = { label, unmatched, lines, document, patient, wanted: reader?.wanted }
     const judge = (rules: Rules) => watched(judgeStage({ ...judging, rules })(outcomes), seen)
     const chunks = items
       ? items({ rules, label, unmatched, tag, maxFrame, turn })(outcomes)
@@ -303,9 +312,10 @@ function whereOf(
 }
 
 function cutOf(
-  { tag, lines, maxFrame }: ReadOptions,
+  { tag, lines, maxFrame, think }: ReadOptions,
   rules: Rules,
   turn: number | undefined,
+  patient: boolean,
 ): FrameOptions & OpenerRules & Omit<LineRules, 'maxFrame' | 'turn'> {
   const any = tag === undefined && !lines
   return {
@@ -315,19 +325,21 @@ function cutOf(
     everyLine: lines === 'strict',
     scalars: rules.scalars || rules.check !== undefined,
     objects: any,
-    think: !lines,
+    think: lines ? false : think,
     text: true,
     maxFrame,
     needsPayload: any,
     loose: any && rules.check !== undefined,
     document: any && 'any',
+    readFences: any && (rules.root === 'any' || rules.check ? 'any' : 'object'),
+    patient,
     turn,
   }
 }
 
 function rulesOf(options: Complete<OutcomeOptions<Schema | undefined>, typeof VALUES_OPTIONS>): Rules {
   const { schema, root = schema === undefined ? 'object' : 'any' } = options
-  const { normalize, envelope, partial, protoKeys, maxRepair, maxDepth } = options
+  const { normalize, envelope, partial, protoKeys, maxRepair, maxDepth, think } = options
   return {
     check: schema === undefined ? undefined : checkOf(schema),
     normalize,
@@ -335,6 +347,7 @@ function rulesOf(options: Complete<OutcomeOptions<Schema | undefined>, typeof VA
     scalars: options.root === 'any',
     pick: options.pick === 'last' ? 'last' : 'first',
     envelope,
+    think,
     partial,
     protoKeys,
     maxRepair,

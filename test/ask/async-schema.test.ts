@@ -71,7 +71,7 @@ describe('a schema that answers with a promise is awaited', () => {
   test('or the last one, if that is wanted', async () => {
     const text = 'First {"name":"ann"}, then {"name":"bob"}.'
     expect(await ask(() => text, { prompt, schema: User, pick: 'last' })).toEqual({ name: 'bob' })
-    const bad = 'First {"name":"ann"}, then {"name":"eve"}.'
+    const bad = 'First <json>{"name":"ann"}</json>, then <json>{"name":"eve"}</json>.'
     await expect(ask(() => bad, { prompt, schema: User, pick: 'last', retries: 0 })).rejects.toMatchObject({
       code: 'SCHEMA_FAILED',
     })

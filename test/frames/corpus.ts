@@ -527,7 +527,7 @@ const rows: readonly Row[] = [
     ['<think>{}', 'text 0..9'],
     ['{"a":1', 'object 0..6 open first {"a":1'],
     ['{', 'object 0..1 open first {'],
-    ['{{"a":1}}', 'text 0..1 | object 1..8 attached broken@8 {"a":1} | text 8..9'],
+    ['{{"a":1}}', 'object 0..9 first {{"a":1}}'],
     ['"x"', 'text 0..3'],
     ['12', 'text 0..2'],
     ['<json>{}</json>', 'tag(json) 0..15 {}'],

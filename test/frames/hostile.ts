@@ -16,8 +16,9 @@ const tagsOnly: CutOptions = { fences: false, lines: false, objects: false, thin
 const fencesOnly: CutOptions = { tags: [], lines: false, objects: false, think: false }
 const objectsOnly: CutOptions = { tags: [], fences: false, lines: false, think: false }
 const prose: CutOptions = { lines: false }
-const asValues: CutOptions = { lines: false, needsPayload: true, document: 'object' }
-const asSchema: CutOptions = { ...asValues, loose: true }
+const asValues: CutOptions = { lines: false, needsPayload: true, document: 'object', readFences: 'object' }
+const asSchema: CutOptions = { ...asValues, loose: true, readFences: 'any', patient: true }
+const readFences: CutOptions = { ...fencesOnly, readFences: 'any' }
 const asAny: CutOptions = { ...asValues, document: 'any' }
 
 /** What a subject is made of, one token or run of blanks at a time, and the options that show most of it. */
@@ -54,6 +55,24 @@ const subjects: readonly Subject[] = [
   ),
   subject('{"a": { } // / /* */ * : " \n ␠ x 1 , http:// <json>', prose, objectsOnly),
   subject(
+    '``` ```\n ```\n ```json ```js\n ```js\n ````\n ~~~ ~~~\n \n \n ␠ ␠␠ >␠ >␠```\n {"a":1} {"a":1}\n { } [1] x <json> </json> <think> </think> " word',
+    asValues,
+    asSchema,
+    readFences,
+    { ...prose, readFences: 'object' },
+  ),
+  subject(
+    '[ ] [1] ["a"] [{"a":1}] 1 , : = ( ␠ \n x a: é \u00a0 \uff1a "x" [1,2] { } _ -',
+    { ...objectsOnly, loose: true },
+    asSchema,
+  ),
+  subject(
+    "[1 [1, [null ['a' [“a” [`b` [-1.5 ] , ␠ \n \n \r\n x \"y\" 'z' 2 [True [+.5 [ \0",
+    linesOnly,
+    {},
+    { ...linesOnly, scalars: true },
+  ),
+  subject(
     '{"a":1} {"a":1} } ] , : ␠ \n "k" " \' \\ key true nulls false - 12 1.5 { [ é <json> ```\n "x": \u201c \u2019 [{"b":2}]',
     objectsOnly,
     prose,
@@ -73,10 +92,12 @@ const subjects: readonly Subject[] = [
     {},
   ),
   subject(
-    '<think> \n<think> </think> <thinking> </thinking> so␠<think> <think {"a":1} { \n ␠ x <json>',
+    '<think> \n<think> </think> <thinking> </thinking> so␠<think> <think {"a":1} { \n ␠ x <json> <reasoning> </reasoning> <notes> </notes>',
     prose,
     {},
     asValues,
+    { ...prose, patient: true },
+    { ...prose, think: ['notes', 'think'] },
   ),
   {
     tokens: [

@@ -17,6 +17,10 @@ export interface CutOptions extends FrameOptions {
   readonly scalars?: boolean | undefined
   /** Every line that is not blank is a line frame. @default false */
   readonly everyLine?: boolean | undefined
+  /** Whether fences that are not marked as JSON are read as prose. @default false */
+  readonly readFences?: false | 'object' | 'any' | undefined
+  /** A thought may be of any length. @default false */
+  readonly patient?: boolean | undefined
   /** The channel that the bytes are fed to. @default 'stdout' */
   readonly channel?: Channel | undefined
 }
@@ -49,12 +53,24 @@ interface Cut {
   readonly open?: boolean
   readonly first?: boolean
   readonly attached?: boolean
+  readonly aside?: boolean
+  readonly inFence?: boolean
   /** The byte behind an object that shows that it is a piece of something broken. */
   readonly broken?: number
   readonly notes?: readonly Note['code'][]
 }
 
 type Range = readonly [from: number, to: number]
+
+/** A fence that is read as prose. */
+interface ProseFence {
+  readonly char: number
+  readonly run: number
+  readonly quotes: number
+  readonly indent: number
+  /** Where its body begins. */
+  readonly body: number
+}
 
 const NUL = 0x00
 const TAB = 0x09
@@ -72,6 +88,8 @@ const MAX_TRIES = 8
 const MAX_WORD = 256
 const MAX_PREFIX = 64
 const MAX_TOKEN = 4096
+const MAX_CITATION = 1024
+const MAX_NESTED = 2
 
 class Reference {
   readonly #bytes: Buffer
@@ -83,7 +101,9 @@ class Reference {
   readonly #fences: boolean
   readonly #lines: boolean
   readonly #objects: boolean
-  readonly #think: boolean
+  readonly #think: readonly string[]
+  readonly #readFences: false | 'object' | 'any'
+  readonly #patient: boolean
   readonly #maxFrame: number
   readonly #needsPayload: boolean
   readonly #loose: boolean
@@ -100,6 +120,12 @@ class Reference {
   #stretchedTo = 0
   /** A think block never ended: it is read as prose, and what is found there is marked. */
   #thinkUnclosed = false
+  /** Where thoughts end that are read as prose, because their closers are too far away. */
+  readonly #openThoughts: number[] = []
+  /** The fences that are read as prose, the innermost one last. */
+  readonly #around: ProseFence[] = []
+  /** The object opens with a key that has no quotes. */
+  #bareKey = false
   /** A tag block without payload never ended, and was read again as prose; that is done once. */
   #tagReread = false
 
@@ -115,7 +141,11 @@ class Reference {
     this.#tags = others ? (options.tags ?? ['json']) : []
     this.#fences = others && (options.fences ?? true)
     this.#objects = others && (options.objects ?? true)
-    this.#think = others && (options.think ?? true)
+    const think = options.think ?? true
+    const names = think === true ? ['think', 'thinking', 'reasoning', 'scratchpad'] : think || []
+    this.#think = others ? names.filter((name) => !this.#tags.includes(name)) : []
+    this.#readFences = options.readFences ?? false
+    this.#patient = options.patient ?? false
     this.#maxFrame = options.maxFrame ?? MAX_FRAME
     this.#needsPayload = options.needsPayload ?? false
     this.#loose = options.loose ?? false
@@ -133,11 +163,12 @@ class Reference {
   // Prose. Each question is asked at each byte, in this order; an answer is where to go on.
 
   #outside(at: number): number {
+    if (this.#isProseCloser(at)) return this.#endProse(at)
     const name = this.#tagAt(at)
     if (name !== undefined) return this.#tag(at, name)
     const think = this.#thinkAt(at)
     if (think !== undefined) return this.#thinkBlock(at, think)
-    if (this.#fences && this.#isFenceStart(at)) return this.#fence(at)
+    if (this.#fences && this.#mayOpenFence(at)) return this.#fence(at)
     if (this.#isLineStart(at) && at !== this.#notLine) return this.#line(at)
     if (this.#objects && this.#isBrace(at)) return this.#object(at)
     if (this.#document === 'any' && at === this.#first) return this.#scalar(at)
@@ -184,7 +215,7 @@ class Reference {
 
     if (firstInString >= 0) return this.#endTag(from, firstInString, name)
     if (this.#outgrown(from)) return this.#skipTag(from, name)
-    if (this.#isBrace(this.#pastBlanks(inside))) {
+    if (!this.#has(this.#pastBlanks(inside), '<') && this.#payloadFollows(inside, this.#end) === 'yes') {
       this.#cut({
         kind: 'tag',
         from,
@@ -245,30 +276,71 @@ class Reference {
   // Think.
 
   #thinkAt(at: number): string | undefined {
-    if (!this.#think) return undefined
-    return ['think', 'thinking'].find((think) => this.#has(at, `<${think}>`))
+    return this.#think.find((think) => this.#has(at, `<${think}>`))
   }
 
   #thinkBlock(from: number, name: string): number {
     const inside = from + `<${name}>`.length
     const closer = `</${name}>`
     const leading = this.#isBlankBefore(from)
-    const most = leading ? this.#maxFrame : Math.min(this.#maxFrame, MAX_MID_LINE)
+    const waits = leading || this.#patient
+    const most = waits ? this.#maxFrame : Math.min(this.#maxFrame, MAX_MID_LINE)
     const limit = this.#limit(from, most)
     const found = this.#find(closer, from)
     const to = found < 0 ? this.#end : found + closer.length
     const closes = found >= 0 && to <= limit
     const outgrown = this.#outgrown(from, most)
-    if (from === this.#first)
-      this.#first = found >= 0 && (closes || leading) ? this.#pastBlanksAndBoms(to) : -1
+    if (from === this.#first) this.#first = found >= 0 && (closes || waits) ? this.#pastBlanksAndBoms(to) : -1
     if (closes) return to
-    if (!leading && outgrown) return inside
+    if (!waits && outgrown) {
+      this.#openThoughts.push(found < 0 ? Number.POSITIVE_INFINITY : to)
+      return inside
+    }
     if (outgrown) return found < 0 ? this.#tooLongToTheEnd(from) : this.#tooLong(from, to)
     this.#thinkUnclosed = true
     return inside
   }
 
   // Fences.
+
+  #mayOpenFence(at: number): boolean {
+    return this.#around.length < MAX_NESTED && (this.#isFenceStart(at) || this.#isAfterProse(at))
+  }
+
+  //  Here: ```json
+  //  {"a":1}
+  /** Marks at the end of a line of prose, before a bracket on the next line that is not blank. */
+  #isAfterProse(at: number): boolean {
+    if (!this.#readFences || !this.#has(at, '```') || this.#fencePrefix(at) !== undefined) return false
+    if (this.#slice(this.#lineStart(at), at).includes('`')) return false
+    const lineEnd = this.#lineEnd(at)
+    const limit = this.#limit(at)
+    const info = this.#slice(at + this.#runLength(at), lineEnd).toString('latin1')
+    if (lineEnd >= limit || info.length > 16 || !/^(?:json[5c]?)?\s*$/i.test(info)) return false
+    const next = this.#pastBlanks(lineEnd)
+    return next < limit && this.#isBrace(next)
+  }
+
+  /** The first mark of the line that closes the fence around it, or what shows that its quotation is over. */
+  #isProseCloser(at: number): boolean {
+    const fence = this.#around.at(-1)
+    if (!fence) return false
+    const line = this.#lineStart(at)
+    const end = this.#lineEnd(at)
+    if (line < fence.body) return false
+    const content = this.#pastQuotes(line, end, fence.quotes)
+    if (content === undefined)
+      return at === this.#quoteDecidedAt(line, end) - 1 && (at < end || end < this.#end)
+    if (at !== content + this.#countSpaces(content, end)) return false
+    return this.#isFenceCloser(content, end, fence.char, fence.run, fence.indent)
+  }
+
+  #endProse(at: number): number {
+    const { quotes } = this.#around.pop()!
+    const end = this.#lineEnd(at)
+    const outside = this.#pastQuotes(this.#lineStart(at), end, quotes) === undefined
+    return outside ? at : Math.min(end + 1, this.#end)
+  }
 
   #isFenceStart(at: number): boolean {
     if (!this.#has(at, '`') && !this.#has(at, '~')) return false
@@ -314,6 +386,8 @@ class Reference {
 
   /** A fence opens if its line ends within maxFrame, and there is no backtick in the info of backticks. */
   #isFenceLine(at: number): boolean {
+    if (this.#around.length === MAX_NESTED) return false
+    if (this.#isAfterProse(at)) return true
     if (!this.#isFenceStart(at)) return false
     const lineEnd = this.#lineEnd(at)
     if (lineEnd >= this.#limit(at) && (lineEnd < this.#end || this.#outgrown(at))) return false
@@ -321,7 +395,7 @@ class Reference {
   }
 
   #fence(from: number): number {
-    const { quotes, indent } = this.#fencePrefix(from)!
+    const { quotes, indent } = this.#fencePrefix(from) ?? { quotes: 0, indent: 0 }
     const char = this.#bytes[from]!
     const run = this.#runLength(from)
     const limit = this.#limit(from)
@@ -330,6 +404,17 @@ class Reference {
     const label = this.#slice(from + run, lineEnd)
       .toString()
       .trim()
+    const marked = !this.#readFences || /^json[5c]?(?:[ \t{[]|$)/i.test(label)
+    const opened = Math.min(lineEnd + 1, this.#end)
+    const readAsProse = (): number => {
+      this.#around.push({ char, run, quotes, indent, body: opened })
+      return opened
+    }
+    let begins = opened
+    while (begins < this.#end && (this.#isBlank(begins) || (quotes > 0 && this.#has(begins, '>')))) begins++
+    if (!marked && !(begins >= limit && this.#outgrown(from)) && !this.#isBrace(begins)) return readAsProse()
+    const maybe = !marked && (label !== '' || !this.#isBrace(begins))
+    let wordTries = 0
     const body: Range[] = []
     /** The first closer, when the body is inside a JSON string there, and the body up to it. */
     let first: { to: number; body: readonly Range[] } | undefined
@@ -356,7 +441,26 @@ class Reference {
         if (open) return this.#tooLongToTheEnd(from)
         return this.#tooLong(from, to)
       }
-      return cut(body, to, open)
+      if (!maybe) return cut(body, to, open)
+      const text = this.#joined(body)
+      const fits = this.#readFences === 'any' || /^\s*\{/.test(text)
+      return fits && isStrictJson(text) ? cut(body, to, open) : readAsProse()
+    }
+    /** Where a line with marks and words ends a body that is complete; undefined if it does not. */
+    const afterWords = (line: number, content: number, end: number): number | undefined => {
+      const marks = content + this.#countSpaces(content, end)
+      let past = marks
+      while (past < end && this.#bytes[past] === char) past++
+      const word = this.#pastBlanks(past)
+      if (!this.#readFences || marks - content > indent + 3 || past - marks < run || word >= end)
+        return undefined
+      if (word >= limit) return undefined
+      let last = line - 1
+      while (last > opened && this.#isBlank(last)) last--
+      if (!'}]'.includes(this.#char(last)) || wordTries === MAX_TRIES) return undefined
+      wordTries++
+      if (!isStrictJson(this.#joined(body))) return undefined
+      return this.#isWord(past) ? marks : past
     }
 
     let at = Math.min(lineEnd + 1, this.#end)
@@ -378,8 +482,11 @@ class Reference {
       } else if (content === undefined) return finish(at, this.#quoteDecidedAt(at, end))
       else if (closes) {
         const fits = end + 1 <= limit && (end < this.#end || !this.#outgrown(from))
-        if (!fits || !this.#mayStretch(from, lineEnd + 1, at, body)) return finish(next, end + 1)
+        if (!fits || maybe || !this.#mayStretch(from, lineEnd + 1, at, body)) return finish(next, end + 1)
         first = { to: next, body: [...body] }
+      } else {
+        const to = afterWords(at, content, end)
+        if (to !== undefined) return cut(body, to)
       }
       // A line that a fence could end with is a line of the body that is longer.
       const start = content ?? at
@@ -499,12 +606,15 @@ class Reference {
     if (shape === 'unknown') return this.#noLine(from)
 
     const closed = ended || !this.#isBrace(from) || this.#isClosed(from)
-    if (shape === 'maybe' && !parses(this.#slice(from, lineEnd))) return this.#noLine(from)
+    const whole = shape === 'maybe' && parses(this.#slice(from, lineEnd))
+    if (shape === 'maybe' && !whole && !isScalarRecord(this.#slice(from, lineEnd))) return this.#noLine(from)
+    if (shape === 'maybe' && !whole && this.#objects && !this.#endsInCloser(from, lineEnd))
+      return this.#noLine(from)
     if (shape === 'json' && this.#objects && !(closed && this.#endsInCloser(from, lineEnd)))
       return this.#noLine(from)
     const textEnd = ended && this.#bytes[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd
     const notes: Note['code'][] = this.#nulBefore(from) ? ['NUL_BYTES'] : []
-    const open = shape !== 'maybe' && !closed
+    const open = !whole && !closed
     this.#cut({ kind: 'line', from, to, lines: [[from, textEnd]], open, notes })
     return to
   }
@@ -523,7 +633,7 @@ class Reference {
     if (at === bound) return 'unknown'
     if (at === lineEnd) return 'none'
     if (/["{[]/.test(this.#char(at))) return 'json'
-    return /[\]0-9tfn-]/.test(this.#char(at)) ? 'maybe' : 'none'
+    return /[\]0-9tfn+.'`TFN\u00e2-]/.test(this.#char(at)) ? 'maybe' : 'none'
   }
 
   #nulBefore(at: number): boolean {
@@ -548,6 +658,7 @@ class Reference {
   #object(from: number): number {
     const isFirst = this.#document !== false && from === this.#first
     const limit = this.#limit(from)
+    this.#bareKey = false
     const gate = this.#gate(from, limit, isFirst)
     if (gate === 'unknown') {
       if (this.#outgrown(from)) return this.#tooLongObject(from)
@@ -569,7 +680,7 @@ class Reference {
     for (let at = from; at < limit; at++) {
       if (torn && this.#origin[at]! >= this.#origin[from]! + REPAIR_CAP) return at
       if (this.#tagAt(at) !== undefined && (!inString || torn)) return at
-      if (this.#fences && this.#isFenceLine(at)) return at
+      if (this.#fences && (this.#isProseCloser(at) || this.#isFenceLine(at))) return at
       if (inString && torn && at > from && this.#isBareLineStart(at)) return at
 
       if (at < comment) continue
@@ -584,6 +695,7 @@ class Reference {
       else if (!inString && (this.#has(at, '}') || this.#has(at, ']')) && --depth === 0) {
         const to = at + 1
         const broken = this.#brokenBehind(from, to, limit)
+        const aside = this.#isAside(from, to, limit)
         this.#cut({
           kind: 'object',
           from,
@@ -591,15 +703,35 @@ class Reference {
           lines: [[from, to]],
           first: isFirst,
           attached,
+          aside,
           ...(broken !== undefined && { broken }),
         })
-        return broken === undefined ? to : this.#debris(to)
+        return broken === undefined || aside || this.#bareKey ? to : this.#debris(to)
       }
     }
     if (this.#outgrown(from)) return this.#tooLongObject(from)
     const to = this.#end
     this.#cut({ kind: 'object', from, to, lines: [[from, to]], open: true, first: isFirst, attached })
     return this.#end
+  }
+
+  //  see [1].   list[0]   [1](url)
+  /** Is it an array that prose uses for something else? */
+  #isAside(from: number, to: number, limit: number): boolean {
+    if (!this.#has(from, '[')) return false
+    if (from > 0 && /[A-Za-z0-9_$]/.test(this.#char(from - 1))) return true
+    if (to < limit && this.#has(to, '(')) return true
+    const inner = this.#slice(from + 1, to)
+      .toString('latin1')
+      .replace(/"[^"]*(?:"|$)/g, '')
+    if (to - from > MAX_CITATION || /[,{[]/.test(inner)) return false
+    const before = this.#slice(0, from)
+      .toString('latin1')
+      .replace(/[ \t\r\n]+/g, '')
+    if (/(?:[:=]|\u00bc\u009a)$/.test(before)) return false
+    let past = to
+    while (past < limit && this.#isBlank(past) && this.#bytes[past] !== LF) past++
+    return !this.#isBlankBefore(from) || (past < limit && this.#bytes[past] !== LF)
   }
 
   /** May the brace at `from` open? If not, where the byte is that says so. */
@@ -615,7 +747,7 @@ class Reference {
           ? '{["-0123456789tfn'
           : '{'
       : isFirst
-        ? '"\'}/#\\,`<'
+        ? '{["\'}/#\\,`<'
         : '"\''
     if (openers.includes(byte)) return 'open'
     if (!array || isFirst) {
@@ -624,6 +756,7 @@ class Reference {
       while (same < 3 && at + same < limit && this.#bytes[at + same] === curly[same]) same++
       if (same === 3) return 'open'
       if (same > 0 && at + same >= limit) return 'unknown'
+      if (this.#opensAfterForeign(at, limit, openers, isFirst || array)) return 'open'
       if (isFirst) {
         // A key with blanks in it, or one that lost its opening quote, or such a text.
         let bare = at
@@ -633,20 +766,39 @@ class Reference {
         )
           bare++
         if (bare >= limit) return 'unknown'
+        this.#bareKey = this.#has(bare, ':')
         return bare > at && (this.#has(bare, '"') || this.#has(bare, array ? ',' : ':')) ? 'open' : bare
       }
     }
-    if (array) return at
+    if (array) {
+      const past = this.#pastForeign(at, limit)
+      if (past === at) return at
+      if (past >= limit) return 'unknown'
+      return openers.includes(this.#char(past)) ? 'open' : past
+    }
     let word = at
     while (word < limit && this.#isWord(word)) word++
     if (word === at) return at
     if (word >= limit) return 'unknown'
-    // An unusual blank before a quote.
-    if (this.#has(word, '"') && /^[\u0080-\u00ff]+$/.test(this.#slice(at, word).toString('latin1')))
-      return 'open'
     const colon = Math.min(this.#pastBlanks(word), limit)
     if (colon >= limit) return 'unknown'
+    this.#bareKey = this.#has(colon, ':')
     return this.#has(colon, ':') ? 'open' : colon
+  }
+
+  /** Whether only unusual blanks, or what may be some, are before what opens a value or key. */
+  #opensAfterForeign(at: number, limit: number, openers: string, blanks: boolean): boolean {
+    let past = at
+    while (past < limit && this.#bytes[past]! >= 0x80) past++
+    if (past > at && blanks) past = this.#pastForeign(at, limit)
+    return past > at && past < limit && openers.includes(this.#char(past))
+  }
+
+  /** Past characters that are not ASCII, and blanks behind them. */
+  #pastForeign(at: number, limit: number): number {
+    let past = at
+    while (past < limit && (this.#bytes[past]! >= 0x80 || (past > at && this.#isBlank(past)))) past++
+    return past
   }
 
   #isWord(at: number): boolean {
@@ -761,9 +913,19 @@ class Reference {
   #cut(cut: Cut): void {
     const notes: Note['code'][] = [
       ...(cut.notes ?? []),
-      ...(this.#thinkUnclosed ? ['THINK_UNCLOSED' as const] : []),
+      ...(this.#thinkUnclosed
+        ? ['THINK_UNCLOSED' as const]
+        : this.#isThought(cut)
+          ? ['THINK_OPEN' as const]
+          : []),
     ]
-    this.#cuts.push(notes.length > 0 ? { ...cut, notes } : cut)
+    const inFence = this.#around.length > 0
+    this.#cuts.push({ ...cut, inFence, ...(notes.length > 0 && { notes }) })
+  }
+
+  #isThought(cut: Cut): boolean {
+    const from = cut.lines?.[0]?.[0] ?? cut.from
+    return this.#openThoughts.some((to) => to > from)
   }
 
   /** Lets `[from, to)` go as text, in pieces. */
@@ -955,6 +1117,8 @@ function payloadFrame(source: Source, cut: Cut, from: number, to: number): CutFr
     ...(cut.open && { open: true }),
     ...(cut.first && { first: true }),
     ...(cut.attached && { attached: true }),
+    ...(cut.aside && { aside: true }),
+    ...(cut.inFence && { inFence: true }),
     ...(cut.broken !== undefined && { broken: cleaned.origin[cut.broken]! }),
     ...(all.length > 0 && { notes: all }),
   }
@@ -992,6 +1156,30 @@ function parses(line: Buffer): boolean {
   while (end > 0 && (isBlankByte(line[end - 1]) || line[end - 1] === NUL)) end--
   const text = line.subarray(0, end).toString()
   if (!/^["[]/.test(text) && end > MAX_TOKEN) return false
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Whether a line is an array that begins with a scalar, good or bad, and nothing else. */
+function isScalarRecord(line: Buffer): boolean {
+  const text = line.toString().replace(/[ \t\r\0]*$/, '')
+  const scalar =
+    /^\[[ \t\r]*(?:[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[tT]rue|[fF]alse|null|None|'[^']*'|‘[^’]*’|“[^”]*”|`[^`]*`)[ \t\r]*/u.exec(
+      text,
+    )
+  if (!scalar) return false
+  const rest = text.slice(scalar[0].length)
+  if (/^\]?[ \t\r]*$/.test(rest)) return true
+  if (!rest.startsWith(',')) return false
+  const behind = text.includes(']') ? text.slice(text.lastIndexOf(']') + 1) : ''
+  return !/[\p{L}\p{N}]/u.test(behind.replace(/"[^"]*"|'[^']*'/g, ''))
+}
+
+function isStrictJson(text: string): boolean {
   try {
     JSON.parse(text)
     return true

@@ -9,6 +9,7 @@ import {
   limitRules,
   lineRules,
   objectRules,
+  proseFenceRules,
   type Rule,
   tagRules,
   textRules,
@@ -21,6 +22,7 @@ const chapters: Record<string, readonly Rule[]> = {
   tags: tagRules,
   think: thinkRules,
   fences: fenceRules,
+  'fences that are read': proseFenceRules,
   objects: objectRules,
   limits: limitRules,
   escapes: escapeRules,
@@ -62,8 +64,12 @@ function readWhat(what: string): Omit<CutFrame, 'channel' | 'from' | 'to' | 'tex
   const open = words.includes('open')
   const first = words.includes('first')
   const attached = words.includes('attached')
+  const aside = words.includes('aside')
+  const inFence = words.includes('inFence')
   const broken = words.find((word) => word.startsWith('broken@'))
-  const label = words.filter((word) => !/^(?:!.*|open|first|attached|broken@.*)$/.test(word)).join(' ')
+  const label = words
+    .filter((word) => !/^(?:!.*|open|first|attached|aside|inFence|broken@.*)$/.test(word))
+    .join(' ')
   return {
     kind: kind === 'blank' ? 'text' : kind,
     ...(kind === 'blank' && { blank: true }),
@@ -71,6 +77,8 @@ function readWhat(what: string): Omit<CutFrame, 'channel' | 'from' | 'to' | 'tex
     ...(open && { open }),
     ...(first && { first }),
     ...(attached && { attached }),
+    ...(aside && { aside }),
+    ...(inFence && { inFence }),
     ...(broken !== undefined && { broken: Number(broken.slice('broken@'.length)) }),
     notes,
   }

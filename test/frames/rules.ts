@@ -84,10 +84,14 @@ export const lineRules: readonly Rule[] = [
     ],
   },
   {
-    says: 'a bracket before anything else begins a frame only if the whole line parses',
+    says: 'a bracket before anything else begins a frame only if the whole line parses, or is a broken array',
     options: linesOnly,
     expect: [
-      ['text', '[INFO] x\n[1] Done\n[1,\n[\n[x]\n'],
+      ['text', '[INFO] x\n[1] Done\n[\n[x]\n[1/5]\n[12:30:01] x\n[0, 3] INFO worker\n'],
+      ['line', '[1,\n', '[1,'],
+      ['line', "['a']\n", "['a']"],
+      ['line', '[null\n', '[null'],
+      ['line', '[0, 3] "x"\n', '[0, 3] "x"'],
       ['line', '[ 1, true]\n', '[ 1, true]'],
       ['line', '[]\n', '[]'],
       ['text', '[n]\n'],
@@ -95,9 +99,18 @@ export const lineRules: readonly Rule[] = [
     ],
   },
   {
-    says: 'a last line that does not parse is noise if it begins like an array of scalars',
+    says: 'a last line that does not parse is open if it begins like an array of scalars',
     options: linesOnly,
-    expect: [['text', '[1, 2']],
+    expect: [['line open', '[1, 2']],
+  },
+  {
+    says: 'beside objects, a line of scalars must end like a record',
+    options: {},
+    expect: [
+      ['text', '[1,\n'],
+      ['line', '[1,]\n', '[1,]'],
+      ['text', '2]\n'],
+    ],
   },
   {
     says: 'a last line is not open if its value is complete, whatever follows',
@@ -424,9 +437,47 @@ export const thinkRules: readonly Rule[] = [
     options: { ...prose, maxFrame: 40 },
     expect: [
       ['text', 'the <thinking> tag '],
-      ['object', '{"a":1}'],
+      ['object !THINK_OPEN', '{"a":1}'],
       ['text', ' and <think>{"a":2}</think> '],
+      ['object !THINK_OPEN', '{"a":3}'],
+    ],
+  },
+  {
+    says: 'what was found in a thought that was still open says so, up to its closer',
+    options: { ...prose, maxFrame: 40 },
+    expect: [
+      ['text', 'the <thinking> tag '],
+      ['object !THINK_OPEN', '{"a":1}'],
+      ['text', ' xxxxxxxxxx </thinking> '],
       ['object', '{"a":3}'],
+    ],
+  },
+  {
+    says: 'a reader that can wait hides a thought that opens in mid-line like any other',
+    options: { ...prose, maxFrame: 40, patient: true },
+    expect: [
+      ['text', 'the '],
+      ['text !FRAME_TOO_LONG', '<thinking> {"a":1} xxxxxxxxxx </thinking', ''],
+      ['text', '>'],
+      ['blank', ' '],
+      ['object', '{"a":3}'],
+    ],
+  },
+  {
+    says: 'reasoning and scratchpads are thoughts; other names can be given',
+    options: prose,
+    expect: [
+      ['text', '<reasoning>{"a":1}</reasoning> <scratchpad>{"a":1}</scratchpad> <notes>'],
+      ['object', '{"a":2}'],
+      ['text', '</notes>'],
+    ],
+  },
+  {
+    says: 'a name that is a tag is no thought',
+    options: { ...prose, tags: ['think'], think: ['think', 'notes'] },
+    expect: [
+      ['text', '<notes>{"a":1}</notes>'],
+      ['tag think', '<think>{"a":2}</think>', '{"a":2}'],
     ],
   },
   {
@@ -645,6 +696,97 @@ export const fenceRules: readonly Rule[] = [
   },
 ]
 
+const readFences: CutOptions = { ...prose, readFences: 'object' }
+
+/** Fences as values() reads them: only what is JSON is a frame, everything else is prose. */
+export const proseFenceRules: readonly Rule[] = [
+  {
+    says: 'a fence of another language is a frame if its body is a JSON object',
+    options: readFences,
+    expect: [
+      ['fence python', `${T}python\n{"a":1}\n${T}\n`, '{"a":1}'],
+      ['text', `${T}text\n[1]\n${T}\n`],
+      ['fence', `${T}\n[1]\n${T}`, '[1]'],
+    ],
+  },
+  {
+    says: 'or an array, where any root is wanted',
+    options: { ...readFences, readFences: 'any' },
+    expect: [['fence text', `${T}text\n[1]\n${T}`, '[1]']],
+  },
+  {
+    says: 'what is in any other fence is prose',
+    options: readFences,
+    expect: [
+      ['text', `${T}js\nlet x = `],
+      ['object inFence', '{"a":1}'],
+      ['text', `\n${T}\n`],
+      ['object', '{"b":1}'],
+      ['text', `\n${W}\n`],
+      ['tag json inFence', '<json>{"c":1}</json>', '{"c":1}'],
+      ['text', `\n${W}\n<think>`],
+      ['object !THINK_UNCLOSED', '{"d":1}'],
+    ],
+  },
+  {
+    says: 'a fence in such a fence counts, and the first closer is its own',
+    options: readFences,
+    expect: [
+      ['text', `${T}md\nx\n`],
+      ['fence json inFence', `${T}json\n{"a":1}\n${T}\n`, '{"a":1}'],
+      ['object inFence', '{"b":1}'],
+      ['text', `\n${T}\n`],
+      ['object', '{"c":1}'],
+    ],
+  },
+  {
+    says: 'one level deep',
+    options: readFences,
+    expect: [
+      ['text', `${T}a\nx\n${T}b\ny\n${T}json\n`],
+      ['object inFence', '{"a":1}'],
+      ['text', `\n${T}\n`],
+      ['object inFence', '{"b":1}'],
+      ['text', `\n${T}\n`],
+      ['object', '{"c":1}'],
+    ],
+  },
+  {
+    says: 'a fence that begins with a bracket and is not JSON is read again',
+    options: readFences,
+    expect: [
+      ['text', `${T}js\n{ x } `],
+      ['object inFence', '{"a":1,}'],
+      ['text', `\n${T}\n`],
+      ['object', '{"b":1}'],
+    ],
+  },
+  {
+    says: 'a fence may open at the end of a line of prose, before a bracket',
+    options: readFences,
+    expect: [
+      ['text', 'ok '],
+      ['fence JSON', `${T}JSON\n\n{"a":1}\n${T}\n`, '\n{"a":1}'],
+      ['text', `a ${T}b${T}\n`],
+      ['object', '{"c":1}'],
+      ['text', ` ${T}js\n`],
+      ['object', '{"d":1}'],
+      ['text', ` ${T}\nx`],
+    ],
+  },
+  {
+    says: 'words may follow the closer of a body that is complete',
+    options: readFences,
+    expect: [
+      ['fence json', `${T}json\n{"a":1}\n${T}`, '{"a":1}'],
+      ['text', ' Hope it helps.\n'],
+      ['fence json', `${T}json\n{"b":\n${T} no\n1}\n${T}\n`, `{"b":\n${T} no\n1}`],
+      ['fence json', `${T}json\n{"c":1}\n`, '{"c":1}'],
+      ['fence json', `${T}json\n{"d":1}\n${T}`, '{"d":1}'],
+    ],
+  },
+]
+
 export const objectRules: readonly Rule[] = [
   {
     says: 'a brace opens only before a key, a bracket only before a brace',
@@ -676,14 +818,53 @@ export const objectRules: readonly Rule[] = [
     says: 'with a schema a bracket opens before any JSON value',
     options: { ...objectsOnly, loose: true },
     expect: [
-      ['object', '["a"]'],
+      ['object', '["a",1]'],
       ['blank', ' '],
-      ['object', '[-1]'],
+      ['object', '[-1,2]'],
       ['blank', ' '],
       ['object', '[[1]]'],
-      ['blank', ' '],
+      ['text', ' x: '],
       ['object', '[true]'],
       ['text', ' [] [x] {}'],
+    ],
+  },
+  {
+    says: 'a citation, an index and a link are no arrays',
+    options: { ...objectsOnly, loose: true },
+    expect: [
+      ['text', 'see '],
+      ['object aside', '[1]'],
+      ['text', ', list'],
+      ['object aside', '[0]'],
+      ['text', ' and '],
+      ['object aside', '[2,3]'],
+      ['text', '(url); x = '],
+      ['object', '[4]'],
+      ['text', ';\n'],
+      ['object', '["alone"]'],
+      ['text', ' \n是'],
+      ['object', '[5,6]'],
+    ],
+  },
+  {
+    says: 'unusual blanks may be behind a bracket',
+    options: objectsOnly,
+    expect: [
+      ['object', '[\u00a0 {"a":1}]'],
+      ['blank', ' '],
+      ['object', '{\u00a0"a":1}'],
+      ['text', ' [\u00a0x] '],
+      ['object', '{"b":1}'],
+    ],
+  },
+  {
+    says: 'what follows an object with a bare key is not the rest of it',
+    options: prose,
+    expect: [
+      ['text', 'use '],
+      ['object broken@10', '{y: z}'],
+      ['text', ': '],
+      ['object', '{"a":1}'],
     ],
   },
   {

@@ -7,6 +7,7 @@ const rules: Rules = {
   normalize: [],
   root: 'any',
   scalars: false,
+  think: true,
   pick: 'first',
   envelope: 'response',
   partial: false,
@@ -19,13 +20,17 @@ const texts = (text: string, by = rules) => candidatesIn(text, by)?.map((candida
 
 describe('candidates', () => {
   test.each([
-    ['tags before fences and objects', 'x {"a":1} <json>{"b":2}</json>\n```json\n{"c":3}\n```', ['{"b":2}']],
-    ['fences before objects', 'x {"a":1}\n```json\n{"c":3}\n```', ['{"c":3}']],
     [
-      'all fences that are payloads',
-      'x\n```\n[1]\n```\n```sh\n{"x":0}\n```\n~~~JSONC\n{"c":3}',
-      ['[1]', '{"c":3}'],
+      'tags, fences and objects',
+      'x {"a":1} <json>{"b":2}</json>\n```json\n{"c":3}\n```',
+      ['{"a":1}', '{"b":2}', '{"c":3}'],
     ],
+    [
+      'all fences with JSON',
+      'x\n```\n[1]\n```\n```sh\n{"x":0}\n```\n```sh\necho {x}\n```\n~~~JSONC\n{"c":3}',
+      ['[1]', '{"x":0}', '{"c":3}'],
+    ],
+    ['by the last resort, if there is nothing else', "x {'a':1}", ["{'a':1}"]],
     ['all objects', 'x {"a":1} y {"b":2}', ['{"a":1}', '{"b":2}']],
     ['nothing in a think block', '<think>{"a":0}</think> x {"a":1}', ['{"a":1}']],
     ['no key without quotes', 'x {a:1} {"b":2}', ['{"b":2}']],
@@ -43,9 +48,10 @@ describe('candidates', () => {
     expect(texts('x [1,2] y [{a:1}]', withSchema)).toEqual(['[1,2]', '[{a:1}]'])
   })
 
-  test('an array is none where the root must be an object', () => {
+  test('an array has the lowest rank where the root must be an object', () => {
     expect(texts('x [{"a":1}] y')).toEqual(['[{"a":1}]'])
-    expect(texts('x [{"a":1}] y', { ...rules, root: 'object' })).toEqual([])
+    const forObject: Rules = { ...rules, root: 'object' }
+    expect(candidatesIn('x [{"a":1}] y', forObject)).toMatchObject([{ text: '[{"a":1}]', rank: 0 }])
   })
 
   test('a text that begins with a bracket has no other candidate', () => {
@@ -63,6 +69,8 @@ describe('candidates', () => {
           { kind: 'dropped a think block', at: 0, before: '<think>文</think> 字 {"a":1}', after: '' },
           { kind: 'took an object from prose', at: 19, before: '{"a":1}', after: '' },
         ],
+        rank: 2,
+        notes: [],
       },
     ])
     expect(candidatesIn('x\n```json\n {"a":1}\n```', rules)).toMatchObject([{ at: 11 }])

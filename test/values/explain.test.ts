@@ -70,17 +70,12 @@ const rows: [string, ValuesOptions<Schema | undefined>, ...string[]][] = [
     'object 15-22 {"b":2}',
   ],
   [
-    '```js\nlet x\n```\n{"a":1}',
+    '```js\nlet x = {y: 1}\n```\n{"a":1}',
     {},
-    'fence 0-16 a fence of js, and no schema passes it',
-    'object 16-23 {"a":1}',
+    'object 14-20 it is not JSON, and its first key has no double quotes',
+    'object 25-32 {"a":1}',
   ],
-  [
-    '```\nlet x\n```\n{"a":1}',
-    {},
-    'fence 0-14 a fence that does not begin like JSON',
-    'object 14-21 {"a":1}',
-  ],
+  ['```\nlet x\n```\n{"a":1}', {}, 'object 14-21 {"a":1}'],
   ['```json\n{"a":1}\n```', {}, 'fence 0-19 {"a":1}'],
   [
     'x [1,"a"] {"a":1}',
@@ -88,12 +83,7 @@ const rows: [string, ValuesOptions<Schema | undefined>, ...string[]][] = [
     'object 2-9 an array in prose, and no schema passes it',
     'object 10-17 {"a":1}',
   ],
-  [
-    'x [1] y ["s"]',
-    { schema: strings },
-    'object 2-5 an array in prose, and no schema passes it',
-    'object 8-13 ["s"]',
-  ],
+  ['x [1] y: ["s"]', { schema: strings }, 'object 2-5 a citation, an index or a link', 'object 9-14 ["s"]'],
   ['12\n{"a":1}', { lines: true }, 'line 3-10 {"a":1}'],
   ['{"a":1}\nx\n{"a":}', { lines: true }, 'line 0-8 {"a":1}', 'line 10-16 INVALID_JSON'],
   [

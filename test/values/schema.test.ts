@@ -237,9 +237,10 @@ describe('what a JSON Schema says', () => {
       const outcome = tryParse(text, { schema: schema as JsonSchema })
       return outcome.ok ? outcome.value : [outcome.fault.code, outcome.fault.errors?.[0]?.path]
     }
-    expect(code('The list is [1].', integers)).toEqual([1])
-    expect(code('The list is ["x"].', integers)).toEqual(['SCHEMA_FAILED', '/0'])
-    expect(code('The list is [1.5], or [2].', integers)).toEqual([2])
+    expect(code('The list is [1, 2].', integers)).toEqual([1, 2])
+    expect(code('The list is [1].', integers)).toEqual(['NO_MATCH', undefined])
+    expect(code('The list is ["x", 1].', integers)).toEqual(['SCHEMA_FAILED', '/0'])
+    expect(code('The list is [1.5, 1], or [2, 3].', integers)).toEqual([2, 3])
     expect(code('As in [1], it works.', { type: 'object' })).toEqual(['NO_MATCH', undefined])
   })
 })

@@ -114,17 +114,17 @@ describe('with neither', () => {
 
   test('takes a first object for an object in prose as soon as something follows', () => {
     expect(brief('{"n":1}\n{"n":2}')).toEqual([{ n: 1 }, { n: 2 }])
-    expect(brief('{n:1} and more')).toEqual(['NO_MATCH'])
+    expect(brief('{n:x} and more')).toEqual(['NO_MATCH'])
     expect(brief('{} and more')).toEqual(['NO_MATCH'])
     expect(brief('{n:1} and more', { schema: { required: ['n'] } })).toEqual([{ n: 1 }])
   })
 
   test('takes the bracket that the input begins with for the payload, good or bad', () => {
-    expect(brief('[{"n":1}] and more')).toEqual(['NO_MATCH'])
+    expect(brief('[{"n":1}] and more')).toEqual(['ROOT_NOT_OBJECT'])
     expect(brief('[tool call')).toEqual(['NO_MATCH'])
     expect(brief('12')).toEqual(['ROOT_NOT_OBJECT'])
     expect(brief('"words"')).toEqual(['ROOT_NOT_OBJECT'])
-    expect(brief('x [{"n":1}] and more')).toEqual(['NO_MATCH'])
+    expect(brief('x [{"n":1}] and more')).toEqual(['ROOT_NOT_OBJECT'])
   })
 
   test('hands out no part of something broken', () => {
@@ -149,13 +149,13 @@ describe('with neither', () => {
     ['js', false],
     ['jsonl', false],
   ])('knows a fence labelled %j as a payload: %s', (info, is) => {
-    expect(brief(`x\n\`\`\`${info}\n{"a":1,}\n\`\`\``)).toEqual([is ? { a: 1 } : 'NO_MATCH'])
+    expect(brief(`x\n\`\`\`${info}\n{a:1,b:c}\n\`\`\``)).toEqual([is ? { a: 1, b: 'c' } : 'NO_MATCH'])
   })
 
-  test('takes a fence of another kind only if it is JSON and passes the schema', () => {
-    const text = 'x\n```js\n{"a":1}\n```\n```js\n{"a":1,}\n```\n```js\n{"a":"x"}\n```\n'
-    expect(brief(text, { schema: needsA })).toEqual([{ a: 1 }])
-    expect(brief(text)).toEqual(['NO_MATCH'])
+  test('takes a fence of another kind if it is JSON, and reads it as prose if it is not', () => {
+    const text = 'x\n```js\n{"a":1}\n```\n```js\n{"a":2,} // {"a":3}\n```\n```js\n{"a":"x"}\n```\n'
+    expect(brief(text, { schema: needsA })).toEqual([{ a: 1 }, { a: 2 }, { a: 3 }, 'SCHEMA_FAILED'])
+    expect(brief(text)).toEqual([{ a: 1 }, { a: 2 }, { a: 3 }, { a: 'x' }])
   })
 
   test('opens no tag in "use <json> tags"', () => {

@@ -51,10 +51,13 @@ describe('the whole input', () => {
       "{'age': 'x}', 'line': 0, 'm': {'d': -78}, 'key': 0]}",
       "{'s': 'a],b', 'report': {'n': 'x'}, , 'ok': false}",
       "{'s': 'a],b', 'report': {'n': 'x', 'ok': false}",
-      "{'n': 'a', 'file': 'x}'}}",
       '{"items":"parser {name}"], # a [b\n"name":"fn(a, b) => {x: 1}"}',
     ])
       expect(code(text, { schema: { type: 'object' } })).toBe('INVALID_JSON')
+  })
+
+  test('a brace too many at the very end has one reading, whatever the quotes', () => {
+    expect(code("{'n': 'a', 'file': 'x}'}}", { schema: { type: 'object' } })).toEqual({ n: 'a', file: 'x}' })
   })
 
   test('two elements that each lost a quote are not one string with a line break', () => {

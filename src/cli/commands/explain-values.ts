@@ -3,6 +3,8 @@ import type { Frame } from '../../frames/frame.ts'
 import { flow } from '../../streams/flow.ts'
 import { chunkIntake } from '../../text/chunk.ts'
 import { type Explained, explainStage } from '../../values/explain.ts'
+import type { Outcome } from '../../values/outcome.ts'
+import { isBetter, rankOf } from '../../values/pick.ts'
 import type { Schema } from '../../values/schema/schema.ts'
 import type { ValuesOptions } from '../../values/values.ts'
 import { exits } from '../exit-code-table.ts'
@@ -27,13 +29,21 @@ export async function explainValues(
   let count = 0
   let passed = 0
   let taken = 0
+  let chosen: Outcome<unknown> | undefined
   try {
     for await (const explained of input.stream.pipe(flow(explainStage(options), { intake: chunkIntake }))) {
-      const good = 'outcome' in explained && explained.outcome.ok
+      const outcome = 'outcome' in explained ? explained.outcome : undefined
+      const good = outcome?.ok === true
       count++
       if (good) passed++
-      if (good && (pick === 'last' || taken === 0)) taken = count
-      else if (pick === 'last' && 'outcome' in explained) taken = 0
+      if (
+        outcome &&
+        pick !== 'each' &&
+        (!chosen || isBetter(pick, outcome, rankOf(outcome), chosen, rankOf(chosen)))
+      ) {
+        chosen = outcome
+        taken = good ? count : 0
+      }
       const verdict = pick === 'each' && good ? '     taken\n' : ''
       const lines = [`${count}  ${headOf(explained.frame)}`, ...linesOf(explained)].join('\n     ')
       if (!(await write(`${lines}\n${verdict}`))) return exits.good

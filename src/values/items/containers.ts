@@ -1,6 +1,6 @@
 import { Bytes } from '../../base/platform.ts'
 import type { Scan } from '../../frames/scan.ts'
-import { isStructureAt } from '../../json/after-value.ts'
+import { endsInBraces, isStructureAt } from '../../json/after-value.ts'
 import { byteStringEnd, stringValue } from '../../json/strings.ts'
 import { isQuote } from '../../repair/quotes.ts'
 import { isUnusualBlank, WIDE_COLON } from '../../repair/syntax.ts'
@@ -107,7 +107,8 @@ export class ContainerReader {
   finish(): number {
     const doc = this.#doc
     const end = this.#end
-    const string = doc.stage === 'walk' ? this.#element.openString : -1
+    const key = doc.stage === 'in key' ? this.#memberName.openString : -1
+    const string = doc.stage === 'walk' ? this.#element.openString : key
     const closer = end.block && string >= 0 ? end.nextCloser(string) : -1
     if (closer >= 0) {
       // A string that never ends: the tag inside it was the end of the block.
@@ -530,7 +531,16 @@ export class ContainerReader {
     if (byte !== COMMA && byte !== COLON && byte !== CLOSE_BRACKET && byte !== CLOSE_BRACE && byte !== QUOTE)
       return false
     if (!end.final && end.bound < position + LOOK_AFTER) return undefined
-    return isStructureAt(view.toString('utf8', i, stop), 0)
+    const rest = view.toString('utf8', i, stop)
+    return isStructureAt(rest, 0) && !this.#endsInBraces(rest)
+  }
+
+  /** Whether nothing but braces too many is between the last bracket and the end of the block or input. */
+  #endsInBraces(rest: string): boolean {
+    const end = this.#end
+    const closer = end.block ? rest.indexOf(end.closer.toString()) : -1
+    if (!this.#doc.sure || (closer < 0 && !(end.final && rest.length < LOOK_AFTER))) return false
+    return endsInBraces(closer < 0 ? rest : rest.slice(0, closer), 0)
   }
 }
 
@@ -573,6 +583,11 @@ class MemberName {
   /** The name; undefined if it is too long to be one that is wanted. */
   text(): string | undefined {
     return this.#isLong() ? undefined : nameOf(this.#scan.decode(this.#from, this.at))
+  }
+
+  /** Where the string begins that the input left open; -1 for none. */
+  get openString(): number {
+    return this.#quoted && !this.#isLong() ? this.#from : -1
   }
 
   /** The first position that is still needed. */

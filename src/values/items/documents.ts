@@ -17,6 +17,8 @@ export interface FinderOptions {
   readonly tag: string | undefined
   /** Objects with bare or single-quoted keys open in prose, too. */
   readonly loose: boolean
+  /** The names of the tags around thoughts. */
+  readonly think: readonly string[]
 }
 
 /**
@@ -33,7 +35,7 @@ export class DocumentFinder {
   readonly #end: DocumentEnd
   readonly #backticks: ReturnType<typeof openings>
   readonly #tildes: ReturnType<typeof openings>
-  readonly #think: ReturnType<typeof thinkMachine>
+  readonly #think: ReturnType<typeof thinkMachine> | undefined
   readonly #opener: ByteSearch
   readonly #brace: ByteSearch
   readonly #bracket: ByteSearch
@@ -49,7 +51,7 @@ export class DocumentFinder {
   /** A think block at the very start: the document may begin after it. */
   #firstThink = -1
 
-  constructor(scan: Scan, machine: DocumentMachine, { tag, loose }: FinderOptions) {
+  constructor(scan: Scan, machine: DocumentMachine, { tag, loose, think }: FinderOptions) {
     const { tape } = scan
     this.#scan = scan
     this.#tape = tape
@@ -57,15 +59,16 @@ export class DocumentFinder {
     this.#end = machine.end
     this.#backticks = openings(scan, '```')
     this.#tildes = openings(scan, '~~~')
-    this.#think = thinkMachine(scan, (from, to) => {
+    const closed = (from: number, to: number) => {
       if (from === this.#firstThink) this.#firstFrom = to
-    })
+    }
+    this.#think = think.length > 0 ? thinkMachine(scan, { names: think, patient: false, closed }) : undefined
     this.#opener = new ByteSearch(tape, `<${tag ?? 'json'}>`)
     this.#brace = new ByteSearch(tape, '{')
     this.#bracket = new ByteSearch(tape, '[')
     this.#bare = tag === undefined
     this.#proseKind = loose ? 'loose' : 'strict'
-    this.#longestOpener = Math.max(this.#opener.length, '<thinking>'.length)
+    this.#longestOpener = Math.max(this.#opener.length, ...think.map((name) => name.length + 2))
   }
 
   /** Finds the next document and switches to its machine. False: it waits for more bytes. */
@@ -76,7 +79,7 @@ export class DocumentFinder {
     if (scan.inside) return true
     const from = scan.position
     const tag = this.#opener.next(from)
-    const thinking = this.#think.next(from)
+    const thinking = this.#think ? this.#think.next(from) : NOWHERE
     const bracketAt = this.#bare ? Math.min(this.#brace.next(from), this.#bracket.next(from)) : NOWHERE
     const fence = this.#bare ? this.#nextFence(from) : NOTHING
     const at = Math.min(tag, thinking, bracketAt, fence.at)
@@ -89,7 +92,7 @@ export class DocumentFinder {
       if (!fence.decided) return false
       this.#openFence(at)
     } else if (at === tag) this.#machine.openBlock(at)
-    else if (at === thinking) this.#think.open(at)
+    else if (at === thinking) this.#think?.open(at)
     else this.#machine.openBare(at, this.#proseKind, 'took an object from prose')
     return true
   }
@@ -171,7 +174,7 @@ export class DocumentFinder {
   #openFirst(at: number, byte: number | undefined): void {
     if (byte === LESS) this.#firstThink = at
     else if (this.#bare && isBracket(byte)) {
-      this.#machine.openBare(at, 'document', this.blank ? undefined : 'dropped a think block')
+      this.#machine.openBare(at, 'document', this.blank ? undefined : 'dropped a think block', true)
     }
     this.blank = false
   }

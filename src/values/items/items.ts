@@ -3,12 +3,14 @@ import type { Sink, Stage } from '../../base/stage.ts'
 import type { Frame } from '../../frames/frame.ts'
 import { Scan } from '../../frames/scan.ts'
 import { feed } from '../../frames/scan-driver.ts'
+import { thinkNames } from '../../frames/think.ts'
 import type { ChangeKind } from '../../repair/change.ts'
 import type { Channel, Chunk } from '../../text/chunk.ts'
 import type { Rules } from '../attempt.ts'
 import { climb, climbStrictly, type Miss } from '../ladder.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from '../make-outcome.ts'
 import type { Outcome } from '../outcome.ts'
+import { isStructure } from '../outcomes.ts'
 import type { UnmatchedText } from '../unmatched-text.ts'
 import { DocumentFinder, DocumentMachine } from './documents.ts'
 import type { ItemSink, Piece } from './element-walk.ts'
@@ -163,14 +165,22 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
 
   const needsPayload = tag === undefined
   const machine = new DocumentMachine(scan, { selections, tag: tag ?? 'json', needsPayload, sink })
-  const outside = new DocumentFinder(scan, machine, { tag, loose: rules.check !== undefined })
+  const think = thinkNames(rules.think, [tag ?? 'json'])
+  const outside = new DocumentFinder(scan, machine, { tag, loose: rules.check !== undefined, think })
   return {
     ...feed(scan, outside, options.turn ?? Number.POSITIVE_INFINITY),
     close() {
-      if (!found) emit(nothingOf(outside.blank ? 'EMPTY' : 'NO_MATCH', channel, unmatched, label))
+      const text = found || unmatched.size() > MAX_STRUCTURE ? '' : unmatched.bytes().toString('utf8')
+      const frame: Frame = { kind: 'object', channel, from: 0, to: unmatched.size(), text }
+      const result = isStructure(text) ? climb(text, { ...rules, root: 'any' }) : undefined
+      if (result && !result.ok && result.code === 'INVALID_JSON') emit(badOf(frame, result, label))
+      else if (!found) emit(nothingOf(outside.blank ? 'EMPTY' : 'NO_MATCH', channel, unmatched, label))
     },
   }
 }
+
+/** A longer input that is nothing but brackets is not read again. */
+const MAX_STRUCTURE = 4096
 
 /** The document broke off: no rung was tried, and none could help. */
 const CUT: Miss = { ok: false, code: 'TRUNCATED', detail: '', notes: [], strict: false, repaired: false }

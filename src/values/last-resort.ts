@@ -1,0 +1,101 @@
+import { codes, type Note } from '../base/fault.ts'
+import type { Bytes } from '../base/platform.ts'
+import { drive } from '../base/stage.ts'
+import type { Frame } from '../frames/frame.ts'
+import { frameStage } from '../frames/frames.ts'
+import { endsInString } from '../json/after-value.ts'
+import type { ChangeKind } from '../repair/change.ts'
+import { mend } from '../repair/search.ts'
+import type { Channel } from '../text/chunk.ts'
+import { attempt, type Rules } from './attempt.ts'
+
+/** The note on what the last resort found. */
+export const looseMatch: Note = { code: 'LOOSE_MATCH', message: codes.LOOSE_MATCH }
+
+/**
+ * The last resort, for a text in which no candidate was found, good or bad: objects as people and models
+ * write them without a schema, in Python, in JavaScript or with curly quotes.
+ *
+ *     Here you are: {'a': 1}      ok\n{k: 2}      x = {k: 2}      use {cmd} or a { color: red }
+ *                   ^ a key in quotes ^ a bare key, where a value may begin  ^ prose
+ *
+ * Only outermost brackets count, outside of thoughts. If one of them looks like a value and is none, nothing
+ * counts: the text is code, or a template.
+ */
+export function looseFrames(bytes: Bytes, channel: Channel, given: Rules): readonly Frame[] {
+  // Which of the records is wanted is asked for the one that is taken.
+  const rules = { ...given, verdict: undefined }
+  const stage = frameStage({
+    tags: [],
+    fences: false,
+    lines: false,
+    text: false,
+    everyBracket: true,
+    patient: true,
+    think: rules.think,
+    maxFrame: bytes.length + 1024,
+  })
+  const found: Frame[] = []
+  for (const frame of drive(stage, [{ channel, bytes }])) {
+    const opens = frame.kind === 'object' ? opensLoosely(frame, before(frame, bytes)) : 'no'
+    if (opens === 'yes' && !isValue(frame, rules)) return []
+    if (opens === 'yes' || (opens === 'empty' && rules.check && passes(frame.text, rules))) found.push(frame)
+  }
+  return found
+}
+
+/** The end of the text before a frame, long enough to see what it follows. */
+function before({ from }: Frame, bytes: Bytes): string {
+  return bytes.toString('utf8', Math.max(0, from - MAX_BEFORE), from)
+}
+
+const MAX_BEFORE = 400
+
+/** Whether a bracket looks like the start of a value; `empty` for `{}`, which only a schema can want. */
+function opensLoosely({ text, aside }: Frame, before: string): 'yes' | 'no' | 'empty' {
+  // The value of a quoted key is a piece of something.
+  if (aside || /["'”’`]\s{0,99}:\s{0,99}$/.test(before)) return 'no'
+  const head = text.slice(0, MAX_HEAD)
+  const startsLine = /(?:^|\n)[ \t\r]*$/.test(before)
+  const isAfterColon = /[:：]\s{0,99}$/.test(before)
+  if (head[0] === '[') return (startsLine || isAfterColon) && FIRST_ELEMENT.test(head) ? 'yes' : 'no'
+  if (QUOTED_KEY.test(head)) return 'yes'
+  if (/^\{\s*\}$/.test(head)) return 'empty'
+  const mayBegin = startsLine || isAfterColon || /[\w$]\s{0,99}:?=\s{0,99}$/.test(before)
+  return mayBegin && BARE_KEY.test(head) ? 'yes' : 'no'
+}
+
+const MAX_HEAD = 4096
+const QUOTED_KEY = /^\{\s*["'“”‘’]/
+const BARE_KEY = /^\{\s*[\p{L}\p{N}_$-]{1,256}\s*:/u
+const FIRST_ELEMENT =
+  /^\[\s*(?:["'“‘{[]|[-+]?[\d.][\d._eE+-]*\s*[,\]]|(?:true|false|null|True|False|None)\s*[,\]])/
+
+/** Whether repair reads it in exactly one way, without taking a word for a text. */
+function isValue(frame: Frame, rules: Rules): boolean {
+  const { text, open, broken, attached } = frame
+  if (open || broken !== undefined || attached || endsInString(text)) return false
+  const asIs = attempt(text, rules)
+  // An object that is JSON was refused for what is around it.
+  if (asIs.kind !== 'broken') return asIs.kind === 'passed' && text[0] === '['
+  if (text.length > rules.maxRepair) return false
+  const mended = mend(text)
+  if (mended.kind !== 'mended' || mended.changes.some(({ kind }) => GUESSES.has(kind as ChangeKind)))
+    return false
+  return passes(mended.text, rules)
+}
+
+function passes(text: string, rules: Rules): boolean {
+  return attempt(text, rules).kind === 'passed'
+}
+
+/** What is not a different way to write the same value. */
+const GUESSES: ReadonlySet<ChangeKind> = new Set<ChangeKind>([
+  'added a missing colon',
+  'added a missing comma',
+  'added a missing quote',
+  'dropped a cut word',
+  'dropped a fence mark',
+  'quoted a word',
+  'skipped what is not JSON',
+])
