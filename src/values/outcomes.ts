@@ -336,7 +336,8 @@ class Judge implements Sink<Frame> {
   #whyBroken(first: Frame, whole: string, result: Pass | Miss): Miss {
     const end = first.text.length
     if (!result.ok && endsInBraces(whole, end)) return result
-    return first.broken === undefined ? brokenAround(whole, end) : this.#brokenAt(first, first.broken)
+    const around = brokenAround(whole, end)
+    return first.broken === undefined || around.at !== end ? around : this.#brokenAt(first, first.broken)
   }
 
   /** Nothing follows. Only a think block may have been skipped. */
