@@ -430,12 +430,14 @@ export class Reading {
   //  ["a",                             {"a": "b" // c"
   //   //cdn.example/x",                          ^^^^^ a comment, or the rest of the string
   //   ^^^^^^^^^^^^^^^^ a comment, or a string that lost its opening quote
+  /** Whether a string may end where the comment does. */
   #isDoubtfulComment(end: number): boolean {
     const { text, at, token } = this
     if (this.inArray() && endsLikeElement(text, end)) return true
     if (text[at + 1] !== '/' || token.kind !== 'string') return false
     if (this.state !== 'comma' && this.state !== 'colon') return false
-    return text.slice(at, end).split(text[token.from]!).length % 2 === 0
+    const parts = text.slice(at, end).split(text[token.from]!)
+    return parts.length % 2 === 0 && /^\s*(?:[,:}\]]|$)/.test(parts.at(-1)!)
   }
 }
 
