@@ -1,4 +1,3 @@
-import { mayFollowString } from '../json/after-value.ts'
 import { backslashesBefore, closes, nextQuote } from '../json/strings.ts'
 import {
   APOSTROPHE,
@@ -109,8 +108,8 @@ function* missingComma(stopped: Reading): Iterable<Reading> {
   // Two backticks are rather what is left of a fence mark than an empty string.
   if ([at, token.to - 2].some((place) => text.startsWith('``', place))) return
   if (token.kind === 'string') {
-    // `"x', // 5"`: a quote, a comma and a comment are in it, so it has ended before.
-    if (/['’”`]\s{0,9},\s{0,9}(?:\/[/*]|#\s)/.test(text.slice(token.from + 1, token.to))) return
+    // `"x, // 5"⏎`: a comma and a comment are in it, so it has ended before.
+    if (/,\s{0,9}(?:\/[/*]|#\s)/.test(text.slice(token.from + 1, token.to))) return
     // In `["x"␣""]` without the blank there is a comma too few, or a quote too many.
     const isEmpty = token.to - token.from === 2 || text[at + 1] === text[at]
     if (stopped.inArray() && at === token.to && isQuote(unit) && isEmpty) return
@@ -241,7 +240,7 @@ function* closingQuoteAtEnd(stopped: Reading): Iterable<Reading> {
   if (state === 'key' || state === 'first key') return
   // `{"a":"x, b: 1}` has lost one quote, or three.
   stopped.effort.spent += text.length - at
-  if (/,\s{0,99}[\p{L}_$][\p{L}\p{N}_$-]{0,99}\s{0,9}:\s/u.test(text.slice(at))) return
+  if (/,\s{0,99}[\p{L}_$][\p{L}\p{N}_$-]{0,99}\s{0,9}:(?!\/)/u.test(text.slice(at))) return
   yield* endedEarlier(stopped, at, text.length, false)
 }
 
@@ -283,7 +282,7 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
       isUnusualBlank(text.charCodeAt(end - 1)))
   )
     return
-  if (key && /[:\s]/.test(text[end - 1]! + text[from + 1]!)) return
+  if (key && (/[:\s]/.test(text[end - 1]! + text[from + 1]!) || !isKeyText(text, from, end))) return
   if (!key && isOtherValue(text, from + 1, end)) return
   if (text.charCodeAt(from) !== QUOTE && text.slice(from + 1, end).includes('"')) return
   if (/['’”`] {0,9}[,:]|\\" {0,9}:/.test(text.slice(from + 1, end))) return
@@ -300,6 +299,14 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
   yield next
 }
 
+//  {"a: 1,⏎b: 2}     {"http://x": 1}     {"a:" 1}
+//         ^ end            ^ end              ^ end, or the colon and the quote have changed places
+function isKeyText(text: string, from: number, end: number): boolean {
+  if (text.startsWith('://', end) || text.slice(from, end).includes('\n')) return false
+  if (!isQuote(text.charCodeAt(end + 1))) return true
+  return !/^(?:\s|[-[{\d]|true|false|null)/.test(text.slice(end + 2, end + 7))
+}
+
 //  {"a":"x\", "b":1}
 //         ^^ may be the end of the string, whose last character is a backslash; of a pair, the second is not
 function holdsEscapedEnd(stopped: Reading, from: number, end: number): boolean {
@@ -307,9 +314,10 @@ function holdsEscapedEnd(stopped: Reading, from: number, end: number): boolean {
   let quotes = 0
   for (let at = text.indexOf('\\"', from + 1); at >= 0 && at < end; at = text.indexOf('\\"', at + 2)) {
     if (backslashesBefore(text, at + 1, from + 1) % 2 === 0 || quotes++ % 2 === 1) continue
-    if (stopped.inArray() ? mayFollowString(text, at + 2) : endsHere(stopped, at + 1, false)) return true
-    const comma = skipBlanks(text, at + 2)
-    if (text[comma] === ',' && isQuote(text.charCodeAt(skipBlanks(text, comma + 1)))) return true
+    const next = skipBlanks(text, at + 2)
+    if (stopped.inArray() ? ',]'.includes(text[next] ?? ']') : text[next] === '}') return true
+    if (!stopped.inArray() && endsHere(stopped, at + 1, false)) return true
+    if (text[next] === ',' && isQuote(text.charCodeAt(skipBlanks(text, next + 1)))) return true
   }
   // `"C:\x\" || 3`: after a path any backslash may be its last character.
   return pathEnd(text, from) >= 0
@@ -390,7 +398,7 @@ function isOtherValue(text: string, from: number, end: number): boolean {
   if (
     content.length <= 256 &&
     content.includes(',') &&
-    content.split(',').every((part) => isJsonWord(part.trim()))
+    content.split(',').every((part) => isJsonWord(part.trim()) || spellingOf(part.trim()))
   )
     return true
   if (/,\s{0,9}\.\.\.$/.test(content.slice(-16))) return true
@@ -439,6 +447,10 @@ function* openedAt(stopped: Reading, from: number, key: boolean): Iterable<Readi
   if (close < 0 || !endsHere(stopped, close, key)) return
   if (isQuote(first) && isLoneQuote(text, from, from, close)) return
   if (holdsComment(text.slice(from, close), stopped.inArray())) return
+  // `[a, b"]` has one element, or two; not if each has its own line.
+  if (stopped.inArray() && !/\n[ \t]*$/.test(text.slice(Math.max(0, from - 99), from))) {
+    if (text.slice(from, close).includes(',')) return
+  }
   if (text.slice(from, close).includes('\n') || (!key && isOtherValue(text, from, close))) return
   if (key && /[,{}[\]]/.test(text.slice(from, close))) return
   const spelled = spellString(text, { from, to: close, opened: false, closed: true }, stopped.edits)

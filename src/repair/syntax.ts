@@ -198,7 +198,7 @@ export class Reading {
     this.comma = this.at++
     this.spacing ??= spacingAfter(this.text, this.comma)
     this.state = this.inArray() ? 'value' : 'key'
-    if (this.level?.tuple) this.level = { ...this.level, tuple: 'with a comma' }
+    if (this.tuples > 0 && this.level?.tuple) this.level = { ...this.level, tuple: 'with a comma' }
     return true
   }
 
@@ -255,9 +255,11 @@ export class Reading {
 
   #close(unit: number): boolean {
     const { level } = this
-    if (level === undefined || unit !== closerOf(level)) return false
-    if (level.tuple) {
-      if (level.tuple === 'without a comma' && this.state !== 'first value') return false
+    if (level === undefined) return false
+    const tuple = this.tuples > 0 ? level.tuple : undefined
+    if (unit !== (tuple ? CLOSE_PAREN : level.array ? CLOSE_BRACKET : CLOSE_BRACE)) return false
+    if (tuple) {
+      if (tuple === 'without a comma' && this.state !== 'first value') return false
       this.add(this.at, this.at + 1, ']', 'spelled a tuple as an array')
       this.tuples--
     }
@@ -385,7 +387,10 @@ export class Reading {
       word = literal[0]
       end = at + word.length
     }
-    if (!isJsonWord(word) || text[end] === ':' || text[end] === '/') {
+    const after = text.charCodeAt(end)
+    const isJson = isJsonWord(word)
+    const spelling = isJson ? undefined : spellingOf(word)
+    if ((!isJson && !spelling) || after === COLON || after === SLASH) {
       const to = codeEnd(text, at, this.inArray())
       if (to >= 0 && ',}]'.includes(text[skipBlanks(text, to)] ?? ' ')) {
         this.add(at, to, JSON.stringify(text.slice(at, to)), 'quoted a word')
@@ -394,8 +399,7 @@ export class Reading {
         return true
       }
     }
-    if (!isJsonWord(word)) {
-      const spelling = spellingOf(word)
+    if (!isJson) {
       if (!spelling) return false
       this.add(at, end, spelling.text, spelling.kind)
     }
@@ -430,18 +434,15 @@ export class Reading {
   //  ["a",                             {"a": "b" // c"
   //   //cdn.example/x",                          ^^^^^ a comment, or the rest of the string
   //   ^^^^^^^^^^^^^^^^ a comment, or a string that lost its opening quote
+  /** Whether a string may end where the comment does. */
   #isDoubtfulComment(end: number): boolean {
     const { text, at, token } = this
     if (this.inArray() && endsLikeElement(text, end)) return true
     if (text[at + 1] !== '/' || token.kind !== 'string') return false
     if (this.state !== 'comma' && this.state !== 'colon') return false
-    return text.slice(at, end).split(text[token.from]!).length % 2 === 0
+    const parts = text.slice(at, end).split(text[token.from]!)
+    return parts.length % 2 === 0 && /^\s*(?:[,:}\]]|$)/.test(parts.at(-1)!)
   }
-}
-
-/** The bracket that closes this level. */
-function closerOf({ array, tuple }: Level): number {
-  return tuple ? CLOSE_PAREN : array ? CLOSE_BRACKET : CLOSE_BRACE
 }
 
 /** The edits without the replacement of the character at `at`. Those after it are linked again. */

@@ -530,7 +530,7 @@ export const KINDS: readonly Kind[] = [
   ),
   kind(
     'one value without quotes',
-    one(like(/^[^()|&?+*=<>]+$/), (token) => [opening(token, ''), closing(token, '')]),
+    one(like(/^(?!# )[^()|&?+*=<>]+$/), (token) => [opening(token, ''), closing(token, '')]),
   ),
   kind(
     // It is an expression as well.

@@ -231,8 +231,8 @@ function isJson(text: string): boolean {
 /** How many of the other elements may be lost, where the ladder itself cannot read the text of some. */
 const HARD: Readonly<Record<string, number>> = {
   'missing closing quote': 0.08,
-  'one odd inner quote': 0.2,
-  'a pair of inner quotes': 0.2,
+  'one odd inner quote': 0.45,
+  'a pair of inner quotes': 0.25,
 }
 const SEEDS = 60
 const options = { root: 'any' } as const

@@ -590,7 +590,7 @@ export const REFUSED: Readonly<Record<string, readonly RefusedRow[]>> = {
     ["{'a':'x\"+\"y'}", 'INVALID_JSON at 1'],
     ["{'a':x, b: 1}", 'INVALID_JSON at 1'],
     ['{"a":x, y:1}', 'INVALID_JSON at 5'],
-    ['{a:"x, y:1}', 'INVALID_JSON at 1'],
+    ['{a:"x, y:1}', 'TRUNCATED at 11'],
     ['{a:1,"b":x,c:2}', 'INVALID_JSON at 1'],
     ['{"a":1,"b":x,c:2}', 'INVALID_JSON at 11'],
   ],
