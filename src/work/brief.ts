@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { isObject, misfit } from '../base/check-options.ts'
 import type { WorkOrder } from './order.ts'
 
@@ -13,7 +14,7 @@ export function brief(order: WorkOrder): string {
     `Work on ${order.issue_ref} in the current directory.`,
     order.task ?? '',
     order.constraints === undefined ? '' : `Keep to these constraints: ${JSON.stringify(order.constraints)}`,
-    `When you are done, or cannot go on, write the file work_result.json in the directory ${order.repo_dir}:`,
+    `When you are done, or cannot go on, write the file work_result.json in the directory ${resolve(order.repo_dir)}:`,
     JSON.stringify({
       issue_ref: order.issue_ref,
       run_id: order.run_id,
