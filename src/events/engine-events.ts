@@ -201,9 +201,9 @@ export class EngineEvents {
       warning: (code, message = codes[code], severity = 'warning') => this.warn(code, message, severity),
       begun: () => evidence.begun(this.#work()),
       goesOn: () => evidence.wentOn(this.#work()),
-      ended: (signal) => {
+      ended: (signal, { asks = false } = {}) => {
         const when = this.#now()
-        evidence.ended(when, signal)
+        evidence.ended(when, signal, asks)
         this.#ended = { signal, when, range: this.#writer.place() }
       },
       truncated: (reason) => {
@@ -383,12 +383,16 @@ export class EngineEvents {
   #call(type: 'tool.call.started' | 'tool.call.completed' | 'tool.call.failed', of: Call): void {
     checkText('the id of a call', of?.id)
     checkText('the name of a call', of.name)
-    this.#work()
+    const when = this.#work()
     if (type === 'tool.call.started') this.#calls.set(of.id, true)
     else if (!this.#calls.take(of.id)) {
       const { id, name, input, parent } = of
       this.#write('tool.call.started', toolData({ id, name, input, parent }))
+      if (parent === undefined) this.#evidence.called(when, name, 'started')
     }
+    // A subagent does not ask the user.
+    if (of.parent === undefined)
+      this.#evidence.called(when, of.name, type.slice('tool.call.'.length) as CallState)
     this.#write(type, toolData(of))
   }
 
@@ -419,6 +423,8 @@ function toolData(of: Call): ToolData {
   if (of.parent !== undefined) data.parent_call_id = of.parent
   return data
 }
+
+type CallState = 'started' | 'completed' | 'failed'
 
 type StatusData = EventData['lifecycle.run.status']
 

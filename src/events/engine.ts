@@ -143,9 +143,10 @@ export interface Say {
   goesOn(): void
   /**
    * The engine's own signal that its turn has ended. Unless the work is done or the turn failed, an event
-   * says that the agent waits for input.
+   * says that the agent waits for input. `asks` if it is a request that the user must answer: a run that ends
+   * there needs input.
    */
-  ended(signal: string): void
+  ended(signal: string, more?: { readonly asks?: boolean | undefined }): void
   /** The answer was cut short (a length limit, an aborted block). */
   truncated(reason: string): void
   /** The engine does not know this type of record. Return false afterwards, so that it is kept. */

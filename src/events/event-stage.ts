@@ -16,7 +16,6 @@ import { completionOf } from './evidence.ts'
 import { payloadFinder } from './payload.ts'
 import type { Position } from './position.ts'
 import { RepeatedWarnings } from './repeated-warnings.ts'
-import { outcomeOf } from './run-outcome.ts'
 import { type Writer, writer } from './write.ts'
 
 export interface EventOptions {
@@ -32,7 +31,11 @@ export interface EventOptions {
    * @default 65536
    */
   readonly window?: number | undefined
-  /** A key in an assistant payload that means the work is done. @default '__SKILL_DONE__' */
+  /**
+   * A key in an assistant payload that means the work is done. If you name one, the run needs input until it
+   * is there.
+   * @default '__SKILL_DONE__', which may be missing
+   */
   readonly doneMarker?: string | undefined
   /**
    * Bytes of a line or a document that may be held, and characters of all messages that are not yet complete;
@@ -61,12 +64,15 @@ export const EVENT_OPTIONS = {
   attempt: { default: 1, is: isCount, must: COUNT },
   clock: { default: () => Date.now() },
   window: { default: 65_536, is: isCount, must: COUNT },
-  doneMarker: { default: '__SKILL_DONE__' },
+  doneMarker: {},
   maxFrame: { default: 16_777_216, is: isCount, must: COUNT },
   dir: {},
   schema: {},
   fsDiff: {},
 } as const satisfies OptionTable<EventOptions>
+
+/** The default of `doneMarker`: an agent may write it, and nobody waits for it. */
+const DONE_MARKER = '__SKILL_DONE__'
 
 /** Frames that may wait until `auto` has picked an engine. */
 const MAX_UNPICKED = 1024
@@ -137,7 +143,7 @@ class RunEvents {
     this.#events = new EngineEvents({
       writer: write,
       warnings: this.#warnings,
-      doneMarker,
+      doneMarker: doneMarker ?? DONE_MARKER,
       maxFrame,
       payloads: this.#payload.find,
       artifact: (change, path, diff) => this.#files.claim(change, path, diff),
@@ -235,7 +241,8 @@ class RunEvents {
     this.#writer.setEngine(picked)
     if ('pick' in this.#given) {
       this.#writer.about(undefined)
-      this.#events.warn('ENGINE_PICKED', `${this.#given.name} picked ${picked.name}`, 'info')
+      const reason = `${this.#given.name} picked ${picked.name}`
+      this.#writer.write('lifecycle.run.status', { status: 'engine_picked', reason }, 0.95)
     }
     const held = this.#unpicked
     this.#unpicked = []
@@ -255,16 +262,19 @@ class RunEvents {
   /** The result of the run, and how it ended. */
   #complete(): void {
     const exit = this.#exit
-    const { data, conflict } = completionOf({
-      ...this.#events.evidence(),
+    const said = this.#events.evidence()
+    const evidence = {
+      ...said,
       exit_code: exit?.code ?? null,
       signal: exit?.signal ?? null,
       ...(typeof exit?.stopped === 'string' ? { stopped: exit.stopped } : {}),
-    })
+      ...(this.#options.doneMarker !== undefined && !said.done_marker ? { marker: 'missing' as const } : {}),
+    }
     // A failed process has no valid result, whatever the engine said before.
-    const outcome = outcomeOf(data)
-    const whole = outcome !== 'failed' && outcome !== 'cancelled' && conflict === undefined
+    const { data: before, conflict } = completionOf(evidence)
+    const whole = before.outcome !== 'failed' && before.outcome !== 'cancelled' && conflict === undefined
     const result = this.#payload.result(whole)
+    const { data } = completionOf(evidence, result?.status)
     if (result) this.#writer.write('lifecycle.run.result', result, 0.95)
     if (conflict) this.#events.warn('COMPLETION_CONFLICT', conflict)
     const tokens = this.#events.tokens()

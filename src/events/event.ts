@@ -6,13 +6,32 @@ import type { Tokens } from './tokens.ts'
 /** How bad a diagnostic is. Only `fatal` counts as a failure of the run. */
 export type Severity = 'info' | 'warning' | 'error' | 'fatal'
 
-/** How a run ended. */
+/**
+ * How the conversation ended, in the words of the protocol: a turn that ended well is `awaiting_user_input`.
+ * The plain word for people is the outcome.
+ */
 export type EndState = 'completed' | 'awaiting_user_input' | 'interrupted' | 'unknown'
+
+/**
+ * How a run ended, in one plain word.
+ *
+ * - `succeeded`: the agent wrote the done marker, or a schema was given and the result passed it. `ok`.
+ * - `finished`: the turn ended well and nothing more was asked for: the usual good end of a run without done
+ *   marker and schema. `ok`.
+ * - `needs_input`: a request or a question of the agent is open, or a done marker was asked for (the option
+ *   `doneMarker`) and is missing. A question in prose is not recognised.
+ * - `failed`: the engine reported an error, the process exited with a code other than 0, a signal or a time
+ *   limit ended it, its output was cut, or no payload passed the schema.
+ * - `cancelled`: it was stopped on request.
+ * - `unknown`: there is no evidence for any end.
+ */
+export type RunOutcome = 'succeeded' | 'finished' | 'needs_input' | 'failed' | 'cancelled' | 'unknown'
 
 /** The piece of evidence that decided the end. */
 export type EndReason =
   | 'DONE_MARKER'
   | 'END_SIGNAL'
+  | 'REQUEST_OPEN'
   | 'ENGINE_FAILED'
   | 'EXIT_CODE'
   | 'SIGNAL'
@@ -29,6 +48,10 @@ export interface Evidence {
   readonly truncated: boolean
   /** Why it was stopped on request: `interrupted`, `aborted`, `abandoned`. Missing if it ended by itself. */
   readonly stopped?: string
+  /** The request or the question tool of the agent that has no answer yet. Missing if nothing is open. */
+  readonly request?: string
+  /** A done marker was asked for (the option `doneMarker`), and there is none. */
+  readonly marker?: 'missing'
 }
 
 interface StatusData {
@@ -53,6 +76,13 @@ export interface CompletionData {
   readonly state: EndState
   readonly reason_code: EndReason
   readonly evidence: Evidence
+  /**
+   * How the run ended, in one plain word: see `RunOutcome`. Recordings of 0.2 lack it and `ok`; `outcomeOf`
+   * reads both.
+   */
+  readonly outcome: RunOutcome
+  /** True for `succeeded` and `finished`. */
+  readonly ok: boolean
   /** For the whole run, as far as the engine reported them. */
   readonly tokens?: Tokens
 }

@@ -1,10 +1,13 @@
 import { clip } from '../base/fault.ts'
-import type { CompletionData, EndReason, EndState, Evidence } from './event.ts'
+import type { CompletionData, EndReason, EndState, Evidence, ResultData } from './event.ts'
 import { isAfter, type Moment, PerSource } from './position.ts'
+import { isGood, outcomeOf } from './run-outcome.ts'
 
 interface Told {
   readonly when: Moment
   readonly words: string
+  /** It is a request that the user must answer. */
+  readonly asks?: boolean
 }
 
 /** What the pipes, or the PTY, have reported about their current turn. */
@@ -16,10 +19,12 @@ interface Turn {
   marked: Moment | undefined
   ended: Told | undefined
   failure: { readonly first: Told; readonly last: Told } | undefined
+  /** The last call, if it is a question to the user without an answer. */
+  question: Told | undefined
 }
 
 /** What the records of a run say about its end, without the exit code. */
-export type Said = Pick<Evidence, 'done_marker' | 'end_signal' | 'failure' | 'truncated'>
+export type Said = Pick<Evidence, 'done_marker' | 'end_signal' | 'failure' | 'truncated' | 'request'>
 
 /**
  * Gathers the evidence for the end of a run. The start of a turn discards what was reported about the end of
@@ -34,13 +39,7 @@ export function gatherEvidence() {
   const turnOf = (when: Moment): Turn => {
     const known = turns.get(when)
     if (known) return known
-    const turn: Turn = {
-      begun: undefined,
-      wentOn: undefined,
-      marked: undefined,
-      ended: undefined,
-      failure: undefined,
-    }
+    const turn = newTurn(undefined)
     turns.set(when, turn)
     return turn
   }
@@ -56,31 +55,46 @@ export function gatherEvidence() {
 
   const ended = () => inOrder(turns.both().map((turn) => turn.ended)).at(-1)
 
-  /** Whether the marker was seen in the turn that began last. */
-  const isMarked = (): boolean => {
+  /** Whether something happened in the turn that began last. */
+  const isOfLastTurn = (when: Moment | undefined): boolean => {
     const begun = latest(turns.both().flatMap((turn) => turn.begun ?? []))
-    return turns.both().some(({ marked }) => marked && !(begun && isAfter(begun, marked)))
+    return when !== undefined && !(begun && isAfter(begun, when))
+  }
+
+  /** What the user must still answer. */
+  const request = (): Told | undefined => {
+    const end = ended()
+    if (end?.asks) return end
+    return turns.both().find(({ question }) => isOfLastTurn(question?.when))?.question
   }
 
   const said = (): Said => {
     const [failure] = inOrder(turns.both().flatMap((turn) => [turn.failure?.first, turn.failure?.last]))
+    const asked = request()
     return {
-      done_marker: isMarked(),
+      done_marker: turns.both().some(({ marked }) => isOfLastTurn(marked)),
       end_signal: ended()?.words ?? null,
       failure: failure?.words ?? null,
       truncated,
+      ...(asked && { request: asked.words }),
     }
   }
 
   return {
     begun(when: Moment) {
-      turns.set(when, { begun: when, wentOn: when, marked: undefined, ended: undefined, failure: undefined })
+      turns.set(when, newTurn(when))
     },
     wentOn(when: Moment) {
       turns.set(when, { ...turnOf(when), wentOn: when, ended: undefined, failure: undefined })
     },
-    ended(when: Moment, signal: string) {
-      turnOf(when).ended = { when, words: signal }
+    ended(when: Moment, signal: string, asks = false) {
+      turnOf(when).ended = { when, words: signal, asks }
+    },
+    /** The agent calls a tool, or a call ended. A question stays open until it is answered, or work follows. */
+    called(when: Moment, name: string, state: 'started' | 'completed' | 'failed') {
+      const turn = turnOf(when)
+      if (isQuestion(name)) turn.question = state === 'completed' ? undefined : { when, words: name }
+      else if (state === 'started') turn.question = undefined
     },
     failed(when: Moment, message: string) {
       const turn = turnOf(when)
@@ -102,6 +116,26 @@ export function gatherEvidence() {
   }
 }
 
+function newTurn(begun: Moment | undefined): Turn {
+  return {
+    begun,
+    wentOn: begun,
+    marked: undefined,
+    ended: undefined,
+    failure: undefined,
+    question: undefined,
+  }
+}
+
+/** The tools by which agents ask their user, without case and underscores. */
+const questionTools: ReadonlySet<string> = new Set([
+  ...['askuserquestion', 'askuser', 'askquestion', 'askfollowupquestion', 'question', 'requestuserinput'],
+])
+
+function isQuestion(name: string): boolean {
+  return name.length <= 40 && questionTools.has(name.toLowerCase().replaceAll('_', ''))
+}
+
 function latest(moments: readonly Moment[]): Moment | undefined {
   return moments.reduce<Moment | undefined>(
     (last, moment) => (last && isAfter(last, moment) ? last : moment),
@@ -117,23 +151,32 @@ function latest(moments: readonly Moment[]): Moment | undefined {
  * | 1 | the done marker | completed |
  * | 2 | the engine's end signal, no error flag | awaiting_user_input |
  * | 3 | error flag, exit ≠ 0, signal, a cut record | interrupted |
- * | 4 | none of these | unknown |
+ * | 4 | a question without an answer | awaiting_user_input |
+ * | 5 | none of these | unknown |
  *
  * @example
  * completionOf({ ...evidence, end_signal: 'turn.completed' }).data.state // 'awaiting_user_input'
  */
-export function completionOf(evidence: Evidence): { data: CompletionData; conflict: string | undefined } {
+export function completionOf(
+  evidence: Evidence,
+  result?: ResultData['status'],
+): { data: CompletionData; conflict: string | undefined } {
   const [state, reason_code] = verdict(evidence)
-  return { data: { state, reason_code, evidence }, conflict: disagreement(state, evidence) }
+  const outcome = outcomeOf({ state, evidence }, result)
+  const data = { state, reason_code, evidence, outcome, ok: isGood(outcome) }
+  return { data, conflict: disagreement(state, evidence) }
 }
 
 function verdict(evidence: Evidence): [EndState, EndReason] {
   if (evidence.done_marker) return ['completed', 'DONE_MARKER']
-  if (evidence.end_signal !== null && evidence.failure === null) return ['awaiting_user_input', 'END_SIGNAL']
+  const asked = evidence.request !== undefined
+  if (evidence.end_signal !== null && evidence.failure === null)
+    return ['awaiting_user_input', asked ? 'REQUEST_OPEN' : 'END_SIGNAL']
   if (evidence.failure !== null) return ['interrupted', 'ENGINE_FAILED']
   if (evidence.signal !== null) return ['interrupted', 'SIGNAL']
   if (evidence.exit_code !== null && evidence.exit_code !== 0) return ['interrupted', 'EXIT_CODE']
   if (evidence.truncated) return ['interrupted', 'TRUNCATED']
+  if (asked) return ['awaiting_user_input', 'REQUEST_OPEN']
   return ['unknown', 'NO_END_SIGNAL']
 }
 

@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import { diskFault } from '../base/disk-fault.ts'
 import { codes, Fault, type Note } from '../base/fault.ts'
 import { readPlain } from '../disk/plain-file.ts'
-import { type RunOutcome, readOutcome } from '../events/run-outcome.ts'
+import { isGood, type RunOutcome, readOutcome } from '../events/run-outcome.ts'
 import { signalName } from '../process/process.ts'
 
 /** Why a process was ended, if it did not end by itself. */
@@ -58,6 +58,8 @@ export interface Meta {
   readonly reason: StopReason | null
   /** How it ended, in one word; null until its events say so, or its exit alone decides. */
   readonly outcome: RunOutcome | null
+  /** Whether it ended well. Metas of 0.2 do not have it. */
+  readonly ok: boolean | null
   /** Notes about the process; the same notes are in the events. */
   readonly notes: readonly Note[]
   /** Bytes per stream. */
@@ -155,11 +157,24 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
         : code !== null && code < 0
           ? signalName(-code)
           : null,
-    ...(readOutcome(found['outcome']) === undefined ? {} : { outcome: readOutcome(found['outcome'])! }),
+    ...outcomeIn(found),
     ...readingOf(found['reading']),
     // Only our recorder writes it; we do not complete what another recorder left.
     ...(typeof found['complete'] === 'boolean' ? { complete: found['complete'] } : {}),
   }
+}
+
+/**
+ * The outcome in today's words. Without `ok` it is of 0.2, which called every good end of a turn
+ * `needs_input`; an open request is in the events, which come first where both are read.
+ */
+function outcomeIn(found: Record<string, unknown>): Pick<Partial<Meta>, 'outcome' | 'ok'> {
+  const word = readOutcome(found['outcome'])
+  if (word === undefined) return {}
+  const old =
+    typeof found['ok'] !== 'boolean' && readingOf(found['reading']).reading?.done_marker === undefined
+  const outcome = old && word === 'needs_input' ? 'finished' : word
+  return { outcome, ok: isGood(outcome) }
 }
 
 /** Limits of what a meta may make us hold: it may come from another program. */

@@ -6,7 +6,6 @@ import { Fault, quote } from '../base/fault.ts'
 import { type Journal, openJournal } from '../disk/journal.ts'
 import { LineFile } from '../disk/line-file.ts'
 import { isSameProcess } from '../disk/lock.ts'
-import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Attempt, fileNames, listAttempts, logSizes } from './audit.ts'
 import { fixedDir } from './audit-dir.ts'
 import { chunkLine } from './chunk-log.ts'
@@ -77,7 +76,7 @@ async function complete(
   const started = startOf(attempt, meta)
   const chunks = new LineFile(attempt.chunks ?? join(dir, fileNames(attempt.number).chunks))
   let added = 0
-  let outcome: RunOutcome | null = null
+  let ended: Pick<Meta, 'outcome' | 'ok'> = { outcome: null, ok: null }
   try {
     // Bytes that were recorded but never read get the current time, which stays for every later replay.
     const found = (channel: 'stdout' | 'stderr' | 'pty', from: number, length: number) => {
@@ -88,7 +87,9 @@ async function complete(
     const sink = timedEvents({
       write(event) {
         if (book.append(event)) added++
-        if (event.type === 'lifecycle.completion.state') outcome = outcomeOf(event.data)
+        if (event.type !== 'lifecycle.completion.state') return
+        const { outcome, ok } = event.data
+        ended = { outcome, ok }
       },
       end() {},
     })
@@ -110,7 +111,7 @@ async function complete(
     ...(readJson(attempt.meta) as unknown as Meta),
     ended_at: meta.ended_at ?? new Date().toISOString(),
     ...(lost ? { reason: 'recorder_lost' } : {}),
-    outcome,
+    ...ended,
     bytes: logSizes(attempt.logs),
     complete: true,
   })

@@ -7,8 +7,9 @@ import { startOf } from '../disk/lock.ts'
 import { Tail } from '../disk/tail.ts'
 import { Waker } from '../disk/wake.ts'
 import type { Engine, Picker } from '../events/engine.ts'
+import type { CompletionData } from '../events/event.ts'
 import type { EventOptions } from '../events/event-stage.ts'
-import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
+import { outcomeOf } from '../events/run-outcome.ts'
 import { type Exit, type Started, type StartOptions, startOnPipes } from '../process/process.ts'
 import { startOnPty } from '../process/terminal.ts'
 import { startOnPtyAndPipes } from '../process/terminal-and-pipes.ts'
@@ -142,8 +143,8 @@ export class Recording {
   }
 
   /** Records in `meta.N.json` that every event is stored, and the outcome. */
-  complete(outcome: RunOutcome): void {
-    this.#save({ outcome, complete: true })
+  complete({ outcome, ok }: CompletionData): void {
+    this.#save({ outcome, ok, complete: true })
   }
 
   /** Types into the pseudo-terminal, if there is one. */
@@ -302,7 +303,7 @@ export class Recording {
       duration_ms: ms,
       exit_code: exit.code,
       signal: exit.signal,
-      outcome: outcomeOfExit(exit, reason),
+      ...outcomeOfExit(exit, reason),
       notes,
       bytes: logSizes(this.#logs),
     })
@@ -347,6 +348,7 @@ function newMeta(options: RecordOptions, mode: Meta['mode']): Meta {
     signal: null,
     reason: null,
     outcome: null,
+    ok: null,
     notes: [],
     bytes: {},
     ...recordedReading(options.reading),
@@ -355,10 +357,10 @@ function newMeta(options: RecordOptions, mode: Meta['mode']): Meta {
 }
 
 /** The outcome, if the exit alone decides it: the events of an abandoned run may never be read. */
-function outcomeOfExit(exit: Exit, reason: StopReason | null): RunOutcome | null {
-  if (exit.code === 0 || reason === 'end_signal') return null
+function outcomeOfExit(exit: Exit, reason: StopReason | null): Pick<Meta, 'outcome' | 'ok'> {
+  if (exit.code === 0 || reason === 'end_signal') return { outcome: null, ok: null }
   const { code, ...rest } = exitEvidence(exit, reason)
-  return outcomeOf({ state: 'unknown', evidence: { exit_code: code, ...rest } })
+  return { outcome: outcomeOf({ state: 'unknown', evidence: { exit_code: code, ...rest } }), ok: false }
 }
 
 /** The options that a replay must use, too. */

@@ -22,7 +22,7 @@ import { auto } from '../engines/auto.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
-import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
+import type { RunOutcome } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import type { Items } from '../streams/items.ts'
@@ -122,8 +122,10 @@ export interface RunEnd<T = unknown> {
   readonly attempt: number
   /** The verdict from what the engine reported and the exit together. */
   readonly completion: CompletionData
-  /** The same in one word. */
+  /** How it ended, in one word: `finished` is the usual good end. See `RunOutcome` for each. */
   readonly outcome: RunOutcome
+  /** Whether it ended well: `succeeded` or `finished`. */
+  readonly ok: boolean
   readonly exit_code: number | null
   readonly signal: string | null
   /** Why we ended it, or null if it ended by itself. */
@@ -228,8 +230,8 @@ type ReadOptions = Complete<RunCommand, typeof RUN_OPTIONS>
  * @example
  * const agent = run('codex', ['exec', '--json', 'fix the test'], { signal })
  * for await (const event of agent) console.log(event.type)
- * const { outcome, result, usage } = await agent.end
- * console.log(outcome) // 'succeeded', 'needs_input', 'failed', 'cancelled' or 'unknown'
+ * const { ok, outcome, result, usage } = await agent.end
+ * console.log(outcome) // 'succeeded', 'finished', 'needs_input', 'failed', 'cancelled' or 'unknown'
  */
 export function run<S extends Schema | undefined = undefined>(
   command: string,
@@ -418,7 +420,7 @@ class AgentRun {
         },
         end: () => {
           if (this.#hit) this.#release()
-          else this.#recording.complete(outcomeOf(this.#completion!))
+          else this.#recording.complete(this.#completion!)
           next.end()
         },
       }
@@ -445,7 +447,8 @@ class AgentRun {
       run_id: this.#runId,
       attempt: this.#attempt,
       completion,
-      outcome: outcomeOf(completion),
+      outcome: completion.outcome,
+      ok: completion.ok,
       exit_code,
       signal,
       reason,

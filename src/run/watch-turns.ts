@@ -43,9 +43,9 @@ function watchReader(reader: Reader, tell: (over: boolean) => void): Reader {
       message: works(say.message),
       reasoning: works(say.reasoning),
       started: works(say.started),
-      ended(signal) {
+      ended(signal, more) {
         over = true
-        say.ended(signal)
+        say.ended(signal, more)
       },
     }
     heard = { from: say, to }

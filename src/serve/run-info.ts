@@ -19,8 +19,10 @@ export interface RunInfo {
   readonly engine: string | null
   readonly attempts: number
   readonly state: 'running' | EndState
-  /** How it ended in one word; null while it runs. */
+  /** How it ended, in one plain word: see `RunOutcome`. Null while it runs. */
   readonly outcome: RunOutcome | null
+  /** Whether it ended well: `succeeded` or `finished`. Null while it runs. */
+  readonly ok: boolean | null
   /** What decided the end: DONE_MARKER, END_SIGNAL, EXIT_CODE, … */
   readonly reason_code: string | null
   readonly exit_code: number | null

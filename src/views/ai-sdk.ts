@@ -1,6 +1,6 @@
 import type { Sink, Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, MessageData, ToolData } from '../events/event.ts'
-import { outcomeOf, outcomeWords } from '../events/run-outcome.ts'
+import { isGood, outcomeOf, outcomeWords } from '../events/run-outcome.ts'
 import { OpenCalls } from './open-calls.ts'
 import { eventPlace, OpenTexts, type TextEnd, uniqueIds } from './open-texts.ts'
 import { failureText } from './tool-text.ts'
@@ -265,7 +265,7 @@ class AiSdkSink implements Sink<Event> {
       ...(outcome && { outcome }),
       ...(ended?.tokens && { tokens: ended.tokens }),
     }
-    const good = outcome === 'succeeded' || outcome === 'needs_input'
+    const good = isGood(outcome) || outcome === 'needs_input'
     const finishReason = good ? 'stop' : outcome === 'failed' ? 'error' : 'other'
     this.#say({ type: 'finish', finishReason, messageMetadata })
     if (outcome === 'cancelled') this.#say({ type: 'abort', reason: ended?.evidence.stopped ?? outcome })

@@ -18,8 +18,12 @@ import type {
 } from '../events/event.ts'
 import { tokenCounter } from '../events/tokens.ts'
 
-/** State of the conversation at the end of an attempt; with `result` if a schema was given. */
-export type ChatEnd = CompletionData & { readonly result?: ResultData }
+/**
+ * State of the conversation at the end of a turn or of an attempt. At the end of an attempt with `outcome` and
+ * `ok`, and with `result` if a schema was given.
+ */
+export type ChatEnd = Omit<CompletionData, 'outcome' | 'ok'> &
+  Partial<Pick<CompletionData, 'outcome' | 'ok'>> & { readonly result?: ResultData }
 
 /** Every chat type and its `data`. */
 export interface ChatData {
@@ -182,7 +186,8 @@ class ChatSink implements Sink<Event> {
     if (status !== 'awaiting_user_input' || !evidence) return
     this.#waiting = event.attempt_number
     const sum = this.#spent.sum()
-    const end = { state: status, reason_code: 'END_SIGNAL', evidence } as const
+    const reason_code = evidence.request === undefined ? 'END_SIGNAL' : 'REQUEST_OPEN'
+    const end = { state: status, reason_code, evidence } as const
     this.#say(event, 'user.input.required', sum ? { ...end, tokens: sum } : end)
   }
 

@@ -1,5 +1,5 @@
 import type { Event, RawRef } from '../events/event.ts'
-import { outcomeOf, outcomeWords } from '../events/run-outcome.ts'
+import { isGood, outcomeOf, outcomeWords } from '../events/run-outcome.ts'
 import { callText } from './tool-text.ts'
 
 /** What went wrong: a tool, the engine, a turn, the agent's output, its result, the run's end. */
@@ -71,7 +71,7 @@ function titleOf(event: Event): [ProblemKind, string] | undefined {
         : undefined
     case 'lifecycle.completion.state': {
       const outcome = outcomeOf(event.data)
-      return outcome === 'succeeded' || outcome === 'needs_input' ? undefined : ['end', outcomeWords[outcome]]
+      return isGood(outcome) || outcome === 'needs_input' ? undefined : ['end', outcomeWords[outcome]]
     }
     default:
       return undefined

@@ -84,7 +84,8 @@ export function toldIn({ chunks, options }: Case): string[] {
 function told(event: Event, chunks: readonly Chunk[]): string {
   const { type, data, raw_ref, source } = event
   if (type === 'lifecycle.completion.state') {
-    const { state, reason_code, evidence, ...more } = event.data
+    // The plain words follow from the others: run-outcome.test.ts.
+    const { state, reason_code, evidence, outcome: _, ok: __, ...more } = event.data
     const facts = { ...known(evidence), ...more }
     return `= ${state} ${reason_code}${Object.keys(facts).length > 0 ? ` ${JSON.stringify(facts)}` : ''}`
   }

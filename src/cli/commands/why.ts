@@ -99,12 +99,14 @@ function whyLines(why: Why, log: string | undefined, open: string | undefined, f
 
 function outcomeLine({ outcome, completion }: Why, paint: Paint, width: number): string {
   if (outcome === undefined) return `${paint(styles.yellow, '■')} the output has no end yet`
-  const { exit_code, signal, stopped, end_signal, failure, done_marker, truncated } =
+  const { exit_code, signal, stopped, end_signal, failure, done_marker, truncated, request, marker } =
     completion?.evidence ?? {}
   const evidence = [
     completion?.reason_code,
     done_marker ? 'done marker' : undefined,
     failure ?? end_signal,
+    request === end_signal ? undefined : request,
+    marker === 'missing' ? 'no done marker' : undefined,
     typeof exit_code === 'number' ? `exit ${exit_code}` : undefined,
     signal,
     stopped,

@@ -9,6 +9,7 @@ import { wrap } from './wrap.ts'
 /** Green, yellow, red. */
 export const outcomeStyles = {
   succeeded: styles.green,
+  finished: styles.green,
   needs_input: styles.yellow,
   failed: styles.red,
   cancelled: styles.yellow,
@@ -42,12 +43,14 @@ function outcomeLines(
   const outcome = outcomeOf(completion)
   const { reason_code } = completion
   // A journal that others wrote may lack the evidence.
-  const { failure, signal, end_signal, truncated, exit_code } = completion.evidence ?? {}
+  const { failure, signal, end_signal, truncated, exit_code, request, marker } = completion.evidence ?? {}
   const why = [
     verbose ? reason_code : '',
     reason_code === 'DONE_MARKER' ? 'done marker' : '',
     failure ?? signal ?? end_signal ?? (truncated ? 'output was cut' : ''),
     reason_code === 'NO_END_SIGNAL' ? 'no end signal' : '',
+    request !== undefined && request !== end_signal ? request : '',
+    marker === 'missing' ? 'no done marker' : '',
     typeof exit_code === 'number' ? `exit ${exit_code}` : '',
     result ? `result ${result.status}` : '',
   ].filter(Boolean)

@@ -94,7 +94,7 @@ export class AcpTurns {
   ask(call: Rec, say: Say): void {
     if (this.#asked.size < MAX_ASKED) this.#asked.add(call.text('toolCallId') ?? '')
     say.status('permission_requested', { reason: titleOf(call)?.title })
-    say.ended('session/request_permission')
+    say.ended('session/request_permission', { asks: true })
   }
 
   /** Reads the answer to `session/prompt`. */

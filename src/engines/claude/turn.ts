@@ -73,7 +73,7 @@ const lines = /* @__PURE__ */ rows<Run>({
     control_request(line, say, run) {
       if (line.at('request.subtype') !== 'can_use_tool') return
       run.asked = true
-      say.ended(`can_use_tool ${line.text('request.tool_name') ?? 'tool'}`)
+      say.ended(`can_use_tool ${line.text('request.tool_name') ?? 'tool'}`, { asks: true })
     },
     assistant: {
       fields:

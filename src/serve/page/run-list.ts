@@ -5,7 +5,7 @@ import { button, byId, isDrawn, make } from './element.ts'
 import { dateWords } from './words.ts'
 
 /** The states to filter runs by, the most interesting first. */
-const states = ['running', 'failed', 'needs_input', 'unknown', 'cancelled', 'succeeded'] as const
+const states = ['running', 'failed', 'needs_input', 'unknown', 'cancelled', 'finished', 'succeeded'] as const
 type State = (typeof states)[number]
 
 /** The list of runs: grouped by directory, filtered by text and outcome. */
@@ -98,7 +98,7 @@ export class RunList {
             this.#draw()
           },
           make('span', `dot ${state}`),
-          `${state.replaceAll('_', ' ')} `,
+          `${state} `,
           make('b', {}, String(counts.get(state) ?? 0)),
         ),
       ),

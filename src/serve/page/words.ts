@@ -5,7 +5,8 @@ import type { Tokens } from '../../events/tokens.ts'
 /** What decided the end of a run, in words. */
 export const reasonWords: Readonly<Record<string, string>> = {
   DONE_MARKER: 'it said that its work is done',
-  END_SIGNAL: 'its turn is over and it waits for an answer',
+  END_SIGNAL: 'its turn is over',
+  REQUEST_OPEN: 'it waits for an answer',
   ENGINE_FAILED: 'the engine reported a failure',
   EXIT_CODE: 'its exit code is not 0',
   SIGNAL: 'a signal ended it',
@@ -22,6 +23,8 @@ export function whyEnded({ reason_code, evidence }: CompletionData): string {
   const seen = evidence ?? {}
   const parts = [reasonWords[reason_code] ?? reason_code]
   if (seen.end_signal) parts.push(`end signal ${seen.end_signal}`)
+  if (seen.request && seen.request !== seen.end_signal) parts.push(`open request ${seen.request}`)
+  if (seen.marker === 'missing') parts.push('no done marker')
   if (seen.failure) parts.push(seen.failure)
   if (seen.signal) parts.push(seen.signal)
   else if (seen.exit_code !== null && seen.exit_code !== undefined) parts.push(`exit code ${seen.exit_code}`)

@@ -119,7 +119,7 @@ function partOf(item: Item): string {
 
 function head(summary: RunSummary, problem: Problem | undefined): string {
   const { engine = 'agent', outcome, engine_version, model, cwd, prompt, session_id, first_ts } = summary
-  const title = `## ${safeMarkdown(cut(engine, 60))} run: ${outcome === undefined ? 'not over' : outcome.replaceAll('_', ' ')}`
+  const title = `## ${safeMarkdown(cut(engine, 60))} run: ${outcome ?? 'not over'}`
   const began =
     first_ts !== undefined && Date.parse(first_ts) > 0 ? first_ts.slice(0, 16).replace('T', ' ') : ''
   const about = [
