@@ -57,10 +57,15 @@ export function watchEnd(events: AsyncIterable<Event>): Watched {
 function exitCode(end: CompletionData | undefined, result: ResultData | undefined): number {
   if (end === undefined) return exits.incomplete
   const outcome = outcomeOf(end)
-  if (outcome === 'failed' && end.reason_code === 'TRUNCATED') return exits.incomplete
+  if (outcome === 'failed' && isOnlyCut(end)) return exits.incomplete
   if (outcome === 'failed' || outcome === 'cancelled') return exits.failed
   // After a good end, too: the part that was cut off may have said otherwise.
   if (end.evidence.truncated) return exits.incomplete
   if (result) return result.status === 'success' ? exits.good : exits.nothing
   return outcome === 'unknown' ? exits.incomplete : exits.good
+}
+
+function isOnlyCut({ reason_code, evidence }: CompletionData): boolean {
+  if (reason_code !== 'MAX_TOKENS') return reason_code === 'TRUNCATED'
+  return evidence.failure === null && evidence.signal === null && !evidence.exit_code
 }

@@ -122,6 +122,8 @@ class RunEvents {
   /** Frames that arrived before `auto` picked an engine. */
   #unpicked: { frame: EngineFrame; how: Passed; position: Position }[] = []
   #unpickedSize = 0
+  /** stdout has written nothing but blank lines. */
+  #silent = true
   /** The engine that `auto` would pick if nothing more certain arrives. */
   #guessed: Engine | undefined
 
@@ -201,7 +203,10 @@ class RunEvents {
     const events = this.#events
     const shape = engine.cut[frame.channel]
     if (how !== 'first') this.#warnOfPty(frame, how)
-    const reported = shape !== undefined && (how === 'first' || frame.value !== undefined)
+    if (frame.channel === 'stdout' && !frame.blank) this.#silent = false
+    // Text that only the PTY has is the agent's if stdout has nothing.
+    const read = how === 'first' || frame.value !== undefined || (this.#silent && shape !== 'records')
+    const reported = shape !== undefined && read
     const understood = reported && events.frame(this.#reader!.read, frame, position)
     if (!reported) events.unread(frame)
     for (const note of frame.notes ?? []) this.#warnings.warn(note.code, note.code, 0.7, note.message)
@@ -233,6 +238,7 @@ class RunEvents {
     this.#engine = picked
     this.#reader = picked.open({ maxFrame: this.#options.maxFrame })
     this.#writer.setEngine(picked)
+    this.#events.failures = picked.failures
     if ('pick' in this.#given) {
       this.#writer.about(undefined)
       this.#events.warn('ENGINE_PICKED', `${this.#given.name} picked ${picked.name}`, 'info')
@@ -255,14 +261,15 @@ class RunEvents {
   /** The result of the run, and how it ended. */
   #complete(): void {
     const exit = this.#exit
-    const { data, conflict } = completionOf({
+    const { data: decided, conflict } = completionOf({
       ...this.#events.evidence(),
       exit_code: exit?.code ?? null,
       signal: exit?.signal ?? null,
       ...(typeof exit?.stopped === 'string' ? { stopped: exit.stopped } : {}),
     })
     // A failed process has no valid result, whatever the engine said before.
-    const outcome = outcomeOf(data)
+    const outcome = outcomeOf(decided)
+    const data = outcome === 'failed' ? { ...decided, ...this.#events.failure() } : decided
     const whole = outcome !== 'failed' && outcome !== 'cancelled' && conflict === undefined
     const result = this.#payload.result(whole)
     if (result) this.#writer.write('lifecycle.run.result', result, 0.95)
