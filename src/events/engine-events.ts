@@ -1,7 +1,17 @@
 import { type Code, clip, codes } from '../base/fault.ts'
-import { type Call, type EngineFrame, isRecord, type Say, type Speaker, type StatusFacts } from './engine.ts'
-import type { EventData, EventType, Severity, ToolData } from './event.ts'
+import {
+  type Call,
+  type EngineFrame,
+  type ErrorFacts,
+  type FailureTable,
+  isRecord,
+  type Say,
+  type Speaker,
+  type StatusFacts,
+} from './engine.ts'
+import type { CompletionData, EventData, EventType, FailureClass, Severity, ToolData } from './event.ts'
 import { gatherEvidence, type Said } from './evidence.ts'
+import { failureClassOf } from './failure-class.ts'
 import { Drafts, OpenMessages } from './held-messages.ts'
 import { memory } from './memory.ts'
 import type { Found } from './payload.ts'
@@ -16,6 +26,13 @@ import type { Range, Writer } from './write.ts'
 const SURE = 0.95
 const LOW = 0.7
 const MAX_RAW = 4096
+/** Characters of a line of stderr that may say why the run failed. */
+const MAX_FAILURE = 500
+
+interface Failure {
+  readonly class: FailureClass
+  readonly range: Range | undefined
+}
 
 interface EngineEventsOptions {
   readonly writer: Writer
@@ -58,6 +75,13 @@ export class EngineEvents {
   #lastOfPipes = AT_END
   #lastOfPty = AT_END
   readonly #evidence = gatherEvidence()
+  /** What the engine's errors mean; `auto` sets it when it has picked one. */
+  failures: FailureTable | undefined
+  /**
+   * The failures of this turn whose class is known, with the bytes that say so: the last fatal one, the last
+   * error, the last line of stderr.
+   */
+  #failures: { fatal?: Failure; error?: Failure; line: Failure | undefined } = { line: undefined }
   /** The engine's signal that its turn has ended, reported after everything else in its frame. */
   #ended: { readonly signal: string; readonly when: Moment; readonly range: Range | undefined } | undefined
   /** The last turn that was reported to wait for the user, and when the agent was last active. */
@@ -161,6 +185,15 @@ export class EngineEvents {
     return this.#stranger ? { ...said, truncated: false } : said
   }
 
+  /** Why the run failed, and the bytes that say so. */
+  failure(): Pick<CompletionData, 'failure_class' | 'failure_ref'> {
+    const { fatal, error, line } = this.#failures
+    const known = fatal ?? error ?? line
+    if (!known) return { failure_class: 'other' }
+    const failure_ref = this.#writer.refOf(known.range)
+    return { failure_class: known.class, ...(failure_ref && { failure_ref }) }
+  }
+
   tokens(): Tokens | undefined {
     return this.#tokens.sum()
   }
@@ -181,6 +214,7 @@ export class EngineEvents {
       delta: (id, text, more = {}) => this.#delta(id, text, more),
       message: (id, text, more = {}) => this.#message(id, text, more),
       newId: () => this.#newId(),
+      withdraw: (id) => void this.#open.take(id),
       reasoning: (id, text) => {
         if (id !== undefined) checkText('the id of say.reasoning', id)
         checkText('the text of say.reasoning', text)
@@ -192,22 +226,23 @@ export class EngineEvents {
       failed: (call) => this.#call('tool.call.failed', call),
       // A claim becomes an event at the end, or never: it does not count as an event of its frame.
       artifact: this.#options.artifact,
-      error: (message, severity = 'error', { retryable } = {}) => {
-        const confidence = this.#confidence
-        if (severity === 'fatal') evidence.failed(this.#now(), message)
-        const data = { code: 'ENGINE_ERROR' as const, message: clip(message, 2000), severity, confidence }
-        this.#write('diagnostic.engine.error', retryable === undefined ? data : { ...data, retryable })
-      },
+      error: (message, severity = 'error', more = {}) => this.#error(message, severity, more),
       warning: (code, message = codes[code], severity = 'warning') => this.warn(code, message, severity),
-      begun: () => evidence.begun(this.#work()),
-      goesOn: () => evidence.wentOn(this.#work()),
+      begun: () => {
+        this.#failures = { line: this.#failures.line }
+        evidence.begun(this.#work())
+      },
+      goesOn: () => {
+        this.#failures = { line: this.#failures.line }
+        evidence.wentOn(this.#work())
+      },
       ended: (signal, { asks = false } = {}) => {
         const when = this.#now()
         evidence.ended(when, signal, asks)
         this.#ended = { signal, when, range: this.#writer.place() }
       },
       truncated: (reason) => {
-        evidence.truncated()
+        evidence.cut(this.#now(), reason)
         this.warn('TRUNCATED', `the answer was cut: ${reason}`)
       },
       unknownType: (name) => {
@@ -257,10 +292,17 @@ export class EngineEvents {
   #keepAsRaw(given: EngineFrame): void {
     const { channel, blank, text } = given
     const kind = given.value === undefined ? 'line' : 'record'
+    if (channel !== 'stdout' && kind === 'line') this.#noteFailure(given)
     this.#raw(text, blank ? SURE : 0.3)
     if (blank || this.#unknown) return
     const message = `a ${kind} on ${channel} was not understood and is kept as raw`
     this.#warnings.warn(`${channel} ${kind}`, 'RAW_LINE', 0.3, message)
+  }
+
+  /** Many CLIs say only on stderr why they ended: it counts if the run failed and no record says why. */
+  #noteFailure(given: EngineFrame): void {
+    const found = failureClassOf(given.text.slice(0, MAX_FAILURE), undefined, this.failures)
+    if (found) this.#failures.line = { class: found, range: given }
   }
 
   /** A field that the engine does not know, or not with such a value. */
@@ -277,6 +319,20 @@ export class EngineEvents {
     // For the current frame, the raw record is written after the engine's other events.
     this.#kept = 'text' in range && range !== this.#current ? (range as EngineFrame) : undefined
     this.#drifted = false
+  }
+
+  #error(message: string, severity: Severity, { retryable, code, alone }: ErrorFacts): void {
+    const confidence = this.#confidence
+    if (severity === 'fatal') this.#evidence.failed(this.#now(), message)
+    else if (alone) this.#evidence.failedAlone(this.#now(), message)
+    const heavy = severity === 'fatal' || severity === 'error'
+    const failure_class = heavy ? failureClassOf(message, code, this.failures) : undefined
+    if (failure_class && heavy) this.#failures[severity] = { class: failure_class, range: this.#writer.place() }
+    this.#write('diagnostic.engine.error', {
+      ...{ code: 'ENGINE_ERROR', message: clip(message, 2000), severity, confidence },
+      ...(retryable !== undefined && { retryable }),
+      ...(failure_class && { failure_class }),
+    })
   }
 
   #delta(id: string, text: string, more: Speaker): void {
@@ -330,6 +386,7 @@ export class EngineEvents {
     // A subagent's words are not the run's: they end nothing and are not a result.
     const own = more.parent === undefined
     const complete = own && !more.incomplete
+    if (own) this.#evidence.wrote(when, complete)
     const enveloped = more.enveloped === true
     const { payloads, fault } = this.#options.payloads(text, complete ? when : undefined, enveloped)
     const last = payloads.at(-1)

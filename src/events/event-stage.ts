@@ -128,6 +128,8 @@ class RunEvents {
   /** Frames that arrived before `auto` picked an engine. */
   #unpicked: { frame: EngineFrame; how: Passed; position: Position }[] = []
   #unpickedSize = 0
+  /** stdout has written nothing but blank lines. */
+  #silent = true
   /** The engine that `auto` would pick if nothing more certain arrives. */
   #guessed: Engine | undefined
 
@@ -207,7 +209,10 @@ class RunEvents {
     const events = this.#events
     const shape = engine.cut[frame.channel]
     if (how !== 'first') this.#warnOfPty(frame, how)
-    const reported = shape !== undefined && (how === 'first' || frame.value !== undefined)
+    if (frame.channel === 'stdout' && !frame.blank) this.#silent = false
+    // Text that only the PTY has is the agent's if stdout has nothing.
+    const read = how === 'first' || frame.value !== undefined || (this.#silent && shape !== 'records')
+    const reported = shape !== undefined && read
     const understood = reported && events.frame(this.#reader!.read, frame, position)
     if (!reported) events.unread(frame)
     for (const note of frame.notes ?? []) this.#warnings.warn(note.code, note.code, 0.7, note.message)
@@ -239,6 +244,7 @@ class RunEvents {
     this.#engine = picked
     this.#reader = picked.open({ maxFrame: this.#options.maxFrame })
     this.#writer.setEngine(picked)
+    this.#events.failures = picked.failures
     if ('pick' in this.#given) {
       this.#writer.about(undefined)
       const reason = `${this.#given.name} picked ${picked.name}`
@@ -272,9 +278,11 @@ class RunEvents {
     }
     // A failed process has no valid result, whatever the engine said before.
     const { data: before, conflict } = completionOf(evidence)
-    const whole = before.outcome !== 'failed' && before.outcome !== 'cancelled' && conflict === undefined
+    const failed = before.outcome === 'failed'
+    const whole = !failed && before.outcome !== 'cancelled' && conflict === undefined
     const result = this.#payload.result(whole)
-    const { data } = completionOf(evidence, result?.status)
+    const { data: decided } = completionOf(evidence, result?.status)
+    const data = failed ? { ...decided, ...this.#events.failure() } : decided
     if (result) this.#writer.write('lifecycle.run.result', result, 0.95)
     if (conflict) this.#events.warn('COMPLETION_CONFLICT', conflict)
     const tokens = this.#events.tokens()

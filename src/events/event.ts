@@ -35,8 +35,16 @@ export type EndReason =
   | 'ENGINE_FAILED'
   | 'EXIT_CODE'
   | 'SIGNAL'
+  /** The engine says that the answer reached a limit of tokens. */
+  | 'MAX_TOKENS'
   | 'TRUNCATED'
   | 'NO_END_SIGNAL'
+
+/**
+ * Why a run failed, in one word: not logged in or no right to it, nothing left of the plan, too many requests,
+ * a prompt that is too long, the network or the server, something that was not allowed, anything else.
+ */
+export type FailureClass = 'auth' | 'quota' | 'rate' | 'context' | 'network' | 'denied' | 'other'
 
 /** Everything known about the end of a run. */
 export interface Evidence {
@@ -46,6 +54,8 @@ export interface Evidence {
   readonly exit_code: number | null
   readonly signal: string | null
   readonly truncated: boolean
+  /** How the engine says that the last answer was cut: `max_tokens`, `length`. Missing if it does not. */
+  readonly cut?: string
   /** Why it was stopped on request: `interrupted`, `aborted`, `abandoned`. Missing if it ended by itself. */
   readonly stopped?: string
   /** The request or the question tool of the agent that has no answer yet. Missing if nothing is open. */
@@ -62,6 +72,8 @@ interface StatusData {
   readonly usage?: unknown
   /** The tokens of this step or turn only: the sum over all records is that of the run. */
   readonly tokens?: Tokens
+  /** `tokens` may include what the session had used before this run. */
+  readonly cumulative?: true
   readonly stats?: unknown
   readonly reason?: string
   /** With `started`, or later if the engine reports it later. */
@@ -83,8 +95,17 @@ export interface CompletionData {
   readonly outcome: RunOutcome
   /** True for `succeeded` and `finished`. */
   readonly ok: boolean
+  /** If the run failed (`interrupted`): why, in one word. */
+  readonly failure_class?: FailureClass
+  /** The bytes that say so: of a record, a line of stderr. Missing if only the exit code or a signal says it. */
+  readonly failure_ref?: RawRef
   /** For the whole run, as far as the engine reported them. */
   readonly tokens?: Tokens
+  /**
+   * The engine counts its session, not this run: if the run continued one, `tokens` includes what it had used
+   * before.
+   */
+  readonly cumulative?: true
 }
 
 export interface ResultData {
@@ -150,6 +171,8 @@ export interface DiagnosticData {
   readonly confidence: number
   /** Whether the engine says that it will, or could, retry. */
   readonly retryable?: boolean
+  /** Of an engine error: what sort of failure it is. Missing if the words do not say. */
+  readonly failure_class?: FailureClass
   /** How often it happened, if one diagnostic covers several occurrences. */
   readonly count?: number
   /** The unknown type or field, at most 80 characters of it. */

@@ -18,13 +18,17 @@ interface Turn {
   readonly wentOn: Moment | undefined
   marked: Moment | undefined
   ended: Told | undefined
+  /** The engine said that the last answer was cut. */
+  cut: Told | undefined
   failure: { readonly first: Told; readonly last: Told } | undefined
+  /** An error that fails the turn if nothing else is said in it. */
+  alone: Told | undefined
   /** The last call, if it is a question to the user without an answer. */
   question: Told | undefined
 }
 
 /** What the records of a run say about its end, without the exit code. */
-export type Said = Pick<Evidence, 'done_marker' | 'end_signal' | 'failure' | 'truncated' | 'request'>
+export type Said = Pick<Evidence, 'done_marker' | 'end_signal' | 'failure' | 'truncated' | 'cut' | 'request'>
 
 /**
  * Gathers the evidence for the end of a run. The start of a turn discards what was reported about the end of
@@ -34,6 +38,9 @@ export type Said = Pick<Evidence, 'done_marker' | 'end_signal' | 'failure' | 'tr
  */
 export function gatherEvidence() {
   const turns = new PerSource<Turn>()
+  /** The last words of the run, and its last complete message. */
+  const words = new PerSource<Moment>()
+  const answers = new PerSource<Moment>()
   let truncated = false
 
   const turnOf = (when: Moment): Turn => {
@@ -53,7 +60,14 @@ export function gatherEvidence() {
       .sort((a, b) => (isAfter(a.when, b.when) ? 1 : -1))
   }
 
-  const ended = () => inOrder(turns.both().map((turn) => turn.ended)).at(-1)
+  /** The last of these reports, unless something came after it that shows that it no longer holds. */
+  const lastOf = (reported: readonly (Told | undefined)[], after: PerSource<Moment>): Told | undefined => {
+    const last = inOrder(reported).at(-1)
+    return last && !after.both().some((moment) => isAfter(moment, last.when)) ? last : undefined
+  }
+
+  /** An agent that says more after the end of its turn has not ended. */
+  const ended = () => lastOf(turns.both().map((turn) => turn.ended), words)
 
   /** Whether something happened in the turn that began last. */
   const isOfLastTurn = (when: Moment | undefined): boolean => {
@@ -68,14 +82,23 @@ export function gatherEvidence() {
     return turns.both().find(({ question }) => isOfLastTurn(question?.when))?.question
   }
 
+  /** The last error of the turn, if it stands in place of an answer. */
+  const failedAlone = (): Told | undefined => {
+    const answered = answers.both().some(isOfLastTurn)
+    return answered ? undefined : inOrder(turns.both().map((turn) => turn.alone)).at(-1)
+  }
+
   const said = (): Said => {
-    const [failure] = inOrder(turns.both().flatMap((turn) => [turn.failure?.first, turn.failure?.last]))
+    const [fatal] = inOrder(turns.both().flatMap((turn) => [turn.failure?.first, turn.failure?.last]))
+    // With a complete message after it the engine has asked the model again.
+    const cut = lastOf(turns.both().map((turn) => turn.cut), answers)?.words
     const asked = request()
     return {
       done_marker: turns.both().some(({ marked }) => isOfLastTurn(marked)),
       end_signal: ended()?.words ?? null,
-      failure: failure?.words ?? null,
-      truncated,
+      failure: (fatal ?? failedAlone())?.words ?? null,
+      truncated: truncated || cut !== undefined,
+      ...(cut !== undefined && { cut }),
       ...(asked && { request: asked.words }),
     }
   }
@@ -85,7 +108,8 @@ export function gatherEvidence() {
       turns.set(when, newTurn(when))
     },
     wentOn(when: Moment) {
-      turns.set(when, { ...turnOf(when), wentOn: when, ended: undefined, failure: undefined })
+      const { begun, marked, question } = turnOf(when)
+      turns.set(when, { ...newTurn(when), begun, marked, question })
     },
     ended(when: Moment, signal: string, asks = false) {
       turnOf(when).ended = { when, words: signal, asks }
@@ -101,8 +125,19 @@ export function gatherEvidence() {
       const reported = { when, words: clip(message, 200) }
       turn.failure = { first: turn.failure?.first ?? reported, last: reported }
     },
+    failedAlone(when: Moment, message: string) {
+      turnOf(when).alone = { when, words: clip(message, 200) }
+    },
     done(when: Moment) {
       turnOf(when).marked = when
+    },
+    /** The run itself has said something. */
+    wrote(when: Moment, complete: boolean) {
+      words.set(when, when)
+      if (complete) answers.set(when, when)
+    },
+    cut(when: Moment, reason: string) {
+      turnOf(when).cut = { when, words: clip(reason, 200) }
     },
     truncated() {
       truncated = true
@@ -110,21 +145,15 @@ export function gatherEvidence() {
     said,
     /** Whether the report of this moment ended a turn that now waits for the user. */
     isWaiting(when: Moment): boolean {
-      const { done_marker, failure } = said()
-      return ended()?.when === when && !done_marker && failure === null
+      const { done_marker, failure, cut } = said()
+      return ended()?.when === when && !done_marker && failure === null && cut === undefined
     },
   }
 }
 
 function newTurn(begun: Moment | undefined): Turn {
-  return {
-    begun,
-    wentOn: begun,
-    marked: undefined,
-    ended: undefined,
-    failure: undefined,
-    question: undefined,
-  }
+  const nothing = { marked: undefined, ended: undefined, cut: undefined, failure: undefined, alone: undefined }
+  return { begun, wentOn: begun, ...nothing, question: undefined }
 }
 
 /** The tools by which agents ask their user, without case and underscores. */
@@ -149,8 +178,8 @@ function latest(moments: readonly Moment[]): Moment | undefined {
  *
  * | # | evidence | state |
  * | 1 | the done marker | completed |
- * | 2 | the engine's end signal, no error flag | awaiting_user_input |
- * | 3 | error flag, exit ≠ 0, signal, a cut record | interrupted |
+ * | 2 | the engine's end signal, no error flag, an answer that was not cut | awaiting_user_input |
+ * | 3 | error flag, a cut answer, exit ≠ 0, signal, a cut record | interrupted |
  * | 4 | a question without an answer | awaiting_user_input |
  * | 5 | none of these | unknown |
  *
@@ -169,10 +198,12 @@ export function completionOf(
 
 function verdict(evidence: Evidence): [EndState, EndReason] {
   if (evidence.done_marker) return ['completed', 'DONE_MARKER']
+  const { failure, cut } = evidence
   const asked = evidence.request !== undefined
-  if (evidence.end_signal !== null && evidence.failure === null)
+  if (evidence.end_signal !== null && failure === null && cut === undefined)
     return ['awaiting_user_input', asked ? 'REQUEST_OPEN' : 'END_SIGNAL']
-  if (evidence.failure !== null) return ['interrupted', 'ENGINE_FAILED']
+  if (failure !== null) return ['interrupted', tokenLimit.test(failure) ? 'MAX_TOKENS' : 'ENGINE_FAILED']
+  if (cut !== undefined) return ['interrupted', shortLimit.test(cut) ? 'MAX_TOKENS' : 'TRUNCATED']
   if (evidence.signal !== null) return ['interrupted', 'SIGNAL']
   if (evidence.exit_code !== null && evidence.exit_code !== 0) return ['interrupted', 'EXIT_CODE']
   if (evidence.truncated) return ['interrupted', 'TRUNCATED']
@@ -180,13 +211,20 @@ function verdict(evidence: Evidence): [EndState, EndReason] {
   return ['unknown', 'NO_END_SIGNAL']
 }
 
+/** The reason of an engine that stopped because of its limit of tokens: `length`, `max_tokens`. */
+const shortLimit = /^length$|tokens?\b/i
+/** The same in an error. A request that asks for too many tokens (`max_tokens is too large`) is another one. */
+const tokenLimit =
+  /reason\W{1,4}(?:max_(?:output_)?tokens|length)\b|\bMAX_TOKENS\b|exceeded the .{0,20}output token (?:maximum|limit)/
+
 function disagreement(state: EndState, evidence: Evidence): string | undefined {
   const bad: string[] = []
   if (evidence.failure !== null) bad.push(`the engine failed (${evidence.failure})`)
   if (evidence.signal !== null) bad.push(`signal ${evidence.signal}`)
   else if (evidence.exit_code !== null && evidence.exit_code !== 0)
     bad.push(`exit code ${evidence.exit_code}`)
-  if (evidence.truncated) bad.push('a record was cut')
+  if (evidence.cut !== undefined) bad.push(`the answer was cut (${evidence.cut})`)
+  else if (evidence.truncated) bad.push('a record was cut')
   if (state === 'completed' && bad.length > 0) return `the done marker was seen, but ${bad.join(' and ')}`
   if (evidence.end_signal === null) return undefined
   if (bad.length > 0) return `the end signal ${evidence.end_signal} was seen, but ${bad.join(' and ')}`
