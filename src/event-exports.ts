@@ -26,6 +26,7 @@ export type {
   EventOf,
   EventType,
   Evidence,
+  FailureClass,
   RawRef,
   ResultData,
   Severity,

@@ -67,7 +67,11 @@ export function gatherEvidence() {
   }
 
   /** An agent that says more after the end of its turn has not ended. */
-  const ended = () => lastOf(turns.both().map((turn) => turn.ended), words)
+  const ended = () =>
+    lastOf(
+      turns.both().map((turn) => turn.ended),
+      words,
+    )
 
   /** Whether something happened in the turn that began last. */
   const isOfLastTurn = (when: Moment | undefined): boolean => {
@@ -91,7 +95,10 @@ export function gatherEvidence() {
   const said = (): Said => {
     const [fatal] = inOrder(turns.both().flatMap((turn) => [turn.failure?.first, turn.failure?.last]))
     // With a complete message after it the engine has asked the model again.
-    const cut = lastOf(turns.both().map((turn) => turn.cut), answers)?.words
+    const cut = lastOf(
+      turns.both().map((turn) => turn.cut),
+      answers,
+    )?.words
     const asked = request()
     return {
       done_marker: turns.both().some(({ marked }) => isOfLastTurn(marked)),
@@ -152,7 +159,13 @@ export function gatherEvidence() {
 }
 
 function newTurn(begun: Moment | undefined): Turn {
-  const nothing = { marked: undefined, ended: undefined, cut: undefined, failure: undefined, alone: undefined }
+  const nothing = {
+    marked: undefined,
+    ended: undefined,
+    cut: undefined,
+    failure: undefined,
+    alone: undefined,
+  }
   return { begun, wentOn: begun, ...nothing, question: undefined }
 }
 

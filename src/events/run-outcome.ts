@@ -1,4 +1,4 @@
-import type { EndState, Evidence, ResultData, RunOutcome } from './event.ts'
+import type { EndState, Evidence, FailureClass, ResultData, RunOutcome } from './event.ts'
 
 export type { RunOutcome }
 
@@ -80,7 +80,34 @@ export const outcomeWords: Readonly<Record<RunOutcome, string>> = {
   unknown: 'it ended without saying how',
 }
 
+/** What a class of failure means, as shown to users; `other` is not shown. */
+const failureWords: Readonly<Record<FailureClass, string>> = {
+  auth: 'auth, the login or the key was refused',
+  quota: 'quota, the plan or the budget is used up',
+  rate: 'rate, too many requests, or the service is overloaded',
+  context: "context, the model's context is full",
+  network: 'network, the service or the way to it failed',
+  denied: 'denied, it was not allowed to go on',
+  other: outcomeWords.failed,
+}
+
+/**
+ * How a run ended, in words for people: of a run that failed, why, if that is known.
+ *
+ * @example
+ * endPhrase('failed', 'auth') // 'auth, the login or the key was refused'
+ */
+export function endPhrase(outcome: RunOutcome, failure?: FailureClass | null): string {
+  const known = outcome === 'failed' ? readFailure(failure) : undefined
+  return known ? failureWords[known] : outcomeWords[outcome]
+}
+
 /** Reads an outcome from untrusted JSON; undefined if it is not one. */
 export function readOutcome(value: unknown): RunOutcome | undefined {
   return typeof value === 'string' && Object.hasOwn(outcomeWords, value) ? (value as RunOutcome) : undefined
+}
+
+/** Reads a class of failure from untrusted JSON; undefined if it is not one. */
+export function readFailure(value: unknown): FailureClass | undefined {
+  return typeof value === 'string' && Object.hasOwn(failureWords, value) ? (value as FailureClass) : undefined
 }

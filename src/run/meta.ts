@@ -3,7 +3,8 @@ import fs from 'node:fs'
 import { diskFault } from '../base/disk-fault.ts'
 import { codes, Fault, type Note } from '../base/fault.ts'
 import { readPlain } from '../disk/plain-file.ts'
-import { isGood, type RunOutcome, readOutcome } from '../events/run-outcome.ts'
+import type { CompletionData, FailureClass } from '../events/event.ts'
+import { isGood, type RunOutcome, readFailure, readOutcome } from '../events/run-outcome.ts'
 import { signalName } from '../process/process.ts'
 
 /** Why a process was ended, if it did not end by itself. */
@@ -60,6 +61,8 @@ export interface Meta {
   readonly outcome: RunOutcome | null
   /** Whether it ended well. Metas of 0.2 do not have it. */
   readonly ok: boolean | null
+  /** Of a run that failed: why, in one word, once its events say so. */
+  readonly failure_class?: FailureClass
   /** Notes about the process; the same notes are in the events. */
   readonly notes: readonly Note[]
   /** Bytes per stream. */
@@ -68,6 +71,15 @@ export interface Meta {
   readonly reading?: { readonly done_marker?: string; readonly max_frame?: number; readonly window?: number }
   /** True when every event of this attempt is in `events.jsonl`. */
   readonly complete: boolean
+}
+
+/** What a meta keeps of the end that the events tell. */
+export function endInMeta({
+  outcome,
+  ok,
+  failure_class,
+}: CompletionData): Pick<Meta, 'outcome' | 'ok' | 'failure_class'> {
+  return { outcome, ok, ...(failure_class && { failure_class }) }
 }
 
 /** Writes atomically: a reader never sees half of it. */
@@ -168,13 +180,14 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
  * The outcome in today's words. Without `ok` it is of 0.2, which called every good end of a turn
  * `needs_input`; an open request is in the events, which come first where both are read.
  */
-function outcomeIn(found: Record<string, unknown>): Pick<Partial<Meta>, 'outcome' | 'ok'> {
+function outcomeIn(found: Record<string, unknown>): Pick<Partial<Meta>, 'outcome' | 'ok' | 'failure_class'> {
   const word = readOutcome(found['outcome'])
   if (word === undefined) return {}
   const old =
     typeof found['ok'] !== 'boolean' && readingOf(found['reading']).reading?.done_marker === undefined
   const outcome = old && word === 'needs_input' ? 'finished' : word
-  return { outcome, ok: isGood(outcome) }
+  const failure_class = readFailure(found['failure_class'])
+  return { outcome, ok: isGood(outcome), ...(failure_class && { failure_class }) }
 }
 
 /** Limits of what a meta may make us hold: it may come from another program. */

@@ -25,7 +25,7 @@ import {
   snapshot,
   withOutside,
 } from './fs-diff.ts'
-import { exitEvidence, type Meta, type StopReason, writeMeta, writeWhole } from './meta.ts'
+import { endInMeta, exitEvidence, type Meta, type StopReason, writeMeta, writeWhole } from './meta.ts'
 import type { Opening, TimedChunk } from './timed.ts'
 
 export interface RecordOptions {
@@ -143,8 +143,8 @@ export class Recording {
   }
 
   /** Records in `meta.N.json` that every event is stored, and the outcome. */
-  complete({ outcome, ok }: CompletionData): void {
-    this.#save({ outcome, ok, complete: true })
+  complete(end: CompletionData): void {
+    this.#save({ ...endInMeta(end), complete: true })
   }
 
   /** Types into the pseudo-terminal, if there is one. */

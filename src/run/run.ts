@@ -20,7 +20,13 @@ import type { Cache, CachedRun } from '../disk/cache.ts'
 import { type Journal, type JournalOptions, journalStage, openJournal, settledEnd } from '../disk/journal.ts'
 import { auto } from '../engines/auto.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
+import {
+  type CompletionData,
+  type Event,
+  type FailureClass,
+  isEvent,
+  type ResultData,
+} from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
 import type { RunOutcome } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
@@ -126,6 +132,8 @@ export interface RunEnd<T = unknown> {
   readonly outcome: RunOutcome
   /** Whether it ended well: `succeeded` or `finished`. */
   readonly ok: boolean
+  /** Of a run that failed: why, in one word. Null if it did not fail. */
+  readonly failure_class: FailureClass | null
   readonly exit_code: number | null
   readonly signal: string | null
   /** Why we ended it, or null if it ended by itself. */
@@ -449,6 +457,7 @@ class AgentRun {
       completion,
       outcome: completion.outcome,
       ok: completion.ok,
+      failure_class: completion.failure_class ?? null,
       exit_code,
       signal,
       reason,

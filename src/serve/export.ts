@@ -232,6 +232,7 @@ function factsOf() {
         state: end?.data.state ?? 'unknown',
         outcome,
         ok: isGood(outcome),
+        failure_class: end?.data.failure_class ?? meta?.failure_class ?? null,
         reason_code: end?.data.reason_code ?? null,
         exit_code: meta?.exit_code ?? end?.data.evidence.exit_code ?? null,
         signal: meta?.signal ?? end?.data.evidence.signal ?? null,

@@ -3,7 +3,7 @@ import { basename, join, relative, sep } from 'node:path'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { isInside, readBlock, withPlain } from '../disk/plain-file.ts'
 import type { EndState } from '../events/event.ts'
-import { isGood, outcomeOf } from '../events/run-outcome.ts'
+import { isGood, outcomeOf, readFailure } from '../events/run-outcome.ts'
 import { type Attempt, channels } from '../run/audit.ts'
 import { folders } from '../run/folders.ts'
 import { type Meta, readMeta } from '../run/meta.ts'
@@ -132,6 +132,7 @@ function infoOf(
     state: running ? 'running' : (end?.state ?? 'unknown'),
     outcome,
     ok: outcome && isGood(outcome),
+    failure_class: (outcome === 'failed' && (end?.failure_class ?? last?.failure_class)) || null,
     reason_code: end?.reason_code ?? null,
     exit_code: running ? null : (last?.exit_code ?? null),
     signal: running ? null : (last?.signal ?? null),
@@ -199,7 +200,9 @@ function lastEvents(path: string, root: string): RunOverview | undefined {
         const state = endStates.find((known) => known === event.data.state) ?? 'unknown'
         const { evidence = {}, reason_code } = event.data
         const outcome = outcomeOf({ state, evidence, outcome: event.data.outcome })
-        return { ...overview, completion: { state, evidence, outcome, reason_code: textOf(reason_code) } }
+        const failure_class = readFailure(event.data.failure_class)
+        const completion = { state, evidence, outcome, failure_class, reason_code: textOf(reason_code) }
+        return { ...overview, completion }
       }
     } catch {
       // The first line of the block may be incomplete.

@@ -142,6 +142,7 @@ function infoOf(
     state: running ? 'running' : (end?.state ?? 'unknown'),
     outcome,
     ok: outcome && isGood(outcome),
+    failure_class: (outcome === 'failed' && end?.failure_class) || null,
     reason_code: end?.reason_code ?? null,
     exit_code: null,
     signal: null,

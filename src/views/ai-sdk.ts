@@ -1,6 +1,6 @@
 import type { Sink, Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, MessageData, ToolData } from '../events/event.ts'
-import { isGood, outcomeOf, outcomeWords } from '../events/run-outcome.ts'
+import { endPhrase, isGood, outcomeOf } from '../events/run-outcome.ts'
 import { OpenCalls } from './open-calls.ts'
 import { eventPlace, OpenTexts, type TextEnd, uniqueIds } from './open-texts.ts'
 import { failureText } from './tool-text.ts'
@@ -271,7 +271,10 @@ class AiSdkSink implements Sink<Event> {
     if (outcome === 'cancelled') this.#say({ type: 'abort', reason: ended?.evidence.stopped ?? outcome })
     // Last, because `useChat` stops there.
     if (outcome === 'failed')
-      this.#say({ type: 'error', errorText: ended?.evidence.failure ?? outcomeWords.failed })
+      this.#say({
+        type: 'error',
+        errorText: ended?.evidence.failure ?? endPhrase(outcome, ended?.failure_class),
+      })
   }
 }
 

@@ -1,4 +1,4 @@
-import type { CompletionData, Event, RawRef } from '../events/event.ts'
+import type { CompletionData, Event, FailureClass, RawRef } from '../events/event.ts'
 import { failureKind, isGood, outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { Conversation, type ToolItem } from './conversation.ts'
 import { MAX_TITLE, type Problem, problemAt } from './problems.ts'
@@ -21,6 +21,8 @@ export interface FailedCall {
 export interface Why {
   /** Missing while the run is in progress. */
   readonly outcome?: RunOutcome
+  /** Of a run that failed: why, in one word. */
+  readonly failure_class?: FailureClass
   readonly completion?: CompletionData
   /** The first problem that the run did not recover from. Missing if nothing went wrong. */
   readonly first?: Problem
@@ -202,6 +204,7 @@ function conclude(facts: Facts): Why {
   const mute = outcome === 'failed' && first?.kind === 'end' && !call
   return {
     ...(outcome && { outcome }),
+    ...(completion?.failure_class && { failure_class: completion.failure_class }),
     ...(completion && { completion }),
     ...(first && { first }),
     ...(last && last.title !== first?.title && { last }),

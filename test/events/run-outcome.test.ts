@@ -7,7 +7,7 @@ import { codex } from '../../src/engines/codex/codex.ts'
 import type { EndState, Evidence } from '../../src/events/event.ts'
 import type { EventOptions } from '../../src/events/event-stage.ts'
 import { completionOf } from '../../src/events/evidence.ts'
-import { outcomeOf, outcomeWords, readOutcome } from '../../src/events/run-outcome.ts'
+import { endPhrase, outcomeOf, outcomeWords, readOutcome } from '../../src/events/run-outcome.ts'
 import { events } from '../../src/streams/events.ts'
 import { tap } from '../../src/streams/tap.ts'
 import { jsonSchema } from '../../src/values/schema/json-schema.ts'
@@ -197,4 +197,15 @@ test('the engine that auto picks is a step of the run, not a warning', async () 
   })
   expect(all.filter(({ type }) => type.startsWith('diagnostic.'))).toEqual([])
   expect(drive(chatStage(), all).filter(({ type }) => type === 'diagnostic.warning')).toEqual([])
+})
+
+test('the words of a failed run say why, if that is known', () => {
+  expect(endPhrase('failed', 'auth')).toBe('auth, the login or the key was refused')
+  for (const [outcome, failure] of [
+    ['failed', undefined],
+    ['failed', 'other'],
+    ['failed', 'toString'],
+    ['finished', 'auth'],
+  ] as const)
+    expect(endPhrase(outcome, failure as 'other')).toBe(outcomeWords[outcome])
 })

@@ -11,6 +11,7 @@ export const chosen: Readonly<Record<string, string>> = {
   'claude-session/subagent': 'a payload, durations, and outputs that are lists',
   'cline/sigint_tool.pipe': 'a call that never ends',
   'cline-session/3.0.65-sigint_tool': 'a failed call with a list as its output',
+  'codex/0.142-max_tokens.pipe': 'an answer that was cut at a limit of tokens',
   'codex/03h-interleave.tee80': 'calls that overlap, on pipes and PTY',
   'codex/app-server-file_write.pipe': 'pieces of messages, a new file with its diff, stderr',
   'codex-session/0.142.3-file_edit': 'a changed file, and raw lines that were cut',

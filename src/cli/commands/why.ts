@@ -4,7 +4,7 @@ import { Command } from 'commander'
 import { Fault } from '../../base/fault.ts'
 import { readBlock } from '../../disk/plain-file.ts'
 import type { RawRef } from '../../events/event.ts'
-import { outcomeWords } from '../../events/run-outcome.ts'
+import { endPhrase } from '../../events/run-outcome.ts'
 import { listAttempts, openLog } from '../../run/audit.ts'
 import { fixedDir } from '../../run/audit-dir.ts'
 import { isDatabase } from '../../run/opencode-db.ts'
@@ -113,7 +113,7 @@ function outcomeLine({ outcome, completion }: Why, paint: Paint, width: number):
     truncated ? 'output was cut' : undefined,
   ]
   const reported = evidence.filter((word) => typeof word === 'string').join(', ')
-  const text = safeLine(`${outcome}: ${outcomeWords[outcome]} (${reported})`)
+  const text = safeLine(`${outcome}: ${endPhrase(outcome, completion?.failure_class)} (${reported})`)
   return `${paint(outcomeStyles[outcome], '■')} ${Number.isFinite(width) ? fitTo(text, width - 2) : text}`
 }
 

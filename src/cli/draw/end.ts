@@ -1,5 +1,5 @@
 import type { CompletionData, ResultData } from '../../events/event.ts'
-import { outcomeOf, outcomeWords } from '../../events/run-outcome.ts'
+import { endPhrase, outcomeOf } from '../../events/run-outcome.ts'
 import type { RunSummary } from '../../views/summary.ts'
 import { countWords, durationWords, grouped } from '../../views/words.ts'
 import { factLines, type Look, oneLine } from './rows.ts'
@@ -54,7 +54,7 @@ function outcomeLines(
     typeof exit_code === 'number' ? `exit ${exit_code}` : '',
     result ? `result ${result.status}` : '',
   ].filter(Boolean)
-  const words = `${outcome}: ${outcomeWords[outcome]}${why.length > 0 ? ` (${why.join(', ')})` : ''}`
+  const words = `${outcome}: ${endPhrase(outcome, completion.failure_class)}${why.length > 0 ? ` (${why.join(', ')})` : ''}`
   // Never cut to the width: how it ended is what one looks for.
   const [first = '', ...rest] = wrap([{ text: oneLine(words), style: styles.bold }], columns() - 2, paint)
   return [`${paint(outcomeStyles[outcome], '■')} ${first}`, ...rest.map((line) => `  ${line}`)]

@@ -1,4 +1,4 @@
-import { outcomeWords } from '../../events/run-outcome.ts'
+import { endPhrase } from '../../events/run-outcome.ts'
 import type { RunInfo } from '../run-info.ts'
 import { addressOf } from './address.ts'
 import { button, byId, isDrawn, make } from './element.ts'
@@ -141,7 +141,8 @@ function stateOf(run: RunInfo): State {
  * Everything a reader may type to find a run: its name, its engine, and how it ended, in all words for that.
  */
 function wordsOf(run: RunInfo): string {
-  const outcome = run.outcome === null ? 'running live' : `${run.outcome} ${outcomeWords[run.outcome]}`
+  const outcome =
+    run.outcome === null ? 'running live' : `${run.outcome} ${endPhrase(run.outcome, run.failure_class)}`
   const parts = [
     run.id,
     run.engine,

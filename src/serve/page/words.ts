@@ -1,5 +1,5 @@
-import type { CompletionData } from '../../events/event.ts'
-import { outcomeWords, type RunOutcome } from '../../events/run-outcome.ts'
+import type { CompletionData, FailureClass } from '../../events/event.ts'
+import { endPhrase, type RunOutcome } from '../../events/run-outcome.ts'
 import type { Tokens } from '../../events/tokens.ts'
 
 /** What decided the end of a run, in words. */
@@ -11,11 +11,12 @@ export const reasonWords: Readonly<Record<string, string>> = {
   EXIT_CODE: 'its exit code is not 0',
   SIGNAL: 'a signal ended it',
   TRUNCATED: 'its output stops in the middle of a record',
+  MAX_TOKENS: 'its answer was cut at a limit of tokens',
   NO_END_SIGNAL: 'it stopped without saying that it was done',
 }
 
-export function outcomeLine(outcome: RunOutcome): string {
-  return `${outcome}: ${outcomeWords[outcome]}`
+export function outcomeLine(outcome: RunOutcome, failure?: FailureClass | null): string {
+  return `${outcome}: ${endPhrase(outcome, failure)}`
 }
 
 /** Why a run ended as it did, in one sentence. */
