@@ -24,7 +24,7 @@ export interface Resumed {
 /**
  * Completes `events.jsonl` after a crash of the recorder: reads the raw logs again, checks that the existing
  * events are the same, and adds the missing ones. Nothing is added twice; a complete directory is not
- * changed. A damaged journal is refused with JOURNAL_MISMATCH; after it is moved away, this creates it again.
+ * changed, and attempts of another recorder are left alone. A damaged journal is refused with JOURNAL_MISMATCH; after it is moved away, this creates it again.
  * If the agent itself is still running, this waits for it.
  *
  * @example
@@ -37,12 +37,19 @@ export async function resume(
   checkPath('resume', dir, 'resume(".audit/latest")')
   checkOptions('resume', options, 'resume(".audit/latest", { signal })', RECORDED_OPTIONS)
   const fixed = fixedDir(dir)
+  // Nothing is created beside the logs of another recorder: an empty journal there would hide them.
+  if (!listAttempts(fixed).some(isOurs)) return { attempts: [], added: 0 }
   const book = openJournal(fixed)
   try {
     return await resumeInto(fixed, book, options)
   } finally {
     book.close()
   }
+}
+
+/** Whether our recorder made this attempt: only then is it known whether it is complete. */
+export function isOurs(attempt: Attempt): boolean {
+  return endedMeta(attempt).complete !== undefined
 }
 
 /** The same with a journal that is already open. */
