@@ -44,7 +44,7 @@ const examples: Record<string, FirstExample> = {
   b: {
     before: `
       const { signal } = new AbortController()`,
-    prints: [/^Wrote artifacts\/info\.json\.$/m, /^finished \{ input: \d+/m],
+    prints: [/^Wrote artifacts\/info\.json\.$/m, /^true finished \{ input: \d+/m],
   },
   c: {
     before: `

@@ -101,9 +101,10 @@ test('the first Ctrl-C goes to the agent, which may end in its own way', async (
     "process.on('SIGINT', () => { say(lines[3]); process.exit(0) }); say(lines[0]); await sleep(60000)",
   )
   child.kill('SIGINT')
-  expect((await end).code).toBe(0)
+  expect((await end).code).toBe(1)
   expect(readFileSync(join(audit, 'stdout.1.log'), 'utf8')).toBe(`${codexLines[0]}\n${codexLines[3]}\n`)
-  expect(meta()).toMatchObject({ reason: 'interrupted', exit_code: 0, complete: true })
+  const cancelled = { outcome: 'cancelled', ok: false, complete: true }
+  expect(meta()).toMatchObject({ reason: 'interrupted', exit_code: 0, ...cancelled })
   expect(readFileSync(join(audit, 'events.jsonl'), 'utf8')).toContain('RUN_INTERRUPTED')
 })
 
