@@ -96,7 +96,8 @@ describe('run(command, args, options)', () => {
     const events = await all(live)
     expect(events.at(-1)?.source.engine).toBe('codex')
     expect(await live.end).toMatchObject({
-      outcome: 'finished',
+      outcome: 'succeeded',
+      ok: true,
       result: { status: 'success', value: { ok: true } },
       usage: { input: 1, output: 2, cached: 0 },
     })
