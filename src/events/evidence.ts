@@ -121,7 +121,7 @@ export function gatherEvidence() {
     ended(when: Moment, signal: string, asks = false) {
       turnOf(when).ended = { when, words: signal, asks }
     },
-    /** The agent calls a tool, or a call ended. A question stays open until it is answered, or work follows. */
+    /** A call began or ended. A question stays open until it is answered, or other work follows. */
     called(when: Moment, name: string, state: 'started' | 'completed' | 'failed') {
       const turn = turnOf(when)
       if (isQuestion(name)) turn.question = state === 'completed' ? undefined : { when, words: name }

@@ -16,7 +16,7 @@ export interface OutcomeEvidence {
  * | outcome | evidence | ok |
  * | --- | --- | --- |
  * | `cancelled` | it was stopped on request | no |
- * | `failed` | an error of the engine, exit ≠ 0, a signal, cut output, or no payload that passes the schema | no |
+ * | `failed` | an error of the engine, exit ≠ 0, a signal, cut output, or no valid result | no |
  * | `needs_input` | a request or a question is open, or the done marker that was asked for is missing | no |
  * | `succeeded` | the done marker, or a payload that passed the schema | yes |
  * | `finished` | the engine's end signal | yes |

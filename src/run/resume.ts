@@ -24,7 +24,8 @@ export interface Resumed {
 /**
  * Completes `events.jsonl` after a crash of the recorder: reads the raw logs again, checks that the existing
  * events are the same, and adds the missing ones. Nothing is added twice; a complete directory is not
- * changed, and attempts of another recorder are left alone. A damaged journal is refused with JOURNAL_MISMATCH; after it is moved away, this creates it again.
+ * changed, and attempts of another recorder are left alone. A damaged journal is refused with
+ * JOURNAL_MISMATCH; after it is moved away, this creates it again.
  * If the agent itself is still running, this waits for it.
  *
  * @example

@@ -15,7 +15,7 @@ export interface StreamOptions extends Omit<Shared, 'release'> {
   /** Milliseconds in which a client must read what it was sent, or it is dropped. */
   readonly maxStall: number
   readonly signal: AbortSignal
-  /** The last turn of the run is over, and a reply may follow: an EventSource that comes back may wait for it. */
+  /** The last turn is over, and a reply may follow: an EventSource that comes back waits for it. */
   readonly awaitsReply: boolean
   /** Chat records instead of events. @default false */
   readonly chat?: boolean | undefined
@@ -25,7 +25,7 @@ export interface StreamOptions extends Omit<Shared, 'release'> {
  * Sends the events of a run to one client, from where it left off to the end of the run, at the pace of the
  * client. If its id is not of this run, or no longer there, it gets `sluice.reset` and everything from the
  * start. A client that has all of an ended run gets a 204, at which browsers stop reconnecting; but while the
- * run awaits a reply, an EventSource that comes back (`Last-Event-ID`) stays connected until the next attempt.
+ * run awaits a reply, an EventSource that comes back (`Last-Event-ID`) stays connected until it comes.
  * If the journal is damaged, or the logs cannot be read, `sluice.fault` says why the stream ends there.
  */
 export async function stream(

@@ -19,8 +19,8 @@ import type {
 import { tokenCounter } from '../events/tokens.ts'
 
 /**
- * State of the conversation at the end of a turn or of an attempt. At the end of an attempt with `outcome` and
- * `ok`, and with `result` if a schema was given.
+ * State of the conversation at the end of a turn or of an attempt. At the end of an attempt with `outcome`
+ * and `ok`, and with `result` if a schema was given.
  */
 export type ChatEnd = Omit<CompletionData, 'outcome' | 'ok'> &
   Partial<Pick<CompletionData, 'outcome' | 'ok'>> & { readonly result?: ResultData }
