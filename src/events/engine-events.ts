@@ -278,7 +278,9 @@ export class EngineEvents {
   #write<T extends EventType>(type: T, data: EventData[T], sure = this.#confidence): void {
     // A frame that only ends an open message has no event of its own: that event is about the pieces.
     if (this.#writer.place() === this.#current) this.#spoke = true
-    if (!type.startsWith('raw.') && !type.startsWith('diagnostic.')) this.#strangers.knew()
+    // A line of text may still prove to stand next to records of another program.
+    const guess = type === 'agent.message.delta' && sure < LOW
+    if (!guess && !type.startsWith('raw.') && !type.startsWith('diagnostic.')) this.#strangers.knew()
     this.#writer.write(type, data, sure)
   }
 

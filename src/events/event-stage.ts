@@ -182,7 +182,15 @@ class RunEvents {
     const options = { channel, cut: () => (this.#engine ?? this.#given).cut, maxFrame }
     const cutter = new Cutter(options, (frame) => once.admit(frame))
     const known = (bytes: Bytes) => !cutter.isHolding && once.hasTwin(bytes)
-    const split = lines(channel, maxFrame, (line) => cutter.line(line), channel === 'pty' ? known : undefined)
+    const isPty = channel === 'pty'
+    const ends = (rest: Bytes) => cutter.endsWith(rest)
+    const split = lines(
+      channel,
+      maxFrame,
+      (line) => cutter.line(line),
+      isPty ? known : undefined,
+      isPty ? undefined : ends,
+    )
     const made = {
       write: split.write,
       end() {
