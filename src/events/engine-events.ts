@@ -45,6 +45,8 @@ interface EngineEventsOptions {
    */
   readonly payloads: (text: string, when: Moment | undefined, enveloped: boolean) => Found
   readonly artifact: Say['artifact']
+  /** Whether everything that came before this position is known, also from the PTY. */
+  readonly isSettled: (position: Position) => boolean
 }
 
 /** Turns what an engine reports into events, and gathers the evidence for the end. */
@@ -131,7 +133,7 @@ export class EngineEvents {
     } else if (silent) this.#raw(given.text, SURE)
     this.#unknown = false
     this.#current = undefined
-    if (this.#ended !== before) this.#tellTurn()
+    if (this.#ended !== before) this.tellTurn()
     return understood
   }
 
@@ -159,7 +161,7 @@ export class EngineEvents {
     end?.(this.#say)
     // Also a turn whose beginning only the PTY has: until that arrived, the failure before it seemed to be
     // its own.
-    this.#tellTurn()
+    this.tellTurn(true)
     this.#writer.about(undefined)
   }
 
@@ -229,10 +231,12 @@ export class EngineEvents {
       error: (message, severity = 'error', more = {}) => this.#error(message, severity, more),
       warning: (code, message = codes[code], severity = 'warning') => this.warn(code, message, severity),
       begun: () => {
+        this.tellTurn(true)
         this.#failures = { line: this.#failures.line }
         evidence.begun(this.#work())
       },
       goesOn: () => {
+        this.tellTurn(true)
         this.#failures = { line: this.#failures.line }
         evidence.wentOn(this.#work())
       },
@@ -392,7 +396,7 @@ export class EngineEvents {
     const enveloped = more.enveloped === true
     const { payloads, fault } = this.#options.payloads(text, complete ? when : undefined, enveloped)
     const last = payloads.at(-1)
-    const done = own && payloads.some(({ value }) => this.#isDone(value))
+    const done = own && payloads.some(({ value, said }) => said && this.#isDone(value))
     if (complete) {
       if (done) this.#evidence.done(when)
       this.#whole.set(when, when)
@@ -413,7 +417,9 @@ export class EngineEvents {
       this.warn('LOW_CONFIDENCE_PARSE', codes.LOW_CONFIDENCE_PARSE)
       this.#raw(text)
     }
-    if (fault) this.warn(fault, `the last payload of the message ${id}: ${codes[fault]}`)
+    const broken = fault && !done && text.includes(`"${this.#options.doneMarker}"`)
+    const why = broken ? 'the done marker does not count: ' : ''
+    if (fault) this.warn(fault, `${why}the last payload of the message ${id}: ${codes[fault]}`)
     this.#confidence = before
   }
 
@@ -427,16 +433,23 @@ export class EngineEvents {
     return this.#whole.both().every((other) => isAfter(when, other))
   }
 
-  /** Reports once that the turn waits for the user. A turn that is done, or failed, does not. */
-  #tellTurn(): void {
+  /**
+   * Reports once that the turn waits for the user. A turn that is done, or failed, does not. A message that only
+   * the PTY has comes first: until the PTY has shown the end of the turn, nothing is said, unless the run goes on
+   * (`now`).
+   */
+  tellTurn(now = false): void {
     const turn = this.#ended
-    if (!turn || !this.#evidence.isWaiting(turn.when)) return
+    if (!turn || !(now || this.#options.isSettled(turn.when.at))) return
+    if (!this.#evidence.isWaiting(turn.when)) return
     this.#ended = undefined
     if (this.#waiting && !(this.#worked && isAfter(this.#worked, this.#waiting))) return
     this.#waiting = turn.when
-    if (turn.range !== this.#writer.place()) this.#writer.about(turn.range, true)
+    const here = this.#writer.place()
+    if (turn.range !== here) this.#writer.about(turn.range, true)
     const evidence = { ...this.#evidence.said(), exit_code: null, signal: null }
     this.#write('lifecycle.run.status', { status: 'awaiting_user_input', reason: turn.signal, evidence })
+    if (turn.range !== here) this.#writer.about(here, true)
   }
 
   #call(type: 'tool.call.started' | 'tool.call.completed' | 'tool.call.failed', of: Call): void {

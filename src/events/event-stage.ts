@@ -143,11 +143,13 @@ class RunEvents {
       maxFrame,
       payloads: this.#payload.find,
       artifact: (change, path, diff) => this.#files.claim(change, path, diff),
+      isSettled: (position) => this.#once.isSettled(position),
     })
     const warn = (code: Code, message: string) => this.#events.warn(code, message)
     this.#files = artifacts({ writer: write, warn, dir, fsDiff, inside })
     const pass = this.#pass.bind(this)
-    this.#once = new Dedupe({ hash, window, maxHeld: maxFrame, pass })
+    const settled = () => this.#events.tellTurn()
+    this.#once = new Dedupe({ hash, window, maxHeld: maxFrame, pass, settled })
     if ('pick' in given) write.setEngine(given)
     else this.#choose(given)
   }
