@@ -47,6 +47,8 @@ interface EngineEventsOptions {
   readonly artifact: Say['artifact']
   /** Whether everything that came before this position is known, also from the PTY. */
   readonly isSettled: (position: Position) => boolean
+  /** What sessions had used before this run. */
+  readonly sessionTokens: Readonly<Record<string, Tokens>>
 }
 
 /** Turns what an engine reports into events, and gathers the evidence for the end. */
@@ -98,6 +100,9 @@ export class EngineEvents {
   /** Calls that were started. */
   readonly #calls = memory<true>(() => 0)
   readonly #tokens = tokenCounter()
+  #session: string | undefined
+  /** The tokens include what the session may have used before this run; undefined before the first count. */
+  #cumulative: boolean | undefined
 
   constructor(options: EngineEventsOptions) {
     this.#options = options
@@ -196,8 +201,10 @@ export class EngineEvents {
     return { failure_class: known.class, ...(failure_ref && { failure_ref }) }
   }
 
-  tokens(): Tokens | undefined {
-    return this.#tokens.sum()
+  tokens(): Pick<CompletionData, 'tokens' | 'cumulative'> {
+    const tokens = this.#tokens.sum()
+    if (!tokens) return {}
+    return this.#cumulative ? { tokens, cumulative: true } : { tokens }
   }
 
   /** Plain functions: an engine, or a layer around it, may spread them into an object of its own. */
@@ -206,6 +213,7 @@ export class EngineEvents {
     return {
       session: (id, facts = {}) => {
         if (typeof id !== 'string' || id === '') return
+        this.#session = id
         if (this.#writer.session(id)) this.#status('started', facts)
       },
       status: (name, more = {}) => this.#status(name, more),
@@ -465,10 +473,23 @@ export class EngineEvents {
   }
 
   #status(name: string, { tokens, tokensSoFar, ...more }: StatusFacts): void {
+    // Only the first sum can hold more than this run.
+    const first = tokensSoFar !== undefined && this.#cumulative === undefined
+    if (first) this.#cumulative = !this.#knowsBefore()
     const counts = tokens ? this.#tokens.add(tokens) : tokensSoFar && this.#tokens.soFar(tokensSoFar)
     // Without any counts, the sum of the run is unknown: there is nothing to report.
     const known = counts && Object.keys(counts).length > 0 ? counts : undefined
-    this.#write('lifecycle.run.status', told({ status: name, ...more, tokens: known }))
+    const cumulative = known && first && this.#cumulative ? true : undefined
+    this.#write('lifecycle.run.status', told({ status: name, ...more, tokens: known, cumulative }))
+  }
+
+  /** Whether it is known what the session had used before this run: then that is not counted again. */
+  #knowsBefore(): boolean {
+    const { sessionTokens } = this.#options
+    const session = this.#session ?? ''
+    if (!Object.hasOwn(sessionTokens, session)) return false
+    this.#tokens.startAt(sessionTokens[session]!)
+    return true
   }
 }
 

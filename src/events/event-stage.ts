@@ -17,6 +17,7 @@ import { payloadFinder } from './payload.ts'
 import type { Position } from './position.ts'
 import { RepeatedWarnings } from './repeated-warnings.ts'
 import { outcomeOf } from './run-outcome.ts'
+import type { Tokens } from './tokens.ts'
 import { type Writer, writer } from './write.ts'
 
 export interface EventOptions {
@@ -50,6 +51,12 @@ export interface EventOptions {
    * @default none
    */
   readonly schema?: Schema | undefined
+  /**
+   * What sessions had used before this attempt, by id: subtracted from the sum of an engine that counts its
+   * session (Codex, Qwen Code). Without it that sum is reported with `cumulative`.
+   * @default none
+   */
+  readonly sessionTokens?: Readonly<Record<string, Tokens>> | undefined
   /** What the run changed in its directory, or a function that is called at the end. @default none */
   readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
 }
@@ -65,6 +72,7 @@ export const EVENT_OPTIONS = {
   maxFrame: { default: 16_777_216, is: isCount, must: COUNT },
   dir: {},
   schema: {},
+  sessionTokens: {},
   fsDiff: {},
 } as const satisfies OptionTable<EventOptions>
 
@@ -129,6 +137,7 @@ class RunEvents {
 
   constructor(given: Engine | Picker, options: RunOptions, next: Sink<Event>) {
     const { runId, attempt, clock, window, maxFrame, schema, dir, fsDiff, doneMarker, hash, inside } = options
+    const { sessionTokens = {} } = options
     this.#given = given
     this.#options = options
     this.#next = next
@@ -144,6 +153,7 @@ class RunEvents {
       payloads: this.#payload.find,
       artifact: (change, path, diff) => this.#files.claim(change, path, diff),
       isSettled: (position) => this.#once.isSettled(position),
+      sessionTokens,
     })
     const warn = (code: Code, message: string) => this.#events.warn(code, message)
     this.#files = artifacts({ writer: write, warn, dir, fsDiff, inside })
@@ -284,8 +294,7 @@ class RunEvents {
     const result = this.#payload.result(whole)
     if (result) this.#writer.write('lifecycle.run.result', result, 0.95)
     if (conflict) this.#events.warn('COMPLETION_CONFLICT', conflict)
-    const tokens = this.#events.tokens()
-    this.#writer.write('lifecycle.completion.state', tokens ? { ...data, tokens } : data, 0.95)
+    this.#writer.write('lifecycle.completion.state', { ...data, ...this.#events.tokens() }, 0.95)
   }
 }
 
