@@ -45,7 +45,7 @@ export class Cutter {
   /** Where the last document ended that was read at its bracket. */
   #wholeEnd = -1
   /** How far the line that is arriving was looked at, and the document in it. */
-  #looked: { at: number; readonly state: TextBalance; broken: boolean } | undefined
+  #looked: { at: number; readonly state: TextBalance; over: boolean } | undefined
 
   constructor(options: CutterOptions, out: (frame: EngineFrame) => void) {
     this.#options = options
@@ -65,23 +65,23 @@ export class Cutter {
   }
 
   /**
-   * Whether a document that is the program's last (`Cut.whole`) ends with these bytes, which are the line that is
-   * arriving. Each byte is read once.
+   * Where a document that may be the program's last (`Cut.whole`) ends in these bytes, which are the line that is
+   * arriving; 0 if it does not. Each byte is read once.
    */
-  endsWith(rest: Bytes): boolean {
+  endIn(rest: Bytes): number {
     const { whole } = this.#options.cut()
-    if (!whole || rest[rest.length - 1] !== CLOSE_BRACE) return false
     const held = this.#gathering
-    if (!held && rest[0] !== OPEN_BRACE) return false
-    this.#looked ??= { at: 0, state: held ? held.state.copy() : new TextBalance(), broken: false }
+    if (!whole || (!held && rest[0] !== OPEN_BRACE)) return 0
+    this.#looked ??= { at: 0, state: held ? held.state.copy() : new TextBalance(), over: false }
     const looked = this.#looked
-    if (looked.broken) return false
+    if (looked.over) return 0
     // As latin1: only brackets, quotes and backslashes matter here.
-    const end = looked.state.readStrictly(rest.toString('latin1', looked.at))
-    const closed = end === rest.length - looked.at
-    looked.broken = typeof end !== 'number' ? end === 'broken' : !closed
+    const found = looked.state.readStrictly(rest.toString('latin1', looked.at))
+    looked.over = found !== 'inside'
+    const end = typeof found === 'number' ? looked.at + found : 0
     looked.at = rest.length
-    return closed && whole(parse(`${held?.parts.join('') ?? ''}${rest.toString('utf8')}`))
+    const document = `${held?.parts.join('') ?? ''}${rest.toString('utf8', 0, end)}`
+    return end > 0 && whole(parse(document)) ? end : 0
   }
 
   line(line: Line): void {

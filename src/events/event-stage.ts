@@ -195,13 +195,13 @@ class RunEvents {
     const cutter = new Cutter(options, (frame) => once.admit(frame))
     const known = (bytes: Bytes) => !cutter.isHolding && once.hasTwin(bytes)
     const isPty = channel === 'pty'
-    const ends = (rest: Bytes) => cutter.endsWith(rest)
+    const endIn = (rest: Bytes) => cutter.endIn(rest)
     const split = lines(
       channel,
       maxFrame,
       (line) => cutter.line(line),
       isPty ? known : undefined,
-      isPty ? undefined : ends,
+      isPty ? undefined : endIn,
     )
     const made = {
       write: split.write,

@@ -38,15 +38,15 @@ export interface Line {
 /**
  * Cuts the bytes of one channel into lines. LF is the only line end. Held across chunks: the bytes of one
  * unfinished line, at most `maxFrame`; a longer one is passed on in pieces of `maxFrame`, as text. A line
- * that `known` recognizes by its bytes is skipped, and never decoded. `ends` sees what has arrived of the line
- * after each chunk: if it is true, the line ends there.
+ * that `known` recognizes by its bytes is skipped, and never decoded. `endIn` sees what has arrived of the line
+ * after each chunk: the line ends after so many bytes of it, unless they are 0.
  */
 export function lines(
   channel: Channel,
   maxFrame: number,
   out: (line: Line) => void,
   known?: (bytes: Bytes) => boolean,
-  ends?: (rest: Bytes) => boolean,
+  endIn?: (rest: Bytes) => number,
 ): { write(bytes: Uint8Array): void; end(): void } {
   const tape = new Tape(maxFrame)
   const decoder = new Decoder(tape)
@@ -106,8 +106,11 @@ export function lines(
         skipping = false
       }
       cutPieces(tape.end)
-      if (ends && !skipping && tape.end > from && ends(tape.view.subarray(from - tape.base)))
-        cut(tape.end, 'here')
+      while (endIn && !skipping && tape.end > from) {
+        const size = endIn(tape.view.subarray(from - tape.base))
+        if (size === 0) break
+        cut(from + size, 'here')
+      }
       tape.settle(from)
     },
     end() {
