@@ -1,27 +1,65 @@
 import type { EngineFrame, Limits, Say } from '../events/engine.ts'
-import { bareRecords } from './bare-records.ts'
+import { errorAnswer } from './api-errors.ts'
+import { bareRecords, mayBeRecord } from './bare-records.ts'
 
 /** Maximum number of lines to hold: short lines cost more than their text. */
 const MAX_LINES = 131_072
+/** Cost of a line in addition to its text. */
+const LINE_COST = 9
 
 /**
  * Gathers lines of plain text that may be the agent's answer, until it is known whether they are: then
- * they become one message, or go back as raw. Text over the limit becomes messages piece by piece.
- * Several JSON records are not an answer, whatever text is around them.
+ * they become one message, or go back as raw. Each line is a delta as it comes, unless it may prove to be
+ * something else: a record, a block, an error. Text over the limit becomes messages piece by piece.
+ * Several JSON records are not an answer, whatever text is around them. `patience`: lines to wait for before
+ * the first delta, because a line before the records of an engine is noise.
  */
-export function prose({ maxFrame }: Limits) {
+export function prose({ maxFrame }: Limits, patience = 0) {
   let frames: EngineFrame[] = []
   let size = 0
   /** The warning about pieces was given. */
   let reported = false
   /** There were records among the lines: later lines are not an answer either. */
   let unknown = false
+  /** The message whose pieces are being reported, and the number of frames that are in them. */
+  let id: string | undefined
+  let told = 0
+  /** No more pieces: what follows may not be part of the answer. */
+  let waiting = false
+  let fence: string | undefined
+
+  const textFrom = (from: number): string => {
+    let text = ''
+    for (let at = from; at < frames.length; at++) text += between(frames[at - 1], frames[at]!) + shown(frames[at]!)
+    return text
+  }
+
+  /** Reports the lines that have not been reported as a piece of the message. */
+  const tell = (say: Say) => {
+    const piece = textFrom(told)
+    told = frames.length
+    if (piece === '') return
+    id ??= say.newId()
+    say.confidence(frames[0]!.channel === 'stdout' ? 0.6 : 0.3)
+    say.delta(id, piece)
+  }
+
+  /** Whether the lines so far, up to this one, may be reported. */
+  const isCertain = (frame: EngineFrame): boolean => {
+    if (waiting || unknown || frame.blank) return false
+    const mark = frame.text.slice(0, 3)
+    const quoted = fence !== undefined
+    if (mark === '```' || mark === '~~~') fence = quoted ? (mark === fence ? undefined : fence) : mark
+    waiting = frame.label !== undefined || frame.open === true || (!quoted && mayBeRecord(frame))
+    // An error in place of an answer is a line or a few.
+    return !waiting && (told > 0 || (frames.length > patience && errorAnswer(textFrom(0)) === undefined))
+  }
 
   return {
-    /** Keeps a line. */
-    keep(frame: EngineFrame, say: Say): 'kept' {
+    /** Keeps a line. With `hold` it may prove not to be part of the answer, which the next line decides. */
+    keep(frame: EngineFrame, say: Say, hold = false): 'kept' {
       const other = frames.length > 0 && frames[0]!.channel !== frame.channel
-      const cost = frame.text.length + (frame.blanks?.length ?? 0) + 1
+      const cost = frame.text.length + (frame.blanks?.length ?? 0) + LINE_COST
       const full = frames.length > 0 && (size + cost > maxFrame || frames.length >= MAX_LINES)
       if (other || full) {
         this.speak(say, full)
@@ -32,6 +70,7 @@ export function prose({ maxFrame }: Limits) {
       }
       frames.push(frame)
       size += cost
+      if (isCertain(frame) && !hold) tell(say)
       return 'kept'
     },
     /** Reports the lines as one message; the confidence depends on whether only the agent writes there. */
@@ -50,15 +89,22 @@ export function prose({ maxFrame }: Limits) {
         this.giveBack(say)
         return
       }
-      const text = frames.map((frame, index) => between(frames[index - 1], frame) + shown(frame)).join('')
+      const text = textFrom(0)
+      const error = incomplete ? undefined : errorAnswer(text)
       say.about({ channel: first.channel, from: first.from, to: frames.at(-1)!.to })
-      say.confidence(first.channel === 'stdout' ? 0.6 : 0.3)
-      say.message(undefined, text, incomplete ? { incomplete } : {})
+      if (error !== undefined) {
+        say.confidence(0.7)
+        say.error(error, 'fatal')
+      } else {
+        say.confidence(first.channel === 'stdout' ? 0.6 : 0.3)
+        say.message(id, text, incomplete ? { incomplete } : {})
+      }
       this.forget()
     },
-    /** Gives the lines back: they were noise. */
-    giveBack(say: Say) {
-      for (const frame of frames) say.giveBack(frame)
+    /** Gives the lines back: they were noise. `read` may still find something to report about one. */
+    giveBack(say: Say, read: (frame: EngineFrame) => boolean = () => false) {
+      if (id !== undefined) say.withdraw(id)
+      for (const frame of frames) if (!read(frame)) say.giveBack(frame)
       this.forget()
     },
     /** Removes the last frame that fits: it was not part of the answer. */
@@ -68,8 +114,12 @@ export function prose({ maxFrame }: Limits) {
     },
     forget() {
       frames = []
-      size = 0
+      size = told = 0
+      id = undefined
+      waiting = false
     },
+    /** Whether there is anything but blank lines. */
+    isBlank: (): boolean => frames.every(({ blank }) => blank),
     frames: (): readonly EngineFrame[] => frames,
   }
 }

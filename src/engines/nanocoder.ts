@@ -11,7 +11,7 @@ export const nanocoder: Engine = {
   about: 'nanocoder --plain --json run; 1.30',
   shape: ({ value }) => documentIn(value) !== undefined,
   open(limits) {
-    const answer = prose(limits)
+    const answer = prose(limits, 1)
     let spoke = false
     return {
       read(frame, say) {

@@ -45,6 +45,10 @@ interface EngineEventsOptions {
    */
   readonly payloads: (text: string, when: Moment | undefined, enveloped: boolean) => Found
   readonly artifact: Say['artifact']
+  /** Whether everything that came before this position is known, also from the PTY. */
+  readonly isSettled: (position: Position) => boolean
+  /** What sessions had used before this run. */
+  readonly sessionTokens: Readonly<Record<string, Tokens>>
 }
 
 /** Turns what an engine reports into events, and gathers the evidence for the end. */
@@ -96,6 +100,9 @@ export class EngineEvents {
   /** Calls that were started. */
   readonly #calls = memory<true>(() => 0)
   readonly #tokens = tokenCounter()
+  #session: string | undefined
+  /** The tokens include what the session may have used before this run; undefined before the first count. */
+  #cumulative: boolean | undefined
 
   constructor(options: EngineEventsOptions) {
     this.#options = options
@@ -131,7 +138,7 @@ export class EngineEvents {
     } else if (silent) this.#raw(given.text, SURE)
     this.#unknown = false
     this.#current = undefined
-    if (this.#ended !== before) this.#tellTurn()
+    if (this.#ended !== before) this.tellTurn()
     return understood
   }
 
@@ -159,7 +166,7 @@ export class EngineEvents {
     end?.(this.#say)
     // Also a turn whose beginning only the PTY has: until that arrived, the failure before it seemed to be
     // its own.
-    this.#tellTurn()
+    this.tellTurn(true)
     this.#writer.about(undefined)
   }
 
@@ -194,8 +201,10 @@ export class EngineEvents {
     return { failure_class: known.class, ...(failure_ref && { failure_ref }) }
   }
 
-  tokens(): Tokens | undefined {
-    return this.#tokens.sum()
+  tokens(): Pick<CompletionData, 'tokens' | 'cumulative'> {
+    const tokens = this.#tokens.sum()
+    if (!tokens) return {}
+    return this.#cumulative ? { tokens, cumulative: true } : { tokens }
   }
 
   /** Plain functions: an engine, or a layer around it, may spread them into an object of its own. */
@@ -204,6 +213,7 @@ export class EngineEvents {
     return {
       session: (id, facts = {}) => {
         if (typeof id !== 'string' || id === '') return
+        this.#session = id
         if (this.#writer.session(id)) this.#status('started', facts)
       },
       status: (name, more = {}) => this.#status(name, more),
@@ -229,10 +239,12 @@ export class EngineEvents {
       error: (message, severity = 'error', more = {}) => this.#error(message, severity, more),
       warning: (code, message = codes[code], severity = 'warning') => this.warn(code, message, severity),
       begun: () => {
+        this.tellTurn(true)
         this.#failures = { line: this.#failures.line }
         evidence.begun(this.#work())
       },
       goesOn: () => {
+        this.tellTurn(true)
         this.#failures = { line: this.#failures.line }
         evidence.wentOn(this.#work())
       },
@@ -278,7 +290,9 @@ export class EngineEvents {
   #write<T extends EventType>(type: T, data: EventData[T], sure = this.#confidence): void {
     // A frame that only ends an open message has no event of its own: that event is about the pieces.
     if (this.#writer.place() === this.#current) this.#spoke = true
-    if (!type.startsWith('raw.') && !type.startsWith('diagnostic.')) this.#strangers.knew()
+    // A line of text may still prove to stand next to records of another program.
+    const guess = type === 'agent.message.delta' && sure < LOW
+    if (!guess && !type.startsWith('raw.') && !type.startsWith('diagnostic.')) this.#strangers.knew()
     this.#writer.write(type, data, sure)
   }
 
@@ -391,7 +405,7 @@ export class EngineEvents {
     const enveloped = more.enveloped === true
     const { payloads, fault } = this.#options.payloads(text, complete ? when : undefined, enveloped)
     const last = payloads.at(-1)
-    const done = own && payloads.some(({ value }) => this.#isDone(value))
+    const done = own && payloads.some(({ value, said }) => said && this.#isDone(value))
     if (complete) {
       if (done) this.#evidence.done(when)
       this.#whole.set(when, when)
@@ -412,7 +426,9 @@ export class EngineEvents {
       this.warn('LOW_CONFIDENCE_PARSE', codes.LOW_CONFIDENCE_PARSE)
       this.#raw(text)
     }
-    if (fault) this.warn(fault, `the last payload of the message ${id}: ${codes[fault]}`)
+    const broken = fault && !done && text.includes(`"${this.#options.doneMarker}"`)
+    const why = broken ? 'the done marker does not count: ' : ''
+    if (fault) this.warn(fault, `${why}the last payload of the message ${id}: ${codes[fault]}`)
     this.#confidence = before
   }
 
@@ -426,16 +442,23 @@ export class EngineEvents {
     return this.#whole.both().every((other) => isAfter(when, other))
   }
 
-  /** Reports once that the turn waits for the user. A turn that is done, or failed, does not. */
-  #tellTurn(): void {
+  /**
+   * Reports once that the turn waits for the user. A turn that is done, or failed, does not. A message that only
+   * the PTY has comes first: until the PTY has shown the end of the turn, nothing is said, unless the run goes on
+   * (`now`).
+   */
+  tellTurn(now = false): void {
     const turn = this.#ended
-    if (!turn || !this.#evidence.isWaiting(turn.when)) return
+    if (!turn || !(now || this.#options.isSettled(turn.when.at))) return
+    if (!this.#evidence.isWaiting(turn.when)) return
     this.#ended = undefined
     if (this.#waiting && !(this.#worked && isAfter(this.#worked, this.#waiting))) return
     this.#waiting = turn.when
-    if (turn.range !== this.#writer.place()) this.#writer.about(turn.range, true)
+    const here = this.#writer.place()
+    if (turn.range !== here) this.#writer.about(turn.range, true)
     const evidence = { ...this.#evidence.said(), exit_code: null, signal: null }
     this.#write('lifecycle.run.status', { status: 'awaiting_user_input', reason: turn.signal, evidence })
+    if (turn.range !== here) this.#writer.about(here, true)
   }
 
   #call(type: 'tool.call.started' | 'tool.call.completed' | 'tool.call.failed', of: Call): void {
@@ -455,10 +478,23 @@ export class EngineEvents {
   }
 
   #status(name: string, { tokens, tokensSoFar, ...more }: StatusFacts): void {
+    // Only the first sum can hold more than this run.
+    const first = tokensSoFar !== undefined && this.#cumulative === undefined
+    if (first) this.#cumulative = !this.#knowsBefore()
     const counts = tokens ? this.#tokens.add(tokens) : tokensSoFar && this.#tokens.soFar(tokensSoFar)
     // Without any counts, the sum of the run is unknown: there is nothing to report.
     const known = counts && Object.keys(counts).length > 0 ? counts : undefined
-    this.#write('lifecycle.run.status', told({ status: name, ...more, tokens: known }))
+    const cumulative = known && first && this.#cumulative ? true : undefined
+    this.#write('lifecycle.run.status', told({ status: name, ...more, tokens: known, cumulative }))
+  }
+
+  /** Whether it is known what the session had used before this run: then that is not counted again. */
+  #knowsBefore(): boolean {
+    const { sessionTokens } = this.#options
+    const session = this.#session ?? ''
+    if (!Object.hasOwn(sessionTokens, session)) return false
+    this.#tokens.startAt(sessionTokens[session]!)
+    return true
   }
 }
 

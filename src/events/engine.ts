@@ -25,6 +25,11 @@ export interface Cut {
   readonly blocks?: readonly string[]
   /** First keys of documents that are also found after other text on their line. */
   readonly glued?: readonly string[]
+  /**
+   * A document that may be the last thing the program writes, without a line end: it is read at its closing
+   * bracket, and what follows it is another line.
+   */
+  whole?(document: unknown): boolean
 }
 
 /**

@@ -16,6 +16,7 @@ import { completionOf } from './evidence.ts'
 import { payloadFinder } from './payload.ts'
 import type { Position } from './position.ts'
 import { RepeatedWarnings } from './repeated-warnings.ts'
+import type { Tokens } from './tokens.ts'
 import { type Writer, writer } from './write.ts'
 
 export interface EventOptions {
@@ -53,6 +54,12 @@ export interface EventOptions {
    * @default none
    */
   readonly schema?: Schema | undefined
+  /**
+   * What sessions had used before this attempt, by id: subtracted from the sum of an engine that counts its
+   * session (Codex, Qwen Code). Without it that sum is reported with `cumulative`.
+   * @default none
+   */
+  readonly sessionTokens?: Readonly<Record<string, Tokens>> | undefined
   /** What the run changed in its directory, or a function that is called at the end. @default none */
   readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
 }
@@ -68,6 +75,7 @@ export const EVENT_OPTIONS = {
   maxFrame: { default: 16_777_216, is: isCount, must: COUNT },
   dir: {},
   schema: {},
+  sessionTokens: {},
   fsDiff: {},
 } as const satisfies OptionTable<EventOptions>
 
@@ -135,6 +143,7 @@ class RunEvents {
 
   constructor(given: Engine | Picker, options: RunOptions, next: Sink<Event>) {
     const { runId, attempt, clock, window, maxFrame, schema, dir, fsDiff, doneMarker, hash, inside } = options
+    const { sessionTokens = {} } = options
     this.#given = given
     this.#options = options
     this.#next = next
@@ -149,11 +158,14 @@ class RunEvents {
       maxFrame,
       payloads: this.#payload.find,
       artifact: (change, path, diff) => this.#files.claim(change, path, diff),
+      isSettled: (position) => this.#once.isSettled(position),
+      sessionTokens,
     })
     const warn = (code: Code, message: string) => this.#events.warn(code, message)
     this.#files = artifacts({ writer: write, warn, dir, fsDiff, inside })
     const pass = this.#pass.bind(this)
-    this.#once = new Dedupe({ hash, window, maxHeld: maxFrame, pass })
+    const settled = () => this.#events.tellTurn()
+    this.#once = new Dedupe({ hash, window, maxHeld: maxFrame, pass, settled })
     if ('pick' in given) write.setEngine(given)
     else this.#choose(given)
   }
@@ -188,7 +200,15 @@ class RunEvents {
     const options = { channel, cut: () => (this.#engine ?? this.#given).cut, maxFrame }
     const cutter = new Cutter(options, (frame) => once.admit(frame))
     const known = (bytes: Bytes) => !cutter.isHolding && once.hasTwin(bytes)
-    const split = lines(channel, maxFrame, (line) => cutter.line(line), channel === 'pty' ? known : undefined)
+    const isPty = channel === 'pty'
+    const endIn = (rest: Bytes) => cutter.endIn(rest)
+    const split = lines(
+      channel,
+      maxFrame,
+      (line) => cutter.line(line),
+      isPty ? known : undefined,
+      isPty ? undefined : endIn,
+    )
     const made = {
       write: split.write,
       end() {
@@ -285,8 +305,7 @@ class RunEvents {
     const data = failed ? { ...decided, ...this.#events.failure() } : decided
     if (result) this.#writer.write('lifecycle.run.result', result, 0.95)
     if (conflict) this.#events.warn('COMPLETION_CONFLICT', conflict)
-    const tokens = this.#events.tokens()
-    this.#writer.write('lifecycle.completion.state', tokens ? { ...data, tokens } : data, 0.95)
+    this.#writer.write('lifecycle.completion.state', { ...data, ...this.#events.tokens() }, 0.95)
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Code } from '../base/fault.ts'
 import { Bytes } from '../base/platform.ts'
 import { drive, type Stage } from '../base/stage.ts'
+import type { Frame } from '../frames/frame.ts'
 import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
 import type { Chunk } from '../text/chunk.ts'
 import type { Outcome, RepairLevel } from '../values/outcome.ts'
@@ -14,6 +15,11 @@ import { isAfter, type Moment, PerSource } from './position.ts'
 interface Payload {
   readonly value: unknown
   readonly repair_level: RepairLevel
+  /**
+   * It is marked as a payload (a tag, a fence of JSON), or nothing but punctuation follows it: an object in the
+   * middle of a sentence is quoted.
+   */
+  readonly said: boolean
 }
 
 /** The payloads of one message, and the fault of the last candidate, if it failed. */
@@ -60,7 +66,7 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
      */
     find(text: string, when: Moment | undefined, enveloped: boolean): Found {
       if (!mayHoldPayload(text, judged !== undefined)) return NOTHING
-      const chunks: Chunk[] = [{ channel: 'stdout', bytes: Bytes.from(text) }]
+      const chunks = [{ channel: 'stdout' as const, bytes: Bytes.from(text) }]
       if (judged && when) {
         const found = candidate(judged, chunks)
         if (found && found.rank >= (last.get(when)?.rank ?? 0)) last.set(when, { ...found, enveloped, when })
@@ -69,9 +75,10 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
       const fault = outcomes.at(-1)
       const payloads = outcomes
         .filter((outcome) => outcome.ok)
-        .map(({ value, repair_level }) => ({
+        .map(({ value, repair_level, frame }) => ({
           value,
           repair_level: enveloped ? ('deterministic_generic' as const) : repair_level,
+          said: isSaid(frame, chunks[0]!.bytes),
         }))
       return { payloads, fault: fault && !fault.ok ? fault.fault.code : undefined }
     },
@@ -98,6 +105,12 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
       }
     },
   }
+}
+
+function isSaid({ kind, label, to }: Frame, message: Bytes): boolean {
+  if (kind === 'tag') return true
+  if (kind === 'fence') return label === undefined || label === '' || /^json/i.test(label)
+  return !/[\p{L}\p{N}]/u.test(message.toString('utf8', to))
 }
 
 /**

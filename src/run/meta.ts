@@ -3,8 +3,10 @@ import fs from 'node:fs'
 import { diskFault } from '../base/disk-fault.ts'
 import { codes, Fault, type Note } from '../base/fault.ts'
 import { readPlain } from '../disk/plain-file.ts'
+import { isRecord } from '../events/engine.ts'
 import type { CompletionData, FailureClass } from '../events/event.ts'
 import { isGood, type RunOutcome, readFailure, readOutcome } from '../events/run-outcome.ts'
+import { type Tokens, tokensOf } from '../events/tokens.ts'
 import { signalName } from '../process/process.ts'
 
 /** Why a process was ended, if it did not end by itself. */
@@ -68,7 +70,13 @@ export interface Meta {
   /** Bytes per stream. */
   readonly bytes: Readonly<Record<string, number>>
   /** Options its output was read with, if not the defaults: a replay uses the same. */
-  readonly reading?: { readonly done_marker?: string; readonly max_frame?: number; readonly window?: number }
+  readonly reading?: {
+    readonly done_marker?: string
+    readonly max_frame?: number
+    readonly window?: number
+    /** What the sessions of earlier attempts had used, by id. */
+    readonly session_tokens?: Readonly<Record<string, Tokens>>
+  }
   /** True when every event of this attempt is in `events.jsonl`. */
   readonly complete: boolean
 }
@@ -196,15 +204,21 @@ const MAX_MARKER = 1000
 
 function readingOf(value: unknown): Pick<Partial<Meta>, 'reading'> {
   if (typeof value !== 'object' || value === null) return {}
-  const { done_marker, max_frame, window } = value as Record<string, unknown>
+  const { done_marker, max_frame, window, session_tokens } = value as Record<string, unknown>
   const held = (count: unknown) => isCount(count) && count <= MAX_HELD
   return {
     reading: {
       ...(typeof done_marker === 'string' && done_marker.length <= MAX_MARKER ? { done_marker } : {}),
       ...(held(max_frame) ? { max_frame: max_frame as number } : {}),
       ...(held(window) ? { window: window as number } : {}),
+      ...(isRecord(session_tokens) ? { session_tokens: tokensBySession(session_tokens) } : {}),
     },
   }
+}
+
+function tokensBySession(found: Record<string, unknown>): Readonly<Record<string, Tokens>> {
+  const known = Object.entries(found).map(([id, counts]) => [id, tokensOf(isRecord(counts) ? counts : {})])
+  return Object.fromEntries(known.filter(([, tokens]) => tokens !== undefined))
 }
 
 /** A positive whole number. As a pid, 0 and less would mean whole groups. */

@@ -36,6 +36,7 @@ export const RECORDED_OPTIONS = {
   doneMarker: {},
   maxFrame: {},
   schema: {},
+  sessionTokens: {},
 } as const satisfies OptionTable<RecordedOptions>
 
 /**
@@ -108,6 +109,7 @@ export function opening(
       doneMarker: rest.doneMarker ?? meta.reading?.done_marker,
       maxFrame: rest.maxFrame ?? meta.reading?.max_frame,
       window: rest.window ?? meta.reading?.window,
+      sessionTokens: rest.sessionTokens ?? meta.reading?.session_tokens,
       runId: rest.runId ?? meta.run_id ?? runIdOf(dir, attempt),
       attempt: attempt.number,
       dir: meta.cwd,

@@ -26,6 +26,7 @@ import {
   withOutside,
 } from './fs-diff.ts'
 import { endInMeta, exitEvidence, type Meta, type StopReason, writeMeta, writeWhole } from './meta.ts'
+import type { SessionTokens } from './session-tokens.ts'
 import type { Opening, TimedChunk } from './timed.ts'
 
 export interface RecordOptions {
@@ -98,6 +99,7 @@ export class Recording {
   readonly #waker = new Waker(POLL_MS)
   readonly #check: () => void
   #meta: Meta
+  #before: SessionTokens | undefined
   #running: Started | undefined
   /** Text typed before the terminal exists. */
   #typed = ''
@@ -125,6 +127,13 @@ export class Recording {
     this.#check = pinned(audit)
     this.#meta = newMeta(options, this.#way.mode)
     this.chunks = this.#record()
+  }
+
+  /** The sessions of earlier attempts have used this: called before the first chunk is requested. */
+  continues(sessionTokens: SessionTokens): void {
+    if (this.#options.attempt === 1) return
+    this.#before = sessionTokens
+    this.#meta = { ...this.#meta, reading: { ...this.#meta.reading, session_tokens: sessionTokens } }
   }
 
   /** The meta so far. */
@@ -171,7 +180,7 @@ export class Recording {
         onTimeout: () => this.stop('timeout', 'SIGTERM'),
         onIdle: () => this.stop('idle_timeout', 'SIGTERM'),
       })
-      const opens = { ...reading, runId, attempt, dir: cwd }
+      const opens = { ...reading, sessionTokens: this.#before, runId, attempt, dir: cwd }
       yield { engine, opens, fsDiff: () => this.#diff, time: this.#started }
       const first: Chunk = { channel: channels[0]!, bytes: Buffer.alloc(0), channels }
       yield { chunk: first, time: this.#started }

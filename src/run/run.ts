@@ -40,13 +40,14 @@ import { SNAPSHOT_OPTIONS, type SnapshotOptions } from './fs-diff.ts'
 import { readMeta, type StopReason } from './meta.ts'
 import { resumeInto } from './resume.ts'
 import { Recording, type RecordOptions } from './run-attempt.ts'
+import { spentIn } from './session-tokens.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
 import { watchTurns } from './watch-turns.ts'
 import { feed } from './write-to-flow.ts'
 
 /** The options of `run()`: the third argument, or together with the command the only one. */
 export interface RunOptions<S extends Schema | undefined = Schema | undefined>
-  extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir' | 'schema'> {
+  extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir' | 'schema' | 'sessionTokens'> {
   /** @default auto */
   readonly engine?: Engine | Picker | undefined
   /**
@@ -415,6 +416,7 @@ class AgentRun {
     }
     // How earlier attempts were read is in their own metas.
     await resumeInto(this.#audit, this.#book, { schema, custom: this.#engine, wait: false })
+    this.#recording.continues(spentIn(this.#audit))
     if (!until.destroyed) yield* this.#recording.chunks
   }
 

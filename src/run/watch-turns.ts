@@ -56,6 +56,8 @@ function watchReader(reader: Reader, tell: (over: boolean) => void): Reader {
     read(frame, say) {
       over = undefined
       const understood = reader.read(frame, hear(say))
+      // A reader that keeps the end of the run says so in another way, and again for each frame after it.
+      over ??= reader.over?.() || undefined
       if (over !== undefined) tell(over)
       return understood
     },

@@ -237,7 +237,7 @@ test('an answer that OpenCode cut for its length is truncated', () => {
     stdout: lines(part('text', { text: 'Once' }), part('step_finish', { reason: 'length' })),
     exit: 0,
   })
-  expect(endOf(events)).toMatchObject({ state: 'interrupted', reason_code: 'TRUNCATED' })
+  expect(endOf(events)).toMatchObject({ state: 'interrupted', reason_code: 'MAX_TOKENS' })
 })
 
 test('a turn that failed does not count against the turn that follows', () => {

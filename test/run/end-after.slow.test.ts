@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { claude, codex, type Event, replay, run } from '../../src/index.ts'
+import { claude, codex, type Event, gemini, iflow, replay, run } from '../../src/index.ts'
 import { agent, codesOf, ran, workspace } from './agent.ts'
 
 /** Prints its end and stays. */
@@ -43,6 +43,26 @@ describe('endAfter', () => {
     const body = `for (const line of lines) say(line.replace('"Grüße — done."', ${JSON.stringify(done)})); setInterval(() => {}, 1000)`
     const { end } = await ran({ ...agent(cwd, body), cwd, audit, endAfter: 50 })
     expect(end).toMatchObject({ outcome: 'succeeded', reason: 'end_signal' })
+  })
+
+  const info = '<Execution Info>\\n{"session-id": "session-00000001"}\\n</Execution Info>\\n'
+  const document = { session_id: 's', response: 'Hello' }
+  const whole = JSON.stringify(JSON.stringify({ ...document, stats: {} }, null, 2))
+  test.each([
+    ['a document', gemini, `fs.writeSync(1, ${whole})`],
+    ['a document on stderr', gemini, `fs.writeSync(2, ${whole})`],
+    ['a document without stats', gemini, `fs.writeSync(1, ${JSON.stringify(JSON.stringify(document))})`],
+    ['a block on stderr', iflow, `fs.writeSync(1, 'Hello\\n'); fs.writeSync(2, '${info}')`],
+    ['a block on stdout', iflow, `fs.writeSync(1, 'Hello\\n${info}')`],
+    ['a block that comes first', iflow, `fs.writeSync(2, '${info}'); fs.writeSync(1, 'Hello\\n')`],
+  ])('finds the end that is %s', async (_, engine, print) => {
+    const { cwd, audit } = workspace()
+    const body = `${print}; setInterval(() => {}, 1000)`
+    const { end, events } = await ran({ ...agent(cwd, body), engine, cwd, audit, endAfter: 50 })
+    expect(end).toMatchObject({ completion: { state: 'awaiting_user_input' }, reason: 'end_signal' })
+    const said = events.filter(({ type }) => type === 'agent.message.final').map(({ data }) => data)
+    expect(said).toMatchObject([{ text: 'Hello' }])
+    expect(await all(replay(audit))).toEqual(events)
   })
 
   test('kills what does not listen, after killGrace', async () => {

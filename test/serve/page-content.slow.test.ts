@@ -67,6 +67,7 @@ const embedded: EmbeddedData = {
         ...{ id: 'r', run_id: 'r', engine: 'codex', attempts: 1, state: 'completed', outcome: 'succeeded' },
         ...{
           ok: true,
+          failure_class: null,
           reason_code: 'DONE_MARKER',
           exit_code: 0,
           signal: null,

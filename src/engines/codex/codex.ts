@@ -15,6 +15,12 @@ export const codex: Engine = {
   parser: 'codex_ndjson',
   cut: { stdout: 'records', pty: 'records' },
   about: 'codex exec --json; 0.166, 0.98, 0.42 (both of its dialects); codex app-server; 0.166',
+  failures: [
+    // The stream breaks off for this reason, too, and then it is not the network's.
+    ['other', /max_output_tokens/],
+    ['denied', /(?:approval|sandbox) (?:was )?denied/i],
+    ['auth', /codex login|refresh(?:ing)? (?:the )?(?:access )?token/i],
+  ],
   shape({ value }) {
     const line = Rec.of(value)
     return line !== undefined && (isLine(line) || fits(line.values, OLD_LINE) || isServerShape(line))
