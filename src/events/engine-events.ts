@@ -342,7 +342,8 @@ export class EngineEvents {
     else if (alone) this.#evidence.failedAlone(this.#now(), message)
     const heavy = severity === 'fatal' || severity === 'error'
     const failure_class = heavy ? failureClassOf(message, code, this.failures) : undefined
-    if (failure_class && heavy) this.#failures[severity] = { class: failure_class, range: this.#writer.place() }
+    if (failure_class && heavy)
+      this.#failures[severity] = { class: failure_class, range: this.#writer.place() }
     this.#write('diagnostic.engine.error', {
       ...{ code: 'ENGINE_ERROR', message: clip(message, 2000), severity, confidence },
       ...(retryable !== undefined && { retryable }),

@@ -62,7 +62,11 @@ export function gatherEvidence() {
   }
 
   /** An agent that says more after the end of its turn has not ended. */
-  const ended = () => lastOf(turns.both().map((turn) => turn.ended), words)
+  const ended = () =>
+    lastOf(
+      turns.both().map((turn) => turn.ended),
+      words,
+    )
 
   /** Whether the marker was seen in the turn that began last. */
   const isMarked = (): boolean => {
@@ -80,7 +84,10 @@ export function gatherEvidence() {
   const said = (): Said => {
     const [fatal] = inOrder(turns.both().flatMap((turn) => [turn.failure?.first, turn.failure?.last]))
     // With a complete message after it the engine has asked the model again.
-    const cut = lastOf(turns.both().map((turn) => turn.cut), answers)?.words
+    const cut = lastOf(
+      turns.both().map((turn) => turn.cut),
+      answers,
+    )?.words
     return {
       done_marker: isMarked(),
       end_signal: ended()?.words ?? null,
@@ -132,7 +139,13 @@ export function gatherEvidence() {
 }
 
 function newTurn(begun: Moment | undefined): Turn {
-  const nothing = { marked: undefined, ended: undefined, cut: undefined, failure: undefined, alone: undefined }
+  const nothing = {
+    marked: undefined,
+    ended: undefined,
+    cut: undefined,
+    failure: undefined,
+    alone: undefined,
+  }
   return { begun, wentOn: begun, ...nothing }
 }
 

@@ -11,7 +11,11 @@ const MAX_WORDS = 2000
  * @example
  * failureClassOf('429 insufficient_quota') // 'quota'
  */
-export function failureClassOf(message: string, code?: unknown, own: FailureTable = []): FailureClass | undefined {
+export function failureClassOf(
+  message: string,
+  code?: unknown,
+  own: FailureTable = [],
+): FailureClass | undefined {
   const coded = typeof code === 'number' ? `status ${code}: ` : typeof code === 'string' ? `${code}: ` : ''
   const words = `${coded}${message}`.slice(0, MAX_WORDS)
   for (const table of [own, usual]) for (const [name, says] of table) if (says.test(words)) return name
@@ -64,4 +68,5 @@ function statusIn(words: string): number | undefined {
   return found ? Number(found[1] ?? found[2]) : undefined
 }
 
-const status = /^\W{0,2}([45]\d\d)\b|(?:\bstatus(?: ?code)?|\bcode|\bHTTP(?:\/[\d.]{1,3})?|\bError|\bhttp_|\()["']?[:=\s]{0,3}([45]\d\d)\b/i
+const status =
+  /^\W{0,2}([45]\d\d)\b|(?:\bstatus(?: ?code)?|\bcode|\bHTTP(?:\/[\d.]{1,3})?|\bError|\bhttp_|\()["']?[:=\s]{0,3}([45]\d\d)\b/i

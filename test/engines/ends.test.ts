@@ -244,7 +244,8 @@ test('an answer that OpenCode cut for its length is truncated', () => {
 
 test('a step that begins after the end of OpenCode takes it back', () => {
   const good = [part('text', { text: 'Once' }), part('step_finish', { reason: 'stop' })]
-  const state = (...more: object[]) => endOf(run(opencode, { stdout: lines(...good, ...more), exit: 0 })).state
+  const state = (...more: object[]) =>
+    endOf(run(opencode, { stdout: lines(...good, ...more), exit: 0 })).state
   expect(state()).toBe('awaiting_user_input')
   expect(state(part('step_start', {}), part('text', { text: 'More' }))).toBe('unknown')
   expect(state(part('step_start', {}))).toBe('unknown')
@@ -272,7 +273,8 @@ describe('an answer that reached a limit of tokens', () => {
       }),
     )
   }
-  const failed = (message: string) => codexTurn(codexSays('Once'), { type: 'turn.failed', error: { message } })
+  const failed = (message: string) =>
+    codexTurn(codexSays('Once'), { type: 'turn.failed', error: { message } })
   const rows: readonly (readonly [string, Engine, string])[] = [
     ['pi', pi, lines({ type: 'agent_start' }, piMessage('length'), { type: 'agent_end', willRetry: false })],
     ['opencode', opencode, lines(part('text', { text: 'Once' }), part('step_finish', { reason: 'length' }))],
@@ -307,12 +309,10 @@ describe('an answer that reached a limit of tokens', () => {
   })
 
   test('is one, if the engine asked again and got a whole one', () => {
-    const stdout = lines(
-      { type: 'agent_start' },
-      piMessage('length'),
-      piMessage('stop'),
-      { type: 'agent_end', willRetry: false },
-    )
+    const stdout = lines({ type: 'agent_start' }, piMessage('length'), piMessage('stop'), {
+      type: 'agent_end',
+      willRetry: false,
+    })
     expect(endOf(run(pi, { stdout, exit: 0 })).state).toBe('awaiting_user_input')
   })
 

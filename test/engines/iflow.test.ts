@@ -116,11 +116,11 @@ describe('the Execution Info', () => {
     }
     const events = run(iflow, { stdout: 'Done.\n', stderr: block, exit: 0 })
     // The answer is shown as it comes, before stderr names the session.
-    expect(chat(events).map(({ type }) => type).slice(0, 3)).toEqual([
-      'assistant.message.delta',
-      'conversation.started',
-      'assistant.message.final',
-    ])
+    expect(
+      chat(events)
+        .map(({ type }) => type)
+        .slice(0, 3),
+    ).toEqual(['assistant.message.delta', 'conversation.started', 'assistant.message.final'])
     expect(only(events, 'agent.message.final')[0]!.correlation.session_id).toBe(id)
   })
 
@@ -149,7 +149,10 @@ describe('the Execution Info', () => {
   }
 
   test.each([
-    ['with a trailing comma', `{"session-id": "${id}", "tokenUsage": {"input": 3, "output": 2, "total": 5,}}`],
+    [
+      'with a trailing comma',
+      `{"session-id": "${id}", "tokenUsage": {"input": 3, "output": 2, "total": 5,}}`,
+    ],
     ['in a fence', `\`\`\`json\n{"session-id": "${id}", "tokenUsage": {"input": 3, "output": 2}}\n\`\`\``],
     ['with single quotes', `{'session-id': '${id}', 'tokenUsage': {'input': 3, 'output': 2}}`],
     ['with comments', `{"session-id": "${id}", // the session\n "tokenUsage": {"input": 3, "output": 2}}`],

@@ -237,7 +237,12 @@ const rows: Readonly<Record<string, Row>> = {
   },
   'the id of a call of OpenCode': {
     engine: opencode,
-    record: part('tool_use', { type: 'tool', tool: 'bash', callID: 5, state: { status: 'completed', input: {} } }),
+    record: part('tool_use', {
+      type: 'tool',
+      tool: 'bash',
+      callID: 5,
+      state: { status: 'completed', input: {} },
+    }),
     name: 'callID: number',
     good: true,
   },
