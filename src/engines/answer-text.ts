@@ -30,7 +30,8 @@ export function prose({ maxFrame }: Limits, patience = 0) {
 
   const textFrom = (from: number): string => {
     let text = ''
-    for (let at = from; at < frames.length; at++) text += between(frames[at - 1], frames[at]!) + shown(frames[at]!)
+    for (let at = from; at < frames.length; at++)
+      text += between(frames[at - 1], frames[at]!) + shown(frames[at]!)
     return text
   }
 

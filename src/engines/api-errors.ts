@@ -29,17 +29,28 @@ const errors: readonly { readonly sure: boolean; readonly pattern: RegExp }[] = 
       /^(?:Error when talking to Gemini API|Error generating content|An unexpected critical error occurred:|\[API Error(?!.*\] \w))/,
   },
   //  429 Too Many Requests     Error: 503 Service Unavailable
-  { sure: false, pattern: new RegExp(`^(?:\\w{0,40}Error: |HTTP(?:/[\\d.]{1,3})? )?[45]\\d\\d ${REASON}${REST}`) },
+  {
+    sure: false,
+    pattern: new RegExp(`^(?:\\w{0,40}Error: |HTTP(?:/[\\d.]{1,3})? )?[45]\\d\\d ${REASON}${REST}`),
+  },
   //  HTTP 503     HTTP error 503: upstream connect error
   { sure: false, pattern: new RegExp(`^HTTP(?:/[\\d.]{1,3})?(?: error| status)?:? [45]\\d\\d${REST}`) },
   //  API Error: 401 {"type":"error"}     API Error (503 …)
-  { sure: false, pattern: /^API Error(?:: | \()(?:[45]\d\d\b(?! [a-z]{1,12} (?:a|an|the|that|you)\b)|Connection error|Request timed out)/ },
+  {
+    sure: false,
+    pattern:
+      /^API Error(?:: | \()(?:[45]\d\d\b(?! [a-z]{1,12} (?:a|an|the|that|you)\b)|Connection error|Request timed out)/,
+  },
   //  ApiError: {"error":{"code":429,…
-  { sure: false, pattern: /^\w{0,40}(?:Error|Exception): ?\[?\{.{0,300}"(?:code|status|error|message)"\s*:/s },
+  {
+    sure: false,
+    pattern: /^\w{0,40}(?:Error|Exception): ?\[?\{.{0,300}"(?:code|status|error|message)"\s*:/s,
+  },
 ]
 
 /** Words of a sentence about an error. */
-const about = /\b(?:means?|meaning|indicates?|signals|stands for|refers to|occurs?|happens?|is (?:what|returned|sent|caused|usually))\b/i
+const about =
+  /\b(?:means?|meaning|indicates?|signals|stands for|refers to|occurs?|happens?|is (?:what|returned|sent|caused|usually))\b/i
 
 /**
  * The error in a line that a CLI logs. On stdout, where an answer may be, only one that is no model's words:
@@ -81,7 +92,9 @@ function isBracketed(words: string): boolean {
 
 /** What Gemini CLI prints below an error of the API. */
 export function isHint(words: string): boolean {
-  return /^(?:Possible quota|Please wait|You have reached|We have|To (?:increase|continue)|If you)/.test(words)
+  return /^(?:Possible quota|Please wait|You have reached|We have|To (?:increase|continue)|If you)/.test(
+    words,
+  )
 }
 
 /** One error, and nothing after it but its body or its stack trace. */

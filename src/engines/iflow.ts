@@ -45,7 +45,9 @@ class IflowRun {
 
   /** A block ends the text so far; more text may follow. */
   get isOver(): boolean {
-    return this.#info !== undefined || this.#answer.frames().findLast(({ blank }) => !blank)?.label !== undefined
+    return (
+      this.#info !== undefined || this.#answer.frames().findLast(({ blank }) => !blank)?.label !== undefined
+    )
   }
 
   read(frame: EngineFrame, say: Say): boolean | 'kept' {
@@ -223,7 +225,10 @@ function readInfo(frame: EngineFrame, say: Say): void {
 }
 
 /** What is in the block; broken JSON, or JSON in a fence, is repaired. */
-function contentOf({ value, text: inner, open }: EngineFrame): { readonly value: unknown; readonly mended: boolean } {
+function contentOf({ value, text: inner, open }: EngineFrame): {
+  readonly value: unknown
+  readonly mended: boolean
+} {
   if (isRecord(value) || open) return { value, mended: false }
   const read = tryParse(inner)
   return { value: read.ok ? read.value : undefined, mended: read.ok }

@@ -43,7 +43,9 @@ export interface Rows<State> {
 type Condition = string | ((record: Rec) => boolean)
 
 /** An engine whose records tell themselves apart by their type. */
-export interface Table<State> extends Rows<State>, Pick<Engine, 'name' | 'parser' | 'about' | 'growing' | 'failures'> {
+export interface Table<State>
+  extends Rows<State>,
+    Pick<Engine, 'name' | 'parser' | 'about' | 'growing' | 'failures'> {
   /** @default records on stdout and the PTY */
   readonly cut?: Cut
   /**

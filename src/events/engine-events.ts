@@ -122,8 +122,9 @@ export class EngineEvents {
     this.#writer.about(given)
     this.#current = given
     this.#here = position
+    // Blank lines are passed on late, and say nothing.
     if (given.channel === 'pty') this.#lastOfPty = position
-    else this.#lastOfPipes = position
+    else if (!given.blank) this.#lastOfPipes = position
     this.#spoke = this.#drifted = this.#unknown = false
     this.#kept = undefined
     this.#confidence = given.mended ? 0.8 : SURE

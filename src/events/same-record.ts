@@ -66,7 +66,10 @@ export class RecentRecords {
 }
 
 /** The oldest of these records that says the same as `frame`. */
-export function twinOf<Key>(frame: EngineFrame, others: Iterable<readonly [Key, EngineFrame]>): Key | undefined {
+export function twinOf<Key>(
+  frame: EngineFrame,
+  others: Iterable<readonly [Key, EngineFrame]>,
+): Key | undefined {
   if (!isRecord(frame.value)) return undefined
   const meaning = meaningOf(frame)
   let compared = 0

@@ -51,7 +51,10 @@ export const timedEvents: Stage<TimedChunk | Opening, Event> = (next) => {
       const sessionTokens = opens.sessionTokens ?? spent.bySession()
       const options = { ...opens, sessionTokens, clock: () => now, fsDiff, inside }
       // The end of one attempt is not the end of the flow.
-      inner = eventStage(guarded(engine), options)({
+      inner = eventStage(
+        guarded(engine),
+        options,
+      )({
         write(event) {
           spent.add(event)
           next.write(event)

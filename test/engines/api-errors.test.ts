@@ -13,7 +13,10 @@ import { endOf, type Input, lines, only, run, texts } from './run.ts'
 /** What CLIs print in place of an answer. */
 const errors = [
   ['[API Error: 401 Incorrect API key provided]', 'auth'],
-  ['[API Error: {"error":{"code":429,"message":"Resource exhausted"}}]\nPlease wait and try again later.', 'rate'],
+  [
+    '[API Error: {"error":{"code":429,"message":"Resource exhausted"}}]\nPlease wait and try again later.',
+    'rate',
+  ],
   ['[API Error: Model stream ended with empty response text.]', 'network'],
   ['429 Too Many Requests', 'rate'],
   ['429 Too Many Requests: {"error":"slow down"}', 'rate'],

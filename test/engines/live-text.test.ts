@@ -80,7 +80,11 @@ describe('plain text is live', () => {
     expect(write('{"b":2}\n')).toEqual(['Starting'])
     const events = end()
     expect(texts(events)).toEqual([])
-    expect(only(events, 'raw.stdout').map(({ data }) => data.line)).toEqual(['Starting', '{"a":1}', '{"b":2}'])
+    expect(only(events, 'raw.stdout').map(({ data }) => data.line)).toEqual([
+      'Starting',
+      '{"a":1}',
+      '{"b":2}',
+    ])
   })
 
   test('an error in place of the answer is never shown', () => {
@@ -94,7 +98,9 @@ describe('plain text is live', () => {
     const { write, end } = open(iflow)
     expect(write('Done.\n')).toEqual(['Done.'])
     expect(write('session-id: session-00000001\n')).toEqual(['Done.'])
-    expect(write('<Execution Info>\n{"session-id": "session-00000001"}\n</Execution Info>\n')).toEqual(['Done.'])
+    expect(write('<Execution Info>\n{"session-id": "session-00000001"}\n</Execution Info>\n')).toEqual([
+      'Done.',
+    ])
     expect(texts(end())).toEqual(['Done.\nsession-id: session-00000001'])
   })
 
@@ -108,16 +114,19 @@ describe('plain text is live', () => {
     ])
   })
 
-  test.each(['stdout', 'stderr'] as const)('the end of a Gemini document on %s comes with its bracket', (channel) => {
-    const { write, events } = open(gemini)
-    const document = JSON.stringify({ session_id: 's', response: 'Hi }', stats: { a: {} } }, null, 2)
-    for (const pieces of [document.slice(0, -1), document.slice(-1)]) write(pieces, channel)
-    expect(texts(events)).toEqual(['Hi }'])
-    expect(only(events, 'lifecycle.run.status').at(-1)?.data.status).toBe('awaiting_user_input')
-    const one = open(gemini)
-    for (const byte of JSON.stringify(JSON.parse(document))) one.write(byte, channel)
-    expect(texts(one.events)).toEqual(['Hi }'])
-  })
+  test.each(['stdout', 'stderr'] as const)(
+    'the end of a Gemini document on %s comes with its bracket',
+    (channel) => {
+      const { write, events } = open(gemini)
+      const document = JSON.stringify({ session_id: 's', response: 'Hi }', stats: { a: {} } }, null, 2)
+      for (const pieces of [document.slice(0, -1), document.slice(-1)]) write(pieces, channel)
+      expect(texts(events)).toEqual(['Hi }'])
+      expect(only(events, 'lifecycle.run.status').at(-1)?.data.status).toBe('awaiting_user_input')
+      const one = open(gemini)
+      for (const byte of JSON.stringify(JSON.parse(document))) one.write(byte, channel)
+      expect(texts(one.events)).toEqual(['Hi }'])
+    },
+  )
 
   test('a document and what follows it are the same however they are cut', () => {
     const document = JSON.stringify({ session_id: 's', response: 'Hi', stats: {} })

@@ -62,43 +62,46 @@ function live(engine: Engine, all: readonly (readonly [Channel, object])[]): rea
     bytes: Buffer.from(lines(record)),
     channels: ['stdout', 'pty'],
   }))
-  return drive(eventStage(engine, { clock: () => 0 }), [...chunks, { channel: 'exit', code: 0, signal: null }])
+  return drive(eventStage(engine, { clock: () => 0 }), [
+    ...chunks,
+    { channel: 'exit', code: 0, signal: null },
+  ])
 }
 
-describe.each(Object.entries(turns))('a message of %s that only the PTY has', (_, [engine, before, say, after]) => {
-  const whole = (words: string) => [...before, say(words), ...after]
-  const inputs = (words: string) => [
-    // As two logs are read, and as a terminal that is ahead.
-    live(engine, [
-      ...before.map((record) => ['stdout', record] as const),
-      ...after.map((record) => ['stdout', record] as const),
-      ...whole(words).map((record) => ['pty', record] as const),
-    ]),
-    live(engine, [
-      ...whole(words).map((record) => ['pty', record] as const),
-      ...[...before, ...after].map((record) => ['stdout', record] as const),
-    ]),
-  ]
+describe.each(Object.entries(turns))(
+  'a message of %s that only the PTY has',
+  (_, [engine, before, say, after]) => {
+    const whole = (words: string) => [...before, say(words), ...after]
+    const inputs = (words: string) => [
+      // As two logs are read, and as a terminal that is ahead.
+      live(engine, [
+        ...before.map((record) => ['stdout', record] as const),
+        ...after.map((record) => ['stdout', record] as const),
+        ...whole(words).map((record) => ['pty', record] as const),
+      ]),
+      live(engine, [
+        ...whole(words).map((record) => ['pty', record] as const),
+        ...[...before, ...after].map((record) => ['stdout', record] as const),
+      ]),
+    ]
 
-  test('comes before its turn waits for the user', () => {
-    for (const events of inputs('Which file?'))
-      expect(talk(events)).toEqual(['assistant.message.final', 'user.input.required'])
-  })
+    test('comes before its turn waits for the user', () => {
+      for (const events of inputs('Which file?'))
+        expect(talk(events)).toEqual(['assistant.message.final', 'user.input.required'])
+    })
 
-  test('and has the done marker completes the run, which then waits for nobody', () => {
-    for (const events of inputs('{"__SKILL_DONE__": true}')) {
-      expect(talk(events)).toEqual(['assistant.message.final', 'conversation.completed'])
-      expect(endOf(events).reason_code).toBe('DONE_MARKER')
-    }
-  })
-})
+    test('and has the done marker completes the run, which then waits for nobody', () => {
+      for (const events of inputs('{"__SKILL_DONE__": true}')) {
+        expect(talk(events)).toEqual(['assistant.message.final', 'conversation.completed'])
+        expect(endOf(events).reason_code).toBe('DONE_MARKER')
+      }
+    })
+  },
+)
 
 test('the end of a turn is told at the latest when the next one begins', () => {
   const stdout = [started, begun, says('One.'), ended, begun, says('Two.', 'item_1'), ended]
-  const events = live(codex, [
-    ...stdout.map((record) => ['stdout', record] as const),
-    ['pty', started],
-  ])
+  const events = live(codex, [...stdout.map((record) => ['stdout', record] as const), ['pty', started]])
   expect(talk(events)).toEqual([
     ...['assistant.message.final', 'user.input.required'],
     ...['assistant.message.final', 'user.input.required'],
@@ -115,7 +118,10 @@ describe('a record of the PTY with other bytes', () => {
     return [
       run(codex, { stdout: lines(...stdout), pty: lines(...pty), exit: 0 }),
       live(codex, mixed),
-      live(codex, [...pty.map((one) => ['pty', one] as const), ...stdout.map((one) => ['stdout', one] as const)]),
+      live(codex, [
+        ...pty.map((one) => ['pty', one] as const),
+        ...stdout.map((one) => ['stdout', one] as const),
+      ]),
     ]
   }
 
@@ -133,7 +139,12 @@ describe('a record of the PTY with other bytes', () => {
   })
 
   test('is another one if it says something else, or has no id', () => {
-    const gem = (timestamp: string, content: string) => ({ type: 'message', timestamp, role: 'assistant', content })
+    const gem = (timestamp: string, content: string) => ({
+      type: 'message',
+      timestamp,
+      role: 'assistant',
+      content,
+    })
     const init = geminiLine('init', { session_id: 's', model: 'm' })
     const done = geminiLine('result', { status: 'success', stats: {} })
     const read = (one: object, other: object) =>
@@ -164,8 +175,7 @@ describe('text that only the PTY has', () => {
 
 describe('the done marker', () => {
   const marker = '{"__SKILL_DONE__": true}'
-  const read = (words: string) =>
-    run(codex, { stdout: lines(started, begun, says(words), ended), exit: 0 })
+  const read = (words: string) => run(codex, { stdout: lines(started, begun, says(words), ended), exit: 0 })
 
   test.each([
     marker,

@@ -44,7 +44,9 @@ describe.each([
     const events = run(engine, { stdout: turn(200), exit: 0 })
     expect(endOf(events)).toMatchObject({ tokens: { input: 200, output: 20 }, cumulative: true })
     const counted = only(events, 'lifecycle.run.status').filter(({ data }) => data.tokens)
-    expect(counted.map(({ data }) => [data.tokens, data.cumulative])).toEqual([[{ input: 200, output: 20 }, true]])
+    expect(counted.map(({ data }) => [data.tokens, data.cumulative])).toEqual([
+      [{ input: 200, output: 20 }, true],
+    ])
     expect(chat(events).find(({ type }) => type === 'user.input.required')?.data).toMatchObject({
       cumulative: true,
     })

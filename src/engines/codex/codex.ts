@@ -182,8 +182,8 @@ const items = /* @__PURE__ */ rows<Phase>({
     file_change: {
       fields: 'changes:list',
       read(item, say, phase) {
-        sayCall(item, { name: 'file_change', input: { changes: item.at('changes') } }, phase, say)
-        if (phase.phase === 'completed' && item.at('status') !== 'failed') sayChanges(item.at('changes'), say)
+        const changes = item.at('changes')
+        if (sayCall(item, { name: 'file_change', input: { changes } }, phase, say)) sayChanges(changes, say)
       },
     },
     todo_list: {

@@ -90,7 +90,8 @@ class GeminiRun {
     if (!this.#framed) return this.#readText(frame, say)
     const line = this.#streaming ? Rec.of(value) : undefined
     return (
-      this.#log.read(frame, say, true) || (line !== undefined && isEvent(line) && this.#stream(frame, line, say))
+      this.#log.read(frame, say, true) ||
+      (line !== undefined && isEvent(line) && this.#stream(frame, line, say))
     )
   }
 
@@ -183,7 +184,10 @@ class GeminiRun {
 
   /** The answer is nothing but `{"response":…}`, or stderr has that. */
   #takeBare(): void {
-    const [last] = this.#answer.frames().filter(({ blank }) => !blank).slice(-1)
+    const [last] = this.#answer
+      .frames()
+      .filter(({ blank }) => !blank)
+      .slice(-1)
     if (last && last === this.#first && isBare(last.value))
       this.#best = this.#answer.takeLast((kept) => kept === last)
     if (this.#first) return

@@ -82,7 +82,7 @@ export const opencode: Engine = /* @__PURE__ */ table<Run>({
   later: isLine,
   state: () => ({ failed: false, over: false }),
   each(line, say) {
-    say.fields(line.values, 'type timestamp sessionID part error')
+    say.fields(line.values, 'type timestamp sessionID part:record error:record')
     say.session(line.at('sessionID'))
   },
   of: 'part',
@@ -157,7 +157,7 @@ function readTool(part: Rec, say: Say): void {
 
 /** The error in a line, or in a message of the database. */
 export function errorText(line: Rec): string {
-  if (!line.record('error')) return 'an error without a message'
+  if (!line.record('error')) return line.text('error') ?? 'an error without a message'
   const message = line.text('error.data.message error.message') ?? 'no message'
   return `${line.text('error.name') ?? 'error'}: ${message}`
 }
