@@ -13,17 +13,8 @@ export type Severity = 'info' | 'warning' | 'error' | 'fatal'
 export type EndState = 'completed' | 'awaiting_user_input' | 'interrupted' | 'unknown'
 
 /**
- * How a run ended, in one plain word.
- *
- * - `succeeded`: the agent wrote the done marker, or a schema was given and the result passed it. `ok`.
- * - `finished`: the turn ended well and nothing more was asked for: the usual good end of a run without done
- *   marker and schema. `ok`.
- * - `needs_input`: a request or a question of the agent is open, or a done marker was asked for (the option
- *   `doneMarker`) and is missing. A question in prose is not recognised.
- * - `failed`: the engine reported an error, the process exited with a code other than 0, a signal or a time
- *   limit ended it, its output was cut, or no payload passed the schema.
- * - `cancelled`: it was stopped on request.
- * - `unknown`: there is no evidence for any end.
+ * How a run ended, in one plain word; `succeeded` and `finished` are good ends. `outcome` of
+ * `lifecycle.completion.state` explains each. A question in prose is not recognised: such a run is `finished`.
  */
 export type RunOutcome = 'succeeded' | 'finished' | 'needs_input' | 'failed' | 'cancelled' | 'unknown'
 
@@ -89,8 +80,14 @@ export interface CompletionData {
   readonly reason_code: EndReason
   readonly evidence: Evidence
   /**
-   * How the run ended, in one plain word: see `RunOutcome`. Recordings of 0.2 lack it and `ok`; `outcomeOf`
-   * reads both.
+   * How the run ended, in one plain word:
+   * - `succeeded`: the done marker was written, or the result passed the schema
+   * - `finished`: the turn ended well and nothing more was asked for, the usual good end
+   * - `needs_input`: a request or question of the agent is open, or the done marker you named is missing
+   * - `failed`: an error, exit ≠ 0, a signal, a time limit, cut output, or no result that passes the schema
+   * - `cancelled`: stopped on request; `unknown`: no evidence
+   *
+   * Recordings of 0.2 lack it and `ok`; `outcomeOf` reads both.
    */
   readonly outcome: RunOutcome
   /** True for `succeeded` and `finished`. */

@@ -129,7 +129,14 @@ export interface RunEnd<T = unknown> {
   readonly attempt: number
   /** The verdict from what the engine reported and the exit together. */
   readonly completion: CompletionData
-  /** How it ended, in one word: `finished` is the usual good end. See `RunOutcome` for each. */
+  /**
+   * How it ended, in one word:
+   * - `succeeded`: the done marker was written, or the result passed the schema
+   * - `finished`: the turn ended well and nothing more was asked for, the usual good end
+   * - `needs_input`: a request or question of the agent is open, or the done marker you named is missing
+   * - `failed`: an error, exit ≠ 0, a signal, a time limit, cut output, or no result that passes the schema
+   * - `cancelled`: stopped on request; `unknown`: no evidence
+   */
   readonly outcome: RunOutcome
   /** Whether it ended well: `succeeded` or `finished`. */
   readonly ok: boolean

@@ -19,7 +19,10 @@ export interface RunInfo {
   readonly engine: string | null
   readonly attempts: number
   readonly state: 'running' | EndState
-  /** How it ended, in one plain word: see `RunOutcome`. Null while it runs. */
+  /**
+   * How it ended, in one plain word: `succeeded`, `finished` (the usual good end), `needs_input`, `failed`,
+   * `cancelled` or `unknown`. Null while it runs.
+   */
   readonly outcome: RunOutcome | null
   /** Whether it ended well: `succeeded` or `finished`. Null while it runs. */
   readonly ok: boolean | null
