@@ -14,7 +14,7 @@ export type EndState = 'completed' | 'awaiting_user_input' | 'interrupted' | 'un
 
 /**
  * How a run ended, in one plain word; `succeeded` and `finished` are good ends. `outcome` of
- * `lifecycle.completion.state` explains each. A question in prose is not recognised: such a run is `finished`.
+ * `lifecycle.completion.state` explains each. A question in prose is not recognised: that run is `finished`.
  */
 export type RunOutcome = 'succeeded' | 'finished' | 'needs_input' | 'failed' | 'cancelled' | 'unknown'
 
