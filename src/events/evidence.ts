@@ -31,110 +31,118 @@ export type Said = Pick<Evidence, 'done_marker' | 'end_signal' | 'failure' | 'tr
  * that is done. What counts is the position in the run: a record that only the PTY has can arrive long after
  * a later turn has ended.
  */
-export function gatherEvidence() {
-  const turns = new PerSource<Turn>()
+export class RunEvidence {
+  readonly #turns = new PerSource<Turn>()
   /** The last words of the run, and its last complete message. */
-  const words = new PerSource<Moment>()
-  const answers = new PerSource<Moment>()
-  let truncated = false
+  readonly #words = new PerSource<Moment>()
+  readonly #answers = new PerSource<Moment>()
+  #truncated = false
 
-  const turnOf = (when: Moment): Turn => {
-    const known = turns.get(when)
+  begun(when: Moment): void {
+    this.#turns.set(when, newTurn(when))
+  }
+
+  wentOn(when: Moment): void {
+    const { begun, marked } = this.#turnOf(when)
+    this.#turns.set(when, { ...newTurn(when), begun, marked })
+  }
+
+  ended(when: Moment, signal: string): void {
+    this.#turnOf(when).ended = { when, words: signal }
+  }
+
+  failed(when: Moment, message: string): void {
+    const turn = this.#turnOf(when)
+    const reported = { when, words: clip(message, 200) }
+    turn.failure = { first: turn.failure?.first ?? reported, last: reported }
+  }
+
+  failedAlone(when: Moment, message: string): void {
+    this.#turnOf(when).alone = { when, words: clip(message, 200) }
+  }
+
+  done(when: Moment): void {
+    this.#turnOf(when).marked = when
+  }
+
+  /** The run itself has said something. */
+  wrote(when: Moment, complete: boolean): void {
+    this.#words.set(when, when)
+    if (complete) this.#answers.set(when, when)
+  }
+
+  /** The engine says that the answer was cut. */
+  cut(when: Moment, reason: string): void {
+    this.#turnOf(when).cut = { when, words: clip(reason, 200) }
+  }
+
+  /** The input ended inside a record. */
+  truncated(): void {
+    this.#truncated = true
+  }
+
+  said(): Said {
+    const turns = this.#turns.both()
+    const [fatal] = this.#inOrder(turns.flatMap(({ failure }) => [failure?.first, failure?.last]))
+    // With a complete message after it the engine has asked the model again.
+    const cut = this.#lastOf(({ cut }) => cut, this.#answers)?.words
+    return {
+      done_marker: this.#isMarked(),
+      end_signal: this.#ended()?.words ?? null,
+      failure: (fatal ?? this.#failedAlone())?.words ?? null,
+      truncated: this.#truncated || cut !== undefined,
+      ...(cut !== undefined && { cut }),
+    }
+  }
+
+  /** Whether the report of this moment ended a turn that now waits for the user. */
+  isWaiting(when: Moment): boolean {
+    const { done_marker, failure, cut } = this.said()
+    return this.#ended()?.when === when && !done_marker && failure === null && cut === undefined
+  }
+
+  #turnOf(when: Moment): Turn {
+    const known = this.#turns.get(when)
     if (known) return known
     const turn = newTurn(undefined)
-    turns.set(when, turn)
+    this.#turns.set(when, turn)
     return turn
   }
 
   /** What was reported since the agent last began or continued, in the order of the run. */
-  const inOrder = (reported: readonly (Told | undefined)[]): Told[] => {
-    const since = latest(turns.both().flatMap((turn) => turn.wentOn ?? []))
+  #inOrder(reported: readonly (Told | undefined)[]): Told[] {
+    const since = latest(this.#turns.both().flatMap((turn) => turn.wentOn ?? []))
     return reported
       .filter((one) => one !== undefined)
       .filter(({ when }) => !(since && isAfter(since, when)))
       .sort((a, b) => (isAfter(a.when, b.when) ? 1 : -1))
   }
 
-  /** The last of these reports, unless something came after it that shows that it no longer holds. */
-  const lastOf = (reported: readonly (Told | undefined)[], after: PerSource<Moment>): Told | undefined => {
-    const last = inOrder(reported).at(-1)
-    return last && !after.both().some((moment) => isAfter(moment, last.when)) ? last : undefined
+  /** The last report of this sort, unless something came after it that shows that it no longer holds. */
+  #lastOf(of: (turn: Turn) => Told | undefined, after?: PerSource<Moment>): Told | undefined {
+    const last = this.#inOrder(this.#turns.both().map(of)).at(-1)
+    return last && !after?.both().some((moment) => isAfter(moment, last.when)) ? last : undefined
   }
 
   /** An agent that says more after the end of its turn has not ended. */
-  const ended = () =>
-    lastOf(
-      turns.both().map((turn) => turn.ended),
-      words,
-    )
+  #ended(): Told | undefined {
+    return this.#lastOf(({ ended }) => ended, this.#words)
+  }
 
-  /** Whether the marker was seen in the turn that began last. */
-  const isMarked = (): boolean => {
-    const begun = latest(turns.both().flatMap((turn) => turn.begun ?? []))
-    return turns.both().some(({ marked }) => marked && !(begun && isAfter(begun, marked)))
+  /** Whether this was in the turn that began last. */
+  #isCurrent(moment: Moment): boolean {
+    const begun = latest(this.#turns.both().flatMap((turn) => turn.begun ?? []))
+    return !(begun && isAfter(begun, moment))
+  }
+
+  #isMarked(): boolean {
+    return this.#turns.both().some(({ marked }) => marked && this.#isCurrent(marked))
   }
 
   /** The last error of the turn, if it stands in place of an answer. */
-  const failedAlone = (): Told | undefined => {
-    const begun = latest(turns.both().flatMap((turn) => turn.begun ?? []))
-    const answered = answers.both().some((moment) => !(begun && isAfter(begun, moment)))
-    return answered ? undefined : inOrder(turns.both().map((turn) => turn.alone)).at(-1)
-  }
-
-  const said = (): Said => {
-    const [fatal] = inOrder(turns.both().flatMap((turn) => [turn.failure?.first, turn.failure?.last]))
-    // With a complete message after it the engine has asked the model again.
-    const cut = lastOf(
-      turns.both().map((turn) => turn.cut),
-      answers,
-    )?.words
-    return {
-      done_marker: isMarked(),
-      end_signal: ended()?.words ?? null,
-      failure: (fatal ?? failedAlone())?.words ?? null,
-      truncated: truncated || cut !== undefined,
-      ...(cut !== undefined && { cut }),
-    }
-  }
-
-  return {
-    begun(when: Moment) {
-      turns.set(when, newTurn(when))
-    },
-    wentOn(when: Moment) {
-      turns.set(when, { ...newTurn(when), begun: turnOf(when).begun, marked: turnOf(when).marked })
-    },
-    ended(when: Moment, signal: string) {
-      turnOf(when).ended = { when, words: signal }
-    },
-    failed(when: Moment, message: string) {
-      const turn = turnOf(when)
-      const reported = { when, words: clip(message, 200) }
-      turn.failure = { first: turn.failure?.first ?? reported, last: reported }
-    },
-    failedAlone(when: Moment, message: string) {
-      turnOf(when).alone = { when, words: clip(message, 200) }
-    },
-    done(when: Moment) {
-      turnOf(when).marked = when
-    },
-    /** The run itself has said something. */
-    wrote(when: Moment, complete: boolean) {
-      words.set(when, when)
-      if (complete) answers.set(when, when)
-    },
-    cut(when: Moment, reason: string) {
-      turnOf(when).cut = { when, words: clip(reason, 200) }
-    },
-    truncated() {
-      truncated = true
-    },
-    said,
-    /** Whether the report of this moment ended a turn that now waits for the user. */
-    isWaiting(when: Moment): boolean {
-      const { done_marker, failure, cut } = said()
-      return ended()?.when === when && !done_marker && failure === null && cut === undefined
-    },
+  #failedAlone(): Told | undefined {
+    const answered = this.#answers.both().some((moment) => this.#isCurrent(moment))
+    return answered ? undefined : this.#lastOf(({ alone }) => alone)
   }
 }
 
