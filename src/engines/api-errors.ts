@@ -4,25 +4,15 @@ import { Rec } from '../events/record.ts'
 /** Errors are short; what is longer is an answer. */
 const MAX_ERROR = 4000
 
-const REASON =
-  '(?:Bad Request|Unauthorized|Payment Required|Forbidden|Not Found|Request Timeout|Conflict|Payload Too Large|' +
-  'Unprocessable (?:Entity|Content)|Too Many Requests|Internal Server Error|Bad Gateway|Service Unavailable|' +
-  'Gateway Time-?out|Overloaded)'
-/** What may follow a status: nothing, a body, or words of the server. A sentence that continues is the model's. */
-const REST = '(?=$|[.!]$|[.!] (?:Please|Try|Retry)|:? ?[[{(]|: ?\\S| [-–] | for url|\\n)'
-
 /**
  * The errors that CLIs print in place of an answer, or next to one, at the start of a line. `sure` ones are
  * never the words of a model, also in the middle of a text; each of the others could be a line of an answer.
+ * What may follow a status is nothing, a body, or words of the server: a sentence that continues is the model's.
  */
 const errors: readonly { readonly sure: boolean; readonly pattern: RegExp }[] = [
-  // A sentence that continues (`…, so I waited`) is the model's.
   { sure: true, pattern: /^Attempt \d{1,4} failed(?: with status(?: code)? \d{3})?(?![,\w]| [a-z])/ },
   { sure: true, pattern: /^(?:\w{0,40}Error: )?got status: \d{3}\b/ },
-  {
-    sure: true,
-    pattern: /^(?:\w{0,40}Error: )?(?:API )?request failed with status(?: code)?:? \d{3}\b/i,
-  },
+  { sure: true, pattern: /^(?:\w{0,40}Error: )?(?:API )?request failed with status(?: code)?:? \d{3}\b/i },
   {
     sure: true,
     pattern:
@@ -31,15 +21,26 @@ const errors: readonly { readonly sure: boolean; readonly pattern: RegExp }[] = 
   //  429 Too Many Requests     Error: 503 Service Unavailable
   {
     sure: false,
-    pattern: new RegExp(`^(?:\\w{0,40}Error: |HTTP(?:/[\\d.]{1,3})? )?[45]\\d\\d ${REASON}${REST}`),
+    pattern:
+      /^(?:\w{0,40}Error: |HTTP(?:\/[\d.]{1,3})? )?[45]\d\d (?:Bad Request|Unauthorized|Payment Required|Forbidden|Not Found|Request Timeout|Conflict|Payload Too Large|Unprocessable (?:Entity|Content)|Too Many Requests|Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out|Overloaded)(?=$|[.!]$|[.!] (?:Please|Try|Retry)|:? ?[[{(]|: ?\S| [-–] | for url|\n)/,
   },
-  //  HTTP 503     HTTP error 503: upstream connect error
-  { sure: false, pattern: new RegExp(`^HTTP(?:/[\\d.]{1,3})?(?: error| status)?:? [45]\\d\\d${REST}`) },
+  //  HTTP 503     HTTP error 503: upstream connect error     Error: 429 {"error":…
+  {
+    sure: false,
+    pattern:
+      /^(?:HTTP(?:\/[\d.]{1,3})?(?: error| status)?:?|\w{0,40}Error:) [45]\d\d(?=$|[.!]$|[.!] (?:Please|Try|Retry)|:? ?[[{(]|: ?\S| [-–] | for url|\n)/,
+  },
   //  API Error: 401 {"type":"error"}     API Error (503 …)
   {
     sure: false,
     pattern:
       /^API Error(?:: | \()(?:[45]\d\d\b(?! [a-z]{1,12} (?:a|an|the|that|you)\b)|Connection error|Request timed out)/,
+  },
+  //  TypeError: fetch failed     Error: connect ECONNREFUSED 127.0.0.1:443
+  {
+    sure: false,
+    pattern:
+      /^\w{0,40}Error: (?:fetch failed|connect E[A-Z]{3,}|read ECONN|getaddrinfo|socket hang up|Connection error|(?:Invalid|Incorrect) API key|[Rr]ate limit|Too many requests|Unauthorized|insufficient_quota|[Qq]uota exceeded)/,
   },
   //  ApiError: {"error":{"code":429,…
   {

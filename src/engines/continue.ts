@@ -1,6 +1,6 @@
 import type { Engine, EngineFrame } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
-import { prose } from './answer-text.ts'
+import { AnswerText } from './answer-text.ts'
 import { errorAnswer } from './api-errors.ts'
 
 /**
@@ -14,7 +14,7 @@ export const continueCli: Engine = {
   about: 'cn -p, also with --format json; 1.5',
   shape: ({ value, channel }) => channel !== 'stderr' && answerIn(value) !== undefined,
   open(limits) {
-    const answer = prose(limits, 1)
+    const answer = new AnswerText(limits, 1)
     let spoke = false
     /** The single document; other programs write such records, too, but more than one. */
     let envelope: { readonly frame: EngineFrame; readonly words: string } | undefined

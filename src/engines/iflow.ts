@@ -1,6 +1,6 @@
 import { type Engine, type EngineFrame, isRecord, type Limits, type Say, text } from '../events/engine.ts'
 import { tryParse } from '../values/parse.ts'
-import { prose } from './answer-text.ts'
+import { AnswerText } from './answer-text.ts'
 import { loggedError } from './api-errors.ts'
 import { tokenParts } from './token-parts.ts'
 
@@ -25,9 +25,9 @@ export const iflow: Engine = {
 const STEP = 65_536
 
 class IflowRun {
-  readonly #answer: ReturnType<typeof prose>
+  readonly #answer: AnswerText
   /** Lines of stderr: the answer, if no other channel has one. */
-  readonly #aside: ReturnType<typeof prose>
+  readonly #aside: AnswerText
   #info: EngineFrame | undefined
   /** The block on stderr was reported when it was read. */
   #told = false
@@ -39,14 +39,14 @@ class IflowRun {
   #size = 0
 
   constructor(limits: Limits) {
-    this.#answer = prose(limits)
-    this.#aside = prose(limits)
+    this.#answer = new AnswerText(limits)
+    this.#aside = new AnswerText(limits)
   }
 
   /** A block ends the text so far; more text may follow. */
   get isOver(): boolean {
     return (
-      this.#info !== undefined || this.#answer.frames().findLast(({ blank }) => !blank)?.label !== undefined
+      this.#info !== undefined || this.#answer.frames.findLast(({ blank }) => !blank)?.label !== undefined
     )
   }
 
@@ -70,14 +70,14 @@ class IflowRun {
 
   end(say: Say): void {
     const answer = this.#answer
-    const last = answer.frames().findLastIndex(({ blank }) => !blank)
+    const last = answer.frames.findLastIndex(({ blank }) => !blank)
     // The model can print such a block too: it counts only if stderr has none, and then the last one
     // does. One on the same line as other text counts only at the end of the text: elsewhere it is a
     // quote.
     if (!this.#told)
       this.#info ??= answer.takeLast(
         (frame, index) =>
-          frame.label !== undefined && (isAlone(frame) || index === last || endsLine(answer.frames(), index)),
+          frame.label !== undefined && (isAlone(frame) || index === last || endsLine(answer.frames, index)),
       )
     // The session is reported first: it starts the conversation.
     if (!this.#info && !this.#told && !this.#known) {
@@ -90,7 +90,7 @@ class IflowRun {
   #readBlock(frame: EngineFrame, say: Say): true | 'kept' {
     if (this.#info) say.giveBack(this.#info)
     this.#info = frame
-    if (this.#answer.isBlank() || this.#size >= STEP) return 'kept'
+    if (this.#answer.isBlank || this.#size >= STEP) return 'kept'
     this.#finish(say)
     this.#told = true
     return true
@@ -101,8 +101,8 @@ class IflowRun {
     const info = this.#info
     this.#info = undefined
     if (info) sayAbout(info, say).session(sessionOf(info))
-    const goesOn = this.#told && !this.#answer.isBlank()
-    if (this.#answer.isBlank()) this.#aside.speak(say)
+    const goesOn = this.#told && !this.#answer.isBlank
+    if (this.#answer.isBlank) this.#aside.speak(say)
     else this.#aside.giveBack(say)
     this.#answer.speak(say)
     if (info) readInfo(info, say)

@@ -10,7 +10,7 @@ import {
   type StatusFacts,
 } from './engine.ts'
 import type { CompletionData, EventData, EventType, FailureClass, Severity, ToolData } from './event.ts'
-import { gatherEvidence, type Said } from './evidence.ts'
+import { RunEvidence, type Said } from './evidence.ts'
 import { failureClassOf } from './failure-class.ts'
 import { Drafts, OpenMessages } from './held-messages.ts'
 import { memory } from './memory.ts'
@@ -78,7 +78,7 @@ export class EngineEvents {
    */
   #lastOfPipes = AT_END
   #lastOfPty = AT_END
-  readonly #evidence = gatherEvidence()
+  readonly #evidence = new RunEvidence()
   /** What the engine's errors mean; `auto` sets it when it has picked one. */
   failures: FailureTable | undefined
   /**

@@ -36,125 +36,134 @@ export type Said = Pick<Evidence, 'done_marker' | 'end_signal' | 'failure' | 'tr
  * that is done. What counts is the position in the run: a record that only the PTY has can arrive long after
  * a later turn has ended.
  */
-export function gatherEvidence() {
-  const turns = new PerSource<Turn>()
+export class RunEvidence {
+  readonly #turns = new PerSource<Turn>()
   /** The last words of the run, and its last complete message. */
-  const words = new PerSource<Moment>()
-  const answers = new PerSource<Moment>()
-  let truncated = false
+  readonly #words = new PerSource<Moment>()
+  readonly #answers = new PerSource<Moment>()
+  #truncated = false
 
-  const turnOf = (when: Moment): Turn => {
-    const known = turns.get(when)
+  begun(when: Moment): void {
+    this.#turns.set(when, newTurn(when))
+  }
+
+  wentOn(when: Moment): void {
+    const { begun, marked, question } = this.#turnOf(when)
+    this.#turns.set(when, { ...newTurn(when), begun, marked, question })
+  }
+
+  ended(when: Moment, signal: string, asks = false): void {
+    this.#turnOf(when).ended = { when, words: signal, asks }
+  }
+
+  /** A call began or ended. A question stays open until it is answered, or other work follows. */
+  called(when: Moment, name: string, state: 'started' | 'completed' | 'failed'): void {
+    const turn = this.#turnOf(when)
+    if (isQuestion(name)) turn.question = state === 'completed' ? undefined : { when, words: name }
+    else if (state === 'started') turn.question = undefined
+  }
+
+  failed(when: Moment, message: string): void {
+    const turn = this.#turnOf(when)
+    const reported = { when, words: clip(message, 200) }
+    turn.failure = { first: turn.failure?.first ?? reported, last: reported }
+  }
+
+  failedAlone(when: Moment, message: string): void {
+    this.#turnOf(when).alone = { when, words: clip(message, 200) }
+  }
+
+  done(when: Moment): void {
+    this.#turnOf(when).marked = when
+  }
+
+  /** The run itself has said something. */
+  wrote(when: Moment, complete: boolean): void {
+    this.#words.set(when, when)
+    if (complete) this.#answers.set(when, when)
+  }
+
+  /** The engine says that the answer was cut. */
+  cut(when: Moment, reason: string): void {
+    this.#turnOf(when).cut = { when, words: clip(reason, 200) }
+  }
+
+  /** The input ended inside a record. */
+  truncated(): void {
+    this.#truncated = true
+  }
+
+  said(): Said {
+    const turns = this.#turns.both()
+    const [fatal] = this.#inOrder(turns.flatMap(({ failure }) => [failure?.first, failure?.last]))
+    // With a complete message after it the engine has asked the model again.
+    const cut = this.#lastOf(({ cut }) => cut, this.#answers)?.words
+    const request = this.#request()
+    return {
+      done_marker: this.#isMarked(),
+      end_signal: this.#ended()?.words ?? null,
+      failure: (fatal ?? this.#failedAlone())?.words ?? null,
+      truncated: this.#truncated || cut !== undefined,
+      ...(cut !== undefined && { cut }),
+      ...(request && { request: request.words }),
+    }
+  }
+
+  /** Whether the report of this moment ended a turn that now waits for the user. */
+  isWaiting(when: Moment): boolean {
+    const { done_marker, failure, cut } = this.said()
+    return this.#ended()?.when === when && !done_marker && failure === null && cut === undefined
+  }
+
+  #turnOf(when: Moment): Turn {
+    const known = this.#turns.get(when)
     if (known) return known
     const turn = newTurn(undefined)
-    turns.set(when, turn)
+    this.#turns.set(when, turn)
     return turn
   }
 
   /** What was reported since the agent last began or continued, in the order of the run. */
-  const inOrder = (reported: readonly (Told | undefined)[]): Told[] => {
-    const since = latest(turns.both().flatMap((turn) => turn.wentOn ?? []))
+  #inOrder(reported: readonly (Told | undefined)[]): Told[] {
+    const since = latest(this.#turns.both().flatMap((turn) => turn.wentOn ?? []))
     return reported
       .filter((one) => one !== undefined)
       .filter(({ when }) => !(since && isAfter(since, when)))
       .sort((a, b) => (isAfter(a.when, b.when) ? 1 : -1))
   }
 
-  /** The last of these reports, unless something came after it that shows that it no longer holds. */
-  const lastOf = (reported: readonly (Told | undefined)[], after: PerSource<Moment>): Told | undefined => {
-    const last = inOrder(reported).at(-1)
-    return last && !after.both().some((moment) => isAfter(moment, last.when)) ? last : undefined
+  /** The last report of this sort, unless something came after it that shows that it no longer holds. */
+  #lastOf(of: (turn: Turn) => Told | undefined, after?: PerSource<Moment>): Told | undefined {
+    const last = this.#inOrder(this.#turns.both().map(of)).at(-1)
+    return last && !after?.both().some((moment) => isAfter(moment, last.when)) ? last : undefined
   }
 
   /** An agent that says more after the end of its turn has not ended. */
-  const ended = () =>
-    lastOf(
-      turns.both().map((turn) => turn.ended),
-      words,
-    )
+  #ended(): Told | undefined {
+    return this.#lastOf(({ ended }) => ended, this.#words)
+  }
 
-  /** Whether something happened in the turn that began last. */
-  const isOfLastTurn = (when: Moment | undefined): boolean => {
-    const begun = latest(turns.both().flatMap((turn) => turn.begun ?? []))
-    return when !== undefined && !(begun && isAfter(begun, when))
+  /** Whether this was in the turn that began last. */
+  #isCurrent(moment: Moment): boolean {
+    const begun = latest(this.#turns.both().flatMap((turn) => turn.begun ?? []))
+    return !(begun && isAfter(begun, moment))
+  }
+
+  #isMarked(): boolean {
+    return this.#turns.both().some(({ marked }) => marked && this.#isCurrent(marked))
   }
 
   /** What the user must still answer. */
-  const request = (): Told | undefined => {
-    const end = ended()
-    if (end?.asks) return end
-    return turns.both().find(({ question }) => isOfLastTurn(question?.when))?.question
+  #request(): Told | undefined {
+    const end = this.#ended()
+    const open = ({ question }: Turn) => question && this.#isCurrent(question.when)
+    return end?.asks ? end : this.#turns.both().find(open)?.question
   }
 
   /** The last error of the turn, if it stands in place of an answer. */
-  const failedAlone = (): Told | undefined => {
-    const answered = answers.both().some(isOfLastTurn)
-    return answered ? undefined : inOrder(turns.both().map((turn) => turn.alone)).at(-1)
-  }
-
-  const said = (): Said => {
-    const [fatal] = inOrder(turns.both().flatMap((turn) => [turn.failure?.first, turn.failure?.last]))
-    // With a complete message after it the engine has asked the model again.
-    const cut = lastOf(
-      turns.both().map((turn) => turn.cut),
-      answers,
-    )?.words
-    const asked = request()
-    return {
-      done_marker: turns.both().some(({ marked }) => isOfLastTurn(marked)),
-      end_signal: ended()?.words ?? null,
-      failure: (fatal ?? failedAlone())?.words ?? null,
-      truncated: truncated || cut !== undefined,
-      ...(cut !== undefined && { cut }),
-      ...(asked && { request: asked.words }),
-    }
-  }
-
-  return {
-    begun(when: Moment) {
-      turns.set(when, newTurn(when))
-    },
-    wentOn(when: Moment) {
-      const { begun, marked, question } = turnOf(when)
-      turns.set(when, { ...newTurn(when), begun, marked, question })
-    },
-    ended(when: Moment, signal: string, asks = false) {
-      turnOf(when).ended = { when, words: signal, asks }
-    },
-    /** A call began or ended. A question stays open until it is answered, or other work follows. */
-    called(when: Moment, name: string, state: 'started' | 'completed' | 'failed') {
-      const turn = turnOf(when)
-      if (isQuestion(name)) turn.question = state === 'completed' ? undefined : { when, words: name }
-      else if (state === 'started') turn.question = undefined
-    },
-    failed(when: Moment, message: string) {
-      const turn = turnOf(when)
-      const reported = { when, words: clip(message, 200) }
-      turn.failure = { first: turn.failure?.first ?? reported, last: reported }
-    },
-    failedAlone(when: Moment, message: string) {
-      turnOf(when).alone = { when, words: clip(message, 200) }
-    },
-    done(when: Moment) {
-      turnOf(when).marked = when
-    },
-    /** The run itself has said something. */
-    wrote(when: Moment, complete: boolean) {
-      words.set(when, when)
-      if (complete) answers.set(when, when)
-    },
-    cut(when: Moment, reason: string) {
-      turnOf(when).cut = { when, words: clip(reason, 200) }
-    },
-    truncated() {
-      truncated = true
-    },
-    said,
-    /** Whether the report of this moment ended a turn that now waits for the user. */
-    isWaiting(when: Moment): boolean {
-      const { done_marker, failure, cut } = said()
-      return ended()?.when === when && !done_marker && failure === null && cut === undefined
-    },
+  #failedAlone(): Told | undefined {
+    const answered = this.#answers.both().some((moment) => this.#isCurrent(moment))
+    return answered ? undefined : this.#lastOf(({ alone }) => alone)
   }
 }
 
@@ -165,8 +174,9 @@ function newTurn(begun: Moment | undefined): Turn {
     cut: undefined,
     failure: undefined,
     alone: undefined,
+    question: undefined,
   }
-  return { begun, wentOn: begun, ...nothing, question: undefined }
+  return { begun, wentOn: begun, ...nothing }
 }
 
 /** The tools by which agents ask their user, without case and underscores. */
@@ -211,16 +221,15 @@ export function completionOf(
 
 function verdict(evidence: Evidence): [EndState, EndReason] {
   if (evidence.done_marker) return ['completed', 'DONE_MARKER']
-  const { failure, cut } = evidence
-  const asked = evidence.request !== undefined
+  const { failure, cut, request } = evidence
   if (evidence.end_signal !== null && failure === null && cut === undefined)
-    return ['awaiting_user_input', asked ? 'REQUEST_OPEN' : 'END_SIGNAL']
+    return ['awaiting_user_input', request === undefined ? 'END_SIGNAL' : 'REQUEST_OPEN']
   if (failure !== null) return ['interrupted', tokenLimit.test(failure) ? 'MAX_TOKENS' : 'ENGINE_FAILED']
   if (cut !== undefined) return ['interrupted', shortLimit.test(cut) ? 'MAX_TOKENS' : 'TRUNCATED']
   if (evidence.signal !== null) return ['interrupted', 'SIGNAL']
   if (evidence.exit_code !== null && evidence.exit_code !== 0) return ['interrupted', 'EXIT_CODE']
   if (evidence.truncated) return ['interrupted', 'TRUNCATED']
-  if (asked) return ['awaiting_user_input', 'REQUEST_OPEN']
+  if (request !== undefined) return ['awaiting_user_input', 'REQUEST_OPEN']
   return ['unknown', 'NO_END_SIGNAL']
 }
 

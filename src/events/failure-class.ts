@@ -34,15 +34,15 @@ const usual: FailureTable = [
   ],
   [
     'quota',
-    /insufficient[_ ](?:quota|credits?|funds|balance)|exceeded your (?:current |monthly |daily )?quota|quota (?:is |was |has been )?(?:exceeded|exhausted|reached)|usage[_ ]limit|(?:spend|credit|budget|monthly|daily|weekly)(?:ing)? limit|billing|payment required|credit balance|out of credits|max_budget/i,
+    /insufficient[_ ](?:quota|credits?|funds|balance)|exceeded your (?:current |monthly |daily )?quota|quota (?:is |was |has been )?(?:exceeded|exhausted|reached)|usage[_ ]limit|(?:spend|credit|budget|monthly|daily|weekly)(?:ing)? limit|plan and billing|billing[_ ](?:hard|limit|error|account|not)|hit your .{0,20}limit|payment required|credit balance|out of credits|max_budget/i,
   ],
   [
     'denied',
-    /(?:denied|declined|rejected|refused|not allowed|blocked|forbidden) by (?:the )?(?:user|person|policy|admin|hook|sandbox|rule)|user (?:has )?(?:denied|declined|rejected|refused)|permission (?:was |to use .{0,60})?(?:denied|rejected)(?!.{0,20}api)|policy violation|content[_ ]filter/i,
+    /(?:denied|declined|rejected|refused|not allowed|blocked|forbidden) by (?:the )?(?:user|person|policy|admin|hook|sandbox|rule)|user (?:has )?(?:denied|declined|rejected|refused)|user doesn't want to proceed|permission (?:was |to use .{0,60})?(?:denied|rejected)(?!.{0,20}api)|policy violation|content[_ ]filter/i,
   ],
   [
     'auth',
-    /unauthori[sz]ed|unauthenticated|authenticat(?:ion|e)|authoriz(?:ation|e)|(?:invalid|incorrect|missing|expired|bad|no)[_ ](?:api[_ -]?key|token|credentials?)|api[_ -]?key .{0,30}(?:invalid|incorrect|missing|expired|not valid|not found|required)|not (?:logged|signed) in|(?:log|sign) ?in (?:again|first|to )|please (?:log|sign) ?in|PERMISSION_DENIED/i,
+    /unauthori[sz]ed|unauthenticated|authenticat(?:ion|e)|authoriz(?:ation|e)|(?:invalid|incorrect|missing|expired|bad|no)[_ ](?:api[_ -]?key|token|credentials?)|api[_ -]?key .{0,30}(?:invalid|incorrect|missing|expired|not valid|not found|required)|token (?:has |is )?(?:expired|invalid|revoked)|run \/login|not (?:logged|signed) in|(?:log|sign) ?in (?:again|first|to )|please (?:log|sign) ?in|PERMISSION_DENIED/i,
   ],
   [
     'rate',

@@ -16,7 +16,7 @@ const ids = new Set(['id', 'uuid', 'message_id', 'messageId', 'call_id', 'callID
  * time does not count either. Without one, two records that differ only in their time may be two. Undefined for
  * what is no record.
  */
-export function meaningOf({ value }: EngineFrame): string | undefined {
+function meaningOf({ value }: EngineFrame): string | undefined {
   return isRecord(value) ? written(value, hasId(value, 0), 0) : undefined
 }
 

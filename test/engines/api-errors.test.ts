@@ -29,6 +29,10 @@ const errors = [
   ['Error: API request failed with status 429', 'rate'],
   ['API Error: 401 {"type":"error","error":{"type":"authentication_error"}}', 'auth'],
   ['API Error: Connection error.', 'network'],
+  ['Error: 429 {"error":{"message":"slow down"}}', 'rate'],
+  ['TypeError: fetch failed', 'network'],
+  ['Error: connect ECONNREFUSED 127.0.0.1:443', 'network'],
+  ['Error: Incorrect API key provided: sk-x', 'auth'],
 ] as const
 
 /** What a model says about them. */

@@ -9,14 +9,14 @@ import {
 } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { TextBalance } from '../../json/text-balance.ts'
-import { prose } from '../answer-text.ts'
+import { AnswerText } from '../answer-text.ts'
 import { conversation } from './turn.ts'
 
 /** What the errors of the dialect mean. */
 export const failures: FailureTable = [
   ['context', /Prompt is too long/i],
-  ['quota', /limit reached|hit your .{0,20}limit|out of extra usage|error_max_budget_usd/i],
-  ['auth', /run \/login|OAuth token/i],
+  ['quota', /limit reached|out of extra usage|error_max_budget_usd/i],
+  ['auth', /OAuth token/i],
 ]
 
 /** Claude Code (`claude -p --output-format stream-json | json | text`), with or without partial messages. */
@@ -79,7 +79,7 @@ export function isAmp(value: unknown): boolean {
 
 /** Claude Code, Qwen Code and Amp share one dialect. */
 export function openDialect(limits: Limits): Reader {
-  const answer = prose(limits, 1)
+  const answer = new AnswerText(limits, 1)
   const turn = conversation()
   let spoke = false
   const read = (value: unknown, say: Say, extra: boolean): boolean | 'kept' => {

@@ -1,6 +1,6 @@
 import type { Engine, EngineFrame, Limits, Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
-import { prose } from '../answer-text.ts'
+import { AnswerText } from '../answer-text.ts'
 import { errorAnswer, loggedError } from '../api-errors.ts'
 import { isErrorDocument, isStartLine, isTagged, logReader } from './log.ts'
 import { isEvent, isStreamLine, streamReader } from './stream.ts'
@@ -31,7 +31,7 @@ export const gemini: Engine = {
  * on, so most of them are kept until then.
  */
 class GeminiRun {
-  readonly #answer: ReturnType<typeof prose>
+  readonly #answer: AnswerText
   readonly #log = logReader()
   readonly #stream = streamReader()
   /** Records or a document were seen, so plain lines are not the answer. */
@@ -59,7 +59,7 @@ class GeminiRun {
   #fenced = false
 
   constructor(limits: Limits) {
-    this.#answer = prose(limits, 1)
+    this.#answer = new AnswerText(limits, 1)
   }
 
   /** The answer is there, but a better document may follow. */
@@ -102,7 +102,7 @@ class GeminiRun {
     if (this.#best) this.#frame(say)
     if (this.#failed) {
       say.about(this.#failed)
-      sayFailed(this.#failed, this.#framed || this.#answer.frames().length > 0 ? 'error' : 'fatal', say)
+      sayFailed(this.#failed, this.#framed || this.#answer.frames.length > 0 ? 'error' : 'fatal', say)
     }
     this.#answer.speak(say)
     if (this.#best && this.#streaming) say.giveBack(this.#best)
@@ -185,7 +185,7 @@ class GeminiRun {
   /** The answer is nothing but `{"response":…}`, or stderr has that. */
   #takeBare(): void {
     const [last] = this.#answer
-      .frames()
+      .frames
       .filter(({ blank }) => !blank)
       .slice(-1)
     if (last && last === this.#first && isBare(last.value))
