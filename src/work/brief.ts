@@ -9,7 +9,8 @@ import type { WorkOrder } from './order.ts'
  * spawn('codex', ['exec', '--json', brief(order)])
  */
 export function brief(order: WorkOrder): string {
-  if (!isObject(order)) throw misfit('brief', 'a work order', order, 'brief(readOrder(json))')
+  if (!isObject(order) || typeof order.repo_dir !== 'string')
+    throw misfit('brief', 'a work order', order, 'brief(readOrder(json))')
   const parts = [
     `Work on ${order.issue_ref} in the current directory.`,
     order.task ?? '',

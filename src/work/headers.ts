@@ -80,12 +80,13 @@ const MAX_VALUE = 1000
 
 //  2026-11-17 10:00 INFO - **RunId:** run-7, Status: ok
 //                          ^ key            ^ key
-const keys = [...spellings.keys()].join('|')
-const anchor = new RegExp(`(?<![\\p{L}\\p{N}_./-])(${keys})\\*{0,2} ?:(?=\\s|\\*|$)`, 'gu')
+const anchor = /(?<![\p{L}\p{N}_./-])([A-Za-z_]{2,12})\*{0,2} ?:(?=\s|\*|$)/gu
 /** Bullets, bold and indent: the key is still the first word of its line. */
 const decoration = /^[\s*+>#•·-]*$/
 /** The end of what a logger writes before a message: a bracket, a bar, a time, a level, `msg="`. */
-const logPrefix = /(?:[\]|)>:\d-]|\dZ|="|\b(?:trace|debug|info|notice|warn|warning|error|fatal))\s*[*-]*\s*$/i
+const logPrefix = /(?:[\]|)>:\d-]|\dZ|="|\b(?:trace|debug|info|notice|warn|warning|error|fatal))$/i
+/** Characters that it looks at. */
+const MAX_LOG_WORD = 10
 /** Fields whose value is one word: another key may follow after a blank. Others need a comma or a bar. */
 const oneWord: ReadonlySet<string> = new Set(['issue_ref', 'run_id', 'status', 'pr', 'commit'])
 
@@ -108,14 +109,12 @@ export function findAnchors(output: string): Map<string, string> {
     // Records are read as JSON, not by their keys.
     if (!text.includes(':') || text.startsWith('{')) return
     const line = text.slice(0, MAX_ANCHOR_LINE)
-    const found = [...line.matchAll(anchor)]
-    const start = found.findIndex(({ index }) => {
-      const before = line.slice(0, index)
-      return decoration.test(before) || logPrefix.test(before)
-    })
+    const found = [...line.matchAll(anchor)].filter(({ 1: key = '' }) => fieldOf(key) !== undefined)
+    const isFirst = (index: number) => decoration.test(line.slice(0, index))
+    const start = found.findIndex(({ index }) => isFirst(index) || isBehindPrefix(line, index))
     if (start < 0) return
     const { index } = found[start]!
-    const into = decoration.test(line.slice(0, index)) ? first : behind
+    const into = isFirst(index) ? first : behind
     for (const [field, value] of pairsIn(line, found.slice(start))) {
       // Loggers write `Status: 200`, and printed objects `  status: 1`.
       if (value === '' || (index > 0 && field === 'status' && !statuses.has(value))) continue
@@ -126,6 +125,12 @@ export function findAnchors(output: string): Map<string, string> {
   reader.end()
   for (const [field, value] of behind) if (!first.has(field)) first.set(field, value)
   return first
+}
+
+function isBehindPrefix(line: string, index: number): boolean {
+  let end = index
+  while (end > 0 && ' \t*'.includes(line[end - 1]!)) end--
+  return logPrefix.test(line.slice(Math.max(0, end - MAX_LOG_WORD), end))
 }
 
 /** The fields of a line and their values, each of which ends where the next key begins. */
