@@ -31,6 +31,12 @@ const errors: readonly { readonly sure: boolean; readonly pattern: RegExp }[] = 
     pattern:
       /^(?:HTTP(?:\/[\d.]{1,3})?(?: error| status)?:?|\w{0,40}Error:) [45]\d\d(?=$|[.!]$|[.!] (?:Please|Try|Retry)|:? ?[[{(]|: ?\S| [-–] | for url|\n)/,
   },
+  //  HTTP 503 upstream connect error
+  {
+    sure: false,
+    pattern:
+      /^HTTP(?:\/[\d.]{1,3})? [45]\d\d (?!.{0,200}\b(?:is|are|was|were|should|can|will|you|your|I|we|errors|codes?|status(?:es)?)\b).{1,200}$/,
+  },
   //  API Error: 401 {"type":"error"}     API Error (503 …)
   {
     sure: false,
