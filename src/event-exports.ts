@@ -9,6 +9,8 @@ export type {
   Cut,
   Engine,
   EngineFrame,
+  ErrorFacts,
+  FailureTable,
   Limits,
   Picker,
   Reader,

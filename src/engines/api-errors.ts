@@ -7,7 +7,8 @@ const MAX_ERROR = 4000
 /**
  * The errors that CLIs print in place of an answer, or next to one, at the start of a line. `sure` ones are
  * never the words of a model, also in the middle of a text; each of the others could be a line of an answer.
- * What may follow a status is nothing, a body, or words of the server: a sentence that continues is the model's.
+ * What may follow a status is nothing, a body, or words of the server: a sentence that continues is the
+ * model's.
  */
 const errors: readonly { readonly sure: boolean; readonly pattern: RegExp }[] = [
   { sure: true, pattern: /^Attempt \d{1,4} failed(?: with status(?: code)? \d{3})?(?![,\w]| [a-z])/ },
@@ -29,6 +30,12 @@ const errors: readonly { readonly sure: boolean; readonly pattern: RegExp }[] = 
     sure: false,
     pattern:
       /^(?:HTTP(?:\/[\d.]{1,3})?(?: error| status)?:?|\w{0,40}Error:) [45]\d\d(?=$|[.!]$|[.!] (?:Please|Try|Retry)|:? ?[[{(]|: ?\S| [-–] | for url|\n)/,
+  },
+  //  HTTP 503 upstream connect error
+  {
+    sure: false,
+    pattern:
+      /^HTTP(?:\/[\d.]{1,3})? [45]\d\d (?!.{0,200}\b(?:is|are|was|were|should|can|will|you|your|I|we|errors|codes?|status(?:es)?)\b).{1,200}$/,
   },
   //  API Error: 401 {"type":"error"}     API Error (503 …)
   {

@@ -65,8 +65,8 @@ export class Cutter {
   }
 
   /**
-   * Where a document that may be the program's last (`Cut.whole`) ends in these bytes, which are the line that is
-   * arriving; 0 if it does not. Each byte is read once.
+   * Where a document that may be the program's last (`Cut.whole`) ends in these bytes, which are the line
+   * that is arriving; 0 if it does not. Each byte is read once.
    */
   endIn(rest: Bytes): number {
     const { whole } = this.#options.cut()

@@ -23,9 +23,10 @@ interface DedupeOptions {
 /**
  * Lets every record through once, though stdout and the PTY both have it: the kth on one pairs with the
  * kth on the other, two from one channel are never merged. stdout is authoritative; a PTY record waits for
- * its twin (the same bytes, or a record that says the same), and is emitted from the PTY when a later record pairs, or at the end. If there is stderr, too, a
- * later record must have paired with each: otherwise the record might still turn out to be stderr's, and
- * what was written there must not count as the agent's. Without stdout, PTY records are emitted at once.
+ * its twin (the same bytes, or a record that says the same), and is emitted from the PTY when a later record
+ * pairs, or at the end. If there is stderr, too, a later record must have paired with each: otherwise the
+ * record might still turn out to be stderr's, and what was written there must not count as the agent's.
+ * Without stdout, PTY records are emitted at once.
  *
  * Each frame comes with its position in the run, because a record of the PTY can be emitted long after the
  * records that follow it. Only the difference between the channels is held: digests of what was emitted, text
@@ -63,7 +64,9 @@ export class Dedupe {
   /** Records of stdout so far. */
   #written = 0
   readonly #ptyOrder: PtyOrder
-  /** Records of stdout whose twin on the PTY may have other bytes: another time, another order of its keys. */
+  /**
+   * Records of stdout whose twin on the PTY may have other bytes: another time, another order of its keys.
+   */
   readonly #recent = new RecentRecords()
   /** The last record on the PTY, if stdout does not have it yet. */
   #lastOwn: Own | undefined

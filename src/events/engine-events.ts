@@ -444,9 +444,9 @@ export class EngineEvents {
   }
 
   /**
-   * Reports once that the turn waits for the user. A turn that is done, or failed, does not. A message that only
-   * the PTY has comes first: until the PTY has shown the end of the turn, nothing is said, unless the run goes on
-   * (`now`).
+   * Reports once that the turn waits for the user. A turn that is done, or failed, does not. A message that
+   * only the PTY has comes first: until the PTY has shown the end of the turn, nothing is said, unless the
+   * run goes on (`now`).
    */
   tellTurn(now = false): void {
     const turn = this.#ended

@@ -95,7 +95,9 @@ export interface StatusFacts extends RunFacts {
 export interface ErrorFacts {
   /** Whether the engine says that it will, or could, retry. */
   readonly retryable?: boolean | undefined
-  /** The engine's own code for it, an HTTP status or a word; with the message it tells the `failure_class`. */
+  /**
+   * The engine's own code for it, an HTTP status or a word; with the message it tells the `failure_class`.
+   */
   readonly code?: unknown
   /** It stands in place of an answer: unless one follows, the run failed, whatever its severity. */
   readonly alone?: boolean | undefined
@@ -165,8 +167,8 @@ export interface Say {
    */
   ended(signal: string, more?: { readonly asks?: boolean | undefined }): void
   /**
-   * The answer was cut short, by a limit of tokens (`length`, `max_tokens`) or by something else: unless another
-   * message follows, the run did not end well.
+   * The answer was cut short, by a limit of tokens (`length`, `max_tokens`) or by something else: unless
+   * another message follows, the run did not end well.
    */
   truncated(reason: string): void
   /** The engine does not know this type of record. Return false afterwards, so that it is kept. */

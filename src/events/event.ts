@@ -32,8 +32,9 @@ export type EndReason =
   | 'NO_END_SIGNAL'
 
 /**
- * Why a run failed, in one word: not logged in or no right to it, nothing left of the plan, too many requests,
- * a prompt that is too long, the network or the server, something that was not allowed, anything else.
+ * Why a run failed, in one word: not logged in or no right to it, nothing left of the plan, too many
+ * requests, a prompt that is too long, the network or the server, something that was not allowed, anything
+ * else.
  */
 export type FailureClass = 'auth' | 'quota' | 'rate' | 'context' | 'network' | 'denied' | 'other'
 
@@ -94,7 +95,9 @@ export interface CompletionData {
   readonly ok: boolean
   /** If the run failed (`interrupted`): why, in one word. */
   readonly failure_class?: FailureClass
-  /** The bytes that say so: of a record, a line of stderr. Missing if only the exit code or a signal says it. */
+  /**
+   * The bytes that say so: of a record, a line of stderr. Missing if only the exit code or a signal says it.
+   */
   readonly failure_ref?: RawRef
   /** For the whole run, as far as the engine reported them. */
   readonly tokens?: Tokens

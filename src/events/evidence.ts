@@ -235,7 +235,9 @@ function verdict(evidence: Evidence): [EndState, EndReason] {
 
 /** The reason of an engine that stopped because of its limit of tokens: `length`, `max_tokens`. */
 const shortLimit = /^length$|tokens?\b/i
-/** The same in an error. A request that asks for too many tokens (`max_tokens is too large`) is another one. */
+/**
+ * The same in an error. A request that asks for too many tokens (`max_tokens is too large`) is another one.
+ */
 const tokenLimit =
   /reason\W{1,4}(?:max_(?:output_)?tokens|length)\b|\bMAX_TOKENS\b|exceeded the .{0,20}output token (?:maximum|limit)/
 

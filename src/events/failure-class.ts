@@ -5,8 +5,8 @@ import type { FailureClass } from './event.ts'
 const MAX_WORDS = 2000
 
 /**
- * What sort of failure the words of an error stand for; undefined if they do not say. `own` is what the engine
- * says in its own words, and counts first.
+ * What sort of failure the words of an error stand for; undefined if they do not say. `own` is what the
+ * engine says in its own words, and counts first.
  *
  * @example
  * failureClassOf('429 insufficient_quota') // 'quota'
@@ -62,7 +62,10 @@ function classOfStatus(status: number): FailureClass | undefined {
   return status === 408 || status >= 500 ? 'network' : undefined
 }
 
-/** An HTTP status that is named as one: at the beginning, in brackets, after `status`, `code`, `HTTP`, `Error`. */
+/**
+ * An HTTP status that is named as one: at the beginning, in brackets, after `status`, `code`, `HTTP`,
+ * `Error`.
+ */
 function statusIn(words: string): number | undefined {
   const found = status.exec(words)
   return found ? Number(found[1] ?? found[2]) : undefined

@@ -16,8 +16,8 @@ interface Payload {
   readonly value: unknown
   readonly repair_level: RepairLevel
   /**
-   * It is marked as a payload (a tag, a fence of JSON), or nothing but punctuation follows it: an object in the
-   * middle of a sentence is quoted.
+   * It is marked as a payload (a tag, a fence of JSON), or nothing but punctuation follows it: an object in
+   * the middle of a sentence is quoted.
    */
   readonly said: boolean
 }

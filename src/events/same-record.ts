@@ -12,9 +12,9 @@ const times = new Set(['timestamp', 'timestamp_ms', 'ts', 'time', 'created_at', 
 const ids = new Set(['id', 'uuid', 'message_id', 'messageId', 'call_id', 'callID', 'tool_id', 'toolCallId'])
 
 /**
- * What a record says, whatever the order of its keys: two copies of one record are equal. If it has an id, its
- * time does not count either. Without one, two records that differ only in their time may be two. Undefined for
- * what is no record.
+ * What a record says, whatever the order of its keys: two copies of one record are equal. If it has an id,
+ * its time does not count either. Without one, two records that differ only in their time may be two.
+ * Undefined for what is no record.
  */
 function meaningOf({ value }: EngineFrame): string | undefined {
   return isRecord(value) ? written(value, hasId(value, 0), 0) : undefined
@@ -37,7 +37,10 @@ function written(value: unknown, timeless: boolean, level: number): string {
   return `{${kept.map((key) => `${JSON.stringify(key)}:${written(value[key], timeless, level + 1)}`).join()}}`
 }
 
-/** The last records of stdout that the PTY has not shown, by their key: bounded, the oldest is forgotten first. */
+/**
+ * The last records of stdout that the PTY has not shown, by their key: bounded, the oldest is forgotten
+ * first.
+ */
 export class RecentRecords {
   readonly #frames = new Map<string, EngineFrame>()
   #size = 0

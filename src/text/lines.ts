@@ -38,8 +38,8 @@ export interface Line {
 /**
  * Cuts the bytes of one channel into lines. LF is the only line end. Held across chunks: the bytes of one
  * unfinished line, at most `maxFrame`; a longer one is passed on in pieces of `maxFrame`, as text. A line
- * that `known` recognizes by its bytes is skipped, and never decoded. `endIn` sees what has arrived of the line
- * after each chunk: the line ends after so many bytes of it, unless they are 0.
+ * that `known` recognizes by its bytes is skipped, and never decoded. `endIn` sees what has arrived of the
+ * line after each chunk: the line ends after so many bytes of it, unless they are 0.
  */
 export function lines(
   channel: Channel,

@@ -20,7 +20,10 @@ test.each([
   ['quota', 'Your credit balance is too low'],
   ['rate', '429 Too Many Requests'],
   ['rate', 'rate_limit_error: slow down'],
-  ['rate', 'Rate limit reached for gpt-x. Visit https://example.org/account/billing to add a payment method.'],
+  [
+    'rate',
+    'Rate limit reached for gpt-x. Visit https://example.org/account/billing to add a payment method.',
+  ],
   ['rate', 'overloaded_error'],
   ['rate', '529 {"type":"error"}'],
   ['rate', 'RESOURCE_EXHAUSTED'],

@@ -184,10 +184,7 @@ class GeminiRun {
 
   /** The answer is nothing but `{"response":…}`, or stderr has that. */
   #takeBare(): void {
-    const [last] = this.#answer
-      .frames
-      .filter(({ blank }) => !blank)
-      .slice(-1)
+    const [last] = this.#answer.frames.filter(({ blank }) => !blank).slice(-1)
     if (last && last === this.#first && isBare(last.value))
       this.#best = this.#answer.takeLast((kept) => kept === last)
     if (this.#first) return

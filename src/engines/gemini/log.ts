@@ -9,8 +9,8 @@ export function logReader() {
 
   return {
     /**
-     * Reports what a line or an error body of the API says; `loose` if no line here is the answer. A retry is a
-     * warning. Anything else fails the run if no answer follows.
+     * Reports what a line or an error body of the API says; `loose` if no line here is the answer. A retry is
+     * a warning. Anything else fails the run if no answer follows.
      */
     read(frame: EngineFrame, say: Say, loose: boolean): boolean {
       const { value, channel } = frame
@@ -23,8 +23,8 @@ export function logReader() {
       return true
     },
     /**
-     * True for a line of the stack trace after the previous line: indented, or the bracket that closes it; and for
-     * the advice below an error.
+     * True for a line of the stack trace after the previous line: indented, or the bracket that closes it;
+     * and for the advice below an error.
      */
     continues(frame: EngineFrame): boolean {
       if (!tracing[frame.channel] || frame.value !== undefined || frame.blanks !== undefined) return false
