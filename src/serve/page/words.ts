@@ -10,8 +10,8 @@ export const reasonWords: Readonly<Record<string, string>> = {
   ENGINE_FAILED: 'the engine reported a failure',
   EXIT_CODE: 'its exit code is not 0',
   SIGNAL: 'a signal ended it',
+  MAX_TOKENS: 'its answer reached a limit of tokens',
   TRUNCATED: 'its output stops in the middle of a record',
-  MAX_TOKENS: 'its answer was cut at a limit of tokens',
   NO_END_SIGNAL: 'it stopped without saying that it was done',
 }
 
