@@ -5,6 +5,8 @@ export {
   type Cut as EngineCut,
   type Engine,
   type EngineFrame,
+  type ErrorFacts,
+  type FailureTable,
   isRecord,
   type Limits,
   type Picker,

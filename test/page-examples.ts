@@ -82,7 +82,7 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
         await logged({ info: line(30), error: line(50) }, 'x')`,
       prints: [
         /^\{"level":30,"run_id":"[^"]+","seq":\d+,"raw_ref":\{.*"msg":"tool\.call\.started"\}$/m,
-        /"outcome":"needs_input","exit_code":0,"usage":\{"input":\d+.*"msg":"the agent has ended"\}$/m,
+        /"outcome":"finished","exit_code":0,"usage":\{"input":\d+.*"msg":"the agent has ended"\}$/m,
       ],
     },
     'ai-sdk': {
@@ -124,7 +124,7 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
     },
     lambda: {
       after: `console.log(JSON.stringify(await handler({ task: 'x' }, { getRemainingTimeInMillis: () => 60_000 })))`,
-      prints: [/^\{"outcome":"needs_input","usage":\{.*\},"answer":"Wrote artifacts\/info\.json\."\}$/m],
+      prints: [/^\{"outcome":"finished","usage":\{.*\},"answer":"Wrote artifacts\/info\.json\."\}$/m],
     },
   },
   'docs/stream-json-and-ndjson.md': {
@@ -183,6 +183,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
     },
   },
   'docs/limits.md': {
-    pool: { prints: [/^needs_input fix the test \S*\.audit\S+$/m, /^needs_input remove dead code /m] },
+    pool: { prints: [/^finished fix the test \S*\.audit\S+$/m, /^finished remove dead code /m] },
   },
 }

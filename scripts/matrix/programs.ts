@@ -24,7 +24,7 @@ const table: readonly (Omit<ConsumerProgram, 'prints'> & { readonly prints: read
   {
     file: 'strict.ts',
     where: 'node',
-    prints: ['Fixed.', 'END_SIGNAL', 'needs_input cart.ts 3.0 10', 'SPAWN_FAILED'],
+    prints: ['Fixed.', 'END_SIGNAL', 'finished cart.ts 3.0 10', 'SPAWN_FAILED'],
   },
   {
     file: 'plain.cjs',
@@ -75,7 +75,7 @@ const table: readonly (Omit<ConsumerProgram, 'prints'> & { readonly prints: read
       'toy lifecycle.run.status',
       'toy lifecycle.run.status',
       'toy lifecycle.completion.state',
-      'needs_input true',
+      'finished true',
       '39',
       '14',
     ],
@@ -84,7 +84,7 @@ const table: readonly (Omit<ConsumerProgram, 'prints'> & { readonly prints: read
     file: 'serve.ts',
     where: 'node',
     prints: [
-      'one codex needs_input',
+      'one codex finished',
       ...types.map((type) => `event: ${type}`),
       '404 the path must begin with one slash; the url of serve() ends with one already',
     ],
@@ -92,13 +92,13 @@ const table: readonly (Omit<ConsumerProgram, 'prints'> & { readonly prints: read
   {
     file: 'terminal.ts',
     where: 'node',
-    prints: ['4 4 needs_input', 'Fixed. stdout', '## codex run: needs input'],
+    prints: ['4 4 finished', 'Fixed. stdout', '## codex run: finished'],
   },
   { file: 'mine.ts', where: 'node', prints: ['10 991 0', 'NO_MATCH', '4.0', 'must be even, found 5'] },
   { file: 'browser.ts', where: 'browser', prints: [...conversation, '4 records'] },
   { file: 'edge.ts', where: 'workerd', prints: [...types, '["cart.ts"]', 'BAD_OPTION'] },
   { file: 'bun.ts', where: 'bun', prints: ['Fixed.', '0', 'enough', 'string'] },
-  { file: 'deno.ts', where: 'deno', prints: ['4', 'Fixed.', 'needs_input'] },
+  { file: 'deno.ts', where: 'deno', prints: ['4', 'Fixed.', 'finished'] },
 ]
 
 export const programs: readonly ConsumerProgram[] = table.map((program) => ({

@@ -55,7 +55,6 @@ export const codes = /* @__PURE__ */ spoken({
   PTY_STREAM_MISMATCH: 'the PTY has a record that stdout lacks',
   LATE_DUPLICATE_POSSIBLE: 'the dedupe window overflowed, so a late duplicate may be emitted again',
   COMPLETION_CONFLICT: 'the evidence on how the run ended disagrees',
-  ENGINE_PICKED: 'auto chose the engine by the shape of the records',
   ENGINE_UNKNOWN: 'the records match no known engine, so all of them are kept as raw',
   ENGINE_ERROR: 'the engine reported an error',
   PIPE_HELD_OPEN: 'the process ended, but another process still holds its pipe open',

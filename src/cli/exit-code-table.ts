@@ -2,7 +2,7 @@ import type { Code, Fault } from '../base/fault.ts'
 
 /** The exit codes of the command. */
 export const exits = {
-  /** A valid value; a run that completed or waits for input. */
+  /** A valid value; a run that succeeded or finished. */
   good: 0,
   /** The run failed. */
   failed: 1,
@@ -12,8 +12,8 @@ export const exits = {
   nothing: 3,
   /** The end is unknown, or the input was cut in the middle of a record. */
   incomplete: 4,
-  /** The result of a worker needs a human. */
-  needsHuman: 5,
+  /** A run needs input; the result of a worker needs a human. */
+  needsInput: 5,
   /** The result of a worker is not of the active run, and is only archived. */
   archived: 6,
   /**

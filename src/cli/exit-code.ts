@@ -1,5 +1,5 @@
 import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
-import { outcomeOf } from '../events/run-outcome.ts'
+import { failureKind, outcomeOf } from '../events/run-outcome.ts'
 import { exits } from './exit-code-table.ts'
 
 /** The help text about the exit codes of `events`, `chat`, `run` and `replay`, which are the same. */
@@ -7,9 +7,11 @@ export const runExits = `Exit codes, the first that applies:
   1  the run failed or was cancelled: the agent reported an error, a signal
      ended it, or its exit code was not 0, whatever its output says
   4  the output was cut in the middle of a record, even after a good end
-  3  with --schema: no valid result (0 with a valid one)
-  4  the run ended without saying how
-  0  the run succeeded, or its turn is over and it needs input
+  3  with --schema: no valid result
+  4  the run ended without saying how, and there is no valid result
+  5  the run needs input: a request or a question of the agent is open, or
+     --done-marker was given and the marker is missing
+  0  the run succeeded or finished
   7  our own output could not be written, or its reader left, which ended the
      agent
   2  bad usage`
@@ -46,21 +48,26 @@ export function watchEnd(events: AsyncIterable<Event>): Watched {
  * The exit code for how a run ended: the same for the same evidence, in every command. The last payload
  * counts only for a run that did not fail: what a broken run left behind is not an answer.
  *
- * | # | evidence | code |
- * | --- | --- | --- |
- * | 1 | failed or cancelled | 1 |
- * | 2 | a cut record and no other failure, whatever came before it | 4 |
- * | 3 | with a schema: the last payload does not pass, or does | 3, or 0 |
- * | 4 | no known end | 4 |
- * | 5 | succeeded, needs input | 0 |
+ * | outcome | code |
+ * | --- | --- |
+ * | cancelled | 1 |
+ * | failed | 4 if its output was cut and nothing else is wrong, 3 if only the schema says no, else 1 |
+ * | needs_input | 5 |
+ * | succeeded, finished | 0 |
+ * | unknown | 4 |
  */
 function exitCode(end: CompletionData | undefined, result: ResultData | undefined): number {
   if (end === undefined) return exits.incomplete
-  const outcome = outcomeOf(end)
-  if (outcome === 'failed' && end.reason_code === 'TRUNCATED') return exits.incomplete
-  if (outcome === 'failed' || outcome === 'cancelled') return exits.failed
-  // After a good end, too: the part that was cut off may have said otherwise.
-  if (end.evidence.truncated) return exits.incomplete
-  if (result) return result.status === 'success' ? exits.good : exits.nothing
-  return outcome === 'unknown' ? exits.incomplete : exits.good
+  const outcome = outcomeOf(end, result?.status)
+  if (outcome === 'failed') return failureExits[failureKind(end, result?.status) ?? 'error']
+  return outcomeExits[outcome]
+}
+
+const failureExits = { error: exits.failed, cut: exits.incomplete, result: exits.nothing }
+const outcomeExits = {
+  cancelled: exits.failed,
+  needs_input: exits.needsInput,
+  succeeded: exits.good,
+  finished: exits.good,
+  unknown: exits.incomplete,
 }

@@ -1,5 +1,5 @@
 import { type Call, type Engine, isRecord, type Say } from '../events/engine.ts'
-import { first, isAmp, openDialect } from './claude/claude.ts'
+import { failures, first, isAmp, openDialect } from './claude/claude.ts'
 
 /** Amp (`amp --execute --stream-json`). The dialect is Claude Code's; its sessions are threads, `T-…`. */
 export const amp: Engine = {
@@ -7,6 +7,7 @@ export const amp: Engine = {
   parser: 'amp_ndjson',
   cut: { stdout: 'documents', pty: 'documents' },
   about: 'amp --execute --stream-json; read from public recordings, not run',
+  failures,
   shape: (frame) => isAmp(first(frame)),
   open(limits) {
     const { read, end } = openDialect(limits)

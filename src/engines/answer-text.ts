@@ -1,76 +1,151 @@
 import type { EngineFrame, Limits, Say } from '../events/engine.ts'
-import { bareRecords } from './bare-records.ts'
+import { errorAnswer } from './api-errors.ts'
+import { bareRecords, mayBeRecord } from './bare-records.ts'
 
 /** Maximum number of lines to hold: short lines cost more than their text. */
 const MAX_LINES = 131_072
+/** Cost of a line in addition to its text. */
+const LINE_COST = 9
 
 /**
  * Gathers lines of plain text that may be the agent's answer, until it is known whether they are: then
- * they become one message, or go back as raw. Text over the limit becomes messages piece by piece.
+ * they become one message, or go back as raw. Each line is a delta as it comes, unless it may prove to be
+ * something else: a record, a block, an error. Text over the limit becomes messages piece by piece.
  * Several JSON records are not an answer, whatever text is around them.
  */
-export function prose({ maxFrame }: Limits) {
-  let frames: EngineFrame[] = []
-  let size = 0
+export class AnswerText {
+  readonly #maxFrame: number
+  readonly #patience: number
+  #frames: EngineFrame[] = []
+  #size = 0
   /** The warning about pieces was given. */
-  let reported = false
+  #reported = false
   /** There were records among the lines: later lines are not an answer either. */
-  let unknown = false
+  #unknown = false
+  /** The message whose pieces are being reported, and the number of frames that are in them. */
+  #id: string | undefined
+  #told = 0
+  /** No more pieces: what follows may not be part of the answer. */
+  #waiting = false
+  #fence: string | undefined
 
-  return {
-    /** Keeps a line. */
-    keep(frame: EngineFrame, say: Say): 'kept' {
-      const other = frames.length > 0 && frames[0]!.channel !== frame.channel
-      const cost = frame.text.length + (frame.blanks?.length ?? 0) + 1
-      const full = frames.length > 0 && (size + cost > maxFrame || frames.length >= MAX_LINES)
-      if (other || full) {
-        this.speak(say, full)
-        if (full && !reported)
-          say.warning('FRAME_TOO_LONG', 'the text grew past maxFrame; it comes in pieces')
-        reported ||= full
-        say.about(frame)
-      }
-      frames.push(frame)
-      size += cost
-      return 'kept'
-    },
-    /** Reports the lines as one message; the confidence depends on whether only the agent writes there. */
-    speak(say: Say, incomplete = false) {
-      const first = frames[0]
-      if (!first) return
-      // Blank lines mean nothing: a terminal adds some of its own.
-      if (frames.every(({ blank }) => blank)) {
-        this.giveBack(say)
-        return
-      }
-      const records = bareRecords(frames, maxFrame)
-      unknown ||= records.size > 1 || isCutRecord(frames, records)
-      if (unknown) {
-        frames = frames.map((frame) => (records.has(frame) ? { ...frame, value: records.get(frame) } : frame))
-        this.giveBack(say)
-        return
-      }
-      const text = frames.map((frame, index) => between(frames[index - 1], frame) + shown(frame)).join('')
-      say.about({ channel: first.channel, from: first.from, to: frames.at(-1)!.to })
+  /**
+   * `patience`: lines to wait for before the first delta, because a line before the records of an engine is
+   * noise.
+   */
+  constructor({ maxFrame }: Limits, patience = 0) {
+    this.#maxFrame = maxFrame
+    this.#patience = patience
+  }
+
+  get frames(): readonly EngineFrame[] {
+    return this.#frames
+  }
+
+  /** There are only blank lines. */
+  get isBlank(): boolean {
+    return this.#frames.every(({ blank }) => blank)
+  }
+
+  /** Keeps a line. With `hold` it may prove not to be part of the answer, which the next line decides. */
+  keep(frame: EngineFrame, say: Say, hold = false): 'kept' {
+    const held = this.#frames.length
+    const other = held > 0 && this.#frames[0]!.channel !== frame.channel
+    const cost = frame.text.length + (frame.blanks?.length ?? 0) + LINE_COST
+    const full = held > 0 && (this.#size + cost > this.#maxFrame || held >= MAX_LINES)
+    if (other || full) {
+      this.speak(say, full)
+      if (full && !this.#reported)
+        say.warning('FRAME_TOO_LONG', 'the text grew past maxFrame; it comes in pieces')
+      this.#reported ||= full
+      say.about(frame)
+    }
+    this.#frames.push(frame)
+    this.#size += cost
+    if (this.#isCertain(frame) && !hold) this.#tell(say)
+    return 'kept'
+  }
+
+  /** Reports the lines as one message; the confidence depends on whether only the agent writes there. */
+  speak(say: Say, incomplete = false): void {
+    const first = this.#frames[0]
+    if (!first) return
+    // Blank lines mean nothing: a terminal adds some of its own.
+    if (this.isBlank || this.#holdsRecords()) {
+      this.giveBack(say)
+      return
+    }
+    const text = this.#textFrom(0)
+    const error = incomplete ? undefined : errorAnswer(text)
+    say.about({ channel: first.channel, from: first.from, to: this.#frames.at(-1)!.to })
+    if (error === undefined) {
       say.confidence(first.channel === 'stdout' ? 0.6 : 0.3)
-      say.message(undefined, text, incomplete ? { incomplete } : {})
-      this.forget()
-    },
-    /** Gives the lines back: they were noise. */
-    giveBack(say: Say) {
-      for (const frame of frames) say.giveBack(frame)
-      this.forget()
-    },
-    /** Removes the last frame that fits: it was not part of the answer. */
-    takeLast(fits: (frame: EngineFrame, index: number) => boolean): EngineFrame | undefined {
-      const at = frames.findLastIndex(fits)
-      return at < 0 ? undefined : frames.splice(at, 1)[0]
-    },
-    forget() {
-      frames = []
-      size = 0
-    },
-    frames: (): readonly EngineFrame[] => frames,
+      say.message(this.#id, text, incomplete ? { incomplete } : {})
+    } else {
+      if (this.#id !== undefined) say.withdraw(this.#id)
+      say.confidence(0.7)
+      say.error(error, 'fatal')
+    }
+    this.#forget()
+  }
+
+  /** Gives the lines back: they were noise. `read` may still find something to report about one. */
+  giveBack(say: Say, read: (frame: EngineFrame) => boolean = () => false): void {
+    if (this.#id !== undefined) say.withdraw(this.#id)
+    for (const frame of this.#frames) if (!read(frame)) say.giveBack(frame)
+    this.#forget()
+  }
+
+  /** Removes the last frame that fits: it was not part of the answer. */
+  takeLast(fits: (frame: EngineFrame, index: number) => boolean): EngineFrame | undefined {
+    const at = this.#frames.findLastIndex(fits)
+    return at < 0 ? undefined : this.#frames.splice(at, 1)[0]
+  }
+
+  #forget(): void {
+    this.#frames = []
+    this.#size = this.#told = 0
+    this.#id = undefined
+    this.#waiting = false
+  }
+
+  #textFrom(from: number): string {
+    const shownFrom = this.#frames.slice(from)
+    return shownFrom.map((frame, nth) => between(this.#frames[from + nth - 1], frame) + shown(frame)).join('')
+  }
+
+  /** Reports the lines that have not been reported as a piece of the message. */
+  #tell(say: Say): void {
+    const piece = this.#textFrom(this.#told)
+    this.#told = this.#frames.length
+    if (piece === '') return
+    this.#id ??= say.newId()
+    say.confidence(this.#frames[0]!.channel === 'stdout' ? 0.6 : 0.3)
+    say.delta(this.#id, piece)
+  }
+
+  /** Whether the lines so far, up to this one, may be reported. */
+  #isCertain(frame: EngineFrame): boolean {
+    if (this.#waiting || this.#unknown || frame.blank) return false
+    const mark = frame.text.slice(0, 3)
+    const quoted = this.#fence !== undefined
+    if (mark === '```' || mark === '~~~')
+      this.#fence = quoted ? (mark === this.#fence ? undefined : this.#fence) : mark
+    this.#waiting = frame.label !== undefined || frame.open === true || (!quoted && mayBeRecord(frame))
+    if (this.#waiting || this.#told > 0) return !this.#waiting
+    // An error in place of an answer is a line or a few.
+    return this.#frames.length > this.#patience && errorAnswer(this.#textFrom(0)) === undefined
+  }
+
+  /** Whether the lines are those of a program that writes records. */
+  #holdsRecords(): boolean {
+    const records = bareRecords(this.#frames, this.#maxFrame)
+    this.#unknown ||= records.size > 1 || isCutRecord(this.#frames, records)
+    if (this.#unknown)
+      this.#frames = this.#frames.map((frame) =>
+        records.has(frame) ? { ...frame, value: records.get(frame) } : frame,
+      )
+    return this.#unknown
   }
 }
 

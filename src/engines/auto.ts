@@ -1,6 +1,6 @@
 import type { Engine, EngineFrame, Picker } from '../events/engine.ts'
 import { engines } from './engines-by-name.ts'
-import { documentKeys } from './gemini/gemini.ts'
+import { documentKeys, isAnswer } from './gemini/gemini.ts'
 import { text } from './text.ts'
 
 /**
@@ -17,6 +17,7 @@ export const auto: Picker = {
     pty: 'documents',
     blocks: ['Execution Info'],
     glued: documentKeys,
+    whole: isAnswer,
   },
   about: 'picks one of the others by the shape of the first records',
   pick: (frame) => engineOf(frame, true),

@@ -173,11 +173,13 @@ function readResult(line: Rec, say: Say, run: Run): void {
   const answer = line.text('text') ?? ''
   const usage = line.at('usage')
   // It repeats the last answer, or the error.
-  if (reason === 'completed' && !run.spoke && answer !== '') say.message(undefined, answer)
+  const limited = reason === 'length' || reason === 'max_tokens'
+  if ((reason === 'completed' || limited) && !run.spoke && answer !== '') say.message(undefined, answer)
   const tokens = run.counted ? undefined : tokensIn(usage)
   run.counted = false
   say.status('result', { reason, usage, tokens, model: line.text('model.id') })
   if (reason === 'completed') say.ended('run_result completed')
+  else if (limited) say.truncated(reason)
   else fail(reason === 'error' && answer !== '' ? answer : `the run ended: ${reason}`, say, run)
 }
 

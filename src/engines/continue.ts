@@ -1,6 +1,7 @@
 import type { Engine, EngineFrame } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
-import { prose } from './answer-text.ts'
+import { AnswerText } from './answer-text.ts'
+import { errorAnswer } from './api-errors.ts'
 
 /**
  * Continue (`cn -p`, also with `--format json`). It prints the text of the last turn; with `--format json` as
@@ -13,7 +14,7 @@ export const continueCli: Engine = {
   about: 'cn -p, also with --format json; 1.5',
   shape: ({ value, channel }) => channel !== 'stderr' && answerIn(value) !== undefined,
   open(limits) {
-    const answer = prose(limits)
+    const answer = new AnswerText(limits, 1)
     let spoke = false
     /** The single document; other programs write such records, too, but more than one. */
     let envelope: { readonly frame: EngineFrame; readonly words: string } | undefined
@@ -48,9 +49,13 @@ export const continueCli: Engine = {
         answer.speak(say)
         if (!envelope) return
         say.about(envelope.frame)
-        say.message(undefined, envelope.words, { enveloped: true })
-        say.ended('response document')
+        const error = errorAnswer(envelope.words)
+        if (error === undefined) {
+          say.message(undefined, envelope.words, { enveloped: true })
+          say.ended('response document')
+        } else say.error(error, 'fatal')
       },
+      over: () => envelope !== undefined,
     }
   },
 }

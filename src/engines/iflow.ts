@@ -1,5 +1,7 @@
-import { type Engine, type EngineFrame, isRecord, type Say, text } from '../events/engine.ts'
-import { prose } from './answer-text.ts'
+import { type Engine, type EngineFrame, isRecord, type Limits, type Say, text } from '../events/engine.ts'
+import { tryParse } from '../values/parse.ts'
+import { AnswerText } from './answer-text.ts'
+import { loggedError } from './api-errors.ts'
 import { tokenParts } from './token-parts.ts'
 
 /**
@@ -14,51 +16,112 @@ export const iflow: Engine = {
   about: 'iflow -p; 0.5, rebuilt from its write templates, not run',
   shape: (frame) => frame.label === 'Execution Info' && (isRecord(frame.value) || isAlone(frame)),
   open(limits) {
-    const answer = prose(limits)
-    let info: EngineFrame | undefined
-    /** The answer has begun: what looks like a notice may now be the model's words. */
-    let answering = false
-    /** A line has named the session. */
-    let known = false
-    return {
-      read(frame, say) {
-        if (frame.label !== undefined && frame.channel === 'stderr') {
-          if (info) say.giveBack(info)
-          info = frame
-          return 'kept'
-        }
-        const plain = frame.label === undefined
-        if (plain && !(answering && frame.channel !== 'stderr') && readNotice(frame, say)) {
-          known = true
-          return true
-        }
-        if (plain && readError(frame, say)) return true
-        if (frame.channel === 'stderr') return false
-        answering = true
-        return answer.keep(frame, say)
-      },
-      end(say) {
-        const last = answer.frames().findLastIndex(({ blank }) => !blank)
-        // The model can print such a block too: it counts only if stderr has none, and then the last one
-        // does. One on the same line as other text counts only at the end of the text: elsewhere it is a
-        // quote.
-        info ??= answer.takeLast(
-          (frame, index) =>
-            frame.label !== undefined &&
-            (isAlone(frame) || index === last || endsLine(answer.frames(), index)),
-        )
-        // The session is reported first: it starts the conversation.
-        if (info) sayAbout(info, say).session(sessionOf(info))
-        else if (!known) {
-          const line = answer.takeLast((frame, index) => index === last && namedSession(frame) !== undefined)
-          if (line) sayAbout(line, say).session(namedSession(line))
-        }
-        answer.speak(say)
-        if (info) readInfo(info, say)
-      },
-    }
+    const run = new IflowRun(limits)
+    return { read: (frame, say) => run.read(frame, say), end: (say) => run.end(say), over: () => run.isOver }
   },
 }
+
+/** Log files are read in steps of this many bytes, so that stderr may be ahead of a longer stdout. */
+const STEP = 65_536
+
+class IflowRun {
+  readonly #answer: AnswerText
+  /** Lines of stderr: the answer, if no other channel has one. */
+  readonly #aside: AnswerText
+  #info: EngineFrame | undefined
+  /** The block on stderr was reported when it was read. */
+  #told = false
+  /** The answer has begun: what looks like a notice may now be the model's words. */
+  #answering = false
+  /** A line has named the session. */
+  #known = false
+  /** Where stdout has been read to. */
+  #size = 0
+
+  constructor(limits: Limits) {
+    this.#answer = new AnswerText(limits)
+    this.#aside = new AnswerText(limits)
+  }
+
+  /** A block ends the text so far; more text may follow. */
+  get isOver(): boolean {
+    return (
+      this.#info !== undefined || this.#answer.frames.findLast(({ blank }) => !blank)?.label !== undefined
+    )
+  }
+
+  read(frame: EngineFrame, say: Say): boolean | 'kept' {
+    const onStderr = frame.channel === 'stderr'
+    if (frame.label !== undefined && onStderr) return this.#readBlock(frame, say)
+    const plain = frame.label === undefined
+    if (plain && !(this.#answering && !onStderr) && readNotice(frame, say)) {
+      this.#known = true
+      return true
+    }
+    if (plain && readError(frame, say)) return true
+    if (onStderr) return this.#readStderr(frame, say)
+    if (!frame.blank && !this.#answering) {
+      this.#answering = true
+      this.#aside.giveBack(say)
+    }
+    if (frame.channel === 'stdout') this.#size = frame.to
+    return this.#answer.keep(frame, say, plain && namedSession(frame) !== undefined)
+  }
+
+  end(say: Say): void {
+    const answer = this.#answer
+    const last = answer.frames.findLastIndex(({ blank }) => !blank)
+    // The model can print such a block too: it counts only if stderr has none, and then the last one
+    // does. One on the same line as other text counts only at the end of the text: elsewhere it is a
+    // quote.
+    if (!this.#told)
+      this.#info ??= answer.takeLast(
+        (frame, index) =>
+          frame.label !== undefined && (isAlone(frame) || index === last || endsLine(answer.frames, index)),
+      )
+    // The session is reported first: it starts the conversation.
+    if (!this.#info && !this.#told && !this.#known) {
+      const line = answer.takeLast((frame, index) => index === last && namedSession(frame) !== undefined)
+      if (line) sayAbout(line, say).session(namedSession(line))
+    }
+    this.#finish(say)
+  }
+
+  #readBlock(frame: EngineFrame, say: Say): true | 'kept' {
+    if (this.#info) say.giveBack(this.#info)
+    this.#info = frame
+    if (this.#answer.isBlank || this.#size >= STEP) return 'kept'
+    this.#finish(say)
+    this.#told = true
+    return true
+  }
+
+  /** Reports the answer, and the block that ends it. */
+  #finish(say: Say): void {
+    const info = this.#info
+    this.#info = undefined
+    if (info) sayAbout(info, say).session(sessionOf(info))
+    const goesOn = this.#told && !this.#answer.isBlank
+    if (this.#answer.isBlank) this.#aside.speak(say)
+    else this.#aside.giveBack(say)
+    this.#answer.speak(say)
+    if (info) readInfo(info, say)
+    // What came late belongs to the turn that the block has ended.
+    else if (goesOn) say.ended(END)
+  }
+
+  /** The model does not write to stderr, unless stdout has no answer. */
+  #readStderr(frame: EngineFrame, say: Say): false | 'kept' {
+    if (this.#answering || this.#told || logLine.test(frame.text.slice(0, 100))) return false
+    return this.#aside.keep(frame, say, true)
+  }
+}
+
+const END = '</Execution Info>'
+
+/** Lines that a program logs: a time, a level, a stack trace, a warning of Node. */
+const logLine =
+  /^(?:\s+at |\[?\d{4}-\d\d-\d\d|\W{0,2}(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE|FATAL)\b|\(node:\d|\(Use `node|Warning:|npm )/i
 
 /** True if the marks of a block are on lines of their own. */
 function isAlone({ glue, text }: EngineFrame): boolean {
@@ -115,21 +178,21 @@ const sessionLine = /^\W{0,8}session[-_ ]?id\W{1,4}([\w-]{8,100})\W{0,3}$/i
 
 function readError(frame: EngineFrame, say: Say): boolean {
   const head = frame.text.slice(0, 500)
-  // On stdout a line that starts with "Error" may be the answer.
+  // On stdout a line that starts with "Error" may be the answer; as the whole answer it is an error.
   if (frame.channel === 'stdout') return false
-  if (/^Error executing tool \S+:/.test(head)) {
-    say.confidence(0.7)
-    say.error(head, 'warning')
-    return true
-  }
-  if (frame.channel !== 'stderr' || !/^(\w*Error|Failed|Exception)\b/.test(head)) return false
+  const isTool = /^Error executing tool \S+:/.test(head)
+  const logged = frame.channel === 'stderr' && /^(\w*Error|Failed|Exception)\b/.test(head)
+  const failure = frame.channel === 'stderr' ? loggedError(head, true) : undefined
+  if (!isTool && !logged && failure === undefined) return false
   say.confidence(0.7)
-  say.error(head, 'error')
+  say.error(head, isTool ? 'warning' : 'error', { alone: failure !== undefined })
   return true
 }
 
-function sessionOf({ value, text: inner }: EngineFrame): unknown {
+function sessionOf(frame: EngineFrame): unknown {
+  const { value } = contentOf(frame)
   if (isRecord(value)) return value['session-id']
+  const { text: inner } = frame
   const head = inner.slice(0, 4096)
   return (
     /"session-id"\s*:\s*"([^"]{1,200})"/.exec(head)?.[1] ??
@@ -138,18 +201,35 @@ function sessionOf({ value, text: inner }: EngineFrame): unknown {
 }
 
 function readInfo(frame: EngineFrame, say: Say): void {
-  const { value, open } = frame
+  const { open } = frame
+  const { value, mended } = contentOf(frame)
   sayAbout(frame, say)
   if (isRecord(value)) {
     say.fields(
       value,
-      'session-id conversation-id assistantRounds executionTimeMs tokenUsage terminationReason',
+      'session-id conversation-id assistantRounds executionTimeMs tokenUsage:record terminationReason:text',
     )
     const reason = text(value['terminationReason'])
     const usage = value['tokenUsage']
     const tokens = isRecord(usage) ? tokenParts(usage) : undefined
     say.status('execution_info', { usage, tokens, stats: value, ...(reason && { reason }) })
+    if (mended) say.warning('OUTPUT_REPAIRED_GENERIC', 'the Execution Info was repaired')
   } else say.status('execution_info')
   if (open && !isRecord(value)) say.truncated('the Execution Info has no end')
-  else say.ended('</Execution Info>')
+  else {
+    say.ended(END)
+    if (isRecord(value)) return
+    say.warning('INVALID_JSON', 'the Execution Info could not be read: its tokens are missing')
+    say.giveBack(frame)
+  }
+}
+
+/** What is in the block; broken JSON, or JSON in a fence, is repaired. */
+function contentOf({ value, text: inner, open }: EngineFrame): {
+  readonly value: unknown
+  readonly mended: boolean
+} {
+  if (isRecord(value) || open) return { value, mended: false }
+  const read = tryParse(inner)
+  return { value: read.ok ? read.value : undefined, mended: read.ok }
 }

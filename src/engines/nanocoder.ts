@@ -1,6 +1,6 @@
 import type { Engine, EngineFrame, Say } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
-import { prose } from './answer-text.ts'
+import { AnswerText } from './answer-text.ts'
 import { tokensAt } from './token-parts.ts'
 
 /** nanocoder (`nanocoder --json run`): one document at the end. Without `--json` stdout is the answer. */
@@ -11,7 +11,7 @@ export const nanocoder: Engine = {
   about: 'nanocoder --plain --json run; 1.30',
   shape: ({ value }) => documentIn(value) !== undefined,
   open(limits) {
-    const answer = prose(limits)
+    const answer = new AnswerText(limits, 1)
     let spoke = false
     return {
       read(frame, say) {

@@ -103,7 +103,8 @@ export const pi = /* @__PURE__ */ table<Run>({
       fields: 'messages willRetry:flag',
       read(line, say, run) {
         const retries = line.flag('willRetry')
-        if (run.failure === undefined && run.stop !== undefined && !retries) say.ended('agent_end')
+        const good = run.failure === undefined && run.stop !== undefined && run.stop !== 'length'
+        if (good && !retries) say.ended('agent_end')
         // 0.73 does not report whether it retries.
         if (retries === false) fail('fatal', say, run)
       },
@@ -157,7 +158,6 @@ function readAnswer(message: Rec, say: Say, run: Run): void {
   run.stop = message.text('stopReason')
   const incomplete = isBroken(message)
   if (incomplete) run.failure = message.text('errorMessage') ?? `the model stopped: ${run.stop}`
-  if (run.stop === 'length') say.truncated(run.stop)
   for (const [index, block] of message.records('content').entries()) {
     const id = run.open.take(String(index))
     const words = block.words('text')
@@ -166,6 +166,7 @@ function readAnswer(message: Rec, say: Say, run: Run): void {
     else if (words === undefined) say.unknownType('content text')
     else if (id !== undefined || words !== '') say.message(id, words, { incomplete })
   }
+  if (run.stop === 'length') say.truncated(run.stop)
 }
 
 function readToolEnd(line: Rec, say: Say, { begun }: Run): void {

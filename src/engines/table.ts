@@ -43,7 +43,9 @@ export interface Rows<State> {
 type Condition = string | ((record: Rec) => boolean)
 
 /** An engine whose records tell themselves apart by their type. */
-export interface Table<State> extends Rows<State>, Pick<Engine, 'name' | 'parser' | 'about' | 'growing'> {
+export interface Table<State>
+  extends Rows<State>,
+    Pick<Engine, 'name' | 'parser' | 'about' | 'growing' | 'failures'> {
   /** @default records on stdout and the PTY */
   readonly cut?: Cut
   /**
@@ -74,6 +76,7 @@ export function table<State>(given: Table<State>): Engine {
     cut: given.cut ?? { stdout: 'records', pty: 'records' },
     ...(given.about !== undefined && { about: given.about }),
     ...(given.growing && { growing: true }),
+    ...(given.failures && { failures: given.failures }),
     shape({ value }) {
       const record = Rec.of(value)
       const own = record !== undefined && shapeOf(record)

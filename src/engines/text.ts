@@ -1,5 +1,5 @@
 import type { Engine } from '../events/engine.ts'
-import { prose } from './answer-text.ts'
+import { AnswerText } from './answer-text.ts'
 
 /** Any other program: its stdout is taken as the answer. */
 export const text: Engine = {
@@ -8,7 +8,7 @@ export const text: Engine = {
   cut: { stdout: 'text', pty: 'text' },
   about: 'any program; stdout is one message, the exit code says how it ended',
   open(limits) {
-    const answer = prose(limits)
+    const answer = new AnswerText(limits)
     return {
       read: (frame, say) => answer.keep(frame, say),
       end: (say) => answer.speak(say),

@@ -1,9 +1,10 @@
 import { codes } from '../base/fault.ts'
+import type { Bytes } from '../base/platform.ts'
 import { isDeeper, isNested } from '../json/depth.ts'
 import { TextBalance } from '../json/text-balance.ts'
-import { CLOSE_BRACE, CLOSE_BRACKET, isBracket } from '../text/characters.ts'
+import { CLOSE_BRACE, CLOSE_BRACKET, isBracket, OPEN_BRACE } from '../text/characters.ts'
 import type { Channel } from '../text/chunk.ts'
-import { endOffset, headOf, LINE_COST, type Line, restOf } from '../text/lines.ts'
+import { endOffset, headOf, LINE_COST, type Line, lineAfter, restOf } from '../text/lines.ts'
 import { BlockCutter } from './block.ts'
 import type { Cut, EngineFrame } from './engine.ts'
 
@@ -41,6 +42,10 @@ export class Cutter {
   #gathering: Gathering | undefined
   /** A line that ends in `{`, after other text: the next line decides whether a document begins there. */
   #opener: Line | undefined
+  /** Where the last document ended that was read at its bracket. */
+  #wholeEnd = -1
+  /** How far the line that is arriving was looked at, and the document in it. */
+  #looked: { at: number; readonly state: TextBalance; over: boolean } | undefined
 
   constructor(options: CutterOptions, out: (frame: EngineFrame) => void) {
     this.#options = options
@@ -59,7 +64,28 @@ export class Cutter {
     })
   }
 
+  /**
+   * Where a document that may be the program's last (`Cut.whole`) ends in these bytes, which are the line
+   * that is arriving; 0 if it does not. Each byte is read once.
+   */
+  endIn(rest: Bytes): number {
+    const { whole } = this.#options.cut()
+    const held = this.#gathering
+    if (!whole || (!held && rest[0] !== OPEN_BRACE)) return 0
+    this.#looked ??= { at: 0, state: held ? held.state.copy() : new TextBalance(), over: false }
+    const looked = this.#looked
+    if (looked.over) return 0
+    // As latin1: only brackets, quotes and backslashes matter here.
+    const found = looked.state.readStrictly(rest.toString('latin1', looked.at))
+    looked.over = found !== 'inside'
+    const end = typeof found === 'number' ? looked.at + found : 0
+    looked.at = rest.length
+    const document = `${held?.parts.join('') ?? ''}${rest.toString('utf8', 0, end)}`
+    return end > 0 && whole(parse(document)) ? end : 0
+  }
+
   line(line: Line): void {
+    this.#looked = undefined
     this.#settleOpener(line)
     if (this.#isBlank(line)) {
       this.#holdBlank(line)
@@ -101,7 +127,8 @@ export class Cutter {
     }
     if (this.#blanks && this.#blanks.to !== line.from) this.#passBlanks()
     this.#blanks ??= { from: line.from, to: line.to, text: '' }
-    if (this.#blanks.text.length < MAX_BLANKS) this.#blanks.text += '\n'
+    // The end of the document's own line is no blank line.
+    if (line.from !== this.#wholeEnd && this.#blanks.text.length < MAX_BLANKS) this.#blanks.text += '\n'
     this.#blanks.to = line.to
   }
 
@@ -134,6 +161,11 @@ export class Cutter {
       if (value === undefined && isTooDeep(line.text)) return this.#asText({ ...line, note: 'MAX_DEPTH' })
       if (value !== undefined) {
         const { from, to, text } = line
+        if (line.note === undefined && this.#isWhole(value)) {
+          const end = text.trimEnd().length
+          this.#emit(line, { kind: 'line', to: endOffset(line, end), text: text.slice(0, end), value })
+          return this.#behind(line, end)
+        }
         // Fast path: nearly every line of a run.
         if (line.note === undefined && line.blanks === undefined && line.glue === undefined)
           this.#out({ kind: 'line', channel: this.#channel, from, to, text, value })
@@ -234,10 +266,12 @@ export class Cutter {
       return undefined
     }
     this.#gathering = undefined
-    const rest = restOf(line, text, end)
+    const isWhole = this.#isWhole(value)
+    const rest = isWhole ? undefined : restOf(line, text, end)
     const [first, ...more] = held.lines.filter((own) => !held.logs.has(own))
     // Log text that was removed from this line is not part of the record.
-    const to = rest ? rest.from : text === line.text ? line.to : endOffset(line, end)
+    const ends = rest !== undefined || isWhole || text !== line.text
+    const to = ends ? endOffset(line, end) : line.to
     // Everything cut from the same terminal lines shares one list of them.
     const pieces = first!.pieces ?? (rest || more.length > 0 ? [first!.text] : undefined)
     for (const own of more) pieces!.push(own.text)
@@ -250,7 +284,22 @@ export class Cutter {
       ...(this.#channel === 'pty' && pieces && { pieces }),
     })
     for (const log of held.logs) this.#asText(log)
+    if (isWhole) return this.#behind(line, end)
     return rest && this.#channel === 'pty' ? { ...rest, pieces: pieces! } : rest
+  }
+
+  /** On a terminal a line end always follows. */
+  #isWhole(value: unknown): boolean {
+    return this.#channel !== 'pty' && this.#options.cut().whole?.(value) === true
+  }
+
+  /** What follows a document that ends at its bracket: a line of its own, or the end of this one. */
+  #behind(line: Line, end: number): Line | undefined {
+    const rest = lineAfter(line, end)
+    this.#wholeEnd = rest.from
+    if (rest.text.trim() !== '') return rest
+    if (rest.from < rest.to) this.#holdBlank({ ...rest, text: '' })
+    return undefined
   }
 
   /** Keeps a line of a document. If they grow past the limit, all of them are text. */

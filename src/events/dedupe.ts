@@ -5,6 +5,7 @@ import { Fifo } from './fifo.ts'
 import { Outstanding } from './outstanding.ts'
 import type { Position } from './position.ts'
 import { PtyOrder, PtyPosition } from './pty-order.ts'
+import { RecentRecords, twinOf } from './same-record.ts'
 
 interface DedupeOptions {
   /** A digest of at least 128 bits of a cryptographic hash. */
@@ -15,14 +16,17 @@ interface DedupeOptions {
   readonly maxHeld: number
   /** Passes a frame on; `late` means that its twin may have been forgotten. */
   readonly pass: (frame: EngineFrame, how: 'first' | 'pty-only' | 'late', position: Position) => void
+  /** The PTY has shown one more record of stdout. */
+  readonly settled?: (() => void) | undefined
 }
 
 /**
  * Lets every record through once, though stdout and the PTY both have it: the kth on one pairs with the
  * kth on the other, two from one channel are never merged. stdout is authoritative; a PTY record waits for
- * its twin, and is emitted from the PTY when a later record pairs, or at the end. If there is stderr, too, a
- * later record must have paired with each: otherwise the record might still turn out to be stderr's, and
- * what was written there must not count as the agent's. Without stdout, PTY records are emitted at once.
+ * its twin (the same bytes, or a record that says the same), and is emitted from the PTY when a later record
+ * pairs, or at the end. If there is stderr, too, a later record must have paired with each: otherwise the
+ * record might still turn out to be stderr's, and what was written there must not count as the agent's.
+ * Without stdout, PTY records are emitted at once.
  *
  * Each frame comes with its position in the run, because a record of the PTY can be emitted long after the
  * records that follow it. Only the difference between the channels is held: digests of what was emitted, text
@@ -33,6 +37,7 @@ export class Dedupe {
   readonly #window: number
   readonly #maxHeld: number
   readonly #pass: DedupeOptions['pass']
+  readonly #settled: DedupeOptions['settled']
   readonly #seen = { stdout: false, stderr: false, pty: false }
   /** All channels are known, so no twin can come from another one. */
   #announced = false
@@ -59,6 +64,10 @@ export class Dedupe {
   /** Records of stdout so far. */
   #written = 0
   readonly #ptyOrder: PtyOrder
+  /**
+   * Records of stdout whose twin on the PTY may have other bytes: another time, another order of its keys.
+   */
+  readonly #recent = new RecentRecords()
   /** The last record on the PTY, if stdout does not have it yet. */
   #lastOwn: Own | undefined
 
@@ -67,6 +76,7 @@ export class Dedupe {
     this.#window = options.window
     this.#maxHeld = options.maxHeld
     this.#pass = options.pass
+    this.#settled = options.settled
     this.#emitted = {
       stdout: new Outstanding(options.window),
       stderr: new Outstanding(options.window),
@@ -108,6 +118,12 @@ export class Dedupe {
     this.#ptyOrder.end()
     for (const id of [...this.#records.keys(), ...this.#lines.keys()].sort((a, b) => a - b))
       this.#emitFromPty(id, this.#forgotten() > 0)
+  }
+
+  /** Whether all records of the PTY before this position are known: it has shown it, or there is no PTY. */
+  isSettled({ channel, after }: Position): boolean {
+    if (this.#alone() || !this.#seen.pty || channel === 'pty') return true
+    return this.#ptyOrder.shown >= after && this.#records.size === 0
   }
 
   /** Numbers of pairs and of held records; tests check the bound with it. */
@@ -210,12 +226,14 @@ export class Dedupe {
       if (earlier >= settled) break
       this.#emitFromPty(earlier, this.#forgotten() > 0)
     }
+    this.#settled?.()
   }
 
   /** Removes the twin of a PTY text, if stdout or stderr had one. */
   #cancel(key: string): boolean {
     const twin = this.#emitted.stdout.take(key) ?? this.#emitted.stderr.take(key)
     if (!twin) return false
+    if (this.#emitted.stdout.count(key) === 0) this.#recent.delete(key)
     const id = this.#nextId++
     if (twin.channel === 'stdout') {
       this.#ptyOrder.show(id, twin.after, key)
@@ -233,6 +251,8 @@ export class Dedupe {
     }
     const key = this.#keyOf(frame)
     if (this.#cancel(key)) return
+    const other = this.#recent.keyOf(frame)
+    if (other !== undefined && this.#cancel(other)) return
     if (!this.#seen.stdout) {
       const position = this.#ptyPosition()
       this.#emitted.pty.add(key, position)
@@ -273,9 +293,11 @@ export class Dedupe {
       reported.become(position.after)
       return
     }
-    const id = this.#waitingByKey.get(key)?.first()
-    if (id === undefined) this.#emitted[channel].add(key, position)
-    else {
+    const id = this.#waitingByKey.get(key)?.first() ?? this.#waitingTwin(channel, frame)
+    if (id === undefined) {
+      this.#emitted[channel].add(key, position)
+      if (channel === 'stdout') this.#recent.add(key, frame)
+    } else {
       const { behind: following, own } = this.#leave(id)
       if (channel === 'stdout') {
         if (following) following.last = true
@@ -287,10 +309,20 @@ export class Dedupe {
     this.#pass(frame, 'first', position)
   }
 
+  /** The record of the PTY that waits and says the same as this one of stdout. */
+  #waitingTwin(channel: Channel, frame: EngineFrame): number | undefined {
+    if (channel !== 'stdout' || this.#records.size === 0 || frame.value === undefined) return undefined
+    return twinOf(frame, framesOf(this.#records))
+  }
+
   /** No twin can come. */
   #alone(): boolean {
     return this.#announced && !(this.#seen.pty && (this.#seen.stdout || this.#seen.stderr))
   }
+}
+
+function* framesOf(waiting: ReadonlyMap<number, Waiting>): Generator<readonly [number, EngineFrame]> {
+  for (const [id, { frame }] of waiting) yield [id, frame]
 }
 
 interface Waiting {

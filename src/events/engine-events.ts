@@ -1,7 +1,17 @@
 import { type Code, clip, codes } from '../base/fault.ts'
-import { type Call, type EngineFrame, isRecord, type Say, type Speaker, type StatusFacts } from './engine.ts'
-import type { EventData, EventType, Severity, ToolData } from './event.ts'
-import { gatherEvidence, type Said } from './evidence.ts'
+import {
+  type Call,
+  type EngineFrame,
+  type ErrorFacts,
+  type FailureTable,
+  isRecord,
+  type Say,
+  type Speaker,
+  type StatusFacts,
+} from './engine.ts'
+import type { CompletionData, EventData, EventType, FailureClass, Severity, ToolData } from './event.ts'
+import { RunEvidence, type Said } from './evidence.ts'
+import { failureClassOf } from './failure-class.ts'
 import { Drafts, OpenMessages } from './held-messages.ts'
 import { memory } from './memory.ts'
 import type { Found } from './payload.ts'
@@ -16,6 +26,13 @@ import type { Range, Writer } from './write.ts'
 const SURE = 0.95
 const LOW = 0.7
 const MAX_RAW = 4096
+/** Characters of a line of stderr that may say why the run failed. */
+const MAX_FAILURE = 500
+
+interface Failure {
+  readonly class: FailureClass
+  readonly range: Range | undefined
+}
 
 interface EngineEventsOptions {
   readonly writer: Writer
@@ -28,6 +45,10 @@ interface EngineEventsOptions {
    */
   readonly payloads: (text: string, when: Moment | undefined, enveloped: boolean) => Found
   readonly artifact: Say['artifact']
+  /** Whether everything that came before this position is known, also from the PTY. */
+  readonly isSettled: (position: Position) => boolean
+  /** What sessions had used before this run. */
+  readonly sessionTokens: Readonly<Record<string, Tokens>>
 }
 
 /** Turns what an engine reports into events, and gathers the evidence for the end. */
@@ -57,7 +78,14 @@ export class EngineEvents {
    */
   #lastOfPipes = AT_END
   #lastOfPty = AT_END
-  readonly #evidence = gatherEvidence()
+  readonly #evidence = new RunEvidence()
+  /** What the engine's errors mean; `auto` sets it when it has picked one. */
+  failures: FailureTable | undefined
+  /**
+   * The failures of this turn whose class is known, with the bytes that say so: the last fatal one, the last
+   * error, the last line of stderr.
+   */
+  #failures: { fatal?: Failure; error?: Failure; line: Failure | undefined } = { line: undefined }
   /** The engine's signal that its turn has ended, reported after everything else in its frame. */
   #ended: { readonly signal: string; readonly when: Moment; readonly range: Range | undefined } | undefined
   /** The last turn that was reported to wait for the user, and when the agent was last active. */
@@ -72,6 +100,9 @@ export class EngineEvents {
   /** Calls that were started. */
   readonly #calls = memory<true>(() => 0)
   readonly #tokens = tokenCounter()
+  #session: string | undefined
+  /** The tokens include what the session may have used before this run; undefined before the first count. */
+  #cumulative: boolean | undefined
 
   constructor(options: EngineEventsOptions) {
     this.#options = options
@@ -91,8 +122,9 @@ export class EngineEvents {
     this.#writer.about(given)
     this.#current = given
     this.#here = position
+    // Blank lines are passed on late, and say nothing.
     if (given.channel === 'pty') this.#lastOfPty = position
-    else this.#lastOfPipes = position
+    else if (!given.blank) this.#lastOfPipes = position
     this.#spoke = this.#drifted = this.#unknown = false
     this.#kept = undefined
     this.#confidence = given.mended ? 0.8 : SURE
@@ -107,7 +139,7 @@ export class EngineEvents {
     } else if (silent) this.#raw(given.text, SURE)
     this.#unknown = false
     this.#current = undefined
-    if (this.#ended !== before) this.#tellTurn()
+    if (this.#ended !== before) this.tellTurn()
     return understood
   }
 
@@ -135,7 +167,7 @@ export class EngineEvents {
     end?.(this.#say)
     // Also a turn whose beginning only the PTY has: until that arrived, the failure before it seemed to be
     // its own.
-    this.#tellTurn()
+    this.tellTurn(true)
     this.#writer.about(undefined)
   }
 
@@ -161,8 +193,19 @@ export class EngineEvents {
     return this.#stranger ? { ...said, truncated: false } : said
   }
 
-  tokens(): Tokens | undefined {
-    return this.#tokens.sum()
+  /** Why the run failed, and the bytes that say so. */
+  failure(): Pick<CompletionData, 'failure_class' | 'failure_ref'> {
+    const { fatal, error, line } = this.#failures
+    const known = fatal ?? error ?? line
+    if (!known) return { failure_class: 'other' }
+    const failure_ref = this.#writer.refOf(known.range)
+    return { failure_class: known.class, ...(failure_ref && { failure_ref }) }
+  }
+
+  tokens(): Pick<CompletionData, 'tokens' | 'cumulative'> {
+    const tokens = this.#tokens.sum()
+    if (!tokens) return {}
+    return this.#cumulative ? { tokens, cumulative: true } : { tokens }
   }
 
   /** Plain functions: an engine, or a layer around it, may spread them into an object of its own. */
@@ -171,6 +214,7 @@ export class EngineEvents {
     return {
       session: (id, facts = {}) => {
         if (typeof id !== 'string' || id === '') return
+        this.#session = id
         if (this.#writer.session(id)) this.#status('started', facts)
       },
       status: (name, more = {}) => this.#status(name, more),
@@ -181,6 +225,7 @@ export class EngineEvents {
       delta: (id, text, more = {}) => this.#delta(id, text, more),
       message: (id, text, more = {}) => this.#message(id, text, more),
       newId: () => this.#newId(),
+      withdraw: (id) => void this.#open.take(id),
       reasoning: (id, text) => {
         if (id !== undefined) checkText('the id of say.reasoning', id)
         checkText('the text of say.reasoning', text)
@@ -192,22 +237,25 @@ export class EngineEvents {
       failed: (call) => this.#call('tool.call.failed', call),
       // A claim becomes an event at the end, or never: it does not count as an event of its frame.
       artifact: this.#options.artifact,
-      error: (message, severity = 'error', { retryable } = {}) => {
-        const confidence = this.#confidence
-        if (severity === 'fatal') evidence.failed(this.#now(), message)
-        const data = { code: 'ENGINE_ERROR' as const, message: clip(message, 2000), severity, confidence }
-        this.#write('diagnostic.engine.error', retryable === undefined ? data : { ...data, retryable })
-      },
+      error: (message, severity = 'error', more = {}) => this.#error(message, severity, more),
       warning: (code, message = codes[code], severity = 'warning') => this.warn(code, message, severity),
-      begun: () => evidence.begun(this.#work()),
-      goesOn: () => evidence.wentOn(this.#work()),
-      ended: (signal) => {
+      begun: () => {
+        this.tellTurn(true)
+        this.#failures = { line: this.#failures.line }
+        evidence.begun(this.#work())
+      },
+      goesOn: () => {
+        this.tellTurn(true)
+        this.#failures = { line: this.#failures.line }
+        evidence.wentOn(this.#work())
+      },
+      ended: (signal, { asks = false } = {}) => {
         const when = this.#now()
-        evidence.ended(when, signal)
+        evidence.ended(when, signal, asks)
         this.#ended = { signal, when, range: this.#writer.place() }
       },
       truncated: (reason) => {
-        evidence.truncated()
+        evidence.cut(this.#now(), reason)
         this.warn('TRUNCATED', `the answer was cut: ${reason}`)
       },
       unknownType: (name) => {
@@ -243,7 +291,9 @@ export class EngineEvents {
   #write<T extends EventType>(type: T, data: EventData[T], sure = this.#confidence): void {
     // A frame that only ends an open message has no event of its own: that event is about the pieces.
     if (this.#writer.place() === this.#current) this.#spoke = true
-    if (!type.startsWith('raw.') && !type.startsWith('diagnostic.')) this.#strangers.knew()
+    // A line of text may still prove to stand next to records of another program.
+    const guess = type === 'agent.message.delta' && sure < LOW
+    if (!guess && !type.startsWith('raw.') && !type.startsWith('diagnostic.')) this.#strangers.knew()
     this.#writer.write(type, data, sure)
   }
 
@@ -257,10 +307,17 @@ export class EngineEvents {
   #keepAsRaw(given: EngineFrame): void {
     const { channel, blank, text } = given
     const kind = given.value === undefined ? 'line' : 'record'
+    if (channel !== 'stdout' && kind === 'line') this.#noteFailure(given)
     this.#raw(text, blank ? SURE : 0.3)
     if (blank || this.#unknown) return
     const message = `a ${kind} on ${channel} was not understood and is kept as raw`
     this.#warnings.warn(`${channel} ${kind}`, 'RAW_LINE', 0.3, message)
+  }
+
+  /** Many CLIs say only on stderr why they ended: it counts if the run failed and no record says why. */
+  #noteFailure(given: EngineFrame): void {
+    const found = failureClassOf(given.text.slice(0, MAX_FAILURE), undefined, this.failures)
+    if (found) this.#failures.line = { class: found, range: given }
   }
 
   /** A field that the engine does not know, or not with such a value. */
@@ -277,6 +334,21 @@ export class EngineEvents {
     // For the current frame, the raw record is written after the engine's other events.
     this.#kept = 'text' in range && range !== this.#current ? (range as EngineFrame) : undefined
     this.#drifted = false
+  }
+
+  #error(message: string, severity: Severity, { retryable, code, alone }: ErrorFacts): void {
+    const confidence = this.#confidence
+    if (severity === 'fatal') this.#evidence.failed(this.#now(), message)
+    else if (alone) this.#evidence.failedAlone(this.#now(), message)
+    const heavy = severity === 'fatal' || severity === 'error'
+    const failure_class = heavy ? failureClassOf(message, code, this.failures) : undefined
+    if (failure_class && heavy)
+      this.#failures[severity] = { class: failure_class, range: this.#writer.place() }
+    this.#write('diagnostic.engine.error', {
+      ...{ code: 'ENGINE_ERROR', message: clip(message, 2000), severity, confidence },
+      ...(retryable !== undefined && { retryable }),
+      ...(failure_class && { failure_class }),
+    })
   }
 
   #delta(id: string, text: string, more: Speaker): void {
@@ -330,6 +402,7 @@ export class EngineEvents {
     // A subagent's words are not the run's: they end nothing and are not a result.
     const own = more.parent === undefined
     const complete = own && !more.incomplete
+    if (own) this.#evidence.wrote(when, complete)
     const enveloped = more.enveloped === true
     const { payloads, fault } = this.#options.payloads(text, complete ? when : undefined, enveloped)
     const last = payloads.at(-1)
@@ -354,7 +427,9 @@ export class EngineEvents {
       this.warn('LOW_CONFIDENCE_PARSE', codes.LOW_CONFIDENCE_PARSE)
       this.#raw(text)
     }
-    if (fault) this.warn(fault, `the last payload of the message ${id}: ${codes[fault]}`)
+    const broken = fault && !done && text.includes(`"${this.#options.doneMarker}"`)
+    const why = broken ? 'the done marker does not count: ' : ''
+    if (fault) this.warn(fault, `${why}the last payload of the message ${id}: ${codes[fault]}`)
     this.#confidence = before
   }
 
@@ -368,35 +443,59 @@ export class EngineEvents {
     return this.#whole.both().every((other) => isAfter(when, other))
   }
 
-  /** Reports once that the turn waits for the user. A turn that is done, or failed, does not. */
-  #tellTurn(): void {
+  /**
+   * Reports once that the turn waits for the user. A turn that is done, or failed, does not. A message that
+   * only the PTY has comes first: until the PTY has shown the end of the turn, nothing is said, unless the
+   * run goes on (`now`).
+   */
+  tellTurn(now = false): void {
     const turn = this.#ended
-    if (!turn || !this.#evidence.isWaiting(turn.when)) return
+    if (!turn || !(now || this.#options.isSettled(turn.when.at))) return
+    if (!this.#evidence.isWaiting(turn.when)) return
     this.#ended = undefined
     if (this.#waiting && !(this.#worked && isAfter(this.#worked, this.#waiting))) return
     this.#waiting = turn.when
-    if (turn.range !== this.#writer.place()) this.#writer.about(turn.range, true)
+    const here = this.#writer.place()
+    if (turn.range !== here) this.#writer.about(turn.range, true)
     const evidence = { ...this.#evidence.said(), exit_code: null, signal: null }
     this.#write('lifecycle.run.status', { status: 'awaiting_user_input', reason: turn.signal, evidence })
+    if (turn.range !== here) this.#writer.about(here, true)
   }
 
   #call(type: 'tool.call.started' | 'tool.call.completed' | 'tool.call.failed', of: Call): void {
     checkText('the id of a call', of?.id)
     checkText('the name of a call', of.name)
-    this.#work()
+    const when = this.#work()
     if (type === 'tool.call.started') this.#calls.set(of.id, true)
     else if (!this.#calls.take(of.id)) {
       const { id, name, input, parent } = of
       this.#write('tool.call.started', toolData({ id, name, input, parent }))
+      if (parent === undefined) this.#evidence.called(when, name, 'started')
     }
+    // A subagent does not ask the user.
+    if (of.parent === undefined)
+      this.#evidence.called(when, of.name, type.slice('tool.call.'.length) as CallState)
     this.#write(type, toolData(of))
   }
 
   #status(name: string, { tokens, tokensSoFar, ...more }: StatusFacts): void {
+    // Only the first sum can hold more than this run.
+    const first = tokensSoFar !== undefined && this.#cumulative === undefined
+    if (first) this.#cumulative = !this.#knowsBefore()
     const counts = tokens ? this.#tokens.add(tokens) : tokensSoFar && this.#tokens.soFar(tokensSoFar)
     // Without any counts, the sum of the run is unknown: there is nothing to report.
     const known = counts && Object.keys(counts).length > 0 ? counts : undefined
-    this.#write('lifecycle.run.status', told({ status: name, ...more, tokens: known }))
+    const cumulative = known && first && this.#cumulative ? true : undefined
+    this.#write('lifecycle.run.status', told({ status: name, ...more, tokens: known, cumulative }))
+  }
+
+  /** Whether it is known what the session had used before this run: then that is not counted again. */
+  #knowsBefore(): boolean {
+    const { sessionTokens } = this.#options
+    const session = this.#session ?? ''
+    if (!Object.hasOwn(sessionTokens, session)) return false
+    this.#tokens.startAt(sessionTokens[session]!)
+    return true
   }
 }
 
@@ -419,6 +518,8 @@ function toolData(of: Call): ToolData {
   if (of.parent !== undefined) data.parent_call_id = of.parent
   return data
 }
+
+type CallState = 'started' | 'completed' | 'failed'
 
 type StatusData = EventData['lifecycle.run.status']
 

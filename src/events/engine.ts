@@ -1,7 +1,7 @@
 import type { Code } from '../base/fault.ts'
 import type { Frame } from '../frames/frame.ts'
 import type { Channel } from '../text/chunk.ts'
-import type { Severity } from './event.ts'
+import type { FailureClass, Severity } from './event.ts'
 import type { Tokens } from './tokens.ts'
 
 /**
@@ -25,6 +25,11 @@ export interface Cut {
   readonly blocks?: readonly string[]
   /** First keys of documents that are also found after other text on their line. */
   readonly glued?: readonly string[]
+  /**
+   * A document that may be the last thing the program writes, without a line end: it is read at its closing
+   * bracket, and what follows it is another line.
+   */
+  whole?(document: unknown): boolean
 }
 
 /**
@@ -80,11 +85,26 @@ export interface StatusFacts extends RunFacts {
   readonly usage?: unknown
   /** The tokens of this step or turn only; made with `tokensOf`. */
   readonly tokens?: Tokens | undefined
-  /** The tokens so far, if the engine keeps a running total. */
+  /** The tokens of the session so far, if the engine counts that. */
   readonly tokensSoFar?: Tokens | undefined
   readonly stats?: unknown
   readonly reason?: string | undefined
 }
+
+/** What an engine can report about a problem. */
+export interface ErrorFacts {
+  /** Whether the engine says that it will, or could, retry. */
+  readonly retryable?: boolean | undefined
+  /**
+   * The engine's own code for it, an HTTP status or a word; with the message it tells the `failure_class`.
+   */
+  readonly code?: unknown
+  /** It stands in place of an answer: unless one follows, the run failed, whatever its severity. */
+  readonly alone?: boolean | undefined
+}
+
+/** Words of an engine's errors, and the class of failure they stand for: the first that fits counts. */
+export type FailureTable = readonly (readonly [FailureClass, RegExp])[]
 
 /**
  * What an engine can report. Each call becomes an event (or evidence) about the current frame; numbering, the
@@ -115,6 +135,8 @@ export interface Say {
    * it.
    */
   newId(): string
+  /** The pieces reported under this id were no message: they are never joined to one. */
+  withdraw(id: string): void
   /** Thoughts. Never searched for payloads. */
   reasoning(id: string | undefined, text: string): void
   /** A call begins. */
@@ -124,11 +146,8 @@ export interface Say {
   failed(call: Call): void
   /** The engine claims to have changed a file; `diff` is a unified diff, if the engine has one. */
   artifact(change: 'created' | 'modified' | 'deleted', path: string, diff?: string): void
-  /**
-   * The engine reports a problem. `fatal` is the error flag: the run failed. `retryable` if the engine says
-   * so.
-   */
-  error(message: string, severity?: Severity, more?: { readonly retryable?: boolean | undefined }): void
+  /** The engine reports a problem. `fatal` is the error flag: the run failed. */
+  error(message: string, severity?: Severity, more?: ErrorFacts): void
   /** The parser reports something about this frame. */
   warning(code: Code, message?: string, severity?: Severity): void
   /**
@@ -143,10 +162,14 @@ export interface Say {
   goesOn(): void
   /**
    * The engine's own signal that its turn has ended. Unless the work is done or the turn failed, an event
-   * says that the agent waits for input.
+   * says that the agent waits for input. `asks` if it is a request that the user must answer: a run that ends
+   * there needs input.
    */
-  ended(signal: string): void
-  /** The answer was cut short (a length limit, an aborted block). */
+  ended(signal: string, more?: { readonly asks?: boolean | undefined }): void
+  /**
+   * The answer was cut short, by a limit of tokens (`length`, `max_tokens`) or by something else: unless
+   * another message follows, the run did not end well.
+   */
   truncated(reason: string): void
   /** The engine does not know this type of record. Return false afterwards, so that it is kept. */
   unknownType(name: string): void
@@ -186,6 +209,11 @@ export interface Reader {
   read(frame: EngineFrame, say: Say): boolean | 'kept'
   /** The input has ended; the exit code is not considered yet. */
   end?(say: Say): void
+  /**
+   * Whether the run is over as far as it was read, though the reader has not said so: it keeps the end of the
+   * run, because something may follow that shows that it was none.
+   */
+  over?(): boolean
 }
 
 /**
@@ -221,6 +249,8 @@ export interface Engine {
    * @default false
    */
   readonly growing?: boolean
+  /** Words of its errors that the usual table (`failure-class.ts`) does not know, or reads in another way. */
+  readonly failures?: FailureTable
   /**
    * True if this frame could only come from this engine; `'weak'` if it is probably this engine's, but other
    * programs write such records, too. For `auto`.

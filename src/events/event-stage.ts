@@ -17,7 +17,7 @@ import { completionOf } from './evidence.ts'
 import { payloadFinder } from './payload.ts'
 import type { Position } from './position.ts'
 import { RepeatedWarnings } from './repeated-warnings.ts'
-import { outcomeOf } from './run-outcome.ts'
+import type { Tokens } from './tokens.ts'
 import { type Writer, writer } from './write.ts'
 
 export interface EventOptions {
@@ -33,7 +33,11 @@ export interface EventOptions {
    * @default 65536
    */
   readonly window?: number | undefined
-  /** A key in an assistant payload that means the work is done. @default '__SKILL_DONE__' */
+  /**
+   * A key in an assistant payload that means the work is done. If you name one, the run needs input until it
+   * is there.
+   * @default '__SKILL_DONE__', which may be missing
+   */
   readonly doneMarker?: string | undefined
   /**
    * Bytes of a line or a document that may be held, and characters of all messages that are not yet complete;
@@ -62,6 +66,12 @@ export interface EventOptions {
    * @default 64 KiB
    */
   readonly maxRepair?: number | undefined
+  /**
+   * What sessions had used before this attempt, by id: subtracted from the sum of an engine that counts its
+   * session (Codex, Qwen Code). Without it that sum is reported with `cumulative`.
+   * @default none
+   */
+  readonly sessionTokens?: Readonly<Record<string, Tokens>> | undefined
   /** What the run changed in its directory, or a function that is called at the end. @default none */
   readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
 }
@@ -73,14 +83,18 @@ export const EVENT_OPTIONS = {
   attempt: { default: 1, is: isCount, must: COUNT },
   clock: { default: () => Date.now() },
   window: { default: 65_536, is: isCount, must: COUNT },
-  doneMarker: { default: '__SKILL_DONE__' },
+  doneMarker: {},
   maxFrame: { default: 16_777_216, is: isCount, must: COUNT },
   dir: {},
   schema: {},
   pick: { default: 'last', words: ['first', 'last'] },
   maxRepair: VALUES_OPTIONS.maxRepair,
+  sessionTokens: {},
   fsDiff: {},
 } as const satisfies OptionTable<EventOptions>
+
+/** The default of `doneMarker`: an agent may write it, and nobody waits for it. */
+const DONE_MARKER = '__SKILL_DONE__'
 
 /** Frames that may wait until `auto` has picked an engine. */
 const MAX_UNPICKED = 1024
@@ -136,11 +150,14 @@ class RunEvents {
   /** Frames that arrived before `auto` picked an engine. */
   #unpicked: { frame: EngineFrame; how: Passed; position: Position }[] = []
   #unpickedSize = 0
+  /** stdout has written nothing but blank lines. */
+  #silent = true
   /** The engine that `auto` would pick if nothing more certain arrives. */
   #guessed: Engine | undefined
 
   constructor(given: Engine | Picker, options: RunOptions, next: Sink<Event>) {
     const { runId, attempt, clock, window, maxFrame, dir, fsDiff, doneMarker, hash, inside } = options
+    const { sessionTokens = {} } = options
     this.#given = given
     this.#options = options
     this.#next = next
@@ -151,15 +168,18 @@ class RunEvents {
     this.#events = new EngineEvents({
       writer: write,
       warnings: this.#warnings,
-      doneMarker,
+      doneMarker: doneMarker ?? DONE_MARKER,
       maxFrame,
       payloads: this.#payload.find,
       artifact: (change, path, diff) => this.#files.claim(change, path, diff),
+      isSettled: (position) => this.#once.isSettled(position),
+      sessionTokens,
     })
     const warn = (code: Code, message: string) => this.#events.warn(code, message)
     this.#files = artifacts({ writer: write, warn, dir, fsDiff, inside })
     const pass = this.#pass.bind(this)
-    this.#once = new Dedupe({ hash, window, maxHeld: maxFrame, pass })
+    const settled = () => this.#events.tellTurn()
+    this.#once = new Dedupe({ hash, window, maxHeld: maxFrame, pass, settled })
     if ('pick' in given) write.setEngine(given)
     else this.#choose(given)
   }
@@ -194,7 +214,15 @@ class RunEvents {
     const options = { channel, cut: () => (this.#engine ?? this.#given).cut, maxFrame }
     const cutter = new Cutter(options, (frame) => once.admit(frame))
     const known = (bytes: Bytes) => !cutter.isHolding && once.hasTwin(bytes)
-    const split = lines(channel, maxFrame, (line) => cutter.line(line), channel === 'pty' ? known : undefined)
+    const isPty = channel === 'pty'
+    const endIn = (rest: Bytes) => cutter.endIn(rest)
+    const split = lines(
+      channel,
+      maxFrame,
+      (line) => cutter.line(line),
+      isPty ? known : undefined,
+      isPty ? undefined : endIn,
+    )
     const made = {
       write: split.write,
       end() {
@@ -215,7 +243,10 @@ class RunEvents {
     const events = this.#events
     const shape = engine.cut[frame.channel]
     if (how !== 'first') this.#warnOfPty(frame, how)
-    const reported = shape !== undefined && (how === 'first' || frame.value !== undefined)
+    if (frame.channel === 'stdout' && !frame.blank) this.#silent = false
+    // Text that only the PTY has is the agent's if stdout has nothing.
+    const read = how === 'first' || frame.value !== undefined || (this.#silent && shape !== 'records')
+    const reported = shape !== undefined && read
     const understood = reported && events.frame(this.#reader!.read, frame, position)
     if (!reported) events.unread(frame)
     for (const note of frame.notes ?? []) this.#warnings.warn(note.code, note.code, 0.7, note.message)
@@ -247,9 +278,11 @@ class RunEvents {
     this.#engine = picked
     this.#reader = picked.open({ maxFrame: this.#options.maxFrame })
     this.#writer.setEngine(picked)
+    this.#events.failures = picked.failures
     if ('pick' in this.#given) {
       this.#writer.about(undefined)
-      this.#events.warn('ENGINE_PICKED', `${this.#given.name} picked ${picked.name}`, 'info')
+      const reason = `${this.#given.name} picked ${picked.name}`
+      this.#writer.write('lifecycle.run.status', { status: 'engine_picked', reason }, 0.95)
     }
     const held = this.#unpicked
     this.#unpicked = []
@@ -269,20 +302,24 @@ class RunEvents {
   /** The result of the run, and how it ended. */
   #complete(): void {
     const exit = this.#exit
-    const { data, conflict } = completionOf({
-      ...this.#events.evidence(),
+    const said = this.#events.evidence()
+    const evidence = {
+      ...said,
       exit_code: exit?.code ?? null,
       signal: exit?.signal ?? null,
       ...(typeof exit?.stopped === 'string' ? { stopped: exit.stopped } : {}),
-    })
+      ...(this.#options.doneMarker !== undefined && !said.done_marker ? { marker: 'missing' as const } : {}),
+    }
     // A failed process has no valid result, whatever the engine said before.
-    const outcome = outcomeOf(data)
-    const whole = outcome !== 'failed' && outcome !== 'cancelled' && conflict === undefined
+    const { data: before, conflict } = completionOf(evidence)
+    const failed = before.outcome === 'failed'
+    const whole = !failed && before.outcome !== 'cancelled' && conflict === undefined
     const result = this.#payload.result(whole)
+    const { data: decided } = completionOf(evidence, result?.status)
+    const data = failed ? { ...decided, ...this.#events.failure() } : decided
     if (result) this.#writer.write('lifecycle.run.result', result, 0.95)
     if (conflict) this.#events.warn('COMPLETION_CONFLICT', conflict)
-    const tokens = this.#events.tokens()
-    this.#writer.write('lifecycle.completion.state', tokens ? { ...data, tokens } : data, 0.95)
+    this.#writer.write('lifecycle.completion.state', { ...data, ...this.#events.tokens() }, 0.95)
   }
 }
 

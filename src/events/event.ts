@@ -6,18 +6,37 @@ import type { Tokens } from './tokens.ts'
 /** How bad a diagnostic is. Only `fatal` counts as a failure of the run. */
 export type Severity = 'info' | 'warning' | 'error' | 'fatal'
 
-/** How a run ended. */
+/**
+ * How the conversation ended, in the words of the protocol: a turn that ended well is `awaiting_user_input`.
+ * The plain word for people is the outcome.
+ */
 export type EndState = 'completed' | 'awaiting_user_input' | 'interrupted' | 'unknown'
+
+/**
+ * How a run ended, in one plain word; `succeeded` and `finished` are good ends. `outcome` of
+ * `lifecycle.completion.state` explains each. A question in prose is not recognised: that run is `finished`.
+ */
+export type RunOutcome = 'succeeded' | 'finished' | 'needs_input' | 'failed' | 'cancelled' | 'unknown'
 
 /** The piece of evidence that decided the end. */
 export type EndReason =
   | 'DONE_MARKER'
   | 'END_SIGNAL'
+  | 'REQUEST_OPEN'
   | 'ENGINE_FAILED'
   | 'EXIT_CODE'
   | 'SIGNAL'
+  /** The engine says that the answer reached a limit of tokens. */
+  | 'MAX_TOKENS'
   | 'TRUNCATED'
   | 'NO_END_SIGNAL'
+
+/**
+ * Why a run failed, in one word: not logged in or no right to it, nothing left of the plan, too many
+ * requests, a prompt that is too long, the network or the server, something that was not allowed, anything
+ * else.
+ */
+export type FailureClass = 'auth' | 'quota' | 'rate' | 'context' | 'network' | 'denied' | 'other'
 
 /** Everything known about the end of a run. */
 export interface Evidence {
@@ -27,8 +46,14 @@ export interface Evidence {
   readonly exit_code: number | null
   readonly signal: string | null
   readonly truncated: boolean
+  /** How the engine says that the last answer was cut: `max_tokens`, `length`. Missing if it does not. */
+  readonly cut?: string
   /** Why it was stopped on request: `interrupted`, `aborted`, `abandoned`. Missing if it ended by itself. */
   readonly stopped?: string
+  /** The request or the question tool of the agent that has no answer yet. Missing if nothing is open. */
+  readonly request?: string
+  /** A done marker was asked for (the option `doneMarker`), and there is none. */
+  readonly marker?: 'missing'
 }
 
 interface StatusData {
@@ -39,6 +64,8 @@ interface StatusData {
   readonly usage?: unknown
   /** The tokens of this step or turn only: the sum over all records is that of the run. */
   readonly tokens?: Tokens
+  /** `tokens` may include what the session had used before this run. */
+  readonly cumulative?: true
   readonly stats?: unknown
   readonly reason?: string
   /** With `started`, or later if the engine reports it later. */
@@ -53,8 +80,32 @@ export interface CompletionData {
   readonly state: EndState
   readonly reason_code: EndReason
   readonly evidence: Evidence
+  /**
+   * How the run ended, in one plain word:
+   * - `succeeded`: the done marker was written, or the result passed the schema
+   * - `finished`: the turn ended well and nothing more was asked for, the usual good end
+   * - `needs_input`: a request or question of the agent is open, or the done marker you named is missing
+   * - `failed`: an error, exit ≠ 0, a signal, a time limit, cut output, or no result that passes the schema
+   * - `cancelled`: stopped on request; `unknown`: no evidence
+   *
+   * Recordings of 0.2 lack it and `ok`; `outcomeOf` reads both.
+   */
+  readonly outcome: RunOutcome
+  /** True for `succeeded` and `finished`. */
+  readonly ok: boolean
+  /** If the run failed (`interrupted`): why, in one word. */
+  readonly failure_class?: FailureClass
+  /**
+   * The bytes that say so: of a record, a line of stderr. Missing if only the exit code or a signal says it.
+   */
+  readonly failure_ref?: RawRef
   /** For the whole run, as far as the engine reported them. */
   readonly tokens?: Tokens
+  /**
+   * The engine counts its session, not this run: if the run continued one, `tokens` includes what it had used
+   * before.
+   */
+  readonly cumulative?: true
 }
 
 export interface ResultData {
@@ -120,6 +171,8 @@ export interface DiagnosticData {
   readonly confidence: number
   /** Whether the engine says that it will, or could, retry. */
   readonly retryable?: boolean
+  /** Of an engine error: what sort of failure it is. Missing if the words do not say. */
+  readonly failure_class?: FailureClass
   /** How often it happened, if one diagnostic covers several occurrences. */
   readonly count?: number
   /** The unknown type or field, at most 80 characters of it. */

@@ -1,10 +1,13 @@
 import { clip } from '../base/fault.ts'
-import type { CompletionData, EndReason, EndState, Evidence } from './event.ts'
+import type { CompletionData, EndReason, EndState, Evidence, ResultData } from './event.ts'
 import { isAfter, type Moment, PerSource } from './position.ts'
+import { isGood, outcomeOf } from './run-outcome.ts'
 
 interface Told {
   readonly when: Moment
   readonly words: string
+  /** It is a request that the user must answer. */
+  readonly asks?: boolean
 }
 
 /** What the pipes, or the PTY, have reported about their current turn. */
@@ -15,11 +18,17 @@ interface Turn {
   readonly wentOn: Moment | undefined
   marked: Moment | undefined
   ended: Told | undefined
+  /** The engine said that the last answer was cut. */
+  cut: Told | undefined
   failure: { readonly first: Told; readonly last: Told } | undefined
+  /** An error that fails the turn if nothing else is said in it. */
+  alone: Told | undefined
+  /** The last call, if it is a question to the user without an answer. */
+  question: Told | undefined
 }
 
 /** What the records of a run say about its end, without the exit code. */
-export type Said = Pick<Evidence, 'done_marker' | 'end_signal' | 'failure' | 'truncated'>
+export type Said = Pick<Evidence, 'done_marker' | 'end_signal' | 'failure' | 'truncated' | 'cut' | 'request'>
 
 /**
  * Gathers the evidence for the end of a run. The start of a turn discards what was reported about the end of
@@ -27,79 +36,156 @@ export type Said = Pick<Evidence, 'done_marker' | 'end_signal' | 'failure' | 'tr
  * that is done. What counts is the position in the run: a record that only the PTY has can arrive long after
  * a later turn has ended.
  */
-export function gatherEvidence() {
-  const turns = new PerSource<Turn>()
-  let truncated = false
+export class RunEvidence {
+  readonly #turns = new PerSource<Turn>()
+  /** The last words of the run, and its last complete message. */
+  readonly #words = new PerSource<Moment>()
+  readonly #answers = new PerSource<Moment>()
+  #truncated = false
 
-  const turnOf = (when: Moment): Turn => {
-    const known = turns.get(when)
-    if (known) return known
-    const turn: Turn = {
-      begun: undefined,
-      wentOn: undefined,
-      marked: undefined,
-      ended: undefined,
-      failure: undefined,
+  begun(when: Moment): void {
+    this.#turns.set(when, newTurn(when))
+  }
+
+  wentOn(when: Moment): void {
+    const { begun, marked, question } = this.#turnOf(when)
+    this.#turns.set(when, { ...newTurn(when), begun, marked, question })
+  }
+
+  ended(when: Moment, signal: string, asks = false): void {
+    this.#turnOf(when).ended = { when, words: signal, asks }
+  }
+
+  /** A call began or ended. A question stays open until it is answered, or other work follows. */
+  called(when: Moment, name: string, state: 'started' | 'completed' | 'failed'): void {
+    const turn = this.#turnOf(when)
+    if (isQuestion(name)) turn.question = state === 'completed' ? undefined : { when, words: name }
+    else if (state === 'started') turn.question = undefined
+  }
+
+  failed(when: Moment, message: string): void {
+    const turn = this.#turnOf(when)
+    const reported = { when, words: clip(message, 200) }
+    turn.failure = { first: turn.failure?.first ?? reported, last: reported }
+  }
+
+  failedAlone(when: Moment, message: string): void {
+    this.#turnOf(when).alone = { when, words: clip(message, 200) }
+  }
+
+  done(when: Moment): void {
+    this.#turnOf(when).marked = when
+  }
+
+  /** The run itself has said something. */
+  wrote(when: Moment, complete: boolean): void {
+    this.#words.set(when, when)
+    if (complete) this.#answers.set(when, when)
+  }
+
+  /** The engine says that the answer was cut. */
+  cut(when: Moment, reason: string): void {
+    this.#turnOf(when).cut = { when, words: clip(reason, 200) }
+  }
+
+  /** The input ended inside a record. */
+  truncated(): void {
+    this.#truncated = true
+  }
+
+  said(): Said {
+    const turns = this.#turns.both()
+    const [fatal] = this.#inOrder(turns.flatMap(({ failure }) => [failure?.first, failure?.last]))
+    // With a complete message after it the engine has asked the model again.
+    const cut = this.#lastOf(({ cut }) => cut, this.#answers)?.words
+    const request = this.#request()
+    return {
+      done_marker: this.#isMarked(),
+      end_signal: this.#ended()?.words ?? null,
+      failure: (fatal ?? this.#failedAlone())?.words ?? null,
+      truncated: this.#truncated || cut !== undefined,
+      ...(cut !== undefined && { cut }),
+      ...(request && { request: request.words }),
     }
-    turns.set(when, turn)
+  }
+
+  /** Whether the report of this moment ended a turn that now waits for the user. */
+  isWaiting(when: Moment): boolean {
+    const { done_marker, failure, cut } = this.said()
+    return this.#ended()?.when === when && !done_marker && failure === null && cut === undefined
+  }
+
+  #turnOf(when: Moment): Turn {
+    const known = this.#turns.get(when)
+    if (known) return known
+    const turn = newTurn(undefined)
+    this.#turns.set(when, turn)
     return turn
   }
 
   /** What was reported since the agent last began or continued, in the order of the run. */
-  const inOrder = (reported: readonly (Told | undefined)[]): Told[] => {
-    const since = latest(turns.both().flatMap((turn) => turn.wentOn ?? []))
+  #inOrder(reported: readonly (Told | undefined)[]): Told[] {
+    const since = latest(this.#turns.both().flatMap((turn) => turn.wentOn ?? []))
     return reported
       .filter((one) => one !== undefined)
       .filter(({ when }) => !(since && isAfter(since, when)))
       .sort((a, b) => (isAfter(a.when, b.when) ? 1 : -1))
   }
 
-  const ended = () => inOrder(turns.both().map((turn) => turn.ended)).at(-1)
-
-  /** Whether the marker was seen in the turn that began last. */
-  const isMarked = (): boolean => {
-    const begun = latest(turns.both().flatMap((turn) => turn.begun ?? []))
-    return turns.both().some(({ marked }) => marked && !(begun && isAfter(begun, marked)))
+  /** The last report of this sort, unless something came after it that shows that it no longer holds. */
+  #lastOf(of: (turn: Turn) => Told | undefined, after?: PerSource<Moment>): Told | undefined {
+    const last = this.#inOrder(this.#turns.both().map(of)).at(-1)
+    return last && !after?.both().some((moment) => isAfter(moment, last.when)) ? last : undefined
   }
 
-  const said = (): Said => {
-    const [failure] = inOrder(turns.both().flatMap((turn) => [turn.failure?.first, turn.failure?.last]))
-    return {
-      done_marker: isMarked(),
-      end_signal: ended()?.words ?? null,
-      failure: failure?.words ?? null,
-      truncated,
-    }
+  /** An agent that says more after the end of its turn has not ended. */
+  #ended(): Told | undefined {
+    return this.#lastOf(({ ended }) => ended, this.#words)
   }
 
-  return {
-    begun(when: Moment) {
-      turns.set(when, { begun: when, wentOn: when, marked: undefined, ended: undefined, failure: undefined })
-    },
-    wentOn(when: Moment) {
-      turns.set(when, { ...turnOf(when), wentOn: when, ended: undefined, failure: undefined })
-    },
-    ended(when: Moment, signal: string) {
-      turnOf(when).ended = { when, words: signal }
-    },
-    failed(when: Moment, message: string) {
-      const turn = turnOf(when)
-      const reported = { when, words: clip(message, 200) }
-      turn.failure = { first: turn.failure?.first ?? reported, last: reported }
-    },
-    done(when: Moment) {
-      turnOf(when).marked = when
-    },
-    truncated() {
-      truncated = true
-    },
-    said,
-    /** Whether the report of this moment ended a turn that now waits for the user. */
-    isWaiting(when: Moment): boolean {
-      const { done_marker, failure } = said()
-      return ended()?.when === when && !done_marker && failure === null
-    },
+  /** Whether this was in the turn that began last. */
+  #isCurrent(moment: Moment): boolean {
+    const begun = latest(this.#turns.both().flatMap((turn) => turn.begun ?? []))
+    return !(begun && isAfter(begun, moment))
   }
+
+  #isMarked(): boolean {
+    return this.#turns.both().some(({ marked }) => marked && this.#isCurrent(marked))
+  }
+
+  /** What the user must still answer. */
+  #request(): Told | undefined {
+    const end = this.#ended()
+    const open = ({ question }: Turn) => question && this.#isCurrent(question.when)
+    return end?.asks ? end : this.#turns.both().find(open)?.question
+  }
+
+  /** The last error of the turn, if it stands in place of an answer. */
+  #failedAlone(): Told | undefined {
+    const answered = this.#answers.both().some((moment) => this.#isCurrent(moment))
+    return answered ? undefined : this.#lastOf(({ alone }) => alone)
+  }
+}
+
+function newTurn(begun: Moment | undefined): Turn {
+  const nothing = {
+    marked: undefined,
+    ended: undefined,
+    cut: undefined,
+    failure: undefined,
+    alone: undefined,
+    question: undefined,
+  }
+  return { begun, wentOn: begun, ...nothing }
+}
+
+/** The tools by which agents ask their user, without case and underscores. */
+const questionTools: ReadonlySet<string> = new Set([
+  ...['askuserquestion', 'askuser', 'askquestion', 'askfollowupquestion', 'question', 'requestuserinput'],
+])
+
+function isQuestion(name: string): boolean {
+  return name.length <= 40 && questionTools.has(name.toLowerCase().replaceAll('_', ''))
 }
 
 function latest(moments: readonly Moment[]): Moment | undefined {
@@ -115,27 +201,45 @@ function latest(moments: readonly Moment[]): Moment | undefined {
  *
  * | # | evidence | state |
  * | 1 | the done marker | completed |
- * | 2 | the engine's end signal, no error flag | awaiting_user_input |
- * | 3 | error flag, exit ≠ 0, signal, a cut record | interrupted |
- * | 4 | none of these | unknown |
+ * | 2 | the engine's end signal, no error flag, an answer that was not cut | awaiting_user_input |
+ * | 3 | error flag, a cut answer, exit ≠ 0, signal, a cut record | interrupted |
+ * | 4 | a question without an answer | awaiting_user_input |
+ * | 5 | none of these | unknown |
  *
  * @example
  * completionOf({ ...evidence, end_signal: 'turn.completed' }).data.state // 'awaiting_user_input'
  */
-export function completionOf(evidence: Evidence): { data: CompletionData; conflict: string | undefined } {
+export function completionOf(
+  evidence: Evidence,
+  result?: ResultData['status'],
+): { data: CompletionData; conflict: string | undefined } {
   const [state, reason_code] = verdict(evidence)
-  return { data: { state, reason_code, evidence }, conflict: disagreement(state, evidence) }
+  const outcome = outcomeOf({ state, evidence }, result)
+  const data = { state, reason_code, evidence, outcome, ok: isGood(outcome) }
+  return { data, conflict: disagreement(state, evidence) }
 }
 
 function verdict(evidence: Evidence): [EndState, EndReason] {
   if (evidence.done_marker) return ['completed', 'DONE_MARKER']
-  if (evidence.end_signal !== null && evidence.failure === null) return ['awaiting_user_input', 'END_SIGNAL']
-  if (evidence.failure !== null) return ['interrupted', 'ENGINE_FAILED']
+  const { failure, cut, request } = evidence
+  if (evidence.end_signal !== null && failure === null && cut === undefined)
+    return ['awaiting_user_input', request === undefined ? 'END_SIGNAL' : 'REQUEST_OPEN']
+  if (failure !== null) return ['interrupted', tokenLimit.test(failure) ? 'MAX_TOKENS' : 'ENGINE_FAILED']
+  if (cut !== undefined) return ['interrupted', shortLimit.test(cut) ? 'MAX_TOKENS' : 'TRUNCATED']
   if (evidence.signal !== null) return ['interrupted', 'SIGNAL']
   if (evidence.exit_code !== null && evidence.exit_code !== 0) return ['interrupted', 'EXIT_CODE']
   if (evidence.truncated) return ['interrupted', 'TRUNCATED']
+  if (request !== undefined) return ['awaiting_user_input', 'REQUEST_OPEN']
   return ['unknown', 'NO_END_SIGNAL']
 }
+
+/** The reason of an engine that stopped because of its limit of tokens: `length`, `max_tokens`. */
+const shortLimit = /^length$|tokens?\b/i
+/**
+ * The same in an error. A request that asks for too many tokens (`max_tokens is too large`) is another one.
+ */
+const tokenLimit =
+  /reason\W{1,4}(?:max_(?:output_)?tokens|length)\b|\bMAX_TOKENS\b|exceeded the .{0,20}output token (?:maximum|limit)/
 
 function disagreement(state: EndState, evidence: Evidence): string | undefined {
   const bad: string[] = []
@@ -143,7 +247,8 @@ function disagreement(state: EndState, evidence: Evidence): string | undefined {
   if (evidence.signal !== null) bad.push(`signal ${evidence.signal}`)
   else if (evidence.exit_code !== null && evidence.exit_code !== 0)
     bad.push(`exit code ${evidence.exit_code}`)
-  if (evidence.truncated) bad.push('a record was cut')
+  if (evidence.cut !== undefined) bad.push(`the answer was cut (${evidence.cut})`)
+  else if (evidence.truncated) bad.push('a record was cut')
   if (state === 'completed' && bad.length > 0) return `the done marker was seen, but ${bad.join(' and ')}`
   if (evidence.end_signal === null) return undefined
   if (bad.length > 0) return `the end signal ${evidence.end_signal} was seen, but ${bad.join(' and ')}`

@@ -65,6 +65,7 @@ function opened(engine: Engine, limits: Limits): Reader {
       quiet(understood)
       throw misuse(engine, "must return true, false or 'kept' from read, synchronously")
     },
+    over: () => reader.over?.() === true,
     end(say) {
       const before = failed
       try {

@@ -31,6 +31,10 @@ export function tokenCounter() {
   return {
     /** Counts of one step or turn. */
     add,
+    /** The running total begins here: what it was before is not this run's. */
+    startAt(total: Tokens): void {
+      before = total
+    },
     /** The running total, which some engines report. */
     soFar(total: Tokens): Tokens {
       const counts: Counts = {}

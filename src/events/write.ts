@@ -1,7 +1,7 @@
 import { Fault } from '../base/fault.ts'
 import type { Sink } from '../base/stage.ts'
 import type { Channel } from '../text/chunk.ts'
-import type { Category, Event, EventData, EventType, Source } from './event.ts'
+import type { Category, Event, EventData, EventType, RawRef, Source } from './event.ts'
 
 /** The bytes of a channel that events are about. */
 export interface Range {
@@ -91,7 +91,17 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
     return count(place)
   }
 
+  const refOf = (place: Range | undefined): RawRef | undefined =>
+    place && {
+      attempt_number: attempt,
+      stream: place.channel,
+      byte_from: place.from,
+      byte_to: place.to,
+      encoding: 'utf-8',
+    }
+
   return {
+    refOf,
     write<T extends EventType>(type: T, data: EventData[T], confidence: number): void {
       const place = range ? `${range.channel}:${range.from}-${range.to}` : 'end'
       const event_id = `${runId}:${attempt}:${place}:${again ? `+${nextIndex(place)}` : index++}`
@@ -106,15 +116,7 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
         data,
         correlation: session === undefined ? { event_id } : { session_id: session, event_id },
         attempt_number: attempt,
-        raw_ref: range
-          ? {
-              attempt_number: attempt,
-              stream: range.channel,
-              byte_from: range.from,
-              byte_to: range.to,
-              encoding: 'utf-8' as const,
-            }
-          : null,
+        raw_ref: refOf(range) ?? null,
       }
       // Cast: joins `type` and `data` again; inside a generic they are two unions to TypeScript.
       next.write(event as unknown as Event)

@@ -14,6 +14,7 @@ import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines-by-name.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { CompletionData, Event, ResultData } from '../events/event.ts'
+import { isGood, outcomeOf } from '../events/run-outcome.ts'
 import { writer } from '../events/write.ts'
 import type { RecordOptions } from './run-attempt.ts'
 
@@ -150,5 +151,7 @@ export function writeCached(
     1,
   )
   events.write('lifecycle.run.result', result, 1)
-  events.write('lifecycle.completion.state', from.completion, 1)
+  // A cache of 0.2 stored no outcome.
+  const outcome = outcomeOf(from.completion, result.status)
+  events.write('lifecycle.completion.state', { ...from.completion, outcome, ok: isGood(outcome) }, 1)
 }

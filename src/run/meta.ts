@@ -3,7 +3,10 @@ import fs from 'node:fs'
 import { diskFault } from '../base/disk-fault.ts'
 import { codes, Fault, type Note } from '../base/fault.ts'
 import { readPlain } from '../disk/plain-file.ts'
-import { type RunOutcome, readOutcome } from '../events/run-outcome.ts'
+import { isRecord } from '../events/engine.ts'
+import type { CompletionData, FailureClass } from '../events/event.ts'
+import { isGood, type RunOutcome, readFailure, readOutcome } from '../events/run-outcome.ts'
+import { type Tokens, tokensOf } from '../events/tokens.ts'
 import { signalName } from '../process/process.ts'
 
 /** Why a process was ended, if it did not end by itself. */
@@ -58,6 +61,10 @@ export interface Meta {
   readonly reason: StopReason | null
   /** How it ended, in one word; null until its events say so, or its exit alone decides. */
   readonly outcome: RunOutcome | null
+  /** Whether it ended well. Metas of 0.2 do not have it. */
+  readonly ok: boolean | null
+  /** Of a run that failed: why, in one word, once its events say so. */
+  readonly failure_class?: FailureClass
   /** Notes about the process; the same notes are in the events. */
   readonly notes: readonly Note[]
   /** Bytes per stream. */
@@ -69,9 +76,20 @@ export interface Meta {
     readonly window?: number
     readonly pick?: 'first' | 'last'
     readonly max_repair?: number
+    /** What the sessions of earlier attempts had used, by id. */
+    readonly session_tokens?: Readonly<Record<string, Tokens>>
   }
   /** True when every event of this attempt is in `events.jsonl`. */
   readonly complete: boolean
+}
+
+/** What a meta keeps of the end that the events tell. */
+export function endInMeta({
+  outcome,
+  ok,
+  failure_class,
+}: CompletionData): Pick<Meta, 'outcome' | 'ok' | 'failure_class'> {
+  return { outcome, ok, ...(failure_class && { failure_class }) }
 }
 
 /** Writes atomically: a reader never sees half of it. */
@@ -161,11 +179,25 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
         : code !== null && code < 0
           ? signalName(-code)
           : null,
-    ...(readOutcome(found['outcome']) === undefined ? {} : { outcome: readOutcome(found['outcome'])! }),
+    ...outcomeIn(found),
     ...readingOf(found['reading']),
     // Only our recorder writes it; we do not complete what another recorder left.
     ...(typeof found['complete'] === 'boolean' ? { complete: found['complete'] } : {}),
   }
+}
+
+/**
+ * The outcome in today's words. Without `ok` it is of 0.2, which called every good end of a turn
+ * `needs_input`; an open request is in the events, which come first where both are read.
+ */
+function outcomeIn(found: Record<string, unknown>): Pick<Partial<Meta>, 'outcome' | 'ok' | 'failure_class'> {
+  const word = readOutcome(found['outcome'])
+  if (word === undefined) return {}
+  const old =
+    typeof found['ok'] !== 'boolean' && readingOf(found['reading']).reading?.done_marker === undefined
+  const outcome = old && word === 'needs_input' ? 'finished' : word
+  const failure_class = readFailure(found['failure_class'])
+  return { outcome, ok: isGood(outcome), ...(failure_class && { failure_class }) }
 }
 
 /** Limits of what a meta may make us hold: it may come from another program. */
@@ -174,7 +206,10 @@ const MAX_MARKER = 1000
 
 function readingOf(value: unknown): Pick<Partial<Meta>, 'reading'> {
   if (typeof value !== 'object' || value === null) return {}
-  const { done_marker, max_frame, window, pick, max_repair } = value as Record<string, unknown>
+  const { done_marker, max_frame, window, pick, max_repair, session_tokens } = value as Record<
+    string,
+    unknown
+  >
   const held = (count: unknown) => isCount(count) && count <= MAX_HELD
   return {
     reading: {
@@ -183,8 +218,14 @@ function readingOf(value: unknown): Pick<Partial<Meta>, 'reading'> {
       ...(held(window) ? { window: window as number } : {}),
       ...(pick === 'first' || pick === 'last' ? { pick } : {}),
       ...(max_repair === 0 || held(max_repair) ? { max_repair: max_repair as number } : {}),
+      ...(isRecord(session_tokens) ? { session_tokens: tokensBySession(session_tokens) } : {}),
     },
   }
+}
+
+function tokensBySession(found: Record<string, unknown>): Readonly<Record<string, Tokens>> {
+  const known = Object.entries(found).map(([id, counts]) => [id, tokensOf(isRecord(counts) ? counts : {})])
+  return Object.fromEntries(known.filter(([, tokens]) => tokens !== undefined))
 }
 
 /** A positive whole number. As a pid, 0 and less would mean whole groups. */

@@ -38,6 +38,7 @@ export const RECORDED_OPTIONS = {
   pick: {},
   maxRepair: {},
   schema: {},
+  sessionTokens: {},
 } as const satisfies OptionTable<RecordedOptions>
 
 /**
@@ -113,6 +114,7 @@ export function opening(
       window: rest.window ?? meta.reading?.window,
       pick: rest.pick ?? meta.reading?.pick,
       maxRepair: rest.maxRepair ?? meta.reading?.max_repair,
+      sessionTokens: rest.sessionTokens ?? meta.reading?.session_tokens,
       runId: rest.runId ?? meta.run_id ?? runIdOf(dir, attempt),
       attempt: attempt.number,
       dir: meta.cwd,

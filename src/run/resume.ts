@@ -6,11 +6,10 @@ import { Fault, quote } from '../base/fault.ts'
 import { type Journal, openJournal } from '../disk/journal.ts'
 import { LineFile } from '../disk/line-file.ts'
 import { isSameProcess } from '../disk/lock.ts'
-import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Attempt, fileNames, listAttempts, logSizes } from './audit.ts'
 import { fixedDir } from './audit-dir.ts'
 import { chunkLine } from './chunk-log.ts'
-import { type Meta, readJson, writeMeta } from './meta.ts'
+import { endInMeta, type Meta, readJson, writeMeta } from './meta.ts'
 import { endedMeta, RECORDED_OPTIONS, type RecordedOptions, readAttempt, startOf } from './read-attempt.ts'
 import { timedEvents } from './timed.ts'
 
@@ -25,7 +24,8 @@ export interface Resumed {
 /**
  * Completes `events.jsonl` after a crash of the recorder: reads the raw logs again, checks that the existing
  * events are the same, and adds the missing ones. Nothing is added twice; a complete directory is not
- * changed. A damaged journal is refused with JOURNAL_MISMATCH; after it is moved away, this creates it again.
+ * changed, and attempts of another recorder are left alone. A damaged journal is refused with
+ * JOURNAL_MISMATCH; after it is moved away, this creates it again.
  * If the agent itself is still running, this waits for it.
  *
  * @example
@@ -38,12 +38,19 @@ export async function resume(
   checkPath('resume', dir, 'resume(".audit/latest")')
   checkOptions('resume', options, 'resume(".audit/latest", { signal })', RECORDED_OPTIONS)
   const fixed = fixedDir(dir)
+  // Nothing is created beside the logs of another recorder: an empty journal there would hide them.
+  if (!listAttempts(fixed).some(isOurs)) return { attempts: [], added: 0 }
   const book = openJournal(fixed)
   try {
     return await resumeInto(fixed, book, options)
   } finally {
     book.close()
   }
+}
+
+/** Whether our recorder made this attempt: only then is it known whether it is complete. */
+export function isOurs(attempt: Attempt): boolean {
+  return endedMeta(attempt).complete !== undefined
 }
 
 /** The same with a journal that is already open. */
@@ -77,7 +84,7 @@ async function complete(
   const started = startOf(attempt, meta)
   const chunks = new LineFile(attempt.chunks ?? join(dir, fileNames(attempt.number).chunks))
   let added = 0
-  let outcome: RunOutcome | null = null
+  let ended: Pick<Meta, 'outcome' | 'ok' | 'failure_class'> = { outcome: null, ok: null }
   try {
     // Bytes that were recorded but never read get the current time, which stays for every later replay.
     const found = (channel: 'stdout' | 'stderr' | 'pty', from: number, length: number) => {
@@ -88,7 +95,7 @@ async function complete(
     const sink = timedEvents({
       write(event) {
         if (book.append(event)) added++
-        if (event.type === 'lifecycle.completion.state') outcome = outcomeOf(event.data)
+        if (event.type === 'lifecycle.completion.state') ended = endInMeta(event.data)
       },
       end() {},
     })
@@ -110,7 +117,7 @@ async function complete(
     ...(readJson(attempt.meta) as unknown as Meta),
     ended_at: meta.ended_at ?? new Date().toISOString(),
     ...(lost ? { reason: 'recorder_lost' } : {}),
-    outcome,
+    ...ended,
     bytes: logSizes(attempt.logs),
     complete: true,
   })

@@ -5,8 +5,9 @@ import { type Note, quote } from '../base/fault.ts'
 import { startOf } from '../disk/lock.ts'
 import { Waker } from '../disk/wake.ts'
 import type { Engine, Picker } from '../events/engine.ts'
+import type { CompletionData } from '../events/event.ts'
 import type { EventOptions } from '../events/event-stage.ts'
-import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
+import { outcomeOf } from '../events/run-outcome.ts'
 import { type Exit, type Started, type StartOptions, startOnPipes } from '../process/process.ts'
 import { startOnPty } from '../process/terminal.ts'
 import { startOnPtyAndPipes } from '../process/terminal-and-pipes.ts'
@@ -21,8 +22,9 @@ import {
   snapshot,
   withOutside,
 } from './fs-diff.ts'
-import { exitEvidence, type Meta, type StopReason, writeMeta, writeWhole } from './meta.ts'
+import { endInMeta, exitEvidence, type Meta, type StopReason, writeMeta, writeWhole } from './meta.ts'
 import { type Output, PipedOutput, RecordedOutput } from './output.ts'
+import type { SessionTokens } from './session-tokens.ts'
 import type { Opening, TimedChunk } from './timed.ts'
 
 export interface RecordOptions {
@@ -93,6 +95,7 @@ export class Recording {
   #output: Output | undefined
   readonly #check: () => void
   #meta: Meta
+  #before: SessionTokens | undefined
   #running: Started | undefined
   /** Text typed before the terminal exists. */
   #typed = ''
@@ -121,6 +124,13 @@ export class Recording {
     this.chunks = this.#record()
   }
 
+  /** The sessions of earlier attempts have used this: called before the first chunk is requested. */
+  continues(sessionTokens: SessionTokens): void {
+    if (this.#options.attempt === 1) return
+    this.#before = sessionTokens
+    this.#meta = { ...this.#meta, reading: { ...this.#meta.reading, session_tokens: sessionTokens } }
+  }
+
   /** The meta so far. */
   meta(): Meta {
     return this.#meta
@@ -137,8 +147,8 @@ export class Recording {
   }
 
   /** Records in `meta.N.json` that every event is stored, and the outcome. */
-  complete(outcome: RunOutcome): void {
-    this.#save({ outcome, complete: true })
+  complete(end: CompletionData): void {
+    this.#save({ ...endInMeta(end), complete: true })
   }
 
   /** Types into the pseudo-terminal, if there is one. */
@@ -169,7 +179,7 @@ export class Recording {
         onTimeout: () => this.stop('timeout', 'SIGTERM'),
         onIdle: () => this.stop('idle_timeout', 'SIGTERM'),
       })
-      const opens = { ...reading, runId, attempt, dir: cwd }
+      const opens = { ...reading, sessionTokens: this.#before, runId, attempt, dir: cwd }
       yield { engine, opens, fsDiff: () => this.#diff, time: this.#started }
       const first: Chunk = { channel: channels[0]!, bytes: Buffer.alloc(0), channels }
       yield { chunk: first, time: this.#started }
@@ -298,7 +308,7 @@ export class Recording {
       duration_ms: ms,
       exit_code: exit.code,
       signal: exit.signal,
-      outcome: outcomeOfExit(exit, reason),
+      ...outcomeOfExit(exit, reason),
       notes,
       bytes: this.#output!.sizes(),
     })
@@ -356,6 +366,7 @@ function newMeta(options: RecordOptions, mode: Meta['mode']): Meta {
     signal: null,
     reason: null,
     outcome: null,
+    ok: null,
     notes: [],
     bytes: {},
     ...recordedReading(options.reading),
@@ -364,10 +375,10 @@ function newMeta(options: RecordOptions, mode: Meta['mode']): Meta {
 }
 
 /** The outcome, if the exit alone decides it: the events of an abandoned run may never be read. */
-function outcomeOfExit(exit: Exit, reason: StopReason | null): RunOutcome | null {
-  if (exit.code === 0 || reason === 'end_signal') return null
+function outcomeOfExit(exit: Exit, reason: StopReason | null): Pick<Meta, 'outcome' | 'ok'> {
+  if (exit.code === 0 || reason === 'end_signal') return { outcome: null, ok: null }
   const { code, ...rest } = exitEvidence(exit, reason)
-  return outcomeOf({ state: 'unknown', evidence: { exit_code: code, ...rest } })
+  return { outcome: outcomeOf({ state: 'unknown', evidence: { exit_code: code, ...rest } }), ok: false }
 }
 
 /** The options that a replay must use, too. */

@@ -21,9 +21,15 @@ import { type JournalOptions, journalStage, settledEnd } from '../disk/journal.t
 import { auto } from '../engines/auto.ts'
 import { type EngineName, engineOf } from '../engines/engine-name.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
+import {
+  type CompletionData,
+  type Event,
+  type FailureClass,
+  isEvent,
+  type ResultData,
+} from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
-import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
+import type { RunOutcome } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import type { Items } from '../streams/items.ts'
@@ -35,13 +41,14 @@ import type { StopReason } from './meta.ts'
 import { resumeInto } from './resume.ts'
 import { Recording, type RecordOptions } from './run-attempt.ts'
 import { RunDirectory } from './run-directory.ts'
+import { spentIn } from './session-tokens.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
 import { watchTurns } from './watch-turns.ts'
 import { feed } from './write-to-flow.ts'
 
 /** The options of `run()`: the third argument, or together with the command the only one. */
 export interface RunOptions<S extends Schema | undefined = Schema | undefined>
-  extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir' | 'schema'> {
+  extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir' | 'schema' | 'sessionTokens'> {
   /** An engine, or the name of one: `codex` or `'codex'`. @default auto */
   readonly engine?: Engine | Picker | EngineName | undefined
   /**
@@ -129,8 +136,19 @@ export interface RunEnd<T = unknown> {
   readonly attempt: number
   /** The verdict from what the engine reported and the exit together. */
   readonly completion: CompletionData
-  /** The same in one word. */
+  /**
+   * How it ended, in one word:
+   * - `succeeded`: the done marker was written, or the result passed the schema
+   * - `finished`: the turn ended well and nothing more was asked for, the usual good end
+   * - `needs_input`: a request or question of the agent is open, or the done marker you named is missing
+   * - `failed`: an error, exit ≠ 0, a signal, a time limit, cut output, or no result that passes the schema
+   * - `cancelled`: stopped on request; `unknown`: no evidence
+   */
   readonly outcome: RunOutcome
+  /** Whether it ended well: `succeeded` or `finished`. */
+  readonly ok: boolean
+  /** Of a run that failed: why, in one word. Null if it did not fail. */
+  readonly failure_class: FailureClass | null
   readonly exit_code: number | null
   readonly signal: string | null
   /** Why we ended it, or null if it ended by itself. */
@@ -246,8 +264,8 @@ type ReadOptions = Complete<RunCommand, typeof RUN_OPTIONS>
  * @example
  * const agent = run('codex', ['exec', '--json', 'fix the test'], { signal })
  * for await (const event of agent) console.log(event.type)
- * const { outcome, result, usage } = await agent.end
- * console.log(outcome) // 'succeeded', 'needs_input', 'failed', 'cancelled' or 'unknown'
+ * const { ok, outcome, result, usage } = await agent.end
+ * console.log(outcome) // 'succeeded', 'finished', 'needs_input', 'failed', 'cancelled' or 'unknown'
  */
 export function run<S extends Schema | undefined = undefined>(
   command: string,
@@ -447,8 +465,10 @@ class AgentRun {
       return
     }
     // How earlier attempts were read is in their own metas.
-    if (this.#dir)
+    if (this.#dir) {
       await resumeInto(this.#dir.path, this.#dir.journal, { schema, custom: this.#engine, wait: false })
+      this.#recording.continues(spentIn(this.#dir.path))
+    }
     if (!until.destroyed) yield* this.#recording.chunks
   }
 
@@ -465,7 +485,7 @@ class AgentRun {
         },
         end: () => {
           if (this.#hit) this.#release()
-          else this.#recording.complete(outcomeOf(this.#completion!))
+          else this.#recording.complete(this.#completion!)
           next.end()
         },
       }
@@ -493,7 +513,9 @@ class AgentRun {
       run_id: this.#runId,
       attempt: this.#attempt,
       completion,
-      outcome: outcomeOf(completion),
+      outcome: completion.outcome,
+      ok: completion.ok,
+      failure_class: completion.failure_class ?? null,
       exit_code,
       signal,
       reason,

@@ -217,7 +217,7 @@ function projectOf({ path, within }: SessionFile): Partial<SessionHead> {
 
 /** The outcomes in Cline's manifest; it stays `running` if the process was killed. */
 const statuses: Readonly<Record<string, RunOutcome>> = {
-  completed: 'needs_input',
+  completed: 'finished',
   failed: 'failed',
   cancelled: 'cancelled',
 }

@@ -5,6 +5,7 @@ import { type EventOptions, eventStage } from '../events/event-stage.ts'
 import { guarded } from '../events/guard.ts'
 import { type Chunk, chunkIntake } from '../text/chunk.ts'
 import type { FsDiff } from './fs-diff.ts'
+import { SpentTokens } from './session-tokens.ts'
 
 /** A chunk and when it was read, in milliseconds since 1970. */
 export interface TimedChunk {
@@ -33,6 +34,8 @@ export interface Opening {
 export const timedEvents: Stage<TimedChunk | Opening, Event> = (next) => {
   let now = 0
   let inner: Sink<Chunk> | undefined
+  /** What the attempts before have used: an engine may count its session over all of them. */
+  const spent = new SpentTokens()
   return {
     write(item) {
       if ('chunk' in item) {
@@ -45,9 +48,19 @@ export const timedEvents: Stage<TimedChunk | Opening, Event> = (next) => {
       const { engine, opens, fsDiff } = item
       // Links were checked when the diff was made; checking them now could give another result.
       const inside = (path: string) => !fsDiff()?.outside?.includes(path)
-      const stage = eventStage(guarded(engine), { ...opens, clock: () => now, fsDiff, inside })
+      const sessionTokens = opens.sessionTokens ?? spent.bySession()
+      const options = { ...opens, sessionTokens, clock: () => now, fsDiff, inside }
       // The end of one attempt is not the end of the flow.
-      inner = stage({ write: (event) => next.write(event), end() {} })
+      inner = eventStage(
+        guarded(engine),
+        options,
+      )({
+        write(event) {
+          spent.add(event)
+          next.write(event)
+        },
+        end() {},
+      })
     },
     end() {
       inner?.end()

@@ -26,6 +26,8 @@ function watchReader(reader: Reader, tell: (over: boolean) => void): Reader {
   if (typeof reader?.read !== 'function') return reader
   /** What the current frame says: the turn has ended, whatever else is in it; it continues; or nothing. */
   let over: boolean | undefined
+  /** The reader keeps the end of the run. */
+  let kept = false
   let heard: { readonly from: Say; readonly to: Say } | undefined
 
   const hear = (say: Say): Say => {
@@ -43,9 +45,9 @@ function watchReader(reader: Reader, tell: (over: boolean) => void): Reader {
       message: works(say.message),
       reasoning: works(say.reasoning),
       started: works(say.started),
-      ended(signal) {
+      ended(signal, more) {
         over = true
-        say.ended(signal)
+        say.ended(signal, more)
       },
     }
     heard = { from: say, to }
@@ -56,6 +58,11 @@ function watchReader(reader: Reader, tell: (over: boolean) => void): Reader {
     read(frame, say) {
       over = undefined
       const understood = reader.read(frame, hear(say))
+      // A reader that keeps the end of the run says so in another way, for as long as it does.
+      const keeps = reader.over?.() === true
+      if (keeps && (!kept || over === false)) over = true
+      else if (kept && !keeps) over ??= false
+      kept = keeps
       if (over !== undefined) tell(over)
       return understood
     },

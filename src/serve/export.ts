@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { readBlock } from '../disk/plain-file.ts'
 import type { Event } from '../events/event.ts'
-import { outcomeOf } from '../events/run-outcome.ts'
+import { isGood, outcomeOf } from '../events/run-outcome.ts'
 import { type Attempt, channels, listAttempts, openLog, singleLog } from '../run/audit.ts'
 import { fixedDir } from '../run/audit-dir.ts'
 import { readMeta } from '../run/meta.ts'
@@ -272,13 +272,16 @@ function factsOf() {
       const metas = attempts.map((attempt) => readMeta(attempt.meta, attempt.within))
       const meta = metas.at(-1)
       const argv = meta?.argv ?? []
+      const outcome = end ? outcomeOf(end.data) : (meta?.outcome ?? 'unknown')
       return {
         id: name,
         run_id: last?.run_id ?? meta?.run_id ?? null,
         engine: last?.source.engine ?? meta?.engine ?? null,
         attempts: Math.max(1, attempts.length),
         state: end?.data.state ?? 'unknown',
-        outcome: end ? outcomeOf(end.data) : (meta?.outcome ?? 'unknown'),
+        outcome,
+        ok: isGood(outcome),
+        failure_class: end?.data.failure_class ?? meta?.failure_class ?? null,
         reason_code: end?.data.reason_code ?? null,
         exit_code: meta?.exit_code ?? end?.data.evidence.exit_code ?? null,
         signal: meta?.signal ?? end?.data.evidence.signal ?? null,

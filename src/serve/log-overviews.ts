@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
-import { type Event, isEvent } from '../events/event.ts'
+import { type Event, type FailureClass, isEvent } from '../events/event.ts'
 import type { OutcomeEvidence } from '../events/run-outcome.ts'
 import { type Attempt, channels, logSizes } from '../run/audit.ts'
 import type { RunPlace } from './run-place.ts'
@@ -12,7 +12,12 @@ export interface RunOverview {
   readonly ts: string | undefined
   /** The attempt; of any type, because another program may have written the journal. */
   readonly attempt: unknown
-  readonly completion?: (OutcomeEvidence & { readonly reason_code: string | undefined }) | undefined
+  readonly completion?:
+    | (OutcomeEvidence & {
+        readonly reason_code: string | undefined
+        readonly failure_class?: FailureClass | undefined
+      })
+    | undefined
 }
 
 /** The overview if this is the last event: a completion counts only if nothing follows it. */

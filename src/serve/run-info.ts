@@ -1,4 +1,4 @@
-import type { EndState } from '../events/event.ts'
+import type { EndState, FailureClass } from '../events/event.ts'
 import type { RunOutcome } from '../events/run-outcome.ts'
 
 /**
@@ -19,8 +19,15 @@ export interface RunInfo {
   readonly engine: string | null
   readonly attempts: number
   readonly state: 'running' | EndState
-  /** How it ended in one word; null while it runs. */
+  /**
+   * How it ended, in one plain word: `succeeded`, `finished` (the usual good end), `needs_input`, `failed`,
+   * `cancelled` or `unknown`. Null while it runs.
+   */
   readonly outcome: RunOutcome | null
+  /** Whether it ended well: `succeeded` or `finished`. Null while it runs. */
+  readonly ok: boolean | null
+  /** Of a run that failed: why, in one word; null if it did not fail, or was recorded by 0.2. */
+  readonly failure_class: FailureClass | null
   /** What decided the end: DONE_MARKER, END_SIGNAL, EXIT_CODE, … */
   readonly reason_code: string | null
   readonly exit_code: number | null

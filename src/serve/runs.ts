@@ -3,7 +3,7 @@ import { basename, join, relative, sep } from 'node:path'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { isInside, readBlock, withPlain } from '../disk/plain-file.ts'
 import type { EndState } from '../events/event.ts'
-import { outcomeOf } from '../events/run-outcome.ts'
+import { isGood, outcomeOf, readFailure } from '../events/run-outcome.ts'
 import { type Attempt, channels } from '../run/audit.ts'
 import { folders } from '../run/folders.ts'
 import { type Meta, readMeta } from '../run/meta.ts'
@@ -122,14 +122,17 @@ function infoOf(
   // The last attempt may have no event yet, or none that was stored.
   const stale = typeof tail?.attempt === 'number' && tail.attempt < (attempts.at(-1)?.number ?? 0)
   const end = running || stale ? undefined : tail?.completion
+  // Without a completion in the journal the exit may have decided alone, and is in the meta.
+  const outcome = running ? null : end ? outcomeOf(end) : (last?.outcome ?? 'unknown')
   return {
     id: relative(root, dir).split(sep).join('/') || basename(root) || 'run',
     run_id: tail?.run_id ?? last?.run_id ?? null,
     engine: tail?.engine ?? last?.engine ?? null,
     attempts: Math.max(attempts.length, tail ? 1 : 0),
     state: running ? 'running' : (end?.state ?? 'unknown'),
-    // Without a completion in the journal the exit may have decided alone, and is in the meta.
-    outcome: running ? null : end ? outcomeOf(end) : (last?.outcome ?? 'unknown'),
+    outcome,
+    ok: outcome && isGood(outcome),
+    failure_class: (outcome === 'failed' && (end?.failure_class ?? last?.failure_class)) || null,
     reason_code: end?.reason_code ?? null,
     exit_code: running ? null : (last?.exit_code ?? null),
     signal: running ? null : (last?.signal ?? null),
@@ -195,11 +198,11 @@ function lastEvents(path: string, root: string): RunOverview | undefined {
       // Journals of before 0.2 have no `type` at the top.
       if ((event.type ?? event.event?.type) === 'lifecycle.completion.state') {
         const state = endStates.find((known) => known === event.data.state) ?? 'unknown'
-        const { evidence, reason_code } = event.data
-        return {
-          ...overview,
-          completion: { state, evidence: evidence ?? {}, reason_code: textOf(reason_code) },
-        }
+        const { evidence = {}, reason_code } = event.data
+        const outcome = outcomeOf({ state, evidence, outcome: event.data.outcome })
+        const failure_class = readFailure(event.data.failure_class)
+        const completion = { state, evidence, outcome, failure_class, reason_code: textOf(reason_code) }
+        return { ...overview, completion }
       }
     } catch {
       // The first line of the block may be incomplete.

@@ -204,7 +204,9 @@ class Router {
     const mine = this.#feeds.share(run.place)
     this.clients++
     try {
-      const options = { ...mine, after, heartbeat, maxStall, signal: this.#shut.signal }
+      const { outcome } = run.info
+      const awaitsReply = outcome === 'finished' || outcome === 'needs_input'
+      const options = { ...mine, after, heartbeat, maxStall, awaitsReply, signal: this.#shut.signal }
       if (format === 'ag-ui' || format === 'ai-sdk') {
         const { sseViews } = await import('../streams/view-sse.ts')
         const { streamView } = await import('./view-stream.ts')

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { dirname } from 'node:path'
 import { sessions } from '../engines/engines-by-name.ts'
-import { outcomeOf } from '../events/run-outcome.ts'
+import { isGood, outcomeOf } from '../events/run-outcome.ts'
 import { replayLogs } from '../run/replay.ts'
 import { type SessionFile, sessionFiles } from '../run/session-files.ts'
 import { isoTime, outcomeBeside, readHead, type SessionHead } from '../run/session-summary.ts'
@@ -133,13 +133,16 @@ function infoOf(
   const attempts = copied ? place.attempts() : []
   const reported = running || !copied ? undefined : logs.of(place, attempts)
   const end = reported?.completion
+  const outcome = running ? null : outcomeIn(file, end)
   return {
     id: idOf(file),
     run_id: runIdOf(file),
     engine: file.engine,
     attempts: 1,
     state: running ? 'running' : (end?.state ?? 'unknown'),
-    outcome: running ? null : outcomeIn(file, end),
+    outcome,
+    ok: outcome && isGood(outcome),
+    failure_class: (outcome === 'failed' && end?.failure_class) || null,
     reason_code: end?.reason_code ?? null,
     exit_code: null,
     signal: null,

@@ -15,6 +15,8 @@ export interface StreamOptions extends Omit<Shared, 'release'> {
   /** Milliseconds in which a client must read what it was sent, or it is dropped. */
   readonly maxStall: number
   readonly signal: AbortSignal
+  /** The last turn is over, and a reply may follow: an EventSource that comes back waits for it. */
+  readonly awaitsReply: boolean
   /** Chat records instead of events. @default false */
   readonly chat?: boolean | undefined
 }
@@ -22,8 +24,9 @@ export interface StreamOptions extends Omit<Shared, 'release'> {
 /**
  * Sends the events of a run to one client, from where it left off to the end of the run, at the pace of the
  * client. If its id is not of this run, or no longer there, it gets `sluice.reset` and everything from the
- * start. A client that has all of an ended run gets a 204, at which browsers stop reconnecting. If the
- * journal is damaged, or the logs cannot be read, `sluice.fault` says why the stream ends there.
+ * start. A client that has all of an ended run gets a 204, at which browsers stop reconnecting; but while the
+ * run awaits a reply, an EventSource that comes back (`Last-Event-ID`) stays connected until it comes.
+ * If the journal is damaged, or the logs cannot be read, `sluice.fault` says why the stream ends there.
  */
 export async function stream(
   request: IncomingMessage,
@@ -32,10 +35,13 @@ export async function stream(
 ): Promise<void> {
   const { feed, over, fault, signal, chat = false } = options
   const start = chat ? chatStart(options) : await ready(options, response)
+  /** Stays connected although the run is over, until more of it comes. Derived events never grow again. */
+  let waits = false
   if (start.resumes && start.reset === undefined) {
     const last = over()
     const more = await hasMore(feed, start)
-    if (more === 'damaged' || (last && !more)) {
+    waits = last && !more && options.awaitsReply && !options.derived && 'last-event-id' in request.headers
+    if (more === 'damaged' || (last && !more && !waits)) {
       response.writeHead(204).end()
       return
     }
@@ -73,7 +79,8 @@ export async function stream(
         at = block.next
         last = block.last
         named ||= last !== undefined
-      } else if (ended) {
+        waits = false
+      } else if (ended && !waits) {
         const why = fault()
         if (why) await sendFault(why)
         break

@@ -38,13 +38,15 @@ export interface Line {
 /**
  * Cuts the bytes of one channel into lines. LF is the only line end. Held across chunks: the bytes of one
  * unfinished line, at most `maxFrame`; a longer one is passed on in pieces of `maxFrame`, as text. A line
- * that `known` recognizes by its bytes is skipped, and never decoded.
+ * that `known` recognizes by its bytes is skipped, and never decoded. `endIn` sees what has arrived of the
+ * line after each chunk: the line ends after so many bytes of it, unless they are 0.
  */
 export function lines(
   channel: Channel,
   maxFrame: number,
   out: (line: Line) => void,
   known?: (bytes: Bytes) => boolean,
+  endIn?: (rest: Bytes) => number,
 ): { write(bytes: Uint8Array): void; end(): void } {
   const tape = new Tape(maxFrame)
   const decoder = new Decoder(tape)
@@ -61,11 +63,12 @@ export function lines(
   /** Inside a line over the limit: only its LF matters. */
   let skipping = false
 
-  const cut = (to: number, ended: boolean) => {
+  const cut = (to: number, how: boolean | 'here') => {
+    const ended = how !== false
     const { view, base } = tape
     const start = from
     from = to
-    const end = base + beforeCr(view, start - base, (ended ? to - 1 : to) - base)
+    const end = base + beforeCr(view, start - base, (how === true ? to - 1 : to) - base)
     if (known && ended && !skipping && end > start && known(view.subarray(start - base, end - base))) return
     if (!skipping && !mayHoldEscapes(start, end)) {
       const text = decoder.decode(start, end)
@@ -103,6 +106,11 @@ export function lines(
         skipping = false
       }
       cutPieces(tape.end)
+      while (endIn && !skipping && tape.end > from) {
+        const size = endIn(tape.view.subarray(from - tape.base))
+        if (size === 0) break
+        cut(from + size, 'here')
+      }
       tape.settle(from)
     },
     end() {
@@ -121,6 +129,13 @@ export function endOffset(line: Line, units: number): number {
 /** The part of a line up to `end`. */
 export function headOf(line: Line, end: number): Line {
   return { ...line, text: line.text.slice(0, end), to: endOffset(line, end), open: false }
+}
+
+/** What follows in a line, as a line of its own. */
+export function lineAfter(line: Line, end: number): Line {
+  const { to, open, places } = line
+  const following = { text: line.text.slice(end), from: endOffset(line, end), to, open }
+  return places ? { ...following, places, skip: line.skip! + end } : following
 }
 
 /** The rest of a line after the record that ends at `end`, unless it is blank. */

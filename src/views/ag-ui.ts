@@ -1,7 +1,7 @@
 import { type OptionTable, readOptions } from '../base/check-options.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, MessageData, ResultData, ToolData } from '../events/event.ts'
-import { outcomeOf, outcomeWords } from '../events/run-outcome.ts'
+import { endPhrase, outcomeOf } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { isHighSurrogate } from '../text/characters.ts'
 import { OpenCalls } from './open-calls.ts'
@@ -332,7 +332,7 @@ class AgUiSink implements Sink<Event> {
     const outcome = outcomeOf(data)
     const metadata = note({ outcome })
     if (outcome === 'failed' || outcome === 'unknown') {
-      const message = data.evidence?.failure ?? outcomeWords[outcome]
+      const message = data.evidence?.failure ?? endPhrase(outcome, data.failure_class)
       this.#say({ type: 'RUN_ERROR', message, code: data.reason_code, ...usage, metadata })
     } else {
       const value = this.#result?.status === 'success' ? (this.#result.value ?? undefined) : undefined

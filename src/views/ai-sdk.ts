@@ -1,6 +1,6 @@
 import type { Sink, Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, MessageData, ToolData } from '../events/event.ts'
-import { outcomeOf, outcomeWords } from '../events/run-outcome.ts'
+import { endPhrase, isGood, outcomeOf } from '../events/run-outcome.ts'
 import { OpenCalls } from './open-calls.ts'
 import { eventPlace, OpenTexts, type TextEnd, uniqueIds } from './open-texts.ts'
 import { failureText } from './tool-text.ts'
@@ -265,13 +265,16 @@ class AiSdkSink implements Sink<Event> {
       ...(outcome && { outcome }),
       ...(ended?.tokens && { tokens: ended.tokens }),
     }
-    const good = outcome === 'succeeded' || outcome === 'needs_input'
+    const good = isGood(outcome) || outcome === 'needs_input'
     const finishReason = good ? 'stop' : outcome === 'failed' ? 'error' : 'other'
     this.#say({ type: 'finish', finishReason, messageMetadata })
     if (outcome === 'cancelled') this.#say({ type: 'abort', reason: ended?.evidence.stopped ?? outcome })
     // Last, because `useChat` stops there.
     if (outcome === 'failed')
-      this.#say({ type: 'error', errorText: ended?.evidence.failure ?? outcomeWords.failed })
+      this.#say({
+        type: 'error',
+        errorText: ended?.evidence.failure ?? endPhrase(outcome, ended?.failure_class),
+      })
   }
 }
 

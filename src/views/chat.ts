@@ -18,8 +18,12 @@ import type {
 } from '../events/event.ts'
 import { tokenCounter } from '../events/tokens.ts'
 
-/** State of the conversation at the end of an attempt; with `result` if a schema was given. */
-export type ChatEnd = CompletionData & { readonly result?: ResultData }
+/**
+ * State of the conversation at the end of a turn or of an attempt. At the end of an attempt with `outcome`
+ * and `ok`, and with `result` if a schema was given.
+ */
+export type ChatEnd = Omit<CompletionData, 'outcome' | 'ok'> &
+  Partial<Pick<CompletionData, 'outcome' | 'ok'>> & { readonly result?: ResultData }
 
 /** Every chat type and its `data`. */
 export interface ChatData {
@@ -100,6 +104,8 @@ class ChatSink implements Sink<Event> {
   /** The attempt in which a turn was reported to wait for the user. */
   #waiting: number | undefined
   #spent = tokenCounter()
+  /** What was spent includes what the session had used before. */
+  #cumulative = false
 
   constructor(next: Sink<Chat>, { after, started }: Complete<ChatOptions, typeof CHAT_OPTIONS>) {
     this.#next = next
@@ -112,6 +118,7 @@ class ChatSink implements Sink<Event> {
       this.#attempt = event.attempt_number
       this.#localSeq = 0
       this.#spent = tokenCounter()
+      this.#cumulative = false
     }
     const session = event.correlation.session_id
     if (!this.#started && session !== undefined) {
@@ -177,13 +184,16 @@ class ChatSink implements Sink<Event> {
   }
 
   #status(event: EventOf<'lifecycle.run.status'>): void {
-    const { status, evidence, tokens } = event.data
+    const { status, evidence, tokens, cumulative } = event.data
     if (tokens) this.#spent.add(tokens)
+    this.#cumulative ||= cumulative === true
     if (status !== 'awaiting_user_input' || !evidence) return
     this.#waiting = event.attempt_number
     const sum = this.#spent.sum()
-    const end = { state: status, reason_code: 'END_SIGNAL', evidence } as const
-    this.#say(event, 'user.input.required', sum ? { ...end, tokens: sum } : end)
+    const reason_code = evidence.request === undefined ? 'END_SIGNAL' : 'REQUEST_OPEN'
+    const end = { state: status, reason_code, evidence } as const
+    const more = this.#cumulative ? ({ cumulative: true } as const) : {}
+    this.#say(event, 'user.input.required', sum ? { ...end, tokens: sum, ...more } : end)
   }
 
   #finish(event: Event, data: CompletionData) {

@@ -1,5 +1,5 @@
 import type { Event, RawRef } from '../events/event.ts'
-import { outcomeOf, outcomeWords } from '../events/run-outcome.ts'
+import { endPhrase, isGood, outcomeOf } from '../events/run-outcome.ts'
 import { callText } from './tool-text.ts'
 
 /** What went wrong: a tool, the engine, a turn, the agent's output, its result, the run's end. */
@@ -71,7 +71,9 @@ function titleOf(event: Event): [ProblemKind, string] | undefined {
         : undefined
     case 'lifecycle.completion.state': {
       const outcome = outcomeOf(event.data)
-      return outcome === 'succeeded' || outcome === 'needs_input' ? undefined : ['end', outcomeWords[outcome]]
+      return isGood(outcome) || outcome === 'needs_input'
+        ? undefined
+        : ['end', endPhrase(outcome, event.data.failure_class)]
     }
     default:
       return undefined

@@ -1,4 +1,4 @@
-import type { Event } from '../events/event.ts'
+import type { Event, FailureClass } from '../events/event.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Tokens, tokenCounter } from '../events/tokens.ts'
 import { OpenCalls } from './open-calls.ts'
@@ -33,6 +33,8 @@ export interface RunSummary {
   readonly tokens?: Tokens
   /** Missing while the run is in progress. */
   readonly outcome?: RunOutcome
+  /** Of a run that failed: why, in one word. */
+  readonly failure_class?: FailureClass
   /** The agent's last complete message. */
   readonly answer?: string
 }
@@ -81,7 +83,10 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
       case 'lifecycle.run.status': {
         const { status, model, cwd, engine_version, tokens } = event.data
         // A new attempt begins: the run is in progress again.
-        if (status === 'started') delete facts.outcome
+        if (status === 'started') {
+          delete facts.outcome
+          delete facts.failure_class
+        }
         if (status === 'turn_started') turns++
         if (model !== undefined) facts.model = model
         if (cwd !== undefined) facts.cwd = cwd
@@ -91,6 +96,7 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
       }
       case 'lifecycle.completion.state':
         facts.outcome = outcomeOf(event.data)
+        if (event.data.failure_class) facts.failure_class = event.data.failure_class
         reported = event.data.tokens ?? reported
         spent = tokenCounter()
         calls.takeAll()

@@ -1,5 +1,5 @@
-import type { CompletionData, Event, RawRef } from '../events/event.ts'
-import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
+import type { CompletionData, Event, FailureClass, RawRef } from '../events/event.ts'
+import { failureKind, isGood, outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { Conversation, type ToolItem } from './conversation.ts'
 import { MAX_TITLE, type Problem, problemAt } from './problems.ts'
 import { callSubject, callText } from './tool-text.ts'
@@ -21,6 +21,8 @@ export interface FailedCall {
 export interface Why {
   /** Missing while the run is in progress. */
   readonly outcome?: RunOutcome
+  /** Of a run that failed: why, in one word. */
+  readonly failure_class?: FailureClass
   readonly completion?: CompletionData
   /** The first problem that the run did not recover from. Missing if nothing went wrong. */
   readonly first?: Problem
@@ -194,16 +196,21 @@ function overcome(facts: Facts): void {
 function conclude(facts: Facts): Why {
   const { completion, file } = facts
   const outcome = completion && outcomeOf(completion)
-  const good = outcome === 'succeeded' || outcome === 'needs_input'
+  const good = isGood(outcome) || outcome === 'needs_input'
   const running = outcome === undefined ? undefined : facts.talk.running.at(-1)
   const unfinished = running && callOf(running, { seq: running.seq, raw_ref: running.refs[0] ?? null })
   const call = good ? facts.failed : (unfinished ?? facts.failed)
+  // The run itself went well: only its result is missing or invalid.
+  const invalid = outcome === 'failed' && completion !== undefined && failureKind(completion) === undefined
   const first =
-    good || outcome === undefined ? (facts.result ?? facts.earliest ?? facts.cut) : causeOf(facts, unfinished)
+    good || invalid || outcome === undefined
+      ? (facts.result ?? facts.earliest ?? facts.cut)
+      : causeOf(facts, unfinished)
   const last = facts.latest ?? (good ? undefined : facts.hints?.last)
   const mute = outcome === 'failed' && first?.kind === 'end' && !call
   return {
     ...(outcome && { outcome }),
+    ...(completion?.failure_class && { failure_class: completion.failure_class }),
     ...(completion && { completion }),
     ...(first && { first }),
     ...(last && last.title !== first?.title && { last }),
@@ -230,7 +237,7 @@ function causeOf(facts: Facts, unfinished: FailedCall | undefined): Problem | un
   if (byItself && hints) return hints.first
   // A program that refuses to start says why in its last line, whatever that is.
   if (byItself && !facts.begun && !facts.inTurn && facts.lastLine) return facts.lastLine
-  if (cut && (completion.reason_code === 'TRUNCATED' || !byItself)) return cut
+  if (cut && (failureKind(completion) === 'cut' || !byItself)) return cut
   const where = facts.inMessage
     ? ' in the middle of a message'
     : facts.inTurn && outcomeOf(completion) !== 'unknown'

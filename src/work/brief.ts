@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { isObject, misfit } from '../base/check-options.ts'
 import type { WorkOrder } from './order.ts'
 
@@ -8,12 +9,13 @@ import type { WorkOrder } from './order.ts'
  * spawn('codex', ['exec', '--json', brief(order)])
  */
 export function brief(order: WorkOrder): string {
-  if (!isObject(order)) throw misfit('brief', 'a work order', order, 'brief(readOrder(json))')
+  if (!isObject(order) || typeof order.repo_dir !== 'string')
+    throw misfit('brief', 'a work order', order, 'brief(readOrder(json))')
   const parts = [
     `Work on ${order.issue_ref} in the current directory.`,
     order.task ?? '',
     order.constraints === undefined ? '' : `Keep to these constraints: ${JSON.stringify(order.constraints)}`,
-    `When you are done, or cannot go on, write the file work_result.json in the directory ${order.repo_dir}:`,
+    `When you are done, or cannot go on, write the file work_result.json in the directory ${resolve(order.repo_dir)}:`,
     JSON.stringify({
       issue_ref: order.issue_ref,
       run_id: order.run_id,

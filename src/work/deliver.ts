@@ -31,6 +31,9 @@ export interface Delivered {
  * `told` is what a comment for a human shows besides the result (exit, stderr): if that differs, it is
  * another comment.
  *
+ * An archived result with a comment is that of the active run's own worker, which named another run: the
+ * comment asks for a human, and the run is no longer active.
+ *
  * A person whose result does not count (`byHand`) gets an error at once, so an open run keeps its comment.
  */
 export async function deliver(
@@ -46,17 +49,18 @@ export async function deliver(
   const state: LedgerEntry['state'] =
     verdict === 'advance' ? (done.result?.status ?? 'needs-human') : 'needs-human'
   // The content of the result, not the look of the comment: a changed template does not make a second result.
-  const hash = digestOf(
-    verdict === 'needs-human'
-      ? [verdict, claim, reasons, options.told ?? null]
-      : [verdict, claim, reasons.map(({ code }) => code)],
-  )
-  const digest = verdict === 'archive' ? hash : `${hash}-${state}`
-  const post: Post = { issue_ref, run_id, digest, comment: done.comment ?? '', work: done }
+  const openHash = digestOf(['needs-human', claim, reasons, options.told ?? null])
+  const closedHash = digestOf([verdict, claim, reasons.map(({ code }) => code)])
+  const hash = verdict === 'advance' ? closedHash : openHash
+  const comment = done.comment ?? ''
+  const post: Post = { issue_ref, run_id, digest: `${hash}-${state}`, comment, work: done }
   const wait = <T>(ask: () => Promise<T>) => within(ask, 'the outbox', 'OUTBOX_FAILED', options.maxOutboxWait)
   if (verdict === 'archive') {
-    await wait(() => outbox.archive(post))
-    return { delivery: 'archived' }
+    await wait(() => outbox.archive({ ...post, digest: closedHash, comment: '' }))
+    if (done.comment === undefined) return { delivery: 'archived' }
+    const { delivery, posted } = await settleWith(outbox, post, hash, wait)
+    const reached = delivery === 'archived' ? posted : state
+    return { delivery: 'archived', ...(reached ? { reached } : {}) }
   }
   const keeps = options.byHand && verdict === 'needs-human'
   const { delivery, posted } = keeps

@@ -20,7 +20,10 @@ export interface Work extends Settled {
   readonly exit: WorkExit
   /** What the outbox did with it. */
   readonly delivery: Delivery
-  /** The comment that is or would be posted; none for a result that is only archived. */
+  /**
+   * The comment that is or would be posted; none for a result that is only archived. If the worker of the
+   * active run named another run, its result is archived, and this comment asks for a human.
+   */
   readonly comment?: string
   /** The path of `work_audit.json`. */
   readonly audit?: string
@@ -63,8 +66,10 @@ export async function finish(order: WorkOrder, gathered: Gathered, ending: Endin
     ? { ...found, verdict: 'needs-human', reasons: [faultNote(unread), ...found.reasons] }
     : found
   const auditFile = audit && join(audit.dir, 'work_audit.json')
+  // A worker of the active run that names another run leaves that run without a result: a human must know.
+  const lost = settled.verdict === 'archive' && run_id === active && !byHand
   const comment =
-    settled.verdict === 'archive'
+    settled.verdict === 'archive' && !lost
       ? undefined
       : renderComment(settled, order, worker, ending.template, {
           exit: gathered.exit,

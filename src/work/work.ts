@@ -120,7 +120,8 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
   const old = { json: await before(join(root, files.json)), text: await before(join(root, files.text)) }
   const started = new Date()
   const clock = performance.now()
-  const spawned = await start(asked, adapter, command, root, read)
+  // A relative path would be read from the directory of the worker.
+  const spawned = await start({ ...asked, repo_dir: root }, adapter, command, root, read)
   const duration = Math.round(performance.now() - clock)
   const moved = (await realpath(asked.repo_dir).catch(() => '')) !== root
   const look = (name: string, was: typeof old.json) =>

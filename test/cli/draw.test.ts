@@ -53,8 +53,7 @@ describe('a drawn run', () => {
         '↻ Reconnecting... 1/5',
         '+ notes.md',
         '',
-        '■ needs_input: turn finished, waiting for input',
-        '  (turn.completed, exit 0)',
+        '■ finished: the turn ended well (turn.completed, exit 0)',
         '  2 tools (1 failed) · 1 retry · 1 file',
         '  tokens 1,200 in / 34 out / 1,000 cached',
         '  not shown: 1 raw line (--verbose)',
@@ -100,7 +99,7 @@ describe('a drawn run', () => {
       sdk('assistant', { message: { id: 'm', content: [{ type: 'text', text: 'Hello' }] } }),
     )
     expect(drawn(claude, { stdout, exit: 1 })).toBe(
-      '● claude\n  session s\n\nHello\n\n■ failed: it ended with an error or was cut off (exit 1)\n',
+      '● claude\n  session s\n\nHello\n\n■ failed: an error, a cut, or no valid result (exit 1)\n',
     )
   })
 
@@ -313,15 +312,15 @@ describe('a drawn event', () => {
   test.each([
     [
       { evidence: { ...evidence, end_signal: 'stop' }, reason_code: 'DONE_MARKER' },
-      '■ succeeded: the agent said that its work is done (done marker, stop)\n',
+      '■ succeeded: the work is done (done marker, stop)\n',
     ],
     [
       { state: 'awaiting_user_input', evidence: { ...evidence, exit_code: 1, end_signal: 'stop' } },
-      '■ failed: it ended with an error or was cut off (stop, exit 1)\n',
+      '■ failed: an error, a cut, or no valid result (stop, exit 1)\n',
     ],
     [
       { state: 'interrupted', evidence: { ...evidence, truncated: true } },
-      '■ failed: it ended with an error or was cut off (output was cut)\n',
+      '■ failed: an error, a cut, or no valid result (output was cut)\n',
     ],
     [
       { state: 'interrupted', evidence: { ...evidence, signal: 'SIGINT', stopped: 'interrupted' } },
@@ -338,7 +337,7 @@ describe('a drawn event', () => {
   test('the end tells the result of a schema', () => {
     const result: [string, object] = ['lifecycle.run.result', { status: 'success' }]
     expect(draw({ width: () => 80 }, result, end({}))).toBe(
-      '■ succeeded: the agent said that its work is done (result success)\n',
+      '■ succeeded: the work is done (result success)\n',
     )
   })
 

@@ -105,6 +105,51 @@ test.each([...kinds])('sluice run tells %s', async (_kind, row) => {
   expect([done.code, done.out]).toEqual([row.code, expect.stringContaining(`■ ${row.outcome}: `)])
 })
 
+test('the class of a failure is told by end, meta, /runs, the terminal and why', async () => {
+  const { cwd, audit } = workspace()
+  const failed = JSON.stringify({ type: 'turn.failed', error: { message: '401 Unauthorized: no key' } })
+  const program = agent(
+    cwd,
+    `say(lines[0]); say(lines[1]); say(${JSON.stringify(failed)}); process.exitCode = 1`,
+  )
+  const live = run({ ...program, cwd, audit, engine: codex, fsDiff: false })
+  live.resume()
+  expect(await live.end).toMatchObject({ outcome: 'failed', ok: false, failure_class: 'auth' })
+  expect(metaOf(audit)).toMatchObject({ outcome: 'failed', ok: false, failure_class: 'auth' })
+  expect(findRuns(cwd)[0]?.info).toMatchObject({ outcome: 'failed', ok: false, failure_class: 'auth' })
+  const words = '■ failed: auth, the login or the key was refused ('
+  expect((await inside(['replay', audit, '--draw'])).out).toContain(words)
+  const why = await inside(['why', audit])
+  expect(why.out.split('\n')[0]).toContain(words)
+  expect(JSON.parse((await inside(['why', audit, '--json'])).out)).toMatchObject({ failure_class: 'auth' })
+  // Without its journal the meta says it, and a damaged word there says nothing.
+  writeFileSync(join(audit, 'events.jsonl'), '')
+  expect(findRuns(cwd)[0]?.info).toMatchObject({ outcome: 'failed', failure_class: 'auth' })
+  writeFileSync(join(audit, 'meta.1.json'), JSON.stringify({ ...metaOf(audit), failure_class: 'toString' }))
+  expect(findRuns(cwd)[0]?.info).toMatchObject({ outcome: 'failed', failure_class: null })
+})
+
+test('a journal and a meta of 0.2 are shown in the words of today', async () => {
+  const { cwd, audit } = workspace()
+  await record(rows.find(({ outcome }) => outcome === 'finished')!, cwd, audit)
+  const journal = join(audit, 'events.jsonl')
+  const old = readFileSync(journal, 'utf8').replace(',"outcome":"finished","ok":true', '')
+  expect(old).not.toContain('"outcome"')
+  writeFileSync(journal, old)
+  const { ok: _, ...meta } = metaOf(audit)
+  writeFileSync(join(audit, 'meta.1.json'), JSON.stringify({ ...meta, outcome: 'needs_input' }))
+  const told = () => findRuns(cwd).map(({ info }) => [info.state, info.outcome, info.ok])
+  expect(told()).toEqual([['awaiting_user_input', 'finished', true]])
+  expect((await inside(['replay', audit, '--draw'])).out).toContain('■ finished: the turn ended well (')
+  expect((await inside(['export', audit, '--to', 'md'])).out).toContain('## codex run: finished')
+  // 0.2 recorded a request by its end signal.
+  writeFileSync(
+    journal,
+    old.replaceAll('"end_signal":"turn.completed"', '"end_signal":"execCommandApproval"'),
+  )
+  expect(told()).toEqual([['awaiting_user_input', 'needs_input', false]])
+})
+
 test('a time limit is no request: the run failed', async () => {
   const { cwd, audit } = workspace()
   const program = agent(cwd, 'say(lines[0]); setInterval(() => {}, 1000)')
@@ -220,6 +265,9 @@ describe('a schema', () => {
     const live = await inside(['run', ...flags, '--', program.command, ...program.args!])
     expect(live.out).toContain('lifecycle.run.result')
     expect(live.code).toBe(code)
+    const outcome = code === 0 ? 'succeeded' : 'failed'
+    expect(metaOf(audit)).toMatchObject({ outcome, ok: code === 0 })
+    expect(findRuns(cwd).map(({ info }) => info.outcome)).toEqual([outcome])
     const replayed = await inside(['replay', audit, '--schema', schema])
     expect([replayed.code, replayed.out]).toEqual([code, live.out])
     expect((await inside(['events', audit, '--schema', schema])).code).toBe(code)
@@ -273,6 +321,10 @@ describe('how a run is read', () => {
     expect((await inside(['chat', audit])).out).toContain('conversation.completed')
     const other = await inside(['replay', audit, '--done-marker', 'OTHER'])
     expect(other.out).toContain('"state":"awaiting_user_input"')
+    expect([other.code, other.out]).toEqual([
+      5,
+      expect.stringContaining('"outcome":"needs_input","ok":false'),
+    ])
   })
 
   test.each([

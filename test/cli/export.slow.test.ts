@@ -191,7 +191,7 @@ describe('a page of a run of 1 MB with a secret of each kind in it', () => {
     }
     expect(looked).toBeGreaterThan(50)
     expect(data.redacted).toBeGreaterThan(60)
-    expect(run!.info).toMatchObject({ engine: 'claude', outcome: 'needs_input', exit_code: 0 })
+    expect(run!.info).toMatchObject({ engine: 'claude', outcome: 'finished', exit_code: 0 })
   })
 
   test.skipIf(!chromiumPath)(
@@ -243,7 +243,7 @@ describe('sluice export', () => {
     expect(out).toContain('[redacted:')
     expect(err).toMatch(/^sluice: hid \d\d+ secrets/)
     if (to === 'json') validEvents(JSON.parse(out).runs[0].events)
-    else expect(out).toMatch(/^## claude run: needs input\n/)
+    else expect(out).toMatch(/^## claude run: finished\n/)
   })
 
   test('leaves everything with --no-redact, and says so', async () => {

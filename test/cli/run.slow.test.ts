@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
@@ -101,9 +101,10 @@ test('the first Ctrl-C goes to the agent, which may end in its own way', async (
     "process.on('SIGINT', () => { say(lines[3]); process.exit(0) }); say(lines[0]); await sleep(60000)",
   )
   child.kill('SIGINT')
-  expect((await end).code).toBe(0)
+  expect((await end).code).toBe(1)
   expect(readFileSync(join(audit, 'stdout.1.log'), 'utf8')).toBe(`${codexLines[0]}\n${codexLines[3]}\n`)
-  expect(meta()).toMatchObject({ reason: 'interrupted', exit_code: 0, complete: true })
+  const cancelled = { outcome: 'cancelled', ok: false, complete: true }
+  expect(meta()).toMatchObject({ reason: 'interrupted', exit_code: 0, ...cancelled })
   expect(readFileSync(join(audit, 'events.jsonl'), 'utf8')).toContain('RUN_INTERRUPTED')
 })
 
@@ -182,8 +183,19 @@ test('resume completes what a killed run left', async () => {
   child.kill('SIGKILL')
   await once(child, 'close')
   const { err, out } = await sluice('replay', '--resume', audit)
-  expect(err).toMatch(/attempt 1: \d+ events added/)
+  expect(err).toMatch(/attempt 1: wrote \d+ events to .*events\.jsonl/)
   expect(out).toBe(readFileSync(join(audit, 'events.jsonl'), 'utf8'))
   expect(out.split('"agent.message.final","run_id"').length - 1).toBe(20)
-  expect((await sluice('replay', '--resume', audit)).err).toContain('nothing was missing')
+  expect((await sluice('replay', '--resume', audit)).err).toContain(
+    'nothing was missing, and nothing was written',
+  )
+  // As after a full disk: the whole file is written again, and said so.
+  rmSync(join(audit, 'events.jsonl'))
+  const count = out.split('\n').length - 1
+  expect((await sluice('replay', '--resume', audit)).err).toContain(`attempt 1: wrote ${count} events to `)
+  const other = join(audit, '..', 'other')
+  mkdirSync(other)
+  writeFileSync(join(other, 'stdout.1.log'), `${codexLines.join('\n')}\n`)
+  expect((await sluice('replay', '--resume', other)).err).toContain('another program recorded these logs')
+  expect(readdirSync(other)).toEqual(['stdout.1.log'])
 })

@@ -56,14 +56,14 @@ describe('sluice sessions', () => {
       .split('\n')
       .map((line) => JSON.parse(line))
     expect(rows.map(({ path }) => path)).toEqual([other, claude, codex])
-    expect(rows[2]).toMatchObject({ engine: 'codex', turns: 1, outcome: 'needs_input' })
+    expect(rows[2]).toMatchObject({ engine: 'codex', turns: 1, outcome: 'finished' })
     expect(code).toBe(0)
   })
 
   test('draws a table on a terminal, which no directory can steer', async () => {
     const { out } = await inside(['sessions', '--home', home], { stdout: standIn({ tty: true }) })
     expect(out).toMatch(/^started .*engine .*turns .*outcome .*directory .*file\n/)
-    expect(out).toMatch(/codex +1 +needs_input /)
+    expect(out).toMatch(/codex +1 +finished /)
     expect(out).not.toContain('\u001b[2J')
   })
 

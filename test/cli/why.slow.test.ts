@@ -23,7 +23,7 @@ describe('sluice why', () => {
     expect([code, err]).toEqual([1, ''])
     expect(out).toBe(
       [
-        '■ failed: it ended with an error or was cut off (ENGINE_FAILED, exceeded retry limit, last status: 429 Too Many Requests, exit 1)',
+        '■ failed: rate, too many requests, or the service is overloaded (ENGINE_FAILED, exceeded retry limit, last status: 429 Too Many Requests, exit 1)',
         'first: exceeded retry limit, last status: 429 Too Many Requests',
         'bytes: 641-727 of stdout.log (attempt 1, event 10)',
         `open:  npx agent-sluice why ${failed} --bytes`,

@@ -256,7 +256,7 @@ describe('a permission that is asked for', () => {
 describe('the end of a turn', () => {
   test.each([
     ['end_turn', 'awaiting_user_input', 'END_SIGNAL'],
-    ['max_tokens', 'interrupted', 'TRUNCATED'],
+    ['max_tokens', 'interrupted', 'MAX_TOKENS'],
     ['max_turn_requests', 'interrupted', 'ENGINE_FAILED'],
     ['refusal', 'interrupted', 'ENGINE_FAILED'],
     ['cancelled', 'interrupted', 'ENGINE_FAILED'],

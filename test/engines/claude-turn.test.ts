@@ -55,10 +55,10 @@ describe('a message', () => {
 
   test('that was cut by a limit says so', () => {
     const events = read(
-      says('Hel', { aborted: true }, { stop_reason: 'max_tokens' }),
       says('x', { supersedes: ['a', 'b'] }),
+      says('Hel', { aborted: true }, { stop_reason: 'max_tokens' }),
     )
-    expect(only(events, 'agent.message.final')[0]!.data).toMatchObject({ text: 'Hel', incomplete: true })
+    expect(only(events, 'agent.message.final')[1]!.data).toMatchObject({ text: 'Hel', incomplete: true })
     expect(endOf(events).evidence.truncated).toBe(true)
     expect(only(events, 'lifecycle.run.status').map(({ data }) => data)).toContainEqual({
       status: 'superseded',

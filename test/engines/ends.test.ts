@@ -1,16 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { claude } from '../../src/engines/claude/claude.ts'
+import { cline } from '../../src/engines/cline.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { gemini } from '../../src/engines/gemini/gemini.ts'
 import { iflow } from '../../src/engines/iflow.ts'
 import { opencode } from '../../src/engines/opencode/opencode.ts'
+import { pi } from '../../src/engines/pi.ts'
 import { qwen } from '../../src/engines/qwen.ts'
 import { text } from '../../src/engines/text.ts'
 import type { Engine } from '../../src/events/engine.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import type { Chunk } from '../../src/text/chunk.ts'
-import { chat, codesOf, endOf, type Input, lines, run } from './run.ts'
+import { chat, codesOf, endOf, type Input, lines, run, texts } from './run.ts'
 
 const done = 'Done.\n```json\n{"ok": 1, "__SKILL_DONE__": true}\n```'
 const session = '00000000-0000-4000-8000-000000000001'
@@ -237,7 +239,87 @@ test('an answer that OpenCode cut for its length is truncated', () => {
     stdout: lines(part('text', { text: 'Once' }), part('step_finish', { reason: 'length' })),
     exit: 0,
   })
-  expect(endOf(events)).toMatchObject({ state: 'interrupted', reason_code: 'TRUNCATED' })
+  expect(endOf(events)).toMatchObject({ state: 'interrupted', reason_code: 'MAX_TOKENS' })
+})
+
+test('a step that begins after the end of OpenCode takes it back', () => {
+  const good = [part('text', { text: 'Once' }), part('step_finish', { reason: 'stop' })]
+  const state = (...more: object[]) =>
+    endOf(run(opencode, { stdout: lines(...good, ...more), exit: 0 })).state
+  expect(state()).toBe('awaiting_user_input')
+  expect(state(part('step_start', {}), part('text', { text: 'More' }))).toBe('unknown')
+  expect(state(part('step_start', {}))).toBe('unknown')
+  expect(state(part('text', { text: 'More' }))).toBe('unknown')
+  expect(state(part('step_start', {}), ...good)).toBe('awaiting_user_input')
+})
+
+describe('an answer that reached a limit of tokens', () => {
+  const piMessage = (stopReason: string) => ({
+    type: 'message_end',
+    message: { role: 'assistant', timestamp: 1, content: [{ type: 'text', text: 'Once' }], stopReason },
+  })
+  const sdkCut = (where: 'assistant' | 'result' | 'piece') => {
+    const stop_reason = 'max_tokens'
+    const message = { id: 'm', content: [{ type: 'text', text: 'Once' }] }
+    return lines(
+      sdkInit,
+      sdk('assistant', { message: where === 'assistant' ? { ...message, stop_reason } : message }),
+      ...(where === 'piece'
+        ? [sdk('stream_event', { event: { type: 'message_delta', delta: { stop_reason } } })]
+        : []),
+      sdk('result', {
+        ...{ subtype: 'success', is_error: false, result: 'Once' },
+        ...(where === 'result' && { stop_reason }),
+      }),
+    )
+  }
+  const failed = (message: string) =>
+    codexTurn(codexSays('Once'), { type: 'turn.failed', error: { message } })
+  const rows: readonly (readonly [string, Engine, string])[] = [
+    ['pi', pi, lines({ type: 'agent_start' }, piMessage('length'), { type: 'agent_end', willRetry: false })],
+    ['opencode', opencode, lines(part('text', { text: 'Once' }), part('step_finish', { reason: 'length' }))],
+    ['claude, in a message', claude, sdkCut('assistant')],
+    ['claude, in a result', claude, sdkCut('result')],
+    ['claude, in a piece', claude, sdkCut('piece')],
+    ['qwen', qwen, sdkCut('assistant')],
+    ['codex', codex, failed('stream disconnected: Incomplete response returned, reason: max_output_tokens')],
+    [
+      'gemini',
+      gemini,
+      lines(
+        geminiInit,
+        geminiLine('message', { role: 'assistant', content: 'Once', delta: true }),
+        geminiLine('error', { severity: 'warning', message: 'Response truncated due to token limits.' }),
+        geminiLine('result', { status: 'success', stats: {} }),
+      ),
+    ],
+    [
+      'cline',
+      cline,
+      lines({ ts: 't', type: 'run_result', finishReason: 'max_tokens', iterations: 1, text: 'Once' }),
+    ],
+  ]
+
+  test.each(rows)('is no good end: %s', (_, engine, stdout) => {
+    const events = run(engine, { stdout, exit: 0 })
+    expect(texts(events)).toEqual(['Once'])
+    expect(endOf(events)).toMatchObject({ state: 'interrupted', reason_code: 'MAX_TOKENS' })
+    expect(chat(events).map(({ type }) => type)).not.toContain('user.input.required')
+    expect(chat(events).at(-1)!.type).toBe('conversation.failed')
+  })
+
+  test('is one, if the engine asked again and got a whole one', () => {
+    const stdout = lines({ type: 'agent_start' }, piMessage('length'), piMessage('stop'), {
+      type: 'agent_end',
+      willRetry: false,
+    })
+    expect(endOf(run(pi, { stdout, exit: 0 })).state).toBe('awaiting_user_input')
+  })
+
+  test('is not one whose request asked for too many', () => {
+    const end = endOf(run(codex, { stdout: failed('max_tokens is too large: 99999'), exit: 1 }))
+    expect(end.reason_code).toBe('ENGINE_FAILED')
+  })
 })
 
 test('a turn that failed does not count against the turn that follows', () => {

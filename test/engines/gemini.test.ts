@@ -179,14 +179,14 @@ describe('json', () => {
     const stderr = Array.from({ length: 20 }, (_, n) => document({ response: `forged ${n}` })).join('')
     const events = run(gemini, { stdout: document({ response: 'real' }), stderr, exit: 0 })
     expect(texts(events)).toEqual(['real'])
-    expect(only(events, 'raw.stderr')).toHaveLength(20)
+    expect(only(events, 'raw.stderr').filter(({ data }) => data.line !== '')).toHaveLength(20)
   })
 
   test('holds one document of a flood, and gives back the others as raw', () => {
     const stdout = Array.from({ length: 20 }, (_, n) => document({ response: `answer ${n}` })).join('')
     const events = run(gemini, { stdout, exit: 0 })
     expect(texts(events)).toEqual(['answer 19'])
-    expect(only(events, 'raw.stdout')).toHaveLength(19)
+    expect(only(events, 'raw.stdout').filter(({ data }) => data.line !== '')).toHaveLength(19)
   })
 
   test('an error without words is one too', () => {
@@ -198,7 +198,7 @@ describe('json', () => {
     const events = run(gemini, { stdout, exit: 0 })
     expect(texts(events)).toEqual(['yes'])
     expect(only(events, 'diagnostic.engine.error').map(({ data }) => data.severity)).toEqual(['warning'])
-    expect(only(events, 'raw.stdout').map(({ data }) => data.line)).toEqual(['something else'])
+    expect(only(events, 'raw.stdout').map(({ data }) => data.line)).toEqual(['something else', ''])
     expect(codesOf(events)).toContain('RAW_LINE')
   })
 })
@@ -253,8 +253,18 @@ describe('a document without a session (0.20 and before)', () => {
     expect(endOf(events)).toMatchObject({ state: 'interrupted', reason_code: 'TRUNCATED' })
   })
 
+  test.each(['stdout', 'stderr', 'pty'] as const)('and without stats is read on %s', (channel) => {
+    const events = run(gemini, { [channel]: '{"response":"Hello"}\n', exit: 0 })
+    expect(texts(events)).toEqual(['Hello'])
+    expect(endOf(events).state).toBe('awaiting_user_input')
+    if (channel === 'pty') return
+    const beside = run(gemini, { stdout: 'Plain words.\n', [channel]: '{"response":"Hello"}\n', exit: 0 })
+    expect(texts(beside)).toEqual([channel === 'stdout' ? 'Hello' : 'Plain words.'])
+  })
+
   test.each([
-    ['has no stats', '{"response":"yes"}'],
+    ['has no stats and follows words', 'Here it is:\n{"response":"yes"}'],
+    ['has no stats, and words follow', '{"response":"yes"}\nThat was it.'],
     ['is in a fence', '```json\n{"response":"yes","stats":{}}\n```'],
   ])('is no document where it %s', (_, stdout) => {
     const events = run(gemini, { stdout, exit: 0 })

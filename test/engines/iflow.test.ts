@@ -115,7 +115,12 @@ describe('the Execution Info', () => {
       expect(endOf(run(auto, { stdout, stderr, ...(pty && { pty }), exit: 0 }))).toEqual(endOf(events))
     }
     const events = run(iflow, { stdout: 'Done.\n', stderr: block, exit: 0 })
-    expect(chat(events)[0]!.type).toBe('conversation.started')
+    // The answer is shown as it comes, before stderr names the session.
+    expect(
+      chat(events)
+        .map(({ type }) => type)
+        .slice(0, 3),
+    ).toEqual(['assistant.message.delta', 'conversation.started', 'assistant.message.final'])
     expect(only(events, 'agent.message.final')[0]!.correlation.session_id).toBe(id)
   })
 
@@ -133,6 +138,42 @@ describe('the Execution Info', () => {
       expect(events.at(-1)!.correlation.session_id).toBe(id)
       expect(endOf(events)).toMatchObject(ended)
     }
+  })
+
+  const tokensOf = (block: string) => {
+    const events = run(iflow, { stdout: 'Done.\n', stderr: block, exit: 0 })
+    expect(texts(events)).toEqual(['Done.'])
+    expect(endOf(events)).toMatchObject(ended)
+    expect(events.at(-1)!.correlation.session_id).toBe(id)
+    return { tokens: endOf(events).tokens, codes: codesOf(events) }
+  }
+
+  test.each([
+    [
+      'with a trailing comma',
+      `{"session-id": "${id}", "tokenUsage": {"input": 3, "output": 2, "total": 5,}}`,
+    ],
+    ['in a fence', `\`\`\`json\n{"session-id": "${id}", "tokenUsage": {"input": 3, "output": 2}}\n\`\`\``],
+    ['with single quotes', `{'session-id': '${id}', 'tokenUsage': {'input': 3, 'output': 2}}`],
+    ['with comments', `{"session-id": "${id}", // the session\n "tokenUsage": {"input": 3, "output": 2}}`],
+  ])('%s keeps its tokens, and is told as repaired', (_, json) => {
+    const { tokens, codes } = tokensOf(`<Execution Info>\n${json}\n</Execution Info>\n`)
+    expect(tokens).toEqual({ input: 3, output: 2 })
+    expect(codes).toContain('OUTPUT_REPAIRED_GENERIC')
+  })
+
+  test('that cannot be read is kept as raw, and its loss is told', () => {
+    const block = `<Execution Info>\n{"session-id": "${id}",,} tokens: 5\n</Execution Info>\n`
+    const { tokens, codes } = tokensOf(block)
+    expect(tokens).toBeUndefined()
+    expect(codes).toContain('INVALID_JSON')
+    const events = run(iflow, { stdout: 'Done.\n', stderr: block, exit: 0 })
+    expect(only(events, 'raw.stderr').some(({ data }) => data.line.includes('tokens: 5'))).toBe(true)
+  })
+
+  test('with a known field of another kind is kept as raw, too', () => {
+    const block = `<Execution Info>\n{"session-id": "${id}", "tokenUsage": "5"}\n</Execution Info>\n`
+    expect(tokensOf(block).codes).toContain('UNKNOWN_FIELD')
   })
 
   test('whose opener is glued to the answer counts with a line behind it', () => {
@@ -153,6 +194,44 @@ describe('the Execution Info', () => {
     const events = run(iflow, { stdout, exit: 0 })
     expect(texts(events)).toEqual([stdout.trimEnd()])
     expect(endOf(events)).toMatchObject({ state: 'unknown', evidence: { end_signal: null } })
+  })
+})
+
+describe('the answer', () => {
+  const block = `<Execution Info>\n{"session-id": "${id}"}\n</Execution Info>\n`
+
+  test('is read on stderr, where stdout has none', () => {
+    const events = run(iflow, { stderr: `Which file?\nThis one?\n${block}`, exit: 0 })
+    expect(texts(events)).toEqual(['Which file?\nThis one?'])
+    expect(chat(events).at(-1)!.type).toBe('user.input.required')
+    expect(endOf(run(iflow, { stdout: '\n', stderr: 'Which file?\n', exit: 0 })).state).toBe('unknown')
+  })
+
+  test('is read on the PTY, where stdout has none', () => {
+    for (const input of [
+      { stdout: '\n', stderr: block, pty: `Which file?\r\n${block.replaceAll('\n', '\r\n')}` },
+      { stdout: '', pty: `Which file?\r\n${block.replaceAll('\n', '\r\n')}` },
+    ]) {
+      const events = run(iflow, { ...input, exit: 0 })
+      expect(texts(events)).toEqual(['Which file?'])
+      expect(endOf(events)).toMatchObject({ state: 'awaiting_user_input' })
+    }
+  })
+
+  test('is stdout alone, if that has one', () => {
+    const events = run(iflow, { stdout: 'Done.\n', stderr: `noise\n${block}more noise\n`, exit: 0 })
+    expect(texts(events)).toEqual(['Done.'])
+    expect(only(events, 'raw.stderr').map(({ data }) => data.line)).toEqual(['noise', 'more noise'])
+  })
+
+  test.each([
+    '2026-01-01T00:00:00Z INFO started',
+    '[DEBUG] started',
+    'WARN: slow',
+    '(node:12) Warning: deprecated',
+    '    at run (a.js:1:1)',
+  ])('is never a line of a log: %s', (line) => {
+    expect(texts(run(iflow, { stderr: `${line}\n${block}`, exit: 0 }))).toEqual([])
   })
 })
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { acp } from '../../src/engines/acp/acp.ts'
+import { amp } from '../../src/engines/amp.ts'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { cline } from '../../src/engines/cline.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
@@ -8,8 +9,11 @@ import { cursor } from '../../src/engines/cursor.ts'
 import { droid } from '../../src/engines/droid.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
 import { gemini } from '../../src/engines/gemini/gemini.ts'
+import { grok } from '../../src/engines/grok.ts'
+import { nanocoder } from '../../src/engines/nanocoder.ts'
 import { opencode } from '../../src/engines/opencode/opencode.ts'
 import { pi } from '../../src/engines/pi.ts'
+import { qwen } from '../../src/engines/qwen.ts'
 import type { Engine } from '../../src/events/engine.ts'
 import { lines, only, run, texts } from './run.ts'
 
@@ -19,6 +23,8 @@ interface Row {
   readonly record: object
   /** What the warning names. */
   readonly name: string
+  /** The field has nothing to do with how the call ended. */
+  readonly good?: true
 }
 
 const item = (more: object) => ({ type: 'item.completed', item: { id: 'i', ...more } })
@@ -201,20 +207,184 @@ const rows: Readonly<Record<string, Row>> = {
     },
     name: 'content: text',
   },
+  'the flag of a result of Claude Code': {
+    engine: claude,
+    record: {
+      ...{ type: 'user', uuid: 'u', session_id: 's' },
+      message: { content: [{ type: 'tool_result', tool_use_id: 'c', content: 'x', is_error: 'yes' }] },
+    },
+    name: 'is_error: text',
+  },
+  'the error of OpenCode': {
+    engine: opencode,
+    record: { type: 'error', sessionID: 's', error: 'boom' },
+    name: 'error: text',
+  },
+  'why a step of OpenCode ended': {
+    engine: opencode,
+    record: part('step_finish', { type: 'step-finish', reason: { why: 'stop' } }),
+    name: 'reason: record',
+  },
+  'a thought of OpenCode': {
+    engine: opencode,
+    record: part('reasoning', { type: 'reasoning', text: ['a'] }),
+    name: 'text: list',
+  },
+  'the tokens of OpenCode': {
+    engine: opencode,
+    record: part('step_finish', { type: 'step-finish', reason: 'stop', tokens: 5 }),
+    name: 'tokens: number',
+  },
+  'the id of a call of OpenCode': {
+    engine: opencode,
+    record: part('tool_use', {
+      type: 'tool',
+      tool: 'bash',
+      callID: 5,
+      state: { status: 'completed', input: {} },
+    }),
+    name: 'callID: number',
+    good: true,
+  },
+  'a thought of Codex': {
+    engine: codex,
+    record: item({ type: 'reasoning', text: { a: 1 } }),
+    name: 'text: record',
+  },
+  'the changes of Codex': {
+    engine: codex,
+    record: item({ type: 'file_change', changes: { 'a.txt': 'add' }, status: 'completed' }),
+    name: 'changes: record',
+    good: true,
+  },
+  'the usage of Codex': {
+    engine: codex,
+    first: { type: 'thread.started', thread_id: 't' },
+    record: { type: 'turn.completed', usage: [1] },
+    name: 'usage: list',
+  },
+  'the error of a turn of Codex': {
+    engine: codex,
+    first: { type: 'thread.started', thread_id: 't' },
+    record: { type: 'turn.failed', error: { message: ['a'] } },
+    name: 'error.message: list',
+  },
+  'the stats of Gemini CLI': {
+    engine: gemini,
+    first: { type: 'init', timestamp: 't', session_id: 's', model: 'm' },
+    record: { type: 'result', timestamp: 't', status: 'success', stats: [1] },
+    name: 'stats: list',
+  },
+  'the role of Gemini CLI': {
+    engine: gemini,
+    record: { type: 'message', timestamp: 't', role: 'robot', content: 'a' },
+    name: 'role: robot',
+  },
+  'the severity of an error of Gemini CLI': {
+    engine: gemini,
+    record: { type: 'error', timestamp: 't', severity: 'mild', message: 'a' },
+    name: 'severity: mild',
+  },
+  'the flag of Claude Code': {
+    engine: claude,
+    record: { type: 'result', subtype: 'success', uuid: 'u', session_id: 's', is_error: 'no' },
+    name: 'is_error: text',
+  },
+  'the message of Qwen Code': {
+    engine: qwen,
+    record: { type: 'assistant', uuid: 'u', session_id: 's', message: 'a' },
+    name: 'message: text',
+  },
+  'the usage of Qwen Code': {
+    engine: qwen,
+    record: { type: 'result', subtype: 'success', uuid: 'u', session_id: 's', usage: 5 },
+    name: 'usage: number',
+  },
+  'the message of Amp': {
+    engine: amp,
+    record: { type: 'assistant', session_id: 'T-1', parent_tool_use_id: null, message: ['a'] },
+    name: 'message: list',
+  },
+  'the end of a call of Copilot': {
+    engine: copilot,
+    record: data('tool.execution_complete', { toolCallId: 'c', success: 'yes', result: {} }),
+    name: 'success: text',
+  },
+  'a message of Cursor': {
+    engine: cursor,
+    first: { type: 'thinking', subtype: 'delta', session_id: 's', text: 'Hm.' },
+    record: { type: 'assistant', session_id: 's', message: 'a' },
+    name: 'message: text',
+  },
+  'a message of Droid': {
+    engine: droid,
+    first: { type: 'tool_call', session_id: 's', toolName: 'Read', toolCallId: 'c' },
+    record: { type: 'message', session_id: 's', role: 'assistant', text: ['a'] },
+    name: 'text: list',
+  },
+  'the role of Droid': {
+    engine: droid,
+    record: { type: 'message', session_id: 's', role: 'robot', text: 'a' },
+    name: 'role: robot',
+  },
+  'the answer of nanocoder': {
+    engine: nanocoder,
+    record: { kind: 'success', exitCode: 0, finalText: ['a'], toolCalls: [] },
+    name: 'finalText: list',
+  },
+  'the calls of grok': {
+    engine: grok,
+    first: { role: 'user', content: 'Hi' },
+    record: { role: 'assistant', content: '', tool_calls: 'none' },
+    name: 'tool_calls: text',
+  },
+  'the text of a thought of Cline': {
+    engine: cline,
+    record: {
+      ...{ ts: 't', type: 'agent_event' },
+      event: { type: 'content_end', contentType: 'reasoning', reasoning: ['a'] },
+    },
+    name: 'reasoning: list',
+  },
+  'the result of Cline': {
+    engine: cline,
+    record: { ts: 't', type: 'run_result', finishReason: 'completed', iterations: 1, text: ['a'] },
+    name: 'text: list',
+  },
+  'a call of pi': {
+    engine: pi,
+    record: { type: 'tool_execution_end', toolCallId: 'c', toolName: 'bash', result: {}, isError: 'no' },
+    name: 'isError: text',
+  },
+  'the usage of ACP': {
+    engine: acp,
+    first: { jsonrpc: '2.0', id: 0, result: { protocolVersion: 1, agentInfo: { name: 'a' } } },
+    record: { jsonrpc: '2.0', id: 1, result: { stopReason: 'end_turn', usage: 5 } },
+    name: 'usage: number',
+  },
+  'a status of ACP': {
+    engine: acp,
+    record: {
+      ...{ jsonrpc: '2.0', method: 'session/update' },
+      params: { sessionId: 's', update: { sessionUpdate: 'tool_call', toolCallId: 'c', status: 'exploded' } },
+    },
+    name: 'status: exploded',
+  },
 }
 
 describe('a known field of another kind, or with an unknown value', () => {
   test.each(Object.entries(rows))(
     '%s is kept as raw, with a warning',
-    (_, { engine, first, record, name }) => {
+    (_, { engine, first, record, name, good }) => {
       const events = run(engine, { stdout: lines(...(first ? [first] : []), record), exit: 0 })
       const raw = only(events, 'raw.stdout').map(({ data: { line } }) => line)
       expect(raw).toContain(JSON.stringify(record))
       const warnings = only(events, 'diagnostic.parser.warning').map(({ data }) => data)
       expect(warnings.filter(({ code }) => code === 'UNKNOWN_FIELD')).toMatchObject([{ name }])
       expect(warnings.at(-1)).toMatchObject({ code: 'DRIFT_REPORT', drift: { fields: { [name]: 1 } } })
-      // Nothing was said in place of what could not be read.
+      // Nothing was said in place of what could not be read, and no call ended well.
       expect(texts(events)).toEqual([])
+      expect(only(events, 'tool.call.completed')).toHaveLength(good ? 1 : 0)
     },
   )
 

@@ -62,7 +62,8 @@ test.each([
   ['APIError: boom', { name: 'APIError', data: { message: 'boom' } }],
   ['error: boom', { message: 'boom' }],
   ['UnknownError: no message', { name: 'UnknownError', data: 'x' }],
-  ['an error without a message', 'boom'],
+  ['boom', 'boom'],
+  ['an error without a message', null],
 ])('an error is told as far as it says something: %s', (message, error) => {
   const events = read(line('error', { error }))
   expect(endOf(events)).toMatchObject({ state: 'interrupted', evidence: { failure: message } })

@@ -53,7 +53,7 @@ test('the end of a turn needs a reason why the model stopped', () => {
   expect(endOf(read(start, end(false))).state).toBe('unknown')
   expect(endOf(read(start, says('aborted', word('x')), end(false))).state).toBe('interrupted')
   const cut = endOf(read(start, says('length', word('x')), end(false)))
-  expect(cut).toMatchObject({ state: 'awaiting_user_input', evidence: { truncated: true } })
+  expect(cut).toMatchObject({ state: 'interrupted', reason_code: 'MAX_TOKENS' })
 })
 
 test('each text of a message is one message, also where pieces interleave, and thoughts are none', () => {

@@ -36,9 +36,15 @@ const isRecordLine = (line: string) => /^\{.*\}\r?$/.test(line)
 
 /** Nothing was understood, and nothing is claimed. */
 function expectUnknown(events: readonly Event[], which?: string): void {
-  const told = new Set(events.map(({ type }) => type.replace(/\.(stdout|pty|stderr)$/, '')))
+  const picked = (event: Event) =>
+    event.type === 'lifecycle.run.status' && event.data.status === 'engine_picked'
+  const others = events.filter((event) => !picked(event))
+  const told = new Set(others.map(({ type }) => type.replace(/\.(stdout|pty|stderr)$/, '')))
   for (const type of ['raw', 'diagnostic.parser.warning', 'diagnostic.engine.error', 'lifecycle.run.result'])
     told.delete(type as Event['type'])
+  // A line of text is shown as it comes, until a record shows that it was no answer.
+  for (const { data } of only(events, 'agent.message.delta')) expect(data.text, which).not.toContain('{"')
+  told.delete('agent.message.delta')
   expect([...told], which).toEqual(['lifecycle.completion.state'])
   expect(
     events.every(({ correlation }) => correlation.session_id === undefined),

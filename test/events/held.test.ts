@@ -24,13 +24,13 @@ describe('text that outgrows maxFrame', () => {
     const events = run(profile, { stdout, exit: 0 }, { maxFrame: 1000 })
     for (const text of texts(events)) expect(text.length).toBeLessThanOrEqual(1000)
     expect(`${texts(events).join('\n')}\n`).toBe(stdout)
-    expect(finals(events).map(({ data }) => data.incomplete)).toEqual([...Array(9).fill(true), undefined])
+    expect(finals(events).map(({ data }) => data.incomplete)).toEqual([...Array(11).fill(true), undefined])
     expect(codesOf(events).filter((code) => code === 'FRAME_TOO_LONG')).toHaveLength(1)
   })
 
   test('counts the blank lines between', () => {
     const stdout = `a${'\n'.repeat(30)}b${'\n'.repeat(30)}c\n`
-    const events = run(text, { stdout, exit: 0 }, { maxFrame: 40 })
+    const events = run(text, { stdout, exit: 0 }, { maxFrame: 60 })
     expect(texts(events).map((text) => text.replaceAll('\n', ''))).toEqual(['ab', 'c'])
   })
 })

@@ -99,8 +99,8 @@ const picker: Picker = {
 test('a picker holds the frames until one is certain, and then nothing is lost', () => {
   const pickedIn = (...lines: string[]) =>
     read(lines.map((line) => `${line}\n`).join(''), {}, picker).map(({ type, source, data, raw_ref }) =>
-      type === 'diagnostic.parser.warning' && data.code === 'ENGINE_PICKED'
-        ? `${source.engine}: ${data.message}`
+      type === 'lifecycle.run.status' && data.status === 'engine_picked'
+        ? `${source.engine}: ${data.reason}`
         : `${source.engine} ${type.split('.')[0]} ${raw_ref?.byte_from ?? 'end'}`,
     )
   const three = (engine: string) => [

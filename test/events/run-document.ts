@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { codes } from '../../src/base/fault.ts'
 import { drive } from '../../src/base/stage.ts'
 import type { Engine } from '../../src/events/engine.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { Event, RawRef } from '../../src/events/event.ts'
 import { type EventOptions, eventStage } from '../../src/events/event-stage.ts'
 import { guarded } from '../../src/events/guard.ts'
 import type { Channel, Chunk } from '../../src/text/chunk.ts'
@@ -84,17 +84,27 @@ export function toldIn({ chunks, options }: Case): string[] {
 function told(event: Event, chunks: readonly Chunk[]): string {
   const { type, data, raw_ref, source } = event
   if (type === 'lifecycle.completion.state') {
-    const { state, reason_code, evidence, ...more } = event.data
-    const facts = { ...known(evidence), ...more }
+    // The plain words follow from the others: run-outcome.test.ts.
+    const { state, reason_code, evidence, outcome: _, ok: __, failure_ref, ...more } = event.data
+    const place = failure_ref && refIn(failure_ref, chunks)
+    const facts = { ...known(evidence), ...more, ...(place && { failure_ref: place }) }
     return `= ${state} ${reason_code}${Object.keys(facts).length > 0 ? ` ${JSON.stringify(facts)}` : ''}`
   }
   const sure = source.confidence === 0.95 ? '' : ` @${source.confidence}`
   const short = type.replace(/^(agent|tool|lifecycle|diagnostic)\./, '')
   if (!raw_ref) return `end ${short} ${wordsOf(data)}${sure}`
-  const { stream, byte_from, byte_to } = raw_ref
-  const bytes = Buffer.concat(chunks.flatMap((chunk) => (chunk.channel === stream ? [chunk.bytes] : [])))
-  const whole = 'line' in data && data.line === bytes.subarray(byte_from, byte_to).toString().trim()
-  return `${placeIn(bytes, stream, byte_from, byte_to)} ${short}${whole ? '' : ` ${wordsOf(data)}`}${sure}`
+  const { byte_from, byte_to } = raw_ref
+  const whole =
+    'line' in data && data.line === bytesOf(raw_ref, chunks).subarray(byte_from, byte_to).toString().trim()
+  return `${refIn(raw_ref, chunks)} ${short}${whole ? '' : ` ${wordsOf(data)}`}${sure}`
+}
+
+function bytesOf({ stream }: RawRef, chunks: readonly Chunk[]): Buffer {
+  return Buffer.concat(chunks.flatMap((chunk) => (chunk.channel === stream ? [chunk.bytes] : [])))
+}
+
+function refIn(ref: RawRef, chunks: readonly Chunk[]): string {
+  return placeIn(bytesOf(ref, chunks), ref.stream, ref.byte_from, ref.byte_to)
 }
 
 function placeIn(bytes: Buffer, stream: Channel, from: number, to: number): string {

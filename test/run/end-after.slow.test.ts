@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { claude, codex, type AgentEvent as Event, replay, run } from '../../src/index.ts'
+import { claude, codex, type AgentEvent as Event, gemini, iflow, replay, run } from '../../src/index.ts'
 import { agent, codesOf, ran, workspace } from './agent.ts'
 
 /** Prints its end and stays. */
@@ -18,14 +18,14 @@ describe('endAfter', () => {
     const { cwd, audit } = workspace()
     const { events, end } = await ran({ ...agent(cwd, stays), cwd, audit, endAfter: 50 })
     expect(end).toMatchObject({
-      outcome: 'needs_input',
+      outcome: 'finished',
       completion: { state: 'awaiting_user_input', evidence: { exit_code: null, signal: null } },
       reason: 'end_signal',
       signal: 'SIGTERM',
     })
     expect(codesOf(events)).toEqual(['RUN_LINGERED'])
     const meta = JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))
-    expect(meta).toMatchObject({ outcome: 'needs_input', reason: 'end_signal', complete: true })
+    expect(meta).toMatchObject({ outcome: 'finished', reason: 'end_signal', complete: true })
     expect(await all(replay(audit))).toEqual(events)
   })
 
@@ -34,7 +34,7 @@ describe('endAfter', () => {
     const { command, args } = agent(cwd, stays)
     const live = run(command, args, { cwd, audit, fsDiff: false, endAfter: 50 })
     await all(live)
-    expect(await live.end).toMatchObject({ outcome: 'needs_input', reason: 'end_signal' })
+    expect(await live.end).toMatchObject({ outcome: 'finished', reason: 'end_signal' })
   })
 
   test('a done marker stays a success', async () => {
@@ -45,11 +45,31 @@ describe('endAfter', () => {
     expect(end).toMatchObject({ outcome: 'succeeded', reason: 'end_signal' })
   })
 
+  const info = '<Execution Info>\\n{"session-id": "session-00000001"}\\n</Execution Info>\\n'
+  const document = { session_id: 's', response: 'Hello' }
+  const whole = JSON.stringify(JSON.stringify({ ...document, stats: {} }, null, 2))
+  test.each([
+    ['a document', gemini, `fs.writeSync(1, ${whole})`],
+    ['a document on stderr', gemini, `fs.writeSync(2, ${whole})`],
+    ['a document without stats', gemini, `fs.writeSync(1, ${JSON.stringify(JSON.stringify(document))})`],
+    ['a block on stderr', iflow, `fs.writeSync(1, 'Hello\\n'); fs.writeSync(2, '${info}')`],
+    ['a block on stdout', iflow, `fs.writeSync(1, 'Hello\\n${info}')`],
+    ['a block that comes first', iflow, `fs.writeSync(2, '${info}'); fs.writeSync(1, 'Hello\\n')`],
+  ])('finds the end that is %s', async (_, engine, print) => {
+    const { cwd, audit } = workspace()
+    const body = `${print}; setInterval(() => {}, 1000)`
+    const { end, events } = await ran({ ...agent(cwd, body), engine, cwd, audit, endAfter: 50 })
+    expect(end).toMatchObject({ completion: { state: 'awaiting_user_input' }, reason: 'end_signal' })
+    const said = events.filter(({ type }) => type === 'agent.message.final').map(({ data }) => data)
+    expect(said).toMatchObject([{ text: 'Hello' }])
+    expect(await all(replay(audit))).toEqual(events)
+  })
+
   test('kills what does not listen, after killGrace', async () => {
     const { cwd, audit } = workspace()
     const body = `process.on('SIGTERM', () => {}); ${stays}`
     const { end } = await ran({ ...agent(cwd, body), cwd, audit, endAfter: 50, killGrace: 100 })
-    expect(end).toMatchObject({ outcome: 'needs_input', reason: 'end_signal', signal: 'SIGKILL' })
+    expect(end).toMatchObject({ outcome: 'finished', reason: 'end_signal', signal: 'SIGKILL' })
   })
 
   test('lets a process go on that begins another turn', async () => {
@@ -57,7 +77,7 @@ describe('endAfter', () => {
     // In one write, so that no pause on a busy host comes between the end of a turn and the next.
     const body = `say([...lines, lines[1]].join('\\n')); await sleep(600); say(lines[2]); say(lines[3])`
     const { end, events } = await ran({ ...agent(cwd, body), cwd, audit, endAfter: 300 })
-    expect(end).toMatchObject({ outcome: 'needs_input', reason: null, exit_code: 0 })
+    expect(end).toMatchObject({ outcome: 'finished', reason: null, exit_code: 0 })
     expect(events.filter((event) => event.type === 'agent.message.final')).toHaveLength(2)
   })
 
@@ -69,7 +89,7 @@ describe('endAfter', () => {
       audit,
       endAfter: 60_000,
     })
-    expect(leaves.end).toMatchObject({ outcome: 'needs_input', reason: null, exit_code: 0 })
+    expect(leaves.end).toMatchObject({ outcome: 'finished', reason: null, exit_code: 0 })
     const silent = `say(lines[0]); say(lines[1]); await sleep(400)`
     const quiet = await ran({ ...agent(cwd, silent), cwd, audit, endAfter: 50 })
     expect(quiet.end).toMatchObject({ outcome: 'unknown', reason: null, exit_code: 0 })
@@ -96,7 +116,8 @@ describe('run(command, args, options)', () => {
     const events = await all(live)
     expect(events.at(-1)?.source.engine).toBe('codex')
     expect(await live.end).toMatchObject({
-      outcome: 'needs_input',
+      outcome: 'succeeded',
+      ok: true,
       result: { status: 'success', value: { ok: true } },
       usage: { input: 1, output: 2, cached: 0 },
     })

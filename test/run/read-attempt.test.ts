@@ -137,6 +137,23 @@ describe('a line of the chunk log', () => {
 })
 
 describe('meta.json', () => {
+  test.each([
+    ['0.2', { outcome: 'needs_input' }, 'finished', true],
+    [
+      '0.2 with a done marker',
+      { outcome: 'needs_input', reading: { done_marker: 'X' } },
+      'needs_input',
+      false,
+    ],
+    ['0.2, failed', { outcome: 'failed' }, 'failed', false],
+    ['0.2, succeeded', { outcome: 'succeeded' }, 'succeeded', true],
+    ['0.3', { outcome: 'needs_input', ok: false }, 'needs_input', false],
+    ['0.3, finished', { outcome: 'finished', ok: true }, 'finished', true],
+  ])('the outcome in a meta of %s is read in the words of today', (_what, meta, outcome, ok) => {
+    put('meta.json', meta)
+    expect(readMeta(join(dir, 'meta.json'))).toMatchObject({ outcome, ok })
+  })
+
   test('is read as far as it is one', () => {
     put('meta.json', {
       run_id: 7,

@@ -1,6 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -137,4 +145,12 @@ test('an attempt whose meta is damaged is not taken for a complete one', async (
     code: 'NOT_AN_AUDIT',
     message: expect.stringContaining('meta.1.json" is damaged'),
   })
+})
+
+test('creates nothing beside the logs of another recorder', async () => {
+  writeFileSync(join(dir, 'stdout.1.log'), `${codexLines.join('\n')}\n`)
+  writeFileSync(join(dir, 'meta.1.json'), '{"engine":"codex","exit_code":0}')
+  const before = readdirSync(dir)
+  expect(await resume(dir)).toEqual({ attempts: [], added: 0 })
+  expect(readdirSync(dir)).toEqual(before)
 })

@@ -100,7 +100,7 @@ describe('summarise', () => {
       started_at: '2026-11-15T13:00:00Z',
       updated_at: '1970-01-01T00:16:40.000Z',
       turns: 2,
-      outcome: 'needs_input',
+      outcome: 'finished',
     })
   })
 

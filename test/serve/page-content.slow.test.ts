@@ -65,7 +65,15 @@ const embedded: EmbeddedData = {
     {
       info: {
         ...{ id: 'r', run_id: 'r', engine: 'codex', attempts: 1, state: 'completed', outcome: 'succeeded' },
-        ...{ reason_code: 'DONE_MARKER', exit_code: 0, signal: null, started_at: null, ended_at: null },
+        ...{
+          ok: true,
+          failure_class: null,
+          reason_code: 'DONE_MARKER',
+          exit_code: 0,
+          signal: null,
+          started_at: null,
+          ended_at: null,
+        },
         ...{ argv: [], streams: [{ attempt: 1, stream: 'stdout', bytes: 40 }] },
       },
       events: [makeEvent(1, { run: 'r', text: '</script><b>bold</b>' }), makeEvent(2, { run: 'r' })],

@@ -246,7 +246,7 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     expect(await (await fetch(`${url}runs`)).json()).toMatchObject([{ outcome: 'failed' }])
     const page = await open(url, '.audit')
     await over(page)
-    const words = 'failed: it ended with an error or was cut off'
+    const words = 'failed: an error, a cut, or no valid result'
     expect(await page.locator('#state').textContent()).toBe(words)
     expect(await page.locator('article[data-kind=end] .title').textContent()).toBe(words)
     expect(await page.locator('#runs .about').textContent()).toContain('codex · failed')

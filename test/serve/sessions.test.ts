@@ -98,7 +98,7 @@ test('lists session files next to the runs, and opens their events and bytes', a
   expect(runs[1]).toMatchObject({
     engine: 'codex',
     state: 'awaiting_user_input',
-    outcome: 'needs_input',
+    outcome: 'finished',
     streams: [{ attempt: 1, stream: 'stdout', bytes: statSync(file).size }],
     session: { directory: '/srv/ws1/repo', updated_at: '1970-01-01T00:33:20.000Z' },
   })
@@ -149,7 +149,7 @@ test.runIf(slow)(
     expect(seqs).toEqual(seqs.map((_, at) => at + 1))
     // When it has rested, it is over: the same events, and the end.
     utimesSync(file, 1000, 1000)
-    await expect.poll(async () => (await list(served))[0]?.outcome, { timeout: 20_000 }).toBe('needs_input')
+    await expect.poll(async () => (await list(served))[0]?.outcome, { timeout: 20_000 }).toBe('finished')
     const { text } = await ask(`${url(served)}/events`, { 'last-event-id': second.seen.at(-1)!.id! })
     expect(eventsIn(text).at(-1)?.type).toBe('lifecycle.completion.state')
   },

@@ -52,7 +52,9 @@ test('run is typed: its events, and its result by the schema', async () => {
   }
   const { result, usage, outcome } = await agent.end
   expectTypeOf(result!.value!.issues).toEqualTypeOf<string[]>()
-  expectTypeOf(outcome).toEqualTypeOf<'succeeded' | 'needs_input' | 'failed' | 'cancelled' | 'unknown'>()
+  expectTypeOf(outcome).toEqualTypeOf<
+    'succeeded' | 'finished' | 'needs_input' | 'failed' | 'cancelled' | 'unknown'
+  >()
   expectTypeOf(usage).toEqualTypeOf<Tokens | null>()
   expectTypeOf((await run('codex').end).result?.value).toEqualTypeOf<unknown>()
 })

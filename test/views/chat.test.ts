@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { claude } from '../../src/engines/claude/claude.ts'
@@ -57,6 +59,20 @@ describe('a conversation', () => {
     expect(JSON.parse(stdout.slice(byte_from, byte_to)).item.text).toBe('Done.')
     expect(message.correlation.session_id).toBe(session)
   })
+})
+
+test('one chat() can read several attempts, each when it is run', async () => {
+  const stdout = turn(item('agent_message', { text: 'Hello.' }))
+  const talk = chat()
+  const told = talk.toArray()
+  for (const attempt of [1, 2]) {
+    const source = Readable.from(run(codex, { stdout, exit: 0 }, { attempt }))
+    await pipeline(source, talk, { end: attempt === 2 })
+  }
+  const records = validChat(await told)
+  expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1))
+  expect(records.filter(({ type }) => type === 'conversation.started')).toHaveLength(1)
+  expect(new Set(records.map(({ meta }) => meta.attempt))).toEqual(new Set([1, 2]))
 })
 
 test('starts once, at the first session id, over all attempts; seq goes on, local_seq begins again', () => {

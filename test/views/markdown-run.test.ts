@@ -19,11 +19,11 @@ const textOf = (events: readonly Event[], options = {}) => drive(markdownStage(o
 
 describe('a run as Markdown', () => {
   test('says how it ended and what went wrong first, then what happened', () => {
-    expect(textOf(recordedRun('codex/03b-tool-fail.pipe').events)).toBe(`## codex run: needs input
+    expect(textOf(recordedRun('codex/03b-tool-fail.pipe').events)).toBe(`## codex run: finished
 
 session \`01a1dca5-c0d6-7f61-ac78-e00e8de59bc0\`
 
-**Turn finished, waiting for input** · 1 turn · 1 tool call (1 failed) · 2,400 tokens in (2,000 cached) · 68 out
+**The turn ended well** · 1 turn · 1 tool call (1 failed) · 2,400 tokens in (2,000 cached) · 68 out
 
 First problem: \`command_execution exit 3 failed: ls: cannot access './does-not-exist': No such file or directory\`
 

@@ -215,3 +215,35 @@ describe('any text', () => {
     })
   })
 })
+
+describe('JSON without a fence is not Markdown', () => {
+  test.each([
+    ['{"__SKILL_DONE__": true}', ['{"__SKILL_DONE__": true}']],
+    ['{"a": "*b* and `c`"}', ['{"a": "*b* and `c`"}']],
+    ['Done.\n{"__SKILL_DONE__": true}\nBye.', ['Done.', '{"__SKILL_DONE__": true}', 'Bye.']],
+    ['All done: {"__SKILL_DONE__": true}', ['All done: {"__SKILL_DONE__": true}']],
+    ['["__a__", "__b__"]', ['["__a__", "__b__"]']],
+    ['{\n  "__all__": [\n    "*x*"\n  ]\n}', [{ 'code json': '{\n  "__all__": [\n    "*x*"\n  ]\n}' }]],
+    ['[\n  {"_a_": 1}\n]\n\nThen _this_.', [{ 'code json': '[\n  {"_a_": 1}\n]' }, 'Then <em>this</em>.']],
+  ])('%j', (text, blocks) => {
+    expect(read(text)).toEqual(blocks)
+  })
+
+  test.each([['[1]'], ['{not json} __bold__'], ['__bold__ is bold'], ['[link](https://x.example)']])(
+    '%j is Markdown',
+    (text) => {
+      const [block] = markdownBlocks(text)
+      expect(block?.type).toBe('paragraph')
+      expect(block?.type === 'paragraph' && markdownText(block.children)).toBe(
+        text.replaceAll('__', '').replace('[link](https://x.example)', 'link'),
+      )
+    },
+  )
+
+  test('takes linear time, whatever does not parse', async () => {
+    await expectLinear('open objects', (size) => {
+      const text = '{"a":\n# h\n'.repeat(size / 10)
+      return () => markdownBlocks(text)
+    })
+  })
+})

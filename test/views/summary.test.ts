@@ -24,7 +24,7 @@ describe('the summary of a run', () => {
       (event) => event.type === 'lifecycle.completion.state',
     )
     expect(written.tokens).toEqual(ends.at(-1)?.data.tokens)
-    expect(written).toMatchObject({ engine: 'codex', outcome: 'needs_input', attempts: 1 })
+    expect(written).toMatchObject({ engine: 'codex', outcome: 'finished', attempts: 1 })
     expect(written.answer).toBeTypeOf('string')
   })
 

@@ -46,11 +46,65 @@ test('finds no header when the file starts with a blank line', () => {
   expect(fields('\nRunId: 7\n')).toEqual({})
 })
 
-test('finds anchors at line starts only, the first of each', () => {
-  const anchors = findAnchors(
-    'noise\nRunId: 7\n  Status: ok\nRunId: 8\r\nsaid Status: ok\nTests: \nTests: 3\r\n',
-  )
-  expect(Object.fromEntries(anchors)).toEqual({ run_id: '7', tests: '3' })
+const anchorsIn = (text: string) => Object.fromEntries(findAnchors(text))
+
+test('finds anchors at line starts, the first of each, and not in prose', () => {
+  const text = 'noise\nRunId: 7\nRunId: 8\r\nsaid Status: ok\nTests: \nTests: 3\r\nMyRunId: 9\nx.commit: 1\n'
+  expect(anchorsIn(text)).toEqual({ run_id: '7', tests: '3' })
+})
+
+test.each([
+  ['an indent', '  RunId: run-7'],
+  ['a bullet', '- RunId: run-7'],
+  ['another bullet', ' * RunId: run-7'],
+  ['bold', '**RunId:** run-7'],
+  ['a bold key', '- **RunId**: run-7'],
+  ['a bold line', '**RunId: run-7**'],
+  ['a code span', 'RunId: `run-7`'],
+  ['a quote', '> RunId: run-7'],
+  ['a colour', '\u001b[32mRunId: run-7\u001b[0m'],
+  ['a coloured key', '\u001b[1;32mRunId\u001b[0m: run-7'],
+  ['a time and a level', '2026-11-17 10:00:00,123 INFO RunId: run-7'],
+  ['an ISO time', '2026-11-17T10:00:00Z RunId: run-7'],
+  ['a time in brackets', '[10:00:00] RunId: run-7'],
+  ['a level in brackets', '[worker] [info] RunId: run-7'],
+  ['Logback', '10:00:00.123 [main] INFO c.e.App - RunId: run-7'],
+  ['Python', 'INFO:root:RunId: run-7'],
+  ['Docker Compose', 'worker-1  | RunId: run-7'],
+  ['glog', 'I1117 10:00:00.000000 123 main.go:12] RunId: run-7'],
+  ['logfmt', 'time=10:00 level=info msg="RunId: run-7"'],
+  ['a coloured level', '\u001b[36mINFO\u001b[0m RunId: run-7'],
+  ['a comma after it', 'RunId: run-7, Status: ok'],
+  ['another key after a blank', 'RunId: run-7 Status: ok'],
+  ['bars', '| RunId: run-7 | Status: ok |'],
+])('finds an anchor with %s', (_what, line) => {
+  expect(findAnchors(`noise\n${line}\nmore\n`).get('run_id')).toBe('run-7')
+})
+
+test('reads several anchors of one line one by one', () => {
+  expect(anchorsIn('IssueRef: a#1, RunId: b, Status: ok')).toEqual({
+    issue_ref: 'a#1',
+    run_id: 'b',
+    status: 'ok',
+  })
+  expect(
+    anchorsIn('INFO - IssueRef: a#1; RunId: b; Tests: 3 passed, 1 skipped; PR: https://x.example/1'),
+  ).toEqual({
+    issue_ref: 'a#1',
+    run_id: 'b',
+    tests: '3 passed, 1 skipped',
+    pr: 'https://x.example/1',
+  })
+  // A key in the middle of free text belongs to the text.
+  expect(anchorsIn('Summary: the header Status: ok is read')).toEqual({
+    summary: 'the header Status: ok is read',
+  })
+})
+
+test('prefers an anchor at the start of a line, and no status of a logger', () => {
+  expect(anchorsIn('INFO RunId: old\nRunId: new\n')).toEqual({ run_id: 'new' })
+  expect(anchorsIn('INFO Status: 200 OK\n  status: 1,\nINFO Status: ok\n')).toEqual({ status: 'ok' })
+  expect(anchorsIn('{"text":"x: RunId: run-7\\nStatus: ok"}\n')).toEqual({})
 })
 
 test('looks through lines without a colon in linear time', async () => {

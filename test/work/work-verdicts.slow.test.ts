@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Adapter, adapters } from '../../src/work/adapter.ts'
 import type { WorkAudit } from '../../src/work/audit.ts'
+import { brief } from '../../src/work/brief.ts'
 import { activate, ledger } from '../../src/work/ledger.ts'
 import { outbox } from '../../src/work/outbox.ts'
 import { type WorkOptions, work } from '../../src/work/work.ts'
@@ -109,6 +110,53 @@ describe('from a worker to the outbox', () => {
     expect(comments()).toEqual([])
     expect(files('archive')).toHaveLength(1)
     expect(await runs().read('shop#12')).toMatchObject({ run_id: 'run-8', state: 'active' })
+  })
+
+  test('the worker of the active run that names another run is archived, and a human is asked', async () => {
+    await activate(runs(), 'shop#12', 'run-7')
+    const command = [
+      process.execPath,
+      '-e',
+      `require('fs').writeFileSync('work_result.json', JSON.stringify({ issue_ref: 'shop#12', run_id: 'run-6',
+        status: 'ok', changes: { commit: 'abc123' }, tests: '12 passed' }))`,
+    ]
+    const done = await start({ worker: 'json-cli', command })
+    expect(done).toMatchObject({ verdict: 'archive', delivery: 'archived', run_id: 'run-7' })
+    expect(files('archive')).toHaveLength(1)
+    expect(comments()).toHaveLength(1)
+    expect(comments()[0]).toContain('RunId: run-7\nStatus: needs-human')
+    expect(comments()[0]).toContain('WORK_RUN_MISMATCH: the result is of run')
+    expect(await runs().read('shop#12')).toMatchObject({ run_id: 'run-7', state: 'needs-human' })
+    // Again: the same comment, once; then the right result replaces it.
+    await start({ worker: 'json-cli', command })
+    expect(comments()).toHaveLength(1)
+    expect(await start({ worker: 'json-cli', command: jsonWorker })).toMatchObject({ delivery: 'replaced' })
+    expect(await runs().read('shop#12')).toMatchObject({ run_id: 'run-7', state: 'ok' })
+  })
+
+  test('a relative repo_dir is told as an absolute path: in the order, in the environment and to an agent', async () => {
+    const repo_dir = relative(process.cwd(), repo)
+    const told = `console.log([JSON.parse(require('fs').readFileSync(process.env.WORK_ORDER, 'utf8')).repo_dir,
+      process.env.WORK_REPO_DIR, ...process.argv.slice(1)].join('\\n'))`
+    let seen: string[] = []
+    const worker: Adapter = {
+      type: 'teller',
+      orderFile: true,
+      args: (given) => {
+        seen = [given.repo_dir, brief(given)]
+        return []
+      },
+    }
+    const asked = { ...order(), repo_dir }
+    await work(asked, { worker, command: [process.execPath, '-e', told], audit: join(base, 'audit') })
+    expect(seen[0]).toBe(realpathSync(repo))
+    expect(seen[1]).toContain(`in the directory ${realpathSync(repo)}:`)
+    expect(brief(asked)).toContain(`in the directory ${repo}:`)
+    const [run] = readdirSync(join(base, 'audit'))
+    const out = readFileSync(join(base, 'audit', run!, 'stdout.1.log'), 'utf8')
+      .trim()
+      .split('\n')
+    expect(out).toEqual([realpathSync(repo), realpathSync(repo)])
   })
 
   test('the audit tells how each result was parsed and judged', async () => {

@@ -1,10 +1,14 @@
+import { join } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { Fault } from '../../base/fault.ts'
+import { EVENTS_FILE } from '../../disk/journal.ts'
 import { listAttempts } from '../../run/audit.ts'
 import { fixedDir } from '../../run/audit-dir.ts'
 import { replay } from '../../run/replay.ts'
-import { resume } from '../../run/resume.ts'
+import { isOurs, type Resumed, resume } from '../../run/resume.ts'
+import { countWords } from '../../views/words.ts'
 import { aboutAudit, addDrawing, checkDrawing, type DrawFlags } from '../draw/flags.ts'
+import { safeLine } from '../draw/safe.ts'
 import { runExits, watchEnd } from '../exit-code.ts'
 import { exits } from '../exit-code-table.ts'
 import { engineOption } from '../input/engine-option.ts'
@@ -65,6 +69,17 @@ function attemptNumber(text: string): number {
   throw new InvalidArgumentError('Give the number of an attempt, from 1 on.')
 }
 
+/** What a resume has written. */
+function resumedWords(dir: string, { attempts, added }: Resumed): string {
+  if (!listAttempts(dir).some(isOurs))
+    return 'nothing was written: another program recorded these logs, and they are read as they are'
+  if (attempts.length === 0) return 'nothing was missing, and nothing was written'
+  const which = `attempt${attempts.length > 1 ? 's' : ''} ${attempts.join(', ')}`
+  return added === 0
+    ? `${which}: every event was there, and the meta now says so`
+    : `${which}: wrote ${countWords(added, 'event')} to ${safeLine(join(dir, EVENTS_FILE))}`
+}
+
 async function replayAndShow(given: string | undefined, asked: Flags): Promise<number> {
   checkDrawing(asked)
   const { file, flags } = namedOrLast(given, asked)
@@ -73,10 +88,7 @@ async function replayAndShow(given: string | undefined, asked: Flags): Promise<n
   const { engine, runId, ...reading } = await replayOptions(flags)
   // `replay` refuses a path without a run; a resume would create a directory there.
   if (flags.resume && listAttempts(dir).length > 0) {
-    const { attempts, added } = await resume(dir, { ...reading, custom: engine })
-    const what =
-      attempts.length === 0 ? 'nothing was missing' : `attempt ${attempts.join(', ')}: ${added} events added`
-    console.error(`sluice: ${what}`)
+    console.error(`sluice: ${resumedWords(dir, await resume(dir, { ...reading, custom: engine }))}`)
   }
   const played = replay(dir, {
     ...reading,

@@ -4,7 +4,7 @@ import { Command } from 'commander'
 import { Fault } from '../../base/fault.ts'
 import { readBlock } from '../../disk/plain-file.ts'
 import type { RawRef } from '../../events/event.ts'
-import { outcomeWords } from '../../events/run-outcome.ts'
+import { endPhrase } from '../../events/run-outcome.ts'
 import { listAttempts, openLog } from '../../run/audit.ts'
 import { fixedDir } from '../../run/audit-dir.ts'
 import { isDatabase } from '../../run/opencode-db.ts'
@@ -99,19 +99,21 @@ function whyLines(why: Why, log: string | undefined, open: string | undefined, f
 
 function outcomeLine({ outcome, completion }: Why, paint: Paint, width: number): string {
   if (outcome === undefined) return `${paint(styles.yellow, '■')} the output has no end yet`
-  const { exit_code, signal, stopped, end_signal, failure, done_marker, truncated } =
+  const { exit_code, signal, stopped, end_signal, failure, done_marker, truncated, request, marker } =
     completion?.evidence ?? {}
   const evidence = [
     completion?.reason_code,
     done_marker ? 'done marker' : undefined,
     failure ?? end_signal,
+    request === end_signal ? undefined : request,
+    marker === 'missing' ? 'no done marker' : undefined,
     typeof exit_code === 'number' ? `exit ${exit_code}` : undefined,
     signal,
     stopped,
     truncated ? 'output was cut' : undefined,
   ]
   const reported = evidence.filter((word) => typeof word === 'string').join(', ')
-  const text = safeLine(`${outcome}: ${outcomeWords[outcome]} (${reported})`)
+  const text = safeLine(`${outcome}: ${endPhrase(outcome, completion?.failure_class)} (${reported})`)
   return `${paint(outcomeStyles[outcome], '■')} ${Number.isFinite(width) ? fitTo(text, width - 2) : text}`
 }
 

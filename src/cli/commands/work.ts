@@ -110,7 +110,7 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
     if (flags.result !== undefined && box === undefined && !dryRun) {
       console.error('sluice: nothing was posted: --result without --outbox is only checked')
     }
-    return { advance: exits.good, 'needs-human': exits.needsHuman, archive: exits.archived }[done.verdict]
+    return { advance: exits.good, 'needs-human': exits.needsInput, archive: exits.archived }[done.verdict]
   } catch (error) {
     if (!Fault.is(error) || error.code === 'BAD_ORDER' || error.code === 'BAD_OPTION') throw error
     if (isFull(error)) throw error

@@ -1,5 +1,4 @@
 import type { CompletionData, Event, ResultData } from '../../events/event.ts'
-import { outcomeWords } from '../../events/run-outcome.ts'
 import {
   Conversation,
   type FileItem,
@@ -43,6 +42,8 @@ export interface DrawOptions {
 
 /** Number of lines of each to show by default. */
 const LINES = { output: 12, diff: 8, prompt: 3, reasoning: 6, command: 3 }
+/** The current activity after the end of a turn. */
+const TURN_OVER = 'turn finished, waiting for input'
 /** Minimum number of columns, on any terminal. */
 const MIN_WIDTH = 20
 /** Warnings about raw lines, which are counted themselves. */
@@ -139,7 +140,7 @@ export class Drawing {
       ])
     }
     if (retries) return row('↻', styles.yellow, retries.message, { look: styles.dim })
-    return waiting ? row('?', styles.yellow, outcomeWords.needs_input, { look: styles.dim }) : ''
+    return waiting ? row('?', styles.yellow, TURN_OVER, { look: styles.dim }) : ''
   }
 
   /** The rest of a message that did not end. */
@@ -226,7 +227,7 @@ export class Drawing {
     }
     if (now.waiting && !keepsWaiting) {
       now.waiting = false
-      text += this.#add('step', [row('?', styles.yellow, outcomeWords.needs_input, { look: styles.dim })])
+      text += this.#add('step', [row('?', styles.yellow, TURN_OVER, { look: styles.dim })])
     }
     if (now.retries) {
       const { count, message } = now.retries

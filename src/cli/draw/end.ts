@@ -1,5 +1,5 @@
 import type { CompletionData, ResultData } from '../../events/event.ts'
-import { outcomeOf, outcomeWords } from '../../events/run-outcome.ts'
+import { endPhrase, outcomeOf } from '../../events/run-outcome.ts'
 import type { RunSummary } from '../../views/summary.ts'
 import { countWords, durationWords, grouped } from '../../views/words.ts'
 import { factLines, type Look, oneLine } from './rows.ts'
@@ -9,6 +9,7 @@ import { wrap } from './wrap.ts'
 /** Green, yellow, red. */
 export const outcomeStyles = {
   succeeded: styles.green,
+  finished: styles.green,
   needs_input: styles.yellow,
   failed: styles.red,
   cancelled: styles.yellow,
@@ -42,16 +43,18 @@ function outcomeLines(
   const outcome = outcomeOf(completion)
   const { reason_code } = completion
   // A journal that others wrote may lack the evidence.
-  const { failure, signal, end_signal, truncated, exit_code } = completion.evidence ?? {}
+  const { failure, signal, end_signal, truncated, exit_code, request, marker } = completion.evidence ?? {}
   const why = [
     verbose ? reason_code : '',
     reason_code === 'DONE_MARKER' ? 'done marker' : '',
     failure ?? signal ?? end_signal ?? (truncated ? 'output was cut' : ''),
     reason_code === 'NO_END_SIGNAL' ? 'no end signal' : '',
+    request !== undefined && request !== end_signal ? request : '',
+    marker === 'missing' ? 'no done marker' : '',
     typeof exit_code === 'number' ? `exit ${exit_code}` : '',
     result ? `result ${result.status}` : '',
   ].filter(Boolean)
-  const words = `${outcome}: ${outcomeWords[outcome]}${why.length > 0 ? ` (${why.join(', ')})` : ''}`
+  const words = `${outcome}: ${endPhrase(outcome, completion.failure_class)}${why.length > 0 ? ` (${why.join(', ')})` : ''}`
   // Never cut to the width: how it ended is what one looks for.
   const [first = '', ...rest] = wrap([{ text: oneLine(words), style: styles.bold }], columns() - 2, paint)
   return [`${paint(outcomeStyles[outcome], '■')} ${first}`, ...rest.map((line) => `  ${line}`)]

@@ -166,7 +166,7 @@ const updates = /* @__PURE__ */ rows<{
     },
     'tool_call, tool_call_update': {
       fields:
-        'toolCallId:text title:text name:text kind:text status:text content:list locations rawInput rawOutput',
+        'toolCallId:text title:text name:text kind:text status=pending|in_progress|completed|failed|cancelled content:list locations rawInput rawOutput',
       read(update, say, { run: { tools, turn }, frame }) {
         turn.work(say, update.text('toolCallId') ?? '')
         return tools.read(update, frame.text.length, turn.agent, say)

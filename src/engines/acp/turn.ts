@@ -1,6 +1,7 @@
 import type { Say } from '../../events/engine.ts'
 import type { Rec } from '../../events/record.ts'
 import type { Tokens } from '../../events/tokens.ts'
+import { errorAnswer } from '../api-errors.ts'
 import { tokenParts } from '../token-parts.ts'
 import type { chunkReader } from './chunks.ts'
 import { titleOf } from './tool.ts'
@@ -94,7 +95,7 @@ export class AcpTurns {
   ask(call: Rec, say: Say): void {
     if (this.#asked.size < MAX_ASKED) this.#asked.add(call.text('toolCallId') ?? '')
     say.status('permission_requested', { reason: titleOf(call)?.title })
-    say.ended('session/request_permission')
+    say.ended('session/request_permission', { asks: true })
   }
 
   /** Reads the answer to `session/prompt`. */
@@ -112,7 +113,8 @@ export class AcpTurns {
       say.ended(reason)
       // Copilot ends a failed turn like any other, with the error as a message. But it reports tokens for
       // every turn in which the model has answered.
-      if (this.agent === 'Copilot' && !usage && head.startsWith('Error: ')) say.error(head, 'fatal')
+      const failed = this.agent === 'Copilot' ? head.startsWith('Error: ') : errorAnswer(head) !== undefined
+      if (!usage && failed) say.error(head, 'fatal')
     } else if (reason === 'max_tokens') say.truncated(reason)
     else if (Object.hasOwn(stops, reason)) say.error(stops[reason as keyof typeof stops], 'fatal')
     else say.unknownType(`stopReason ${reason}`)

@@ -1,6 +1,7 @@
 import {
   type Engine,
   type EngineFrame,
+  type FailureTable,
   isRecord,
   type Limits,
   type Reader,
@@ -8,8 +9,15 @@ import {
 } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { TextBalance } from '../../json/text-balance.ts'
-import { prose } from '../answer-text.ts'
+import { AnswerText } from '../answer-text.ts'
 import { conversation } from './turn.ts'
+
+/** What the errors of the dialect mean. */
+export const failures: FailureTable = [
+  ['context', /Prompt is too long/i],
+  ['quota', /limit reached|out of extra usage|error_max_budget_usd/i],
+  ['auth', /OAuth token/i],
+]
 
 /** Claude Code (`claude -p --output-format stream-json | json | text`), with or without partial messages. */
 export const claude: Engine = {
@@ -19,6 +27,7 @@ export const claude: Engine = {
   about: 'claude -p --output-format stream-json, json or text; read from its published types, not run',
   shape: (frame) => isOwn(first(frame)) && !isQwen(first(frame)) && !isAmp(first(frame)),
   open: openDialect,
+  failures,
 }
 
 const TYPES = 'type=system|assistant|user|result|stream_event|rate_limit_event'
@@ -70,7 +79,7 @@ export function isAmp(value: unknown): boolean {
 
 /** Claude Code, Qwen Code and Amp share one dialect. */
 export function openDialect(limits: Limits): Reader {
-  const answer = prose(limits)
+  const answer = new AnswerText(limits, 1)
   const turn = conversation()
   let spoke = false
   const read = (value: unknown, say: Say, extra: boolean): boolean | 'kept' => {

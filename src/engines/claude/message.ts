@@ -48,7 +48,8 @@ export function sayResult(
       : durationOf(Math.round(seconds * 1000))
   const call = { id: block.text('tool_use_id') ?? '', output, error, duration_ms, parent }
   const type = reported.at('type')
-  end(call, block.at('is_error') === true, say, {
+  say.fields(block.values, '* is_error:flag')
+  end(call, (block.at('is_error') ?? false) !== false, say, {
     path: reported.text('filePath'),
     change: type === 'create' ? 'created' : type === 'update' ? 'modified' : undefined,
     // A new file comes as a whole.

@@ -113,6 +113,9 @@ function readAnswer(line: Rec, content: unknown, say: Say, file: File): void {
     if (isTask && parent === undefined) file.task = block.text('id') ?? ''
     blocks.say(id, block, say, { parent })
   }
+  // The lines of one message repeat it.
+  const limited = parent === undefined && line.at('message.stop_reason') === 'max_tokens'
+  if (limited && turn.isNew('limit', id)) say.truncated('max_tokens')
 }
 
 function readUser(line: Rec, content: unknown, say: Say, file: File): void {

@@ -2,6 +2,7 @@ import type { RunFacts, Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import type { Rec } from '../../events/record.ts'
 import { tokenCounter } from '../../events/tokens.ts'
+import { errorAnswer } from '../api-errors.ts'
 import { blocksOf, contentBlocks, wordsOf } from '../content-blocks.ts'
 import { statsTokens } from '../gemini/tokens.ts'
 import { rows } from '../table.ts'
@@ -30,6 +31,8 @@ function newRun() {
     /** The session named in lines of hooks before the run began: its first line has more about it. */
     named: undefined as unknown,
     began: false,
+    /** The last answer reached the limit of tokens: several lines say so. */
+    limited: false,
     /** Only the PTY has this line, so it does not belong to the current message of the other lines. */
     extra: false,
   }
@@ -73,7 +76,7 @@ const lines = /* @__PURE__ */ rows<Run>({
     control_request(line, say, run) {
       if (line.at('request.subtype') !== 'can_use_tool') return
       run.asked = true
-      say.ended(`can_use_tool ${line.text('request.tool_name') ?? 'tool'}`)
+      say.ended(`can_use_tool ${line.text('request.tool_name') ?? 'tool'}`, { asks: true })
     },
     assistant: {
       fields:
@@ -152,6 +155,15 @@ function readAnswer(line: Rec, say: Say, run: Run): boolean {
   const speaker = { parent: line.text('parent_tool_use_id'), incomplete: line.at('aborted') === true }
   const id = message.text('id') ?? line.text('uuid') ?? 'message'
   const tokens = claudeTokens(message.at('usage'))
+  const error = speaker.parent === undefined ? errorAnswer(wordsOf(content), tokens?.output) : undefined
+  // Qwen Code prints the error of a request as the model's words.
+  if (error !== undefined && blocksOf(content).length === 1) {
+    const open = run.streaming.take(speakerOf(undefined, run))
+    if (open !== undefined) say.withdraw(open)
+    run.engineMessage = wordsOf(content)
+    say.error(error, 'error')
+    return true
+  }
   const more = message.has('id') ? run.added(id, tokens) : tokens
   if (more) run.spent.add(more)
   const repeated = run.stopped.take(id) === true
@@ -164,8 +176,15 @@ function readAnswer(line: Rec, say: Say, run: Run): boolean {
     else say.message(open, block.text('text') ?? '', speaker)
   }
   if (line.has('supersedes')) say.status('superseded', { reason: line.list('supersedes').join(' ') })
-  if (message.at('stop_reason') === 'max_tokens') say.truncated('max_tokens')
+  if (speaker.parent === undefined) limit(message.text('stop_reason'), say, run)
   return true
+}
+
+/** Why the model stopped: a limit of tokens means that its answer was cut. */
+function limit(reason: string | undefined, say: Say, run: Run): void {
+  const limited = reason === 'max_tokens' || reason === 'model_context_window_exceeded'
+  if (limited && !run.limited) say.truncated(reason)
+  if (reason !== undefined) run.limited = limited
 }
 
 /** The run itself has said something: its `result` repeats that. */
@@ -200,6 +219,10 @@ function readPiece(line: Rec, say: Say, run: Run): void {
       if (part !== undefined) say.delta(openOf(speaker, say, run), part, { parent })
       return
     }
+    case 'message_delta': {
+      if (parent === undefined) limit(line.text('event.delta.stop_reason'), say, run)
+      return
+    }
     case 'message_stop': {
       const open = run.streaming.take(speaker)
       if (open === undefined) return
@@ -228,18 +251,20 @@ function speakerOf(parent: string | undefined, { extra }: Run): string {
 function readResult(line: Rec, say: Say, run: Run): void {
   const subtype = line.text('subtype') ?? 'unknown'
   const answer = line.text('result')
-  const excused = run.engineMessage !== undefined && answer === run.engineMessage
-  const failed = subtype !== 'success' || line.at('is_error') === true || excused
-  // It repeats the last answer; it is the answer only if nothing else was said (json mode), unless it is an
-  // error.
-  if (!failed && !run.answered && answer) say.message(undefined, answer)
   const usage = line.at('usage')
   const stats = line.at('stats')
   const tokens = statsTokens(stats) ?? claudeTokens(usage) ?? run.spent.sum()
+  const excused = run.engineMessage !== undefined && answer === run.engineMessage
+  const error = run.answered ? undefined : errorAnswer(answer ?? '', tokens?.output)
+  const failed = subtype !== 'success' || line.at('is_error') === true || excused || error !== undefined
+  // It repeats the last answer; it is the answer only if nothing else was said (json mode), unless it is an
+  // error.
+  if (!failed && !run.answered && answer) say.message(undefined, answer)
   say.status('result', { reason: subtype, usage, stats, [run.sums ? 'tokensSoFar' : 'tokens']: tokens })
+  if (!failed) limit(line.text('stop_reason'), say, run)
   if (subtype === 'success') say.ended('result success')
   if (failed) say.error(failure(line) ?? subtype, 'fatal')
-  run.answered = false
+  run.answered = run.limited = false
   run.engineMessage = undefined
   run.spent = tokenCounter()
 }

@@ -47,7 +47,7 @@ export function serverReader(): (line: Rec, say: Say) => boolean {
     if (questions.has(method)) {
       server.asked = true
       say.status('approval_requested', { reason: method })
-      say.ended(method)
+      say.ended(method, { asks: true })
       return true
     }
     // It was answered: the turn continues.

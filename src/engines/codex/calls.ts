@@ -46,7 +46,7 @@ export class Calls {
   /** The item of a call that ended (0.166). */
   item(item: Rec, say: Say): void {
     const isCommand = item.at('type') === 'CommandExecution'
-    const { call, failed } = endOf(
+    const { call, failed, unclear } = endOf(
       item,
       isCommand
         ? {
@@ -56,6 +56,7 @@ export class Calls {
           }
         : { name: mcpName(item), input: item.at('arguments'), output: item.at('result') },
     )
+    if (unclear && !failed) return
     if (item.at('type') === 'FileChange') this.patched(call.id, item, failed, say)
     else this.#end(call, failed, say)
   }

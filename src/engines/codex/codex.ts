@@ -15,6 +15,12 @@ export const codex: Engine = {
   parser: 'codex_ndjson',
   cut: { stdout: 'records', pty: 'records' },
   about: 'codex exec --json; 0.166, 0.98, 0.42 (both of its dialects); codex app-server; 0.166',
+  failures: [
+    // The stream breaks off for this reason, too, and then it is not the network's.
+    ['other', /max_output_tokens/],
+    ['denied', /(?:approval|sandbox) (?:was )?denied/i],
+    ['auth', /codex login|refresh(?:ing)? (?:the )?(?:access )?token/i],
+  ],
   shape({ value }) {
     const line = Rec.of(value)
     return line !== undefined && (isLine(line) || fits(line.values, OLD_LINE) || isServerShape(line))
@@ -176,8 +182,8 @@ const items = /* @__PURE__ */ rows<Phase>({
     file_change: {
       fields: 'changes:list',
       read(item, say, phase) {
-        sayCall(item, { name: 'file_change', input: { changes: item.at('changes') } }, phase, say)
-        if (phase.phase === 'completed' && item.at('status') !== 'failed') sayChanges(item.at('changes'), say)
+        const changes = item.at('changes')
+        if (sayCall(item, { name: 'file_change', input: { changes } }, phase, say)) sayChanges(changes, say)
       },
     },
     todo_list: {

@@ -21,17 +21,18 @@ export function sayCall(
   const { name, input } = tool
   if (phase === 'started') say.started({ id: item.text('id') ?? '', name, input, parent })
   if (phase !== 'completed') return false
-  const { call, failed } = endOf(item, { ...tool, parent })
+  const { call, failed, unclear } = endOf(item, { ...tool, parent })
   if (failed) say.failed(call)
+  else if (unclear) say.started({ id: call.id, name, input, parent })
   else say.completed(call)
-  return !failed
+  return !failed && !unclear
 }
 
 /** How the call of an item ended. */
 export function endOf(
   item: Rec,
   { output, ...tool }: Pick<Call, 'name' | 'input' | 'output' | 'parent'>,
-): { readonly call: Call; readonly failed: boolean } {
+): { readonly call: Call; readonly failed: boolean; readonly unclear: boolean } {
   const exit_code = item.number('exit_code exitCode')
   const error = item.at('error') ? errorText(item.at('error')) : undefined
   const status = item.at('status')
@@ -41,6 +42,10 @@ export function endOf(
   return {
     call: { id, ...tool, output: output ?? undefined, exit_code, error, duration_ms },
     failed: refused || (exit_code ?? 0) !== 0 || error !== undefined,
+    // A status or an exit code that cannot be read proves nothing.
+    unclear:
+      !(status === undefined || status === null || status === 'completed') ||
+      (exit_code === undefined && (item.at('exit_code exitCode') ?? undefined) !== undefined),
   }
 }
 

@@ -36,10 +36,10 @@ class Run {
     say.reasoning(id, content)
   }
 
-  fail(message: string, agent: string | undefined, say: Say): void {
+  fail(message: string, agent: string | undefined, say: Say, code?: unknown): void {
     // A subagent's failure belongs to its call: the run continues.
     if (agent === undefined) this.failed = true
-    say.error(message, agent === undefined ? 'fatal' : 'error')
+    say.error(message, agent === undefined ? 'fatal' : 'error', { code })
   }
 }
 
@@ -51,6 +51,11 @@ export const copilot: Engine = /* @__PURE__ */ table({
   name: 'copilot',
   parser: 'copilot_ndjson',
   about: 'copilot --output-format json; 1.0',
+  failures: [
+    ['auth', /^authentication|^authorization/],
+    ['quota', /^quota/],
+    ['context', /^context/],
+  ],
   shape: (line) => isSessionEvent(line) || fits(line.values, `${VERDICT} timestamp:text usage:record`),
   // A shorter `result` is Copilot's own, too, and optional fields may be missing.
   later: (line) => isLater(line) || fits(line.values, VERDICT),
@@ -157,8 +162,10 @@ export const copilot: Engine = /* @__PURE__ */ table({
     },
     'session.error': {
       fields: 'errorType message:text statusCode originatingMessageId stack',
-      read: (data, say, run, line) =>
-        run.fail(data.text('message') ?? 'an error without a message', agentOf(line), say),
+      read: (data, say, run, line) => {
+        const message = data.text('message') ?? 'an error without a message'
+        run.fail(message, agentOf(line), say, data.at('statusCode') ?? data.at('errorType'))
+      },
     },
     abort: (data, say, run, line) =>
       run.fail(`aborted: ${data.text('reason') ?? 'unknown'}`, agentOf(line), say),

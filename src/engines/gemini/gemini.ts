@@ -1,6 +1,7 @@
 import type { Engine, EngineFrame, Limits, Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
-import { prose } from '../answer-text.ts'
+import { AnswerText } from '../answer-text.ts'
+import { errorAnswer, loggedError } from '../api-errors.ts'
 import { isErrorDocument, isStartLine, isTagged, logReader } from './log.ts'
 import { isEvent, isStreamLine, streamReader } from './stream.ts'
 import { statsTokens } from './tokens.ts'
@@ -12,15 +13,16 @@ export const documentKeys = ['session_id', 'response', 'stats']
 export const gemini: Engine = {
   name: 'gemini',
   parser: 'gemini_json',
-  cut: { stdout: 'documents', stderr: 'documents', pty: 'documents', glued: documentKeys },
+  cut: { stdout: 'documents', stderr: 'documents', pty: 'documents', glued: documentKeys, whole: isAnswer },
   about: 'gemini -o stream-json, json or text; 0.61, 0.40, 0.20',
+  failures: [['auth', /GEMINI_API_KEY|set an Auth method/]],
   shape: (frame) =>
     isOwnDocument(frame.value) ||
     cutSession(frame) !== undefined ||
     (frame.channel !== 'stderr' && isStreamLine(frame.value) && (fits(frame.value, 'type=init') || 'weak')),
   open(limits) {
     const run = new GeminiRun(limits)
-    return { read: (frame, say) => run.read(frame, say), end: (say) => run.end(say) }
+    return { read: (frame, say) => run.read(frame, say), end: (say) => run.end(say), over: () => run.isOver }
   },
 }
 
@@ -29,15 +31,16 @@ export const gemini: Engine = {
  * on, so most of them are kept until then.
  */
 class GeminiRun {
-  readonly #answer: ReturnType<typeof prose>
+  readonly #answer: AnswerText
   readonly #log = logReader()
   readonly #stream = streamReader()
   /** Records or a document were seen, so plain lines are not the answer. */
   #framed = false
   /** The output is stream-json, where only the stream is the answer: any other document may be quoted. */
   #streaming = false
-  /** The best document so far. */
+  /** The best document so far, and whether one was reported when it was read. */
   #best: EngineFrame | undefined
+  #told = false
   /**
    * The last document after other text, where the model may have quoted it: it counts if only lines follow
    * that the CLI is known to write; after a start-up line, anything that looks like a log may follow, too.
@@ -46,13 +49,22 @@ class GeminiRun {
   #afterStart = false
   /** The last error document that names no session: it counts if nothing else is said. */
   #failed: EngineFrame | undefined
+  /** The first line of the answer. */
+  #first: EngineFrame | undefined
+  /** The last `{"response":…}` on stderr: it counts if there is no other answer. */
+  #bare: EngineFrame | undefined
   /** The answer has begun, so what looks like a start-up line may be the model's words. */
   #answering = false
   /** The answer is in a fence. */
   #fenced = false
 
   constructor(limits: Limits) {
-    this.#answer = prose(limits)
+    this.#answer = new AnswerText(limits, 1)
+  }
+
+  /** The answer is there, but a better document may follow. */
+  get isOver(): boolean {
+    return this.#best !== undefined && fits(this.#best.value, 'response:text')
   }
 
   read(frame: EngineFrame, say: Say): boolean | 'kept' {
@@ -64,39 +76,54 @@ class GeminiRun {
     }
     const session = cutSession(frame)
     if (!this.#streaming && (session !== undefined || isCutResponse(frame))) {
-      this.#frame(say)
+      this.#frame(say, frame)
       say.session(session)
       return false
     }
     if (isErrorDocument(value) && !(words && this.#fenced)) return this.#keepFailed(frame, say)
-    if (!words) return this.#log.read(frame, say)
+    if (!words && isBare(value)) return this.#keepBare(frame, say)
+    if (!words) return this.#log.read(frame, say, true)
     if (isStreamLine(value)) {
-      this.#frame(say)
+      this.#frame(say, frame)
       this.#streaming = true
     }
     if (!this.#framed) return this.#readText(frame, say)
     const line = this.#streaming ? Rec.of(value) : undefined
     return (
-      this.#log.read(frame, say) || (line !== undefined && isEvent(line) && this.#stream(frame, line, say))
+      this.#log.read(frame, say, true) ||
+      (line !== undefined && isEvent(line) && this.#stream(frame, line, say))
     )
   }
 
   end(say: Say): void {
     if (this.#best === undefined) this.#takeQuoted()
+    if (this.#best === undefined && !this.#framed) this.#takeBare()
+    if (this.#bare) say.giveBack(this.#bare)
     if (this.#best) this.#frame(say)
     if (this.#failed) {
       say.about(this.#failed)
-      sayFailed(this.#failed, this.#framed || this.#answer.frames().length > 0 ? 'error' : 'fatal', say)
+      sayFailed(this.#failed, this.#framed || this.#answer.frames.length > 0 ? 'error' : 'fatal', say)
     }
     this.#answer.speak(say)
     if (this.#best && this.#streaming) say.giveBack(this.#best)
     else if (this.#best) readDocument(this.#best, say)
   }
 
-  /** The lines kept so far are not the answer: they are emitted as raw, at their own position. */
-  #frame(say: Say): void {
-    if (!this.#framed) this.#answer.giveBack(say)
+  /**
+   * The lines kept so far are not the answer: they are errors of requests, or raw, at their own position. The
+   * next reports are about `frame`.
+   */
+  #frame(say: Say, frame?: EngineFrame): void {
+    if (this.#framed) return
     this.#framed = true
+    let failed = false
+    this.#answer.giveBack(say, (line) => {
+      if (line.value !== undefined || loggedError(line.text, true) === undefined) return false
+      say.about(line)
+      failed = true
+      return this.#log.read(line, say, true)
+    })
+    if (failed && frame) say.about(frame)
   }
 
   #readText(frame: EngineFrame, say: Say): boolean | 'kept' {
@@ -106,12 +133,13 @@ class GeminiRun {
         this.#afterStart = !this.#quoted || this.#afterStart
         return false
       }
-      if (this.#log.read(frame, say)) return true
+      if (this.#log.read(frame, say, false)) return true
     }
     if (frame.text.startsWith('```') || frame.text.startsWith('~~~')) this.#fenced = !this.#fenced
     if (frame.blank) return this.#answer.keep(frame, say)
     if (this.#answering && !this.#quoted) this.#afterStart = false
     this.#answering = true
+    this.#first ??= frame
     if (!this.#fenced && isDocument(frame.value)) this.#quoted = frame
     else if (!this.#isNotice(frame)) this.#quoted = undefined
     return this.#answer.keep(frame, say)
@@ -123,9 +151,21 @@ class GeminiRun {
     return isStartLine(frame) || (this.#afterStart && isTagged(frame))
   }
 
-  #keepBest(frame: EngineFrame, say: Say): 'kept' {
-    if (this.#best === undefined) this.#takeQuoted()
-    this.#frame(say)
+  #keepBest(frame: EngineFrame, say: Say): true | 'kept' {
+    if (this.#best === undefined && !this.#told) this.#takeQuoted()
+    this.#frame(say, frame)
+    // Only the CLI knows these: a document that has them is its last word, and is reported at once.
+    if (fits(frame.value, 'response:text stats:record') && !(this.#told && frame.channel === 'stderr')) {
+      if (this.#best) say.giveBack(this.#best)
+      this.#best = undefined
+      this.#told = true
+      readDocument(frame, say)
+      return true
+    }
+    if (this.#told) {
+      say.giveBack(frame)
+      return 'kept'
+    }
     const worse = this.#best && rank(this.#best) > rank(frame) ? frame : this.#best
     if (worse !== frame) this.#best = frame
     if (worse) say.giveBack(worse)
@@ -134,6 +174,22 @@ class GeminiRun {
 
   #takeQuoted(): void {
     if (this.#quoted) this.#best = this.#answer.takeLast((kept) => kept === this.#quoted)
+  }
+
+  #keepBare(frame: EngineFrame, say: Say): 'kept' {
+    if (this.#bare) say.giveBack(this.#bare)
+    this.#bare = frame
+    return 'kept'
+  }
+
+  /** The answer is nothing but `{"response":…}`, or stderr has that. */
+  #takeBare(): void {
+    const [last] = this.#answer.frames.filter(({ blank }) => !blank).slice(-1)
+    if (last && last === this.#first && isBare(last.value))
+      this.#best = this.#answer.takeLast((kept) => kept === last)
+    if (this.#first) return
+    this.#best = this.#bare
+    this.#bare = undefined
   }
 
   #keepFailed(frame: EngineFrame, say: Say): true | 'kept' {
@@ -158,6 +214,16 @@ function isDocument(value: unknown): boolean {
 }
 
 const documentKey = new Set(['session_id', 'response', 'stats', 'error'])
+
+/** `{"response":"Hello"}`: the document without its session and its stats. */
+function isBare(value: unknown): boolean {
+  return fits(value, '#1 response:text')
+}
+
+/** The document of a run that ended well: the last thing the CLI prints, without a line end. */
+export function isAnswer(value: unknown): boolean {
+  return isDocument(value) && fits(value, 'response:text')
+}
 
 /** True for a document that only Gemini can have written. */
 function isOwnDocument(value: unknown): boolean {
@@ -193,10 +259,14 @@ function readDocument(frame: EngineFrame, say: Say): void {
   say.fields(document.values, 'session_id response:text stats:record error:record')
   say.session(document.at('session_id'))
   const stats = document.at('stats')
-  if (stats !== undefined) say.status('result', { stats, tokens: statsTokens(stats) })
+  const tokens = statsTokens(stats)
+  if (stats !== undefined) say.status('result', { stats, tokens })
   const response = document.text('response')
-  if (response !== undefined) {
+  const error = errorAnswer(response ?? '', tokens?.output)
+  if (error !== undefined) say.error(error, 'fatal')
+  else if (response !== undefined) {
     say.message(undefined, response, { enveloped: true })
+    if (fits(document.values, 'finishReason=MAX_TOKENS')) say.truncated('MAX_TOKENS')
     say.ended('response document')
   }
   if (document.record('error')) say.error(document.text('error.message') ?? 'the engine failed', 'fatal')

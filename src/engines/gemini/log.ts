@@ -1,5 +1,6 @@
 import type { EngineFrame, Say } from '../../events/engine.ts'
-import { fits, Rec } from '../../events/record.ts'
+import { fits } from '../../events/record.ts'
+import { apiError, isHint, isRetry, loggedError } from '../api-errors.ts'
 
 /** Reads what the CLI logs next to its answer: requests that failed, and the stack traces after them. */
 export function logReader() {
@@ -7,46 +8,33 @@ export function logReader() {
   const tracing = { stdout: false, stderr: false, pty: false }
 
   return {
-    /** Reports what a line or an error body of the API says. A retry is a warning. */
-    read(frame: EngineFrame, say: Say): boolean {
-      const failure =
-        frame.value === undefined ? loggedFailure(frame.text.slice(0, 500)) : apiError(frame.value)
-      tracing[frame.channel] = failure !== undefined
+    /**
+     * Reports what a line or an error body of the API says; `loose` if no line here is the answer. A retry is
+     * a warning. Anything else fails the run if no answer follows.
+     */
+    read(frame: EngineFrame, say: Say, loose: boolean): boolean {
+      const { value, channel } = frame
+      const failure = value === undefined ? loggedError(frame.text, loose) : bodyOf(value)
+      tracing[channel] = failure !== undefined
       if (failure === undefined) return false
+      const retried = isRetry(failure)
       say.confidence(0.7)
-      say.error(failure, retry.test(failure.slice(0, 100)) ? 'warning' : 'error')
+      say.error(failure, retried ? 'warning' : 'error', { alone: !retried })
       return true
     },
     /**
-     * True for a line of the stack trace after the previous line: indented, or the bracket that closes it.
+     * True for a line of the stack trace after the previous line: indented, or the bracket that closes it;
+     * and for the advice below an error.
      */
     continues(frame: EngineFrame): boolean {
       if (!tracing[frame.channel] || frame.value !== undefined || frame.blanks !== undefined) return false
-      return /^(?:[ \t]|[}\]],?$)/.test(frame.text.slice(0, 8))
+      return /^(?:[ \t]|[}\]],?$)/.test(frame.text.slice(0, 8)) || isHint(frame.text.slice(0, 40))
     },
   }
 }
 
-const retry = /^Attempt \d{1,4} failed/
-
-const failures = [
-  // A sentence that continues (`…, so I waited`) is the model's.
-  /^Attempt \d{1,4} failed(?: with status(?: code)? \d{3})?(?![,\w]| [a-z])/,
-  /^(?:\w{0,40}Error: )?got status: \d{3}\b/,
-  /^(?:\w{0,40}Error: |API )?request failed with status(?: code)?:? \d{3}\b/i,
-  /^(?:Error when talking to Gemini API|Error generating content|An unexpected critical error occurred:|\[API Error)/,
-]
-
-function loggedFailure(head: string): string | undefined {
-  return failures.some((pattern) => pattern.test(head)) ? head : undefined
-}
-
-/** `{"error":{"code":429,…}}`, alone or in an array: an error response of the API. */
-function apiError(value: unknown): string | undefined {
-  const body = Rec.of(Array.isArray(value) && value.length === 1 ? value[0] : value, 'error:record #1')
-  const code = body?.number('error.code') ?? 0
-  if (!body || code < 400 || isErrorDocument(body.values)) return undefined
-  return body.text('error.message') ?? `the request failed with status ${code}`
+function bodyOf(value: unknown): string | undefined {
+  return isErrorDocument(value) ? undefined : apiError(value)
 }
 
 /** `{"error":{"type":…,"message":…}}`: how json mode reports that the run failed, up to 0.20. */

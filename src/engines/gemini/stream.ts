@@ -1,5 +1,6 @@
 import type { EngineFrame, Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
+import { errorAnswer } from '../api-errors.ts'
 import { calls } from '../calls.ts'
 import { rows } from '../table.ts'
 import { statsTokens } from './tokens.ts'
@@ -7,6 +8,8 @@ import { statsTokens } from './tokens.ts'
 /** The message whose pieces are arriving, if there is one. */
 interface Message {
   open: string | undefined
+  /** Its beginning: an error of the API may stand in place of an answer. */
+  head: string
 }
 
 interface State {
@@ -17,9 +20,9 @@ interface State {
 /** Reads `-o stream-json`: one record per line, the answer in deltas. */
 export function streamReader() {
   /** There is no final record: the pieces up to the next other record are the message. */
-  const main: Message = { open: undefined }
+  const main: Message = { open: undefined, head: '' }
   /** The same for lines that only the PTY has. */
-  const aside: Message = { open: undefined }
+  const aside: Message = { open: undefined, head: '' }
   const state: State = { begun: calls(), message: main }
 
   return ({ extra }: EngineFrame, line: Rec, say: Say): boolean | 'kept' => {
@@ -31,10 +34,14 @@ export function streamReader() {
   }
 }
 
-function close({ message }: State, say: Say): void {
-  if (message.open !== undefined) say.message(message.open)
+function close({ message }: State, say: Say, failed = false): void {
+  if (message.open !== undefined && failed) say.withdraw(message.open)
+  else if (message.open !== undefined) say.message(message.open)
   message.open = undefined
 }
+
+/** Characters of a message to remember: an error is shorter. */
+const MAX_HEAD = 5000
 
 /** A record of stream-json, with the required fields of its type. Log lines have a type and a time, too. */
 export function isStreamLine(value: unknown): boolean {
@@ -47,6 +54,8 @@ export function isEvent(line: Rec): boolean {
   if (!streamLines.rowOf(line)) return true
   return fits(line.values, line.at('type') === 'result' ? 'timestamp:text status:text' : 'timestamp:text')
 }
+
+const limited = /MAX_TOKENS|truncated due to token limit/i
 
 const streamLines = /* @__PURE__ */ rows<State>({
   fields: 'type timestamp',
@@ -68,12 +77,18 @@ const streamLines = /* @__PURE__ */ rows<State>({
         const words = line.words('content')
         if (words === undefined) return
         if (line.at('role') === 'assistant' && line.at('delta') === true) {
-          state.message.open ??= say.newId()
-          say.delta(state.message.open, words)
+          const { message } = state
+          if (message.open === undefined) message.head = ''
+          message.open ??= say.newId()
+          if (message.head.length < MAX_HEAD) message.head += words
+          say.delta(message.open, words)
           return
         }
         close(state, say)
-        if (line.at('role') === 'assistant') say.message(undefined, words)
+        if (line.at('role') === 'assistant') {
+          state.message.head = ''
+          say.message(undefined, words)
+        }
         if (line.at('role') === 'user' && words !== '') say.user(words)
       },
     },
@@ -101,18 +116,23 @@ const streamLines = /* @__PURE__ */ rows<State>({
       fields: 'severity=warning|error message:text',
       read(line, say) {
         const severity = line.at('severity') === 'warning' ? 'warning' : 'error'
-        say.error(line.text('message') ?? 'an error without a message', severity)
+        const message = line.text('message') ?? 'an error without a message'
+        say.error(message, severity)
+        if (limited.test(message.slice(0, 300))) say.truncated('MAX_TOKENS')
       },
     },
     result: {
       shape: 'status:text stats|error:record',
       fields: 'status=success|error error:record stats:record',
       read(line, say, state) {
-        close(state, say)
         const reason = line.text('status') ?? 'unknown'
         const stats = line.at('stats')
-        say.status('result', { reason, stats, tokens: statsTokens(stats) })
-        if (reason === 'success') say.ended('result success')
+        const tokens = statsTokens(stats)
+        const error = reason === 'success' ? errorAnswer(state.message.head, tokens?.output) : undefined
+        close(state, say, error !== undefined)
+        say.status('result', { reason, stats, tokens })
+        if (error !== undefined) say.error(error, 'fatal')
+        else if (reason === 'success') say.ended('result success')
         else say.error(line.text('error.message') ?? 'the engine failed', 'fatal')
       },
     },

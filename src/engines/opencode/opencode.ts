@@ -1,4 +1,4 @@
-import type { Engine, Say } from '../../events/engine.ts'
+import type { Engine, FailureTable, Say } from '../../events/engine.ts'
 import { durationOf, fits, Rec } from '../../events/record.ts'
 import type { Tokens } from '../../events/tokens.ts'
 import { unifiedDiff } from '../calls.ts'
@@ -8,8 +8,10 @@ import { tokensAt } from '../token-parts.ts'
 interface Run {
   /** The run reported a failure; the engine may still retry. */
   failed: boolean
+  /** A step has ended the turn; another one may still begin. */
+  over: boolean
   /** The message in the database that the parts belong to. `aborted` if it has an error. */
-  readonly stored?: { readonly aborted: boolean }
+  stored?: { readonly aborted: boolean }
 }
 
 /** What a line is about. The parts in the database are the same, some with another name. */
@@ -17,8 +19,8 @@ const on: Rows<Run>['on'] = {
   'step_start, step-start': {
     fields: 'snapshot:text',
     read(_, say, run) {
-      if (run.failed) say.goesOn()
-      run.failed = false
+      if (run.failed || run.over) say.goesOn()
+      run.failed = run.over = false
       say.status('step_start')
     },
   },
@@ -46,19 +48,25 @@ const on: Rows<Run>['on'] = {
   },
   'step_finish, step-finish': {
     fields: 'reason:text snapshot:text tokens:record cost:number metrics:record time:record',
-    read(part, say) {
+    read(part, say, run) {
       const reason = part.text('reason') ?? 'unknown'
       const usage = part.at('tokens')
       say.status('step_finish', { reason, usage, tokens: tokensIn(usage) })
-      if (reason === 'stop') say.ended('step_finish stop')
+      run.over = reason === 'stop'
+      if (run.over) say.ended('step_finish stop')
       if (reason === 'length') say.truncated('length')
     },
   },
   error(_, say, run, line) {
     run.failed = true
-    say.error(errorText(line), 'fatal', { retryable: line.flag('error.data.isRetryable') })
+    const code = line.number('error.data.statusCode')
+    say.error(errorText(line), 'fatal', { retryable: line.flag('error.data.isRetryable'), code })
   },
 }
+const failures: FailureTable = [
+  ['auth', /^ProviderAuth/],
+  ['denied', /Permission(?:Rejected|Denied)Error/],
+]
 const fields = 'id:text messageID:text sessionID:text type:text'
 
 /**
@@ -69,11 +77,12 @@ export const opencode: Engine = /* @__PURE__ */ table<Run>({
   name: 'opencode',
   parser: 'opencode_ndjson',
   about: 'opencode run --format json; 1.18, 1.1',
+  failures,
   shape: isLine,
   later: isLine,
-  state: () => ({ failed: false }),
+  state: () => ({ failed: false, over: false }),
   each(line, say) {
-    say.fields(line.values, 'type timestamp sessionID part error')
+    say.fields(line.values, 'type timestamp sessionID part:record error:record')
     say.session(line.at('sessionID'))
   },
   of: 'part',
@@ -90,6 +99,7 @@ export const kilo: Engine = {
   parser: 'kilo_ndjson',
   cut: { stdout: 'records', pty: 'records' },
   about: 'kilo run --format json; 7.7 (auto calls it opencode: the dialect is the same)',
+  failures,
   open: (limits) => opencode.open(limits),
 }
 
@@ -147,7 +157,7 @@ function readTool(part: Rec, say: Say): void {
 
 /** The error in a line, or in a message of the database. */
 export function errorText(line: Rec): string {
-  if (!line.record('error')) return 'an error without a message'
+  if (!line.record('error')) return line.text('error') ?? 'an error without a message'
   const message = line.text('error.data.message error.message') ?? 'no message'
   return `${line.text('error.name') ?? 'error'}: ${message}`
 }

@@ -16,6 +16,7 @@ export const opencodeSession: Engine = {
   shape: ({ value }) => (sessionIn(value) ?? messageIn(value)) !== undefined,
   open() {
     const turn = turns()
+    const run: Run = { failed: false, over: false }
     let model: string | undefined
     return {
       read({ value }, say) {
@@ -35,9 +36,10 @@ export const opencodeSession: Engine = {
         if (role === 'user') {
           const words = promptOf(message)
           if (words !== '') say.user(words)
+          run.over = false
           return turn.begin(say)
         }
-        if (role === 'assistant') return readAnswer(message, turn, say)
+        if (role === 'assistant') return readAnswer(message, turn, run, say)
         say.unknownType(`role ${String(role)}`)
         return false
       },
@@ -55,10 +57,13 @@ function promptOf(message: Rec): string {
   return own.flatMap((part) => part.text('text') ?? []).join('\n')
 }
 
-function readAnswer(message: Rec, turn: ReturnType<typeof turns>, say: Say): true {
+type Run = Parameters<typeof parts.read>[2]
+
+function readAnswer(message: Rec, turn: ReturnType<typeof turns>, run: Run, say: Say): true {
   turn.goOn(say)
   const aborted = message.record('data.error') !== undefined
-  const run = { failed: false, stored: { aborted } }
+  run.failed = false
+  run.stored = { aborted }
   for (const part of message.records('parts')) parts.read(part, say, run)
   if (aborted) turn.fail(errorText(message.record('data')!), say)
   return true

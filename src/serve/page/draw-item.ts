@@ -104,7 +104,7 @@ function bodyOf(item: Item): Node {
       return make(
         'div',
         'end',
-        make('p', 'title', make('span', `dot ${outcome}`), outcomeLine(outcome)),
+        make('p', 'title', make('span', `dot ${outcome}`), outcomeLine(outcome, item.end.failure_class)),
         make('p', {}, whyEnded(item.end)),
         tokenWords(item.end.tokens) && make('p', {}, tokenWords(item.end.tokens)),
       )

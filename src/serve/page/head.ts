@@ -131,7 +131,11 @@ function drawState(info: RunInfo | undefined): void {
   const box = byId('state')
   const { state = '', outcome = '', reason_code } = info ?? {}
   if (!isDrawn(box, [info && [state, outcome]])) {
-    const words = !info ? 'no longer there' : info.outcome ? outcomeLine(info.outcome) : 'running'
+    const words = !info
+      ? 'no longer there'
+      : info.outcome
+        ? outcomeLine(info.outcome, info.failure_class)
+        : 'running'
     box.replaceChildren(make('span', `dot ${info ? outcome || 'running' : 'unknown'}`), words)
   }
   box.title = reasonWords[reason_code ?? ''] ?? ''

@@ -25,7 +25,11 @@ export function markdownOf(item: Item): string {
     case 'result':
       return `Result: ${item.result.status}\n\n${fenced(pretty(item.result.value ?? item.result.errors), 'json')}`
     case 'end':
-      return [`**${outcomeLine(outcomeOf(item.end))}**`, whyEnded(item.end), tokenWords(item.end.tokens)]
+      return [
+        `**${outcomeLine(outcomeOf(item.end), item.end.failure_class)}**`,
+        whyEnded(item.end),
+        tokenWords(item.end.tokens),
+      ]
         .filter(Boolean)
         .join(' ')
     case 'raw':

@@ -1,11 +1,11 @@
-import { outcomeWords } from '../../events/run-outcome.ts'
+import { endPhrase } from '../../events/run-outcome.ts'
 import type { RunInfo } from '../run-info.ts'
 import { addressOf } from './address.ts'
 import { button, byId, isDrawn, make } from './element.ts'
 import { dateWords } from './words.ts'
 
 /** The states to filter runs by, the most interesting first. */
-const states = ['running', 'failed', 'needs_input', 'unknown', 'cancelled', 'succeeded'] as const
+const states = ['running', 'failed', 'needs_input', 'unknown', 'cancelled', 'finished', 'succeeded'] as const
 type State = (typeof states)[number]
 
 /** The list of runs: grouped by directory, filtered by text and outcome. */
@@ -98,7 +98,7 @@ export class RunList {
             this.#draw()
           },
           make('span', `dot ${state}`),
-          `${state.replaceAll('_', ' ')} `,
+          `${state} `,
           make('b', {}, String(counts.get(state) ?? 0)),
         ),
       ),
@@ -141,7 +141,8 @@ function stateOf(run: RunInfo): State {
  * Everything a reader may type to find a run: its name, its engine, and how it ended, in all words for that.
  */
 function wordsOf(run: RunInfo): string {
-  const outcome = run.outcome === null ? 'running live' : `${run.outcome} ${outcomeWords[run.outcome]}`
+  const outcome =
+    run.outcome === null ? 'running live' : `${run.outcome} ${endPhrase(run.outcome, run.failure_class)}`
   const parts = [
     run.id,
     run.engine,

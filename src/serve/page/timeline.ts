@@ -23,7 +23,9 @@ export function drawTimeline(box: HTMLElement, view: ConversationView): void {
   const span = end - begin
   box.hidden = !(span > 0)
   // While a long run is being read, redrawing after every 5 % of it is enough.
-  const drawn = Number(box.dataset['count'] ?? 0)
+  // Another run may have as many items as the one before.
+  const [since, count = 0] = (box.dataset['drawn'] ?? '').split(' ').map(Number)
+  const drawn = since === begin ? count : 0
   const over = byId('conversation').dataset['over'] === 'true'
   if (
     box.hidden ||
@@ -31,7 +33,7 @@ export function drawTimeline(box: HTMLElement, view: ConversationView): void {
     (!over && drawn > 1000 && items.length < drawn * 1.05 && items.length > drawn)
   )
     return
-  box.dataset['count'] = String(items.length)
+  box.dataset['drawn'] = `${begin} ${items.length}`
   const bins: Bin[] = []
   for (const item of items) {
     const from = Math.max(0, Math.floor(((Date.parse(item.ts) - begin) / span) * (BINS - 1)))

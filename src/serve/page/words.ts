@@ -1,5 +1,5 @@
-import type { CompletionData } from '../../events/event.ts'
-import { outcomeWords, type RunOutcome } from '../../events/run-outcome.ts'
+import type { CompletionData, FailureClass } from '../../events/event.ts'
+import { endPhrase, type RunOutcome } from '../../events/run-outcome.ts'
 import type { Tokens } from '../../events/tokens.ts'
 
 export { sizeWords } from '../../views/words.ts'
@@ -7,16 +7,18 @@ export { sizeWords } from '../../views/words.ts'
 /** What decided the end of a run, in words. */
 export const reasonWords: Readonly<Record<string, string>> = {
   DONE_MARKER: 'it said that its work is done',
-  END_SIGNAL: 'its turn is over and it waits for an answer',
+  END_SIGNAL: 'its turn is over',
+  REQUEST_OPEN: 'it waits for an answer',
   ENGINE_FAILED: 'the engine reported a failure',
   EXIT_CODE: 'its exit code is not 0',
   SIGNAL: 'a signal ended it',
+  MAX_TOKENS: 'its answer reached a limit of tokens',
   TRUNCATED: 'its output stops in the middle of a record',
   NO_END_SIGNAL: 'it stopped without saying that it was done',
 }
 
-export function outcomeLine(outcome: RunOutcome): string {
-  return `${outcome}: ${outcomeWords[outcome]}`
+export function outcomeLine(outcome: RunOutcome, failure?: FailureClass | null): string {
+  return `${outcome}: ${endPhrase(outcome, failure)}`
 }
 
 /** Why a run ended as it did, in one sentence. */
@@ -24,6 +26,8 @@ export function whyEnded({ reason_code, evidence }: CompletionData): string {
   const seen = evidence ?? {}
   const parts = [reasonWords[reason_code] ?? reason_code]
   if (seen.end_signal) parts.push(`end signal ${seen.end_signal}`)
+  if (seen.request && seen.request !== seen.end_signal) parts.push(`open request ${seen.request}`)
+  if (seen.marker === 'missing') parts.push('no done marker')
   if (seen.failure) parts.push(seen.failure)
   if (seen.signal) parts.push(seen.signal)
   else if (seen.exit_code !== null && seen.exit_code !== undefined) parts.push(`exit code ${seen.exit_code}`)

@@ -76,6 +76,7 @@ function blockAt(lines: readonly string[], at: number, depth: number): Read {
   const line = lines[at]!
   const found =
     fenceAt(lines, at) ??
+    jsonAt(lines, at) ??
     headingAt(line, at) ??
     (isRule(line) ? ([{ type: 'rule' }, at + 1] satisfies Read) : undefined) ??
     (depth < MAX_DEPTH ? (quoteAt(lines, at, depth) ?? listAt(lines, at, depth)) : undefined) ??
@@ -86,12 +87,45 @@ function blockAt(lines: readonly string[], at: number, depth: number): Read {
 
 /** True if a line begins a new block and so ends the paragraph above it. */
 function interrupts(line: string, depth: number): boolean {
-  if (isEmpty(line) || fenceOf(line) || headingLevel(line) > 0 || isRule(line)) return true
+  if (isEmpty(line) || fenceOf(line) || headingLevel(line) > 0 || isRule(line) || isJson(line)) return true
   if (depth >= MAX_DEPTH) return false
   if (isQuote(line)) return true
   const marker = markerOf(line)
   // A number begins a list only if it is 1: a wrapped sentence may begin with a year.
   return marker !== undefined && !marker.blank && (marker.number === undefined || marker.number === 1)
+}
+
+/** Characters of a JSON document that is shown as it is; a longer one is a paragraph. */
+const MAX_JSON = 1 << 16
+
+/** A JSON document without a fence, on one line or up to the next empty one: its marks are not Markdown. */
+function jsonAt(lines: readonly string[], at: number): Read | undefined {
+  const first = lines[at]!
+  if (!mayBeJson(first)) return undefined
+  if (isJson(first)) return [{ type: 'paragraph', children: [{ type: 'text', text: first.trim() }] }, at + 1]
+  // Only at the start of a paragraph, so that each line is read at most twice.
+  if (at > 0 && !isEmpty(lines[at - 1]!)) return undefined
+  let end = at + 1
+  for (let size = first.length; end < lines.length && !isEmpty(lines[end]!) && size <= MAX_JSON; end++)
+    size += lines[end]!.length
+  const text = lines.slice(at, end).join('\n')
+  return isJson(text) ? [{ type: 'code', language: 'json', text, open: false }, end] : undefined
+}
+
+/** `{`, or a list of objects, lists or texts: `[1]` is a footnote. */
+function mayBeJson(line: string): boolean {
+  return /^ {0,3}(?:\{|\[\s*(?:[{["]|$))/.test(line)
+}
+
+function isJson(text: string): boolean {
+  if (text.length > MAX_JSON || !mayBeJson(text)) return false
+  const last = text.trimEnd().at(-1)
+  if (last !== '}' && last !== ']') return false
+  try {
+    return typeof JSON.parse(text) === 'object'
+  } catch {
+    return false
+  }
 }
 
 function paragraphAt(lines: readonly string[], at: number, depth: number): Read {

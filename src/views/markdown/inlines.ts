@@ -180,7 +180,8 @@ function emphasis(state: Reading, char: string): true {
   if ((char === '~' && run !== 2) || run > 3) return skip(state, run)
   const before = state.text[state.at - 1] ?? ' '
   const after = state.text[state.at + run] ?? ' '
-  const canOpen = !isBlank(after) && (char !== '_' || !isWord(before))
+  // In quotes underscores are part of a name: "__SKILL_DONE__".
+  const canOpen = !isBlank(after) && (char !== '_' || !(isWord(before) || before === '"'))
   const canClose = !isBlank(before) && (char !== '_' || !isWord(after))
   for (let left = run; left > 0; ) {
     const [width, depth] = canClose ? partner(state.open, char, left) : [0, -1]

@@ -1,7 +1,7 @@
 import { type OptionTable, readOptions } from '../../base/check-options.ts'
 import type { Stage } from '../../base/stage.ts'
 import type { Event } from '../../events/event.ts'
-import { outcomeWords } from '../../events/run-outcome.ts'
+import { endPhrase } from '../../events/run-outcome.ts'
 import { Conversation, type Item, type ToolItem } from '../conversation.ts'
 import type { Problem } from '../problems.ts'
 import type { RunSummary } from '../summary.ts'
@@ -119,7 +119,7 @@ function partOf(item: Item): string {
 
 function head(summary: RunSummary, problem: Problem | undefined): string {
   const { engine = 'agent', outcome, engine_version, model, cwd, prompt, session_id, first_ts } = summary
-  const title = `## ${safeMarkdown(cut(engine, 60))} run: ${outcome === undefined ? 'not over' : outcome.replaceAll('_', ' ')}`
+  const title = `## ${safeMarkdown(cut(engine, 60))} run: ${outcome ?? 'not over'}`
   const began =
     first_ts !== undefined && Date.parse(first_ts) > 0 ? first_ts.slice(0, 16).replace('T', ' ') : ''
   const about = [
@@ -129,7 +129,7 @@ function head(summary: RunSummary, problem: Problem | undefined): string {
     session_id === undefined ? '' : `session ${codeSpan(cut(session_id, 100))}`,
     began === '' ? '' : `${began} UTC`,
   ]
-  const why = outcome === undefined ? '' : `**${sentence(outcomeWords[outcome])}**`
+  const why = outcome === undefined ? '' : `**${sentence(endPhrase(outcome, summary.failure_class))}**`
   const first = problem ? `First problem: ${codeSpan(problem.title)}` : ''
   const asked = prompt === undefined ? '' : folded('Prompt', fenced(cut(prompt, MAX_PROMPT)))
   return [title, joined(about), joined([why, figures(summary)]), first, asked]

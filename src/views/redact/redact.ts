@@ -220,7 +220,7 @@ export function checkRedacting(who: string, options: RedactOptions | Redactor): 
 /** Fields of `data` that identify an event: the agent did not write them. */
 const fixed: ReadonlySet<string> = new Set([
   ...['message_id', 'call_id', 'parent_call_id', 'code', 'severity', 'state', 'reason_code', 'status'],
-  ...['repair_level', 'warnings', 'tokens'],
+  ...['repair_level', 'warnings', 'tokens', 'failure_class', 'failure_ref', 'outcome', 'ok'],
 ])
 /** The schema's limit for a line. */
 const MAX_LINE = 4096

@@ -1,0 +1,124 @@
+import { isRecord } from '../events/engine.ts'
+import { Rec } from '../events/record.ts'
+
+/** Errors are short; what is longer is an answer. */
+const MAX_ERROR = 4000
+
+/**
+ * The errors that CLIs print in place of an answer, or next to one, at the start of a line. `sure` ones are
+ * never the words of a model, also in the middle of a text; each of the others could be a line of an answer.
+ * What may follow a status is nothing, a body, or words of the server: a sentence that continues is the
+ * model's.
+ */
+const errors: readonly { readonly sure: boolean; readonly pattern: RegExp }[] = [
+  { sure: true, pattern: /^Attempt \d{1,4} failed(?: with status(?: code)? \d{3})?(?![,\w]| [a-z])/ },
+  { sure: true, pattern: /^(?:\w{0,40}Error: )?got status: \d{3}\b/ },
+  { sure: true, pattern: /^(?:\w{0,40}Error: )?(?:API )?request failed with status(?: code)?:? \d{3}\b/i },
+  {
+    sure: true,
+    pattern:
+      /^(?:Error when talking to Gemini API|Error generating content|An unexpected critical error occurred:|\[API Error(?!.*\] \w))/,
+  },
+  //  429 Too Many Requests     Error: 503 Service Unavailable
+  {
+    sure: false,
+    pattern:
+      /^(?:\w{0,40}Error: |HTTP(?:\/[\d.]{1,3})? )?[45]\d\d (?:Bad Request|Unauthorized|Payment Required|Forbidden|Not Found|Request Timeout|Conflict|Payload Too Large|Unprocessable (?:Entity|Content)|Too Many Requests|Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out|Overloaded)(?=$|[.!]$|[.!] (?:Please|Try|Retry)|:? ?[[{(]|: ?\S| [-–] | for url|\n)/,
+  },
+  //  HTTP 503     HTTP error 503: upstream connect error     Error: 429 {"error":…
+  {
+    sure: false,
+    pattern:
+      /^(?:HTTP(?:\/[\d.]{1,3})?(?: error| status)?:?|\w{0,40}Error:) [45]\d\d(?=$|[.!]$|[.!] (?:Please|Try|Retry)|:? ?[[{(]|: ?\S| [-–] | for url|\n)/,
+  },
+  //  HTTP 503 upstream connect error
+  {
+    sure: false,
+    pattern:
+      /^HTTP(?:\/[\d.]{1,3})? [45]\d\d (?!.{0,200}\b(?:is|are|was|were|should|can|will|you|your|I|we|errors|codes?|status(?:es)?)\b).{1,200}$/,
+  },
+  //  API Error: 401 {"type":"error"}     API Error (503 …)
+  {
+    sure: false,
+    pattern:
+      /^API Error(?:: | \()(?:[45]\d\d\b(?! [a-z]{1,12} (?:a|an|the|that|you)\b)|Connection error|Request timed out)/,
+  },
+  //  TypeError: fetch failed     Error: connect ECONNREFUSED 127.0.0.1:443
+  {
+    sure: false,
+    pattern:
+      /^\w{0,40}Error: (?:fetch failed|connect E[A-Z]{3,}|read ECONN|getaddrinfo|socket hang up|Connection error|(?:Invalid|Incorrect) API key|[Rr]ate limit|Too many requests|Unauthorized|insufficient_quota|[Qq]uota exceeded)/,
+  },
+  //  ApiError: {"error":{"code":429,…
+  {
+    sure: false,
+    pattern: /^\w{0,40}(?:Error|Exception): ?\[?\{.{0,300}"(?:code|status|error|message)"\s*:/s,
+  },
+]
+
+/** Words of a sentence about an error. */
+const about =
+  /\b(?:means?|meaning|indicates?|signals|stands for|refers to|occurs?|happens?|is (?:what|returned|sent|caused|usually))\b/i
+
+/**
+ * The error in a line that a CLI logs. On stdout, where an answer may be, only one that is no model's words:
+ * `loose` if nothing there is an answer.
+ */
+export function loggedError(line: string, loose: boolean): string | undefined {
+  const head = line.slice(0, 500)
+  const found = errors.find(({ pattern }) => pattern.test(head))
+  return found && (found.sure || (loose && !about.test(head))) ? head : undefined
+}
+
+/** A request that failed, and is tried again. */
+export function isRetry(error: string): boolean {
+  return /^Attempt \d{1,4} failed/.test(error.slice(0, 100))
+}
+
+/**
+ * The error that a CLI prints as its whole answer; undefined for an answer, also for one about an error.
+ * `output`: the tokens of the answer, if the engine counts them. A model that wrote some has answered.
+ *
+ * @example
+ * errorAnswer('[API Error: 401 Incorrect API key]') // the text: it is one
+ * errorAnswer('[API Error: 401] means that the key is wrong.') // undefined
+ */
+export function errorAnswer(text: string, output?: number): string | undefined {
+  if (text.length > MAX_ERROR || (output ?? 0) > 0) return undefined
+  const words = text.trim()
+  const bracketed = words.startsWith('[API Error')
+  if (bracketed ? !isBracketed(words) : !isOneError(words)) return undefined
+  return isRetry(words) ? undefined : words
+}
+
+/** `[API Error: …]`, and what Gemini CLI adds below it. */
+function isBracketed(words: string): boolean {
+  const end = words.search(/\](?:\n|$)/)
+  const rest = end < 0 ? undefined : words.slice(end + 1).trim()
+  return rest === '' || (rest !== undefined && isHint(rest))
+}
+
+/** What Gemini CLI prints below an error of the API. */
+export function isHint(words: string): boolean {
+  return /^(?:Possible quota|Please wait|You have reached|We have|To (?:increase|continue)|If you)/.test(
+    words,
+  )
+}
+
+/** One error, and nothing after it but its body or its stack trace. */
+function isOneError(words: string): boolean {
+  const [first = '', ...rest] = words.split('\n')
+  const body = rest.join('\n').trimStart()
+  if (loggedError(first, true) === undefined || about.test(words)) return false
+  return body === '' || /^[[{]/.test(body) || rest.every((line) => /^(?:\s|[}\]]|$)/.test(line))
+}
+
+/** `{"error":{"code":429,…}}`, alone or in an array: an error response of an API. */
+export function apiError(value: unknown): string | undefined {
+  const one = Array.isArray(value) && value.length === 1 ? value[0] : value
+  if (!isRecord(one)) return undefined
+  const body = Rec.of(one, 'error:record #1')
+  const code = body?.number('error.code') ?? 0
+  if (!body || code < 400) return undefined
+  return body.text('error.message') ?? `the request failed with status ${code}`
+}

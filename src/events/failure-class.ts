@@ -1,0 +1,75 @@
+import type { FailureTable } from './engine.ts'
+import type { FailureClass } from './event.ts'
+
+/** Words decide within this many characters: the rest of a long message is a body or a stack trace. */
+const MAX_WORDS = 2000
+
+/**
+ * What sort of failure the words of an error stand for; undefined if they do not say. `own` is what the
+ * engine says in its own words, and counts first.
+ *
+ * @example
+ * failureClassOf('429 insufficient_quota') // 'quota'
+ */
+export function failureClassOf(
+  message: string,
+  code?: unknown,
+  own: FailureTable = [],
+): FailureClass | undefined {
+  const coded = typeof code === 'number' ? `status ${code}: ` : typeof code === 'string' ? `${code}: ` : ''
+  const words = `${coded}${message}`.slice(0, MAX_WORDS)
+  for (const table of [own, usual]) for (const [name, says] of table) if (says.test(words)) return name
+  const status = statusIn(words)
+  return status === undefined ? undefined : classOfStatus(status)
+}
+
+/**
+ * Words that say more than the status beside them: a 429 may mean that the plan is used up, and a 400 that
+ * the prompt is too long.
+ */
+const usual: FailureTable = [
+  [
+    'context',
+    /context[_ -]?(?:length|window|size|limit)[_ -]?(?:was |is )?(?:exceed|overflow|too|reach)|ContextOverflow|maximum context length|(?:prompt|input|request|conversation) is too (?:long|large)|input token count .{0,80}exceeds|too many (?:input )?tokens|ran out of room in the model's context/i,
+  ],
+  [
+    'quota',
+    /insufficient[_ ](?:quota|credits?|funds|balance)|exceeded your (?:current |monthly |daily )?quota|quota (?:is |was |has been )?(?:exceeded|exhausted|reached)|usage[_ ]limit|(?:spend|credit|budget|monthly|daily|weekly)(?:ing)? limit|plan and billing|billing[_ ](?:hard|limit|error|account|not)|hit your .{0,20}limit|payment required|credit balance|out of credits|max_budget/i,
+  ],
+  [
+    'denied',
+    /(?:denied|declined|rejected|refused|not allowed|blocked|forbidden) by (?:the )?(?:user|person|policy|admin|hook|sandbox|rule)|user (?:has )?(?:denied|declined|rejected|refused)|user doesn't want to proceed|permission (?:was |to use .{0,60})?(?:denied|rejected)(?!.{0,20}api)|policy violation|content[_ ]filter/i,
+  ],
+  [
+    'auth',
+    /unauthori[sz]ed|unauthenticated|authenticat(?:ion|e)|authoriz(?:ation|e)|(?:invalid|incorrect|missing|expired|bad|no)[_ ](?:api[_ -]?key|token|credentials?)|api[_ -]?key .{0,30}(?:invalid|incorrect|missing|expired|not valid|not found|required)|token (?:has |is )?(?:expired|invalid|revoked)|run \/login|not (?:logged|signed) in|(?:log|sign) ?in (?:again|first|to )|please (?:log|sign) ?in|PERMISSION_DENIED/i,
+  ],
+  [
+    'rate',
+    /rate[_ -]?limit|too many requests|overloaded|RESOURCE_EXHAUSTED|resource (?:has been )?exhausted|throttl|high demand|try again (?:later|in \d)|at capacity/i,
+  ],
+  [
+    'network',
+    /^terminated\b|\bE(?:CONN(?:REFUSED|RESET|ABORTED)|NOTFOUND|TIMEDOUT|PIPE|AI_AGAIN|HOSTUNREACH|NETUNREACH)\b|UND_ERR|socket hang up|other side closed|fetch failed|network (?:error|timeout|is unreachable)|connection (?:error|refused|reset|closed|timed out|failed|lost)|stream (?:disconnected|closed|ended|error)|(?:request|connection|operation) timed out|server[_ ]error|internal server error|server had an error|bad gateway|service unavailable|gateway time-?out|error sending request|certificate|getaddrinfo/i,
+  ],
+]
+
+function classOfStatus(status: number): FailureClass | undefined {
+  if (status === 401 || status === 403 || status === 407) return 'auth'
+  if (status === 402) return 'quota'
+  if (status === 413) return 'context'
+  if (status === 429 || status === 529) return 'rate'
+  return status === 408 || status >= 500 ? 'network' : undefined
+}
+
+/**
+ * An HTTP status that is named as one: at the beginning, in brackets, after `status`, `code`, `HTTP`,
+ * `Error`.
+ */
+function statusIn(words: string): number | undefined {
+  const found = status.exec(words)
+  return found ? Number(found[1] ?? found[2]) : undefined
+}
+
+const status =
+  /^\W{0,2}([45]\d\d)\b|(?:\bstatus(?: ?code)?|\bcode|\bHTTP(?:\/[\d.]{1,3})?|\bError|\bhttp_|\()["']?[:=\s]{0,3}([45]\d\d)\b/i

@@ -1,0 +1,50 @@
+import { join } from 'node:path'
+import { EVENTS_FILE } from '../disk/journal.ts'
+import { withPlain } from '../disk/plain-file.ts'
+import { LINES_BLOCK, linesIn, wholeLines } from '../disk/read-journal.ts'
+import { type Event, isEvent } from '../events/event.ts'
+import { type Tokens, tokenCounter } from '../events/tokens.ts'
+
+/** What each session has used, by its id. */
+export type SessionTokens = Readonly<Record<string, Tokens>>
+
+/** Adds up what the attempts of a run have used, by session. */
+export class SpentTokens {
+  readonly #spent = new Map<string, Tokens>()
+
+  add(event: Event): void {
+    const session = event.correlation.session_id
+    if (!isEvent(event, 'lifecycle.completion.state') || session === undefined || !event.data.tokens) return
+    const { tokens, cumulative } = event.data
+    const sum = tokenCounter()
+    const before = cumulative ? undefined : this.#spent.get(session)
+    if (before) sum.add(before)
+    sum.add(tokens)
+    this.#spent.set(session, sum.sum() ?? tokens)
+  }
+
+  bySession(): SessionTokens {
+    return Object.fromEntries(this.#spent)
+  }
+}
+
+/** What the sessions of the attempts in a directory have used, as its journal says. */
+export function spentIn(dir: string): SessionTokens {
+  const spent = new SpentTokens()
+  try {
+    withPlain(join(dir, EVENTS_FILE), undefined, (fd) => {
+      for (let at = 0; ; ) {
+        const lines = wholeLines(fd, at, LINES_BLOCK)
+        if (typeof lines !== 'object') return
+        for (const { bytes } of linesIn(lines))
+          if (bytes.includes(COMPLETION)) spent.add(JSON.parse(bytes.toString('utf8')))
+        at = lines.next
+      }
+    })
+  } catch {
+    // Without a journal that can be read the sum is told as it is, with `cumulative`.
+  }
+  return spent.bySession()
+}
+
+const COMPLETION = '"type":"lifecycle.completion.state"'
