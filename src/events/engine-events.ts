@@ -406,7 +406,7 @@ export class EngineEvents {
     const enveloped = more.enveloped === true
     const { payloads, fault } = this.#options.payloads(text, complete ? when : undefined, enveloped)
     const last = payloads.at(-1)
-    const done = own && payloads.some(({ value, said }) => said && this.#isDone(value))
+    const done = own && payloads.some(({ value, final }) => final && this.#isDone(value))
     if (complete) {
       if (done) this.#evidence.done(when)
       this.#whole.set(when, when)

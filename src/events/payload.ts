@@ -15,11 +15,8 @@ import { isAfter, type Moment, PerSource } from './position.ts'
 interface Payload {
   readonly value: unknown
   readonly repair_level: RepairLevel
-  /**
-   * It is marked as a payload (a tag, a fence of JSON), or nothing but punctuation follows it: an object in
-   * the middle of a sentence is quoted.
-   */
-  readonly said: boolean
+  /** It may say that the run is done: it is marked as the answer, or nothing but punctuation follows it. */
+  readonly final: boolean
 }
 
 /** The payloads of one message, and the fault of the last candidate, if it failed. */
@@ -78,7 +75,7 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
         .map(({ value, repair_level, frame }) => ({
           value,
           repair_level: enveloped ? ('deterministic_generic' as const) : repair_level,
-          said: isSaid(frame, chunks[0]!.bytes),
+          final: isFinal(frame, chunks[0]!.bytes),
         }))
       return { payloads, fault: fault && !fault.ok ? fault.fault.code : undefined }
     },
@@ -107,7 +104,7 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
   }
 }
 
-function isSaid({ kind, label, to }: Frame, message: Bytes): boolean {
+function isFinal({ kind, label, to }: Frame, message: Bytes): boolean {
   if (kind === 'tag') return true
   if (kind === 'fence') return label === undefined || label === '' || /^json/i.test(label)
   return !/[\p{L}\p{N}]/u.test(message.toString('utf8', to))
