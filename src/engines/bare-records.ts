@@ -73,7 +73,7 @@ export function bareRecords(frames: readonly EngineFrame[], maxFrame: number): M
 /** Whether a line may begin a record, as `bareRecords` sees it once all lines are there. */
 export function mayBeRecord({ text, value, glue }: EngineFrame): boolean {
   if (value !== undefined || glue !== undefined || text.startsWith('{') || text.startsWith('[')) return true
-  return prefix.test(text.slice(0, MAX_PREFIX))
+  return (text.endsWith('}') || text.endsWith(']')) && prefix.test(text.slice(0, MAX_PREFIX))
 }
 
 function openedIn(text: string): string | undefined {

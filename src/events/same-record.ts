@@ -2,7 +2,7 @@ import type { EngineFrame } from './engine.ts'
 import { isRecord } from './engine.ts'
 
 /** Characters of records of stdout that are remembered until the PTY has shown them. */
-const MAX_RECENT = 1 << 19
+const MAX_RECENT = 1 << 17
 /** Records of the PTY that are compared with one of stdout. */
 const MAX_COMPARED = 256
 /** Fields deeper than this are content. */
@@ -49,9 +49,10 @@ export class RecentRecords {
     if (!isRecord(frame.value) || frame.text.length > MAX_RECENT || this.#frames.has(key)) return
     this.#frames.set(key, frame)
     this.#size += frame.text.length
+    if (this.#size <= MAX_RECENT) return
     for (const oldest of this.#frames.keys()) {
-      if (this.#size <= MAX_RECENT) break
       this.delete(oldest)
+      if (this.#size <= MAX_RECENT) break
     }
   }
 
