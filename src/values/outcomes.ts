@@ -67,8 +67,8 @@ class Judge implements Sink<Frame> {
   /** The end of the last object whose keys have no double quotes and that goes on where it seemed to end. */
   #tornTo = -1
   /**
-   * The first array in prose where an object is wanted, or whose content the schema rejects: reported if there
-   * is nothing else to report.
+   * The first array in prose where an object is wanted, or whose content the schema rejects: reported if
+   * there is nothing else to report.
    */
   #rejected: Outcome<unknown> | undefined
 
