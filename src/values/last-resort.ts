@@ -60,7 +60,8 @@ function opensLoosely({ text, aside }: Frame, before: string): 'yes' | 'no' | 'e
   const isAfterColon = /[:：]\s{0,99}$/.test(before)
   if (head[0] === '[') return (startsLine || isAfterColon) && FIRST_ELEMENT.test(head) ? 'yes' : 'no'
   if (QUOTED_KEY.test(head)) return 'yes'
-  if (/^\{\s*\}$/.test(head)) return 'empty'
+  // `fn() { }` and `() => {}` are code.
+  if (head === '{}') return /[)>]\s{0,99}$/.test(before) ? 'no' : 'empty'
   const mayBegin = startsLine || isAfterColon || /[\w$]\s{0,99}:?=\s{0,99}$/.test(before)
   return mayBegin && BARE_KEY.test(head) ? 'yes' : 'no'
 }
