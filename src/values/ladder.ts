@@ -1,5 +1,5 @@
 import { type Code, type Note, quote, type SchemaError } from '../base/fault.ts'
-import { endsInBraces, endsInString, isStructureAt } from '../json/after-value.ts'
+import { endsInBraces, endsInString, isOnlyStructure, isStructureAt } from '../json/after-value.ts'
 import { closeCut } from '../json/cut-text.ts'
 import { whereBroken } from '../json/tokenizer.ts'
 import { spellingOf } from '../repair/bare-words.ts'
@@ -280,7 +280,7 @@ function takeFirst(
     const dropped = changeOf('dropped a brace', end, text.slice(end), '')
     return climbFurther(first, [...before, dropped], rules, envelopes)
   }
-  if (isStructureAt(text, end) || endsInString(first))
+  if (isStructureAt(text, end) || endsInString(first) || isOnlyStructure(text))
     return { ...continuesAt(text, end), cause: broken.cause }
   // As in prose: without a schema, only a first key in double quotes distinguishes an object from code.
   if (!rules.check && !hasQuotedKey(first))
