@@ -283,10 +283,15 @@ function takeFirst(
   if (isStructureAt(text, end) || endsInString(first) || isOnlyStructure(text))
     return { ...continuesAt(text, end), cause: broken.cause }
   // As in prose: without a schema, only a first key in double quotes distinguishes an object from code.
-  if (!rules.check && !hasQuotedKey(first))
+  if (rules.check ? isCitation(first, text.slice(end, end + 256)) : !hasQuotedKey(first))
     return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
   const changes = [...before, changeOf('took an object from prose', end, text.slice(end, end + 80), '')]
   return climbFurther(first, changes, rules, envelopes)
+}
+
+/** Whether an array is one scalar with words behind it: `[1] as it says`. */
+function isCitation(array: string, rest: string): boolean {
+  return /^\[[^[\]{},]*\]$/.test(array) && !/^[ \t\r]*(?:\n|$)/.test(rest)
 }
 
 /** The value at the start of a text ends at `end`, and what follows belongs to a larger one. */
