@@ -25,6 +25,9 @@ export const looseMatch: Note = { code: 'LOOSE_MATCH', message: codes.LOOSE_MATC
 export function looseFrames(bytes: Bytes, channel: Channel, given: Rules): readonly Frame[] {
   // Which of the records is wanted is asked for the one that is taken.
   const rules = { ...given, verdict: undefined }
+  // Most texts without a candidate have no such place, and a scan costs more than this.
+  const text = bytes.toString('utf8')
+  if (!PLACE.test(text) && !(rules.check && text.includes('{}'))) return []
   const stage = frameStage({
     tags: [],
     fences: false,
@@ -43,6 +46,10 @@ export function looseFrames(bytes: Bytes, channel: Channel, given: Rules): reado
   }
   return found
 }
+
+/** A key in quotes, or a bare key or an element where a value may begin. */
+const PLACE =
+  /\{\s*["'“”‘’\u001b]|(?:^|[\n:：=])[ \t\r]*(?:\{\s*[\p{L}\p{N}_$-]{1,256}\s*:|\[\s*["'“‘{[\d+.tfnTFN-])/u
 
 /** The end of the text before a frame, long enough to see what it follows. */
 function before({ from }: Frame, bytes: Bytes): string {
