@@ -229,6 +229,16 @@ describe('Line: hostile input takes linear time', () => {
     'think openers in mid-line': 'x <think>',
     'think openers of two kinds': 'x <think> <thinking>',
     'closed think blocks in unclosed ones': 'x <thinking> <think></think>',
+    'think openers of all kinds': 'x <think> <thinking> <reasoning> <scratchpad> </notes>',
+    'fences of another language': '```js\n{ x\n```\n',
+    'fences of another language without an end': '```js\n{ x\n',
+    'fences in fences': '```js\nx\n```py\n{"a":1}\n',
+    'closers with words': '```json\n{"a":1}\n``` x\n',
+    'words behind many closers': '}\n``` x\n',
+    'fences behind prose': 'ok ```json\n',
+    'fences behind prose on one line': 'ok ``` ',
+    citations: 'see [1] and list[0] or [2](x) ',
+    'arrays behind unusual blanks': '[\u00a0',
     'fences in strings': '```\n{"\n',
     'fences in strings that end outside': '```\n{"\n```\n"\n```\n',
     'fences in strings that balance': '```\n{"\n```\n":}\n```\n',
@@ -258,7 +268,7 @@ describe('Line: hostile input takes linear time', () => {
   }
   const options: CutOptions[] = [
     {},
-    { lines: false, needsPayload: true, loose: true, document: 'any' },
+    { lines: false, needsPayload: true, loose: true, document: 'any', readFences: 'any' },
     { objects: false, scalars: true, channel: 'pty' },
   ]
   test.for(options)('with %j', { timeout: 300_000 }, async (options) => {

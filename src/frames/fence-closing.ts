@@ -21,7 +21,7 @@ export interface FenceCloser {
   readonly to: number
   /** It is the line after a block whose lines all carry quote marks. */
   readonly outside: boolean
-  /** More follows the marks: it closes only what is complete. `to` is before the marks if they open a fence. */
+  /** More follows the marks: it closes only what is complete. `to` is before marks that open a fence. */
   readonly words: boolean
 }
 
@@ -68,7 +68,7 @@ export class FenceClosing {
     this.#markCount = 0
   }
 
-  /** Goes on with the first line that begins at or after `at`: what is before it belongs to something inside. */
+  /** Goes on with the first line that begins at or after `at`: what is before it is something else. */
   resume(at: number): void {
     this.#marks.reset(at)
     this.#lf.reset(at)

@@ -77,7 +77,7 @@ export interface OpenerRules {
    * @default false
    */
   readonly readFences?: false | 'object' | 'any' | undefined
-  /** The answer is decided at the end of the input: a thought hides its content at any length. @default false */
+  /** The answer is decided at the end of the input: a thought hides at any length. @default false */
   readonly patient?: boolean | undefined
   /** Every bracket in prose opens, whatever follows it. @default false */
   readonly everyBracket?: boolean | undefined

@@ -38,7 +38,10 @@ export interface Frame {
   readonly broken?: number
   /** For an object: it follows `[`, `{`, `,` or `":`, as inside a larger document. */
   readonly attached?: true
-  /** For an array: a citation, an index or a link, `see [1]`, `list[0]`, `[1](url)`: only a whole input can be that. */
+  /**
+   * For an array: it looks like a citation, an index or a link, `see [1]`, `list[0]`, `[1](url)`. It counts
+   * only as the whole input.
+   */
   readonly aside?: true
   /** It is inside a fence that is not marked as JSON, which is read as prose. */
   readonly inFence?: true

@@ -108,7 +108,7 @@ export class LineHead {
     return last === COLON || last === EQUALS || (last === 0x9a && lastButOne === 0xbc)
   }
 
-  /** True if a word ends right before `position`; in scripts without blanks between words that says nothing. */
+  /** True if a word of ASCII ends right before `position`: other scripts may have no blanks between words. */
   isGlued(position: number): boolean {
     const { view, base } = this.#tape
     const byte = position > this.#known ? view[position - 1 - base] : this.#before

@@ -65,7 +65,8 @@ export class Prose implements Interruptions {
     this.#tags = options.tags.map((name) => new TagMachine(scan, name, options.needsPayload))
     const { think, patient } = options
     const closed = (from: number, to: number) => this.#thinkClosed(from, to)
-    this.#think = think.length > 0 ? thinkMachine(scan, { names: think, patient, closed }) : undefined
+    this.#think =
+      think.length > 0 ? thinkMachine(scan, { names: think, patient, closed }, this.#openers) : undefined
     this.#fences = options.fences ? new FenceMachine(scan, options.readFences) : undefined
     this.#line = options.lines ? new LineMachine(scan, options, () => this.#giveUpLine()) : undefined
     this.#object = options.objects ? new ObjectMachine(scan, this) : undefined

@@ -228,7 +228,7 @@ export class TagMachine implements Inside {
     return true
   }
 
-  /** Whether the body begins with a bracket or a fence: then it is the payload, even if it is never closed. */
+  /** Whether the body begins with a bracket or a fence: then it is a payload, even if never closed. */
   #opensLikeJson(): boolean {
     const { end } = this.#tape
     let at = this.#body

@@ -34,10 +34,13 @@ interface ThinkOptions {
  * 64 KiB for its closer, and then reads it as prose. Each closer is a search that keeps its next hit, so a
  * thousand openers before one closer search for it once.
  */
-export function thinkMachine(scan: Scan, { names, patient, closed }: ThinkOptions): ThinkMachine {
+export function thinkMachine(
+  scan: Scan,
+  { names, patient, closed }: ThinkOptions,
+  openers = new OpenerSearch(scan, names),
+): ThinkMachine {
   const { tape } = scan
   const kinds = names.map((name): Kind => ({ name, closer: new ByteSearch(tape, `</${name}>`) }))
-  const openers = new OpenerSearch(scan, names)
   let from = 0
   let kind = kinds[0] as Kind
   /** Whether the opener is the first thing on its line. */

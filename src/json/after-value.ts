@@ -45,6 +45,11 @@ export function endsInBraces(text: string, end: number): boolean {
   return /^\s*(?:\}\s*){1,3}$/.test(text.slice(end, end + MAX_LOOK))
 }
 
+/** Whether a text is nothing but brackets, colons, commas and blanks: a document, however broken. */
+export function isOnlyStructure(text: string): boolean {
+  return /^[\s\0\ufeff{}[\]:,]*$/.test(text) && /[{}[\]]/.test(text)
+}
+
 /**
  * Whether what follows the first value of a text at `end` belongs to it: structure, or keys and a bracket too
  * many.

@@ -1,5 +1,5 @@
 import { type Code, type Note, quote, type SchemaError } from '../base/fault.ts'
-import { endsInBraces, endsInString, isStructureAt } from '../json/after-value.ts'
+import { endsInBraces, endsInString, isOnlyStructure, isStructureAt } from '../json/after-value.ts'
 import { closeCut } from '../json/cut-text.ts'
 import { whereBroken } from '../json/tokenizer.ts'
 import { spellingOf } from '../repair/bare-words.ts'
@@ -282,10 +282,10 @@ function takeFirst(
     const dropped = changeOf('dropped a brace', end, text.slice(end), '')
     return climbFurther(first, [...before, dropped], rules, envelopes)
   }
-  if (isStructureAt(text, end) || endsInString(first))
+  if (isStructureAt(text, end) || endsInString(first) || isOnlyStructure(text))
     return { ...brokenAround(text, end), cause: broken.cause }
   // As in prose: without a schema, only a first key in double quotes distinguishes an object from code.
-  if (!rules.check && !hasQuotedKey(first))
+  if (rules.check ? isCitation(first, text.slice(end, end + 256)) : !hasQuotedKey(first))
     return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
   const changes = [...before, changeOf('took an object from prose', end, text.slice(end, end + 80), '')]
   return climbFurther(first, changes, rules, envelopes)
@@ -300,6 +300,11 @@ export function brokenAround(text: string, end: number): Miss {
   return place && mend(first).kind === 'broken'
     ? brokenAt(text, place.at, place.expected)
     : continuesAt(text, end)
+}
+
+/** Whether an array is one scalar with words behind it: `[1] as it says`. */
+function isCitation(array: string, rest: string): boolean {
+  return /^\[[^[\]{},]*\]$/.test(array) && !/^[ \t\r]*(?:\n|$)/.test(rest)
 }
 
 /** The value at the start of a text ends at `end`, and what follows belongs to a larger one. */

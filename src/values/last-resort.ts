@@ -25,6 +25,9 @@ export const looseMatch: Note = { code: 'LOOSE_MATCH', message: codes.LOOSE_MATC
 export function looseFrames(bytes: Bytes, channel: Channel, given: Rules): readonly Frame[] {
   // Which of the records is wanted is asked for the one that is taken.
   const rules = { ...given, verdict: undefined }
+  // Most texts without a candidate have no such place, and a scan costs more than this.
+  const text = bytes.toString('utf8')
+  if (!PLACE.test(text) && !(rules.check && text.includes('{}'))) return []
   const stage = frameStage({
     tags: [],
     fences: false,
@@ -44,6 +47,10 @@ export function looseFrames(bytes: Bytes, channel: Channel, given: Rules): reado
   return found
 }
 
+/** A key in quotes, or a bare key or an element where a value may begin. */
+const PLACE =
+  /\{\s*["'“”‘’\u001b]|(?:^|[\n:：=])[ \t\r]*(?:\{\s*[\p{L}\p{N}_$-]{1,256}\s*:|\[\s*["'“‘{[\d+.tfnTFN-])/u
+
 /** The end of the text before a frame, long enough to see what it follows. */
 function before({ from }: Frame, bytes: Bytes): string {
   return bytes.toString('utf8', Math.max(0, from - MAX_BEFORE), from)
@@ -60,7 +67,8 @@ function opensLoosely({ text, aside }: Frame, before: string): 'yes' | 'no' | 'e
   const isAfterColon = /[:：]\s{0,99}$/.test(before)
   if (head[0] === '[') return (startsLine || isAfterColon) && FIRST_ELEMENT.test(head) ? 'yes' : 'no'
   if (QUOTED_KEY.test(head)) return 'yes'
-  if (/^\{\s*\}$/.test(head)) return 'empty'
+  // `fn() { }` and `() => {}` are code.
+  if (head === '{}') return /[)>]\s{0,99}$/.test(before) ? 'no' : 'empty'
   const mayBegin = startsLine || isAfterColon || /[\w$]\s{0,99}:?=\s{0,99}$/.test(before)
   return mayBegin && BARE_KEY.test(head) ? 'yes' : 'no'
 }

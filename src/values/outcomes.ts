@@ -2,7 +2,7 @@ import type { Note } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
-import { endsInBraces, endsInString, isRestOfWhole } from '../json/after-value.ts'
+import { endsInBraces, endsInString, isOnlyStructure, isRestOfWhole } from '../json/after-value.ts'
 import type { ChangeKind } from '../repair/change.ts'
 import { mend } from '../repair/search.ts'
 import { skipBlanks } from '../repair/syntax.ts'
@@ -67,8 +67,8 @@ class Judge implements Sink<Frame> {
   /** The end of the last object whose keys have no double quotes and that goes on where it seemed to end. */
   #tornTo = -1
   /**
-   * The first array in prose where an object is wanted, or whose content the schema rejects: reported if there
-   * is nothing else to report.
+   * The first array in prose where an object is wanted, or whose content the schema rejects: reported if
+   * there is nothing else to report.
    */
   #rejected: Outcome<unknown> | undefined
 
@@ -363,11 +363,9 @@ class Judge implements Sink<Frame> {
     }
     const scalar =
       this.#rules.root === 'any' && /^[\s\ufeff\0]{0,4096}["'`‘’“”\\\d+.TFNI-]/.test(whole.slice(0, 4200))
-    const structure = isStructure(whole)
-    if (!scalar && !structure && !beginsBroken(whole)) return
+    if (!scalar && !isOnlyStructure(whole) && !beginsBroken(whole)) return
     const result = climb(whole, this.#rules)
-    if (structure && result.ok && isFromProse(result)) this.#bad(frame, continuesAt(whole, 0))
-    else if (result.ok) {
+    if (result.ok) {
       // Valid JSON would have been found; here only unusual blanks can have hidden it.
       if (!scalar || (result.changes.length > 0 && result.changes.every(isSpelling)))
         this.#good(frame, result)
@@ -448,11 +446,6 @@ function beginsBroken(text: string): boolean {
     /^[{[]\s{0,4096}[{["']/.test(text.slice(start, start + 4200)) ||
     (/^\s*(?:\/[/*]|#)/.test(text.slice(0, 4200)) && /^[{[]/.test(text.slice(start, start + 1)))
   )
-}
-
-/** Whether a text is nothing but brackets, colons, commas and blanks: a document, however broken. */
-export function isStructure(text: string): boolean {
-  return /^[\s\0\ufeff{}[\]:,]*$/.test(text) && /[{}[\]]/.test(text)
 }
 
 /** Whether only comments and a lone comma follow the first value. */

@@ -29,8 +29,9 @@ export function ranked<T extends Outcome<unknown>>(outcome: T, rank: number): T 
 /**
  * Picks among the outcomes: `each` passes all of them on. `first` is the first good one of the highest rank,
  * or else the first bad one. `last` is the last explicit one, good or bad: an earlier draft never replaces a
- * later block that failed; without any, the last good one, or else the last bad one. The pick is emitted at
- * the end, because only then it is known whether others pass, too; the note AMBIGUOUS says how many and where.
+ * later block that failed; without any, the last good one, or else the last bad one. The pick is emitted
+ * at the end, because only then it is known whether others pass, too; the note AMBIGUOUS says how many and
+ * where.
  *
  * @example
  * drive(pickStage('last'), [draft, final]) // [final]

@@ -147,8 +147,9 @@ describe('snapshots', () => {
     expect(last('<json><think>{"a": 0}</think>{"a": 1}', 1, { tag: 'json' })).toBe('{"a":1}')
   })
 
-  test('a brace in prose before a bracket is passed over, however the text is cut', () => {
-    for (const size of [1, 2, 100]) expect(last('{[x{"a":1}', size, { root: 'any' })).toBe('{"a":1}')
+  test('nothing inside of a broken document is shown, however the text is cut', () => {
+    for (const size of [1, 2, 100]) expect(last('{[x{"a":1}', size, { root: 'any' })).toBe(undefined)
+    for (const size of [1, 2, 100]) expect(last('x {[x{"a":1}', size, { root: 'any' })).toBe('{"a":1}')
   })
 
   test('end the same, however the text is cut', () => {

@@ -53,11 +53,12 @@ describe('<json> inside a JSON string, a fence or <think>, and </json> inside a 
       }
     }
   })
-  test('a <think> block hides it; a fence hides it unless that tag was asked for', () => {
+  test('a <think> block hides it; a fence does not', () => {
     const think = '<think><json>{"a":1}</json></think>\n<json>{"b":2}</json>'
     const fence = `${T}\n<json>{"a":1}</json>\n${T}\n<json>{"b":2}</json>`
     expect([brief(think), brief(think, { tag: 'json' })]).toEqual([[{ b: 2 }], [{ b: 2 }]])
-    expect([brief(fence), brief(fence, { tag: 'json' })]).toEqual([[{ b: 2 }], [{ a: 1 }, { b: 2 }]])
+    const both = [{ a: 1 }, { b: 2 }]
+    expect([brief(fence), brief(fence, { tag: 'json' })]).toEqual([both, both])
   })
 })
 
@@ -109,7 +110,9 @@ test('fence in a string, backticks in prose, empty fence, bash fence before: onl
   expect(brief(`{"a":"${T}json\\n{}\\n${T}"}`)).toEqual([{ a: `${T}json\n{}\n${T}` }])
   expect(brief('use `x` or ``y``: {"a":1} ok')).toEqual([{ a: 1 }])
   expect(brief(`${T}\n${T}\nthen {"a":1} ok`)).toEqual([{ a: 1 }])
-  expect(brief(`${T}bash\necho '{"x":1}'\n${T}\n${T}json\n{"a":1}\n${T}`)).toEqual([{ a: 1 }])
+  const bash = `${T}bash\necho '{"x":1}'\n${T}\n${T}json\n{"a":1}\n${T}`
+  expect(brief(bash)).toEqual([{ x: 1 }, { a: 1 }])
+  expect(brief(bash, { pick: 'first' })).toEqual([{ a: 1 }])
   // An empty fence that promises JSON is a broken promise, and the payload behind it still comes.
   expect(brief(`${T}json\n${T}\nthen {"a":1} ok`)).toEqual(['INVALID_JSON', { a: 1 }])
 })

@@ -208,9 +208,10 @@ describe('a repair that would change the structure', () => {
     expect(brief(`${text}\n{"b":2}\n`, { lines: true }).at(-1)).toEqual({ b: 2 })
     expect(tryParse(text)).toMatchObject({ ok: false, repair_level: 'none' })
   })
-  test('a closer too many is a fault; too few, where partial is allowed, is flagged with what was done', () => {
-    expect(brief('{"a":1}}')).toEqual(['INVALID_JSON'])
-    expect(brief('<json>{"a":1}}</json>', { tag: 'json' })).toEqual(['INVALID_JSON'])
+  test('a bracket too many is a fault, a brace too many is dropped; too few closers, where partial is allowed, is flagged with what was done', () => {
+    expect(brief('{"a":1}]')).toEqual(['INVALID_JSON'])
+    expect(brief('<json>{"a":1}]</json>', { tag: 'json' })).toEqual(['INVALID_JSON'])
+    expect(brief('<json>{"a":1}}</json>', { tag: 'json' })).toEqual([{ a: 1 }])
     const outcome = only('{"a":[1,2', { partial: true })
     expect(outcome).toMatchObject({ ok: true, value: { a: [1, 2] }, repair_level: 'deterministic_generic' })
     const note = outcome.notes.find(({ code }) => code === 'OUTPUT_REPAIRED_GENERIC')

@@ -259,6 +259,7 @@ const groups: readonly Group[] = [
       ['x [1.5,2] [3,4] y', 'object 10-15 [3,4] +took an object from prose@10'],
       ['[1.5] y', 'text 0-7 NO_MATCH'],
       ['see [1].', 'text 0-8 NO_MATCH'],
+      ['<json>[1] as asked</json>', 'tag 0-25 INVALID_JSON@10'],
       ['arr[0] is it', 'text 0-12 NO_MATCH'],
       ['rows[1,2] is it', 'text 0-15 NO_MATCH'],
       ['see [1](http://x) or [1,2](x)', 'text 0-29 NO_MATCH'],

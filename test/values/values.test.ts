@@ -360,6 +360,42 @@ test('a fault says where, on which line and column of the payload, and what was 
   expect(found).toEqual(rows)
 })
 
+describe('a thought', () => {
+  const long = 'x'.repeat(70_000)
+  const draft = `Ok <thinking>${long}<json>{"a":0}</json></thinking> sorry`
+
+  test('hides what is in it at any length, where the answer comes at the end', () => {
+    for (const pick of ['first', 'last'] as const) {
+      expect(brief(draft, { pick })).toEqual(['NO_MATCH'])
+      expect(brief(`${draft} {"a":1}`, { pick })).toEqual([{ a: 1 }])
+    }
+  })
+
+  test('that is still open after 64 KiB does not hold back what comes one by one', () => {
+    expect(brief(draft)).toEqual([{ a: 0 }])
+    expect(codesOf(draft)).toEqual(['OUTPUT_REPAIRED_GENERIC,THINK_OPEN'])
+    expect(codesOf(`Ok <thinking>${long}</thinking> <json>{"a":1}</json>`)).toEqual([''])
+  })
+})
+
+test('what the last resort reads again takes linear time', async () => {
+  const families = {
+    dicts: "x {'a': 1}\n",
+    'bare keys': '{a: 1}\n',
+    assignments: 'x = {k: 2} ',
+    'brackets without an end': 'x {[',
+    braces: 'x {y} ',
+    quotes: 'x {"',
+    structure: '{}:,[',
+  }
+  for (const [name, piece] of Object.entries(families)) {
+    await expectLinear(name, (size) => {
+      const bytes = Buffer.from(piece.repeat(size / piece.length))
+      return () => drive(valueStage({ pick: 'first' }), [{ channel: 'stdout', bytes }])
+    })
+  }
+})
+
 test.runIf(slow)('takes linear time for quotes without an end behind a first object', async () => {
   const quotes = (size: number) => `{"a":1,} x: "${'\\"'.repeat(size / 2)}`
   await expectLinear('quotes', (size) => {

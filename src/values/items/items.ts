@@ -4,13 +4,13 @@ import type { Frame } from '../../frames/frame.ts'
 import { Scan } from '../../frames/scan.ts'
 import { feed } from '../../frames/scan-driver.ts'
 import { thinkNames } from '../../frames/think.ts'
+import { isOnlyStructure } from '../../json/after-value.ts'
 import type { ChangeKind } from '../../repair/change.ts'
 import type { Channel, Chunk } from '../../text/chunk.ts'
 import type { Rules } from '../attempt.ts'
 import { climb, climbStrictly, type Miss } from '../ladder.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from '../make-outcome.ts'
 import type { Outcome } from '../outcome.ts'
-import { isStructure } from '../outcomes.ts'
 import type { UnmatchedText } from '../unmatched-text.ts'
 import { DocumentFinder, DocumentMachine } from './documents.ts'
 import type { ItemSink, Piece } from './element-walk.ts'
@@ -172,7 +172,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
     close() {
       const text = found || unmatched.size() > MAX_STRUCTURE ? '' : unmatched.bytes().toString('utf8')
       const frame: Frame = { kind: 'object', channel, from: 0, to: unmatched.size(), text }
-      const result = isStructure(text) ? climb(text, { ...rules, root: 'any' }) : undefined
+      const result = isOnlyStructure(text) ? climb(text, { ...rules, root: 'any' }) : undefined
       if (result && !result.ok && result.code === 'INVALID_JSON') emit(badOf(frame, result, label))
       else if (!found) emit(nothingOf(outside.blank ? 'EMPTY' : 'NO_MATCH', channel, unmatched, label))
     },
