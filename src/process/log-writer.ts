@@ -4,8 +4,8 @@ import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Stream } from 'node:stream'
-import { diskFault } from '../base/disk-fault.ts'
 import { Fault, quote } from '../base/fault.ts'
+import { diskFault } from '../base/system-error-code.ts'
 import { withoutTerminals } from './open-terminals.ts'
 
 /** Writes the bytes of one stream of a process into its log file. */

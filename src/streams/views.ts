@@ -3,8 +3,10 @@ import type { Sink } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
 import { AG_UI_OPTIONS, type AgUiEvent, type AgUiOptions, agUiStage } from '../views/ag-ui.ts'
 import { type AiSdkChunk, aiSdkStage } from '../views/ai-sdk.ts'
+import { CHAT_OPTIONS, type Chat, type ChatOptions, chatStage } from '../views/chat.ts'
 import { MARKDOWN_OPTIONS, type MarkdownOptions, markdownStage } from '../views/markdown/markdown.ts'
 import { type OtelOptions, type OtelTracer, otelStage } from '../views/otel.ts'
+import { checkRedacting, type RedactOptions, type Redactor, redactStage } from '../views/redact/redact.ts'
 import { type Flow, flow } from './flow.ts'
 
 interface Abortable {
@@ -70,4 +72,30 @@ export function otel(tracer: OtelTracer, options: OtelOptions & Abortable = {}):
 export function markdown(options: MarkdownOptions & Abortable = {}): Flow<string> {
   checkOptions('markdown', options, 'markdown({ maxLength: 60_000 })', MARKDOWN_OPTIONS)
   return flow(markdownStage(options), { signal: options.signal })
+}
+
+/**
+ * Folds events into a conversation. Every turn that waits for the user ends with `user.input.required`.
+ * Every other end of an attempt is one record at its end; a run whose last turn waits adds none.
+ *
+ * @example
+ * await pipeline(tap(child), events(opencode), chat(), sse(), response)
+ */
+export function chat(options: ChatOptions & { readonly signal?: AbortSignal | undefined } = {}): Flow<Chat> {
+  checkOptions('chat', options, 'chat({ signal })', CHAT_OPTIONS)
+  return flow(chatStage(options), { signal: options.signal })
+}
+
+/**
+ * Hides keys, tokens and passwords in events; see `redactStage` for how. Pass a `redactor` to find out how
+ * many were hidden.
+ *
+ * @example
+ * await pipeline(replay('.audit/latest'), redact(), jsonl(), stream)
+ */
+export function redact(
+  options: (RedactOptions & { readonly signal?: AbortSignal | undefined }) | Redactor = {},
+): Flow<Event> {
+  checkRedacting('redact', options)
+  return flow(redactStage(options), { signal: 'signal' in options ? options.signal : undefined })
 }

@@ -26,7 +26,8 @@ function defaults(file: ts.SourceFile): [name: string, written: string][] {
       for (const row of table.properties) {
         const given = (row as ts.PropertyAssignment).initializer as ts.ObjectLiteralExpression
         const own = given.properties.find((property) => property.name?.getText(file) === 'default')
-        if (own) found.push([row.name!.getText(file), (own as ts.PropertyAssignment).initializer.getText(file)])
+        if (own)
+          found.push([row.name!.getText(file), (own as ts.PropertyAssignment).initializer.getText(file)])
       }
     }
     ts.forEachChild(node, visit)
@@ -42,7 +43,10 @@ function agree(doc: string, written: string): boolean {
   const number = written === '1 << 20' ? 1 << 20 : Number(written.replaceAll('_', ''))
   if (Number.isFinite(number)) {
     const [, digits = '', unit = ''] = /^([\d.,]+)(?: ([KM]iB))?/.exec(doc) ?? []
-    return digits !== '' && Number(digits.replace(/,(?=\d{3})/g, '').replace(/[.,]$/, '')) * (units[unit] ?? 1) === number
+    return (
+      digits !== '' &&
+      Number(digits.replace(/,(?=\d{3})/g, '').replace(/[.,]$/, '')) * (units[unit] ?? 1) === number
+    )
   }
   if (written === '[]') return doc === 'none' || doc === '[]'
   if (written === 'Number.POSITIVE_INFINITY') return doc.startsWith('unlimited')
