@@ -45,32 +45,46 @@ export function gatherEvidence() {
     return turn
   }
 
-  /** What was reported since the agent last began or continued, in the order of the run. */
-  const inOrder = (reported: readonly (Told | undefined)[]): Told[] => {
-    const since = latest(turns.both().flatMap((turn) => turn.wentOn ?? []))
-    return reported
-      .filter((one) => one !== undefined)
-      .filter(({ when }) => !(since && isAfter(since, when)))
-      .sort((a, b) => (isAfter(a.when, b.when) ? 1 : -1))
+  /** Whether it was reported since the agent last began or continued. */
+  const counts = (told: Told | undefined): told is Told => {
+    const since = told && later(turns.pipes?.wentOn, turns.pty?.wentOn)
+    return told !== undefined && !(since && isAfter(since, told.when))
   }
 
-  const ended = () => inOrder(turns.both().map((turn) => turn.ended)).at(-1)
+  /** The last end of a turn. */
+  const ended = (): Told | undefined => {
+    const pipes = counts(turns.pipes?.ended) ? turns.pipes.ended : undefined
+    const pty = counts(turns.pty?.ended) ? turns.pty.ended : undefined
+    return pipes && pty ? (isAfter(pty.when, pipes.when) ? pty : pipes) : (pipes ?? pty)
+  }
+
+  /** The first failure. */
+  const failure = (): Told | undefined => {
+    let found: Told | undefined
+    for (const turn of [turns.pipes, turns.pty]) {
+      if (!turn?.failure) continue
+      const { first, last } = turn.failure
+      for (const one of [first, last])
+        if (counts(one) && (!found || isAfter(found.when, one.when))) found = one
+    }
+    return found
+  }
 
   /** Whether the marker was seen in the turn that began last. */
   const isMarked = (): boolean => {
-    const begun = latest(turns.both().flatMap((turn) => turn.begun ?? []))
-    return turns.both().some(({ marked }) => marked && !(begun && isAfter(begun, marked)))
+    const { pipes, pty } = turns
+    if (!pipes?.marked && !pty?.marked) return false
+    const begun = later(pipes?.begun, pty?.begun)
+    const isIn = (marked: Moment | undefined) => marked !== undefined && !(begun && isAfter(begun, marked))
+    return isIn(pipes?.marked) || isIn(pty?.marked)
   }
 
-  const said = (): Said => {
-    const [failure] = inOrder(turns.both().flatMap((turn) => [turn.failure?.first, turn.failure?.last]))
-    return {
-      done_marker: isMarked(),
-      end_signal: ended()?.words ?? null,
-      failure: failure?.words ?? null,
-      truncated,
-    }
-  }
+  const said = (): Said => ({
+    done_marker: isMarked(),
+    end_signal: ended()?.words ?? null,
+    failure: failure()?.words ?? null,
+    truncated,
+  })
 
   return {
     begun(when: Moment) {
@@ -95,18 +109,12 @@ export function gatherEvidence() {
     },
     said,
     /** Whether the report of this moment ended a turn that now waits for the user. */
-    isWaiting(when: Moment): boolean {
-      const { done_marker, failure } = said()
-      return ended()?.when === when && !done_marker && failure === null
-    },
+    isWaiting: (when: Moment): boolean => ended()?.when === when && !isMarked() && !failure(),
   }
 }
 
-function latest(moments: readonly Moment[]): Moment | undefined {
-  return moments.reduce<Moment | undefined>(
-    (last, moment) => (last && isAfter(last, moment) ? last : moment),
-    undefined,
-  )
+function later(a: Moment | undefined, b: Moment | undefined): Moment | undefined {
+  return a && b ? (isAfter(a, b) ? a : b) : (a ?? b)
 }
 
 /**
