@@ -410,7 +410,7 @@ function checkText(what: string, value: unknown): void {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** Built key by key, as the others below: conditional spreads are slow, and give each event a shape of its own. */
+/** Built key by key, as the data below: conditional spreads are slow. */
 function toolData(of: Call): ToolData {
   const data: Writable<ToolData> = { call_id: of.id, name: of.name }
   if (of.input !== undefined) data.input = of.input

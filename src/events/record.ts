@@ -217,7 +217,7 @@ interface Named {
 /** The fields of a record by name, and those of records in it (`state.status=completed|error`). */
 interface Known {
   readonly own: ReadonlyMap<string, Named>
-  /** The fields in the order of the last record. The next one mostly has the same, which saves the lookups. */
+  /** The fields in the order of the last record. The next one mostly has the same: no lookup is needed. */
   readonly order: Named[]
   readonly inner: readonly { readonly path: Path; readonly field: Field }[]
   /** The list has a `*`: a record may have any other field, too. */

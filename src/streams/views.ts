@@ -3,7 +3,6 @@ import type { Sink } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
 import { AG_UI_OPTIONS, type AgUiEvent, type AgUiOptions, agUiStage } from '../views/ag-ui.ts'
 import { type AiSdkChunk, aiSdkStage } from '../views/ai-sdk.ts'
-import { CHAT_OPTIONS, type Chat, type ChatOptions, chatStage } from '../views/chat.ts'
 import { MARKDOWN_OPTIONS, type MarkdownOptions, markdownStage } from '../views/markdown/markdown.ts'
 import { type OtelOptions, type OtelTracer, otelStage } from '../views/otel.ts'
 import { checkRedacting, type RedactOptions, type Redactor, redactStage } from '../views/redact/redact.ts'
@@ -72,18 +71,6 @@ export function otel(tracer: OtelTracer, options: OtelOptions & Abortable = {}):
 export function markdown(options: MarkdownOptions & Abortable = {}): Flow<string> {
   checkOptions('markdown', options, 'markdown({ maxLength: 60_000 })', MARKDOWN_OPTIONS)
   return flow(markdownStage(options), { signal: options.signal })
-}
-
-/**
- * Folds events into a conversation. Every turn that waits for the user ends with `user.input.required`.
- * Every other end of an attempt is one record at its end; a run whose last turn waits adds none.
- *
- * @example
- * await pipeline(tap(child), events(opencode), chat(), sse(), response)
- */
-export function chat(options: ChatOptions & { readonly signal?: AbortSignal | undefined } = {}): Flow<Chat> {
-  checkOptions('chat', options, 'chat({ signal })', CHAT_OPTIONS)
-  return flow(chatStage(options), { signal: options.signal })
 }
 
 /**

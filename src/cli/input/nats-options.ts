@@ -83,7 +83,7 @@ export function natsOptions(addresses: string, flags: NatsFlags, follows: boolea
   }
 }
 
-/** What `ship` and `mirror` share: progress on stderr, a signal that stops them, and the runs that are refused. */
+/** What `ship` and `mirror` share: progress on stderr, a signal that stops them, the refused runs. */
 interface Task {
   readonly signal: AbortSignal
   /** Progress, over which the next one is written. */
