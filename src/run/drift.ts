@@ -186,10 +186,7 @@ const MAX_DEPTH = 32
  * for (const { path, attempt } of findLogs('.audit', console.error)) replay(path, { attempt: attempt.number
  * })
  */
-function* findLogs(
-  path: string,
-  unreadable: (path: string, why: string) => void,
-): Generator<FoundLogs> {
+function* findLogs(path: string, unreadable: (path: string, why: string) => void): Generator<FoundLogs> {
   const failed = (where: string, error: unknown) => unreadable(where, codeOf(error) ?? String(error))
   let stats: fs.Stats
   try {
