@@ -6,5 +6,4 @@ export { type NatsLedger, type NatsLedgerOptions, natsLedger } from './nats/nats
 export type { NatsOptions, NatsTls } from './nats/nats-options.ts'
 export { type ShipOptions, type ShipProgress, ship } from './nats/ship.ts'
 export { type SubscribeOptions, subscribe } from './nats/subscribe.ts'
-export type { Flow, FlowOptions } from './streams/flow.ts'
-export type { Items } from './streams/items.ts'
+export type { Flow, FlowOptions, Items } from './streams/flow.ts'

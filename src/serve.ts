@@ -5,7 +5,6 @@ export { type ExportFormat, type ExportOptions, exportRun } from './serve/export
 export type { RunInfo } from './serve/run-info.ts'
 export { serve } from './serve/serve.ts'
 export type { Served, ServeOptions } from './serve/serve-options.ts'
-export type { Flow, FlowOptions } from './streams/flow.ts'
-export type { Items } from './streams/items.ts'
+export type { Flow, FlowOptions, Items } from './streams/flow.ts'
 export { jsonl } from './streams/jsonl.ts'
 export { type SseMessage, type SseOptions, sse, sseMessage } from './streams/sse.ts'

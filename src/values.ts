@@ -4,10 +4,9 @@ export { type Progress, type SnapshotOptions, type Snapshots, snapshots } from '
 export { drive, join } from './base/stage.ts'
 export * from './core-exports.ts'
 export { frameStage } from './frames/frames.ts'
+export type { Items } from './streams/flow.ts'
 export { type Flow, type FlowOptions, flow } from './streams/flow.ts'
-export { frames } from './streams/frames.ts'
-export type { Items } from './streams/items.ts'
-export { values } from './streams/values.ts'
+export { frames, values } from './streams/values.ts'
 export type { ProtoKeys } from './values/attempt.ts'
 export type {
   Bad as BadOutcome,

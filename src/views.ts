@@ -1,11 +1,10 @@
 // agent-sluice/views: the events of a run in other formats.
 export { drive, join } from './base/stage.ts'
 export * from './core-exports.ts'
+export type { Items } from './streams/flow.ts'
 export { type Flow, type FlowOptions, flow } from './streams/flow.ts'
-export type { Items } from './streams/items.ts'
-export { redact } from './streams/redact.ts'
 export { agUiSse, aiSdkHeaders, aiSdkSse } from './streams/view-sse.ts'
-export { agUi, aiSdk, markdown, otel } from './streams/views.ts'
+export { agUi, aiSdk, markdown, otel, redact } from './streams/views.ts'
 export { type AgUiBase, type AgUiEvent, type AgUiOptions, type AgUiUsage, agUiStage } from './views/ag-ui.ts'
 export {
   type AiSdkChunk,

@@ -2,14 +2,12 @@
 export * from './core-exports.ts'
 export { type Adapter, adapters, findAdapter } from './work/adapter.ts'
 export type { Delivery, WorkAudit } from './work/audit.ts'
-export { brief } from './work/brief.ts'
 export { commentTemplate } from './work/comment.ts'
 export type { Work } from './work/finish.ts'
 export { activate, type Ledger, type LedgerEntry, ledger } from './work/ledger.ts'
-export { readOrder, type WorkOrder } from './work/order.ts'
+export { brief, readOrder, type WorkOrder } from './work/order.ts'
 export { type Outbox, outbox, type Post, type PostKey } from './work/outbox.ts'
-export type { Repaired } from './work/repaired.ts'
-export type { Claim, Status, WorkResult } from './work/result.ts'
+export type { Claim, Repaired, Status, WorkResult } from './work/result.ts'
 export type { Found as FoundResult } from './work/result-file.ts'
 export {
   type Evidence as WorkEvidence,

@@ -6,8 +6,8 @@ import { spawn, spawnSync } from 'node:child_process'
 import { createReadStream, existsSync, readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { styles } from '../../src/cli/draw/style.ts'
 import { cutTo } from '../../src/cli/draw/width.ts'
+import { styles } from '../../src/cli/draw/wrap.ts'
 import {
   codex,
   type AgentEvent as Event,

@@ -1,8 +1,7 @@
 import { columnsOf, wantsColor } from '../../src/cli/draw/flags.ts'
 import { safeLine } from '../../src/cli/draw/safe.ts'
-import { painter, type Style, styles } from '../../src/cli/draw/style.ts'
 import { fitTo, widthOf } from '../../src/cli/draw/width.ts'
-import { wrap } from '../../src/cli/draw/wrap.ts'
+import { painter, type Style, styles, wrap } from '../../src/cli/draw/wrap.ts'
 
 /** Bytes of a log, and where they are in it. */
 export interface Quote {

@@ -1,6 +1,6 @@
 import fs from 'node:fs'
-import { diskFault } from '../base/disk-fault.ts'
 import { Fault } from '../base/fault.ts'
+import { diskFault } from '../base/system-error-code.ts'
 import { LF } from '../text/characters.ts'
 import { openPlain, readBlock } from './plain-file.ts'
 import { type Line, linesIn, wholeLines } from './read-journal.ts'

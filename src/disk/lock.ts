@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { hostname } from 'node:os'
-import { diskFault } from '../base/disk-fault.ts'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Fault, quote } from '../base/fault.ts'
-import { codeOf } from '../base/system-error-code.ts'
-import { processStat } from '../streams/process-tree.ts'
+import { codeOf, diskFault } from '../base/system-error-code.ts'
+import { processStat } from '../streams/end-process-tree.ts'
 import { readPlain } from './plain-file.ts'
 
 /** A held lock. */
@@ -136,3 +136,29 @@ function lockedBy(path: string, holder: Holder): Fault {
     `${who} writes here; use another directory, or remove ${quote(path, 200)} if that process is gone`,
   )
 }
+
+/**
+ * Runs a function while no other process does: the lock is held for milliseconds, so the wait is short. The
+ * lock of a killed process is stale, and is taken over.
+ *
+ * @example
+ * await withLock('.outbox/locks/run-7.lock', () => replaceComment())
+ */
+export async function withLock<T>(path: string, act: () => Promise<T>): Promise<T> {
+  for (let turn = 1; ; turn++) {
+    try {
+      const lock = takeLock(path)
+      try {
+        return await act()
+      } finally {
+        lock.release()
+      }
+    } catch (error) {
+      if (!Fault.is(error) || error.code !== 'JOURNAL_LOCKED' || turn === MAX_TURNS) throw error
+    }
+    await delay(20)
+  }
+}
+
+/** Five seconds of waiting. */
+const MAX_TURNS = 250

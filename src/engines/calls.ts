@@ -31,12 +31,13 @@ export function calls() {
     /** Reports the end of a call, and the file that it has changed, as far as the engine shows that. */
     end(given: Ended, failed: boolean, say: Say, shown?: Shown): void {
       const before = ended(given.id)
-      const call = { ...given, name: before?.name ?? given.name ?? 'tool' }
+      const name = before?.name ?? given.name ?? 'tool'
+      const call = { ...given, name, error: failed ? given.error : undefined }
       if (failed) {
         say.failed(call)
         return
       }
-      say.completed({ ...call, error: undefined })
+      say.completed(call)
       sayChange(call.name, before?.path ?? shown?.path, shown, say)
     },
   }

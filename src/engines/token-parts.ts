@@ -1,4 +1,3 @@
-import { isRecord } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { type Tokens, tokensOf } from '../events/tokens.ts'
 
@@ -30,14 +29,21 @@ interface Counting {
  * read in two ways is left out. Zeros alone are what engines print when they know nothing.
  */
 export function tokenParts(parts: TokenParts, known: Counting = {}): Tokens | undefined {
-  const { input, output, cached, reasoning } =
-    tokensOf({ ...parts, cached: parts.cacheRead, reasoning: parts.reasoning }) ?? {}
-  const total = count(parts.total)
+  const reported = {
+    input: parts.input,
+    output: parts.output,
+    cached: parts.cacheRead,
+    reasoning: parts.reasoning,
+  }
+  const { input, output, cached, reasoning } = tokensOf(reported) ?? {}
   if (!input && !output) return undefined
   const read = cached ?? 0
   const thought = reasoning ?? 0
   const inputs = ways(known.cache, input, read, read + (count(parts.cacheWrite) ?? 0))
   const outputs = ways(known.reasoning, output, thought, thought)
+  if (inputs.length === 1 && outputs.length === 1)
+    return tokensOf({ input: inputs[0], output: outputs[0], cached, reasoning })
+  const total = count(parts.total)
   const pairs = inputs.flatMap((one) => outputs.map((other) => [one, other] as const))
   const fitting = pairs.filter(([one, other]) => (one ?? 0) + (other ?? 0) === total)
   const left = fitting.length > 0 ? fitting : pairs
@@ -57,11 +63,11 @@ function ways(
   rest: number,
 ): (number | undefined)[] {
   if (reported === undefined) return [undefined]
-  const found: (number | undefined)[] = []
   // A part is never more than the whole.
-  if (known !== 'apart' && part <= reported) found.push(reported)
-  if (known !== 'within') found.push(reported + rest)
-  return found.length > 0 ? found : [undefined]
+  const within = known !== 'apart' && part <= reported
+  const apart = known !== 'within' && !(within && rest === 0)
+  if (within) return apart ? [reported, reported + rest] : [reported]
+  return [apart ? reported + rest : undefined]
 }
 
 function only(counts: readonly (number | undefined)[]): number | undefined {
@@ -82,10 +88,22 @@ export function tokensAt(
   paths: { readonly [K in keyof TokenParts]: string },
   known: Counting = {},
 ): (counts: unknown) => Tokens | undefined {
-  const parts = Object.entries(paths)
   return (counts) => {
-    if (!isRecord(counts)) return undefined
-    const record = new Rec(counts)
-    return tokenParts(Object.fromEntries(parts.map(([part, path]) => [part, record.at(path)])), known)
+    const record = Rec.of(counts)
+    const at = (path: string | undefined) => (path === undefined ? undefined : record?.at(path))
+    return (
+      record &&
+      tokenParts(
+        {
+          input: at(paths.input),
+          output: at(paths.output),
+          cacheRead: at(paths.cacheRead),
+          cacheWrite: at(paths.cacheWrite),
+          reasoning: at(paths.reasoning),
+          total: at(paths.total),
+        },
+        known,
+      )
+    )
   }
 }

@@ -5,11 +5,20 @@ import {
   type ErrorFacts,
   type FailureTable,
   isRecord,
+  type RunFacts,
   type Say,
   type Speaker,
   type StatusFacts,
 } from './engine.ts'
-import type { CompletionData, EventData, EventType, FailureClass, Severity, ToolData } from './event.ts'
+import type {
+  CompletionData,
+  EventData,
+  EventType,
+  FailureClass,
+  MessageData,
+  Severity,
+  ToolData,
+} from './event.ts'
 import { RunEvidence, type Said } from './evidence.ts'
 import { failureClassOf } from './failure-class.ts'
 import { Drafts, OpenMessages } from './held-messages.ts'
@@ -354,8 +363,7 @@ export class EngineEvents {
   #delta(id: string, text: string, more: Speaker): void {
     checkText('the id of say.delta', id)
     checkText('the text of say.delta', text)
-    const parent = more.parent === undefined ? undefined : { parent_call_id: more.parent }
-    this.#write('agent.message.delta', { message_id: id, text, ...parent })
+    this.#write('agent.message.delta', messageData(id, text, more.parent))
     const piece = { text, place: this.#writer.place(), more, when: this.#work() }
     const cut = this.#open.add(id, piece, (oldest) => this.#closeOldest(oldest))
     if (cut) this.warn('FRAME_TOO_LONG', 'a message grew past maxFrame; its final text is cut')
@@ -415,13 +423,7 @@ export class EngineEvents {
     const before = this.#confidence
     // A JSON block that parses makes a guess about prose more certain.
     if (last && before < LOW) this.#confidence = 0.8
-    this.#write('agent.message.final', {
-      message_id: id,
-      text,
-      ...(last && { structured_payload: last.value, repair_level: last.repair_level }),
-      ...(more.incomplete && { incomplete: true as const }),
-      ...(more.parent !== undefined && { parent_call_id: more.parent }),
-    })
+    this.#write('agent.message.final', messageData(id, text, more.parent, more.incomplete, last))
     // The reader of a guess gets a warning, and the raw text next to it.
     if (this.#confidence < LOW) {
       this.warn('LOW_CONFIDENCE_PARSE', codes.LOW_CONFIDENCE_PARSE)
@@ -478,15 +480,14 @@ export class EngineEvents {
     this.#write(type, toolData(of))
   }
 
-  #status(name: string, { tokens, tokensSoFar, ...more }: StatusFacts): void {
+  #status(name: string, facts: StatusFacts): void {
+    const { tokens, tokensSoFar } = facts
     // Only the first sum can hold more than this run.
     const first = tokensSoFar !== undefined && this.#cumulative === undefined
     if (first) this.#cumulative = !this.#knowsBefore()
     const counts = tokens ? this.#tokens.add(tokens) : tokensSoFar && this.#tokens.soFar(tokensSoFar)
-    // Without any counts, the sum of the run is unknown: there is nothing to report.
-    const known = counts && Object.keys(counts).length > 0 ? counts : undefined
-    const cumulative = known && first && this.#cumulative ? true : undefined
-    this.#write('lifecycle.run.status', told({ status: name, ...more, tokens: known, cumulative }))
+    const cumulative = first && this.#cumulative === true
+    this.#write('lifecycle.run.status', statusData(name, facts, counts, cumulative))
   }
 
   /** Whether it is known what the session had used before this run: then that is not counted again. */
@@ -507,9 +508,11 @@ function checkText(what: string, value: unknown): void {
   if (typeof value !== 'string') throw new TypeError(`${what} must be a string, but is ${typeof value}`)
 }
 
-/** Built key by key: a call is the most frequent record, and conditional spreads are slow. */
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
+/** Built key by key, as the data below: conditional spreads are slow. */
 function toolData(of: Call): ToolData {
-  const data: { -readonly [K in keyof ToolData]: ToolData[K] } = { call_id: of.id, name: of.name }
+  const data: Writable<ToolData> = { call_id: of.id, name: of.name }
   if (of.input !== undefined) data.input = of.input
   if (of.output !== undefined) data.output = of.output
   if (of.exit_code !== undefined) data.exit_code = of.exit_code
@@ -521,11 +524,35 @@ function toolData(of: Call): ToolData {
 
 type CallState = 'started' | 'completed' | 'failed'
 
-type StatusData = EventData['lifecycle.run.status']
+/** In the order in which the engine reports the facts. */
+function statusData(status: string, facts: StatusFacts, tokens: Tokens | undefined, cumulative: boolean) {
+  const data: Writable<EventData['lifecycle.run.status']> = { status }
+  for (const key in facts) {
+    const name = key as keyof RunFacts | 'reason' // cast: one of the facts, and its value is of its own type
+    const fact = facts[name]
+    if (fact !== undefined && key !== 'tokens' && key !== 'tokensSoFar') data[name] = fact
+  }
+  // Without any counts, the sum of the run is unknown: there is nothing to report.
+  if (tokens !== undefined && Object.keys(tokens).length > 0) {
+    data.tokens = tokens
+    if (cumulative) data.cumulative = true
+  }
+  return data
+}
 
-/** Leaves out keys without a value. */
-function told(facts: { [K in keyof StatusData]: StatusData[K] | undefined }): StatusData {
-  for (const key in facts)
-    if (facts[key as keyof StatusData] === undefined) delete facts[key as keyof StatusData]
-  return facts as StatusData
+function messageData(
+  message_id: string,
+  text: string,
+  parent: string | undefined,
+  incomplete?: boolean,
+  payload?: Found['payloads'][number],
+): MessageData {
+  const data: Writable<MessageData> = { message_id, text }
+  if (payload) {
+    data.structured_payload = payload.value
+    data.repair_level = payload.repair_level
+  }
+  if (incomplete) data.incomplete = true
+  if (parent !== undefined) data.parent_call_id = parent
+  return data
 }

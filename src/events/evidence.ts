@@ -125,7 +125,7 @@ export class RunEvidence {
 
   /** What was reported since the agent last began or continued, in the order of the run. */
   #inOrder(reported: readonly (Told | undefined)[]): Told[] {
-    const since = latest(this.#turns.both().flatMap((turn) => turn.wentOn ?? []))
+    const since = later(this.#turns.pipes?.wentOn, this.#turns.pty?.wentOn)
     return reported
       .filter((one) => one !== undefined)
       .filter(({ when }) => !(since && isAfter(since, when)))
@@ -145,7 +145,7 @@ export class RunEvidence {
 
   /** Whether this was in the turn that began last. */
   #isCurrent(moment: Moment): boolean {
-    const begun = latest(this.#turns.both().flatMap((turn) => turn.begun ?? []))
+    const begun = later(this.#turns.pipes?.begun, this.#turns.pty?.begun)
     return !(begun && isAfter(begun, moment))
   }
 
@@ -188,11 +188,8 @@ function isQuestion(name: string): boolean {
   return name.length <= 40 && questionTools.has(name.toLowerCase().replaceAll('_', ''))
 }
 
-function latest(moments: readonly Moment[]): Moment | undefined {
-  return moments.reduce<Moment | undefined>(
-    (last, moment) => (last && isAfter(last, moment) ? last : moment),
-    undefined,
-  )
+function later(a: Moment | undefined, b: Moment | undefined): Moment | undefined {
+  return a && b ? (isAfter(a, b) ? a : b) : (a ?? b)
 }
 
 /**

@@ -208,23 +208,33 @@ function isThere(values: Values, field: Field): boolean {
   return false
 }
 
+/** A field by one of its names. */
+interface Named {
+  readonly key: string
+  readonly field: Field
+}
+
 /** The fields of a record by name, and those of records in it (`state.status=completed|error`). */
 interface Known {
-  readonly own: ReadonlyMap<string, Field>
+  readonly own: ReadonlyMap<string, Named>
+  /** The fields in the order of the last record. The next one mostly has the same: no lookup is needed. */
+  readonly order: Named[]
   readonly inner: readonly { readonly path: Path; readonly field: Field }[]
   /** The list has a `*`: a record may have any other field, too. */
   readonly open: boolean
 }
 
 const knownIn = /* @__PURE__ */ cached((list): Known => {
-  const all = wordsIn(list).flatMap((word) => {
-    const field = fieldOf(word)
-    return field.paths.map((path) => ({ path, field }))
-  })
+  const own = new Map<string, Named>()
+  const inner: { path: Path; field: Field }[] = []
   // The keys of an engine may have dots and colons of their own.
-  const own = new Map(wordsIn(list).map((word) => [word, plain(word)]))
-  for (const { path, field } of all) if (path.length === 1) own.set(path[0]!, field)
-  return { own, inner: all.filter(({ path }) => path.length > 1), open: own.has('*') }
+  for (const key of wordsIn(list)) own.set(key, { key, field: plain(key) })
+  for (const field of wordsIn(list).map(fieldOf))
+    for (const path of field.paths) {
+      if (path.length > 1) inner.push({ path, field })
+      else own.set(path[0]!, { key: path[0]!, field })
+    }
+  return { own, order: [], inner, open: own.has('*') }
 })
 
 /**
@@ -233,15 +243,19 @@ const knownIn = /* @__PURE__ */ cached((list): Known => {
  */
 export function checkFields(given: object, list: string, report: (name: string, odd: boolean) => void): void {
   const record = given as Values // cast: any object has keys and values
-  const { own, inner, open } = knownIn(list)
-  for (const key in record) {
-    if (!Object.hasOwn(record, key)) continue
-    const field = own.get(key)
-    if (field === undefined) {
-      if (!open) report(key, false)
-    } else if (field.is !== undefined && isOdd(record[key], field)) {
-      report(oddName(key, record[key], field), true)
+  const { own, order, inner, open } = knownIn(list)
+  const keys = Object.keys(record)
+  for (let nth = 0; nth < keys.length; nth++) {
+    const key = keys[nth]!
+    let named = order[nth]
+    if (named?.key !== key) {
+      named = own.get(key)
+      if (named && nth <= order.length) order[nth] = named
     }
+    if (named === undefined) {
+      if (!open) report(key, false)
+    } else if (named.field.is !== undefined && isOdd(record[key], named.field))
+      report(oddName(key, record[key], named.field), true)
   }
   for (const { path, field } of inner) {
     const value = valueAt(record, path)

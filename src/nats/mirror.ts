@@ -9,10 +9,18 @@ import { takeLock } from '../disk/lock.ts'
 import { readPlain } from '../disk/plain-file.ts'
 import { folders } from '../run/folders.ts'
 import { type Assembler, assembler } from './assemble.ts'
-import { type Broker, markOf, Rewound, type RunName, type StoredBlock, untilAnswered } from './broker.ts'
+import {
+  type Broker,
+  isToken,
+  markOf,
+  Rewound,
+  type RunName,
+  type StoredBlock,
+  tokenOf,
+  untilAnswered,
+} from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
 import { NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
-import { isToken, tokenOf } from './token.ts'
 
 export interface MirrorOptions extends NatsOptions {
   /** Only the runs of this tenant. @default all */

@@ -4,10 +4,9 @@ import type { Stage } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { type Assembler, assembler } from './assemble.ts'
-import { type Broker, Rewound, type StoredBlock, untilAnswered } from './broker.ts'
+import { type Broker, Rewound, type StoredBlock, tokenOf, untilAnswered } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
 import { NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
-import { tokenOf } from './token.ts'
 
 export interface SubscribeOptions extends NatsOptions {
   /** Only the runs of this tenant. @default all */

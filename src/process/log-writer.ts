@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import fs from 'node:fs'
-import { diskFault } from '../base/disk-fault.ts'
 import { Fault, quote } from '../base/fault.ts'
+import { diskFault } from '../base/system-error-code.ts'
 import type { Channel } from '../text/chunk.ts'
 import { withoutTerminals } from './open-terminals.ts'
 import { type Recorder, type Recorders, realPipe, type ScreenRecorder } from './recorder.ts'

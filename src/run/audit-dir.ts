@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { diskFault } from '../base/disk-fault.ts'
 import { Fault, type Note, quote } from '../base/fault.ts'
-import { codeOf } from '../base/system-error-code.ts'
+import { codeOf, diskFault } from '../base/system-error-code.ts'
 import { DIAGNOSTICS_FILE, EVENTS_FILE, makeDir } from '../disk/journal.ts'
 
 /** Where `sluice run` records, unless it is told otherwise. */

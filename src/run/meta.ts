@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
-import { diskFault } from '../base/disk-fault.ts'
 import { codes, Fault, type Note } from '../base/fault.ts'
+import { diskFault } from '../base/system-error-code.ts'
 import { readPlain } from '../disk/plain-file.ts'
 import { isRecord } from '../events/engine.ts'
 import type { CompletionData, FailureClass } from '../events/event.ts'

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto'
-import { dirname } from 'node:path'
+import fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { sessions } from '../engines/engines-by-name.ts'
 import { isGood, outcomeOf } from '../events/run-outcome.ts'
+import { openCodeLines, openCodeSession } from '../run/opencode-db.ts'
 import { replayLogs } from '../run/replay.ts'
 import { type SessionFile, sessionFiles } from '../run/session-files.ts'
 import { isoTime, outcomeBeside, readHead, type SessionHead } from '../run/session-summary.ts'
 import type { LogOverviews } from './log-overviews.ts'
-import { type OpenCodeCopies, openCodeCopies } from './opencode-copies.ts'
 import type { RunInfo } from './run-info.ts'
 import { grewWithin, liesWithin, type RunPlace } from './run-place.ts'
 import { type FoundRun, streamsOf } from './runs.ts'
@@ -157,4 +159,59 @@ function infoOf(
 function outcomeIn(file: SessionFile, end: Parameters<typeof outcomeOf>[0] | undefined) {
   const outcome = end ? outcomeOf(end) : 'unknown'
   return outcome === 'unknown' ? (outcomeBeside(file) ?? outcome) : outcome
+}
+
+/** Sessions of OpenCode's database as files in a temporary folder. */
+interface OpenCodeCopies {
+  /** The path of the copy of a session, whether it exists or not. */
+  pathOf(session: string): string
+  /** Whether it was copied. */
+  has(session: string): boolean
+  /** When the session was last changed, in milliseconds since 1970; 0 if it is gone. */
+  updated(database: string, session: string): number
+  /** Copies it again if it changed; removes the copy of a session that is gone. */
+  refresh(database: string, session: string): void
+  close(): void
+}
+
+/** Creates the folder when the first session is requested. */
+function openCodeCopies(): OpenCodeCopies {
+  let folder: string | undefined
+  /** The version of each session that was copied. */
+  const copied = new Map<string, number>()
+
+  const pathOf = (session: string) => {
+    folder ??= fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'sluice-serve-')))
+    // The id comes from another program: it may be anything.
+    return join(folder, `${createHash('sha256').update(session).digest('hex')}.jsonl`)
+  }
+  const updated = (database: string, session: string) => {
+    try {
+      return openCodeSession(database, session)?.time_updated ?? 0
+    } catch {
+      return 0
+    }
+  }
+  return {
+    pathOf,
+    has: (session) => copied.has(session),
+    updated,
+    refresh(database, session) {
+      const now = updated(database, session)
+      if (copied.get(session) === now) return
+      const path = pathOf(session)
+      if (now === 0) {
+        fs.rmSync(path, { force: true })
+        copied.delete(session)
+        return
+      }
+      // Replaced atomically: a follower reads the new file from its start.
+      fs.writeFileSync(`${path}.new`, openCodeLines(database, session).join(''), { mode: 0o600 })
+      fs.renameSync(`${path}.new`, path)
+      copied.set(session, now)
+    },
+    close() {
+      if (folder !== undefined) fs.rmSync(folder, { recursive: true, force: true })
+    },
+  }
 }

@@ -1,13 +1,12 @@
 import type { ChildProcess } from 'node:child_process'
 import { addAbortSignal, finished, Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
 import { DELAY, isDelay, isObject, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
-import type { Channel, Chunk, ExitChunk } from '../text/chunk.ts'
-import { encoder } from '../text/chunk.ts'
+import { type Channel, type Chunk, type ExitChunk, encoder } from '../text/chunk.ts'
 import { endChild } from './end-process-tree.ts'
-import type { Items } from './items.ts'
+import type { Items } from './flow.ts'
 import { cannotStart } from './spawn-fault.ts'
-import { isChild, type PlainSource, plainStream } from './tap-source.ts'
 
 /**
  * How a process ended: its code, or code and signal; `stopped` says why it was stopped, if that was on
@@ -360,4 +359,60 @@ function startFault(child: ChildProcess, error: Error & { syscall?: string }): E
 
 function isPromise(value: unknown): value is Promise<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value
+}
+
+/** Output of one channel that is not a child process; it counts as stdout. */
+export type PlainSource =
+  | string
+  | Uint8Array
+  | Readable
+  | ReadableStream<Uint8Array | string>
+  | AsyncIterable<Uint8Array | string>
+  | Iterable<Uint8Array | string>
+  | FetchedBody
+
+/** The part of a `fetch` `Response` that is used. */
+export interface FetchedBody {
+  readonly body: ReadableStream<Uint8Array> | null
+  readonly bodyUsed: boolean
+}
+
+const example = 'tap(child), tap(response), tap(stream), tap(text) or tap({ stdout, pty })'
+
+/** A source of one channel as a Node stream; undefined for a child process and for several streams. */
+function plainStream(source: unknown): Readable | undefined {
+  if (typeof source === 'string' || source instanceof Uint8Array) return Readable.from([source])
+  if (Array.isArray(source)) return Readable.from(source)
+  if (!isObject(source))
+    throw misfit('tap', 'a child process, a stream, a Response or a text', source, example)
+  if ('spawnfile' in source) return undefined
+  if ('body' in source && 'bodyUsed' in source) return bodyOf(source as FetchedBody)
+  if ('getReader' in source) return fromWeb(source as ReadableStream)
+  if ('pipe' in source && 'on' in source) return source as Readable
+  if (Symbol.asyncIterator in source || Symbol.iterator in source)
+    return Readable.from(source as Iterable<string>)
+  return undefined
+}
+
+function bodyOf({ body, bodyUsed }: FetchedBody): Readable {
+  if (bodyUsed)
+    throw new Fault(
+      'BAD_OPTION',
+      'the body of this Response was read before; tap it instead of calling text() or json()',
+    )
+  return body === null ? Readable.from([]) : fromWeb(body)
+}
+
+function fromWeb(stream: ReadableStream): Readable {
+  if (stream.locked)
+    throw new Fault(
+      'BAD_OPTION',
+      'this stream is locked to another reader; tap it before it is read, or tee() it',
+    )
+  return Readable.fromWeb(stream, { objectMode: true })
+}
+
+/** Whether it is the handle of a child process. */
+function isChild(source: object): source is ChildProcess {
+  return 'spawnfile' in source
 }

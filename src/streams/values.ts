@@ -1,4 +1,6 @@
-import { TURN } from '../frames/frames.ts'
+import { checkOptions } from '../base/check-options.ts'
+import type { Frame } from '../frames/frame.ts'
+import { FRAME_OPTIONS, type FrameOptions, frameStage, TURN } from '../frames/frames.ts'
 import { chunkIntake } from '../text/chunk.ts'
 import type { Outcome } from '../values/outcome.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
@@ -22,4 +24,20 @@ export function values<S extends Schema | undefined = undefined>(
   options: ValuesOptions<S> = {},
 ): Flow<Outcome<Value<S>>> {
   return flow(valueStage(options, TURN), { signal: options.signal, intake: chunkIntake })
+}
+
+/**
+ * Cuts bytes into frames: `<json>` blocks, fenced blocks, NDJSON lines, bare objects, and the text between
+ * them. The frames of a channel cover it completely, however it is split into chunks.
+ *
+ * @example
+ * for await (const frame of child.stdout.pipe(frames({ lines: true }))) {
+ *   if (frame.kind === 'line') console.log(frame.from, frame.text)
+ * }
+ */
+export function frames(
+  options: FrameOptions & { readonly signal?: AbortSignal | undefined } = {},
+): Flow<Frame> {
+  checkOptions('frames', options, 'frames({ lines: true })', FRAME_OPTIONS)
+  return flow(frameStage({ ...options, turn: TURN }), { signal: options.signal, intake: chunkIntake })
 }

@@ -5,6 +5,7 @@ import { AG_UI_OPTIONS, type AgUiEvent, type AgUiOptions, agUiStage } from '../v
 import { type AiSdkChunk, aiSdkStage } from '../views/ai-sdk.ts'
 import { MARKDOWN_OPTIONS, type MarkdownOptions, markdownStage } from '../views/markdown/markdown.ts'
 import { type OtelOptions, type OtelTracer, otelStage } from '../views/otel.ts'
+import { checkRedacting, type RedactOptions, type Redactor, redactStage } from '../views/redact/redact.ts'
 import { eventsOnly } from './events-only.ts'
 import { type Flow, flow } from './flow.ts'
 
@@ -71,4 +72,19 @@ export function otel(tracer: OtelTracer, options: OtelOptions & Abortable = {}):
 export function markdown(options: MarkdownOptions & Abortable = {}): Flow<string> {
   checkOptions('markdown', options, 'markdown({ maxLength: 60_000 })', MARKDOWN_OPTIONS)
   return flow(markdownStage(options), { signal: options.signal, intake: eventsOnly('markdown') })
+}
+
+/**
+ * Hides keys, tokens and passwords in events; see `redactStage` for how. Pass a `redactor` to find out how
+ * many were hidden.
+ *
+ * @example
+ * await pipeline(replay('.audit/latest'), redact(), jsonl(), stream)
+ */
+export function redact(
+  options: (RedactOptions & { readonly signal?: AbortSignal | undefined }) | Redactor = {},
+): Flow<Event> {
+  checkRedacting('redact', options)
+  const signal = 'signal' in options ? options.signal : undefined
+  return flow(redactStage(options), { signal, intake: eventsOnly('redact') })
 }

@@ -1,7 +1,6 @@
 import { misfit } from '../base/check-options.ts'
 import { clip, Fault, quote } from '../base/fault.ts'
-import { brief } from './brief.ts'
-import type { WorkOrder } from './order.ts'
+import { brief, type WorkOrder } from './order.ts'
 
 /**
  * How a type of worker gets its order, and where its result is. Every worker also gets

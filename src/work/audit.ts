@@ -2,9 +2,9 @@ import { access, mkdir, readFile, realpath, rename } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Fault, type Note } from '../base/fault.ts'
 import { writeWhole } from '../disk/durable.ts'
+import { withLock } from '../disk/lock.ts'
 import type { headerParser } from './headers.ts'
 import type { Source, Step, Verdict, WorkExit } from './settle.ts'
-import { withLock } from './short-lock.ts'
 
 /** The content of `work_audit.json`: how a verdict came about. */
 export interface WorkAudit {

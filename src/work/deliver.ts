@@ -1,9 +1,8 @@
 import { Fault, type Note, quote } from '../base/fault.ts'
 import type { Delivery } from './audit.ts'
-import type { LedgerEntry } from './ledger.ts'
+import { type LedgerEntry, within } from './ledger.ts'
 import { digestOf, type Outbox, type Post } from './outbox.ts'
 import type { Settled } from './settle.ts'
-import { within } from './within.ts'
 
 interface Done extends Settled {
   readonly issue_ref: string

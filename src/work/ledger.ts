@@ -1,13 +1,12 @@
 import { lstat, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkPath, misfit } from '../base/check-options.ts'
-import { Fault, quote } from '../base/fault.ts'
+import { type Code, Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { writeWhole } from '../disk/durable.ts'
 import { readPlain } from '../disk/plain-file.ts'
 import { digestOf } from './outbox.ts'
 import type { Status } from './result.ts'
-import { within } from './within.ts'
 
 /** The active run of an issue, and its state. */
 export interface LedgerEntry {
@@ -238,4 +237,20 @@ const hints: Record<string, string> = {
 function unusable(error: unknown): never {
   if (Fault.is(error)) throw error
   throw new Fault('LEDGER_FAILED', 'the ledger of active runs cannot be read or written', { cause: error })
+}
+
+/** Calls third-party code, which may throw anything, or never answer: both become a Fault with this code. */
+export async function within<T>(ask: () => Promise<T>, who: string, code: Code, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Fault(code, `${who} did not answer in ${ms} ms`)), ms)
+  })
+  try {
+    return await Promise.race([ask(), late])
+  } catch (error) {
+    if (Fault.is(error)) throw error
+    throw new Fault(code, `${who} failed`, { cause: error })
+  } finally {
+    clearTimeout(timer)
+  }
 }

@@ -6,8 +6,8 @@ import { checkPath } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { appendLine, writeWhole } from '../disk/durable.ts'
+import { withLock } from '../disk/lock.ts'
 import { openPlain } from '../disk/plain-file.ts'
-import { withLock } from './short-lock.ts'
 
 /** The owner of a comment: a run has one comment on its issue. */
 export interface PostKey {

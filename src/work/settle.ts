@@ -6,8 +6,15 @@ import { duplicateKey } from '../values/silent-losses.ts'
 import { valueStage } from '../values/values.ts'
 import { findAnchors, readHeaders } from './headers.ts'
 import type { WorkOrder } from './order.ts'
-import { type Repaired, repairOf } from './repaired.ts'
-import { type Checked, type Claim, check, fieldsOf, type WorkResult } from './result.ts'
+import {
+  type Checked,
+  type Claim,
+  check,
+  fieldsOf,
+  type Repaired,
+  repairOf,
+  type WorkResult,
+} from './result.ts'
 import type { Found } from './result-file.ts'
 
 /** The source of a result, best first. */

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { isAbsolute, join, normalize, sep } from 'node:path'
 import { type Complete, isObject, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
+import { EscapeRemover } from '../text/ansi.ts'
 import { type Adapter, argsOf, checkAdapter, envOf, findAdapter } from './adapter.ts'
 import { auditPlace } from './audit.ts'
 import { BY_HAND, readByHand } from './by-hand.ts'
 import { checkTemplate, commentTemplate } from './comment.ts'
 import { finish, type Gathered, type Work } from './finish.ts'
-import { lastLines } from './last-lines.ts'
 import { boundedLedger, type Ledger } from './ledger.ts'
 import { readOrder, type WorkOrder } from './order.ts'
 import { fileName, type Outbox } from './outbox.ts'
@@ -220,4 +220,26 @@ function fileOf(name: string | false | undefined, usual: string): string {
     throw new Fault('BAD_OPTION', `a result file must be inside repo_dir, but is ${quote(path)}`)
   }
   return path
+}
+
+const MAX_LINES = 20
+const MAX_CHARACTERS = 2000
+
+/**
+ * The last lines of an output, without colors and trailing blanks: at most 20 lines and 2,000 characters.
+ *
+ * @example
+ * lastLines('\u001b[31mError: no network\u001b[0m\n') // 'Error: no network'
+ */
+function lastLines(output: string): string {
+  const kept: Uint8Array[] = []
+  const remover = new EscapeRemover('stderr', { keep: (bytes) => void kept.push(bytes), drop() {} })
+  // An escape sequence may be cut at the start, but the shown text begins later.
+  remover.write(Buffer.from(output.slice(-8 * MAX_CHARACTERS)))
+  remover.end()
+  const lines = Buffer.concat(kept).toString().trimEnd().split('\n').slice(-MAX_LINES)
+  const text = lines.join('\n')
+  if (text.length <= MAX_CHARACTERS) return text
+  // Half a surrogate pair at the cut becomes U+FFFD.
+  return Buffer.from(`…${text.slice(1 - MAX_CHARACTERS)}`).toString()
 }

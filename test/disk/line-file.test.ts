@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { diskFault } from '../../src/base/disk-fault.ts'
+import { diskFault } from '../../src/base/system-error-code.ts'
 import { LineFile } from '../../src/disk/line-file.ts'
 
 let dir = ''

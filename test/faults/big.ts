@@ -6,8 +6,7 @@ import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { events } from '../../src/streams/events.ts'
-import { frames } from '../../src/streams/frames.ts'
-import { values } from '../../src/streams/values.ts'
+import { frames, values } from '../../src/streams/values.ts'
 
 const [name = '', size = '0'] = process.argv.slice(2)
 const total = Number(size)

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import spec from 'commonmark-spec'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -167,6 +168,66 @@ function shown(blocks: readonly MarkdownBlock[]): string {
   return JSON.stringify(short(blocks))
 }
 
+/** HTML without the spacing that a chat draws otherwise: breaks, blanks, and paragraphs in items. */
+function unspaced(html: string): string {
+  return html.replace(/<br \/>|<\/?p>|\s+/g, '')
+}
+
+function blockHtml(block: MarkdownBlock): string {
+  const inside = (blocks: readonly MarkdownBlock[]) => blocks.map(blockHtml).join('')
+  switch (block.type) {
+    case 'heading':
+      return `<h${block.level}>${inlineHtml(block.children)}</h${block.level}>`
+    case 'paragraph':
+      return `<p>${inlineHtml(block.children)}</p>`
+    case 'code':
+      return `<pre><code${block.language && ` class="language-${escaped(block.language)}"`}>${escaped(block.text)}</code></pre>`
+    case 'list': {
+      const { start } = block
+      const open = start === undefined ? 'ul' : start === 1 ? 'ol' : `ol start="${start}"`
+      const items = block.items.map(({ blocks }) => `<li>${inside(blocks)}</li>`)
+      return `<${open}>${items.join('')}</${start === undefined ? 'ul' : 'ol'}>`
+    }
+    case 'quote':
+      return `<blockquote>${inside(block.blocks)}</blockquote>`
+    case 'table':
+      return '<table>'
+    case 'rule':
+      return '<hr />'
+  }
+}
+
+function inlineHtml(inlines: readonly MarkdownInline[]): string {
+  return inlines
+    .map((inline) => {
+      switch (inline.type) {
+        case 'text':
+          return escaped(inline.text)
+        case 'code':
+          return `<code>${escaped(inline.text)}</code>`
+        case 'break':
+          return '<br />'
+        case 'link':
+          return `<a href="${escaped(encodeURI(inline.target))}">${inlineHtml(inline.children)}</a>`
+        case 'image':
+          return `<img src="${escaped(encodeURI(inline.target))}" alt="${escaped(inline.alt)}" />`
+        default: {
+          const tag = { emphasis: 'em', strong: 'strong', strike: 'del' }[inline.type]
+          return `<${tag}>${inlineHtml(inline.children)}</${tag}>`
+        }
+      }
+    })
+    .join('')
+}
+
+function escaped(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+}
+
 describe('any text', () => {
   test('of the CommonMark specification is read, and its words are kept', () => {
     for (const { markdown } of spec.tests) {
@@ -177,6 +238,16 @@ describe('any text', () => {
           expect(all).toContain(word)
       }
     }
+  })
+
+  test('of the specification becomes its HTML as often as docs/dependencies.md says', () => {
+    const right = spec.tests.filter(({ markdown, html }) => {
+      const blocks = markdownBlocks(markdown.replaceAll('→', '\t'))
+      return unspaced(blocks.map(blockHtml).join('')) === unspaced(html.replaceAll('→', '\t'))
+    })
+    const docs = readFileSync(new URL('../../docs/dependencies.md', import.meta.url), 'utf8')
+    const said = /\d+ of the \d+ examples of CommonMark/.exec(docs)?.[0]
+    expect(said).toBe(`${right.length} of the ${spec.tests.length} examples of CommonMark`)
   })
 
   test('is read without a fault', () => {

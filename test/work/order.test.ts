@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { brief } from '../../src/work/brief.ts'
-import { readOrder } from '../../src/work/order.ts'
+import { brief, readOrder } from '../../src/work/order.ts'
 
 const order = { issue_ref: 'shop#12', run_id: 'run-7', repo_dir: '/repo' }
 

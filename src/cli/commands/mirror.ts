@@ -2,10 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
-import { safe } from '../draw/safe.ts'
-import { statusLine } from '../draw/status-line.ts'
-import { exits } from '../exit-code-table.ts'
-import { addNatsOptions, type NatsFlags, natsOptions, untilStopped } from '../input/nats-options.ts'
+import { addNatsOptions, moveRuns, type NatsFlags, natsOptions, notMoved } from '../input/nats-options.ts'
 import { duration } from '../input/numbers.ts'
 
 interface Flags extends NatsFlags {
@@ -46,34 +43,18 @@ export function mirrorCommand(exit: (code: number) => void): Command {
 
 async function mirrorRuns(dir: string, { from, tenant, untilIdle, ...flags }: Flags): Promise<number> {
   const { mirror } = await import('../../nats/mirror.ts')
-  const status = statusLine()
-  const stopped = untilStopped()
-  let refused = 0
-  try {
+  return moveRuns('mirrored', async ({ signal, show, onRefused }) => {
     const { runs, events } = await mirror(dir, {
       ...natsOptions(from, flags, untilIdle === undefined),
       tenant,
       untilIdle,
-      signal: stopped.signal,
+      signal,
       onProgress: ({ runs, over, events }) =>
-        status.show(() => `${runs} runs, ${over} of them over, ${events} events written`),
-      onRefused: (path, fault) => {
-        refused++
-        status.end()
-        console.error(`sluice: ${safe(path)} is not mirrored: ${fault.message}`)
-      },
+        show(() => `${runs} runs, ${over} of them over, ${events} events written`),
+      onRefused,
     })
-    status.end()
-    console.error(`sluice: wrote ${events} events of ${runs} runs`)
-    return exits.good
-  } catch (error) {
-    status.end()
-    // Each was reported when it happened.
-    if (refused > 0) return exits.failed
-    throw error
-  } finally {
-    stopped.end()
-  }
+    return `wrote ${events} events of ${runs} runs`
+  })
 }
 
 /** A mirror that runs while its directory is served. */
@@ -100,8 +81,7 @@ export async function mirrorInBackground(
     ...natsOptions(from, flags, true),
     tenant,
     signal: stop.signal,
-    onRefused: (path: string, fault: Error) =>
-      console.error(`sluice: ${safe(path)} is not mirrored: ${fault.message}`),
+    onRefused: (path: string, fault: Error) => console.error(`sluice: ${notMoved(path, 'mirrored', fault)}`),
   }
   const dir = named ?? (await mkdtemp(join(tmpdir(), 'sluice-mirror-')))
   const removed = async () => {

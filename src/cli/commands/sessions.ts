@@ -12,8 +12,8 @@ import { isSessionOf, type SessionSummary, summarise } from '../../run/session-s
 import { outcomeStyles } from '../draw/end.ts'
 import { addColor, type ColorFlags, isDrawn, wantsColor } from '../draw/flags.ts'
 import { safeLine } from '../draw/safe.ts'
-import { type Paint, painter, styles } from '../draw/style.ts'
 import { fitTo, widthOf } from '../draw/width.ts'
+import { type Paint, painter, styles } from '../draw/wrap.ts'
 import { positiveInteger } from '../input/numbers.ts'
 import { output, printer } from '../print.ts'
 

@@ -1,9 +1,6 @@
 import { Command } from 'commander'
 import { hidingOf } from '../../serve/hiding.ts'
-import { safe } from '../draw/safe.ts'
-import { statusLine } from '../draw/status-line.ts'
-import { exits } from '../exit-code-table.ts'
-import { addNatsOptions, type NatsFlags, natsOptions, untilStopped } from '../input/nats-options.ts'
+import { addNatsOptions, moveRuns, type NatsFlags, natsOptions } from '../input/nats-options.ts'
 
 interface Flags extends NatsFlags {
   readonly to: string
@@ -43,10 +40,7 @@ export function shipCommand(exit: (code: number) => void): Command {
 
 async function shipRuns(dir: string, { to, tenant, follow, redact, ...flags }: Flags): Promise<number> {
   const { ship } = await import('../../nats/ship.ts')
-  const status = statusLine()
-  const stopped = untilStopped()
-  let refused = 0
-  try {
+  return moveRuns('shipped', async ({ signal, show, tell, onRefused }) => {
     const { runs, events } = await ship(dir, {
       ...natsOptions(to, flags, follow ?? false),
       tenant,
@@ -54,29 +48,12 @@ async function shipRuns(dir: string, { to, tenant, follow, redact, ...flags }: F
       // Each event by itself: after a restart another process continues the run, without having seen the
       // earlier events.
       redact: hidingOf(redact ?? false)?.event,
-      signal: stopped.signal,
+      signal,
       onProgress: ({ runs, over, events, bytes }) =>
-        status.show(() => `${over} of ${runs} runs, ${events} events, ${Math.round(bytes / 1e6)} MB sent`),
-      onRefused: (path, fault) => {
-        refused++
-        status.end()
-        console.error(`sluice: ${safe(path)} is not shipped: ${fault.message}`)
-      },
-      onStall: (fault) => {
-        status.end()
-        console.error(`sluice: ${fault.message}`)
-      },
+        show(() => `${over} of ${runs} runs, ${events} events, ${Math.round(bytes / 1e6)} MB sent`),
+      onRefused,
+      onStall: (fault) => tell(fault.message),
     })
-    status.end()
-    console.error(`sluice: sent ${events} events of ${runs} runs`)
-    return exits.good
-  } catch (error) {
-    status.end()
-    // Each was reported when it happened.
-    if (refused > 0) return exits.failed
-    if (stopped.signal.aborted) return stopped.exit()
-    throw error
-  } finally {
-    stopped.end()
-  }
+    return `sent ${events} events of ${runs} runs`
+  })
 }

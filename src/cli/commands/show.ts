@@ -5,7 +5,7 @@ import { Drawing, type DrawOptions } from '../draw/draw.ts'
 import { columnsOf, type DrawFlags, isDrawn, wantsColor } from '../draw/flags.ts'
 import { drawMarkdown } from '../draw/markdown.ts'
 import { safe } from '../draw/safe.ts'
-import { painter } from '../draw/style.ts'
+import { painter } from '../draw/wrap.ts'
 import { harmless, output } from '../print.ts'
 
 export interface ShowOptions extends DrawFlags, Pick<DrawOptions, 'timed' | 'about'> {

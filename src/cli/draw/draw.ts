@@ -10,12 +10,11 @@ import {
 import { callSubject, callText } from '../../views/tool-text.ts'
 import { durationWords } from '../../views/words.ts'
 import { endOf } from './end.ts'
-import { drawMarkdown } from './markdown.ts'
-import { type MarkdownPieces, markdownPieces } from './markdown-pieces.ts'
+import { drawMarkdown, type MarkdownPieces, markdownPieces } from './markdown.ts'
 import { factLines, type Look, oneLine, type Rows, rowsFor } from './rows.ts'
 import { quoted, safe } from './safe.ts'
-import { painter, type Style, styles } from './style.ts'
 import { fitTo } from './width.ts'
+import { painter, type Style, styles } from './wrap.ts'
 
 /** What is known about an attempt besides its events. */
 export interface About {

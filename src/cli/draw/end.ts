@@ -3,8 +3,7 @@ import { endPhrase, outcomeOf } from '../../events/run-outcome.ts'
 import type { RunSummary } from '../../views/summary.ts'
 import { countWords, durationWords, grouped } from '../../views/words.ts'
 import { factLines, type Look, oneLine } from './rows.ts'
-import { styles } from './style.ts'
-import { wrap } from './wrap.ts'
+import { styles, wrap } from './wrap.ts'
 
 /** Green, yellow, red. */
 export const outcomeStyles = {

@@ -1,8 +1,7 @@
 import { countWords } from '../../views/words.ts'
 import { safe } from './safe.ts'
-import { type Paint, type Style, styles } from './style.ts'
 import { cutTo, fitTo, widthOf } from './width.ts'
-import { wrap } from './wrap.ts'
+import { type Paint, type Style, styles, wrap } from './wrap.ts'
 
 /** How lines are drawn: their colors, the columns there are right now, and whether everything is shown. */
 export interface Look {

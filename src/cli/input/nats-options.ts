@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander'
 import { Fault } from '../../base/fault.ts'
 import type { NatsOptions } from '../../nats/nats-options.ts'
+import { safe } from '../draw/safe.ts'
+import { statusLine } from '../draw/status-line.ts'
 import { exits } from '../exit-code-table.ts'
 
 /** The values of the options below. */
@@ -81,16 +83,52 @@ export function natsOptions(addresses: string, flags: NatsFlags, follows: boolea
   }
 }
 
-/** A signal that the first SIGINT or SIGTERM aborts; the second one ends the process as usual. */
-export interface Stopped {
+/** What `ship` and `mirror` share: progress on stderr, a signal that stops them, the refused runs. */
+interface Task {
   readonly signal: AbortSignal
-  /** The exit code for a command that was stopped before it was done. */
-  exit(): number
-  /** Removes its listeners. */
-  end(): void
+  /** Progress, over which the next one is written. */
+  show(words: () => string): void
+  /** A line that stays. */
+  tell(words: string): void
+  readonly onRefused: (path: string, fault: Error) => void
 }
 
-export function untilStopped(): Stopped {
+/**
+ * Moves runs from or to a broker, until that is done or stopped, and returns the exit code. `move` returns
+ * what to report at the end; `moved` is what a refused run is not.
+ */
+export async function moveRuns(moved: string, move: (task: Task) => Promise<string>): Promise<number> {
+  const status = statusLine()
+  const stopped = untilStopped()
+  let refused = 0
+  const tell = (words: string) => {
+    status.end()
+    console.error(`sluice: ${words}`)
+  }
+  const onRefused = (path: string, fault: Error) => {
+    refused++
+    tell(notMoved(path, moved, fault))
+  }
+  try {
+    tell(await move({ signal: stopped.signal, show: status.show, tell, onRefused }))
+    return exits.good
+  } catch (error) {
+    status.end()
+    // Each was reported when it happened.
+    if (refused > 0) return exits.failed
+    if (stopped.signal.aborted) return exits.incomplete
+    throw error
+  } finally {
+    stopped.end()
+  }
+}
+
+export function notMoved(path: string, moved: string, fault: Error): string {
+  return `${safe(path)} is not ${moved}: ${fault.message}`
+}
+
+/** A signal that the first SIGINT or SIGTERM aborts; the second one ends the process as usual. */
+function untilStopped(): { readonly signal: AbortSignal; end(): void } {
   const stop = new AbortController()
   let at = 0
   const onSignal = (name: NodeJS.Signals) => {
@@ -106,7 +144,7 @@ export function untilStopped(): Stopped {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   }
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
-  return { signal: stop.signal, exit: () => exits.incomplete, end }
+  return { signal: stop.signal, end }
 }
 
 /** A status line re-sends Ctrl-C once after it has removed itself; a person takes longer. */

@@ -1,5 +1,6 @@
 import type { Event } from '../../events/event.ts'
 import type { RunInfo } from '../run-info.ts'
+import { pause, type Source } from './source.ts'
 
 /**
  * The id of the element with the data of a page that needs no server: `<script type="application/json"
@@ -38,3 +39,56 @@ export interface EmbeddedStream {
    */
   readonly pieces: readonly { readonly from: number; readonly base64: string }[]
 }
+
+/** Number of events to pass on at once. */
+const SLICE = 2000
+
+/** The runs inside the document: no server is contacted. */
+export function embeddedSource(data: EmbeddedData): Source {
+  const runOf = (id: string) => data.runs.find(({ info }) => info.id === id)
+  return {
+    live: false,
+    redacted: data.redacted,
+    runs: async () => data.runs.map(({ info }) => info),
+    open(id, reader) {
+      let open = true
+      const hand = async () => {
+        const events = runOf(id)?.events ?? []
+        for (let at = 0; at < events.length && open; at += SLICE) {
+          reader.take(events.slice(at, at + SLICE))
+          await pause()
+        }
+        if (open) reader.connection('over')
+      }
+      hand()
+      return {
+        resume() {},
+        close() {
+          open = false
+        },
+      }
+    },
+    async bytes(id, { attempt, stream, from, to }) {
+      const found = runOf(id)?.streams.find((one) => one.attempt === attempt && one.stream === stream)
+      if (!found) return { bytes: new Uint8Array(0), total: 0 }
+      return { bytes: cut(found, from, Math.min(to, found.total)), total: found.total }
+    },
+  }
+}
+
+/** The bytes `[from, to)`; a part that was left out is filled with full stops. */
+function cut(stream: EmbeddedStream, from: number, to: number): Uint8Array {
+  const bytes = new Uint8Array(Math.max(0, to - from)).fill(LEFT_OUT)
+  for (const { from: begin, base64 } of stream.pieces) {
+    // Four letters are three bytes, so most pieces need not be decoded to see that they are outside the
+    // range.
+    if (begin >= to || begin + (base64.length / 4) * 3 <= from) continue
+    const piece = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))
+    const first = Math.max(begin, from)
+    bytes.set(piece.subarray(first - begin, to - begin), first - from)
+  }
+  return bytes
+}
+
+/** A full stop: one byte, so that the ranges stay valid. */
+const LEFT_OUT = 46

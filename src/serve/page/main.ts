@@ -4,15 +4,13 @@ import type { RunInfo } from '../run-info.ts'
 import { addressOf, readAddress } from './address.ts'
 import { ConversationView } from './conversation-view.ts'
 import { byId, make } from './element.ts'
-import { EMBEDDED_ID, type EmbeddedData } from './embedded.ts'
-import { embeddedSource } from './embedded-source.ts'
+import { EMBEDDED_ID, type EmbeddedData, embeddedSource } from './embedded.ts'
 import { filters } from './filters.ts'
 import { FindInRun } from './find.ts'
 import { findBytes } from './find-bytes.ts'
 import { runHead } from './head.ts'
 import { httpSource } from './http-source.ts'
-import { markdownOf } from './item-markdown.ts'
-import { listenToKeys } from './keys.ts'
+import { markdownOf } from './item-text.ts'
 import { RawPane } from './raw-pane.ts'
 import { RunList } from './run-list.ts'
 import type { OpenRun, Source } from './source.ts'
@@ -359,3 +357,39 @@ loadRuns().then(() => {
   follow()
 })
 if (source.live) setInterval(loadRuns, LIST_MS)
+
+/** A key, its action, and its description in the list of keys; two keys may share one line. */
+export interface Key {
+  readonly keys: readonly string[]
+  readonly words: string
+  readonly act: (key: string) => void
+  /** Only while the focus is in the conversation or nowhere: other parts use these keys themselves. */
+  readonly local?: boolean
+}
+
+const names: Readonly<Record<string, string>> = { ArrowDown: '↓', ArrowUp: '↑', Escape: 'Esc', ' ': 'Space' }
+
+/** Handles key presses, and lists the keys in the help. */
+export function listenToKeys(table: readonly Key[]): void {
+  const help = byId('help') as HTMLDialogElement // cast: a <dialog> in page.html
+  const box = byId('conversation')
+  byId('key-list').replaceChildren(
+    ...table.flatMap(({ keys, words }) => [
+      make('dt', {}, ...keys.flatMap((key) => [make('kbd', {}, names[key] ?? key), ' '])),
+      make('dd', {}, words),
+    ]),
+  )
+  byId('keys').addEventListener('click', () => help.showModal())
+  const acts = new Map(table.flatMap((entry) => entry.keys.map((key) => [key, entry] as const)))
+  document.addEventListener('keydown', (press) => {
+    const target = press.target instanceof Element ? press.target : document.body
+    const typing = target instanceof HTMLInputElement
+    if (typing || press.metaKey || press.ctrlKey || press.altKey || help.open) return
+    const entry = acts.get(press.key)
+    if (!entry) return
+    const here = target === document.body || target === box || target.tagName === 'ARTICLE'
+    if (entry.local && !here) return
+    press.preventDefault()
+    entry.act(press.key)
+  })
+}
