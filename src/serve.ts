@@ -1,7 +1,7 @@
 // agent-sluice/serve: stores, prints, streams and shows events.
 export * from './core-exports.ts'
 export { type JournalOptions, journal } from './disk/journal.ts'
-export { type ExportFormat, type ExportOptions, exportRun } from './serve/export.ts'
+export { type ExportFormat, exportRun, type RunExportOptions } from './serve/export.ts'
 export type { RunInfo } from './serve/run-info.ts'
 export { serve } from './serve/serve.ts'
 export type { Served, ServeOptions } from './serve/serve-options.ts'

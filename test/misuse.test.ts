@@ -2,6 +2,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { nextSteps } from '../src/base/next-step.ts'
 import * as eventDoor from '../src/events.ts'
@@ -33,7 +34,13 @@ async function faultOf(call: Call, given: readonly unknown[]): Promise<unknown> 
   try {
     const made = (await call(...given)) as Partial<PassThrough> & { close?(): unknown; end?: unknown }
     made?.on?.('error', () => {})
-    if (made?.end instanceof Promise) made.end.catch(() => {})
+    if (made?.end instanceof Promise) {
+      made.end.catch(() => {})
+      // A run that cannot be started fails a turn later.
+      await turn()
+      await turn()
+      if (made.errored) return made.errored
+    }
     if (typeof made?.destroy === 'function') await destroyed(made as PassThrough)
     else if (typeof made?.close === 'function') await made.close()
     return undefined

@@ -1,11 +1,10 @@
-import { type Complete, isCount, type OptionTable, readOptions } from '../base/check-options.ts'
+import { type Complete, isCount, isWhole, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { Code } from '../base/fault.ts'
 import { type Bytes, digest } from '../base/platform.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Channel, Chunk, ExitChunk } from '../text/chunk.ts'
 import { lines } from '../text/lines.ts'
 import type { Schema } from '../values/schema/schema.ts'
-import { VALUES_OPTIONS } from '../values/values.ts'
 import { artifacts, type FsDiff } from './artifacts.ts'
 import { checkEngine } from './check-engine.ts'
 import { Cutter } from './cut.ts'
@@ -88,7 +87,7 @@ export const EVENT_OPTIONS = {
   dir: {},
   schema: {},
   pick: { default: 'last', words: ['first', 'last'] },
-  maxRepair: VALUES_OPTIONS.maxRepair,
+  maxRepair: { default: 65_536, is: isWhole, must: 'be a whole number, but is %' },
   sessionTokens: {},
   fsDiff: {},
 } as const satisfies OptionTable<EventOptions>

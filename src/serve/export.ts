@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { basename, dirname, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { checkPath, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import { readBlock } from '../disk/plain-file.ts'
 import type { Event } from '../events/event.ts'
 import { isGood, outcomeOf } from '../events/run-outcome.ts'
@@ -62,7 +63,6 @@ export interface Exported {
   readonly hidden: () => Hidden | undefined
 }
 
-const MAX_RAW = 32 << 20
 /** Size of a piece of a log in the page. */
 const RAW_PIECE = 1 << 20
 
@@ -74,12 +74,26 @@ const RAW_PIECE = 1 << 20
  * @example
  * await pipeline(exportRun('.audit/latest', { to: 'html' }), createWriteStream('run.html'))
  */
-export function exportRun(
-  path: string,
-  { to, redact = true, ...more }: Omit<ExportOptions, 'redact'> & { readonly redact?: boolean | undefined },
-): AsyncIterable<string> {
-  return exportSource(recordedSource(path), { to, redact, ...more }).text
+export function exportRun(path: string, options: RunExportOptions): AsyncIterable<string> {
+  const example = 'exportRun(".audit/latest", { to: "html" })'
+  checkPath('exportRun', path, example)
+  const { to, ...rest } = readOptions('exportRun', options, example, EXPORT_OPTIONS)
+  if (to === undefined) throw misfit('exportRun', "'md', 'html' or 'json' as to", to, example)
+  return exportSource(recordedSource(path), { to, ...rest }).text
 }
+
+/** The options of `exportRun`. */
+export interface RunExportOptions extends Omit<ExportOptions, 'redact'> {
+  /** Hides secrets, and leaves out the raw logs; false leaves everything unchanged. @default true */
+  readonly redact?: boolean | undefined
+}
+
+const EXPORT_OPTIONS = {
+  to: { words: ['md', 'html', 'json'] },
+  redact: { default: true },
+  hide: {},
+  maxRaw: { default: 33_554_432 },
+} as const satisfies OptionTable<RunExportOptions>
 
 /** A recorded run, or a single log of one. Throws if the path is neither. */
 export function recordedSource(given: string, reading: ReplayOptions = {}): ExportSource {
@@ -119,7 +133,7 @@ export function runName(path: string): string {
  * identifies it.
  */
 export function exportSource(source: ExportSource, options: ExportOptions): Exported {
-  const { to, redact, hide: own = [], maxRaw = MAX_RAW } = options
+  const { to, redact, hide: own = [], maxRaw = EXPORT_OPTIONS.maxRaw.default } = options
   let hide: Redactor | undefined
   async function* text(): AsyncGenerator<string> {
     if (redact) hide = await learned(source, own)

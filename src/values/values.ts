@@ -90,7 +90,7 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
   /**
    * The tags around thoughts, which hide what is in them: `false` for none, or a list of names. The name
    * given as `tag` is never one of them.
-   * @default `<think>`, `<thinking>`, `<reasoning>` and `<scratchpad>`
+   * @default true: `<think>`, `<thinking>`, `<reasoning>` and `<scratchpad>`
    */
   readonly think?: boolean | readonly string[] | undefined
   /** Close a value that the input cut off, and list its incomplete paths. @default false */
