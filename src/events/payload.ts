@@ -2,6 +2,7 @@ import type { Code } from '../base/fault.ts'
 import { Bytes } from '../base/platform.ts'
 import { drive } from '../base/stage.ts'
 import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
+import { isOnlyStructure } from '../json/after-value.ts'
 import type { Chunk } from '../text/chunk.ts'
 import type { Outcome, RepairLevel } from '../values/outcome.ts'
 import { EXPLICIT, rankOf } from '../values/pick.ts'
@@ -132,6 +133,7 @@ function mayHoldPayload(text: string, loose: boolean): boolean {
   let brace = text.indexOf('{')
   if (brace < 0) return false
   if (MARKS.some((mark) => text.includes(mark))) return true
+  if (isOnlyStructure(text)) return true
   // A bracket that comes first may open the whole message, which is then its payload, valid or not.
   let first = 0
   while (first < brace && /[\s\0]/.test(text[first]!)) first++

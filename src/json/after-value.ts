@@ -42,7 +42,7 @@ const structure =
 //         ^       ^ dropped       ^ a fault: an opening one may be lost
 /** Whether only braces follow a value at `end`, up to three: they have one reading. */
 export function endsInBraces(text: string, end: number): boolean {
-  return /^\s*(?:\}\s*){1,3}$/.test(text.slice(end, end + MAX_LOOK))
+  return /^\s*(?:\}\s*){1,3}$/.test(text.slice(end))
 }
 
 /** Whether a text is nothing but brackets, colons, commas and blanks: a document, however broken. */
