@@ -1,3 +1,4 @@
+import { Bytes } from '../base/platform.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import type { Chunk } from '../text/chunk.ts'
@@ -23,6 +24,8 @@ export function explainStage(options: ValuesOptions<Schema | undefined>): Stage<
   return (next) => {
     /** Candidates without an outcome so far; outcomes keep the order of the input. */
     let waiting: Frame[] = []
+    /** Where the candidates were. */
+    const seen: Frame[] = []
 
     const skipBefore = (before: number): void => {
       for (const frame of waiting)
@@ -35,6 +38,8 @@ export function explainStage(options: ValuesOptions<Schema | undefined>): Stage<
         const { frame } = outcome
         // That nothing was found is said about the whole input.
         skipBefore(frame.kind === 'text' ? Number.POSITIVE_INFINITY : frame.from)
+        if (!outcome.ok && outcome.comment && options.lines !== true)
+          for (const place of otherPlaces(outcome.comment.text, seen, frame)) next.write(place)
         waiting = waiting.filter((other) => other.from >= frame.to)
         next.write({ frame, outcome })
       },
@@ -44,9 +49,37 @@ export function explainStage(options: ValuesOptions<Schema | undefined>): Stage<
       },
     }
     return parts.stage(outcomes, (frame) => {
-      if (frame.kind !== 'text') waiting.push(frame)
+      if (frame.kind === 'text') return
+      waiting.push(frame)
+      if (seen.length < MAX_SEEN) seen.push(frame)
     })
   }
+}
+
+const MAX_SEEN = 1000
+/** How many places that were no candidates are told. */
+const MAX_PLACES = 8
+/** The first words of such a place, in characters. */
+const WORDS = 40
+
+/** Marks and brackets of a text without a payload, and why nothing begins there. */
+function* otherPlaces(text: string, seen: readonly Frame[], whole: Frame): Generator<Explained> {
+  let told = 0
+  for (const { 0: mark, index } of text.matchAll(/<json>|[{[]|^ {0,3}(?:```|~~~)/gm)) {
+    const from = Bytes.byteLength(text.slice(0, index))
+    if (seen.some((frame) => from >= frame.from && from < frame.to)) continue
+    const words = text.slice(index, index + WORDS)
+    const kind = mark === '<json>' ? 'tag' : mark === '{' || mark === '[' ? 'object' : 'fence'
+    const frame: Frame = { ...whole, kind, from, to: from + Bytes.byteLength(words), text: words }
+    yield { frame, skipped: reasons[mark] ?? 'a fence without JSON in it' }
+    if (++told === MAX_PLACES) return
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  '<json>': 'the tag is only mentioned: no bracket or fence follows it',
+  '{': 'no key with its colon follows it',
+  '[': 'no value follows it, or it belongs to a word, a link or a citation',
 }
 
 function reasonFor({ kind, label, broken, attached, aside, text }: Frame): string {

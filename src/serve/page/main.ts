@@ -367,10 +367,9 @@ export interface Key {
   readonly local?: boolean
 }
 
-const names: Readonly<Record<string, string>> = { ArrowDown: '↓', ArrowUp: '↑', Escape: 'Esc', ' ': 'Space' }
-
 /** Handles key presses, and lists the keys in the help. */
-export function listenToKeys(table: readonly Key[]): void {
+function listenToKeys(table: readonly Key[]): void {
+  const names: Readonly<Record<string, string>> = { ArrowDown: '↓', ArrowUp: '↑', Escape: 'Esc', ' ': 'Space' }
   const help = byId('help') as HTMLDialogElement // cast: a <dialog> in page.html
   const box = byId('conversation')
   byId('key-list').replaceChildren(
