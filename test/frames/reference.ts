@@ -413,7 +413,8 @@ class Reference {
     let begins = opened
     while (begins < this.#end && (this.#isBlank(begins) || (quotes > 0 && this.#has(begins, '>')))) begins++
     if (!marked && !(begins >= limit && this.#outgrown(from)) && !this.#isBrace(begins)) return readAsProse()
-    const maybe = !marked && (label !== '' || !this.#isBrace(begins))
+    // Nothing at or after the limit is looked at.
+    const maybe = !marked && (label !== '' || begins >= limit || !this.#isBrace(begins))
     let wordTries = 0
     const body: Range[] = []
     /** The first closer, when the body is inside a JSON string there, and the body up to it. */
@@ -486,7 +487,8 @@ class Reference {
         first = { to: next, body: [...body] }
       } else {
         const to = afterWords(at, content, end)
-        if (to !== undefined) return cut(body, to)
+        // The limit was asked for above.
+        if (to !== undefined) return finish(to, 0)
       }
       // A line that a fence could end with is a line of the body that is longer.
       const start = content ?? at
