@@ -2,7 +2,7 @@ import type { Note } from '../base/fault.ts'
 import { Bytes } from '../base/platform.ts'
 import type { Sink } from '../base/stage.ts'
 import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
-import { bomAt, isBlank, NUL } from '../text/characters.ts'
+import { isBlank, NUL } from '../text/characters.ts'
 import type { Channel } from '../text/chunk.ts'
 import { Decoder, firstInvalid } from '../text/decode.ts'
 import { Places } from '../text/offsets.ts'
@@ -83,7 +83,7 @@ export class Scan {
   readonly #withText: boolean
   /** Original offset of the first byte that is in no frame yet. */
   #textFrom = 0
-  #textBlank = true
+  readonly #textBlank = new BlankText()
   /** The text was checked for blanks up to here; a clean position. */
   #textSeen = 0
 
@@ -157,7 +157,7 @@ export class Scan {
     if (notes) frame.notes = notes
     if (cut.kind === 'fence' || notes || this.tape.isMarked) this.#keepOffsets(frame, cut)
     this.#textFrom = to
-    this.#textBlank = true
+    this.#textBlank.reset()
     this.#textSeen = cut.to
     this.leave(cut.to)
     this.emitted++
@@ -264,7 +264,7 @@ export class Scan {
   cutText(from: number, to: number, position: number, note?: Note): void {
     this.#text(from, to, false, note)
     this.#textFrom = to
-    this.#textBlank = true
+    this.#textBlank.reset()
     this.#textSeen = position
   }
 
@@ -295,7 +295,7 @@ export class Scan {
     const { tape, head } = this
     this.position = tape.end
     this.settle()
-    if (this.#textBlank) this.#textBlank = isBlankText(lines, 0, lines.length)
+    this.#textBlank.add(lines, 0, lines.length)
     tape.skip(lines.length)
     this.position = tape.end
     this.#textSeen = tape.end
@@ -310,7 +310,7 @@ export class Scan {
   #flushText(to: number, position: number): void {
     if (to <= this.#textFrom) return
     this.#examine(position)
-    this.#text(this.#textFrom, to, this.#textBlank, undefined)
+    this.#text(this.#textFrom, to, this.#textBlank.is, undefined)
   }
 
   #text(from: number, to: number, blank: boolean, note: Note | undefined): void {
@@ -323,7 +323,7 @@ export class Scan {
   /** Checks whether the text up to `position` is blank; stops at the first byte that is not. */
   #examine(position: number): void {
     const { view, base } = this.tape
-    if (this.#textBlank) this.#textBlank = isBlankText(view, this.#textSeen - base, position - base)
+    this.#textBlank.add(view, this.#textSeen - base, position - base)
     if (position > this.#textSeen) this.#textSeen = position
   }
 }
@@ -335,15 +335,29 @@ interface OpenThought {
   to: number
 }
 
-/** Blanks, NULs and BOMs. */
-function isBlankText(bytes: Bytes, from: number, to: number): boolean {
-  for (let at = from; at < to; at++) {
-    const byte = bytes[at]
-    if (byte === NUL || isBlank(byte)) continue
-    if (at + 3 > to || bomAt(bytes, at) !== 3) return false
-    at += 2
+/** Whether a text that comes in parts is nothing but blanks, NULs and BOMs. */
+class BlankText {
+  #is = true
+  /** How many bytes of a BOM it ends with. */
+  #begun = 0
+
+  get is(): boolean {
+    return this.#is && this.#begun === 0
   }
-  return true
+
+  reset(): void {
+    this.#is = true
+    this.#begun = 0
+  }
+
+  add(bytes: Bytes, from: number, to: number): void {
+    for (let at = from; this.#is && at < to; at++) {
+      const byte = bytes[at]
+      if (byte === BOM[this.#begun]) this.#begun = (this.#begun + 1) % BOM.length
+      else this.#is = this.#begun === 0 && (byte === NUL || isBlank(byte))
+    }
+  }
 }
 
+const BOM = [0xef, 0xbb, 0xbf]
 const LINE_END = Bytes.from('\n')
