@@ -27,7 +27,7 @@ declare const text: string
 declare const bytes: Uint8Array
 declare const stream: import('node:stream').Writable
 declare const outcome: api.Outcome<unknown>
-declare const event: api.Event
+declare const event: api.AgentEvent
 declare const order: api.WorkOrder
 declare const call: api.AskCall
 declare const schema: import('@standard-schema/spec').StandardSchemaV1<unknown, { issues: { file: string; line: number }[] }>

@@ -72,7 +72,7 @@ const RAW_PIECE = 1 << 20
  * false.
  *
  * @example
- * await pipeline(exportRun('.audit/latest', { to: 'html' }), createWriteStream('run.html'))
+ * for await (const text of exportRun('.audit/latest', { to: 'md' })) console.log(text)
  */
 export function exportRun(path: string, options: RunExportOptions): AsyncIterable<string> {
   const example = 'exportRun(".audit/latest", { to: "html" })'

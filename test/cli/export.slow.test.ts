@@ -284,7 +284,6 @@ describe('sluice export', () => {
   test.each([
     [['export', dir], /--to/],
     [['export', dir, '--to', 'pdf'], /md, html, json/],
-    [['export', '--to', 'md'], /name an audit directory/],
     [['export', join(dir, 'none'), '--to', 'md'], /no such file or directory/],
     [['export', dir, '--last', '--to', 'md'], /leave out PATH/],
     [['export', dir, '--home', dir, '--to', 'md'], /--home is for --last/],
