@@ -77,7 +77,9 @@ export class AnswerText {
     }
     const text = this.#textFrom(0)
     const error = incomplete ? undefined : errorAnswer(text)
-    say.about({ channel: first.channel, from: first.from, to: this.#frames.at(-1)!.to })
+    // The blank behind a document may come after the next line.
+    const to = this.#frames.reduce((last, frame) => Math.max(last, frame.to), 0)
+    say.about({ channel: first.channel, from: first.from, to })
     if (error === undefined) {
       say.confidence(first.channel === 'stdout' ? 0.6 : 0.3)
       say.message(this.#id, text, incomplete ? { incomplete } : {})

@@ -145,9 +145,8 @@ describe('run(command, args, options)', () => {
     ['options in the place of args', ['codex', { engine: codex }]],
     ['one string of arguments', ['codex', 'exec --json']],
     ['a number among the arguments', ['codex', [7]]],
-  ])('%s is BAD_OPTION', (_what, given) => {
-    expect(() => (run as (...args: unknown[]) => unknown)(...given)).toThrow(
-      expect.objectContaining({ code: 'BAD_OPTION' }),
-    )
+  ])('%s is BAD_OPTION', async (_what, given) => {
+    const live = (run as unknown as (...args: unknown[]) => ReturnType<typeof run>)(...given)
+    await expect(live.end).rejects.toMatchObject({ code: 'BAD_OPTION' })
   })
 })
