@@ -99,7 +99,9 @@ export class Scan {
 
   /** A thought that began at `from` is read as prose, though its closer may still come. */
   openThought(closer: string, from: number): void {
-    this.#openThoughts.push({ closer: new ByteSearch(this.tape, closer), from, to: NOWHERE })
+    // One that is open already ends at the same closer: a thousand openers are one thought.
+    if (this.#openThoughts.some((open) => open.name === closer && open.to > from)) return
+    this.#openThoughts.push({ name: closer, closer: new ByteSearch(this.tape, closer), from, to: NOWHERE })
   }
 
   enter(inside: Inside): void {
@@ -329,6 +331,7 @@ export class Scan {
 }
 
 interface OpenThought {
+  readonly name: string
   readonly closer: ByteSearch
   readonly from: number
   /** One past its closer, once that has come. */
