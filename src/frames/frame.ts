@@ -39,7 +39,7 @@ export interface Frame {
   /** For an object: it follows `[`, `{`, `,` or `":`, as inside a larger document. */
   readonly attached?: true
   /**
-   * For an array: it looks like a citation, an index or a link, `see [1]`, `list[0]`, `[1](url)`. It counts
+   * For an array: it looks like a citation, an index or a link, `see [1]`, `list[0]`. It counts
    * only as the whole input.
    */
   readonly aside?: true

@@ -38,11 +38,14 @@ const MAX_LOOK = 4096
 const structure =
   /^[\s\ufeff]*(?:[}\]]|"(?:[^"\\]|\\.){0,256}"\s*:|[,:](?:[\s\ufeff]|(?:\/\/|# )[^\n]*\n)*(?:["'“{[\d-]|true|false|null|[\p{L}_$][\p{L}\p{N}_$'-]{0,255}"?\s*:))/su
 
-//  {"a":1}}    [1]}        {"a":1}]
-//         ^       ^ dropped       ^ a fault: an opening one may be lost
-/** Whether only braces follow a value at `end`, up to three: they have one reading. */
+//  {"a":1}}    [1]}        {"a":1}]                                {"a":{"b":1},"c":2}}
+//         ^       ^ dropped       ^ a fault: an opening one may be lost           ^ this one may be too many
+/**
+ * Whether only braces follow a value at `end`, up to three, and have one reading: none of the braces before
+ * them can be the one too many, because no member follows any.
+ */
 export function endsInBraces(text: string, end: number): boolean {
-  return /^\s*(?:\}\s*){1,3}$/.test(text.slice(end))
+  return /^\s*(?:\}\s*){1,3}$/.test(text.slice(end)) && !/\}\s*,\s*[^\s{[]/.test(text.slice(0, end))
 }
 
 /** Whether a text is nothing but brackets, colons, commas and blanks: a document, however broken. */

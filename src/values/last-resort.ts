@@ -42,7 +42,9 @@ export function looseFrames(bytes: Bytes, channel: Channel, given: Rules): reado
   for (const frame of drive(stage, [{ channel, bytes }])) {
     const opens = frame.kind === 'object' ? opensLoosely(frame, before(frame, bytes)) : 'no'
     if (opens === 'yes' && !isValue(frame, rules)) return []
-    if (opens === 'yes' || (opens === 'empty' && rules.check && passes(frame.text, rules))) found.push(frame)
+    // Among other brackets, an empty pair may be what is left of something.
+    const isEmpty = opens === 'empty' && rules.check && !/[{}[\]]/.test(text.replace('{}', ''))
+    if (opens === 'yes' || (isEmpty && passes(frame.text, rules))) found.push(frame)
   }
   return found
 }

@@ -22,10 +22,10 @@ describe('a Fault on the console of a real process', () => {
   })
 
   test('has its code, and no empty field, when it is not caught: Node asks no object how to show it then', () => {
-    const { stderr } = printed(`api.serve('dir')`)
-    expect(stderr).toContain('Fault: serve needs')
+    const { stderr } = printed(`api.parse(7)`)
+    expect(stderr).toContain('Fault: parse needs')
     expect(stderr).toContain("code: 'BAD_OPTION'")
-    expect(stderr).toContain('serve({ dir: ".audit" })')
+    expect(stderr).toContain('parse(text, { schema })')
     expect(stderr).not.toContain('undefined')
   })
 })

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { codex, replay, run } from 'agent-sluice'
 import { markdown, redact } from 'agent-sluice/views'
 
-const agent = run('sh', ['agent.sh'], { engine: codex, pty: { pipes: true, cols: 80 } })
+const agent = run('sh', ['agent.sh'], { engine: codex, runs: '.audit', pty: { pipes: true, cols: 80 } })
 const events = await agent.toArray()
-const { audit, outcome } = await agent.end
+const { audit = '', outcome } = await agent.end
 const records = (name: string) => readFileSync(join(audit, name), 'utf8').trim().split('\n').length
 console.log(records('stdout.1.log'), records('pty-output.1.log'), outcome)
 

@@ -75,5 +75,5 @@ test('and the commands know it, auto too', () => {
   const log = 'fixtures/toy/hello.pipe/stdout.log'
   expect(run('src/cli/main.ts', 'engines')).toContain('toy --json; 1.0')
   expect(run('src/cli/main.ts', 'chat', '--engine', 'toy', log)).toContain('user.input.required')
-  expect(run('src/cli/main.ts', 'chat', log)).toContain('auto picked toy')
+  expect(run('src/cli/main.ts', 'events', log)).toContain('auto picked toy')
 })

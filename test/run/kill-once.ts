@@ -97,7 +97,7 @@ export async function killOnce(moment: {
   recorder.kill('SIGKILL')
   await closed
   const audits = existsSync(join(cwd, '.audit')) ? readdirSync(join(cwd, '.audit')) : []
-  const [name, ...others] = audits.filter((name) => !/^\.?latest/.test(name))
+  const [name, ...others] = audits.filter((name) => !/^\.?latest|^\.gitignore$/.test(name))
   if (others.length > 0) throw fail('one run made two directories')
   if (audits.includes('latest') && readlinkSync(join(cwd, '.audit/latest')) !== name) {
     throw fail('latest does not lead to the run')

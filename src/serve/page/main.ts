@@ -369,7 +369,12 @@ export interface Key {
 
 /** Handles key presses, and lists the keys in the help. */
 function listenToKeys(table: readonly Key[]): void {
-  const names: Readonly<Record<string, string>> = { ArrowDown: '↓', ArrowUp: '↑', Escape: 'Esc', ' ': 'Space' }
+  const names: Readonly<Record<string, string>> = {
+    ArrowDown: '↓',
+    ArrowUp: '↑',
+    Escape: 'Esc',
+    ' ': 'Space',
+  }
   const help = byId('help') as HTMLDialogElement // cast: a <dialog> in page.html
   const box = byId('conversation')
   byId('key-list').replaceChildren(

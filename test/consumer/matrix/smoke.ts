@@ -11,21 +11,20 @@ import {
   auto,
   chat,
   codex,
-  type Event,
+  type AgentEvent as Event,
   events,
   Fault,
   frames,
-  journal,
   jsonl,
   parse,
   replay,
   run,
-  serve,
   sse,
   tap,
   tryParse,
   values,
 } from 'agent-sluice'
+import { journal, serve } from 'agent-sluice/serve'
 
 const [, , fixtures = 'fixtures'] = process.argv
 const pair = join(fixtures, 'codex', '01-plain.tee80')
@@ -154,7 +153,7 @@ const checks: Record<string, () => unknown> = {
       () => 'told',
       (error) => error.code,
     )
-    const { outcome, reason } = JSON.parse(readFileSync(join(agent.audit, 'meta.1.json'), 'utf8'))
+    const { outcome, reason } = JSON.parse(readFileSync(join(agent.audit ?? '', 'meta.1.json'), 'utf8'))
     return [end, outcome, reason]
   },
   async pty() {
