@@ -68,8 +68,8 @@ const RAW_PIECE = 1 << 20
 
 /**
  * A recorded run in one file, in pieces: Markdown for an issue, a page that needs no server, or its data as
- * JSON. `path` is an audit directory or a log. Secrets are hidden, and no raw log is in it, unless `redact` is
- * false.
+ * JSON. `path` is an audit directory or a log. Secrets are hidden, and no raw log is in it, unless `redact`
+ * is false.
  *
  * @example
  * for await (const text of exportRun('.audit/latest', { to: 'md' })) console.log(text)
