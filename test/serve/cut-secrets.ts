@@ -31,8 +31,8 @@ export function streamedRuns(): Streamed[] {
     const stdout = fixture.logs.find(({ channel }) => channel === 'stdout')
     const pieces = stdout ? longestMessage(recordedDeltas(fixture)) : []
     // Plain text comes line by line, and no line has a part of a key.
-    const isPlain = ['text', 'iflow', 'nanocoder'].includes(fixture.engine)
-    if (!stdout || isPlain || pieces.length < 2) return []
+    const isRecord = ({ raw_ref }: Delta) => stdout?.bytes[raw_ref!.byte_from] === 0x7b
+    if (!stdout || pieces.length < 2 || !pieces.every(isRecord)) return []
     const planted = (cut: number) => plant(stdout.bytes, pieces, cut)
     return [{ name: `${fixture.engine}/${fixture.name}`, fixture, planted }]
   })
