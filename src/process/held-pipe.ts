@@ -17,7 +17,8 @@ export interface HeldPipe {
  * and then the process waits.
  */
 export function heldPipe(wake: () => void): HeldPipe {
-  const pipe = realPipe()
+  // Bun and Deno cannot read one as a socket; their own pipes do.
+  const pipe = 'bun' in process.versions || 'deno' in process.versions ? undefined : realPipe()
   let source: Readable | undefined
   let last = 0
   let done!: () => void

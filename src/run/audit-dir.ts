@@ -108,14 +108,17 @@ export function undoOf(dir: string, fresh: boolean): Undo {
 
 /**
  * Prompts, answers and whatever the agent printed must not be committed by accident. Only in a directory that
- * was made for the run: one that was there before is the user's.
+ * was made for the run: one that was there before is the user's. Returns the file, if it was made.
  */
-export function keepOutOfGit(made: string | undefined): void {
-  if (made === undefined) return
+export function keepOutOfGit(made: string | undefined): string | undefined {
+  if (made === undefined) return undefined
+  const path = join(made, '.gitignore')
   try {
-    fs.writeFileSync(join(made, '.gitignore'), '*\n', { flag: 'wx' })
+    fs.writeFileSync(path, '*\n', { flag: 'wx', mode: 0o600 })
+    return path
   } catch {
     // It is there already, or cannot be written: the run does not depend on it.
+    return undefined
   }
 }
 

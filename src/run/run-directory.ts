@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import fs from 'node:fs'
 import { resolve } from 'node:path'
 import { Fault, type Note, quote } from '../base/fault.ts'
 import { type Journal, type JournalOptions, openJournal } from '../disk/journal.ts'
@@ -21,6 +22,8 @@ export class RunDirectory {
   readonly journal: Journal
   readonly #fresh: boolean
   readonly #undo: Undo
+  /** Made before anything looks at the directory: it is no file of the agent. */
+  readonly #ignoring: string | undefined
   #released = false
 
   /** `id` is the run id if neither the caller nor the directory knows one. */
@@ -33,6 +36,7 @@ export class RunDirectory {
     )
     this.#undo = undoOf(this.path, this.#fresh)
     this.journal = openJournal(this.path, { fsync })
+    this.#ignoring = keepOutOfGit(this.#undo.made)
     const attempts = listAttempts(this.path)
     const { last } = this.journal
     const known = last?.run_id ?? readMeta(attempts.at(-1)?.meta)?.run_id
@@ -48,7 +52,6 @@ export class RunDirectory {
 
   /** The process was started. Returns what went wrong, if anything. */
   begun(): readonly Note[] {
-    keepOutOfGit(this.#undo.made)
     return this.#fresh ? linkLatest(this.path) : []
   }
 
@@ -60,6 +63,7 @@ export class RunDirectory {
     if (this.#released) return
     this.#released = true
     if (!begun) this.#undo.files()
+    if (!begun && this.#ignoring !== undefined) fs.rmSync(this.#ignoring, { force: true })
     this.journal.close()
     if (!begun) this.#undo.dirs()
   }
