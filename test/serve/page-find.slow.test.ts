@@ -22,7 +22,8 @@ describe.skipIf(!chromiumPath)(`finding things in a browser${needsBrowser}`, () 
     const page = await pages.open(url)
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await over(page)
-    expect(await page.locator('#problems').innerText()).toContain('1 problem')
+    // The bar is drawn a moment after the last event.
+    await page.locator('#problems', { hasText: '1 problem' }).waitFor()
     // Two keys: to the problem, and open.
     await page.keyboard.press('p')
     await page.keyboard.press('Enter')
