@@ -103,21 +103,25 @@ const ways: Readonly<Record<string, readonly [Engine, (words: string) => Input]>
 }
 
 describe.each(Object.entries(ways))('in place of the answer of %s', (_, [engine, input]) => {
-  test.each(errors)('an error is no answer, and the run failed: %s', (words, failure_class) => {
-    const events = run(engine, { ...input(words), exit: 0 })
-    expect(texts(events)).toEqual([])
-    expect(only(events, 'diagnostic.engine.error').length).toBeGreaterThan(0)
-    expect(endOf(events)).toMatchObject({ state: 'interrupted', reason_code: 'ENGINE_FAILED', failure_class })
-    expect(endOf(events).failure_ref).toBeDefined()
-    expect(only(events, 'lifecycle.run.status').map(({ data }) => data.status)).not.toContain(
-      'awaiting_user_input',
-    )
+  test('an error is no answer, and the run failed', () => {
+    for (const [words, failure_class] of errors) {
+      const events = run(engine, { ...input(words), exit: 0 })
+      expect([words, texts(events)]).toEqual([words, []])
+      expect(only(events, 'diagnostic.engine.error').length, words).toBeGreaterThan(0)
+      const failed = { state: 'interrupted', reason_code: 'ENGINE_FAILED', failure_class }
+      expect(endOf(events), words).toMatchObject(failed)
+      expect(endOf(events).failure_ref, words).toBeDefined()
+      const statuses = only(events, 'lifecycle.run.status').map(({ data }) => data.status)
+      expect(statuses, words).not.toContain('awaiting_user_input')
+    }
   })
 
-  test.each(answers)('an answer about an error is one: %s', (words) => {
-    const events = run(engine, { ...input(words), exit: 0 })
-    expect(texts(events)).toEqual([words])
-    expect(endOf(events).state).not.toBe('interrupted')
+  test('an answer about an error is one', () => {
+    for (const words of answers) {
+      const events = run(engine, { ...input(words), exit: 0 })
+      expect(texts(events)).toEqual([words])
+      expect(endOf(events).state, words).not.toBe('interrupted')
+    }
   })
 })
 

@@ -364,21 +364,30 @@ describe('a thought', () => {
   const long = 'x'.repeat(70_000)
   const draft = `Ok <thinking>${long}<json>{"a":0}</json></thinking> sorry`
 
+  /** In every way at full length; at once in the quick set, because each way takes half a second. */
+  const read = (text: string, options = {}) =>
+    slow
+      ? outcomes(text, options)
+      : drive(valueStage(options), [{ channel: 'stdout', bytes: Buffer.from(text) }])
+  const shown = (text: string, options = {}) =>
+    read(text, options).map((outcome) => (outcome.ok ? outcome.value : outcome.fault.code))
+  const noted = (text: string) => read(text).map(({ notes }) => notes.map(({ code }) => code).join())
+
   test('hides what is in it at any length, where the answer comes at the end', () => {
     for (const pick of ['first', 'last'] as const) {
-      expect(brief(draft, { pick })).toEqual(['NO_MATCH'])
-      expect(brief(`${draft} {"a":1}`, { pick })).toEqual([{ a: 1 }])
+      expect(shown(draft, { pick })).toEqual(['NO_MATCH'])
+      expect(shown(`${draft} {"a":1}`, { pick })).toEqual([{ a: 1 }])
     }
   })
 
   test('that is still open after 64 KiB does not hold back what comes one by one', () => {
-    expect(brief(draft)).toEqual([{ a: 0 }])
-    expect(codesOf(draft)).toEqual(['OUTPUT_REPAIRED_GENERIC,THINK_OPEN'])
-    expect(codesOf(`Ok <thinking>${long}</thinking> <json>{"a":1}</json>`)).toEqual([''])
+    expect(shown(draft)).toEqual([{ a: 0 }])
+    expect(noted(draft)).toEqual(['OUTPUT_REPAIRED_GENERIC,THINK_OPEN'])
+    expect(noted(`Ok <thinking>${long}</thinking> <json>{"a":1}</json>`)).toEqual([''])
   })
 })
 
-test('what the last resort reads again takes linear time', async () => {
+test.runIf(slow)('what the last resort reads again takes linear time', async () => {
   const families = {
     dicts: "x {'a': 1}\n",
     'bare keys': '{a: 1}\n',
