@@ -256,8 +256,24 @@ export interface Engine {
    * programs write such records, too. For `auto`.
    */
   shape?(frame: EngineFrame): boolean | 'weak'
+  /** The task in a command line of the agent, if it is there. The first word is the program. */
+  task?(argv: readonly string[]): string | undefined
+  /**
+   * The command line of the next turn in the same session; its prompt goes to stdin. Undefined if a run that
+   * was started in this way cannot be continued.
+   */
+  resume?(last: LastTurn): readonly string[] | undefined
   /** Begins a run. The reader must bound what it keeps. */
   open(limits: Limits): Reader
+}
+
+/** The turn that is continued. */
+export interface LastTurn {
+  /** Its command line; the first word is the program. */
+  readonly argv: readonly string[]
+  readonly session: string
+  /** Its prompt was on stdin, so none is in `argv`. */
+  readonly piped?: boolean | undefined
 }
 
 /** An engine that inspects the first frames and picks another one. */

@@ -10,6 +10,7 @@ import {
 import { fits, Rec } from '../../events/record.ts'
 import { TextBalance } from '../../json/text-balance.ts'
 import { AnswerText } from '../answer-text.ts'
+import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
 import { conversation } from './turn.ts'
 
 /** What the errors of the dialect mean. */
@@ -18,6 +19,19 @@ export const failures: FailureTable = [
   ['quota', /limit reached|out of extra usage|error_max_budget_usd/i],
   ['auth', /OAuth token/i],
 ]
+
+const COMMAND: CommandLine = {
+  flags:
+    '-p --print --verbose --include-partial-messages --include-hook-events --replay-user-messages --dangerously-skip-permissions --allow-dangerously-skip-permissions --strict-mcp-config --disable-slash-commands --ide --bare',
+  values:
+    '--output-format --input-format --model --fallback-model --permission-mode --permission-prompt-tool --system-prompt --system-prompt-file --append-system-prompt --append-system-prompt-file --max-turns --max-budget-usd --settings --setting-sources --agents --agent --json-schema --effort --name -n --debug-file --plugin-dir',
+  lists:
+    '--allowedTools --allowed-tools --disallowedTools --disallowed-tools --tools --mcp-config --add-dir --betas',
+  session: '-r --resume -c --continue --fork-session --session-id',
+  alone: '--no-session-persistence',
+  // One word: an id that begins with a dash is no other option.
+  next: (options, session) => [...options, `--resume=${session}`],
+}
 
 /** Claude Code (`claude -p --output-format stream-json | json | text`), with or without partial messages. */
 export const claude: Engine = {
@@ -28,6 +42,8 @@ export const claude: Engine = {
   shape: (frame) => isOwn(first(frame)) && !isQwen(first(frame)) && !isAmp(first(frame)),
   open: openDialect,
   failures,
+  task: (argv) => taskIn(argv, COMMAND),
+  resume: (last) => nextTurn(last, COMMAND),
 }
 
 const TYPES = 'type=system|assistant|user|result|stream_event|rate_limit_event'

@@ -2,6 +2,7 @@ import type { Engine, FailureTable, Say } from '../../events/engine.ts'
 import { durationOf, fits, Rec } from '../../events/record.ts'
 import type { Tokens } from '../../events/tokens.ts'
 import { unifiedDiff } from '../calls.ts'
+import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
 import { type Rows, rows, table } from '../table.ts'
 import { tokensAt } from '../token-parts.ts'
 
@@ -69,6 +70,17 @@ const failures: FailureTable = [
 ]
 const fields = 'id:text messageID:text sessionID:text type:text'
 
+const COMMAND: CommandLine = {
+  verb: 'run',
+  flags:
+    '--thinking --share --auto --print-logs --dangerously-skip-permissions --pure --mdns --interactive --yolo',
+  values:
+    '-m --model --agent --format --title --attach -p --password -u --username --dir --port --hostname --variant --command --log-level --mode',
+  lists: '-f --file',
+  session: '-s --session -c --continue --fork',
+  next: (options, session) => [...options, '-s', session],
+}
+
 /**
  * OpenCode (`opencode run --format json`). There is no line for the start or end of a session: the first id
  * starts it, `stop` ends it.
@@ -78,6 +90,8 @@ export const opencode: Engine = /* @__PURE__ */ table<Run>({
   parser: 'opencode_ndjson',
   about: 'opencode run --format json; 1.18, 1.1',
   failures,
+  task: (argv) => taskIn(argv, COMMAND),
+  resume: (last) => nextTurn(last, COMMAND),
   shape: isLine,
   later: isLine,
   state: () => ({ failed: false, over: false }),
@@ -100,6 +114,8 @@ export const kilo: Engine = {
   cut: { stdout: 'records', pty: 'records' },
   about: 'kilo run --format json; 7.7 (auto calls it opencode: the dialect is the same)',
   failures,
+  task: (argv) => taskIn(argv, COMMAND),
+  resume: (last) => nextTurn(last, COMMAND),
   open: (limits) => opencode.open(limits),
 }
 
