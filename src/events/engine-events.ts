@@ -1,4 +1,4 @@
-import { type Code, clip, codes } from '../base/fault.ts'
+import { type Code, clip, codes, quote } from '../base/fault.ts'
 import {
   type Call,
   type EngineFrame,
@@ -58,6 +58,8 @@ interface EngineEventsOptions {
   readonly isSettled: (position: Position) => boolean
   /** What sessions had used before this run. */
   readonly sessionTokens: Readonly<Record<string, Tokens>>
+  /** The session that is continued, if one is. */
+  readonly session: string | undefined
 }
 
 /** Turns what an engine reports into events, and gathers the evidence for the end. */
@@ -224,7 +226,9 @@ export class EngineEvents {
       session: (id, facts = {}) => {
         if (typeof id !== 'string' || id === '') return
         this.#session = id
-        if (this.#writer.session(id)) this.#status('started', facts)
+        if (!this.#writer.session(id)) return
+        this.#status('started', facts)
+        this.#checkSession(id)
       },
       status: (name, more = {}) => this.#status(name, more),
       user: (text) => {
@@ -284,6 +288,18 @@ export class EngineEvents {
         this.#writer.about(here, true)
       },
     }
+  }
+
+  #checkSession(id: string): void {
+    const { session = id } = this.#options
+    if (id === session) return
+    const message = `the agent began the session ${quote(id, 100)} and did not continue ${quote(session, 100)}`
+    this.#evidence.failed(this.#now(), message)
+    this.#write('diagnostic.engine.error', this.#problem('SESSION_CHANGED', message, 'fatal'))
+  }
+
+  #problem(code: Code, message: string, severity: Severity) {
+    return { code, message: clip(message, 2000), severity, confidence: this.#confidence }
   }
 
   #now(): Moment {
@@ -346,7 +362,6 @@ export class EngineEvents {
   }
 
   #error(message: string, severity: Severity, { retryable, code, alone }: ErrorFacts): void {
-    const confidence = this.#confidence
     if (severity === 'fatal') this.#evidence.failed(this.#now(), message)
     else if (alone) this.#evidence.failedAlone(this.#now(), message)
     const heavy = severity === 'fatal' || severity === 'error'
@@ -354,7 +369,7 @@ export class EngineEvents {
     if (failure_class && heavy)
       this.#failures[severity] = { class: failure_class, range: this.#writer.place() }
     this.#write('diagnostic.engine.error', {
-      ...{ code: 'ENGINE_ERROR', message: clip(message, 2000), severity, confidence },
+      ...this.#problem('ENGINE_ERROR', message, severity),
       ...(retryable !== undefined && { retryable }),
       ...(failure_class && { failure_class }),
     })

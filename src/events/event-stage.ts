@@ -1,4 +1,11 @@
-import { type Complete, isCount, isWhole, type OptionTable, readOptions } from '../base/check-options.ts'
+import {
+  type Complete,
+  isCount,
+  isName,
+  isWhole,
+  type OptionTable,
+  readOptions,
+} from '../base/check-options.ts'
 import type { Code } from '../base/fault.ts'
 import { type Bytes, digest } from '../base/platform.ts'
 import type { Sink, Stage } from '../base/stage.ts'
@@ -71,6 +78,8 @@ export interface EventOptions {
    * @default none
    */
   readonly sessionTokens?: Readonly<Record<string, Tokens>> | undefined
+  /** The session that this attempt continues: if the agent tells another one, it failed. @default none */
+  readonly session?: string | undefined
   /** What the run changed in its directory, or a function that is called at the end. @default none */
   readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
 }
@@ -89,6 +98,7 @@ export const EVENT_OPTIONS = {
   pick: { default: 'last', words: ['first', 'last'] },
   maxRepair: { default: 65_536, is: isWhole, must: 'be a whole number, but is %' },
   sessionTokens: {},
+  session: { is: isName, needs: 'an id as session' },
   fsDiff: {},
 } as const satisfies OptionTable<EventOptions>
 
@@ -156,7 +166,7 @@ class RunEvents {
 
   constructor(given: Engine | Picker, options: RunOptions, next: Sink<Event>) {
     const { runId, attempt, clock, window, maxFrame, dir, fsDiff, doneMarker, hash, inside } = options
-    const { sessionTokens = {} } = options
+    const { sessionTokens = {}, session } = options
     this.#given = given
     this.#options = options
     this.#next = next
@@ -173,6 +183,7 @@ class RunEvents {
       artifact: (change, path, diff) => this.#files.claim(change, path, diff),
       isSettled: (position) => this.#once.isSettled(position),
       sessionTokens,
+      session,
     })
     const warn = (code: Code, message: string) => this.#events.warn(code, message)
     this.#files = artifacts({ writer: write, warn, dir, fsDiff, inside })

@@ -20,6 +20,7 @@ export type StopReason =
   | 'output_failed'
   | 'recorder_failed'
   | 'recorder_lost'
+  | 'session_changed'
 
 /**
  * The exit as evidence of the end. A stop that was requested (by the user, the caller, or a reader that left)
@@ -44,6 +45,8 @@ export interface Meta {
   readonly engine: string
   readonly mode: 'pipe' | 'pty' | 'pty+pipe'
   readonly argv: readonly string[]
+  /** Its prompt went to its stdin, and not into `argv`. */
+  readonly prompt?: 'stdin'
   readonly cwd: string
   readonly pid: number | null
   /** When the process started, according to the kernel, so that a reused pid is not confused with it. */
@@ -78,6 +81,8 @@ export interface Meta {
     readonly max_repair?: number
     /** What the sessions of earlier attempts had used, by id. */
     readonly session_tokens?: Readonly<Record<string, Tokens>>
+    /** The session that it continues. */
+    readonly session?: string
   }
   /** True when every event of this attempt is in `events.jsonl`. */
   readonly complete: boolean
@@ -163,6 +168,7 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
     ...text('ended_at'),
     ...text('reason'),
     ...text('pid_started'),
+    ...(found['prompt'] === 'stdin' ? { prompt: 'stdin' as const } : {}),
     ...number('attempt_number'),
     ...number('pid'),
     ...(duration === undefined ? {} : { duration_ms: duration }),
@@ -206,7 +212,7 @@ const MAX_MARKER = 1000
 
 function readingOf(value: unknown): Pick<Partial<Meta>, 'reading'> {
   if (typeof value !== 'object' || value === null) return {}
-  const { done_marker, max_frame, window, pick, max_repair, session_tokens } = value as Record<
+  const { done_marker, max_frame, window, pick, max_repair, session_tokens, session } = value as Record<
     string,
     unknown
   >
@@ -218,6 +224,7 @@ function readingOf(value: unknown): Pick<Partial<Meta>, 'reading'> {
       ...(held(window) ? { window: window as number } : {}),
       ...(pick === 'first' || pick === 'last' ? { pick } : {}),
       ...(max_repair === 0 || held(max_repair) ? { max_repair: max_repair as number } : {}),
+      ...(typeof session === 'string' && session !== '' ? { session } : {}),
       ...(isRecord(session_tokens) ? { session_tokens: tokensBySession(session_tokens) } : {}),
     },
   }

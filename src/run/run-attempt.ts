@@ -39,6 +39,8 @@ export interface RecordOptions {
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly input: 'ignore' | 'inherit' | { readonly text: string }
+  /** The input is the prompt. */
+  readonly piped: boolean
   readonly pty: { readonly cols: number; readonly rows: number; readonly pipes: boolean } | undefined
   readonly timeout: number | undefined
   readonly idleTimeout: number | undefined
@@ -355,6 +357,7 @@ function newMeta(options: RecordOptions, mode: Meta['mode']): Meta {
     engine: options.engine.name,
     mode,
     argv: [options.command, ...options.args],
+    ...(options.piped && { prompt: 'stdin' }),
     cwd: options.cwd,
     pid: null,
     pid_started: null,
@@ -383,13 +386,14 @@ function outcomeOfExit(exit: Exit, reason: StopReason | null): Pick<Meta, 'outco
 
 /** The options that a replay must use, too. */
 function recordedReading(options: RecordOptions['reading']): Pick<Meta, 'reading'> {
-  const { doneMarker, maxFrame, window, pick, maxRepair } = options
+  const { doneMarker, maxFrame, window, pick, maxRepair, session } = options
   const reading = {
     ...(doneMarker === undefined ? {} : { done_marker: doneMarker }),
     ...(maxFrame === undefined ? {} : { max_frame: maxFrame }),
     ...(window === undefined ? {} : { window }),
     ...(pick === undefined ? {} : { pick }),
     ...(maxRepair === undefined ? {} : { max_repair: maxRepair }),
+    ...(session === undefined ? {} : { session }),
   }
   return Object.keys(reading).length === 0 ? {} : { reading }
 }

@@ -19,7 +19,7 @@ import { codeOf } from '../base/system-error-code.ts'
 import type { Cache, CachedRun } from '../disk/cache.ts'
 import { type JournalOptions, journalStage, settledEnd } from '../disk/journal.ts'
 import { auto } from '../engines/auto.ts'
-import { type EngineName, engineOf } from '../engines/engine-name.ts'
+import { type EngineName, engineNamed, engineOf } from '../engines/engine-name.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import {
   type CompletionData,
@@ -37,17 +37,22 @@ import { type CachedResult, cachedResult, type Hit, writeCached } from './cached
 import { withEnd } from './end-of-run.ts'
 import { SNAPSHOT_OPTIONS, type SnapshotOptions } from './fs-diff.ts'
 import type { StopReason } from './meta.ts'
+import { cannot, type EndedTurn, nextCommand, recordedTurn } from './reply.ts'
 import { resumeInto } from './resume.ts'
+import { withRounds } from './rounds.ts'
 import { Recording, type RecordOptions } from './run-attempt.ts'
 import { RunDirectory } from './run-directory.ts'
-import { spentIn } from './session-tokens.ts'
+import { type SessionTokens, SpentTokens, spentIn } from './session-tokens.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
 import { watchTurns } from './watch-turns.ts'
 import { feed } from './write-to-flow.ts'
 
 /** The options of `run()`: the third argument, or together with the command the only one. */
 export interface RunOptions<S extends Schema | undefined = Schema | undefined>
-  extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir' | 'schema' | 'sessionTokens'> {
+  extends Omit<
+    EventOptions,
+    'attempt' | 'clock' | 'fsDiff' | 'dir' | 'schema' | 'sessionTokens' | 'session'
+  > {
   /** An engine, or the name of one: `codex` or `'codex'`. @default auto */
   readonly engine?: Engine | Picker | EngineName | undefined
   /**
@@ -82,6 +87,18 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
         readonly pipes?: boolean | undefined
       }
     | undefined
+  /**
+   * The task, written to its stdin, and not to its command line: it may begin with a dash, and `ps` does not
+   * show it. Codex, Claude Code, Gemini, Qwen Code, OpenCode, Kilo, Copilot and pi read it there.
+   * @default none
+   */
+  readonly prompt?: string | undefined
+  /**
+   * How often a result that fails the schema is asked for again, in the same session and with the errors: at
+   * most 3. `end.rounds` has what failed before.
+   * @default 0
+   */
+  readonly rounds?: number | undefined
   /** Its stdin: empty, our own stdin, or a text. @default 'ignore' */
   readonly input?: 'ignore' | 'inherit' | { readonly text: string } | undefined
   /** Milliseconds after which it is ended. @default never */
@@ -126,6 +143,8 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   readonly maxCacheWait?: number | undefined
 }
 
+const MAX_ROUNDS = 3
+
 /** The end of a process that was not started. */
 const NO_PROCESS = { exit_code: null, signal: null, reason: null }
 
@@ -162,6 +181,10 @@ export interface RunEnd<T = unknown> {
   readonly session: string | null
   /** With a schema: whether the last payload passed it, and the value. */
   readonly result: (ResultData & { readonly value?: T }) | null
+  /** What the agent was asked to do: the `prompt`, or what its command line says; null if neither is known. */
+  readonly task: string | null
+  /** The results that failed the schema and were asked for again, in their order. */
+  readonly rounds: readonly ResultData[]
   /** The tokens of the whole run; null if the engine reported none. */
   readonly usage: Tokens | null
   /**
@@ -188,6 +211,11 @@ export type Run<T = unknown> = Items<Event> & {
   kill(signal?: NodeJS.Signals): void
   /** Types into its pseudo-terminal. */
   type(text: string): void
+  /**
+   * Continues the agent's session, once the run has ended: the next attempt, with the same options, which is
+   * recorded in the same directory. If that cannot be done, it fails with CANNOT_REPLY and starts nothing.
+   */
+  reply(text: string): Run<T>
 }
 
 /** A command and how it is run, in one object. */
@@ -212,6 +240,7 @@ const areTexts = (all: unknown) => Array.isArray(all) && all.every(isText)
 const isInput = (input: unknown) =>
   ['ignore', 'inherit'].includes(input as string) ||
   (isObject(input) && 'text' in input && isText(input.text))
+const isRounds = (rounds: unknown) => [0, 1, 2, MAX_ROUNDS].includes(rounds as number)
 const ARGS = 'be an array of strings; options are the third argument of run'
 
 const RUN_OPTIONS = {
@@ -223,6 +252,8 @@ const RUN_OPTIONS = {
   cwd: { is: isText, needs: 'a path as cwd' },
   env: {},
   pty: { default: false },
+  prompt: { is: isName, must: 'be a text that is not empty' },
+  rounds: { default: 0, is: isRounds, must: 'be 0, 1, 2 or 3, but is %' },
   input: { default: 'ignore', is: isInput, needs: "'ignore', 'inherit' or { text } as input" },
   timeout: { is: isDelay, must: DELAY },
   idleTimeout: { is: isDelay, must: DELAY },
@@ -290,7 +321,69 @@ export function run(called: string | RunCommand, given?: readonly string[], more
 
 /** The same, but throws what is known at once: an option that cannot be used, a directory that is locked. */
 export function startRun(called: string | RunCommand, given?: readonly string[], more?: RunOptions): Run {
-  return new AgentRun(readCall(called, given, more)).start()
+  const options = readCall(called, given, more)
+  return withRounds(new AgentRun(options).start(), options.rounds)
+}
+
+/** The options of `reply()`: those of `run()`, but for what the recorded run decides. */
+export type ReplyOptions<S extends Schema | undefined = Schema | undefined> = Omit<
+  RunOptions<S>,
+  'audit' | 'runs' | 'runId' | 'cwd' | 'prompt' | 'input'
+>
+
+/**
+ * Continues a recorded run in the agent's own session, also days later and from another process: the next
+ * attempt in its directory. The command is that of the last attempt, with the options it had, in the directory
+ * it ran in; the text goes to its stdin. A run that cannot be continued fails with CANNOT_REPLY, and nothing
+ * is started.
+ *
+ * @example
+ * const { ok, text } = await reply('.audit/latest', 'and now the docs').end
+ */
+export function reply<S extends Schema | undefined = undefined>(
+  dir: string,
+  text: string,
+  options?: ReplyOptions<S>,
+): Run<Value<S>>
+export function reply(dir: string, text: string, options: ReplyOptions = {}): Run {
+  try {
+    checkOptions<object>('reply', options, REPLY, RUN_OPTIONS)
+    const decided = DECIDED.find((name) => Object.hasOwn(options, name))
+    if (decided) throw new Fault('BAD_OPTION', `reply takes no ${decided}: the recorded run decides it`)
+    if (!isName(dir)) throw misfit('reply', 'a directory', dir, REPLY)
+    if (!isText(text)) throw misfit('reply', 'a text', text, REPLY)
+    const given = options.engine === undefined ? undefined : engineOf(options.engine)
+    const { cwd, reading, ...turn } = recordedTurn(dir, given)
+    const { done_marker: doneMarker, max_frame: maxFrame, window, pick, max_repair: maxRepair } = reading
+    const before = { doneMarker, maxFrame, window, pick, maxRepair }
+    const next = continued(turn, text, { engine: turn.engine, ...before, ...options, audit: dir, cwd })
+    return withRounds(next, options.rounds ?? 0)
+  } catch (error) {
+    return failedRun(error as Error)
+  }
+}
+
+const DECIDED = ['command', 'args', 'audit', 'runs', 'runId', 'cwd', 'prompt', 'input']
+const REPLY = 'reply(".audit/latest", "and now the docs")'
+
+/** Starts the next turn. Throws if it cannot be started. */
+function continued(turn: EndedTurn, text: string, options: RunOptions, before?: Before): Run {
+  const [command, ...args] = nextCommand(turn, text)
+  const read = readCall({ ...options, command: command!, args, prompt: text, input: undefined })
+  try {
+    return new AgentRun(read, { ...before, session: turn.session! }).start()
+  } catch (error) {
+    if (!Fault.is(error) || error.code !== 'JOURNAL_LOCKED') throw error
+    throw cannot('its last turn is still running', error)
+  }
+}
+
+/** What an attempt continues. If it is recorded, the directory knows the rest. */
+interface Before {
+  readonly runId?: string
+  readonly attempt?: number
+  readonly session?: string
+  readonly spent?: SessionTokens
 }
 
 const EXAMPLE = 'run("codex", ["exec", "--json", task], { engine: "codex" })'
@@ -301,6 +394,15 @@ function readCall(called: string | RunCommand, given?: readonly string[], more?:
   const options = typeof called === 'string' ? { ...more, command: called, args: given } : called
   checkCommand(options.command)
   const read = readOptions('run', options, EXAMPLE, RUN_OPTIONS)
+  if (options.prompt !== undefined && options.input !== undefined)
+    throw new Fault('BAD_OPTION', 'give prompt or input, not both: each is the stdin of the command')
+  if (read.prompt !== undefined && read.pty)
+    throw new Fault(
+      'BAD_OPTION',
+      'a prompt goes to a pipe, and a pseudo-terminal has none: type it, or leave out pty',
+    )
+  if (read.rounds > 0 && read.schema === undefined)
+    throw new Fault('BAD_OPTION', 'rounds ask again for a result that fails the schema: give a schema')
   // The event stage is created when the agent already runs; what it refuses is refused now.
   eventStage(engineOf(read.engine), readingOf(read))
   read.signal?.throwIfAborted()
@@ -323,7 +425,15 @@ function failedRun(error: Error): Run {
   setImmediate(() => made.destroy(error))
   const end = Promise.reject(error)
   end.catch(() => {})
-  const call = { run_id: '', attempt: 0, audit: undefined, end, kill() {}, type() {} }
+  const call = {
+    run_id: '',
+    attempt: 0,
+    audit: undefined,
+    end,
+    kill() {},
+    type() {},
+    reply: () => failedRun(error),
+  }
   return Object.assign(made as Flow<Event>, call) as unknown as Run // cast: the end of a stream is hidden
 }
 
@@ -347,7 +457,7 @@ type Settings = Omit<RecordOptions, 'runId' | 'attempt' | 'audit' | 'onStart'>
 
 /** The options with their defaults. */
 function settingsOf(options: ReadOptions): Settings {
-  const { command, args, env = process.env, input, audit, runs } = options
+  const { command, args, env = process.env, prompt, audit, runs } = options
   const { fsDiff = audit !== undefined || runs !== undefined } = options
   const { cwd = process.cwd(), timeout, idleTimeout, killGrace, pipeGrace } = options
   return {
@@ -356,7 +466,8 @@ function settingsOf(options: ReadOptions): Settings {
     engine: engineOf(options.engine),
     cwd: resolve(cwd),
     env,
-    input,
+    input: prompt === undefined ? options.input : { text: prompt },
+    piped: prompt !== undefined,
     pty: ptyOf(options),
     timeout,
     idleTimeout,
@@ -382,26 +493,34 @@ class AgentRun {
   /** The last message of the agent itself, and its session. */
   #text: string | null = null
   #session: string | null = null
+  /** The engine that was recognised. */
+  #recognised: string | undefined
+  readonly #before: Before
+  readonly #spent: SpentTokens
+  #ended = false
   /** The result came from the cache, and nothing is started. */
   #hit: Hit | undefined
   /** Ends a process that has reported its end and does not exit. */
   #lingers: NodeJS.Timeout | undefined
 
   /** Takes the directory. Nothing is started yet. */
-  constructor(options: ReadOptions) {
+  constructor(options: ReadOptions, before: Before = {}) {
     const { cache, cacheKey, maxCacheWait, endAfter, audit, runs } = options
     const settings = settingsOf(options)
     const { engine } = settings
     this.#options = options
+    this.#before = before
+    this.#spent = new SpentTokens(before.spent)
     this.#engine = engine
     this.#kept = cache && cachedResult({ ...settings, cache, cacheKey, maxCacheWait })
     const id = randomUUID()
     const dir = audit === undefined && runs === undefined ? undefined : new RunDirectory(options, id)
     this.#dir = dir
-    this.#runId = dir?.runId ?? options.runId ?? id
-    this.#attempt = dir?.attempt ?? 1
+    this.#runId = dir?.runId ?? options.runId ?? before.runId ?? id
+    this.#attempt = dir?.attempt ?? before.attempt ?? 1
     this.#recording = new Recording({
       ...settings,
+      reading: { ...settings.reading, session: before.session },
       engine: endAfter === undefined ? engine : watchTurns(engine, this.#linger(endAfter)),
       runId: this.#runId,
       attempt: this.#attempt,
@@ -443,8 +562,28 @@ class AgentRun {
       audit: this.#dir?.path,
       kill: (signal: NodeJS.Signals = 'SIGINT') => this.#recording.stop('interrupted', signal),
       type: (text: string) => this.#recording.type(text),
+      reply: (text: string) => this.#reply(text),
     })
     return withEnd(run, end) as unknown as Run // cast: the end of a stream is hidden
+  }
+
+  #reply(text: string): Run {
+    try {
+      if (!isText(text)) throw misfit('reply', 'a text', text, 'agent.reply("and now the docs")')
+      if (!this.#ended) throw cannot('it has not ended; await its end first')
+      const { command, args, prompt } = this.#options
+      const turn = {
+        argv: [command, ...args],
+        engine: this.#known(),
+        session: this.#session,
+        piped: prompt !== undefined,
+      }
+      const place = this.#dir ? { audit: this.#dir.path, runs: undefined } : {}
+      const before = { runId: this.#runId, attempt: this.#attempt + 1, spent: this.#spent.bySession() }
+      return continued(turn, text, { ...this.#options, ...place }, before)
+    } catch (error) {
+      return failedRun(error as Error)
+    }
   }
 
   /** Ends the process when its turn has been over for this long. */
@@ -467,7 +606,7 @@ class AgentRun {
     if (this.#dir) {
       await resumeInto(this.#dir.path, this.#dir.journal, { schema, custom: this.#engine, wait: false })
       this.#recording.continues(spentIn(this.#dir.path))
-    }
+    } else if (this.#before.spent) this.#recording.continues(this.#before.spent)
     if (!until.destroyed) yield* this.#recording.chunks
   }
 
@@ -479,7 +618,11 @@ class AgentRun {
           if (isEvent(event, 'lifecycle.run.result')) this.#result = event.data
           if (isEvent(event, 'agent.message.final') && event.data.parent_call_id === undefined)
             this.#text = event.data.text
+          if (isEvent(event, 'diagnostic.engine.error') && event.data.code === 'SESSION_CHANGED')
+            this.#recording.stop('session_changed', 'SIGTERM')
           this.#session = event.correlation.session_id ?? this.#session
+          this.#recognised = event.source.engine
+          this.#spent.add(event)
           next.write(event)
         },
         end: () => {
@@ -508,6 +651,7 @@ class AgentRun {
   async #end(): Promise<RunEnd> {
     const { exit_code, signal, reason } = this.#hit ? NO_PROCESS : this.#recording.meta()
     const completion = this.#completion!
+    this.#ended = true
     const ended = {
       run_id: this.#runId,
       attempt: this.#attempt,
@@ -520,12 +664,24 @@ class AgentRun {
       reason,
       text: this.#text,
       session: this.#session,
+      task: this.#options.prompt ?? this.#taskTyped() ?? null,
+      rounds: [],
       audit: this.#dir?.path,
       result: this.#result,
       usage: completion.tokens ?? null,
     }
     if (!this.#hit) await this.#kept?.keep(ended)
     return { ...ended, cached: this.#hit?.from ?? null, notes: this.#kept?.trouble ?? [] }
+  }
+
+  /** The task in the command line, which the engine can read. */
+  #taskTyped(): string | undefined {
+    const { command, args } = this.#options
+    return this.#known()?.task?.([command, ...args])
+  }
+
+  #known(): Engine | undefined {
+    return 'open' in this.#engine ? this.#engine : engineNamed(this.#recognised)
   }
 
   #release(): void {

@@ -193,6 +193,7 @@ const reasons = {
   output_failed: 'ended, because its events could not be written',
   recorder_failed: 'ended, because it could not be recorded',
   recorder_lost: 'its recorder was lost',
+  session_changed: 'ended, because it continued another session',
 } as const
 
 const CTRL_D = '\x04'
