@@ -2,7 +2,7 @@ import type { Engine, Say } from '../events/engine.ts'
 import { memory } from '../events/memory.ts'
 import type { Rec } from '../events/record.ts'
 import { shownIn } from './calls.ts'
-import { failures, first, isQwen, openDialect } from './claude/claude.ts'
+import { failures, first, isQwen, openDialect, sentTo } from './claude/claude.ts'
 import { contentBlocks } from './content-blocks.ts'
 import { geminiTokens } from './gemini/tokens.ts'
 import { turns } from './session-turns.ts'
@@ -12,7 +12,7 @@ import { rows, table } from './table.ts'
 export const qwen: Engine = {
   name: 'qwen',
   parser: 'qwen_ndjson',
-  cut: { stdout: 'documents', pty: 'documents' },
+  cut: { stdout: 'documents', pty: 'documents', stdin: sentTo },
   about: 'qwen -o stream-json (also with partials), json or text; 0.24',
   failures,
   shape: (frame) => isQwen(first(frame)),
