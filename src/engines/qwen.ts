@@ -2,7 +2,7 @@ import type { Engine, Say } from '../events/engine.ts'
 import { memory } from '../events/memory.ts'
 import type { Rec } from '../events/record.ts'
 import { shownIn } from './calls.ts'
-import { failures, first, isQwen, openDialect } from './claude/claude.ts'
+import { failures, first, isQwen, openDialect, sentTo } from './claude/claude.ts'
 import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
 import { contentBlocks } from './content-blocks.ts'
 import { GEMINI_COMMAND } from './gemini/gemini.ts'
@@ -21,7 +21,7 @@ const COMMAND: CommandLine = {
 export const qwen: Engine = {
   name: 'qwen',
   parser: 'qwen_ndjson',
-  cut: { stdout: 'documents', pty: 'documents' },
+  cut: { stdout: 'documents', pty: 'documents', stdin: sentTo },
   about: 'qwen -o stream-json (also with partials), json or text; 0.24',
   failures,
   task: (argv) => taskIn(argv, COMMAND),

@@ -1,4 +1,5 @@
 import { type Code, clip, codes, quote } from '../base/fault.ts'
+import { digest } from '../base/platform.ts'
 import {
   type Call,
   type EngineFrame,
@@ -110,6 +111,8 @@ export class EngineEvents {
   #nameless = 0
   /** Calls that were started. */
   readonly #calls = memory<true>(() => 0)
+  /** By its digest: how much more often a prompt was sent than repeated. */
+  readonly #prompts = memory<number>(() => 0)
   readonly #tokens = tokenCounter()
   #session: string | undefined
   /** The tokens include what the session may have used before this run; undefined before the first count. */
@@ -135,7 +138,7 @@ export class EngineEvents {
     this.#here = position
     // Blank lines are passed on late, and say nothing.
     if (given.channel === 'pty') this.#lastOfPty = position
-    else if (!given.blank) this.#lastOfPipes = position
+    else if (!given.blank && given.channel !== 'stdin') this.#lastOfPipes = position
     this.#spoke = this.#drifted = this.#unknown = false
     this.#kept = undefined
     this.#confidence = given.mended ? 0.8 : SURE
@@ -152,6 +155,13 @@ export class EngineEvents {
     this.#current = undefined
     if (this.#ended !== before) this.tellTurn()
     return understood
+  }
+
+  /** All that was sent to an agent that takes its prompt as text. */
+  prompt(text: string, range: Range): void {
+    this.#writer.about(range)
+    this.#confidence = SURE
+    if (text.trim() === '' || !this.#user(text)) this.#raw(text)
   }
 
   /** A frame that is not shown to the engine. */
@@ -233,7 +243,7 @@ export class EngineEvents {
       status: (name, more = {}) => this.#status(name, more),
       user: (text) => {
         checkText('the text of say.user', text)
-        this.#write('user.message', { text })
+        this.#user(text)
       },
       delta: (id, text, more = {}) => this.#delta(id, text, more),
       message: (id, text, more = {}) => this.#message(id, text, more),
@@ -302,6 +312,20 @@ export class EngineEvents {
     return { code, message: clip(message, 2000), severity, confidence: this.#confidence }
   }
 
+  /**
+   * Reports a prompt once, though it was sent and the agent repeats it: the nth of one text that was sent is
+   * the nth that was repeated. False if the other side was told already.
+   */
+  #user(text: string): boolean {
+    const key = digest(text.trim())
+    const more = this.#prompts.take(key) ?? 0
+    const step = this.#writer.place()?.channel === 'stdin' ? 1 : -1
+    if (more + step !== 0) this.#prompts.set(key, more + step)
+    if (more * step < 0) return false
+    this.#write('user.message', { text })
+    return true
+  }
+
   #now(): Moment {
     return { at: this.#here, nth: ++this.#said }
   }
@@ -332,7 +356,7 @@ export class EngineEvents {
   #keepAsRaw(given: EngineFrame): void {
     const { channel, blank, text } = given
     const kind = given.value === undefined ? 'line' : 'record'
-    if (channel !== 'stdout' && kind === 'line') this.#noteFailure(given)
+    if (channel !== 'stdout' && channel !== 'stdin' && kind === 'line') this.#noteFailure(given)
     this.#raw(text, blank ? SURE : 0.3)
     if (blank || this.#unknown) return
     const message = `a ${kind} on ${channel} was not understood and is kept as raw`

@@ -19,6 +19,16 @@ export interface Cut {
   readonly stderr?: 'records' | 'documents' | 'text'
   readonly pty?: 'records' | 'documents' | 'text'
   /**
+   * What was sent to the agent: `records` of a wire for `Reader.sent`, or `text`, all of it one prompt. If
+   * the agent can take both, a function that is shown the records of stdin and of stdout until it knows. Text
+   * that looks like a record is text.
+   * @default 'text'
+   */
+  readonly stdin?:
+    | 'records'
+    | 'text'
+    | ((frame: Pick<EngineFrame, 'channel' | 'value'>) => 'records' | 'text' | undefined)
+  /**
    * Names whose blocks (`<Name>` to `</Name>`) are one frame of kind `tag`; other text may be on the same
    * line.
    */
@@ -207,6 +217,8 @@ export interface Speaker {
  */
 export interface Reader {
   read(frame: EngineFrame, say: Say): boolean | 'kept'
+  /** Reads a record that was sent to the agent, with the same answers as `read`; without it, all are raw. */
+  sent?(frame: EngineFrame, say: Say): boolean | 'kept'
   /** The input has ended; the exit code is not considered yet. */
   end?(say: Say): void
   /**

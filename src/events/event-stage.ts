@@ -9,7 +9,7 @@ import {
 import type { Code } from '../base/fault.ts'
 import { type Bytes, digest } from '../base/platform.ts'
 import type { Sink, Stage } from '../base/stage.ts'
-import type { Channel, Chunk, ExitChunk } from '../text/chunk.ts'
+import type { Chunk, ExitChunk, OutputChannel } from '../text/chunk.ts'
 import { lines } from '../text/lines.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { artifacts, type FsDiff } from './artifacts.ts'
@@ -23,6 +23,7 @@ import { completionOf } from './evidence.ts'
 import { payloadFinder } from './payload.ts'
 import type { Position } from './position.ts'
 import { RepeatedWarnings } from './repeated-warnings.ts'
+import { SentInput } from './sent-input.ts'
 import type { Tokens } from './tokens.ts'
 import { type Writer, writer } from './write.ts'
 
@@ -151,7 +152,8 @@ class RunEvents {
   readonly #events: EngineEvents
   readonly #files: ReturnType<typeof artifacts>
   readonly #once: Dedupe
-  readonly #channels = new Map<Channel, ReturnType<typeof lines>>()
+  readonly #channels = new Map<OutputChannel, ReturnType<typeof lines>>()
+  readonly #sent: SentInput
   #exit: ExitChunk | undefined
   /** The engine, once it is known, and its reader. */
   #engine: Engine | undefined
@@ -190,6 +192,12 @@ class RunEvents {
     const pass = this.#pass.bind(this)
     const settled = () => this.#events.tellTurn()
     this.#once = new Dedupe({ hash, window, maxHeld: maxFrame, pass, settled })
+    this.#sent = new SentInput({
+      maxFrame,
+      cut: () => (this.#engine ? this.#engine.cut.stdin : 'unknown'),
+      frame: (frame) => this.#once.admit(frame),
+      prompt: (text, range) => this.#events.prompt(text, range),
+    })
     if ('pick' in given) write.setEngine(given)
     else this.#choose(given)
   }
@@ -199,8 +207,12 @@ class RunEvents {
       this.#exit = chunk
       return
     }
-    if (chunk.channels) this.#once.announce(chunk.channels)
+    if (chunk.channels) this.#once.announce(chunk.channels.filter((channel) => channel !== 'stdin'))
     if (chunk.bytes.length === 0) return
+    if (chunk.channel === 'stdin') {
+      this.#sent.write(chunk.bytes)
+      return
+    }
     this.#once.saw(chunk.channel)
     const channel = this.#channels.get(chunk.channel) ?? this.#open(chunk.channel)
     channel.write(chunk.bytes)
@@ -210,6 +222,7 @@ class RunEvents {
     for (const name of ['stdout', 'stderr', 'pty'] as const) this.#channels.get(name)?.end()
     this.#once.end()
     if (!this.#engine && 'pick' in this.#given) this.#choose(this.#guessed ?? this.#given.fallback)
+    this.#sent.end()
     this.#events.last(this.#reader!.end)
     this.#events.end()
     this.#warnings.end()
@@ -218,7 +231,7 @@ class RunEvents {
     this.#next.end()
   }
 
-  #open(channel: Channel): ReturnType<typeof lines> {
+  #open(channel: OutputChannel): ReturnType<typeof lines> {
     const { maxFrame } = this.#options
     const once = this.#once
     const options = { channel, cut: () => (this.#engine ?? this.#given).cut, maxFrame }
@@ -251,12 +264,19 @@ class RunEvents {
       return
     }
     const events = this.#events
+    if (frame.channel === 'stdin') {
+      const { sent } = this.#reader!
+      if (sent) events.frame(sent, frame, position)
+      else events.unread(frame)
+      return
+    }
     const shape = engine.cut[frame.channel]
     if (how !== 'first') this.#warnOfPty(frame, how)
     if (frame.channel === 'stdout' && !frame.blank) this.#silent = false
     // Text that only the PTY has is the agent's if stdout has nothing.
     const read = how === 'first' || frame.value !== undefined || (this.#silent && shape !== 'records')
     const reported = shape !== undefined && read
+    if (reported && (frame.value !== undefined || shape === 'text')) this.#sent.before(frame)
     const understood = reported && events.frame(this.#reader!.read, frame, position)
     if (!reported) events.unread(frame)
     for (const note of frame.notes ?? []) this.#warnings.warn(note.code, note.code, 0.7, note.message)

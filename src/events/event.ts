@@ -212,6 +212,7 @@ export interface EventData {
   'raw.stdout': RawData
   'raw.stderr': RawData
   'raw.pty': RawData
+  'raw.stdin': RawData
 }
 
 export type EventType = keyof EventData

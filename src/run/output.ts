@@ -5,8 +5,8 @@ import type { Waker } from '../disk/wake.ts'
 import { heldPipe } from '../process/held-pipe.ts'
 import { logRecorders } from '../process/log-writer.ts'
 import type { Recorders } from '../process/recorder.ts'
-import type { Channel } from '../text/chunk.ts'
-import { channels, logSizes } from './audit.ts'
+import type { OutputChannel } from '../text/chunk.ts'
+import { logSizes, outputs } from './audit.ts'
 import { chunkLine } from './chunk-log.ts'
 
 /** What a process writes, between the process and the reader of its events. */
@@ -16,11 +16,11 @@ export interface Output {
    * The next bytes of a channel, or undefined if there are none now. `now` tells the milliseconds since the
    * start, which is the time of these bytes.
    */
-  read(channel: Channel, now: () => number): { readonly bytes: Buffer; readonly ms: number } | undefined
+  read(channel: OutputChannel, now: () => number): { readonly bytes: Buffer; readonly ms: number } | undefined
   /** When the process wrote last, in milliseconds since 1970. */
   lastWrite(): number
   /** Bytes per channel, of those that can still be read. */
-  sizes(): Partial<Record<Channel, number>>
+  sizes(): Partial<Record<OutputChannel, number>>
   close(): void
 }
 
@@ -31,17 +31,17 @@ export interface Output {
  */
 export class RecordedOutput implements Output {
   readonly recorders: Recorders
-  readonly #logs: Readonly<Record<Channel, string>>
-  readonly #tails = new Map<Channel, Tail>()
+  readonly #logs: Readonly<Record<OutputChannel, string>>
+  readonly #tails = new Map<OutputChannel, Tail>()
   readonly #reads: LineFile
 
-  constructor(logs: Readonly<Record<Channel, string>>, chunks: string, waker: Waker) {
+  constructor(logs: Readonly<Record<OutputChannel, string>>, chunks: string, waker: Waker) {
     this.#logs = logs
     this.#reads = new LineFile(chunks)
     this.recorders = logRecorders(logs, waker.wake)
   }
 
-  read(channel: Channel, now: () => number) {
+  read(channel: OutputChannel, now: () => number) {
     let tail = this.#tails.get(channel)
     if (!tail) {
       tail = new Tail(this.#logs[channel])
@@ -56,10 +56,10 @@ export class RecordedOutput implements Output {
   }
 
   lastWrite(): number {
-    return Math.max(...channels.map((channel) => lastChange(this.#logs[channel])))
+    return Math.max(...outputs.map((channel) => lastChange(this.#logs[channel])))
   }
 
-  sizes(): Partial<Record<Channel, number>> {
+  sizes(): Partial<Record<OutputChannel, number>> {
     return logSizes(this.#logs)
   }
 
@@ -96,7 +96,7 @@ export class PipedOutput implements Output {
     }
   }
 
-  read(channel: Channel, now: () => number) {
+  read(channel: OutputChannel, now: () => number) {
     const bytes = channel === 'pty' ? undefined : this.#pipes[channel].read()
     if (channel === 'pty' || !bytes) return undefined
     this.#sizes[channel] += bytes.length
@@ -107,7 +107,7 @@ export class PipedOutput implements Output {
     return Math.max(this.#pipes.stdout.lastWrite(), this.#pipes.stderr.lastWrite())
   }
 
-  sizes(): Partial<Record<Channel, number>> {
+  sizes(): Partial<Record<OutputChannel, number>> {
     return this.#sizes
   }
 

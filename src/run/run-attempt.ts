@@ -12,7 +12,7 @@ import { type Exit, type Started, type StartOptions, startOnPipes } from '../pro
 import { startOnPty } from '../process/terminal.ts'
 import { startOnPtyAndPipes } from '../process/terminal-and-pipes.ts'
 import { watchdog } from '../process/watchdog.ts'
-import type { Channel, Chunk } from '../text/chunk.ts'
+import type { Chunk, OutputChannel } from '../text/chunk.ts'
 import { fileNames, pinned } from './audit.ts'
 import {
   compare,
@@ -74,7 +74,7 @@ const startModes = {
   string,
   {
     readonly mode: Meta['mode']
-    readonly channels: readonly Channel[]
+    readonly channels: readonly OutputChannel[]
     readonly start: (options: StartOptions & { cols: number; rows: number }) => Promise<Started>
   }
 >
@@ -90,7 +90,7 @@ export class Recording {
   readonly chunks: AsyncGenerator<TimedChunk | Opening>
   readonly #options: RecordOptions
   readonly #names: ReturnType<typeof fileNames>
-  readonly #logs: Readonly<Record<Channel, string>>
+  readonly #logs: Readonly<Record<OutputChannel, string>>
   readonly #way: (typeof startModes)[keyof typeof startModes]
   readonly #waker = new Waker(POLL_MS)
   /** Made when the process is started. */

@@ -11,7 +11,7 @@ import { fits, Rec } from '../../events/record.ts'
 import { TextBalance } from '../../json/text-balance.ts'
 import { AnswerText } from '../answer-text.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
-import { conversation } from './turn.ts'
+import { conversation, readSent } from './turn.ts'
 
 /** What the errors of the dialect mean. */
 export const failures: FailureTable = [
@@ -37,7 +37,7 @@ const COMMAND: CommandLine = {
 export const claude: Engine = {
   name: 'claude',
   parser: 'claude_ndjson',
-  cut: { stdout: 'documents', pty: 'documents' },
+  cut: { stdout: 'documents', pty: 'documents', stdin: sentTo },
   about: 'claude -p --output-format stream-json, json or text; read from its published types, not run',
   shape: (frame) => isOwn(first(frame)) && !isQwen(first(frame)) && !isAmp(first(frame)),
   open: openDialect,
@@ -93,6 +93,12 @@ export function isAmp(value: unknown): boolean {
   return isRecord(value) && fits(value, DIALECT) && String(value['session_id']).startsWith('T-')
 }
 
+/** A prompt, or with `--input-format stream-json` records: the first line tells. */
+export function sentTo({ channel, value }: Pick<EngineFrame, 'channel' | 'value'>) {
+  if (channel !== 'stdin') return undefined
+  return fits(value, 'type=user message:record') || isControl(value) ? 'records' : 'text'
+}
+
 /** Claude Code, Qwen Code and Amp share one dialect. */
 export function openDialect(limits: Limits): Reader {
   const answer = new AnswerText(limits, 1)
@@ -118,6 +124,7 @@ export function openDialect(limits: Limits): Reader {
       }
       return spoke ? false : answer.keep(frame, say)
     },
+    sent: ({ value }, say) => readSent(Rec.of(value, 'type:text'), say),
     end(say) {
       answer.speak(say)
       turn.end(say)

@@ -1,8 +1,8 @@
-import type { Engine, RunFacts, Say } from '../../events/engine.ts'
+import type { Engine, EngineFrame, RunFacts, Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
 import { rows } from '../table.ts'
-import { isRefusal, isServerLine, isServerShape, serverReader } from './app-server.ts'
+import { isRefusal, isServerLine, isServerShape, readSent, serverReader } from './app-server.ts'
 import { codexTokens, errorText, mcpName, type Phase, sayCall, sayChanges } from './items.ts'
 import { oldReader } from './old.ts'
 
@@ -31,7 +31,7 @@ const COMMAND: CommandLine = {
 export const codex: Engine = {
   name: 'codex',
   parser: 'codex_ndjson',
-  cut: { stdout: 'records', pty: 'records' },
+  cut: { stdout: 'records', pty: 'records', stdin: sentTo },
   about: 'codex exec --json; 0.166, 0.98, 0.42 (both of its dialects); codex app-server; 0.166',
   task: (argv) => taskIn(argv, COMMAND),
   resume: (last) => nextTurn(last, COMMAND),
@@ -54,6 +54,7 @@ export const codex: Engine = {
     /** The first line of 0.42; a session may come later. */
     let config: RunFacts | undefined
     return {
+      sent: ({ value }, say) => readSent(Rec.of(value), say),
       read({ value }, say) {
         const line = Rec.of(value)
         if (!line) return false
@@ -77,6 +78,13 @@ export const codex: Engine = {
       },
     }
   },
+}
+
+/** `codex exec` reads a prompt, the app-server its client's records: stdout tells them apart. */
+function sentTo({ channel, value }: Pick<EngineFrame, 'channel' | 'value'>): 'records' | 'text' | undefined {
+  const line = Rec.of(value)
+  if (channel === 'stdin' || !line) return undefined
+  return isServerLine(line) ? 'records' : 'text'
 }
 
 const OLD_LINE = 'id:text msg.type:text'
