@@ -12,8 +12,8 @@ import { type Exit, type Started, type StartOptions, startOnPipes } from '../pro
 import { startOnPty } from '../process/terminal.ts'
 import { startOnPtyAndPipes } from '../process/terminal-and-pipes.ts'
 import { watchdog } from '../process/watchdog.ts'
-import type { Chunk, OutputChannel } from '../text/chunk.ts'
-import { fileNames, pinned } from './audit.ts'
+import type { Channel, Chunk, OutputChannel } from '../text/chunk.ts'
+import { channels, fileNames, pinned } from './audit.ts'
 import {
   compare,
   type FsDiff,
@@ -90,7 +90,7 @@ export class Recording {
   readonly chunks: AsyncGenerator<TimedChunk | Opening>
   readonly #options: RecordOptions
   readonly #names: ReturnType<typeof fileNames>
-  readonly #logs: Readonly<Record<OutputChannel, string>>
+  readonly #logs: Readonly<Record<Channel, string>>
   readonly #way: (typeof startModes)[keyof typeof startModes]
   readonly #waker = new Waker(POLL_MS)
   /** Made when the process is started. */
@@ -119,7 +119,8 @@ export class Recording {
     const { attempt, audit, pty } = options
     this.#options = options
     this.#names = fileNames(attempt)
-    this.#logs = { stdout: this.#path('stdout'), stderr: this.#path('stderr'), pty: this.#path('pty') }
+    const logs = channels.map((channel) => [channel, this.#path(channel)])
+    this.#logs = Object.fromEntries(logs) as Record<Channel, string> // cast: one of each channel
     this.#way = startModes[pty ? (pty.pipes ? 'both' : 'pty') : 'pipes']
     this.#check = audit === undefined ? () => {} : pinned(audit)
     this.#meta = newMeta(options, this.#way.mode)
@@ -164,7 +165,6 @@ export class Recording {
     const before = this.#options.fsDiff ? await this.#look() : undefined
     this.#started = Date.now()
     this.#origin = performance.now()
-    const { channels } = this.#way
     // Before the process starts, so that a crash from here on leaves something to resume.
     this.#save({ started_at: new Date(this.#started).toISOString() })
     const output =
@@ -173,7 +173,10 @@ export class Recording {
         : new RecordedOutput(this.#logs, this.#path('chunks'), this.#waker)
     this.#output = output
     let guard: ReturnType<typeof watchdog> | undefined
+    const prompt = this.#prompt()
     try {
+      // Before the process gets it: what was sent is known, whatever happens then.
+      if (prompt) output.sent(prompt, 0)
       const startNotes = await this.#start()
       guard = watchdog({
         ...this.#options,
@@ -183,8 +186,13 @@ export class Recording {
       })
       const opens = { ...reading, sessionTokens: this.#before, runId, attempt, dir: cwd }
       yield { engine, opens, fsDiff: () => this.#diff, time: this.#started }
-      const first: Chunk = { channel: channels[0]!, bytes: Buffer.alloc(0), channels }
+      const first: Chunk = {
+        channel: this.#way.channels[0],
+        bytes: Buffer.alloc(0),
+        channels: this.#way.channels,
+      }
       yield { chunk: first, time: this.#started }
+      if (prompt) yield { chunk: { channel: 'stdin', bytes: prompt }, time: this.#started }
       yield* this.#read(output)
       yield await this.#conclude(before, startNotes)
     } catch (error) {
@@ -200,6 +208,11 @@ export class Recording {
         this.#finish(await this.#over, this.#elapsed(), [])
       }
     }
+  }
+
+  #prompt(): Buffer | undefined {
+    const { piped, input } = this.#options
+    return piped && typeof input === 'object' ? Buffer.from(input.text) : undefined
   }
 
   /** Starts the process and its recorders. */
@@ -331,8 +344,7 @@ export class Recording {
   /** Nothing was started: removes the files. */
   #forget(): void {
     if (this.#options.audit === undefined) return
-    for (const name of ['stdout', 'stderr', 'pty', 'chunks', 'meta'] as const)
-      fs.rmSync(this.#path(name), { force: true })
+    for (const name of [...channels, 'chunks', 'meta'] as const) fs.rmSync(this.#path(name), { force: true })
   }
 
   #path(name: keyof ReturnType<typeof fileNames>): string {

@@ -22,7 +22,9 @@ function standIn(name: string, says = name, more = '') {
     const stdin = fs.readFileSync(0, 'utf8')
     fs.appendFileSync(${JSON.stringify(notes)}, JSON.stringify({ argv: process.argv.slice(2), stdin, cwd: process.cwd() }) + '\\n')
     const turn = fs.readFileSync(${JSON.stringify(notes)}, 'utf8').trim().split('\\n').length
-    fs.writeSync(1, fs.readFileSync(${JSON.stringify(recorded)} + '/${says}.' + Math.min(turn, 2) + '.log'))
+    const log = fs.readFileSync(${JSON.stringify(recorded)} + '/${says}.' + Math.min(turn, 2) + '.log', 'utf8')
+    // Some repeat their prompt.
+    fs.writeSync(1, log.replaceAll(/(Remember|From|Where|What did)[^"]*\\[\\[[^"]*/g, () => JSON.stringify(stdin).slice(1, -1)))
     ${more}`,
     { mode: 0o755 },
   )
@@ -74,8 +76,11 @@ test.for(rows)(
       { argv: words(next), stdin: 'and later', cwd },
     ])
     expect(readdirSync(cwd)).not.toContain('x')
+    const sent = ['begin', NASTY, 'and later']
+    expect(sent.map((_, n) => readFileSync(join(audit, `stdin.${n + 1}.log`), 'utf8'))).toEqual(sent)
     const events: Event[] = []
     for await (const event of replay(audit)) events.push(event)
+    expect(events.flatMap((event) => (event.type === 'user.message' ? [event.data.text] : []))).toEqual(sent)
     const kept = readFileSync(join(audit, 'events.jsonl'), 'utf8').trim().split('\n')
     expect(events.map((event) => JSON.stringify(event))).toEqual(kept)
   },
