@@ -47,6 +47,8 @@ export interface Meta {
   readonly argv: readonly string[]
   /** Its prompt went to its stdin, and not into `argv`. */
   readonly prompt?: 'stdin'
+  /** What it was asked to do, as far as that is known; the first 2,000 characters. */
+  readonly task?: string
   readonly cwd: string
   readonly pid: number | null
   /** When the process started, according to the kernel, so that a reused pid is not confused with it. */
@@ -168,6 +170,7 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
     ...text('ended_at'),
     ...text('reason'),
     ...text('pid_started'),
+    ...text('task'),
     ...(found['prompt'] === 'stdin' ? { prompt: 'stdin' as const } : {}),
     ...number('attempt_number'),
     ...number('pid'),

@@ -2,7 +2,7 @@ import type { Transform } from 'node:stream'
 import type { Event, ResultData } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { withEnd } from './end-of-run.ts'
-import type { Run, RunEnd } from './run.ts'
+import type { Run, RunEnd } from './run-options.ts'
 import { feed } from './write-to-flow.ts'
 
 /**

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Note, quote } from '../base/fault.ts'
+import { clip, type Note, quote } from '../base/fault.ts'
 import { startOf } from '../disk/lock.ts'
 import { Waker } from '../disk/wake.ts'
 import type { Engine, Picker } from '../events/engine.ts'
@@ -83,6 +83,7 @@ const NO_SIZE = { cols: 0, rows: 0 }
 const POLL_MS = 200
 /** More than a terminal itself would buffer for a program that does not read yet. */
 const MAX_TYPED = 64 * 1024
+const MAX_TASK = 2000
 
 /** Runs a command, and records it if there is a directory. Memory holds one block of its output. */
 export class Recording {
@@ -149,9 +150,13 @@ export class Recording {
     this.#killer ??= setTimeout(() => this.#running?.kill('SIGKILL'), this.#options.killGrace)
   }
 
-  /** Records in `meta.N.json` that every event is stored, and the outcome. */
-  complete(end: CompletionData): void {
-    this.#save({ ...endInMeta(end), complete: true })
+  /** Records in `meta.N.json` that every event is stored, the outcome, and the task. */
+  complete(end: CompletionData, task: string | undefined): void {
+    this.#save({
+      ...endInMeta(end),
+      ...(task !== undefined && { task: clip(task, MAX_TASK) }),
+      complete: true,
+    })
   }
 
   /** Types into the pseudo-terminal, if there is one. */

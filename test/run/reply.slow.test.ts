@@ -4,7 +4,8 @@ import { expect, test } from 'vitest'
 import type { Fault } from '../../src/base/fault.ts'
 import type { Event } from '../../src/events/event.ts'
 import { replay } from '../../src/run/replay.ts'
-import { type RunOptions, reply, run } from '../../src/run/run.ts'
+import { reply, run } from '../../src/run/run.ts'
+import type { RunOptions } from '../../src/run/run-options.ts'
 import { workspace } from './agent.ts'
 
 const recorded = new URL('replies', import.meta.url).pathname
