@@ -383,13 +383,14 @@ function outcomeOfExit(exit: Exit, reason: StopReason | null): Pick<Meta, 'outco
 
 /** The options that a replay must use, too. */
 function recordedReading(options: RecordOptions['reading']): Pick<Meta, 'reading'> {
-  const { doneMarker, maxFrame, window, pick, maxRepair } = options
+  const { doneMarker, maxFrame, window, pick, maxRepair, schema } = options
   const reading = {
     ...(doneMarker === undefined ? {} : { done_marker: doneMarker }),
     ...(maxFrame === undefined ? {} : { max_frame: maxFrame }),
     ...(window === undefined ? {} : { window }),
     ...(pick === undefined ? {} : { pick }),
     ...(maxRepair === undefined ? {} : { max_repair: maxRepair }),
+    ...(schema === undefined ? {} : { schema: true }),
   }
   return Object.keys(reading).length === 0 ? {} : { reading }
 }
