@@ -127,13 +127,17 @@ export class EngineEvents {
     this.#say = this.#makeSay()
   }
 
-  /** Lets the engine read one frame, and keeps it as raw if the engine does not understand it. */
+  /**
+   * Lets the engine read one frame, and keeps it as raw if the engine does not understand it. `again`: another
+   * engine reads the frame, too.
+   */
   frame(
     read: (frame: EngineFrame, say: Say) => boolean | 'kept',
     given: EngineFrame,
     position: Position,
+    again = false,
   ): boolean | 'kept' {
-    this.#writer.about(given)
+    this.#writer.about(given, again)
     this.#current = given
     this.#here = position
     // Blank lines are passed on late, and say nothing.
@@ -173,6 +177,11 @@ export class EngineEvents {
   warn(code: Code, message: string, severity: Severity = 'warning'): void {
     const confidence = this.#confidence
     this.#write('diagnostic.parser.warning', { code, message: clip(message, 300), severity, confidence })
+  }
+
+  /** Takes back the messages of which only pieces were reported. */
+  withdraw(): void {
+    for (const id of this.#open.ids()) this.#open.take(id)
   }
 
   sawTruncation(): void {

@@ -22,6 +22,7 @@ import type { Event } from './event.ts'
 import { completionOf } from './evidence.ts'
 import { payloadFinder } from './payload.ts'
 import type { Position } from './position.ts'
+import { Preview } from './preview.ts'
 import { RepeatedWarnings } from './repeated-warnings.ts'
 import { SentInput } from './sent-input.ts'
 import type { Tokens } from './tokens.ts'
@@ -161,6 +162,7 @@ class RunEvents {
   /** Frames that arrived before `auto` picked an engine. */
   #unpicked: { frame: EngineFrame; how: Passed; position: Position }[] = []
   #unpickedSize = 0
+  #preview: Preview | undefined
   /** stdout has written nothing but blank lines. */
   #silent = true
   /** The engine that `auto` would pick if nothing more certain arrives. */
@@ -198,8 +200,10 @@ class RunEvents {
       frame: (frame) => this.#once.admit(frame),
       prompt: (text, range) => this.#events.prompt(text, range),
     })
-    if ('pick' in given) write.setEngine(given)
-    else this.#choose(given)
+    if ('pick' in given) {
+      write.setEngine(given.fallback)
+      this.#preview = new Preview(given.fallback, { maxFrame })
+    } else this.#choose(given)
   }
 
   write(chunk: Chunk): void {
@@ -277,7 +281,9 @@ class RunEvents {
     const read = how === 'first' || frame.value !== undefined || (this.#silent && shape !== 'records')
     const reported = shape !== undefined && read
     if (reported && (frame.value !== undefined || shape === 'text')) this.#sent.before(frame)
-    const understood = reported && events.frame(this.#reader!.read, frame, position)
+    const shown = this.#preview?.hasShown(frame)
+    if (shown) this.#writer.about(frame, true)
+    const understood = shown ? 'kept' : reported && events.frame(this.#reader!.read, frame, position)
     if (!reported) events.unread(frame)
     for (const note of frame.notes ?? []) this.#warnings.warn(note.code, note.code, 0.7, note.message)
     if (frame.open && reported && shape !== 'text' && understood !== 'kept') {
@@ -302,11 +308,22 @@ class RunEvents {
     const full = this.#unpicked.length >= MAX_UNPICKED || this.#unpickedSize >= MAX_UNPICKED_TEXT
     this.#guessed ??= picked ?? picker.guess?.(frame)
     if (picked || full) this.#choose(picked ?? this.#guessed ?? picker.fallback)
+    else if (how === 'first' && !this.#guessed) this.#show(frame, position)
+  }
+
+  #show(frame: EngineFrame, position: Position): void {
+    const preview = this.#preview!
+    for (const one of preview.next(frame, position))
+      this.#events.frame(preview.reader!.read, one.frame, one.position, true)
   }
 
   #choose(picked: Engine): void {
     this.#engine = picked
-    this.#reader = picked.open({ maxFrame: this.#options.maxFrame })
+    if (this.#preview?.fallback !== picked) {
+      this.#preview = undefined
+      this.#events.withdraw()
+    }
+    this.#reader = this.#preview?.reader ?? picked.open({ maxFrame: this.#options.maxFrame })
     this.#writer.setEngine(picked)
     this.#events.failures = picked.failures
     if ('pick' in this.#given) {
@@ -317,6 +334,7 @@ class RunEvents {
     const held = this.#unpicked
     this.#unpicked = []
     for (const { frame, how, position } of held) this.#pass(frame, how, position)
+    this.#preview = undefined
   }
 
   /** What is known about the process and its files. */

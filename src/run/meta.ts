@@ -81,6 +81,8 @@ export interface Meta {
     readonly window?: number
     readonly pick?: 'first' | 'last'
     readonly max_repair?: number
+    /** True if its result was checked with a schema, which is not kept. */
+    readonly schema?: boolean
     /** What the sessions of earlier attempts had used, by id. */
     readonly session_tokens?: Readonly<Record<string, Tokens>>
     /** The session that it continues. */
@@ -215,10 +217,8 @@ const MAX_MARKER = 1000
 
 function readingOf(value: unknown): Pick<Partial<Meta>, 'reading'> {
   if (typeof value !== 'object' || value === null) return {}
-  const { done_marker, max_frame, window, pick, max_repair, session_tokens, session } = value as Record<
-    string,
-    unknown
-  >
+  const found = value as Record<string, unknown> // cast: checked in the line above
+  const { done_marker, max_frame, window, pick, max_repair, schema, session_tokens, session } = found
   const held = (count: unknown) => isCount(count) && count <= MAX_HELD
   return {
     reading: {
@@ -228,6 +228,7 @@ function readingOf(value: unknown): Pick<Partial<Meta>, 'reading'> {
       ...(pick === 'first' || pick === 'last' ? { pick } : {}),
       ...(max_repair === 0 || held(max_repair) ? { max_repair: max_repair as number } : {}),
       ...(typeof session === 'string' && session !== '' ? { session } : {}),
+      ...(schema === true ? { schema } : {}),
       ...(isRecord(session_tokens) ? { session_tokens: tokensBySession(session_tokens) } : {}),
     },
   }

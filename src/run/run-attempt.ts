@@ -403,7 +403,7 @@ function outcomeOfExit(exit: Exit, reason: StopReason | null): Pick<Meta, 'outco
 
 /** The options that a replay must use, too. */
 function recordedReading(options: RecordOptions['reading']): Pick<Meta, 'reading'> {
-  const { doneMarker, maxFrame, window, pick, maxRepair, session } = options
+  const { doneMarker, maxFrame, window, pick, maxRepair, session, schema } = options
   const reading = {
     ...(doneMarker === undefined ? {} : { done_marker: doneMarker }),
     ...(maxFrame === undefined ? {} : { max_frame: maxFrame }),
@@ -411,6 +411,7 @@ function recordedReading(options: RecordOptions['reading']): Pick<Meta, 'reading
     ...(pick === undefined ? {} : { pick }),
     ...(maxRepair === undefined ? {} : { max_repair: maxRepair }),
     ...(session === undefined ? {} : { session }),
+    ...(schema === undefined ? {} : { schema: true }),
   }
   return Object.keys(reading).length === 0 ? {} : { reading }
 }
