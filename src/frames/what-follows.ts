@@ -73,7 +73,8 @@ export class WhatFollows {
     if (this.#stage === 'separated') {
       const byte = this.#nextByte(bound)
       if (byte === undefined) return over ? -1 : undefined
-      const certain = isQuote(byte) || isBracket(byte) || isDigit(byte)
+      const closes = byte === CLOSE_BRACE || byte === CLOSE_BRACKET
+      const certain = isQuote(byte) || isBracket(byte) || closes || isDigit(byte)
       const opens = certain || this.#opensWithWord(this.#seek, bound, over)
       if (opens === undefined) return undefined
       if (opens) return this.#start

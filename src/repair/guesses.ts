@@ -284,13 +284,18 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
     return
   if (key && (/[:\s]/.test(text[end - 1]! + text[from + 1]!) || !isKeyText(text, from, end))) return
   if (!key && isOtherValue(text, from + 1, end)) return
-  if (text.charCodeAt(from) !== QUOTE && text.slice(from + 1, end).includes('"')) return
-  if (/['’”`] {0,9}[,:]|\\" {0,9}:/.test(text.slice(from + 1, end))) return
+  const content = text.slice(from + 1, end)
+  const isPlain = text.charCodeAt(from) === QUOTE
+  if (!isPlain && content.includes('"')) return
+  if (/['’”`] {0,9}[,:]|\\" {0,9}:/.test(content)) return
   const next = stopped.copy()
   const before = stopped.token.from === from ? stopped.token.edits : stopped.edits
   const spelled = spellString(text, { from, to: end, opened: true, closed: false }, before)
   if (!spelled) return
   next.edits = spelled.edits
+  // `{"a":1,"b":'5px}`: the quote may be a slip, and the rest a number.
+  const isNumber = !isPlain && stopped.plainKeys > 0 && /^[-+.]?\d/.test(content)
+  next.doubtful ||= isNumber || (!key && mayHoldValues(stopped, content, end))
   next.token = { kind: 'string', from, to: end, key, edits: before }
   if (key) {
     next.at = end
@@ -298,6 +303,19 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
   } else next.endValue(end)
   yield next
 }
+
+//  {"a":"x,b:1,"c":2}    ["one, two]    [",1]    {"a":"x\\" || y,"b":1}
+//         ^^^ a member         ^ two elements ^ nothing ^ its end
+/** Whether the content of a string that lost its closing quote may be that string and more. */
+function mayHoldValues(stopped: Reading, content: string, end: number): boolean {
+  if (content[0] === ',' || MEMBER.test(content)) return true
+  if (/\\" {0,9}(?:[|&?+*=<>]|as )/.test(content)) return true
+  if (!stopped.inArray()) return false
+  return stopped.text.charCodeAt(end) === CLOSE_BRACKET && content.includes(',')
+}
+
+/** A key without quotes, and the start of its value. */
+const MEMBER = /,\s{0,9}[\p{L}_$][\p{L}\p{N}_$-]{0,99}\s{0,9}:\s{0,9}(?:["{[\d-]|(?:true|false|null)\b)/u
 
 //  {"a: 1,⏎b: 2}     {"http://x": 1}     {"a:" 1}
 //         ^ end            ^ end              ^ end, or the colon and the quote have changed places

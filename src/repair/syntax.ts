@@ -96,6 +96,8 @@ export class Reading {
   spacing: Spacing | undefined = undefined
   /** The string that begins at `at` has no closing quote. */
   unclosed = false
+  /** There is another reading that no guess leads to: it is not believed, even if it is the only one. */
+  doubtful = false
   /** How many tuples are open. Parentheses are in prose, too: nothing is guessed in them. */
   tuples = 0
 
@@ -125,6 +127,7 @@ export class Reading {
     next.plainKeys = this.plainKeys
     next.spacing = this.spacing
     next.unclosed = this.unclosed
+    next.doubtful = this.doubtful
     next.tuples = this.tuples
     return next
   }
@@ -292,6 +295,8 @@ export class Reading {
     const isDoubtful =
       isFirstOnLine(text, from, close) ||
       (key && text.slice(from, close).includes('\n')) ||
+      // `["a,"⏎ b", "c"]`: after a guess, a string that begins with a line break is rather what is between two.
+      (this.guesses > 0 && /^\r?\n/.test(text.slice(from + 1, from + 3))) ||
       (!key && this.inArray() && mayBeElements(text, from, close))
     if (!isDoubtful) {
       const spelled = spellString(text, { from, to: close, opened: true, closed: true }, edits)
