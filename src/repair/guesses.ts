@@ -512,8 +512,9 @@ function* bareText(stopped: Reading): Iterable<Reading> {
   if (stopped.inArray() && isJsonWord(word.slice(word.lastIndexOf(' ') + 1))) return
   const delimiter = skipBlanks(text, end)
   if (!',}]'.includes(text[delimiter] ?? ' ')) return
-  if (stopped.inArray() ? !isAlone(stopped, delimiter) : stopped.bareKeys > 0 && stopped.quotedKeys > 0)
-    return
+  if (stopped.inArray()) {
+    if (!isAlone(stopped, delimiter) && !isInListOfWords(stopped)) return
+  } else if (stopped.bareKeys > 0 && stopped.quotedKeys > 0) return
   const next = stopped.copy()
   // Its escapes stay as they were between its quotes.
   next.add(at, end, `"${word}"`, 'quoted a word')
@@ -545,6 +546,21 @@ function isAlone(stopped: Reading, delimiter: number): boolean {
   if ((spacing ?? after) !== after) return false
   return isValueAt(text, skipBlanks(text, delimiter + 1))
 }
+
+//  [red, green, 3]    [1,one,two]    ["a", b, c]    [first, second and third]
+//  ^^^^^^^^^^^^^^^ a list   ^ texts whose commas may be their own
+/** Whether the array holds only single words and scalars, without quotes, with a blank after each comma. */
+function isInListOfWords(stopped: Reading): boolean {
+  const { text, at, spacing } = stopped
+  if (spacing === 'tight') return false
+  const before = /\[([^[\]{}"'“”‘’`:]*)$/.exec(text.slice(Math.max(0, at - MAX_LIST), at))
+  const after = /^([^[\]{}"'“”‘’`:]*)\]/.exec(text.slice(at, at + MAX_LIST))
+  stopped.effort.spent += (before?.[0].length ?? MAX_LIST) + (after?.[0].length ?? MAX_LIST)
+  const list = before && after ? (before[1]! + after[1]!).trim().replace(/\s*,$/, '') : ''
+  return /^[^\s,]+(?:, [^\s,]+)+$/.test(list)
+}
+
+const MAX_LIST = 1024
 
 /** The next quote at or after `from` that may close a string opened by `opening`; -1 for none. */
 function nextClosing(text: string, from: number, opening: number): number {

@@ -275,6 +275,7 @@ export class Reading {
 
   #string(key: boolean): boolean {
     const from = this.at
+    if (!key && this.text[from + 1] === this.text[from] && this.#tripleQuoted(from)) return true
     const plain = this.text.charCodeAt(from) === QUOTE
     const close = plain ? plainStringEnd(this.text, from) : closingQuote(this.text, from)
     if (close === -1) {
@@ -286,6 +287,27 @@ export class Reading {
     if (!plain || close < 0) return this.#spellString(from, close < 0 ? -2 - close : close, key)
     if (key) this.plainKeys++
     this.#endString(from, close, key, this.edits)
+    return true
+  }
+
+  //  {"code": """print("hi")""", "n": 1}
+  //           ^ from         ^ close
+  /** Takes a string in three quotes, as in Python, if a value may end after it. */
+  #tripleQuoted(from: number): boolean {
+    const { text, edits } = this
+    const quotes = text[from]!.repeat(3)
+    if (!/"""|'''/.test(quotes) || !text.startsWith(quotes, from) || text[from + 3] === text[from])
+      return false
+    const close = text.indexOf(quotes, from + 3)
+    this.effort.spent += (close < 0 ? text.length : close) - from
+    if (close < 0 || !',}]'.includes(text[skipBlanks(text, close + 3)] ?? ' ')) return false
+    const opened: Edit = { from, to: from + 2, by: '', kind: 'replaced a quote', before: edits }
+    const spelled = spellString(text, { from: from + 2, to: close, opened: true, closed: true }, opened)
+    if (!spelled) return false
+    this.edits = spelled.edits
+    this.add(close + 1, close + 3, '', 'replaced a quote')
+    this.token = { kind: 'other', from, to: close + 3, key: false, edits }
+    this.endValue(close + 3)
     return true
   }
 

@@ -36,7 +36,7 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
   const start = first === BACKTICK || first === TILDE ? 0 : skipBlanks(text, 0)
   const opens = start === text.length - 1 || opensAs('document', text.slice(start))
   if (isBracket(text.charCodeAt(start)) && opens) return undefined
-  if (IS_MEMBER.test(text.slice(0, 512)) || (!rules.check && !mayHoldPayload(text))) return []
+  if (IS_INSIDE.test(text.slice(0, 512)) || (!rules.check && !mayHoldPayload(text))) return []
   const bytes = Bytes.from(text)
   const stage = frameStage({
     tags: ['json'],
@@ -63,8 +63,8 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
   })
 }
 
-/** A text that begins with a key is the inside of an object that lost its bracket. */
-const IS_MEMBER = /^\s{0,99}"(?:[^"\\]|\\.){0,256}"\s{0,99}:/s
+/** A text that begins with a key or an element is the inside of a value that lost its bracket. */
+const IS_INSIDE = /^\s{0,99}"(?:[^"\\]|\\.){0,256}"\s{0,99}[:,]/s
 
 /**
  * Most log lines that begin with a bracket, `{cmd} failed`, have no quoted key, no tag and no fence: they

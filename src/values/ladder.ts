@@ -163,10 +163,13 @@ function beyond(
   return repair(text, broken, changes, rules, envelopes)
 }
 
-/** A string, a number or a literal in the spelling of another language. Words without quotes are prose. */
+/**
+ * A string, a number, a literal or a tuple in the spelling of another language. Words without quotes are
+ * prose.
+ */
 function mendScalar(text: string): Edited | undefined {
-  if (text.length > MAX_SCALAR || !(isQuote(text.charCodeAt(0)) || text[0] === '\\' || spellingOf(text)))
-    return undefined
+  const opens = isQuote(text.charCodeAt(0)) || text[0] === '\\' || text[0] === '('
+  if (text.length > MAX_SCALAR || !(opens || spellingOf(text))) return undefined
   // As a member: in an array, a quote in a string may be its neighbour's. Not if all its quotes are escaped.
   const before = text[0] === '\\' ? '[' : '{"":'
   const mended = mend(before + text + (before === '[' ? ']' : '}'))

@@ -362,7 +362,7 @@ class Judge implements Sink<Frame> {
       return
     }
     const scalar =
-      this.#rules.root === 'any' && /^[\s\ufeff\0]{0,4096}["'`‘’“”\\\d+.TFNI-]/.test(whole.slice(0, 4200))
+      this.#rules.root === 'any' && /^[\s\ufeff\0]{0,4096}["'`‘’“”\\(\d+.TFNI-]/.test(whole.slice(0, 4200))
     if (!scalar && !isOnlyStructure(whole) && !beginsBroken(whole)) return
     const result = climb(whole, this.#rules)
     if (result.ok) {

@@ -539,9 +539,9 @@ class Reference {
 
   /** One past the comment that begins at `at`, but no further than `to`; `at` if there is none. */
   #pastComment(at: number, from: number, to: number): number {
-    if (at > from && this.#bytes[at - 1] === COLON) return at
     if (at + 1 >= to) return at
     if (this.#has(at, '//')) {
+      if (at > from && this.#bytes[at - 1] === COLON) return at
       const end = this.#lineEnd(at)
       return Math.min(to, end + 1)
     }

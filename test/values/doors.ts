@@ -243,7 +243,11 @@ const broken: readonly Group[] = [
   [{ value: { a: 'x' } }, ["{u'a': u'x'}"]],
   [{ value: { a: 5, b: 82_461_110 } }, ['{"a":5.,"b":82_461_110}']],
   [{ value: { a: '$5' } }, ['{"a":"\\$5"}']],
+  [{ value: { a: 'Q:\nA' } }, ['{"a":"Q:\\nA",}']],
   [{ value: { a: 'one two' } }, ['{"a":"one "\n"two"}']],
+  [{ value: { a: 'say "hi" now', b: 1 } }, ['{"a":"""say "hi" now""","b":1}']],
+  [{ value: { a: ['x', 'y'] } }, ['{"a":[x, y]}']],
+  [{ fault: 'TRUNCATED' }, ['["hello, world]']],
   [{ value: { a: '2024-01-02', b: '10:30', c: '1.2.3' } }, ['{"a":2024-01-02,"b":10:30,"c":1.2.3}']],
   [{ value: { a: 'b' } }, ['{“a”:“b”}']],
   [{ value: { a: 'x', b: 1 } }, ['{"a":"x""b":1}', '{"a":"x,"b":1}']],
@@ -275,6 +279,7 @@ const broken: readonly Group[] = [
   [{ fault: 'NO_MATCH' }, ['1 000.0', '(1)', 'tru', '1,200', '-05']],
   [{ value: 82_461_110 }, ['82_461_110']],
   [{ value: null }, ['None']],
+  [{ value: [1, 'x'] }, ["(1, 'x')"]],
   [{ value: 0.5 }, ['.5']],
 ]
 
