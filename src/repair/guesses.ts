@@ -134,7 +134,7 @@ function* missingColon(stopped: Reading): Iterable<Reading> {
   const { text, at, token } = stopped
   if (token.kind !== 'string' || !isValueAt(text, at)) return
   if (text.slice(token.from, token.to).includes('\n')) return
-  if (isSeparator(text.charCodeAt(token.to - 2))) return
+  if (/[,:]\s{0,9}$/.test(text.slice(Math.max(token.from, token.to - 11), token.to - 1))) return
   if (isQuote(text.charCodeAt(at)) && isSeparator(text.charCodeAt(at + 1))) return
   const next = stopped.copy()
   next.add(token.to, token.to, ':', 'added a missing colon')
@@ -295,7 +295,7 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
   next.edits = spelled.edits
   // `{"a":1,"b":'5px}`: the quote may be a slip, and the rest a number.
   const isNumber = !isPlain && stopped.plainKeys > 0 && /^[-+.]?\d/.test(content)
-  next.doubtful ||= isNumber || (!key && mayHoldValues(stopped, content, end))
+  next.doubtful ||= isNumber || (key ? /[,{}[\]]/.test(content) : mayHoldValues(stopped, content, end))
   next.token = { kind: 'string', from, to: end, key, edits: before }
   if (key) {
     next.at = end
