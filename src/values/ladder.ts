@@ -288,7 +288,9 @@ function takeFirst(
   if (isStructureAt(text, end) || endsInString(first) || isOnlyStructure(text))
     return { ...brokenAround(text, end), cause: broken.cause }
   // As in prose: without a schema, only a first key in double quotes distinguishes an object from code.
-  if (rules.check ? isCitation(first, text.slice(end, end + 256)) : !hasQuotedKey(first))
+  const rest = text.slice(end, end + 256)
+  const isBeforeObject = rules.scalars && /^\s*\{\s*"/.test(rest)
+  if (rules.check || isBeforeObject ? isCitation(first, rest) : !hasQuotedKey(first))
     return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
   const changes = [...before, changeOf('took an object from prose', end, text.slice(end, end + 80), '')]
   return climbFurther(first, changes, rules, envelopes)

@@ -147,6 +147,12 @@ const several: readonly Row[] = ['one {"a":1} two {"a":2}', '{"a":1}\n{"a":2}'].
   last: { value: { a: 2 } },
 }))
 
+const mixed: readonly Row[] = ['[1,2]{"a":1}', '[1,2]\n{"a":1}'].map((text) => ({
+  text,
+  answer: { value: [1, 2] },
+  last: { value: { a: 1 } },
+}))
+
 /** One broken document, with the rules of repair spelled out. */
 const broken: readonly Group[] = [
   [
@@ -369,6 +375,7 @@ export const rows: readonly Row[] = [
   ...good.map((text) => ({ text, answer: { value: JSON.parse(text) as unknown } })),
   ...groups.flatMap(([answer, texts]) => texts.map((text) => ({ text, answer }))),
   ...several,
+  ...mixed,
   ...cut.map((text) => ({ text, answer: { fault: 'TRUNCATED' } })),
   ...unsettled.map((text) => ({ text })),
   ...corrupted.map(({ text, original }) => ({ text, original })),
