@@ -920,6 +920,15 @@ export const objectRules: readonly Rule[] = [
     ],
   },
   {
+    says: 'and a comma before a closing bracket',
+    options: objectsOnly,
+    expect: [
+      ['object broken@7', '{"k":1}'],
+      ['text', ',\n} so '],
+      ['object', '{"b":2}'],
+    ],
+  },
+  {
     says: 'any other comma or colon does not',
     options: objectsOnly,
     expect: [
