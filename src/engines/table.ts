@@ -45,7 +45,7 @@ type Condition = string | ((record: Rec) => boolean)
 /** An engine whose records tell themselves apart by their type. */
 export interface Table<State>
   extends Rows<State>,
-    Pick<Engine, 'name' | 'parser' | 'about' | 'growing' | 'failures'> {
+    Pick<Engine, 'name' | 'parser' | 'about' | 'growing' | 'failures' | 'tools' | 'denials'> {
   /** @default records on stdout and the PTY */
   readonly cut?: Cut
   /**
@@ -77,6 +77,8 @@ export function table<State>(given: Table<State>): Engine {
     ...(given.about !== undefined && { about: given.about }),
     ...(given.growing && { growing: true }),
     ...(given.failures && { failures: given.failures }),
+    ...(given.tools && { tools: given.tools }),
+    ...(given.denials && { denials: given.denials }),
     shape({ value }) {
       const record = Rec.of(value)
       const own = record !== undefined && shapeOf(record)

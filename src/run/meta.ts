@@ -3,10 +3,11 @@ import fs from 'node:fs'
 import { codes, Fault, type Note } from '../base/fault.ts'
 import { diskFault } from '../base/system-error-code.ts'
 import { readPlain } from '../disk/plain-file.ts'
+import { type Cost, readCost } from '../events/cost.ts'
 import { isRecord } from '../events/engine.ts'
-import type { CompletionData, FailureClass } from '../events/event.ts'
+import type { CompletionData, Event, FailureClass } from '../events/event.ts'
 import { isGood, type RunOutcome, readFailure, readOutcome } from '../events/run-outcome.ts'
-import { type Tokens, tokensOf } from '../events/tokens.ts'
+import { type Spent, type Tokens, tokensOf } from '../events/tokens.ts'
 import { signalName } from '../process/process.ts'
 
 /** Why a process was ended, if it did not end by itself. */
@@ -65,6 +66,12 @@ export interface Meta {
   readonly ok: boolean | null
   /** Of a run that failed: why, in one word, once its events say so. */
   readonly failure_class?: FailureClass
+  /** The agent's own id of the conversation, once it is known. */
+  readonly session?: string
+  /** The last message of the agent, at most 64 K characters of it. */
+  readonly text?: string
+  readonly tokens?: Tokens
+  readonly cost?: Cost
   /** Notes about the process; the same notes are in the events. */
   readonly notes: readonly Note[]
   /** Bytes per stream. */
@@ -77,19 +84,41 @@ export interface Meta {
     readonly pick?: 'first' | 'last'
     readonly max_repair?: number
     /** What the sessions of earlier attempts had used, by id. */
-    readonly session_tokens?: Readonly<Record<string, Tokens>>
+    readonly session_tokens?: Readonly<Record<string, Spent>>
   }
   /** True when every event of this attempt is in `events.jsonl`. */
   readonly complete: boolean
 }
 
+/** What the events of an attempt have told last. */
+export interface LastWords {
+  readonly session: string | null
+  readonly text: string | null
+}
+
+/** The last words in the events of an attempt: subagents do not count. */
+export function lastWords(before: LastWords, event: Event): LastWords {
+  const session = event.correlation.session_id ?? before.session
+  const own = event.type === 'agent.message.final' && event.data.parent_call_id === undefined
+  const text = own ? event.data.text : before.text
+  return session === before.session && text === before.text ? before : { session, text }
+}
+
+const MAX_TEXT = 65_536
+
 /** What a meta keeps of the end that the events tell. */
-export function endInMeta({
-  outcome,
-  ok,
-  failure_class,
-}: CompletionData): Pick<Meta, 'outcome' | 'ok' | 'failure_class'> {
-  return { outcome, ok, ...(failure_class && { failure_class }) }
+export function endInMeta(
+  { outcome, ok, failure_class, tokens, cost }: CompletionData,
+  { session, text }: LastWords,
+): Pick<Meta, 'outcome' | 'ok' | 'failure_class' | 'session' | 'text' | 'tokens' | 'cost'> {
+  return {
+    ...{ outcome, ok },
+    ...(failure_class && { failure_class }),
+    ...(session !== null && { session }),
+    ...(text !== null && { text: text.slice(0, MAX_TEXT) }),
+    ...(tokens && { tokens }),
+    ...(cost && { cost }),
+  }
 }
 
 /** Writes atomically: a reader never sees half of it. */
@@ -163,6 +192,8 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
     ...text('ended_at'),
     ...text('reason'),
     ...text('pid_started'),
+    ...text('session'),
+    ...text('text'),
     ...number('attempt_number'),
     ...number('pid'),
     ...(duration === undefined ? {} : { duration_ms: duration }),
@@ -180,6 +211,7 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
           ? signalName(-code)
           : null,
     ...outcomeIn(found),
+    ...spentIn(found),
     ...readingOf(found['reading']),
     // Only our recorder writes it; we do not complete what another recorder left.
     ...(typeof found['complete'] === 'boolean' ? { complete: found['complete'] } : {}),
@@ -198,6 +230,12 @@ function outcomeIn(found: Record<string, unknown>): Pick<Partial<Meta>, 'outcome
   const outcome = old && word === 'needs_input' ? 'finished' : word
   const failure_class = readFailure(found['failure_class'])
   return { outcome, ok: isGood(outcome), ...(failure_class && { failure_class }) }
+}
+
+function spentIn({ tokens, cost }: Record<string, unknown>): Pick<Partial<Meta>, 'tokens' | 'cost'> {
+  const counts = isRecord(tokens) ? tokensOf(tokens) : undefined
+  const spent = readCost(cost)
+  return { ...(counts && { tokens: counts }), ...(spent && { cost: spent }) }
 }
 
 /** Limits of what a meta may make us hold: it may come from another program. */
@@ -223,9 +261,13 @@ function readingOf(value: unknown): Pick<Partial<Meta>, 'reading'> {
   }
 }
 
-function tokensBySession(found: Record<string, unknown>): Readonly<Record<string, Tokens>> {
-  const known = Object.entries(found).map(([id, counts]) => [id, tokensOf(isRecord(counts) ? counts : {})])
-  return Object.fromEntries(known.filter(([, tokens]) => tokens !== undefined))
+function tokensBySession(found: Record<string, unknown>): Readonly<Record<string, Spent>> {
+  const known = Object.entries(found).map(([id, given]) => {
+    const { cost, ...counts } = isRecord(given) ? given : {}
+    const spent = readCost(cost)
+    return [id, { ...tokensOf(counts), ...(spent && { cost: spent }) }] as const
+  })
+  return Object.fromEntries(known.filter(([, spent]) => Object.keys(spent).length > 0))
 }
 
 /** A positive whole number. As a pid, 0 and less would mean whole groups. */

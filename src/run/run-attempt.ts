@@ -22,7 +22,15 @@ import {
   snapshot,
   withOutside,
 } from './fs-diff.ts'
-import { endInMeta, exitEvidence, type Meta, type StopReason, writeMeta, writeWhole } from './meta.ts'
+import {
+  endInMeta,
+  exitEvidence,
+  type LastWords,
+  type Meta,
+  type StopReason,
+  writeMeta,
+  writeWhole,
+} from './meta.ts'
 import { type Output, PipedOutput, RecordedOutput } from './output.ts'
 import type { SessionTokens } from './session-tokens.ts'
 import type { Opening, TimedChunk } from './timed.ts'
@@ -147,8 +155,8 @@ export class Recording {
   }
 
   /** Records in `meta.N.json` that every event is stored, and the outcome. */
-  complete(end: CompletionData): void {
-    this.#save({ ...endInMeta(end), complete: true })
+  complete(end: CompletionData, said: LastWords): void {
+    this.#save({ ...endInMeta(end, said), complete: true })
   }
 
   /** Types into the pseudo-terminal, if there is one. */

@@ -20,6 +20,7 @@ import type { Cache, CachedRun } from '../disk/cache.ts'
 import { type JournalOptions, journalStage, settledEnd } from '../disk/journal.ts'
 import { auto } from '../engines/auto.ts'
 import { type EngineName, engineOf } from '../engines/engine-name.ts'
+import type { Cost } from '../events/cost.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import {
   type CompletionData,
@@ -36,7 +37,7 @@ import type { Schema, Value } from '../values/schema/schema.ts'
 import { type CachedResult, cachedResult, type Hit, writeCached } from './cached-result.ts'
 import { withEnd } from './end-of-run.ts'
 import { SNAPSHOT_OPTIONS, type SnapshotOptions } from './fs-diff.ts'
-import type { StopReason } from './meta.ts'
+import { type LastWords, lastWords, type StopReason } from './meta.ts'
 import { resumeInto } from './resume.ts'
 import { Recording, type RecordOptions } from './run-attempt.ts'
 import { RunDirectory } from './run-directory.ts'
@@ -164,6 +165,8 @@ export interface RunEnd<T = unknown> {
   readonly result: (ResultData & { readonly value?: T }) | null
   /** The tokens of the whole run; null if the engine reported none. */
   readonly usage: Tokens | null
+  /** What the run cost, as the engine reported it; null if it did not. */
+  readonly cost: Cost | null
   /**
    * The run that the result is from, if it came from the cache. Then nothing was started, and `completion` is
    * that of the cached run.
@@ -263,7 +266,7 @@ type ReadOptions = Complete<RunCommand, typeof RUN_OPTIONS>
  * @example
  * const agent = run('codex', ['exec', '--json', 'fix the test'], { signal })
  * for await (const event of agent) console.log(event.type)
- * const { ok, outcome, result, usage } = await agent.end
+ * const { ok, outcome, text, result, cost } = await agent.end
  * console.log(outcome) // 'succeeded', 'finished', 'needs_input', 'failed', 'cancelled' or 'unknown'
  */
 export function run<S extends Schema | undefined = undefined>(
@@ -379,9 +382,7 @@ class AgentRun {
   readonly #recording: Recording
   #completion: CompletionData | undefined
   #result: ResultData | null = null
-  /** The last message of the agent itself, and its session. */
-  #text: string | null = null
-  #session: string | null = null
+  #said: LastWords = { session: null, text: null }
   /** The result came from the cache, and nothing is started. */
   #hit: Hit | undefined
   /** Ends a process that has reported its end and does not exit. */
@@ -477,14 +478,12 @@ class AgentRun {
         write: (event) => {
           if (isEvent(event, 'lifecycle.completion.state')) this.#completion = event.data
           if (isEvent(event, 'lifecycle.run.result')) this.#result = event.data
-          if (isEvent(event, 'agent.message.final') && event.data.parent_call_id === undefined)
-            this.#text = event.data.text
-          this.#session = event.correlation.session_id ?? this.#session
+          this.#said = lastWords(this.#said, event)
           next.write(event)
         },
         end: () => {
           if (this.#hit) this.#release()
-          else this.#recording.complete(this.#completion!)
+          else this.#recording.complete(this.#completion!, this.#said)
           next.end()
         },
       }
@@ -518,11 +517,11 @@ class AgentRun {
       exit_code,
       signal,
       reason,
-      text: this.#text,
-      session: this.#session,
+      ...this.#said,
       audit: this.#dir?.path,
       result: this.#result,
       usage: completion.tokens ?? null,
+      cost: completion.cost ?? null,
     }
     if (!this.#hit) await this.#kept?.keep(ended)
     return { ...ended, cached: this.#hit?.from ?? null, notes: this.#kept?.trouble ?? [] }

@@ -6,10 +6,12 @@ import {
   type Limits,
   type Reader,
   type Say,
+  type ToolTable,
 } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { TextBalance } from '../../json/text-balance.ts'
 import { AnswerText } from '../answer-text.ts'
+import { denials } from '../denials.ts'
 import { conversation } from './turn.ts'
 
 /** What the errors of the dialect mean. */
@@ -18,6 +20,15 @@ export const failures: FailureTable = [
   ['quota', /limit reached|out of extra usage|error_max_budget_usd/i],
   ['auth', /OAuth token/i],
 ]
+
+export const tools: ToolTable = {
+  read: 'Read NotebookRead',
+  edit: 'Edit MultiEdit Write NotebookEdit',
+  search: 'Glob Grep LS WebSearch ToolSearch',
+  execute: 'Bash BashOutput KillShell KillBash',
+  think: 'Task Agent TodoWrite TaskCreate TaskUpdate TaskList',
+  fetch: 'WebFetch',
+}
 
 /** Claude Code (`claude -p --output-format stream-json | json | text`), with or without partial messages. */
 export const claude: Engine = {
@@ -28,6 +39,8 @@ export const claude: Engine = {
   shape: (frame) => isOwn(first(frame)) && !isQwen(first(frame)) && !isAmp(first(frame)),
   open: openDialect,
   failures,
+  tools,
+  denials: denials.claude,
 }
 
 const TYPES = 'type=system|assistant|user|result|stream_event|rate_limit_event'

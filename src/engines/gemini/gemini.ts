@@ -2,8 +2,9 @@ import type { Engine, EngineFrame, Limits, Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { AnswerText } from '../answer-text.ts'
 import { errorAnswer, loggedError } from '../api-errors.ts'
+import { denials } from '../denials.ts'
 import { isErrorDocument, isStartLine, isTagged, logReader } from './log.ts'
-import { isEvent, isStreamLine, streamReader } from './stream.ts'
+import { isEvent, isStreamLine, streamReader, tools } from './stream.ts'
 import { statsTokens } from './tokens.ts'
 
 /** First keys of the document, also after other text on its line. */
@@ -16,6 +17,8 @@ export const gemini: Engine = {
   cut: { stdout: 'documents', stderr: 'documents', pty: 'documents', glued: documentKeys, whole: isAnswer },
   about: 'gemini -o stream-json, json or text; 0.61, 0.40, 0.20',
   failures: [['auth', /GEMINI_API_KEY|set an Auth method/]],
+  tools,
+  denials: denials.gemini,
   shape: (frame) =>
     isOwnDocument(frame.value) ||
     cutSession(frame) !== undefined ||
