@@ -14,6 +14,7 @@ import { signalName } from '../process/process.ts'
 export type StopReason =
   | 'timeout'
   | 'idle_timeout'
+  | 'limit'
   | 'end_signal'
   | 'interrupted'
   | 'aborted'
@@ -24,8 +25,8 @@ export type StopReason =
 
 /**
  * The exit as evidence of the end. A stop that was requested (by the user, the caller, or a reader that left)
- * says who asked; a time limit or a full disk, ours or the reader's, is not a request, so a run that ends by
- * it has failed. If an agent had reported its end and was then ended by us, its exit says nothing: it was our
+ * says who asked; a limit or a full disk, ours or the reader's, is not a request, so a run that ends by it has
+ * failed. If an agent had reported its end and was then ended by us, its exit says nothing: it was our
  * signal.
  */
 export function exitEvidence(
@@ -34,6 +35,9 @@ export function exitEvidence(
 ): { readonly code: number | null; readonly signal: string | null; readonly stopped?: string } {
   const { code, signal } = exit
   if (reason === 'end_signal') return { code: null, signal: null }
+  // It may have caught our signal: it was ended all the same.
+  const limited = reason === 'timeout' || reason === 'idle_timeout' || reason === 'limit'
+  if (limited && code === 0) return { code: null, signal: 'SIGTERM' }
   const asked = reason === 'interrupted' || reason === 'aborted' || reason === 'abandoned'
   return { code, signal, ...(asked ? { stopped: reason } : {}) }
 }

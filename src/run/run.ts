@@ -41,6 +41,7 @@ import { type LastWords, lastWords, type StopReason } from './meta.ts'
 import { resumeInto } from './resume.ts'
 import { Recording, type RecordOptions } from './run-attempt.ts'
 import { RunDirectory } from './run-directory.ts'
+import { LimitCounter, type RunLimits } from './run-limits.ts'
 import { spentIn } from './session-tokens.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
 import { watchTurns } from './watch-turns.ts'
@@ -96,6 +97,12 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
    * @default never
    */
   readonly endAfter?: number | undefined
+  /**
+   * What it may use: `{ tokens, cost, toolCalls }`. A run that passes a limit while it works is ended, with a
+   * note `RUN_LIMIT`, and has failed.
+   * @default no limit
+   */
+  readonly limit?: RunLimits | undefined
   /** Milliseconds between SIGTERM and SIGKILL. @default 5000 */
   readonly killGrace?: number | undefined
   /** Milliseconds that a process it left behind may hold its pipe open after the exit. @default 2000 */
@@ -230,6 +237,7 @@ const RUN_OPTIONS = {
   timeout: { is: isDelay, must: DELAY },
   idleTimeout: { is: isDelay, must: DELAY },
   endAfter: { is: isDelay, must: DELAY },
+  limit: {},
   killGrace: { default: 5000, is: isDelay, must: DELAY },
   pipeGrace: { default: 2000, is: isDelay, must: DELAY },
   schema: {},
@@ -387,14 +395,18 @@ class AgentRun {
   #hit: Hit | undefined
   /** Ends a process that has reported its end and does not exit. */
   #lingers: NodeJS.Timeout | undefined
+  readonly #limits: LimitCounter | undefined
+  /** The turn has ended, and nothing followed. */
+  #over = false
 
   /** Takes the directory. Nothing is started yet. */
   constructor(options: ReadOptions) {
-    const { cache, cacheKey, maxCacheWait, endAfter, audit, runs } = options
+    const { cache, cacheKey, maxCacheWait, endAfter, limit, audit, runs } = options
     const settings = settingsOf(options)
     const { engine } = settings
     this.#options = options
     this.#engine = engine
+    this.#limits = limit && new LimitCounter(limit)
     this.#kept = cache && cachedResult({ ...settings, cache, cacheKey, maxCacheWait })
     const id = randomUUID()
     const dir = audit === undefined && runs === undefined ? undefined : new RunDirectory(options, id)
@@ -403,7 +415,7 @@ class AgentRun {
     this.#attempt = dir?.attempt ?? 1
     this.#recording = new Recording({
       ...settings,
-      engine: endAfter === undefined ? engine : watchTurns(engine, this.#linger(endAfter)),
+      engine: endAfter === undefined && !limit ? engine : watchTurns(engine, this.#turned(endAfter)),
       runId: this.#runId,
       attempt: this.#attempt,
       audit: dir?.path,
@@ -449,11 +461,19 @@ class AgentRun {
   }
 
   /** Ends the process when its turn has been over for this long. */
-  #linger(ms: number): (over: boolean) => void {
+  #turned(ms: number | undefined): (over: boolean) => void {
     return (over) => {
+      this.#over = over
       clearTimeout(this.#lingers)
-      if (over) this.#lingers = setTimeout(() => this.#recording.stop('end_signal', 'SIGTERM'), ms)
+      if (over && ms !== undefined)
+        this.#lingers = setTimeout(() => this.#recording.stop('end_signal', 'SIGTERM'), ms)
     }
+  }
+
+  /** Ends the process if it has passed a limit and still works. */
+  #checkLimits(): void {
+    const passed = this.#over ? undefined : this.#limits?.passed()
+    if (passed) this.#recording.stop('limit', 'SIGTERM', passed)
   }
 
   /** The chunks of the process, or what the cache has instead. */
@@ -479,6 +499,7 @@ class AgentRun {
           if (isEvent(event, 'lifecycle.completion.state')) this.#completion = event.data
           if (isEvent(event, 'lifecycle.run.result')) this.#result = event.data
           this.#said = lastWords(this.#said, event)
+          this.#limits?.add(event)
           next.write(event)
         },
         end: () => {
@@ -496,7 +517,10 @@ class AgentRun {
             this.#hit = item
             const { name: engine } = this.#engine
             writeCached(item, { runId: this.#runId, attempt: this.#attempt, engine }, reported)
-          } else live.write(item)
+          } else {
+            live.write(item)
+            this.#checkLimits()
+          }
         },
         end: () => (this.#hit ? reported : live).end(),
       }

@@ -12,7 +12,7 @@ import { runExits, watchEnd } from '../exit-code.ts'
 import { exits } from '../exit-code-table.ts'
 import { engineOption, namedEngine } from '../input/engine-option.ts'
 import { onSignals } from '../input/input.ts'
-import { duration } from '../input/numbers.ts'
+import { amount, duration, positiveInteger } from '../input/numbers.ts'
 import { addReading, type ReadingFlags, readingOptions } from '../input/run-input.ts'
 import { openOtel } from '../otel-export.ts'
 import { shortHelp } from '../short-help.ts'
@@ -28,6 +28,9 @@ interface Flags extends ReadingFlags, DrawFlags {
   readonly timeout?: number
   readonly idleTimeout?: number
   readonly endAfter?: number
+  readonly limitTokens?: number
+  readonly limitCost?: number
+  readonly limitToolCalls?: number
   readonly runId?: string
   readonly fsync: NonNullable<RunOptions['fsync']>
   readonly fsDiff: boolean
@@ -90,6 +93,21 @@ export function runCommand(exit: (code: number) => void): Command {
       'end it this long after its turn is over: 500ms, 5s, 1m (default: wait for it)',
       duration,
     )
+    .option(
+      '--limit-tokens <count>',
+      'end it when it has used more tokens, in and out (default: no limit)',
+      positiveInteger,
+    )
+    .option(
+      '--limit-cost <amount>',
+      'end it when it has cost more, as it reports (default: no limit)',
+      amount,
+    )
+    .option(
+      '--limit-tool-calls <count>',
+      'end it when it calls more tools (default: no limit)',
+      positiveInteger,
+    )
     .option('--run-id <id>', 'the id in every record (default: that of the directory, or a new one)')
     .addOption(
       new Option('--fsync <when>', 'when to flush the events to disk')
@@ -127,6 +145,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     timeout: flags.timeout,
     idleTimeout: flags.idleTimeout,
     endAfter: flags.endAfter,
+    limit: { tokens: flags.limitTokens, cost: flags.limitCost, toolCalls: flags.limitToolCalls },
     runId: flags.runId,
     fsync: flags.fsync,
     fsDiff: flags.fsDiff ? {} : false,
@@ -187,6 +206,7 @@ const reasons = {
   timeout: 'ended, because the time limit was reached',
   end_signal: 'ended, because it had reported its end and did not exit',
   idle_timeout: 'ended, because there was no output for too long',
+  limit: 'ended, because it used more than it may (RUN_LIMIT)',
   interrupted: 'interrupted',
   aborted: 'aborted',
   abandoned: 'abandoned',
