@@ -64,6 +64,7 @@ export const codes = /* @__PURE__ */ spoken({
   DRIFT_REPORT: 'types and fields this parser does not know, with their counts',
   RUN_TIMEOUT: 'the process ran longer than allowed and was ended',
   RUN_IDLE: 'the process was silent longer than allowed and was ended',
+  RUN_LIMIT: 'the run used more than it was allowed to and was ended',
   RUN_LINGERED: 'the process reported its end but did not exit, so it was ended',
   SESSION_CHANGED: 'the agent did not continue the session that it was given, but another one',
   RUN_INTERRUPTED: 'the process was ended because the user asked for it',

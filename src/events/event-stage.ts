@@ -25,7 +25,7 @@ import type { Position } from './position.ts'
 import { Preview } from './preview.ts'
 import { RepeatedWarnings } from './repeated-warnings.ts'
 import { SentInput } from './sent-input.ts'
-import type { Tokens } from './tokens.ts'
+import type { Spent } from './tokens.ts'
 import { type Writer, writer } from './write.ts'
 
 export interface EventOptions {
@@ -75,11 +75,11 @@ export interface EventOptions {
    */
   readonly maxRepair?: number | undefined
   /**
-   * What sessions had used before this attempt, by id: subtracted from the sum of an engine that counts its
-   * session (Codex, Qwen Code). Without it that sum is reported with `cumulative`.
+   * What sessions had used and cost before this attempt, by id: subtracted from the sum of an engine that
+   * counts its session (Codex, Qwen Code, ACP). Without it that sum is reported with `cumulative`.
    * @default none
    */
-  readonly sessionTokens?: Readonly<Record<string, Tokens>> | undefined
+  readonly sessionTokens?: Readonly<Record<string, Spent>> | undefined
   /** The session that this attempt continues: if the agent tells another one, it failed. @default none */
   readonly session?: string | undefined
   /** What the run changed in its directory, or a function that is called at the end. @default none */
@@ -325,7 +325,7 @@ class RunEvents {
     }
     this.#reader = this.#preview?.reader ?? picked.open({ maxFrame: this.#options.maxFrame })
     this.#writer.setEngine(picked)
-    this.#events.failures = picked.failures
+    this.#events.engine = picked
     if ('pick' in this.#given) {
       this.#writer.about(undefined)
       const reason = `${this.#given.name} picked ${picked.name}`
@@ -367,7 +367,7 @@ class RunEvents {
     const data = failed ? { ...decided, ...this.#events.failure() } : decided
     if (result) this.#writer.write('lifecycle.run.result', result, 0.95)
     if (conflict) this.#events.warn('COMPLETION_CONFLICT', conflict)
-    this.#writer.write('lifecycle.completion.state', { ...data, ...this.#events.tokens() }, 0.95)
+    this.#writer.write('lifecycle.completion.state', { ...data, ...this.#events.spent() }, 0.95)
   }
 }
 

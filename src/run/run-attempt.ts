@@ -22,7 +22,15 @@ import {
   snapshot,
   withOutside,
 } from './fs-diff.ts'
-import { endInMeta, exitEvidence, type Meta, type StopReason, writeMeta, writeWhole } from './meta.ts'
+import {
+  endInMeta,
+  exitEvidence,
+  type LastWords,
+  type Meta,
+  type StopReason,
+  writeMeta,
+  writeWhole,
+} from './meta.ts'
 import { type Output, PipedOutput, RecordedOutput } from './output.ts'
 import type { SessionTokens } from './session-tokens.ts'
 import type { Opening, TimedChunk } from './timed.ts'
@@ -102,6 +110,7 @@ export class Recording {
   #running: Started | undefined
   /** Text typed before the terminal exists. */
   #typed = ''
+  #stopNote: Note | undefined
   #exited = false
   #killer: NodeJS.Timeout | undefined
   /** The end of the process and of its recorders. */
@@ -140,9 +149,10 @@ export class Recording {
     return this.#meta
   }
 
-  /** Sends a signal to the whole group, and remembers that we did. */
-  stop(reason: StopReason, signal: NodeJS.Signals): void {
+  /** Sends a signal to the whole group, and remembers that we did; `note` says more about the reason. */
+  stop(reason: StopReason, signal: NodeJS.Signals, note = stopNotes[reason]): void {
     if (this.#exited) return
+    if (this.#meta.reason === null) this.#stopNote = note
     this.#meta = { ...this.#meta, reason: this.#meta.reason ?? reason }
     // If it is not running yet, it is stopped when it is.
     if (!this.#running) return
@@ -151,9 +161,9 @@ export class Recording {
   }
 
   /** Records in `meta.N.json` that every event is stored, the outcome, and the task. */
-  complete(end: CompletionData, task: string | undefined): void {
+  complete(end: CompletionData, said: LastWords, task: string | undefined): void {
     this.#save({
-      ...endInMeta(end),
+      ...endInMeta(end, said),
       ...(task !== undefined && { task: clip(task, MAX_TASK) }),
       complete: true,
     })
@@ -306,12 +316,11 @@ export class Recording {
       this.#write(() => writeWhole(this.#path('fsDiff'), `${JSON.stringify(this.#diff)}\n`))
     }
     const { reason } = this.#meta
-    const stopped = reason === null ? undefined : stopNotes[reason]
     const sizes = this.#output!.sizes()
     const lost = this.#way.channels.filter((channel) => sizes[channel] === undefined)
     const notes = [
       ...startNotes,
-      ...[stopped, held ? heldNote : undefined].filter((note) => note !== undefined),
+      ...[this.#stopNote, held ? heldNote : undefined].filter((note) => note !== undefined),
       ...lost.map((channel) => lostNote(this.#names[channel])),
     ]
     this.#finish({ code, signal }, this.#ms, notes)

@@ -16,6 +16,7 @@ import type { Cache, CachedRun } from '../disk/cache.ts'
 import type { JournalOptions } from '../disk/journal.ts'
 import { auto } from '../engines/auto.ts'
 import { type EngineName, engineOf } from '../engines/engine-name.ts'
+import type { Cost } from '../events/cost.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { CompletionData, Event, FailureClass, ResultData } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
@@ -26,6 +27,7 @@ import type { Schema } from '../values/schema/schema.ts'
 import { SNAPSHOT_OPTIONS, type SnapshotOptions } from './fs-diff.ts'
 import type { StopReason } from './meta.ts'
 import type { RecordOptions } from './run-attempt.ts'
+import type { RunLimits } from './run-limits.ts'
 
 /** The options of `run()`: the third argument, or together with the command the only one. */
 export interface RunOptions<S extends Schema | undefined = Schema | undefined>
@@ -92,6 +94,12 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
    * @default never
    */
   readonly endAfter?: number | undefined
+  /**
+   * What it may use: `{ tokens, cost, toolCalls }`. A run that passes a limit while it works is ended, with a
+   * note `RUN_LIMIT`, and has failed.
+   * @default no limit
+   */
+  readonly limit?: RunLimits | undefined
   /** Milliseconds between SIGTERM and SIGKILL. @default 5000 */
   readonly killGrace?: number | undefined
   /** Milliseconds that a process it left behind may hold its pipe open after the exit. @default 2000 */
@@ -164,6 +172,8 @@ export interface RunEnd<T = unknown> {
   readonly rounds: readonly ResultData[]
   /** The tokens of the whole run; null if the engine reported none. */
   readonly usage: Tokens | null
+  /** What the run cost, as the engine reported it; null if it did not. */
+  readonly cost: Cost | null
   /**
    * The run that the result is from, if it came from the cache. Then nothing was started, and `completion` is
    * that of the cached run.
@@ -235,6 +245,7 @@ export const RUN_OPTIONS = {
   timeout: { is: isDelay, must: DELAY },
   idleTimeout: { is: isDelay, must: DELAY },
   endAfter: { is: isDelay, must: DELAY },
+  limit: {},
   killGrace: { default: 5000, is: isDelay, must: DELAY },
   pipeGrace: { default: 2000, is: isDelay, must: DELAY },
   schema: {},

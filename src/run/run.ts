@@ -12,12 +12,13 @@ import { type Flow, flow } from '../streams/flow.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { type CachedResult, cachedResult, type Hit, writeCached } from './cached-result.ts'
 import { withEnd } from './end-of-run.ts'
-import type { StopReason } from './meta.ts'
+import { type LastWords, lastWords, type StopReason } from './meta.ts'
 import { cannot, type EndedTurn, nextCommand, recordedTurn } from './reply.ts'
 import { resumeInto } from './resume.ts'
 import { withRounds } from './rounds.ts'
 import { Recording } from './run-attempt.ts'
 import { RunDirectory } from './run-directory.ts'
+import { LimitCounter } from './run-limits.ts'
 import {
   type ReadOptions,
   RUN_OPTIONS,
@@ -47,7 +48,7 @@ const NO_PROCESS = { exit_code: null, signal: null, reason: null }
  * @example
  * const agent = run('codex', ['exec', '--json', 'fix the test'], { signal })
  * for await (const event of agent) console.log(event.type)
- * const { ok, outcome, result, usage } = await agent.end
+ * const { ok, outcome, text, result, cost } = await agent.end
  * console.log(outcome) // 'succeeded', 'finished', 'needs_input', 'failed', 'cancelled' or 'unknown'
  */
 export function run<S extends Schema | undefined = undefined>(
@@ -171,9 +172,7 @@ class AgentRun {
   readonly #recording: Recording
   #completion: CompletionData | undefined
   #result: ResultData | null = null
-  /** The last message of the agent itself, and its session. */
-  #text: string | null = null
-  #session: string | null = null
+  #said: LastWords = { session: null, text: null }
   /** The engine that was recognised. */
   #recognised: string | undefined
   readonly #before: Before
@@ -183,16 +182,20 @@ class AgentRun {
   #hit: Hit | undefined
   /** Ends a process that has reported its end and does not exit. */
   #lingers: NodeJS.Timeout | undefined
+  readonly #limits: LimitCounter | undefined
+  /** The turn has ended, and nothing followed. */
+  #over = false
 
   /** Takes the directory. Nothing is started yet. */
   constructor(options: ReadOptions, before: Before = {}) {
-    const { cache, cacheKey, maxCacheWait, endAfter, audit, runs } = options
+    const { cache, cacheKey, maxCacheWait, endAfter, limit, audit, runs } = options
     const settings = settingsOf(options)
     const { engine } = settings
     this.#options = options
     this.#before = before
     this.#spent = new SpentTokens(before.spent)
     this.#engine = engine
+    this.#limits = limit && new LimitCounter(limit)
     this.#kept = cache && cachedResult({ ...settings, cache, cacheKey, maxCacheWait })
     const id = randomUUID()
     const dir = audit === undefined && runs === undefined ? undefined : new RunDirectory(options, id)
@@ -202,7 +205,7 @@ class AgentRun {
     this.#recording = new Recording({
       ...settings,
       reading: { ...settings.reading, session: before.session },
-      engine: endAfter === undefined ? engine : watchTurns(engine, this.#linger(endAfter)),
+      engine: endAfter === undefined && !limit ? engine : watchTurns(engine, this.#turned(endAfter)),
       runId: this.#runId,
       attempt: this.#attempt,
       audit: dir?.path,
@@ -256,7 +259,7 @@ class AgentRun {
       const turn = {
         argv: [command, ...args],
         engine: this.#known(),
-        session: this.#session,
+        session: this.#said.session,
         piped: prompt !== undefined,
       }
       const place = this.#dir ? { audit: this.#dir.path, runs: undefined } : {}
@@ -268,11 +271,19 @@ class AgentRun {
   }
 
   /** Ends the process when its turn has been over for this long. */
-  #linger(ms: number): (over: boolean) => void {
+  #turned(ms: number | undefined): (over: boolean) => void {
     return (over) => {
+      this.#over = over
       clearTimeout(this.#lingers)
-      if (over) this.#lingers = setTimeout(() => this.#recording.stop('end_signal', 'SIGTERM'), ms)
+      if (over && ms !== undefined)
+        this.#lingers = setTimeout(() => this.#recording.stop('end_signal', 'SIGTERM'), ms)
     }
+  }
+
+  /** Ends the process if it has passed a limit and still works. */
+  #checkLimits(): void {
+    const passed = this.#over ? undefined : this.#limits?.passed()
+    if (passed) this.#recording.stop('limit', 'SIGTERM', passed)
   }
 
   /** The chunks of the process, or what the cache has instead. */
@@ -297,18 +308,17 @@ class AgentRun {
         write: (event) => {
           if (isEvent(event, 'lifecycle.completion.state')) this.#completion = event.data
           if (isEvent(event, 'lifecycle.run.result')) this.#result = event.data
-          if (isEvent(event, 'agent.message.final') && event.data.parent_call_id === undefined)
-            this.#text = event.data.text
           if (isEvent(event, 'diagnostic.engine.error') && event.data.code === 'SESSION_CHANGED')
             this.#recording.stop('session_changed', 'SIGTERM')
-          this.#session = event.correlation.session_id ?? this.#session
+          this.#said = lastWords(this.#said, event)
+          this.#limits?.add(event)
           this.#recognised = event.source.engine
           this.#spent.add(event)
           next.write(event)
         },
         end: () => {
           if (this.#hit) this.#release()
-          else this.#recording.complete(this.#completion!, this.#task())
+          else this.#recording.complete(this.#completion!, this.#said, this.#task())
           next.end()
         },
       }
@@ -321,7 +331,10 @@ class AgentRun {
             this.#hit = item
             const { name: engine } = this.#engine
             writeCached(item, { runId: this.#runId, attempt: this.#attempt, engine }, reported)
-          } else live.write(item)
+          } else {
+            live.write(item)
+            this.#checkLimits()
+          }
         },
         end: () => (this.#hit ? reported : live).end(),
       }
@@ -343,13 +356,13 @@ class AgentRun {
       exit_code,
       signal,
       reason,
-      text: this.#text,
-      session: this.#session,
+      ...this.#said,
       task: this.#task() ?? null,
       rounds: [],
       audit: this.#dir?.path,
       result: this.#result,
       usage: completion.tokens ?? null,
+      cost: completion.cost ?? null,
     }
     if (!this.#hit) await this.#kept?.keep(ended)
     return { ...ended, cached: this.#hit?.from ?? null, notes: this.#kept?.trouble ?? [] }

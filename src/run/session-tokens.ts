@@ -1,15 +1,16 @@
 import { join } from 'node:path'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { eachLine } from '../disk/read-journal.ts'
+import { costCounter } from '../events/cost.ts'
 import { type Event, isEvent } from '../events/event.ts'
-import { type Tokens, tokenCounter } from '../events/tokens.ts'
+import { type Spent, tokenCounter } from '../events/tokens.ts'
 
-/** What each session has used, by its id. */
-export type SessionTokens = Readonly<Record<string, Tokens>>
+/** What each session has used, and what it cost, by its id. */
+export type SessionTokens = Readonly<Record<string, Spent>>
 
 /** Adds up what the attempts of a run have used, by session. */
 export class SpentTokens {
-  readonly #spent: Map<string, Tokens>
+  readonly #spent: Map<string, Spent>
 
   constructor(before: SessionTokens = {}) {
     this.#spent = new Map(Object.entries(before))
@@ -17,13 +18,18 @@ export class SpentTokens {
 
   add(event: Event): void {
     const session = event.correlation.session_id
-    if (!isEvent(event, 'lifecycle.completion.state') || session === undefined || !event.data.tokens) return
-    const { tokens, cumulative } = event.data
+    if (!isEvent(event, 'lifecycle.completion.state') || session === undefined) return
+    const { tokens, cumulative, cost } = event.data
+    if (!tokens && !cost) return
+    const { cost: costBefore, ...before } = this.#spent.get(session) ?? {}
     const sum = tokenCounter()
-    const before = cumulative ? undefined : this.#spent.get(session)
-    if (before) sum.add(before)
-    sum.add(tokens)
-    this.#spent.set(session, sum.sum() ?? tokens)
+    if (!(tokens && cumulative) && Object.keys(before).length > 0) sum.add(before)
+    if (tokens) sum.add(tokens)
+    const costs = costCounter()
+    if (!cost?.cumulative && costBefore) costs.add(costBefore)
+    if (cost) costs.add(cost)
+    const total = costs.sum()
+    this.#spent.set(session, { ...(sum.sum() ?? tokens), ...(total && { cost: total }) })
   }
 
   bySession(): SessionTokens {

@@ -15,7 +15,7 @@ import { runExits, watchEnd } from '../exit-code.ts'
 import { exits } from '../exit-code-table.ts'
 import { engineOption, namedEngine } from '../input/engine-option.ts'
 import { onSignals, textOfStdin } from '../input/input.ts'
-import { duration, wholeNumber } from '../input/numbers.ts'
+import { amount, duration, positiveInteger, wholeNumber } from '../input/numbers.ts'
 import { addReading, type ReadingFlags, readingOptions } from '../input/run-input.ts'
 import { openOtel } from '../otel-export.ts'
 import { shortHelp } from '../short-help.ts'
@@ -38,6 +38,9 @@ export interface RunningFlags extends ReadingFlags, DrawFlags {
   readonly idleTimeout?: number
   readonly endAfter?: number
   readonly rounds?: number
+  readonly limitTokens?: number
+  readonly limitCost?: number
+  readonly limitToolCalls?: number
   readonly fsync: NonNullable<RunOptions['fsync']>
   readonly fsDiff: boolean
   readonly otel?: boolean
@@ -114,6 +117,21 @@ export function addRunning(command: Command): Command {
       'ask again, up to 3 times, for a result that fails --schema (default: 0)',
       wholeNumber,
     )
+    .option(
+      '--limit-tokens <count>',
+      'end it when it has used more tokens, in and out (default: no limit)',
+      positiveInteger,
+    )
+    .option(
+      '--limit-cost <amount>',
+      'end it when it has cost more, as it reports (default: no limit)',
+      amount,
+    )
+    .option(
+      '--limit-tool-calls <count>',
+      'end it when it calls more tools (default: no limit)',
+      positiveInteger,
+    )
     .addOption(
       new Option('--fsync <when>', 'when to flush the events to disk')
         .choices(['each', 'interval', 'end'])
@@ -158,7 +176,8 @@ export async function showRun(
   // Before anything is started: a package may be missing.
   const exported = flags.otel ? openOtel() : undefined
   const { timeout, idleTimeout, endAfter, rounds, fsync } = flags
-  const limits = { timeout, idleTimeout, endAfter }
+  const limit = { tokens: flags.limitTokens, cost: flags.limitCost, toolCalls: flags.limitToolCalls }
+  const limits = { timeout, idleTimeout, endAfter, limit }
   const agent = start({ ...reading, ...limits, rounds, fsync, fsDiff: flags.fsDiff ? {} : false })
   const release = forwardSignals(agent)
   if (typed) typeInto(agent)
@@ -225,6 +244,7 @@ const reasons = {
   timeout: 'ended, because the time limit was reached',
   end_signal: 'ended, because it had reported its end and did not exit',
   idle_timeout: 'ended, because there was no output for too long',
+  limit: 'ended, because it used more than it may (RUN_LIMIT)',
   interrupted: 'interrupted',
   aborted: 'aborted',
   abandoned: 'abandoned',

@@ -6,11 +6,13 @@ import {
   type Limits,
   type Reader,
   type Say,
+  type ToolTable,
 } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { TextBalance } from '../../json/text-balance.ts'
 import { AnswerText } from '../answer-text.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
+import { denials } from '../denials.ts'
 import { conversation, readSent } from './turn.ts'
 
 /** What the errors of the dialect mean. */
@@ -33,6 +35,15 @@ const COMMAND: CommandLine = {
   next: (options, session) => [...options, `--resume=${session}`],
 }
 
+export const tools: ToolTable = {
+  read: 'Read NotebookRead',
+  edit: 'Edit MultiEdit Write NotebookEdit',
+  search: 'Glob Grep LS WebSearch ToolSearch',
+  execute: 'Bash BashOutput KillShell KillBash',
+  think: 'Task Agent TodoWrite TaskCreate TaskUpdate TaskList',
+  fetch: 'WebFetch',
+}
+
 /** Claude Code (`claude -p --output-format stream-json | json | text`), with or without partial messages. */
 export const claude: Engine = {
   name: 'claude',
@@ -44,6 +55,8 @@ export const claude: Engine = {
   failures,
   task: (argv) => taskIn(argv, COMMAND),
   resume: (last) => nextTurn(last, COMMAND),
+  tools,
+  denials: denials.claude,
 }
 
 const TYPES = 'type=system|assistant|user|result|stream_event|rate_limit_event'

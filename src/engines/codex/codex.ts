@@ -1,9 +1,10 @@
 import type { Engine, EngineFrame, RunFacts, Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
+import { denials } from '../denials.ts'
 import { rows } from '../table.ts'
 import { isRefusal, isServerLine, isServerShape, readSent, serverReader } from './app-server.ts'
-import { codexTokens, errorText, mcpName, type Phase, sayCall, sayChanges } from './items.ts'
+import { codexTokens, errorText, mcpName, type Phase, sayCall, sayChanges, tools } from './items.ts'
 import { oldReader } from './old.ts'
 
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
@@ -41,6 +42,8 @@ export const codex: Engine = {
     ['denied', /(?:approval|sandbox) (?:was )?denied/i],
     ['auth', /codex login|refresh(?:ing)? (?:the )?(?:access )?token/i],
   ],
+  tools,
+  denials: denials.codex,
   shape({ value }) {
     const line = Rec.of(value)
     return line !== undefined && (isLine(line) || fits(line.values, OLD_LINE) || isServerShape(line))

@@ -1,10 +1,20 @@
-import type { Call, Engine, Say } from '../../events/engine.ts'
+import type { Call, Engine, Say, ToolTable } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import { fits, type Rec } from '../../events/record.ts'
 import { calls, unifiedDiff } from '../calls.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
 import { table } from '../table.ts'
 import { tokensAt } from '../token-parts.ts'
+
+export const tools: ToolTable = {
+  read: 'view show_file',
+  edit: 'create edit str_replace str_replace_editor insert apply_patch',
+  search: 'grep rg glob web_search',
+  execute:
+    'bash write_bash read_bash stop_bash list_bash powershell write_powershell read_powershell stop_powershell',
+  think: 'task report_intent update_todo think',
+  fetch: 'web_fetch fetch_copilot_cli_documentation',
+}
 
 /** What is open in a run. */
 class Run {
@@ -72,6 +82,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
   ],
   task: (argv) => taskIn(argv, COMMAND),
   resume: (last) => nextTurn(last, COMMAND),
+  tools,
   shape: (line) => isSessionEvent(line) || fits(line.values, `${VERDICT} timestamp:text usage:record`),
   // A shorter `result` is Copilot's own, too, and optional fields may be missing.
   later: (line) => isLater(line) || fits(line.values, VERDICT),
@@ -261,6 +272,7 @@ export function sayEnd(data: Rec, name: string | undefined, line: Rec, say: Say)
     output: data.at('result.content'),
     exit_code,
     error: data.text('error.message error'),
+    ...(['denied', 'rejected'].includes(data.text('error.code') ?? '') && { denied: true }),
     parent: agentOf(line),
   }
   // `success` only means that the shell ran: the command itself may have failed.

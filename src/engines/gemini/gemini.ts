@@ -3,8 +3,9 @@ import { fits, Rec } from '../../events/record.ts'
 import { AnswerText } from '../answer-text.ts'
 import { errorAnswer, loggedError } from '../api-errors.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
+import { denials } from '../denials.ts'
 import { isErrorDocument, isStartLine, isTagged, logReader } from './log.ts'
-import { isEvent, isStreamLine, streamReader } from './stream.ts'
+import { isEvent, isStreamLine, streamReader, tools } from './stream.ts'
 import { statsTokens } from './tokens.ts'
 
 /** First keys of the document, also after other text on its line. */
@@ -33,6 +34,8 @@ export const gemini: Engine = {
   task: (argv) => taskIn(argv, GEMINI_COMMAND),
   resume: (last) => nextTurn(last, GEMINI_COMMAND),
   failures: [['auth', /GEMINI_API_KEY|set an Auth method/]],
+  tools,
+  denials: denials.gemini,
   shape: (frame) =>
     isOwnDocument(frame.value) ||
     cutSession(frame) !== undefined ||

@@ -1,8 +1,10 @@
-import type { Engine, FailureTable, Say } from '../../events/engine.ts'
+import { costOf } from '../../events/cost.ts'
+import type { Engine, FailureTable, Say, ToolTable } from '../../events/engine.ts'
 import { durationOf, fits, Rec } from '../../events/record.ts'
 import type { Tokens } from '../../events/tokens.ts'
 import { unifiedDiff } from '../calls.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
+import { denials } from '../denials.ts'
 import { type Rows, rows, table } from '../table.ts'
 import { tokensAt } from '../token-parts.ts'
 
@@ -52,7 +54,7 @@ const on: Rows<Run>['on'] = {
     read(part, say, run) {
       const reason = part.text('reason') ?? 'unknown'
       const usage = part.at('tokens')
-      say.status('step_finish', { reason, usage, tokens: tokensIn(usage) })
+      say.status('step_finish', { reason, usage, tokens: tokensIn(usage), cost: costOf(part.at('cost')) })
       run.over = reason === 'stop'
       if (run.over) say.ended('step_finish stop')
       if (reason === 'length') say.truncated('length')
@@ -68,6 +70,14 @@ const failures: FailureTable = [
   ['auth', /^ProviderAuth/],
   ['denied', /Permission(?:Rejected|Denied)Error/],
 ]
+export const tools: ToolTable = {
+  read: 'read lsp',
+  edit: 'edit write multiedit patch apply_patch',
+  search: 'glob grep list websearch codesearch',
+  execute: 'bash',
+  think: 'task todowrite todoread',
+  fetch: 'webfetch',
+}
 const fields = 'id:text messageID:text sessionID:text type:text'
 
 const COMMAND: CommandLine = {
@@ -92,6 +102,8 @@ export const opencode: Engine = /* @__PURE__ */ table<Run>({
   failures,
   task: (argv) => taskIn(argv, COMMAND),
   resume: (last) => nextTurn(last, COMMAND),
+  tools,
+  denials: denials.opencode,
   shape: isLine,
   later: isLine,
   state: () => ({ failed: false, over: false }),
@@ -116,6 +128,8 @@ export const kilo: Engine = {
   failures,
   task: (argv) => taskIn(argv, COMMAND),
   resume: (last) => nextTurn(last, COMMAND),
+  tools,
+  denials: denials.opencode,
   open: (limits) => opencode.open(limits),
 }
 
