@@ -9,6 +9,7 @@ export {
   type ErrorFacts,
   type FailureTable,
   isRecord,
+  type LastTurn,
   type Limits,
   type Picker,
   type Reader,

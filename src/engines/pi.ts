@@ -4,6 +4,7 @@ import { memory } from '../events/memory.ts'
 import { Rec } from '../events/record.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { calls, unifiedDiff } from './calls.ts'
+import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
 import { contentBlocks, wordsOf } from './content-blocks.ts'
 import { denials } from './denials.ts'
 import { turns } from './session-turns.ts'
@@ -31,6 +32,21 @@ const MESSAGE = 'message.role:text message.timestamp:number'
 const CALL = 'toolCallId:text toolName:text'
 const SESSION = 'version:number id:text cwd'
 
+const COMMAND: CommandLine = {
+  flags:
+    '-p --print --no-tools -nt --no-builtin-tools -nbt --no-extensions -ne --no-skills -ns --no-prompt-templates -np --no-themes --no-context-files -nc --verbose --offline --approve -a --no-approve -na',
+  values:
+    '--mode --provider --model --models --api-key --system-prompt --append-system-prompt --session-dir --tools -t --exclude-tools -xt --thinking --extension -e --skill --prompt-template --theme --name -n',
+  session: '--session --session-id -c --continue -r --resume --fork',
+  alone: '--no-session',
+  next: (options, session) => [
+    ...options.filter((word) => word !== '-p' && word !== '--print'),
+    '--session',
+    session,
+    '-p',
+  ],
+}
+
 /**
  * pi (`pi --mode json`). Messages have no ids, every text comes up to five times, and a failed run exits with
  * 0.
@@ -41,6 +57,8 @@ export const pi = /* @__PURE__ */ table<Run>({
   about: 'pi --mode json; 0.87, 0.73',
   tools,
   denials: denials.usual,
+  task: (argv) => taskIn(argv, COMMAND),
+  resume: (last) => nextTurn(last, COMMAND),
   later: 'type:text',
   fields: 'type',
   state: newRun,

@@ -45,7 +45,10 @@ type Condition = string | ((record: Rec) => boolean)
 /** An engine whose records tell themselves apart by their type. */
 export interface Table<State>
   extends Rows<State>,
-    Pick<Engine, 'name' | 'parser' | 'about' | 'growing' | 'failures' | 'tools' | 'denials'> {
+    Pick<
+      Engine,
+      'name' | 'parser' | 'about' | 'growing' | 'failures' | 'tools' | 'denials' | 'task' | 'resume'
+    > {
   /** @default records on stdout and the PTY */
   readonly cut?: Cut
   /**
@@ -79,6 +82,8 @@ export function table<State>(given: Table<State>): Engine {
     ...(given.failures && { failures: given.failures }),
     ...(given.tools && { tools: given.tools }),
     ...(given.denials && { denials: given.denials }),
+    ...(given.task && { task: given.task }),
+    ...(given.resume && { resume: given.resume }),
     shape({ value }) {
       const record = Rec.of(value)
       const own = record !== undefined && shapeOf(record)

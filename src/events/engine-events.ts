@@ -1,4 +1,5 @@
-import { type Code, clip, codes } from '../base/fault.ts'
+import { type Code, clip, codes, quote } from '../base/fault.ts'
+import { digest } from '../base/platform.ts'
 import { type Cost, costCounter } from './cost.ts'
 import {
   type Call,
@@ -60,6 +61,8 @@ interface EngineEventsOptions {
   readonly isSettled: (position: Position) => boolean
   /** What sessions had used before this run. */
   readonly sessionTokens: Readonly<Record<string, Spent>>
+  /** The session that is continued, if one is. */
+  readonly session: string | undefined
 }
 
 /** Turns what an engine reports into events, and gathers the evidence for the end. */
@@ -112,6 +115,8 @@ export class EngineEvents {
   #nameless = 0
   /** Calls that were started. */
   readonly #calls = memory<true>(() => 0)
+  /** By its digest: how much more often a prompt was sent than repeated. */
+  readonly #prompts = memory<number>(() => 0)
   readonly #tokens = tokenCounter()
   #session: string | undefined
   /** The tokens include what the session may have used before this run; undefined before the first count. */
@@ -129,18 +134,22 @@ export class EngineEvents {
     this.#say = this.#makeSay()
   }
 
-  /** Lets the engine read one frame, and keeps it as raw if the engine does not understand it. */
+  /**
+   * Lets the engine read one frame, and keeps it as raw if the engine does not understand it. `again`: another
+   * engine reads the frame, too.
+   */
   frame(
     read: (frame: EngineFrame, say: Say) => boolean | 'kept',
     given: EngineFrame,
     position: Position,
+    again = false,
   ): boolean | 'kept' {
-    this.#writer.about(given)
+    this.#writer.about(given, again)
     this.#current = given
     this.#here = position
     // Blank lines are passed on late, and say nothing.
     if (given.channel === 'pty') this.#lastOfPty = position
-    else if (!given.blank) this.#lastOfPipes = position
+    else if (!given.blank && given.channel !== 'stdin') this.#lastOfPipes = position
     this.#spoke = this.#drifted = this.#unknown = false
     this.#kept = undefined
     this.#confidence = given.mended ? 0.8 : SURE
@@ -159,6 +168,13 @@ export class EngineEvents {
     return understood
   }
 
+  /** All that was sent to an agent that takes its prompt as text. */
+  prompt(text: string, range: Range): void {
+    this.#writer.about(range)
+    this.#confidence = SURE
+    if (text.trim() === '' || !this.#user(text)) this.#raw(text)
+  }
+
   /** A frame that is not shown to the engine. */
   unread(given: EngineFrame): void {
     this.#writer.about(given)
@@ -168,6 +184,11 @@ export class EngineEvents {
   warn(code: Code, message: string, severity: Severity = 'warning'): void {
     const confidence = this.#confidence
     this.#write('diagnostic.parser.warning', { code, message: clip(message, 300), severity, confidence })
+  }
+
+  /** Takes back the messages of which only pieces were reported. */
+  withdraw(): void {
+    for (const id of this.#open.ids()) this.#open.take(id)
   }
 
   sawTruncation(): void {
@@ -236,12 +257,14 @@ export class EngineEvents {
       session: (id, facts = {}) => {
         if (typeof id !== 'string' || id === '') return
         this.#session = id
-        if (this.#writer.session(id)) this.#status('started', facts)
+        if (!this.#writer.session(id)) return
+        this.#status('started', facts)
+        this.#checkSession(id)
       },
       status: (name, more = {}) => this.#status(name, more),
       user: (text) => {
         checkText('the text of say.user', text)
-        this.#write('user.message', { text })
+        this.#user(text)
       },
       delta: (id, text, more = {}) => this.#delta(id, text, more),
       message: (id, text, more = {}) => this.#message(id, text, more),
@@ -298,6 +321,32 @@ export class EngineEvents {
     }
   }
 
+  #checkSession(id: string): void {
+    const { session = id } = this.#options
+    if (id === session) return
+    const message = `the agent began the session ${quote(id, 100)} and did not continue ${quote(session, 100)}`
+    this.#evidence.failed(this.#now(), message)
+    this.#write('diagnostic.engine.error', this.#problem('SESSION_CHANGED', message, 'fatal'))
+  }
+
+  #problem(code: Code, message: string, severity: Severity) {
+    return { code, message: clip(message, 2000), severity, confidence: this.#confidence }
+  }
+
+  /**
+   * Reports a prompt once, though it was sent and the agent repeats it: the nth of one text that was sent is
+   * the nth that was repeated. False if the other side was told already.
+   */
+  #user(text: string): boolean {
+    const key = digest(text.trim())
+    const more = this.#prompts.take(key) ?? 0
+    const step = this.#writer.place()?.channel === 'stdin' ? 1 : -1
+    if (more + step !== 0) this.#prompts.set(key, more + step)
+    if (more * step < 0) return false
+    this.#write('user.message', { text })
+    return true
+  }
+
   #now(): Moment {
     return { at: this.#here, nth: ++this.#said }
   }
@@ -328,7 +377,7 @@ export class EngineEvents {
   #keepAsRaw(given: EngineFrame): void {
     const { channel, blank, text } = given
     const kind = given.value === undefined ? 'line' : 'record'
-    if (channel !== 'stdout' && kind === 'line') this.#noteFailure(given)
+    if (channel !== 'stdout' && channel !== 'stdin' && kind === 'line') this.#noteFailure(given)
     this.#raw(text, blank ? SURE : 0.3)
     if (blank || this.#unknown) return
     const message = `a ${kind} on ${channel} was not understood and is kept as raw`
@@ -358,7 +407,6 @@ export class EngineEvents {
   }
 
   #error(message: string, severity: Severity, { retryable, code, alone }: ErrorFacts): void {
-    const confidence = this.#confidence
     if (severity === 'fatal') this.#evidence.failed(this.#now(), message)
     else if (alone) this.#evidence.failedAlone(this.#now(), message)
     const heavy = severity === 'fatal' || severity === 'error'
@@ -366,7 +414,7 @@ export class EngineEvents {
     if (failure_class && heavy)
       this.#failures[severity] = { class: failure_class, range: this.#writer.place() }
     this.#write('diagnostic.engine.error', {
-      ...{ code: 'ENGINE_ERROR', message: clip(message, 2000), severity, confidence },
+      ...this.#problem('ENGINE_ERROR', message, severity),
       ...(retryable !== undefined && { retryable }),
       ...(failure_class && { failure_class }),
     })

@@ -20,6 +20,16 @@ export interface Cut {
   readonly stderr?: 'records' | 'documents' | 'text'
   readonly pty?: 'records' | 'documents' | 'text'
   /**
+   * What was sent to the agent: `records` of a wire for `Reader.sent`, or `text`, all of it one prompt. If
+   * the agent can take both, a function that is shown the records of stdin and of stdout until it knows. Text
+   * that looks like a record is text.
+   * @default 'text'
+   */
+  readonly stdin?:
+    | 'records'
+    | 'text'
+    | ((frame: Pick<EngineFrame, 'channel' | 'value'>) => 'records' | 'text' | undefined)
+  /**
    * Names whose blocks (`<Name>` to `</Name>`) are one frame of kind `tag`; other text may be on the same
    * line.
    */
@@ -226,6 +236,8 @@ export interface Speaker {
  */
 export interface Reader {
   read(frame: EngineFrame, say: Say): boolean | 'kept'
+  /** Reads a record that was sent to the agent, with the same answers as `read`; without it, all are raw. */
+  sent?(frame: EngineFrame, say: Say): boolean | 'kept'
   /** The input has ended; the exit code is not considered yet. */
   end?(say: Say): void
   /**
@@ -279,8 +291,24 @@ export interface Engine {
    * programs write such records, too. For `auto`.
    */
   shape?(frame: EngineFrame): boolean | 'weak'
+  /** The task in a command line of the agent, if it is there. The first word is the program. */
+  task?(argv: readonly string[]): string | undefined
+  /**
+   * The command line of the next turn in the same session; its prompt goes to stdin. Undefined if a run that
+   * was started in this way cannot be continued.
+   */
+  resume?(last: LastTurn): readonly string[] | undefined
   /** Begins a run. The reader must bound what it keeps. */
   open(limits: Limits): Reader
+}
+
+/** The turn that is continued. */
+export interface LastTurn {
+  /** Its command line; the first word is the program. */
+  readonly argv: readonly string[]
+  readonly session: string
+  /** Its prompt was on stdin, so none is in `argv`. */
+  readonly piped?: boolean | undefined
 }
 
 /** An engine that inspects the first frames and picks another one. */

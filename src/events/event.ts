@@ -239,6 +239,7 @@ export interface EventData {
   'raw.stdout': RawData
   'raw.stderr': RawData
   'raw.pty': RawData
+  'raw.stdin': RawData
 }
 
 export type EventType = keyof EventData

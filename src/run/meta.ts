@@ -22,6 +22,7 @@ export type StopReason =
   | 'output_failed'
   | 'recorder_failed'
   | 'recorder_lost'
+  | 'session_changed'
 
 /**
  * The exit as evidence of the end. A stop that was requested (by the user, the caller, or a reader that left)
@@ -49,6 +50,10 @@ export interface Meta {
   readonly engine: string
   readonly mode: 'pipe' | 'pty' | 'pty+pipe'
   readonly argv: readonly string[]
+  /** Its prompt went to its stdin, and not into `argv`. */
+  readonly prompt?: 'stdin'
+  /** What it was asked to do, as far as that is known; the first 2,000 characters. */
+  readonly task?: string
   readonly cwd: string
   readonly pid: number | null
   /** When the process started, according to the kernel, so that a reused pid is not confused with it. */
@@ -87,8 +92,12 @@ export interface Meta {
     readonly window?: number
     readonly pick?: 'first' | 'last'
     readonly max_repair?: number
+    /** True if its result was checked with a schema, which is not kept. */
+    readonly schema?: boolean
     /** What the sessions of earlier attempts had used, by id. */
     readonly session_tokens?: Readonly<Record<string, Spent>>
+    /** The session that it continues. */
+    readonly session?: string
   }
   /** True when every event of this attempt is in `events.jsonl`. */
   readonly complete: boolean
@@ -198,6 +207,8 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
     ...text('pid_started'),
     ...text('session'),
     ...text('text'),
+    ...text('task'),
+    ...(found['prompt'] === 'stdin' ? { prompt: 'stdin' as const } : {}),
     ...number('attempt_number'),
     ...number('pid'),
     ...(duration === undefined ? {} : { duration_ms: duration }),
@@ -248,10 +259,8 @@ const MAX_MARKER = 1000
 
 function readingOf(value: unknown): Pick<Partial<Meta>, 'reading'> {
   if (typeof value !== 'object' || value === null) return {}
-  const { done_marker, max_frame, window, pick, max_repair, session_tokens } = value as Record<
-    string,
-    unknown
-  >
+  const found = value as Record<string, unknown> // cast: checked in the line above
+  const { done_marker, max_frame, window, pick, max_repair, schema, session_tokens, session } = found
   const held = (count: unknown) => isCount(count) && count <= MAX_HELD
   return {
     reading: {
@@ -260,6 +269,8 @@ function readingOf(value: unknown): Pick<Partial<Meta>, 'reading'> {
       ...(held(window) ? { window: window as number } : {}),
       ...(pick === 'first' || pick === 'last' ? { pick } : {}),
       ...(max_repair === 0 || held(max_repair) ? { max_repair: max_repair as number } : {}),
+      ...(typeof session === 'string' && session !== '' ? { session } : {}),
+      ...(schema === true ? { schema } : {}),
       ...(isRecord(session_tokens) ? { session_tokens: tokensBySession(session_tokens) } : {}),
     },
   }

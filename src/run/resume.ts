@@ -6,6 +6,7 @@ import { Fault, quote } from '../base/fault.ts'
 import { type Journal, openJournal } from '../disk/journal.ts'
 import { LineFile } from '../disk/line-file.ts'
 import { isSameProcess } from '../disk/lock.ts'
+import type { Channel } from '../text/chunk.ts'
 import { type Attempt, fileNames, listAttempts, logSizes } from './audit.ts'
 import { fixedDir } from './audit-dir.ts'
 import { chunkLine } from './chunk-log.ts'
@@ -88,7 +89,7 @@ async function complete(
   let ended: Partial<Meta> = { outcome: null, ok: null }
   try {
     // Bytes that were recorded but never read get the current time, which stays for every later replay.
-    const found = (channel: 'stdout' | 'stderr' | 'pty', from: number, length: number) => {
+    const found = (channel: Channel, from: number, length: number) => {
       const ms = Math.max(0, Date.now() - started)
       chunks.append(chunkLine({ channel, from, length, ms }))
       return started + ms

@@ -25,6 +25,16 @@ const LIMIT_OPTIONS = {
   toolCalls: { is: isCount, must: COUNT },
 } as const satisfies OptionTable<RunLimits>
 
+/** Throws BAD_OPTION if they cannot be used. */
+export function checkLimits(limits: unknown): void {
+  readOptions<RunLimits, typeof LIMIT_OPTIONS>(
+    'limit of run',
+    limits as RunLimits, // cast: this checks it
+    '{ limit: { toolCalls: 50 } }',
+    LIMIT_OPTIONS,
+  )
+}
+
 /** Counts what a run has used. */
 export class LimitCounter {
   readonly #limits: RunLimits
@@ -33,7 +43,7 @@ export class LimitCounter {
   readonly #cost = costCounter()
 
   constructor(limits: RunLimits) {
-    this.#limits = readOptions('limit of run', limits, '{ limit: { toolCalls: 50 } }', LIMIT_OPTIONS)
+    this.#limits = limits
   }
 
   add(event: Event): void {

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { EVENTS_FILE } from '../disk/journal.ts'
-import { withPlain } from '../disk/plain-file.ts'
-import { LINES_BLOCK, linesIn, wholeLines } from '../disk/read-journal.ts'
+import { eachLine } from '../disk/read-journal.ts'
 import { costCounter } from '../events/cost.ts'
 import { type Event, isEvent } from '../events/event.ts'
 import { type Spent, tokenCounter } from '../events/tokens.ts'
@@ -11,7 +10,11 @@ export type SessionTokens = Readonly<Record<string, Spent>>
 
 /** Adds up what the attempts of a run have used, by session. */
 export class SpentTokens {
-  readonly #spent = new Map<string, Spent>()
+  readonly #spent: Map<string, Spent>
+
+  constructor(before: SessionTokens = {}) {
+    this.#spent = new Map(Object.entries(before))
+  }
 
   add(event: Event): void {
     const session = event.correlation.session_id
@@ -38,14 +41,8 @@ export class SpentTokens {
 export function spentIn(dir: string): SessionTokens {
   const spent = new SpentTokens()
   try {
-    withPlain(join(dir, EVENTS_FILE), undefined, (fd) => {
-      for (let at = 0; ; ) {
-        const lines = wholeLines(fd, at, LINES_BLOCK)
-        if (typeof lines !== 'object') return
-        for (const { bytes } of linesIn(lines))
-          if (bytes.includes(COMPLETION)) spent.add(JSON.parse(bytes.toString('utf8')))
-        at = lines.next
-      }
+    eachLine(join(dir, EVENTS_FILE), (line) => {
+      if (line.includes(COMPLETION)) spent.add(JSON.parse(line.toString('utf8')))
     })
   } catch {
     // Without a journal that can be read the sum is told as it is, with `cumulative`.

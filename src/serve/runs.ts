@@ -124,7 +124,9 @@ function infoOf(
   const stale = typeof tail?.attempt === 'number' && tail.attempt < (attempts.at(-1)?.number ?? 0)
   const end = running || stale ? undefined : tail?.completion
   // Without a completion in the journal the exit may have decided alone, and is in the meta.
-  const outcome = running ? null : end ? outcomeOf(end) : (last?.outcome ?? 'unknown')
+  const told = running ? null : end ? outcomeOf(end) : (last?.outcome ?? 'unknown')
+  // 0.2 recorded a named marker only in the meta; a run that has it did not just finish.
+  const outcome = told === 'finished' && last?.reading?.done_marker !== undefined ? 'needs_input' : told
   return {
     id: relative(root, dir).split(sep).join('/') || basename(root) || 'run',
     run_id: tail?.run_id ?? last?.run_id ?? null,

@@ -52,6 +52,7 @@ export interface ChatData {
   'raw.stdout': RawData
   'raw.stderr': RawData
   'raw.pty': RawData
+  'raw.stdin': RawData
 }
 
 export type ChatType = keyof ChatData
@@ -136,6 +137,7 @@ class ChatSink implements Sink<Event> {
       case 'raw.stdout':
       case 'raw.stderr':
       case 'raw.pty':
+      case 'raw.stdin':
         return this.#say(event, event.type, event.data)
       case 'agent.message.delta':
         return this.#say(event, 'assistant.message.delta', event.data)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { opencode } from '../../src/engines/opencode/opencode.ts'
-import { LimitCounter, type RunLimits } from '../../src/run/run-limits.ts'
+import { checkLimits, LimitCounter, type RunLimits } from '../../src/run/run-limits.ts'
 import { lines, run } from '../engines/run.ts'
 
 const call = (id: string) => ({
@@ -49,5 +49,5 @@ test.each([
   [{ toolcalls: 1 }, 'did you mean toolCalls?'],
   [7, 'needs an object of options'],
 ])('refuses %j', (limits, words) => {
-  expect(() => new LimitCounter(limits as RunLimits)).toThrow(words)
+  expect(() => checkLimits(limits)).toThrow(words)
 })

@@ -143,15 +143,14 @@ function logOf(
   if (!ref) return undefined
   if (file !== undefined && isDirectory(file))
     return listAttempts(file).find(({ number }) => number === ref.attempt_number)?.logs[ref.stream]
-  const { stdout, stderr, pty } = { stdout: file ?? flags.stdout, stderr: flags.stderr, pty: flags.pty }
-  const path = { stdout, stderr, pty }[ref.stream]
+  const path = ref.stream === 'stdout' ? (file ?? flags.stdout) : flags[ref.stream]
   return path === undefined || path === '-' || isDatabase(path) ? undefined : path
 }
 
 /** The command that prints the bytes; undefined if they came from stdin and are gone. */
 function opening(file: string | undefined, flags: RunFlags): string | undefined {
   const options = (
-    ['engine', 'stdout', 'stderr', 'pty', 'exit', 'session', 'dir', 'fsDiff'] as const
+    ['engine', 'stdout', 'stderr', 'pty', 'stdin', 'exit', 'session', 'dir', 'fsDiff'] as const
   ).flatMap((name) => {
     const value = flags[name]
     return value === undefined ? [] : [name === 'fsDiff' ? '--fs-diff' : `--${name}`, String(value)]

@@ -15,7 +15,7 @@ import { AcpTurns, stops } from './turn.ts'
 export const acp: Engine = {
   name: 'acp',
   parser: 'acp_jsonrpc',
-  cut: { stdout: 'records', pty: 'records' },
+  cut: { stdout: 'records', pty: 'records', stdin: 'records' },
   about: 'Agent Client Protocol 1 on stdio; gemini, qwen, opencode, kilo, copilot, nanocoder, codex-acp',
   denials: anyDenial,
   shape: ({ value }) => isOwn(value),
@@ -23,6 +23,7 @@ export const acp: Engine = {
     const run = newRun(limits)
     return {
       read: (frame, say) => readLine(frame, say, run),
+      sent: (frame, say) => readSent(Rec.of(frame.value, 'jsonrpc=2.0'), say),
       end: (say) => run.chunks.endGathered(say),
     }
   },
@@ -103,6 +104,19 @@ function readLine(frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {
   if (typeof method === 'string' && (quiet.has(method) || method.startsWith('_'))) return true
   say.unknownType(String(method))
   return false
+}
+
+/** Reads what the client sent. */
+function readSent(line: Rec | undefined, say: Say): boolean {
+  if (!line) return false
+  const prompt = line.at('method') === 'session/prompt' ? promptIn(line.records('params.prompt')) : ''
+  if (prompt !== '') say.user(prompt)
+  return true
+}
+
+/** The text of a prompt; a file or an image in it is not shown. */
+function promptIn(blocks: readonly Rec[]): string {
+  return blocks.flatMap((block) => block.text('text') || []).join('')
 }
 
 function readUpdate(session: string, update: Rec, frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {

@@ -67,6 +67,14 @@ export function conversation() {
   }
 }
 
+/** Reads what the client sent. */
+export function readSent(line: Rec | undefined, say: Say): boolean {
+  if (!line) return false
+  const { prompt } = line.at('type') === 'user' ? promptOf(line.at('message.content')) : {}
+  if (prompt !== undefined) say.user(prompt)
+  return true
+}
+
 const lines = /* @__PURE__ */ rows<Run>({
   quiet: 'control_response control_cancel_request',
   fields:

@@ -2,6 +2,7 @@ import type { Call, Engine, Say, ToolTable } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import { fits, type Rec } from '../../events/record.ts'
 import { calls, unifiedDiff } from '../calls.ts'
+import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
 import { table } from '../table.ts'
 import { tokensAt } from '../token-parts.ts'
 
@@ -53,6 +54,19 @@ class Run {
   }
 }
 
+const COMMAND: CommandLine = {
+  flags:
+    '--allow-all-tools --allow-all --yolo --allow-all-paths --allow-all-urls --no-color --no-ask-user --autopilot -s --silent --no-custom-instructions --no-auto-update --screen-reader --experimental --no-experimental --disable-builtin-mcps --enable-all-github-mcp-tools --disallow-temp-dir --plain-diff --banner --acp --share-gist --enable-reasoning-summaries',
+  values:
+    '--model --output-format --agent --log-level --log-dir --config-dir --stream --effort --reasoning-effort --max-autopilot-continues --mode --bash-env',
+  lists:
+    '--allow-tool --deny-tool --available-tools --excluded-tools --add-dir --additional-mcp-config --disable-mcp-server --add-github-mcp-tool --add-github-mcp-toolset --allow-url --deny-url --secret-env-vars --share',
+  task: '-p --prompt',
+  session: '--resume --continue --session-id -r',
+  alone: '-i --interactive',
+  next: (options, session) => [...options, `--resume=${session}`],
+}
+
 /**
  * GitHub Copilot CLI (`copilot --output-format json`). Only the last line, `result`, has the session id and
  * the verdict.
@@ -67,6 +81,8 @@ export const copilot: Engine = /* @__PURE__ */ table({
     ['context', /^context/],
   ],
   tools,
+  task: (argv) => taskIn(argv, COMMAND),
+  resume: (last) => nextTurn(last, COMMAND),
   shape: (line) => isSessionEvent(line) || fits(line.values, `${VERDICT} timestamp:text usage:record`),
   // A shorter `result` is Copilot's own, too, and optional fields may be missing.
   later: (line) => isLater(line) || fits(line.values, VERDICT),

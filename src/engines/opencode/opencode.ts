@@ -3,6 +3,7 @@ import type { Engine, FailureTable, Say, ToolTable } from '../../events/engine.t
 import { durationOf, fits, Rec } from '../../events/record.ts'
 import type { Tokens } from '../../events/tokens.ts'
 import { unifiedDiff } from '../calls.ts'
+import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
 import { denials } from '../denials.ts'
 import { type Rows, rows, table } from '../table.ts'
 import { tokensAt } from '../token-parts.ts'
@@ -79,6 +80,17 @@ export const tools: ToolTable = {
 }
 const fields = 'id:text messageID:text sessionID:text type:text'
 
+const COMMAND: CommandLine = {
+  verb: 'run',
+  flags:
+    '--thinking --share --auto --print-logs --dangerously-skip-permissions --pure --mdns --interactive --yolo',
+  values:
+    '-m --model --agent --format --title --attach -p --password -u --username --dir --port --hostname --variant --command --log-level --mode',
+  lists: '-f --file',
+  session: '-s --session -c --continue --fork',
+  next: (options, session) => [...options, '-s', session],
+}
+
 /**
  * OpenCode (`opencode run --format json`). There is no line for the start or end of a session: the first id
  * starts it, `stop` ends it.
@@ -90,6 +102,8 @@ export const opencode: Engine = /* @__PURE__ */ table<Run>({
   failures,
   tools,
   denials: denials.opencode,
+  task: (argv) => taskIn(argv, COMMAND),
+  resume: (last) => nextTurn(last, COMMAND),
   shape: isLine,
   later: isLine,
   state: () => ({ failed: false, over: false }),
@@ -114,6 +128,8 @@ export const kilo: Engine = {
   failures,
   tools,
   denials: denials.opencode,
+  task: (argv) => taskIn(argv, COMMAND),
+  resume: (last) => nextTurn(last, COMMAND),
   open: (limits) => opencode.open(limits),
 }
 
