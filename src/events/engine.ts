@@ -100,6 +100,8 @@ export interface StatusFacts extends RunFacts {
   readonly usage?: unknown
   /** The tokens of this step or turn only; made with `tokensOf`. */
   readonly tokens?: Tokens | undefined
+  /** The tokens of this turn so far: for an engine that counts them at the end of the turn. */
+  readonly turn_tokens?: Tokens | undefined
   /** The tokens of the session so far, if the engine counts that. */
   readonly tokensSoFar?: Tokens | undefined
   /** The cost of this step or turn only, as the engine reports it; made with `costOf`. */

@@ -65,6 +65,8 @@ interface StatusData {
   readonly usage?: unknown
   /** The tokens of this step or turn only: the sum over all records is that of the run. */
   readonly tokens?: Tokens
+  /** The tokens of this turn so far. `tokens` at its end has the count: never add these up. */
+  readonly turn_tokens?: Tokens
   /** `tokens` may include what the session had used before this run. */
   readonly cumulative?: true
   /** The cost of this step or turn only, as the engine reports it: the sum over all records is the run's. */

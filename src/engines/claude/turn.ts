@@ -179,7 +179,11 @@ function readAnswer(line: Rec, say: Say, run: Run): boolean {
     return true
   }
   const more = message.has('id') ? run.added(id, tokens) : tokens
-  if (more) run.spent.add(more)
+  if (more) {
+    run.spent.add(more)
+    // `result` counts the turn; until then, this is what is known.
+    say.status('usage', { turn_tokens: run.spent.sum() })
+  }
   const repeated = run.stopped.take(id) === true
   for (const block of blocksOf(content)) {
     const isText = block.at('type') === 'text'
