@@ -148,7 +148,10 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     if (flags.quiet || !isDrawn(flags)) console.error(`sluice: ${whereRecorded(agent)}`)
     return events.exit()
   } catch (error) {
-    if (!Fault.is(error) || error.code !== 'OUTPUT_FAILED') throw error
+    if (!Fault.is(error)) throw error
+    if (flags.audit === undefined && error.message.endsWith('choose another directory'))
+      throw new Fault(error.code, `${error.message} with --audit DIR`, { cause: error })
+    if (error.code !== 'OUTPUT_FAILED') throw error
     throw new Fault('OUTPUT_FAILED', `${error.message}; ${await abandoned(agent)}`, { cause: error })
   } finally {
     release()
