@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { isInside, readBlock, withPlain } from '../disk/plain-file.ts'
+import { readCost } from '../events/cost.ts'
 import type { EndState } from '../events/event.ts'
 import { isGood, outcomeOf, readFailure } from '../events/run-outcome.ts'
 import { type Attempt, channels } from '../run/audit.ts'
@@ -135,6 +136,7 @@ function infoOf(
     outcome,
     ok: outcome && isGood(outcome),
     failure_class: (outcome === 'failed' && (end?.failure_class ?? last?.failure_class)) || null,
+    cost: (running ? null : (end?.cost ?? (stale ? null : last?.cost))) ?? null,
     reason_code: end?.reason_code ?? null,
     exit_code: running ? null : (last?.exit_code ?? null),
     signal: running ? null : (last?.signal ?? null),
@@ -203,7 +205,8 @@ function lastEvents(path: string, root: string): RunOverview | undefined {
         const { evidence = {}, reason_code } = event.data
         const outcome = outcomeOf({ state, evidence, outcome: event.data.outcome })
         const failure_class = readFailure(event.data.failure_class)
-        const completion = { state, evidence, outcome, failure_class, reason_code: textOf(reason_code) }
+        const cost = readCost(event.data.cost)
+        const completion = { state, evidence, outcome, failure_class, cost, reason_code: textOf(reason_code) }
         return { ...overview, completion }
       }
     } catch {

@@ -96,6 +96,7 @@ export interface RunFlags extends ReadingFlags {
   readonly stdout?: string
   readonly stderr?: string
   readonly pty?: string
+  readonly stdin?: string
   readonly fsDiff?: string
   readonly exit?: number
   readonly runId?: string
@@ -111,6 +112,7 @@ export function addRunInput(command: Command): Command {
     .option('--stdout <file>', 'a log of its stdout; the same as FILE')
     .option('--stderr <file>', 'a log of its stderr')
     .option('--pty <file>', 'a log of what its terminal showed')
+    .option('--stdin <file>', 'a log of what was sent to it: prompts, and answers to its requests')
     .option('--fs-diff <file>', 'the files it changed: {"created": [], "modified": [], "deleted": []}')
     .option('--exit <code>', 'its exit code', exitCode)
     .option('--run-id <id>', 'the id in every record (default: run, or the recorded one)')
@@ -151,6 +153,7 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
     stdout: stdout === undefined && alone ? openInput(undefined).stream : log(stdout),
     stderr: log(flags.stderr),
     pty: log(flags.pty),
+    stdin: log(flags.stdin),
     exit: flags.exit,
   }
   const chunks = tap(sources, { order: 'step' })
@@ -165,7 +168,7 @@ export function isDirectory(path: string): boolean {
 
 /** An audit directory has its own logs, exit, diff and working directory. */
 function refuseBeside(flags: RunFlags): void {
-  for (const name of ['stderr', 'pty', 'fsDiff', 'exit', 'dir'] as const) {
+  for (const name of ['stderr', 'pty', 'stdin', 'fsDiff', 'exit', 'dir'] as const) {
     if (flags[name] === undefined) continue
     const option = name === 'fsDiff' ? '--fs-diff' : `--${name}`
     throw new Fault('BAD_OPTION', `an audit directory contains that already; leave out ${option}`)
