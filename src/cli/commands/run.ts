@@ -162,7 +162,12 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     runId: flags.runId,
   }
   const engine = await namedEngine(flags.engine ?? 'auto')
-  return await showRun(flags, (options) => run({ ...options, ...given, engine }), flags.pty)
+  try {
+    return await showRun(flags, (options) => run({ ...options, ...given, engine }), flags.pty)
+  } catch (error) {
+    if (!Fault.is(error) || !error.message.endsWith('choose another directory')) throw error
+    throw new Fault(error.code, `${error.message} with --audit DIR`, { cause: error })
+  }
 }
 
 /** Starts an agent, shows its conversation, and gives the exit code. */
@@ -200,10 +205,7 @@ export async function showRun(
     if (flags.quiet || !isDrawn(flags)) console.error(`sluice: ${whereRecorded(agent)}`)
     return events.exit()
   } catch (error) {
-    if (!Fault.is(error)) throw error
-    if (flags.audit === undefined && error.message.endsWith('choose another directory'))
-      throw new Fault(error.code, `${error.message} with --audit DIR`, { cause: error })
-    if (error.code !== 'OUTPUT_FAILED') throw error
+    if (!Fault.is(error) || error.code !== 'OUTPUT_FAILED') throw error
     throw new Fault('OUTPUT_FAILED', `${error.message}; ${await abandoned(agent)}`, { cause: error })
   } finally {
     release()
