@@ -50,6 +50,9 @@ function wrongCut(cut: unknown): string | undefined {
   if (named.length === 0) return 'cut must name stdout, stderr or pty'
   const odd = named.find((channel) => !shapes.includes(cut[channel]))
   if (odd !== undefined) return `cut.${odd} must be 'records', 'documents' or 'text'`
+  const sent = cut['stdin'] ?? 'text'
+  if (typeof sent !== 'function' && sent !== 'text' && sent !== 'records')
+    return "cut.stdin must be 'records', 'text' or a function"
   const list = (['blocks', 'glued'] as const).find(
     (key) => cut[key] !== undefined && !Array.isArray(cut[key]),
   )

@@ -157,7 +157,7 @@ export class Cutter {
     const gathers = (shape === 'documents' || this.#channel === 'pty') && opensDocument(line.text)
     // A rest may be a record and another rest: scanning all of it each time would be quadratic.
     if (line.glue === undefined || !gathers) {
-      const value = parseLine(line.text)
+      const value = recordIn(line.text)
       if (value === undefined && isTooDeep(line.text)) return this.#asText({ ...line, note: 'MAX_DEPTH' })
       if (value !== undefined) {
         const { from, to, text } = line
@@ -221,7 +221,7 @@ export class Cutter {
       // A JSON string contains no raw line break; only a terminal breaks a record there. The inner lines of a
       // document are indented: an unindented record means that the document will not be completed.
       const broken = this.#channel !== 'pty' && (held.state.inString || opensDocument(line.text))
-      if (broken || parseLine(line.text) !== undefined) {
+      if (broken || recordIn(line.text) !== undefined) {
         this.#release()
         return this.#plain(line)
       }
@@ -398,7 +398,7 @@ function documentAt(text: string, keys: readonly string[]): number {
  * The value of a line that is one JSON object or array. A failed JSON.parse is expensive, so cheap checks
  * come first.
  */
-function parseLine(text: string): unknown {
+export function recordIn(text: string): unknown {
   const first = text.charCodeAt(0)
   if (!isBracket(first)) return undefined
   let end = text.length - 1

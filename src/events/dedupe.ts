@@ -1,4 +1,4 @@
-import type { Channel } from '../text/chunk.ts'
+import type { OutputChannel } from '../text/chunk.ts'
 import { LINE_COST, shownText } from '../text/lines.ts'
 import type { EngineFrame } from './engine.ts'
 import { Fifo } from './fifo.ts'
@@ -42,7 +42,7 @@ export class Dedupe {
   /** All channels are known, so no twin can come from another one. */
   #announced = false
   /** Emitted, twin not seen yet. */
-  readonly #emitted: Readonly<Record<Channel, Outstanding>>
+  readonly #emitted: Readonly<Record<OutputChannel, Outstanding>>
   /** PTY records that wait for their twin, in order. */
   readonly #records = new Map<number, Waiting>()
   /**
@@ -86,13 +86,13 @@ export class Dedupe {
   }
 
   /** Sets the complete list of channels. */
-  announce(channels: readonly Channel[]): void {
+  announce(channels: readonly OutputChannel[]): void {
     this.#announced = true
     for (const channel of channels) this.#seen[channel] = true
   }
 
   /** Bytes of this channel have arrived. */
-  saw(channel: Channel): void {
+  saw(channel: OutputChannel): void {
     if (this.#seen[channel]) return
     this.#seen[channel] = true
     this.#announced = false
@@ -104,7 +104,10 @@ export class Dedupe {
   }
 
   admit(frame: EngineFrame): void {
-    if (frame.blank) {
+    // What was sent is on no other channel.
+    if (frame.channel === 'stdin')
+      this.#pass(frame, 'first', { ...this.#pipePosition('stderr'), channel: 'stdin' })
+    else if (frame.blank) {
       // It reports nothing, so it gets the position of the record before it.
       const { channel } = frame
       if (channel !== 'pty') this.#pass(frame, 'first', { channel, after: this.#written - 1, behind: -1 })
@@ -207,7 +210,7 @@ export class Dedupe {
   }
 
   /** Removes all of these, or none. */
-  #forgetAll(channel: Channel, keys: readonly string[]): boolean {
+  #forgetAll(channel: OutputChannel, keys: readonly string[]): boolean {
     const wanted = new Map<string, number>()
     for (const key of keys) wanted.set(key, (wanted.get(key) ?? 0) + 1)
     for (const [key, count] of wanted) if (this.#emitted[channel].count(key) < count) return false
@@ -310,7 +313,7 @@ export class Dedupe {
   }
 
   /** The record of the PTY that waits and says the same as this one of stdout. */
-  #waitingTwin(channel: Channel, frame: EngineFrame): number | undefined {
+  #waitingTwin(channel: OutputChannel, frame: EngineFrame): number | undefined {
     if (channel !== 'stdout' || this.#records.size === 0 || frame.value === undefined) return undefined
     return twinOf(frame, framesOf(this.#records))
   }

@@ -1,8 +1,15 @@
-import { type Complete, isCount, isWhole, type OptionTable, readOptions } from '../base/check-options.ts'
+import {
+  type Complete,
+  isCount,
+  isName,
+  isWhole,
+  type OptionTable,
+  readOptions,
+} from '../base/check-options.ts'
 import type { Code } from '../base/fault.ts'
 import { type Bytes, digest } from '../base/platform.ts'
 import type { Sink, Stage } from '../base/stage.ts'
-import type { Channel, Chunk, ExitChunk } from '../text/chunk.ts'
+import type { Chunk, ExitChunk, OutputChannel } from '../text/chunk.ts'
 import { lines } from '../text/lines.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { artifacts, type FsDiff } from './artifacts.ts'
@@ -15,8 +22,10 @@ import type { Event } from './event.ts'
 import { completionOf } from './evidence.ts'
 import { payloadFinder } from './payload.ts'
 import type { Position } from './position.ts'
+import { Preview } from './preview.ts'
 import { RepeatedWarnings } from './repeated-warnings.ts'
-import type { Tokens } from './tokens.ts'
+import { SentInput } from './sent-input.ts'
+import type { Spent } from './tokens.ts'
 import { type Writer, writer } from './write.ts'
 
 export interface EventOptions {
@@ -66,11 +75,13 @@ export interface EventOptions {
    */
   readonly maxRepair?: number | undefined
   /**
-   * What sessions had used before this attempt, by id: subtracted from the sum of an engine that counts its
-   * session (Codex, Qwen Code). Without it that sum is reported with `cumulative`.
+   * What sessions had used and cost before this attempt, by id: subtracted from the sum of an engine that
+   * counts its session (Codex, Qwen Code, ACP). Without it that sum is reported with `cumulative`.
    * @default none
    */
-  readonly sessionTokens?: Readonly<Record<string, Tokens>> | undefined
+  readonly sessionTokens?: Readonly<Record<string, Spent>> | undefined
+  /** The session that this attempt continues: if the agent tells another one, it failed. @default none */
+  readonly session?: string | undefined
   /** What the run changed in its directory, or a function that is called at the end. @default none */
   readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
 }
@@ -89,6 +100,7 @@ export const EVENT_OPTIONS = {
   pick: { default: 'last', words: ['first', 'last'] },
   maxRepair: { default: 65_536, is: isWhole, must: 'be a whole number, but is %' },
   sessionTokens: {},
+  session: { is: isName, needs: 'an id as session' },
   fsDiff: {},
 } as const satisfies OptionTable<EventOptions>
 
@@ -141,7 +153,8 @@ class RunEvents {
   readonly #events: EngineEvents
   readonly #files: ReturnType<typeof artifacts>
   readonly #once: Dedupe
-  readonly #channels = new Map<Channel, ReturnType<typeof lines>>()
+  readonly #channels = new Map<OutputChannel, ReturnType<typeof lines>>()
+  readonly #sent: SentInput
   #exit: ExitChunk | undefined
   /** The engine, once it is known, and its reader. */
   #engine: Engine | undefined
@@ -149,6 +162,7 @@ class RunEvents {
   /** Frames that arrived before `auto` picked an engine. */
   #unpicked: { frame: EngineFrame; how: Passed; position: Position }[] = []
   #unpickedSize = 0
+  #preview: Preview | undefined
   /** stdout has written nothing but blank lines. */
   #silent = true
   /** The engine that `auto` would pick if nothing more certain arrives. */
@@ -156,7 +170,7 @@ class RunEvents {
 
   constructor(given: Engine | Picker, options: RunOptions, next: Sink<Event>) {
     const { runId, attempt, clock, window, maxFrame, dir, fsDiff, doneMarker, hash, inside } = options
-    const { sessionTokens = {} } = options
+    const { sessionTokens = {}, session } = options
     this.#given = given
     this.#options = options
     this.#next = next
@@ -173,14 +187,23 @@ class RunEvents {
       artifact: (change, path, diff) => this.#files.claim(change, path, diff),
       isSettled: (position) => this.#once.isSettled(position),
       sessionTokens,
+      session,
     })
     const warn = (code: Code, message: string) => this.#events.warn(code, message)
     this.#files = artifacts({ writer: write, warn, dir, fsDiff, inside })
     const pass = this.#pass.bind(this)
     const settled = () => this.#events.tellTurn()
     this.#once = new Dedupe({ hash, window, maxHeld: maxFrame, pass, settled })
-    if ('pick' in given) write.setEngine(given)
-    else this.#choose(given)
+    this.#sent = new SentInput({
+      maxFrame,
+      cut: () => (this.#engine ? this.#engine.cut.stdin : 'unknown'),
+      frame: (frame) => this.#once.admit(frame),
+      prompt: (text, range) => this.#events.prompt(text, range),
+    })
+    if ('pick' in given) {
+      write.setEngine(given.fallback)
+      this.#preview = new Preview(given.fallback, { maxFrame })
+    } else this.#choose(given)
   }
 
   write(chunk: Chunk): void {
@@ -188,8 +211,12 @@ class RunEvents {
       this.#exit = chunk
       return
     }
-    if (chunk.channels) this.#once.announce(chunk.channels)
+    if (chunk.channels) this.#once.announce(chunk.channels.filter((channel) => channel !== 'stdin'))
     if (chunk.bytes.length === 0) return
+    if (chunk.channel === 'stdin') {
+      this.#sent.write(chunk.bytes)
+      return
+    }
     this.#once.saw(chunk.channel)
     const channel = this.#channels.get(chunk.channel) ?? this.#open(chunk.channel)
     channel.write(chunk.bytes)
@@ -199,6 +226,7 @@ class RunEvents {
     for (const name of ['stdout', 'stderr', 'pty'] as const) this.#channels.get(name)?.end()
     this.#once.end()
     if (!this.#engine && 'pick' in this.#given) this.#choose(this.#guessed ?? this.#given.fallback)
+    this.#sent.end()
     this.#events.last(this.#reader!.end)
     this.#events.end()
     this.#warnings.end()
@@ -207,7 +235,7 @@ class RunEvents {
     this.#next.end()
   }
 
-  #open(channel: Channel): ReturnType<typeof lines> {
+  #open(channel: OutputChannel): ReturnType<typeof lines> {
     const { maxFrame } = this.#options
     const once = this.#once
     const options = { channel, cut: () => (this.#engine ?? this.#given).cut, maxFrame }
@@ -240,13 +268,22 @@ class RunEvents {
       return
     }
     const events = this.#events
+    if (frame.channel === 'stdin') {
+      const { sent } = this.#reader!
+      if (sent) events.frame(sent, frame, position)
+      else events.unread(frame)
+      return
+    }
     const shape = engine.cut[frame.channel]
     if (how !== 'first') this.#warnOfPty(frame, how)
     if (frame.channel === 'stdout' && !frame.blank) this.#silent = false
     // Text that only the PTY has is the agent's if stdout has nothing.
     const read = how === 'first' || frame.value !== undefined || (this.#silent && shape !== 'records')
     const reported = shape !== undefined && read
-    const understood = reported && events.frame(this.#reader!.read, frame, position)
+    if (reported && (frame.value !== undefined || shape === 'text')) this.#sent.before(frame)
+    const shown = this.#preview?.hasShown(frame)
+    if (shown) this.#writer.about(frame, true)
+    const understood = shown ? 'kept' : reported && events.frame(this.#reader!.read, frame, position)
     if (!reported) events.unread(frame)
     for (const note of frame.notes ?? []) this.#warnings.warn(note.code, note.code, 0.7, note.message)
     if (frame.open && reported && shape !== 'text' && understood !== 'kept') {
@@ -271,13 +308,24 @@ class RunEvents {
     const full = this.#unpicked.length >= MAX_UNPICKED || this.#unpickedSize >= MAX_UNPICKED_TEXT
     this.#guessed ??= picked ?? picker.guess?.(frame)
     if (picked || full) this.#choose(picked ?? this.#guessed ?? picker.fallback)
+    else if (how === 'first' && !this.#guessed) this.#show(frame, position)
+  }
+
+  #show(frame: EngineFrame, position: Position): void {
+    const preview = this.#preview!
+    for (const one of preview.next(frame, position))
+      this.#events.frame(preview.reader!.read, one.frame, one.position, true)
   }
 
   #choose(picked: Engine): void {
     this.#engine = picked
-    this.#reader = picked.open({ maxFrame: this.#options.maxFrame })
+    if (this.#preview?.fallback !== picked) {
+      this.#preview = undefined
+      this.#events.withdraw()
+    }
+    this.#reader = this.#preview?.reader ?? picked.open({ maxFrame: this.#options.maxFrame })
     this.#writer.setEngine(picked)
-    this.#events.failures = picked.failures
+    this.#events.engine = picked
     if ('pick' in this.#given) {
       this.#writer.about(undefined)
       const reason = `${this.#given.name} picked ${picked.name}`
@@ -286,6 +334,7 @@ class RunEvents {
     const held = this.#unpicked
     this.#unpicked = []
     for (const { frame, how, position } of held) this.#pass(frame, how, position)
+    this.#preview = undefined
   }
 
   /** What is known about the process and its files. */
@@ -318,7 +367,7 @@ class RunEvents {
     const data = failed ? { ...decided, ...this.#events.failure() } : decided
     if (result) this.#writer.write('lifecycle.run.result', result, 0.95)
     if (conflict) this.#events.warn('COMPLETION_CONFLICT', conflict)
-    this.#writer.write('lifecycle.completion.state', { ...data, ...this.#events.tokens() }, 0.95)
+    this.#writer.write('lifecycle.completion.state', { ...data, ...this.#events.spent() }, 0.95)
   }
 }
 

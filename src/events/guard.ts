@@ -52,19 +52,24 @@ function opened(engine: Engine, limits: Limits): Reader {
     say.warning('PROFILE_FAILED', `${codes.PROFILE_FAILED}: ${clip(words, 100)}`)
   }
 
-  return {
-    read(frame, say) {
+  const guard =
+    (how: 'read' | 'sent'): Reader['read'] =>
+    (frame, say) => {
       let understood: boolean | 'kept'
       try {
-        understood = reader.read(frame, say)
+        understood = reader[how]!(frame, say)
       } catch (error) {
         threw(error, say)
         return false
       }
       if (understood === true || understood === false || understood === 'kept') return understood
       quiet(understood)
-      throw misuse(engine, "must return true, false or 'kept' from read, synchronously")
-    },
+      throw misuse(engine, `must return true, false or 'kept' from ${how}, synchronously`)
+    }
+
+  return {
+    read: guard('read'),
+    ...(reader.sent && { sent: guard('sent') }),
     over: () => reader.over?.() === true,
     end(say) {
       const before = failed

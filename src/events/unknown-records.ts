@@ -19,10 +19,10 @@ export function unknownRecords() {
     knew() {
       known = true
     },
-    /** A frame that the engine did not understand. stderr does not count: no protocol is written there. */
+    /** A frame that the engine did not understand. stderr does not count: no protocol is written there; stdin is not the agent's. */
     saw(frame: EngineFrame) {
       const whole = holdsRecord(frame.value)
-      if (known || frame.channel === 'stderr' || !(whole || frame.open)) return
+      if (known || frame.channel === 'stderr' || frame.channel === 'stdin' || !(whole || frame.open)) return
       count++
       if (whole) first ??= frame
     },

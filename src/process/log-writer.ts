@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import { Fault, quote } from '../base/fault.ts'
 import { diskFault } from '../base/system-error-code.ts'
-import type { Channel } from '../text/chunk.ts'
+import type { OutputChannel } from '../text/chunk.ts'
 import { withoutTerminals } from './open-terminals.ts'
 import { type Recorder, type Recorders, realPipe, type ScreenRecorder } from './recorder.ts'
 
 /** Records into log files. */
-export function logRecorders(logs: Readonly<Record<Channel, string>>, wake: () => void): Recorders {
+export function logRecorders(logs: Readonly<Record<OutputChannel, string>>, wake: () => void): Recorders {
   return {
     pipe: (channel, mirror) => record(logs[channel], wake, mirror),
     terminal: () => recordHere(logs.pty, createLog(logs.pty), wake),

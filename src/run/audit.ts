@@ -24,7 +24,10 @@ export function singleLog(path: string, name: string = basename(path)): Attempt 
   return { number: 1, logs: { [channel]: path }, alone: true }
 }
 
-export const channels = ['stdout', 'stderr', 'pty'] as const satisfies readonly Channel[]
+/** What was sent comes first: without a chunk log it is known before what the agent says to it. */
+export const channels = ['stdin', 'stdout', 'stderr', 'pty'] as const satisfies readonly Channel[]
+/** The channels that a process writes. */
+export const outputs = ['stdout', 'stderr', 'pty'] as const satisfies readonly Channel[]
 
 /** File names of attempt N. */
 export function fileNames(attempt: number) {
@@ -32,6 +35,7 @@ export function fileNames(attempt: number) {
     stdout: `stdout.${attempt}.log`,
     stderr: `stderr.${attempt}.log`,
     pty: `pty-output.${attempt}.log`,
+    stdin: `stdin.${attempt}.log`,
     chunks: `chunks.${attempt}.jsonl`,
     meta: `meta.${attempt}.json`,
     fsDiff: `fs-diff.${attempt}.json`,
@@ -42,6 +46,7 @@ const kinds = new Map([
   ['stdout.log', 'stdout'],
   ['stderr.log', 'stderr'],
   ['pty-output.log', 'pty'],
+  ['stdin.log', 'stdin'],
   ['chunks.jsonl', 'chunks'],
   ['meta.json', 'meta'],
   ['fs-diff.json', 'fsDiff'],
@@ -66,12 +71,12 @@ export function listAttempts(dir: string, within?: string): Attempt[] {
     const files = found.get(number) ?? { logs: {} }
     found.set(number, files)
     const path = join(dir, entry.name)
-    if (kind === 'stdout' || kind === 'stderr' || kind === 'pty') files.logs[kind] = path
+    if (kind === 'stdout' || kind === 'stderr' || kind === 'pty' || kind === 'stdin') files.logs[kind] = path
     else files[kind] = path
   }
   return [...found]
     .map(([number, files]) => ({ number, ...files, ...(within === undefined ? {} : { within }) }))
-    .filter((attempt) => channels.some((channel) => attempt.logs[channel] !== undefined))
+    .filter((attempt) => outputs.some((channel) => attempt.logs[channel] !== undefined))
     .sort((a, b) => a.number - b.number)
 }
 

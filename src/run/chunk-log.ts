@@ -3,7 +3,7 @@ import { readBlock } from '../disk/plain-file.ts'
 import type { Tail } from '../disk/tail.ts'
 import { jsonLine } from '../streams/jsonl.ts'
 import type { Channel } from '../text/chunk.ts'
-import { type Attempt, channels, openLog } from './audit.ts'
+import { type Attempt, channels, openLog, outputs } from './audit.ts'
 import { isSpan } from './meta.ts'
 
 /** One read of one stream: which bytes, and when, in milliseconds since the start of the attempt. */
@@ -149,11 +149,11 @@ export class ChunkedLogs implements AttemptBytes {
     this.#believed = false
   }
 
-  /** The next bytes that the chunk log does not cover: a block from each log in turn. */
+  /** The next bytes that the chunk log does not cover: all that was sent, then a block from each log in turn. */
   #uncovered(over: boolean): Portion | undefined {
-    for (let tried = 0; tried < channels.length; tried++) {
-      const channel = channels[this.#turn]!
-      this.#turn = (this.#turn + 1) % channels.length
+    const turns = [...outputs.slice(this.#turn), ...outputs.slice(0, this.#turn)]
+    for (const channel of ['stdin', ...turns] as const) {
+      if (channel !== 'stdin') this.#turn = (outputs.indexOf(channel) + 1) % outputs.length
       const from = this.done(channel)
       const bytes = this.#take(channel, BLOCK)
       if (bytes) return { channel, from: from!, bytes, ...(over && { ms: this.#ms }), covered: false }

@@ -152,6 +152,7 @@ function countingRecords(engine: Engine | Picker, saw: () => void): Engine | Pic
           if (frame.value !== undefined) saw()
           return reader.read(frame, say)
         },
+        ...(reader.sent && { sent: reader.sent }),
         end: (say) => reader.end?.(say),
       }
     },

@@ -1,12 +1,14 @@
 import fs from 'node:fs'
+import { Fault } from '../base/fault.ts'
+import { diskFault } from '../base/system-error-code.ts'
 import { LineFile } from '../disk/line-file.ts'
 import { Tail } from '../disk/tail.ts'
 import type { Waker } from '../disk/wake.ts'
 import { heldPipe } from '../process/held-pipe.ts'
 import { logRecorders } from '../process/log-writer.ts'
 import type { Recorders } from '../process/recorder.ts'
-import type { Channel } from '../text/chunk.ts'
-import { channels, logSizes } from './audit.ts'
+import type { Channel, OutputChannel } from '../text/chunk.ts'
+import { logSizes, outputs } from './audit.ts'
 import { chunkLine } from './chunk-log.ts'
 
 /** What a process writes, between the process and the reader of its events. */
@@ -16,11 +18,13 @@ export interface Output {
    * The next bytes of a channel, or undefined if there are none now. `now` tells the milliseconds since the
    * start, which is the time of these bytes.
    */
-  read(channel: Channel, now: () => number): { readonly bytes: Buffer; readonly ms: number } | undefined
+  read(channel: OutputChannel, now: () => number): { readonly bytes: Buffer; readonly ms: number } | undefined
+  /** Takes bytes that are about to be sent to the process. */
+  sent(bytes: Buffer, ms: number): void
   /** When the process wrote last, in milliseconds since 1970. */
   lastWrite(): number
   /** Bytes per channel, of those that can still be read. */
-  sizes(): Partial<Record<Channel, number>>
+  sizes(): Partial<Record<OutputChannel, number>>
   close(): void
 }
 
@@ -32,8 +36,9 @@ export interface Output {
 export class RecordedOutput implements Output {
   readonly recorders: Recorders
   readonly #logs: Readonly<Record<Channel, string>>
-  readonly #tails = new Map<Channel, Tail>()
+  readonly #tails = new Map<OutputChannel, Tail>()
   readonly #reads: LineFile
+  #sent = 0
 
   constructor(logs: Readonly<Record<Channel, string>>, chunks: string, waker: Waker) {
     this.#logs = logs
@@ -41,7 +46,7 @@ export class RecordedOutput implements Output {
     this.recorders = logRecorders(logs, waker.wake)
   }
 
-  read(channel: Channel, now: () => number) {
+  read(channel: OutputChannel, now: () => number) {
     let tail = this.#tails.get(channel)
     if (!tail) {
       tail = new Tail(this.#logs[channel])
@@ -55,11 +60,22 @@ export class RecordedOutput implements Output {
     return { bytes, ms }
   }
 
-  lastWrite(): number {
-    return Math.max(...channels.map((channel) => lastChange(this.#logs[channel])))
+  sent(bytes: Buffer, ms: number): void {
+    const path = this.#logs.stdin
+    try {
+      fs.appendFileSync(path, bytes, { mode: 0o600 })
+    } catch (error) {
+      throw new Fault('RECORD_FAILED', diskFault('write', path, error).message, { cause: error })
+    }
+    this.#reads.append(chunkLine({ channel: 'stdin', from: this.#sent, length: bytes.length, ms }))
+    this.#sent += bytes.length
   }
 
-  sizes(): Partial<Record<Channel, number>> {
+  lastWrite(): number {
+    return Math.max(...outputs.map((channel) => lastChange(this.#logs[channel])))
+  }
+
+  sizes(): Partial<Record<OutputChannel, number>> {
     return logSizes(this.#logs)
   }
 
@@ -96,18 +112,20 @@ export class PipedOutput implements Output {
     }
   }
 
-  read(channel: Channel, now: () => number) {
+  read(channel: OutputChannel, now: () => number) {
     const bytes = channel === 'pty' ? undefined : this.#pipes[channel].read()
     if (channel === 'pty' || !bytes) return undefined
     this.#sizes[channel] += bytes.length
     return { bytes, ms: now() }
   }
 
+  sent(): void {}
+
   lastWrite(): number {
     return Math.max(this.#pipes.stdout.lastWrite(), this.#pipes.stderr.lastWrite())
   }
 
-  sizes(): Partial<Record<Channel, number>> {
+  sizes(): Partial<Record<OutputChannel, number>> {
     return this.#sizes
   }
 

@@ -66,6 +66,7 @@ function watchReader(reader: Reader, tell: (over: boolean) => void): Reader {
       if (over !== undefined) tell(over)
       return understood
     },
+    ...(reader.sent && { sent: reader.sent }),
     end: (say) => reader.end?.(say),
   }
 }

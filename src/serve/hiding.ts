@@ -1,5 +1,5 @@
 import { isObject } from '../base/check-options.ts'
-import type { Event } from '../events/event.ts'
+import { type Event, isEvent } from '../events/event.ts'
 import { cutWord } from '../views/redact/pieces.ts'
 import { type RedactOptions, redactor } from '../views/redact/redact.ts'
 import type { RunInfo } from './run-info.ts'
@@ -36,7 +36,7 @@ export function hidingOf(redact: boolean | RedactOptions): Hiding | undefined {
  * random: a line of one word in which small and capital letters or digits are mixed goes.
  */
 function withoutKeyLine(event: Event): Event {
-  if (event.type !== 'raw.stdout' && event.type !== 'raw.stderr' && event.type !== 'raw.pty') return event
+  if (!isEvent(event, 'raw.stdout', 'raw.stderr', 'raw.pty', 'raw.stdin')) return event
   const { line } = event.data
   // Another program may have written the journal.
   if (typeof line !== 'string' || line.length > MAX_KEY_LINE) return event

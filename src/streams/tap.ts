@@ -22,13 +22,16 @@ export interface TapSources {
   readonly stdout?: Readable | null | undefined
   readonly stderr?: Readable | null | undefined
   readonly pty?: Readable | null | undefined
+  /** What is sent to the agent: a copy of it, since what goes to its stdin cannot be read there. */
+  readonly stdin?: Readable | null | undefined
   readonly exit?: Exit | Promise<Exit> | undefined
 }
 
 export interface TapOptions {
   /**
-   * `live` takes bytes as they arrive. For logs: `sequence` reads stdout, then stderr, then the PTY; `step`
-   * reads them in parallel, 64 KiB of each in turn, so that dedupe holds little. @default 'live'
+   * `live` takes bytes as they arrive. For logs: `sequence` reads stdin, then stdout, then stderr,
+   * then the PTY; `step` reads stdin first and the others in parallel, 64 KiB of each in turn, so that dedupe
+   * holds little. @default 'live'
    */
   readonly order?: 'live' | 'sequence' | 'step' | undefined
   /**
@@ -59,7 +62,8 @@ const TAP_OPTIONS = {
   killGrace: { default: 5000, is: isDelay, must: DELAY },
 } as const satisfies OptionTable<TapOptions>
 
-const CHANNELS = ['stdout', 'stderr', 'pty'] as const
+/** Logs have no clock: what was sent is read first, so that an answer is known when its request comes. */
+const CHANNELS = ['stdin', 'stdout', 'stderr', 'pty'] as const
 const STEP = 65_536
 
 /**
@@ -92,11 +96,13 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
     )
   const sources = new Map<Channel, Readable>()
   for (const channel of CHANNELS) {
-    const stream = channel === 'pty' && child ? undefined : (source as TapSources)[channel]
+    const own = !child || channel === 'stdout' || channel === 'stderr'
+    const stream = own ? (source as TapSources)[channel] : undefined
     if (stream) sources.set(channel, stream)
   }
   // A child that could not be started may have no streams; its error follows.
-  if (sources.size === 0 && !(child && child.pid === undefined))
+  const silent = sources.size === (sources.has('stdin') ? 1 : 0)
+  if (silent && !(child && child.pid === undefined))
     throw new Fault('BAD_OPTION', 'tap needs stdout, stderr or pty; spawn the child with stdio: "pipe"')
 
   const tapped = new Tap(sources, grace, kill ? () => endChild(child!, killGrace) : undefined)
@@ -188,6 +194,9 @@ class Tap extends Readable {
         () => {
           this.#listeningSince = 0
           this.#exited = true
+          // Nobody reads it any more, and its writer may never end it.
+          this.#open.delete('stdin')
+          this.#closed()
           this.#setListening(this.#listening)
         },
         (error: Error) => this.destroy(error),
@@ -289,7 +298,7 @@ async function* inSequence(sources: ReadonlyMap<Channel, Readable>): AsyncGenera
 }
 
 /**
- * Takes 64 KiB of each channel in turn, however the streams are chunked, so that the order is always the
+ * Takes all of stdin, then 64 KiB of each channel in turn, however the streams are chunked, so that the order is always the
  * same.
  */
 async function* inStep(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<Chunk> {
@@ -301,7 +310,7 @@ async function* inStep(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<
   }))
   while (readers.some((reader) => !reader.done)) {
     for (const reader of readers) {
-      let wanted = STEP
+      let wanted = reader.channel === 'stdin' ? Number.POSITIVE_INFINITY : STEP
       while (wanted > 0 && !reader.done) {
         if (reader.rest.length === 0) {
           const next = await reader.parts.next()

@@ -3,8 +3,11 @@ import { Bytes } from '../base/platform.ts'
 import type { Intake } from '../base/stage.ts'
 import { isHighSurrogate } from './characters.ts'
 
-/** The byte channels of a process. */
-export type Channel = 'stdout' | 'stderr' | 'pty'
+/** The byte channels of a process; `stdin` is what was sent to it. */
+export type Channel = OutputChannel | 'stdin'
+
+/** The channels that a process writes. */
+export type OutputChannel = 'stdout' | 'stderr' | 'pty'
 
 /** Bytes of one channel, as they were read. */
 export interface BytesChunk {
@@ -116,6 +119,7 @@ function isChunk(value: unknown): value is Chunk {
     case 'stdout':
     case 'stderr':
     case 'pty':
+    case 'stdin':
       return 'bytes' in value && value.bytes instanceof Uint8Array
     default:
       return false

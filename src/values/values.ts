@@ -242,7 +242,8 @@ export function valueParts(
         : cut(judge(rules))
     return {
       write(chunk) {
-        if (chunk.channel === 'exit' || chunk.channel === 'stderr' || chunk.bytes.length === 0) return
+        if (chunk.channel === 'exit' || chunk.bytes.length === 0) return
+        if (chunk.channel === 'stderr' || chunk.channel === 'stdin') return
         channel ??= chunk.channel
         if (chunk.channel !== channel) return
         unmatched.add(chunk.bytes)

@@ -184,6 +184,7 @@ class AgUiSink implements Sink<Event> {
       case 'raw.stdout':
       case 'raw.stderr':
       case 'raw.pty':
+      case 'raw.stdin':
         return this.#add({ type: 'RAW', event, source: event.type })
       case 'lifecycle.completion.state':
         return this.#finish(event, event.data)

@@ -163,6 +163,7 @@ class AiSdkSink implements Sink<Event> {
       case 'raw.stdout':
       case 'raw.stderr':
       case 'raw.pty':
+      case 'raw.stdin':
         return this.#mention(event, 'data-raw')
     }
   }

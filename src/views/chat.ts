@@ -1,6 +1,7 @@
 import { type Complete, type OptionTable, readOptions } from '../base/check-options.ts'
 import { codes } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
+import { costCounter } from '../events/cost.ts'
 import type {
   ArtifactData,
   CompletionData,
@@ -51,6 +52,7 @@ export interface ChatData {
   'raw.stdout': RawData
   'raw.stderr': RawData
   'raw.pty': RawData
+  'raw.stdin': RawData
 }
 
 export type ChatType = keyof ChatData
@@ -104,6 +106,7 @@ class ChatSink implements Sink<Event> {
   /** The attempt in which a turn was reported to wait for the user. */
   #waiting: number | undefined
   #spent = tokenCounter()
+  #cost = costCounter()
   /** What was spent includes what the session had used before. */
   #cumulative = false
 
@@ -118,6 +121,7 @@ class ChatSink implements Sink<Event> {
       this.#attempt = event.attempt_number
       this.#localSeq = 0
       this.#spent = tokenCounter()
+      this.#cost = costCounter()
       this.#cumulative = false
     }
     const session = event.correlation.session_id
@@ -133,6 +137,7 @@ class ChatSink implements Sink<Event> {
       case 'raw.stdout':
       case 'raw.stderr':
       case 'raw.pty':
+      case 'raw.stdin':
         return this.#say(event, event.type, event.data)
       case 'agent.message.delta':
         return this.#say(event, 'assistant.message.delta', event.data)
@@ -184,16 +189,22 @@ class ChatSink implements Sink<Event> {
   }
 
   #status(event: EventOf<'lifecycle.run.status'>): void {
-    const { status, evidence, tokens, cumulative } = event.data
+    const { status, evidence, tokens, cumulative, cost } = event.data
     if (tokens) this.#spent.add(tokens)
+    if (cost) this.#cost.add(cost)
     this.#cumulative ||= cumulative === true
     if (status !== 'awaiting_user_input' || !evidence) return
     this.#waiting = event.attempt_number
     const sum = this.#spent.sum()
     const reason_code = evidence.request === undefined ? 'END_SIGNAL' : 'REQUEST_OPEN'
     const end = { state: status, reason_code, evidence } as const
-    const more = this.#cumulative ? ({ cumulative: true } as const) : {}
-    this.#say(event, 'user.input.required', sum ? { ...end, tokens: sum, ...more } : end)
+    const spent = this.#cost.sum()
+    this.#say(event, 'user.input.required', {
+      ...end,
+      ...(sum && { tokens: sum }),
+      ...(sum && this.#cumulative && { cumulative: true }),
+      ...(spent && { cost: spent }),
+    })
   }
 
   #finish(event: Event, data: CompletionData) {

@@ -1,3 +1,4 @@
+import type { Cost } from '../events/cost.ts'
 import type { CompletionData, Event, EventOf, RawRef, ResultData, Severity } from '../events/event.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { OpenCalls } from './open-calls.ts'
@@ -52,6 +53,8 @@ export interface ToolItem extends Common {
   output: unknown
   error: string | undefined
   exitCode: number | undefined
+  /** It was not allowed. */
+  denied: boolean
   state: 'running' | 'completed' | 'failed'
   /** As measured by the engine. */
   measured: number | undefined
@@ -90,6 +93,7 @@ export interface StatusItem extends Common {
   readonly model: string | undefined
   readonly reason: string | undefined
   readonly tokens: Tokens | undefined
+  readonly cost: Cost | undefined
 }
 
 /**
@@ -227,8 +231,8 @@ export class Conversation {
         return this.#add(event, { kind: 'diagnostic', ours, code, message, severity, retryable, count })
       }
       case 'lifecycle.run.status': {
-        const { status, model, reason, tokens } = event.data
-        return this.#add(event, { kind: 'status', status: String(status), model, reason, tokens })
+        const { status, model, reason, tokens, cost } = event.data
+        return this.#add(event, { kind: 'status', status: String(status), model, reason, tokens, cost })
       }
       case 'lifecycle.run.result':
         return this.#add(event, { kind: 'result', result: event.data })
@@ -270,6 +274,7 @@ export class Conversation {
       output: undefined,
       error: undefined,
       exitCode: undefined,
+      denied: false,
       state: 'running',
       measured: undefined,
       milliseconds: undefined,
@@ -288,6 +293,7 @@ export class Conversation {
     call.output = output
     call.error = error === undefined ? undefined : plain(error)
     call.exitCode = exit_code
+    call.denied = event.data.denied === true
     call.state = event.type === 'tool.call.failed' ? 'failed' : 'completed'
     call.measured = duration_ms
     call.milliseconds = duration_ms ?? (known ? between(known.ts, event.ts) : undefined)

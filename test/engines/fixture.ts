@@ -26,6 +26,7 @@ const files = {
   stdout: ['stdout.log', 'session.jsonl', 'session.json'],
   stderr: ['stderr.log'],
   pty: ['pty-output.log'],
+  stdin: ['stdin.log'],
 } as const
 
 const known = new Map<string, readonly Fixture[]>()
@@ -49,7 +50,7 @@ function readFixtures(root: string): Fixture[] {
 function readFixture(engine: keyof typeof engines, name: string, path: string): Fixture {
   const json = (file: string) => JSON.parse(readFileSync(join(path, file), 'utf8'))
   const meta = json('meta.json')
-  const logs = (['stdout', 'stderr', 'pty'] as const).flatMap((channel) => {
+  const logs = (['stdin', 'stdout', 'stderr', 'pty'] as const).flatMap((channel) => {
     const file = files[channel].map((name) => join(path, name)).find(existsSync)
     return file === undefined ? [] : [{ channel, bytes: readFileSync(file) }]
   })

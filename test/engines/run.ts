@@ -17,6 +17,7 @@ export interface Input {
   readonly stdout?: string
   readonly stderr?: string
   readonly pty?: string
+  readonly stdin?: string
   readonly exit?: number | string
 }
 
@@ -38,7 +39,7 @@ export function run(profile: Engine | Picker, input: Input, options: EventOption
 
 function chunksOf(input: Input, size: number): Chunk[] {
   const chunks: Chunk[] = []
-  for (const channel of ['stdout', 'stderr', 'pty'] satisfies Channel[]) {
+  for (const channel of ['stdin', 'stdout', 'stderr', 'pty'] satisfies Channel[]) {
     const bytes = Buffer.from(input[channel] ?? '')
     for (let at = 0; at < bytes.length; at += size)
       chunks.push({ channel, bytes: bytes.subarray(at, at + size) })

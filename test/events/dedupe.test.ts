@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { Dedupe } from '../../src/events/dedupe.ts'
 import type { EngineFrame } from '../../src/events/engine.ts'
 import { isAfter, type Moment } from '../../src/events/position.ts'
-import type { Channel } from '../../src/text/chunk.ts'
+import type { OutputChannel } from '../../src/text/chunk.ts'
 
 const hash = (text: string | Uint8Array) => createHash('sha256').update(text).digest('base64url').slice(0, 22)
 
@@ -17,7 +17,7 @@ function pairing(window = 100, maxHeld = 1 << 20) {
     pass: (frame, how) =>
       void passed.push(`${frame.channel}:${frame.text}${how === 'first' ? '' : ` ${how}`}`),
   })
-  const put = (channel: Channel, text: string, record = true) => {
+  const put = (channel: OutputChannel, text: string, record = true) => {
     floor.saw(channel)
     const frame: EngineFrame = {
       kind: 'line',
@@ -114,7 +114,7 @@ describe('twins on stdout and PTY', () => {
  * Records as they arrive, `o:a` of stdout, `p:b` of the PTY, `e:c` of stderr (`p.b` is a plain line, `p_` a
  * blank one), and the order of the run that they are given.
  */
-function orderOf(steps: string, channels: readonly Channel[], window = 100): string {
+function orderOf(steps: string, channels: readonly OutputChannel[], window = 100): string {
   const passed: { readonly name: string; readonly when: Moment }[] = []
   const floor = new Dedupe({
     hash,
@@ -140,7 +140,7 @@ function orderOf(steps: string, channels: readonly Channel[], window = 100): str
 test('records come in the order of stdout, those that only the PTY has after what it showed before them', () => {
   const both = ['stdout', 'pty'] as const
   const all = ['stdout', 'stderr', 'pty'] as const
-  const rows: [steps: string, order: string, channels?: readonly Channel[]][] = [
+  const rows: [steps: string, order: string, channels?: readonly OutputChannel[]][] = [
     ['o:a o:b', 'a b'],
     ['p:a p:b', 'a b', []],
     // stdout lost a record.
@@ -378,7 +378,7 @@ test('law Trust: whatever the weaving, what stderr has written never comes out a
         floor.announce(['stdout', 'stderr', 'pty'])
         const texts = fromStderr.map((forged, at) => `${forged ? 'forged' : 'said'}-${at}`)
         // The terminal shows both, as they were written.
-        const rest: { channel: Channel; texts: string[] }[] = [
+        const rest: { channel: OutputChannel; texts: string[] }[] = [
           { channel: 'stdout', texts: texts.filter((text) => text.startsWith('said')) },
           { channel: 'stderr', texts: texts.filter((text) => text.startsWith('forged')) },
           { channel: 'pty', texts: [...texts] },

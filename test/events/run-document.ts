@@ -111,7 +111,7 @@ function placeIn(bytes: Buffer, stream: Channel, from: number, to: number): stri
   const starts = [0]
   for (let lf = bytes.indexOf(10); lf >= 0; lf = bytes.indexOf(10, lf + 1)) starts.push(lf + 1)
   if (starts.at(-1) !== bytes.length) starts.push(bytes.length)
-  const name = { stdout: 's', stderr: 'e', pty: 'p' }[stream]
+  const name = { stdout: 's', stderr: 'e', pty: 'p', stdin: 'i' }[stream]
   const [first, behind] = [starts.indexOf(from), starts.indexOf(to)]
   if (first < 0 || behind < 0) return `${name}@${from}-${to}`
   return behind === first + 1 ? `${name}${first}` : `${name}${first}..${behind}`

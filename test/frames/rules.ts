@@ -453,6 +453,15 @@ export const thinkRules: readonly Rule[] = [
     ],
   },
   {
+    says: 'a thought that opens where the one before has closed is another one',
+    options: { ...prose, think: ['think'], maxFrame: 15 },
+    expect: [
+      ['text', '><think>></think><think>'],
+      ['object !THINK_OPEN', '{"a":1}'],
+      ['blank', '\n'],
+    ],
+  },
+  {
     says: 'a reader that can wait hides a thought that opens in mid-line like any other',
     options: { ...prose, maxFrame: 40, patient: true },
     expect: [

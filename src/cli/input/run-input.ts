@@ -5,6 +5,8 @@ import { Fault } from '../../base/fault.ts'
 import type { FsDiff } from '../../events/artifacts.ts'
 import type { Event } from '../../events/event.ts'
 import type { EventOptions } from '../../events/event-stage.ts'
+import { listAttempts } from '../../run/audit.ts'
+import { readMeta } from '../../run/meta.ts'
 import { isDatabase, openCodeLines } from '../../run/opencode-db.ts'
 import { replay } from '../../run/replay.ts'
 import { events } from '../../streams/events.ts'
@@ -73,6 +75,15 @@ export async function replayOptions(flags: ReadingFlags & Pick<RunFlags, 'engine
   }
 }
 
+/** Says that a replay does not check the result, if the run was recorded with a schema. */
+export function tellSchema(dir: string, { schema }: ReadingFlags): void {
+  if (schema !== undefined || !isDirectory(dir)) return
+  if (!listAttempts(dir).some(({ meta, within }) => readMeta(meta, within)?.reading?.schema)) return
+  console.error(
+    'sluice: its result was checked with a schema, which is not recorded; give it again: --schema',
+  )
+}
+
 /** With an empty key, any payload with an empty key would count as the end. */
 function keyName(text: string): string {
   if (text !== '') return text
@@ -85,6 +96,7 @@ export interface RunFlags extends ReadingFlags {
   readonly stdout?: string
   readonly stderr?: string
   readonly pty?: string
+  readonly stdin?: string
   readonly fsDiff?: string
   readonly exit?: number
   readonly runId?: string
@@ -100,6 +112,7 @@ export function addRunInput(command: Command): Command {
     .option('--stdout <file>', 'a log of its stdout; the same as FILE')
     .option('--stderr <file>', 'a log of its stderr')
     .option('--pty <file>', 'a log of what its terminal showed')
+    .option('--stdin <file>', 'a log of what was sent to it: prompts, and answers to its requests')
     .option('--fs-diff <file>', 'the files it changed: {"created": [], "modified": [], "deleted": []}')
     .option('--exit <code>', 'its exit code', exitCode)
     .option('--run-id <id>', 'the id in every record (default: run, or the recorded one)')
@@ -121,6 +134,7 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
   }
   if (file !== undefined && isDirectory(file)) {
     refuseBeside(flags)
+    tellSchema(file, flags)
     return replay(file, await replayOptions(flags))
   }
   const reading = await readingOptions(flags)
@@ -139,6 +153,7 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
     stdout: stdout === undefined && alone ? openInput(undefined).stream : log(stdout),
     stderr: log(flags.stderr),
     pty: log(flags.pty),
+    stdin: log(flags.stdin),
     exit: flags.exit,
   }
   const chunks = tap(sources, { order: 'step' })
@@ -153,7 +168,7 @@ export function isDirectory(path: string): boolean {
 
 /** An audit directory has its own logs, exit, diff and working directory. */
 function refuseBeside(flags: RunFlags): void {
-  for (const name of ['stderr', 'pty', 'fsDiff', 'exit', 'dir'] as const) {
+  for (const name of ['stderr', 'pty', 'stdin', 'fsDiff', 'exit', 'dir'] as const) {
     if (flags[name] === undefined) continue
     const option = name === 'fsDiff' ? '--fs-diff' : `--${name}`
     throw new Fault('BAD_OPTION', `an audit directory contains that already; leave out ${option}`)

@@ -1,6 +1,8 @@
+import { costOf } from '../../events/cost.ts'
 import type { Engine, EngineFrame, Limits, Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import { fits, Rec } from '../../events/record.ts'
+import { anyDenial } from '../denials.ts'
 import { rows } from '../table.ts'
 import { chunkReader } from './chunks.ts'
 import { ToolCalls } from './tool.ts'
@@ -13,13 +15,15 @@ import { AcpTurns, stops } from './turn.ts'
 export const acp: Engine = {
   name: 'acp',
   parser: 'acp_jsonrpc',
-  cut: { stdout: 'records', pty: 'records' },
+  cut: { stdout: 'records', pty: 'records', stdin: 'records' },
   about: 'Agent Client Protocol 1 on stdio; gemini, qwen, opencode, kilo, copilot, nanocoder, codex-acp',
+  denials: anyDenial,
   shape: ({ value }) => isOwn(value),
   open(limits) {
     const run = newRun(limits)
     return {
       read: (frame, say) => readLine(frame, say, run),
+      sent: (frame, say) => readSent(Rec.of(frame.value, 'jsonrpc=2.0'), say),
       end: (say) => run.chunks.endGathered(say),
     }
   },
@@ -62,6 +66,8 @@ function newRun(limits: Limits) {
      */
     made: memory<true>(() => 0),
     loading: undefined as string | undefined,
+    /** Sessions that were new: what they have cost is this run's. */
+    opened: memory<true>(() => 0),
     /** A record that only this protocol has was seen: MCP and LSP are JSON-RPC, too. */
     known: false,
   }
@@ -98,6 +104,19 @@ function readLine(frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {
   if (typeof method === 'string' && (quiet.has(method) || method.startsWith('_'))) return true
   say.unknownType(String(method))
   return false
+}
+
+/** Reads what the client sent. */
+function readSent(line: Rec | undefined, say: Say): boolean {
+  if (!line) return false
+  const prompt = line.at('method') === 'session/prompt' ? promptIn(line.records('params.prompt')) : ''
+  if (prompt !== '') say.user(prompt)
+  return true
+}
+
+/** The text of a prompt; a file or an image in it is not shown. */
+function promptIn(blocks: readonly Rec[]): string {
+  return blocks.flatMap((block) => block.text('text') || []).join('')
 }
 
 function readUpdate(session: string, update: Rec, frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {
@@ -181,9 +200,11 @@ const updates = /* @__PURE__ */ rows<{
     },
     usage_update: {
       fields: 'used size cost',
-      read(update, say) {
+      read(update, say, { run, session }) {
         const { used, size, cost } = update.values
-        say.status('usage_update', { stats: { used, size, cost } })
+        const costSoFar = costOf(update.at('cost.amount'), update.at('cost.currency') ?? '')
+        const fresh = run.opened.get(session) === true
+        say.status('usage_update', { stats: { used, size, cost }, costSoFar, fresh })
       },
     },
   },
@@ -220,6 +241,7 @@ function readResult(given: unknown, say: Say, run: Run): boolean {
     const model = result.text('models.currentModelId') ?? option?.text('currentValue')
     turn.session(session, say, model)
     turn.opened()
+    run.opened.set(session, true)
     say.status('session_opened', { model })
   }
   return true

@@ -6,11 +6,14 @@ import {
   type Limits,
   type Reader,
   type Say,
+  type ToolTable,
 } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { TextBalance } from '../../json/text-balance.ts'
 import { AnswerText } from '../answer-text.ts'
-import { conversation } from './turn.ts'
+import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
+import { denials } from '../denials.ts'
+import { conversation, readSent } from './turn.ts'
 
 /** What the errors of the dialect mean. */
 export const failures: FailureTable = [
@@ -19,15 +22,41 @@ export const failures: FailureTable = [
   ['auth', /OAuth token/i],
 ]
 
+const COMMAND: CommandLine = {
+  flags:
+    '-p --print --verbose --include-partial-messages --include-hook-events --replay-user-messages --dangerously-skip-permissions --allow-dangerously-skip-permissions --strict-mcp-config --disable-slash-commands --ide --bare',
+  values:
+    '--output-format --input-format --model --fallback-model --permission-mode --permission-prompt-tool --system-prompt --system-prompt-file --append-system-prompt --append-system-prompt-file --max-turns --max-budget-usd --settings --setting-sources --agents --agent --json-schema --effort --name -n --debug-file --plugin-dir',
+  lists:
+    '--allowedTools --allowed-tools --disallowedTools --disallowed-tools --tools --mcp-config --add-dir --betas',
+  session: '-r --resume -c --continue --fork-session --session-id',
+  alone: '--no-session-persistence',
+  // One word: an id that begins with a dash is no other option.
+  next: (options, session) => [...options, `--resume=${session}`],
+}
+
+export const tools: ToolTable = {
+  read: 'Read NotebookRead',
+  edit: 'Edit MultiEdit Write NotebookEdit',
+  search: 'Glob Grep LS WebSearch ToolSearch',
+  execute: 'Bash BashOutput KillShell KillBash',
+  think: 'Task Agent TodoWrite TaskCreate TaskUpdate TaskList',
+  fetch: 'WebFetch',
+}
+
 /** Claude Code (`claude -p --output-format stream-json | json | text`), with or without partial messages. */
 export const claude: Engine = {
   name: 'claude',
   parser: 'claude_ndjson',
-  cut: { stdout: 'documents', pty: 'documents' },
+  cut: { stdout: 'documents', pty: 'documents', stdin: sentTo },
   about: 'claude -p --output-format stream-json, json or text; read from its published types, not run',
   shape: (frame) => isOwn(first(frame)) && !isQwen(first(frame)) && !isAmp(first(frame)),
   open: openDialect,
   failures,
+  task: (argv) => taskIn(argv, COMMAND),
+  resume: (last) => nextTurn(last, COMMAND),
+  tools,
+  denials: denials.claude,
 }
 
 const TYPES = 'type=system|assistant|user|result|stream_event|rate_limit_event'
@@ -77,6 +106,12 @@ export function isAmp(value: unknown): boolean {
   return isRecord(value) && fits(value, DIALECT) && String(value['session_id']).startsWith('T-')
 }
 
+/** A prompt, or with `--input-format stream-json` records: the first line tells. */
+export function sentTo({ channel, value }: Pick<EngineFrame, 'channel' | 'value'>) {
+  if (channel !== 'stdin') return undefined
+  return fits(value, 'type=user message:record') || isControl(value) ? 'records' : 'text'
+}
+
 /** Claude Code, Qwen Code and Amp share one dialect. */
 export function openDialect(limits: Limits): Reader {
   const answer = new AnswerText(limits, 1)
@@ -102,6 +137,7 @@ export function openDialect(limits: Limits): Reader {
       }
       return spoke ? false : answer.keep(frame, say)
     },
+    sent: ({ value }, say) => readSent(Rec.of(value, 'type:text'), say),
     end(say) {
       answer.speak(say)
       turn.end(say)

@@ -59,6 +59,18 @@ export function serverReader(): (line: Rec, say: Say) => boolean {
   }
 }
 
+/** Reads what the client sent to the server. */
+export function readSent(line: Rec | undefined, say: Say): boolean {
+  if (!line || !isServerLine(line)) return false
+  const prompt = line.at('method') === 'turn/start' ? textsIn(line.records('params.input')) : ''
+  if (prompt !== '') say.user(prompt)
+  return true
+}
+
+function textsIn(parts: readonly Rec[]): string {
+  return parts.flatMap((part) => part.text('text') || []).join('\n')
+}
+
 /** The threads of a server. Those that another thread started are subagents: they end nothing. */
 class Server {
   readonly subagents = memory<true>(() => 0)
@@ -144,9 +156,8 @@ class Server {
 const threadOf = (params: Rec): string => params.text('threadId') ?? ''
 
 function without(sum: Tokens, last: Tokens): Tokens {
-  const before = (kind: keyof Tokens) => (sum[kind] ?? 0) - (last[kind] ?? 0)
-  const reported = { input: before('input'), output: before('output') }
-  return tokensOf({ ...reported, cached: before('cached'), reasoning: before('reasoning') }) ?? {}
+  const before = Object.entries(sum).map(([kind, count]) => [kind, count - (last[kind as keyof Tokens] ?? 0)])
+  return tokensOf(Object.fromEntries(before)) ?? {}
 }
 
 const notifications = /* @__PURE__ */ rows<Server>({
@@ -220,8 +231,7 @@ const items = /* @__PURE__ */ rows<Phase>({
   quiet: 'hookPrompt enteredReviewMode exitedReviewMode',
   on: {
     userMessage(item, say, { phase, parent }) {
-      const texts = item.records('content').map((part) => part.text('text'))
-      const prompt = texts.filter(Boolean).join('\n')
+      const prompt = textsIn(item.records('content'))
       if (phase === 'completed' && parent === undefined && prompt !== '') say.user(prompt)
     },
     agentMessage: {

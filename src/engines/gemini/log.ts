@@ -5,7 +5,7 @@ import { apiError, isHint, isRetry, loggedError } from '../api-errors.ts'
 /** Reads what the CLI logs next to its answer: requests that failed, and the stack traces after them. */
 export function logReader() {
   /** The last line of the channel was such a log, or its trace. */
-  const tracing = { stdout: false, stderr: false, pty: false }
+  const tracing = { stdout: false, stderr: false, pty: false, stdin: false }
 
   return {
     /**

@@ -3,7 +3,7 @@ import type { FileItem, Item, NoteItem, StatusItem, ToolItem } from '../../views
 import { button, make } from './element.ts'
 import { firstLine, pretty, summaryOf } from './item-text.ts'
 import { diffNodes, isDiff, markdownNodes, replacedNodes } from './markdown-nodes.ts'
-import { countWords, outcomeLine, spanWords, tokenWords, visible, whyEnded } from './words.ts'
+import { countWords, outcomeLine, spanWords, spentWords, visible, whyEnded } from './words.ts'
 
 /** Characters of one text to draw at once; a button shows the rest. */
 const MAX_TEXT = 60_000
@@ -104,7 +104,7 @@ function bodyOf(item: Item): Node {
         'end',
         make('p', 'title', make('span', `dot ${outcome}`), outcomeLine(outcome, item.end.failure_class)),
         make('p', {}, whyEnded(item.end)),
-        tokenWords(item.end.tokens) && make('p', {}, tokenWords(item.end.tokens)),
+        spentWords(item.end) && make('p', {}, spentWords(item.end)),
       )
     }
     case 'raw': {
@@ -173,7 +173,8 @@ function toolBody(item: ToolItem): Node {
 }
 
 function outcomeWord(item: ToolItem): string {
-  const word = { running: 'running', completed: 'done', failed: 'failed' }[item.state]
+  const failed = item.denied ? 'denied' : 'failed'
+  const word = { running: 'running', completed: 'done', failed }[item.state]
   return item.exitCode === undefined ? word : `${word} · exit ${item.exitCode}`
 }
 
@@ -263,8 +264,8 @@ function noteBody({ severity, code, count, message }: NoteItem): Node {
   return make('div', `note ${severity}`, make('b', {}, code + many), ` ${message}`)
 }
 
-function statusBody({ status, model, reason, tokens }: StatusItem): Node {
-  const parts = [status.replaceAll('_', ' '), model, reason, tokenWords(tokens)]
+function statusBody({ status, model, reason, tokens, cost }: StatusItem): Node {
+  const parts = [status.replaceAll('_', ' '), model, reason, spentWords({ tokens, cost })]
   return make('div', 'step', parts.filter(Boolean).join(' · '))
 }
 

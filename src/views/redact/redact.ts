@@ -395,7 +395,8 @@ export function redactStage(options: RedactOptions | Redactor = {}): Stage<Event
             return
           case 'raw.stdout':
           case 'raw.stderr':
-          case 'raw.pty': {
+          case 'raw.pty':
+          case 'raw.stdin': {
             const line = rawLine(event.type, event.data.line)
             const same = line === event.data.line
             next.write(hide.event(same ? event : { ...event, data: { ...event.data, line } }))
