@@ -24,10 +24,12 @@ import { RunEvidence, type Said } from './evidence.ts'
 import { failureClassOf } from './failure-class.ts'
 import { Drafts, OpenMessages } from './held-messages.ts'
 import { memory } from './memory.ts'
+import { OpenRequests } from './open-requests.ts'
 import type { Found } from './payload.ts'
 import { AT_END, isAfter, type Moment, PerSource, type Position } from './position.ts'
 import { checkFields } from './record.ts'
 import type { RepeatedWarnings } from './repeated-warnings.ts'
+import { SentTurns } from './sent-turns.ts'
 import { type Tokens, tokenCounter } from './tokens.ts'
 import { unknownRecords } from './unknown-records.ts'
 import type { Range, Writer } from './write.ts'
@@ -46,6 +48,7 @@ interface Failure {
 
 interface EngineEventsOptions {
   readonly writer: Writer
+  readonly attempt: number
   readonly warnings: RepeatedWarnings
   readonly doneMarker: string
   readonly maxFrame: number
@@ -111,6 +114,12 @@ export class EngineEvents {
   readonly #calls = memory<true>(() => 0)
   /** By its digest: how much more often a prompt was sent than repeated. */
   readonly #prompts = memory<number>(() => 0)
+  readonly #sentTurns = new SentTurns()
+  /** The next prompt is told after the current frame, which may report more of its turn. */
+  #turnIsOver = false
+  readonly #requests: OpenRequests
+  /** The request that was open when the input ended. */
+  #openAtEnd: string | undefined
   readonly #tokens = tokenCounter()
   #session: string | undefined
   /** The tokens include what the session may have used before this run; undefined before the first count. */
@@ -120,6 +129,19 @@ export class EngineEvents {
     this.#options = options
     this.#writer = options.writer
     this.#warnings = options.warnings
+    this.#requests = new OpenRequests({
+      attempt: options.attempt,
+      ask: (request, reason) => {
+        const evidence = { ...this.#evidence.said(), request: reason, exit_code: null, signal: null }
+        this.#write('lifecycle.run.status', { status: 'awaiting_user_input', reason, evidence, request })
+      },
+      settle: (request_id, by, option, answer = this.#current) => {
+        const chosen = option === undefined ? {} : { option }
+        const data = { status: 'request_settled', request_id, ...chosen, by }
+        this.#aboutSent(answer, () => this.#write('lifecycle.run.status', data))
+      },
+      unused: (answer) => this.#aboutSent(answer, () => this.#raw(answer.text, SURE)),
+    })
     this.#open = new OpenMessages(options.maxFrame)
     this.#drafts = new Drafts(options.maxFrame)
     this.#say = this.#makeSay()
@@ -134,6 +156,7 @@ export class EngineEvents {
     this.#writer.about(given)
     this.#current = given
     this.#here = position
+    if (given.channel === 'stdin') this.#requests.heard()
     // Blank lines are passed on late, and say nothing.
     if (given.channel === 'pty') this.#lastOfPty = position
     else if (!given.blank && given.channel !== 'stdin') this.#lastOfPipes = position
@@ -152,6 +175,8 @@ export class EngineEvents {
     this.#unknown = false
     this.#current = undefined
     if (this.#ended !== before) this.tellTurn()
+    if (this.#turnIsOver) this.#sentTurns.over()
+    this.#turnIsOver = false
     return understood
   }
 
@@ -184,6 +209,9 @@ export class EngineEvents {
     this.#unknown = false
     this.#here = AT_END
     end?.(this.#say)
+    this.#sentTurns.end()
+    this.#openAtEnd = this.#requests.waitsFor
+    this.#requests.end()
     // Also a turn whose beginning only the PTY has: until that arrived, the failure before it seemed to be
     // its own.
     this.tellTurn(true)
@@ -207,7 +235,8 @@ export class EngineEvents {
 
   /** What the records say about the end of the run. */
   evidence(): Said {
-    const said = this.#evidence.said()
+    const known = this.#evidence.said()
+    const said = this.#openAtEnd === undefined ? known : { ...known, request: this.#openAtEnd }
     // If no record was understood, it is unknown whether the last one was cut.
     return this.#stranger ? { ...said, truncated: false } : said
   }
@@ -268,11 +297,26 @@ export class EngineEvents {
         this.#failures = { line: this.#failures.line }
         evidence.wentOn(this.#work())
       },
-      ended: (signal, { asks = false } = {}) => {
+      ended: (signal) => {
         const when = this.#now()
-        evidence.ended(when, signal, asks)
+        evidence.ended(when, signal)
         this.#ended = { signal, when, range: this.#writer.place() }
       },
+      asks: (request) => {
+        this.#work()
+        this.#requests.asks(request)
+      },
+      withdraws: (id) => this.#requests.withdraws(id),
+      worksOn: (call) => this.#requests.goesOn(call),
+      turnOver: (how) => {
+        const over = this.#requests.turnOver(how === 'interrupted')
+        if (how !== 'well' && over.interrupted) evidence.stopped(this.#now(), 'interrupted')
+        this.#turnIsOver = true
+        return over
+      },
+      prompts: (text) => this.#send('prompt', () => this.#user(text)),
+      answers: (id, option) => this.#requests.answered(id, option, this.#current!),
+      interrupts: () => void this.#send('interrupt', () => true),
       truncated: (reason) => {
         evidence.cut(this.#now(), reason)
         this.warn('TRUNCATED', `the answer was cut: ${reason}`)
@@ -294,6 +338,26 @@ export class EngineEvents {
         this.#writer.about(here, true)
       },
     }
+  }
+
+  /** Tells what the client sent now, or when the turn is over that it was sent in. */
+  #send(what: 'prompt' | 'interrupt', tell: () => boolean): true | 'kept' {
+    const frame = this.#current!
+    this.#requests.sends(what)
+    const later = () =>
+      this.#aboutSent(frame, () => {
+        this.#requests.tells(what)
+        if (!tell() && frame !== this.#current) this.#raw(frame.text, SURE)
+      })
+    return this.#sentTurns.add({ begins: what === 'prompt', tell: later }) ? true : 'kept'
+  }
+
+  /** Reports about a record of stdin that was kept, in the middle of another frame. */
+  #aboutSent(frame: EngineFrame | undefined, report: () => void): void {
+    const here = this.#writer.place()
+    if (frame !== here) this.#writer.about(frame, true)
+    report()
+    if (frame !== here) this.#writer.about(here, true)
   }
 
   /**
@@ -541,6 +605,7 @@ function toolData(of: Call): ToolData {
   if (of.output !== undefined) data.output = of.output
   if (of.exit_code !== undefined) data.exit_code = of.exit_code
   if (of.error !== undefined) data.error = of.error
+  if (of.denied) data.denied = true
   if (of.duration_ms !== undefined) data.duration_ms = of.duration_ms
   if (of.parent !== undefined) data.parent_call_id = of.parent
   return data
