@@ -41,6 +41,9 @@ const MAX_RAW = 4096
 /** Characters of a line of stderr that may say why the run failed. */
 const MAX_FAILURE = 500
 
+/** Events that may come before the first prompt. */
+const beforeWork = /^(?:lifecycle|raw|diagnostic|user)\./
+
 interface Failure {
   readonly class: FailureClass
   readonly range: Range | undefined
@@ -114,6 +117,8 @@ export class EngineEvents {
   readonly #calls = memory<true>(() => 0)
   /** By its digest: how much more often a prompt was sent than repeated. */
   readonly #prompts = memory<number>(() => 0)
+  /** Prompts that were sent before the session was known: they come after it, and before any work. */
+  #early: { readonly text: string; readonly range: Range }[] = []
   readonly #sentTurns = new SentTurns()
   /** The next prompt is told after the current frame, which may report more of its turn. */
   #turnIsOver = false
@@ -210,6 +215,7 @@ export class EngineEvents {
     this.#here = AT_END
     end?.(this.#say)
     this.#sentTurns.end()
+    this.#tellEarly()
     this.#openAtEnd = this.#requests.waitsFor
     this.#requests.end()
     // Also a turn whose beginning only the PTY has: until that arrived, the failure before it seemed to be
@@ -264,6 +270,7 @@ export class EngineEvents {
         if (typeof id !== 'string' || id === '') return
         this.#session = id
         if (this.#writer.session(id)) this.#status('started', facts)
+        this.#tellEarly()
       },
       status: (name, more = {}) => this.#status(name, more),
       user: (text) => {
@@ -352,8 +359,15 @@ export class EngineEvents {
     return this.#sentTurns.add({ begins: what === 'prompt', tell: later }) ? true : 'kept'
   }
 
+  /** Tells the prompts that were sent before the session had begun. */
+  #tellEarly(): void {
+    const early = this.#early
+    this.#early = []
+    for (const { text, range } of early) this.#aboutSent(range, () => this.#write('user.message', { text }))
+  }
+
   /** Reports about a record of stdin that was kept, in the middle of another frame. */
-  #aboutSent(frame: EngineFrame | undefined, report: () => void): void {
+  #aboutSent(frame: Range | undefined, report: () => void): void {
     const here = this.#writer.place()
     if (frame !== here) this.#writer.about(frame, true)
     report()
@@ -370,7 +384,12 @@ export class EngineEvents {
     const step = this.#writer.place()?.channel === 'stdin' ? 1 : -1
     if (more + step !== 0) this.#prompts.set(key, more + step)
     if (more * step < 0) return false
-    this.#write('user.message', { text })
+    const range = this.#writer.place()
+    if (range?.channel !== 'stdin' || this.#session !== undefined) this.#write('user.message', { text })
+    else {
+      this.#early.push({ text, range })
+      this.#spoke = true
+    }
     return true
   }
 
@@ -386,6 +405,7 @@ export class EngineEvents {
   }
 
   #write<T extends EventType>(type: T, data: EventData[T], sure = this.#confidence): void {
+    if (this.#early.length > 0 && !beforeWork.test(type)) this.#tellEarly()
     // A frame that only ends an open message has no event of its own: that event is about the pieces.
     if (this.#writer.place() === this.#current) this.#spoke = true
     // A line of text may still prove to stand next to records of another program.

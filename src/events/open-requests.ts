@@ -1,4 +1,4 @@
-import type { EngineFrame } from './engine.ts'
+import type { Frame } from '../frames/frame.ts'
 import type { AgentRequest, RequestOption, SettledBy } from './event.ts'
 import { memory } from './memory.ts'
 
@@ -24,9 +24,9 @@ interface OpenRequestsOptions {
   readonly attempt: number
   readonly ask: (request: AgentRequest, signal: string) => void
   /** `answer` is the record that settles it, if that was read before. */
-  readonly settle: (request_id: string, by: SettledBy, option?: string, answer?: EngineFrame) => void
+  readonly settle: (request_id: string, by: SettledBy, option?: string, answer?: Frame) => void
   /** An answer that settles nothing. */
-  readonly unused: (answer: EngineFrame) => void
+  readonly unused: (answer: Frame) => void
 }
 
 interface Open {
@@ -36,7 +36,7 @@ interface Open {
 
 interface Answer {
   readonly option: string | undefined
-  readonly frame: EngineFrame
+  readonly frame: Frame
 }
 
 /** Requests that may be open at the same time; if there are more, the oldest is given up. */
@@ -95,7 +95,7 @@ export class OpenRequests {
    * The client answers; `option` is undefined if it chose none. After an interrupt that settles nothing: the
    * turn ends, whatever is answered.
    */
-  answered(id: unknown, option: string | undefined, frame: EngineFrame): true | 'kept' {
+  answered(id: unknown, option: string | undefined, frame: Frame): true | 'kept' {
     const key = keyOf(id)
     if (this.#sentInterrupt || this.#settled.get(key) || this.#earlyIds.has(key)) return true
     if (this.#open.has(key)) {
@@ -161,7 +161,7 @@ export class OpenRequests {
     this.#settle(key, 'user', chosen, frame)
   }
 
-  #settle(key: string, by: SettledBy, option?: RequestOption, answer?: EngineFrame): void {
+  #settle(key: string, by: SettledBy, option?: RequestOption, answer?: Frame): void {
     const open = this.#open.get(key)
     if (!open) return
     this.#open.delete(key)
