@@ -11,7 +11,7 @@ const paced = readdirSync('test', { recursive: true, encoding: 'utf8' })
 
 const shared = {
   globalSetup: 'test/temp.ts',
-  setupFiles: 'test/plain-schemas.ts',
+  setupFiles: ['test/plain-schemas.ts', 'test/random-seed.ts'],
   testTimeout: 120_000,
   // What a test polls for comes late on a busy host. A second, the default, is no proof that it does not
   // come.

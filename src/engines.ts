@@ -1,5 +1,6 @@
 // agent-sluice/engines: what a file with an engine needs (docs/new-engine.md).
 // A separate entry, because the root already exports an engine named `text`.
+export { type Cost, costOf } from './events/cost.ts'
 export {
   type Call,
   type Cut as EngineCut,
@@ -8,6 +9,7 @@ export {
   type ErrorFacts,
   type FailureTable,
   isRecord,
+  type LastTurn,
   type Limits,
   type Picker,
   type Reader,
@@ -15,6 +17,7 @@ export {
   type Say,
   type Speaker,
   type StatusFacts,
+  type ToolTable,
   text,
 } from './events/engine.ts'
 export { type Tokens, tokensOf } from './events/tokens.ts'

@@ -4,6 +4,7 @@ export { claude, codex, copilot, gemini, iflow, opencode, qwen } from './engines
 export { auto } from './engines/auto.ts'
 export { engines } from './engines/engines-by-name.ts'
 export type { FsDiff } from './events/artifacts.ts'
+export type { Cost } from './events/cost.ts'
 export type {
   Call,
   Cut as EngineCut,
@@ -18,6 +19,7 @@ export type {
   Say,
   Speaker,
   StatusFacts,
+  ToolTable,
 } from './events/engine.ts'
 export type {
   CompletionData,
@@ -32,8 +34,9 @@ export type {
   RawRef,
   ResultData,
   Severity,
+  ToolKind,
 } from './events/event.ts'
 export type { EventOptions } from './events/event-stage.ts'
 export type { OutcomeEvidence, RunOutcome } from './events/run-outcome.ts'
-export type { Tokens } from './events/tokens.ts'
+export type { Spent, Tokens } from './events/tokens.ts'
 export type { Chat, ChatData, ChatEnd, ChatOf, ChatOptions, ChatType } from './views/chat.ts'

@@ -17,7 +17,7 @@ describe('the root entry', () => {
       [
         ...['tap', 'frames', 'values', 'events', 'chat', 'jsonl', 'sse', 'parse', 'tryParse'],
         ...['ask', 'retryInEnglish', 'retryInChinese', 'fileCache'],
-        ...['run', 'replay', 'resume', 'jsonSchema', 'Fault', 'codes', 'auto', 'engines'],
+        ...['run', 'reply', 'replay', 'resume', 'jsonSchema', 'Fault', 'codes', 'auto', 'engines'],
         ...['codex', 'claude', 'gemini', 'opencode', 'copilot', 'qwen', 'iflow'],
       ].sort(),
     )

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { frameOffset, risingOffsets } from '../src/frames/frame-offsets.ts'
 import { corpus, type Row } from './frames/corpus.ts'
@@ -17,7 +16,7 @@ import {
   toBytes,
 } from './frames/splits.ts'
 import { expectLinear } from './growth.ts'
-import { runs, slow } from './pace.ts'
+import { runs, seed, slow } from './pace.ts'
 
 /** The rows of a group are one test. */
 const groups = new Map<string, Row[]>()
@@ -48,8 +47,6 @@ function sizesOf(pieces: readonly Buffer[]): string {
 }
 
 describe('every law holds on random hostile input', () => {
-  const seed = slow ? randomInt(2 ** 31) : 1
-
   test(`in random chunks, which may be overwritten once they were written (seed ${seed})`, () => {
     const random = seeded(seed)
     for (let left = slow ? runs(100_000) : 6_000; left > 0; left--) {

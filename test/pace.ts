@@ -2,6 +2,12 @@
 export const slow = process.env['SLUICE_SLOW'] === '1'
 
 /**
+ * Random inputs are the same in every run, so that the same commit gets the same verdict. Another seed gives
+ * others: `SLUICE_SEED=$RANDOM npm run test:slow`.
+ */
+export const seed = Number(process.env['SLUICE_SEED'] ?? 1)
+
+/**
  * How many random inputs a property is tried on: a tenth in `npm test`, all of them in `npm run test:slow`,
  * and there as many times that as `SLUICE_TIMES` says: `SLUICE_TIMES=50 npx vitest run --project slow
  * test/laws.test.ts`.

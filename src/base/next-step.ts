@@ -20,6 +20,7 @@ export const nextSteps: Readonly<Record<string, string>> = {
   JOURNAL_FAILED: 'free disk space, or use another directory; what was written is whole',
   JOURNAL_MISMATCH: 'use a fresh directory, or give the runId and attempt of this one',
   SSE_FIELD: 'remove line breaks and NUL from run ids and event names',
+  CANNOT_REPLY: 'start a new run; the message says why this one cannot be continued',
   SPAWN_FAILED: 'check the command, PATH and cwd',
   PTY_MISSING: 'npm install @lydell/node-pty, and use Node or Deno; or run without pty',
   RECORD_FAILED: 'free disk space, or use another audit directory',

@@ -35,6 +35,10 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: 'run an agent, record it and show the conversation',
     load: async () => (await import('./commands/run.ts')).runCommand,
   },
+  reply: {
+    summary: 'continue a recorded run in the session of its agent',
+    load: async () => (await import('./commands/reply.ts')).replyCommand,
+  },
   replay: {
     summary: 'read a recorded run again',
     load: async () => (await import('./commands/replay.ts')).replayCommand,

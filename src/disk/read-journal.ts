@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { Fault, quote } from '../base/fault.ts'
 import type { Event } from '../events/event.ts'
 import { LF } from '../text/characters.ts'
-import { readBlock } from './plain-file.ts'
+import { readBlock, withPlain } from './plain-file.ts'
 import { Mark } from './tail.ts'
 
 /** Whole lines of a file. */
@@ -52,6 +52,18 @@ export function wholeLines(
     if (bytes.length >= maxLine) return 'too long'
     if (bytes.length < size) return undefined
   }
+}
+
+/** Reads a file that does not grow, line by line. The bytes are only valid during the call. */
+export function eachLine(path: string, see: (line: Buffer) => void): void {
+  withPlain(path, undefined, (fd) => {
+    for (let at = 0; ; ) {
+      const lines = wholeLines(fd, at, LINES_BLOCK)
+      if (typeof lines !== 'object') return
+      for (const { bytes } of linesIn(lines)) see(bytes)
+      at = lines.next
+    }
+  })
 }
 
 /** The lines one by one. */

@@ -1,5 +1,6 @@
 import { type Call, type Engine, isRecord, type Say } from '../events/engine.ts'
 import { failures, first, isAmp, openDialect } from './claude/claude.ts'
+import { denials } from './denials.ts'
 
 /** Amp (`amp --execute --stream-json`). The dialect is Claude Code's; its sessions are threads, `T-…`. */
 export const amp: Engine = {
@@ -8,6 +9,15 @@ export const amp: Engine = {
   cut: { stdout: 'documents', pty: 'documents' },
   about: 'amp --execute --stream-json; read from public recordings, not run',
   failures,
+  tools: {
+    read: 'Read',
+    edit: 'edit_file create_file undo_edit apply_patch',
+    search: 'Grep glob finder list_directory web_search',
+    execute: 'Bash shell_command',
+    think: 'Task oracle todo_write todo_read',
+    fetch: 'read_web_page',
+  },
+  denials: denials.usual,
   shape: (frame) => isAmp(first(frame)),
   open(limits) {
     const { read, end } = openDialect(limits)

@@ -1,10 +1,21 @@
-import { type Engine, isRecord, type Say, text } from '../events/engine.ts'
+import { costOf } from '../events/cost.ts'
+import { type Engine, isRecord, type Say, type ToolTable, text } from '../events/engine.ts'
 import { fits, Rec } from '../events/record.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { contentBlocks, wordsOf } from './content-blocks.ts'
+import { denials } from './denials.ts'
 import { turns } from './session-turns.ts'
 import { rows, table } from './table.ts'
 import { tokenParts } from './token-parts.ts'
+
+const tools: ToolTable = {
+  read: 'read_files read_file',
+  edit: 'editor apply_patch write_to_file replace_in_file',
+  search: 'search_codebase search_files list_files list_code_definition_names',
+  execute: 'run_commands execute_command',
+  think: 'spawn_agent',
+  fetch: 'fetch_web_content web_fetch',
+}
 
 function newRun() {
   return {
@@ -30,6 +41,8 @@ export const cline = /* @__PURE__ */ table<Run>({
   name: 'cline',
   parser: 'cline_ndjson',
   about: 'cline --json; 3.0',
+  tools,
+  denials: denials.usual,
   // Every line has a time, and in addition something that only Cline writes.
   shape: 'ts:text',
   later: 'ts:text type:text',
@@ -102,7 +115,8 @@ const events = /* @__PURE__ */ rows<Run>({
       run.counted = true
       // The counts of this request and of the run so far.
       const { type, ...usage } = event.values
-      say.status('usage', { usage, tokens: tokensIn(usage) })
+      const costSoFar = costOf(usage['totalCost'])
+      say.status('usage', { usage, tokens: tokensIn(usage), costSoFar, fresh: true })
     },
     error: {
       fields: 'error:text|record errorClass recoverable:flag iteration',
@@ -177,7 +191,8 @@ function readResult(line: Rec, say: Say, run: Run): void {
   if ((reason === 'completed' || limited) && !run.spoke && answer !== '') say.message(undefined, answer)
   const tokens = run.counted ? undefined : tokensIn(usage)
   run.counted = false
-  say.status('result', { reason, usage, tokens, model: line.text('model.id') })
+  const costSoFar = costOf(line.at('usage.totalCost'))
+  say.status('result', { reason, usage, tokens, costSoFar, fresh: true, model: line.text('model.id') })
   if (reason === 'completed') say.ended('run_result completed')
   else if (limited) say.truncated(reason)
   else fail(reason === 'error' && answer !== '' ? answer : `the run ended: ${reason}`, say, run)
@@ -205,6 +220,8 @@ export const clineSession: Engine = {
   name: 'cline',
   parser: 'cline_session',
   growing: true,
+  tools,
+  denials: denials.usual,
   cut: { stdout: 'documents' },
   about: 'session file: sessions/*/*.messages.json; 3.0',
   shape: ({ value }) => fits(value, DOCUMENT),

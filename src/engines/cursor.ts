@@ -1,8 +1,18 @@
-import { type Engine, isRecord, type Say, text } from '../events/engine.ts'
+import { type Engine, isRecord, type Say, type ToolTable, text } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { unifiedDiff } from './calls.ts'
 import { table } from './table.ts'
 import { tokensAt } from './token-parts.ts'
+
+const tools: ToolTable = {
+  read: 'readToolCall readLintsToolCall',
+  edit: 'editToolCall writeToolCall',
+  delete: 'deleteToolCall',
+  search: 'lsToolCall grepToolCall globToolCall semSearchToolCall codebaseSearchToolCall webSearchToolCall',
+  execute: 'shellToolCall',
+  think: 'updateTodosToolCall readTodosToolCall taskToolCall',
+  fetch: 'webFetchToolCall fetchToolCall',
+}
 
 /** The text that is arriving. */
 class Run {
@@ -51,6 +61,7 @@ export const cursor: Engine = /* @__PURE__ */ table({
   about: 'cursor-agent -p --output-format stream-json or json; read from public recordings, not run',
   // Read from public recordings of one version: less certain than our own recordings.
   confidence: 0.8,
+  tools,
   // What it shares with Claude Code has a `uuid` there.
   shape: 'session_id:text !uuid',
   later: '!uuid !parent_tool_use_id',
@@ -155,7 +166,8 @@ function readCall(line: Rec, say: Say): boolean {
     const why = Rec.of(output)
     const words = ['error', 'errorMessage', 'message', 'reason', 'stderr'].map((key) => why?.text(key))
     const error = (why ? words.find(Boolean) : text(output)) || kind
-    say.failed({ ...call, output, error, duration_ms: why?.duration('executionTime') })
+    const denied = kind === 'rejected' || undefined
+    say.failed({ ...call, output, error, denied, duration_ms: why?.duration('executionTime') })
     return true
   }
   const exit_code = tool.number('result.success.exitCode')

@@ -1,5 +1,6 @@
 import type { Engine } from '../events/engine.ts'
 import { calls } from './calls.ts'
+import { denials } from './denials.ts'
 import { table } from './table.ts'
 
 /** Calls that may wait for their result. */
@@ -18,6 +19,15 @@ export const droid: Engine = /* @__PURE__ */ table({
   about: 'droid exec --output-format stream-json; read from the types of public parsers, not run',
   // Read from public parsers, not from our own recordings.
   confidence: 0.8,
+  tools: {
+    read: 'Read',
+    edit: 'Edit MultiEdit Create ApplyPatch',
+    search: 'LS Grep Glob WebSearch',
+    execute: 'Execute',
+    think: 'Task TodoWrite',
+    fetch: 'FetchUrl',
+  },
+  denials: denials.usual,
   shape: 'session_id|sessionId:text !uuid',
   fields: 'type id:text messageId:text timestamp session_id:text sessionId:text',
   sub: 'subtype',

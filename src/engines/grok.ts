@@ -1,6 +1,7 @@
 import type { Engine } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { calls, jsonIn } from './calls.ts'
+import { denials } from './denials.ts'
 import { rows } from './table.ts'
 
 /**
@@ -12,6 +13,14 @@ export const grok: Engine = {
   parser: 'grok_ndjson',
   cut: { stdout: 'records', pty: 'records' },
   about: 'grok -p (@vibe-kit/grok-cli); 0.0.34',
+  tools: {
+    read: 'view_file',
+    edit: 'create_file str_replace_editor edit_file',
+    search: 'search',
+    execute: 'bash',
+    think: 'create_todo_list update_todo_list',
+  },
+  denials: denials.usual,
   shape: ({ value }) => messageIn(value)?.at('role') === 'user',
   open() {
     /** The first message decides: other programs log chats, too, and those begin with a system prompt. */

@@ -1,6 +1,7 @@
 import type { Engine, EngineFrame, Say } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { AnswerText } from './answer-text.ts'
+import { denials } from './denials.ts'
 import { tokensAt } from './token-parts.ts'
 
 /** nanocoder (`nanocoder --json run`): one document at the end. Without `--json` stdout is the answer. */
@@ -9,6 +10,16 @@ export const nanocoder: Engine = {
   parser: 'nanocoder_json',
   cut: { stdout: 'documents', pty: 'documents' },
   about: 'nanocoder --plain --json run; 1.30',
+  tools: {
+    read: 'read_file',
+    edit: 'write_file string_replace',
+    delete: 'delete_file',
+    move: 'move_file',
+    search: 'find_files search_file_contents list_directory web_search',
+    execute: 'execute_bash',
+    fetch: 'fetch_url',
+  },
+  denials: denials.usual,
   shape: ({ value }) => documentIn(value) !== undefined,
   open(limits) {
     const answer = new AnswerText(limits, 1)

@@ -1,12 +1,17 @@
-import { isRecord, type Say } from '../events/engine.ts'
+import { costOf } from '../events/cost.ts'
+import { isRecord, type Say, type ToolTable } from '../events/engine.ts'
 import { memory } from '../events/memory.ts'
 import { Rec } from '../events/record.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { calls, unifiedDiff } from './calls.ts'
+import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
 import { contentBlocks, wordsOf } from './content-blocks.ts'
+import { denials } from './denials.ts'
 import { turns } from './session-turns.ts'
 import { rows, table } from './table.ts'
 import { tokenParts } from './token-parts.ts'
+
+const tools: ToolTable = { read: 'read', edit: 'edit write', search: 'grep find ls', execute: 'bash' }
 
 function newRun() {
   return {
@@ -27,6 +32,21 @@ const MESSAGE = 'message.role:text message.timestamp:number'
 const CALL = 'toolCallId:text toolName:text'
 const SESSION = 'version:number id:text cwd'
 
+const COMMAND: CommandLine = {
+  flags:
+    '-p --print --no-tools -nt --no-builtin-tools -nbt --no-extensions -ne --no-skills -ns --no-prompt-templates -np --no-themes --no-context-files -nc --verbose --offline --approve -a --no-approve -na',
+  values:
+    '--mode --provider --model --models --api-key --system-prompt --append-system-prompt --session-dir --tools -t --exclude-tools -xt --thinking --extension -e --skill --prompt-template --theme --name -n',
+  session: '--session --session-id -c --continue -r --resume --fork',
+  alone: '--no-session',
+  next: (options, session) => [
+    ...options.filter((word) => word !== '-p' && word !== '--print'),
+    '--session',
+    session,
+    '-p',
+  ],
+}
+
 /**
  * pi (`pi --mode json`). Messages have no ids, every text comes up to five times, and a failed run exits with
  * 0.
@@ -35,6 +55,10 @@ export const pi = /* @__PURE__ */ table<Run>({
   name: 'pi',
   parser: 'pi_ndjson',
   about: 'pi --mode json; 0.87, 0.73',
+  task: (argv) => taskIn(argv, COMMAND),
+  resume: (last) => nextTurn(last, COMMAND),
+  tools,
+  denials: denials.usual,
   later: 'type:text',
   fields: 'type',
   state: newRun,
@@ -154,7 +178,7 @@ function readAnswer(message: Rec, say: Say, run: Run): void {
   const usage = message.at('usage')
   const tokens = tokensIn(usage)
   // The step ends with its tools: a run that is killed before that has still used the tokens.
-  if (tokens) say.status('usage', { usage, tokens })
+  if (tokens) say.status('usage', { usage, tokens, cost: costIn(usage) })
   run.stop = message.text('stopReason')
   const incomplete = isBroken(message)
   if (incomplete) run.failure = message.text('errorMessage') ?? `the model stopped: ${run.stop}`
@@ -207,6 +231,8 @@ export const piSession = /* @__PURE__ */ table<File>({
   name: 'pi',
   parser: 'pi_session',
   growing: true,
+  tools,
+  denials: denials.usual,
   cut: { stdout: 'records' },
   about: 'session file: sessions/*/*.jsonl; 0.87, 0.73',
   later: ENTRY,
@@ -262,7 +288,12 @@ function readSaved(message: Rec, say: Say, { turn, blocks }: File, line: Rec): v
   const usage = message.at('usage')
   turn.goOn(say)
   for (const block of message.records('content')) blocks.say(id, block, say, { incomplete })
-  say.status('step_finish', { reason: reason ?? 'unknown', usage, tokens: tokensIn(usage) })
+  say.status('step_finish', {
+    reason: reason ?? 'unknown',
+    usage,
+    tokens: tokensIn(usage),
+    cost: costIn(usage),
+  })
   if (reason === 'stop') turn.end('stop', say)
   if (reason === 'length') say.truncated('length')
   // The next attempt, if there is one, follows a failed one.
@@ -287,6 +318,11 @@ function tokensIn(usage: unknown): Tokens | undefined {
     { input, output, cacheRead, cacheWrite, reasoning, total: totalTokens },
     { cache: 'apart' },
   )
+}
+
+/** What the request cost. An answer that was cut off has no tokens, and its cost is not known either. */
+function costIn(usage: unknown) {
+  return tokensIn(usage) && costOf(Rec.of(usage)?.at('cost.total'))
 }
 
 /** The diff of an edit. The field `diff` next to it is a drawing with line numbers. */

@@ -1,12 +1,31 @@
-import type { Engine, Say } from '../events/engine.ts'
+import type { Engine, Say, ToolTable } from '../events/engine.ts'
 import { memory } from '../events/memory.ts'
 import type { Rec } from '../events/record.ts'
 import { shownIn } from './calls.ts'
 import { failures, first, isQwen, openDialect, sentTo } from './claude/claude.ts'
+import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
 import { contentBlocks } from './content-blocks.ts'
+import { denials } from './denials.ts'
+import { GEMINI_COMMAND } from './gemini/gemini.ts'
 import { geminiTokens } from './gemini/tokens.ts'
 import { turns } from './session-turns.ts'
 import { rows, table } from './table.ts'
+
+const COMMAND: CommandLine = {
+  ...GEMINI_COMMAND,
+  flags: `${GEMINI_COMMAND.flags} --include-partial-messages --checkpointing --chat-recording --telemetry --no-chat-recording --openai-logging`,
+  values: `${GEMINI_COMMAND.values} --auth-type --openai-api-key --openai-base-url --input-format --max-session-turns --system-prompt --append-system-prompt --channel --tavily-api-key --google-api-key --proxy`,
+  session: `${GEMINI_COMMAND.session} -c --continue`,
+}
+
+const tools: ToolTable = {
+  read: 'read_file read_many_files read_mcp_resource zoom_image',
+  edit: 'edit write_file replace notebook_edit',
+  search: 'grep_search search_file_content glob list_directory web_search tool_search',
+  execute: 'run_shell_command',
+  think: 'agent task todo_write save_memory',
+  fetch: 'web_fetch',
+}
 
 /** Qwen Code (`qwen -o stream-json | json | text`). The dialect is Claude Code's. */
 export const qwen: Engine = {
@@ -15,6 +34,10 @@ export const qwen: Engine = {
   cut: { stdout: 'documents', pty: 'documents', stdin: sentTo },
   about: 'qwen -o stream-json (also with partials), json or text; 0.24',
   failures,
+  task: (argv) => taskIn(argv, COMMAND),
+  resume: (last) => nextTurn(last, COMMAND),
+  tools,
+  denials: denials.qwen,
   shape: (frame) => isQwen(first(frame)),
   open: openDialect,
 }
@@ -45,6 +68,8 @@ export const qwenSession = /* @__PURE__ */ table<File>({
   name: 'qwen',
   parser: 'qwen_session',
   growing: true,
+  tools,
+  denials: denials.qwen,
   cut: { stdout: 'records' },
   about: 'session file: projects/*/chats/*.jsonl; 0.24, 0.15, 0.7',
   later: SPOKEN,

@@ -45,7 +45,10 @@ type Condition = string | ((record: Rec) => boolean)
 /** An engine whose records tell themselves apart by their type. */
 export interface Table<State>
   extends Rows<State>,
-    Pick<Engine, 'name' | 'parser' | 'about' | 'growing' | 'failures'> {
+    Pick<
+      Engine,
+      'name' | 'parser' | 'about' | 'growing' | 'failures' | 'task' | 'resume' | 'tools' | 'denials'
+    > {
   /** @default records on stdout and the PTY */
   readonly cut?: Cut
   /**
@@ -77,6 +80,10 @@ export function table<State>(given: Table<State>): Engine {
     ...(given.about !== undefined && { about: given.about }),
     ...(given.growing && { growing: true }),
     ...(given.failures && { failures: given.failures }),
+    ...(given.task && { task: given.task }),
+    ...(given.resume && { resume: given.resume }),
+    ...(given.tools && { tools: given.tools }),
+    ...(given.denials && { denials: given.denials }),
     shape({ value }) {
       const record = Rec.of(value)
       const own = record !== undefined && shapeOf(record)

@@ -33,25 +33,25 @@ export function tokenParts(parts: TokenParts, known: Counting = {}): Tokens | un
     input: parts.input,
     output: parts.output,
     cached: parts.cacheRead,
+    cache_write: parts.cacheWrite,
     reasoning: parts.reasoning,
   }
-  const { input, output, cached, reasoning } = tokensOf(reported) ?? {}
+  const { input, output, ...within } = tokensOf(reported) ?? {}
   if (!input && !output) return undefined
-  const read = cached ?? 0
-  const thought = reasoning ?? 0
-  const inputs = ways(known.cache, input, read, read + (count(parts.cacheWrite) ?? 0))
+  const read = within.cached ?? 0
+  const thought = within.reasoning ?? 0
+  const inputs = ways(known.cache, input, read, read + (within.cache_write ?? 0))
   const outputs = ways(known.reasoning, output, thought, thought)
   if (inputs.length === 1 && outputs.length === 1)
-    return tokensOf({ input: inputs[0], output: outputs[0], cached, reasoning })
-  const total = count(parts.total)
+    return tokensOf({ ...within, input: inputs[0], output: outputs[0] })
+  const total = tokensOf({ input: parts.total })?.input
   const pairs = inputs.flatMap((one) => outputs.map((other) => [one, other] as const))
   const fitting = pairs.filter(([one, other]) => (one ?? 0) + (other ?? 0) === total)
   const left = fitting.length > 0 ? fitting : pairs
   return tokensOf({
+    ...within,
     input: only(left.map(([one]) => one)),
     output: only(left.map(([, one]) => one)),
-    cached,
-    reasoning,
   })
 }
 
@@ -72,10 +72,6 @@ function ways(
 
 function only(counts: readonly (number | undefined)[]): number | undefined {
   return counts.every((one) => one === counts[0]) ? counts[0] : undefined
-}
-
-function count(value: unknown): number | undefined {
-  return tokensOf({ input: value })?.input
 }
 
 /**

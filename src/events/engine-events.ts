@@ -1,10 +1,11 @@
-import { type Code, clip, codes } from '../base/fault.ts'
+import { type Code, clip, codes, quote } from '../base/fault.ts'
 import { digest } from '../base/platform.ts'
+import { type Cost, costCounter } from './cost.ts'
 import {
   type Call,
+  type Engine,
   type EngineFrame,
   type ErrorFacts,
-  type FailureTable,
   isRecord,
   type RunFacts,
   type Say,
@@ -30,7 +31,8 @@ import { AT_END, isAfter, type Moment, PerSource, type Position } from './positi
 import { checkFields } from './record.ts'
 import type { RepeatedWarnings } from './repeated-warnings.ts'
 import { SentTurns } from './sent-turns.ts'
-import { type Tokens, tokenCounter } from './tokens.ts'
+import { type Spent, type Tokens, tokenCounter } from './tokens.ts'
+import { toolKind } from './tool-kind.ts'
 import { unknownRecords } from './unknown-records.ts'
 import type { Range, Writer } from './write.ts'
 
@@ -64,7 +66,9 @@ interface EngineEventsOptions {
   /** Whether everything that came before this position is known, also from the PTY. */
   readonly isSettled: (position: Position) => boolean
   /** What sessions had used before this run. */
-  readonly sessionTokens: Readonly<Record<string, Tokens>>
+  readonly sessionTokens: Readonly<Record<string, Spent>>
+  /** The session that is continued, if one is. */
+  readonly session: string | undefined
 }
 
 /** Turns what an engine reports into events, and gathers the evidence for the end. */
@@ -95,13 +99,15 @@ export class EngineEvents {
   #lastOfPipes = AT_END
   #lastOfPty = AT_END
   readonly #evidence = new RunEvidence()
-  /** What the engine's errors mean; `auto` sets it when it has picked one. */
-  failures: FailureTable | undefined
+  /** What the engine's errors and tools mean; `auto` sets it when it has picked one. */
+  engine: Pick<Engine, 'failures' | 'tools' | 'denials'> = {}
   /**
    * The failures of this turn whose class is known, with the bytes that say so: the last fatal one, the last
-   * error, the last line of stderr.
+   * error, the last line of stderr, the last call that was denied and after which nothing was said.
    */
-  #failures: { fatal?: Failure; error?: Failure; line: Failure | undefined } = { line: undefined }
+  #failures: { fatal?: Failure; error?: Failure; line: Failure | undefined; denied?: Failure | undefined } = {
+    line: undefined,
+  }
   /** The engine's signal that its turn has ended, reported after everything else in its frame. */
   #ended: { readonly signal: string; readonly when: Moment; readonly range: Range | undefined } | undefined
   /** The last turn that was reported to wait for the user, and when the agent was last active. */
@@ -129,6 +135,9 @@ export class EngineEvents {
   #session: string | undefined
   /** The tokens include what the session may have used before this run; undefined before the first count. */
   #cumulative: boolean | undefined
+  readonly #cost = costCounter()
+  /** A running total of the cost was reported. */
+  #costKnown = false
 
   constructor(options: EngineEventsOptions) {
     this.#options = options
@@ -152,13 +161,17 @@ export class EngineEvents {
     this.#say = this.#makeSay()
   }
 
-  /** Lets the engine read one frame, and keeps it as raw if the engine does not understand it. */
+  /**
+   * Lets the engine read one frame, and keeps it as raw if the engine does not understand it. `again`: another
+   * engine reads the frame, too.
+   */
   frame(
     read: (frame: EngineFrame, say: Say) => boolean | 'kept',
     given: EngineFrame,
     position: Position,
+    again = false,
   ): boolean | 'kept' {
-    this.#writer.about(given)
+    this.#writer.about(given, again)
     this.#current = given
     this.#here = position
     if (given.channel === 'stdin') this.#requests.heard()
@@ -201,6 +214,11 @@ export class EngineEvents {
   warn(code: Code, message: string, severity: Severity = 'warning'): void {
     const confidence = this.#confidence
     this.#write('diagnostic.parser.warning', { code, message: clip(message, 300), severity, confidence })
+  }
+
+  /** Takes back the messages of which only pieces were reported. */
+  withdraw(): void {
+    for (const id of this.#open.ids()) this.#open.take(id)
   }
 
   sawTruncation(): void {
@@ -249,17 +267,22 @@ export class EngineEvents {
 
   /** Why the run failed, and the bytes that say so. */
   failure(): Pick<CompletionData, 'failure_class' | 'failure_ref'> {
-    const { fatal, error, line } = this.#failures
-    const known = fatal ?? error ?? line
+    const { fatal, error, line, denied } = this.#failures
+    const known = fatal ?? error ?? line ?? denied
     if (!known) return { failure_class: 'other' }
     const failure_ref = this.#writer.refOf(known.range)
     return { failure_class: known.class, ...(failure_ref && { failure_ref }) }
   }
 
-  tokens(): Pick<CompletionData, 'tokens' | 'cumulative'> {
+  /** What the run has used and what it cost. */
+  spent(): Pick<CompletionData, 'tokens' | 'cumulative' | 'cost'> {
     const tokens = this.#tokens.sum()
-    if (!tokens) return {}
-    return this.#cumulative ? { tokens, cumulative: true } : { tokens }
+    const cost = this.#cost.sum()
+    return {
+      ...(tokens && { tokens }),
+      ...(tokens && this.#cumulative && { cumulative: true }),
+      ...(cost && { cost }),
+    }
   }
 
   /** Plain functions: an engine, or a layer around it, may spread them into an object of its own. */
@@ -269,7 +292,10 @@ export class EngineEvents {
       session: (id, facts = {}) => {
         if (typeof id !== 'string' || id === '') return
         this.#session = id
-        if (this.#writer.session(id)) this.#status('started', facts)
+        if (this.#writer.session(id)) {
+          this.#status('started', facts)
+          this.#checkSession(id)
+        }
         this.#tellEarly()
       },
       status: (name, more = {}) => this.#status(name, more),
@@ -374,6 +400,18 @@ export class EngineEvents {
     if (frame !== here) this.#writer.about(here, true)
   }
 
+  #checkSession(id: string): void {
+    const { session = id } = this.#options
+    if (id === session) return
+    const message = `the agent began the session ${quote(id, 100)} and did not continue ${quote(session, 100)}`
+    this.#evidence.failed(this.#now(), message)
+    this.#write('diagnostic.engine.error', this.#problem('SESSION_CHANGED', message, 'fatal'))
+  }
+
+  #problem(code: Code, message: string, severity: Severity) {
+    return { code, message: clip(message, 2000), severity, confidence: this.#confidence }
+  }
+
   /**
    * Reports a prompt once, though it was sent and the agent repeats it: the nth of one text that was sent is
    * the nth that was repeated. False if the other side was told already.
@@ -433,7 +471,7 @@ export class EngineEvents {
 
   /** Many CLIs say only on stderr why they ended: it counts if the run failed and no record says why. */
   #noteFailure(given: EngineFrame): void {
-    const found = failureClassOf(given.text.slice(0, MAX_FAILURE), undefined, this.failures)
+    const found = failureClassOf(given.text.slice(0, MAX_FAILURE), undefined, this.engine.failures)
     if (found) this.#failures.line = { class: found, range: given }
   }
 
@@ -454,15 +492,14 @@ export class EngineEvents {
   }
 
   #error(message: string, severity: Severity, { retryable, code, alone }: ErrorFacts): void {
-    const confidence = this.#confidence
     if (severity === 'fatal') this.#evidence.failed(this.#now(), message)
     else if (alone) this.#evidence.failedAlone(this.#now(), message)
     const heavy = severity === 'fatal' || severity === 'error'
-    const failure_class = heavy ? failureClassOf(message, code, this.failures) : undefined
+    const failure_class = heavy ? failureClassOf(message, code, this.engine.failures) : undefined
     if (failure_class && heavy)
       this.#failures[severity] = { class: failure_class, range: this.#writer.place() }
     this.#write('diagnostic.engine.error', {
-      ...{ code: 'ENGINE_ERROR', message: clip(message, 2000), severity, confidence },
+      ...this.#problem('ENGINE_ERROR', message, severity),
       ...(retryable !== undefined && { retryable }),
       ...(failure_class && { failure_class }),
     })
@@ -519,6 +556,7 @@ export class EngineEvents {
     const own = more.parent === undefined
     const complete = own && !more.incomplete
     if (own) this.#evidence.wrote(when, complete)
+    if (complete) this.#failures.denied = undefined
     const enveloped = more.enveloped === true
     const { payloads, fault } = this.#options.payloads(text, complete ? when : undefined, enveloped)
     const last = payloads.at(-1)
@@ -578,33 +616,80 @@ export class EngineEvents {
     const when = this.#work()
     if (type === 'tool.call.started') this.#calls.set(of.id, true)
     else if (!this.#calls.take(of.id)) {
-      const { id, name, input, parent } = of
-      this.#write('tool.call.started', toolData({ id, name, input, parent }))
+      const { id, name, kind, input, parent } = of
+      this.#write('tool.call.started', this.#toolData({ id, name, kind, input, parent }))
       if (parent === undefined) this.#evidence.called(when, name, 'started')
     }
     // A subagent does not ask the user.
     if (of.parent === undefined)
       this.#evidence.called(when, of.name, type.slice('tool.call.'.length) as CallState)
-    this.#write(type, toolData(of))
+    const data = this.#toolData(of, type === 'tool.call.failed')
+    if (data.denied && of.parent === undefined)
+      this.#failures.denied = { class: 'denied', range: this.#writer.place() }
+    this.#write(type, data)
+  }
+
+  /** Built key by key, as the data below: conditional spreads are slow. */
+  #toolData(of: Call, failed = false): ToolData {
+    const { tools, denials } = this.engine
+    const data: Writable<ToolData> = {
+      call_id: of.id,
+      name: of.name,
+      kind: of.kind ?? toolKind(of.name, tools),
+    }
+    if (of.input !== undefined) data.input = of.input
+    if (of.output !== undefined) data.output = of.output
+    if (of.exit_code !== undefined) data.exit_code = of.exit_code
+    if (of.error !== undefined) data.error = of.error
+    // A command with an exit code was allowed to run: its own words mean nothing here.
+    const denied = of.exit_code === undefined && denials?.test(of.error?.slice(0, MAX_FAILURE) ?? '') === true
+    if (failed && (of.denied ?? denied)) data.denied = true
+    if (of.duration_ms !== undefined) data.duration_ms = of.duration_ms
+    if (of.parent !== undefined) data.parent_call_id = of.parent
+    return data
   }
 
   #status(name: string, facts: StatusFacts): void {
     const { tokens, tokensSoFar } = facts
+    const cost = this.#costOf(facts)
     // Only the first sum can hold more than this run.
     const first = tokensSoFar !== undefined && this.#cumulative === undefined
     if (first) this.#cumulative = !this.#knowsBefore()
     const counts = tokens ? this.#tokens.add(tokens) : tokensSoFar && this.#tokens.soFar(tokensSoFar)
     const cumulative = first && this.#cumulative === true
-    this.#write('lifecycle.run.status', statusData(name, facts, counts, cumulative))
+    const data = statusData(name, facts, counts, cumulative)
+    if (cost) data.cost = cost
+    this.#write('lifecycle.run.status', data)
+    if (facts.structured_payload === undefined) return
+    const when = this.#now()
+    this.#options.payloads(JSON.stringify(facts.structured_payload), when, false)
+    if (this.#isDone(facts.structured_payload)) this.#evidence.done(when)
+  }
+
+  /** What the step itself cost. */
+  #costOf({ cost, costSoFar, fresh }: StatusFacts): Cost | undefined {
+    if (cost) return this.#cost.add(cost)
+    if (!costSoFar) return undefined
+    const first = !this.#costKnown && !fresh
+    this.#costKnown = true
+    const before = first ? this.#before()?.cost : undefined
+    if (before) this.#cost.startAt(before)
+    // Only the first total can hold more than this run.
+    return this.#cost.soFar(first && !before ? { ...costSoFar, cumulative: true } : costSoFar)
   }
 
   /** Whether it is known what the session had used before this run: then that is not counted again. */
   #knowsBefore(): boolean {
+    const before = this.#before()
+    if (before) this.#tokens.startAt(before)
+    return before !== undefined
+  }
+
+  /** What the session had used before this run, if that is known. */
+  #before(): Spent | undefined {
     const { sessionTokens } = this.#options
     const session = this.#session ?? ''
-    if (!Object.hasOwn(sessionTokens, session)) return false
-    this.#tokens.startAt(sessionTokens[session]!)
-    return true
+    return Object.hasOwn(sessionTokens, session) ? sessionTokens[session] : undefined
   }
 }
 
@@ -618,20 +703,10 @@ function checkText(what: string, value: unknown): void {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** Built key by key, as the data below: conditional spreads are slow. */
-function toolData(of: Call): ToolData {
-  const data: Writable<ToolData> = { call_id: of.id, name: of.name }
-  if (of.input !== undefined) data.input = of.input
-  if (of.output !== undefined) data.output = of.output
-  if (of.exit_code !== undefined) data.exit_code = of.exit_code
-  if (of.error !== undefined) data.error = of.error
-  if (of.denied) data.denied = true
-  if (of.duration_ms !== undefined) data.duration_ms = of.duration_ms
-  if (of.parent !== undefined) data.parent_call_id = of.parent
-  return data
-}
-
 type CallState = 'started' | 'completed' | 'failed'
+
+/** The facts that are counted first. */
+const counted: ReadonlySet<string> = new Set(['tokens', 'tokensSoFar', 'cost', 'costSoFar', 'fresh'])
 
 /** In the order in which the engine reports the facts. */
 function statusData(status: string, facts: StatusFacts, tokens: Tokens | undefined, cumulative: boolean) {
@@ -639,7 +714,7 @@ function statusData(status: string, facts: StatusFacts, tokens: Tokens | undefin
   for (const key in facts) {
     const name = key as keyof RunFacts | 'reason' // cast: one of the facts, and its value is of its own type
     const fact = facts[name]
-    if (fact !== undefined && key !== 'tokens' && key !== 'tokensSoFar') data[name] = fact
+    if (fact !== undefined && !counted.has(key)) data[name] = fact
   }
   // Without any counts, the sum of the run is unknown: there is nothing to report.
   if (tokens !== undefined && Object.keys(tokens).length > 0) {

@@ -1,7 +1,8 @@
 import type { Code } from '../base/fault.ts'
 import type { Frame } from '../frames/frame.ts'
 import type { Channel } from '../text/chunk.ts'
-import type { FailureClass, Severity } from './event.ts'
+import type { Cost } from './cost.ts'
+import type { FailureClass, Severity, ToolKind } from './event.ts'
 import type { Ask, TurnEnd } from './open-requests.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -73,11 +74,13 @@ export interface EngineFrame extends Frame {
 export interface Call {
   readonly id: string
   readonly name: string
+  /** What the tool does, if the engine says so itself. @default as the engine's `tools` say, else `other` */
+  readonly kind?: ToolKind | undefined
   readonly input?: unknown
   readonly output?: unknown
   readonly exit_code?: number | undefined
   readonly error?: string | undefined
-  /** It failed because it was not allowed. */
+  /** Of a call that failed: it was not allowed. @default whether `error` begins as the engine's `denials` */
   readonly denied?: boolean | undefined
   /** How long it took, if the engine reports it. */
   readonly duration_ms?: number | undefined
@@ -100,6 +103,17 @@ export interface StatusFacts extends RunFacts {
   readonly tokens?: Tokens | undefined
   /** The tokens of the session so far, if the engine counts that. */
   readonly tokensSoFar?: Tokens | undefined
+  /** The cost of this step or turn only, as the engine reports it; made with `costOf`. */
+  readonly cost?: Cost | undefined
+  /** The cost of the session so far, if the engine counts that. */
+  readonly costSoFar?: Cost | undefined
+  /** `costSoFar` was 0 when this run began. */
+  readonly fresh?: boolean | undefined
+  /**
+   * The answer of the run, a value that the engine has in a field of its own: it counts like a message that
+   * is nothing but this JSON.
+   */
+  readonly structured_payload?: unknown
   readonly stats?: unknown
   readonly reason?: string | undefined
 }
@@ -115,6 +129,9 @@ export interface ErrorFacts {
   /** It stands in place of an answer: unless one follows, the run failed, whatever its severity. */
   readonly alone?: boolean | undefined
 }
+
+/** What the tools of an engine do: their names, separated by blanks, by kind. Any other tool is `other`. */
+export type ToolTable = { readonly [K in ToolKind]?: string }
 
 /** Words of an engine's errors, and the class of failure they stand for: the first that fits counts. */
 export type FailureTable = readonly (readonly [FailureClass, RegExp])[]
@@ -288,13 +305,33 @@ export interface Engine {
   readonly growing?: boolean
   /** Words of its errors that the usual table (`failure-class.ts`) does not know, or reads in another way. */
   readonly failures?: FailureTable
+  /** What its tools do: `{ read: 'Read LS', execute: 'Bash' }`. */
+  readonly tools?: ToolTable
+  /** How the error of a call begins that was not allowed, by a person or a rule. */
+  readonly denials?: RegExp
   /**
    * True if this frame could only come from this engine; `'weak'` if it is probably this engine's, but other
    * programs write such records, too. For `auto`.
    */
   shape?(frame: EngineFrame): boolean | 'weak'
+  /** The task in a command line of the agent, if it is there. The first word is the program. */
+  task?(argv: readonly string[]): string | undefined
+  /**
+   * The command line of the next turn in the same session; its prompt goes to stdin. Undefined if a run that
+   * was started in this way cannot be continued.
+   */
+  resume?(last: LastTurn): readonly string[] | undefined
   /** Begins a run. The reader must bound what it keeps. */
   open(limits: Limits): Reader
+}
+
+/** The turn that is continued. */
+export interface LastTurn {
+  /** Its command line; the first word is the program. */
+  readonly argv: readonly string[]
+  readonly session: string
+  /** Its prompt was on stdin, so none is in `argv`. */
+  readonly piped?: boolean | undefined
 }
 
 /** An engine that inspects the first frames and picks another one. */

@@ -1,4 +1,11 @@
-import { type Complete, isCount, isWhole, type OptionTable, readOptions } from '../base/check-options.ts'
+import {
+  type Complete,
+  isCount,
+  isName,
+  isWhole,
+  type OptionTable,
+  readOptions,
+} from '../base/check-options.ts'
 import type { Code } from '../base/fault.ts'
 import { type Bytes, digest } from '../base/platform.ts'
 import type { Sink, Stage } from '../base/stage.ts'
@@ -15,9 +22,10 @@ import type { Event } from './event.ts'
 import { completionOf } from './evidence.ts'
 import { payloadFinder } from './payload.ts'
 import type { Position } from './position.ts'
+import { Preview } from './preview.ts'
 import { RepeatedWarnings } from './repeated-warnings.ts'
 import { SentInput } from './sent-input.ts'
-import type { Tokens } from './tokens.ts'
+import type { Spent } from './tokens.ts'
 import { type Writer, writer } from './write.ts'
 
 export interface EventOptions {
@@ -67,11 +75,13 @@ export interface EventOptions {
    */
   readonly maxRepair?: number | undefined
   /**
-   * What sessions had used before this attempt, by id: subtracted from the sum of an engine that counts its
-   * session (Codex, Qwen Code). Without it that sum is reported with `cumulative`.
+   * What sessions had used and cost before this attempt, by id: subtracted from the sum of an engine that
+   * counts its session (Codex, Qwen Code, ACP). Without it that sum is reported with `cumulative`.
    * @default none
    */
-  readonly sessionTokens?: Readonly<Record<string, Tokens>> | undefined
+  readonly sessionTokens?: Readonly<Record<string, Spent>> | undefined
+  /** The session that this attempt continues: if the agent tells another one, it failed. @default none */
+  readonly session?: string | undefined
   /** What the run changed in its directory, or a function that is called at the end. @default none */
   readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
 }
@@ -90,6 +100,7 @@ export const EVENT_OPTIONS = {
   pick: { default: 'last', words: ['first', 'last'] },
   maxRepair: { default: 65_536, is: isWhole, must: 'be a whole number, but is %' },
   sessionTokens: {},
+  session: { is: isName, needs: 'an id as session' },
   fsDiff: {},
 } as const satisfies OptionTable<EventOptions>
 
@@ -151,6 +162,7 @@ class RunEvents {
   /** Frames that arrived before `auto` picked an engine. */
   #unpicked: { frame: EngineFrame; how: Passed; position: Position }[] = []
   #unpickedSize = 0
+  #preview: Preview | undefined
   /** stdout has written nothing but blank lines. */
   #silent = true
   /** The engine that `auto` would pick if nothing more certain arrives. */
@@ -158,7 +170,7 @@ class RunEvents {
 
   constructor(given: Engine | Picker, options: RunOptions, next: Sink<Event>) {
     const { runId, attempt, clock, window, maxFrame, dir, fsDiff, doneMarker, hash, inside } = options
-    const { sessionTokens = {} } = options
+    const { sessionTokens = {}, session } = options
     this.#given = given
     this.#options = options
     this.#next = next
@@ -176,6 +188,7 @@ class RunEvents {
       artifact: (change, path, diff) => this.#files.claim(change, path, diff),
       isSettled: (position) => this.#once.isSettled(position),
       sessionTokens,
+      session,
     })
     const warn = (code: Code, message: string) => this.#events.warn(code, message)
     this.#files = artifacts({ writer: write, warn, dir, fsDiff, inside })
@@ -188,8 +201,10 @@ class RunEvents {
       frame: (frame) => this.#once.admit(frame),
       prompt: (text, range) => this.#events.prompt(text, range),
     })
-    if ('pick' in given) write.setEngine(given)
-    else this.#choose(given)
+    if ('pick' in given) {
+      write.setEngine(given.fallback)
+      this.#preview = new Preview(given.fallback, { maxFrame })
+    } else this.#choose(given)
   }
 
   write(chunk: Chunk): void {
@@ -267,7 +282,9 @@ class RunEvents {
     const read = how === 'first' || frame.value !== undefined || (this.#silent && shape !== 'records')
     const reported = shape !== undefined && read
     if (reported && (frame.value !== undefined || shape === 'text')) this.#sent.before(frame)
-    const understood = reported && events.frame(this.#reader!.read, frame, position)
+    const shown = this.#preview?.hasShown(frame)
+    if (shown) this.#writer.about(frame, true)
+    const understood = shown ? 'kept' : reported && events.frame(this.#reader!.read, frame, position)
     if (!reported) events.unread(frame)
     for (const note of frame.notes ?? []) this.#warnings.warn(note.code, note.code, 0.7, note.message)
     if (frame.open && reported && shape !== 'text' && understood !== 'kept') {
@@ -292,13 +309,24 @@ class RunEvents {
     const full = this.#unpicked.length >= MAX_UNPICKED || this.#unpickedSize >= MAX_UNPICKED_TEXT
     this.#guessed ??= picked ?? picker.guess?.(frame)
     if (picked || full) this.#choose(picked ?? this.#guessed ?? picker.fallback)
+    else if (how === 'first' && !this.#guessed) this.#show(frame, position)
+  }
+
+  #show(frame: EngineFrame, position: Position): void {
+    const preview = this.#preview!
+    for (const one of preview.next(frame, position))
+      this.#events.frame(preview.reader!.read, one.frame, one.position, true)
   }
 
   #choose(picked: Engine): void {
     this.#engine = picked
-    this.#reader = picked.open({ maxFrame: this.#options.maxFrame })
+    if (this.#preview?.fallback !== picked) {
+      this.#preview = undefined
+      this.#events.withdraw()
+    }
+    this.#reader = this.#preview?.reader ?? picked.open({ maxFrame: this.#options.maxFrame })
     this.#writer.setEngine(picked)
-    this.#events.failures = picked.failures
+    this.#events.engine = picked
     if ('pick' in this.#given) {
       this.#writer.about(undefined)
       const reason = `${this.#given.name} picked ${picked.name}`
@@ -307,6 +335,7 @@ class RunEvents {
     const held = this.#unpicked
     this.#unpicked = []
     for (const { frame, how, position } of held) this.#pass(frame, how, position)
+    this.#preview = undefined
   }
 
   /** What is known about the process and its files. */
@@ -339,7 +368,7 @@ class RunEvents {
     const data = failed ? { ...decided, ...this.#events.failure() } : decided
     if (result) this.#writer.write('lifecycle.run.result', result, 0.95)
     if (conflict) this.#events.warn('COMPLETION_CONFLICT', conflict)
-    this.#writer.write('lifecycle.completion.state', { ...data, ...this.#events.tokens() }, 0.95)
+    this.#writer.write('lifecycle.completion.state', { ...data, ...this.#events.spent() }, 0.95)
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Code } from '../base/fault.ts'
 import type { Channel } from '../text/chunk.ts'
 import type { RepairLevel } from '../values/outcome.ts'
+import type { Cost } from './cost.ts'
 import type { Tokens } from './tokens.ts'
 
 /** How bad a diagnostic is. Only `fatal` counts as a failure of the run. */
@@ -111,6 +112,10 @@ interface StatusData {
   readonly tokens?: Tokens
   /** `tokens` may include what the session had used before this run. */
   readonly cumulative?: true
+  /** The cost of this step or turn only, as the engine reports it: the sum over all records is the run's. */
+  readonly cost?: Cost
+  /** The answer that the engine has in a field of its own (Claude Code: `structured_output`). */
+  readonly structured_payload?: unknown
   readonly stats?: unknown
   readonly reason?: string
   /** With `started`, or later if the engine reports it later. */
@@ -157,6 +162,8 @@ export interface CompletionData {
    * before.
    */
   readonly cumulative?: true
+  /** What the whole run cost, as the engine reported it, never computed. Missing if it did not. */
+  readonly cost?: Cost
 }
 
 export interface ResultData {
@@ -193,14 +200,32 @@ export interface ReasoningData {
   readonly text: string
 }
 
+/**
+ * What a tool does, in the words of the Agent Client Protocol. An unknown tool is `other`.
+ *
+ * @example
+ * if (isEvent(event, 'tool.call.started') && event.data.kind === 'execute') console.log(event.data.input)
+ */
+export type ToolKind =
+  | 'read'
+  | 'edit'
+  | 'delete'
+  | 'move'
+  | 'search'
+  | 'execute'
+  | 'think'
+  | 'fetch'
+  | 'other'
+
 export interface ToolData {
   readonly call_id: string
   readonly name: string
+  readonly kind: ToolKind
   readonly input?: unknown
   readonly output?: unknown
   readonly exit_code?: number
   readonly error?: string
-  /** It failed because it was not allowed. */
+  /** Of a call that failed: it was not allowed, by a person, a rule or a policy. */
   readonly denied?: true
   /** As the engine measured it. */
   readonly duration_ms?: number

@@ -42,7 +42,7 @@ const usual: FailureTable = [
   ],
   [
     'auth',
-    /unauthori[sz]ed|unauthenticated|authenticat(?:ion|e)|authoriz(?:ation|e)|(?:invalid|incorrect|missing|expired|bad|no)[_ ](?:api[_ -]?key|token|credentials?)|api[_ -]?key .{0,30}(?:invalid|incorrect|missing|expired|not valid|not found|required)|token (?:has |is )?(?:expired|invalid|revoked)|run \/login|not (?:logged|signed) in|(?:log|sign) ?in (?:again|first|to )|please (?:log|sign) ?in|PERMISSION_DENIED/i,
+    /unauthori[sz]ed|unauthenticated|(?:authenticat|authoriz)\w{1,5}[_ ](?:\w{1,10} ){0,2}(?:error|fail|requir|missing|invalid|expired)|(?:fail|unable|cannot|not|must|need|please|missing|invalid|no|bearer)\w{0,4} (?:to |be )?(?:authenticat|authoriz)|(?:invalid|incorrect|missing|expired|bad|no)[_ ](?:api[_ -]?key|token|credentials?)|api[_ -]?key .{0,30}(?:invalid|incorrect|missing|expired|not valid|not found|required)|token (?:has |is )?(?:expired|invalid|revoked)|run \/login|not (?:logged|signed) in|(?:log|sign) ?in (?:again|first|to )|please (?:log|sign) ?in|PERMISSION_DENIED/i,
   ],
   [
     'rate',
@@ -50,7 +50,7 @@ const usual: FailureTable = [
   ],
   [
     'network',
-    /^terminated\b|\bE(?:CONN(?:REFUSED|RESET|ABORTED)|NOTFOUND|TIMEDOUT|PIPE|AI_AGAIN|HOSTUNREACH|NETUNREACH)\b|UND_ERR|socket hang up|other side closed|fetch failed|network (?:error|timeout|is unreachable)|connection (?:error|refused|reset|closed|timed out|failed|lost)|stream (?:disconnected|closed|ended|error)|(?:request|connection|operation) timed out|server[_ ]error|internal server error|server had an error|bad gateway|service unavailable|gateway time-?out|error sending request|certificate|getaddrinfo/i,
+    /^terminated\b|\bE(?:CONN(?:REFUSED|RESET|ABORTED)|NOTFOUND|TIMEDOUT|PIPE|AI_AGAIN|HOSTUNREACH|NETUNREACH)\b|UND_ERR|socket hang up|other side closed|fetch failed|network (?:error|timeout|is unreachable)|connection (?:error|refused|reset|closed|timed out|failed|lost)|stream (?:disconnected|closed|ended|error)|(?:request|connection|operation) timed out|server[_ ]error|internal server error|server had an error|bad gateway|service unavailable|gateway time-?out|error sending request|(?:self[- ]signed|expired|invalid|untrusted|unable to .{0,30}) certificate|certificate (?:has expired|is not|verif)|getaddrinfo/i,
   ],
 ]
 

@@ -53,7 +53,8 @@ export class RepeatedWarnings {
     const types = this.#types
     const fields = this.#fields
     if (types.size + fields.size === 0) return
-    const report = `${types.size} unknown types, ${fields.size} unknown fields`
+    const unknown = (count: number, what: string) => `${count} unknown ${what}${count === 1 ? '' : 's'}`
+    const report = `${unknown(types.size, 'type')}, ${unknown(fields.size, 'field')}`
     const drift = { types: Object.fromEntries(types), fields: Object.fromEntries(fields) }
     this.#write('DRIFT_REPORT', report, 0.95, { drift })
   }

@@ -1,7 +1,9 @@
+import type { Cost } from './cost.ts'
+
 /**
  * Token counts, with the same names for every engine. `cached` is the part of `input` that came from a cache,
- * `reasoning` the part of `output` that was used for thinking. A count that the engine did not report is
- * missing, not 0.
+ * `cache_write` the part that was written to one, `reasoning` the part of `output` that was used for thinking.
+ * A count that the engine did not report is missing, not 0.
  *
  * @example
  * if (isEvent(event, 'lifecycle.completion.state')) console.log(event.data.tokens?.output)
@@ -10,10 +12,16 @@ export interface Tokens {
   readonly input?: number
   readonly output?: number
   readonly cached?: number
+  readonly cache_write?: number
   readonly reasoning?: number
 }
 
-const kinds = ['input', 'output', 'cached', 'reasoning'] as const
+/** What a session has used, and what it cost. */
+export interface Spent extends Tokens {
+  readonly cost?: Cost
+}
+
+const kinds = ['input', 'output', 'cached', 'cache_write', 'reasoning'] as const
 
 type Counts = { -readonly [K in keyof Tokens]: Tokens[K] }
 

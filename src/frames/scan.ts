@@ -100,6 +100,7 @@ export class Scan {
   /** A thought that began at `from` is read as prose, though its closer may still come. */
   openThought(closer: string, from: number): void {
     // One that is open already ends at the same closer: a thousand openers are one thought.
+    this.#followThoughts()
     if (this.#openThoughts.some((open) => open.name === closer && open.to > from)) return
     this.#openThoughts.push({ name: closer, closer: new ByteSearch(this.tape, closer), from, to: NOWHERE })
   }

@@ -73,7 +73,8 @@ export class WhatFollows {
     if (this.#stage === 'separated') {
       const byte = this.#nextByte(bound)
       if (byte === undefined) return over ? -1 : undefined
-      const certain = isQuote(byte) || isBracket(byte) || isDigit(byte)
+      const closes = byte === CLOSE_BRACE || byte === CLOSE_BRACKET
+      const certain = isQuote(byte) || isBracket(byte) || closes || isDigit(byte)
       const opens = certain || this.#opensWithWord(this.#seek, bound, over)
       if (opens === undefined) return undefined
       if (opens) return this.#start
@@ -84,8 +85,16 @@ export class WhatFollows {
   }
 
   #nextByte(bound: number): number | undefined {
-    while (this.#seek < bound && isBlank(this.#scan.byte(this.#seek))) this.#seek++
-    return this.#seek < bound ? this.#scan.byte(this.#seek) : undefined
+    const scan = this.#scan
+    for (; this.#seek < bound; this.#seek++) {
+      const byte = scan.byte(this.#seek)
+      if (isBlank(byte)) continue
+      if (byte !== NO_BREAK_SPACE[0]) return byte
+      if (this.#seek + 1 === bound) return undefined
+      if (scan.byte(this.#seek + 1) !== NO_BREAK_SPACE[1]) return byte
+      this.#seek++
+    }
+    return undefined
   }
 
   #isSameLine(): boolean {
@@ -166,6 +175,8 @@ export class WhatFollows {
   }
 }
 
+/** Models indent with it what they copied from a page. */
+const NO_BREAK_SPACE = [0xc2, 0xa0]
 /** The first of the three bytes of a curly quote. */
 const CURLY = 0xe2
 /** What matters on the line: quotes, brackets and the line end. */

@@ -36,16 +36,17 @@ export function isStructureAt(text: string, at: number): boolean {
 
 const MAX_LOOK = 4096
 const structure =
-  /^[\s\ufeff]*(?:[}\]]|"(?:[^"\\]|\\.){0,256}"\s*:|[,:](?:[\s\ufeff]|(?:\/\/|# )[^\n]*\n)*(?:["'“{[\d-]|true|false|null|[\p{L}_$][\p{L}\p{N}_$'-]{0,255}"?\s*:))/su
+  /^[\s\ufeff]*(?:[}\]]|"(?:[^"\\]|\\.){0,256}"\s*:|[,:](?:[\s\ufeff]|(?:\/\/|# )[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:["'“{[}\]\d-]|true|false|null|[\p{L}_$][\p{L}\p{N}_$'-]{0,255}"?\s*:))/su
 
-//  {"a":1}}    [1]}        {"a":1}]                                {"a":{"b":1},"c":2}}
-//         ^       ^ dropped       ^ a fault: an opening one may be lost           ^ this one may be too many
+//  {"a":1}}    [1]}        {"a":1}]                                {"a":{"b":1},"c":2}}    {"a”:{b":1}}
+//         ^       ^ dropped       ^ a fault: an opening one may be lost           ^ these may belong to another ^
 /**
  * Whether only braces follow a value at `end`, up to three, and have one reading: none of the braces before
- * them can be the one too many, because no member follows any.
+ * them can be the one too many, because no member follows any, and none is taken for text.
  */
 export function endsInBraces(text: string, end: number): boolean {
-  return /^\s*(?:\}\s*){1,3}$/.test(text.slice(end)) && !/\}\s*,\s*[^\s{[]/.test(text.slice(0, end))
+  if (!/^\s*(?:\}\s*){1,3}$/.test(text.slice(end))) return false
+  return !/\}\s*,\s*[^\s{[]|"[^"\\]*['’”`] {0,9}: {0,9}\{[^"\\{}]*" {0,9}:/.test(text.slice(0, end))
 }
 
 /** Whether a text is nothing but brackets, colons, commas and blanks: a document, however broken. */

@@ -23,7 +23,7 @@ export type Stop = 'end' | 'closed' | 'line-end' | 'bracket'
  *     ^     ^^^  ^^^^^^^^^  neither the string nor the comment closes anything
  *
  * A backslash protects the next quote or backslash, inside strings and outside. `//` up to the line end and
- * `/*` up to its closer are comments, unless a colon precedes them: `http://` is not a comment. A class,
+ * `/*` up to its closer are comments, but not `//` after a colon: `http://` is not a comment. A class,
  * because its state is hot and carries over from piece to piece. Positions are absolute: `bytes[0]` is at
  * `base`.
  */
@@ -38,6 +38,8 @@ export class ByteBalance {
   #comment: Comment = NONE
   /** Position of a slash that begins a comment if the next byte is a slash or a star. */
   #slash = -1
+  /** A colon precedes that slash: only a star makes it a comment. */
+  #afterColon = false
   /** The star that opened the block comment; it cannot close it as well. */
   #star = -1
 
@@ -120,12 +122,14 @@ export class ByteBalance {
 
   /** What a slash or a star begins outside strings and comments. */
   #commentAt(byte: number, before: number | undefined, position: number): Comment {
-    if (this.#slash === position - 1) {
+    if (this.#slash === position - 1 && (byte === STAR || !this.#afterColon)) {
       this.#star = position
       this.#slash = -1
       return byte === STAR ? BLOCK : LINE
     }
-    if (byte === SLASH && before !== COLON) this.#slash = position
+    if (byte !== SLASH) return NONE
+    this.#slash = position
+    this.#afterColon = before === COLON
     return NONE
   }
 

@@ -94,7 +94,7 @@ export class TextBalance {
 function passOddity(text: string, at: number): number {
   const next = text.charCodeAt(at)
   if (text.charCodeAt(at - 1) === BACKSLASH) return next === QUOTE || next === BACKSLASH ? at + 1 : at
-  if ((next !== SLASH && next !== STAR) || text.charCodeAt(at - 2) === COLON) return at
+  if (next !== STAR && (next !== SLASH || text.charCodeAt(at - 2) === COLON)) return at
   const end = next === SLASH ? text.indexOf('\n', at) : text.indexOf('*/', at + 1)
   return end < 0 ? text.length : end + (next === SLASH ? 1 : 2)
 }

@@ -134,7 +134,7 @@ function* missingColon(stopped: Reading): Iterable<Reading> {
   const { text, at, token } = stopped
   if (token.kind !== 'string' || !isValueAt(text, at)) return
   if (text.slice(token.from, token.to).includes('\n')) return
-  if (isSeparator(text.charCodeAt(token.to - 2))) return
+  if (/[,:]\s{0,9}$/.test(text.slice(Math.max(token.from, token.to - 11), token.to - 1))) return
   if (isQuote(text.charCodeAt(at)) && isSeparator(text.charCodeAt(at + 1))) return
   const next = stopped.copy()
   next.add(token.to, token.to, ':', 'added a missing colon')
@@ -284,13 +284,18 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
     return
   if (key && (/[:\s]/.test(text[end - 1]! + text[from + 1]!) || !isKeyText(text, from, end))) return
   if (!key && isOtherValue(text, from + 1, end)) return
-  if (text.charCodeAt(from) !== QUOTE && text.slice(from + 1, end).includes('"')) return
-  if (/['’”`] {0,9}[,:]|\\" {0,9}:/.test(text.slice(from + 1, end))) return
+  const content = text.slice(from + 1, end)
+  const isPlain = text.charCodeAt(from) === QUOTE
+  if (!isPlain && content.includes('"')) return
+  if (/['’”`] {0,9}[,:]|\\" {0,9}:/.test(content)) return
   const next = stopped.copy()
   const before = stopped.token.from === from ? stopped.token.edits : stopped.edits
   const spelled = spellString(text, { from, to: end, opened: true, closed: false }, before)
   if (!spelled) return
   next.edits = spelled.edits
+  // `{"a":1,"b":'5px}`: the quote may be a slip, and the rest a number.
+  const isNumber = !isPlain && stopped.plainKeys > 0 && /^[-+.]?\d/.test(content)
+  next.doubtful ||= isNumber || (key ? /[,{}[\]]/.test(content) : mayHoldValues(stopped, content, end))
   next.token = { kind: 'string', from, to: end, key, edits: before }
   if (key) {
     next.at = end
@@ -298,6 +303,19 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
   } else next.endValue(end)
   yield next
 }
+
+//  {"a":"x,b:1,"c":2}    ["one, two]    [",1]    {"a":"x\\" || y,"b":1}
+//         ^^^ a member         ^ two elements ^ nothing ^ its end
+/** Whether the content of a string that lost its closing quote may be that string and more. */
+function mayHoldValues(stopped: Reading, content: string, end: number): boolean {
+  if (content[0] === ',' || MEMBER.test(content)) return true
+  if (/\\" {0,9}(?:[|&?+*=<>]|as )/.test(content)) return true
+  if (!stopped.inArray()) return false
+  return stopped.text.charCodeAt(end) === CLOSE_BRACKET && content.includes(',')
+}
+
+/** A key without quotes, and the start of its value. */
+const MEMBER = /,\s{0,9}[\p{L}_$][\p{L}\p{N}_$-]{0,99}\s{0,9}:\s{0,9}(?:["{[\d-]|(?:true|false|null)\b)/u
 
 //  {"a: 1,⏎b: 2}     {"http://x": 1}     {"a:" 1}
 //         ^ end            ^ end              ^ end, or the colon and the quote have changed places
@@ -494,8 +512,9 @@ function* bareText(stopped: Reading): Iterable<Reading> {
   if (stopped.inArray() && isJsonWord(word.slice(word.lastIndexOf(' ') + 1))) return
   const delimiter = skipBlanks(text, end)
   if (!',}]'.includes(text[delimiter] ?? ' ')) return
-  if (stopped.inArray() ? !isAlone(stopped, delimiter) : stopped.bareKeys > 0 && stopped.quotedKeys > 0)
-    return
+  if (stopped.inArray()) {
+    if (!isAlone(stopped, delimiter) && !isInListOfWords(stopped)) return
+  } else if (stopped.bareKeys > 0 && stopped.quotedKeys > 0) return
   const next = stopped.copy()
   // Its escapes stay as they were between its quotes.
   next.add(at, end, `"${word}"`, 'quoted a word')
@@ -527,6 +546,21 @@ function isAlone(stopped: Reading, delimiter: number): boolean {
   if ((spacing ?? after) !== after) return false
   return isValueAt(text, skipBlanks(text, delimiter + 1))
 }
+
+//  [red, green, 3]    [1,one,two]    ["a", b, c]    [first, second and third]
+//  ^^^^^^^^^^^^^^^ a list   ^ texts whose commas may be their own
+/** Whether the array holds only single words and scalars, without quotes, with a blank after each comma. */
+function isInListOfWords(stopped: Reading): boolean {
+  const { text, at, spacing } = stopped
+  if (spacing === 'tight') return false
+  const before = /\[([^[\]{}"'“”‘’`:]*)$/.exec(text.slice(Math.max(0, at - MAX_LIST), at))
+  const after = /^([^[\]{}"'“”‘’`:]*)\]/.exec(text.slice(at, at + MAX_LIST))
+  stopped.effort.spent += (before?.[0].length ?? MAX_LIST) + (after?.[0].length ?? MAX_LIST)
+  const list = before && after ? (before[1]! + after[1]!).trim().replace(/\s*,$/, '') : ''
+  return /^[^\s,]+(?:, [^\s,]+)+$/.test(list)
+}
+
+const MAX_LIST = 1024
 
 /** The next quote at or after `from` that may close a string opened by `opening`; -1 for none. */
 function nextClosing(text: string, from: number, opening: number): number {

@@ -66,7 +66,14 @@ function isLetter(unit: number): boolean {
 
 /** Whether the backslash at `at` is the first of a path, `C:\\`. */
 function isDrive(text: string, at: number, open: number): boolean {
-  return text[at - 1] === ':' && at - 2 > open && /[A-Za-z]/.test(text[at - 2]!)
+  return text[at - 1] === ':' && at - 2 > open && /[A-Za-z]/.test(text[at - 2]!) && !isLineBreak(text, at)
+}
+
+//  "Q:\nHow?\nA:\n\nSo"    "C:\new"
+//     ^^ a line break        ^^ a directory, or a line break
+/** Whether no file name begins like what follows the backslash at `at`, so that it is a line break. */
+function isLineBreak(text: string, at: number): boolean {
+  return /^\\(?:r\\)?n(?:[\s\p{Lu}\p{Lo}*#>-]|\\[nrt])/u.test(text.slice(at, at + 7))
 }
 
 /**
@@ -195,5 +202,6 @@ function isWindowsPath(text: string, from: number): boolean {
   const first = text.indexOf('\\', from)
   if (first === from) return /^\\\\\w/.test(text.slice(from, from + 3))
   if (text[first - 1] !== ':' || !/[A-Za-z]/.test(text[first - 2] ?? '')) return false
+  if (isLineBreak(text, first)) return false
   return first - 2 === from || (first - 2 > from && !/\w/.test(text[first - 3] ?? ''))
 }

@@ -91,17 +91,18 @@ export class Search<T> {
 
 /** Of the readings that reach the end of the text, those with the fewest guesses count: they must agree. */
 function search(text: string, first: Reading): { best: Good | undefined; rival: boolean } {
-  const readings = new Search<Good>(text.length)
+  const readings = new Search<{ made: Good; doubtful: boolean }>(text.length)
   readings.guess(first)
   for (let reading = readings.next(); reading; reading = readings.next()) {
     if (readings.ended === 'stopped' && readings.mayGuess(reading) && reading.guesses < MAX_GUESSES)
       readings.guess(reading)
     if (readings.ended !== 'whole') continue
     reading.effort.spent += text.length
-    readings.take(mended(text, reading), reading.guesses)
+    readings.take({ made: mended(text, reading), doubtful: reading.doubtful }, reading.guesses)
   }
   if (readings.exhausted) return { best: undefined, rival: true }
-  const { found } = readings
+  if (readings.found.some(({ doubtful }) => doubtful)) return { best: undefined, rival: true }
+  const found = readings.found.map(({ made }) => made)
   // Nearly always there is one, and its meaning need not be compared.
   if (found.length < 2) return { best: found[0], rival: false }
   const meanings = found.map((made) => meaningOf(made.text))

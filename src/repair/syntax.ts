@@ -96,6 +96,8 @@ export class Reading {
   spacing: Spacing | undefined = undefined
   /** The string that begins at `at` has no closing quote. */
   unclosed = false
+  /** There is another reading that no guess leads to: it is not believed, even if it is the only one. */
+  doubtful = false
   /** How many tuples are open. Parentheses are in prose, too: nothing is guessed in them. */
   tuples = 0
 
@@ -125,6 +127,7 @@ export class Reading {
     next.plainKeys = this.plainKeys
     next.spacing = this.spacing
     next.unclosed = this.unclosed
+    next.doubtful = this.doubtful
     next.tuples = this.tuples
     return next
   }
@@ -272,6 +275,7 @@ export class Reading {
 
   #string(key: boolean): boolean {
     const from = this.at
+    if (!key && this.text[from + 1] === this.text[from] && this.#tripleQuoted(from)) return true
     const plain = this.text.charCodeAt(from) === QUOTE
     const close = plain ? plainStringEnd(this.text, from) : closingQuote(this.text, from)
     if (close === -1) {
@@ -286,12 +290,35 @@ export class Reading {
     return true
   }
 
+  //  {"code": """print("hi")""", "n": 1}
+  //           ^ from         ^ close
+  /** Takes a string in three quotes, as in Python, if a value may end after it. */
+  #tripleQuoted(from: number): boolean {
+    const { text, edits } = this
+    const quotes = text[from]!.repeat(3)
+    if (!/"""|'''/.test(quotes) || !text.startsWith(quotes, from) || text[from + 3] === text[from])
+      return false
+    const close = text.indexOf(quotes, from + 3)
+    this.effort.spent += (close < 0 ? text.length : close) - from
+    if (close < 0 || !',}]'.includes(text[skipBlanks(text, close + 3)] ?? ' ')) return false
+    const opened: Edit = { from, to: from + 2, by: '', kind: 'replaced a quote', before: edits }
+    const spelled = spellString(text, { from: from + 2, to: close, opened: true, closed: true }, opened)
+    if (!spelled) return false
+    this.edits = spelled.edits
+    this.add(close + 1, close + 3, '', 'replaced a quote')
+    this.token = { kind: 'other', from, to: close + 3, key: false, edits }
+    this.endValue(close + 3)
+    return true
+  }
+
   /** Takes the text between two quotes, which JSON does not allow as it is, as a string. */
   #spellString(from: number, close: number, key: boolean): boolean {
     const { text, edits } = this
     const isDoubtful =
       isFirstOnLine(text, from, close) ||
       (key && text.slice(from, close).includes('\n')) ||
+      // `["a,"⏎ b", "c"]`: after a guess, a string that begins with a line break is rather what is between two.
+      (this.guesses > 0 && /^\r?\n/.test(text.slice(from + 1, from + 3))) ||
       (!key && this.inArray() && mayBeElements(text, from, close))
     if (!isDoubtful) {
       const spelled = spellString(text, { from, to: close, opened: true, closed: true }, edits)

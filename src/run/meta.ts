@@ -3,16 +3,18 @@ import fs from 'node:fs'
 import { codes, Fault, type Note } from '../base/fault.ts'
 import { diskFault } from '../base/system-error-code.ts'
 import { readPlain } from '../disk/plain-file.ts'
+import { type Cost, readCost } from '../events/cost.ts'
 import { isRecord } from '../events/engine.ts'
-import type { CompletionData, FailureClass } from '../events/event.ts'
+import type { CompletionData, Event, FailureClass } from '../events/event.ts'
 import { isGood, type RunOutcome, readFailure, readOutcome } from '../events/run-outcome.ts'
-import { type Tokens, tokensOf } from '../events/tokens.ts'
+import { type Spent, type Tokens, tokensOf } from '../events/tokens.ts'
 import { signalName } from '../process/process.ts'
 
 /** Why a process was ended, if it did not end by itself. */
 export type StopReason =
   | 'timeout'
   | 'idle_timeout'
+  | 'limit'
   | 'end_signal'
   | 'interrupted'
   | 'aborted'
@@ -20,11 +22,12 @@ export type StopReason =
   | 'output_failed'
   | 'recorder_failed'
   | 'recorder_lost'
+  | 'session_changed'
 
 /**
  * The exit as evidence of the end. A stop that was requested (by the user, the caller, or a reader that left)
- * says who asked; a time limit or a full disk, ours or the reader's, is not a request, so a run that ends by
- * it has failed. If an agent had reported its end and was then ended by us, its exit says nothing: it was our
+ * says who asked; a limit or a full disk, ours or the reader's, is not a request, so a run that ends by it has
+ * failed. If an agent had reported its end and was then ended by us, its exit says nothing: it was our
  * signal.
  */
 export function exitEvidence(
@@ -33,6 +36,9 @@ export function exitEvidence(
 ): { readonly code: number | null; readonly signal: string | null; readonly stopped?: string } {
   const { code, signal } = exit
   if (reason === 'end_signal') return { code: null, signal: null }
+  // It may have caught our signal: it was ended all the same.
+  const limited = reason === 'timeout' || reason === 'idle_timeout' || reason === 'limit'
+  if (limited && code === 0) return { code: null, signal: 'SIGTERM' }
   const asked = reason === 'interrupted' || reason === 'aborted' || reason === 'abandoned'
   return { code, signal, ...(asked ? { stopped: reason } : {}) }
 }
@@ -44,6 +50,10 @@ export interface Meta {
   readonly engine: string
   readonly mode: 'pipe' | 'pty' | 'pty+pipe'
   readonly argv: readonly string[]
+  /** Its prompt went to its stdin, and not into `argv`. */
+  readonly prompt?: 'stdin'
+  /** What it was asked to do, as far as that is known; the first 2,000 characters. */
+  readonly task?: string
   readonly cwd: string
   readonly pid: number | null
   /** When the process started, according to the kernel, so that a reused pid is not confused with it. */
@@ -65,6 +75,12 @@ export interface Meta {
   readonly ok: boolean | null
   /** Of a run that failed: why, in one word, once its events say so. */
   readonly failure_class?: FailureClass
+  /** The agent's own id of the conversation, once it is known. */
+  readonly session?: string
+  /** The last message of the agent, at most 64 K characters of it. */
+  readonly text?: string
+  readonly tokens?: Tokens
+  readonly cost?: Cost
   /** Notes about the process; the same notes are in the events. */
   readonly notes: readonly Note[]
   /** Bytes per stream. */
@@ -76,20 +92,46 @@ export interface Meta {
     readonly window?: number
     readonly pick?: 'first' | 'last'
     readonly max_repair?: number
+    /** True if its result was checked with a schema, which is not kept. */
+    readonly schema?: boolean
     /** What the sessions of earlier attempts had used, by id. */
-    readonly session_tokens?: Readonly<Record<string, Tokens>>
+    readonly session_tokens?: Readonly<Record<string, Spent>>
+    /** The session that it continues. */
+    readonly session?: string
   }
   /** True when every event of this attempt is in `events.jsonl`. */
   readonly complete: boolean
 }
 
+/** What the events of an attempt have told last. */
+export interface LastWords {
+  readonly session: string | null
+  readonly text: string | null
+}
+
+/** The last words in the events of an attempt: subagents do not count. */
+export function lastWords(before: LastWords, event: Event): LastWords {
+  const session = event.correlation.session_id ?? before.session
+  const own = event.type === 'agent.message.final' && event.data.parent_call_id === undefined
+  const text = own ? event.data.text : before.text
+  return session === before.session && text === before.text ? before : { session, text }
+}
+
+const MAX_TEXT = 65_536
+
 /** What a meta keeps of the end that the events tell. */
-export function endInMeta({
-  outcome,
-  ok,
-  failure_class,
-}: CompletionData): Pick<Meta, 'outcome' | 'ok' | 'failure_class'> {
-  return { outcome, ok, ...(failure_class && { failure_class }) }
+export function endInMeta(
+  { outcome, ok, failure_class, tokens, cost }: CompletionData,
+  { session, text }: LastWords,
+): Pick<Meta, 'outcome' | 'ok' | 'failure_class' | 'session' | 'text' | 'tokens' | 'cost'> {
+  return {
+    ...{ outcome, ok },
+    ...(failure_class && { failure_class }),
+    ...(session !== null && { session }),
+    ...(text !== null && { text: text.slice(0, MAX_TEXT) }),
+    ...(tokens && { tokens }),
+    ...(cost && { cost }),
+  }
 }
 
 /** Writes atomically: a reader never sees half of it. */
@@ -163,6 +205,10 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
     ...text('ended_at'),
     ...text('reason'),
     ...text('pid_started'),
+    ...text('task'),
+    ...(found['prompt'] === 'stdin' ? { prompt: 'stdin' as const } : {}),
+    ...text('session'),
+    ...text('text'),
     ...number('attempt_number'),
     ...number('pid'),
     ...(duration === undefined ? {} : { duration_ms: duration }),
@@ -180,6 +226,7 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
           ? signalName(-code)
           : null,
     ...outcomeIn(found),
+    ...spentIn(found),
     ...readingOf(found['reading']),
     // Only our recorder writes it; we do not complete what another recorder left.
     ...(typeof found['complete'] === 'boolean' ? { complete: found['complete'] } : {}),
@@ -200,16 +247,20 @@ function outcomeIn(found: Record<string, unknown>): Pick<Partial<Meta>, 'outcome
   return { outcome, ok: isGood(outcome), ...(failure_class && { failure_class }) }
 }
 
+function spentIn({ tokens, cost }: Record<string, unknown>): Pick<Partial<Meta>, 'tokens' | 'cost'> {
+  const counts = isRecord(tokens) ? tokensOf(tokens) : undefined
+  const spent = readCost(cost)
+  return { ...(counts && { tokens: counts }), ...(spent && { cost: spent }) }
+}
+
 /** Limits of what a meta may make us hold: it may come from another program. */
 const MAX_HELD = 2 ** 30
 const MAX_MARKER = 1000
 
 function readingOf(value: unknown): Pick<Partial<Meta>, 'reading'> {
   if (typeof value !== 'object' || value === null) return {}
-  const { done_marker, max_frame, window, pick, max_repair, session_tokens } = value as Record<
-    string,
-    unknown
-  >
+  const found = value as Record<string, unknown> // cast: checked in the line above
+  const { done_marker, max_frame, window, pick, max_repair, schema, session_tokens, session } = found
   const held = (count: unknown) => isCount(count) && count <= MAX_HELD
   return {
     reading: {
@@ -218,14 +269,20 @@ function readingOf(value: unknown): Pick<Partial<Meta>, 'reading'> {
       ...(held(window) ? { window: window as number } : {}),
       ...(pick === 'first' || pick === 'last' ? { pick } : {}),
       ...(max_repair === 0 || held(max_repair) ? { max_repair: max_repair as number } : {}),
+      ...(typeof session === 'string' && session !== '' ? { session } : {}),
+      ...(schema === true ? { schema } : {}),
       ...(isRecord(session_tokens) ? { session_tokens: tokensBySession(session_tokens) } : {}),
     },
   }
 }
 
-function tokensBySession(found: Record<string, unknown>): Readonly<Record<string, Tokens>> {
-  const known = Object.entries(found).map(([id, counts]) => [id, tokensOf(isRecord(counts) ? counts : {})])
-  return Object.fromEntries(known.filter(([, tokens]) => tokens !== undefined))
+function tokensBySession(found: Record<string, unknown>): Readonly<Record<string, Spent>> {
+  const known = Object.entries(found).map(([id, given]) => {
+    const { cost, ...counts } = isRecord(given) ? given : {}
+    const spent = readCost(cost)
+    return [id, { ...tokensOf(counts), ...(spent && { cost: spent }) }] as const
+  })
+  return Object.fromEntries(known.filter(([, spent]) => Object.keys(spent).length > 0))
 }
 
 /** A positive whole number. As a pid, 0 and less would mean whole groups. */

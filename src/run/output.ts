@@ -1,11 +1,13 @@
 import fs from 'node:fs'
+import { Fault } from '../base/fault.ts'
+import { diskFault } from '../base/system-error-code.ts'
 import { LineFile } from '../disk/line-file.ts'
 import { Tail } from '../disk/tail.ts'
 import type { Waker } from '../disk/wake.ts'
 import { heldPipe } from '../process/held-pipe.ts'
 import { logRecorders } from '../process/log-writer.ts'
 import type { Recorders } from '../process/recorder.ts'
-import type { OutputChannel } from '../text/chunk.ts'
+import type { Channel, OutputChannel } from '../text/chunk.ts'
 import { logSizes, outputs } from './audit.ts'
 import { chunkLine } from './chunk-log.ts'
 
@@ -17,6 +19,8 @@ export interface Output {
    * start, which is the time of these bytes.
    */
   read(channel: OutputChannel, now: () => number): { readonly bytes: Buffer; readonly ms: number } | undefined
+  /** Takes bytes that are about to be sent to the process. */
+  sent(bytes: Buffer, ms: number): void
   /** When the process wrote last, in milliseconds since 1970. */
   lastWrite(): number
   /** Bytes per channel, of those that can still be read. */
@@ -31,11 +35,12 @@ export interface Output {
  */
 export class RecordedOutput implements Output {
   readonly recorders: Recorders
-  readonly #logs: Readonly<Record<OutputChannel, string>>
+  readonly #logs: Readonly<Record<Channel, string>>
   readonly #tails = new Map<OutputChannel, Tail>()
   readonly #reads: LineFile
+  #sent = 0
 
-  constructor(logs: Readonly<Record<OutputChannel, string>>, chunks: string, waker: Waker) {
+  constructor(logs: Readonly<Record<Channel, string>>, chunks: string, waker: Waker) {
     this.#logs = logs
     this.#reads = new LineFile(chunks)
     this.recorders = logRecorders(logs, waker.wake)
@@ -53,6 +58,17 @@ export class RecordedOutput implements Output {
     const ms = now()
     this.#reads.append(chunkLine({ channel, from, length: bytes.length, ms }))
     return { bytes, ms }
+  }
+
+  sent(bytes: Buffer, ms: number): void {
+    const path = this.#logs.stdin
+    try {
+      fs.appendFileSync(path, bytes, { mode: 0o600 })
+    } catch (error) {
+      throw new Fault('RECORD_FAILED', diskFault('write', path, error).message, { cause: error })
+    }
+    this.#reads.append(chunkLine({ channel: 'stdin', from: this.#sent, length: bytes.length, ms }))
+    this.#sent += bytes.length
   }
 
   lastWrite(): number {
@@ -102,6 +118,8 @@ export class PipedOutput implements Output {
     this.#sizes[channel] += bytes.length
     return { bytes, ms: now() }
   }
+
+  sent(): void {}
 
   lastWrite(): number {
     return Math.max(this.#pipes.stdout.lastWrite(), this.#pipes.stderr.lastWrite())

@@ -39,6 +39,7 @@ export const RECORDED_OPTIONS = {
   maxRepair: {},
   schema: {},
   sessionTokens: {},
+  session: {},
 } as const satisfies OptionTable<RecordedOptions>
 
 /**
@@ -115,6 +116,7 @@ export function opening(
       pick: rest.pick ?? meta.reading?.pick,
       maxRepair: rest.maxRepair ?? meta.reading?.max_repair,
       sessionTokens: rest.sessionTokens ?? meta.reading?.session_tokens,
+      session: rest.session ?? meta.reading?.session,
       runId: rest.runId ?? meta.run_id ?? runIdOf(dir, attempt),
       attempt: attempt.number,
       dir: meta.cwd,

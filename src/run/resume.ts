@@ -10,7 +10,7 @@ import type { Channel } from '../text/chunk.ts'
 import { type Attempt, fileNames, listAttempts, logSizes } from './audit.ts'
 import { fixedDir } from './audit-dir.ts'
 import { chunkLine } from './chunk-log.ts'
-import { endInMeta, type Meta, readJson, writeMeta } from './meta.ts'
+import { endInMeta, type LastWords, lastWords, type Meta, readJson, writeMeta } from './meta.ts'
 import { endedMeta, RECORDED_OPTIONS, type RecordedOptions, readAttempt, startOf } from './read-attempt.ts'
 import { timedEvents } from './timed.ts'
 
@@ -85,7 +85,8 @@ async function complete(
   const started = startOf(attempt, meta)
   const chunks = new LineFile(attempt.chunks ?? join(dir, fileNames(attempt.number).chunks))
   let added = 0
-  let ended: Pick<Meta, 'outcome' | 'ok' | 'failure_class'> = { outcome: null, ok: null }
+  let said: LastWords = { session: null, text: null }
+  let ended: Partial<Meta> = { outcome: null, ok: null }
   try {
     // Bytes that were recorded but never read get the current time, which stays for every later replay.
     const found = (channel: Channel, from: number, length: number) => {
@@ -96,7 +97,8 @@ async function complete(
     const sink = timedEvents({
       write(event) {
         if (book.append(event)) added++
-        if (event.type === 'lifecycle.completion.state') ended = endInMeta(event.data)
+        said = lastWords(said, event)
+        if (event.type === 'lifecycle.completion.state') ended = endInMeta(event.data, said)
       },
       end() {},
     })

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Note, quote } from '../base/fault.ts'
+import { clip, type Note, quote } from '../base/fault.ts'
 import { startOf } from '../disk/lock.ts'
 import { Waker } from '../disk/wake.ts'
 import type { Engine, Picker } from '../events/engine.ts'
@@ -12,8 +12,8 @@ import { type Exit, type Started, type StartOptions, startOnPipes } from '../pro
 import { startOnPty } from '../process/terminal.ts'
 import { startOnPtyAndPipes } from '../process/terminal-and-pipes.ts'
 import { watchdog } from '../process/watchdog.ts'
-import type { Chunk, OutputChannel } from '../text/chunk.ts'
-import { fileNames, pinned } from './audit.ts'
+import type { Channel, Chunk, OutputChannel } from '../text/chunk.ts'
+import { channels, fileNames, pinned } from './audit.ts'
 import {
   compare,
   type FsDiff,
@@ -22,7 +22,15 @@ import {
   snapshot,
   withOutside,
 } from './fs-diff.ts'
-import { endInMeta, exitEvidence, type Meta, type StopReason, writeMeta, writeWhole } from './meta.ts'
+import {
+  endInMeta,
+  exitEvidence,
+  type LastWords,
+  type Meta,
+  type StopReason,
+  writeMeta,
+  writeWhole,
+} from './meta.ts'
 import { type Output, PipedOutput, RecordedOutput } from './output.ts'
 import type { SessionTokens } from './session-tokens.ts'
 import type { Opening, TimedChunk } from './timed.ts'
@@ -39,6 +47,8 @@ export interface RecordOptions {
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly input: 'ignore' | 'inherit' | { readonly text: string }
+  /** The input is the prompt. */
+  readonly piped: boolean
   readonly pty: { readonly cols: number; readonly rows: number; readonly pipes: boolean } | undefined
   readonly timeout: number | undefined
   readonly idleTimeout: number | undefined
@@ -81,6 +91,7 @@ const NO_SIZE = { cols: 0, rows: 0 }
 const POLL_MS = 200
 /** More than a terminal itself would buffer for a program that does not read yet. */
 const MAX_TYPED = 64 * 1024
+const MAX_TASK = 2000
 
 /** Runs a command, and records it if there is a directory. Memory holds one block of its output. */
 export class Recording {
@@ -88,7 +99,7 @@ export class Recording {
   readonly chunks: AsyncGenerator<TimedChunk | Opening>
   readonly #options: RecordOptions
   readonly #names: ReturnType<typeof fileNames>
-  readonly #logs: Readonly<Record<OutputChannel, string>>
+  readonly #logs: Readonly<Record<Channel, string>>
   readonly #way: (typeof startModes)[keyof typeof startModes]
   readonly #waker = new Waker(POLL_MS)
   /** Made when the process is started. */
@@ -99,6 +110,7 @@ export class Recording {
   #running: Started | undefined
   /** Text typed before the terminal exists. */
   #typed = ''
+  #stopNote: Note | undefined
   #exited = false
   #killer: NodeJS.Timeout | undefined
   /** The end of the process and of its recorders. */
@@ -117,7 +129,8 @@ export class Recording {
     const { attempt, audit, pty } = options
     this.#options = options
     this.#names = fileNames(attempt)
-    this.#logs = { stdout: this.#path('stdout'), stderr: this.#path('stderr'), pty: this.#path('pty') }
+    const logs = channels.map((channel) => [channel, this.#path(channel)])
+    this.#logs = Object.fromEntries(logs) as Record<Channel, string> // cast: one of each channel
     this.#way = startModes[pty ? (pty.pipes ? 'both' : 'pty') : 'pipes']
     this.#check = audit === undefined ? () => {} : pinned(audit)
     this.#meta = newMeta(options, this.#way.mode)
@@ -136,9 +149,10 @@ export class Recording {
     return this.#meta
   }
 
-  /** Sends a signal to the whole group, and remembers that we did. */
-  stop(reason: StopReason, signal: NodeJS.Signals): void {
+  /** Sends a signal to the whole group, and remembers that we did; `note` says more about the reason. */
+  stop(reason: StopReason, signal: NodeJS.Signals, note = stopNotes[reason]): void {
     if (this.#exited) return
+    if (this.#meta.reason === null) this.#stopNote = note
     this.#meta = { ...this.#meta, reason: this.#meta.reason ?? reason }
     // If it is not running yet, it is stopped when it is.
     if (!this.#running) return
@@ -146,9 +160,13 @@ export class Recording {
     this.#killer ??= setTimeout(() => this.#running?.kill('SIGKILL'), this.#options.killGrace)
   }
 
-  /** Records in `meta.N.json` that every event is stored, and the outcome. */
-  complete(end: CompletionData): void {
-    this.#save({ ...endInMeta(end), complete: true })
+  /** Records in `meta.N.json` that every event is stored, the outcome, and the task. */
+  complete(end: CompletionData, said: LastWords, task: string | undefined): void {
+    this.#save({
+      ...endInMeta(end, said),
+      ...(task !== undefined && { task: clip(task, MAX_TASK) }),
+      complete: true,
+    })
   }
 
   /** Types into the pseudo-terminal, if there is one. */
@@ -162,7 +180,6 @@ export class Recording {
     const before = this.#options.fsDiff ? await this.#look() : undefined
     this.#started = Date.now()
     this.#origin = performance.now()
-    const { channels } = this.#way
     // Before the process starts, so that a crash from here on leaves something to resume.
     this.#save({ started_at: new Date(this.#started).toISOString() })
     const output =
@@ -171,7 +188,10 @@ export class Recording {
         : new RecordedOutput(this.#logs, this.#path('chunks'), this.#waker)
     this.#output = output
     let guard: ReturnType<typeof watchdog> | undefined
+    const prompt = this.#prompt()
     try {
+      // Before the process gets it: what was sent is known, whatever happens then.
+      if (prompt) output.sent(prompt, 0)
       const startNotes = await this.#start()
       guard = watchdog({
         ...this.#options,
@@ -181,8 +201,13 @@ export class Recording {
       })
       const opens = { ...reading, sessionTokens: this.#before, runId, attempt, dir: cwd }
       yield { engine, opens, fsDiff: () => this.#diff, time: this.#started }
-      const first: Chunk = { channel: channels[0]!, bytes: Buffer.alloc(0), channels }
+      const first: Chunk = {
+        channel: this.#way.channels[0],
+        bytes: Buffer.alloc(0),
+        channels: this.#way.channels,
+      }
       yield { chunk: first, time: this.#started }
+      if (prompt) yield { chunk: { channel: 'stdin', bytes: prompt }, time: this.#started }
       yield* this.#read(output)
       yield await this.#conclude(before, startNotes)
     } catch (error) {
@@ -198,6 +223,11 @@ export class Recording {
         this.#finish(await this.#over, this.#elapsed(), [])
       }
     }
+  }
+
+  #prompt(): Buffer | undefined {
+    const { piped, input } = this.#options
+    return piped && typeof input === 'object' ? Buffer.from(input.text) : undefined
   }
 
   /** Starts the process and its recorders. */
@@ -286,12 +316,11 @@ export class Recording {
       this.#write(() => writeWhole(this.#path('fsDiff'), `${JSON.stringify(this.#diff)}\n`))
     }
     const { reason } = this.#meta
-    const stopped = reason === null ? undefined : stopNotes[reason]
     const sizes = this.#output!.sizes()
     const lost = this.#way.channels.filter((channel) => sizes[channel] === undefined)
     const notes = [
       ...startNotes,
-      ...[stopped, held ? heldNote : undefined].filter((note) => note !== undefined),
+      ...[this.#stopNote, held ? heldNote : undefined].filter((note) => note !== undefined),
       ...lost.map((channel) => lostNote(this.#names[channel])),
     ]
     this.#finish({ code, signal }, this.#ms, notes)
@@ -329,8 +358,7 @@ export class Recording {
   /** Nothing was started: removes the files. */
   #forget(): void {
     if (this.#options.audit === undefined) return
-    for (const name of ['stdout', 'stderr', 'pty', 'chunks', 'meta'] as const)
-      fs.rmSync(this.#path(name), { force: true })
+    for (const name of [...channels, 'chunks', 'meta'] as const) fs.rmSync(this.#path(name), { force: true })
   }
 
   #path(name: keyof ReturnType<typeof fileNames>): string {
@@ -355,6 +383,7 @@ function newMeta(options: RecordOptions, mode: Meta['mode']): Meta {
     engine: options.engine.name,
     mode,
     argv: [options.command, ...options.args],
+    ...(options.piped && { prompt: 'stdin' }),
     cwd: options.cwd,
     pid: null,
     pid_started: null,
@@ -383,13 +412,15 @@ function outcomeOfExit(exit: Exit, reason: StopReason | null): Pick<Meta, 'outco
 
 /** The options that a replay must use, too. */
 function recordedReading(options: RecordOptions['reading']): Pick<Meta, 'reading'> {
-  const { doneMarker, maxFrame, window, pick, maxRepair } = options
+  const { doneMarker, maxFrame, window, pick, maxRepair, session, schema } = options
   const reading = {
     ...(doneMarker === undefined ? {} : { done_marker: doneMarker }),
     ...(maxFrame === undefined ? {} : { max_frame: maxFrame }),
     ...(window === undefined ? {} : { window }),
     ...(pick === undefined ? {} : { pick }),
     ...(maxRepair === undefined ? {} : { max_repair: maxRepair }),
+    ...(session === undefined ? {} : { session }),
+    ...(schema === undefined ? {} : { schema: true }),
   }
   return Object.keys(reading).length === 0 ? {} : { reading }
 }

@@ -1,26 +1,35 @@
 import { join } from 'node:path'
 import { EVENTS_FILE } from '../disk/journal.ts'
-import { withPlain } from '../disk/plain-file.ts'
-import { LINES_BLOCK, linesIn, wholeLines } from '../disk/read-journal.ts'
+import { eachLine } from '../disk/read-journal.ts'
+import { costCounter } from '../events/cost.ts'
 import { type Event, isEvent } from '../events/event.ts'
-import { type Tokens, tokenCounter } from '../events/tokens.ts'
+import { type Spent, tokenCounter } from '../events/tokens.ts'
 
-/** What each session has used, by its id. */
-export type SessionTokens = Readonly<Record<string, Tokens>>
+/** What each session has used, and what it cost, by its id. */
+export type SessionTokens = Readonly<Record<string, Spent>>
 
 /** Adds up what the attempts of a run have used, by session. */
 export class SpentTokens {
-  readonly #spent = new Map<string, Tokens>()
+  readonly #spent: Map<string, Spent>
+
+  constructor(before: SessionTokens = {}) {
+    this.#spent = new Map(Object.entries(before))
+  }
 
   add(event: Event): void {
     const session = event.correlation.session_id
-    if (!isEvent(event, 'lifecycle.completion.state') || session === undefined || !event.data.tokens) return
-    const { tokens, cumulative } = event.data
+    if (!isEvent(event, 'lifecycle.completion.state') || session === undefined) return
+    const { tokens, cumulative, cost } = event.data
+    if (!tokens && !cost) return
+    const { cost: costBefore, ...before } = this.#spent.get(session) ?? {}
     const sum = tokenCounter()
-    const before = cumulative ? undefined : this.#spent.get(session)
-    if (before) sum.add(before)
-    sum.add(tokens)
-    this.#spent.set(session, sum.sum() ?? tokens)
+    if (!(tokens && cumulative) && Object.keys(before).length > 0) sum.add(before)
+    if (tokens) sum.add(tokens)
+    const costs = costCounter()
+    if (!cost?.cumulative && costBefore) costs.add(costBefore)
+    if (cost) costs.add(cost)
+    const total = costs.sum()
+    this.#spent.set(session, { ...(sum.sum() ?? tokens), ...(total && { cost: total }) })
   }
 
   bySession(): SessionTokens {
@@ -32,14 +41,8 @@ export class SpentTokens {
 export function spentIn(dir: string): SessionTokens {
   const spent = new SpentTokens()
   try {
-    withPlain(join(dir, EVENTS_FILE), undefined, (fd) => {
-      for (let at = 0; ; ) {
-        const lines = wholeLines(fd, at, LINES_BLOCK)
-        if (typeof lines !== 'object') return
-        for (const { bytes } of linesIn(lines))
-          if (bytes.includes(COMPLETION)) spent.add(JSON.parse(bytes.toString('utf8')))
-        at = lines.next
-      }
+    eachLine(join(dir, EVENTS_FILE), (line) => {
+      if (line.includes(COMPLETION)) spent.add(JSON.parse(line.toString('utf8')))
     })
   } catch {
     // Without a journal that can be read the sum is told as it is, with `cumulative`.

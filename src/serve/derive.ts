@@ -6,7 +6,7 @@ import { diskFault } from '../base/system-error-code.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { LineFile } from '../disk/line-file.ts'
 import type { Place } from '../disk/read-journal.ts'
-import type { Event } from '../events/event.ts'
+import type { Event, RunOutcome } from '../events/event.ts'
 import { jsonLine } from '../streams/jsonl.ts'
 import { fingerprint, overviewOf, type RunOverview, readLogs } from './log-overviews.ts'
 import type { RunPlace } from './run-place.ts'
@@ -23,6 +23,8 @@ export interface Derived {
   readonly size: () => number
   /** The last event in it. */
   readonly last: () => Place | undefined
+  /** How the run ended, if that is the last event in it. */
+  readonly outcome: () => RunOutcome | undefined
   /** Whether the logs have not changed since they were read. */
   readonly fresh: () => boolean
   close(): void
@@ -83,6 +85,7 @@ export function derive(
     fault: () => fault,
     size: () => size,
     last: () => last,
+    outcome: () => (last ? overviewOf(last).completion?.outcome : undefined),
     fresh: () => !over || read === print(),
     close() {
       stop.abort()

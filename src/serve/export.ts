@@ -296,6 +296,7 @@ function factsOf() {
         outcome,
         ok: isGood(outcome),
         failure_class: end?.data.failure_class ?? meta?.failure_class ?? null,
+        cost: end?.data.cost ?? meta?.cost ?? null,
         reason_code: end?.data.reason_code ?? null,
         exit_code: meta?.exit_code ?? end?.data.evidence.exit_code ?? null,
         signal: meta?.signal ?? end?.data.evidence.signal ?? null,

@@ -13,6 +13,8 @@ export interface Shared {
   readonly over: () => boolean
   /** Set if the events are made here, from the logs. */
   readonly derived?: Derived | undefined
+  /** The logs changed after their events were made: a client that comes back gets the new ones. */
+  readonly stale: () => boolean
   /** Why there are no more events, when it has ended. */
   readonly fault: () => Fault | undefined
   /** The end that the logs seemed to have before they grew again. Its number now belongs to another event. */
@@ -29,6 +31,8 @@ export interface Feeds {
 
 /** How long the answer that a run is in progress is reused: many clients ask at once. */
 const OVER_MS = 50
+/** How long the answer that logs have not changed is reused. */
+const STALE_MS = 500
 /** How long derived events are kept after their last client left: browsers come back for the end. */
 const KEEP_MS = 60_000
 /** Limits of the number of kept feeds, and of their bytes; the last one is always kept. */
@@ -71,7 +75,8 @@ export function feeds(logs: LogOverviews, hiding?: Hiding): Feeds {
     const journal = place.journal()
     if (journal !== undefined) {
       const over = memo(OVER_MS, () => !place.isRunning())
-      return { key, feed: new Feed(journal, within, hiding?.event), over, fault: () => undefined, users: 0 }
+      const feed = new Feed(journal, within, hiding?.event)
+      return { key, feed, over, stale: () => false, fault: () => undefined, users: 0 }
     }
     const derived = derive(place, (print, reported) => logs.learn(place, print, reported))
     const { over, fault } = derived
@@ -81,6 +86,7 @@ export function feeds(logs: LogOverviews, hiding?: Hiding): Feeds {
       feed: new Feed(derived.path, undefined, hiding?.event),
       derived,
       over,
+      stale: memo(STALE_MS, () => !derived.fresh()),
       fault,
       retracted,
       users: 0,

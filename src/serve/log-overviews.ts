@@ -1,5 +1,6 @@
 import fs from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
+import type { Cost } from '../events/cost.ts'
 import { type Event, type FailureClass, isEvent } from '../events/event.ts'
 import type { OutcomeEvidence } from '../events/run-outcome.ts'
 import { type Attempt, channels, logSizes } from '../run/audit.ts'
@@ -16,6 +17,7 @@ export interface RunOverview {
     | (OutcomeEvidence & {
         readonly reason_code: string | undefined
         readonly failure_class?: FailureClass | undefined
+        readonly cost?: Cost | undefined
       })
     | undefined
 }

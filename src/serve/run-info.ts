@@ -1,3 +1,4 @@
+import type { Cost } from '../events/cost.ts'
 import type { EndState, FailureClass } from '../events/event.ts'
 import type { RunOutcome } from '../events/run-outcome.ts'
 
@@ -28,6 +29,8 @@ export interface RunInfo {
   readonly ok: boolean | null
   /** Of a run that failed: why, in one word; null if it did not fail, or was recorded by 0.2. */
   readonly failure_class: FailureClass | null
+  /** What it cost, as the engine reported it; null if it did not, or while it runs. */
+  readonly cost: Cost | null
   /** What decided the end: DONE_MARKER, END_SIGNAL, EXIT_CODE, … */
   readonly reason_code: string | null
   readonly exit_code: number | null

@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { isInside, readBlock, withPlain } from '../disk/plain-file.ts'
+import { readCost } from '../events/cost.ts'
 import type { EndState } from '../events/event.ts'
 import { isGood, outcomeOf, readFailure } from '../events/run-outcome.ts'
 import { type Attempt, channels } from '../run/audit.ts'
@@ -123,7 +124,9 @@ function infoOf(
   const stale = typeof tail?.attempt === 'number' && tail.attempt < (attempts.at(-1)?.number ?? 0)
   const end = running || stale ? undefined : tail?.completion
   // Without a completion in the journal the exit may have decided alone, and is in the meta.
-  const outcome = running ? null : end ? outcomeOf(end) : (last?.outcome ?? 'unknown')
+  const told = running ? null : end ? outcomeOf(end) : (last?.outcome ?? 'unknown')
+  // 0.2 recorded a named marker only in the meta; a run that has it did not just finish.
+  const outcome = told === 'finished' && last?.reading?.done_marker !== undefined ? 'needs_input' : told
   return {
     id: relative(root, dir).split(sep).join('/') || basename(root) || 'run',
     run_id: tail?.run_id ?? last?.run_id ?? null,
@@ -133,6 +136,7 @@ function infoOf(
     outcome,
     ok: outcome && isGood(outcome),
     failure_class: (outcome === 'failed' && (end?.failure_class ?? last?.failure_class)) || null,
+    cost: (running ? null : (end?.cost ?? (stale ? null : last?.cost))) ?? null,
     reason_code: end?.reason_code ?? null,
     exit_code: running ? null : (last?.exit_code ?? null),
     signal: running ? null : (last?.signal ?? null),
@@ -201,7 +205,8 @@ function lastEvents(path: string, root: string): RunOverview | undefined {
         const { evidence = {}, reason_code } = event.data
         const outcome = outcomeOf({ state, evidence, outcome: event.data.outcome })
         const failure_class = readFailure(event.data.failure_class)
-        const completion = { state, evidence, outcome, failure_class, reason_code: textOf(reason_code) }
+        const cost = readCost(event.data.cost)
+        const completion = { state, evidence, outcome, failure_class, cost, reason_code: textOf(reason_code) }
         return { ...overview, completion }
       }
     } catch {

@@ -203,8 +203,10 @@ class Router {
     const mine = this.#feeds.share(run.place)
     this.clients++
     try {
-      const { outcome } = run.info
-      const awaitsReply = outcome === 'finished' || outcome === 'needs_input'
+      const awaitsReply = () => {
+        const outcome = mine.derived ? mine.derived.outcome() : run.info.outcome
+        return outcome === 'finished' || outcome === 'needs_input'
+      }
       const options = { ...mine, after, heartbeat, maxStall, awaitsReply, signal: this.#shut.signal }
       if (format === 'ag-ui' || format === 'ai-sdk') {
         const { sseViews } = await import('../streams/view-sse.ts')

@@ -145,6 +145,7 @@ function infoOf(
     outcome,
     ok: outcome && isGood(outcome),
     failure_class: (outcome === 'failed' && end?.failure_class) || null,
+    cost: end?.cost ?? null,
     reason_code: end?.reason_code ?? null,
     exit_code: null,
     signal: null,

@@ -16,7 +16,7 @@ export interface StreamOptions extends Omit<Shared, 'release'> {
   readonly maxStall: number
   readonly signal: AbortSignal
   /** The last turn is over, and a reply may follow: an EventSource that comes back waits for it. */
-  readonly awaitsReply: boolean
+  readonly awaitsReply: () => boolean
   /** Chat records instead of events. @default false */
   readonly chat?: boolean | undefined
 }
@@ -33,14 +33,14 @@ export async function stream(
   response: ServerResponse,
   options: StreamOptions,
 ): Promise<void> {
-  const { feed, over, fault, signal, chat = false } = options
+  const { feed, over, stale, fault, signal, chat = false } = options
   const start = chat ? chatStart(options) : await ready(options, response)
-  /** Stays connected although the run is over, until more of it comes. Derived events never grow again. */
+  /** Stays connected although the run is over, until more of it comes. */
   let waits = false
   if (start.resumes && start.reset === undefined) {
     const last = over()
     const more = await hasMore(feed, start)
-    waits = last && !more && options.awaitsReply && !options.derived && 'last-event-id' in request.headers
+    waits = last && !more && options.awaitsReply() && 'last-event-id' in request.headers
     if (more === 'damaged' || (last && !more && !waits)) {
       response.writeHead(204).end()
       return
@@ -80,7 +80,7 @@ export async function stream(
         last = block.last
         named ||= last !== undefined
         waits = false
-      } else if (ended && !waits) {
+      } else if (ended && (!waits || stale())) {
         const why = fault()
         if (why) await sendFault(why)
         break

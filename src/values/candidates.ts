@@ -36,7 +36,7 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
   const start = first === BACKTICK || first === TILDE ? 0 : skipBlanks(text, 0)
   const opens = start === text.length - 1 || opensAs('document', text.slice(start))
   if (isBracket(text.charCodeAt(start)) && opens) return undefined
-  if (!rules.check && !mayHoldPayload(text)) return []
+  if (IS_INSIDE.test(text.slice(0, 512)) || (!rules.check && !mayHoldPayload(text))) return []
   const bytes = Bytes.from(text)
   const stage = frameStage({
     tags: ['json'],
@@ -62,6 +62,9 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
     return candidateOf(frame, text, bytes, thoughts, loose.length > 0, rank)
   })
 }
+
+/** A text that begins with a key or an element is the inside of a value that lost its bracket. */
+const IS_INSIDE = /^\s{0,99}"(?:[^"\\]|\\.){0,256}"\s{0,99}[:,]/s
 
 /**
  * Most log lines that begin with a bracket, `{cmd} failed`, have no quoted key, no tag and no fence: they

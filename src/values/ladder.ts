@@ -163,10 +163,13 @@ function beyond(
   return repair(text, broken, changes, rules, envelopes)
 }
 
-/** A string, a number or a literal in the spelling of another language. Words without quotes are prose. */
+/**
+ * A string, a number, a literal or a tuple in the spelling of another language. Words without quotes are
+ * prose.
+ */
 function mendScalar(text: string): Edited | undefined {
-  if (text.length > MAX_SCALAR || !(isQuote(text.charCodeAt(0)) || text[0] === '\\' || spellingOf(text)))
-    return undefined
+  const opens = isQuote(text.charCodeAt(0)) || text[0] === '\\' || text[0] === '('
+  if (text.length > MAX_SCALAR || !(opens || spellingOf(text))) return undefined
   // As a member: in an array, a quote in a string may be its neighbour's. Not if all its quotes are escaped.
   const before = text[0] === '\\' ? '[' : '{"":'
   const mended = mend(before + text + (before === '[' ? ']' : '}'))
@@ -285,7 +288,9 @@ function takeFirst(
   if (isStructureAt(text, end) || endsInString(first) || isOnlyStructure(text))
     return { ...brokenAround(text, end), cause: broken.cause }
   // As in prose: without a schema, only a first key in double quotes distinguishes an object from code.
-  if (rules.check ? isCitation(first, text.slice(end, end + 256)) : !hasQuotedKey(first))
+  const rest = text.slice(end, end + 256)
+  const isBeforeObject = rules.scalars && /^\s*\{\s*"/.test(rest)
+  if (rules.check || isBeforeObject ? isCitation(first, rest) : !hasQuotedKey(first))
     return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
   const changes = [...before, changeOf('took an object from prose', end, text.slice(end, end + 80), '')]
   return climbFurther(first, changes, rules, envelopes)

@@ -1,9 +1,9 @@
 import { codes, type Note } from '../base/fault.ts'
-import type { Bytes } from '../base/platform.ts'
+import { Bytes } from '../base/platform.ts'
 import { drive } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { frameStage } from '../frames/frames.ts'
-import { endsInString } from '../json/after-value.ts'
+import { endsInString, isStructureAt } from '../json/after-value.ts'
 import type { ChangeKind } from '../repair/change.ts'
 import { mend } from '../repair/search.ts'
 import type { Channel } from '../text/chunk.ts'
@@ -39,8 +39,12 @@ export function looseFrames(bytes: Bytes, channel: Channel, given: Rules): reado
     maxFrame: bytes.length + 1024,
   })
   const found: Frame[] = []
-  for (const frame of drive(stage, [{ channel, bytes }])) {
-    const opens = frame.kind === 'object' ? opensLoosely(frame, before(frame, bytes)) : 'no'
+  let past = 0
+  for (const cut of drive(stage, [{ channel, bytes }])) {
+    if (cut.from < past) continue
+    const opens = cut.kind === 'object' ? opensLoosely(cut, before(cut, bytes)) : 'no'
+    const frame = opens === 'yes' ? untilItsEnd(cut, bytes, rules) : cut
+    past = frame.to
     if (opens === 'yes' && !isValue(frame, rules)) return []
     // Among other brackets, an empty pair may be what is left of something.
     const isEmpty = opens === 'empty' && rules.check && !/[{}[\]]/.test(text.replace('{}', ''))
@@ -80,6 +84,20 @@ const QUOTED_KEY = /^\{\s*["'“”‘’]/
 const BARE_KEY = /^\{\s*[\p{L}\p{N}_$-]{1,256}\s*:/u
 const FIRST_ELEMENT =
   /^\[\s*(?:["'“‘{[]|[-+]?[\d.][\d._eE+-]*\s*[,\]]|(?:true|false|null|True|False|None)\s*[,\]])/
+
+//  Here: {'a': 'x}'} and more
+//                ^ cut  ^ its end
+/** The whole value, if brackets in strings that are not in double quotes have misled the scanner. */
+function untilItsEnd(frame: Frame, bytes: Bytes, { maxRepair }: Rules): Frame {
+  if (!frame.open && !endsInString(frame.text)) return frame
+  const rest = bytes.toString('utf8', frame.from, frame.from + maxRepair)
+  const made = mend(rest)
+  const end = made.kind === 'followed' ? made.at : made.kind === 'mended' ? rest.trimEnd().length : 0
+  if (end === 0 || isStructureAt(rest, end)) return frame
+  const text = rest.slice(0, end)
+  const { open, broken, ...whole } = frame
+  return { ...whole, text, to: frame.from + Bytes.byteLength(text) }
+}
 
 /** Whether repair reads it in exactly one way, without taking a word for a text. */
 function isValue(frame: Frame, rules: Rules): boolean {

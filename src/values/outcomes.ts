@@ -89,11 +89,11 @@ class Judge implements Sink<Frame> {
       this.#held = frame
       this.#thinkBefore = !this.#blank
       this.#blank = false
-      if (frame.broken !== undefined) this.#release()
+      if (frame.broken !== undefined) this.#release(frame)
       return
     }
     if (frame.kind !== 'text' || !frame.blank) {
-      if (!this.#queued) this.#release()
+      if (!this.#queued) this.#release(frame)
       this.#blank = false
     }
     if (this.#queued) this.#queued.push(frame)
@@ -270,7 +270,7 @@ class Judge implements Sink<Frame> {
   }
 
   /** Something follows the first frame, so it was not the whole input, unless it is broken. */
-  #release(): void {
+  #release(next: Frame): void {
     const frame = this.#held
     this.#held = undefined
     if (!frame) return
@@ -279,7 +279,7 @@ class Judge implements Sink<Frame> {
     if (isBracketed(frame.text) && (this.#options.patient || isBroken) && this.#mayBeWhole(frame)) {
       this.#held = frame
       this.#queued = []
-    } else this.#firstInProse(frame)
+    } else this.#firstInProse(frame, next)
   }
 
   /** Whether the input may be one broken document whose first bracket seemed to close too early. */
@@ -287,9 +287,11 @@ class Judge implements Sink<Frame> {
     return this.#unmatched !== undefined && frame.to <= this.#rules.maxRepair
   }
 
-  #firstInProse(frame: Frame): void {
+  /** Right before an object, `[1,2]{"a":1}`, an array is a value as well; before words it is most often noise. */
+  #firstInProse(frame: Frame, next: Frame | undefined): void {
+    const loose = this.#rules.check !== undefined || (this.#rules.scalars && next?.kind === 'object')
     if (frame.text === '') this.#broken = true
-    else if (opensInProse(frame.text, this.#rules.check !== undefined)) this.#objectInProse(frame)
+    else if (opensInProse(frame.text, loose)) this.#objectInProse(frame)
     else this.#broken = isBracketed(frame.text)
   }
 
@@ -328,7 +330,10 @@ class Judge implements Sink<Frame> {
         return
       }
     }
-    this.#firstInProse(first)
+    this.#firstInProse(
+      first,
+      frames.find(({ blank }) => !blank),
+    )
     for (const frame of frames) this.#judge(frame)
   }
 
@@ -362,7 +367,7 @@ class Judge implements Sink<Frame> {
       return
     }
     const scalar =
-      this.#rules.root === 'any' && /^[\s\ufeff\0]{0,4096}["'`‘’“”\\\d+.TFNI-]/.test(whole.slice(0, 4200))
+      this.#rules.root === 'any' && /^[\s\ufeff\0]{0,4096}["'`‘’“”\\(\d+.TFNI-]/.test(whole.slice(0, 4200))
     if (!scalar && !isOnlyStructure(whole) && !beginsBroken(whole)) return
     const result = climb(whole, this.#rules)
     if (result.ok) {

@@ -1,6 +1,7 @@
 import { type Complete, type OptionTable, readOptions } from '../base/check-options.ts'
 import { codes } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
+import { costCounter } from '../events/cost.ts'
 import type {
   AgentRequest,
   ArtifactData,
@@ -109,6 +110,7 @@ class ChatSink implements Sink<Event> {
   /** The attempt in which a turn was reported to wait for the user. */
   #waiting: number | undefined
   #spent = tokenCounter()
+  #cost = costCounter()
   /** What was spent includes what the session had used before. */
   #cumulative = false
 
@@ -123,6 +125,7 @@ class ChatSink implements Sink<Event> {
       this.#attempt = event.attempt_number
       this.#localSeq = 0
       this.#spent = tokenCounter()
+      this.#cost = costCounter()
       this.#cumulative = false
     }
     const session = event.correlation.session_id
@@ -190,8 +193,9 @@ class ChatSink implements Sink<Event> {
   }
 
   #status(event: EventOf<'lifecycle.run.status'>): void {
-    const { status, evidence, tokens, cumulative, request, request_id, option, by } = event.data
+    const { status, evidence, tokens, cumulative, cost, request, request_id, option, by } = event.data
     if (tokens) this.#spent.add(tokens)
+    if (cost) this.#cost.add(cost)
     this.#cumulative ||= cumulative === true
     if (request_id !== undefined && by !== undefined)
       this.#say(event, 'user.input.settled', { request_id, ...(option !== undefined && { option }), by })
@@ -200,8 +204,13 @@ class ChatSink implements Sink<Event> {
     const sum = this.#spent.sum()
     const reason_code = evidence.request === undefined ? 'END_SIGNAL' : 'REQUEST_OPEN'
     const end = { state: status, reason_code, evidence, ...(request && { request }) } as const
-    const more = this.#cumulative ? ({ cumulative: true } as const) : {}
-    this.#say(event, 'user.input.required', sum ? { ...end, tokens: sum, ...more } : end)
+    const spent = this.#cost.sum()
+    this.#say(event, 'user.input.required', {
+      ...end,
+      ...(sum && { tokens: sum }),
+      ...(sum && this.#cumulative && { cumulative: true }),
+      ...(spent && { cost: spent }),
+    })
   }
 
   #finish(event: Event, data: CompletionData) {

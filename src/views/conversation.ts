@@ -1,3 +1,4 @@
+import type { Cost } from '../events/cost.ts'
 import type {
   AgentRequest,
   CompletionData,
@@ -61,6 +62,8 @@ export interface ToolItem extends Common {
   output: unknown
   error: string | undefined
   exitCode: number | undefined
+  /** It was not allowed. */
+  denied: boolean
   state: 'running' | 'completed' | 'failed'
   /** As measured by the engine. */
   measured: number | undefined
@@ -99,6 +102,7 @@ export interface StatusItem extends Common {
   readonly model: string | undefined
   readonly reason: string | undefined
   readonly tokens: Tokens | undefined
+  readonly cost: Cost | undefined
 }
 
 /** Something that the agent asks, and how that ended. */
@@ -254,11 +258,11 @@ export class Conversation {
         return this.#add(event, { kind: 'diagnostic', ours, code, message, severity, retryable, count })
       }
       case 'lifecycle.run.status': {
-        const { status, model, reason, tokens, request, request_id } = event.data
+        const { status, model, reason, tokens, cost, request, request_id } = event.data
         if (request) return this.#ask(event, request)
         const asked = request_id === undefined ? undefined : this.#requests.end(request_id)
         if (asked) return settled(asked, event.data)
-        return this.#add(event, { kind: 'status', status: String(status), model, reason, tokens })
+        return this.#add(event, { kind: 'status', status: String(status), model, reason, tokens, cost })
       }
       case 'lifecycle.run.result':
         return this.#add(event, { kind: 'result', result: event.data })
@@ -306,6 +310,7 @@ export class Conversation {
       output: undefined,
       error: undefined,
       exitCode: undefined,
+      denied: false,
       state: 'running',
       measured: undefined,
       milliseconds: undefined,
@@ -324,6 +329,7 @@ export class Conversation {
     call.output = output
     call.error = error === undefined ? undefined : plain(error)
     call.exitCode = exit_code
+    call.denied = event.data.denied === true
     call.state = event.type === 'tool.call.failed' ? 'failed' : 'completed'
     call.measured = duration_ms
     call.milliseconds = duration_ms ?? (known ? between(known.ts, event.ts) : undefined)

@@ -1,3 +1,4 @@
+import { type Cost, costCounter } from '../events/cost.ts'
 import type { Event, FailureClass } from '../events/event.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Tokens, tokenCounter } from '../events/tokens.ts'
@@ -31,6 +32,8 @@ export interface RunSummary {
   /** Diagnostics of severity `warning` and worse. */
   readonly warnings: number
   readonly tokens?: Tokens
+  /** As the engine reports it. */
+  readonly cost?: Cost
   /** Missing while the run is in progress. */
   readonly outcome?: RunOutcome
   /** Of a run that failed: why, in one word. */
@@ -63,8 +66,8 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
   const calls = new OpenCalls<true>()
   let [events, turns, messages, called, failed, fileCount, warnings] = [0, 0, 0, 0, 0, 0, 0]
   /** The total from the end of an attempt; before that, the sum of its turns. */
-  let reported: Tokens | undefined
-  let spent = tokenCounter()
+  let reported: { readonly tokens?: Tokens | undefined; readonly cost?: Cost | undefined } = {}
+  let spent = { tokens: tokenCounter(), cost: costCounter() }
 
   const change = (path: string) => {
     if (files.has(path)) return
@@ -81,7 +84,7 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
     if (event.correlation.session_id !== undefined) facts.session_id = event.correlation.session_id
     switch (event.type) {
       case 'lifecycle.run.status': {
-        const { status, model, cwd, engine_version, tokens } = event.data
+        const { status, model, cwd, engine_version, tokens, cost } = event.data
         // A new attempt begins: the run is in progress again.
         if (status === 'started') {
           delete facts.outcome
@@ -91,14 +94,15 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
         if (model !== undefined) facts.model = model
         if (cwd !== undefined) facts.cwd = cwd
         if (engine_version !== undefined) facts.engine_version = engine_version
-        if (tokens !== undefined) spent.add(tokens)
+        if (tokens !== undefined) spent.tokens.add(tokens)
+        if (cost !== undefined) spent.cost.add(cost)
         return
       }
       case 'lifecycle.completion.state':
         facts.outcome = outcomeOf(event.data)
         if (event.data.failure_class) facts.failure_class = event.data.failure_class
-        reported = event.data.tokens ?? reported
-        spent = tokenCounter()
+        reported = { tokens: event.data.tokens ?? reported.tokens, cost: event.data.cost ?? reported.cost }
+        spent = { tokens: tokenCounter(), cost: costCounter() }
         calls.takeAll()
         return
       case 'user.message':
@@ -131,7 +135,8 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
   }
 
   const summary = (): RunSummary => {
-    const tokens = spent.sum() ?? reported
+    const tokens = spent.tokens.sum() ?? reported.tokens
+    const cost = spent.cost.sum() ?? reported.cost
     return {
       ...facts,
       events,
@@ -143,6 +148,7 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
       fileCount,
       warnings,
       ...(tokens && { tokens }),
+      ...(cost && { cost }),
     }
   }
   return { write, summary }

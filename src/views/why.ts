@@ -12,6 +12,8 @@ export interface FailedCall {
   readonly subject: string
   readonly finished: boolean
   readonly exit_code?: number
+  /** It was not allowed. */
+  readonly denied?: true
   /** The end of its output. */
   readonly lines: readonly string[]
   readonly seq: number
@@ -295,6 +297,7 @@ function callOf(item: ToolItem, { seq, raw_ref }: Pick<Event, 'seq' | 'raw_ref'>
     subject: callSubject(item.lateInput ?? item.input),
     finished: item.state !== 'running',
     ...(item.exitCode !== undefined && { exit_code: item.exitCode }),
+    ...(item.denied && { denied: true }),
     lines: text === '' ? [] : text.split('\n').slice(-MAX_LINES),
     seq,
     raw_ref,

@@ -142,7 +142,15 @@ test('a journal and a meta of 0.2 are shown in the words of today', async () => 
   expect(told()).toEqual([['awaiting_user_input', 'finished', true]])
   expect((await inside(['replay', audit, '--draw'])).out).toContain('■ finished: the turn ended well (')
   expect((await inside(['export', audit, '--to', 'md'])).out).toContain('## codex run: finished')
-  // 0.2 recorded a request by its end signal.
+  // 0.2 recorded a named marker only in the meta.
+  writeFileSync(
+    join(audit, 'meta.1.json'),
+    JSON.stringify({ ...meta, outcome: 'needs_input', reading: { done_marker: 'X' } }),
+  )
+  expect(told()).toEqual([['awaiting_user_input', 'needs_input', false]])
+  expect((await inside(['replay', audit, '--draw'])).out).toContain('■ needs_input')
+  writeFileSync(join(audit, 'meta.1.json'), JSON.stringify(meta))
+  // It recorded a request by its end signal.
   writeFileSync(
     journal,
     old.replaceAll('"end_signal":"turn.completed"', '"end_signal":"execCommandApproval"'),
@@ -272,6 +280,8 @@ describe('a schema', () => {
     expect([replayed.code, replayed.out]).toEqual([code, live.out])
     expect((await inside(['events', audit, '--schema', schema])).code).toBe(code)
     expect((await inside(['chat', audit, '--schema', schema])).code).toBe(code)
+    expect(replayed.err).toBe('')
+    expect((await inside(['replay', audit])).err).toContain('give it again: --schema')
   })
 
   test('that an answer passes does not make a failed run cacheable', async () => {

@@ -124,8 +124,11 @@ describe('tool calls', () => {
       goesOn('a', { status: 'completed', content: [{ type: 'content', ...content('one file') }] }),
     )
     expect(calls(events)).toEqual([
-      ['started', { call_id: 'a', name: 'execute', input: { title: 'Shell' } }],
-      ['completed', { call_id: 'a', name: 'execute', input: { command: 'ls' }, output: 'one file' }],
+      ['started', { call_id: 'a', name: 'execute', kind: 'execute', input: { title: 'Shell' } }],
+      [
+        'completed',
+        { call_id: 'a', name: 'execute', kind: 'execute', input: { command: 'ls' }, output: 'one file' },
+      ],
     ])
   })
 
@@ -251,7 +254,9 @@ describe('a permission that is asked for', () => {
 
   test('begins a call that was not told before', () => {
     const events = read(asks('a', { title: 'rm', kind: 'execute', rawInput: { command: 'rm' } }))
-    expect(calls(events)).toEqual([['started', { call_id: 'a', name: 'execute', input: { command: 'rm' } }]])
+    expect(calls(events)).toEqual([
+      ['started', { call_id: 'a', name: 'execute', kind: 'execute', input: { command: 'rm' } }],
+    ])
   })
 })
 

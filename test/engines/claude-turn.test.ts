@@ -207,7 +207,11 @@ describe('a call', () => {
       error: 'denied',
     })
     expect(only(events, 'artifact.created')).toEqual([])
-    expect(only(events, 'tool.call.started').at(-1)!.data).toEqual({ call_id: '', name: 'tool' })
+    expect(only(events, 'tool.call.started').at(-1)!.data).toEqual({
+      call_id: '',
+      name: 'tool',
+      kind: 'other',
+    })
   })
 
   test('a user line without results and words says nothing', () => {

@@ -65,9 +65,15 @@ test('a command ends well or badly by its exit code', () => {
   expect(
     only(events, 'tool.call.completed', 'tool.call.failed').map(({ event, data }) => [event.type, data]),
   ).toEqual([
-    ['tool.call.completed', { call_id: 'a', name: 'command_execution', output: 'one', exit_code: 0 }],
-    ['tool.call.failed', { call_id: 'b', name: 'command_execution', output: 'two', exit_code: 3 }],
-    ['tool.call.completed', { call_id: 'c', name: 'command_execution' }],
+    [
+      'tool.call.completed',
+      { call_id: 'a', name: 'command_execution', kind: 'execute', output: 'one', exit_code: 0 },
+    ],
+    [
+      'tool.call.failed',
+      { call_id: 'b', name: 'command_execution', kind: 'execute', output: 'two', exit_code: 3 },
+    ],
+    ['tool.call.completed', { call_id: 'c', name: 'command_execution', kind: 'execute' }],
   ])
   expect(only(events, 'tool.call.started')).toHaveLength(3)
 })

@@ -19,8 +19,8 @@ test('a plan is a call like any other', () => {
   expect(
     only(events, 'tool.call.started', 'tool.call.completed').map(({ event, data }) => [event.type, data]),
   ).toEqual([
-    ['tool.call.started', { call_id: 'i', name: 'todo_list', input: { items } }],
-    ['tool.call.completed', { call_id: 'i', name: 'todo_list', input: { items } }],
+    ['tool.call.started', { call_id: 'i', name: 'todo_list', kind: 'think', input: { items } }],
+    ['tool.call.completed', { call_id: 'i', name: 'todo_list', kind: 'think', input: { items } }],
   ])
 })
 
@@ -58,6 +58,7 @@ test('an item without its fields is an empty one; without a type it is kept as r
   expect(only(events, 'agent.reasoning.summary')[0]!.data.text).toBe('')
   expect(only(events, 'tool.call.completed')[0]!.data).toEqual({
     call_id: '',
+    kind: 'execute',
     name: 'command_execution',
     input: {},
   })

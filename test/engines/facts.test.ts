@@ -211,7 +211,7 @@ describe('tokens are counted once', () => {
       output_tokens: 7,
     }
     const events = read(claude, init, result(usage), init, result(usage))
-    expect(endOf(events).tokens).toEqual({ input: 248, cached: 200, output: 14 })
+    expect(endOf(events).tokens).toEqual({ input: 248, cached: 200, cache_write: 40, output: 14 })
   })
   test('Qwen: the usage counts the session, and its input has the cached tokens', () => {
     const first = { input_tokens: 100, cache_read_input_tokens: 90, output_tokens: 5, total_tokens: 105 }

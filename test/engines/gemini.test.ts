@@ -53,9 +53,9 @@ describe('stream-json', () => {
       line('tool_result', { status: 'success' }),
     )
     expect(only(events, 'tool.call.failed', 'tool.call.completed').map(({ data }) => data)).toEqual([
-      { call_id: 'a', name: 'write_file', error: 'denied' },
-      { call_id: 'b', name: 'tool', output: 'text' },
-      { call_id: '', name: 'tool' },
+      { call_id: 'a', name: 'write_file', kind: 'edit', error: 'denied' },
+      { call_id: 'b', name: 'tool', kind: 'other', output: 'text' },
+      { call_id: '', name: 'tool', kind: 'other' },
     ])
     expect(only(events, 'artifact.created')).toEqual([])
   })

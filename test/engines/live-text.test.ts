@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { drive, type Sink } from '../../src/base/stage.ts'
+import { auto } from '../../src/engines/auto.ts'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { continueCli } from '../../src/engines/continue.ts'
 import { gemini } from '../../src/engines/gemini/gemini.ts'
@@ -7,14 +8,14 @@ import { iflow } from '../../src/engines/iflow.ts'
 import { nanocoder } from '../../src/engines/nanocoder.ts'
 import { qwen } from '../../src/engines/qwen.ts'
 import { text } from '../../src/engines/text.ts'
-import type { Engine } from '../../src/events/engine.ts'
+import type { Engine, Picker } from '../../src/events/engine.ts'
 import type { Event } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import type { Channel, Chunk } from '../../src/text/chunk.ts'
-import { only, run, texts } from './run.ts'
+import { lines, only, run, texts } from './run.ts'
 
 /** Writes lines one by one, and collects what comes out so far. */
-function open(engine: Engine) {
+function open(engine: Engine | Picker) {
   const events: Event[] = []
   const sink: Sink<Chunk> = eventStage(engine, { clock: () => 0 })({
     write: (event) => void events.push(event),
@@ -55,6 +56,35 @@ describe('plain text is live', () => {
       expect(texts(end())).toEqual(['Hello\nthere\nBye.'])
     },
   )
+
+  test('so is text before an engine is picked, from the second line on', () => {
+    const { write, end } = open(auto)
+    expect(write('\nHello\n')).toEqual([])
+    write('log\n', 'stderr')
+    expect(write('there\n')).toEqual(['Hello', '\nthere'])
+    expect(write('Bye.\n')).toEqual(['Hello', '\nthere', '\nBye.'])
+    const events = end()
+    expect(texts(events)).toEqual(['Hello\nthere\nBye.'])
+    expect(only(events, 'raw.stderr')).toHaveLength(1)
+  })
+
+  test('text before the records of an engine is no message, also if it was shown', () => {
+    const { write, end } = open(auto)
+    expect(write('> app start\n> codex\n\n')).toEqual(['> app start', '\n> codex'])
+    write(lines({ type: 'thread.started', thread_id: 't' }))
+    write(lines({ type: 'item.completed', item: { id: 'm', type: 'agent_message', text: 'Hi' } }))
+    const events = end()
+    expect(texts(events)).toEqual(['Hi'])
+    const raw = only(events, 'raw.stdout').map(({ data }) => data.line)
+    expect(raw).toEqual(['> app start', '> codex'])
+  })
+
+  test('text before an engine is picked is read the same way however it is cut', () => {
+    for (const stdout of ['a\n\nb\n{"a":1}\nc\n', 'a\nb\n```json\n{"a":1}\n```\n', 'a\nb\n{"a":\n1}\nc'])
+      run(auto, { stdout, stderr: 'log\n', exit: 0 }, { maxFrame: 60 })
+    const pty = run(auto, { pty: 'a\r\nb\r\nc\r\n', exit: 0 })
+    expect([deltas(pty), texts(pty)]).toEqual([['a', '\nb', '\nc'], ['a\nb\nc']])
+  })
 
   test('the deltas are the message, whatever is in it', () => {
     for (const words of [

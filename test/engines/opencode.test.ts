@@ -29,8 +29,8 @@ test('a call that is not over is only started', () => {
     part('tool_use'),
   )
   expect(only(events, 'tool.call.started').map(({ data }) => data)).toEqual([
-    { call_id: 'a', name: 'bash', input: {} },
-    { call_id: '', name: 'tool', input: {} },
+    { call_id: 'a', name: 'bash', kind: 'execute', input: {} },
+    { call_id: '', name: 'tool', kind: 'other', input: {} },
   ])
   expect(only(events, 'tool.call.completed', 'tool.call.failed')).toEqual([])
 })

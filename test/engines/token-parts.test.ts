@@ -12,7 +12,7 @@ test('the total shows which parts are counted apart', () => {
 
 test('what is written to a cache is input, too', () => {
   const parts = { input: 200, output: 34, cacheRead: 900, cacheWrite: 100, total: 1234 }
-  expect(tokenParts(parts)).toEqual({ input: 1200, output: 34, cached: 900 })
+  expect(tokenParts(parts)).toEqual({ input: 1200, output: 34, cached: 900, cache_write: 100 })
 })
 
 test('a count that can be read in two ways is left out', () => {

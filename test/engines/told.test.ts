@@ -222,7 +222,9 @@ test('Cline’s sum at the end counts where no request told its tokens', () => {
     text: 'Done.',
   }
   const step = { ts: 't', type: 'agent_event', event: { type: 'usage', inputTokens: 7, outputTokens: 1 } }
-  expect(spent(run(cline, { stdout: lines(result) }))).toEqual({ input: 1200, output: 34, cached: 1000 })
+  expect(spent(run(cline, { stdout: lines(result) }))).toEqual({
+    ...{ input: 1200, output: 34, cached: 1000, cache_write: 0 },
+  })
   expect(spent(run(cline, { stdout: lines(step, result) }))).toEqual({ input: 7, output: 1 })
 })
 

@@ -539,9 +539,9 @@ class Reference {
 
   /** One past the comment that begins at `at`, but no further than `to`; `at` if there is none. */
   #pastComment(at: number, from: number, to: number): number {
-    if (at > from && this.#bytes[at - 1] === COLON) return at
     if (at + 1 >= to) return at
     if (this.#has(at, '//')) {
+      if (at > from && this.#bytes[at - 1] === COLON) return at
       const end = this.#lineEnd(at)
       return Math.min(to, end + 1)
     }
@@ -819,7 +819,7 @@ class Reference {
   //  {"k":1}},"m":2}    {"k":1} , "m":2}    {"k":1}, as asked
   //         ^ here              ^ here             ^ nowhere
   #brokenBehind(from: number, to: number, limit: number): number | undefined {
-    const at = this.#pastBlanks(to)
+    const at = this.#pastNoBreakSpaces(to)
     if (at >= limit) return undefined
     if ('}]'.includes(this.#char(at))) return at
     const isBelow = this.#slice(to, at).includes(LF)
@@ -831,7 +831,7 @@ class Reference {
   //  {'k': 'x} y', 'm': 2}    {"k": 1} y
   //           ^ here                   ^ nowhere
   #brokenAlong(from: number, to: number, limit: number): number | undefined {
-    const at = this.#pastBlanks(to)
+    const at = this.#pastNoBreakSpaces(to)
     const rest = this.#slice(to - 1, Math.min(limit, at + MAX_REST)).toString('utf8')
     const before = this.#slice(0, from)
       .toString('latin1')
@@ -840,10 +840,10 @@ class Reference {
   }
 
   #brokenAfterSeparator(at: number, limit: number): number | undefined {
-    const next = this.#pastBlanks(at + 1)
+    const next = this.#pastNoBreakSpaces(at + 1)
     if (next >= limit) return undefined
     const rest = this.#slice(next, Math.min(limit, next + MAX_WORD + 2)).toString('latin1')
-    if (/^["'{[0-9]/.test(rest) || /^-[0-9]/.test(rest)) {
+    if (/^["'{}[\]0-9]/.test(rest) || /^-[0-9]/.test(rest)) {
       return /^-/.test(rest) && /^[\w$\u0080-\u00ff-]{257}/.test(rest) ? undefined : at
     }
     if (/^-/.test(rest)) return undefined
@@ -1024,6 +1024,12 @@ class Reference {
   #pastBlanks(from: number): number {
     let at = from
     while (this.#isBlank(at)) at++
+    return at
+  }
+
+  #pastNoBreakSpaces(from: number): number {
+    let at = this.#pastBlanks(from)
+    while (this.#bytes[at] === 0xc2 && this.#bytes[at + 1] === 0xa0) at = this.#pastBlanks(at + 2)
     return at
   }
 

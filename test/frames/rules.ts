@@ -453,6 +453,15 @@ export const thinkRules: readonly Rule[] = [
     ],
   },
   {
+    says: 'a thought that opens where the one before has closed is another one',
+    options: { ...prose, think: ['think'], maxFrame: 15 },
+    expect: [
+      ['text', '><think>></think><think>'],
+      ['object !THINK_OPEN', '{"a":1}'],
+      ['blank', '\n'],
+    ],
+  },
+  {
     says: 'a reader that can wait hides a thought that opens in mid-line like any other',
     options: { ...prose, maxFrame: 40, patient: true },
     expect: [
@@ -908,6 +917,15 @@ export const objectRules: readonly Rule[] = [
       ['text', ',\n false so '],
       ['object broken@70', '{"k":1}'],
       ['text', ', -1'],
+    ],
+  },
+  {
+    says: 'and a comma before a closing bracket',
+    options: objectsOnly,
+    expect: [
+      ['object broken@7', '{"k":1}'],
+      ['text', ',\n} so '],
+      ['object', '{"b":2}'],
     ],
   },
   {

@@ -126,9 +126,10 @@ const ends: readonly (readonly [text: string, strictly: number | string, loosely
   ['[/*/]*/]', 'broken', 8],
   ['[/* "*/]', 'broken', 8],
   ['[/* ]', 'broken', 'inside'],
-  // A colon before it, as in `http://`, makes it no comment.
+  // Not after a colon, as in `http://`; a block comment may be there.
   ['[x://]', 'broken', 6],
-  ['[x:/*]', 'broken', 6],
+  ['[x:/*]', 'broken', 'inside'],
+  ['[x:/*]*/]', 'broken', 9],
   ['[x :/ /]', 'broken', 8],
 ]
 

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { codex } from '../../src/engines/codex/codex.ts'
 import type { Event } from '../../src/events/event.ts'
-import { type RunCommand, run } from '../../src/run/run.ts'
+import { run } from '../../src/run/run.ts'
+import type { RunCommand } from '../../src/run/run-options.ts'
 
 /** A fresh working directory with its audit directory inside. */
 export function workspace(): { cwd: string; audit: string } {

@@ -7,7 +7,8 @@ import { isSameProcess } from '../../src/disk/lock.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import type { Engine } from '../../src/events/engine.ts'
 import { replay } from '../../src/run/replay.ts'
-import { type RunCommand, run } from '../../src/run/run.ts'
+import { run } from '../../src/run/run.ts'
+import type { RunCommand } from '../../src/run/run-options.ts'
 import { built } from '../built.ts'
 import { agent, codesOf, codexLines, ran, types, workspace } from './agent.ts'
 
@@ -147,6 +148,44 @@ test('a time limit ends it, with the reason in meta and in the events', async ()
   expect(await replayed(audit)).toBe(read(audit, 'events.jsonl'))
 })
 
+const call = (id: string) =>
+  `say('{"type":"item.started","item":{"id":"${id}","type":"command_execution","command":"ls","status":"in_progress"}}');`
+
+test.each([
+  ['is killed by our signal', '', { signal: 'SIGTERM', exit_code: null }],
+  [
+    'exits with 0 on our signal',
+    "process.on('SIGTERM', () => process.exit(0));",
+    { signal: null, exit_code: 0 },
+  ],
+])('a limit ends it, and it has failed, if it %s', async (_how, first, exit) => {
+  const { cwd, audit } = workspace()
+  const body = `${first} say(lines[0]); say(lines[1]); ${call('a')} ${call('b')} ${call('c')} await sleep(60000)`
+  const { events, end } = await ran({ ...agent(cwd, body), cwd, audit, limit: { toolCalls: 2 } })
+  expect(end).toMatchObject({ reason: 'limit', outcome: 'failed', ok: false, ...exit })
+  expect(meta(audit)).toMatchObject({ reason: 'limit', outcome: 'failed', session: 't-1' })
+  const [note] = events.filter((event) => 'code' in event.data && event.data.code === 'RUN_LIMIT')
+  expect(note?.data).toMatchObject({ message: expect.stringContaining('limit of 2 tool calls (3)') })
+  expect(await replayed(audit)).toBe(read(audit, 'events.jsonl'))
+})
+
+test('a limit that is passed at the end of the turn does not end a run, but the next turn does', async () => {
+  const { cwd, audit } = workspace()
+  const turn = 'for (const line of lines) say(line);'
+  const limit = { tokens: 2 }
+  const { end } = await ran({ ...agent(cwd, `${turn} await sleep(200)`), cwd, audit, limit })
+  expect(end).toMatchObject({
+    reason: null,
+    outcome: 'finished',
+    text: 'Grüße — done.',
+    session: 't-1',
+    cost: null,
+  })
+  const body = `${turn} await sleep(200); say(lines[1]); await sleep(60000)`
+  const again = await ran({ ...agent(cwd, body), cwd, limit })
+  expect(again.end).toMatchObject({ reason: 'limit', outcome: 'failed' })
+})
+
 test('silence ends it, but a word in time does not', async () => {
   const { cwd, audit } = workspace()
   // Two and a half seconds of words, each well within the limit, then silence.
@@ -278,6 +317,7 @@ test.each([
   ['a time beyond what a timer can hold', { idleTimeout: 2 ** 31 }, 'idleTimeout must be milliseconds'],
   ['a grace that is no number', { killGrace: Number.NaN }, 'killGrace must be milliseconds'],
   ['a wait for the end that is a text', { endAfter: '5s' as never }, 'endAfter must be milliseconds'],
+  ['a limit of nothing', { limit: { tokens: 0 } }, 'tokens must be a whole number above 0'],
   ['a window that is none', { window: -1 }, 'window must be a whole number above 0'],
   ['a frame of no bytes', { maxFrame: 0 }, 'maxFrame must be a whole number above 0'],
   ['a schema that is none', { schema: 5 as never }, 'expected a Standard Schema or a JSON Schema'],

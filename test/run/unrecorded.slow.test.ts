@@ -13,7 +13,8 @@ import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex/codex.ts'
 import type { Event } from '../../src/events/event.ts'
-import { type RunCommand, run } from '../../src/run/run.ts'
+import { run } from '../../src/run/run.ts'
+import type { RunCommand } from '../../src/run/run-options.ts'
 import { agent } from './agent.ts'
 
 let cwd: string

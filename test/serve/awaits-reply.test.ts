@@ -1,9 +1,10 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import type { Event, RunOutcome } from '../../src/events/event.ts'
 import { makeEvent } from '../disk/make-event.ts'
+import { lines } from '../engines/run.ts'
 import { ask, parseSse, putRun, root, serving, shutAll } from './serving.ts'
 
 afterEach(shutAll)
@@ -62,6 +63,25 @@ test.each(['finished', 'needs_input'] as const)(
     expect(parseSse(text).map(({ id }) => id)).toEqual(['r:2.1'])
   },
 )
+
+test('a run without a journal lets it wait, too, until its logs change', async () => {
+  const dir = root()
+  const path = join(dir, 'r')
+  mkdirSync(path)
+  const turn = lines({ type: 'thread.started', thread_id: 't' }, { type: 'turn.completed' })
+  writeFileSync(join(path, 'stdout.1.log'), turn)
+  writeFileSync(join(path, 'meta.1.json'), JSON.stringify({ engine: 'codex', exit: { code: 0 } }))
+  const { url } = await serving(dir)
+  const id = parseSse((await ask(`${url}runs/r/events`)).text).at(-1)!.id!
+  const response = await comeBack(`${url}runs/r/events`, id)
+  expect(response.statusCode).toBe(200)
+  writeFileSync(join(path, 'stdout.2.log'), turn)
+  writeFileSync(join(path, 'meta.2.json'), JSON.stringify({ engine: 'codex', exit: { code: 0 } }))
+  let text = ''
+  for await (const piece of response) text += piece
+  const again = parseSse(text + (await ask(`${url}runs/r/events`, { 'last-event-id': id })).text)
+  expect(again.at(-1)!.data).toContain('"attempt_number":2')
+})
 
 test('a page that asks with ?after=, and a run that will not go on, get the 204', async () => {
   const dir = root()

@@ -78,13 +78,14 @@ export function putLargeRun(dir: string, name: string, count: number): { failed:
         path: `src/part-${n}.js`,
         diff: `@@ -1 +1 @@\n-export const part = 0\n+export const part = ${n}`,
       })
-    put('tool.call.started', { call_id, name: 'command_execution', input: { command } })
+    put('tool.call.started', { call_id, name: 'command_execution', kind: 'execute', input: { command } })
     const output = Array.from({ length: 6 }, (_, line) => `  ✓ part ${n}, case ${line} (${line} ms)`).join(
       '\n',
     )
     if (failed === 0 && seq > count * 0.75)
       failed = put('tool.call.failed', {
         call_id,
+        kind: 'execute',
         name: 'command_execution',
         input: { command },
         output: `${output}\n  ✕ adds a day across a change of the clocks\n    ${NEEDLE}\n`,
@@ -94,6 +95,7 @@ export function putLargeRun(dir: string, name: string, count: number): { failed:
     else
       put('tool.call.completed', {
         call_id,
+        kind: 'execute',
         name: 'command_execution',
         input: { command },
         output,

@@ -68,6 +68,7 @@ const embedded: EmbeddedData = {
         ...{
           ok: true,
           failure_class: null,
+          cost: null,
           reason_code: 'DONE_MARKER',
           exit_code: 0,
           signal: null,

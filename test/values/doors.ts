@@ -147,6 +147,12 @@ const several: readonly Row[] = ['one {"a":1} two {"a":2}', '{"a":1}\n{"a":2}'].
   last: { value: { a: 2 } },
 }))
 
+const mixed: readonly Row[] = ['[1,2]{"a":1}', '[1,2]\n{"a":1}'].map((text) => ({
+  text,
+  answer: { value: [1, 2] },
+  last: { value: { a: 1 } },
+}))
+
 /** One broken document, with the rules of repair spelled out. */
 const broken: readonly Group[] = [
   [
@@ -168,6 +174,7 @@ const broken: readonly Group[] = [
   [{ value: [1, 2] }, ['[1,2,]', '[1,2]}']],
   [{ value: {} }, ['{}}']],
   [{ value: { a: 1 } }, ['{"a":1}}', '{"a":1}}}\n}', "{'a':1}}"]],
+  [{ value: { a: { b: 1 } } }, ["{'a': {'b': 1}}}", '{“a”:{“b”:1}}}']],
   [{ fault: 'INVALID_JSON' }, ['[}', '{:}', '{}{', '}{', '][', '{"a":1}}]', '{"a":1}}}}}']],
   [{ value: [{ a: 1 }] }, ['[{"a":1},]']],
   [{ value: { a: "it's" } }, [`{'a':"it's"}`]],
@@ -201,6 +208,10 @@ const broken: readonly Group[] = [
       '{"a":1}]',
       '{"k":1}},"m":2}',
       '{"k":1},"m":2}',
+      '{"k":{"l":1},"m":2},}',
+      '{"k":1},]',
+      '{"k":1},/* [ */"m":2}',
+      '{"k":1},\u00a0"m":2}',
       '{"k":1},{"m":2}',
       '{"k":1}:2',
       '{"a":{"b":1}},"c":2}',
@@ -240,7 +251,11 @@ const broken: readonly Group[] = [
   [{ value: { a: 'x' } }, ["{u'a': u'x'}"]],
   [{ value: { a: 5, b: 82_461_110 } }, ['{"a":5.,"b":82_461_110}']],
   [{ value: { a: '$5' } }, ['{"a":"\\$5"}']],
+  [{ value: { a: 'Q:\nA' } }, ['{"a":"Q:\\nA",}']],
   [{ value: { a: 'one two' } }, ['{"a":"one "\n"two"}']],
+  [{ value: { a: 'say "hi" now', b: 1 } }, ['{"a":"""say "hi" now""","b":1}']],
+  [{ value: { a: ['x', 'y'] } }, ['{"a":[x, y]}']],
+  [{ fault: 'TRUNCATED' }, ['["hello, world]']],
   [{ value: { a: '2024-01-02', b: '10:30', c: '1.2.3' } }, ['{"a":2024-01-02,"b":10:30,"c":1.2.3}']],
   [{ value: { a: 'b' } }, ['{“a”:“b”}']],
   [{ value: { a: 'x', b: 1 } }, ['{"a":"x""b":1}', '{"a":"x,"b":1}']],
@@ -272,6 +287,7 @@ const broken: readonly Group[] = [
   [{ fault: 'NO_MATCH' }, ['1 000.0', '(1)', 'tru', '1,200', '-05']],
   [{ value: 82_461_110 }, ['82_461_110']],
   [{ value: null }, ['None']],
+  [{ value: [1, 'x'] }, ["(1, 'x')"]],
   [{ value: 0.5 }, ['.5']],
 ]
 
@@ -359,6 +375,7 @@ export const rows: readonly Row[] = [
   ...good.map((text) => ({ text, answer: { value: JSON.parse(text) as unknown } })),
   ...groups.flatMap(([answer, texts]) => texts.map((text) => ({ text, answer }))),
   ...several,
+  ...mixed,
   ...cut.map((text) => ({ text, answer: { fault: 'TRUNCATED' } })),
   ...unsettled.map((text) => ({ text })),
   ...corrupted.map(({ text, original }) => ({ text, original })),

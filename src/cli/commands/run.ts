@@ -3,39 +3,51 @@ import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { Fault, quote } from '../../base/fault.ts'
 import { EVENTS_FILE } from '../../disk/journal.ts'
+import type { ResultData } from '../../events/event.ts'
 import { listAttempts } from '../../run/audit.ts'
 import { AUDITS, noLogs } from '../../run/audit-dir.ts'
-import { type Run, type RunOptions, run } from '../../run/run.ts'
+import { run } from '../../run/run.ts'
+import type { Run, RunOptions } from '../../run/run-options.ts'
 import { otel } from '../../streams/views.ts'
 import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn, shortPath } from '../draw/flags.ts'
+import { safe } from '../draw/safe.ts'
 import { runExits, watchEnd } from '../exit-code.ts'
 import { exits } from '../exit-code-table.ts'
 import { engineOption, namedEngine } from '../input/engine-option.ts'
-import { onSignals } from '../input/input.ts'
-import { duration } from '../input/numbers.ts'
+import { onSignals, textOfStdin } from '../input/input.ts'
+import { amount, duration, positiveInteger, wholeNumber } from '../input/numbers.ts'
 import { addReading, type ReadingFlags, readingOptions } from '../input/run-input.ts'
 import { openOtel } from '../otel-export.ts'
 import { shortHelp } from '../short-help.ts'
 import { show } from './show.ts'
 
-interface Flags extends ReadingFlags, DrawFlags {
-  readonly engine?: string
+interface Flags extends RunningFlags {
+  readonly prompt?: string
   readonly audit?: string
   readonly attemptOf?: string
   readonly pty?: boolean
   readonly pipes?: boolean
   readonly cwd?: string
+  readonly runId?: string
+}
+
+/** The flags of `run` and `reply`. */
+export interface RunningFlags extends ReadingFlags, DrawFlags {
+  readonly engine?: string
   readonly timeout?: number
   readonly idleTimeout?: number
   readonly endAfter?: number
-  readonly runId?: string
+  readonly rounds?: number
+  readonly limitTokens?: number
+  readonly limitCost?: number
+  readonly limitToolCalls?: number
   readonly fsync: NonNullable<RunOptions['fsync']>
   readonly fsDiff: boolean
   readonly otel?: boolean
   readonly otelContent?: boolean
 }
 
-const COMMON = ['engine', 'schema', 'audit', 'attempt-of', 'pty', 'cwd', 'timeout', 'idle-timeout']
+const COMMON = ['engine', 'prompt', 'schema', 'audit', 'attempt-of', 'pty', 'cwd', 'timeout', 'idle-timeout']
 const SHOWING = ['json', 'draw', 'full', 'quiet', 'help']
 
 const brief = `
@@ -68,17 +80,27 @@ Examples:
 
 /** `sluice run`: an agent, recorded and shown. */
 export function runCommand(exit: (code: number) => void): Command {
-  const command = addReading(new Command('run'))
+  const command = new Command('run')
     .description(
       'Runs a command, records what it writes into an audit directory, and shows the conversation live.',
     )
     .argument('<command...>', 'the agent and its arguments, after --')
-    .addOption(engineOption())
+    .option('--prompt <text>', 'the task, written to its stdin; - reads it from stdin')
     .option('--audit <dir>', 'the audit directory (default: a new one in .audit; .audit/latest points to it)')
     .option('--attempt-of <dir>', 'add another attempt to the run that is recorded there')
     .option('--pty', 'run it on a pseudo-terminal (needs the package @lydell/node-pty)')
     .option('--pipes', 'with --pty: record its stdout and stderr separately, besides the terminal')
     .option('--cwd <dir>', 'the directory to run it in (default: the current one)')
+    .option('--run-id <id>', 'the id in every record (default: that of the directory, or a new one)')
+  return shortHelp(addRunning(command), [...COMMON, ...SHOWING], { brief, full }).action(
+    async (words: string[], flags: Flags) => exit(await runAndShow(words, flags)),
+  )
+}
+
+/** Adds what `run` and `reply` have in common. */
+export function addRunning(command: Command): Command {
+  addReading(command)
+    .addOption(engineOption())
     .option('--timeout <time>', 'end it after this time: 90s, 5m, 1h (default: no limit)', duration)
     .option(
       '--idle-timeout <time>',
@@ -90,7 +112,26 @@ export function runCommand(exit: (code: number) => void): Command {
       'end it this long after its turn is over: 500ms, 5s, 1m (default: wait for it)',
       duration,
     )
-    .option('--run-id <id>', 'the id in every record (default: that of the directory, or a new one)')
+    .option(
+      '--rounds <count>',
+      'ask again, up to 3 times, for a result that fails --schema (default: 0)',
+      wholeNumber,
+    )
+    .option(
+      '--limit-tokens <count>',
+      'end it when it has used more tokens, in and out (default: no limit)',
+      positiveInteger,
+    )
+    .option(
+      '--limit-cost <amount>',
+      'end it when it has cost more, as it reports (default: no limit)',
+      amount,
+    )
+    .option(
+      '--limit-tool-calls <count>',
+      'end it when it calls more tools (default: no limit)',
+      positiveInteger,
+    )
     .addOption(
       new Option('--fsync <when>', 'when to flush the events to disk')
         .choices(['each', 'interval', 'end'])
@@ -100,9 +141,7 @@ export function runCommand(exit: (code: number) => void): Command {
     .option('--json', 'print the events as NDJSON even on a terminal')
     .option('--otel', 'export a trace by OTLP over HTTP, configured by OTEL_EXPORTER_OTLP_ENDPOINT and so on')
     .option('--otel-content', 'with --otel: prompts, messages, arguments and results, too')
-  return shortHelp(addDrawing(command), [...COMMON, ...SHOWING], { brief, full }).action(
-    async (words: string[], flags: Flags) => exit(await runAndShow(words, flags)),
-  )
+  return addDrawing(command)
 }
 
 async function runAndShow(words: readonly string[], flags: Flags): Promise<number> {
@@ -110,29 +149,38 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   const [command = '', ...args] = words
   if (flags.pipes && !flags.pty)
     throw new Fault('BAD_OPTION', '--pipes needs --pty; without both it runs with pipes only')
+  const prompt = flags.prompt === '-' ? await textOfStdin() : flags.prompt
+  // A terminal is not passed on: the command leads its own session and could not read from it.
+  const input = process.stdin.isTTY ? ('ignore' as const) : ('inherit' as const)
+  const given = {
+    command,
+    args,
+    ...placeOf(flags),
+    ...(prompt === undefined ? { input } : { prompt }),
+    pty: flags.pty && { cols: process.stdout.columns, rows: process.stdout.rows, pipes: flags.pipes },
+    cwd: flags.cwd,
+    runId: flags.runId,
+  }
+  const engine = await namedEngine(flags.engine ?? 'auto')
+  return await showRun(flags, (options) => run({ ...options, ...given, engine }), flags.pty)
+}
+
+/** Starts an agent, shows its conversation, and gives the exit code. */
+export async function showRun(
+  flags: RunningFlags,
+  start: (options: RunOptions) => Run,
+  typed: boolean | undefined = false,
+): Promise<number> {
   if (flags.otelContent && !flags.otel) throw new Fault('BAD_OPTION', '--otel-content needs --otel')
   const reading = await readingOptions(flags)
   // Before anything is started: a package may be missing.
   const exported = flags.otel ? openOtel() : undefined
-  const agent = run({
-    ...reading,
-    command,
-    args,
-    engine: await namedEngine(flags.engine ?? 'auto'),
-    ...placeOf(flags),
-    pty: flags.pty && { cols: process.stdout.columns, rows: process.stdout.rows, pipes: flags.pipes },
-    cwd: flags.cwd,
-    // A terminal is not passed on: the command leads its own session and could not read from it.
-    input: process.stdin.isTTY ? 'ignore' : 'inherit',
-    timeout: flags.timeout,
-    idleTimeout: flags.idleTimeout,
-    endAfter: flags.endAfter,
-    runId: flags.runId,
-    fsync: flags.fsync,
-    fsDiff: flags.fsDiff ? {} : false,
-  })
+  const { timeout, idleTimeout, endAfter, rounds, fsync } = flags
+  const limit = { tokens: flags.limitTokens, cost: flags.limitCost, toolCalls: flags.limitToolCalls }
+  const limits = { timeout, idleTimeout, endAfter, limit }
+  const agent = start({ ...reading, ...limits, rounds, fsync, fsDiff: flags.fsDiff ? {} : false })
   const release = forwardSignals(agent)
-  if (flags.pty) typeInto(agent)
+  if (typed) typeInto(agent)
   try {
     const events = watchEnd(exported ? agent.pipe(otel(exported.tracer, contentOf(flags))) : agent)
     // Reported before the loop is left, which would only say that the reader is gone.
@@ -144,6 +192,10 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     }
     const end = await agent.end
     if (end.reason) console.error(`sluice: ${reasons[end.reason]}`)
+    for (const [index, failed] of end.rounds.entries())
+      console.error(
+        `sluice: result ${index + 1} failed the schema and was asked for again: ${firstError(failed)}`,
+      )
     // The drawing ends with it.
     if (flags.quiet || !isDrawn(flags)) console.error(`sluice: ${whereRecorded(agent)}`)
     return events.exit()
@@ -158,7 +210,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
 }
 
 /** The environment variable is the one that other instrumentations of generative AI use. */
-function contentOf({ otelContent }: Flags): { content: boolean } {
+function contentOf({ otelContent }: RunningFlags): { content: boolean } {
   const asked = process.env['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT']?.toLowerCase()
   return { content: otelContent === true || asked === 'true' }
 }
@@ -171,6 +223,11 @@ function placeOf({ audit, attemptOf }: Flags): Pick<RunOptions, 'audit' | 'runs'
   if (!existsSync(join(attemptOf, EVENTS_FILE)) && listAttempts(attemptOf).length === 0)
     throw noLogs(attemptOf)
   return { audit: attemptOf }
+}
+
+function firstError({ errors = [] }: ResultData): string {
+  const [first] = errors
+  return first ? safe(`${first.path || '/'} ${first.message}`).slice(0, 200) : 'no JSON was found'
 }
 
 /** Waits until the agent is gone and the audit is closed, and returns a message. */
@@ -187,12 +244,14 @@ const reasons = {
   timeout: 'ended, because the time limit was reached',
   end_signal: 'ended, because it had reported its end and did not exit',
   idle_timeout: 'ended, because there was no output for too long',
+  limit: 'ended, because it used more than it may (RUN_LIMIT)',
   interrupted: 'interrupted',
   aborted: 'aborted',
   abandoned: 'abandoned',
   output_failed: 'ended, because its events could not be written',
   recorder_failed: 'ended, because it could not be recorded',
   recorder_lost: 'its recorder was lost',
+  session_changed: 'ended, because it continued another session',
 } as const
 
 const CTRL_D = '\x04'

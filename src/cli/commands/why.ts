@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import { Command } from 'commander'
 import { Fault } from '../../base/fault.ts'
 import { readBlock } from '../../disk/plain-file.ts'
+import { costWords } from '../../events/cost.ts'
 import type { RawRef } from '../../events/event.ts'
 import { endPhrase } from '../../events/run-outcome.ts'
 import { listAttempts, openLog } from '../../run/audit.ts'
@@ -112,14 +113,16 @@ function outcomeLine({ outcome, completion }: Why, paint: Paint, width: number):
     signal,
     stopped,
     truncated ? 'output was cut' : undefined,
+    costWords(completion?.cost) || undefined,
   ]
   const reported = evidence.filter((word) => typeof word === 'string').join(', ')
   const text = safeLine(`${outcome}: ${endPhrase(outcome, completion?.failure_class)} (${reported})`)
   return `${paint(outcomeStyles[outcome], '■')} ${Number.isFinite(width) ? fitTo(text, width - 2) : text}`
 }
 
-function callWords({ name, subject, finished, exit_code }: FailedCall): string {
-  const end = !finished ? ' · did not finish' : exit_code === undefined ? ' · failed' : ` · exit ${exit_code}`
+function callWords({ name, subject, finished, exit_code, denied }: FailedCall): string {
+  const failed = denied ? ' · denied' : exit_code === undefined ? ' · failed' : ` · exit ${exit_code}`
+  const end = finished ? failed : ' · did not finish'
   return `${name} ${subject.slice(0, 200)}`.trimEnd() + end
 }
 

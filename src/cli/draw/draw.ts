@@ -290,7 +290,13 @@ export class Drawing {
     const failed = item.state === 'failed'
     const took = (this.#options.timed ? item.milliseconds : item.measured) ?? 0
     const tail = [
-      item.exitCode === undefined ? (failed ? 'failed' : '') : `exit ${item.exitCode}`,
+      item.exitCode === undefined
+        ? failed
+          ? item.denied
+            ? 'denied'
+            : 'failed'
+          : ''
+        : `exit ${item.exitCode}`,
       took > 0 ? durationWords(took) : '',
     ].filter(Boolean)
     const [mark, style] = failed ? (['✗', styles.red] as const) : (['✓', styles.green] as const)

@@ -1,3 +1,4 @@
+import { costWords } from '../../events/cost.ts'
 import type { CompletionData, ResultData } from '../../events/event.ts'
 import { endPhrase, outcomeOf } from '../../events/run-outcome.ts'
 import type { RunSummary } from '../../views/summary.ts'
@@ -63,7 +64,7 @@ function summaryLines(
   { summary, headModel, folded, audit }: Seen,
   { paint, columns, timed }: Look & { readonly timed: boolean },
 ): string[] {
-  const { turns, tools, fileCount, tokens, first_ts, last_ts, model } = summary
+  const { turns, tools, fileCount, tokens, cost, first_ts, last_ts, model } = summary
   const took = timed && first_ts !== undefined ? Date.parse(last_ts ?? first_ts) - Date.parse(first_ts) : 0
   const count = (name: string, tokens: number | undefined) =>
     tokens === undefined ? '' : `${grouped(tokens)} ${name}`
@@ -82,6 +83,7 @@ function summaryLines(
     folded.retries > 0 ? countWords(folded.retries, 'retry', 'retries') : '',
     fileCount > 0 ? countWords(fileCount, 'file') : '',
     told === '' ? '' : `tokens ${told}`,
+    costWords(cost),
     took > 0 ? durationWords(took) : '',
   ]
   const lines = [

@@ -69,6 +69,13 @@ function statOf(file: string): Stats {
   return stats
 }
 
+/** All of stdin, as text. */
+export async function textOfStdin(): Promise<string> {
+  const pieces: Buffer[] = []
+  for await (const piece of process.stdin) pieces.push(piece)
+  return Buffer.concat(pieces).toString('utf8')
+}
+
 /** Signals that ask a command to end. */
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 

@@ -40,6 +40,13 @@ export function wholeNumber(text: string): number {
   return integer(text, 0, 'It must be a whole number.')
 }
 
+/** Reads an amount of money above 0: `0.50`. */
+export function amount(text: string): number {
+  const value = /^\d{1,9}(?:\.\d{1,9})?$/.test(text) ? Number(text) : 0
+  if (value > 0) return value
+  throw new InvalidArgumentError('Give an amount such as 0.50 or 2.')
+}
+
 function integer(text: string, least: number, wrong: string): number {
   const value = Number(text)
   if (text.trim() !== '' && Number.isSafeInteger(value) && value >= least) return value

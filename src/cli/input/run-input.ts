@@ -5,6 +5,8 @@ import { Fault } from '../../base/fault.ts'
 import type { FsDiff } from '../../events/artifacts.ts'
 import type { Event } from '../../events/event.ts'
 import type { EventOptions } from '../../events/event-stage.ts'
+import { listAttempts } from '../../run/audit.ts'
+import { readMeta } from '../../run/meta.ts'
 import { isDatabase, openCodeLines } from '../../run/opencode-db.ts'
 import { replay } from '../../run/replay.ts'
 import { events } from '../../streams/events.ts'
@@ -73,6 +75,15 @@ export async function replayOptions(flags: ReadingFlags & Pick<RunFlags, 'engine
   }
 }
 
+/** Says that a replay does not check the result, if the run was recorded with a schema. */
+export function tellSchema(dir: string, { schema }: ReadingFlags): void {
+  if (schema !== undefined || !isDirectory(dir)) return
+  if (!listAttempts(dir).some(({ meta, within }) => readMeta(meta, within)?.reading?.schema)) return
+  console.error(
+    'sluice: its result was checked with a schema, which is not recorded; give it again: --schema',
+  )
+}
+
 /** With an empty key, any payload with an empty key would count as the end. */
 function keyName(text: string): string {
   if (text !== '') return text
@@ -123,6 +134,7 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
   }
   if (file !== undefined && isDirectory(file)) {
     refuseBeside(flags)
+    tellSchema(file, flags)
     return replay(file, await replayOptions(flags))
   }
   const reading = await readingOptions(flags)

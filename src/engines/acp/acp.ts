@@ -1,6 +1,8 @@
+import { costOf } from '../../events/cost.ts'
 import type { Engine, EngineFrame, Limits, Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import { fits, Rec } from '../../events/record.ts'
+import { anyDenial } from '../denials.ts'
 import { rows } from '../table.ts'
 import { askedIn } from './asked.ts'
 import { chunkReader } from './chunks.ts'
@@ -17,6 +19,7 @@ export const acp: Engine = {
   parser: 'acp_jsonrpc',
   cut: { stdout: 'records', pty: 'records', stdin: 'records' },
   about: 'Agent Client Protocol 1 on stdio; gemini, qwen, opencode, kilo, copilot, nanocoder, codex-acp',
+  denials: anyDenial,
   shape: ({ value }) => isOwn(value),
   open(limits) {
     const run = newRun(limits)
@@ -67,6 +70,8 @@ function newRun(limits: Limits) {
     made: memory<true>(() => 0),
     loading: undefined as string | undefined,
     history: lateHistory(),
+    /** Sessions that were new: what they have cost is this run's. */
+    opened: memory<true>(() => 0),
     /** A record that only this protocol has was seen: MCP and LSP are JSON-RPC, too. */
     known: false,
   }
@@ -210,9 +215,11 @@ const updates = /* @__PURE__ */ rows<{
     },
     usage_update: {
       fields: 'used size cost',
-      read(update, say) {
+      read(update, say, { run, session }) {
         const { used, size, cost } = update.values
-        say.status('usage_update', { stats: { used, size, cost } })
+        const costSoFar = costOf(update.at('cost.amount'), update.at('cost.currency') ?? '')
+        const fresh = run.opened.get(session) === true
+        say.status('usage_update', { stats: { used, size, cost }, costSoFar, fresh })
       },
     },
   },
@@ -254,6 +261,7 @@ function readResult(given: unknown, say: Say, run: Run): boolean {
     const model = result.text('models.currentModelId') ?? option?.text('currentValue')
     turn.session(session, say, model)
     turn.opened()
+    run.opened.set(session, true)
     say.status('session_opened', { model })
   }
   return true

@@ -1,8 +1,10 @@
 import { clip } from '../../base/fault.ts'
 import { isRecord, type Say } from '../../events/engine.ts'
+import type { ToolKind } from '../../events/event.ts'
 import { memory } from '../../events/memory.ts'
 import type { TurnEnd } from '../../events/open-requests.ts'
 import type { Rec } from '../../events/record.ts'
+import { readToolKind } from '../../events/tool-kind.ts'
 import { unifiedDiff } from '../calls.ts'
 import { textIn } from './chunks.ts'
 
@@ -11,6 +13,9 @@ type Change = readonly ['created' | 'modified' | 'deleted', string]
 /** What is known of a call. Its updates are patches: a field that is missing has not changed. */
 interface Known {
   readonly name: string
+  readonly kind: ToolKind
+  /** The user was asked to allow it. */
+  readonly asked: boolean
   /** The input, if it arrived after the call had begun. */
   readonly late: { readonly input: unknown; readonly size: number } | undefined
   /** Terminal output so far. */
@@ -42,18 +47,27 @@ export class ToolCalls {
     const id = call.text('toolCallId')
     if (id === undefined) return nameOf(call)
     if (this.#asked.size < MAX_ASKED) this.#asked.add(id)
-    return this.#merge(id, call, size, say).name
+    const known = { ...this.#merge(id, call, size, say), asked: true }
+    this.#known.set(id, known)
+    return known.name
   }
 
   /** At the end of a turn, ends the calls that were not allowed: Gemini CLI says no more about them. */
   endAsked({ answers }: TurnEnd, good: boolean, say: Say): void {
     for (const id of this.#asked) {
-      const { name, over } = this.#known.get(id) ?? { name: 'tool', over: true }
+      const known = this.#known.get(id)
       const chosen = answers.get(id)
-      if (over || chosen?.startsWith('allow')) continue
-      this.#known.set(id, { name, late: undefined, shown: '', changes: NONE, over: true })
+      if (!known || known.over || chosen?.startsWith('allow')) continue
+      const { name, kind } = known
+      this.#known.set(id, { ...known, late: undefined, shown: '', changes: NONE, over: true })
       const denied = good || chosen !== undefined
-      say.failed({ id, name, denied, error: denied ? 'the call was not allowed' : 'the turn was cancelled' })
+      say.failed({
+        id,
+        name,
+        kind,
+        denied,
+        error: denied ? 'the call was not allowed' : 'the turn was cancelled',
+      })
     }
     this.#asked.clear()
   }
@@ -88,9 +102,12 @@ export class ToolCalls {
     const call = before?.over ? undefined : before
     const name = call?.name ?? nameOf(update)
     const input = inputOf(update.at('rawInput'))
-    if (!call) say.started({ id, name, input: input ?? titleOf(update) })
+    const kind = readToolKind(update.text('kind') ?? call?.kind ?? 'other')
+    if (!call) say.started({ id, name, kind, input: input ?? titleOf(update) })
     const merged: Known = {
       name,
+      kind,
+      asked: call?.asked ?? false,
       late: call && input !== undefined && size <= MAX_KEPT ? { input, size } : call?.late,
       shown: shownBy(update, call?.shown ?? ''),
       changes: changesOf(update) ?? call?.changes ?? NONE,
@@ -101,12 +118,12 @@ export class ToolCalls {
   }
 
   #end(id: string, known: Known, update: Rec, exit_code: number | undefined, say: Say): void {
-    const { name, late, changes } = known
+    const { name, kind, late, changes } = known
     const shown = update.records('content').map((entry) => textIn(entry) ?? '')
     const words = shown.join('') || known.shown || undefined
     const raw = update.at('rawOutput') ?? undefined
-    const call = { id, name, input: late?.input, exit_code }
-    this.#known.set(id, { name, late: undefined, shown: '', changes: NONE, over: true })
+    const call = { id, name, kind, input: late?.input, exit_code }
+    this.#known.set(id, { ...known, late: undefined, shown: '', changes: NONE, over: true })
     if (update.at('status') === 'completed' && (exit_code ?? 0) === 0) {
       say.completed({ ...call, output: raw ?? words })
       // The protocol has the text before and after; some agents also send a diff of the file.
@@ -115,8 +132,17 @@ export class ToolCalls {
       for (const [change, path] of changes.list)
         say.artifact(change, path, changes.list.length === 1 ? diff : undefined)
     } else if (exit_code !== undefined) say.failed({ ...call, output: raw ?? words })
-    else say.failed({ ...call, output: raw, error: update.text('rawOutput.error') ?? words })
+    else {
+      const error = update.text('rawOutput.error rawOutput.message') ?? words
+      say.failed({ ...call, output: raw, error, denied: isDenied(update, known) || undefined })
+    }
   }
+}
+
+/** Copilot says so; Codex reports a terminal that never ran, of a command that it had asked for. */
+function isDenied(update: Rec, { asked }: Known): boolean {
+  if (['rejected', 'denied'].includes(update.text('rawOutput.code') ?? '')) return true
+  return asked && update.at('_meta.terminal_exit.exit_code') === null
 }
 
 /** The tool's own name if the agent sends it, else the kind of tool. */

@@ -6,10 +6,13 @@ import {
   type Limits,
   type Reader,
   type Say,
+  type ToolTable,
 } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { TextBalance } from '../../json/text-balance.ts'
 import { AnswerText } from '../answer-text.ts'
+import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
+import { denials } from '../denials.ts'
 import { conversation, readSent } from './turn.ts'
 
 /** What the errors of the dialect mean. */
@@ -18,6 +21,28 @@ export const failures: FailureTable = [
   ['quota', /limit reached|out of extra usage|error_max_budget_usd/i],
   ['auth', /OAuth token/i],
 ]
+
+const COMMAND: CommandLine = {
+  flags:
+    '-p --print --verbose --include-partial-messages --include-hook-events --replay-user-messages --dangerously-skip-permissions --allow-dangerously-skip-permissions --strict-mcp-config --disable-slash-commands --ide --bare',
+  values:
+    '--output-format --input-format --model --fallback-model --permission-mode --permission-prompt-tool --system-prompt --system-prompt-file --append-system-prompt --append-system-prompt-file --max-turns --max-budget-usd --settings --setting-sources --agents --agent --json-schema --effort --name -n --debug-file --plugin-dir',
+  lists:
+    '--allowedTools --allowed-tools --disallowedTools --disallowed-tools --tools --mcp-config --add-dir --betas',
+  session: '-r --resume -c --continue --fork-session --session-id',
+  alone: '--no-session-persistence',
+  // One word: an id that begins with a dash is no other option.
+  next: (options, session) => [...options, `--resume=${session}`],
+}
+
+export const tools: ToolTable = {
+  read: 'Read NotebookRead',
+  edit: 'Edit MultiEdit Write NotebookEdit',
+  search: 'Glob Grep LS WebSearch ToolSearch',
+  execute: 'Bash BashOutput KillShell KillBash',
+  think: 'Task Agent TodoWrite TaskCreate TaskUpdate TaskList',
+  fetch: 'WebFetch',
+}
 
 /** Claude Code (`claude -p --output-format stream-json | json | text`), with or without partial messages. */
 export const claude: Engine = {
@@ -28,6 +53,10 @@ export const claude: Engine = {
   shape: (frame) => isOwn(first(frame)) && !isQwen(first(frame)) && !isAmp(first(frame)),
   open: openDialect,
   failures,
+  task: (argv) => taskIn(argv, COMMAND),
+  resume: (last) => nextTurn(last, COMMAND),
+  tools,
+  denials: denials.claude,
 }
 
 const TYPES = 'type=system|assistant|user|result|stream_event|rate_limit_event'

@@ -38,6 +38,7 @@ export function sayResult(
   { end }: Pick<Calls, 'end'>,
   say: Say,
   parent: string | undefined,
+  denied?: true,
 ): void {
   const output = block.at('content')
   const error = typeof output === 'string' || Array.isArray(output) ? wordsOf(output) : undefined
@@ -46,7 +47,7 @@ export function sayResult(
     seconds === undefined
       ? reported.duration('durationMs totalDurationMs')
       : durationOf(Math.round(seconds * 1000))
-  const call = { id: block.text('tool_use_id') ?? '', output, error, duration_ms, parent }
+  const call = { id: block.text('tool_use_id') ?? '', output, error, denied, duration_ms, parent }
   const type = reported.at('type')
   say.fields(block.values, '* is_error:flag')
   end(call, (block.at('is_error') ?? false) !== false, say, {
@@ -67,10 +68,14 @@ export function sayResult(
 export function claudeTokens(usage: unknown): Tokens | undefined {
   if (!isRecord(usage)) return undefined
   const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } = usage
-  const reported = tokensOf({ input: input_tokens, output: output_tokens, cached: cache_read_input_tokens })
+  const reported = tokensOf({
+    input: input_tokens,
+    output: output_tokens,
+    cached: cache_read_input_tokens,
+    cache_write: cache_creation_input_tokens,
+  })
   if (reported?.input === undefined) return reported
-  const { input, output = 0, cached = 0 } = reported
-  const written = tokensOf({ input: cache_creation_input_tokens })?.input ?? 0
+  const { input, output = 0, cached = 0, cache_write: written = 0 } = reported
   if (input + output + cached + written === 0) return undefined
   if (usage['total_tokens'] === input + output) return reported
   return { ...reported, input: input + cached + written }
@@ -87,9 +92,11 @@ export function messageTokens() {
     const before = reported.get(id)
     reported.set(id, tokens)
     if (!before) return tokens
-    const more = (kind: keyof Tokens) =>
-      tokens[kind] === undefined ? undefined : Math.max(0, tokens[kind] - (before[kind] ?? 0))
-    const added = tokensOf({ input: more('input'), output: more('output'), cached: more('cached') })
-    return added && (added.input || added.output || added.cached) ? added : undefined
+    const more = Object.entries(tokens).map(([kind, count]) => [
+      kind,
+      Math.max(0, count - (before[kind as keyof Tokens] ?? 0)), // cast: a key of the tokens
+    ])
+    const added = tokensOf(Object.fromEntries(more))
+    return added && Object.values(added).some((count) => count > 0) ? added : undefined
   }
 }

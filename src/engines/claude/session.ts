@@ -1,8 +1,10 @@
 import type { Say } from '../../events/engine.ts'
 import { fits, type Rec } from '../../events/record.ts'
 import { blocksOf, contentBlocks, wordsOf } from '../content-blocks.ts'
+import { denials } from '../denials.ts'
 import { turns } from '../session-turns.ts'
 import { type Row, table } from '../table.ts'
+import { tools } from './claude.ts'
 import { claudeTokens, isResult, messageTokens, promptOf, sayResult } from './message.ts'
 
 /** A link of the chain: the output of a hook, an attached file. */
@@ -37,6 +39,8 @@ export const claudeSession = /* @__PURE__ */ table<File>({
   name: 'claude',
   parser: 'claude_session',
   growing: true,
+  tools,
+  denials: denials.claude,
   cut: { stdout: 'records' },
   about: 'session file: projects/*/*.jsonl; 1.0, 2.1; read from published files, not run',
   later: 'type:text',

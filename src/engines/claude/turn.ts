@@ -1,3 +1,4 @@
+import { costOf } from '../../events/cost.ts'
 import type { RunFacts, Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import type { Rec } from '../../events/record.ts'
@@ -32,6 +33,9 @@ function newRun() {
     began: false,
     /** The last answer reached the limit of tokens: several lines say so. */
     limited: false,
+    /** Calls that the engine says were denied, and calls whose result was told. */
+    denied: memory<true>(() => 0),
+    ended: memory<true>(() => 0),
     /** Only the PTY has this line, so it does not belong to the current message of the other lines. */
     extra: false,
   }
@@ -88,14 +92,14 @@ const lines = /* @__PURE__ */ rows<Run>({
         'supersedes:list aborted:flag error request_id wire_tool_inputs tool_use_meta subagent_type task_description',
       read: readAnswer,
     },
-    user: { fields: 'isReplay:flag isSynthetic:flag tool_use_result', read: readUser },
+    user: { fields: 'isReplay:flag isSynthetic:flag tool_use_result tool_result_meta:list', read: readUser },
     stream_event: readPiece,
     result: { fields: '* result:text is_error:flag usage:record', read: readResult },
   },
 })
 
 /** The `system` lines: the start of a turn, a retry, a task, a change of the context. */
-const systemLines = /* @__PURE__ */ rows({
+const systemLines = /* @__PURE__ */ rows<Run>({
   by: 'subtype',
   called: 'system',
   quiet: 'hook_started hook_progress hook_response notification thinking_tokens',
@@ -114,6 +118,8 @@ const systemLines = /* @__PURE__ */ rows({
       // `requesting` and null come with every request.
       if (line.at('status') === 'compacting') say.status('compacting')
     },
+    // Its result follows, in the words of the rule that denied it.
+    permission_denied: (line, _, run) => void run.denied.set(line.text('tool_use_id') ?? '', true),
     compact_boundary: (line, say) =>
       say.status('compacted', { reason: line.text('compact_metadata.trigger') }),
     'task_started, task_progress, task_updated, task_notification': (line, say) =>
@@ -204,9 +210,28 @@ function readUser(line: Rec, say: Say, run: Run): void {
   const { prompt } = promptOf(content)
   // The prompt of a subagent comes from the agent, and a synthetic one from the engine.
   if (prompt !== undefined && parent === undefined && line.at('isSynthetic') !== true) say.user(prompt)
+  for (const { values } of line.records('tool_result_meta'))
+    if (notAllowed.test(String(values['non_execution_kind']))) run.denied.set(String(values['id']), true)
   for (const block of blocksOf(content).filter(isResult)) {
-    say.worksOn(block.text('tool_use_id'))
-    sayResult(block, line.record('tool_use_result'), run.blocks, say, parent)
+    const id = block.text('tool_use_id') ?? ''
+    say.worksOn(id)
+    sayResult(block, line.record('tool_use_result'), run.blocks, say, parent, run.denied.get(id))
+    run.ended.set(id, true)
+  }
+}
+
+/** Why a call was not executed: `permission-rule`, `user-rejected`; not `cancelled`. */
+const notAllowed = /^permission|reject|denied/
+
+/** The calls of the turn that were denied: those whose result did not say so are told here, once. */
+function sayDenials(line: Rec, say: Say, run: Run): void {
+  for (const denial of line.records('permission_denials')) {
+    const id = denial.text('tool_use_id') ?? say.newId()
+    const name = denial.text('tool_name') ?? 'tool'
+    if (!run.ended.get(id)) run.blocks.end({ id, name, denied: true }, true, say)
+    else if (!run.denied.get(id)) say.status('permission_denied', { reason: `${name} ${id}` })
+    run.ended.set(id, true)
+    run.denied.set(id, true)
   }
 }
 
@@ -269,7 +294,17 @@ function readResult(line: Rec, say: Say, run: Run): void {
   // It repeats the last answer; it is the answer only if nothing else was said (json mode), unless it is an
   // error.
   if (!failed && !run.answered && answer) say.message(undefined, answer)
-  say.status('result', { reason: subtype, usage, stats, [run.sums ? 'tokensSoFar' : 'tokens']: tokens })
+  sayDenials(line, say, run)
+  say.status('result', {
+    reason: subtype,
+    usage,
+    stats,
+    structured_payload: failed ? undefined : (line.at('structured_output') ?? undefined),
+    [run.sums ? 'tokensSoFar' : 'tokens']: tokens,
+    // The sum of this process, over all its turns.
+    costSoFar: costOf(line.at('total_cost_usd')),
+    fresh: true,
+  })
   if (!failed) limit(line.text('stop_reason'), say, run)
   if (subtype === 'success') say.ended('result success')
   if (failed) say.error(failure(line) ?? subtype, 'fatal')

@@ -163,9 +163,8 @@ class Server {
 const threadOf = (params: Rec): string => params.text('threadId') ?? ''
 
 function without(sum: Tokens, last: Tokens): Tokens {
-  const before = (kind: keyof Tokens) => (sum[kind] ?? 0) - (last[kind] ?? 0)
-  const reported = { input: before('input'), output: before('output') }
-  return tokensOf({ ...reported, cached: before('cached'), reasoning: before('reasoning') }) ?? {}
+  const before = Object.entries(sum).map(([kind, count]) => [kind, count - (last[kind as keyof Tokens] ?? 0)])
+  return tokensOf(Object.fromEntries(before)) ?? {}
 }
 
 const notifications = /* @__PURE__ */ rows<Server>({

@@ -1,9 +1,28 @@
 import type { Engine, EngineFrame, RunFacts, Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
+import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
+import { denials } from '../denials.ts'
 import { rows } from '../table.ts'
 import { isRefusal, isServerLine, isServerShape, serverReader } from './app-server.ts'
-import { codexTokens, errorText, mcpName, type Phase, sayCall, sayChanges } from './items.ts'
+import { codexTokens, errorText, mcpName, type Phase, sayCall, sayChanges, tools } from './items.ts'
 import { oldReader } from './old.ts'
+
+const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
+
+const COMMAND: CommandLine = {
+  verb: 'exec e',
+  flags:
+    '--json --experimental-json --oss --full-auto --dangerously-bypass-approvals-and-sandbox --yolo --search --skip-git-repo-check --include-plan-tool',
+  values:
+    '-m --model -c --config -s --sandbox -p --profile -C --cd --add-dir --enable --disable --local-provider --output-schema -o --output-last-message --color -a --ask-for-approval',
+  lists: '-i --image',
+  session: '--last --all',
+  alone: '--ephemeral',
+  words: (words) =>
+    words[0] === 'resume' ? words.slice(words.length > 2 || UUID.test(words[1] ?? '') ? 2 : 1) : words,
+  // Some of them are refused after `resume`.
+  next: (options, session) => [...options, 'resume', session, '-'],
+}
 
 /**
  * Codex (`codex exec --json`, `codex app-server`). Four dialects, distinguished by shape: today's `thread.*`,
@@ -15,12 +34,16 @@ export const codex: Engine = {
   parser: 'codex_ndjson',
   cut: { stdout: 'records', pty: 'records', stdin: sentTo },
   about: 'codex exec --json; 0.166, 0.98, 0.42 (both of its dialects); codex app-server; 0.166',
+  task: (argv) => taskIn(argv, COMMAND),
+  resume: (last) => nextTurn(last, COMMAND),
   failures: [
     // The stream breaks off for this reason, too, and then it is not the network's.
     ['other', /max_output_tokens/],
     ['denied', /(?:approval|sandbox) (?:was )?denied/i],
     ['auth', /codex login|refresh(?:ing)? (?:the )?(?:access )?token/i],
   ],
+  tools,
+  denials: denials.codex,
   shape({ value }) {
     const line = Rec.of(value)
     return line !== undefined && (isLine(line) || fits(line.values, OLD_LINE) || isServerShape(line))

@@ -1,9 +1,17 @@
-import type { Call, Say } from '../../events/engine.ts'
+import type { Call, Say, ToolTable } from '../../events/engine.ts'
 import { durationOf, Rec, recordsIn } from '../../events/record.ts'
 import { type Tokens, tokensOf } from '../../events/tokens.ts'
 import { wholeFile } from '../calls.ts'
 
 // What the dialects of Codex share. `codex exec` writes `exit_code`, the app-server `exitCode`.
+
+export const tools: ToolTable = {
+  read: 'image_view view_image',
+  edit: 'file_change',
+  search: 'web_search',
+  execute: 'command_execution write_stdin',
+  think: 'todo_list update_plan plan spawn_agent spawnAgent',
+}
 
 /** Where an item is in its life, and the thread of the subagent that it belongs to. */
 export interface Phase {
@@ -40,7 +48,10 @@ export function endOf(
   const duration_ms = item.duration('durationMs') ?? durationOfParts(item.at('duration'))
   const id = item.text('id') ?? ''
   return {
-    call: { id, ...tool, output: output ?? undefined, exit_code, error, duration_ms },
+    call: {
+      ...{ id, ...tool, output: output ?? undefined, exit_code, error, duration_ms },
+      ...(status === 'declined' && { denied: true }),
+    },
     failed: refused || (exit_code ?? 0) !== 0 || error !== undefined,
     // A status or an exit code that cannot be read proves nothing.
     unclear:
@@ -134,6 +145,7 @@ export function codexTokens(value: unknown): Tokens | undefined {
       input: usage.at('input_tokens inputTokens'),
       output: usage.at('output_tokens outputTokens'),
       cached: usage.at('cached_input_tokens cachedInputTokens'),
+      cache_write: usage.at('cache_write_input_tokens cacheWriteInputTokens'),
       reasoning: usage.at('reasoning_output_tokens reasoningOutputTokens'),
     })
   )

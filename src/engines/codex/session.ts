@@ -1,9 +1,10 @@
 import type { Engine, Say } from '../../events/engine.ts'
 import { fits, type Rec } from '../../events/record.ts'
 import { tokenCounter } from '../../events/tokens.ts'
+import { denials } from '../denials.ts'
 import { rows, table } from '../table.ts'
 import { Calls, responses } from './calls.ts'
-import { codexTokens, errorText } from './items.ts'
+import { codexTokens, errorText, tools } from './items.ts'
 
 /** What is known of a rollout so far. */
 class Rollout {
@@ -73,6 +74,8 @@ export const codexSession: Engine = /* @__PURE__ */ table({
   name: 'codex',
   parser: 'codex_session',
   growing: true,
+  tools,
+  denials: denials.codex,
   cut: { stdout: 'records' },
   about: 'session file: rollout-*.jsonl; 0.166, 0.142, 0.74',
   shape: isRollout,

@@ -1,9 +1,20 @@
-import type { Call, Engine, Say } from '../../events/engine.ts'
+import type { Call, Engine, Say, ToolTable } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import { fits, type Rec } from '../../events/record.ts'
 import { calls, unifiedDiff } from '../calls.ts'
+import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
 import { table } from '../table.ts'
 import { tokensAt } from '../token-parts.ts'
+
+export const tools: ToolTable = {
+  read: 'view show_file',
+  edit: 'create edit str_replace str_replace_editor insert apply_patch',
+  search: 'grep rg glob web_search',
+  execute:
+    'bash write_bash read_bash stop_bash list_bash powershell write_powershell read_powershell stop_powershell',
+  think: 'task report_intent update_todo think',
+  fetch: 'web_fetch fetch_copilot_cli_documentation',
+}
 
 /** What is open in a run. */
 class Run {
@@ -43,6 +54,19 @@ class Run {
   }
 }
 
+const COMMAND: CommandLine = {
+  flags:
+    '--allow-all-tools --allow-all --yolo --allow-all-paths --allow-all-urls --no-color --no-ask-user --autopilot -s --silent --no-custom-instructions --no-auto-update --screen-reader --experimental --no-experimental --disable-builtin-mcps --enable-all-github-mcp-tools --disallow-temp-dir --plain-diff --banner --acp --share-gist --enable-reasoning-summaries',
+  values:
+    '--model --output-format --agent --log-level --log-dir --config-dir --stream --effort --reasoning-effort --max-autopilot-continues --mode --bash-env',
+  lists:
+    '--allow-tool --deny-tool --available-tools --excluded-tools --add-dir --additional-mcp-config --disable-mcp-server --add-github-mcp-tool --add-github-mcp-toolset --allow-url --deny-url --secret-env-vars --share',
+  task: '-p --prompt',
+  session: '--resume --continue --session-id -r',
+  alone: '-i --interactive',
+  next: (options, session) => [...options, `--resume=${session}`],
+}
+
 /**
  * GitHub Copilot CLI (`copilot --output-format json`). Only the last line, `result`, has the session id and
  * the verdict.
@@ -56,6 +80,9 @@ export const copilot: Engine = /* @__PURE__ */ table({
     ['quota', /^quota/],
     ['context', /^context/],
   ],
+  task: (argv) => taskIn(argv, COMMAND),
+  resume: (last) => nextTurn(last, COMMAND),
+  tools,
   shape: (line) => isSessionEvent(line) || fits(line.values, `${VERDICT} timestamp:text usage:record`),
   // A shorter `result` is Copilot's own, too, and optional fields may be missing.
   later: (line) => isLater(line) || fits(line.values, VERDICT),
@@ -245,6 +272,7 @@ export function sayEnd(data: Rec, name: string | undefined, line: Rec, say: Say)
     output: data.at('result.content'),
     exit_code,
     error: data.text('error.message error'),
+    ...(['denied', 'rejected'].includes(data.text('error.code') ?? '') && { denied: true }),
     parent: agentOf(line),
   }
   // `success` only means that the shell ran: the command itself may have failed.

@@ -2,7 +2,7 @@ import type { Engine } from '../../events/engine.ts'
 import { calls, pathOf, sayChange } from '../calls.ts'
 import { turns } from '../session-turns.ts'
 import { table } from '../table.ts'
-import { agentOf, diffOf, sayEnd, sayPrompt, saySession, startOf, tokensIn } from './copilot.ts'
+import { agentOf, diffOf, sayEnd, sayPrompt, saySession, startOf, tokensIn, tools } from './copilot.ts'
 
 /**
  * GitHub Copilot CLI's session files (`session-state/<session>/events.jsonl` in its home): the permanent
@@ -13,6 +13,7 @@ export const copilotSession: Engine = /* @__PURE__ */ table({
   name: 'copilot',
   parser: 'copilot_session',
   growing: true,
+  tools,
   cut: { stdout: 'records' },
   about: 'session file: session-state/*/events.jsonl; 1.0',
   // Only the file begins with the start of the session; stdout has lines of the same types.

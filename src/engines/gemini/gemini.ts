@@ -2,12 +2,28 @@ import type { Engine, EngineFrame, Limits, Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { AnswerText } from '../answer-text.ts'
 import { errorAnswer, loggedError } from '../api-errors.ts'
+import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
+import { denials } from '../denials.ts'
 import { isErrorDocument, isStartLine, isTagged, logReader } from './log.ts'
-import { isEvent, isStreamLine, streamReader } from './stream.ts'
+import { isEvent, isStreamLine, streamReader, tools } from './stream.ts'
 import { statsTokens } from './tokens.ts'
 
 /** First keys of the document, also after other text on its line. */
 export const documentKeys = ['session_id', 'response', 'stats']
+
+/** Qwen Code, which is made from Gemini CLI, has these, too. */
+export const GEMINI_COMMAND: CommandLine = {
+  flags:
+    '-d --debug -y --yolo -s --sandbox --screen-reader --raw-output --accept-raw-output-risk --skip-trust --experimental-acp',
+  values:
+    '-m --model -o --output-format --approval-mode --sandbox-image --fake-responses --record-responses --worktree -w',
+  lists:
+    '--allowed-tools --allowed-mcp-server-names --include-directories -e --extensions --policy --admin-policy',
+  task: '-p --prompt',
+  session: '-r --resume --session-id',
+  alone: '-i --prompt-interactive --acp',
+  next: (options, session) => [...options, '--resume', session],
+}
 
 /** Gemini CLI (`gemini -o stream-json | json | text`). The json document can be on stdout or stderr. */
 export const gemini: Engine = {
@@ -15,7 +31,11 @@ export const gemini: Engine = {
   parser: 'gemini_json',
   cut: { stdout: 'documents', stderr: 'documents', pty: 'documents', glued: documentKeys, whole: isAnswer },
   about: 'gemini -o stream-json, json or text; 0.61, 0.40, 0.20',
+  task: (argv) => taskIn(argv, GEMINI_COMMAND),
+  resume: (last) => nextTurn(last, GEMINI_COMMAND),
   failures: [['auth', /GEMINI_API_KEY|set an Auth method/]],
+  tools,
+  denials: denials.gemini,
   shape: (frame) =>
     isOwnDocument(frame.value) ||
     cutSession(frame) !== undefined ||

@@ -1,9 +1,18 @@
-import type { EngineFrame, Say } from '../../events/engine.ts'
+import type { EngineFrame, Say, ToolTable } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { errorAnswer } from '../api-errors.ts'
 import { calls } from '../calls.ts'
 import { rows } from '../table.ts'
 import { statsTokens } from './tokens.ts'
+
+export const tools: ToolTable = {
+  read: 'read_file read_many_files',
+  edit: 'write_file replace edit',
+  search: 'glob list_directory search_file_content grep_search google_web_search',
+  execute: 'run_shell_command',
+  think: 'save_memory write_todos codebase_investigator',
+  fetch: 'web_fetch',
+}
 
 /** The message whose pieces are arriving, if there is one. */
 interface Message {
@@ -107,7 +116,12 @@ const streamLines = /* @__PURE__ */ rows<State>({
       read(line, say, state) {
         close(state, say)
         const output = line.at('output')
-        const call = { id: line.text('tool_id') ?? '', output, error: line.text('error.message') }
+        const call = {
+          id: line.text('tool_id') ?? '',
+          output,
+          error: line.text('error.message'),
+          ...(line.at('error.type') === 'policy_violation' && { denied: true }),
+        }
         state.begun.end(call, line.at('status') !== 'success', say)
       },
     },

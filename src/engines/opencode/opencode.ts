@@ -1,7 +1,10 @@
-import type { Engine, FailureTable, Say } from '../../events/engine.ts'
+import { costOf } from '../../events/cost.ts'
+import type { Engine, FailureTable, Say, ToolTable } from '../../events/engine.ts'
 import { durationOf, fits, Rec } from '../../events/record.ts'
 import type { Tokens } from '../../events/tokens.ts'
 import { unifiedDiff } from '../calls.ts'
+import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
+import { denials } from '../denials.ts'
 import { type Rows, rows, table } from '../table.ts'
 import { tokensAt } from '../token-parts.ts'
 
@@ -51,7 +54,7 @@ const on: Rows<Run>['on'] = {
     read(part, say, run) {
       const reason = part.text('reason') ?? 'unknown'
       const usage = part.at('tokens')
-      say.status('step_finish', { reason, usage, tokens: tokensIn(usage) })
+      say.status('step_finish', { reason, usage, tokens: tokensIn(usage), cost: costOf(part.at('cost')) })
       run.over = reason === 'stop'
       if (run.over) say.ended('step_finish stop')
       if (reason === 'length') say.truncated('length')
@@ -67,7 +70,26 @@ const failures: FailureTable = [
   ['auth', /^ProviderAuth/],
   ['denied', /Permission(?:Rejected|Denied)Error/],
 ]
+export const tools: ToolTable = {
+  read: 'read lsp',
+  edit: 'edit write multiedit patch apply_patch',
+  search: 'glob grep list websearch codesearch',
+  execute: 'bash',
+  think: 'task todowrite todoread',
+  fetch: 'webfetch',
+}
 const fields = 'id:text messageID:text sessionID:text type:text'
+
+const COMMAND: CommandLine = {
+  verb: 'run',
+  flags:
+    '--thinking --share --auto --print-logs --dangerously-skip-permissions --pure --mdns --interactive --yolo',
+  values:
+    '-m --model --agent --format --title --attach -p --password -u --username --dir --port --hostname --variant --command --log-level --mode',
+  lists: '-f --file',
+  session: '-s --session -c --continue --fork',
+  next: (options, session) => [...options, '-s', session],
+}
 
 /**
  * OpenCode (`opencode run --format json`). There is no line for the start or end of a session: the first id
@@ -78,6 +100,10 @@ export const opencode: Engine = /* @__PURE__ */ table<Run>({
   parser: 'opencode_ndjson',
   about: 'opencode run --format json; 1.18, 1.1',
   failures,
+  task: (argv) => taskIn(argv, COMMAND),
+  resume: (last) => nextTurn(last, COMMAND),
+  tools,
+  denials: denials.opencode,
   shape: isLine,
   later: isLine,
   state: () => ({ failed: false, over: false }),
@@ -100,6 +126,10 @@ export const kilo: Engine = {
   cut: { stdout: 'records', pty: 'records' },
   about: 'kilo run --format json; 7.7 (auto calls it opencode: the dialect is the same)',
   failures,
+  task: (argv) => taskIn(argv, COMMAND),
+  resume: (last) => nextTurn(last, COMMAND),
+  tools,
+  denials: denials.opencode,
   open: (limits) => opencode.open(limits),
 }
 

@@ -1,7 +1,8 @@
 import type { Engine, Say } from '../../events/engine.ts'
 import { Rec } from '../../events/record.ts'
+import { denials } from '../denials.ts'
 import { turns } from '../session-turns.ts'
-import { errorText, parts } from './opencode.ts'
+import { errorText, parts, tools } from './opencode.ts'
 
 /**
  * OpenCode's sessions are rows of a database. They are read as lines: `{opencode: 'session', row}`, then one
@@ -11,6 +12,8 @@ export const opencodeSession: Engine = {
   name: 'opencode',
   parser: 'opencode_session',
   growing: true,
+  tools,
+  denials: denials.opencode,
   cut: { stdout: 'records' },
   about: 'session of opencode.db (with node:sqlite, from Node 22.5); 1.18, 1.14',
   shape: ({ value }) => (sessionIn(value) ?? messageIn(value)) !== undefined,

@@ -4,7 +4,7 @@ import { answerWords, askWords, choiceLines } from '../../views/request-text.ts'
 import { button, make } from './element.ts'
 import { firstLine, pretty, summaryOf } from './item-text.ts'
 import { diffNodes, isDiff, markdownNodes, replacedNodes } from './markdown-nodes.ts'
-import { countWords, outcomeLine, spanWords, tokenWords, visible, whyEnded } from './words.ts'
+import { countWords, outcomeLine, spanWords, spentWords, visible, whyEnded } from './words.ts'
 
 /** Characters of one text to draw at once; a button shows the rest. */
 const MAX_TEXT = 60_000
@@ -108,7 +108,7 @@ function bodyOf(item: Item): Node {
         'end',
         make('p', 'title', make('span', `dot ${outcome}`), outcomeLine(outcome, item.end.failure_class)),
         make('p', {}, whyEnded(item.end)),
-        tokenWords(item.end.tokens) && make('p', {}, tokenWords(item.end.tokens)),
+        spentWords(item.end) && make('p', {}, spentWords(item.end)),
       )
     }
     case 'raw': {
@@ -196,7 +196,8 @@ function requestBody(item: RequestItem): Node {
 }
 
 function outcomeWord(item: ToolItem): string {
-  const word = { running: 'running', completed: 'done', failed: 'failed' }[item.state]
+  const failed = item.denied ? 'denied' : 'failed'
+  const word = { running: 'running', completed: 'done', failed }[item.state]
   return item.exitCode === undefined ? word : `${word} · exit ${item.exitCode}`
 }
 
@@ -286,8 +287,8 @@ function noteBody({ severity, code, count, message }: NoteItem): Node {
   return make('div', `note ${severity}`, make('b', {}, code + many), ` ${message}`)
 }
 
-function statusBody({ status, model, reason, tokens }: StatusItem): Node {
-  const parts = [status.replaceAll('_', ' '), model, reason, tokenWords(tokens)]
+function statusBody({ status, model, reason, tokens, cost }: StatusItem): Node {
+  const parts = [status.replaceAll('_', ' '), model, reason, spentWords({ tokens, cost })]
   return make('div', 'step', parts.filter(Boolean).join(' · '))
 }
 

@@ -6,7 +6,7 @@ import { button, byId, isDrawn, make } from './element.ts'
 import { belongs, type Filter, filters } from './filters.ts'
 import type { ItemList } from './item-list.ts'
 import { drawTimeline } from './timeline.ts'
-import { countWords, outcomeLine, reasonWords, spanWords, tokenWords } from './words.ts'
+import { countWords, outcomeLine, reasonWords, spanWords, spentWords } from './words.ts'
 
 /** Milliseconds between two redraws of the head, while events arrive. */
 const DRAW_MS = 300
@@ -156,7 +156,7 @@ function drawFacts(info: RunInfo | undefined, model: ItemList): void {
   if (took !== undefined) facts.push(spanWords(took))
   if (info && info.exit_code !== null) facts.push(`exit code ${info.exit_code}`)
   if (info?.signal) facts.push(info.signal)
-  facts.push(tokenWords(summary.tokens))
+  facts.push(spentWords(summary))
   const box = byId('facts')
   box.textContent = facts.filter(Boolean).join(' · ')
   box.dataset['events'] = String(summary.events)

@@ -1,7 +1,7 @@
 import { outcomeOf } from '../../events/run-outcome.ts'
 import type { Item } from '../../views/conversation.ts'
 import { answerWords, askWords, choiceLines } from '../../views/request-text.ts'
-import { outcomeLine, tokenWords, whyEnded } from './words.ts'
+import { outcomeLine, spentWords, whyEnded } from './words.ts'
 
 /** Everything in an item that can be searched, as text. */
 export function textOf(item: Item): string {
@@ -79,7 +79,8 @@ export function markdownOf(item: Item): string {
     case 'reasoning':
       return `<details><summary>Thoughts</summary>\n\n${item.text.trim()}\n\n</details>`
     case 'tool': {
-      const how = item.exitCode === undefined ? item.state : `${item.state}, exit ${item.exitCode}`
+      const word = item.denied ? 'denied' : item.state
+      const how = item.exitCode === undefined ? word : `${item.state}, exit ${item.exitCode}`
       const output = item.error ?? pretty(item.output)
       const head = `**${item.name}** ${code(summaryOf(item.input))} (${how})`
       return output === '' ? head : `${head}\n\n${fenced(output)}`
@@ -96,7 +97,7 @@ export function markdownOf(item: Item): string {
       return [
         `**${outcomeLine(outcomeOf(item.end), item.end.failure_class)}**`,
         whyEnded(item.end),
-        tokenWords(item.end.tokens),
+        spentWords(item.end),
       ]
         .filter(Boolean)
         .join(' ')

@@ -1,3 +1,4 @@
+import { type Cost, costWords } from '../../events/cost.ts'
 import type { CompletionData, FailureClass } from '../../events/event.ts'
 import { endPhrase, type RunOutcome } from '../../events/run-outcome.ts'
 import type { Tokens } from '../../events/tokens.ts'
@@ -39,17 +40,22 @@ export function whyEnded({ reason_code, evidence }: CompletionData): string {
 const kinds = [
   ['input', 'in'],
   ['cached', 'cached'],
+  ['cache_write', 'written to the cache'],
   ['output', 'out'],
   ['reasoning', 'thought'],
 ] as const
 
-/** Token counts in one line; empty if none is known. */
-export function tokenWords(tokens: Tokens | undefined): string {
+/** Token counts and the cost in one line; empty if none is known. */
+export function spentWords(spent: {
+  readonly tokens?: Tokens | undefined
+  readonly cost?: Cost | undefined
+}): string {
   const parts = kinds.flatMap(([kind, word]) => {
-    const count = tokens?.[kind]
+    const count = spent.tokens?.[kind]
     return typeof count === 'number' ? [`${count.toLocaleString()} ${word}`] : []
   })
-  return parts.length > 0 ? `tokens: ${parts.join(', ')}` : ''
+  const words = parts.length > 0 ? `tokens: ${parts.join(', ')}` : ''
+  return [words, costWords(spent.cost)].filter(Boolean).join(' · ')
 }
 
 /** A time span: 12 ms, 3.4 s, 5 min 20 s, 2 h 3 min. */

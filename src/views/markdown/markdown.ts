@@ -1,5 +1,6 @@
 import { type OptionTable, readOptions } from '../../base/check-options.ts'
 import type { Stage } from '../../base/stage.ts'
+import { costWords } from '../../events/cost.ts'
 import type { Event } from '../../events/event.ts'
 import { endPhrase } from '../../events/run-outcome.ts'
 import { Conversation, type Item, type ToolItem } from '../conversation.ts'
@@ -143,7 +144,7 @@ function head(summary: RunSummary, problem: Problem | undefined): string {
 }
 
 function figures(summary: RunSummary): string {
-  const { turns, tools, fileCount, tokens, first_ts, last_ts } = summary
+  const { turns, tools, fileCount, tokens, cost, first_ts, last_ts } = summary
   const took = Date.parse(last_ts ?? '') - Date.parse(first_ts ?? '')
   const failed = tools.failed > 0 ? ` (${grouped(tools.failed)} failed)` : ''
   return joined([
@@ -154,16 +155,17 @@ function figures(summary: RunSummary): string {
       ? ''
       : `${grouped(tokens.input)} tokens in${tokens.cached === undefined ? '' : ` (${grouped(tokens.cached)} cached)`}`,
     tokens?.output === undefined ? '' : `${grouped(tokens.output)} out`,
+    costWords(cost),
     took > 0 ? durationWords(took) : '',
   ])
 }
 
 function toolLine(item: ToolItem): string {
-  const { name, state, exitCode, measured } = item
+  const { name, state, exitCode, denied, measured } = item
   const failed = state === 'failed'
   const subject = callSubject(item.input) || callSubject(item.lateInput)
   const how = [
-    failed ? 'failed' : '',
+    failed ? (denied ? 'denied' : 'failed') : '',
     exitCode === undefined ? '' : `exit ${exitCode}`,
     measured === undefined ? '' : durationWords(measured),
   ].filter((part) => part !== '')

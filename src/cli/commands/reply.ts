@@ -1,0 +1,48 @@
+import { Command } from 'commander'
+import { Fault } from '../../base/fault.ts'
+import { fixedDir } from '../../run/audit-dir.ts'
+import { reply } from '../../run/run.ts'
+import { checkDrawing } from '../draw/flags.ts'
+import { runExits } from '../exit-code.ts'
+import { namedEngine } from '../input/engine-option.ts'
+import { textOfStdin } from '../input/input.ts'
+import { addRunning, type RunningFlags, showRun } from './run.ts'
+
+const LATEST = '.audit/latest'
+
+const examples = `
+The text goes to the agent's stdin, in the session of the last attempt, with the
+options that attempt had, and in its directory. What cannot be continued says
+why, and nothing is started (exit code 2).
+
+${runExits}
+
+Examples:
+  $ npx agent-sluice reply "and now the docs"
+  $ npx agent-sluice reply .audit/20261117-090000-1f2e3d4c "and now the docs"
+  $ npx agent-sluice reply .audit/latest - < answer.txt`
+
+/** `sluice reply`: continues a recorded run. */
+export function replyCommand(exit: (code: number) => void): Command {
+  const command = new Command('reply')
+    .description("Continues a recorded run in the agent's own session, and shows the conversation live.")
+    .argument(
+      '<words...>',
+      `the directory of the run (default: ${LATEST}), and the text; - reads it from stdin`,
+    )
+    .usage('[options] [dir] <text>')
+  return addRunning(command)
+    .addHelpText('after', examples)
+    .action(async (words: string[], flags: RunningFlags) => exit(await replyAndShow(words, flags)))
+}
+
+async function replyAndShow(words: readonly string[], flags: RunningFlags): Promise<number> {
+  checkDrawing(flags)
+  if (words.length > 2)
+    throw new Fault('BAD_OPTION', 'give the directory and one text; put quotes around the text')
+  const [dir, given] = words.length === 2 ? words : [LATEST, words[0]]
+  const text = given === '-' ? await textOfStdin() : given!
+  const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
+  // A link such as `latest` may point to another run a moment later.
+  return await showRun(flags, (options) => reply(fixedDir(dir!), text, { ...options, engine }))
+}

@@ -1,0 +1,80 @@
+import { join } from 'node:path'
+import { Fault, quote } from '../base/fault.ts'
+import { EVENTS_FILE } from '../disk/journal.ts'
+import { eachLine } from '../disk/read-journal.ts'
+import { engineNamed } from '../engines/engine-name.ts'
+import type { Engine, Picker } from '../events/engine.ts'
+import type { Event } from '../events/event.ts'
+import { listAttempts } from './audit.ts'
+import { type Meta, readMeta } from './meta.ts'
+
+/** A turn that has ended, as far as the next one in its session must know it. */
+export interface EndedTurn {
+  readonly argv: readonly string[]
+  /** Undefined if no engine was recognised. */
+  readonly engine: Engine | undefined
+  readonly session: string | null
+  /** Its prompt was on stdin. */
+  readonly piped: boolean
+}
+
+/** Ids that no program takes for an option or a path. They come from what the agent wrote. */
+const ID = /^[A-Za-z0-9][\w.-]{0,127}$/
+
+/** The command that continues a turn, or why it cannot be continued. */
+export function nextCommand({ argv, engine, session, piped }: EndedTurn, text: string): readonly string[] {
+  if (text.trim() === '') throw cannot('the reply is empty')
+  if (!engine) throw cannot('no engine was recognised in its output')
+  if (!engine.resume) throw cannot(`${engine.name} has no command that continues a session`)
+  if (session === null) throw cannot('its agent told no session id')
+  if (!ID.test(session)) throw cannot(`its session id is ${quote(session, 100)}, which no agent gives`)
+  const next = engine.resume({ argv, session, piped })
+  if (!next)
+    throw cannot(
+      `its command line keeps no session, or has an option that is not known: ${quote(argv.join(' '), 300)}`,
+    )
+  return next
+}
+
+export function cannot(why: string, cause?: unknown): Fault {
+  return new Fault('CANNOT_REPLY', `the run cannot be continued: ${why}`, { cause })
+}
+
+/** What a directory tells about its last attempt. */
+export interface RecordedTurn extends EndedTurn {
+  readonly cwd: string | undefined
+  readonly reading: NonNullable<Meta['reading']>
+}
+
+/** Reads the last attempt of a directory. `custom` is an engine that is not one of ours. */
+export function recordedTurn(dir: string, custom?: Engine | Picker): RecordedTurn {
+  const last = listAttempts(dir).at(-1)
+  const meta = readMeta(last?.meta)
+  if (!last || !meta) throw cannot(`${quote(dir, 200)} has no run that was recorded`)
+  const { argv, cwd, reading = {} } = meta
+  if (!argv || argv.length === 0) throw cannot('its command is not recorded')
+  const told = lastTold(dir, last.number)
+  const engine = custom && 'open' in custom ? custom : engineNamed(told?.source.engine ?? meta.engine)
+  return {
+    argv,
+    cwd,
+    reading,
+    engine,
+    session: told?.correlation.session_id ?? null,
+    piped: meta.prompt === 'stdin',
+  }
+}
+
+/** The last event of an attempt that has a session. */
+function lastTold(dir: string, attempt: number): Event | undefined {
+  let found: Buffer | undefined
+  const own = `"attempt_number":${attempt},`
+  try {
+    eachLine(join(dir, EVENTS_FILE), (line) => {
+      if (line.includes(own) && line.includes('"correlation":{"session_id":')) found = Buffer.from(line)
+    })
+  } catch (error) {
+    throw cannot(`the events in ${quote(dir, 200)} cannot be read`, error)
+  }
+  return found && (JSON.parse(found.toString('utf8')) as Event) // cast: a line of our journal
+}

@@ -1,0 +1,63 @@
+import type { Transform } from 'node:stream'
+import type { Event, ResultData } from '../events/event.ts'
+import { type Flow, flow } from '../streams/flow.ts'
+import { withEnd } from './end-of-run.ts'
+import type { Run, RunEnd } from './run-options.ts'
+import { feed } from './write-to-flow.ts'
+
+/**
+ * A run whose result is asked for again while it fails its schema, at most so often: the events of all its
+ * attempts in one flow, and the end of the last one.
+ */
+export function withRounds(first: Run, most: number): Run {
+  if (most === 0) return first
+  let current = first
+  let last: RunEnd | undefined
+  const failed: ResultData[] = []
+
+  async function* events(): AsyncGenerator<Event> {
+    for (;;) {
+      yield* current
+      const end = await current.end
+      last = end
+      if (failed.length === most || !mayAskAgain(end)) return
+      const next = current.reply(correction(end.result))
+      // It cannot be continued: what it answered is the result.
+      if (next.attempt === 0) return
+      failed.push(end.result)
+      current = next
+    }
+  }
+
+  const made = flow<never, Event>((next) => next)
+  const end = feed(events(), made as unknown as Transform, {
+    stop: (failure) => current.destroy(failure ?? undefined),
+    tidy() {},
+  }).then(async () => ({ ...(last ?? (await current.end)), rounds: failed }))
+  end.catch(() => {})
+  const run = Object.defineProperties(made as Flow<Event>, {
+    run_id: { value: first.run_id },
+    audit: { value: first.audit },
+    attempt: { get: () => current.attempt },
+    kill: { value: (signal?: NodeJS.Signals) => current.kill(signal) },
+    type: { value: (text: string) => current.type(text) },
+    reply: { value: (text: string) => withRounds(current.reply(text), most) },
+  })
+  return withEnd(run, end) as unknown as Run // cast: the end of a stream is hidden
+}
+
+/** Only a turn that ended well is asked again: another one has other troubles than its result. */
+function mayAskAgain(end: RunEnd): end is RunEnd & { readonly result: ResultData } {
+  const { result, completion, exit_code } = end
+  return result?.status === 'failed' && completion.state !== 'interrupted' && exit_code === 0
+}
+
+const MAX_LINES = 20
+const MAX_TEXT = 4000
+
+/** What is wrong, in the words of the schema. */
+function correction({ errors = [] }: ResultData): string {
+  const lines = errors.slice(0, MAX_LINES).map(({ path, message }) => `- ${path || '/'}: ${message}`)
+  const wrong = lines.length > 0 ? lines.join('\n').slice(0, MAX_TEXT) : '- no JSON was found in your answer'
+  return `The JSON of your answer does not match its schema:\n${wrong}\nReply with the corrected JSON only.`
+}

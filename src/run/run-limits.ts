@@ -1,0 +1,62 @@
+import { isCount, type OptionTable, readOptions } from '../base/check-options.ts'
+import type { Note } from '../base/fault.ts'
+import { costCounter } from '../events/cost.ts'
+import type { Event } from '../events/event.ts'
+
+/**
+ * What a run may use. It is counted from the events as they are read; a run that passes a limit while it
+ * works is ended, as by a time limit. What an engine reports only at the end of its turn stops nothing.
+ */
+export interface RunLimits {
+  /** Tokens, input and output together. @default no limit */
+  readonly tokens?: number | undefined
+  /** What it may cost, in the currency that the engine reports. @default no limit */
+  readonly cost?: number | undefined
+  /** Tool calls, those of subagents included. @default no limit */
+  readonly toolCalls?: number | undefined
+}
+
+const isAmount = (value: unknown) => Number.isFinite(value) && (value as number) > 0
+const COUNT = 'be a whole number above 0, but is %'
+
+const LIMIT_OPTIONS = {
+  tokens: { is: isCount, must: COUNT },
+  cost: { is: isAmount, must: 'be an amount above 0, but is %' },
+  toolCalls: { is: isCount, must: COUNT },
+} as const satisfies OptionTable<RunLimits>
+
+/** Counts what a run has used. */
+export class LimitCounter {
+  readonly #limits: RunLimits
+  #tokens = 0
+  #toolCalls = 0
+  readonly #cost = costCounter()
+
+  constructor(limits: RunLimits) {
+    this.#limits = readOptions('limit of run', limits, '{ limit: { toolCalls: 50 } }', LIMIT_OPTIONS)
+  }
+
+  add(event: Event): void {
+    if (event.type === 'tool.call.started') this.#toolCalls++
+    if (event.type !== 'lifecycle.run.status') return
+    const { tokens, cost } = event.data
+    this.#tokens += (tokens?.input ?? 0) + (tokens?.output ?? 0)
+    if (cost) this.#cost.add(cost)
+  }
+
+  /** The limit that was passed, if one was. */
+  passed(): Note | undefined {
+    const { tokens, cost, toolCalls } = this.#limits
+    const used = [
+      [tokens, this.#tokens, 'tokens'],
+      [cost, this.#cost.sum()?.amount ?? 0, 'for its cost'],
+      [toolCalls, this.#toolCalls, 'tool calls'],
+    ] as const
+    for (const [limit, count, words] of used) {
+      if (limit === undefined || count <= limit) continue
+      const message = `the run passed its limit of ${limit} ${words} (${count}), so the process was ended`
+      return { code: 'RUN_LIMIT', message }
+    }
+    return undefined
+  }
+}

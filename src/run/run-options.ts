@@ -1,0 +1,348 @@
+import { resolve } from 'node:path'
+import {
+  type Complete,
+  checkOptions,
+  DELAY,
+  isDelay,
+  isName,
+  isObject,
+  isText,
+  misfit,
+  type OptionTable,
+  readOptions,
+} from '../base/check-options.ts'
+import { Fault, type Note } from '../base/fault.ts'
+import type { Cache, CachedRun } from '../disk/cache.ts'
+import type { JournalOptions } from '../disk/journal.ts'
+import { auto } from '../engines/auto.ts'
+import { type EngineName, engineOf } from '../engines/engine-name.ts'
+import type { Cost } from '../events/cost.ts'
+import type { Engine, Picker } from '../events/engine.ts'
+import type { CompletionData, Event, FailureClass, ResultData } from '../events/event.ts'
+import { type EventOptions, eventStage } from '../events/event-stage.ts'
+import type { RunOutcome } from '../events/run-outcome.ts'
+import type { Tokens } from '../events/tokens.ts'
+import type { Items } from '../streams/flow.ts'
+import type { Schema } from '../values/schema/schema.ts'
+import { SNAPSHOT_OPTIONS, type SnapshotOptions } from './fs-diff.ts'
+import type { StopReason } from './meta.ts'
+import type { RecordOptions } from './run-attempt.ts'
+import type { RunLimits } from './run-limits.ts'
+
+/** The options of `run()`: the third argument, or together with the command the only one. */
+export interface RunOptions<S extends Schema | undefined = Schema | undefined>
+  extends Omit<
+    EventOptions,
+    'attempt' | 'clock' | 'fsDiff' | 'dir' | 'schema' | 'sessionTokens' | 'session'
+  > {
+  /** An engine, or the name of one: `codex` or `'codex'`. @default auto */
+  readonly engine?: Engine | Picker | EngineName | undefined
+  /**
+   * Records the run in this directory: what the agent printed, its events, and how it ended. Each run in it
+   * is one more attempt of the same run.
+   * @default nothing is written to disk
+   */
+  readonly audit?: string | undefined
+  /**
+   * Records the run in a new directory inside this one, `<time>-<id>`; `latest` points to the newest.
+   * @default nothing is written to disk
+   */
+  readonly runs?: string | undefined
+  /** @default process.cwd() */
+  readonly cwd?: string | undefined
+  /** @default process.env */
+  readonly env?: NodeJS.ProcessEnv | undefined
+  /**
+   * Run it on a pseudo-terminal (needs the optional package @lydell/node-pty). With `pipes`, its stdout and
+   * stderr are pipes that are also shown on the terminal: all three are recorded, and each record is read
+   * once. Needs `audit` or `runs`: what a terminal shows cannot be held back.
+   * @default false
+   */
+  readonly pty?:
+    | boolean
+    | {
+        /** @default 200 */
+        readonly cols?: number | undefined
+        /** @default 50 */
+        readonly rows?: number | undefined
+        /** @default false */
+        readonly pipes?: boolean | undefined
+      }
+    | undefined
+  /**
+   * The task, written to its stdin, and not to its command line: it may begin with a dash, and `ps` does not
+   * show it. Codex, Claude Code, Gemini, Qwen Code, OpenCode, Kilo, Copilot and pi read it there.
+   * @default none
+   */
+  readonly prompt?: string | undefined
+  /**
+   * How often a result that fails the schema is asked for again, in the same session and with the errors: at
+   * most 3. `end.rounds` has what failed before.
+   * @default 0
+   */
+  readonly rounds?: number | undefined
+  /** Its stdin: empty, our own stdin, or a text. @default 'ignore' */
+  readonly input?: 'ignore' | 'inherit' | { readonly text: string } | undefined
+  /** Milliseconds after which it is ended. @default never */
+  readonly timeout?: number | undefined
+  /** Milliseconds without output after which it is ended. @default never */
+  readonly idleTimeout?: number | undefined
+  /**
+   * Milliseconds after which a process is ended that has reported its end and does not exit: the engine
+   * reported the end of its turn, and neither another turn nor any work followed. The run ends as the engine
+   * reported, with a note `RUN_LINGERED`.
+   * @default never
+   */
+  readonly endAfter?: number | undefined
+  /**
+   * What it may use: `{ tokens, cost, toolCalls }`. A run that passes a limit while it works is ended, with a
+   * note `RUN_LIMIT`, and has failed.
+   * @default no limit
+   */
+  readonly limit?: RunLimits | undefined
+  /** Milliseconds between SIGTERM and SIGKILL. @default 5000 */
+  readonly killGrace?: number | undefined
+  /** Milliseconds that a process it left behind may hold its pipe open after the exit. @default 2000 */
+  readonly pipeGrace?: number | undefined
+  /** Schema of the run's answer, its last payload: `end.result` says whether it matches. @default none */
+  readonly schema?: S | undefined
+  /** Compare the working directory before and after. @default {} with `audit` or `runs`, else false */
+  readonly fsDiff?: SnapshotOptions | boolean | undefined
+  /** When to call fsync for the events: see `journal`. @default 'interval' */
+  readonly fsync?: JournalOptions['fsync']
+  /** Aborting it ends the process in order: the flow still reports how it ended. */
+  readonly signal?: AbortSignal | undefined
+  /**
+   * Stores results that passed the schema, repaired ones too; never failures. If it has the result of the
+   * same run (engine, command, args, input, cwd, schema and how the output is read), nothing is started.
+   * @default none
+   */
+  readonly cache?: Cache | undefined
+  /**
+   * Represents a schema or an engine that is code, and anything else that decides the result, in the cache
+   * key.
+   * @default none
+   */
+  readonly cacheKey?: string | undefined
+  /**
+   * Milliseconds to wait for each call of the cache; then it is not used, with a note CACHE_FAILED.
+   * @default 10,000
+   */
+  readonly maxCacheWait?: number | undefined
+}
+
+const MAX_ROUNDS = 3
+
+/** How a run ended. */
+export interface RunEnd<T = unknown> {
+  readonly run_id: string
+  readonly attempt: number
+  /** The verdict from what the engine reported and the exit together. */
+  readonly completion: CompletionData
+  /**
+   * How it ended, in one word:
+   * - `succeeded`: the done marker was written, or the result passed the schema
+   * - `finished`: the turn ended well and nothing more was asked for, the usual good end
+   * - `needs_input`: a request or question of the agent is open, or the done marker you named is missing
+   * - `failed`: an error, exit ≠ 0, a signal, a time limit, cut output, or no result that passes the schema
+   * - `cancelled`: stopped on request; `unknown`: no evidence
+   */
+  readonly outcome: RunOutcome
+  /** Whether it ended well: `succeeded` or `finished`. */
+  readonly ok: boolean
+  /** Of a run that failed: why, in one word. Null if it did not fail. */
+  readonly failure_class: FailureClass | null
+  readonly exit_code: number | null
+  readonly signal: string | null
+  /** Why we ended it, or null if it ended by itself. */
+  readonly reason: StopReason | null
+  /**
+   * The audit directory, if the run was recorded. Nothing is added to it if the result is from the cache.
+   */
+  readonly audit: string | undefined
+  /** The last message of the agent, its subagents' aside; null if there was none. */
+  readonly text: string | null
+  /** The agent's own id of the conversation, with which it can be continued; null if it told none. */
+  readonly session: string | null
+  /** With a schema: whether the last payload passed it, and the value. */
+  readonly result: (ResultData & { readonly value?: T }) | null
+  /** What the agent was asked to do: the `prompt`, or what its command line says; null if neither is known. */
+  readonly task: string | null
+  /** The results that failed the schema and were asked for again, in their order. */
+  readonly rounds: readonly ResultData[]
+  /** The tokens of the whole run; null if the engine reported none. */
+  readonly usage: Tokens | null
+  /** What the run cost, as the engine reported it; null if it did not. */
+  readonly cost: Cost | null
+  /**
+   * The run that the result is from, if it came from the cache. Then nothing was started, and `completion` is
+   * that of the cached run.
+   */
+  readonly cached: CachedRun | null
+  /** Errors of the cache. */
+  readonly notes: readonly Note[]
+}
+
+/** A run: its events as they arrive, and its end. Read it like any flow; there is nothing to write to it. */
+export type Run<T = unknown> = Items<Event> & {
+  readonly run_id: string
+  readonly attempt: number
+  /** The audit directory; undefined if the run is not recorded. */
+  readonly audit: string | undefined
+  /**
+   * Resolves when the run is over and everything is recorded. If nobody reads the events by the next turn of
+   * the event loop, asking for it reads them to the end; a reader that comes later gets BAD_STATE.
+   */
+  readonly end: Promise<RunEnd<T>>
+  /** Sends a signal to the process and all its descendants. @default 'SIGINT' */
+  kill(signal?: NodeJS.Signals): void
+  /** Types into its pseudo-terminal. */
+  type(text: string): void
+  /**
+   * Continues the agent's session, once the run has ended: the next attempt, with the same options, which is
+   * recorded in the same directory. If that cannot be done, it fails with CANNOT_REPLY and starts nothing.
+   */
+  reply(text: string): Run<T>
+}
+
+/** A command and how it is run, in one object. */
+export interface RunCommand<S extends Schema | undefined = Schema | undefined> extends RunOptions<S> {
+  /** The program, looked up on PATH. No shell is involved. */
+  readonly command: string
+  /** @default [] */
+  readonly args?: readonly string[] | undefined
+}
+
+function checkCommand(command: unknown): void {
+  if (command === '') throw new Fault('BAD_OPTION', 'command is empty; name the program to run')
+  if (typeof command !== 'string')
+    throw new Fault('BAD_OPTION', 'run needs the program to start: run("codex", ["exec", "--json", task])')
+}
+
+function checkAudit(audit: unknown): void {
+  if (audit === '') throw new Fault('BAD_OPTION', 'audit is empty; name a directory, or leave it out')
+}
+
+const areTexts = (all: unknown) => Array.isArray(all) && all.every(isText)
+const isInput = (input: unknown) =>
+  ['ignore', 'inherit'].includes(input as string) ||
+  (isObject(input) && 'text' in input && isText(input.text))
+const isRounds = (rounds: unknown) => [0, 1, 2, MAX_ROUNDS].includes(rounds as number)
+const ARGS = 'be an array of strings; options are the third argument of run'
+
+export const RUN_OPTIONS = {
+  command: {},
+  args: { default: [], is: areTexts, must: ARGS },
+  engine: { default: auto },
+  audit: { check: checkAudit, is: isText, needs: 'a path as audit' },
+  runs: { is: isName, needs: 'a path as runs' },
+  cwd: { is: isText, needs: 'a path as cwd' },
+  env: {},
+  pty: { default: false },
+  prompt: { is: isName, must: 'be a text that is not empty' },
+  rounds: { default: 0, is: isRounds, must: 'be 0, 1, 2 or 3, but is %' },
+  input: { default: 'ignore', is: isInput, needs: "'ignore', 'inherit' or { text } as input" },
+  timeout: { is: isDelay, must: DELAY },
+  idleTimeout: { is: isDelay, must: DELAY },
+  endAfter: { is: isDelay, must: DELAY },
+  limit: {},
+  killGrace: { default: 5000, is: isDelay, must: DELAY },
+  pipeGrace: { default: 2000, is: isDelay, must: DELAY },
+  schema: {},
+  fsDiff: {},
+  fsync: {},
+  cache: {},
+  cacheKey: {},
+  maxCacheWait: {},
+  runId: {},
+  // Events check the others and have their defaults: what is not given is not recorded either.
+  window: {},
+  doneMarker: { is: isName, must: 'be the name of a key, and not empty' },
+  maxFrame: {},
+  pick: {},
+  maxRepair: {},
+} as const satisfies OptionTable<RunCommand>
+
+const PTY_OPTIONS = {
+  cols: { default: 200 },
+  rows: { default: 50 },
+  pipes: { default: false },
+} as const satisfies OptionTable<Exclude<RunOptions['pty'], boolean | undefined>>
+
+export type ReadOptions = Complete<RunCommand, typeof RUN_OPTIONS>
+
+const EXAMPLE = 'run("codex", ["exec", "--json", task], { engine: "codex" })'
+
+export function readCall(
+  called: string | RunCommand,
+  given?: readonly string[],
+  more?: RunOptions,
+): ReadOptions {
+  checkOptions<object>('run', more, EXAMPLE, RUN_OPTIONS)
+  if (typeof called !== 'string' && !isObject(called)) throw misfit('run', 'a command', called, EXAMPLE)
+  const options = typeof called === 'string' ? { ...more, command: called, args: given } : called
+  checkCommand(options.command)
+  const read = readOptions('run', options, EXAMPLE, RUN_OPTIONS)
+  if (options.prompt !== undefined && options.input !== undefined)
+    throw new Fault('BAD_OPTION', 'give prompt or input, not both: each is the stdin of the command')
+  if (read.prompt !== undefined && read.pty)
+    throw new Fault(
+      'BAD_OPTION',
+      'a prompt goes to a pipe, and a pseudo-terminal has none: type it, or leave out pty',
+    )
+  if (read.rounds > 0 && read.schema === undefined)
+    throw new Fault('BAD_OPTION', 'rounds ask again for a result that fails the schema: give a schema')
+  // The event stage is created when the agent already runs; what it refuses is refused now.
+  eventStage(engineOf(read.engine), readingOf(read))
+  read.signal?.throwIfAborted()
+  const { audit, runs, pty, fsDiff } = read
+  if (audit !== undefined && runs !== undefined)
+    throw new Fault('BAD_OPTION', 'give audit or runs, not both: the directory of this run, or of all runs')
+  ptyOf(read)
+  if (pty && audit === undefined && runs === undefined)
+    throw new Fault('BAD_OPTION', 'a pseudo-terminal is recorded: give it a directory, audit or runs')
+  if (isObject(fsDiff))
+    checkOptions('fsDiff of run', fsDiff, '{ fsDiff: { maxFiles: 9000 } }', SNAPSHOT_OPTIONS)
+  return read
+}
+
+function readingOf({
+  window,
+  doneMarker,
+  maxFrame,
+  pick,
+  maxRepair,
+  schema,
+}: RunCommand): RecordOptions['reading'] {
+  return { window, doneMarker, maxFrame, pick, maxRepair, schema }
+}
+
+function ptyOf({ pty }: ReadOptions) {
+  if (!pty) return undefined
+  return readOptions('pty of run', pty === true ? {} : pty, '{ pty: { cols: 120 } }', PTY_OPTIONS)
+}
+
+type Settings = Omit<RecordOptions, 'runId' | 'attempt' | 'audit' | 'onStart'>
+
+/** The options with their defaults. */
+export function settingsOf(options: ReadOptions): Settings {
+  const { command, args, env = process.env, prompt, audit, runs } = options
+  const { fsDiff = audit !== undefined || runs !== undefined } = options
+  const { cwd = process.cwd(), timeout, idleTimeout, killGrace, pipeGrace } = options
+  return {
+    command,
+    args,
+    engine: engineOf(options.engine),
+    cwd: resolve(cwd),
+    env,
+    input: prompt === undefined ? options.input : { text: prompt },
+    piped: prompt !== undefined,
+    pty: ptyOf(options),
+    timeout,
+    idleTimeout,
+    killGrace,
+    pipeGrace,
+    fsDiff: fsDiff === true ? {} : fsDiff,
+    reading: readingOf(options),
+  }
+}
