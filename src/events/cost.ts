@@ -23,7 +23,8 @@ export function costOf(amount: unknown, currency: unknown = 'USD'): Cost | undef
 
 /** Reads a cost from untrusted JSON; undefined if it is not one. */
 export function readCost(value: unknown): Cost | undefined {
-  const { amount, currency, cumulative } = (value ?? {}) as Record<string, unknown> // cast: each field is checked
+  // cast: each field is checked
+  const { amount, currency, cumulative } = (value ?? {}) as Record<string, unknown>
   const cost = costOf(amount, currency ?? '')
   return cost && cumulative === true ? { ...cost, cumulative } : cost
 }

@@ -2,8 +2,8 @@ import type { Cost } from './cost.ts'
 
 /**
  * Token counts, with the same names for every engine. `cached` is the part of `input` that came from a cache,
- * `cache_write` the part that was written to one, `reasoning` the part of `output` that was used for thinking.
- * A count that the engine did not report is missing, not 0.
+ * `cache_write` the part that was written to one, `reasoning` the part of `output` that was used for
+ * thinking. A count that the engine did not report is missing, not 0.
  *
  * @example
  * if (isEvent(event, 'lifecycle.completion.state')) console.log(event.data.tokens?.output)

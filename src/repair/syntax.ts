@@ -225,9 +225,10 @@ export class Reading {
     return true
   }
 
-  //  [, 1]  {, "a": 1}
-  //   ^      ^         nothing is lost with it
+  //  [, 1]  {, "a": 1}           "a": {,
+  //   ^      ^ nothing is lost    "b": 1   is below: rather a bracket is missing
   #dropLeadingComma(): boolean {
+    if (this.level?.up && isBelow(this.text, this.at)) return false
     this.add(this.at, this.at + 1, '', 'dropped a comma')
     this.at++
     this.state = this.inArray() ? 'value' : 'key'
@@ -507,6 +508,13 @@ function mayBeElements(text: string, from: number, close: number): boolean {
     if (last === ',' && next !== ' ' && next !== '\t') return true
   }
   return false
+}
+
+/** Whether the line ends after `at`, and the next one is not indented more. */
+function isBelow(text: string, at: number): boolean {
+  const next = /^[ \t\r]*\n([ \t]*)/.exec(text.slice(at + 1, at + 256))
+  const own = next && /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', at) + 1))
+  return own !== null && next![1]!.length <= own[0].length
 }
 
 /** What a writer puts after a comma: nothing, a blank, or a line break. */

@@ -26,8 +26,8 @@ export type StopReason =
 
 /**
  * The exit as evidence of the end. A stop that was requested (by the user, the caller, or a reader that left)
- * says who asked; a limit or a full disk, ours or the reader's, is not a request, so a run that ends by it has
- * failed. If an agent had reported its end and was then ended by us, its exit says nothing: it was our
+ * says who asked; a limit or a full disk, ours or the reader's, is not a request, so a run that ends by it
+ * has failed. If an agent had reported its end and was then ended by us, its exit says nothing: it was our
  * signal.
  */
 export function exitEvidence(

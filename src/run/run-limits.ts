@@ -2,6 +2,7 @@ import { isCount, type OptionTable, readOptions } from '../base/check-options.ts
 import type { Note } from '../base/fault.ts'
 import { costCounter } from '../events/cost.ts'
 import type { Event } from '../events/event.ts'
+import type { Tokens } from '../events/tokens.ts'
 
 /**
  * What a run may use. It is counted from the events as they are read; a run that passes a limit while it
@@ -29,6 +30,8 @@ const LIMIT_OPTIONS = {
 export class LimitCounter {
   readonly #limits: RunLimits
   #tokens = 0
+  /** Of the turn that goes on. */
+  #turn = 0
   #toolCalls = 0
   readonly #cost = costCounter()
 
@@ -39,8 +42,9 @@ export class LimitCounter {
   add(event: Event): void {
     if (event.type === 'tool.call.started') this.#toolCalls++
     if (event.type !== 'lifecycle.run.status') return
-    const { tokens, cost } = event.data
-    this.#tokens += (tokens?.input ?? 0) + (tokens?.output ?? 0)
+    const { tokens, turn_tokens, cost } = event.data
+    this.#tokens += allOf(tokens)
+    if (tokens || turn_tokens) this.#turn = tokens ? 0 : allOf(turn_tokens)
     if (cost) this.#cost.add(cost)
   }
 
@@ -48,7 +52,7 @@ export class LimitCounter {
   passed(): Note | undefined {
     const { tokens, cost, toolCalls } = this.#limits
     const used = [
-      [tokens, this.#tokens, 'tokens'],
+      [tokens, this.#tokens + this.#turn, 'tokens'],
       [cost, this.#cost.sum()?.amount ?? 0, 'for its cost'],
       [toolCalls, this.#toolCalls, 'tool calls'],
     ] as const
@@ -59,4 +63,8 @@ export class LimitCounter {
     }
     return undefined
   }
+}
+
+function allOf(tokens: Tokens | undefined): number {
+  return (tokens?.input ?? 0) + (tokens?.output ?? 0)
 }

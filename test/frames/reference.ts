@@ -843,7 +843,7 @@ class Reference {
     const next = this.#pastNoBreakSpaces(at + 1)
     if (next >= limit) return undefined
     const rest = this.#slice(next, Math.min(limit, next + MAX_WORD + 2)).toString('latin1')
-    if (/^["'{}[\]0-9]/.test(rest) || /^-[0-9]/.test(rest)) {
+    if (/^(?:["'{}[\]0-9#]|\/[/*])/.test(rest) || /^-[0-9]/.test(rest)) {
       return /^-/.test(rest) && /^[\w$\u0080-\u00ff-]{257}/.test(rest) ? undefined : at
     }
     if (/^-/.test(rest)) return undefined

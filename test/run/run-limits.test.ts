@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { opencode } from '../../src/engines/opencode/opencode.ts'
 import { LimitCounter, type RunLimits } from '../../src/run/run-limits.ts'
@@ -35,6 +36,21 @@ test('a running total of tokens is not counted twice', () => {
   const turns = [thread, turn(100), { type: 'turn.started' }, turn(250)]
   expect(passed({ tokens: 260 }, codex, ...turns)).toBeUndefined()
   expect(passed({ tokens: 259 }, codex, ...turns)).toContain('limit of 259 tokens (260)')
+})
+
+test('what the messages of a turn have used counts until the turn tells its sum', () => {
+  const usage = { input_tokens: 100, output_tokens: 10 }
+  const line = (type: string, more: object) => ({ type, uuid: 'u', session_id: 's', ...more })
+  const message = (id: string) => line('assistant', { message: { id, content: [], usage } })
+  const ended = line('result', {
+    subtype: 'success',
+    num_turns: 1,
+    usage: { input_tokens: 200, output_tokens: 20 },
+  })
+  const turns = [line('system', { subtype: 'init' }), message('a'), message('a'), message('b')]
+  expect(passed({ tokens: 219 }, claude, ...turns)).toContain('(220)')
+  expect(passed({ tokens: 220 }, claude, ...turns, ended)).toBeUndefined()
+  expect(passed({ tokens: 329 }, claude, ...turns, ended, message('c'))).toContain('(330)')
 })
 
 test('costs of steps add up', () => {
