@@ -117,6 +117,10 @@ test.each(wrong)(
   },
 )
 
+test('a whole command line in place of a command is told apart', async () => {
+  await expect(run('codex exec --json').end).rejects.toThrow('arguments are a list')
+})
+
 test('an engine is known by its name, and one that is misspelled is guessed', async () => {
   const end = await run({ ...says(), engine: 'codex' }).end
   expect(end.session).toBe('t-1')
