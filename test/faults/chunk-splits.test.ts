@@ -134,7 +134,7 @@ describe('strings, Buffers and Uint8Arrays are the same; misuse is a typed error
     ['a Uint16Array', new Uint16Array(2)],
     ['a chunk without bytes', { channel: 'stdout' }],
     ['a chunk of text', { channel: 'stdout', bytes: 'x' }],
-    ['an unknown channel', { channel: 'stdin', bytes: Buffer.of() }],
+    ['an unknown channel', { channel: 'stdio', bytes: Buffer.of() }],
   ] as const)('%s is BAD_CHUNK, once, on the stream', async ([, written]) => {
     for (const flow of [frames(), values(), events(codex)]) {
       const failed = once(flow, 'error')

@@ -73,7 +73,7 @@ describe('the door for bytes', () => {
     ['a number', 42],
     ['an array', [1, 2]],
     ['an object without a channel', { bytes: Buffer.from('a') }],
-    ['an unknown channel', { channel: 'stdin', bytes: Buffer.from('a') }],
+    ['an unknown channel', { channel: 'stdio', bytes: Buffer.from('a') }],
     ['text where bytes belong', { channel: 'stdout', bytes: 'a' }],
     ['a hostile key', { 'a\u001b[2J': 1 }],
   ])('refuses %s with BAD_CHUNK', async (_, written) => {
