@@ -373,18 +373,6 @@ export class EngineEvents {
     }
   }
 
-  #checkSession(id: string): void {
-    const { session = id } = this.#options
-    if (id === session) return
-    const message = `the agent began the session ${quote(id, 100)} and did not continue ${quote(session, 100)}`
-    this.#evidence.failed(this.#now(), message)
-    this.#write('diagnostic.engine.error', this.#problem('SESSION_CHANGED', message, 'fatal'))
-  }
-
-  #problem(code: Code, message: string, severity: Severity) {
-    return { code, message: clip(message, 2000), severity, confidence: this.#confidence }
-  }
-
   /** Tells what the client sent now, or when the turn is over that it was sent in. */
   #send(what: 'prompt' | 'interrupt', tell: () => boolean): true | 'kept' {
     const frame = this.#current!
@@ -410,6 +398,18 @@ export class EngineEvents {
     if (frame !== here) this.#writer.about(frame, true)
     report()
     if (frame !== here) this.#writer.about(here, true)
+  }
+
+  #checkSession(id: string): void {
+    const { session = id } = this.#options
+    if (id === session) return
+    const message = `the agent began the session ${quote(id, 100)} and did not continue ${quote(session, 100)}`
+    this.#evidence.failed(this.#now(), message)
+    this.#write('diagnostic.engine.error', this.#problem('SESSION_CHANGED', message, 'fatal'))
+  }
+
+  #problem(code: Code, message: string, severity: Severity) {
+    return { code, message: clip(message, 2000), severity, confidence: this.#confidence }
   }
 
   /**

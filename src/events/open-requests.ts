@@ -2,10 +2,10 @@ import type { Frame } from '../frames/frame.ts'
 import type { AgentRequest, RequestOption, SettledBy } from './event.ts'
 import { memory } from './memory.ts'
 
-/** The id of a request on its wire. Its JSON type counts: agents ignore an answer to `"0"` if they asked `0`. */
-export type WireId = string | number
-
-/** A request, as an engine reports it: `id` is that of the wire. */
+/**
+ * A request, as an engine reports it: `id` is that of the wire. Its JSON type counts: agents that asked `0`
+ * ignore an answer to `"0"`.
+ */
 export interface Ask extends Omit<AgentRequest, 'id'> {
   readonly id: unknown
   /** The record that asks, for the reason and the evidence: `session/request_permission`. */
@@ -16,7 +16,7 @@ export interface Ask extends Omit<AgentRequest, 'id'> {
 export interface TurnEnd {
   /** The client sent an interrupt, or chose to cancel. */
   readonly interrupted: boolean
-  /** The calls that were asked about, and what was chosen, if that was seen and is an option of the request. */
+  /** The calls that were asked about, and what was chosen, if that was seen and is one of the options. */
   readonly answers: ReadonlyMap<string, RequestOption['kind'] | undefined>
 }
 

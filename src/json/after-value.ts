@@ -38,8 +38,8 @@ const MAX_LOOK = 4096
 const structure =
   /^[\s\ufeff]*(?:[}\]]|"(?:[^"\\]|\\.){0,256}"\s*[:=]|[,:][\s\ufeff]*(?:["'“{[}\]\d#-]|\/[/*]|true|false|null|[\p{L}_$][\p{L}\p{N}_$'-]{0,255}"?\s*:))/su
 
-//  {"a":1}}    [1]}        {"a":1}]                                {"a":{"b":1},"c":2}}    {"a”:{b":1}}
-//         ^       ^ dropped       ^ a fault: an opening one may be lost           ^ these may belong to another ^
+//  {"a":1}}    [1]}        {"a":1}]                                {"a":{"b":1},"c":2}}  {"a”:{b":1}}
+//         ^       ^ dropped       ^ a fault: an opening one may be lost           ^ another's, too?     ^
 /**
  * Whether only braces follow a value at `end`, up to three, and have one reading: none of the braces before
  * them can be the one too many, because no member follows any, and none is taken for text.

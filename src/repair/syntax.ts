@@ -318,7 +318,7 @@ export class Reading {
     const isDoubtful =
       isFirstOnLine(text, from, close) ||
       (key && text.slice(from, close).includes('\n')) ||
-      // `["a,"⏎ b", "c"]`: after a guess, a string that begins with a line break is rather what is between two.
+      // `["a,"⏎ b", "c"]`: after a guess, this is rather what is between two strings.
       (this.guesses > 0 && /^\r?\n/.test(text.slice(from + 1, from + 3))) ||
       (!key && this.inArray() && mayBeElements(text, from, close))
     if (!isDoubtful) {

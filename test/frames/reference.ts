@@ -779,7 +779,8 @@ class Reference {
       return openers.includes(this.#char(past)) ? 'open' : past
     }
     let word = at
-    while (word < limit && this.#isWord(word)) word++
+    if (at < limit && !this.#isWord(at)) return at
+    while (word < limit && (this.#isWord(word) || ".'/@".includes(this.#char(word)))) word++
     if (word === at) return at
     if (word >= limit) return 'unknown'
     const colon = Math.min(this.#pastBlanks(word), limit)

@@ -26,7 +26,8 @@ const list = async (url: string): Promise<any> => (await fetch(`${url}runs`)).js
 
 test('a client that has everything is told so, not sent a reset and everything again', async () => {
   const dir = root()
-  const path = putLogs(dir, 'logs')
+  // A run that waits for a reply would keep its client.
+  const path = putLogs(dir, 'logs', undefined, { exit_code: 1 })
   const before = readdirSync(path)
   const first = await serving(dir)
   const ids = idsOf((await ask(`${first.url}runs/logs/events`)).text)

@@ -69,9 +69,9 @@ function newRun(limits: Limits) {
      */
     made: memory<true>(() => 0),
     loading: undefined as string | undefined,
+    history: lateHistory(),
     /** Sessions that were new: what they have cost is this run's. */
     opened: memory<true>(() => 0),
-    history: lateHistory(),
     /** A record that only this protocol has was seen: MCP and LSP are JSON-RPC, too. */
     known: false,
   }

@@ -7,7 +7,7 @@ import type { Rec } from '../../events/record.ts'
  */
 export function lateHistory() {
   let session: string | undefined
-  /** The last update was of the old conversation, and whether an old answer was in it since the user's words. */
+  /** The last update was of the old conversation: its user has asked, or was answered. */
   let state: 'asked' | 'answered' | undefined
   return {
     /** The session was loaded. */

@@ -58,8 +58,8 @@ export class ToolCalls {
       const known = this.#known.get(id)
       const chosen = answers.get(id)
       if (!known || known.over || chosen?.startsWith('allow')) continue
-      this.#known.set(id, { ...known, late: undefined, shown: '', changes: NONE, over: true })
       const { name, kind } = known
+      this.#known.set(id, { ...known, late: undefined, shown: '', changes: NONE, over: true })
       const denied = good || chosen !== undefined
       say.failed({
         id,
