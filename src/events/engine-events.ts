@@ -162,8 +162,8 @@ export class EngineEvents {
   }
 
   /**
-   * Lets the engine read one frame, and keeps it as raw if the engine does not understand it. `again`: another
-   * engine reads the frame, too.
+   * Lets the engine read one frame, and keeps it as raw if the engine does not understand it. `again`: also
+   * read by another engine.
    */
   frame(
     read: (frame: EngineFrame, say: Say) => boolean | 'kept',
