@@ -22,6 +22,7 @@ export type {
   ToolTable,
 } from './events/engine.ts'
 export type {
+  AgentRequest,
   CompletionData,
   EndReason,
   EndState,
@@ -32,11 +33,15 @@ export type {
   Evidence,
   FailureClass,
   RawRef,
+  RequestOption,
+  RequestQuestion,
   ResultData,
+  SettledBy,
   Severity,
   ToolKind,
 } from './events/event.ts'
 export type { EventOptions } from './events/event-stage.ts'
+export type { Ask, TurnEnd } from './events/open-requests.ts'
 export type { OutcomeEvidence, RunOutcome } from './events/run-outcome.ts'
 export type { Spent, Tokens } from './events/tokens.ts'
 export type { Chat, ChatData, ChatEnd, ChatOf, ChatOptions, ChatType } from './views/chat.ts'

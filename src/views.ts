@@ -5,7 +5,14 @@ export type { Items } from './streams/flow.ts'
 export { type Flow, type FlowOptions, flow } from './streams/flow.ts'
 export { agUiSse, aiSdkHeaders, aiSdkSse } from './streams/view-sse.ts'
 export { agUi, aiSdk, markdown, otel, redact } from './streams/views.ts'
-export { type AgUiBase, type AgUiEvent, type AgUiOptions, type AgUiUsage, agUiStage } from './views/ag-ui.ts'
+export {
+  type AgUiBase,
+  type AgUiEvent,
+  type AgUiInterrupt,
+  type AgUiOptions,
+  type AgUiUsage,
+  agUiStage,
+} from './views/ag-ui.ts'
 export {
   type AiSdkChunk,
   type AiSdkData,

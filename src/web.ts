@@ -41,7 +41,14 @@ export {
 } from './values/values.ts'
 export type { Scalar, Where } from './values/where/conditions.ts'
 export type { Dropped } from './values/where/where.ts'
-export { type AgUiBase, type AgUiEvent, type AgUiOptions, type AgUiUsage, agUiStage } from './views/ag-ui.ts'
+export {
+  type AgUiBase,
+  type AgUiEvent,
+  type AgUiInterrupt,
+  type AgUiOptions,
+  type AgUiUsage,
+  agUiStage,
+} from './views/ag-ui.ts'
 export {
   type AiSdkChunk,
   type AiSdkData,

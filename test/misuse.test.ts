@@ -117,6 +117,7 @@ test.each<[string, Call]>([
   ['activate()', () => (api.activate as Call)()],
   ['findAdapter(7)', () => api.findAdapter(7 as never)],
   ['settle()', () => (api.settle as Call)()],
+  ['settle({ json: text })', () => (api.settle as Call)({ json: '{}' }, {}, 'r')],
   ['brief()', () => (api.brief as Call)()],
   ['sseMessage({})', () => api.sseMessage({} as never)],
   ['snapshots(null)', () => api.snapshots(null as never)],

@@ -25,10 +25,12 @@ import { RunEvidence, type Said } from './evidence.ts'
 import { failureClassOf } from './failure-class.ts'
 import { Drafts, OpenMessages } from './held-messages.ts'
 import { memory } from './memory.ts'
+import { OpenRequests } from './open-requests.ts'
 import type { Found } from './payload.ts'
 import { AT_END, isAfter, type Moment, PerSource, type Position } from './position.ts'
 import { checkFields } from './record.ts'
 import type { RepeatedWarnings } from './repeated-warnings.ts'
+import { SentTurns } from './sent-turns.ts'
 import { type Spent, type Tokens, tokenCounter } from './tokens.ts'
 import { toolKind } from './tool-kind.ts'
 import { unknownRecords } from './unknown-records.ts'
@@ -41,6 +43,9 @@ const MAX_RAW = 4096
 /** Characters of a line of stderr that may say why the run failed. */
 const MAX_FAILURE = 500
 
+/** Events that may come before the first prompt. */
+const beforeWork = /^(?:lifecycle|raw|diagnostic|user)\./
+
 interface Failure {
   readonly class: FailureClass
   readonly range: Range | undefined
@@ -48,6 +53,7 @@ interface Failure {
 
 interface EngineEventsOptions {
   readonly writer: Writer
+  readonly attempt: number
   readonly warnings: RepeatedWarnings
   readonly doneMarker: string
   readonly maxFrame: number
@@ -117,6 +123,14 @@ export class EngineEvents {
   readonly #calls = memory<true>(() => 0)
   /** By its digest: how much more often a prompt was sent than repeated. */
   readonly #prompts = memory<number>(() => 0)
+  /** Prompts that were sent before the session was known: they come after it, and before any work. */
+  #early: { readonly text: string; readonly range: Range }[] = []
+  readonly #sentTurns = new SentTurns()
+  /** The next prompt is told after the current frame, which may report more of its turn. */
+  #turnIsOver = false
+  readonly #requests: OpenRequests
+  /** The request that was open when the input ended. */
+  #openAtEnd: string | undefined
   readonly #tokens = tokenCounter()
   #session: string | undefined
   /** The tokens include what the session may have used before this run; undefined before the first count. */
@@ -129,6 +143,19 @@ export class EngineEvents {
     this.#options = options
     this.#writer = options.writer
     this.#warnings = options.warnings
+    this.#requests = new OpenRequests({
+      attempt: options.attempt,
+      ask: (request, reason) => {
+        const evidence = { ...this.#evidence.said(), request: reason, exit_code: null, signal: null }
+        this.#write('lifecycle.run.status', { status: 'awaiting_user_input', reason, evidence, request })
+      },
+      settle: (request_id, by, option, answer = this.#current) => {
+        const chosen = option === undefined ? {} : { option }
+        const data = { status: 'request_settled', request_id, ...chosen, by }
+        this.#aboutSent(answer, () => this.#write('lifecycle.run.status', data))
+      },
+      unused: (answer) => this.#aboutSent(answer, () => this.#raw(answer.text, SURE)),
+    })
     this.#open = new OpenMessages(options.maxFrame)
     this.#drafts = new Drafts(options.maxFrame)
     this.#say = this.#makeSay()
@@ -147,6 +174,7 @@ export class EngineEvents {
     this.#writer.about(given, again)
     this.#current = given
     this.#here = position
+    if (given.channel === 'stdin') this.#requests.heard()
     // Blank lines are passed on late, and say nothing.
     if (given.channel === 'pty') this.#lastOfPty = position
     else if (!given.blank && given.channel !== 'stdin') this.#lastOfPipes = position
@@ -165,6 +193,8 @@ export class EngineEvents {
     this.#unknown = false
     this.#current = undefined
     if (this.#ended !== before) this.tellTurn()
+    if (this.#turnIsOver) this.#sentTurns.over()
+    this.#turnIsOver = false
     return understood
   }
 
@@ -202,6 +232,10 @@ export class EngineEvents {
     this.#unknown = false
     this.#here = AT_END
     end?.(this.#say)
+    this.#sentTurns.end()
+    this.#tellEarly()
+    this.#openAtEnd = this.#requests.waitsFor
+    this.#requests.end()
     // Also a turn whose beginning only the PTY has: until that arrived, the failure before it seemed to be
     // its own.
     this.tellTurn(true)
@@ -225,7 +259,8 @@ export class EngineEvents {
 
   /** What the records say about the end of the run. */
   evidence(): Said {
-    const said = this.#evidence.said()
+    const known = this.#evidence.said()
+    const said = this.#openAtEnd === undefined ? known : { ...known, request: this.#openAtEnd }
     // If no record was understood, it is unknown whether the last one was cut.
     return this.#stranger ? { ...said, truncated: false } : said
   }
@@ -257,9 +292,11 @@ export class EngineEvents {
       session: (id, facts = {}) => {
         if (typeof id !== 'string' || id === '') return
         this.#session = id
-        if (!this.#writer.session(id)) return
-        this.#status('started', facts)
-        this.#checkSession(id)
+        if (this.#writer.session(id)) {
+          this.#status('started', facts)
+          this.#checkSession(id)
+        }
+        this.#tellEarly()
       },
       status: (name, more = {}) => this.#status(name, more),
       user: (text) => {
@@ -293,11 +330,26 @@ export class EngineEvents {
         this.#failures = { line: this.#failures.line }
         evidence.wentOn(this.#work())
       },
-      ended: (signal, { asks = false } = {}) => {
+      ended: (signal) => {
         const when = this.#now()
-        evidence.ended(when, signal, asks)
+        evidence.ended(when, signal)
         this.#ended = { signal, when, range: this.#writer.place() }
       },
+      asks: (request) => {
+        this.#work()
+        this.#requests.asks(request)
+      },
+      withdraws: (id) => this.#requests.withdraws(id),
+      worksOn: (call) => this.#requests.goesOn(call),
+      turnOver: (how) => {
+        const over = this.#requests.turnOver(how === 'interrupted')
+        if (how !== 'well' && over.interrupted) evidence.stopped(this.#now(), 'interrupted')
+        this.#turnIsOver = true
+        return over
+      },
+      prompts: (text) => this.#send('prompt', () => this.#user(text)),
+      answers: (id, option) => this.#requests.answered(id, option, this.#current!),
+      interrupts: () => void this.#send('interrupt', () => true),
       truncated: (reason) => {
         evidence.cut(this.#now(), reason)
         this.warn('TRUNCATED', `the answer was cut: ${reason}`)
@@ -319,6 +371,33 @@ export class EngineEvents {
         this.#writer.about(here, true)
       },
     }
+  }
+
+  /** Tells what the client sent now, or when the turn is over that it was sent in. */
+  #send(what: 'prompt' | 'interrupt', tell: () => boolean): true | 'kept' {
+    const frame = this.#current!
+    this.#requests.sends(what)
+    const later = () =>
+      this.#aboutSent(frame, () => {
+        this.#requests.tells(what)
+        if (!tell() && frame !== this.#current) this.#raw(frame.text, SURE)
+      })
+    return this.#sentTurns.add({ begins: what === 'prompt', tell: later }) ? true : 'kept'
+  }
+
+  /** Tells the prompts that were sent before the session had begun. */
+  #tellEarly(): void {
+    const early = this.#early
+    this.#early = []
+    for (const { text, range } of early) this.#aboutSent(range, () => this.#write('user.message', { text }))
+  }
+
+  /** Reports about a record of stdin that was kept, in the middle of another frame. */
+  #aboutSent(frame: Range | undefined, report: () => void): void {
+    const here = this.#writer.place()
+    if (frame !== here) this.#writer.about(frame, true)
+    report()
+    if (frame !== here) this.#writer.about(here, true)
   }
 
   #checkSession(id: string): void {
@@ -343,7 +422,12 @@ export class EngineEvents {
     const step = this.#writer.place()?.channel === 'stdin' ? 1 : -1
     if (more + step !== 0) this.#prompts.set(key, more + step)
     if (more * step < 0) return false
-    this.#write('user.message', { text })
+    const range = this.#writer.place()
+    if (range?.channel !== 'stdin' || this.#session !== undefined) this.#write('user.message', { text })
+    else {
+      this.#early.push({ text, range })
+      this.#spoke = true
+    }
     return true
   }
 
@@ -359,6 +443,7 @@ export class EngineEvents {
   }
 
   #write<T extends EventType>(type: T, data: EventData[T], sure = this.#confidence): void {
+    if (this.#early.length > 0 && !beforeWork.test(type)) this.#tellEarly()
     // A frame that only ends an open message has no event of its own: that event is about the pieces.
     if (this.#writer.place() === this.#current) this.#spoke = true
     // A line of text may still prove to stand next to records of another program.

@@ -3,6 +3,7 @@ import type { Frame } from '../frames/frame.ts'
 import type { Channel } from '../text/chunk.ts'
 import type { Cost } from './cost.ts'
 import type { FailureClass, Severity, ToolKind } from './event.ts'
+import type { Ask, TurnEnd } from './open-requests.ts'
 import type { Tokens } from './tokens.ts'
 
 /**
@@ -193,10 +194,32 @@ export interface Say {
   goesOn(): void
   /**
    * The engine's own signal that its turn has ended. Unless the work is done or the turn failed, an event
-   * says that the agent waits for input. `asks` if it is a request that the user must answer: a run that ends
-   * there needs input.
+   * says that the agent waits for input.
    */
-  ended(signal: string, more?: { readonly asks?: boolean | undefined }): void
+  ended(signal: string): void
+  /** The agent asks the user, and waits. A run that ends before that is settled needs input. */
+  asks(request: Ask): void
+  /** The agent withdraws a request, or says that it was answered. */
+  withdraws(id: unknown): void
+  /** The agent goes on, with the call that it asked about or with something else. */
+  worksOn(call?: string): void
+  /**
+   * The turn is over, well or not: requests that are open are settled, and the next prompt of stdin begins.
+   * `interrupted` if its end says that it was stopped. Returns what is known of its requests.
+   */
+  turnOver(how: 'well' | 'failed' | 'interrupted'): TurnEnd
+  /**
+   * In `Reader.sent`: the client begins a turn. Return the result of it: a prompt that was sent during a turn
+   * is kept until that is over.
+   */
+  prompts(text: string): true | 'kept'
+  /**
+   * In `Reader.sent`: the client answers a request, with one of its options or in another way. Return the
+   * result of it, too: an answer may be read before its request.
+   */
+  answers(id: unknown, option?: string): true | 'kept'
+  /** In `Reader.sent`: the client stops the turn. */
+  interrupts(): void
   /**
    * The answer was cut short, by a limit of tokens (`length`, `max_tokens`) or by something else: unless
    * another message follows, the run did not end well.

@@ -180,6 +180,7 @@ class RunEvents {
     this.#payload = payloadFinder(options)
     this.#events = new EngineEvents({
       writer: write,
+      attempt,
       warnings: this.#warnings,
       doneMarker: doneMarker ?? DONE_MARKER,
       maxFrame,

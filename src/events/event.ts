@@ -57,6 +57,51 @@ export interface Evidence {
   readonly marker?: 'missing'
 }
 
+/** What the user can choose. Several options may have the same kind, and each agent names its own. */
+export interface RequestOption {
+  readonly id: string
+  readonly kind: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always' | 'cancel'
+  readonly label: string
+}
+
+/** A question of the agent, with the answers that it offers. */
+export interface RequestQuestion {
+  readonly id: string
+  readonly question: string
+  readonly header?: string
+  readonly options: readonly { readonly label: string; readonly description?: string }[]
+  /** More than one of the options can be chosen. */
+  readonly multiple?: true
+  /** Another answer than the options can be given. */
+  readonly other?: true
+  /** The answer is a secret. */
+  readonly secret?: true
+}
+
+/** What an agent asks, before it goes on. Title and input are the model's words. */
+export interface AgentRequest {
+  /** The attempt, and the id of the wire as JSON: `1:0` and `1:"0"` are two requests. */
+  readonly id: string
+  readonly kind: 'permission' | 'question'
+  /** The name of the tool that it is about. */
+  readonly tool: string
+  readonly title: string
+  /** What the tool would get. Missing if the agent does not show it. */
+  readonly input?: unknown
+  /** The call that waits for the answer. */
+  readonly call_id?: string
+  /** Empty if the answer is not one of several: a question that can only be answered. */
+  readonly options: readonly RequestOption[]
+  /** What is asked, if the kind is `question`. */
+  readonly questions?: readonly RequestQuestion[]
+}
+
+/**
+ * How a request ended: answered on stdin, by a limit of ours, by the agent (it withdrew the request or went
+ * on; without stdin that is all that can be seen of an answer), by an interrupt, or by the end of the run.
+ */
+export type SettledBy = 'user' | 'limit' | 'agent' | 'interrupt' | 'end'
+
 interface StatusData {
   readonly status: string
   /**
@@ -81,6 +126,12 @@ interface StatusData {
   readonly engine_version?: string
   /** With `awaiting_user_input`, the end of a turn that needs an answer: what is known so far. */
   readonly evidence?: Evidence
+  /** With `awaiting_user_input` in the middle of a turn: what the agent asks. */
+  readonly request?: AgentRequest
+  /** With `request_settled`: the request, the option that was chosen, if that was seen, and who ended it. */
+  readonly request_id?: string
+  readonly option?: string
+  readonly by?: SettledBy
 }
 
 export interface CompletionData {

@@ -6,8 +6,6 @@ import { isGood, outcomeOf } from './run-outcome.ts'
 interface Told {
   readonly when: Moment
   readonly words: string
-  /** It is a request that the user must answer. */
-  readonly asks?: boolean
 }
 
 /** What the pipes, or the PTY, have reported about their current turn. */
@@ -25,10 +23,15 @@ interface Turn {
   alone: Told | undefined
   /** The last call, if it is a question to the user without an answer. */
   question: Told | undefined
+  /** It was stopped on request. */
+  stopped: Told | undefined
 }
 
 /** What the records of a run say about its end, without the exit code. */
-export type Said = Pick<Evidence, 'done_marker' | 'end_signal' | 'failure' | 'truncated' | 'cut' | 'request'>
+export type Said = Pick<
+  Evidence,
+  'done_marker' | 'end_signal' | 'failure' | 'truncated' | 'cut' | 'stopped' | 'request'
+>
 
 /**
  * Gathers the evidence for the end of a run. The start of a turn discards what was reported about the end of
@@ -52,8 +55,13 @@ export class RunEvidence {
     this.#turns.set(when, { ...newTurn(when), begun, marked, question })
   }
 
-  ended(when: Moment, signal: string, asks = false): void {
-    this.#turnOf(when).ended = { when, words: signal, asks }
+  ended(when: Moment, signal: string): void {
+    this.#turnOf(when).ended = { when, words: signal }
+  }
+
+  /** The client stopped the turn, and it has ended. */
+  stopped(when: Moment, reason: string): void {
+    this.#turnOf(when).stopped = { when, words: reason }
   }
 
   /** A call began or ended. A question stays open until it is answered, or other work follows. */
@@ -98,13 +106,15 @@ export class RunEvidence {
     const [fatal] = this.#inOrder(turns.flatMap(({ failure }) => [failure?.first, failure?.last]))
     // With a complete message after it the engine has asked the model again.
     const cut = this.#lastOf(({ cut }) => cut, this.#answers)?.words
-    const request = this.#request()
+    const stopped = this.#lastOf((turn) => turn.stopped)?.words
+    const request = this.#question()
     return {
       done_marker: this.#isMarked(),
       end_signal: this.#ended()?.words ?? null,
       failure: (fatal ?? this.#failedAlone())?.words ?? null,
       truncated: this.#truncated || cut !== undefined,
       ...(cut !== undefined && { cut }),
+      ...(stopped !== undefined && { stopped }),
       ...(request && { request: request.words }),
     }
   }
@@ -153,11 +163,10 @@ export class RunEvidence {
     return this.#turns.both().some(({ marked }) => marked && this.#isCurrent(marked))
   }
 
-  /** What the user must still answer. */
-  #request(): Told | undefined {
-    const end = this.#ended()
+  /** The question tool that the user must still answer. */
+  #question(): Told | undefined {
     const open = ({ question }: Turn) => question && this.#isCurrent(question.when)
-    return end?.asks ? end : this.#turns.both().find(open)?.question
+    return this.#turns.both().find(open)?.question
   }
 
   /** The last error of the turn, if it stands in place of an answer. */
@@ -175,6 +184,7 @@ function newTurn(begun: Moment | undefined): Turn {
     failure: undefined,
     alone: undefined,
     question: undefined,
+    stopped: undefined,
   }
   return { begun, wentOn: begun, ...nothing }
 }

@@ -19,7 +19,7 @@ export function unknownRecords() {
     knew() {
       known = true
     },
-    /** A frame that the engine did not understand. stderr does not count: no protocol is written there; stdin is not the agent's. */
+    /** A frame that the engine did not understand. No protocol is on stderr, and stdin is not the agent's. */
     saw(frame: EngineFrame) {
       const whole = holdsRecord(frame.value)
       if (known || frame.channel === 'stderr' || frame.channel === 'stdin' || !(whole || frame.open)) return

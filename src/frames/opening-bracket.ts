@@ -58,7 +58,7 @@ export function bracketCheck(kind: BracketRule, opening: number): (byte: number)
       if (byte < 0x80 && !isBlank(byte)) foreign = false
       if (kind === 'document') return judgeFirstWords(opening, byte)
       if (opening === OPEN_BRACKET) return foreign ? undefined : false
-      if (isWordCharacter(byte)) return undefined
+      if (isBareCharacter(byte)) return undefined
       expects = 'colon'
     }
     if (isBlank(byte)) return undefined

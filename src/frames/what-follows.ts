@@ -6,6 +6,7 @@ import {
   COLON,
   COMMA,
   classTable,
+  HASH,
   isBlank,
   isBracket,
   isDigit,
@@ -13,6 +14,8 @@ import {
   LF,
   MINUS,
   QUOTE,
+  SLASH,
+  STAR,
 } from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
 import { isLiteral, MAX_WORD } from './broken-rest.ts'
@@ -20,7 +23,7 @@ import type { Scan } from './scan.ts'
 
 /**
  * Decides by what follows an object whether its last bracket was its end. A bracket, or a comma or colon
- * before another token, decides at once; otherwise the rest of the line must have arrived.
+ * before another token or a comment, decides at once; otherwise the rest of the line must have arrived.
  *
  *     {"k":1}},"m":2}    {"k":1} , "m":2}    {'k': 'x} y', 'm': 2}    {"k":1}, as asked
  *            ^ goes on           ^ goes on              ^ goes on                     ^ over
@@ -74,8 +77,10 @@ export class WhatFollows {
       const byte = this.#nextByte(bound)
       if (byte === undefined) return over ? -1 : undefined
       const closes = byte === CLOSE_BRACE || byte === CLOSE_BRACKET
-      const certain = isQuote(byte) || isBracket(byte) || closes || isDigit(byte)
-      const opens = certain || this.#opensWithWord(this.#seek, bound, over)
+      const certain = isQuote(byte) || isBracket(byte) || closes || isDigit(byte) || byte === HASH
+      const opens =
+        certain ||
+        (byte === SLASH ? this.#opensComment(bound, over) : this.#opensWithWord(this.#seek, bound, over))
       if (opens === undefined) return undefined
       if (opens) return this.#start
       this.#seek = this.#start
@@ -100,6 +105,12 @@ export class WhatFollows {
   #isSameLine(): boolean {
     for (let at = this.#to; at < this.#start; at++) if (this.#scan.byte(at) === LF) return false
     return true
+  }
+
+  #opensComment(bound: number, over: boolean): boolean | undefined {
+    const next = this.#seek + 1
+    if (next >= bound) return over ? false : undefined
+    return this.#scan.byte(next) === SLASH || this.#scan.byte(next) === STAR
   }
 
   /**

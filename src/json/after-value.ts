@@ -24,7 +24,7 @@ import { type Visitor, walk } from './walk.ts'
 
 /**
  * Whether what follows a value at `at` belongs to a larger one: a closing bracket, a comma or colon and a
- * value, a key, or the end of a string or number.
+ * value or a comment, a key, or the end of a string or number.
  *
  * @example
  * isStructureAt('{"k":1}},"m":2}', 7) // true
@@ -36,10 +36,10 @@ export function isStructureAt(text: string, at: number): boolean {
 
 const MAX_LOOK = 4096
 const structure =
-  /^[\s\ufeff]*(?:[}\]]|"(?:[^"\\]|\\.){0,256}"\s*:|[,:](?:[\s\ufeff]|(?:\/\/|# )[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:["'“{[}\]\d-]|true|false|null|[\p{L}_$][\p{L}\p{N}_$'-]{0,255}"?\s*:))/su
+  /^[\s\ufeff]*(?:[}\]]|"(?:[^"\\]|\\.){0,256}"\s*[:=]|[,:][\s\ufeff]*(?:["'“{[}\]\d#-]|\/[/*]|true|false|null|[\p{L}_$][\p{L}\p{N}_$'-]{0,255}"?\s*:))/su
 
-//  {"a":1}}    [1]}        {"a":1}]                                {"a":{"b":1},"c":2}}    {"a”:{b":1}}
-//         ^       ^ dropped       ^ a fault: an opening one may be lost           ^ these may belong to another ^
+//  {"a":1}}    [1]}        {"a":1}]                                {"a":{"b":1},"c":2}}  {"a”:{b":1}}
+//         ^       ^ dropped       ^ a fault: an opening one may be lost           ^ another's, too?     ^
 /**
  * Whether only braces follow a value at `end`, up to three, and have one reading: none of the braces before
  * them can be the one too many, because no member follows any, and none is taken for text.

@@ -697,7 +697,7 @@ function isDoubtfulInner(stopped: Reading, from: number, close: number, opening:
 
 //  ", ."   ",⏎   ", // c
 /** What follows a quote that is not inside a string: more punctuation, or a comment. */
-const notInner = /^\s{0,9}(?:[,;，.]\s{0,9}[,;，."]|,[ \t]{0,9}\r?\n|,?\s{0,9}(?:\/[/*]|#\s))/
+const notInner = /^\s{0,9}(?:[,;，.]\s{0,9}[,;，."]|,[ \t]{0,9}\r?\n|!?,?\s{0,9}(?:\/[/*]|#\s))/
 
 function mayOpenWord(text: string, quote: number): boolean {
   const before = text.charCodeAt(quote - 1)

@@ -225,9 +225,10 @@ export class Reading {
     return true
   }
 
-  //  [, 1]  {, "a": 1}
-  //   ^      ^         nothing is lost with it
+  //  [, 1]  {, "a": 1}           "a": {,
+  //   ^      ^ nothing is lost    "b": 1   is below: rather a bracket is missing
   #dropLeadingComma(): boolean {
+    if (this.level?.up && isBelow(this.text, this.at)) return false
     this.add(this.at, this.at + 1, '', 'dropped a comma')
     this.at++
     this.state = this.inArray() ? 'value' : 'key'
@@ -317,7 +318,7 @@ export class Reading {
     const isDoubtful =
       isFirstOnLine(text, from, close) ||
       (key && text.slice(from, close).includes('\n')) ||
-      // `["a,"⏎ b", "c"]`: after a guess, a string that begins with a line break is rather what is between two.
+      // `["a,"⏎ b", "c"]`: after a guess, this is rather what is between two strings.
       (this.guesses > 0 && /^\r?\n/.test(text.slice(from + 1, from + 3))) ||
       (!key && this.inArray() && mayBeElements(text, from, close))
     if (!isDoubtful) {
@@ -507,6 +508,13 @@ function mayBeElements(text: string, from: number, close: number): boolean {
     if (last === ',' && next !== ' ' && next !== '\t') return true
   }
   return false
+}
+
+/** Whether the line ends after `at`, and the next one is not indented more. */
+function isBelow(text: string, at: number): boolean {
+  const next = /^[ \t\r]*\n([ \t]*)/.exec(text.slice(at + 1, at + 256))
+  const own = next && /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', at) + 1))
+  return own !== null && next![1]!.length <= own[0].length
 }
 
 /** What a writer puts after a comma: nothing, a blank, or a line break. */

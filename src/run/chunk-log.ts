@@ -149,7 +149,7 @@ export class ChunkedLogs implements AttemptBytes {
     this.#believed = false
   }
 
-  /** The next bytes that the chunk log does not cover: all that was sent, then a block from each log in turn. */
+  /** The next bytes that the chunk log does not cover: what was sent, then a block of each log in turn. */
   #uncovered(over: boolean): Portion | undefined {
     const turns = [...outputs.slice(this.#turn), ...outputs.slice(0, this.#turn)]
     for (const channel of ['stdin', ...turns] as const) {

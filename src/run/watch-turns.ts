@@ -45,9 +45,17 @@ function watchReader(reader: Reader, tell: (over: boolean) => void): Reader {
       message: works(say.message),
       reasoning: works(say.reasoning),
       started: works(say.started),
-      ended(signal, more) {
+      ended(signal) {
         over = true
-        say.ended(signal, more)
+        say.ended(signal)
+      },
+      asks(request) {
+        over = true
+        say.asks(request)
+      },
+      answers(id, option) {
+        over ??= false
+        return say.answers(id, option)
       },
     }
     heard = { from: say, to }
@@ -66,7 +74,14 @@ function watchReader(reader: Reader, tell: (over: boolean) => void): Reader {
       if (over !== undefined) tell(over)
       return understood
     },
-    ...(reader.sent && { sent: reader.sent }),
+    ...(reader.sent && {
+      sent(frame: EngineFrame, say: Say) {
+        over = undefined
+        const understood = reader.sent!(frame, hear(say))
+        if (over !== undefined) tell(over)
+        return understood
+      },
+    }),
     end: (say) => reader.end?.(say),
   }
 }

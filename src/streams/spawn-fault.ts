@@ -8,7 +8,9 @@ import { codeOf } from '../base/system-error-code.ts'
  */
 export function cannotStart(command: string, cwd: string | undefined, cause: unknown): Fault {
   const code = String(codeOf(cause))
-  const why = code === 'ENOENT' ? whatIsMissing(cwd) : (reasons.get(code) ?? code)
+  // A whole command line, as a shell takes it.
+  const line = / -/.test(command) ? '; arguments are a list of their own: ["exec", "--json"]' : ''
+  const why = code === 'ENOENT' ? `${whatIsMissing(cwd)}${line}` : (reasons.get(code) ?? code)
   return new Fault('SPAWN_FAILED', `cannot start ${quote(command, 120)}: ${why}`, { cause })
 }
 

@@ -298,8 +298,8 @@ async function* inSequence(sources: ReadonlyMap<Channel, Readable>): AsyncGenera
 }
 
 /**
- * Takes all of stdin, then 64 KiB of each channel in turn, however the streams are chunked, so that the order is always the
- * same.
+ * Takes all of stdin, then 64 KiB of each channel in turn, however the streams are chunked, so that the order
+ * is always the same.
  */
 async function* inStep(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<Chunk> {
   const readers = [...sources].map(([channel, stream]) => ({

@@ -87,17 +87,26 @@ const FIRST_ELEMENT =
 
 //  Here: {'a': 'x}'} and more
 //                ^ cut  ^ its end
-/** The whole value, if brackets in strings that are not in double quotes have misled the scanner. */
+/**
+ * The whole value, if brackets in strings that are not in double quotes have misled the scanner. Read in
+ * pieces that double, because many values may follow.
+ */
 function untilItsEnd(frame: Frame, bytes: Bytes, { maxRepair }: Rules): Frame {
   if (!frame.open && !endsInString(frame.text)) return frame
-  const rest = bytes.toString('utf8', frame.from, frame.from + maxRepair)
-  const made = mend(rest)
-  const end = made.kind === 'followed' ? made.at : made.kind === 'mended' ? rest.trimEnd().length : 0
-  if (end === 0 || isStructureAt(rest, end)) return frame
-  const text = rest.slice(0, end)
-  const { open, broken, ...whole } = frame
-  return { ...whole, text, to: frame.from + Bytes.byteLength(text) }
+  const most = Math.min(bytes.length - frame.from, maxRepair)
+  for (let size = Math.min(most, FIRST_PIECE); ; size = Math.min(most, 2 * size)) {
+    const rest = bytes.toString('utf8', frame.from, frame.from + size)
+    const made = mend(rest)
+    if (made.kind !== 'followed' && size < most) continue
+    const end = made.kind === 'followed' ? made.at : made.kind === 'mended' ? rest.trimEnd().length : 0
+    if (end === 0 || isStructureAt(rest, end)) return frame
+    const text = rest.slice(0, end)
+    const { open, broken, ...whole } = frame
+    return { ...whole, text, to: frame.from + Bytes.byteLength(text) }
+  }
 }
+
+const FIRST_PIECE = 256
 
 /** Whether repair reads it in exactly one way, without taking a word for a text. */
 function isValue(frame: Frame, rules: Rules): boolean {

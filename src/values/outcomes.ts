@@ -287,7 +287,7 @@ class Judge implements Sink<Frame> {
     return this.#unmatched !== undefined && frame.to <= this.#rules.maxRepair
   }
 
-  /** Right before an object, `[1,2]{"a":1}`, an array is a value as well; before words it is most often noise. */
+  /** Right before an object, `[1,2]{"a":1}`, an array is a value, too; before words it may be noise. */
   #firstInProse(frame: Frame, next: Frame | undefined): void {
     const loose = this.#rules.check !== undefined || (this.#rules.scalars && next?.kind === 'object')
     if (frame.text === '') this.#broken = true

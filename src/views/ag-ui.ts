@@ -29,6 +29,17 @@ export interface AgUiUsage {
   readonly reasoningTokens?: number
 }
 
+/** Something that a run waits for, from outside. */
+export interface AgUiInterrupt {
+  readonly id: string
+  /** `permission` or `question`. */
+  readonly reason: string
+  readonly message?: string
+  readonly toolCallId?: string
+  /** The whole request, under the key `agent-sluice`. */
+  readonly metadata?: AgUiBase['metadata']
+}
+
 /** The events of AG-UI 1.0 that a run becomes. */
 export type AgUiEvent = AgUiBase &
   (
@@ -43,7 +54,9 @@ export type AgUiEvent = AgUiBase &
         readonly threadId: string
         readonly runId: string
         readonly result?: unknown
-        readonly outcome: { readonly type: 'success' | 'cancelled' }
+        readonly outcome:
+          | { readonly type: 'success' | 'cancelled' }
+          | { readonly type: 'interrupt'; readonly interrupts: readonly AgUiInterrupt[] }
         readonly usage?: readonly AgUiUsage[]
       }
     | {
@@ -135,6 +148,8 @@ class AgUiSink implements Sink<Event> {
   readonly #calls = new OpenCalls<OpenCall>()
   /** By the call that started them. */
   #subagents = new Map<string, Subagent>()
+  /** What the agent asks, and nobody has answered. */
+  readonly #asked = new OpenCalls<AgUiInterrupt>()
   #result: ResultData | undefined
   #model: string | undefined
   /** The current run of AG-UI. */
@@ -193,6 +208,7 @@ class AgUiSink implements Sink<Event> {
         return this.#custom(event)
       case 'lifecycle.run.status':
         this.#model = event.data.model ?? this.#model
+        this.#ask(event.data)
         return this.#custom(event)
       default:
         return this.#custom(event)
@@ -319,6 +335,21 @@ class AgUiSink implements Sink<Event> {
     })
   }
 
+  /** A request is open, or settled. One that ended with the run is what the run waits for. */
+  #ask({ request, request_id, by }: EventOf<'lifecycle.run.status'>['data']): void {
+    if (request_id !== undefined && by !== 'end') this.#asked.end(request_id)
+    if (!request) return
+    const { id, kind, title, call_id = '' } = request
+    const call = this.#calls.find(call_id)
+    this.#asked.start(id, {
+      id,
+      reason: kind,
+      message: title,
+      ...(call && { toolCallId: call.id }),
+      metadata: note({ request }),
+    })
+  }
+
   /** Closes everything that is open: a run must not end before that. */
   #closeAll(event: Event): void {
     this.#texts.endAll(event)
@@ -337,13 +368,28 @@ class AgUiSink implements Sink<Event> {
       this.#say({ type: 'RUN_ERROR', message, code: data.reason_code, ...usage, metadata })
     } else {
       const value = this.#result?.status === 'success' ? (this.#result.value ?? undefined) : undefined
-      const type = outcome === 'cancelled' ? 'cancelled' : 'success'
-      const ended = { ...this.#run!, outcome: { type }, ...usage, metadata } as const
+      const ended = {
+        ...this.#run!,
+        outcome: outcomeIn(data, this.#asked.all()),
+        ...usage,
+        metadata,
+      } as const
       this.#say({ type: 'RUN_FINISHED', ...ended, ...(value !== undefined && { result: value }) })
     }
+    this.#asked.takeAll()
     this.#result = undefined
     this.#run = undefined
   }
+}
+
+/** Why a run ended that did not fail, with the names of AG-UI. */
+function outcomeIn(data: CompletionData, asked: readonly AgUiInterrupt[]) {
+  if (outcomeOf(data) === 'cancelled') return { type: 'cancelled' } as const
+  const { request } = data.evidence ?? {}
+  if (data.reason_code !== 'REQUEST_OPEN' || request === undefined) return { type: 'success' } as const
+  // A question tool has no request of its own.
+  const interrupts = asked.length > 0 ? asked : [{ id: request, reason: 'question', message: request }]
+  return { type: 'interrupt', interrupts } as const
 }
 
 function note(facts: Readonly<Record<string, unknown>>): AgUiBase['metadata'] & object {

@@ -152,9 +152,10 @@ class AiSdkSink implements Sink<Event> {
       case 'lifecycle.run.result':
         return this.#keep(event, 'data-result')
       case 'lifecycle.run.status': {
-        const { model, tokens, usage } = event.data
+        const { model, tokens, usage, request, request_id } = event.data
         if (model !== undefined && this.#about) this.#about = { ...this.#about, model }
-        const reported = tokens !== undefined || usage !== undefined
+        const asked = request !== undefined || request_id !== undefined
+        const reported = asked || tokens !== undefined || usage !== undefined
         return reported ? this.#keep(event, 'data-status') : this.#mention(event, 'data-status')
       }
       case 'lifecycle.completion.state':

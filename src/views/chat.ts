@@ -3,6 +3,7 @@ import { codes } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import { costCounter } from '../events/cost.ts'
 import type {
+  AgentRequest,
   ArtifactData,
   CompletionData,
   Correlation,
@@ -14,6 +15,7 @@ import type {
   RawRef,
   ReasoningData,
   ResultData,
+  SettledBy,
   ToolData,
   UserData,
 } from '../events/event.ts'
@@ -42,8 +44,10 @@ export interface ChatData {
   'artifact.created': ArtifactData
   'artifact.modified': ArtifactData
   'artifact.deleted': ArtifactData
-  /** The end of a turn, when it happens. */
-  'user.input.required': ChatEnd
+  /** The end of a turn, when it happens; with a `request`, the agent asks in the middle of its turn. */
+  'user.input.required': ChatEnd & { readonly request?: AgentRequest }
+  /** A request has ended: the option that was chosen, if that was seen, and who ended it. */
+  'user.input.settled': { readonly request_id: string; readonly option?: string; readonly by: SettledBy }
   /** The end of an attempt whose last turn waits for the user. */
   'conversation.completed': ChatEnd
   'conversation.failed': ChatEnd
@@ -189,15 +193,17 @@ class ChatSink implements Sink<Event> {
   }
 
   #status(event: EventOf<'lifecycle.run.status'>): void {
-    const { status, evidence, tokens, cumulative, cost } = event.data
+    const { status, evidence, tokens, cumulative, cost, request, request_id, option, by } = event.data
     if (tokens) this.#spent.add(tokens)
     if (cost) this.#cost.add(cost)
     this.#cumulative ||= cumulative === true
+    if (request_id !== undefined && by !== undefined)
+      this.#say(event, 'user.input.settled', { request_id, ...(option !== undefined && { option }), by })
     if (status !== 'awaiting_user_input' || !evidence) return
     this.#waiting = event.attempt_number
     const sum = this.#spent.sum()
     const reason_code = evidence.request === undefined ? 'END_SIGNAL' : 'REQUEST_OPEN'
-    const end = { state: status, reason_code, evidence } as const
+    const end = { state: status, reason_code, evidence, ...(request && { request }) } as const
     const spent = this.#cost.sum()
     this.#say(event, 'user.input.required', {
       ...end,

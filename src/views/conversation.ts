@@ -1,5 +1,14 @@
 import type { Cost } from '../events/cost.ts'
-import type { CompletionData, Event, EventOf, RawRef, ResultData, Severity } from '../events/event.ts'
+import type {
+  AgentRequest,
+  CompletionData,
+  Event,
+  EventOf,
+  RawRef,
+  ResultData,
+  SettledBy,
+  Severity,
+} from '../events/event.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { OpenCalls } from './open-calls.ts'
 import { type Problem, problemOf } from './problems.ts'
@@ -96,6 +105,16 @@ export interface StatusItem extends Common {
   readonly cost: Cost | undefined
 }
 
+/** Something that the agent asks, and how that ended. */
+export interface RequestItem extends Common {
+  readonly kind: 'request'
+  readonly request: AgentRequest
+  /** Who settled it; undefined while it is open. */
+  by: SettledBy | undefined
+  /** The option that was chosen. */
+  option: AgentRequest['options'][number] | undefined
+}
+
 /**
  * One entry of the conversation. It can be made of several events: the deltas of a message, the start and the
  * end of a call.
@@ -107,6 +126,7 @@ export type Item =
   | FileItem
   | NoteItem
   | StatusItem
+  | RequestItem
   | (Common & { readonly kind: 'prompt' | 'reasoning'; readonly text: string })
   | (Common & { readonly kind: 'result'; readonly result: ResultData })
   | (Common & { readonly kind: 'end'; readonly end: CompletionData })
@@ -132,6 +152,7 @@ export class Conversation {
   readonly #facts = summarizer()
   readonly #messages = new Map<string, MessageItem>()
   readonly #calls = new OpenCalls<ToolItem>()
+  readonly #requests = new OpenCalls<RequestItem>()
   #lines: RawItem | undefined
   #attempt = 0
   #count = 0
@@ -146,6 +167,11 @@ export class Conversation {
     return this.#calls.all()
   }
 
+  /** The requests that nobody has answered, the oldest first. */
+  get asked(): readonly RequestItem[] {
+    return this.#requests.all()
+  }
+
   summary(): RunSummary {
     return this.#facts.summary()
   }
@@ -155,6 +181,7 @@ export class Conversation {
     if (event.attempt_number !== this.#attempt) {
       this.#messages.clear()
       this.#calls.takeAll()
+      this.#requests.takeAll()
       this.#lines = undefined
     }
     if (!event.type.startsWith('raw.')) this.#lines = undefined
@@ -231,7 +258,10 @@ export class Conversation {
         return this.#add(event, { kind: 'diagnostic', ours, code, message, severity, retryable, count })
       }
       case 'lifecycle.run.status': {
-        const { status, model, reason, tokens, cost } = event.data
+        const { status, model, reason, tokens, cost, request, request_id } = event.data
+        if (request) return this.#ask(event, request)
+        const asked = request_id === undefined ? undefined : this.#requests.end(request_id)
+        if (asked) return settled(asked, event.data)
         return this.#add(event, { kind: 'status', status: String(status), model, reason, tokens, cost })
       }
       case 'lifecycle.run.result':
@@ -260,6 +290,12 @@ export class Conversation {
     const nested = parent_call_id !== undefined
     const made = this.#add(event, { kind: 'message', text: piece, piece, growing, incomplete, nested })
     if (growing) this.#messages.set(message_id, made)
+    return made
+  }
+
+  #ask(event: Event, request: AgentRequest): RequestItem {
+    const made = this.#add(event, { kind: 'request', request, by: undefined, option: undefined })
+    this.#requests.start(request.id, made)
     return made
   }
 
@@ -308,6 +344,12 @@ export class Conversation {
     else this.#lines = this.#add(event, { kind: 'raw', stream, lines: [text] })
     return this.#lines
   }
+}
+
+function settled(item: RequestItem, { by, option }: EventOf<'lifecycle.run.status'>['data']): RequestItem {
+  item.by = by
+  item.option = item.request.options.find(({ id }) => id === option)
+  return item
 }
 
 /** Text stays unchanged; in a journal of another program it may be anything. Throws if it is missing. */

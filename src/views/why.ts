@@ -1,7 +1,8 @@
-import type { CompletionData, Event, FailureClass, RawRef } from '../events/event.ts'
+import type { AgentRequest, CompletionData, Event, FailureClass, RawRef } from '../events/event.ts'
 import { failureKind, isGood, outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
-import { Conversation, type ToolItem } from './conversation.ts'
+import { Conversation, type RequestItem, type ToolItem } from './conversation.ts'
 import { MAX_TITLE, type Problem, problemAt } from './problems.ts'
+import { askWords } from './request-text.ts'
 import { callSubject, callText } from './tool-text.ts'
 
 /** A call that failed, or that did not finish. */
@@ -34,6 +35,8 @@ export interface Why {
   readonly file?: { readonly path: string; readonly change: 'created' | 'modified' | 'deleted' }
   /** The last call that failed, or the one that did not finish. */
   readonly call?: FailedCall
+  /** What the agent asked, and nobody answered: the request that it waits for, or waited for at its end. */
+  readonly request?: Pick<AgentRequest, 'id' | 'tool' | 'title'> & Pick<Problem, 'seq' | 'raw_ref'>
   /** The last lines of stderr, where nothing but the exit code tells that the run failed. */
   readonly stderr?: readonly string[]
 }
@@ -101,6 +104,7 @@ interface Facts {
   end?: Problem
   failed?: FailedCall
   file?: Why['file']
+  request?: RequestItem
   inTurn?: boolean
   inMessage?: boolean
   /** Where bytes were last understood. */
@@ -126,6 +130,10 @@ function note(facts: Facts, event: Event): void {
         facts.inTurn = false
         overcome(facts)
       }
+      return
+    case 'request':
+      if (item.by === undefined || item.by === 'end') facts.request ??= item
+      else if (facts.request === item) delete facts.request
       return
     case 'prompt':
       // A new prompt: what failed before may still be recovered from.
@@ -218,6 +226,7 @@ function conclude(facts: Facts): Why {
     ...(last && last.title !== first?.title && { last }),
     ...(file && { file }),
     ...(call && { call }),
+    ...(facts.request && { request: requestOf(facts.request) }),
     ...(mute && facts.stderr && { stderr: facts.stderr }),
   }
 }
@@ -273,6 +282,11 @@ function endWords({ evidence }: CompletionData): string {
   if (exit_code === 0) return `it exited with code 0${by}, without reporting an end,`
   const likely = signals.get(exit_code)
   return `it exited with code ${exit_code}${likely ? ` (as after ${likely})` : ''}${by}`
+}
+
+function requestOf(item: RequestItem): NonNullable<Why['request']> {
+  const { id, tool } = item.request
+  return { id, tool, title: askWords(item), seq: item.seq, raw_ref: item.refs[0] ?? null }
 }
 
 /** A call, and the place that shows how it ended. */

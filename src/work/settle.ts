@@ -90,6 +90,14 @@ export function settle(evidence: Evidence, order: WorkOrder, activeRunId: string
         part,
         'settle(evidence, order, "run-7")',
       )
+  for (const file of [evidence.json, evidence.text])
+    if (file !== undefined && !isObject(file))
+      throw misfit(
+        'settle',
+        'files as { state: "read", text, bytes }',
+        file,
+        'settle({ json: file }, order, "run-7")',
+      )
   const tried: Step[] = []
   const notes: Note[] = []
   const found = best(evidence, tried, notes)

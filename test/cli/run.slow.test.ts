@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -77,6 +77,15 @@ test('leaves with 2 for bad usage, and says what to do', async () => {
     expect(err, args.join(' ')).toContain(words)
     expect(code, args.join(' ')).toBe(2)
   }
+})
+
+test('says where else to record if it cannot write here', () => {
+  const { cwd } = workspace()
+  writeFileSync(join(cwd, '.audit'), '')
+  const words = [built('src/cli/main.ts'), 'run', '--', 'true']
+  const { status, stderr } = spawnSync(process.execPath, words, { cwd, encoding: 'utf8' })
+  expect(stderr).toContain('choose another directory with --audit DIR')
+  expect(status).toBe(7)
 })
 
 test('hands its own stdin on', async () => {

@@ -82,6 +82,7 @@ test('characters are taken apart as the segmenter of the platform does it', () =
       '\ufe0f',
       '…',
     ],
+    ...['\u0301', '\u05b0', '\u0710', '\u070f', '\u07b0', '\u20e3', '⌚', '❤'],
   )
   fc.assert(
     fc.property(fc.array(units, { maxLength: 30 }), (parts) => {
@@ -89,6 +90,7 @@ test('characters are taken apart as the segmenter of the platform does it', () =
       const expected = [...segments.segment(text)].reduce((sum, { segment }) => sum + widthOf(segment), 0)
       expect(widthOf(text)).toBe(expected)
       expect(cutTo(text, 1).join('')).toBe(text)
+      expect([...wordsOf(text)].reduce((sum, { width }) => sum + width, 0)).toBe(expected)
     }),
   )
 })

@@ -15,7 +15,7 @@ const begins = (toolCallId: string, more: object = {}) => update('tool_call', { 
 const goesOn = (toolCallId: string, more: object) => update('tool_call_update', { toolCallId, ...more })
 const asks = (toolCallId: string, more: object = {}) =>
   rpc({
-    id: 0,
+    id: toolCallId,
     method: 'session/request_permission',
     params: { sessionId: 's-1', toolCall: { toolCallId, ...more }, options: [] },
   })
@@ -225,10 +225,12 @@ describe('tool calls', () => {
 describe('a permission that is asked for', () => {
   test('is a need for a human, for as long as the agent does not work on', () => {
     const events = read(opened, says('I must ask.'), begins('a'), asks('a', { title: 'rm -r' }))
-    expect(statuses(events).slice(-2)).toEqual(['permission_requested', 'awaiting_user_input'])
+    expect(statuses(events).slice(-2)).toEqual(['awaiting_user_input', 'request_settled'])
     expect(endOf(events)).toMatchObject({
       state: 'awaiting_user_input',
-      evidence: { end_signal: 'session/request_permission' },
+      reason_code: 'REQUEST_OPEN',
+      evidence: { end_signal: null, request: 'session/request_permission' },
+      outcome: 'needs_input',
     })
     expect(chat(events).some(({ type }) => type === 'user.input.required')).toBe(true)
   })

@@ -367,7 +367,7 @@ describe('what the engine tells about itself', () => {
     const waits = read(says('Hello'), ask)
     expect(endOf(waits)).toMatchObject({
       state: 'awaiting_user_input',
-      evidence: { end_signal: 'can_use_tool Bash' },
+      evidence: { end_signal: null, request: 'can_use_tool Bash' },
     })
     const cancel = { type: 'control_cancel_request', request_id: 'r' }
     expect(endOf(read(says('Hello'), ask, cancel, says('Going on'))).state).toBe('unknown')

@@ -82,7 +82,7 @@ test('a line of a wire that is no record is raw, and no prompt', () => {
 test('a tap reads stdin before the other logs, and does not wait for it after the exit', async () => {
   const logs = { stdout: Readable.from([thread]), stdin: Readable.from(['fix ', 'it']), exit: 0 }
   const first = tap(logs, { order: 'step' }).pipe(events(codex))
-  expect((await first.toArray()).map(({ type }) => type).indexOf('user.message')).toBe(0)
+  expect((await first.toArray()).map(({ type }) => type).indexOf('user.message')).toBe(1)
   const stdin = new PassThrough()
   stdin.write('fix it')
   const live = tap({ stdout: Readable.from([thread]), stdin, exit: Promise.resolve(0) }).pipe(events(codex))

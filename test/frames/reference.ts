@@ -779,7 +779,8 @@ class Reference {
       return openers.includes(this.#char(past)) ? 'open' : past
     }
     let word = at
-    while (word < limit && this.#isWord(word)) word++
+    if (at < limit && !this.#isWord(at)) return at
+    while (word < limit && (this.#isWord(word) || ".'/@".includes(this.#char(word)))) word++
     if (word === at) return at
     if (word >= limit) return 'unknown'
     const colon = Math.min(this.#pastBlanks(word), limit)
@@ -843,7 +844,7 @@ class Reference {
     const next = this.#pastNoBreakSpaces(at + 1)
     if (next >= limit) return undefined
     const rest = this.#slice(next, Math.min(limit, next + MAX_WORD + 2)).toString('latin1')
-    if (/^["'{}[\]0-9]/.test(rest) || /^-[0-9]/.test(rest)) {
+    if (/^(?:["'{}[\]0-9#]|\/[/*])/.test(rest) || /^-[0-9]/.test(rest)) {
       return /^-/.test(rest) && /^[\w$\u0080-\u00ff-]{257}/.test(rest) ? undefined : at
     }
     if (/^-/.test(rest)) return undefined

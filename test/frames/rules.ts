@@ -920,12 +920,15 @@ export const objectRules: readonly Rule[] = [
     ],
   },
   {
-    says: 'and a comma before a closing bracket',
+    says: 'and a comma before a closing bracket or a comment',
     options: objectsOnly,
     expect: [
       ['object broken@7', '{"k":1}'],
       ['text', ',\n} so '],
-      ['object', '{"b":2}'],
+      ['object broken@21', '{"b":2}'],
+      ['text', ', // x\n"m": 3} so '],
+      ['object', '{"c":3}'],
+      ['text', ', /x'],
     ],
   },
   {

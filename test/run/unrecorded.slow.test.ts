@@ -9,7 +9,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex/codex.ts'
 import type { Event } from '../../src/events/event.ts'
@@ -55,14 +55,19 @@ test('a slow reader holds the agent back, loses nothing, and does not look like 
   const program = says(
     "for (let i = 0; i < 4000; i++) await new Promise((done) => process.stdout.write('x'.repeat(999) + '\\n', done))",
   )
-  const live = run({ ...program, engine: 'text', idleTimeout: 700, pipeGrace: 100 })
+  const limits = { engine: 'text', idleTimeout: 500, pipeGrace: 100 } as const
+  const live = run({ ...program, ...limits })
   let bytes = 0
   let waited = false
   for await (const event of live) {
     if (event.raw_ref) bytes = Math.max(bytes, event.raw_ref.byte_to)
     if (waited) continue
     waited = true
-    await delay(1500)
+    // Until an agent that is really silent was ended twice.
+    for (const _ of [1, 2])
+      expect((await run({ ...says('setInterval(() => {}, 1000)'), ...limits }).end).reason).toBe(
+        'idle_timeout',
+      )
   }
   expect(await live.end).toMatchObject({ exit_code: 0, reason: null })
   expect(bytes).toBe(4_000_000)
@@ -107,10 +112,14 @@ test.each(wrong)(
     await expect(eventsOf(live)).rejects.toMatchObject({ code })
     await expect(end).rejects.toMatchObject({ code })
     // Nobody looks at this one.
-    run(call)
-    await delay(50)
+    await new Promise((closed) => run(call).on('close', closed))
+    await turn()
   },
 )
+
+test('a whole command line in place of a command is told apart', async () => {
+  await expect(run('codex exec --json').end).rejects.toThrow('arguments are a list')
+})
 
 test('an engine is known by its name, and one that is misspelled is guessed', async () => {
   const end = await run({ ...says(), engine: 'codex' }).end

@@ -54,6 +54,48 @@ describe('an attempt', () => {
     expect(drive(agUiStage(), makeRun([ends[how]])).at(-1)).toMatchObject({ type, ...more })
   })
 
+  test('that waits for an answer is interrupted by what it asks', () => {
+    const ask = (id: string) => ({
+      status: 'awaiting_user_input',
+      request: {
+        id,
+        kind: 'permission' as const,
+        tool: 'Bash',
+        title: `do ${id}`,
+        call_id: `call ${id}`,
+        options: [],
+      },
+    })
+    const settled = (request_id: string, by: 'user' | 'end') => ({
+      status: 'request_settled',
+      request_id,
+      by,
+    })
+    const evidence = { ...ends.well[1].evidence, end_signal: null, request: 'can_use_tool Bash' }
+    const waits = {
+      ...ends.well[1],
+      reason_code: 'REQUEST_OPEN',
+      evidence,
+      outcome: 'needs_input',
+      ok: false,
+    } as const
+    const end = (...steps: Parameters<typeof makeRun>[0]) =>
+      drive(agUiStage({ raw: false }), makeRun([...steps, [ends.well[0], waits]])).at(-1)
+    const asked = end(
+      ['tool.call.started', { call_id: 'call b', name: 'Bash' }],
+      ['lifecycle.run.status', ask('a')],
+      ['lifecycle.run.status', ask('b')],
+      ['lifecycle.run.status', settled('a', 'user')],
+      ['lifecycle.run.status', settled('b', 'end')],
+    )
+    const interrupt = { id: 'b', reason: 'permission', message: 'do b', toolCallId: 'call b' }
+    expect(asked).toMatchObject({
+      type: 'RUN_FINISHED',
+      outcome: { type: 'interrupt', interrupts: [interrupt] },
+    })
+    expect(end()).toMatchObject({ outcome: { type: 'interrupt', interrupts: [{ reason: 'question' }] } })
+  })
+
   test('that has no end is an error, not a success', () => {
     const made = drive(agUiStage(), makeRun([['agent.message.delta', { message_id: 'm', text: 'a' }]]))
     expect(typesOf(made)).toEqual([

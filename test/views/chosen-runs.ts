@@ -3,6 +3,7 @@ import { type Recorded, recordedRun } from './fixtures.ts'
 /** The runs that every view is tested on: each engine, each type of record and each kind of end; and why. */
 export const chosen: Readonly<Record<string, string>> = {
   'acp/copilot-http_500.pipe': 'a failure that its end hides',
+  'acp/gemini-reject.loop': 'both halves of a wire: a request that is rejected',
   'amp/tool-ok.pipe': 'a call with an exit code',
   'claude/stream-json.drift': 'unknown fields, and a request that is tried again',
   'claude/stream-json.permission': 'a permission that is asked for',

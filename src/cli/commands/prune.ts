@@ -39,7 +39,11 @@ export function pruneCommand(exit: (code: number) => void): Command {
   return new Command('prune')
     .description('Removes recorded runs that ended long ago.')
     .argument('[dir]', 'the directory of the runs', AUDITS)
-    .option('--older <age>', 'runs that ended longer ago than this: 12h, 30d, 8w', age, age('30d'))
+    .addOption(
+      new Option('--older <age>', 'runs that ended longer ago than this: 12h, 30d, 8w')
+        .argParser(age)
+        .default(age('30d'), '30d'),
+    )
     .addOption(
       new Option('--keep <outcome>', 'keep runs that ended so; can be given again')
         .choices(outcomes)

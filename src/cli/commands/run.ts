@@ -162,7 +162,12 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     runId: flags.runId,
   }
   const engine = await namedEngine(flags.engine ?? 'auto')
-  return await showRun(flags, (options) => run({ ...options, ...given, engine }), flags.pty)
+  try {
+    return await showRun(flags, (options) => run({ ...options, ...given, engine }), flags.pty)
+  } catch (error) {
+    if (!Fault.is(error) || !error.message.endsWith('choose another directory')) throw error
+    throw new Fault(error.code, `${error.message} with --audit DIR`, { cause: error })
+  }
 }
 
 /** Starts an agent, shows its conversation, and gives the exit code. */

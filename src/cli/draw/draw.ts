@@ -5,8 +5,10 @@ import {
   type Item,
   type MessageItem,
   type NoteItem,
+  type RequestItem,
   type ToolItem,
 } from '../../views/conversation.ts'
+import { answerWords, askWords, choiceLines } from '../../views/request-text.ts'
 import { callSubject, callText } from '../../views/tool-text.ts'
 import { durationWords } from '../../views/words.ts'
 import { endOf } from './end.ts'
@@ -129,7 +131,12 @@ export class Drawing {
   now(time: number): string {
     const { talk, seen, retries, waiting } = this.#now
     const { row } = this.#rows
-    const { running } = talk
+    const { running, asked } = talk
+    const [open] = asked
+    if (open)
+      return row('?', styles.yellow, askWords(open), {
+        tail: asked.length > 1 ? ` · ${asked.length - 1} more` : ' · waits for an answer',
+      })
     const call = running.at(-1)
     if (call) {
       const took = time - seen.get(call)!
@@ -159,6 +166,8 @@ export class Drawing {
         // The end says it.
         this.#now.waiting = false
         return this.#finish(item.end)
+      case 'request':
+        return item.by === undefined ? '' : this.#request(item)
       case 'prompt':
         return this.#prompt(item.text)
       case 'message':
@@ -295,6 +304,14 @@ export class Drawing {
     const indent = item.nested ? 4 : 2
     const output = text === '' ? [] : this.#rows.inMargin(text, { most: LINES.output, from: 'end', indent })
     return this.#settled() + this.#add('step', [this.#toolRow(item, mark, style, tail), ...output])
+  }
+
+  #request(item: RequestItem): string {
+    const { row, inMargin } = this.#rows
+    const asked = row('?', styles.yellow, askWords(item), { tail: ` · ${answerWords(item)}` })
+    const choices = item.request.questions || this.#look.full ? choiceLines(item).join('\n') : ''
+    const shown = choices === '' ? [] : inMargin(choices, { most: LINES.output, from: 'start', indent: 2 })
+    return this.#settled() + this.#add('step', [asked, ...shown])
   }
 
   #file({ change, path, diff }: FileItem): string {

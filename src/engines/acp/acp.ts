@@ -4,13 +4,15 @@ import { memory } from '../../events/memory.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { anyDenial } from '../denials.ts'
 import { rows } from '../table.ts'
+import { askedIn } from './asked.ts'
 import { chunkReader } from './chunks.ts'
+import { lateHistory } from './late-history.ts'
 import { ToolCalls } from './tool.ts'
 import { AcpTurns, stops } from './turn.ts'
 
 /**
  * The Agent Client Protocol, version 1 (`gemini --acp`, `opencode acp`, …): JSON-RPC, one record per line.
- * Only the agent's half is on its stdout, so what the client asked and allowed is unknown.
+ * Only the agent's half is on its stdout: without stdin, what the client asked and allowed is unknown.
  */
 export const acp: Engine = {
   name: 'acp',
@@ -56,16 +58,18 @@ const quiet = new Set([
 
 function newRun(limits: Limits) {
   const chunks = chunkReader(limits)
+  const tools = new ToolCalls()
   return {
     chunks,
-    tools: new ToolCalls(),
-    turn: new AcpTurns(chunks),
+    tools,
+    turn: new AcpTurns(chunks, tools),
     /**
      * Sessions that were created or loaded in this run. Any other session that begins with a user message is
      * being loaded: it replays an old conversation.
      */
     made: memory<true>(() => 0),
     loading: undefined as string | undefined,
+    history: lateHistory(),
     /** Sessions that were new: what they have cost is this run's. */
     opened: memory<true>(() => 0),
     /** A record that only this protocol has was seen: MCP and LSP are JSON-RPC, too. */
@@ -90,7 +94,7 @@ function readLine(frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {
   if (params && (kind !== undefined || fits(frame.value, PERMISSION))) {
     say.fields(params.values, 'sessionId update toolCall options _meta')
     turn.session(params.at('sessionId'), say)
-    if (kind === undefined) return readPermission(params.record('toolCall')!, frame, say, run)
+    if (kind === undefined) return readPermission(line.at('id'), params, frame, say, run)
     return readUpdate(params.text('sessionId')!, params.record('update')!, frame, say, run)
   }
   const method = line.at('method')
@@ -100,6 +104,10 @@ function readLine(frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {
     return true
   }
   if (method === undefined && line.has('result')) return readResult(line.at('result'), say, run)
+  if (method === '$/cancel_request') {
+    say.withdraws(line.at('params.requestId'))
+    return true
+  }
   // Names that begin with `_` are extensions of each agent.
   if (typeof method === 'string' && (quiet.has(method) || method.startsWith('_'))) return true
   say.unknownType(String(method))
@@ -107,11 +115,14 @@ function readLine(frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {
 }
 
 /** Reads what the client sent. */
-function readSent(line: Rec | undefined, say: Say): boolean {
+function readSent(line: Rec | undefined, say: Say): boolean | 'kept' {
   if (!line) return false
+  if (line.at('method') === 'session/cancel') say.interrupts()
+  // The answers to requests of the agent; those about files and terminals wait for nobody.
+  if (!line.has('method') && line.has('id'))
+    return say.answers(line.at('id'), line.text('result.outcome.optionId'))
   const prompt = line.at('method') === 'session/prompt' ? promptIn(line.records('params.prompt')) : ''
-  if (prompt !== '') say.user(prompt)
-  return true
+  return prompt === '' || say.prompts(prompt)
 }
 
 /** The text of a prompt; a file or an image in it is not shown. */
@@ -120,13 +131,14 @@ function promptIn(blocks: readonly Rec[]): string {
 }
 
 function readUpdate(session: string, update: Rec, frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {
-  const { chunks, made } = run
-  if (settings.rowOf(update)) return settings.read(update, say, run)
+  const { chunks, made, turn, history } = run
   const kind = update.at('sessionUpdate')
+  const old = turn.agent === 'gemini-cli' && history.has(session, update)
+  if (settings.rowOf(update)) return settings.read(update, say, run)
   if (kind !== 'agent_message_chunk') chunks.endMessage(say)
   if (kind === 'user_message_chunk' && !made.get(session)) run.loading = session
   // What was said and done before this run is neither its answer nor its end.
-  if (run.loading === session) {
+  if (run.loading === session || old) {
     chunks.endGathered(say, frame)
     return true
   }
@@ -168,7 +180,10 @@ const updates = /* @__PURE__ */ rows<{
     agent_message_chunk: {
       fields: 'content:record messageId:text',
       read(update, say, { run: { chunks, turn }, session }) {
-        if (update.at('content.text') !== '') turn.work(say)
+        if (update.at('content.text') !== '') {
+          turn.work(say)
+          say.worksOn()
+        }
         chunks.addMessage(session, update, say)
         // Qwen Code ends each answer of the model with an empty chunk.
         if (update.at('_meta.usage') === undefined) return
@@ -210,18 +225,23 @@ const updates = /* @__PURE__ */ rows<{
   },
 })
 
-function readPermission(call: Rec, frame: EngineFrame, say: Say, { chunks, turn, tools }: Run): true {
+function readPermission(id: unknown, params: Rec, frame: EngineFrame, say: Say, run: Run): true {
+  const { chunks, turn, tools } = run
+  const call = params.record('toolCall')!
   chunks.endMessage(say)
   turn.work(say, '')
-  tools.asked(call, frame.text.length, say)
-  turn.ask(call, say)
+  const tool = tools.asked(call, frame.text.length, say)
+  say.asks({ id, signal: 'session/request_permission', ...askedIn(params, call, tool) })
   return true
 }
 
 function readResult(given: unknown, say: Say, run: Run): boolean {
   const { made, turn } = run
   // From here on the session belongs to this run. Some agents repeat each prompt as a user message.
-  if (run.loading !== undefined) made.set(run.loading, true)
+  if (run.loading !== undefined) {
+    made.set(run.loading, true)
+    run.history.loaded(run.loading)
+  }
   run.loading = undefined
   const result = Rec.of(given)
   // The answer to session/load, session/set_mode and others may be null or empty.

@@ -2,6 +2,7 @@ import { clip } from '../../base/fault.ts'
 import { isRecord, type Say } from '../../events/engine.ts'
 import type { ToolKind } from '../../events/event.ts'
 import { memory } from '../../events/memory.ts'
+import type { TurnEnd } from '../../events/open-requests.ts'
 import type { Rec } from '../../events/record.ts'
 import { readToolKind } from '../../events/tool-kind.ts'
 import { unifiedDiff } from '../calls.ts'
@@ -27,6 +28,8 @@ interface Known {
 const MAX_KEPT = 1 << 16
 
 const MAX_TITLE = 300
+/** Calls that may wait for a permission at the same time. */
+const MAX_ASKED = 4096
 
 const NONE = { list: [], size: 0 }
 
@@ -36,10 +39,37 @@ export class ToolCalls {
     ({ name, late, shown, changes }) => name.length + (late?.size ?? 0) + shown.length + changes.size,
   )
 
-  /** A call begins, or is shown again because the user must allow it. */
-  asked(call: Rec, size: number, say: Say): void {
+  /** Calls that the user was asked about, and that did not go on since. */
+  readonly #asked = new Set<string>()
+
+  /** A call begins, or is shown again because the user must allow it. Returns its name. */
+  asked(call: Rec, size: number, say: Say): string {
     const id = call.text('toolCallId')
-    if (id !== undefined) this.#known.set(id, { ...this.#merge(id, call, size, say), asked: true })
+    if (id === undefined) return nameOf(call)
+    if (this.#asked.size < MAX_ASKED) this.#asked.add(id)
+    const known = { ...this.#merge(id, call, size, say), asked: true }
+    this.#known.set(id, known)
+    return known.name
+  }
+
+  /** At the end of a turn, ends the calls that were not allowed: Gemini CLI says no more about them. */
+  endAsked({ answers }: TurnEnd, good: boolean, say: Say): void {
+    for (const id of this.#asked) {
+      const known = this.#known.get(id)
+      const chosen = answers.get(id)
+      if (!known || known.over || chosen?.startsWith('allow')) continue
+      const { name, kind } = known
+      this.#known.set(id, { ...known, late: undefined, shown: '', changes: NONE, over: true })
+      const denied = good || chosen !== undefined
+      say.failed({
+        id,
+        name,
+        kind,
+        denied,
+        error: denied ? 'the call was not allowed' : 'the turn was cancelled',
+      })
+    }
+    this.#asked.clear()
   }
 
   /** Reads one update; false if it is not understood. */
@@ -51,6 +81,10 @@ export class ToolCalls {
     const call = this.#known.get(id)
     // The end is reported once; an id that begins again is another call.
     if (call?.over && !first) return true
+    if (status !== undefined && status !== 'pending') {
+      this.#asked.delete(id)
+      say.worksOn(id)
+    }
     if (status === 'completed' || status === 'failed') {
       this.#end(id, this.#merge(id, update, size, say), update, exitOf(update, agent), say)
       return true
@@ -123,7 +157,7 @@ function nameOf(update: Rec): string {
 }
 
 /** An empty input means nothing: it comes with a later update. */
-function inputOf(rawInput: unknown): unknown {
+export function inputOf(rawInput: unknown): unknown {
   const empty = rawInput === null || (isRecord(rawInput) && Object.keys(rawInput).length === 0)
   return empty ? undefined : rawInput
 }

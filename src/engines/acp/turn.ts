@@ -4,7 +4,7 @@ import type { Tokens } from '../../events/tokens.ts'
 import { errorAnswer } from '../api-errors.ts'
 import { tokenParts } from '../token-parts.ts'
 import type { chunkReader } from './chunks.ts'
-import { titleOf } from './tool.ts'
+import type { ToolCalls } from './tool.ts'
 
 /** Reasons why a turn can stop. Those with a message are failures. */
 export const stops = {
@@ -27,14 +27,9 @@ const counted: Readonly<Record<string, 'turn' | 'first turn' | 'request'>> = {
   'Kilo 7': 'request',
 }
 
-/** Calls that may wait for a permission at the same time. */
-const MAX_ASKED = 4096
 const METHOD_NOT_FOUND = -32601
 
-/**
- * Tracks where turns begin and how they end. The prompt itself is in the client's half, which is not visible
- * here.
- */
+/** Tracks where turns begin and how they end. The client's half may not be visible here. */
 export class AcpTurns {
   /** Name of the agent, as it reports it. */
   agent = ''
@@ -45,26 +40,20 @@ export class AcpTurns {
   #fresh = false
   #called = false
   #counted = false
-  /** Calls that wait for a permission. */
-  readonly #asked = new Set<string>()
   readonly #chunks: ReturnType<typeof chunkReader>
+  readonly #tools: ToolCalls
 
-  constructor(chunks: ReturnType<typeof chunkReader>) {
+  constructor(chunks: ReturnType<typeof chunkReader>, tools: ToolCalls) {
     this.#chunks = chunks
+    this.#tools = tools
   }
 
-  /** The agent is working: no permission is pending any more, except for other calls. */
+  /** The agent is working, on this call or on something else. */
   work(say: Say, call?: string): void {
-    const waited = this.#asked.size > 0
     this.#called ||= call !== undefined
-    if (call === undefined) this.#asked.clear()
-    else this.#asked.delete(call)
-    if (this.#busy && !(waited && this.#asked.size === 0)) return
-    if (this.#busy) say.goesOn()
-    else {
-      say.begun()
-      say.status('turn_started')
-    }
+    if (this.#busy) return
+    say.begun()
+    say.status('turn_started')
     this.#busy = true
   }
 
@@ -91,21 +80,20 @@ export class AcpTurns {
     say.status('step_finish', { usage: usage?.values, tokens: usageTokens(usage) })
   }
 
-  /** The user must allow the call: until the agent continues, the run waits for the user. */
-  ask(call: Rec, say: Say): void {
-    if (this.#asked.size < MAX_ASKED) this.#asked.add(call.text('toolCallId') ?? '')
-    say.status('permission_requested', { reason: titleOf(call)?.title })
-    say.ended('session/request_permission', { asks: true })
-  }
-
   /** Reads the answer to `session/prompt`. */
   stop(result: Rec, say: Say): void {
     const reason = result.text('stopReason') ?? ''
     const usage = result.record('usage _meta.quota.token_count')
-    const good = reason === 'end_turn'
+    const over = say.turnOver(
+      reason === 'end_turn' ? 'well' : reason === 'cancelled' ? 'interrupted' : 'failed',
+    )
+    // codex-acp ends the turn if a call is rejected.
+    const rejected = [...over.answers.values()].includes('reject_once')
+    const good = reason === 'end_turn' || (reason === 'cancelled' && rejected && !over.interrupted)
     const head = this.#chunks.takeHead()
     this.#chunks.endMessage(say, { incomplete: !good })
     this.work(say)
+    this.#tools.endAsked(over, good, say)
     const tokens = this.#turnTokens(usage)
     this.#rest()
     say.status(good ? 'turn_completed' : 'turn_failed', { reason, usage: usage?.values, tokens })
@@ -132,6 +120,7 @@ export class AcpTurns {
     }
     this.#chunks.takeHead()
     this.#chunks.endMessage(say, { incomplete: true })
+    say.turnOver('failed')
     if (this.#session) {
       this.work(say)
       say.status('turn_failed')

@@ -7,6 +7,7 @@ import { errorAnswer } from '../api-errors.ts'
 import { blocksOf, contentBlocks, wordsOf } from '../content-blocks.ts'
 import { statsTokens } from '../gemini/tokens.ts'
 import { rows } from '../table.ts'
+import { askedIn, choiceIn } from './asked.ts'
 import { claudeTokens, isResult, messageTokens, promptOf, sayResult } from './message.ts'
 
 /** What is known of one run: what was said, thought and called, turn by turn. */
@@ -22,8 +23,6 @@ function newRun() {
     answered: false,
     /** The engine's message in place of an answer. */
     engineMessage: undefined as string | undefined,
-    /** The agent waits for a permission. */
-    asked: false,
     /** Tokens of the messages of this turn. Used if `result` reports no usage (Amp). */
     spent: tokenCounter(),
     added: messageTokens(),
@@ -54,10 +53,6 @@ export function conversation() {
       if (run.began) say.session(line.at('session_id'), factsOf(line))
       else run.named = line.at('session_id')
       run.sums ||= line.has('qwen_code_version')
-      const control = line.text('type')?.startsWith('control_') === true
-      // The agent continues, so its question was answered.
-      if (run.asked && !control) say.goesOn()
-      run.asked &&= control
       return lines.read(line, say, run)
     },
     /** End of input. */
@@ -68,15 +63,17 @@ export function conversation() {
 }
 
 /** Reads what the client sent. */
-export function readSent(line: Rec | undefined, say: Say): boolean {
+export function readSent(line: Rec | undefined, say: Say): boolean | 'kept' {
   if (!line) return false
+  if (line.at('request.subtype') === 'interrupt') say.interrupts()
+  if (line.at('type') === 'control_response')
+    return say.answers(line.at('response.request_id'), choiceIn(line.record('response.response')))
   const { prompt } = line.at('type') === 'user' ? promptOf(line.at('message.content')) : {}
-  if (prompt !== undefined) say.user(prompt)
-  return true
+  return prompt === undefined || say.prompts(prompt)
 }
 
 const lines = /* @__PURE__ */ rows<Run>({
-  quiet: 'control_response control_cancel_request',
+  quiet: 'control_response',
   fields:
     'type uuid:text session_id:text parent_tool_use_id:text message:record message.content:text|list timestamp',
   on: {
@@ -85,11 +82,11 @@ const lines = /* @__PURE__ */ rows<Run>({
       // `allowed` comes with every run; only a limit that was reached is reported.
       if (line.at('rate_limit_info.status') === 'rejected') say.error('the rate limit is reached', 'warning')
     },
-    control_request(line, say, run) {
-      if (line.at('request.subtype') !== 'can_use_tool') return
-      run.asked = true
-      say.ended(`can_use_tool ${line.text('request.tool_name') ?? 'tool'}`, { asks: true })
+    control_request(line, say) {
+      const request = line.record('request')
+      if (request?.at('subtype') === 'can_use_tool') say.asks(askedIn(line.at('request_id'), request))
     },
+    control_cancel_request: (line, say) => say.withdraws(line.at('request_id')),
     assistant: {
       fields:
         'supersedes:list aborted:flag error request_id wire_tool_inputs tool_use_meta subagent_type task_description',
@@ -166,6 +163,7 @@ function readAnswer(line: Rec, say: Say, run: Run): boolean {
     say.error(run.engineMessage || line.text('error') || 'an error without a message', 'error')
     return true
   }
+  if (line.text('parent_tool_use_id') === undefined) say.worksOn()
   const speaker = { parent: line.text('parent_tool_use_id'), incomplete: line.at('aborted') === true }
   const id = message.text('id') ?? line.text('uuid') ?? 'message'
   const tokens = claudeTokens(message.at('usage'))
@@ -220,6 +218,7 @@ function readUser(line: Rec, say: Say, run: Run): void {
     if (notAllowed.test(String(values['non_execution_kind']))) run.denied.set(String(values['id']), true)
   for (const block of blocksOf(content).filter(isResult)) {
     const id = block.text('tool_use_id') ?? ''
+    say.worksOn(id)
     sayResult(block, line.record('tool_use_result'), run.blocks, say, parent, run.denied.get(id))
     run.ended.set(id, true)
   }
@@ -295,6 +294,7 @@ function readResult(line: Rec, say: Say, run: Run): void {
   const excused = run.engineMessage !== undefined && answer === run.engineMessage
   const error = run.answered ? undefined : errorAnswer(answer ?? '', tokens?.output)
   const failed = subtype !== 'success' || line.at('is_error') === true || excused || error !== undefined
+  say.turnOver(failed ? 'failed' : 'well')
   // It repeats the last answer; it is the answer only if nothing else was said (json mode), unless it is an
   // error.
   if (!failed && !run.answered && answer) say.message(undefined, answer)

@@ -3,6 +3,7 @@ import { memory } from '../../events/memory.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { type Tokens, tokenCounter, tokensOf } from '../../events/tokens.ts'
 import { rows } from '../table.ts'
+import { askedIn, type BegunCall, decisionIn } from './asked.ts'
 import { codexTokens, errorText, mcpName, type Phase, sayCall, sayChanges } from './items.ts'
 
 /** JSON-RPC without the `jsonrpc` key: the server's half of `codex app-server`. */
@@ -30,41 +31,29 @@ function threadAt(record: Rec, path: string): Rec | undefined {
   return Rec.of(record.at(path), 'id:text modelProvider')
 }
 
-/** Requests of the server that the user must answer. */
-const questions = new Set([
-  ...['item/commandExecution/requestApproval', 'item/fileChange/requestApproval'],
-  ...['item/permissions/requestApproval', 'item/tool/requestUserInput', 'mcpServer/elicitation/request'],
-  ...['execCommandApproval', 'applyPatchApproval'],
-])
-
-/** Reads the lines of one server. */
-export function serverReader(): (line: Rec, say: Say) => boolean {
+/** Reads the lines of one server, and what its client sent. */
+export function serverReader() {
   const server = new Server()
-  return (line, say) => {
-    say.fields(line.values, 'id method params result error emittedAtMs')
-    const method = line.text('method')
-    if (method === undefined) return server.response(line, say)
-    if (questions.has(method)) {
-      server.asked = true
-      say.status('approval_requested', { reason: method })
-      say.ended(method, { asks: true })
+  return {
+    read(line: Rec, say: Say): boolean {
+      say.fields(line.values, 'id method params result error emittedAtMs')
+      const method = line.text('method')
+      if (method === undefined) return server.response(line, say)
+      const request = askedIn(method, line.record('params'), server.calls)
+      if (request === undefined) return notifications.read(line, say, server) === true
+      say.asks({ id: line.at('id'), signal: method, ...request })
       return true
-    }
-    // It was answered: the turn continues.
-    if (server.asked && (method.startsWith('item/') || method.startsWith('turn/'))) {
-      server.asked = false
-      say.goesOn()
-    }
-    return notifications.read(line, say, server) === true
+    },
+    sent(line: Rec | undefined, say: Say): boolean | 'kept' {
+      if (!line || !isServerLine(line)) return false
+      const method = line.text('method')
+      if (method === undefined) return say.answers(line.at('id'), decisionIn(line))
+      server.sent.set(JSON.stringify(line.at('id')) ?? '', method)
+      if (method === 'turn/interrupt') say.interrupts()
+      const prompt = method === 'turn/start' ? textsIn(line.records('params.input')) : ''
+      return prompt === '' || say.prompts(prompt)
+    },
   }
-}
-
-/** Reads what the client sent to the server. */
-export function readSent(line: Rec | undefined, say: Say): boolean {
-  if (!line || !isServerLine(line)) return false
-  const prompt = line.at('method') === 'turn/start' ? textsIn(line.records('params.input')) : ''
-  if (prompt !== '') say.user(prompt)
-  return true
 }
 
 function textsIn(parts: readonly Rec[]): string {
@@ -79,7 +68,11 @@ class Server {
   /** The tokens of each thread: its total counts from its start. */
   readonly #counters = memory<ReturnType<typeof tokenCounter>>(() => 0)
   #usage: unknown
-  asked = false
+  /** The calls that have begun: a request names only the id of its call. */
+  readonly calls = memory<BegunCall>(({ changes }) => JSON.stringify(changes).length)
+  /** The methods of the client's requests, by id. */
+  readonly sent = memory<string>((method) => method.length)
+  #opened = false
 
   /** The thread, if it is a subagent's. */
   parent(threadId: string): string | undefined {
@@ -93,6 +86,7 @@ class Server {
       this.subagents.set(id, true)
       return
     }
+    this.#opened = true
     say.session(id, {
       model: outside?.text('model') ?? thread.text('model'),
       cwd: outside?.text('cwd') ?? thread.text('cwd'),
@@ -103,13 +97,22 @@ class Server {
   /** The answer to a request of the client. */
   response(line: Rec, say: Say): true {
     const error = line.record('error')
-    if (error) say.error(errorText(error.values))
+    const method = this.sent.take(JSON.stringify(line.at('id')) ?? '')
+    if (error) this.#refused(errorText(error.values), method, say)
     const model = line.text('result.model')
     const thread = threadAt(line, 'result.thread')
     if (!thread || model === undefined) return true
     this.thread(thread, line.record('result'), say)
     say.status('configured', { model })
     return true
+  }
+
+  /** Without a thread, or without its turn, nothing else follows. */
+  #refused(message: string, method: string | undefined, say: Say): void {
+    const fatal =
+      method !== undefined && /^(?:initialize|thread\/(?:start|resume|fork)|turn\/start)$/.test(method)
+    say.error(message, fatal ? 'fatal' : 'error', { alone: !this.#opened })
+    if (method === 'turn/start') say.turnOver('failed')
   }
 
   /** `total` counts from the start of the thread, as in `codex exec`. The end of the turn repeats it. */
@@ -137,6 +140,7 @@ class Server {
     this.closeOpen(threadId, say)
     if (this.subagents.get(threadId)) return
     const status = params.text('turn.status') ?? 'unknown'
+    say.turnOver(status === 'completed' ? 'well' : status === 'interrupted' ? 'interrupted' : 'failed')
     const reported = this.#usage === undefined ? {} : { usage: this.#usage }
     say.status(`turn_${status}`, reported)
     if (status === 'completed') say.ended('turn/completed')
@@ -148,7 +152,10 @@ class Server {
     const threadId = threadOf(params)
     const item = params.record('item')
     if (!item) return false
-    if (phase === 'completed' && item.at('id') === this.speaking.get(threadId)) this.speaking.take(threadId)
+    const id = item.text('id') ?? ''
+    if (phase === 'completed' && id === this.speaking.get(threadId)) this.speaking.take(threadId)
+    if (phase === 'started' && item.has('changes')) this.calls.set(id, { changes: item.list('changes') })
+    if (phase === 'completed') say.worksOn(id)
     return items.read(item, say, { phase, parent: this.parent(threadId) }) === true
   }
 }
@@ -166,11 +173,11 @@ const notifications = /* @__PURE__ */ rows<Server>({
   fields: '*',
   // Deltas are repeated as a whole item.
   quiet:
-    'thread/status/changed thread/name/updated thread/settings/updated thread/compacted thread/closed thread/archived ' +
+    'thread/status/changed thread/readState/changed thread/goal/cleared thread/name/updated thread/settings/updated thread/compacted thread/closed thread/archived ' +
     'thread/unarchived turn/diff/updated turn/plan/updated item/plan/delta item/reasoning/summaryTextDelta ' +
     'item/reasoning/summaryPartAdded item/reasoning/textDelta item/commandExecution/outputDelta ' +
     'item/commandExecution/terminalInteraction item/fileChange/outputDelta item/fileChange/patchUpdated ' +
-    'item/mcpToolCall/progress item/tool/call serverRequest/resolved account/rateLimits/updated account/updated ' +
+    'item/mcpToolCall/progress item/tool/call account/rateLimits/updated account/updated ' +
     'account/login/completed account/chatgptAuthTokens/refresh remoteControl/status/changed skills/changed app/list/updated ' +
     'mcpServer/startupStatus/updated mcpServer/oauthLogin/completed hook/started hook/completed model/rerouted',
   on: {
@@ -195,6 +202,7 @@ const notifications = /* @__PURE__ */ rows<Server>({
         if (usage) server.tokens(usage, threadOf(params), say)
       },
     },
+    'serverRequest/resolved': (params, say) => say.withdraws(params.at('requestId')),
     error: {
       fields: 'willRetry:flag',
       read(params, say) {
@@ -250,7 +258,8 @@ const items = /* @__PURE__ */ rows<Phase>({
       },
     },
     commandExecution: {
-      fields: 'command cwd processId source commandActions aggregatedOutput exitCode:number',
+      fields:
+        'command cwd processId source commandActions aggregatedOutput exitCode:number pluginId scriptPath',
       read(item, say, phase) {
         const input = { command: item.at('command') }
         sayCall(item, { name: 'command_execution', input, output: item.at('aggregatedOutput') }, phase, say)

@@ -3,7 +3,7 @@ import { fits, Rec } from '../../events/record.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
 import { denials } from '../denials.ts'
 import { rows } from '../table.ts'
-import { isRefusal, isServerLine, isServerShape, readSent, serverReader } from './app-server.ts'
+import { isRefusal, isServerLine, isServerShape, serverReader } from './app-server.ts'
 import { codexTokens, errorText, mcpName, type Phase, sayCall, sayChanges, tools } from './items.ts'
 import { oldReader } from './old.ts'
 
@@ -50,20 +50,20 @@ export const codex: Engine = {
   },
   open() {
     const readOld = oldReader()
-    const readServer = serverReader()
+    const server = serverReader()
     /** A record of the dialect was seen, so one of another type is a new type. */
     let known = false
     let served = false
     /** The first line of 0.42; a session may come later. */
     let config: RunFacts | undefined
     return {
-      sent: ({ value }, say) => readSent(Rec.of(value), say),
+      sent: ({ value }, say) => server.sent(Rec.of(value), say),
       read({ value }, say) {
         const line = Rec.of(value)
         if (!line) return false
         if (fits(line.values, OLD_LINE)) return readOld(line, config ?? {}, say)
         served ||= isServerShape(line)
-        if (isServerLine(line)) return (served || isRefusal(line)) && readServer(line, say)
+        if (isServerLine(line)) return (served || isRefusal(line)) && server.read(line, say)
         if (fits(line.values, 'workdir:text provider:text')) {
           config = { model: line.text('model'), cwd: line.text('workdir') }
           say.status('configured', config)

@@ -1,5 +1,6 @@
 import { outcomeOf } from '../../events/run-outcome.ts'
-import type { FileItem, Item, NoteItem, StatusItem, ToolItem } from '../../views/conversation.ts'
+import type { FileItem, Item, NoteItem, RequestItem, StatusItem, ToolItem } from '../../views/conversation.ts'
+import { answerWords, askWords, choiceLines } from '../../views/request-text.ts'
 import { button, make } from './element.ts'
 import { firstLine, pretty, summaryOf } from './item-text.ts'
 import { diffNodes, isDiff, markdownNodes, replacedNodes } from './markdown-nodes.ts'
@@ -36,6 +37,7 @@ function labelOf(item: Item): string {
     prompt: 'Prompt',
     reasoning: 'Thoughts',
     tool: 'Tool',
+    request: 'Request',
     artifact: 'File',
     diagnostic: 'Note',
     status: 'Status',
@@ -81,6 +83,8 @@ function bodyOf(item: Item): Node {
       ])
     case 'tool':
       return toolBody(item)
+    case 'request':
+      return requestBody(item)
     case 'artifact':
       return fileBody(item)
     case 'diagnostic':
@@ -128,7 +132,7 @@ export function isFold(item: Item): boolean {
     case 'artifact':
       return item.diff !== undefined
     default:
-      return ['tool', 'reasoning', 'raw', 'result'].includes(item.kind)
+      return ['tool', 'request', 'reasoning', 'raw', 'result'].includes(item.kind)
   }
 }
 
@@ -170,6 +174,25 @@ function toolBody(item: ToolItem): Node {
     shown.hidden = details.open
   })
   return make('div', {}, details, shown)
+}
+
+/** What the agent asks: folded, because the call that it is about is shown as well. */
+function requestBody(item: RequestItem): Node {
+  const { request, by, option } = item
+  const good = by === 'user' && !(option && /^(reject|cancel)/.test(option.kind))
+  const head = [
+    make('span', 'name', 'Asks'),
+    make('span', 'text', visible(firstLine(askWords(item)))),
+    make('span', `how ${good ? 'good' : by === undefined || by === 'end' ? 'bad' : ''}`, answerWords(item)),
+  ]
+  return fold(item, 'tool', head, () => [
+    make(
+      'div',
+      'io two',
+      make('section', {}, make('p', 'label', request.tool), ...inputNodes(request.input)),
+      make('section', {}, make('p', 'label', 'Choices'), ...longText(visible(choiceLines(item).join('\n')))),
+    ),
+  ])
 }
 
 function outcomeWord(item: ToolItem): string {

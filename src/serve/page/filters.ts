@@ -10,7 +10,7 @@ export function belongs(item: Item, filter: Filter): boolean {
     case 'messages':
       return item.kind === 'message' || item.kind === 'prompt' || item.kind === 'reasoning'
     case 'tools':
-      return item.kind === 'tool'
+      return item.kind === 'tool' || item.kind === 'request'
     case 'failed':
       return item.problem !== undefined
     case 'files':

@@ -1,5 +1,6 @@
 import { outcomeOf } from '../../events/run-outcome.ts'
 import type { Item } from '../../views/conversation.ts'
+import { answerWords, askWords, choiceLines } from '../../views/request-text.ts'
 import { outcomeLine, spentWords, whyEnded } from './words.ts'
 
 /** Everything in an item that can be searched, as text. */
@@ -11,6 +12,8 @@ export function textOf(item: Item): string {
       return item.text
     case 'tool':
       return [item.name, pretty(item.input), item.error, pretty(item.output)].filter(Boolean).join('\n')
+    case 'request':
+      return [askWords(item), answerWords(item), ...choiceLines(item)].join('\n')
     case 'artifact':
       return [`${item.change} ${item.path}`, item.diff].filter(Boolean).join('\n')
     case 'diagnostic':
@@ -82,6 +85,8 @@ export function markdownOf(item: Item): string {
       const head = `**${item.name}** ${code(summaryOf(item.input))} (${how})`
       return output === '' ? head : `${head}\n\n${fenced(output)}`
     }
+    case 'request':
+      return `**Asked** ${code(askWords(item))} (${answerWords(item)})`
     case 'artifact':
       return `${item.change} ${code(item.path)}${item.diff === undefined ? '' : `\n\n${fenced(item.diff, 'diff')}`}`
     case 'diagnostic':

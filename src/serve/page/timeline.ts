@@ -73,7 +73,7 @@ export function drawTimeline(box: HTMLElement, view: ConversationView): void {
 function rankOf(item: Item): Rank {
   if (item.problem) return 'failed'
   if (item.kind === 'artifact') return 'file'
-  if (item.kind === 'tool') return 'tool'
+  if (item.kind === 'tool' || item.kind === 'request') return 'tool'
   return item.kind === 'message' || item.kind === 'prompt' || item.kind === 'reasoning' ? 'message' : 'other'
 }
 

@@ -5,6 +5,7 @@ import type { Event } from '../../events/event.ts'
 import { endPhrase } from '../../events/run-outcome.ts'
 import { Conversation, type Item, type ToolItem } from '../conversation.ts'
 import type { Problem } from '../problems.ts'
+import { answerWords, askWords } from '../request-text.ts'
 import type { RunSummary } from '../summary.ts'
 import { callSubject, callText } from '../tool-text.ts'
 import { countWords, durationWords, grouped } from '../words.ts'
@@ -98,6 +99,10 @@ function partOf(item: Item): string {
     }
     case 'tool':
       return item.state === 'running' ? '' : toolLine(item)
+    case 'request':
+      return item.by === undefined
+        ? ''
+        : `**Asked** ${codeSpan(cut(askWords(item), 500))} · ${safeMarkdown(answerWords(item))}`
     case 'artifact': {
       const { change, path, diff } = item
       if (diff === undefined || diff === '') return `${change} ${codeSpan(path)}`

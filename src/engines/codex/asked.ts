@@ -1,0 +1,120 @@
+import type { RequestOption } from '../../events/event.ts'
+import type { Ask } from '../../events/open-requests.ts'
+import { Rec } from '../../events/record.ts'
+import { questionsIn } from '../questions.ts'
+
+/** What a request does not repeat of its call. */
+export interface BegunCall {
+  readonly changes: readonly unknown[]
+}
+
+/** Requests of the server that the user must answer, and the tools that they are about. */
+const tools: Readonly<Record<string, string>> = {
+  'item/commandExecution/requestApproval': 'command_execution',
+  'item/fileChange/requestApproval': 'file_change',
+  'item/permissions/requestApproval': 'permissions',
+  'item/tool/requestUserInput': 'request_user_input',
+  'mcpServer/elicitation/request': 'elicitation',
+  execCommandApproval: 'command_execution',
+  applyPatchApproval: 'file_change',
+}
+
+/** What a record asks; undefined if it is no request for the user. */
+export function askedIn(
+  method: string,
+  params: Rec = new Rec({}),
+  calls: { get(id: string): BegunCall | undefined },
+): Omit<Ask, 'id' | 'signal'> | undefined {
+  const tool = Object.hasOwn(tools, method) ? tools[method] : undefined
+  if (tool === undefined) return undefined
+  const call_id = params.text('itemId callId')
+  const questions = questionsIn(params.at('questions'))
+  const begun = call_id === undefined ? undefined : calls.get(call_id)
+  const input = inputOf(params) ?? begun
+  return {
+    kind: questions || tool === 'elicitation' ? 'question' : 'permission',
+    tool,
+    title: params.text('reason message') ?? questions?.[0]?.question ?? titleOf(input) ?? tool,
+    ...(input !== undefined && { input }),
+    ...(call_id !== undefined && { call_id }),
+    options: optionsOf(method, params),
+    ...(questions && { questions }),
+  }
+}
+
+function inputOf(params: Rec): unknown {
+  const { command, cwd, questions, fileChanges, permissions, requestedSchema } = params.values
+  if (command !== undefined) return { command, cwd }
+  if (fileChanges !== undefined) return { changes: fileChanges }
+  if (questions !== undefined) return { questions }
+  return permissions ?? requestedSchema ?? undefined
+}
+
+/** The command, or the files to change. */
+function titleOf(input: unknown): string | undefined {
+  const given = Rec.of(input)
+  const words = given?.at('command')
+  if (Array.isArray(words)) return words.join(' ')
+  const paths = given?.records('changes').flatMap((change) => change.text('path') ?? [])
+  return given?.text('command') ?? (paths?.join(', ') || undefined)
+}
+
+const accept: RequestOption = { id: 'accept', kind: 'allow_once', label: 'Allow' }
+const acceptForSession: RequestOption = {
+  id: 'acceptForSession',
+  kind: 'allow_always',
+  label: 'Allow for this session',
+}
+const decline: RequestOption = { id: 'decline', kind: 'reject_once', label: 'Reject' }
+const cancel: RequestOption = { id: 'cancel', kind: 'cancel', label: 'Reject, and stop the turn' }
+
+function optionsOf(method: string, params: Rec): readonly RequestOption[] {
+  switch (method) {
+    case 'item/commandExecution/requestApproval': {
+      const offered = params.list('availableDecisions').flatMap((decision) => decisionOf(decision) ?? [])
+      const listed = offered.length > 0 ? offered : [accept, cancel]
+      // The server takes these, too, though it does not list them.
+      const others = [acceptForSession, decline].filter(({ id }) => !listed.some((one) => one.id === id))
+      return [...listed, ...others]
+    }
+    case 'item/fileChange/requestApproval':
+      return [accept, acceptForSession, decline, cancel]
+    case 'mcpServer/elicitation/request':
+      return [decline, cancel]
+    case 'execCommandApproval':
+    case 'applyPatchApproval':
+      return [
+        { ...accept, id: 'approved' },
+        { ...acceptForSession, id: 'approved_for_session' },
+        { ...decline, id: 'denied' },
+        { ...cancel, id: 'abort' },
+      ]
+    default:
+      return []
+  }
+}
+
+const plain = [accept, acceptForSession, decline, cancel]
+
+/** A decision that is offered: a word, or a record with a rule for later commands. */
+function decisionOf(decision: unknown): RequestOption | undefined {
+  if (typeof decision === 'string') {
+    const other: RequestOption = { id: decision, kind: 'cancel', label: decision }
+    return plain.find(({ id }) => id === decision) ?? other
+  }
+  const rule = Rec.of(decision)
+  const id = Object.keys(rule?.values ?? {})[0]
+  if (!rule || id === undefined) return undefined
+  const words = rule.list(`${id}.execpolicy_amendment`).join(' ')
+  const network = rule.record(`${id}.network_policy_amendment`)
+  const subject = words || network?.text('host') || id
+  return network?.at('action') === 'deny'
+    ? { id, kind: 'reject_always', label: `Always reject ${subject}` }
+    : { id, kind: 'allow_always', label: `Always allow ${subject}` }
+}
+
+/** The option that an answer of the client chooses. */
+export function decisionIn(answer: Rec): string | undefined {
+  const rule = answer.record('result.decision')
+  return answer.text('result.decision result.action') ?? (rule && Object.keys(rule.values)[0])
+}

@@ -1,0 +1,178 @@
+import type { Frame } from '../frames/frame.ts'
+import type { AgentRequest, RequestOption, SettledBy } from './event.ts'
+import { memory } from './memory.ts'
+
+/**
+ * A request, as an engine reports it: `id` is that of the wire. Its JSON type counts: agents that asked `0`
+ * ignore an answer to `"0"`.
+ */
+export interface Ask extends Omit<AgentRequest, 'id'> {
+  readonly id: unknown
+  /** The record that asks, for the reason and the evidence: `session/request_permission`. */
+  readonly signal: string
+}
+
+/** What a turn has shown of requests and of the client, when it is over. */
+export interface TurnEnd {
+  /** The client sent an interrupt, or chose to cancel. */
+  readonly interrupted: boolean
+  /** The calls that were asked about, and what was chosen, if that was seen and is one of the options. */
+  readonly answers: ReadonlyMap<string, RequestOption['kind'] | undefined>
+}
+
+interface OpenRequestsOptions {
+  readonly attempt: number
+  readonly ask: (request: AgentRequest, signal: string) => void
+  /** `answer` is the record that settles it, if that was read before. */
+  readonly settle: (request_id: string, by: SettledBy, option?: string, answer?: Frame) => void
+  /** An answer that settles nothing. */
+  readonly unused: (answer: Frame) => void
+}
+
+interface Open {
+  readonly request: AgentRequest
+  readonly signal: string
+}
+
+interface Answer {
+  readonly option: string | undefined
+  readonly frame: Frame
+}
+
+/** Requests that may be open at the same time; if there are more, the oldest is given up. */
+const MAX_OPEN = 4096
+
+/**
+ * The requests of an agent that nobody has answered yet. Each is settled once: by an answer on stdin, by the
+ * agent, or by the end of its turn or of the run; what comes after that is ignored. Logs have no clock, so an
+ * answer may be read before its request: it is kept until then.
+ */
+export class OpenRequests {
+  readonly #options: OpenRequestsOptions
+  readonly #open = new Map<string, Open>()
+  readonly #settled = memory<true>(() => 0)
+  /** Answers to requests that were not read yet, and their ids. */
+  readonly #early = memory<Answer>(({ frame }) => frame.text.length)
+  readonly #earlyIds = new Set<string>()
+  #answers = new Map<string, RequestOption['kind'] | undefined>()
+  /** An interrupt was sent, and no prompt after it: in the order of the turns, and in that of stdin. */
+  #interrupting = false
+  #sentInterrupt = false
+  /** The user chose to cancel the turn. */
+  #cancelled = false
+  /** Something was sent, so an answer would be seen. */
+  #heard = false
+
+  constructor(options: OpenRequestsOptions) {
+    this.#options = options
+  }
+
+  /** What the run waits for: the record of the oldest open request. */
+  get waitsFor(): string | undefined {
+    return this.#open.values().next().value?.signal
+  }
+
+  asks({ id, signal, ...ask }: Ask): void {
+    const key = keyOf(id)
+    if (this.#open.has(key) || this.#settled.get(key)) return
+    const request = { id: `${this.#options.attempt}:${key}`, ...ask }
+    this.#open.set(key, { request, signal })
+    this.#options.ask(request, signal)
+    const early = this.#early.take(key)
+    this.#earlyIds.delete(key)
+    if (early) this.#answer(key, early)
+    if (this.#open.size <= MAX_OPEN) return
+    const [oldest = ''] = this.#open.keys()
+    this.#settle(oldest, 'agent')
+  }
+
+  /** stdin has something. */
+  heard(): void {
+    this.#heard = true
+  }
+
+  /**
+   * The client answers; `option` is undefined if it chose none. After an interrupt that settles nothing: the
+   * turn ends, whatever is answered.
+   */
+  answered(id: unknown, option: string | undefined, frame: Frame): true | 'kept' {
+    const key = keyOf(id)
+    if (this.#sentInterrupt || this.#settled.get(key) || this.#earlyIds.has(key)) return true
+    if (this.#open.has(key)) {
+      this.#answer(key, { option, frame })
+      return true
+    }
+    this.#earlyIds.add(key)
+    for (const forgotten of this.#early.set(key, { option, frame })) this.#options.unused(forgotten.frame)
+    return 'kept'
+  }
+
+  /** The client sends a prompt or an interrupt, which is told when its turn has come. */
+  sends(what: 'prompt' | 'interrupt'): void {
+    this.#sentInterrupt = what === 'interrupt'
+  }
+
+  /** A prompt or an interrupt of the client is told. */
+  tells(what: 'prompt' | 'interrupt'): void {
+    this.#interrupting = what === 'interrupt'
+  }
+
+  /** The agent no longer waits for an answer to this request. */
+  withdraws(id: unknown): void {
+    this.#settle(keyOf(id), this.#by())
+  }
+
+  /**
+   * The agent goes on with a call, so nobody has to answer what it asked about it. Without a call it goes on
+   * with something else, which says nothing about an answer that would be seen on stdin.
+   */
+  goesOn(call: string | undefined): void {
+    if (this.#open.size === 0 || (call === undefined && this.#heard)) return
+    for (const [key, { request }] of this.#open)
+      if (call === undefined || request.call_id === call) this.#settle(key, this.#by())
+  }
+
+  /** The turn is over; `interrupted` if its own end says that it was stopped. */
+  turnOver(interrupted: boolean): TurnEnd {
+    const by = interrupted ? 'interrupt' : this.#by()
+    for (const key of this.#open.keys()) this.#settle(key, by)
+    const end = { interrupted: this.#interrupting || this.#cancelled, answers: this.#answers }
+    this.#answers = new Map()
+    this.#cancelled = false
+    return end
+  }
+
+  /** The input has ended. */
+  end(): void {
+    for (const key of this.#earlyIds) {
+      const answer = this.#early.take(key)
+      if (answer) this.#options.unused(answer.frame)
+    }
+    for (const key of this.#open.keys()) this.#settle(key, 'end')
+  }
+
+  #by(): SettledBy {
+    return this.#interrupting ? 'interrupt' : 'agent'
+  }
+
+  #answer(key: string, { option, frame }: Answer): void {
+    const chosen = this.#open.get(key)?.request.options.find(({ id }) => id === option)
+    this.#cancelled ||= chosen?.kind === 'cancel'
+    this.#settle(key, 'user', chosen, frame)
+  }
+
+  #settle(key: string, by: SettledBy, option?: RequestOption, answer?: Frame): void {
+    const open = this.#open.get(key)
+    if (!open) return
+    this.#open.delete(key)
+    this.#settled.set(key, true)
+    const { id, call_id } = open.request
+    if (call_id !== undefined && this.#answers.size < MAX_OPEN) this.#answers.set(call_id, option?.kind)
+    this.#options.settle(id, by, option?.id, answer)
+  }
+}
+
+/** As JSON, so that `0` and `"0"` differ. */
+function keyOf(id: unknown): string {
+  return JSON.stringify(id) ?? 'null'
+}
