@@ -19,6 +19,7 @@ export interface AiSdkMessageMetadata {
   /** At the end: how the run ended, in one word. */
   readonly outcome?: string
   readonly tokens?: unknown
+  readonly cost?: unknown
 }
 
 /**
@@ -266,6 +267,7 @@ class AiSdkSink implements Sink<Event> {
       ...this.#about,
       ...(outcome && { outcome }),
       ...(ended?.tokens && { tokens: ended.tokens }),
+      ...(ended?.cost && { cost: ended.cost }),
     }
     const good = isGood(outcome) || outcome === 'needs_input'
     const finishReason = good ? 'stop' : outcome === 'failed' ? 'error' : 'other'

@@ -278,11 +278,12 @@ function timeOf(ms: number): [number, number] {
 }
 
 function usageOf(tokens: Tokens | undefined): OtelAttributes {
-  const { input, output, cached, reasoning } = tokens ?? {}
+  const { input, output, cached, cache_write, reasoning } = tokens ?? {}
   return {
     ...(input !== undefined && { 'gen_ai.usage.input_tokens': input }),
     ...(output !== undefined && { 'gen_ai.usage.output_tokens': output }),
     ...(cached !== undefined && { 'gen_ai.usage.cache_read.input_tokens': cached }),
+    ...(cache_write !== undefined && { 'gen_ai.usage.cache_creation.input_tokens': cache_write }),
     ...(reasoning !== undefined && { 'gen_ai.usage.reasoning.output_tokens': reasoning }),
   }
 }
