@@ -138,7 +138,7 @@ test.each([
   [undefined, 'a undefined'],
   [42, 'a number'],
   [{ bytes: 'a', b: 1, c: 1, d: 1, e: 1, f: 1 }, 'the keys "bytes, b, c, d, e"'],
-  [{ channel: 'stdin', bytes: Buffer.from('a') }, 'the keys "channel, bytes"'],
+  [{ channel: 'stdio', bytes: Buffer.from('a') }, 'the keys "channel, bytes"'],
   [{ channel: 'pty' }, 'the keys "channel"'],
 ])('what is no chunk is named in the fault: %j', (written, words) => {
   expect(() => chunkIntake().take(written)).toThrow(words)
