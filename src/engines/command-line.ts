@@ -49,8 +49,8 @@ interface ReadLine {
 }
 
 /**
- * Undefined if it cannot be told what is an option and what is the task: a word after an unknown option may be
- * its value or the task, unless the task came by a pipe (`piped`).
+ * Undefined if it cannot be told what is an option and what is the task: a word after an unknown option may
+ * be its value or the task, unless the task came by a pipe (`piped`).
  */
 function readLine(argv: readonly string[], line: CommandLine, piped = false): ReadLine | undefined {
   const kinds = kindsOf(line)

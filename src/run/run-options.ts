@@ -166,7 +166,7 @@ export interface RunEnd<T = unknown> {
   readonly session: string | null
   /** With a schema: whether the last payload passed it, and the value. */
   readonly result: (ResultData & { readonly value?: T }) | null
-  /** What the agent was asked to do: the `prompt`, or what its command line says; null if neither is known. */
+  /** What the agent was asked: the `prompt`, or what its command line says; null if neither is known. */
   readonly task: string | null
   /** The results that failed the schema and were asked for again, in their order. */
   readonly rounds: readonly ResultData[]

@@ -87,8 +87,8 @@ export type ReplyOptions<S extends Schema | undefined = Schema | undefined> = Om
 
 /**
  * Continues a recorded run in the agent's own session, also days later and from another process: the next
- * attempt in its directory. The command is that of the last attempt, with the options it had, in the directory
- * it ran in; the text goes to its stdin. A run that cannot be continued fails with CANNOT_REPLY, and nothing
+ * attempt in its directory. The command is that of the last attempt, with its options, in the directory it
+ * ran in; the text goes to its stdin. A run that cannot be continued fails with CANNOT_REPLY, and nothing
  * is started.
  *
  * @example
