@@ -26,29 +26,29 @@ const imports: readonly Import[] = [
       'What is left is cutting alone: tags and objects in torn text, fences of CommonMark, think blocks, terminal escapes and limits, all with exact byte offsets',
   },
   { names: '{ frames }', entry: 'values', limit: 25 },
-  { names: '{ tryParse }', entry: 'values', limit: 49.5 },
-  { names: '{ values }', entry: 'values', limit: 64 },
+  { names: '{ tryParse }', entry: 'values', limit: 50.5 },
+  { names: '{ values }', entry: 'values', limit: 65 },
   {
     names: '*',
     entry: 'values',
-    limit: 66.5,
+    limit: 67.5,
     goal: 30,
     missed:
       'The repair takes 14 KB, because it refuses what it cannot be sure of, and the elements of huge documents (`items`) and `where` take 13 KB, which `tryParse` leaves out',
   },
-  { names: '{ events, codex }', entry: 'events', limit: 78 },
-  { names: '{ events, auto }', entry: 'events', limit: 108.5 },
+  { names: '{ events, codex }', entry: 'events', limit: 84.5 },
+  { names: '{ events, auto }', entry: 'events', limit: 120 },
   {
     names: '*',
     entry: 'events',
-    limit: 113,
+    limit: 124.5,
     goal: 55,
     missed:
       '18 engines and 8 formats of session files take 34 KB, and payloads in messages need all of `tryParse`, 40 KB. A bundle that names its engine leaves the others out',
   },
-  { names: '{ tryParse }', entry: 'web', limit: 50.5 },
-  { names: '{ events, codex }', entry: 'web', limit: 80 },
-  { names: '*', entry: 'web', limit: 128.5 },
+  { names: '{ tryParse }', entry: 'web', limit: 51.5 },
+  { names: '{ events, codex }', entry: 'web', limit: 86.5 },
+  { names: '*', entry: 'web', limit: 140.5 },
   { names: '*', entry: 'json-schema', limit: 48.5 },
 ]
 

@@ -1,6 +1,6 @@
 import { type Call, type Engine, isRecord, type Say } from '../events/engine.ts'
 import { failures, first, isAmp, openDialect } from './claude/claude.ts'
-import { denials } from './denials.ts'
+import { usualDenial } from './denials.ts'
 
 /** Amp (`amp --execute --stream-json`). The dialect is Claude Code's; its sessions are threads, `T-…`. */
 export const amp: Engine = {
@@ -17,7 +17,7 @@ export const amp: Engine = {
     think: 'Task oracle todo_write todo_read',
     fetch: 'read_web_page',
   },
-  denials: denials.usual,
+  denials: usualDenial,
   shape: (frame) => isAmp(first(frame)),
   open(limits) {
     const { read, end } = openDialect(limits)

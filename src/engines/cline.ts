@@ -3,7 +3,7 @@ import { type Engine, isRecord, type Say, type ToolTable, text } from '../events
 import { fits, Rec } from '../events/record.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { contentBlocks, wordsOf } from './content-blocks.ts'
-import { denials } from './denials.ts'
+import { usualDenial } from './denials.ts'
 import { turns } from './session-turns.ts'
 import { rows, table } from './table.ts'
 import { tokenParts } from './token-parts.ts'
@@ -42,7 +42,7 @@ export const cline = /* @__PURE__ */ table<Run>({
   parser: 'cline_ndjson',
   about: 'cline --json; 3.0',
   tools,
-  denials: denials.usual,
+  denials: usualDenial,
   // Every line has a time, and in addition something that only Cline writes.
   shape: 'ts:text',
   later: 'ts:text type:text',
@@ -221,7 +221,7 @@ export const clineSession: Engine = {
   parser: 'cline_session',
   growing: true,
   tools,
-  denials: denials.usual,
+  denials: usualDenial,
   cut: { stdout: 'documents' },
   about: 'session file: sessions/*/*.messages.json; 3.0',
   shape: ({ value }) => fits(value, DOCUMENT),

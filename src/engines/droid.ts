@@ -1,6 +1,6 @@
 import type { Engine } from '../events/engine.ts'
 import { calls } from './calls.ts'
-import { denials } from './denials.ts'
+import { usualDenial } from './denials.ts'
 import { table } from './table.ts'
 
 /** Calls that may wait for their result. */
@@ -27,7 +27,7 @@ export const droid: Engine = /* @__PURE__ */ table({
     think: 'Task TodoWrite',
     fetch: 'FetchUrl',
   },
-  denials: denials.usual,
+  denials: usualDenial,
   shape: 'session_id|sessionId:text !uuid',
   fields: 'type id:text messageId:text timestamp session_id:text sessionId:text',
   sub: 'subtype',

@@ -1,7 +1,7 @@
 import type { Engine } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { calls, jsonIn } from './calls.ts'
-import { denials } from './denials.ts'
+import { usualDenial } from './denials.ts'
 import { rows } from './table.ts'
 
 /**
@@ -20,7 +20,7 @@ export const grok: Engine = {
     execute: 'bash',
     think: 'create_todo_list update_todo_list',
   },
-  denials: denials.usual,
+  denials: usualDenial,
   shape: ({ value }) => messageIn(value)?.at('role') === 'user',
   open() {
     /** The first message decides: other programs log chats, too, and those begin with a system prompt. */

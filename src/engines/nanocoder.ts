@@ -1,7 +1,7 @@
 import type { Engine, EngineFrame, Say } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { AnswerText } from './answer-text.ts'
-import { denials } from './denials.ts'
+import { usualDenial } from './denials.ts'
 import { tokensAt } from './token-parts.ts'
 
 /** nanocoder (`nanocoder --json run`): one document at the end. Without `--json` stdout is the answer. */
@@ -19,7 +19,7 @@ export const nanocoder: Engine = {
     execute: 'execute_bash',
     fetch: 'fetch_url',
   },
-  denials: denials.usual,
+  denials: usualDenial,
   shape: ({ value }) => documentIn(value) !== undefined,
   open(limits) {
     const answer = new AnswerText(limits, 1)

@@ -6,7 +6,7 @@ import type { Tokens } from '../events/tokens.ts'
 import { calls, unifiedDiff } from './calls.ts'
 import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
 import { contentBlocks, wordsOf } from './content-blocks.ts'
-import { denials } from './denials.ts'
+import { usualDenial } from './denials.ts'
 import { turns } from './session-turns.ts'
 import { rows, table } from './table.ts'
 import { tokenParts } from './token-parts.ts'
@@ -58,7 +58,7 @@ export const pi = /* @__PURE__ */ table<Run>({
   task: (argv) => taskIn(argv, COMMAND),
   resume: (last) => nextTurn(last, COMMAND),
   tools,
-  denials: denials.usual,
+  denials: usualDenial,
   later: 'type:text',
   fields: 'type',
   state: newRun,
@@ -232,7 +232,7 @@ export const piSession = /* @__PURE__ */ table<File>({
   parser: 'pi_session',
   growing: true,
   tools,
-  denials: denials.usual,
+  denials: usualDenial,
   cut: { stdout: 'records' },
   about: 'session file: sessions/*/*.jsonl; 0.87, 0.73',
   later: ENTRY,

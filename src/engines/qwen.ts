@@ -5,17 +5,22 @@ import { shownIn } from './calls.ts'
 import { failures, first, isQwen, openDialect, sentTo } from './claude/claude.ts'
 import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
 import { contentBlocks } from './content-blocks.ts'
-import { denials } from './denials.ts'
+import { qwenDenial } from './denials.ts'
 import { GEMINI_COMMAND } from './gemini/gemini.ts'
 import { geminiTokens } from './gemini/tokens.ts'
 import { turns } from './session-turns.ts'
 import { rows, table } from './table.ts'
 
-const COMMAND: CommandLine = {
-  ...GEMINI_COMMAND,
-  flags: `${GEMINI_COMMAND.flags} --include-partial-messages --checkpointing --chat-recording --telemetry --no-chat-recording --openai-logging`,
-  values: `${GEMINI_COMMAND.values} --auth-type --openai-api-key --openai-base-url --input-format --max-session-turns --system-prompt --append-system-prompt --channel --tavily-api-key --google-api-key --proxy`,
-  session: `${GEMINI_COMMAND.session} -c --continue`,
+// Pure for bundlers: a bundle without this engine drops it.
+const COMMAND = /* @__PURE__ */ command(GEMINI_COMMAND)
+
+function command(gemini: CommandLine): CommandLine {
+  return {
+    ...gemini,
+    flags: `${gemini.flags} --include-partial-messages --checkpointing --chat-recording --telemetry --no-chat-recording --openai-logging`,
+    values: `${gemini.values} --auth-type --openai-api-key --openai-base-url --input-format --max-session-turns --system-prompt --append-system-prompt --channel --tavily-api-key --google-api-key --proxy`,
+    session: `${gemini.session} -c --continue`,
+  }
 }
 
 const tools: ToolTable = {
@@ -37,7 +42,7 @@ export const qwen: Engine = {
   task: (argv) => taskIn(argv, COMMAND),
   resume: (last) => nextTurn(last, COMMAND),
   tools,
-  denials: denials.qwen,
+  denials: qwenDenial,
   shape: (frame) => isQwen(first(frame)),
   open: openDialect,
 }
@@ -69,7 +74,7 @@ export const qwenSession = /* @__PURE__ */ table<File>({
   parser: 'qwen_session',
   growing: true,
   tools,
-  denials: denials.qwen,
+  denials: qwenDenial,
   cut: { stdout: 'records' },
   about: 'session file: projects/*/chats/*.jsonl; 0.24, 0.15, 0.7',
   later: SPOKEN,

@@ -12,7 +12,7 @@ import { fits, Rec } from '../../events/record.ts'
 import { TextBalance } from '../../json/text-balance.ts'
 import { AnswerText } from '../answer-text.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
-import { denials } from '../denials.ts'
+import { claudeDenial } from '../denials.ts'
 import { conversation, readSent } from './turn.ts'
 
 /** What the errors of the dialect mean. */
@@ -56,7 +56,7 @@ export const claude: Engine = {
   task: (argv) => taskIn(argv, COMMAND),
   resume: (last) => nextTurn(last, COMMAND),
   tools,
-  denials: denials.claude,
+  denials: claudeDenial,
 }
 
 const TYPES = 'type=system|assistant|user|result|stream_event|rate_limit_event'

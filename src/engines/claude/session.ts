@@ -1,7 +1,7 @@
 import type { Say } from '../../events/engine.ts'
 import { fits, type Rec } from '../../events/record.ts'
 import { blocksOf, contentBlocks, wordsOf } from '../content-blocks.ts'
-import { denials } from '../denials.ts'
+import { claudeDenial } from '../denials.ts'
 import { turns } from '../session-turns.ts'
 import { type Row, table } from '../table.ts'
 import { tools } from './claude.ts'
@@ -40,7 +40,7 @@ export const claudeSession = /* @__PURE__ */ table<File>({
   parser: 'claude_session',
   growing: true,
   tools,
-  denials: denials.claude,
+  denials: claudeDenial,
   cut: { stdout: 'records' },
   about: 'session file: projects/*/*.jsonl; 1.0, 2.1; read from published files, not run',
   later: 'type:text',

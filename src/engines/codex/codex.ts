@@ -1,7 +1,7 @@
 import type { Engine, EngineFrame, RunFacts, Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
-import { denials } from '../denials.ts'
+import { codexDenial } from '../denials.ts'
 import { rows } from '../table.ts'
 import { isRefusal, isServerLine, isServerShape, serverReader } from './app-server.ts'
 import { codexTokens, errorText, mcpName, type Phase, sayCall, sayChanges, tools } from './items.ts'
@@ -43,7 +43,7 @@ export const codex: Engine = {
     ['auth', /codex login|refresh(?:ing)? (?:the )?(?:access )?token/i],
   ],
   tools,
-  denials: denials.codex,
+  denials: codexDenial,
   shape({ value }) {
     const line = Rec.of(value)
     return line !== undefined && (isLine(line) || fits(line.values, OLD_LINE) || isServerShape(line))

@@ -1,7 +1,7 @@
 import type { Engine, Say } from '../../events/engine.ts'
 import { fits, type Rec } from '../../events/record.ts'
 import { tokenCounter } from '../../events/tokens.ts'
-import { denials } from '../denials.ts'
+import { codexDenial } from '../denials.ts'
 import { rows, table } from '../table.ts'
 import { Calls, responses } from './calls.ts'
 import { codexTokens, errorText, tools } from './items.ts'
@@ -75,7 +75,7 @@ export const codexSession: Engine = /* @__PURE__ */ table({
   parser: 'codex_session',
   growing: true,
   tools,
-  denials: denials.codex,
+  denials: codexDenial,
   cut: { stdout: 'records' },
   about: 'session file: rollout-*.jsonl; 0.166, 0.142, 0.74',
   shape: isRollout,

@@ -3,7 +3,7 @@ import { fits, Rec } from '../../events/record.ts'
 import { AnswerText } from '../answer-text.ts'
 import { errorAnswer, loggedError } from '../api-errors.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
-import { denials } from '../denials.ts'
+import { geminiDenial } from '../denials.ts'
 import { isErrorDocument, isStartLine, isTagged, logReader } from './log.ts'
 import { isEvent, isStreamLine, streamReader, tools } from './stream.ts'
 import { statsTokens } from './tokens.ts'
@@ -35,7 +35,7 @@ export const gemini: Engine = {
   resume: (last) => nextTurn(last, GEMINI_COMMAND),
   failures: [['auth', /GEMINI_API_KEY|set an Auth method/]],
   tools,
-  denials: denials.gemini,
+  denials: geminiDenial,
   shape: (frame) =>
     isOwnDocument(frame.value) ||
     cutSession(frame) !== undefined ||

@@ -2,7 +2,7 @@ import type { Engine, Say } from '../../events/engine.ts'
 import { Rec } from '../../events/record.ts'
 import { pathOf, sayChange, shownIn } from '../calls.ts'
 import { wordsOf } from '../content-blocks.ts'
-import { denials } from '../denials.ts'
+import { geminiDenial } from '../denials.ts'
 import { turns } from '../session-turns.ts'
 import { rows } from '../table.ts'
 import { tools } from './stream.ts'
@@ -24,7 +24,7 @@ export const geminiSession: Engine = {
   parser: 'gemini_session',
   growing: true,
   tools,
-  denials: denials.gemini,
+  denials: geminiDenial,
   cut: { stdout: 'documents' },
   about: 'session file: tmp/*/chats/session-*; 0.61, 0.40, 0.20',
   shape: ({ value }) => Rec.of(value, HEAD) !== undefined,

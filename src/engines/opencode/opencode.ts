@@ -4,7 +4,7 @@ import { durationOf, fits, Rec } from '../../events/record.ts'
 import type { Tokens } from '../../events/tokens.ts'
 import { unifiedDiff } from '../calls.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
-import { denials } from '../denials.ts'
+import { opencodeDenial } from '../denials.ts'
 import { type Rows, rows, table } from '../table.ts'
 import { tokensAt } from '../token-parts.ts'
 
@@ -103,7 +103,7 @@ export const opencode: Engine = /* @__PURE__ */ table<Run>({
   task: (argv) => taskIn(argv, COMMAND),
   resume: (last) => nextTurn(last, COMMAND),
   tools,
-  denials: denials.opencode,
+  denials: opencodeDenial,
   shape: isLine,
   later: isLine,
   state: () => ({ failed: false, over: false }),
@@ -129,7 +129,7 @@ export const kilo: Engine = {
   task: (argv) => taskIn(argv, COMMAND),
   resume: (last) => nextTurn(last, COMMAND),
   tools,
-  denials: denials.opencode,
+  denials: opencodeDenial,
   open: (limits) => opencode.open(limits),
 }
 

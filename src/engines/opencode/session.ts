@@ -1,6 +1,6 @@
 import type { Engine, Say } from '../../events/engine.ts'
 import { Rec } from '../../events/record.ts'
-import { denials } from '../denials.ts'
+import { opencodeDenial } from '../denials.ts'
 import { turns } from '../session-turns.ts'
 import { errorText, parts, tools } from './opencode.ts'
 
@@ -13,7 +13,7 @@ export const opencodeSession: Engine = {
   parser: 'opencode_session',
   growing: true,
   tools,
-  denials: denials.opencode,
+  denials: opencodeDenial,
   cut: { stdout: 'records' },
   about: 'session of opencode.db (with node:sqlite, from Node 22.5); 1.18, 1.14',
   shape: ({ value }) => (sessionIn(value) ?? messageIn(value)) !== undefined,
