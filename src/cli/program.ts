@@ -132,6 +132,7 @@ function withoutUnknownHelp(words: readonly string[]): readonly string[] {
 /** The program with every command by name; the named commands are loaded, the others are only listed. */
 async function programFor(words: readonly string[], exit: (code: number) => void): Promise<Command> {
   const program = new Command('sluice')
+    .enablePositionalOptions()
     .description('Turns the raw output of agents into validated values and events.')
     .version(version(), '-v, --version')
     .addHelpText('after', examples)

@@ -32,7 +32,7 @@ import { checkFields } from './record.ts'
 import type { RepeatedWarnings } from './repeated-warnings.ts'
 import { SentTurns } from './sent-turns.ts'
 import { type Spent, type Tokens, tokenCounter } from './tokens.ts'
-import { toolKind } from './tool-kind.ts'
+import { kindsByName } from './tool-kind.ts'
 import { unknownRecords } from './unknown-records.ts'
 import type { Range, Writer } from './write.ts'
 
@@ -100,7 +100,8 @@ export class EngineEvents {
   #lastOfPty = AT_END
   readonly #evidence = new RunEvidence()
   /** What the engine's errors and tools mean; `auto` sets it when it has picked one. */
-  engine: Pick<Engine, 'failures' | 'tools' | 'denials'> = {}
+  #engine: Pick<Engine, 'failures' | 'tools' | 'denials'> = {}
+  #kinds = kindsByName()
   /**
    * The failures of this turn whose class is known, with the bytes that say so: the last fatal one, the last
    * error, the last line of stderr, the last call that was denied and after which nothing was said.
@@ -203,6 +204,12 @@ export class EngineEvents {
     this.#writer.about(range)
     this.#confidence = SURE
     if (text.trim() === '' || !this.#user(text)) this.#raw(text)
+  }
+
+  /** The engine is known from here on. */
+  reads(engine: Pick<Engine, 'failures' | 'tools' | 'denials'>): void {
+    this.#engine = engine
+    this.#kinds = kindsByName(engine.tools)
   }
 
   /** A frame that is not shown to the engine. */
@@ -472,7 +479,7 @@ export class EngineEvents {
 
   /** Many CLIs say only on stderr why they ended: it counts if the run failed and no record says why. */
   #noteFailure(given: EngineFrame): void {
-    const found = failureClassOf(given.text.slice(0, MAX_FAILURE), undefined, this.engine.failures)
+    const found = failureClassOf(given.text.slice(0, MAX_FAILURE), undefined, this.#engine.failures)
     if (found) this.#failures.line = { class: found, range: given }
   }
 
@@ -496,7 +503,7 @@ export class EngineEvents {
     if (severity === 'fatal') this.#evidence.failed(this.#now(), message)
     else if (alone) this.#evidence.failedAlone(this.#now(), message)
     const heavy = severity === 'fatal' || severity === 'error'
-    const failure_class = heavy ? failureClassOf(message, code, this.engine.failures) : undefined
+    const failure_class = heavy ? failureClassOf(message, code, this.#engine.failures) : undefined
     if (failure_class && heavy)
       this.#failures[severity] = { class: failure_class, range: this.#writer.place() }
     this.#write('diagnostic.engine.error', {
@@ -632,22 +639,24 @@ export class EngineEvents {
 
   /** Built key by key, as the data below: conditional spreads are slow. */
   #toolData(of: Call, failed = false): ToolData {
-    const { tools, denials } = this.engine
     const data: Writable<ToolData> = {
       call_id: of.id,
       name: of.name,
-      kind: of.kind ?? toolKind(of.name, tools),
+      kind: of.kind ?? this.#kinds.get(of.name) ?? 'other',
     }
     if (of.input !== undefined) data.input = of.input
     if (of.output !== undefined) data.output = of.output
     if (of.exit_code !== undefined) data.exit_code = of.exit_code
     if (of.error !== undefined) data.error = of.error
-    // A command with an exit code was allowed to run: its own words mean nothing here.
-    const denied = of.exit_code === undefined && denials?.test(of.error?.slice(0, MAX_FAILURE) ?? '') === true
-    if (failed && (of.denied ?? denied)) data.denied = true
+    if (failed && (of.denied ?? this.#isDenial(of))) data.denied = true
     if (of.duration_ms !== undefined) data.duration_ms = of.duration_ms
     if (of.parent !== undefined) data.parent_call_id = of.parent
     return data
+  }
+
+  /** A command with an exit code was allowed to run: its own words mean nothing here. */
+  #isDenial({ exit_code, error = '' }: Call): boolean {
+    return exit_code === undefined && this.#engine.denials?.test(error.slice(0, MAX_FAILURE)) === true
   }
 
   #status(name: string, facts: StatusFacts): void {

@@ -326,7 +326,7 @@ class RunEvents {
     }
     this.#reader = this.#preview?.reader ?? picked.open({ maxFrame: this.#options.maxFrame })
     this.#writer.setEngine(picked)
-    this.#events.engine = picked
+    this.#events.reads(picked)
     if ('pick' in this.#given) {
       this.#writer.about(undefined)
       const reason = `${this.#given.name} picked ${picked.name}`

@@ -189,13 +189,12 @@ function newTurn(begun: Moment | undefined): Turn {
   return { begun, wentOn: begun, ...nothing }
 }
 
-/** The tools by which agents ask their user, without case and underscores. */
-const questionTools: ReadonlySet<string> = new Set([
-  ...['askuserquestion', 'askuser', 'askquestion', 'askfollowupquestion', 'question', 'requestuserinput'],
-])
+/** The tools by which agents ask their user. */
+const questionTool =
+  /^(?:ask_?user(?:_?question)?|ask_?question|ask_?follow_?up_?question|question|request_?user_?input)$/i
 
 function isQuestion(name: string): boolean {
-  return name.length <= 40 && questionTools.has(name.toLowerCase().replaceAll('_', ''))
+  return questionTool.test(name)
 }
 
 function later(a: Moment | undefined, b: Moment | undefined): Moment | undefined {

@@ -13,9 +13,9 @@ const kinds: readonly ToolKind[] = [
   'other',
 ]
 
-/** What a tool does, as the table of its engine says. */
-export function toolKind(name: string, table: ToolTable = {}): ToolKind {
-  return kinds.find((kind) => table[kind]?.split(' ').includes(name)) ?? 'other'
+/** What a tool does, by its name, as the table of an engine says. Read once: a run has many calls. */
+export function kindsByName(table: ToolTable = {}): ReadonlyMap<string, ToolKind> {
+  return new Map(kinds.flatMap((kind) => (table[kind]?.split(' ') ?? []).map((name) => [name, kind])))
 }
 
 /** The kind that an agent names itself; a word that is none is `other`. */

@@ -36,6 +36,12 @@ export interface Snapshot {
   readonly whole: boolean
 }
 
+/** Whether a folder is the audit directory of a run, this one or another that runs at the same time. */
+function isRecording(entries: readonly fs.Dirent[]): boolean {
+  const has = (name: RegExp) => entries.some((entry) => name.test(entry.name))
+  return has(/^meta\.\d+\.json$/) && has(/^(?:stdout|pty-output)\.\d+\.log$/)
+}
+
 /** After this many files, yield to the event loop. */
 const SLICE = 500
 const MAX_GITIGNORE = 64 * 1024
@@ -63,6 +69,7 @@ export async function snapshot(root: string, options: SnapshotOptions = {}): Pro
     } catch {
       continue
     }
+    if (isRecording(entries)) continue
     for (const entry of entries) {
       const name = fold(entry.name)
       const path = join(folder, entry.name)

@@ -24,7 +24,8 @@ const ID = /^[A-Za-z0-9][\w.-]{0,127}$/
 /** The command that continues a turn, or why it cannot be continued. */
 export function nextCommand({ argv, engine, session, piped }: EndedTurn, text: string): readonly string[] {
   if (text.trim() === '') throw cannot('the reply is empty')
-  if (!engine) throw cannot('no engine was recognised in its output')
+  if (!engine || engine.name === 'text')
+    throw cannot('no engine was recognised in its output; name one of your own with engine')
   if (!engine.resume) throw cannot(`${engine.name} has no command that continues a session`)
   if (session === null) throw cannot('its agent told no session id')
   if (!ID.test(session)) throw cannot(`its session id is ${quote(session, 100)}, which no agent gives`)
@@ -54,7 +55,12 @@ export function recordedTurn(dir: string, custom?: Engine | Picker): RecordedTur
   const { argv, cwd, reading = {} } = meta
   if (!argv || argv.length === 0) throw cannot('its command is not recorded')
   const told = lastTold(dir, last.number)
-  const engine = custom && 'open' in custom ? custom : engineNamed(told?.source.engine ?? meta.engine)
+  const name = told?.source.engine ?? meta.engine
+  const engine = custom && 'open' in custom ? custom : engineNamed(name)
+  if (!engine && name !== undefined)
+    throw cannot(
+      `it was recorded with the engine ${quote(name, 100)}, which is not one of ours: give it again`,
+    )
   return {
     argv,
     cwd,

@@ -44,6 +44,8 @@ export interface RecordOptions {
   readonly engine: Engine | Picker
   /** The directory that it is recorded into; undefined if it is not. */
   readonly audit: string | undefined
+  /** What is not compared: that directory, or the one with all runs. */
+  readonly records: string | undefined
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly input: 'ignore' | 'inherit' | { readonly text: string }
@@ -366,8 +368,8 @@ export class Recording {
   }
 
   #look(): Promise<Snapshot> {
-    const { cwd, fsDiff, audit } = this.#options
-    return snapshot(cwd, { ...(fsDiff || {}), except: audit === undefined ? undefined : resolve(audit) })
+    const { cwd, fsDiff, records } = this.#options
+    return snapshot(cwd, { ...(fsDiff || {}), except: records === undefined ? undefined : resolve(records) })
   }
 
   #elapsed(): number {

@@ -209,6 +209,7 @@ class AgentRun {
       runId: this.#runId,
       attempt: this.#attempt,
       audit: dir?.path,
+      records: runs ?? dir?.path,
       onStart: () => dir?.begun() ?? [],
     })
   }

@@ -2,10 +2,12 @@ import { checkOptions, misfit } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import { Bytes } from '../base/platform.ts'
 import { drive } from '../base/stage.ts'
+import type { Frame } from '../frames/frame.ts'
+import { CLOSE_BRACE, OPEN_BRACE } from '../text/characters.ts'
 import type { Chunk } from '../text/chunk.ts'
 import type { Outcome } from './outcome.ts'
 import type { Schema, Value } from './schema/schema.ts'
-import { pickedStage, VALUES_OPTIONS, type ValuesOptions } from './values.ts'
+import { pickedStage, VALUES_OPTIONS, type ValuesOptions, valueParts } from './values.ts'
 
 /** The options of `values()` that make sense for a complete text. */
 export interface ParseOptions<S extends Schema | undefined = undefined>
@@ -60,8 +62,38 @@ function parsed<S extends Schema | undefined>(
   if (pick !== 'first' && pick !== 'last') {
     throw new Fault('BAD_OPTION', "pick must be 'first' or 'last' here: one text gives one value")
   }
+  const given = { ...options, pick }
+  const whole = wholeObject(text, given)
+  if (whole) return whole
   const chunk: Chunk = { channel: 'stdout', bytes: Bytes.from(text) }
-  const [outcome] = drive(pickedStage({ ...options, pick }), [chunk])
+  const [outcome] = drive(pickedStage(given), [chunk])
   // A value stage always emits an outcome, even if nothing was found.
   return outcome!
 }
+
+/** Most answers are one object and nothing else: those need no scanner. Undefined if it is not as simple. */
+function wholeObject<S extends Schema | undefined>(
+  text: string,
+  options: ValuesOptions<S>,
+): Outcome<Value<S>> | undefined {
+  const { tag, lines, maxFrame = MAX_WHOLE } = options
+  if (tag !== undefined || lines || text.length > Math.min(maxFrame, MAX_WHOLE) / 3) return undefined
+  if (text.charCodeAt(0) !== OPEN_BRACE || text.charCodeAt(text.length - 1) !== CLOSE_BRACE) return undefined
+  try {
+    JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  const bytes = Bytes.from(text)
+  // Half a surrogate pair does not survive as bytes.
+  if (bytes.length > text.length && bytes.toString('utf8') !== text) return undefined
+  const frame: Frame = { kind: 'object', channel: 'stdout', from: 0, to: bytes.length, text, first: true }
+  let found: Outcome<unknown> | undefined
+  const next = { write: (outcome: Outcome<unknown>) => void (found ??= outcome), end() {} }
+  valueParts(options).judgeWhole(frame, next)
+  // Cast: a value that passed the schema has the schema's type.
+  return found?.ok ? (found as Outcome<Value<S>>) : undefined
+}
+
+/** A text of this size is no longer than `maxFrame`, whatever its characters. */
+const MAX_WHOLE = 16_777_216

@@ -255,7 +255,14 @@ export function valueParts(
       more: () => chunks.more?.() ?? false,
     }
   }
-  return { stage, pick }
+  /** Judges one frame that is the whole input, as `stage` would. */
+  function judgeWhole(frame: Frame, outcomes: Sink<Outcome<unknown>>): void {
+    const document = tag === undefined && !lines
+    const judge = judgeStage({ rules, label, unmatched: undefined, lines, document, patient })(outcomes)
+    judge.write(frame)
+    judge.end()
+  }
+  return { stage, pick, judgeWhole }
 }
 
 function watched(next: Sink<Frame>, seen: ((frame: Frame) => void) | undefined): Sink<Frame> {

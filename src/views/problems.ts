@@ -2,8 +2,8 @@ import type { Event, RawRef } from '../events/event.ts'
 import { endPhrase, isGood, outcomeOf } from '../events/run-outcome.ts'
 import { callText } from './tool-text.ts'
 
-/** What went wrong: a tool, the engine, a turn, the agent's output, its result, the run's end. */
-export type ProblemKind = 'tool' | 'engine' | 'turn' | 'output' | 'result' | 'end'
+/** What went wrong: a tool, the engine, a turn, the agent's output, its result, a limit, the run's end. */
+export type ProblemKind = 'tool' | 'engine' | 'turn' | 'output' | 'result' | 'limit' | 'end'
 
 /** Something that went wrong in a run, in one line, and its position. */
 export interface Problem {
@@ -42,6 +42,9 @@ export function problemAt(
   return { kind, title: title.trim().slice(0, MAX_TITLE), attempt: attempt_number, seq, raw_ref }
 }
 
+/** We ended the run. */
+const limits: ReadonlySet<string> = new Set(['RUN_TIMEOUT', 'RUN_IDLE', 'RUN_LIMIT'])
+
 function titleOf(event: Event): [ProblemKind, string] | undefined {
   switch (event.type) {
     case 'tool.call.failed': {
@@ -58,6 +61,7 @@ function titleOf(event: Event): [ProblemKind, string] | undefined {
     }
     case 'diagnostic.parser.warning': {
       const { severity, code, message } = event.data
+      if (limits.has(code)) return ['limit', message]
       const bad = severity === 'fatal' || severity === 'error' || code === 'TRUNCATED'
       return bad ? ['output', message] : undefined
     }

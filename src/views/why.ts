@@ -93,6 +93,8 @@ interface Facts {
   /** Output that stops in the middle. */
   cut?: Problem
   result?: Problem
+  /** The limit that ended it. */
+  limit?: Problem
   /** The first and the last line that no engine understands but that read like an error. */
   hints?: { first: Problem; last: Problem }
   lastLine?: Problem
@@ -178,6 +180,9 @@ function keep(facts: Facts, event: Event, problem: Problem): void {
     case 'result':
       facts.result = problem
       return
+    case 'limit':
+      facts.limit = problem
+      return
     case 'tool':
       facts.tool ??= problem
       break
@@ -234,6 +239,7 @@ function conclude(facts: Facts): Why {
 /** The first problem of a run that did not end well. */
 function causeOf(facts: Facts, unfinished: FailedCall | undefined): Problem | undefined {
   const { completion, end, cut, hints } = facts
+  if (facts.limit) return facts.limit
   const reported = facts.engine ?? facts.tool
   if (reported || !end || !completion) return reported ?? end
   const { signal, exit_code } = completion.evidence ?? {}

@@ -54,6 +54,12 @@ test.each([['why'], ['chat'], ['replay', '--json'], ['export', '--to', 'md']])(
   },
 )
 
+test('a reply without its text is not sent the name of the directory', async () => {
+  latest(recorded(1))
+  const { code, err } = await inside(['reply', join(cwd, '.audit', 'latest')])
+  expect([code, err]).toEqual([2, expect.stringContaining('the text is missing')])
+})
+
 test('export knows its format by the name of the file', async () => {
   latest(recorded(1))
   const out = join(cwd, 'run.md')

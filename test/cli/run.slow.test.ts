@@ -46,6 +46,12 @@ test('run prints what it records, and replay prints the same bytes', async () =>
   expect([again.code, again.out]).toEqual([0, out])
 })
 
+test('what follows the name of the agent is for the agent, also without --', async () => {
+  const { words, meta } = recording('for (const line of lines) say(line)')
+  await sluice(...words.filter((word) => word !== '--'), '--json', '--timeout', '--', 'last')
+  expect(meta().argv.slice(2)).toEqual(['--json', '--timeout', '--', 'last'])
+})
+
 test('draws the conversation in a pipe when it is asked to', async () => {
   const { audit, words } = recording('for (const line of lines) say(line)', '--draw')
   const { out } = await sluice(...words)

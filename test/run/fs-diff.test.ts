@@ -22,6 +22,14 @@ function put(root: string, path: string, text = path): void {
   writeFileSync(join(root, path), text)
 }
 
+test('does not see what other runs record beside it', async () => {
+  const root = tree('a', 'runs/one/meta.1.json', 'runs/one/stdout.1.log', 'notes/meta.1.json')
+  const before = await snapshot(root)
+  for (const path of ['runs/one/events.jsonl', 'runs/two/meta.1.json', 'runs/two/stdout.1.log', 'notes/b'])
+    put(root, path)
+  expect(compare(before, await snapshot(root)).created).toEqual(['notes/b'])
+})
+
 test('sees what was created, modified, replaced and deleted', async () => {
   const root = tree('a', 'b', 'c', 'sub/d')
   const before = await snapshot(root)

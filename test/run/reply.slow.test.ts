@@ -152,7 +152,7 @@ test('what cannot be continued says why, and starts nothing', async () => {
   expect(await codeOf(reply(audit, 'x').end)).toMatch(/^CANNOT_REPLY: .*session id is "--last"/)
   const text = run('node', ['-e', 'console.log(1)'], { cwd: options.cwd, engine: 'text' })
   await text.end
-  expect(await codeOf(text.reply('x').end)).toMatch(/^CANNOT_REPLY: .*text has no command/)
+  expect(await codeOf(text.reply('x').end)).toMatch(/^CANNOT_REPLY: .*no engine was recognised/)
   expect(calls()).toHaveLength(1)
 })
 

@@ -137,6 +137,17 @@ describe('why', () => {
     expect(whyOfEvents(message, said, failed).first?.title).toBe('it exited with code 1')
   })
 
+  test('is the limit that ended the run, whatever failed before', () => {
+    const limit: [string, object] = [
+      'diagnostic.parser.warning',
+      { code: 'RUN_TIMEOUT', message: 'the time limit was reached', severity: 'warning' },
+    ]
+    expect(whyOfEvents(tool, limit, failed).first).toMatchObject({
+      kind: 'limit',
+      title: 'the time limit was reached',
+    })
+  })
+
   test('counts the last attempt only', () => {
     const again: [string, object, number] = [failed[0], failed[1], 2]
     expect(whyOfEvents(error('one'), failed, again).first?.title).toBe('it exited with code 1')

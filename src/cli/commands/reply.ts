@@ -1,5 +1,6 @@
 import { Command } from 'commander'
-import { Fault } from '../../base/fault.ts'
+import { Fault, quote } from '../../base/fault.ts'
+import { listAttempts } from '../../run/audit.ts'
 import { fixedDir } from '../../run/audit-dir.ts'
 import { reply } from '../../run/run.ts'
 import { checkDrawing } from '../draw/flags.ts'
@@ -27,7 +28,7 @@ export function replyCommand(exit: (code: number) => void): Command {
   const command = new Command('reply')
     .description("Continues a recorded run in the agent's own session, and shows the conversation live.")
     .argument(
-      '<words...>',
+      '<text...>',
       `the directory of the run (default: ${LATEST}), and the text; - reads it from stdin`,
     )
     .usage('[options] [dir] <text>')
@@ -41,6 +42,8 @@ async function replyAndShow(words: readonly string[], flags: RunningFlags): Prom
   if (words.length > 2)
     throw new Fault('BAD_OPTION', 'give the directory and one text; put quotes around the text')
   const [dir, given] = words.length === 2 ? words : [LATEST, words[0]]
+  if (words.length === 1 && listAttempts(given!).length > 0)
+    throw new Fault('BAD_OPTION', `the text is missing: sluice reply ${quote(given!, 200)} "…"`)
   const text = given === '-' ? await textOfStdin() : given!
   const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
   // A link such as `latest` may point to another run a moment later.

@@ -84,7 +84,8 @@ export function runCommand(exit: (code: number) => void): Command {
     .description(
       'Runs a command, records what it writes into an audit directory, and shows the conversation live.',
     )
-    .argument('<command...>', 'the agent and its arguments, after --')
+    .argument('<command...>', 'the agent and its arguments; what follows its name is for it')
+    .passThroughOptions()
     .option('--prompt <text>', 'the task, written to its stdin; - reads it from stdin')
     .option('--audit <dir>', 'the audit directory (default: a new one in .audit; .audit/latest points to it)')
     .option('--attempt-of <dir>', 'add another attempt to the run that is recorded there')

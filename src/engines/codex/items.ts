@@ -39,7 +39,7 @@ export function sayCall(
 /** How the call of an item ended. */
 export function endOf(
   item: Rec,
-  { output, ...tool }: Pick<Call, 'name' | 'input' | 'output' | 'parent'>,
+  { name, input, output, parent }: Pick<Call, 'name' | 'input' | 'output' | 'parent'>,
 ): { readonly call: Call; readonly failed: boolean; readonly unclear: boolean } {
   const exit_code = item.number('exit_code exitCode')
   const error = item.at('error') ? errorText(item.at('error')) : undefined
@@ -47,11 +47,9 @@ export function endOf(
   const refused = status === 'failed' || status === 'declined' || item.at('success') === false
   const duration_ms = item.duration('durationMs') ?? durationOfParts(item.at('duration'))
   const id = item.text('id') ?? ''
+  const denied = status === 'declined' || undefined
   return {
-    call: {
-      ...{ id, ...tool, output: output ?? undefined, exit_code, error, duration_ms },
-      ...(status === 'declined' && { denied: true }),
-    },
+    call: { id, name, input, parent, output: output ?? undefined, exit_code, error, duration_ms, denied },
     failed: refused || (exit_code ?? 0) !== 0 || error !== undefined,
     // A status or an exit code that cannot be read proves nothing.
     unclear:
