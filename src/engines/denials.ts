@@ -23,5 +23,5 @@ export const anyDenial = /* @__PURE__ */ anyOf()
 
 function anyOf(): RegExp {
   const all = [claudeDenial, codexDenial, geminiDenial, opencodeDenial, qwenDenial, usualDenial]
-  return new RegExp(all.map(({ source }) => source).join('|'))
+  return new RegExp(all.map(({ source }) => source).join('|'), 'i')
 }

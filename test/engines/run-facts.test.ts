@@ -324,6 +324,14 @@ describe('a call that was not allowed', () => {
     expect(failures(qwen, [...records, ended])).toEqual([['run_shell_command', denied]])
   })
 
+  test('acp: in the words of an agent that was not observed', () => {
+    const error = 'User rejected the call'
+    const update = { sessionUpdate: 'tool_call', toolCallId: 'c', kind: 'execute', status: 'failed' }
+    expect(failures(acp, [...acpOpened, acpLine({ ...update, rawOutput: { error } })])).toEqual([
+      ['execute', true],
+    ])
+  })
+
   test('acp: Codex asked for it, and its terminal never ran', () => {
     const call = { toolCallId: 'c', kind: 'execute', title: 'rm' }
     const records = [
