@@ -9,7 +9,7 @@ interface Known {
 }
 
 /** The end of a call. The name is that of its beginning, if that is known. */
-type Ended = Omit<Call, 'name' | 'input'> & { readonly name?: string | undefined }
+type Ended = Omit<Call, 'name'> & { readonly name?: string | undefined }
 
 export type Calls = ReturnType<typeof calls>
 

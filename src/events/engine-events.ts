@@ -455,7 +455,8 @@ export class EngineEvents {
     if (this.#writer.place() === this.#current) this.#spoke = true
     // A line of text may still prove to stand next to records of another program.
     const guess = type === 'agent.message.delta' && sure < LOW
-    if (!guess && !type.startsWith('raw.') && !type.startsWith('diagnostic.')) this.#strangers.knew()
+    const sent = this.#writer.place()?.channel === 'stdin'
+    if (!guess && !sent && !type.startsWith('raw.') && !type.startsWith('diagnostic.')) this.#strangers.knew()
     this.#writer.write(type, data, sure)
   }
 

@@ -201,8 +201,11 @@ export interface Say {
   asks(request: Ask): void
   /** The agent withdraws a request, or says that it was answered. */
   withdraws(id: unknown): void
-  /** The agent goes on, with the call that it asked about or with something else. */
-  worksOn(call?: string): void
+  /**
+   * The agent goes on, with the call that it asked about or with something else. True if the user did not
+   * allow the call, as far as that was seen.
+   */
+  worksOn(call?: string): boolean
   /**
    * The turn is over, well or not: requests that are open are settled, and the next prompt of stdin begins.
    * `interrupted` if its end says that it was stopped. Returns what is known of its requests.

@@ -80,7 +80,10 @@ export interface RequestQuestion {
 
 /** What an agent asks, before it goes on. Title and input are the model's words. */
 export interface AgentRequest {
-  /** The attempt, and the id of the wire as JSON: `1:0` and `1:"0"` are two requests. */
+  /**
+   * The attempt, and the id of the wire as JSON: `1:0` and `1:"0"` are two requests. `1:0:2` is the second
+   * with the id 0.
+   */
   readonly id: string
   readonly kind: 'permission' | 'question'
   /** The name of the tool that it is about. */

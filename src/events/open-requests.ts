@@ -31,12 +31,20 @@ interface OpenRequestsOptions {
 
 interface Open {
   readonly request: AgentRequest
+  readonly uses: number
   readonly signal: string
 }
 
 interface Answer {
+  readonly key: string
   readonly option: string | undefined
   readonly frame: Frame
+}
+
+interface Settled {
+  readonly call_id: string | undefined
+  /** How often its id was used on the wire. */
+  readonly uses: number
 }
 
 /** Requests that may be open at the same time; if there are more, the oldest is given up. */
@@ -50,7 +58,8 @@ const MAX_OPEN = 4096
 export class OpenRequests {
   readonly #options: OpenRequestsOptions
   readonly #open = new Map<string, Open>()
-  readonly #settled = memory<true>(() => 0)
+  /** The last settled request of each id on the wire. */
+  readonly #settled = memory<Settled>(() => 0)
   /** Answers to requests that were not read yet, and their ids. */
   readonly #early = memory<Answer>(({ frame }) => frame.text.length)
   readonly #earlyIds = new Set<string>()
@@ -74,13 +83,17 @@ export class OpenRequests {
 
   asks({ id, signal, ...ask }: Ask): void {
     const key = keyOf(id)
-    if (this.#open.has(key) || this.#settled.get(key)) return
-    const request = { id: `${this.#options.attempt}:${key}`, ...ask }
-    this.#open.set(key, { request, signal })
+    const before = this.#settled.get(key)
+    // The same id about another call is another request: JSON-RPC allows that once the first is answered.
+    if (this.#open.has(key) || (before && before.call_id === ask.call_id)) return
+    this.#settled.take(key)
+    const uses = (before?.uses ?? 0) + 1
+    const request = { id: `${this.#options.attempt}:${key}${uses > 1 ? `:${uses}` : ''}`, ...ask }
+    this.#open.set(key, { request, signal, uses })
     this.#options.ask(request, signal)
     const early = this.#early.take(key)
     this.#earlyIds.delete(key)
-    if (early) this.#answer(key, early)
+    if (early) this.#answer(early)
     if (this.#open.size <= MAX_OPEN) return
     const [oldest = ''] = this.#open.keys()
     this.#settle(oldest, 'agent')
@@ -99,11 +112,14 @@ export class OpenRequests {
     const key = keyOf(id)
     if (this.#sentInterrupt || this.#settled.get(key) || this.#earlyIds.has(key)) return true
     if (this.#open.has(key)) {
-      this.#answer(key, { option, frame })
+      this.#answer({ key, option, frame })
       return true
     }
     this.#earlyIds.add(key)
-    for (const forgotten of this.#early.set(key, { option, frame })) this.#options.unused(forgotten.frame)
+    for (const forgotten of this.#early.set(key, { key, option, frame })) {
+      this.#earlyIds.delete(forgotten.key)
+      this.#options.unused(forgotten.frame)
+    }
     return 'kept'
   }
 
@@ -124,12 +140,14 @@ export class OpenRequests {
 
   /**
    * The agent goes on with a call, so nobody has to answer what it asked about it. Without a call it goes on
-   * with something else, which says nothing about an answer that would be seen on stdin.
+   * with something else, which says nothing about an answer that would be seen on stdin. True if the user
+   * did not allow the call.
    */
-  goesOn(call: string | undefined): void {
-    if (this.#open.size === 0 || (call === undefined && this.#heard)) return
-    for (const [key, { request }] of this.#open)
-      if (call === undefined || request.call_id === call) this.#settle(key, this.#by())
+  goesOn(call: string | undefined): boolean {
+    if (this.#open.size > 0 && !(call === undefined && this.#heard))
+      for (const [key, { request }] of this.#open)
+        if (call === undefined || request.call_id === call) this.#settle(key, this.#by())
+    return call !== undefined && this.#answers.get(call)?.startsWith('allow') === false
   }
 
   /** The turn is over; `interrupted` if its own end says that it was stopped. */
@@ -155,7 +173,7 @@ export class OpenRequests {
     return this.#interrupting ? 'interrupt' : 'agent'
   }
 
-  #answer(key: string, { option, frame }: Answer): void {
+  #answer({ key, option, frame }: Answer): void {
     const chosen = this.#open.get(key)?.request.options.find(({ id }) => id === option)
     this.#cancelled ||= chosen?.kind === 'cancel'
     this.#settle(key, 'user', chosen, frame)
@@ -165,8 +183,8 @@ export class OpenRequests {
     const open = this.#open.get(key)
     if (!open) return
     this.#open.delete(key)
-    this.#settled.set(key, true)
     const { id, call_id } = open.request
+    this.#settled.set(key, { call_id, uses: open.uses })
     if (call_id !== undefined && this.#answers.size < MAX_OPEN) this.#answers.set(call_id, option?.kind)
     this.#options.settle(id, by, option?.id, answer)
   }

@@ -399,6 +399,10 @@ test('the history of a loaded session is raw: no answer, no call, no end', () =>
     stops('end_turn'),
   )
   expect(texts(repeated)).toEqual(['new'])
+  const empty = [rpc({ id: 1, result: { modes: {} } }), asked, says('new'), stops('end_turn')]
+  expect(texts(read(hello('x'), ...empty))).toEqual(['new'])
+  const late = [rpc({ id: 1, result: { modes: {} } }), asked, says('old'), says('new'), stops('end_turn')]
+  expect(texts(read(hello('gemini-cli'), ...late))).toEqual(['new'])
   const echo = update('user_message_chunk', content('go'))
   const echoed = read(hello('x'), opened, echo, says('new'), stops('end_turn'))
   expect(texts(echoed)).toEqual(['new'])

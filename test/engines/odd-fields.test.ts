@@ -146,6 +146,16 @@ const rows: Readonly<Record<string, Row>> = {
     record: { type: 'result', subtype: 'success', uuid: 'u', session_id: 's', result: ['a'] },
     name: 'result: list',
   },
+  'the cost of Claude Code': {
+    engine: claude,
+    record: { type: 'result', subtype: 'success', uuid: 'u', session_id: 's', total_cost_usd: '0.25' },
+    name: 'total_cost_usd: text',
+  },
+  'the denials of Claude Code': {
+    engine: claude,
+    record: { type: 'result', subtype: 'success', uuid: 'u', session_id: 's', permission_denials: 'a' },
+    name: 'permission_denials: text',
+  },
   'the content in a session of Claude Code': {
     engine: engines['claude-session'],
     record: {

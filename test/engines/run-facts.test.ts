@@ -371,6 +371,12 @@ describe('a call that was not allowed', () => {
       expect(failures(claude, [init, ...records])).toEqual(told)
     })
 
+    test('has its input, if the call was never told', () => {
+      const permission_denials = [{ ...denial('t1'), tool_input: { path: 'a' } }]
+      const events = run(claude, { stdout: lines(init, result({ permission_denials })), exit: 0 })
+      expect(only(events, 'tool.call.started').map(({ data }) => data.input)).toEqual([{ path: 'a' }])
+    })
+
     test('is a step of the run if its result was told before', () => {
       const records = [init, toolUse('t1'), toolResult('t1', 'No!'), list('t1')]
       const events = run(claude, { stdout: lines(...records), exit: 0 })

@@ -138,6 +138,16 @@ describe('records of no known shape', () => {
     },
   )
 
+  test('are told though a prompt was sent on stdin', () => {
+    const events = drive(eventStage(gemini, {}), [
+      { channel: 'stdin', bytes: Buffer.from('Go.\n') },
+      { channel: 'stdout', bytes: Buffer.from(strangers) },
+      { channel: 'exit', code: 0, signal: null },
+    ])
+    expect(only(events, 'user.message')).toHaveLength(1)
+    expect(codesOf(events)).toContain('ENGINE_UNKNOWN')
+  })
+
   test.each(['pty', 'stdout'] as const)('are raw between lines of a log, on %s', (channel) => {
     const log = `Starting up\n${strangers.replaceAll('\n', '\nsome log line\n')}Bye\n`
     for (const engine of [auto, text, claude, gemini]) expectUnknown(run(engine, { [channel]: log, exit: 0 }))

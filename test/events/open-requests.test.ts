@@ -121,6 +121,13 @@ const rows: readonly (readonly [string, Engine, readonly Line[], string, string]
     '1:0 end|1:1 user yes',
     'needs_input',
   ],
+  [
+    'an id that is used again',
+    acp,
+    [hello, asks(0, 'c'), picks(0, 'yes'), asks(0, 'c'), asks(0, 'd')],
+    '1:0 user yes|1:0:2 end',
+    'needs_input',
+  ],
   ['no such option', acp, [hello, asks(0, 'c'), picks(0, 'maybe')], '1:0 user', 'unknown'],
   ['an error', acp, [hello, asks(0, 'c'), ['>', rpc({ id: 0, error: { code: 1 } })]], '1:0 user', 'unknown'],
   ['withdrawn', acp, [hello, asks(0, 'c'), withdraws(0)], '1:0 agent', 'unknown'],
@@ -296,7 +303,19 @@ test('a call that was not allowed, and of which no more is said, has failed at t
       update('tool_call_update', { toolCallId: 'c', status: 'failed' }),
       stops(2, 'end_turn'),
     ),
-  ).toHaveLength(1)
+  ).toEqual([true])
+})
+
+test('a call that Claude Code was told not to make is denied, whatever it was told', () => {
+  const content = [{ type: 'tool_result', tool_use_id: 'c', content: 'Not now.', is_error: true }]
+  const failed: Line = ['<', { type: 'user', session_id: 's', uuid: 'v', message: { role: 'user', content } }]
+  for (const [behavior, denied] of [
+    ['deny', true],
+    ['allow', undefined],
+  ] as const) {
+    const events = read(claude, [init, uses('r'), responds('r', { behavior }), failed])
+    expect(only(events, 'tool.call.failed').map(({ data }) => data.denied)).toEqual([denied])
+  }
 })
 
 test('the options and questions of each wire are told in one form', () => {

@@ -69,6 +69,8 @@ function newRun(limits: Limits) {
      */
     made: memory<true>(() => 0),
     loading: undefined as string | undefined,
+    /** `session/load` was answered before any history: the session that follows is not being loaded. */
+    loaded: false,
     history: lateHistory(),
     /** Sessions that were new: what they have cost is this run's. */
     opened: memory<true>(() => 0),
@@ -133,6 +135,11 @@ function promptIn(blocks: readonly Rec[]): string {
 function readUpdate(session: string, update: Rec, frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {
   const { chunks, made, turn, history } = run
   const kind = update.at('sessionUpdate')
+  if (run.loaded && !made.get(session)) {
+    made.set(session, true)
+    history.loaded(session)
+    run.loaded = false
+  }
   const old = turn.agent === 'gemini-cli' && history.has(session, update)
   if (settings.rowOf(update)) return settings.read(update, say, run)
   if (kind !== 'agent_message_chunk') chunks.endMessage(say)
@@ -238,6 +245,7 @@ function readPermission(id: unknown, params: Rec, frame: EngineFrame, say: Say, 
 function readResult(given: unknown, say: Say, run: Run): boolean {
   const { made, turn } = run
   // From here on the session belongs to this run. Some agents repeat each prompt as a user message.
+  const wasLoading = run.loading !== undefined
   if (run.loading !== undefined) {
     made.set(run.loading, true)
     run.history.loaded(run.loading)
@@ -255,7 +263,11 @@ function readResult(given: unknown, say: Say, run: Run): boolean {
   } else {
     say.fields(result.values, 'sessionId:text modes models configOptions sessions nextCursor _meta')
     const session = result.text('sessionId')
-    if (session === undefined) return true
+    if (session === undefined) {
+      // Only the answer to `session/load` has these and no session.
+      run.loaded ||= !wasLoading && (result.has('modes') || result.has('models'))
+      return true
+    }
     // The model is a field in some agents, an option in others.
     const option = result.records('configOptions').find((one) => one.at('id') === 'model')
     const model = result.text('models.currentModelId') ?? option?.text('currentValue')

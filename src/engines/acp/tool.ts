@@ -24,6 +24,11 @@ interface Known {
   readonly over: boolean
 }
 
+interface Ending extends Known {
+  /** The user did not allow it. */
+  readonly refused: boolean
+}
+
 /** Characters of an input or an output to remember until the end of the call; the records have all of it. */
 const MAX_KEPT = 1 << 16
 
@@ -81,12 +86,13 @@ export class ToolCalls {
     const call = this.#known.get(id)
     // The end is reported once; an id that begins again is another call.
     if (call?.over && !first) return true
+    let refused = false
     if (status !== undefined && status !== 'pending') {
       this.#asked.delete(id)
-      say.worksOn(id)
+      refused = say.worksOn(id)
     }
     if (status === 'completed' || status === 'failed') {
-      this.#end(id, this.#merge(id, update, size, say), update, exitOf(update, agent), say)
+      this.#end(id, { ...this.#merge(id, update, size, say), refused }, update, exitOf(update, agent), say)
       return true
     }
     if (first || call) this.#merge(id, update, size, say)
@@ -117,7 +123,7 @@ export class ToolCalls {
     return merged
   }
 
-  #end(id: string, known: Known, update: Rec, exit_code: number | undefined, say: Say): void {
+  #end(id: string, known: Ending, update: Rec, exit_code: number | undefined, say: Say): void {
     const { name, kind, late, changes } = known
     const shown = update.records('content').map((entry) => textIn(entry) ?? '')
     const words = shown.join('') || known.shown || undefined
@@ -140,8 +146,8 @@ export class ToolCalls {
 }
 
 /** Copilot says so; Codex reports a terminal that never ran, of a command that it had asked for. */
-function isDenied(update: Rec, { asked }: Known): boolean {
-  if (['rejected', 'denied'].includes(update.text('rawOutput.code') ?? '')) return true
+function isDenied(update: Rec, { asked, refused }: Ending): boolean {
+  if (refused || ['rejected', 'denied'].includes(update.text('rawOutput.code') ?? '')) return true
   return asked && update.at('_meta.terminal_exit.exit_code') === null
 }
 

@@ -94,7 +94,10 @@ const lines = /* @__PURE__ */ rows<Run>({
     },
     user: { fields: 'isReplay:flag isSynthetic:flag tool_use_result tool_result_meta:list', read: readUser },
     stream_event: readPiece,
-    result: { fields: '* result:text is_error:flag usage:record', read: readResult },
+    result: {
+      fields: '* result:text is_error:flag usage:record total_cost_usd:number permission_denials:list',
+      read: readResult,
+    },
   },
 })
 
@@ -218,7 +221,7 @@ function readUser(line: Rec, say: Say, run: Run): void {
     if (notAllowed.test(String(values['non_execution_kind']))) run.denied.set(String(values['id']), true)
   for (const block of blocksOf(content).filter(isResult)) {
     const id = block.text('tool_use_id') ?? ''
-    say.worksOn(id)
+    if (say.worksOn(id)) run.denied.set(id, true)
     sayResult(block, line.record('tool_use_result'), run.blocks, say, parent, run.denied.get(id))
     run.ended.set(id, true)
   }
@@ -232,7 +235,8 @@ function sayDenials(line: Rec, say: Say, run: Run): void {
   for (const denial of line.records('permission_denials')) {
     const id = denial.text('tool_use_id') ?? say.newId()
     const name = denial.text('tool_name') ?? 'tool'
-    if (!run.ended.get(id)) run.blocks.end({ id, name, denied: true }, true, say)
+    if (!run.ended.get(id))
+      run.blocks.end({ id, name, input: denial.at('tool_input'), denied: true }, true, say)
     else if (!run.denied.get(id)) say.status('permission_denied', { reason: `${name} ${id}` })
     run.ended.set(id, true)
     run.denied.set(id, true)
