@@ -12,6 +12,7 @@ export type {
   EngineFrame,
   ErrorFacts,
   FailureTable,
+  LastTurn,
   Limits,
   Picker,
   Reader,

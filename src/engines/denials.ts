@@ -18,10 +18,9 @@ export const usualDenial =
   /^(?:Error: )?(?:(?:The )?user (?:has )?(?:denied|rejected|declined)\b|(?:Tool|Command|Permission|Operation|Request)\b.{0,60} (?:denied|rejected|declined) by (?:the )?(?:user|policy|rule|hook|admin))/i
 
 /** Agents of the Agent Client Protocol pass on the words of their own tools. */
-// Pure for bundlers: a bundle without this engine drops it.
-export const anyDenial = /* @__PURE__ */ anyOf()
-
-function anyOf(): RegExp {
-  const all = [claudeDenial, codexDenial, geminiDenial, opencodeDenial, qwenDenial, usualDenial]
-  return new RegExp(all.map(({ source }) => source).join('|'), 'i')
+export const anyDenial: Pick<RegExp, 'test'> = {
+  test: (words) =>
+    [claudeDenial, codexDenial, geminiDenial, opencodeDenial, qwenDenial, usualDenial].some((one) =>
+      one.test(words),
+    ),
 }

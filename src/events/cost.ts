@@ -77,6 +77,7 @@ export function costWords(cost: Cost | undefined): string {
   const { amount, currency } = cost ?? { amount: 0, currency: '' }
   if (!(amount > 0)) return ''
   const digits = amount < 1 ? Math.min(8, 2 - Math.floor(Math.log10(amount))) : 2
-  const words = amount.toFixed(digits).replace(/(\.\d\d+?)0+$/, '$1')
+  let words = amount.toFixed(digits)
+  while (words.endsWith('0') && words.length - words.indexOf('.') > 3) words = words.slice(0, -1)
   return currency === 'USD' ? `$${words}` : `${words} ${currency}`
 }

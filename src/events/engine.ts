@@ -313,7 +313,7 @@ export interface Engine {
   /** What its tools do: `{ read: 'Read LS', execute: 'Bash' }`. */
   readonly tools?: ToolTable
   /** How the error of a call begins that was not allowed, by a person or a rule. */
-  readonly denials?: RegExp
+  readonly denials?: Pick<RegExp, 'test'>
   /**
    * True if this frame could only come from this engine; `'weak'` if it is probably this engine's, but other
    * programs write such records, too. For `auto`.

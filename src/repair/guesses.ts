@@ -556,8 +556,8 @@ function isInListOfWords(stopped: Reading): boolean {
   const before = /\[([^[\]{}"'“”‘’`:]*)$/.exec(text.slice(Math.max(0, at - MAX_LIST), at))
   const after = /^([^[\]{}"'“”‘’`:]*)\]/.exec(text.slice(at, at + MAX_LIST))
   stopped.effort.spent += (before?.[0].length ?? MAX_LIST) + (after?.[0].length ?? MAX_LIST)
-  const list = before && after ? (before[1]! + after[1]!).trim().replace(/\s*,$/, '') : ''
-  return /^[^\s,]+(?:, [^\s,]+)+$/.test(list)
+  const list = before && after ? (before[1]! + after[1]!).trim() : ''
+  return /^[^\s,]+(?:, [^\s,]+)+$/.test(list.endsWith(',') ? list.slice(0, -1).trimEnd() : list)
 }
 
 const MAX_LIST = 1024

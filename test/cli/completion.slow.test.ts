@@ -23,7 +23,7 @@ describe('what can follow', () => {
   test.each([
     ['commands', ['se'], ['serve', 'sessions', NO_FILES]],
     ['the options of the program', ['--v'], ['--version', NO_FILES]],
-    ['the command to help with', ['help', 'rep'], ['replay', NO_FILES]],
+    ['the command to help with', ['help', 'rep'], ['reply', 'replay', NO_FILES]],
     ['options', ['values', '--p'], ['--pick', '--partial', NO_FILES]],
     ['values of a fixed set', ['values', '--pick', ''], ['each', 'first', 'last', NO_FILES]],
     ['a value behind =', ['values', '--pick=l'], ['last', NO_FILES]],
