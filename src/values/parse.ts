@@ -88,11 +88,10 @@ function wholeObject<S extends Schema | undefined>(
   // Half a surrogate pair does not survive as bytes.
   if (bytes.length > text.length && bytes.toString('utf8') !== text) return undefined
   const frame: Frame = { kind: 'object', channel: 'stdout', from: 0, to: bytes.length, text, first: true }
-  let found: Outcome<unknown> | undefined
-  const next = { write: (outcome: Outcome<unknown>) => void (found ??= outcome), end() {} }
-  valueParts(options).judgeWhole(frame, next)
+  const found: Outcome<unknown>[] = []
+  valueParts(options).judgeWhole(frame, { write: (outcome) => void found.push(outcome), end() {} })
   // Cast: a value that passed the schema has the schema's type.
-  return found?.ok ? (found as Outcome<Value<S>>) : undefined
+  return found[0]?.ok ? (found[0] as Outcome<Value<S>>) : undefined
 }
 
 /** A text of this size is no longer than `maxFrame`, whatever its characters. */
