@@ -16,7 +16,7 @@ export interface Ask extends Omit<AgentRequest, 'id'> {
 export interface TurnEnd {
   /** The client sent an interrupt, or chose to cancel. */
   readonly interrupted: boolean
-  /** The calls that were asked about, and what was chosen, if that was seen and is one of the options. */
+  /** The calls that were asked about, and what was chosen, if that was seen; no option is `reject_once`. */
   readonly answers: ReadonlyMap<string, RequestOption['kind'] | undefined>
 }
 
@@ -183,9 +183,12 @@ export class OpenRequests {
     const open = this.#open.get(key)
     if (!open) return
     this.#open.delete(key)
-    const { id, call_id } = open.request
+    const { id, call_id, kind } = open.request
     this.#settled.set(key, { call_id, uses: open.uses })
-    if (call_id !== undefined && this.#answers.size < MAX_OPEN) this.#answers.set(call_id, option?.kind)
+    // Every agent takes an answer that is none of its options, `cancelled` or an error, for a no.
+    const refused = by === 'user' && kind === 'permission' ? 'reject_once' : undefined
+    if (call_id !== undefined && this.#answers.size < MAX_OPEN)
+      this.#answers.set(call_id, option?.kind ?? refused)
     this.#options.settle(id, by, option?.id, answer)
   }
 }

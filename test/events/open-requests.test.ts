@@ -173,6 +173,19 @@ const rows: readonly (readonly [string, Engine, readonly Line[], string, string]
     'finished',
   ],
   [
+    'answered with cancelled, so cancelled',
+    acp,
+    [
+      hello,
+      prompt(2),
+      asks(0, 'c'),
+      ['>', rpc({ id: 0, result: { outcome: { outcome: 'cancelled' } } })],
+      stops(2, 'cancelled'),
+    ],
+    '1:0 user',
+    'finished',
+  ],
+  [
     'a change',
     codex,
     [server, begins, approve(0), decides(0, 'acceptForSession'), resolved(0), over('completed')],
