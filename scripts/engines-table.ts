@@ -45,9 +45,9 @@ interface Case {
 
 function readCase(path: string): Case {
   const origin = readFileSync(join(path, 'ORIGIN.md'), 'utf8')
-  const recorded = origin.includes('a real run') || origin.includes('a real session')
+  const recorded = /a real (?:run|session)/i.test(origin)
   // Codex CLI 0.166.0, scenario …  |  Gemini CLI 0.61.0 (`gemini --acp`), …
-  const [, program, version] = /^([^,(]+) ([\d.]+)(?:,| \()/.exec(origin) ?? []
+  const [, program, version] = /^([^,(]+) ([\d.]+)(?:[,:]| \()/.exec(origin) ?? []
   const [, mode] = /mode `([^`]+)`/.exec(origin) ?? []
   return {
     program: recorded ? program : undefined,

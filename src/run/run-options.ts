@@ -179,7 +179,7 @@ export interface RunEnd<T = unknown> {
    * that of the cached run.
    */
   readonly cached: CachedRun | null
-  /** Errors of the cache. */
+  /** About the process (the limit that ended it, a pipe that was held open), and errors of the cache. */
   readonly notes: readonly Note[]
 }
 

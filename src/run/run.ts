@@ -366,7 +366,8 @@ class AgentRun {
       cost: completion.cost ?? null,
     }
     if (!this.#hit) await this.#kept?.keep(ended)
-    return { ...ended, cached: this.#hit?.from ?? null, notes: this.#kept?.trouble ?? [] }
+    const notes = [...(this.#hit ? [] : this.#recording.meta().notes), ...(this.#kept?.trouble ?? [])]
+    return { ...ended, cached: this.#hit?.from ?? null, notes }
   }
 
   /** The prompt, or the task in the command line, which the engine can read. */
