@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -53,6 +54,18 @@ test.each([['why'], ['chat'], ['replay', '--json'], ['export', '--to', 'md']])(
     expect(out).toMatch(/Hello|failed/)
   },
 )
+
+test('a run of an engine that is not ours says so where it is read again', async () => {
+  const dir = join(cwd, '.audit', recorded(1))
+  const meta = join(dir, 'meta.1.json')
+  const own = { ...JSON.parse(readFileSync(meta, 'utf8')), engine: 'robo', complete: true }
+  writeFileSync(meta, JSON.stringify(own))
+  for (const command of ['why', 'replay']) {
+    const { err } = await inside([command, dir])
+    expect(err).toContain('the engine "robo", which is not one of ours; give it again: --engine')
+  }
+  expect((await inside(['why', dir, '--engine', 'codex'])).err).toBe('')
+})
 
 test('a reply without its text is not sent the name of the directory', async () => {
   latest(recorded(1))

@@ -13,7 +13,7 @@ import { runExits, watchEnd } from '../exit-code.ts'
 import { exits } from '../exit-code-table.ts'
 import { engineOption } from '../input/engine-option.ts'
 import { namedOrLast } from '../input/last-option.ts'
-import { addReading, isDirectory, type ReadingFlags, replayOptions, tellSchema } from '../input/run-input.ts'
+import { addReading, isDirectory, type ReadingFlags, replayOptions, tellMissing } from '../input/run-input.ts'
 import { show } from './show.ts'
 
 interface Flags extends ReadingFlags, DrawFlags {
@@ -86,7 +86,7 @@ async function replayAndShow(given: string | undefined, asked: Flags): Promise<n
   if (file === undefined) throw new Fault('BAD_OPTION', 'name an audit directory or a log')
   const dir = fixedDir(file)
   const { engine, runId, ...reading } = await replayOptions(flags)
-  tellSchema(dir, flags)
+  tellMissing(dir, flags)
   // `replay` refuses a path without a run; a resume would create a directory there.
   if (flags.resume && listAttempts(dir).length > 0) {
     console.error(`sluice: ${resumedWords(dir, await resume(dir, { ...reading, custom: engine }))}`)

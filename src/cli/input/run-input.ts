@@ -1,7 +1,8 @@
 import fs from 'node:fs'
 import { Readable } from 'node:stream'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { Fault } from '../../base/fault.ts'
+import { Fault, quote } from '../../base/fault.ts'
+import { engineNamed } from '../../engines/engine-name.ts'
 import type { FsDiff } from '../../events/artifacts.ts'
 import type { Event } from '../../events/event.ts'
 import type { EventOptions } from '../../events/event-stage.ts'
@@ -75,13 +76,20 @@ export async function replayOptions(flags: ReadingFlags & Pick<RunFlags, 'engine
   }
 }
 
-/** Says that a replay does not check the result, if the run was recorded with a schema. */
-export function tellSchema(dir: string, { schema }: ReadingFlags): void {
-  if (schema !== undefined || !isDirectory(dir)) return
-  if (!listAttempts(dir).some(({ meta, within }) => readMeta(meta, within)?.reading?.schema)) return
-  console.error(
-    'sluice: its result was checked with a schema, which is not recorded; give it again: --schema',
-  )
+/** Says what a replay lacks that is not recorded: the schema, or an engine that is not one of ours. */
+export function tellMissing(dir: string, { schema, engine }: ReadingFlags & Pick<RunFlags, 'engine'>): void {
+  if (!isDirectory(dir)) return
+  const metas = listAttempts(dir).map(({ meta, within }) => readMeta(meta, within))
+  if (schema === undefined && metas.some((meta) => meta?.reading?.schema))
+    console.error(
+      'sluice: its result was checked with a schema, which is not recorded; give it again: --schema',
+    )
+  // Other recorders have names of their own, and do not write `complete`.
+  const named = metas.find((meta) => meta?.complete !== undefined)?.engine ?? 'auto'
+  if (engine === undefined && named !== 'auto' && !engineNamed(named))
+    console.error(
+      `sluice: it was read by the engine ${quote(named, 100)}, which is not one of ours; give it again: --engine`,
+    )
 }
 
 /** With an empty key, any payload with an empty key would count as the end. */
@@ -134,7 +142,7 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
   }
   if (file !== undefined && isDirectory(file)) {
     refuseBeside(flags)
-    tellSchema(file, flags)
+    tellMissing(file, flags)
     return replay(file, await replayOptions(flags))
   }
   const reading = await readingOptions(flags)
