@@ -52,7 +52,7 @@ test.each(all.map((fixture) => [`${fixture.engine}/${fixture.name}`, fixture] as
 function expectSameInPieces(fixture: Fixture, events: readonly Event[]): void {
   const expected = asLines(events)
   const size = Math.max(...fixture.logs.map(({ bytes }) => bytes.length))
-  const piece = slow || size < 1500 ? 1 : 61
+  const piece = slow || size < 700 ? 1 : 61
   expect(asLines(eventsOf(fixture, inPieces(fixture, piece))), `in pieces of ${piece}`).toBe(expected)
   expect(asLines(eventsOf(fixture, asRead(fixture))), 'as it was read').toBe(expected)
   const pieces = arrival(fixture)
