@@ -1,4 +1,3 @@
-import type { Transform } from 'node:stream'
 import type { Event, ResultData } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { withEnd } from './end-of-run.ts'
@@ -30,7 +29,7 @@ export function withRounds(first: Run, most: number): Run {
   }
 
   const made = flow<never, Event>((next) => next)
-  const end = feed(events(), made as unknown as Transform, {
+  const end = feed(events(), made, {
     stop: (failure) => current.destroy(failure ?? undefined),
     tidy() {},
   }).then(async () => ({ ...(last ?? (await current.end)), rounds: failed }))
