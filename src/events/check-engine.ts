@@ -2,11 +2,16 @@ import { isObject, misfit } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import { type Engine, isRecord, type Picker } from './engine.ts'
 
-/** Throws BAD_OPTION if it is not an engine. Passing only its name is the usual mistake. */
+/** Throws BAD_OPTION if it is not an engine. A name is refused here: it would need every engine. */
 export function checkEngine(who: string, engine: unknown): void {
   const called = isObject(engine) && ('open' in engine || 'pick' in engine) && 'cut' in engine
   if (!called || !isObject(engine.cut))
-    throw misfit(who, 'an engine of this package (not its name) or one of your own', engine, `${who}(codex)`)
+    throw misfit(
+      who,
+      `an engine of this package${typeof engine === 'string' ? ' (not its name)' : ''} or one of your own`,
+      engine,
+      `${who}(codex)`,
+    )
 }
 
 /**

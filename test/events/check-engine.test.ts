@@ -1,9 +1,11 @@
+import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { auto } from '../../src/engines/auto.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { checkEngine, checkedEngine } from '../../src/events/check-engine.ts'
 import type { Engine } from '../../src/events/engine.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
+import { events } from '../../src/streams/events-by-name.ts'
 import { scripted } from './scripted.ts'
 
 const good = { name: 'n', parser: 'p', cut: { stdout: 'records' }, open() {} }
@@ -83,9 +85,25 @@ test('a stage takes an engine, and not its name', () => {
     expect(() => checkEngine('events', engine)).toThrow(
       expect.objectContaining({
         code: 'BAD_OPTION',
-        message: expect.stringContaining('events needs an engine of this package (not its name)'),
+        message: expect.stringContaining(
+          `events needs an engine of this package${engine === 'codex' ? ' (not its name)' : ''} or one of your own`,
+        ),
       }),
     )
+})
+
+test('at the root, events takes a name too', async () => {
+  const line = '{"type":"thread.started","thread_id":"t"}\n'
+  const seen = async (engine: Parameters<typeof events>[0]): Promise<unknown[]> =>
+    await Readable.from([line])
+      .pipe(events(engine, { clock: () => 0 }))
+      .toArray()
+  expect(await seen('codex')).toEqual(await seen(codex))
+  expect(await seen('auto')).toEqual(await seen(auto))
+  // @ts-expect-error: the names are in the type
+  expect(() => events('codx')).toThrow(/engine has no name "codx"; did you mean codex\?/)
+  // @ts-expect-error: not an engine
+  expect(() => events(5)).toThrow(/events needs an engine of this package or one of your own/)
 })
 
 test('attempt, window and maxFrame are whole numbers above 0', () => {
