@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { Drawing, type DrawOptions } from '../../src/cli/draw/draw.ts'
-import { safe } from '../../src/cli/draw/safe.ts'
+import { foldBinary, safe } from '../../src/cli/draw/safe.ts'
 import { fitTo, widthOf } from '../../src/cli/draw/width.ts'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
@@ -404,4 +404,23 @@ test.each([
 
 test('a text without end is not walked whole', () => {
   expect(fitTo('x'.repeat(100_000), 4)).toBe('xxx…')
+})
+
+test.each([
+  ['text', 'a\u001b[1m\tb\r\nnaïve €', 'a\u001b[1m\tb\r\nnaïve €'],
+  ['one broken byte in a line', 'caf\ufffd is a word\nb', 'caf\ufffd is a word\nb'],
+  [
+    'binary between text',
+    'Here:\n\ufffdPNG\u0000\u0001\n\u0002\nx\n\ufffd\ufffd\nDone, see above.',
+    'Here:\n… 4 lines of binary (--full)\nDone, see above.',
+  ],
+  ['binary at the end', 'Here:\n\u0000\u0001', 'Here:\n… 1 line of binary (--full)'],
+])('%s is folded as a reader wants', (_, text, shown) => {
+  expect(foldBinary(text)).toBe(shown)
+})
+
+test('binary lines are drawn with --full', () => {
+  const stdout = lines(item('agent_message', { text: '\u0001\u0002\u0003' }))
+  expect(drawn(codex, { stdout })).toContain('… 1 line of binary (--full)')
+  expect(drawn(codex, { stdout }, { full: true })).toContain('␁␂␃')
 })

@@ -14,7 +14,7 @@ import { durationWords } from '../../views/words.ts'
 import { endOf } from './end.ts'
 import { drawMarkdown, type MarkdownPieces, markdownPieces } from './markdown.ts'
 import { factLines, type Look, oneLine, type Rows, rowsFor } from './rows.ts'
-import { quoted, safe } from './safe.ts'
+import { foldBinary, quoted, safe } from './safe.ts'
 import { fitTo } from './width.ts'
 import { painter, type Style, styles } from './wrap.ts'
 
@@ -247,11 +247,11 @@ export class Drawing {
   }
 
   #pieces(pieces: readonly string[], { nested }: MessageItem): string {
-    const { paint, columns } = this.#look
+    const { paint, columns, full } = this.#look
     const indent = nested ? 2 : 0
     return pieces
       .map((piece) => {
-        const lines = drawMarkdown(safe(piece), columns() - indent, paint)
+        const lines = drawMarkdown(safe(full ? piece : foldBinary(piece)), columns() - indent, paint)
         return this.#add(
           'message',
           lines.map((line) => (line === '' ? '' : ' '.repeat(indent) + line)),
