@@ -5,6 +5,7 @@ export type { Change }
 /** The kinds of changes a repair makes. */
 export type ChangeKind =
   | 'closed what the input left open'
+  | 'added a missing bracket'
   | 'added a missing closing tag'
   | 'added a missing colon'
   | 'added a missing comma'

@@ -70,7 +70,7 @@ interface Readings {
 
 /** Reads the value at `at`, as `mend` reads a whole text. With `looksOn`, what follows must fit after it. */
 function readFrom(text: string, at: number, place: ElementPlace, looksOn: boolean): Readings {
-  const level: Level = { array: place.inArray, up: undefined }
+  const level: Level = { array: place.inArray, from: -1, up: undefined }
   const first = new Reading(text)
   first.at = at
   first.level = level

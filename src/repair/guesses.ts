@@ -25,7 +25,7 @@ import {
   isFirstOnLine,
   isJoined,
   isUnusualBlank,
-  type Reading,
+  Reading,
   skipBlanks,
   spacingAfter,
   wordEnd,
@@ -44,6 +44,7 @@ import {
  *     {"a":high}            both quotes are missing         {"a":"high"}
  *     {"a":"C:\x\","b":1}   the last backslash is text      {"a":"C:\\x\\","b":1}
  *     {"a":"one "⏎ "two"}   two lines make one string       {"a":"one two"}
+ *     {"a":[1,2}            a closing bracket is missing    {"a":[1,2]}
  */
 export function guessesFor(stopped: Reading): Reading[] {
   const found: Reading[] = []
@@ -70,6 +71,7 @@ export function guessesFor(stopped: Reading): Reading[] {
       add('line', stringOnNextLine)
     }
     add('opening quote', openingQuoteBeforeToken)
+    add('bracket', missingBracket)
   } else if (stopped.state === 'colon') {
     add('colon', missingColon)
     if (afterString) {
@@ -78,6 +80,7 @@ export function guessesFor(stopped: Reading): Reading[] {
     }
   } else if (stopped.state === 'key' || stopped.state === 'first key') {
     add('opening quote', missingOpeningQuote)
+    add('bracket', missingBracket)
   } else if (stopped.state === 'value' || stopped.state === 'first value') {
     add('opening quote', missingOpeningQuote)
     add('word', bareText)
@@ -127,6 +130,85 @@ function* missingComma(stopped: Reading): Iterable<Reading> {
   next.state = next.inArray() ? 'value' : 'key'
   yield next
 }
+
+//  {"a":[1,2}   {"a":[1,2,"b":3}   [{"a":1,{"a":2}]
+//           ^ at              ^ at        ^ at: the container of another type goes on
+function* missingBracket(stopped: Reading): Iterable<Reading> {
+  const { text, at, level, state, base } = stopped
+  const up = level?.up
+  // Where an element of a list ends without it cannot be known.
+  if (!up || base || up.array === level.array) return
+  const end = endBeforeOther(stopped)
+  if (end < 0) return
+  const bracket = level.array ? ']' : '}'
+  // `[[1,2}`: it is missing after the 1, or after the 2. `["a]"}`: two characters changed places.
+  if (text[end - 1] === bracket || text[end - 2] === bracket) return
+  const isKey = text.charCodeAt(at) === COLON
+  const goesOn = isKey ? stopped.token.from : at
+  const sibling = state === 'key' || isKey ? level.from : up.from
+  if (isFirstOnOwnLine(text, goesOn)) {
+    const indent = indentOf(text, goesOn)
+    if (indent !== indentOf(text, sibling)) return
+    // It closes what begins on this indent, with a bracket of the wrong type.
+    if (
+      sibling === up.from &&
+      indent === indentOf(text, level.from) &&
+      text.slice(up.from, level.from).includes('\n')
+    )
+      return
+  }
+  if (level.array) {
+    // `"a":[1}`: rather the opening one is too many.
+    const first = new Reading(text, stopped.effort)
+    first.at = level.from + 1
+    first.level = first.base = { array: true, from: -1, up: undefined }
+    first.run()
+    stopped.effort.spent += first.at - level.from
+    if (first.state !== 'end' || first.valueEnd >= end) return
+  }
+  const next = stopped.copy()
+  if (isKey) next.edits = stopped.token.edits
+  next.add(end, end, bracket, 'added a missing bracket')
+  next.level = up
+  next.valueEnd = end
+  next.token = { kind: 'other', from: end, to: end, key: false, edits: next.edits }
+  if (state === 'key') next.state = 'value'
+  else if (isKey) {
+    next.at = goesOn
+    next.comma = text.lastIndexOf(',', next.at)
+    next.state = 'key'
+  }
+  yield next
+}
+
+/** One past the last value of an array or object, if what follows belongs to the container of it; -1 if not. */
+function endBeforeOther({ text, at, level, state, comma, token, valueEnd }: Reading): number {
+  const unit = text.charCodeAt(at)
+  if (state === 'key') {
+    if (unit !== OPEN_BRACE || comma < 0) return -1
+    // Another object that begins with the same key is the next one in the list.
+    const key = FIRST_KEY.exec(text.slice(level!.from, level!.from + MAX_KEY))
+    return key && FIRST_KEY.exec(text.slice(at, at + MAX_KEY))?.[1] === key[1] ? valueEnd : -1
+  }
+  if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) return valueEnd
+  if (unit !== COLON || token.kind !== 'string' || token.to !== valueEnd || !level!.array) return -1
+  const before = /\s*,\s*$/.exec(text.slice(Math.max(level!.from, token.from - 256), token.from))
+  const end = before ? token.from - before[0].length : -1
+  return (token.edits?.to ?? 0) > end ? -1 : end
+}
+
+function isFirstOnOwnLine(text: string, at: number): boolean {
+  return /\n[ \t]*$/.test(text.slice(Math.max(0, at - 256), at))
+}
+
+/** The blanks that the line of `at` begins with. */
+function indentOf(text: string, at: number): string {
+  const from = text.lastIndexOf('\n', at - 1) + 1
+  return /^[ \t]*/.exec(text.slice(from, Math.max(from, at)))![0]
+}
+
+const MAX_KEY = 128
+const FIRST_KEY = /^\{\s*("[^"\\]*")\s*:/
 
 //  {"a" 1}   {"a""x"}
 //       ^ at     ^ at

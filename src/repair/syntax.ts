@@ -34,6 +34,8 @@ export type State = 'first value' | 'value' | 'first key' | 'key' | 'colon' | 'c
 /** An open bracket. */
 export interface Level {
   readonly array: boolean
+  /** Where it is; -1 if it is before the text. */
+  readonly from: number
   readonly up: Level | undefined
   /** Python's tuple: `(1)` is no tuple, so its comma must be seen. */
   readonly tuple?: 'without a comma' | 'with a comma'
@@ -60,6 +62,7 @@ export type GuessKind =
   | 'word'
   | 'path'
   | 'line'
+  | 'bracket'
 
 /**
  * One reading of a text that is almost JSON. It changes what has only one meaning: other quotes, trailing and
@@ -236,7 +239,7 @@ export class Reading {
   }
 
   #open(array: boolean): boolean {
-    this.level = { array, up: this.level }
+    this.level = { array, from: this.at, up: this.level }
     this.state = array ? 'first value' : 'first key'
     this.comma = -1
     this.at++
@@ -252,7 +255,7 @@ export class Reading {
     if (!isValue) return false
     this.add(this.at, this.at + 1, '[', 'spelled a tuple as an array')
     this.#open(true)
-    this.level = { array: true, up: this.level?.up, tuple: 'without a comma' }
+    this.level = { array: true, from: this.at - 1, up: this.level?.up, tuple: 'without a comma' }
     this.tuples++
     return true
   }

@@ -42,11 +42,11 @@ describe('the retry prompt says what was wrong, and where', () => {
     ],
     [
       'JSON that breaks',
-      '{\n  "a": [1, 2}',
+      '{\n  "a": [1}',
       {},
       'INVALID_JSON',
       broken,
-      'the answer is not valid JSON: line 2, column 13 of the JSON, at "}": expected a comma or a closing bracket',
+      'the answer is not valid JSON: line 2, column 10 of the JSON, at "}": expected a comma or a closing bracket',
     ],
     [
       'a document that goes on behind its end',
