@@ -1,3 +1,3 @@
 import { tryParse } from './src/values/parse.ts'
-for (const t of ['{"a":[1,2,3}','{"a":[1}','[{"b":2]','{"a":2]','{"a":[1,2,"x"}','{"a":{"b":[1,2},"c":3}','{"a":[1,2,"c":3}','{"a":["x","y","c":3}','{"items":[{"id":1},{"id":2},"total":2}','{"items":[{"id":1},{"id":2,"total":2}','[{"i":1,{"i":2}]','[{"i":1},{"i":2,{"i":3}]','[1,[}]','{"a":[{"b":1]}','{"a":[{"b":1}','{"a":[{"b":1}}', '{"a":[[1,2]}','{"array":[{"key":"value"],"key2":"value2"}','{"a":[{"b":{"c":1}]}','{"key1": ["value1", "value2"}, "key2": ["value3", "value4"]}','Final: {"a":[1,2,3}'])
- { const o=tryParse(t,{root:'any'}); console.log(JSON.stringify(t).padEnd(60), o.ok? JSON.stringify(o.value): o.fault.code+' '+o.fault.message.slice(0,110)) }
+for (const t of ['["a", "b"] is the output.','["a","b"]\n\nThese are the items.','["a", "b"]\nis','["a"] x','[1,"b"] x','["a", "b"]: done','{"a":"b"} is the output.','{"a":["b"]} is it'])
+ { for (const o of [tryParse(t,{root:'any'}),tryParse(t)]) console.log(JSON.stringify(t).padEnd(60), o.ok? JSON.stringify(o.value): o.fault.code+' '+o.fault.message.slice(0,110)) }

@@ -128,6 +128,7 @@ function passes(text: string, rules: Rules): boolean {
 
 /** What is not a different way to write the same value. */
 const GUESSES: ReadonlySet<ChangeKind> = new Set<ChangeKind>([
+  'added a missing bracket',
   'added a missing colon',
   'added a missing comma',
   'added a missing quote',

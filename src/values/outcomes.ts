@@ -374,7 +374,8 @@ class Judge implements Sink<Frame> {
       // Valid JSON would have been found; here only unusual blanks can have hidden it.
       if (!scalar || (result.changes.length > 0 && result.changes.every(isSpelling)))
         this.#good(frame, result)
-    } else if (!scalar && !result.strict && !result.repaired) this.#bad(frame, result)
+    } else if (!scalar && !result.strict && !result.repaired && !isBeforeWords(whole, result))
+      this.#bad(frame, result)
   }
 
   /** Nothing was found: the text is read once more, by wider rules. */
@@ -451,6 +452,14 @@ function beginsBroken(text: string): boolean {
     /^[{[]\s{0,4096}[{["']/.test(text.slice(start, start + 4200)) ||
     (/^\s*(?:\/[/*]|#)/.test(text.slice(0, 4200)) && /^[{[]/.test(text.slice(start, start + 1)))
   )
+}
+
+//  ["a", "b"] is the output
+//             ^ at
+/** Whether an array is complete, and only words follow it: the last resort looks at it. */
+function isBeforeWords(text: string, { at, broken }: Miss): boolean {
+  if (at === undefined || broken?.expected !== 'the end of the input') return false
+  return /^\s*\[/.test(text) && /^(?!["'“”‘’`{}[\]])[^"“”`{}[\]]*$/.test(text.slice(at))
 }
 
 /** Whether only comments and a lone comma follow the first value. */
