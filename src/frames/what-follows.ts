@@ -1,4 +1,5 @@
 import { goesOnAt, MAX_REST, mayFollowOpening } from '../json/after-value.ts'
+import { isUnusualBlank } from '../repair/syntax.ts'
 import {
   APOSTROPHE,
   CLOSE_BRACE,
@@ -74,7 +75,8 @@ export class WhatFollows {
       else return -1
     }
     if (this.#stage === 'separated') {
-      const byte = this.#nextByte(bound)
+      let byte = this.#nextByte(bound)
+      for (; byte === COMMA; byte = this.#nextByte(bound)) this.#seek++
       if (byte === undefined) return over ? -1 : undefined
       const closes = byte === CLOSE_BRACE || byte === CLOSE_BRACKET
       const certain = isQuote(byte) || isBracket(byte) || closes || isDigit(byte) || byte === HASH
@@ -91,13 +93,17 @@ export class WhatFollows {
 
   #nextByte(bound: number): number | undefined {
     const scan = this.#scan
+    const { view, base } = this.#tape
     for (; this.#seek < bound; this.#seek++) {
-      const byte = scan.byte(this.#seek)
+      const byte = scan.byte(this.#seek)!
       if (isBlank(byte)) continue
-      if (byte !== NO_BREAK_SPACE[0]) return byte
-      if (this.#seek + 1 === bound) return undefined
-      if (scan.byte(this.#seek + 1) !== NO_BREAK_SPACE[1]) return byte
-      this.#seek++
+      const length = UNUSUAL[byte]
+      if (length === 0) return byte
+      // Models indent with no-break spaces what they copied from a page.
+      const end = this.#seek + length!
+      if (end > bound) return undefined
+      if (!isUnusualBlank(view.toString('utf8', this.#seek - base, end - base).charCodeAt(0))) return byte
+      this.#seek = end - 1
     }
     return undefined
   }
@@ -186,8 +192,8 @@ export class WhatFollows {
   }
 }
 
-/** Models indent with it what they copied from a page. */
-const NO_BREAK_SPACE = [0xc2, 0xa0]
+/** First bytes of unusual blanks, and how many bytes those have. */
+const UNUSUAL = /* @__PURE__ */ classTable([2, '\xc2'], [3, '\xe1\xe2\xe3\xef'])
 /** The first of the three bytes of a curly quote. */
 const CURLY = 0xe2
 /** What matters on the line: quotes, brackets and the line end. */

@@ -36,7 +36,7 @@ export function isStructureAt(text: string, at: number): boolean {
 
 const MAX_LOOK = 4096
 const structure =
-  /^[\s\ufeff]*(?:[}\]]|"(?:[^"\\]|\\.){0,256}"\s*[:=]|[,:][\s\ufeff]*(?:["'“{[}\]\d#-]|\/[/*]|true|false|null|[\p{L}_$][\p{L}\p{N}_$'-]{0,255}"?\s*:))/su
+  /^[\s\ufeff]*(?:[}\]]|"(?:[^"\\]|\\.){0,256}"\s*[:=]|[,:][\s\ufeff,]*(?:["'“{[}\]\d#-]|\/[/*]|true|false|null|[\p{L}_$][\p{L}\p{N}_$'-]{0,255}"?\s*:))/su
 
 //  {"a":1}}    [1]}        {"a":1}]                                {"a":{"b":1},"c":2}}  {"a”:{b":1}}
 //         ^       ^ dropped       ^ a fault: an opening one may be lost           ^ another's, too?     ^
@@ -46,6 +46,9 @@ const structure =
  */
 export function endsInBraces(text: string, end: number): boolean {
   if (!/^\s*(?:\}\s*){1,3}$/.test(text.slice(end))) return false
+  // By the layout, the last one closes the document, and an opening one is lost.
+  if (/\n[ \t]+\}$/.test(text.slice(Math.max(0, end - 256), end)) && /^\s*\n\}/.test(text.slice(end)))
+    return false
   return !/\}\s*,\s*[^\s{[]|"[^"\\]*['’”`] {0,9}: {0,9}\{[^"\\{}]*" {0,9}:/.test(text.slice(0, end))
 }
 

@@ -194,7 +194,7 @@ function endBeforeOther({ text, at, level, state, comma, token, valueEnd }: Read
   if (unit !== COLON || token.kind !== 'string' || token.to !== valueEnd || !level!.array) return -1
   const before = /\s*,\s*$/.exec(text.slice(Math.max(level!.from, token.from - 256), token.from))
   const end = before ? token.from - before[0].length : -1
-  return (token.edits?.to ?? 0) > end ? -1 : end
+  return (token.edits?.to ?? 0) > end || text[end - 1] === '/' ? -1 : end
 }
 
 function isFirstOnOwnLine(text: string, at: number): boolean {

@@ -72,6 +72,8 @@ interface ProseFence {
   readonly body: number
 }
 
+/** One blank that JSON does not know. */
+const UNUSUAL = /^[\u00a0\u180e\u2000-\u200d\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]$/
 const NUL = 0x00
 const TAB = 0x09
 const LF = 0x0a
@@ -820,7 +822,7 @@ class Reference {
   //  {"k":1}},"m":2}    {"k":1} , "m":2}    {"k":1}, as asked
   //         ^ here              ^ here             ^ nowhere
   #brokenBehind(from: number, to: number, limit: number): number | undefined {
-    const at = this.#pastNoBreakSpaces(to)
+    const at = this.#pastAnyBlanks(to, limit)
     if (at >= limit) return undefined
     if ('}]'.includes(this.#char(at))) return at
     const isBelow = this.#slice(to, at).includes(LF)
@@ -832,7 +834,7 @@ class Reference {
   //  {'k': 'x} y', 'm': 2}    {"k": 1} y
   //           ^ here                   ^ nowhere
   #brokenAlong(from: number, to: number, limit: number): number | undefined {
-    const at = this.#pastNoBreakSpaces(to)
+    const at = this.#pastAnyBlanks(to, limit)
     const rest = this.#slice(to - 1, Math.min(limit, at + MAX_REST)).toString('utf8')
     const before = this.#slice(0, from)
       .toString('latin1')
@@ -841,7 +843,8 @@ class Reference {
   }
 
   #brokenAfterSeparator(at: number, limit: number): number | undefined {
-    const next = this.#pastNoBreakSpaces(at + 1)
+    let next = this.#pastAnyBlanks(at + 1, limit)
+    while (next < limit && this.#char(next) === ',') next = this.#pastAnyBlanks(next + 1, limit)
     if (next >= limit) return undefined
     const rest = this.#slice(next, Math.min(limit, next + MAX_WORD + 2)).toString('latin1')
     if (/^(?:["'{}[\]0-9#]|\/[/*])/.test(rest) || /^-[0-9]/.test(rest)) {
@@ -1028,10 +1031,13 @@ class Reference {
     return at
   }
 
-  #pastNoBreakSpaces(from: number): number {
+  #pastAnyBlanks(from: number, limit: number): number {
     let at = this.#pastBlanks(from)
-    while (this.#bytes[at] === 0xc2 && this.#bytes[at + 1] === 0xa0) at = this.#pastBlanks(at + 2)
-    return at
+    for (;;) {
+      const size = this.#bytes[at] === 0xc2 ? 2 : 3
+      if (at + size > limit || !UNUSUAL.test(this.#slice(at, at + size).toString('utf8'))) return at
+      at = this.#pastBlanks(at + size)
+    }
   }
 
   #pastBlanksAndBoms(from: number): number {
