@@ -82,7 +82,7 @@ test.each<[string, Call]>([
   ['values with a where without keys', () => api.values({ lines: true, where: {} })],
   ["frames('json')", () => api.frames('json' as never)],
   ['frames({ tags: "json" })', () => api.frames({ tags: 'json' as never })],
-  ["events('codex')", () => api.events('codex' as never)],
+  ["events('codx')", () => api.events('codx' as never)],
   ['events()', () => (api.events as Call)()],
   ['events(codex, 7)', () => api.events(api.codex, 7 as never)],
   ['chat(null)', () => api.chat(null as never)],

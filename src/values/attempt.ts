@@ -83,6 +83,7 @@ export function attempt(text: string, rules: Rules): Tried {
   // that of a small one only if it looks unusual.
   const asked = text.length > LARGE && isDense(text)
   if (asked && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
+  if (text === lastBroken?.text) return lastBroken.tried
   // Creating an error costs twenty times as much as checking the first key, and logs are full of `{name} …`.
   if (opensNoKey(text)) return isDeeper(text, maxDepth) ? tooDeep(maxDepth) : NO_KEY
   let value: unknown
@@ -90,7 +91,9 @@ export function attempt(text: string, rules: Rules): Tried {
     value = withoutStack(JSON.parse, text)
   } catch (cause) {
     if (!asked && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
-    return { kind: 'broken', code: 'INVALID_JSON', detail: '', cause }
+    const tried: Broken = { kind: 'broken', code: 'INVALID_JSON', detail: '', cause }
+    if (text.length <= LARGE) lastBroken = { text, tried }
+    return tried
   }
   const unusual = !isOrdinary(value, text, Math.min(maxDepth, MAX_RECURSION))
   let notes = NONE
@@ -121,6 +124,9 @@ function reread(text: string, { protoKeys }: Rules): unknown {
   if (protoKeys !== 'keep') removeProtoKeys(value)
   return value
 }
+
+/** A text that is not JSON is often tried again at once, by the scanner and by the ladder. */
+let lastBroken: { readonly text: string; readonly tried: Broken } | undefined
 
 const NONE: readonly Note[] = []
 /** Characters of a text that may be parsed before its depth is known. */

@@ -5,9 +5,12 @@ import { drive } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { CLOSE_BRACE, OPEN_BRACE } from '../text/characters.ts'
 import type { Chunk } from '../text/chunk.ts'
+import type { Rules } from './attempt.ts'
+import { climbStrictly } from './ladder.ts'
+import { goodOf } from './make-outcome.ts'
 import type { Outcome } from './outcome.ts'
 import type { Schema, Value } from './schema/schema.ts'
-import { pickedStage, VALUES_OPTIONS, type ValuesOptions, valueParts } from './values.ts'
+import { pickedStage, VALUES_OPTIONS, type ValuesOptions, wholeRules } from './values.ts'
 
 /** The options of `values()` that make sense for a complete text. */
 export interface ParseOptions<S extends Schema | undefined = undefined>
@@ -25,7 +28,7 @@ export interface ParseOptions<S extends Schema | undefined = undefined>
  */
 export function parse<S extends Schema | undefined = undefined>(
   text: string,
-  options: ParseOptions<S> = {},
+  options: ParseOptions<S> = NO_OPTIONS,
 ): Value<S> {
   const outcome = parsed('parse', text, options)
   if (outcome.ok) return outcome.value
@@ -43,7 +46,7 @@ export function parse<S extends Schema | undefined = undefined>(
  */
 export function tryParse<S extends Schema | undefined = undefined>(
   text: string,
-  options: ParseOptions<S> = {},
+  options: ParseOptions<S> = NO_OPTIONS,
 ): Outcome<Value<S>> {
   return parsed('tryParse', text, options)
 }
@@ -57,14 +60,14 @@ function parsed<S extends Schema | undefined>(
   const example = `${name}(text, { schema })`
   if (typeof text !== 'string') throw misfit(name, 'a text', text, example)
   // Those of `values()` that make no sense here are refused below, with their own reason.
-  checkOptions<ValuesOptions<S>>(name, options, example, VALUES_OPTIONS)
+  if (options !== NO_OPTIONS) checkOptions<ValuesOptions<S>>(name, options, example, VALUES_OPTIONS)
   const { pick = 'first' } = options
   if (pick !== 'first' && pick !== 'last') {
     throw new Fault('BAD_OPTION', "pick must be 'first' or 'last' here: one text gives one value")
   }
-  const given = { ...options, pick }
-  const whole = wholeObject(text, given)
+  const whole = wholeObject(text, options)
   if (whole) return whole
+  const given = { ...options, pick }
   const chunk: Chunk = { channel: 'stdout', bytes: Bytes.from(text) }
   const [outcome] = drive(pickedStage(given), [chunk])
   // A value stage always emits an outcome, even if nothing was found.
@@ -74,25 +77,32 @@ function parsed<S extends Schema | undefined>(
 /** Most answers are one object and nothing else: those need no scanner. Undefined if it is not as simple. */
 function wholeObject<S extends Schema | undefined>(
   text: string,
-  options: ValuesOptions<S>,
+  options: ParseOptions<S>,
 ): Outcome<Value<S>> | undefined {
-  const { tag, lines, maxFrame = MAX_WHOLE } = options
-  if (tag !== undefined || lines || text.length > Math.min(maxFrame, MAX_WHOLE) / 3) return undefined
   if (text.charCodeAt(0) !== OPEN_BRACE || text.charCodeAt(text.length - 1) !== CLOSE_BRACE) return undefined
-  try {
-    JSON.parse(text)
-  } catch {
-    return undefined
-  }
-  const bytes = Bytes.from(text)
+  if (text.length > MAX_WHOLE) return undefined
+  if (options !== NO_OPTIONS && Object.keys(options).some((name) => OF_STAGES.has(name))) return undefined
+  const to = Bytes.byteLength(text)
   // Half a surrogate pair does not survive as bytes.
-  if (bytes.length > text.length && bytes.toString('utf8') !== text) return undefined
-  const frame: Frame = { kind: 'object', channel: 'stdout', from: 0, to: bytes.length, text, first: true }
-  const found: Outcome<unknown>[] = []
-  valueParts(options).judgeWhole(frame, { write: (outcome) => void found.push(outcome), end() {} })
+  if (to > text.length && /\p{Cs}/u.test(text)) return undefined
+  usual ??= wholeRules(NO_OPTIONS)
+  const pass = climbStrictly(text, options === NO_OPTIONS ? usual : wholeRules(options))
+  if (!pass.ok) return undefined
+  const frame: Frame = { kind: 'object', channel: 'stdout', from: 0, to, text, first: true }
   // Cast: a value that passed the schema has the schema's type.
-  return found[0]?.ok ? (found[0] as Outcome<Value<S>>) : undefined
+  return goodOf(frame, pass, undefined) as Outcome<Value<S>>
 }
 
+const NO_OPTIONS = {}
+let usual: Rules | undefined
+/** Options about where to look, which the stages check. */
+const OF_STAGES: ReadonlySet<string> = /* @__PURE__ */ new Set<keyof ValuesOptions>([
+  'tag',
+  'lines',
+  'items',
+  'where',
+  'onDropped',
+  'maxFrame',
+])
 /** A text of this size is no longer than `maxFrame`, whatever its characters. */
-const MAX_WHOLE = 16_777_216
+const MAX_WHOLE = 5_592_405

@@ -255,14 +255,7 @@ export function valueParts(
       more: () => chunks.more?.() ?? false,
     }
   }
-  /** Judges one frame that is the whole input, as `stage` would. */
-  function judgeWhole(frame: Frame, outcomes: Sink<Outcome<unknown>>): void {
-    const document = tag === undefined && !lines
-    const judge = judgeStage({ rules, label, unmatched: undefined, lines, document, patient })(outcomes)
-    judge.write(frame)
-    judge.end()
-  }
-  return { stage, pick, judgeWhole }
+  return { stage, pick }
 }
 
 function watched(next: Sink<Frame>, seen: ((frame: Frame) => void) | undefined): Sink<Frame> {
@@ -343,6 +336,11 @@ function cutOf(
     patient,
     turn,
   }
+}
+
+/** How a text that is one whole value is judged. */
+export function wholeRules(options: ValuesOptions<Schema | undefined>): Rules {
+  return rulesOf(readOptions('values', options, 'values({ tag: "json" })', VALUES_OPTIONS))
 }
 
 function rulesOf(options: Complete<OutcomeOptions<Schema | undefined>, typeof VALUES_OPTIONS>): Rules {
