@@ -104,22 +104,47 @@ export function markdownWriter({
       const summary = talk.summary()
       for (const { input } of [...unfinished, ...talk.running])
         body.add(`… ${codeSpan(cut(callSubject(input), 300))} did not end`)
-      const asked = { ...(task !== undefined && { prompt: task }), ...summary }
+      const prompt = summary.prompt ?? task
+      const asked = prompt === undefined ? '' : brief ? taskOf(prompt) : promptOf(prompt)
       const parts = [
-        head(asked, why ? why.first : problem),
+        head(summary, why ? why.first : problem),
+        why?.last ? `Last problem: ${codeSpan(why.last.title)}` : '',
         why?.stderr ? fenced(why.stderr.join('\n')) : '',
+        asked,
         brief && summary.answer ? safeMarkdown(cut(summary.answer.trim(), MAX_MESSAGE)) : '',
         body.text(),
-        tail(summary, raw),
+        brief ? tail({ ...summary, warnings: 0 }, 0) : tail(summary, raw),
       ]
       return `${parts.filter((part) => part !== '').join('\n\n')}\n`
     },
   }
 }
 
-/** An item that only shows how the agent worked. */
-function isWork({ kind, problem }: Item): boolean {
-  return kind === 'message' || kind === 'reasoning' || kind === 'prompt' || (kind === 'tool' && !problem)
+/** An item that only shows how the agent worked, or that the head and the tail of a brief text have. */
+function isWork(item: Item): boolean {
+  switch (item.kind) {
+    case 'tool':
+      return item.problem === undefined
+    case 'artifact':
+      return item.diff === undefined
+    case 'message':
+    case 'reasoning':
+    case 'prompt':
+    case 'diagnostic':
+      return true
+    default:
+      return false
+  }
+}
+
+function promptOf(prompt: string): string {
+  return folded('Prompt', fenced(cut(prompt, MAX_PROMPT)))
+}
+
+/** A short one is not worth a click. */
+function taskOf(prompt: string): string {
+  const line = prompt.trim()
+  return line.length > 300 || line.includes('\n') ? promptOf(prompt) : `Task: ${codeSpan(line)}`
 }
 
 /** An item as a part of the text; empty if it has none, or none yet. */
@@ -164,7 +189,7 @@ function partOf(item: Item): string {
 }
 
 function head(summary: RunSummary, problem: Problem | undefined): string {
-  const { engine = 'agent', outcome, engine_version, model, cwd, prompt, session_id, first_ts } = summary
+  const { engine = 'agent', outcome, engine_version, model, cwd, session_id, first_ts } = summary
   const title = `## ${safeMarkdown(cut(engine, 60))} run: ${outcome ?? 'not over'}`
   const began =
     first_ts !== undefined && Date.parse(first_ts) > 0 ? first_ts.slice(0, 16).replace('T', ' ') : ''
@@ -177,8 +202,7 @@ function head(summary: RunSummary, problem: Problem | undefined): string {
   ]
   const why = outcome === undefined ? '' : `**${sentence(endPhrase(outcome, summary.failure_class))}**`
   const first = problem ? `First problem: ${codeSpan(problem.title)}` : ''
-  const asked = prompt === undefined ? '' : folded('Prompt', fenced(cut(prompt, MAX_PROMPT)))
-  return [title, joined(about), joined([why, figures(summary)]), first, asked]
+  return [title, joined(about), joined([why, figures(summary)]), first]
     .filter((part) => part !== '')
     .join('\n\n')
 }
