@@ -79,6 +79,7 @@ Examples:
   $ npx agent-sluice run --pty --timeout 10m -- opencode run --format json "hi"
   $ npx agent-sluice run --idle-timeout 90s --end-after 500ms -- gemini -p "hi"
   $ npx agent-sluice run --attempt-of .audit/latest -- codex exec --json "again"
+  $ npx agent-sluice run --github --prompt "$TASK" -- codex exec --json -
   $ npx agent-sluice run --engine codex -- codex exec --json "hi" | jq .type`
 
 /** `sluice run`: an agent, recorded and shown. */
