@@ -1,4 +1,4 @@
-// An agent CLI as a language model of the AI SDK: streamText({ model: codex('gpt-5.4'), prompt: 'fix the test' }).
+// An agent CLI as a language model of the AI SDK: streamText({ model: codex('gpt-5.4'), prompt }).
 // For another CLI, only the command line differs.
 import { Readable } from 'node:stream'
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3Prompt } from '@ai-sdk/provider'

@@ -10,7 +10,6 @@ import { redact } from '../streams/views.ts'
 import { cut, markdownWriter } from '../views/markdown/markdown.ts'
 import { familyOf, isSecretValue } from '../views/redact/names.ts'
 import { redactor } from '../views/redact/redact.ts'
-import { summarizer } from '../views/summary.ts'
 import { whyOf } from '../views/why.ts'
 import { safe } from './draw/safe.ts'
 import { output } from './print.ts'
@@ -56,7 +55,6 @@ export function openGithubStep(hidesSecrets: boolean, env: NodeJS.ProcessEnv = p
   const hidden = (text: string) => hide?.text(text, { count: false }) ?? text
   const markdown = markdownWriter({ brief: true })
   const reason = whyOf()
-  const facts = summarizer()
   const write = output()
   const token = randomBytes(16).toString('hex')
   let paused = false
@@ -71,7 +69,8 @@ export function openGithubStep(hidesSecrets: boolean, env: NodeJS.ProcessEnv = p
     hidden: (value) => (hide ? (hide.value(value) as typeof value) : value),
     async *watch(events) {
       for await (const event of hide ? events.pipe(redact(hide)) : events) {
-        for (const reader of [markdown, reason, facts]) reader.write(event)
+        markdown.write(event)
+        reason.write(event)
         yield event
       }
     },
@@ -82,7 +81,7 @@ export function openGithubStep(hidesSecrets: boolean, env: NodeJS.ProcessEnv = p
     async end(end, exitCode) {
       await resume()
       const why = reason.why()
-      const { files, engine = 'agent' } = facts.summary()
+      const { files, engine = 'agent' } = markdown.summary()
       // Redacted once more: only now all secrets are known.
       const text = hidden(markdown.text({ task: end.task ?? undefined, why }))
       append(summaries, `${text}\n`, MAX_SUMMARY)
@@ -101,9 +100,10 @@ export function openGithubStep(hidesSecrets: boolean, env: NodeJS.ProcessEnv = p
       await write(`::${level} title=${title}::${escaped(message)}\n`)
     },
     async fail(error) {
-      await resume()
       const message = error instanceof Error ? error.message : String(error)
-      await write(`::error title=sluice::${escaped(hidden(message))}\n`)
+      // A log that cannot be written is the error that is reported.
+      await resume().catch(() => {})
+      await write(`::error title=sluice::${escaped(hidden(message))}\n`).catch(() => {})
     },
   }
 }
@@ -120,10 +120,13 @@ function fileIn(env: NodeJS.ProcessEnv, name: (typeof FILES)[number]): string {
   throw new Fault('BAD_OPTION', `--github needs ${name}, which GitHub Actions sets; leave it out elsewhere`)
 }
 
+/** Shorter values of variables are words that occur everywhere: `DB_PASSWORD=postgres` is a common one. */
+const MIN_SECRET = 10
+
 /** The values of variables whose names say that they are secret. */
 function secretsIn(env: NodeJS.ProcessEnv): string[] {
   return Object.entries(env).flatMap(([name, value = '']) => {
-    const family = familyOf(name)
+    const family = value.length < MIN_SECRET ? undefined : familyOf(name)
     return family && isSecretValue(value, { family, quoted: true, plain: true }) ? [value] : []
   })
 }
@@ -141,7 +144,7 @@ function append(path: string, text: string, limit: number): void {
   }
 }
 
-/** With a delimiter made after the agent has ended. A fixed one would let it end the value and add outputs. */
+/** The delimiter is made after the agent has ended: with a known one, an answer could add outputs. */
 function asOutput(name: string, value: string): string {
   const delimiter = `sluice_${randomBytes(16).toString('hex')}`
   return `${name}<<${delimiter}\n${value}\n${delimiter}\n`

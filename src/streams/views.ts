@@ -51,8 +51,8 @@ export function aiSdk(options: Abortable = {}): Flow<AiSdkChunk> {
  * its model. `examples/ai-provider.ts` is such a provider.
  *
  * @example
- * const agent = run('codex', ['exec', '--json', 'fix the test'])
- * const stream = Readable.toWeb(agent.pipe(languageModel())) // for doStream
+ * for await (const part of run('codex', ['exec', '--json', 'fix the test']).pipe(languageModel()))
+ * console.log(part.type)
  */
 export function languageModel(options: LanguageModelOptions & Abortable = {}): Flow<LanguageModelPart> {
   const example = "languageModel({ text: 'result' })"

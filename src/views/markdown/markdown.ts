@@ -75,6 +75,7 @@ export function markdownWriter({
   brief = false,
 }: MarkdownOptions & { readonly brief?: boolean } = {}): {
   write(event: Event): void
+  summary(): RunSummary
   text(facts?: MarkdownFacts): string
 } {
   const talk = new Conversation()
@@ -100,6 +101,7 @@ export function markdownWriter({
       const part = inHead || (brief && isWork(item)) ? '' : partOf(item)
       if (part !== '') body.add(part)
     },
+    summary: () => talk.summary(),
     text({ task, why } = {}) {
       const summary = talk.summary()
       for (const { input } of [...unfinished, ...talk.running])
