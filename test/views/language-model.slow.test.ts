@@ -1,4 +1,4 @@
-import { generateObject, generateText, streamText } from 'ai'
+import { generateObject, generateText, Output, streamText } from 'ai'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { Fault } from '../../src/base/fault.ts'
@@ -62,6 +62,15 @@ describe('the text of the model', () => {
       object: { n: 1 },
       reasoning: 'I look.\nFound it.\nDone: {"n":1}',
     })
+  })
+
+  test('is the result for generateText with an output, too', async () => {
+    const schema = z.object({ n: z.number() })
+    const { output } = await generateText({
+      ...{ model: modelOf(events, { text: 'result' }), prompt },
+      output: Output.object({ schema }),
+    })
+    expect(output).toEqual({ n: 1 })
   })
 
   test('is empty if the result failed its schema', async () => {
