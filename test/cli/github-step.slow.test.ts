@@ -122,7 +122,7 @@ describe('a hostile answer', () => {
     expect(answer).toContain(
       '&lt;/details>&lt;script>alert(1)&lt;/script>&lt;img src=http://evil.example/x> !\\[x]',
     )
-    expect(answer).toMatch(/```\nan open fence\n```\n+$/)
+    expect(answer).toMatch(/> ```\n> an open fence\n> ```\n+$/)
   })
 
   test('on stderr, in a tool, in a path, in an error and in a broken result is text, too', async () => {

@@ -10,7 +10,7 @@ import type { RunSummary } from '../summary.ts'
 import { callSubject, callText } from '../tool-text.ts'
 import type { Why } from '../why.ts'
 import { countWords, durationWords, grouped } from '../words.ts'
-import { codeSpan, fenced, html, safeMarkdown } from './safe.ts'
+import { codeSpan, fenced, html, quotation, safeMarkdown } from './safe.ts'
 
 export interface MarkdownOptions {
   /**
@@ -113,7 +113,7 @@ export function markdownWriter({
         why?.last ? `Last problem: ${codeSpan(why.last.title)}` : '',
         why?.stderr ? fenced(why.stderr.join('\n')) : '',
         asked,
-        brief && summary.answer ? safeMarkdown(cut(summary.answer.trim(), MAX_MESSAGE)) : '',
+        brief && summary.answer?.trim() ? quotation(cut(summary.answer.trim(), MAX_MESSAGE)) : '',
         body.text(),
         brief ? tail({ ...summary, warnings: 0 }, 0) : tail(summary, raw),
       ]
