@@ -52,6 +52,17 @@ describe.each(names)('examples/github-action/%s', (name) => {
   })
 })
 
+test('docs/github.md shows the workflow of Codex, and a step that uses its outputs', async () => {
+  const page = readFileSync(join(root, 'docs/github.md'), 'utf8')
+  const [whole = '', step = ''] = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => text)
+  expect(whole).toBe(workflow('codex.yml'))
+  const together = whole
+    .replace('inputs: { task:', 'inputs: { issue: { required: true, type: string }, task:')
+    .replace('- run: sluice', '- id: agent\n        run: sluice')
+  const lint = await createLinter()
+  expect(lint(together + step, 'docs.yml')).toEqual([])
+})
+
 const recorded: Readonly<Record<string, string>> = {
   claude: 'claude/stream-json.tools',
   codex: 'codex/07a-file-write.tee80',
