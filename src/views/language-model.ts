@@ -59,9 +59,9 @@ type Call =
       readonly dynamic: true
     } & Annotated)
 
-interface Response {
+/** The run, and the model as the engine names it. */
+interface Answered {
   readonly id?: string
-  readonly timestamp?: Date
   readonly modelId?: string
 }
 
@@ -79,7 +79,7 @@ interface Finish extends Annotated {
  */
 export type LanguageModelPart =
   | { readonly type: 'stream-start'; readonly warnings: [] }
-  | ({ readonly type: 'response-metadata' } & Response)
+  | ({ readonly type: 'response-metadata' } & Answered)
   | ({
       readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'
       readonly id: string
@@ -189,7 +189,9 @@ class LanguageModelSink implements Sink<AiSdkChunk> {
       const { toolName } = chunk
       this.#names.start(toolCallId, toolName)
       const call = { toolCallId, toolName, providerExecuted: true, dynamic: true } as const
-      return this.#say({ type: 'tool-call', ...call, input: inputText(chunk.input), ...annotated(chunk) })
+      // Arguments that are not known are sent as none.
+      const input = JSON.stringify(chunk.input ?? {})
+      return this.#say({ type: 'tool-call', ...call, input, ...annotated(chunk) })
     }
     const toolName = this.#names.end(toolCallId) ?? ''
     const failed = chunk.type === 'tool-output-error'
@@ -251,11 +253,6 @@ function usageOf({ input, output, cached, cache_write, reasoning }: Tokens = {})
   }
 }
 
-/** Arguments that are not known are sent as none. */
-function inputText(input: unknown): string {
-  return JSON.stringify(input ?? {})
-}
-
 function annotated({ providerMetadata: facts }: { readonly providerMetadata?: AiSdkMetadata }): Annotated {
   // Cast: facts of records are JSON.
   return facts ? { providerMetadata: { sluice: facts.sluice as JsonObject } } : {}
@@ -264,7 +261,7 @@ function annotated({ providerMetadata: facts }: { readonly providerMetadata?: Ai
 /** A whole answer: the part of `LanguageModelV3GenerateResult` that an agent has. */
 export interface LanguageModelResult extends Finish {
   readonly content: (Call | ({ readonly type: 'text' | 'reasoning'; readonly text: string } & Annotated))[]
-  readonly response: Response
+  readonly response: Answered
   readonly warnings: []
 }
 
@@ -281,19 +278,15 @@ export async function languageModelResult(
 ): Promise<LanguageModelResult> {
   const content: LanguageModelResult['content'] = []
   const texts = new Map<string, { type: 'text' | 'reasoning'; text: string } & Annotated>()
-  let response: Response = {}
+  let response: Answered = {}
   let finish: Finish | undefined
   for await (const part of parts) {
     switch (part.type) {
       case 'text-start':
       case 'reasoning-start': {
-        const text = {
-          type: part.type === 'text-start' ? 'text' : 'reasoning',
-          text: '',
-          ...annotated(part),
-        } as const
-        texts.set(part.id, text)
-        content.push(text)
+        const type = part.type === 'text-start' ? 'text' : 'reasoning'
+        texts.set(part.id, { type, text: '', ...annotated(part) })
+        content.push(texts.get(part.id)!)
         break
       }
       case 'text-delta':
