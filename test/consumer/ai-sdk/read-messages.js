@@ -1,5 +1,5 @@
-// Sends every recorded run to the AI SDK that is installed beside this file, as a server and as a model would,
-// and prints the messages that it makes.
+// Sends every recorded run to the AI SDK that is installed beside this file, as a server and as a model
+// would, and prints the messages that it makes.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
