@@ -4,11 +4,16 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { type Recorded, recordedRuns } from '../test/views/fixtures.ts'
-import { type Kept, keptByAgUi, keptByAiSdk, keptByOtel } from '../test/views/kept.ts'
+import { type Kept, keptByAgUi, keptByAiSdk, keptByOtel, keptByStreamText } from '../test/views/kept.ts'
 
 const page = 'docs/views.md'
 const [start, end] = ['<!-- kept -->', '<!-- /kept -->']
-const views = { 'AG-UI': keptByAgUi, 'AI SDK': keptByAiSdk, OpenTelemetry: keptByOtel } as const
+const views = {
+  'AG-UI': keptByAgUi,
+  'AI SDK, chat': keptByAiSdk,
+  'AI SDK, model': keptByStreamText,
+  OpenTelemetry: keptByOtel,
+} as const
 const words: Record<Kept, string> = { shown: 'shown', 'handed on': 'handed on', lost: '**left out**' }
 
 /** The page with the table from the current clients. */
@@ -35,7 +40,7 @@ async function keptTable(runs: readonly Recorded[]): Promise<string> {
   const total = runs.reduce((sum, { events }) => sum + events.length, 0)
   const names = Object.keys(views)
   return [
-    `${runs.length} recorded runs with ${total.toLocaleString('en')} records: every one was accepted by all three clients.`,
+    `${runs.length} recorded runs with ${total.toLocaleString('en')} records: every one was accepted by all four clients.`,
     '',
     `| Record | ${names.join(' | ')} |`,
     `| --- | ${names.map(() => '---').join(' | ')} |`,

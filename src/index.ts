@@ -49,6 +49,13 @@ export type { Scalar, Where } from './values/where/conditions.ts'
 export type { Dropped } from './values/where/where.ts'
 export type { AgUiBase, AgUiEvent, AgUiInterrupt, AgUiOptions, AgUiUsage } from './views/ag-ui.ts'
 export type { AiSdkChunk, AiSdkData, AiSdkMessageMetadata, AiSdkMetadata } from './views/ai-sdk.ts'
+export type {
+  JsonValue,
+  LanguageModelOptions,
+  LanguageModelPart,
+  LanguageModelResult,
+  LanguageModelUsage,
+} from './views/language-model.ts'
 export type { MarkdownOptions } from './views/markdown/markdown.ts'
 export type { OtelAttributes, OtelContext, OtelOptions, OtelSpan, OtelTracer } from './views/otel.ts'
 export type { Problem, ProblemKind } from './views/problems.ts'

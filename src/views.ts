@@ -4,7 +4,7 @@ export * from './core-exports.ts'
 export type { Items } from './streams/flow.ts'
 export { type Flow, type FlowOptions, flow } from './streams/flow.ts'
 export { agUiSse, aiSdkHeaders, aiSdkSse } from './streams/view-sse.ts'
-export { agUi, aiSdk, markdown, otel, redact } from './streams/views.ts'
+export { agUi, aiSdk, languageModel, markdown, otel, redact } from './streams/views.ts'
 export {
   type AgUiBase,
   type AgUiEvent,
@@ -20,6 +20,15 @@ export {
   type AiSdkMetadata,
   aiSdkStage,
 } from './views/ai-sdk.ts'
+export {
+  type JsonValue,
+  type LanguageModelOptions,
+  type LanguageModelPart,
+  type LanguageModelResult,
+  type LanguageModelUsage,
+  languageModelResult,
+  languageModelStage,
+} from './views/language-model.ts'
 export { type MarkdownOptions, markdownStage } from './views/markdown/markdown.ts'
 export {
   type OtelAttributes,

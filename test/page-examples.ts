@@ -51,12 +51,34 @@ const fencingModel = `
   const Report = { type: 'object', required: ['issues'] }
   const model = async (_: string) => { asked++; return '\`\`\`json\\n{"issues": []}\\n\`\`\`' }`
 
+/** Two records, cut in the middle of a character, without a line end after the second. */
+const cutChunks = `
+  const bytes = Buffer.from('{"text":"Grüße"}\\n{"text":"done"}')
+  const chunks = [bytes.subarray(0, 12), bytes.subarray(12)]`
+
+const taggedAnswers = `
+  const Report = { type: 'object', required: ['fix'] }
+  const answer = 'First idea: <json>{"fix": "none"}</json>\\n<think>or <json>{"fix": "rewrite it"}</json>?</think>\\nMy answer: <json>{"fix": "write </json> at the end",}</json>'
+  const cut = answer.slice(0, answer.indexOf('</json> at the end'))`
+
 /**
  * The programs on the pages in docs, by page and name. What they print is checked by pages.test.ts, that they
  * compile by api-examples.test.ts.
  */
 export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageExample>>>> = {
   'docs/recipes.md': {
+    line: {
+      after: `
+        import { readFileSync } from 'node:fs'
+        const log = readFileSync('${root}fixtures/codex/07a-file-write.tee80/stdout.log', 'utf8')
+        for (const line of log.trimEnd().split('\\n')) { console.log('in'); onLine(line) }
+        onExit(0)`,
+      prints: [
+        /^in\nlifecycle\.run\.status \nin\n/,
+        /^in\nagent\.message\.final Wrote artifacts\/info\.json\.\nin\n/m,
+        /\nlifecycle\.completion\.state \n$/,
+      ],
+    },
     express: {
       before: `process.env['PORT'] = '0'`,
       after: `
@@ -180,6 +202,24 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
       before: fencingModel,
       after: 'console.log(asked, report)',
       prints: [/^1 \{ issues: \[\] \}$/m],
+    },
+  },
+  'docs/replacing-your-parser.md': {
+    'chunks-before': { before: cutChunks, prints: [/^Gr\ufffd\ufffdße\n$/] },
+    'chunks-after': {
+      before: `${cutChunks}
+        import { z } from 'zod'
+        const Text = z.object({ text: z.string() })`,
+      prints: [/^Grüße\ndone\n$/],
+    },
+    'block-before': {
+      before: taggedAnswers,
+      prints: [/^\{ fix: 'rewrite it' \}\n$/],
+      fails: /SyntaxError: Unterminated string in JSON/,
+    },
+    'block-after': {
+      before: taggedAnswers,
+      prints: [/^TRUNCATED\n\{ fix: 'write <\/json> at the end' \}\n$/],
     },
   },
   'docs/limits.md': {

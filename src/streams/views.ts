@@ -3,6 +3,12 @@ import type { Sink } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
 import { AG_UI_OPTIONS, type AgUiEvent, type AgUiOptions, agUiStage } from '../views/ag-ui.ts'
 import { type AiSdkChunk, aiSdkStage } from '../views/ai-sdk.ts'
+import {
+  LANGUAGE_MODEL_OPTIONS,
+  type LanguageModelOptions,
+  type LanguageModelPart,
+  languageModelStage,
+} from '../views/language-model.ts'
 import { MARKDOWN_OPTIONS, type MarkdownOptions, markdownStage } from '../views/markdown/markdown.ts'
 import { type OtelOptions, type OtelTracer, otelStage } from '../views/otel.ts'
 import { checkRedacting, type RedactOptions, type Redactor, redactStage } from '../views/redact/redact.ts'
@@ -38,6 +44,21 @@ export function agUi(options: AgUiOptions & Abortable = {}): Flow<AgUiEvent> {
 export function aiSdk(options: Abortable = {}): Flow<AiSdkChunk> {
   checkOptions('aiSdk', options, 'aiSdk({ signal })', {})
   return flow(aiSdkStage(), { signal: options.signal, intake: eventsOnly('aiSdk') })
+}
+
+/**
+ * Turns events into what a language model of the AI SDK streams, so that a provider can have an agent CLI as
+ * its model. `examples/ai-provider.ts` is such a provider.
+ *
+ * @example
+ * for await (const part of run('codex', ['exec', '--json', 'fix the test']).pipe(languageModel()))
+ * console.log(part.type)
+ */
+export function languageModel(options: LanguageModelOptions & Abortable = {}): Flow<LanguageModelPart> {
+  const example = "languageModel({ text: 'result' })"
+  checkOptions('languageModel', options, example, LANGUAGE_MODEL_OPTIONS)
+  const { signal, ...rest } = options
+  return flow(languageModelStage(rest), { signal, intake: eventsOnly('languageModel') })
 }
 
 /**

@@ -127,6 +127,8 @@ class AiSdkSink implements Sink<Event> {
       this.#begin(event)
     }
     this.#step = event
+    const { session_id } = event.correlation
+    if (session_id !== undefined && this.#about) this.#about = { ...this.#about, session_id }
     switch (event.type) {
       case 'agent.message.delta':
         if (event.data.text !== '') this.#texts.delta(event)

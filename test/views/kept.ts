@@ -11,6 +11,7 @@ import { type OtelOptions, otelStage } from '../../src/views/otel.ts'
 import { failureText, outputText } from '../../src/views/tool-text.ts'
 import { sentToAgUi } from './ag-ui-client.ts'
 import { type Received, sentToAiSdk } from './ai-sdk-client.ts'
+import { type Answered, sentToStreamText } from './language-model-client.ts'
 
 /**
  * Where a client has what a record says: in what it shows by itself, in what it hands to the program (events,
@@ -119,6 +120,64 @@ export async function keptByAiSdk(
       }
       default:
         return handedOn((data) => isDeepStrictEqual(data, event)) ? 'handed on' : 'lost'
+    }
+  })
+}
+
+/** Where `streamText` has each record, if a model answers with the run. Throws if it refuses something. */
+export async function keptByStreamText(
+  events: readonly Event[],
+  answered?: Answered | undefined,
+): Promise<Kept[]> {
+  const { content, parts } = answered ?? (await sentToStreamText(events))
+  const textsOf = (wanted: 'text' | 'reasoning') =>
+    content.flatMap((part) => (part.type === wanted && 'text' in part ? [part] : []))
+  const said = [...textsOf('text'), ...textsOf('reasoning')]
+  const texts = inOrder(textsOf('text'))
+  const asides = inOrder(textsOf('reasoning'))
+  const calls = inOrder(content.filter(({ type }) => type === 'tool-call'))
+  const results = inOrder(content.filter(({ type }) => type === 'tool-result' || type === 'tool-error'))
+  const handedOn = inOrder(parts.flatMap((part) => (part.type === 'raw' ? [part.rawValue] : [])))
+  return events.map((event) => {
+    switch (event.type) {
+      case 'agent.message.delta':
+        return said.some(({ text }) => text.includes(event.data.text)) ? 'shown' : 'lost'
+      case 'agent.message.final': {
+        const find = event.data.parent_call_id === undefined ? texts : asides
+        // A text without a character is no content.
+        return event.data.text === '' || find(({ text }) => text === event.data.text) ? 'shown' : 'lost'
+      }
+      case 'agent.reasoning.summary':
+        return event.data.text === '' || asides(({ text }) => text === event.data.text) ? 'shown' : 'lost'
+      case 'tool.call.started': {
+        const { name, input } = event.data
+        const same = calls(
+          (part) =>
+            part.type === 'tool-call' && part.toolName === name && isDeepStrictEqual(part.input, input ?? {}),
+        )
+        return same ? 'shown' : 'lost'
+      }
+      case 'tool.call.completed':
+      case 'tool.call.failed': {
+        const { name, output } = event.data
+        const same = results((part) =>
+          part.type === 'tool-result'
+            ? event.type === 'tool.call.completed' && isDeepStrictEqual(part.output, output ?? '')
+            : part.type === 'tool-error' && part.toolName === name && part.error === failureText(event.data),
+        )
+        return same ? 'shown' : 'lost'
+      }
+      case 'lifecycle.completion.state': {
+        const finish = parts.find(({ type }) => type === 'finish')
+        const isEnd = handedOn((record) => isDeepStrictEqual(record, event))
+        return finish?.type === 'finish' && finish.rawFinishReason === event.data.reason_code
+          ? 'shown'
+          : isEnd
+            ? 'handed on'
+            : 'lost'
+      }
+      default:
+        return handedOn((record) => isDeepStrictEqual(record, event)) ? 'handed on' : 'lost'
     }
   })
 }

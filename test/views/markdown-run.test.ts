@@ -4,8 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import type { Event } from '../../src/events/event.ts'
 import { markdown } from '../../src/streams/views.ts'
-import { markdownStage } from '../../src/views/markdown/markdown.ts'
+import { markdownStage, markdownWriter } from '../../src/views/markdown/markdown.ts'
 import { codeSpan, fenced, safeMarkdown } from '../../src/views/markdown/safe.ts'
+import { whyOf } from '../../src/views/why.ts'
 import { runs, slow } from '../pace.ts'
 import { chosenRuns } from './chosen-runs.ts'
 import { recordedRun } from './fixtures.ts'
@@ -16,6 +17,16 @@ function event(type: Event['type'], data: object, seq = 1): Event {
 }
 
 const textOf = (events: readonly Event[], options = {}) => drive(markdownStage(options), events)[0]!
+
+function briefOf(events: readonly Event[], task?: string): string {
+  const written = markdownWriter({ brief: true })
+  const reason = whyOf()
+  for (const each of events) {
+    written.write(each)
+    reason.write(each)
+  }
+  return written.text({ task, why: reason.why() })
+}
 
 describe('a run as Markdown', () => {
   test('says how it ended and what went wrong first, then what happened', () => {
@@ -96,10 +107,52 @@ The command failed with exit code 3.
 
   test('of every chosen run has closed fences and folds, and no HTML but ours', () => {
     for (const { name, events } of chosenRuns()) {
-      const text = textOf(events)
-      expect(htmlIn(text), name).toEqual([])
-      expect(openFence(text), name).toBe('')
+      for (const text of [textOf(events), briefOf(events).replaceAll(/^> ?/gm, '')]) {
+        expect(htmlIn(text), name).toEqual([])
+        expect(openFence(text), name).toBe('')
+      }
     }
+  })
+
+  test('is brief without the work that went well: task, problems, answer, files', () => {
+    const text = briefOf(
+      [
+        event('agent.reasoning.summary', { message_id: 'r', text: 'a thought' }, 1),
+        event('agent.message.final', { message_id: 'm', text: 'I look.' }, 2),
+        event('tool.call.completed', { call_id: 'c', name: 'Bash', input: 'ls', output: 'a' }, 3),
+        event('tool.call.failed', { call_id: 'd', name: 'Bash', input: 'npm test', output: '1 failed' }, 4),
+        event('artifact.modified', { path: 'a.ts', diff: '-a\n+b' }, 5),
+        event('artifact.created', { path: 'b.ts' }, 6),
+        event('agent.message.final', { message_id: 'n', text: 'Mended.' }, 7),
+      ],
+      'fix the test',
+    )
+    expect(text.slice(text.indexOf('First'))).toBe(`First problem: \`Bash failed: 1 failed\`
+
+Task: \`fix the test\`
+
+> Mended.
+
+✗ **Bash** \`npm test\` (failed)
+
+\`\`\`
+1 failed
+\`\`\`
+
+<details><summary>modified <code>a.ts</code></summary>
+
+\`\`\`diff
+-a
++b
+\`\`\`
+
+</details>
+
+---
+
+Files: \`a.ts\`, \`b.ts\`
+`)
+    expect(briefOf([], 'one\ntwo')).toContain('<summary>Prompt</summary>\n\n```\none\ntwo\n```')
   })
 
   test('is a flow, too', async () => {
@@ -115,6 +168,7 @@ describe('text of an agent', () => {
     ['`Array<string>` and <b>', '`Array<string>` and &lt;b>'],
     ['```ts\nconst a: Array<string>\n```\n<b>', '```ts\nconst a: Array<string>\n```\n&lt;b>'],
     ['~~~\n<b>', '~~~\n<b>\n~~~'],
+    ['~~~\n<b>\n ~~~~\t\u00a0\n<i>', '~~~\n<b>\n~~~\n&lt;i>'],
     ['a `\nb` <i> `c', 'a `\nb` &lt;i> `c'],
     ['\\`<i>`', '\\`&lt;i>`'],
     ['- a\n  ```\n<i>', '- a\n  ```\n&lt;i>'],

@@ -13,6 +13,7 @@ import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn, shortPat
 import { safe } from '../draw/safe.ts'
 import { runExits, watchEnd } from '../exit-code.ts'
 import { exits } from '../exit-code-table.ts'
+import { type GithubStep, openGithubStep } from '../github-step.ts'
 import { engineOption, namedEngine } from '../input/engine-option.ts'
 import { onSignals, textOfStdin } from '../input/input.ts'
 import { amount, duration, positiveInteger, wholeNumber } from '../input/numbers.ts'
@@ -45,6 +46,8 @@ export interface RunningFlags extends ReadingFlags, DrawFlags {
   readonly fsDiff: boolean
   readonly otel?: boolean
   readonly otelContent?: boolean
+  readonly github?: boolean
+  readonly redact?: boolean
 }
 
 const COMMON = ['engine', 'prompt', 'schema', 'audit', 'attempt-of', 'pty', 'cwd', 'timeout', 'idle-timeout']
@@ -76,6 +79,7 @@ Examples:
   $ npx agent-sluice run --pty --timeout 10m -- opencode run --format json "hi"
   $ npx agent-sluice run --idle-timeout 90s --end-after 500ms -- gemini -p "hi"
   $ npx agent-sluice run --attempt-of .audit/latest -- codex exec --json "again"
+  $ npx agent-sluice run --github --prompt "$TASK" -- codex exec --json -
   $ npx agent-sluice run --engine codex -- codex exec --json "hi" | jq .type`
 
 /** `sluice run`: an agent, recorded and shown. */
@@ -142,6 +146,8 @@ export function addRunning(command: Command): Command {
     .option('--json', 'print the events as NDJSON even on a terminal')
     .option('--otel', 'export a trace by OTLP over HTTP, configured by OTEL_EXPORTER_OTLP_ENDPOINT and so on')
     .option('--otel-content', 'with --otel: prompts, messages, arguments and results, too')
+    .option('--github', 'in GitHub Actions: set step outputs, write the step summary and annotations')
+    .option('--no-redact', 'with --github: do not hide secrets')
   return addDrawing(command)
 }
 
@@ -173,25 +179,32 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
 
 /** Starts an agent, shows its conversation, and gives the exit code. */
 export async function showRun(
-  flags: RunningFlags,
+  given: RunningFlags,
   start: (options: RunOptions) => Run,
   typed: boolean | undefined = false,
 ): Promise<number> {
-  if (flags.otelContent && !flags.otel) throw new Fault('BAD_OPTION', '--otel-content needs --otel')
+  if (given.otelContent && !given.otel) throw new Fault('BAD_OPTION', '--otel-content needs --otel')
+  const step = githubStep(given)
+  // The log of a job is read by people.
+  const flags = step ? { ...given, draw: true } : given
   const reading = await readingOptions(flags)
   // Before anything is started: a package may be missing.
   const exported = flags.otel ? openOtel() : undefined
   const { timeout, idleTimeout, endAfter, rounds, fsync } = flags
   const limit = { tokens: flags.limitTokens, cost: flags.limitCost, toolCalls: flags.limitToolCalls }
   const limits = { timeout, idleTimeout, endAfter, limit }
-  const agent = start({ ...reading, ...limits, rounds, fsync, fsDiff: flags.fsDiff ? {} : false })
+  const fsDiff = flags.fsDiff ? {} : false
+  const agent = start({ ...reading, ...limits, rounds, fsync, fsDiff, ...(step && { env: step.env }) })
   const release = forwardSignals(agent)
   if (typed) typeInto(agent)
   try {
-    const events = watchEnd(exported ? agent.pipe(otel(exported.tracer, contentOf(flags))) : agent)
+    const source = exported ? agent.pipe(otel(exported.tracer, contentOf(flags))) : agent
+    const events = watchEnd(step ? step.watch(source) : source)
+    await step?.begin()
     // Reported before the loop is left, which would only say that the reader is gone.
     const failed = (error: Error) => void agent.destroy(error)
-    const about = aboutAudit(agent.audit ?? '')
+    const recorded = aboutAudit(agent.audit ?? '')
+    const about = step ? (attempt: number) => step.hidden(recorded(attempt)) : recorded
     if (!(await show(events, { ...flags, live: true, timed: true, about, failed }))) {
       console.error(`sluice: the reader of stdout left; ${await abandoned(agent)}`)
       return exits.output
@@ -204,8 +217,10 @@ export async function showRun(
       )
     // The drawing ends with it.
     if (flags.quiet || !isDrawn(flags)) console.error(`sluice: ${whereRecorded(agent)}`)
+    await step?.end(end, events.exit())
     return events.exit()
   } catch (error) {
+    await step?.fail(error)
     if (!Fault.is(error) || error.code !== 'OUTPUT_FAILED') throw error
     throw new Fault('OUTPUT_FAILED', `${error.message}; ${await abandoned(agent)}`, { cause: error })
   } finally {
@@ -213,6 +228,16 @@ export async function showRun(
     const unsent = await exported?.close()
     if (unsent !== undefined) console.error(`sluice: the trace could not be sent: ${quote(unsent, 200)}`)
   }
+}
+
+function githubStep({ github, redact = true, json }: RunningFlags): GithubStep | undefined {
+  if (!github && !redact) throw new Fault('BAD_OPTION', '--no-redact needs --github')
+  if (github && json)
+    throw new Fault(
+      'BAD_OPTION',
+      '--github draws the run into the log; its records are in the audit directory',
+    )
+  return github ? openGithubStep(redact) : undefined
 }
 
 /** The environment variable is the one that other instrumentations of generative AI use. */
@@ -233,7 +258,9 @@ function placeOf({ audit, attemptOf }: Flags): Pick<RunOptions, 'audit' | 'runs'
 
 function firstError({ errors = [] }: ResultData): string {
   const [first] = errors
-  return first ? safe(`${first.path || '/'} ${first.message}`).slice(0, 200) : 'no JSON was found'
+  // In a GitHub workflow `##[` may begin a command, anywhere in a line.
+  const message = first && safe(`${first.path || '/'} ${first.message}`).replaceAll('##[', '## [')
+  return message?.slice(0, 200) ?? 'no JSON was found'
 }
 
 /** Waits until the agent is gone and the audit is closed, and returns a message. */

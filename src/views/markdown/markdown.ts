@@ -8,8 +8,9 @@ import type { Problem } from '../problems.ts'
 import { answerWords, askWords } from '../request-text.ts'
 import type { RunSummary } from '../summary.ts'
 import { callSubject, callText } from '../tool-text.ts'
+import type { Why } from '../why.ts'
 import { countWords, durationWords, grouped } from '../words.ts'
-import { codeSpan, fenced, html, safeMarkdown } from './safe.ts'
+import { codeSpan, fenced, html, quotation, safeMarkdown } from './safe.ts'
 
 export interface MarkdownOptions {
   /**
@@ -44,42 +45,108 @@ const MIN_LENGTH = 2000
  */
 export function markdownStage(options: MarkdownOptions = {}): Stage<Event, string> {
   const example = 'markdownStage({ maxLength: 60_000 })'
-  const read = readOptions('markdownStage', options, example, MARKDOWN_OPTIONS)
-  const maxLength = Math.max(MIN_LENGTH, read.maxLength)
+  const { maxLength } = readOptions('markdownStage', options, example, MARKDOWN_OPTIONS)
   return (next) => {
-    const talk = new Conversation()
-    const body = middleCut(maxLength)
-    let attempt: number | undefined
-    /** Calls of earlier attempts that did not end. */
-    const unfinished: ToolItem[] = []
-    let problem: Problem | undefined
-    let prompted = false
-    let raw = 0
-
+    const written = markdownWriter({ maxLength })
     return {
-      write(event) {
-        if (event.attempt_number !== attempt) unfinished.push(...talk.running)
-        attempt = event.attempt_number
-        const item = talk.take(event)
-        // A problem of kind `end` only says that something went wrong.
-        if (item.problem && (!problem || problem.kind === 'end')) problem = item.problem
-        if (item.kind === 'raw') raw++
-        // The first prompt is in the head.
-        const inHead = item.kind === 'prompt' && !prompted
-        if (inHead) prompted = true
-        const part = inHead ? '' : partOf(item)
-        if (part !== '') body.add(part)
-      },
+      write: written.write,
       end() {
-        const summary = talk.summary()
-        for (const { input } of [...unfinished, ...talk.running])
-          body.add(`… ${codeSpan(cut(callSubject(input), 300))} did not end`)
-        const parts = [head(summary, problem), body.text(), tail(summary, raw)]
-        next.write(`${parts.filter((part) => part !== '').join('\n\n')}\n`)
+        next.write(written.text())
         next.end()
       },
     }
   }
+}
+
+/** What is known of a run besides its events. */
+export interface MarkdownFacts {
+  /** What the agent was asked, if no event says it. */
+  readonly task?: string | undefined
+  /** Why it ended so; without it, the first problem counts. */
+  readonly why?: Why | undefined
+}
+
+/**
+ * The same, event by event. `brief` leaves out how the agent worked: its thoughts, the calls that went well,
+ * and all messages but the last, which comes first.
+ */
+export function markdownWriter({
+  maxLength = MARKDOWN_OPTIONS.maxLength.default,
+  brief = false,
+}: MarkdownOptions & { readonly brief?: boolean } = {}): {
+  write(event: Event): void
+  summary(): RunSummary
+  text(facts?: MarkdownFacts): string
+} {
+  const talk = new Conversation()
+  const body = middleCut(Math.max(MIN_LENGTH, maxLength))
+  let attempt: number | undefined
+  /** Calls of earlier attempts that did not end. */
+  const unfinished: ToolItem[] = []
+  let problem: Problem | undefined
+  let prompted = false
+  let raw = 0
+
+  return {
+    write(event) {
+      if (event.attempt_number !== attempt) unfinished.push(...talk.running)
+      attempt = event.attempt_number
+      const item = talk.take(event)
+      // A problem of kind `end` only says that something went wrong.
+      if (item.problem && (!problem || problem.kind === 'end')) problem = item.problem
+      if (item.kind === 'raw') raw++
+      // The first prompt is in the head.
+      const inHead = item.kind === 'prompt' && !prompted
+      if (inHead) prompted = true
+      const part = inHead || (brief && isWork(item)) ? '' : partOf(item)
+      if (part !== '') body.add(part)
+    },
+    summary: () => talk.summary(),
+    text({ task, why } = {}) {
+      const summary = talk.summary()
+      for (const { input } of [...unfinished, ...talk.running])
+        body.add(`… ${codeSpan(cut(callSubject(input), 300))} did not end`)
+      const prompt = summary.prompt ?? task
+      const asked = prompt === undefined ? '' : brief ? taskOf(prompt) : promptOf(prompt)
+      const parts = [
+        head(summary, why ? why.first : problem),
+        why?.last ? `Last problem: ${codeSpan(why.last.title)}` : '',
+        why?.stderr ? fenced(why.stderr.join('\n')) : '',
+        asked,
+        brief && summary.answer?.trim() ? quotation(cut(summary.answer.trim(), MAX_MESSAGE)) : '',
+        body.text(),
+        brief ? tail({ ...summary, warnings: 0 }, 0) : tail(summary, raw),
+      ]
+      return `${parts.filter((part) => part !== '').join('\n\n')}\n`
+    },
+  }
+}
+
+/** An item that only shows how the agent worked, or that the head and the tail of a brief text have. */
+function isWork(item: Item): boolean {
+  switch (item.kind) {
+    case 'tool':
+      return item.problem === undefined
+    case 'artifact':
+      return item.diff === undefined
+    case 'message':
+    case 'reasoning':
+    case 'prompt':
+    case 'diagnostic':
+      return true
+    default:
+      return false
+  }
+}
+
+function promptOf(prompt: string): string {
+  return folded('Prompt', fenced(cut(prompt, MAX_PROMPT)))
+}
+
+/** A short one is not worth a click. */
+function taskOf(prompt: string): string {
+  const line = prompt.trim()
+  return line.length > 300 || line.includes('\n') ? promptOf(prompt) : `Task: ${codeSpan(line)}`
 }
 
 /** An item as a part of the text; empty if it has none, or none yet. */
@@ -124,7 +191,7 @@ function partOf(item: Item): string {
 }
 
 function head(summary: RunSummary, problem: Problem | undefined): string {
-  const { engine = 'agent', outcome, engine_version, model, cwd, prompt, session_id, first_ts } = summary
+  const { engine = 'agent', outcome, engine_version, model, cwd, session_id, first_ts } = summary
   const title = `## ${safeMarkdown(cut(engine, 60))} run: ${outcome ?? 'not over'}`
   const began =
     first_ts !== undefined && Date.parse(first_ts) > 0 ? first_ts.slice(0, 16).replace('T', ' ') : ''
@@ -137,8 +204,7 @@ function head(summary: RunSummary, problem: Problem | undefined): string {
   ]
   const why = outcome === undefined ? '' : `**${sentence(endPhrase(outcome, summary.failure_class))}**`
   const first = problem ? `First problem: ${codeSpan(problem.title)}` : ''
-  const asked = prompt === undefined ? '' : folded('Prompt', fenced(cut(prompt, MAX_PROMPT)))
-  return [title, joined(about), joined([why, figures(summary)]), first, asked]
+  return [title, joined(about), joined([why, figures(summary)]), first]
     .filter((part) => part !== '')
     .join('\n\n')
 }
@@ -215,7 +281,8 @@ function sentence(words: string): string {
   return words.slice(0, 1).toUpperCase() + words.slice(1)
 }
 
-function cut(text: string, max: number): string {
+/** The first characters of a text, and how many more there are. */
+export function cut(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, max)} … (${grouped(text.length - max)} more characters)`
 }
 

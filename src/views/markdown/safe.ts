@@ -41,8 +41,10 @@ export function safeMarkdown(text: string): string {
   let open = false
   for (const line of plain(text).split('\n')) {
     if (fence !== '') {
-      if (closes(line, fence)) fence = ''
-      lines.push(line)
+      const closed = closes(line, fence)
+      // Spelled plainly: readers differ in which blanks they allow there, and the rest must not be code.
+      lines.push(closed ? fence : line)
+      if (closed) fence = ''
       continue
     }
     fence = opening(line)
@@ -58,6 +60,12 @@ export function safeMarkdown(text: string): string {
   }
   if (fence !== '') lines.push(fence)
   return lines.join('\n')
+}
+
+/** Markdown of an agent as a quotation: a title in it cannot be taken for one of ours. */
+export function quotation(text: string): string {
+  const lines = safeMarkdown(text).split('\n')
+  return lines.map((line) => (line === '' ? '>' : `> ${line}`)).join('\n')
 }
 
 /** The marks of a fence that begins this line, or nothing. */

@@ -1,10 +1,11 @@
-// Sends every recorded run to the AI SDK that is installed beside this file, as a server would, and prints
-// the messages that it makes.
+// Sends every recorded run to the AI SDK that is installed beside this file, as a server and as a model
+// would, and prints the messages that it makes.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { aiSdkHeaders, aiSdkSse } from 'agent-sluice/views'
-import { DefaultChatTransport, readUIMessageStream, validateUIMessages } from 'ai'
+import { drive } from 'agent-sluice/events'
+import { aiSdkHeaders, aiSdkSse, languageModelStage } from 'agent-sluice/views'
+import { DefaultChatTransport, readUIMessageStream, streamText, validateUIMessages } from 'ai'
 
 const [, , fixtures] = process.argv
 const results = {}
@@ -16,7 +17,8 @@ for (const path of readdirSync(fixtures, { recursive: true, encoding: 'utf8' }).
   if (!path.endsWith('events.jsonl')) continue
   const lines = readFileSync(join(fixtures, path), 'utf8').split('\n').filter(Boolean)
   try {
-    found[path] = await received(lines.map((line) => JSON.parse(line)))
+    const events = lines.map((line) => JSON.parse(line))
+    found[path] = { ...(await received(events)), answer: await answered(events) }
     results[path] = hashOf(found[path])
   } catch (error) {
     results[path] = `failed: ${error}`
@@ -40,6 +42,21 @@ async function received(events) {
   for await (const shown of readUIMessageStream({ stream, onError })) message = shown
   await validateUIMessages({ messages: [message] })
   return { message, errors }
+}
+
+/** What `streamText` has if a model answers with the run, as far as the versions name it alike. */
+async function answered(events) {
+  const stream = ReadableStream.from(drive(languageModelStage(), events))
+  const names = { specificationVersion: 'v3', provider: 'test', modelId: 'run', supportedUrls: {} }
+  const model = { ...names, doStream: async () => ({ stream }) }
+  let errors = 0
+  const onError = () => {
+    errors++
+  }
+  const answer = streamText({ model, prompt: 'x', onError })
+  const [content, finishReason, usage] = [await answer.content, await answer.finishReason, await answer.usage]
+  const parts = content.map(({ type, text, toolName, input }) => ({ type, text, toolName, input }))
+  return { parts, finishReason, tokens: [usage.inputTokens, usage.outputTokens], errors }
 }
 
 /** The same whatever order the keys have. */

@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto'
+import fs from 'node:fs'
+import { Fault, quote } from '../base/fault.ts'
+import { codeOf } from '../base/system-error-code.ts'
+import type { Event } from '../events/event.ts'
+import { endPhrase } from '../events/run-outcome.ts'
+import type { RunEnd } from '../run/run-options.ts'
+import type { Items } from '../streams/flow.ts'
+import { redact } from '../streams/views.ts'
+import { cut, markdownWriter } from '../views/markdown/markdown.ts'
+import { familyOf, isSecretValue } from '../views/redact/names.ts'
+import { redactor } from '../views/redact/redact.ts'
+import { whyOf } from '../views/why.ts'
+import { safe } from './draw/safe.ts'
+import { output } from './print.ts'
+
+/** The files by which a step tells GitHub something; the agent does not get them. */
+const FILES = ['GITHUB_OUTPUT', 'GITHUB_STEP_SUMMARY', 'GITHUB_ENV', 'GITHUB_PATH', 'GITHUB_STATE'] as const
+
+/**
+ * GitHub refuses a summary of more than 1 MiB, and outputs of more than 1 MB. Characters of single outputs:
+ * together they stay below that, whatever their script.
+ */
+const MAX_SUMMARY = 1 << 20
+const MAX_OUTPUTS = 1_000_000
+const MAX_ANSWER = 100_000
+const MAX_RESULT = 150_000
+const MAX_FILE_LIST = 40_000
+
+/**
+ * A step of a GitHub workflow that runs an agent: its log, outputs, summary and annotations. Whatever the
+ * agent writes stays text: commands to the runner (`::set-output`, `##[add-mask]`) are off while it is
+ * shown, outputs have a delimiter that it cannot know, and secrets are hidden everywhere.
+ */
+export interface GithubStep {
+  /** The environment of the agent. */
+  readonly env: NodeJS.ProcessEnv
+  /** A value without secrets. */
+  hidden<T>(value: T): T
+  /** The events to show, without secrets. */
+  watch(events: Items<Event>): AsyncIterable<Event>
+  /** Call it before anything of the agent is shown. */
+  begin(): Promise<void>
+  /** Writes outputs, summary and annotations. */
+  end(end: RunEnd, exitCode: number): Promise<void>
+  /** Reports that the run could not be started or recorded. */
+  fail(error: unknown): Promise<void>
+}
+
+/** Throws BAD_OPTION unless this is a step of a workflow. */
+export function openGithubStep(hidesSecrets: boolean, env: NodeJS.ProcessEnv = process.env): GithubStep {
+  const outputs = fileIn(env, 'GITHUB_OUTPUT')
+  const summaries = fileIn(env, 'GITHUB_STEP_SUMMARY')
+  const hide = hidesSecrets ? redactor({ known: secretsIn(env) }) : undefined
+  const hidden = (text: string) => hide?.text(text, { count: false }) ?? text
+  const markdown = markdownWriter({ brief: true })
+  const reason = whyOf()
+  const write = output()
+  const token = randomBytes(16).toString('hex')
+  let paused = false
+
+  const resume = async () => {
+    if (paused) await write(`::${token}::\n`)
+    paused = false
+  }
+  return {
+    env: Object.fromEntries(Object.entries(env).filter(([name]) => !FILES.some((file) => file === name))),
+    // Cast: only its texts change.
+    hidden: (value) => (hide ? (hide.value(value) as typeof value) : value),
+    async *watch(events) {
+      for await (const event of hide ? events.pipe(redact(hide)) : events) {
+        markdown.write(event)
+        reason.write(event)
+        yield event
+      }
+    },
+    async begin() {
+      paused = true
+      await write(`::stop-commands::${token}\n`)
+    },
+    async end(end, exitCode) {
+      await resume()
+      const why = reason.why()
+      const { files, engine = 'agent' } = markdown.summary()
+      // Redacted once more: only now all secrets are known.
+      const text = hidden(markdown.text({ task: end.task ?? undefined, why }))
+      append(summaries, `${text}\n`, MAX_SUMMARY)
+      const problem = hidden(why.first?.title ?? '')
+      const large = {
+        answer: cut(hidden(end.text ?? ''), MAX_ANSWER),
+        result: resultText(hide ? hide.value(end.result?.value) : end.result?.value),
+        changed_files: hidden(files.join('\n')).slice(0, MAX_FILE_LIST),
+      }
+      for (const [name, value] of Object.entries({ ...smallOutputs(end, exitCode), problem, ...large }))
+        if (value !== '') append(outputs, asOutput(name, value), MAX_OUTPUTS)
+      if (end.ok) return
+      const level = end.outcome === 'failed' || end.outcome === 'cancelled' ? 'error' : 'warning'
+      const title = escaped(`${engine} run: ${end.outcome}`).replaceAll(':', '%3A').replaceAll(',', '%2C')
+      const message = problem || endPhrase(end.outcome, end.failure_class ?? undefined)
+      await write(`::${level} title=${title}::${escaped(message)}\n`)
+    },
+    async fail(error) {
+      const message = error instanceof Error ? error.message : String(error)
+      // A log that cannot be written is the error that is reported.
+      await resume().catch(() => {})
+      await write(`::error title=sluice::${escaped(hidden(message))}\n`).catch(() => {})
+    },
+  }
+}
+
+function fileIn(env: NodeJS.ProcessEnv, name: (typeof FILES)[number]): string {
+  const path = env[name]
+  try {
+    if (path) fs.accessSync(path, fs.constants.W_OK)
+  } catch (cause) {
+    const what = `--github cannot write the file of ${name} (${codeOf(cause)})`
+    throw new Fault('BAD_OPTION', `${what}; in a container, mount it`, { cause })
+  }
+  if (path) return path
+  throw new Fault('BAD_OPTION', `--github needs ${name}, which GitHub Actions sets; leave it out elsewhere`)
+}
+
+/** Shorter values of variables are words that occur everywhere: `DB_PASSWORD=postgres` is a common one. */
+const MIN_SECRET = 10
+
+/** The values of variables whose names say that they are secret. */
+function secretsIn(env: NodeJS.ProcessEnv): string[] {
+  return Object.entries(env).flatMap(([name, value = '']) => {
+    const family = value.length < MIN_SECRET ? undefined : familyOf(name)
+    return family && isSecretValue(value, { family, quoted: true, plain: true }) ? [value] : []
+  })
+}
+
+/** Appends a whole text or nothing: a file over its limit is refused as a whole. */
+function append(path: string, text: string, limit: number): void {
+  try {
+    const { size } = fs.statSync(path)
+    // What was written before may lack its line end.
+    const bytes = Buffer.from(size > 0 ? `\n${text}` : text)
+    if (size + bytes.length <= limit) fs.appendFileSync(path, bytes)
+    else console.error(`sluice: ${quote(text, 20)} was left out: GitHub takes no more in one step`)
+  } catch (cause) {
+    throw new Fault('OUTPUT_FAILED', `cannot write ${quote(path, 200)} (${codeOf(cause)})`, { cause })
+  }
+}
+
+/** The delimiter is made after the agent has ended: with a known one, an answer could add outputs. */
+function asOutput(name: string, value: string): string {
+  const delimiter = `sluice_${randomBytes(16).toString('hex')}`
+  return `${name}<<${delimiter}\n${value}\n${delimiter}\n`
+}
+
+function smallOutputs(end: RunEnd, exitCode: number): Readonly<Record<string, string>> {
+  const { ok, outcome, failure_class, session, run_id, audit, cost, usage } = end
+  const all = { ok, outcome, exit_code: exitCode, failure_class, session, run_id, audit }
+  const spent = { cost: cost?.amount, input_tokens: usage?.input, output_tokens: usage?.output }
+  return Object.fromEntries(
+    Object.entries({ ...all, ...spent }).map(([name, value]) => [name, String(value ?? '')]),
+  )
+}
+
+/** A result that is cut is no JSON, so one that is too long is left out. */
+function resultText(value: unknown): string {
+  const text = JSON.stringify(value) ?? ''
+  return text.length <= MAX_RESULT ? text : ''
+}
+
+/** The message of a workflow command. */
+function escaped(message: string): string {
+  return safe(message).replaceAll('%', '%25').replaceAll('\n', '%0A')
+}

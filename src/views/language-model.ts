@@ -1,0 +1,319 @@
+import { type OptionTable, readOptions } from '../base/check-options.ts'
+import { Fault } from '../base/fault.ts'
+import type { Sink, Stage } from '../base/stage.ts'
+import type { CompletionData, Event } from '../events/event.ts'
+import { type Tokens, tokenCounter } from '../events/tokens.ts'
+import { type AiSdkChunk, type AiSdkData, type AiSdkMetadata, aiSdkStage } from './ai-sdk.ts'
+import { OpenCalls } from './open-calls.ts'
+
+export interface LanguageModelOptions {
+  /**
+   * What the text of the model is. `messages`: what the agent says; what its subagents say is reasoning.
+   * `result`: the result of the run as JSON and nothing else, for `generateObject`; everything the agent says
+   * is reasoning, and the run needs a `schema`.
+   * @default 'messages'
+   */
+  readonly text?: 'messages' | 'result' | undefined
+  /**
+   * Sends each record that has no part of its own as `raw`, which `includeRawChunks` of the AI SDK asks for.
+   * @default false
+   */
+  readonly raw?: boolean | undefined
+}
+
+export const LANGUAGE_MODEL_OPTIONS = {
+  text: { default: 'messages', words: ['messages', 'result'] },
+  raw: { default: false },
+} as const satisfies OptionTable<LanguageModelOptions>
+
+/** A JSON value, as the AI SDK types it. */
+export type JsonValue = null | string | number | boolean | JsonValue[] | JsonObject
+type JsonObject = { [key: string]: JsonValue | undefined }
+
+/** Tokens as the AI SDK counts them. A count that the engine did not report is undefined. */
+export interface LanguageModelUsage {
+  readonly inputTokens: Readonly<Record<'total' | 'noCache' | 'cacheRead' | 'cacheWrite', number | undefined>>
+  readonly outputTokens: Readonly<Record<'total' | 'text' | 'reasoning', number | undefined>>
+}
+
+/** Facts the AI SDK has no field for. */
+type Annotated = { readonly providerMetadata?: { readonly sluice: JsonObject } }
+
+/** A call that the agent has run itself, and its result. */
+type Call =
+  | ({
+      readonly type: 'tool-call'
+      readonly toolCallId: string
+      readonly toolName: string
+      /** As JSON. */
+      readonly input: string
+      readonly providerExecuted: true
+      readonly dynamic: true
+    } & Annotated)
+  | ({
+      readonly type: 'tool-result'
+      readonly toolCallId: string
+      readonly toolName: string
+      readonly result: NonNullable<JsonValue>
+      readonly isError?: true
+      readonly dynamic: true
+    } & Annotated)
+
+/** The run, and the model as the engine names it. */
+interface Answered {
+  readonly id?: string
+  readonly modelId?: string
+}
+
+interface Finish extends Annotated {
+  readonly usage: LanguageModelUsage
+  /** A word of the AI SDK, and the `reason_code` of the run. */
+  readonly finishReason: {
+    readonly unified: 'stop' | 'length' | 'error' | 'other'
+    readonly raw: string | undefined
+  }
+}
+
+/**
+ * What a run is sent as: the part of `LanguageModelV3StreamPart` (`@ai-sdk/provider` 3) that an agent needs.
+ */
+export type LanguageModelPart =
+  | { readonly type: 'stream-start'; readonly warnings: [] }
+  | ({ readonly type: 'response-metadata' } & Answered)
+  | ({
+      readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'
+      readonly id: string
+    } & Annotated)
+  | { readonly type: 'text-delta' | 'reasoning-delta'; readonly id: string; readonly delta: string }
+  | Call
+  | { readonly type: 'raw'; readonly rawValue: unknown }
+  | { readonly type: 'error'; readonly error: unknown }
+  | ({ readonly type: 'finish' } & Finish)
+
+/**
+ * The stage of `languageModel()`: events as the parts of one answer of a language model of the AI SDK. It is
+ * made of the chunks of `aiSdkStage`, so both show the same texts and calls. A run that failed sends `error`
+ * before its `finish`.
+ *
+ * @example
+ * const parts = drive(languageModelStage(), [event]) // [{ type: 'stream-start', … }, …]
+ */
+export function languageModelStage(options: LanguageModelOptions = {}): Stage<Event, LanguageModelPart> {
+  const example = "languageModelStage({ text: 'result' })"
+  const read = readOptions('languageModelStage', options, example, LANGUAGE_MODEL_OPTIONS)
+  return (next) => aiSdkStage()(new LanguageModelSink(next, read))
+}
+
+/** Turns the chunks of one message into the parts of one answer. */
+class LanguageModelSink implements Sink<AiSdkChunk> {
+  readonly #next: Sink<LanguageModelPart>
+  readonly #options: LanguageModelOptions
+  readonly #names = new OpenCalls<string>()
+  /** The ids of texts that are not the answer. */
+  readonly #asides = new Set<string>()
+  readonly #tokens = tokenCounter()
+  #ended: CompletionData | undefined
+  #finish: Extract<AiSdkChunk, { type: 'finish' }> | undefined
+
+  constructor(next: Sink<LanguageModelPart>, options: LanguageModelOptions) {
+    this.#next = next
+    this.#options = options
+  }
+
+  write(chunk: AiSdkChunk) {
+    switch (chunk.type) {
+      case 'start':
+        this.#say({ type: 'stream-start', warnings: [] })
+        return this.#say({ type: 'response-metadata', id: chunk.messageId })
+      case 'text-start':
+      case 'text-end': {
+        const { id } = chunk
+        if (chunk.type === 'text-start' && this.#isAside(chunk.providerMetadata)) this.#asides.add(id)
+        const kind = this.#asides.has(id) ? 'reasoning' : 'text'
+        if (chunk.type === 'text-end') this.#asides.delete(id)
+        const place = chunk.type === 'text-start' ? 'start' : 'end'
+        return this.#say({ type: `${kind}-${place}`, id, ...annotated(chunk) })
+      }
+      case 'text-delta':
+        return this.#say(this.#asides.has(chunk.id) ? { ...chunk, type: 'reasoning-delta' } : chunk)
+      case 'reasoning-start':
+      case 'reasoning-end':
+        return this.#say({ type: chunk.type, id: chunk.id, ...annotated(chunk) })
+      case 'reasoning-delta':
+        return this.#say(chunk)
+      case 'tool-input-available':
+      case 'tool-output-available':
+      case 'tool-output-error':
+        return this.#call(chunk)
+      case 'finish-step':
+        return void this.#names.takeAll()
+      case 'finish':
+        this.#finish = chunk
+        return
+      case 'error':
+        // An answer that reached the limit of tokens is short, and no error.
+        if (this.#ended?.reason_code !== 'MAX_TOKENS')
+          this.#say({ type: 'error', error: new Fault('COMMAND_FAILED', chunk.errorText) })
+        return
+      case 'start-step':
+      case 'tool-input-start':
+      case 'abort':
+      case 'data-payload':
+        return
+      default:
+        return this.#record(chunk)
+    }
+  }
+
+  end(): void {
+    if (this.#finish) this.#say({ type: 'finish', ...this.#finishOf(this.#finish) })
+    this.#next.end()
+  }
+
+  #say(part: LanguageModelPart): void {
+    this.#next.write(part)
+  }
+
+  #isAside(facts: AiSdkMetadata | undefined): boolean {
+    return this.#options.text === 'result' || facts?.sluice['parent_call_id'] !== undefined
+  }
+
+  #call(
+    chunk: Extract<
+      AiSdkChunk,
+      { type: 'tool-input-available' | 'tool-output-available' | 'tool-output-error' }
+    >,
+  ) {
+    const { toolCallId } = chunk
+    if (chunk.type === 'tool-input-available') {
+      const { toolName } = chunk
+      this.#names.start(toolCallId, toolName)
+      const call = { toolCallId, toolName, providerExecuted: true, dynamic: true } as const
+      // Arguments that are not known are sent as none.
+      const input = JSON.stringify(chunk.input ?? {})
+      return this.#say({ type: 'tool-call', ...call, input, ...annotated(chunk) })
+    }
+    const toolName = this.#names.end(toolCallId) ?? ''
+    const failed = chunk.type === 'tool-output-error'
+    this.#say({
+      type: 'tool-result',
+      ...{ toolCallId, toolName, dynamic: true },
+      // Cast: a record is JSON. The AI SDK has no result that is null.
+      result: failed ? chunk.errorText : ((chunk.output ?? '') as NonNullable<JsonValue>),
+      ...(failed && { isError: true }),
+      ...annotated(chunk),
+    })
+  }
+
+  #record({ data, id }: AiSdkData) {
+    const event = data as Event // cast: all but payloads are sent as whole records
+    if (this.#options.raw) this.#say({ type: 'raw', rawValue: event })
+    switch (event.type) {
+      case 'lifecycle.run.status':
+        if (event.data.model !== undefined)
+          this.#say({ type: 'response-metadata', modelId: event.data.model })
+        return
+      case 'lifecycle.run.result': {
+        const { status, value } = event.data
+        if (this.#options.text !== 'result' || status !== 'success') return
+        this.#say({ type: 'text-start', id })
+        this.#say({ type: 'text-delta', id, delta: JSON.stringify(value) })
+        return this.#say({ type: 'text-end', id })
+      }
+      case 'lifecycle.completion.state': {
+        const { tokens, cumulative } = event.data
+        this.#ended = event.data
+        if (tokens) cumulative ? this.#tokens.soFar(tokens) : this.#tokens.add(tokens)
+      }
+    }
+  }
+
+  #finishOf({ finishReason, messageMetadata }: Extract<AiSdkChunk, { type: 'finish' }>): Finish {
+    const raw = this.#ended?.reason_code
+    const { tokens: _, ...facts } = messageMetadata
+    return {
+      usage: usageOf(this.#tokens.sum()),
+      finishReason: { unified: raw === 'MAX_TOKENS' ? 'length' : finishReason, raw },
+      providerMetadata: { sluice: facts as JsonObject }, // cast: facts of records are JSON
+    }
+  }
+}
+
+function usageOf({ input, output, cached, cache_write, reasoning }: Tokens = {}): LanguageModelUsage {
+  const less = (total: number | undefined, part: number | undefined, more = 0) =>
+    total === undefined || part === undefined ? undefined : Math.max(0, total - part - more)
+  return {
+    inputTokens: {
+      total: input,
+      noCache: less(input, cached, cache_write),
+      cacheRead: cached,
+      cacheWrite: cache_write,
+    },
+    outputTokens: { total: output, text: less(output, reasoning), reasoning },
+  }
+}
+
+function annotated({ providerMetadata: facts }: { readonly providerMetadata?: AiSdkMetadata }): Annotated {
+  // Cast: facts of records are JSON.
+  return facts ? { providerMetadata: { sluice: facts.sluice as JsonObject } } : {}
+}
+
+/** A whole answer: the part of `LanguageModelV3GenerateResult` that an agent has. */
+export interface LanguageModelResult extends Finish {
+  readonly content: (Call | ({ readonly type: 'text' | 'reasoning'; readonly text: string } & Annotated))[]
+  readonly response: Answered
+  readonly warnings: []
+}
+
+/**
+ * The parts of `languageModel()` as one result, for the `doGenerate` of a model. Throws the error of a run
+ * that failed.
+ *
+ * @example
+ * const agent = run('codex', ['exec', '--json', 'fix the test'])
+ * const { content, usage } = await languageModelResult(agent.pipe(languageModel()))
+ */
+export async function languageModelResult(
+  parts: AsyncIterable<LanguageModelPart> | Iterable<LanguageModelPart>,
+): Promise<LanguageModelResult> {
+  const content: LanguageModelResult['content'] = []
+  const texts = new Map<string, { type: 'text' | 'reasoning'; text: string } & Annotated>()
+  let response: Answered = {}
+  let finish: Finish | undefined
+  for await (const part of parts) {
+    switch (part.type) {
+      case 'text-start':
+      case 'reasoning-start': {
+        const type = part.type === 'text-start' ? 'text' : 'reasoning'
+        texts.set(part.id, { type, text: '', ...annotated(part) })
+        content.push(texts.get(part.id)!)
+        break
+      }
+      case 'text-delta':
+      case 'reasoning-delta':
+        texts.get(part.id)!.text += part.delta
+        break
+      case 'text-end':
+      case 'reasoning-end':
+        Object.assign(texts.get(part.id)!, annotated(part))
+        break
+      case 'tool-call':
+      case 'tool-result':
+        content.push(part)
+        break
+      case 'response-metadata': {
+        const { type: _, ...facts } = part
+        response = { ...response, ...facts }
+        break
+      }
+      case 'error':
+        throw part.error
+      case 'finish': {
+        const { type: _, ...facts } = part
+        finish = facts
+      }
+    }
+  }
+  if (!finish) throw new Fault('BAD_STATE', 'the parts have no finish; give it those of languageModel()')
+  return { content, response, warnings: [], ...finish }
+}
