@@ -9,6 +9,7 @@ import type { CompletionData } from '../events/event.ts'
 import type { EventOptions } from '../events/event-stage.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
 import { type Exit, type Started, type StartOptions, startOnPipes } from '../process/process.ts'
+import { passStdin } from '../process/tee.ts'
 import { startOnPty } from '../process/terminal.ts'
 import { startOnPtyAndPipes } from '../process/terminal-and-pipes.ts'
 import { watchdog } from '../process/watchdog.ts'
@@ -48,9 +49,11 @@ export interface RecordOptions {
   readonly records: string | undefined
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
-  readonly input: 'ignore' | 'inherit' | { readonly text: string }
+  readonly input: 'ignore' | 'inherit' | 'pipe' | { readonly text: string }
   /** The input is the prompt. */
   readonly piped: boolean
+  /** Our own stdin and stdout are those of the process. */
+  readonly tee?: boolean | undefined
   readonly pty: { readonly cols: number; readonly rows: number; readonly pipes: boolean } | undefined
   readonly timeout: number | undefined
   readonly idleTimeout: number | undefined
@@ -124,6 +127,8 @@ export class Recording {
   #origin = 0
   /** The time of the last chunk, in milliseconds since the start. */
   #ms = 0
+  /** Bytes that were sent, and are not among the chunks yet. */
+  #sent: (TimedChunk & { readonly taken: () => void }) | undefined
   /** Known only at the exit; the event stage reads it then. */
   #diff: FsDiff | undefined
 
@@ -153,7 +158,11 @@ export class Recording {
 
   /** Sends a signal to the whole group, and remembers that we did; `note` says more about the reason. */
   stop(reason: StopReason, signal: NodeJS.Signals, note = stopNotes[reason]): void {
-    if (this.#exited) return
+    if (this.#exited) {
+      // What it wrote may still wait for a reader that does not come.
+      for (const recorder of this.#options.tee ? this.#running!.recorders : []) recorder.stop()
+      return
+    }
     if (this.#meta.reason === null) this.#stopNote = note
     this.#meta = { ...this.#meta, reason: this.#meta.reason ?? reason }
     // If it is not running yet, it is stopped when it is.
@@ -178,7 +187,7 @@ export class Recording {
   }
 
   async *#record(): AsyncGenerator<TimedChunk | Opening> {
-    const { engine, reading, runId, attempt, cwd } = this.#options
+    const { engine, reading, runId, attempt, cwd, tee = false } = this.#options
     const before = this.#options.fsDiff ? await this.#look() : undefined
     this.#started = Date.now()
     this.#origin = performance.now()
@@ -187,7 +196,7 @@ export class Recording {
     const output =
       this.#options.audit === undefined
         ? new PipedOutput(this.#waker)
-        : new RecordedOutput(this.#logs, this.#path('chunks'), this.#waker)
+        : new RecordedOutput(this.#logs, this.#path('chunks'), this.#waker, tee)
     this.#output = output
     let guard: ReturnType<typeof watchdog> | undefined
     const prompt = this.#prompt()
@@ -234,7 +243,7 @@ export class Recording {
 
   /** Starts the process and its recorders. */
   async #start(): Promise<readonly Note[]> {
-    const { pty, onStart } = this.#options
+    const { pty, onStart, tee } = this.#options
     const { recorders: made } = this.#output!
     const running = await this.#way.start({ ...this.#options, ...(pty ?? NO_SIZE), recorders: made })
     this.#running = running
@@ -245,6 +254,7 @@ export class Recording {
       this.stop('recorder_failed', 'SIGTERM')
     })
     this.#over = this.#end(running, recorded)
+    if (tee) void passStdin(running.stdin!, (bytes) => this.#send(bytes))
     const pids = recorders.flatMap((recorder) => recorder.pid ?? [])
     this.#save({ pid, pid_started: startOf(pid), recorders: pids })
     const notes = onStart()
@@ -253,6 +263,24 @@ export class Recording {
     if (this.#options.audit !== undefined)
       for (const channel of this.#way.channels) this.#waker.watch(this.#logs[channel])
     return notes
+  }
+
+  /** Records what is about to be sent; resolves when its turn among the chunks has come. */
+  #send(bytes: Buffer): Promise<void> {
+    if (this.#exited) return Promise.resolve()
+    try {
+      this.#ms = Math.max(this.#ms, this.#elapsed())
+      this.#output!.sent(bytes, this.#ms)
+    } catch (error) {
+      this.#failure = error
+      this.stop('recorder_failed', 'SIGTERM')
+      throw error
+    }
+    const time = this.#started + this.#ms
+    return new Promise<void>((taken) => {
+      this.#sent = { chunk: { channel: 'stdin', bytes }, time, taken }
+      this.#waker.wake()
+    })
   }
 
   /**
@@ -297,6 +325,14 @@ export class Recording {
       last = finished
       let read = false
       for (const channel of this.#way.channels) {
+        // In the order in which the chunk log has them.
+        while (this.#sent) {
+          const { taken, ...sent } = this.#sent
+          this.#sent = undefined
+          taken()
+          read = true
+          yield sent
+        }
         const found = output.read(channel, now)
         if (!found) continue
         read = true

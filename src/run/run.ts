@@ -79,6 +79,11 @@ export function startRun(called: string | RunCommand, given?: readonly string[],
   return withRounds(new AgentRun(options).start(), options.rounds)
 }
 
+/** A run that is recorded beside: our own stdin and stdout are passed on to the command, byte for byte. */
+export function teeRun(options: RunCommand): Run {
+  return new AgentRun(readCall(options), { tee: true }).start()
+}
+
 /** The options of `reply()`: those of `run()`, but for what the recorded run decides. */
 export type ReplyOptions<S extends Schema | undefined = Schema | undefined> = Omit<
   RunOptions<S>,
@@ -132,12 +137,13 @@ function continued(turn: EndedTurn, text: string, options: RunOptions, before?: 
   }
 }
 
-/** What an attempt continues. If it is recorded, the directory knows the rest. */
+/** What an attempt continues, and whether it is passed through. If it is recorded, the directory knows the rest. */
 interface Before {
   readonly runId?: string
   readonly attempt?: number
   readonly session?: string
   readonly spent?: SessionTokens
+  readonly tee?: true
 }
 
 /** A run that could not be started: its flow and its end fail. */
@@ -204,6 +210,7 @@ class AgentRun {
     this.#attempt = dir?.attempt ?? before.attempt ?? 1
     this.#recording = new Recording({
       ...settings,
+      ...(before.tee && { tee: true, input: 'pipe' }),
       reading: { ...settings.reading, session: before.session },
       engine: endAfter === undefined && !limit ? engine : watchTurns(engine, this.#turned(endAfter)),
       runId: this.#runId,

@@ -1,0 +1,75 @@
+import { once } from 'node:events'
+import fs from 'node:fs'
+import type { Readable, Writable } from 'node:stream'
+import { createLog, recordHere } from './log-writer.ts'
+import { type Recorder, type Recorders, readPipe } from './recorder.ts'
+
+/**
+ * Records what a process writes and passes it on to our own stdout and stderr, at the speed of their reader.
+ * The bytes are in the log before the reader gets them.
+ */
+export function teeRecorders(
+  logs: Readonly<Record<'stdout' | 'stderr', string>>,
+  wake: () => void,
+): Pick<Recorders, 'pipe'> {
+  return { pipe: (channel) => recordAndPass(logs[channel], wake, process[channel], channel === 'stdout') }
+}
+
+function recordAndPass(path: string, wake: () => void, reader: Writable, closes: boolean): Recorder {
+  const log = recordHere(path, createLog(path), wake)
+  const pipe = readPipe()
+  let source: Readable | undefined
+  const attach = (stream: Readable) => {
+    source = stream
+    log.attach(stream)
+    const proceed = () => void stream.resume()
+    // The reader left: the process finds its own pipe closed, as without us.
+    const leave = () => void stream.destroy()
+    stream.on('data', (bytes: Buffer) => {
+      if (!reader.write(bytes)) stream.pause()
+    })
+    reader.on('drain', proceed).once('error', leave).on('error', ignore)
+    stream.once('close', () => {
+      reader.off('drain', proceed).off('error', leave)
+      if (closes) reader.write('', closeStdout)
+    })
+  }
+  if (pipe) attach(pipe.source)
+  return {
+    ...log,
+    stdio: pipe?.writer ?? 'pipe',
+    attach: (stream) => attach(stream as Readable), // cast: the stdout of a child process is one
+    isBehind: () => source?.isPaused() ?? false,
+    release: () => void (pipe && fs.closeSync(pipe.writer)),
+    stop: () => (source ? void source.destroy() : log.stop()),
+  }
+}
+
+function ignore(): void {}
+
+/** The process has closed its stdout, and its reader must see that, though we are not done. */
+function closeStdout(): void {
+  fs.closeSync(1)
+  // Takes the number that is free now: nothing else may get it.
+  fs.openSync('/dev/null', 'w')
+}
+
+/**
+ * Passes what is written to our own stdin on to a process, at the speed at which it reads, until either side
+ * closes. Each piece goes to `record` before the process gets it, and the next one waits for `record`.
+ */
+export async function passStdin(to: Writable, record: (bytes: Buffer) => Promise<void>): Promise<void> {
+  const from = process.stdin
+  // The process reads no more: who writes to us must find the pipe closed, too.
+  to.once('close', () => from.destroy())
+  try {
+    for await (const bytes of from) {
+      const recorded = record(bytes)
+      if (!to.write(bytes)) await once(to, 'drain')
+      await recorded
+    }
+  } catch {
+    // A side that fails has closed its end.
+  }
+  to.end()
+}
