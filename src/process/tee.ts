@@ -31,7 +31,7 @@ function recordAndPass(path: string, wake: () => void, reader: Writable, closes:
     reader.on('drain', proceed).once('error', leave).on('error', ignore)
     stream.once('close', () => {
       reader.off('drain', proceed).off('error', leave)
-      if (closes) reader.write('', closeStdout)
+      if (closes) reader.write('', () => closeOurs(1))
     })
   }
   if (pipe) attach(pipe.source)
@@ -47,11 +47,12 @@ function recordAndPass(path: string, wake: () => void, reader: Writable, closes:
 
 function ignore(): void {}
 
-/** The process has closed its stdout, and its reader must see that, though we are not done. */
-function closeStdout(): void {
-  fs.closeSync(1)
+/** The process has closed its end, and the other side must see that, though we are not done. */
+function closeOurs(fd: 0 | 1): void {
+  // Node itself leaves these two open.
+  fs.closeSync(fd)
   // Takes the number that is free now: nothing else may get it.
-  fs.openSync('/dev/null', 'w')
+  fs.openSync('/dev/null', 'r+')
 }
 
 /**
@@ -60,8 +61,10 @@ function closeStdout(): void {
  */
 export async function passStdin(to: Writable, record: (bytes: Buffer) => Promise<void>): Promise<void> {
   const from = process.stdin
-  // The process reads no more: who writes to us must find the pipe closed, too.
-  to.once('close', () => from.destroy())
+  to.once('close', () => {
+    from.destroy()
+    closeOurs(0)
+  })
   try {
     for await (const bytes of from) {
       const recorded = record(bytes)
