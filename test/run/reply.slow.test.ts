@@ -170,6 +170,24 @@ test('a run that is still running is not continued a second time', async () => {
   expect(calls()).toHaveLength(2)
 })
 
+test('what the rounds have used is added up where the agent counts each turn', async () => {
+  const { options } = standIn('claude')
+  const never = { type: 'object', required: ['nothing like it'] }
+  const words = '-p --output-format stream-json --verbose'.split(' ')
+  const given = { ...options, prompt: 'report', schema: never }
+  const once = await run('claude', words, given).end
+  const { usage, cost } = await run('claude', words, { ...given, ...standIn('claude').options, rounds: 1 })
+    .end
+  expect([once.usage, once.cost]).toEqual([
+    { input: 3, output: 5 },
+    { amount: 0.01, currency: 'USD' },
+  ])
+  expect([usage, cost]).toEqual([
+    { input: 6, output: 10 },
+    { amount: 0.02, currency: 'USD' },
+  ])
+})
+
 const Report = {
   type: 'object',
   required: ['severity', 'line'],
@@ -193,6 +211,9 @@ test.each([undefined, 'audit'])('a result that fails its schema is asked for aga
     outcome: 'succeeded',
     result: { status: 'success', value: { severity: 'high', line: 12 } },
     rounds: [{ status: 'failed' }],
+    // The thread counts 200 tokens by now, which are those of both rounds.
+    usage: { input: 200, output: 20 },
+    completion: { tokens: { input: 100, output: 10 } },
   })
   expect(calls()[1].stdin).toMatch(
     /^The JSON of your answer does not match its schema:\n- \/severity: .+\n- \/line: .+\nReply with the corrected JSON only\.$/,
