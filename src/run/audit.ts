@@ -20,7 +20,7 @@ export interface Attempt {
 
 /** A single log as an attempt. Its name says which channel it is; else it is stdout. */
 export function singleLog(path: string, name: string = basename(path)): Attempt {
-  const channel = name.startsWith('stderr') ? 'stderr' : name.startsWith('pty') ? 'pty' : 'stdout'
+  const channel = channels.find((known) => name.startsWith(known)) ?? 'stdout'
   return { number: 1, logs: { [channel]: path }, alone: true }
 }
 
