@@ -43,6 +43,8 @@ export class RecordedOutput implements Output {
 
   constructor(logs: Readonly<Record<Channel, string>>, chunks: string, waker: Waker, tee: boolean) {
     this.#logs = logs
+    // A recorder that was killed before its agent was started has left them.
+    for (const left of [logs.stdin, chunks]) fs.rmSync(left, { force: true })
     this.#reads = new LineFile(chunks)
     this.recorders = { ...logRecorders(logs, waker.wake), ...(tee && teeRecorders(logs, waker.wake)) }
   }

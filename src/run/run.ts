@@ -115,7 +115,9 @@ export function reply(dir: string, text: string, options: ReplyOptions = {}): Ru
     const { cwd, reading, ...turn } = recordedTurn(dir, given)
     const { done_marker: doneMarker, max_frame: maxFrame, window, pick, max_repair: maxRepair } = reading
     const before = { doneMarker, maxFrame, window, pick, maxRepair }
-    const next = continued(turn, text, { engine: turn.engine, ...before, ...options, audit: dir, cwd })
+    // Options that are undefined are not given.
+    const own = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+    const next = continued(turn, text, { engine: turn.engine, ...before, ...own, audit: dir, cwd })
     return withRounds(next, options.rounds ?? 0)
   } catch (error) {
     return failedRun(error as Error)
