@@ -29,6 +29,9 @@ export const channels = ['stdin', 'stdout', 'stderr', 'pty'] as const satisfies 
 /** The channels that a process writes. */
 export const outputs = ['stdout', 'stderr', 'pty'] as const satisfies readonly Channel[]
 
+/** In the order in which they are shown: what the agent wrote comes first. */
+export const shownChannels = [...outputs, 'stdin'] as const
+
 /** File names of attempt N. */
 export function fileNames(attempt: number) {
   return {
