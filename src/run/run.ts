@@ -139,12 +139,13 @@ function continued(turn: EndedTurn, text: string, options: RunOptions, before?: 
   }
 }
 
-/** What an attempt continues, and whether it is passed through. If it is recorded, the directory knows the rest. */
+/** What an attempt continues. If it is recorded, the directory knows the rest. */
 interface Before {
   readonly runId?: string
   readonly attempt?: number
   readonly session?: string
   readonly spent?: SessionTokens
+  /** It is passed through. */
   readonly tee?: true
 }
 

@@ -71,6 +71,10 @@ stderr.N.log (--pty: pty-output.N.log; --pty --pipes: all three) before it is
 parsed; the events go to events.jsonl. Ctrl-C goes to the command and everything
 it started; a second Ctrl-C kills them.
 
+--tee is for a program that starts the agent itself, such as an editor: give it
+this command instead. stdin, stdout and stderr are those of the agent, byte for
+byte, and so is the exit code; --tee records both halves.
+
 ${runExits}, or a command that cannot be started
 
 Examples:
@@ -78,7 +82,8 @@ Examples:
   $ npx agent-sluice run --pty --timeout 10m -- opencode run --format json "hi"
   $ npx agent-sluice run --idle-timeout 90s --end-after 500ms -- gemini -p "hi"
   $ npx agent-sluice run --attempt-of .audit/latest -- codex exec --json "again"
-  $ npx agent-sluice run --engine codex -- codex exec --json "hi" | jq .type`
+  $ npx agent-sluice run --engine codex -- codex exec --json "hi" | jq .type
+  $ npx agent-sluice run --tee -- gemini --acp`
 
 /** `sluice run`: an agent, recorded and shown. */
 export function runCommand(exit: (code: number) => void): Command {
