@@ -56,7 +56,10 @@ const acpAgent = `
   process.exit(3)`
 
 /** A client of that agent: asks, answers its request, and closes stdin when the turn is over. */
-async function converse(child: ChildProcessWithoutNullStreams): Promise<string[]> {
+async function converse(
+  child: ChildProcessWithoutNullStreams,
+  asked: () => Promise<void>,
+): Promise<string[]> {
   const send = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   const seen: string[] = []
   send({ id: 1, method: 'initialize', params: { protocolVersion: 1, clientCapabilities: {} } })
@@ -70,8 +73,10 @@ async function converse(child: ChildProcessWithoutNullStreams): Promise<string[]
         method: 'session/prompt',
         params: { sessionId: 's-1', prompt: [{ type: 'text', text: 'Go.' }] },
       })
-    if (method === 'session/request_permission')
+    if (method === 'session/request_permission') {
+      await asked()
       send({ id, result: { outcome: { outcome: 'selected', optionId: 'once' } } })
+    }
     if (id === 3) child.stdin.end()
   }
   return seen
@@ -79,7 +84,12 @@ async function converse(child: ChildProcessWithoutNullStreams): Promise<string[]
 
 test('a client and its agent talk as without us, and both halves are recorded in their order', async () => {
   const { audit, child, closed, log, meta } = through(acpAgent, 'acp')
-  const [seen, err, [code]] = await Promise.all([converse(child), text(child.stderr), closed])
+  // Somebody else sees the question before it is answered.
+  const asked = async () => {
+    for await (const event of replay(audit, { follow: true }))
+      if (event.type === 'lifecycle.run.status' && event.data.request) return
+  }
+  const [seen, err, [code]] = await Promise.all([converse(child, asked), text(child.stderr), closed])
   expect(code).toBe(3)
   expect(`${seen.join('\n')}\n`).toBe(log('stdout.1.log').toString())
   expect(err).toBe(`sluice: attempt 1 is recorded in ${audit}\n`)
