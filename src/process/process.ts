@@ -20,8 +20,8 @@ export interface Started {
   kill(signal: NodeJS.Signals): void
   /** Types into the pseudo-terminal. */
   type?(text: string): void
-  /** Its stdin, if that is a pipe. */
-  readonly stdin?: Writable | null
+  /** Its stdin, if that was left open. */
+  readonly stdin?: Writable | undefined
 }
 
 export interface StartOptions {
@@ -29,8 +29,8 @@ export interface StartOptions {
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
-  /** The stdin of the process: empty, our own, a pipe that is left open, or this text. */
-  readonly input: 'ignore' | 'inherit' | 'pipe' | { readonly text: string }
+  /** The stdin of the process: empty, our own, this text, or left open for more. */
+  readonly input: 'ignore' | 'inherit' | 'open' | { readonly text: string }
   readonly recorders: Recorders
 }
 
@@ -54,7 +54,11 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
         cwd,
         env,
         detached: true,
-        stdio: withoutTerminals([typeof input === 'string' ? input : 'pipe', stdout.stdio, stderr.stdio]),
+        stdio: withoutTerminals([
+          input === 'ignore' || input === 'inherit' ? input : 'pipe',
+          stdout.stdio,
+          stderr.stdio,
+        ]),
       }),
     )
   } catch (error) {
@@ -74,7 +78,8 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
   child.stdin?.on('error', () => {})
   if (typeof input === 'object') child.stdin?.end(input.text)
   const pid = child.pid!
-  return { pid, exit, recorders, kill: (signal) => killGroup(pid, signal), stdin: child.stdin }
+  const stdin = input === 'open' ? child.stdin! : undefined
+  return { pid, exit, recorders, kill: (signal) => killGroup(pid, signal), stdin }
 }
 
 const signalNames = new Map([

@@ -57,9 +57,9 @@ function closeOurs(fd: 0 | 1): void {
 
 /**
  * Passes what is written to our own stdin on to a process, at the speed at which it reads, until either side
- * closes. Each piece goes to `record` before the process gets it, and the next one waits for `record`.
+ * closes. `send` writes each piece to the process, and the next one waits for it.
  */
-export async function passStdin(to: Writable, record: (bytes: Buffer) => Promise<void>): Promise<void> {
+export async function passStdin(to: Writable, send: (bytes: Buffer) => Promise<void>): Promise<void> {
   const from = process.stdin
   to.once('close', () => {
     from.destroy()
@@ -67,9 +67,8 @@ export async function passStdin(to: Writable, record: (bytes: Buffer) => Promise
   })
   try {
     for await (const bytes of from) {
-      const recorded = record(bytes)
-      if (!to.write(bytes)) await once(to, 'drain')
-      await recorded
+      await send(bytes)
+      if (to.writableNeedDrain) await once(to, 'drain')
     }
   } catch {
     // A side that fails has closed its end.

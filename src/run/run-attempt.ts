@@ -49,7 +49,7 @@ export interface RecordOptions {
   readonly records: string | undefined
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
-  readonly input: 'ignore' | 'inherit' | 'pipe' | { readonly text: string }
+  readonly input: 'ignore' | 'inherit' | { readonly text: string }
   /** The input is the prompt. */
   readonly piped: boolean
   /** Our own stdin and stdout are those of the process. */
@@ -113,6 +113,10 @@ export class Recording {
   #meta: Meta
   #before: SessionTokens | undefined
   #running: Started | undefined
+  /** What was sent and not passed on yet: it comes before everything that is read after it. */
+  readonly #sent: TimedChunk[] = []
+  /** Called when all of it is passed on. */
+  #passed: (() => void) | undefined
   /** Text typed before the terminal exists. */
   #typed = ''
   #stopNote: Note | undefined
@@ -127,8 +131,6 @@ export class Recording {
   #origin = 0
   /** The time of the last chunk, in milliseconds since the start. */
   #ms = 0
-  /** Bytes that were sent, and are not among the chunks yet. */
-  #sent: (TimedChunk & { readonly taken: () => void }) | undefined
   /** Known only at the exit; the event stage reads it then. */
   #diff: FsDiff | undefined
 
@@ -184,6 +186,23 @@ export class Recording {
   type(text: string): void {
     if (this.#running) this.#running.type?.(text)
     else if (this.#typed.length < MAX_TYPED) this.#typed += text
+  }
+
+  /** Records what is about to be sent, then sends it. Nothing is sent that is not recorded. */
+  send(bytes: Buffer): void {
+    const output = this.#output
+    if (!output || !this.#running || this.#exited) return
+    try {
+      const ms = this.#now()
+      output.sent(bytes, ms)
+      this.#sent.push({ chunk: { channel: 'stdin', bytes }, time: this.#started + ms })
+    } catch (error) {
+      this.#failure = error
+      this.stop('recorder_failed', 'SIGTERM')
+      return
+    }
+    this.#running.stdin?.write(bytes)
+    this.#waker.wake()
   }
 
   async *#record(): AsyncGenerator<TimedChunk | Opening> {
@@ -245,7 +264,8 @@ export class Recording {
   async #start(): Promise<readonly Note[]> {
     const { pty, onStart, tee } = this.#options
     const { recorders: made } = this.#output!
-    const running = await this.#way.start({ ...this.#options, ...(pty ?? NO_SIZE), recorders: made })
+    const input = tee ? 'open' : this.#options.input
+    const running = await this.#way.start({ ...this.#options, ...(pty ?? NO_SIZE), input, recorders: made })
     this.#running = running
     if (this.#typed !== '') running.type?.(this.#typed)
     const { pid, recorders } = running
@@ -254,7 +274,7 @@ export class Recording {
       this.stop('recorder_failed', 'SIGTERM')
     })
     this.#over = this.#end(running, recorded)
-    if (tee) void passStdin(running.stdin!, (bytes) => this.#send(bytes))
+    if (tee) void passStdin(running.stdin!, (bytes) => this.#pass(bytes))
     const pids = recorders.flatMap((recorder) => recorder.pid ?? [])
     this.#save({ pid, pid_started: startOf(pid), recorders: pids })
     const notes = onStart()
@@ -265,21 +285,11 @@ export class Recording {
     return notes
   }
 
-  /** Records what is about to be sent; resolves when its turn among the chunks has come. */
-  #send(bytes: Buffer): Promise<void> {
-    if (this.#exited) return Promise.resolve()
-    try {
-      this.#ms = Math.max(this.#ms, this.#elapsed())
-      this.#output!.sent(bytes, this.#ms)
-    } catch (error) {
-      this.#failure = error
-      this.stop('recorder_failed', 'SIGTERM')
-      throw error
-    }
-    const time = this.#started + this.#ms
-    return new Promise<void>((taken) => {
-      this.#sent = { chunk: { channel: 'stdin', bytes }, time, taken }
-      this.#waker.wake()
+  /** Sends what our own stdin has; resolves when it is passed on, too: only so much is held in memory. */
+  #pass(bytes: Buffer): Promise<void> {
+    this.send(bytes)
+    return new Promise((resolve) => {
+      this.#passed = resolve
     })
   }
 
@@ -310,14 +320,10 @@ export class Recording {
 
   /** The output as it comes, until the recorders are done. */
   async *#read(output: Output): AsyncGenerator<TimedChunk> {
-    const now = () => {
-      this.#ms = Math.max(this.#ms, this.#elapsed())
-      return this.#ms
-    }
     let finished = false
     void this.#over!.finally(() => {
       finished = true
-      this.#ms = Math.max(this.#ms, this.#elapsed())
+      this.#now()
       this.#waker.wake()
     })
     for (let last = false; ; ) {
@@ -325,21 +331,15 @@ export class Recording {
       last = finished
       let read = false
       for (const channel of this.#way.channels) {
-        // In the order in which the chunk log has them.
-        while (this.#sent) {
-          const { taken, ...sent } = this.#sent
-          this.#sent = undefined
-          taken()
-          read = true
-          yield sent
-        }
-        const found = output.read(channel, now)
+        while (this.#sent.length > 0) yield this.#sent.shift()!
+        this.#passed?.()
+        const found = output.read(channel, () => this.#now())
         if (!found) continue
         read = true
         const { bytes, ms } = found
         yield { chunk: { channel, bytes }, time: this.#started + ms }
       }
-      if (read) continue
+      if (read || this.#sent.length > 0) continue
       if (last) return
       await this.#waker.sleep()
     }
@@ -406,6 +406,12 @@ export class Recording {
   #look(): Promise<Snapshot> {
     const { cwd, fsDiff, records } = this.#options
     return snapshot(cwd, { ...(fsDiff || {}), except: records === undefined ? undefined : resolve(records) })
+  }
+
+  /** The time of what happens now: it never goes back. */
+  #now(): number {
+    this.#ms = Math.max(this.#ms, this.#elapsed())
+    return this.#ms
   }
 
   #elapsed(): number {

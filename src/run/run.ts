@@ -213,7 +213,7 @@ class AgentRun {
     this.#attempt = dir?.attempt ?? before.attempt ?? 1
     this.#recording = new Recording({
       ...settings,
-      ...(before.tee && { tee: true, input: 'pipe' }),
+      tee: before.tee,
       reading: { ...settings.reading, session: before.session },
       engine: endAfter === undefined && !limit ? engine : watchTurns(engine, this.#turned(endAfter)),
       runId: this.#runId,
