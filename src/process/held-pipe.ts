@@ -1,7 +1,6 @@
 import fs from 'node:fs'
-import { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
-import { type Recorder, realPipe } from './recorder.ts'
+import { type Recorder, readPipe } from './recorder.ts'
 
 /** Bytes of one stream of a process that nobody records: they wait in the pipe until they are read. */
 export interface HeldPipe {
@@ -17,8 +16,7 @@ export interface HeldPipe {
  * and then the process waits.
  */
 export function heldPipe(wake: () => void): HeldPipe {
-  // Bun and Deno cannot read one as a socket; their own pipes do.
-  const pipe = 'bun' in process.versions || 'deno' in process.versions ? undefined : realPipe()
+  const pipe = readPipe()
   let source: Readable | undefined
   let last = 0
   let done!: () => void
@@ -39,7 +37,7 @@ export function heldPipe(wake: () => void): HeldPipe {
       .once('close', over)
       .once('error', over)
   }
-  if (pipe) attach(new Socket({ fd: pipe.reader, readable: true, writable: false }))
+  if (pipe) attach(pipe.source)
   return {
     recorder: {
       pid: undefined,

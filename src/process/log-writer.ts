@@ -67,7 +67,7 @@ const TEE = ['/bin/sh', '-c', `trap '' PIPE; exec tee ${TEE_LOG}`] as const
 const TEE_STDOUT = ['standard output', 'stdout']
 
 /** Creates the file of a log. */
-function createLog(path: string): number {
+export function createLog(path: string): number {
   try {
     return fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL, 0o600)
   } catch (error) {

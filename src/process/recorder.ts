@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
+import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Stream } from 'node:stream'
@@ -54,4 +55,13 @@ export function realPipe(): { reader: number; writer: number } | undefined {
   } finally {
     fs.rmSync(name, { force: true })
   }
+}
+
+/** One that this process reads; undefined where Node's own pipe is needed. */
+export function readPipe(): { source: Socket; writer: number } | undefined {
+  // Bun and Deno cannot read one as a socket; their own pipes do.
+  const pipe = 'bun' in process.versions || 'deno' in process.versions ? undefined : realPipe()
+  return (
+    pipe && { source: new Socket({ fd: pipe.reader, readable: true, writable: false }), writer: pipe.writer }
+  )
 }

@@ -20,7 +20,7 @@ export interface Attempt {
 
 /** A single log as an attempt. Its name says which channel it is; else it is stdout. */
 export function singleLog(path: string, name: string = basename(path)): Attempt {
-  const channel = name.startsWith('stderr') ? 'stderr' : name.startsWith('pty') ? 'pty' : 'stdout'
+  const channel = channels.find((known) => name.startsWith(known)) ?? 'stdout'
   return { number: 1, logs: { [channel]: path }, alone: true }
 }
 
@@ -28,6 +28,9 @@ export function singleLog(path: string, name: string = basename(path)): Attempt 
 export const channels = ['stdin', 'stdout', 'stderr', 'pty'] as const satisfies readonly Channel[]
 /** The channels that a process writes. */
 export const outputs = ['stdout', 'stderr', 'pty'] as const satisfies readonly Channel[]
+
+/** In the order in which they are shown: what the agent wrote comes first. */
+export const shownChannels = [...outputs, 'stdin'] as const
 
 /** File names of attempt N. */
 export function fileNames(attempt: number) {

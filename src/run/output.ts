@@ -7,6 +7,7 @@ import type { Waker } from '../disk/wake.ts'
 import { heldPipe } from '../process/held-pipe.ts'
 import { logRecorders } from '../process/log-writer.ts'
 import type { Recorders } from '../process/recorder.ts'
+import { teeRecorders } from '../process/tee.ts'
 import type { Channel, OutputChannel } from '../text/chunk.ts'
 import { logSizes, outputs } from './audit.ts'
 import { chunkLine } from './chunk-log.ts'
@@ -40,10 +41,12 @@ export class RecordedOutput implements Output {
   readonly #reads: LineFile
   #sent = 0
 
-  constructor(logs: Readonly<Record<Channel, string>>, chunks: string, waker: Waker) {
+  constructor(logs: Readonly<Record<Channel, string>>, chunks: string, waker: Waker, tee: boolean) {
     this.#logs = logs
+    // A recorder that was killed before its agent was started has left them.
+    for (const left of [logs.stdin, chunks]) fs.rmSync(left, { force: true })
     this.#reads = new LineFile(chunks)
-    this.recorders = logRecorders(logs, waker.wake)
+    this.recorders = { ...logRecorders(logs, waker.wake), ...(tee && teeRecorders(logs, waker.wake)) }
   }
 
   read(channel: OutputChannel, now: () => number) {

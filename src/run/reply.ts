@@ -7,6 +7,7 @@ import type { Engine, Picker } from '../events/engine.ts'
 import type { Event } from '../events/event.ts'
 import { listAttempts } from './audit.ts'
 import { type Meta, readMeta } from './meta.ts'
+import { lives } from './resume.ts'
 
 /** A turn that has ended, as far as the next one in its session must know it. */
 export interface EndedTurn {
@@ -53,11 +54,18 @@ export function recordedTurn(dir: string, custom?: Engine | Picker): RecordedTur
   const meta = readMeta(last?.meta)
   if (!last || !meta) throw cannot(`${quote(dir, 200)} has no run that was recorded`)
   const { argv, cwd, reading = {} } = meta
+  if (meta.ended_at === undefined && lives(last, meta)) throw cannot('its last turn is still running')
   if (!argv || argv.length === 0) throw cannot('its command is not recorded')
   const told = lastTold(dir, last.number)
   const name = told?.source.engine ?? meta.engine
+  // An attempt that was cut short may only know which one it continued.
+  const session = told?.correlation.session_id ?? reading.session
+  if (session === undefined && meta.complete === false)
+    throw cannot(
+      `its recorder was lost before it was read; complete it: npx agent-sluice replay --resume ${quote(dir, 200)}`,
+    )
   const engine = custom && 'open' in custom ? custom : engineNamed(name)
-  if (!engine && name !== undefined)
+  if (!engine && name !== undefined && name !== 'auto')
     throw cannot(
       `it was recorded with the engine ${quote(name, 100)}, which is not one of ours: give it again`,
     )
@@ -66,7 +74,7 @@ export function recordedTurn(dir: string, custom?: Engine | Picker): RecordedTur
     cwd,
     reading,
     engine,
-    session: told?.correlation.session_id ?? null,
+    session: session ?? null,
     piped: meta.prompt === 'stdin',
   }
 }

@@ -153,7 +153,7 @@ async function gone(attempt: Attempt, wait: boolean, signal: AbortSignal | undef
     if (!wait) {
       throw new Fault(
         'JOURNAL_LOCKED',
-        `attempt ${attempt.number} lost its recorder, but its process${typeof pid === 'number' ? ` ${pid}` : ''} is still running;` +
+        `attempt ${attempt.number} lost its recorder, but its process${typeof pid === 'number' ? ` ${pid}` : ''} is still running; ` +
           'end it, or wait for it with npx agent-sluice replay --resume',
       )
     }

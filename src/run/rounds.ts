@@ -2,21 +2,26 @@ import type { Event, ResultData } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { withEnd } from './end-of-run.ts'
 import type { Run, RunEnd } from './run-options.ts'
+import { SpentTokens } from './session-tokens.ts'
 import { feed } from './write-to-flow.ts'
 
 /**
  * A run whose result is asked for again while it fails its schema, at most so often: the events of all its
- * attempts in one flow, and the end of the last one.
+ * attempts in one flow, and the end of the last one, with what all of them have used.
  */
 export function withRounds(first: Run, most: number): Run {
   if (most === 0) return first
   let current = first
   let last: RunEnd | undefined
   const failed: ResultData[] = []
+  const spent = new SpentTokens()
 
   async function* events(): AsyncGenerator<Event> {
     for (;;) {
-      yield* current
+      for await (const event of current) {
+        spent.add(event)
+        yield event
+      }
       const end = await current.end
       last = end
       if (failed.length === most || !mayAskAgain(end)) return
@@ -32,7 +37,18 @@ export function withRounds(first: Run, most: number): Run {
   const end = feed(events(), made, {
     stop: (failure) => current.destroy(failure ?? undefined),
     tidy() {},
-  }).then(async () => ({ ...(last ?? (await current.end)), rounds: failed }))
+  }).then(async () => {
+    const ended = last ?? (await current.end)
+    if (failed.length === 0) return ended
+    // All rounds are in one session.
+    const { cost, ...usage } = spent.bySession()[ended.session ?? ''] ?? {}
+    return {
+      ...ended,
+      rounds: failed,
+      usage: Object.keys(usage).length > 0 ? usage : ended.usage,
+      cost: cost ?? ended.cost,
+    }
+  })
   end.catch(() => {})
   const run = Object.defineProperties(made as Flow<Event>, {
     run_id: { value: first.run_id },

@@ -9,6 +9,7 @@ import type { CompletionData } from '../events/event.ts'
 import type { EventOptions } from '../events/event-stage.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
 import { type Exit, type Started, type StartOptions, startOnPipes } from '../process/process.ts'
+import { passStdin } from '../process/tee.ts'
 import { startOnPty } from '../process/terminal.ts'
 import { startOnPtyAndPipes } from '../process/terminal-and-pipes.ts'
 import { watchdog } from '../process/watchdog.ts'
@@ -51,6 +52,8 @@ export interface RecordOptions {
   readonly input: 'ignore' | 'inherit' | { readonly text: string }
   /** The input is the prompt. */
   readonly piped: boolean
+  /** Our own stdin and stdout are those of the process. */
+  readonly tee?: boolean | undefined
   readonly pty: { readonly cols: number; readonly rows: number; readonly pipes: boolean } | undefined
   readonly timeout: number | undefined
   readonly idleTimeout: number | undefined
@@ -110,6 +113,10 @@ export class Recording {
   #meta: Meta
   #before: SessionTokens | undefined
   #running: Started | undefined
+  /** What was sent and not passed on yet: it comes before everything that is read after it. */
+  readonly #sent: TimedChunk[] = []
+  /** Called when all of it is passed on. */
+  #passed: (() => void) | undefined
   /** Text typed before the terminal exists. */
   #typed = ''
   #stopNote: Note | undefined
@@ -153,7 +160,11 @@ export class Recording {
 
   /** Sends a signal to the whole group, and remembers that we did; `note` says more about the reason. */
   stop(reason: StopReason, signal: NodeJS.Signals, note = stopNotes[reason]): void {
-    if (this.#exited) return
+    if (this.#exited) {
+      // What it wrote may still wait for a reader that does not come.
+      for (const recorder of this.#options.tee ? this.#running!.recorders : []) recorder.stop()
+      return
+    }
     if (this.#meta.reason === null) this.#stopNote = note
     this.#meta = { ...this.#meta, reason: this.#meta.reason ?? reason }
     // If it is not running yet, it is stopped when it is.
@@ -177,8 +188,25 @@ export class Recording {
     else if (this.#typed.length < MAX_TYPED) this.#typed += text
   }
 
+  /** Records what is about to be sent, then sends it. Nothing is sent that is not recorded. */
+  send(bytes: Buffer): void {
+    const output = this.#output
+    if (!output || !this.#running || this.#exited) return
+    try {
+      const ms = this.#now()
+      output.sent(bytes, ms)
+      this.#sent.push({ chunk: { channel: 'stdin', bytes }, time: this.#started + ms })
+    } catch (error) {
+      this.#failure = error
+      this.stop('recorder_failed', 'SIGTERM')
+      return
+    }
+    this.#running.stdin?.write(bytes)
+    this.#waker.wake()
+  }
+
   async *#record(): AsyncGenerator<TimedChunk | Opening> {
-    const { engine, reading, runId, attempt, cwd } = this.#options
+    const { engine, reading, runId, attempt, cwd, tee = false } = this.#options
     const before = this.#options.fsDiff ? await this.#look() : undefined
     this.#started = Date.now()
     this.#origin = performance.now()
@@ -187,7 +215,7 @@ export class Recording {
     const output =
       this.#options.audit === undefined
         ? new PipedOutput(this.#waker)
-        : new RecordedOutput(this.#logs, this.#path('chunks'), this.#waker)
+        : new RecordedOutput(this.#logs, this.#path('chunks'), this.#waker, tee)
     this.#output = output
     let guard: ReturnType<typeof watchdog> | undefined
     const prompt = this.#prompt()
@@ -234,9 +262,10 @@ export class Recording {
 
   /** Starts the process and its recorders. */
   async #start(): Promise<readonly Note[]> {
-    const { pty, onStart } = this.#options
+    const { pty, onStart, tee } = this.#options
     const { recorders: made } = this.#output!
-    const running = await this.#way.start({ ...this.#options, ...(pty ?? NO_SIZE), recorders: made })
+    const input = tee ? 'open' : this.#options.input
+    const running = await this.#way.start({ ...this.#options, ...(pty ?? NO_SIZE), input, recorders: made })
     this.#running = running
     if (this.#typed !== '') running.type?.(this.#typed)
     const { pid, recorders } = running
@@ -245,6 +274,7 @@ export class Recording {
       this.stop('recorder_failed', 'SIGTERM')
     })
     this.#over = this.#end(running, recorded)
+    if (tee) void passStdin(running.stdin!, (bytes) => this.#pass(bytes))
     const pids = recorders.flatMap((recorder) => recorder.pid ?? [])
     this.#save({ pid, pid_started: startOf(pid), recorders: pids })
     const notes = onStart()
@@ -253,6 +283,14 @@ export class Recording {
     if (this.#options.audit !== undefined)
       for (const channel of this.#way.channels) this.#waker.watch(this.#logs[channel])
     return notes
+  }
+
+  /** Sends what our own stdin has; resolves when it is passed on, too: only so much is held in memory. */
+  #pass(bytes: Buffer): Promise<void> {
+    this.send(bytes)
+    return new Promise((resolve) => {
+      this.#passed = resolve
+    })
   }
 
   /**
@@ -282,14 +320,10 @@ export class Recording {
 
   /** The output as it comes, until the recorders are done. */
   async *#read(output: Output): AsyncGenerator<TimedChunk> {
-    const now = () => {
-      this.#ms = Math.max(this.#ms, this.#elapsed())
-      return this.#ms
-    }
     let finished = false
     void this.#over!.finally(() => {
       finished = true
-      this.#ms = Math.max(this.#ms, this.#elapsed())
+      this.#now()
       this.#waker.wake()
     })
     for (let last = false; ; ) {
@@ -297,13 +331,15 @@ export class Recording {
       last = finished
       let read = false
       for (const channel of this.#way.channels) {
-        const found = output.read(channel, now)
+        while (this.#sent.length > 0) yield this.#sent.shift()!
+        this.#passed?.()
+        const found = output.read(channel, () => this.#now())
         if (!found) continue
         read = true
         const { bytes, ms } = found
         yield { chunk: { channel, bytes }, time: this.#started + ms }
       }
-      if (read) continue
+      if (read || this.#sent.length > 0) continue
       if (last) return
       await this.#waker.sleep()
     }
@@ -370,6 +406,12 @@ export class Recording {
   #look(): Promise<Snapshot> {
     const { cwd, fsDiff, records } = this.#options
     return snapshot(cwd, { ...(fsDiff || {}), except: records === undefined ? undefined : resolve(records) })
+  }
+
+  /** The time of what happens now: it never goes back. */
+  #now(): number {
+    this.#ms = Math.max(this.#ms, this.#elapsed())
+    return this.#ms
   }
 
   #elapsed(): number {

@@ -170,9 +170,9 @@ export interface RunEnd<T = unknown> {
   readonly task: string | null
   /** The results that failed the schema and were asked for again, in their order. */
   readonly rounds: readonly ResultData[]
-  /** The tokens of the whole run; null if the engine reported none. */
+  /** The tokens of the whole run, of all its rounds; null if the engine reported none. */
   readonly usage: Tokens | null
-  /** What the run cost, as the engine reported it; null if it did not. */
+  /** What all of that cost, as the engine reported it; null if it did not. */
   readonly cost: Cost | null
   /**
    * The run that the result is from, if it came from the cache. Then nothing was started, and `completion` is

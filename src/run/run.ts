@@ -79,6 +79,11 @@ export function startRun(called: string | RunCommand, given?: readonly string[],
   return withRounds(new AgentRun(options).start(), options.rounds)
 }
 
+/** A run that is recorded beside: our own stdin and stdout are passed on to the command, byte for byte. */
+export function teeRun(options: RunCommand): Run {
+  return new AgentRun(readCall(options), { tee: true }).start()
+}
+
 /** The options of `reply()`: those of `run()`, but for what the recorded run decides. */
 export type ReplyOptions<S extends Schema | undefined = Schema | undefined> = Omit<
   RunOptions<S>,
@@ -110,7 +115,9 @@ export function reply(dir: string, text: string, options: ReplyOptions = {}): Ru
     const { cwd, reading, ...turn } = recordedTurn(dir, given)
     const { done_marker: doneMarker, max_frame: maxFrame, window, pick, max_repair: maxRepair } = reading
     const before = { doneMarker, maxFrame, window, pick, maxRepair }
-    const next = continued(turn, text, { engine: turn.engine, ...before, ...options, audit: dir, cwd })
+    // Options that are undefined are not given.
+    const own = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+    const next = continued(turn, text, { engine: turn.engine, ...before, ...own, audit: dir, cwd })
     return withRounds(next, options.rounds ?? 0)
   } catch (error) {
     return failedRun(error as Error)
@@ -138,6 +145,8 @@ interface Before {
   readonly attempt?: number
   readonly session?: string
   readonly spent?: SessionTokens
+  /** It is passed through. */
+  readonly tee?: true
 }
 
 /** A run that could not be started: its flow and its end fail. */
@@ -204,6 +213,7 @@ class AgentRun {
     this.#attempt = dir?.attempt ?? before.attempt ?? 1
     this.#recording = new Recording({
       ...settings,
+      tee: before.tee,
       reading: { ...settings.reading, session: before.session },
       engine: endAfter === undefined && !limit ? engine : watchTurns(engine, this.#turned(endAfter)),
       runId: this.#runId,

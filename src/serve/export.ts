@@ -8,7 +8,7 @@ import { checkPath, misfit, type OptionTable, readOptions } from '../base/check-
 import { readBlock } from '../disk/plain-file.ts'
 import type { Event } from '../events/event.ts'
 import { isGood, outcomeOf } from '../events/run-outcome.ts'
-import { type Attempt, channels, listAttempts, openLog, singleLog } from '../run/audit.ts'
+import { type Attempt, listAttempts, openLog, shownChannels, singleLog } from '../run/audit.ts'
 import { fixedDir } from '../run/audit-dir.ts'
 import { readMeta } from '../run/meta.ts'
 import { type ReplayOptions, replay } from '../run/replay.ts'
@@ -318,7 +318,7 @@ function timeOf(event: Event | undefined): string | null {
 /** The logs of attempts. They are opened for each read: a run has few, and they are read in large pieces. */
 export function logsOf(attempts: readonly Attempt[]): ExportLog[] {
   return attempts.flatMap(({ number, logs, within }) =>
-    channels.flatMap((stream) => {
+    shownChannels.flatMap((stream) => {
       const path = logs[stream]
       if (path === undefined) return []
       const opened = <T>(use: (fd: number) => T): T => {

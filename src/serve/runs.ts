@@ -5,7 +5,7 @@ import { isInside, readBlock, withPlain } from '../disk/plain-file.ts'
 import { readCost } from '../events/cost.ts'
 import type { EndState } from '../events/event.ts'
 import { isGood, outcomeOf, readFailure } from '../events/run-outcome.ts'
-import { type Attempt, channels } from '../run/audit.ts'
+import { type Attempt, shownChannels } from '../run/audit.ts'
 import { folders } from '../run/folders.ts'
 import { type Meta, readMeta } from '../run/meta.ts'
 import { fileMark, type LogOverviews, type RunOverview } from './log-overviews.ts'
@@ -150,7 +150,7 @@ function infoOf(
 /** The streams of attempts and their sizes. */
 export function streamsOf(attempts: readonly Attempt[]): RunInfo['streams'] {
   return attempts.flatMap((attempt) =>
-    channels.flatMap((stream) => {
+    shownChannels.flatMap((stream) => {
       const log = attempt.logs[stream]
       return log === undefined ? [] : [{ attempt: attempt.number, stream, bytes: sizeOf(log) }]
     }),

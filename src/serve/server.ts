@@ -175,7 +175,7 @@ class Router {
     return refuse(
       response,
       404,
-      'a run has /events, /chat, /ag-ui, /ai-sdk, /raw/stdout, /raw/stderr, /raw/pty, /export.html and /export.md',
+      'a run has /events, /chat, /ag-ui, /ai-sdk, /raw/stdout, /raw/stderr, /raw/pty, /raw/stdin, /export.html and /export.md',
     )
   }
 

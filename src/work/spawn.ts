@@ -23,6 +23,9 @@ export interface SpawnOptions {
   readonly engine: string | undefined
   /** Where the run is recorded; false to skip that. */
   readonly audit: string | false
+  /** How often it may be continued with what `askAgain` says; undefined if there is nothing to ask. */
+  readonly rounds: number
+  readonly askAgain: (said: Spawned['said']) => Promise<string | undefined>
 }
 
 /** What a process left. */
@@ -49,10 +52,10 @@ export async function spawnWorker(options: SpawnOptions): Promise<Spawned> {
   const recorded = options.audit !== false
   const dir = options.audit || (await mkdtemp(join(tmpdir(), 'work-run-')))
   try {
-    const { place, running, said } = await attempt(dir, options)
+    const { place, running: first, said: answer } = await attempt(dir, options)
     const stopped = options.signal?.aborted ? 'aborted' : 'not started'
-    if (!running) return { ...nothing(stopped), place: recorded ? place : undefined }
-    const end = await running.end.catch(cannotStart)
+    if (!first) return { ...nothing(stopped), place: recorded ? place : undefined }
+    const { running, said, end } = await asked(first, answer, options)
     const names = fileNames(running.attempt)
     return {
       exit: end ? exitOf(end) : { code: null, signal: null, ended: 'not started' },
@@ -64,6 +67,23 @@ export async function spawnWorker(options: SpawnOptions): Promise<Spawned> {
   } finally {
     if (!recorded) await rm(dir, { recursive: true, force: true })
   }
+}
+
+/** Asks for a result that cannot be used again, in the session of the agent. */
+async function asked(first: Run, answer: Spawned['said'], { rounds, askAgain }: SpawnOptions) {
+  let running = first
+  let said = answer
+  let end = await running.end.catch(cannotStart)
+  for (let round = 0; round < rounds && end?.ok; round++) {
+    const text = await askAgain(said)
+    const next = text === undefined ? undefined : running.reply(text)
+    // It cannot be continued: what it left is the result.
+    if (!next || next.attempt === 0) break
+    said = (await listen(next, true)) ?? said
+    running = next
+    end = await next.end
+  }
+  return { running, said, end }
 }
 
 /**

@@ -2,7 +2,8 @@ import { mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join, normalize, sep } from 'node:path'
 import { type Complete, isObject, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
-import { Fault, quote } from '../base/fault.ts'
+import { Fault, type Note, quote } from '../base/fault.ts'
+import { RUN_OPTIONS } from '../run/run-options.ts'
 import { EscapeRemover } from '../text/ansi.ts'
 import { type Adapter, argsOf, checkAdapter, envOf, findAdapter } from './adapter.ts'
 import { auditPlace } from './audit.ts'
@@ -13,8 +14,8 @@ import { boundedLedger, type Ledger } from './ledger.ts'
 import { readOrder, type WorkOrder } from './order.ts'
 import { fileName, type Outbox } from './outbox.ts'
 import { before, readResult } from './result-file.ts'
-import type { Evidence } from './settle.ts'
-import { type Spawned, spawnWorker } from './spawn.ts'
+import { type Evidence, settle } from './settle.ts'
+import { type Spawned, type SpawnOptions, spawnWorker } from './spawn.ts'
 
 /** How a worker is run and where its result goes. */
 export interface WorkOptions {
@@ -46,6 +47,12 @@ export interface WorkOptions {
   readonly audit?: string | false | undefined
   /** Milliseconds after which the worker is ended. @default none */
   readonly timeout?: number | undefined
+  /**
+   * How often an agent whose result cannot be used is asked for it again, in its session and with what is
+   * wrong: at most 3. Other workers are never asked.
+   * @default 0
+   */
+  readonly rounds?: number | undefined
   /** Ends the worker. The run is still settled, and needs a human. */
   readonly signal?: AbortSignal | undefined
   /** Maximum size of a result file in bytes; a larger one needs a human. @default 1 MiB */
@@ -69,6 +76,7 @@ const WORK_OPTIONS = {
   template: { default: commentTemplate },
   audit: { default: '.audit' },
   timeout: {},
+  rounds: RUN_OPTIONS.rounds,
   maxResult: { default: 1 << 20 },
   maxOutboxWait: { default: 60_000 },
 } as const satisfies OptionTable<WorkOptions>
@@ -120,19 +128,30 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
   const old = { json: await before(join(root, files.json)), text: await before(join(root, files.text)) }
   const started = new Date()
   const clock = performance.now()
+  const left = async (said: Spawned['said']): Promise<Evidence> => {
+    const moved = (await realpath(asked.repo_dir).catch(() => '')) !== root
+    const look = (name: string, was: typeof old.json) =>
+      moved
+        ? { state: 'refused' as const, message: 'is in a repo_dir that was moved' }
+        : readResult(root, name, was, maxResult)
+    return {
+      json: adapter.json === false ? { state: 'absent' } : await look(files.json, old.json),
+      text: adapter.text === false ? { state: 'absent' } : await look(files.text, old.text),
+      names: files,
+      conversation: said && { ...said, trusted: adapter.trustConversation === true },
+    }
+  }
+  const askAgain = async (said: Spawned['said']) => {
+    const { verdict, reasons } = settle(await left(said), asked, asked.run_id)
+    return verdict === 'needs-human'
+      ? correction(reasons, adapter.json === false ? files.text : files.json)
+      : undefined
+  }
   // A relative path would be read from the directory of the worker.
-  const spawned = await start({ ...asked, repo_dir: root }, adapter, command, root, read)
+  const spawned = await start({ ...asked, repo_dir: root }, adapter, command, root, { ...read, askAgain })
   const duration = Math.round(performance.now() - clock)
-  const moved = (await realpath(asked.repo_dir).catch(() => '')) !== root
-  const look = (name: string, was: typeof old.json) =>
-    moved
-      ? { state: 'refused' as const, message: 'is in a repo_dir that was moved' }
-      : readResult(root, name, was, maxResult)
   const evidence: Evidence = {
-    json: adapter.json === false ? { state: 'absent' } : await look(files.json, old.json),
-    text: adapter.text === false ? { state: 'absent' } : await look(files.text, old.text),
-    names: files,
-    conversation: spawned.said && { ...spawned.said, trusted: adapter.trustConversation === true },
+    ...(await left(spawned.said)),
     stdout: spawned.stdout.text,
     stderr: spawned.stderr.text,
     exit: spawned.exit,
@@ -145,6 +164,12 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
     { worker: adapter.type, evidence, exit, started, duration, bytes, place, stderr },
     ending,
   )
+}
+
+/** What is wrong with a result, for the agent that left it. */
+function correction(reasons: readonly Note[], file: string): string {
+  const wrong = reasons.slice(0, MAX_LINES).map(({ message }) => `- ${message}`)
+  return `The result of your work cannot be used:\n${wrong.join('\n')}\nWrite ${file} again, as you were asked to.`
 }
 
 /** What a person gave, instead of what a worker leaves. */
@@ -171,7 +196,7 @@ async function start(
   adapter: Adapter,
   command: readonly string[],
   cwd: string,
-  { timeout, signal, audit }: ReadOptions,
+  { timeout, signal, audit, rounds, askAgain }: ReadOptions & Pick<SpawnOptions, 'askAgain'>,
 ): Promise<Spawned> {
   const folder = adapter.orderFile ? await mkdtemp(join(tmpdir(), 'work-order-')) : ''
   const orderFile = folder && join(folder, 'order.json')
@@ -202,6 +227,8 @@ async function start(
       runId,
       engine,
       audit: place,
+      rounds: engine === undefined ? 0 : rounds,
+      askAgain,
     })
   } finally {
     if (folder) await rm(folder, { recursive: true, force: true })

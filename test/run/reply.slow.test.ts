@@ -1,11 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Fault } from '../../src/base/fault.ts'
 import type { Event } from '../../src/events/event.ts'
 import { replay } from '../../src/run/replay.ts'
+import { resume } from '../../src/run/resume.ts'
 import { reply, run } from '../../src/run/run.ts'
 import type { RunOptions } from '../../src/run/run-options.ts'
+import { inside } from '../cli/inside.ts'
 import { workspace } from './agent.ts'
 
 const recorded = new URL('replies', import.meta.url).pathname
@@ -125,6 +127,35 @@ test('an agent that begins another session failed, and is ended', async () => {
   expect(again.filter((event) => event.attempt_number === 2)).toEqual(events)
 })
 
+test('a reply in a shell is read as the turn before, unless its flags say otherwise', async () => {
+  const { audit, options, path } = standIn('codex')
+  await run('codex', ['exec', '--json'], { ...options, audit, prompt: 'a', doneMarker: 'ready' }).end
+  vi.stubEnv('PATH', `${path}${delimiter}${process.env['PATH']}`)
+  const replied = ['reply', '--no-fs-diff', '--json', audit]
+  expect((await inside([...replied, 'b'])).code).toBe(5)
+  expect((await inside([...replied, '--done-marker', 'other', 'c'])).code).toBe(5)
+  vi.unstubAllEnvs()
+  const metas = [1, 2, 3].map((n) => JSON.parse(readFileSync(join(audit, `meta.${n}.json`), 'utf8')))
+  expect(metas.map(({ reading }) => reading.done_marker)).toEqual(['ready', 'ready', 'other'])
+  expect(metas.map(({ engine }) => engine)).toEqual(['auto', 'codex', 'codex'])
+})
+
+test('a first turn whose recorder was lost is completed before it is continued', async () => {
+  const { audit, options } = standIn('codex')
+  await run('codex', ['exec', '--json'], { ...options, audit, prompt: 'a' }).end
+  const meta = join(audit, 'meta.1.json')
+  writeFileSync(meta, readFileSync(meta, 'utf8').replace(/"complete": *true/, '"complete":false'))
+  writeFileSync(join(audit, 'events.jsonl'), '')
+  expect(await codeOf(reply(audit, 'b', { env: options.env }).end)).toMatch(
+    /^CANNOT_REPLY: .*replay --resume/,
+  )
+  await resume(audit)
+  expect(await reply(audit, 'b', { env: options.env, fsDiff: false }).end).toMatchObject({
+    attempt: 2,
+    ok: true,
+  })
+})
+
 const codeOf = async (end: Promise<unknown>) =>
   end.then(
     () => 'no fault',
@@ -170,6 +201,24 @@ test('a run that is still running is not continued a second time', async () => {
   expect(calls()).toHaveLength(2)
 })
 
+test('what the rounds have used is added up where the agent counts each turn', async () => {
+  const { options } = standIn('claude')
+  const never = { type: 'object', required: ['nothing like it'] }
+  const words = '-p --output-format stream-json --verbose'.split(' ')
+  const given = { ...options, prompt: 'report', schema: never }
+  const once = await run('claude', words, given).end
+  const { usage, cost } = await run('claude', words, { ...given, ...standIn('claude').options, rounds: 1 })
+    .end
+  expect([once.usage, once.cost]).toEqual([
+    { input: 3, output: 5 },
+    { amount: 0.01, currency: 'USD' },
+  ])
+  expect([usage, cost]).toEqual([
+    { input: 6, output: 10 },
+    { amount: 0.02, currency: 'USD' },
+  ])
+})
+
 const Report = {
   type: 'object',
   required: ['severity', 'line'],
@@ -193,6 +242,9 @@ test.each([undefined, 'audit'])('a result that fails its schema is asked for aga
     outcome: 'succeeded',
     result: { status: 'success', value: { severity: 'high', line: 12 } },
     rounds: [{ status: 'failed' }],
+    // The thread counts 200 tokens by now, which are those of both rounds.
+    usage: { input: 200, output: 20 },
+    completion: { tokens: { input: 100, output: 10 } },
   })
   expect(calls()[1].stdin).toMatch(
     /^The JSON of your answer does not match its schema:\n- \/severity: .+\n- \/line: .+\nReply with the corrected JSON only\.$/,

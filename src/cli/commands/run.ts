@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { Fault, quote } from '../../base/fault.ts'
@@ -6,8 +7,8 @@ import { EVENTS_FILE } from '../../disk/journal.ts'
 import type { ResultData } from '../../events/event.ts'
 import { listAttempts } from '../../run/audit.ts'
 import { AUDITS, noLogs } from '../../run/audit-dir.ts'
-import { run } from '../../run/run.ts'
-import type { Run, RunOptions } from '../../run/run-options.ts'
+import { run, teeRun } from '../../run/run.ts'
+import type { Run, RunEnd, RunOptions } from '../../run/run-options.ts'
 import { otel } from '../../streams/views.ts'
 import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn, shortPath } from '../draw/flags.ts'
 import { safe } from '../draw/safe.ts'
@@ -28,6 +29,7 @@ interface Flags extends RunningFlags {
   readonly attemptOf?: string
   readonly pty?: boolean
   readonly pipes?: boolean
+  readonly tee?: boolean
   readonly cwd?: string
   readonly runId?: string
 }
@@ -72,6 +74,10 @@ stderr.N.log (--pty: pty-output.N.log; --pty --pipes: all three) before it is
 parsed; the events go to events.jsonl. Ctrl-C goes to the command and everything
 it started; a second Ctrl-C kills them.
 
+--tee is for a program that starts the agent itself, such as an editor: give it
+this command instead. stdin, stdout and stderr are those of the agent, byte for
+byte, and so is the exit code; --tee records both halves.
+
 ${runExits}, or a command that cannot be started
 
 Examples:
@@ -80,7 +86,8 @@ Examples:
   $ npx agent-sluice run --idle-timeout 90s --end-after 500ms -- gemini -p "hi"
   $ npx agent-sluice run --attempt-of .audit/latest -- codex exec --json "again"
   $ npx agent-sluice run --github --prompt "$TASK" -- codex exec --json -
-  $ npx agent-sluice run --engine codex -- codex exec --json "hi" | jq .type`
+  $ npx agent-sluice run --engine codex -- codex exec --json "hi" | jq .type
+  $ npx agent-sluice run --tee -- gemini --acp`
 
 /** `sluice run`: an agent, recorded and shown. */
 export function runCommand(exit: (code: number) => void): Command {
@@ -95,6 +102,7 @@ export function runCommand(exit: (code: number) => void): Command {
     .option('--attempt-of <dir>', 'add another attempt to the run that is recorded there')
     .option('--pty', 'run it on a pseudo-terminal (needs the package @lydell/node-pty)')
     .option('--pipes', 'with --pty: record its stdout and stderr separately, besides the terminal')
+    .option('--tee', 'pass stdin, stdout and stderr through, byte for byte, and only record them')
     .option('--cwd <dir>', 'the directory to run it in (default: the current one)')
     .option('--run-id <id>', 'the id in every record (default: that of the directory, or a new one)')
   return shortHelp(addRunning(command), [...COMMON, ...SHOWING], { brief, full }).action(
@@ -156,6 +164,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   const [command = '', ...args] = words
   if (flags.pipes && !flags.pty)
     throw new Fault('BAD_OPTION', '--pipes needs --pty; without both it runs with pipes only')
+  if (flags.tee) checkTee(flags)
   const prompt = flags.prompt === '-' ? await textOfStdin() : flags.prompt
   // A terminal is not passed on: the command leads its own session and could not read from it.
   const input = process.stdin.isTTY ? ('ignore' as const) : ('inherit' as const)
@@ -170,7 +179,8 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   }
   const engine = await namedEngine(flags.engine ?? 'auto')
   try {
-    return await showRun(flags, (options) => run({ ...options, ...given, engine }), flags.pty)
+    const start = flags.tee ? teeRun : run
+    return await showRun(flags, (options) => start({ ...options, ...given, engine }), flags)
   } catch (error) {
     if (!Fault.is(error) || !error.message.endsWith('choose another directory')) throw error
     throw new Fault(error.code, `${error.message} with --audit DIR`, { cause: error })
@@ -181,7 +191,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
 export async function showRun(
   given: RunningFlags,
   start: (options: RunOptions) => Run,
-  typed: boolean | undefined = false,
+  { pty, tee }: Pick<Flags, 'pty' | 'tee'> = {},
 ): Promise<number> {
   if (given.otelContent && !given.otel) throw new Fault('BAD_OPTION', '--otel-content needs --otel')
   const step = githubStep(given)
@@ -196,7 +206,7 @@ export async function showRun(
   const fsDiff = flags.fsDiff ? {} : false
   const agent = start({ ...reading, ...limits, rounds, fsync, fsDiff, ...(step && { env: step.env }) })
   const release = forwardSignals(agent)
-  if (typed) typeInto(agent)
+  if (pty) typeInto(agent)
   try {
     const source = exported ? agent.pipe(otel(exported.tracer, contentOf(flags))) : agent
     const events = watchEnd(step ? step.watch(source) : source)
@@ -205,7 +215,8 @@ export async function showRun(
     const failed = (error: Error) => void agent.destroy(error)
     const recorded = aboutAudit(agent.audit ?? '')
     const about = step ? (attempt: number) => step.hidden(recorded(attempt)) : recorded
-    if (!(await show(events, { ...flags, live: true, timed: true, about, failed }))) {
+    if (tee) for await (const _ of events);
+    else if (!(await show(events, { ...flags, live: true, timed: true, about, failed }))) {
       console.error(`sluice: the reader of stdout left; ${await abandoned(agent)}`)
       return exits.output
     }
@@ -216,9 +227,9 @@ export async function showRun(
         `sluice: result ${index + 1} failed the schema and was asked for again: ${firstError(failed)}`,
       )
     // The drawing ends with it.
-    if (flags.quiet || !isDrawn(flags)) console.error(`sluice: ${whereRecorded(agent)}`)
+    if (tee || flags.quiet || !isDrawn(flags)) console.error(`sluice: ${whereRecorded(agent)}`)
     await step?.end(end, events.exit())
-    return events.exit()
+    return tee ? exitLike(end) : events.exit()
   } catch (error) {
     await step?.fail(error)
     if (!Fault.is(error) || error.code !== 'OUTPUT_FAILED') throw error
@@ -238,6 +249,21 @@ function githubStep({ github, redact = true, json }: RunningFlags): GithubStep |
       '--github draws the run into the log; its records are in the audit directory',
     )
   return github ? openGithubStep(redact) : undefined
+}
+
+function checkTee({ prompt, pty, rounds, json, draw, full, quiet, verbose, github }: Flags): void {
+  if (prompt !== undefined || pty || rounds)
+    throw new Fault(
+      'BAD_OPTION',
+      '--tee passes our own stdin through: leave out --prompt, --pty and --rounds',
+    )
+  if (json || draw || full || quiet || verbose || github)
+    throw new Fault('BAD_OPTION', "--tee passes the command's own stdout through: nothing can be shown there")
+}
+
+/** The exit code of the command, or of a shell whose command a signal has ended. */
+function exitLike({ exit_code, signal }: RunEnd): number {
+  return exit_code ?? 128 + (constants.signals[signal as NodeJS.Signals] ?? 0) // cast: the name of a signal
 }
 
 /** The environment variable is the one that other instrumentations of generative AI use. */

@@ -11,7 +11,7 @@ import { work } from '../../work/work.ts'
 import { safe } from '../draw/safe.ts'
 import { exits, isFull } from '../exit-code-table.ts'
 import { isModulePath, useModule } from '../input/engine-option.ts'
-import { duration } from '../input/numbers.ts'
+import { duration, wholeNumber } from '../input/numbers.ts'
 import { printer } from '../print.ts'
 
 interface Flags {
@@ -24,6 +24,7 @@ interface Flags {
   readonly audit?: string
   readonly template?: string
   readonly timeout?: number
+  readonly rounds?: number
   readonly dryRun?: boolean
 }
 
@@ -68,6 +69,11 @@ export function workCommand(exit: (code: number) => void): Command {
     .option('--audit <dir>', 'where each run is recorded (default: audit/ in the outbox, else .audit)')
     .option('--template <file>', 'a template for the comment, with {{names}}')
     .option('--timeout <time>', 'end the worker after this time: 90s, 5m, 1h (default: no limit)', duration)
+    .option(
+      '--rounds <count>',
+      'ask an agent again, up to 3 times, for a result that cannot be used (default: 0)',
+      wholeNumber,
+    )
     .option('--dry-run', 'run and settle, but post nothing')
     .addHelpText('after', examples)
     .action(async (command: string[], flags: Flags) => exit(await runWork(command, flags)))
@@ -98,6 +104,7 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
       outbox: box === undefined || dryRun ? undefined : outbox(box),
       audit: dryRun ? false : (flags.audit ?? (box === undefined ? undefined : join(box, 'audit'))),
       timeout: flags.timeout,
+      rounds: flags.rounds,
       signal: stop.signal,
     })
     await printer()(done)
