@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { killGroup } from '../streams/end-process-tree.ts'
+import { asLeader, killChild } from '../streams/end-process-tree.ts'
 import { cannotStart } from '../streams/spawn-fault.ts'
 import { withoutTerminals } from './open-terminals.ts'
 import type { Recorder, Recorders } from './recorder.ts'
@@ -50,7 +50,7 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
       spawn(command, [...args], {
         cwd,
         env,
-        detached: true,
+        ...asLeader(),
         stdio: withoutTerminals([typeof input === 'string' ? input : 'pipe', stdout.stdio, stderr.stdio]),
       }),
     )
@@ -71,7 +71,7 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
   child.stdin?.on('error', () => {})
   if (typeof input === 'object') child.stdin?.end(input.text)
   const pid = child.pid!
-  return { pid, exit, recorders, kill: (signal) => killGroup(pid, signal) }
+  return { pid, exit, recorders, kill: (signal) => killChild(child, signal) }
 }
 
 const signalNames = new Map([
