@@ -145,7 +145,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
         copyFileSync('${root}fixtures/codex/07a-file-write.tee80/stdout.log', 'run.jsonl')`,
       prints: [/^\{\n? *input_tokens: \d+/],
     },
-    block: { before: runLog, prints: [/^0 \{ file: 'b\.ts' \}\n$/] },
   },
   'docs/migrating.md': {
     'lines-before': { before: mixedCodex, prints: [/^$/], fails: /SyntaxError: Unexpected token/ },
