@@ -135,10 +135,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
         /^\{"ok":false,"fault":\{"name":"Fault","code":"INVALID_JSON","message":".*","broken":\{"line":1,.*\}$/m,
       ],
     },
-    'only-values': {
-      before: `${runLog}; console.error = console.log`,
-      prints: [/^\{"issues":\[\{"file":"a\.ts","diff":"\+1"\}\]\}$/m, /^INVALID_JSON at byte \d+$/m],
-    },
     streamers: {
       before: `
         import { copyFileSync } from 'node:fs'
@@ -181,7 +177,7 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
       prints: [/^1 \{ issues: \[\] \}$/m],
     },
   },
-  'docs/limits.md': {
+  'docs/server.md': {
     pool: { prints: [/^finished fix the test \S*\.audit\S+$/m, /^finished remove dead code /m] },
   },
 }
