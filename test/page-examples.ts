@@ -45,12 +45,6 @@ const fencedAnswer = `
   const Report = { type: 'object', required: ['issues'] }
   const answer = 'I ran it:\\n\`\`\`bash\\nnpm test\\n\`\`\`\\n\`\`\`json\\n{"summary": "use \`\`\` fences", "issues": [],}\\n\`\`\`\\n'`
 
-const fencingModel = `
-  let asked = 0
-  let prompt = 'List the issues as JSON.'
-  const Report = { type: 'object', required: ['issues'] }
-  const model = async (_: string) => { asked++; return '\`\`\`json\\n{"issues": []}\\n\`\`\`' }`
-
 /**
  * The programs on the pages in docs, by page and name. What they print is checked by pages.test.ts, that they
  * compile by api-examples.test.ts.
@@ -165,16 +159,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
       before: codexWithChild,
       after: `watcher.close(); console.log(outcome, isThere() ? 'still running' : 'gone')`,
       prints: [/^cancelled gone$/m],
-    },
-    'retry-before': {
-      before: fencingModel,
-      after: 'console.log(asked, report)',
-      prints: [/^2 undefined$/m],
-    },
-    'retry-after': {
-      before: fencingModel,
-      after: 'console.log(asked, report)',
-      prints: [/^1 \{ issues: \[\] \}$/m],
     },
   },
   'docs/server.md': {
