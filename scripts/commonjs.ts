@@ -4,8 +4,8 @@ import { transformSync } from 'esbuild'
 import type { Options } from 'tsup'
 
 /**
- * Writes the built modules as CommonJS: the same files, one by one, so that everything exists once there, too.
- * (tsup splits no CommonJS without an old transform over `?.` and `??`.)
+ * Writes the built modules as CommonJS: the same files, one by one, so that everything exists once there,
+ * too. (tsup splits no CommonJS without an old transform over `?.` and `??`.)
  */
 export function commonJs(entries: readonly string[]): NonNullable<Options['plugins']>[number] {
   return {

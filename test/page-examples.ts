@@ -129,12 +129,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
         /^\{"ok":false,"fault":\{"name":"Fault","code":"INVALID_JSON","message":".*","broken":\{"line":1,.*\}$/m,
       ],
     },
-    streamers: {
-      before: `
-        import { copyFileSync } from 'node:fs'
-        copyFileSync('${root}fixtures/codex/07a-file-write.tee80/stdout.log', 'run.jsonl')`,
-      prints: [/^\{\n? *input_tokens: \d+/],
-    },
   },
   'docs/migrating.md': {
     'lines-before': { before: mixedCodex, prints: [/^$/], fails: /SyntaxError: Unexpected token/ },

@@ -32,8 +32,9 @@ export function asLeader(): { readonly detached: boolean; readonly windowsHide: 
 }
 
 /**
- * Sends a signal to a child that leads its own group, and to the group. On Windows taskkill ends the child and
- * its descendants at once, whatever the signal is; when the child is gone, its pid may be another process's.
+ * Sends a signal to a child that leads its own group, and to the group. On Windows taskkill ends the child
+ * and its descendants at once, whatever the signal is; when the child is gone, its pid may be another
+ * process's.
  */
 export function killChild(child: ChildProcess, signal: NodeJS.Signals): void {
   const { pid, exitCode, signalCode } = child
