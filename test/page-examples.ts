@@ -1,4 +1,4 @@
-import { type PageExample, root } from './page-programs.ts'
+import type { PageExample } from './page-programs.ts'
 
 /** Writes a log with three blocks, one of them broken. */
 const runLog = `
