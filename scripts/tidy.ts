@@ -13,7 +13,15 @@ const WIDTH: number = JSON.parse(readFileSync('biome.json', 'utf8')).formatter.l
 const folders = ['.ci', 'bench', 'docs', 'examples', 'fixtures', 'schemas', 'scripts', 'src', 'test']
 const files = [
   ...['.editorconfig', '.gitattributes', '.gitignore', '.npmrc', 'LICENSE', 'README.md', 'CHANGELOG.md'],
-  ...['CONTRIBUTING.md', 'SECURITY.md', 'biome.json', 'knip.json', 'package.json', 'package-lock.json'],
+  ...[
+    'CONTRIBUTING.md',
+    'ARCHITECTURE.md',
+    'SECURITY.md',
+    'biome.json',
+    'knip.json',
+    'package.json',
+    'package-lock.json',
+  ],
   ...['tsconfig.json', 'tsup.config.ts', 'vitest.config.ts'],
 ]
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-describe.each(['docs/architecture.md', 'CONTRIBUTING.md'])('%s', (page) => {
+describe.each(['ARCHITECTURE.md', 'CONTRIBUTING.md'])('%s', (page) => {
   const text = readFileSync(join(root, page), 'utf8')
 
   test('names only files and folders that are there', () => {
@@ -23,8 +23,8 @@ describe.each(['docs/architecture.md', 'CONTRIBUTING.md'])('%s', (page) => {
   })
 })
 
-describe('the questions in docs/architecture.md', () => {
-  const rows = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
+describe('the questions in ARCHITECTURE.md', () => {
+  const rows = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
     .split('\n')
     .filter((line) => line.startsWith('| Where '))
 
