@@ -1,5 +1,5 @@
 // The same faults for us and for the peers, each case in a process of its own with limits on time and memory.
-//   npx tsx bench/peers-faults.ts            (prints the table, and writes it into docs/reliability.md)
+//   npx tsx bench/peers-faults.ts            (prints the table, and writes it into bench/reliability.md)
 // A verdict is one of: ok, keeps (a prototype key is there as a plain own key, as JSON.parse has it), loses
 // (a record is missing), corrupts (a wrong value comes out, or one whose prototype was changed), crashes,
 // hangs, n/a.
@@ -247,9 +247,9 @@ else {
     ...titles.map((title, i) => `| ${title} | ${rows.map(([, verdicts]) => verdicts[i]).join(' | ')} |`),
   ]
   console.log(lines.join('\n'))
-  const page = new URL('../docs/reliability.md', import.meta.url)
+  const page = new URL('reliability.md', import.meta.url)
   const [before, rest] = readFileSync(page, 'utf8').split('<!-- peers -->')
   const after = rest?.split('<!-- /peers -->')[1]
-  if (after === undefined) throw new Error('docs/reliability.md has no place for the table')
+  if (after === undefined) throw new Error('bench/reliability.md has no place for the table')
   writeFileSync(page, `${before}<!-- peers -->\n${lines.join('\n')}\n<!-- /peers -->${after}`)
 }

@@ -1,6 +1,6 @@
 // Seven inputs that agents really write, for us and for what people use instead, each in a process of its
 // own.
-//   npx tsx bench/seven-inputs.ts            (prints the table, and writes it into README.md)
+//   npx tsx bench/seven-inputs.ts            (prints the table, and writes it into bench/seven-inputs.md)
 // A cell says what happened: how many of the records came out, what came out wrong or twice, what was thrown,
 // and what was said of the end. codex-sdk is fetched into a cache outside this folder, without the agent that
 // it brings along: it starts a program that prints the input.
@@ -335,10 +335,10 @@ if (peer === 'print') {
     lines.push(`| ${title} | ${cells.join(' | ')} |`)
   }
   console.log(lines.join('\n'))
-  const page = new URL('../README.md', import.meta.url)
+  const page = new URL('seven-inputs.md', import.meta.url)
   const [before, rest] = readFileSync(page, 'utf8').split('<!-- seven inputs -->')
   const after = rest?.split('<!-- /seven inputs -->')[1]
-  if (after === undefined) console.error('README.md has no place for the table')
+  if (after === undefined) console.error('bench/seven-inputs.md has no place for the table')
   else
     writeFileSync(page, `${before}<!-- seven inputs -->\n${lines.join('\n')}\n<!-- /seven inputs -->${after}`)
 }

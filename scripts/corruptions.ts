@@ -2,7 +2,7 @@
 // our peers return: the original (right), a fault, or another value (WRONG).
 //
 //   npx tsx scripts/corruptions.ts                  the table
-//   npx tsx scripts/corruptions.ts --write          puts it into docs/repair.md
+//   npx tsx scripts/corruptions.ts --write          puts it into bench/corruptions.md
 //   npx tsx scripts/corruptions.ts --kind NAME   what was misread, for kinds with NAME in their name
 //   npx tsx scripts/corruptions.ts --pairs 20000    two corruptions at once: each WRONG, smallest first
 //   --seeds N (120), --schema (ours with a schema), --ours (no peers)
@@ -102,11 +102,11 @@ function isJudged(kind: Kind): boolean {
 }
 
 function write(table: string): void {
-  const page = new URL('../docs/repair.md', import.meta.url)
+  const page = new URL('../bench/corruptions.md', import.meta.url)
   const [start, end] = ['<!-- corruptions -->', '<!-- /corruptions -->']
   const text = readFileSync(page, 'utf8')
   const [from, to] = [text.indexOf(start), text.indexOf(end)]
-  if (from < 0 || to < from) throw new Error(`docs/repair.md needs the lines ${start} and ${end}`)
+  if (from < 0 || to < from) throw new Error(`bench/corruptions.md needs the lines ${start} and ${end}`)
   writeFileSync(page, `${text.slice(0, from + start.length)}\n\n${table}\n\n${text.slice(to)}`)
 }
 

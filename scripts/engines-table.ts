@@ -1,6 +1,6 @@
 // Writes the table of engines into docs/engines.md, counted from the fixtures. The test of the page fails
 // when they differ.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
@@ -21,17 +21,15 @@ export function withEngineTable(text: string): string {
 
 function engineTable(): string {
   const rows = Object.keys(engines).sort().map(rowOf)
-  return [
-    '| Engine | Versions recorded | Modes | Understood | Known drift |',
-    '| --- | --- | --- | --- | --- |',
-    ...rows,
-  ].join('\n')
+  return ['| Engine | Versions recorded | Cases | Known drift |', '| --- | --- | --- | --- |', ...rows].join(
+    '\n',
+  )
 }
 
 function rowOf(engine: string): string {
   const folder = join('fixtures', engine)
   const cases = readdirSync(folder).map((name) => readCase(join(folder, name)))
-  const cells = [`\`${engine}\``, versions(cases), modes(cases), understood(cases), driftOf(cases)]
+  const cells = [`\`${engine}\``, versions(cases), cases.length, driftOf(cases)]
   return `| ${cells.join(' | ')} |`
 }
 
@@ -39,7 +37,6 @@ interface Case {
   /** The program and its version, if a real run wrote the case. */
   readonly program: string | undefined
   readonly version: string | undefined
-  readonly mode: string
   readonly events: readonly Event[]
 }
 
@@ -48,23 +45,14 @@ function readCase(path: string): Case {
   const recorded = /a real (?:run|session)/i.test(origin)
   // Codex CLI 0.166.0, scenario …  |  Gemini CLI 0.61.0 (`gemini --acp`), …
   const [, program, version] = /^([^,(]+) ([\d.]+)(?:[,:]| \()/.exec(origin) ?? []
-  const [, mode] = /mode `([^`]+)`/.exec(origin) ?? []
   return {
     program: recorded ? program : undefined,
     version: recorded ? version : undefined,
-    mode: mode ?? modeIn(path),
     events: readFileSync(join(path, 'events.jsonl'), 'utf8')
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line)),
   }
-}
-
-/** If ORIGIN.md does not say it, the logs do. */
-function modeIn(path: string): string {
-  if (readdirSync(path).some((name) => name.startsWith('session.'))) return 'session file'
-  const pty = existsSync(join(path, 'pty-output.log'))
-  return pty ? (existsSync(join(path, 'stdout.log')) ? 'pipe and PTY' : 'PTY') : 'pipe'
 }
 
 /** Newest first; with the program, if several use the same protocol. */
@@ -80,44 +68,6 @@ function versions(cases: readonly Case[]): string {
   const byHand = cases.filter(({ program }) => program === undefined).length
   const note = byHand === 0 ? [] : [`${byHand} of ${cases.length} cases by hand`]
   return [...lists.sort(), ...note].join('; ')
-}
-
-function modes(cases: readonly Case[]): string {
-  return unique(cases.map(({ mode }) => mode))
-    .sort()
-    .map((mode) => `${mode} (${cases.filter((one) => one.mode === mode).length})`)
-    .join(', ')
-}
-
-/** The contents of the events of the cases, with counts. */
-function understood(cases: readonly Case[]): string {
-  const events = cases.flatMap((one) => one.events)
-  const count = (...types: string[]) => events.filter(({ type }) => types.includes(type)).length
-  const sessions = cases.filter((one) =>
-    one.events.some(({ correlation }) => correlation.session_id !== undefined),
-  ).length
-  const ends = events
-    .filter((event) => isEvent(event, 'lifecycle.completion.state'))
-    .filter(({ data }) => data.state !== 'unknown').length
-  const failed = count('tool.call.failed')
-  const calls = count('tool.call.completed') + failed
-  const usage = events.filter(({ data }) => 'usage' in data || 'tokens' in data || 'stats' in data).length
-  const found: readonly (readonly [number, string, string?])[] = [
-    [sessions, 'session'],
-    [count('user.message'), 'prompt'],
-    [count('agent.message.final'), 'message'],
-    [count('agent.message.delta'), 'delta'],
-    [count('agent.reasoning.summary'), 'thought'],
-    [calls, 'call', failed === 0 ? '' : ` (${failed} failed)`],
-    [count('artifact.created', 'artifact.modified', 'artifact.deleted'), 'file'],
-    [usage, 'usage count'],
-    [count('diagnostic.engine.error'), 'error'],
-    [ends, 'end', ` of ${cases.length}`],
-  ]
-  return found
-    .filter(([number]) => number > 0)
-    .map(([number, what, more = '']) => `${number} ${what}${number === 1 ? '' : 's'}${more}`)
-    .join(', ')
 }
 
 /** The types and fields in the cases that the engine does not know. */

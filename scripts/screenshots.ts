@@ -20,7 +20,7 @@ mkdirSync(images, { recursive: true })
 const out = argv[2] ?? mkdtempSync(join(tmpdir(), 'sluice-pictures-'))
 mkdirSync(out, { recursive: true })
 /** Pictures in the docs. */
-const kept = new Set(['serve-live', 'serve-long', 'serve-find', 'serve-phone', 'audit-link'])
+const kept = new Set(['serve-long'])
 
 const root = join(mkdtempSync(join(tmpdir(), 'sluice-pictures-')), 'runs')
 for (const [name, from] of [

@@ -1,5 +1,5 @@
-// Fails on what no formatter and no type checker sees: comments beyond the formatter's width, and tracked
-// files that a program made. Part of `npm run check`.
+// Fails on what no formatter and no type checker sees: comments beyond the formatter's width, tracked files
+// that a program made, and pages that have become too long to read. Part of `npm run check`.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, extname } from 'node:path'
@@ -21,8 +21,12 @@ const files = [
 const madeByRuns = /^(events|chat|parser_diagnostics|ledger)\.jsonl$|^(stdout|stderr|pty|stdin)(\.\d+)?\.log$/
 const RECORDED = 'fixtures/'
 
+/** Words of README.md and docs/*.md, as `wc -w` counts them; the pages of the API do not count. */
+const MAX_WORDS = 33_000
+
 const tracked = execFileSync('git', ['ls-files', '-z'], { encoding: 'utf8' }).split('\0').filter(existsSync)
-const faults = [...tracked.filter(wasMade).map((path) => `${path}: a program made this`), ...wideComments()]
+const made = tracked.filter(wasMade).map((path) => `${path}: a program made this`)
+const faults = [...made, ...wideComments(), ...longPages()]
 for (const fault of faults) console.error(fault)
 console.log(`${tracked.length} tracked files, ${faults.length} that are not tidy`)
 process.exitCode = faults.length > 0 || tracked.length === 0 ? 1 : 0
@@ -31,6 +35,12 @@ function wasMade(path: string): boolean {
   const [top, ...rest] = path.split('/')
   if (!(rest.length > 0 ? folders : files).includes(top!)) return true
   return !path.startsWith(RECORDED) && (madeByRuns.test(basename(path)) || path.includes('.audit/'))
+}
+
+function longPages(): string[] {
+  const pages = tracked.filter((path) => path === 'README.md' || /^docs\/[^/]+\.md$/.test(path))
+  const all = pages.reduce((sum, path) => sum + (readFileSync(path, 'utf8').match(/\S+/g)?.length ?? 0), 0)
+  return all > MAX_WORDS ? [`README.md and docs have ${all} words, over ${MAX_WORDS}: cut what repeats`] : []
 }
 
 function wideComments(): string[] {

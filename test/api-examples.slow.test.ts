@@ -10,7 +10,9 @@ import { codeOf, pageAt, programOf } from './page-programs.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** What is public, in as few entries as have all of it. */
-const entries = ['views', 'node', 'events', 'values'].map((name) => join(root, `src/${name}.ts`))
+const entries = ['views', 'index', 'nats', 'serve', 'work', 'events', 'values'].map((name) =>
+  join(root, `src/${name}.ts`),
+)
 
 /** What the examples take for granted: names that a reader has in his own program. */
 const given = `

@@ -17,6 +17,8 @@ const sources = [
   'package.json',
   'tsconfig.json',
   'tsup.config.ts',
+  'scripts/commonjs.ts',
+  'scripts/line-maps.ts',
   'scripts/pure-namespaces.ts',
   'scripts/web-build.ts',
 ]

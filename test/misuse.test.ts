@@ -6,14 +6,16 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { nextSteps } from '../src/base/next-step.ts'
 import * as eventDoor from '../src/events.ts'
+import * as root from '../src/index.ts'
 import * as nats from '../src/nats.ts'
-import * as nodeDoors from '../src/node.ts'
+import * as serveDoor from '../src/serve.ts'
 import * as valueDoor from '../src/values.ts'
 import * as views from '../src/views.ts'
+import * as workDoor from '../src/work.ts'
 
 // Callers without types, and with types that lie: whatever the argument is, the Fault is about the call.
 
-const api = { ...eventDoor, ...valueDoor, ...nodeDoors }
+const api = { ...eventDoor, ...valueDoor, ...root, ...nats, ...serveDoor, ...workDoor }
 const dir = mkdtempSync(join(tmpdir(), 'misuse-'))
 const inDir = (name: string) => join(dir, name)
 // A wrong argument may be a right name of a folder: what is made by such a name is not for the repository.

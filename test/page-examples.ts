@@ -45,12 +45,6 @@ const fencedAnswer = `
   const Report = { type: 'object', required: ['issues'] }
   const answer = 'I ran it:\\n\`\`\`bash\\nnpm test\\n\`\`\`\\n\`\`\`json\\n{"summary": "use \`\`\` fences", "issues": [],}\\n\`\`\`\\n'`
 
-const fencingModel = `
-  let asked = 0
-  let prompt = 'List the issues as JSON.'
-  const Report = { type: 'object', required: ['issues'] }
-  const model = async (_: string) => { asked++; return '\`\`\`json\\n{"issues": []}\\n\`\`\`' }`
-
 /** Two records, cut in the middle of a character, without a line end after the second. */
 const cutChunks = `
   const bytes = Buffer.from('{"text":"Grüße"}\\n{"text":"done"}')
@@ -157,17 +151,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
         /^\{"ok":false,"fault":\{"name":"Fault","code":"INVALID_JSON","message":".*","broken":\{"line":1,.*\}$/m,
       ],
     },
-    'only-values': {
-      before: `${runLog}; console.error = console.log`,
-      prints: [/^\{"issues":\[\{"file":"a\.ts","diff":"\+1"\}\]\}$/m, /^INVALID_JSON at byte \d+$/m],
-    },
-    streamers: {
-      before: `
-        import { copyFileSync } from 'node:fs'
-        copyFileSync('${root}fixtures/codex/07a-file-write.tee80/stdout.log', 'run.jsonl')`,
-      prints: [/^\{\n? *input_tokens: \d+/],
-    },
-    block: { before: runLog, prints: [/^0 \{ file: 'b\.ts' \}\n$/] },
   },
   'docs/migrating.md': {
     'lines-before': { before: mixedCodex, prints: [/^$/], fails: /SyntaxError: Unexpected token/ },
@@ -193,16 +176,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
       after: `watcher.close(); console.log(outcome, isThere() ? 'still running' : 'gone')`,
       prints: [/^cancelled gone$/m],
     },
-    'retry-before': {
-      before: fencingModel,
-      after: 'console.log(asked, report)',
-      prints: [/^2 undefined$/m],
-    },
-    'retry-after': {
-      before: fencingModel,
-      after: 'console.log(asked, report)',
-      prints: [/^1 \{ issues: \[\] \}$/m],
-    },
   },
   'docs/replacing-your-parser.md': {
     'chunks-before': { before: cutChunks, prints: [/^Gr\ufffd\ufffdße\n$/] },
@@ -222,7 +195,7 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
       prints: [/^TRUNCATED\n\{ fix: 'write <\/json> at the end' \}\n$/],
     },
   },
-  'docs/limits.md': {
+  'docs/server.md': {
     pool: { prints: [/^finished fix the test \S*\.audit\S+$/m, /^finished remove dead code /m] },
   },
 }

@@ -34,8 +34,8 @@ describe.each(Object.entries(pageExamples))('the programs on %s', (path, example
   })
 })
 
-test('docs/dependencies.md has a row for every dependency and peer, and for no package that is gone', () => {
-  const page = pageAt('docs/dependencies.md')
+test('docs/dependencies.md and CONTRIBUTING.md have a row for every dependency and peer, and for no package that is gone', () => {
+  const page = `${pageAt('docs/dependencies.md')}\n${pageAt('CONTRIBUTING.md')}`
   const { dependencies, peerDependencies, devDependencies } = JSON.parse(pageAt('package.json'))
   const sections = page.split('\n## ')
   const rowsOf = (title: string) => {
@@ -45,7 +45,7 @@ test('docs/dependencies.md has a row for every dependency and peer, and for no p
   }
   expect(rowsOf('What `npm install')).toEqual(Object.keys(dependencies).sort())
   expect(rowsOf('Optional peers')).toEqual(Object.keys(peerDependencies).sort())
-  expect(rowsOf('Development only').filter((name) => !(name in devDependencies))).toEqual([])
+  expect(rowsOf('Development packages').filter((name) => !(name in devDependencies))).toEqual([])
 })
 
 test('the pages in docs link only to sections that are there', () => {

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, open, rename, rm } from 'node:fs/promises'
+import { link, mkdir, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { LF } from '../text/characters.ts'
+import { replaceFile } from './replace-file.ts'
 
 /**
  * Writes a file atomically: it is complete or missing, also after a crash or a power cut. With
@@ -21,7 +22,7 @@ export async function writeWhole(path: string, text: string, exclusive = false):
     }
     // A rename replaces an existing file; a link refuses to.
     if (exclusive) await link(draft, path)
-    else await rename(draft, path)
+    else replaceFile(draft, path)
   } catch (error) {
     if (exclusive && (error as NodeJS.ErrnoException).code === 'EEXIST') return false
     throw error

@@ -6,6 +6,7 @@ import { Fault, quote } from '../base/fault.ts'
 import { codeOf, diskFault } from '../base/system-error-code.ts'
 import { processStat } from '../streams/end-process-tree.ts'
 import { readPlain } from './plain-file.ts'
+import { replaceFile } from './replace-file.ts'
 
 /** A held lock. */
 export interface Lock {
@@ -53,7 +54,7 @@ export function takeLock(path: string, depth = 0): Lock {
       const right = takeLock(`${path}.after-${holder.token}`, depth + 1)
       try {
         if (readHolder(path)?.token === holder.token) {
-          fs.renameSync(draft, path)
+          replaceFile(draft, path)
           return held(path, mine)
         }
       } finally {

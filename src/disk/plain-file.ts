@@ -16,6 +16,9 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants
  * const fd = openPlain('.audit/events.jsonl')
  */
 export function openPlain(path: string, flags: number = O_RDONLY, mode?: number, within?: string): number {
+  // Windows has no O_NOFOLLOW: this check can be raced, but a link that lies there is not followed.
+  if (O_NOFOLLOW === undefined && fs.lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
+    throw Object.assign(new Error('this is a link'), { code: 'ELOOP' })
   const fd = fs.openSync(path, flags | O_NOFOLLOW | O_NONBLOCK, mode)
   try {
     if (!fs.fstatSync(fd).isFile())

@@ -23,6 +23,8 @@ export function logRecorders(logs: Readonly<Record<OutputChannel, string>>, wake
  */
 export function record(path: string, wake: () => void, mirror?: number): Recorder {
   const fd = createLog(path)
+  // A `cat` from elsewhere would open a window there, and its pipe cannot be handed to the agent.
+  if (process.platform === 'win32') return recordHere(path, fd, wake)
   const pipe = realPipe()
   const input = pipe?.reader ?? 'pipe'
   const [command, ...args] = mirror === undefined ? CAT : TEE

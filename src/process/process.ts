@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Writable } from 'node:stream'
-import { killGroup } from '../streams/end-process-tree.ts'
+import { asLeader, killChild } from '../streams/end-process-tree.ts'
 import { cannotStart } from '../streams/spawn-fault.ts'
 import { withoutTerminals } from './open-terminals.ts'
 import type { Recorder, Recorders } from './recorder.ts'
@@ -53,7 +53,7 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
       spawn(command, [...args], {
         cwd,
         env,
-        detached: true,
+        ...asLeader(),
         stdio: withoutTerminals([
           input === 'ignore' || input === 'inherit' ? input : 'pipe',
           stdout.stdio,
@@ -79,7 +79,7 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
   if (typeof input === 'object') child.stdin?.end(input.text)
   const pid = child.pid!
   const stdin = input === 'open' ? child.stdin! : undefined
-  return { pid, exit, recorders, kill: (signal) => killGroup(pid, signal), stdin }
+  return { pid, exit, recorders, kill: (signal) => killChild(child, signal), stdin }
 }
 
 const signalNames = new Map([

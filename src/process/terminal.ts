@@ -102,6 +102,9 @@ export async function loadPty(): Promise<typeof import('@lydell/node-pty')> {
       'PTY_MISSING',
       '@lydell/node-pty loses the output of a pseudo-terminal in Bun; run this under Node or Deno, or without pty',
     )
+  // Ending what runs in one, and keeping its last bytes, is written for POSIX.
+  if (process.platform === 'win32')
+    throw new Fault('PTY_MISSING', 'a pseudo-terminal is not offered on Windows; run this without pty')
   try {
     return await import('@lydell/node-pty')
   } catch (error) {

@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Call } from '../ask/answer.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { exitOf, failureOf, start } from '../process/process.ts'
-import { killGroup } from '../streams/end-process-tree.ts'
+import { asLeader, killChild } from '../streams/end-process-tree.ts'
 import { cannotStart } from '../streams/spawn-fault.ts'
 
 export interface CommandCallOptions {
@@ -40,7 +40,7 @@ export interface CommandCall {
  */
 export function commandCall(options: CommandCallOptions): CommandCall {
   const { command, args, timeout, killGrace = 2000, pipeGrace = 2000 } = options
-  let running: { readonly pid: number; readonly over: Promise<void> } | undefined
+  let running: { readonly child: ChildProcess; readonly over: Promise<void> } | undefined
   let said = Buffer.alloc(0)
 
   const quiet = () => delay(pipeGrace / 2, false, { ref: false })
@@ -48,12 +48,11 @@ export function commandCall(options: CommandCallOptions): CommandCall {
   async function* answer(prompt: string, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
     signal?.throwIfAborted()
     const child = start(command, process.cwd(), () =>
-      spawn(command, [...args], { detached: true, stdio: ['pipe', 'pipe', 'pipe'] }),
+      spawn(command, [...args], { ...asLeader(), stdio: ['pipe', 'pipe', 'pipe'] }),
     )
     const exit = exitOf(child)
     const failed = await failureOf(child)
     if (failed) throw cannotStart(command, process.cwd(), failed)
-    const pid = child.pid!
     said = Buffer.alloc(0)
     child.stderr.on('data', (bytes: Buffer) => {
       said = Buffer.concat([said, bytes.subarray(-MAX_STDERR)]).subarray(-MAX_STDERR)
@@ -68,8 +67,8 @@ export function commandCall(options: CommandCallOptions): CommandCall {
     const end = (reason: string) => {
       if (why !== undefined) return
       why = reason
-      killGroup(pid, 'SIGTERM')
-      timers.push(setTimeout(() => killGroup(pid, 'SIGKILL'), killGrace))
+      killChild(child, 'SIGTERM')
+      timers.push(setTimeout(() => killChild(child, 'SIGKILL'), killGrace))
     }
     if (timeout !== undefined) timers.push(setTimeout(() => end(`gave no answer in ${timeout} ms`), timeout))
     const abort = () => end('was interrupted')
@@ -79,7 +78,7 @@ export function commandCall(options: CommandCallOptions): CommandCall {
     const over = exit.then(async () => {
       // A process that we ended leaves nothing behind; one that ended by itself may, and that may hold the
       // pipe forever.
-      if (why !== undefined) killGroup(pid, 'SIGKILL')
+      if (why !== undefined) killChild(child, 'SIGKILL')
       for (let before = -1; !(await Promise.race([closed, quiet()])); before = taken) {
         // A slow reader still gets everything: only a pipe that is empty and silent is abandoned.
         if (taken === before && child.stdout.readableLength === 0) break
@@ -89,7 +88,7 @@ export function commandCall(options: CommandCallOptions): CommandCall {
       child.stdout.destroy()
       child.stderr.destroy()
     })
-    running = { pid, over }
+    running = { child, over }
     try {
       // An abandoned pipe ends as if everything had arrived.
       for await (const bytes of child.stdout) {
@@ -116,7 +115,7 @@ export function commandCall(options: CommandCallOptions): CommandCall {
     call: ({ prompt, signal }) => answer(prompt, signal),
     stderr: () => said.toString('utf8'),
     kill(signal) {
-      if (running) killGroup(running.pid, signal)
+      if (running) killChild(running.child, signal)
     },
     ended: async () => running?.over,
   }

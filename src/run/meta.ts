@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import { codes, Fault, type Note } from '../base/fault.ts'
 import { diskFault } from '../base/system-error-code.ts'
 import { readPlain } from '../disk/plain-file.ts'
+import { replaceFile } from '../disk/replace-file.ts'
 import { type Cost, readCost } from '../events/cost.ts'
 import { isRecord } from '../events/engine.ts'
 import type { CompletionData, Event, FailureClass } from '../events/event.ts'
@@ -143,7 +144,7 @@ export function writeWhole(path: string, text: string): void {
   const draft = `${path}.${randomUUID()}.tmp`
   try {
     fs.writeFileSync(draft, text, { flag: 'wx', mode: 0o600 })
-    fs.renameSync(draft, path)
+    replaceFile(draft, path)
   } catch (error) {
     fs.rmSync(draft, { force: true })
     throw new Fault('RECORD_FAILED', diskFault('write', path, error).message, { cause: error })

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { replaceFile } from '../disk/replace-file.ts'
 import { sessions } from '../engines/engines-by-name.ts'
 import { isGood, outcomeOf } from '../events/run-outcome.ts'
 import { openCodeLines, openCodeSession } from '../run/opencode-db.ts'
@@ -208,7 +209,7 @@ function openCodeCopies(): OpenCodeCopies {
       }
       // Replaced atomically: a follower reads the new file from its start.
       fs.writeFileSync(`${path}.new`, openCodeLines(database, session).join(''), { mode: 0o600 })
-      fs.renameSync(`${path}.new`, path)
+      replaceFile(`${path}.new`, path)
       copied.set(session, now)
     },
     close() {

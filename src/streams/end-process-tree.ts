@@ -14,7 +14,8 @@ const MAX_WAIT_MS = 2000
 export async function endChild(child: ChildProcess, grace: number): Promise<void> {
   const { pid } = child
   if (pid === undefined || child.exitCode !== null || child.signalCode !== null) return
-  const send = leadsGroup(pid) ? (signal: NodeJS.Signals) => killGroup(pid, signal) : toTree(pid)
+  const whole = onWindows() || leadsGroup(pid)
+  const send = whole ? (signal: NodeJS.Signals) => killChild(child, signal) : toTree(pid)
   const over = new AbortController()
   const exited = once(child, 'exit').finally(() => over.abort())
   send('SIGTERM')
@@ -25,9 +26,32 @@ export async function endChild(child: ChildProcess, grace: number): Promise<void
   send('SIGKILL')
 }
 
+/** How to `spawn` a child for `killChild`. Windows has no groups, and would open a window for the child. */
+export function asLeader(): { readonly detached: boolean; readonly windowsHide: boolean } {
+  return { detached: !onWindows(), windowsHide: true }
+}
+
+/**
+ * Sends a signal to a child that leads its own group, and to the group. On Windows taskkill ends the child
+ * and its descendants at once, whatever the signal is; when the child is gone, its pid may be another
+ * process's.
+ */
+export function killChild(child: ChildProcess, signal: NodeJS.Signals): void {
+  const { pid, exitCode, signalCode } = child
+  if (pid === undefined) return
+  if (!onWindows()) killGroup(pid, signal)
+  else if (exitCode === null && signalCode === null)
+    spawnSync('taskkill', ['/pid', String(pid), '/t', '/f'], { stdio: 'ignore', windowsHide: true })
+}
+
 /** Sends a signal to a process and its whole group. */
 export function killGroup(pid: number, signal: NodeJS.Signals): void {
   signalOne(-pid, signal)
+}
+
+/** Asked at each use, so that tests can take the ways of another system. */
+function onWindows(): boolean {
+  return process.platform === 'win32'
 }
 
 /** True if the process was started as the leader of its own group (`detached: true`). */
@@ -113,7 +137,9 @@ function everyProcess(): Process[] {
 }
 
 function listedByPs(): Process[] {
-  const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid=,state=,lstart='], { encoding: 'utf8' })
+  // One option each: for some systems everything behind a `=` is the title of a column.
+  const columns = ['pid=', 'ppid=', 'state=', 'lstart='].flatMap((column) => ['-o', column])
+  const { stdout } = spawnSync('ps', ['-A', ...columns], { encoding: 'utf8' })
   return (stdout ?? '').split('\n').flatMap((line) => {
     const [pid, parent, state = '', ...start] = line.trim().split(' ').filter(Boolean)
     if (parent === undefined) return []

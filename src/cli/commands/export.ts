@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import { Command, Option } from 'commander'
 import { Fault, quote } from '../../base/fault.ts'
 import { codeOf } from '../../base/system-error-code.ts'
+import { replaceFile } from '../../disk/replace-file.ts'
 import { fixedDir } from '../../run/audit-dir.ts'
 import { isDatabase, openCodeLines } from '../../run/opencode-db.ts'
 import {
@@ -159,7 +160,7 @@ async function writeFile(out: string, text: AsyncIterable<string>): Promise<void
     } finally {
       await file.close()
     }
-    await fs.promises.rename(draft, out)
+    replaceFile(draft, out)
   } catch (error) {
     await fs.promises.rm(draft, { force: true })
     if (Fault.is(error)) throw error
