@@ -1,5 +1,5 @@
 import { sequenceEnd } from '../../repair/control.ts'
-import { COLON, EQUALS, MINUS, STAR, isDigit } from '../../text/characters.ts'
+import { COLON, EQUALS, isDigit, MINUS, STAR } from '../../text/characters.ts'
 import { assignedAt, nameBefore } from './assigned.ts'
 import { keyBlocks } from './key-block.ts'
 import { leadAt, leadPairs, pgpassAt } from './leads.ts'

@@ -3,7 +3,7 @@ import { labelled, labelOf, MAX_NAME, nameBefore } from './assigned.ts'
 import { familyOf, isSecretValue, type NameFamily, roleOf } from './names.ts'
 import { isBlank, isNameUnit, isQuote, type Secret, startsLine } from './secret.ts'
 import { pairOf } from './shapes.ts'
-import { MAX_VALUE, type Search, secretIn, spanAt, valueAt } from './value.ts'
+import { fillsLine, MAX_VALUE, type Search, secretIn, spanAt, valueAt } from './value.ts'
 
 /** Words before a secret, or before its name, and how the secret is read from there. */
 interface Lead {
@@ -142,7 +142,7 @@ function nameAt(text: string, at: number): { family: NameFamily; to: number } | 
   let to = at
   while (to - at < MAX_NAME && isNameUnit(text.charCodeAt(to))) to++
   const family = text.charCodeAt(to) === SPACE ? familyOf(text.slice(at, to)) : undefined
-  return family === 'password' || family === 'secret' ? { family, to } : undefined
+  return family && family !== 'authorization' && family !== 'cookie' ? { family, to } : undefined
 }
 
 /** A variable of Terraform: its `default` follows. */
@@ -161,7 +161,9 @@ function statementAfter(prefix: string): Lead['read'] {
     if (!span) return undefined
     const netrc = /\blogin\s{1,9}\S{1,99}(?:\s|\\[nt]){1,20}$/.test(text.slice(Math.max(0, at - 130), at))
     const isConfig = netrc || (prefix === 'requirepass ' && startsLine(text, at))
-    return span.quoted || isConfig ? secretIn(text, span, { family: 'password', sure: 'any' }) : undefined
+    // Backticks are Markdown: "a process identified by `pid`".
+    const quoted = span.quoted && text[span.from - 1] !== '`'
+    return quoted || isConfig ? secretIn(text, span, { family: 'password', sure: 'any' }) : undefined
   }
 }
 
@@ -171,7 +173,8 @@ function sentenceAfter(prefix: string): Lead['read'] {
   return (search, at) => {
     const { text } = search
     const name = nameBefore(text, at)
-    let family = name && familyOf(name.name)
+    // To pass is a verb, too.
+    let family = name && name.name.length > 4 ? familyOf(name.name) : undefined
     if (!family && / (?:for|of) /.test(text.slice(Math.max(0, at - MAX_COMMAND), at)))
       family = ABOUT_PASSWORD.test(text.slice(Math.max(0, at - MAX_COMMAND), at)) ? 'password' : undefined
     if (family !== 'password' && family !== 'secret') return undefined
@@ -233,8 +236,10 @@ export function pgpassAt(search: Search, at: number): Secret | undefined {
   if (!fields) return undefined
   let host = at
   while (at - host < 253 && (isNameUnit(text.charCodeAt(host - 1)) || text[host - 1] === '*')) host--
-  const span = spanAt(search, at + fields.length, '', true)
-  return span && host < at && (startsLine(text, host) || isBlank(text.charCodeAt(host - 1)))
+  const span = /[a-z*.]/i.test(text.slice(host, at))
+    ? spanAt(search, at + fields.length, '', true)
+    : undefined
+  return span && fillsLine(text, host, span.to)
     ? secretIn(text, span, { family: 'password', sure: 'any' })
     : undefined
 }

@@ -1,5 +1,5 @@
-/** What a name says about its value. */
-export type NameFamily = 'password' | 'secret' | 'authorization' | 'cookie'
+/** What a name says about its value; a `key` may be that of a map. */
+export type NameFamily = 'password' | 'secret' | 'key' | 'authorization' | 'cookie'
 /** Or that its value is a name, and which field beside it has the value of that. */
 export type NameRole = NameFamily | 'label' | 'field'
 
@@ -47,12 +47,8 @@ function judge(name: string): NameRole | undefined {
   if (plain.endsWith('authorization')) return 'authorization'
   if (plain === 'cookie' || plain === 'setcookie' || plain === 'cookies') return 'cookie'
   if (wholeSecrets.has(plain) || secrets.some((end) => plain.endsWith(end))) return 'secret'
-  return name.endsWith('_KEY') && name === name.toUpperCase() && !PLAIN_KEY.test(name) ? 'secret' : undefined
+  return name.endsWith('_KEY') && name === name.toUpperCase() && !name.includes('PUBLIC') ? 'key' : undefined
 }
-
-/** Keys that open nothing. */
-const PLAIN_KEY =
-  /PUBLIC|PRIMARY|FOREIGN|UNIQUE|SORT|CACHE|STORAGE|PARTITION|RANGE|INDEX|GROUP|LOOKUP|CONFIG|META|HOT|ARROW/
 
 /** Without separators, and without a number at the end: `TOKEN_2`. */
 function plainName(name: string): string {
@@ -130,15 +126,16 @@ export function isSecretValue(value: string, { family, quoted, sure }: Assigned)
   if (blanks > (isPassword ? 6 : 0)) return false
   if (blanks > 0 && others > 0 && value.includes('must')) return false
   if (!quoted && letters === 0 && value.length < 4) return false
-  if (sure === 'any') return quoted || isPassword || letters > 0
+  if (sure === 'any' && family !== 'key') return quoted || isPassword || letters > 0
   if (sentenceWords.has(value) || isTypeName(value)) return false
   // A bare number is a count more often than a token.
   if (!isPassword && letters === 0) return false
-  if (sure === 'line') return !(value.includes('.') && isAccess(value)) && !value.startsWith('-')
+  if (sure === 'line' && family !== 'key')
+    return !(value.includes('.') && isAccess(value)) && !value.startsWith('-')
   if (isPassword) return (digits > 0 || others > 0) && (letters > 0 || value.length >= 6) && !isAccess(value)
   if (value.length < 8) return false
   const isMixed = digits > 0 || (capitals > 2 && capitals < letters - 2 && value.length >= 16)
-  return isMixed && !isAccess(value)
+  return isMixed && (sure === 'any' || !isAccess(value))
 }
 
 /** `AuthToken`, `String`, `TOKEN`: a capital and letters. */
@@ -196,6 +193,8 @@ function isPlaceholder(value: string): boolean {
   if (isTemplate(value, first)) return true
   if (value.includes('[redacted:') || value.includes('.env') || value.includes('os.environ')) return true
   if (noValues.has(value.slice(0, 20).toLowerCase())) return true
+  if (value.includes('…') || value.endsWith('...') || value.includes('${')) return true
+  if (value === value.toUpperCase() && familyOf(value) !== undefined) return true
   if (/^(?:your[-_]|insert[-_]|replace[-_]|enter[-_]|\.\.\.|op:\/\/|arn:)/i.test(value.slice(0, 8)))
     return true
   for (const c of value) if (c !== first) return false

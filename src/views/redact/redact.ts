@@ -9,7 +9,7 @@ import { afterScheme, familyOf, isOpaqueName, isSecretValue, roleOf } from './na
 import { cutWord, hideNestedPieces, hidePieces } from './pieces.ts'
 import type { Secret } from './secret.ts'
 import { linesBefore } from './tables.ts'
-import { MAX_JUDGED } from './value.ts'
+import { kindOf, MAX_JUDGED } from './value.ts'
 
 export interface RedactOptions {
   /**
@@ -213,7 +213,7 @@ function hideNamed(state: RedactorState, given: string, name: string): string {
   const value = family === 'authorization' ? given.slice(afterScheme(given, 0, given.length)) : given
   if (family && isSecretValue(value.slice(0, MAX_JUDGED), { family, quoted: true, sure: 'any' })) {
     const whole = findIn(state, given, true).find(({ from, to }) => from === 0 && to === given.length)
-    const kind = whole?.kind ?? family
+    const kind = whole?.kind ?? kindOf(family)
     countOne(state, kind)
     remember(state, given)
     return `[redacted:${kind}]`

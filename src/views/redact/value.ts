@@ -1,4 +1,4 @@
-import { BACKSLASH, CR, ESC, LF, NUL, QUOTE, SPACE } from '../../text/characters.ts'
+import { BACKSLASH, CR, ESC, LF, NUL, QUOTE } from '../../text/characters.ts'
 import { afterScheme, isCredential, isSecretValue, type NameFamily, type Sureness } from './names.ts'
 import { backslashesBefore, endsLine, isBlank, isQuote, type Secret, startsLine } from './secret.ts'
 import { shapeAt } from './shapes.ts'
@@ -67,11 +67,16 @@ export function secretIn(text: string, span: Span, place: Place): Secret | undef
   const sure = quoted ? 'any' : ownLine ? 'line' : place.sure
   if (!isSecretValue(value, { family, quoted, sure })) return undefined
   const shape = shapeAt(text, from)
-  const kind = shape?.to === to ? shape.kind : family
+  const kind = shape?.to === to ? shape.kind : kindOf(family)
   const bare = !quoted && keyQuote !== '' && /^\d{1,256}$/.test(value)
   // Remember only values that are long enough not to match elsewhere by accident.
   const certain = family !== 'cookie' && family !== 'authorization'
   return { kind, from, to, ...(bare && { quote: keyQuote }), ...(certain && { certain }) }
+}
+
+/** What the mark of a value says. */
+export function kindOf(family: NameFamily): string {
+  return family === 'key' ? 'secret' : family
 }
 
 /** The value that begins here: up to the closing quote, or to a blank. */
@@ -98,7 +103,7 @@ export function spanAt(
 //  + password: letmein      'X-Api-Key: letmein'      config.yml:3:password: letmein
 //    ^ from           ^ to
 /** Whether nothing else is on the line, or between the quotes, of this stretch. */
-function fillsLine(text: string, from: number, to: number): boolean {
+export function fillsLine(text: string, from: number, to: number): boolean {
   let [start, end] = [from, to]
   while (from - start < 80 && LINE_STARTS.includes(text[start - 1] ?? '?')) start--
   while (end - to < 80 && isBlank(text.charCodeAt(end))) end++
