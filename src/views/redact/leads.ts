@@ -1,7 +1,7 @@
 import { AT, BACKSLASH, COLON, GREATER, LESS, MINUS, SLASH, SPACE } from '../../text/characters.ts'
 import { labelled, labelOf, MAX_NAME, nameBefore } from './assigned.ts'
 import { familyOf, isSecretValue, type NameFamily, roleOf } from './names.ts'
-import { isBlank, isNameUnit, isQuote, type Secret, startsLine } from './secret.ts'
+import { escapeAt, isBlank, isNameUnit, isQuote, type Secret, startsLine } from './secret.ts'
 import { pairOf } from './shapes.ts'
 import { fillsLine, MAX_VALUE, type Search, secretIn, spanAt, valueAt } from './value.ts'
 
@@ -70,14 +70,12 @@ const commands: readonly (readonly [flag: string, glue: ' ' | '' | '*', command:
 
 /** Whether a command has its password after this flag. */
 export function isPasswordFlag(before: string, flag: string, joined: boolean): boolean {
-  const command = before.slice(Math.max(...COMMAND_ENDS.map((end) => before.lastIndexOf(end))) + 1)
+  const command = before.split(/[;|&\n]|\\[nt]/).at(-1)!
   return commands.some(
     ([known, glue, words]) =>
       known === flag && (glue === '*' || joined === (glue === '')) && words.test(command),
   )
 }
-
-const COMMAND_ENDS = [';', '|', '&', '\n', '\\n']
 
 /** `curl -u name:password`, `sshpass -p password` */
 function shortFlagAt(search: Search, at: number): Secret | undefined {
@@ -130,9 +128,8 @@ function elementAt(search: Search, at: number): Secret | undefined {
 //      ^ name
 function settingAfter(prefix: string): Lead['read'] {
   return (search, at) => {
-    const named = isNameUnit(search.text.charCodeAt(at - 1))
-      ? undefined
-      : nameAt(search.text, at + prefix.length)
+    const { text } = search
+    const named = isInWord(text, at) ? undefined : nameAt(text, at + prefix.length)
     return named && valueAt(search, named.to + 1, { family: named.family, sure: 'any' })
   }
 }
@@ -143,6 +140,11 @@ function nameAt(text: string, at: number): { family: NameFamily; to: number } | 
   while (to - at < MAX_NAME && isNameUnit(text.charCodeAt(to))) to++
   const family = text.charCodeAt(to) === SPACE ? familyOf(text.slice(at, to)) : undefined
   return family && family !== 'authorization' && family !== 'cookie' ? { family, to } : undefined
+}
+
+/** Whether a letter is before this position; the sign of a diff, and the letter of an escape, are none. */
+function isInWord(text: string, at: number): boolean {
+  return /\w/.test(text[at - 1] ?? ' ') && !startsLine(text, at)
 }
 
 /** A variable of Terraform: its `default` follows. */
@@ -156,10 +158,12 @@ function variableAt(search: Search, at: number): undefined {
 function statementAfter(prefix: string): Lead['read'] {
   return (search, at) => {
     const { text } = search
-    if (isNameUnit(text.charCodeAt(at - 1)) && !startsLine(text, at)) return undefined
+    if (isInWord(text, at)) return undefined
     const span = spanAt(search, at + prefix.length)
     if (!span) return undefined
-    const netrc = /\blogin\s{1,9}\S{1,99}(?:\s|\\[nt]){1,20}$/.test(text.slice(Math.max(0, at - 130), at))
+    const netrc = /\blogin\s{1,9}\S{1,99}(?:\\[nrt]|[^A-Za-z]){1,40}$/.test(
+      text.slice(Math.max(0, at - 130), at),
+    )
     const isConfig = netrc || (prefix === 'requirepass ' && startsLine(text, at))
     // Backticks are Markdown: "a process identified by `pid`".
     const quoted = span.quoted && text[span.from - 1] !== '`'
@@ -236,6 +240,7 @@ export function pgpassAt(search: Search, at: number): Secret | undefined {
   if (!fields) return undefined
   let host = at
   while (at - host < 253 && (isNameUnit(text.charCodeAt(host - 1)) || text[host - 1] === '*')) host--
+  host += escapeAt(text, host)
   const span = /[a-z*.]/i.test(text.slice(host, at))
     ? spanAt(search, at + fields.length, '', true)
     : undefined
@@ -244,5 +249,5 @@ export function pgpassAt(search: Search, at: number): Secret | undefined {
     : undefined
 }
 
-/** The database is no number: `file:line:column:` is another thing. */
-const PGPASS = /:(?:\d{2,5}|\*):(?:[A-Za-z_][\w.-]{0,62}|\*):[\w.@*-]{1,63}:/y
+/** The database is no number, as in `file:line:column:`; a fingerprint goes on with pairs. */
+const PGPASS = /:(?:\d{2,5}|\*):(?:[A-Za-z_][\w.-]{0,62}|\*):[\w.@*-]{1,63}:(?!\w\w:)/y

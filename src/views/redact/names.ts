@@ -91,7 +91,7 @@ const noValues = new Set(
     'example placeholder yes no on off set unset empty default auto enabled disabled present absent valid',
     'expired include omit same-origin bearer basic digest oauth oauth2 apikey api_key api-key env prompt ask',
     'value key name text input header query cookie sha1 sha256 sha512 md5 base64 hex hs256 rs256 es256 argon2',
-    'utf8 ed25519 rsa uuid jwt const let var function return',
+    'utf8 ed25519 rsa uuid jwt read write const let var function return',
   ].flatMap((line) => line.split(' ')),
 )
 /** Words that go on with a sentence: `use --token to log in`. */

@@ -48,7 +48,7 @@ function tablesIn(text: string): Table[] {
     while (level !== undefined && !endsRow(text, to, level) && isHeaderUnit(text, to)) to++
     done = to
     if (level === undefined || !endsRow(text, to, level) || to - from > MAX_ROW) continue
-    const table = tableAt(text, { from: from + lineNumber(text, from), to, level })
+    const table = tableAt(text, { from: prefixEnd(text, from), to, level })
     if (!table) continue
     tables.push(table)
     done = table.end
@@ -63,9 +63,10 @@ interface Line {
   readonly level: number
 }
 
-/** Characters of the number that tools write before a line. */
-function lineNumber(text: string, from: number): number {
-  return /^[ \t]{0,9}\d{1,6}[\t→:]/.exec(text.slice(from, from + 20))?.[0].length ?? 0
+/** The start of a line after what tools write before it: its number, the sign of a diff or a quotation. */
+function prefixEnd(text: string, from: number): number {
+  const prefix = /^(?:\s|\\{1,8}t){0,9}(?:\d{1,6}(?:\t|→|: ))?[+>-]?/.exec(text.slice(from, from + 40))
+  return from + (prefix?.[0].length ?? 0)
 }
 
 /** Whether a header can have this: names, and what separates them. */
@@ -73,7 +74,7 @@ function isHeaderUnit(text: string, at: number): boolean {
   return HEADER.test(text[at]!)
 }
 
-const HEADER = /[\w .,;|\t"`*+→\\-]/
+const HEADER = /[\w .,;|\t"`*+>→\\-]/
 
 /** The level of the line that begins here; undefined if none does. */
 function levelAt(text: string, at: number): number | undefined {
@@ -81,7 +82,8 @@ function levelAt(text: string, at: number): number | undefined {
   if (at === 0 || before === '\n' || before === '\r') return -1
   // A quoted cell begins no line.
   const escapes = backslashesBefore(text, at - 1)
-  if (before === '"') return ':[ '.includes(text[at - 2 - escapes] ?? '?') ? escapes : undefined
+  if (before === '"')
+    return /[:[] ?$/.test(text.slice(Math.max(0, at - 3 - escapes), at - 1 - escapes)) ? escapes : undefined
   return before === 'n' && escapes > 0 ? escapes - 1 : undefined
 }
 
@@ -152,7 +154,7 @@ function nextLine(text: string, { to, level }: Line): Line | undefined {
   const from = to + end.length
   let last = from
   while (!endsRow(text, last, level)) if (++last - from > MAX_ROW) return undefined
-  return last === from ? undefined : { from, to: last, level }
+  return last === from ? undefined : { from: Math.min(last, prefixEnd(text, from)), to: last, level }
 }
 
 /** The cells of a row, without blanks, quotes and the signs of a diff around them. */
@@ -164,7 +166,6 @@ function cellsOf(text: string, { from, to }: Line, separator: string): Span[] {
     if (text[at] === '"' && separator !== '|') inQuotes = !inQuotes
     if (at < to && (inQuotes || !text.startsWith(separator, at))) continue
     let [first, last] = [start, at]
-    if (start === from && '+-'.includes(text[first] ?? ' ')) first++
     while (first < last && AROUND.includes(text[first]!)) first++
     while (last > first && AROUND.includes(text[last - 1]!)) last--
     cells.push({ from: first, to: last, quoted: true })
