@@ -1,0 +1,136 @@
+import { Readable } from 'node:stream'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { drive } from '../../src/base/stage.ts'
+import { engines } from '../../src/engines/engines-by-name.ts'
+import type { Event } from '../../src/events/event.ts'
+import { exportSource } from '../../src/serve/export.ts'
+import { hidingOf } from '../../src/serve/hiding.ts'
+import { redactStage } from '../../src/views/redact/redact.ts'
+import { eventsOf, type Fixture, fixtures, inPieces } from '../engines/fixture.ts'
+import { slow } from '../pace.ts'
+import { spansOf } from './kept.ts'
+import { plantedSecrets } from './secrets.ts'
+
+// A private key in a diff, and in color, has its signs in each line: it has tests of its own. In the quick
+// set, those that are told by their format are left to other tests but for a few.
+const secrets = plantedSecrets(5).filter(
+  ({ kind }, i) => kind !== 'private-key' && (slow || i % 8 === 0 || kind.includes(' ')),
+)
+
+/** How a text with a secret comes out of a tool. */
+const forms: Record<string, (line: string, secret: string) => string> = {
+  'as it is': (line) => line,
+  'in JSON in a string': (line) => JSON.stringify({ output: `x\n${line}\n` }),
+  'in a diff': (line) => line.replace(/^/gm, '+'),
+  'as grep --color prints it': (line, secret) => {
+    const colored = `${secret.slice(0, 5)}\u001b[01;31m\u001b[K${secret.slice(5)}\u001b[m\u001b[K`
+    return line.replace(secret, colored)
+  },
+}
+const plantedText = (form: (line: string, secret: string) => string) =>
+  secrets.map(({ line, secret }) => `${form(line, secret)}\n`).join('\n')
+
+/** The kinds whose secret is still in what leaves, with or without color. */
+function leaked(shown: unknown, of = secrets): string[] {
+  const text = typeof shown === 'string' ? shown : JSON.stringify(shown)
+  const clean = text.replace(/(?:\u001b|\\+u001b)\[[\d;]{0,9}[mK]/g, '')
+  return of.filter(({ secret }) => clean.includes(secret)).map(({ kind }) => kind)
+}
+
+/**
+ * The run with a text after what the agent, or a tool, has said: once, or wherever. Without records, as lines.
+ */
+function planted(fixture: Fixture, text: string): Fixture {
+  const all = eventsOf(fixture, inPieces(fixture)).flatMap(saidIn)
+  const said = new Set(slow ? all : all.slice(-1))
+  const withText = (_: string, value: unknown) =>
+    typeof value === 'string' && said.has(value) ? `${value}\n${text}` : value
+  const again = (json: string) => {
+    try {
+      return JSON.stringify(JSON.parse(json), withText)
+    } catch {
+      return undefined
+    }
+  }
+  const logs = fixture.logs.map(({ channel, bytes }) => {
+    const log = Buffer.from(bytes).toString()
+    const lines = log.split('\n')
+    const made = again(log) ?? lines.map((line) => again(line) ?? line).join('\n')
+    const isPlain = channel === 'pty' || !lines.some((line) => line.includes('{"'))
+    const end = channel === 'pty' ? '\r\n' : '\n'
+    return { channel, bytes: Buffer.from(isPlain ? `${log}\n${text.replaceAll('\n', end)}` : made) }
+  })
+  return { ...fixture, logs }
+}
+
+function saidIn({ type, data }: Event): string[] {
+  const texts: unknown[] = []
+  if (type === 'agent.message.final') texts.push(data.text)
+  if (type === 'tool.call.completed' || type === 'tool.call.failed') texts.push(data.output)
+  if (type === 'tool.call.started') texts.push((data.input as { command?: unknown } | undefined)?.command)
+  return texts.filter((text) => typeof text === 'string').filter((text) => text.length > 3)
+}
+
+/** Runs of each engine that show what is planted in them: the first one, or all. */
+const runs = Object.keys(engines).flatMap((engine) => {
+  const own = fixtures().filter((fixture) => fixture.engine === engine)
+  const shows = (fixture: Fixture) => {
+    const run = planted(fixture, plantedText(forms['as it is']!))
+    return leaked(eventsOf(run, inPieces(run))).length === secrets.length
+  }
+  return slow ? own.filter(shows).map(named) : [own.find(shows)].map((first) => first && named(first))
+})
+
+function named(fixture: Fixture) {
+  return { name: `${fixture.engine}/${fixture.name}`, fixture }
+}
+
+test('there is a run of every engine', () => {
+  const engineOf = (run: (typeof runs)[number]) => run?.fixture.engine
+  expect([...new Set(runs.map(engineOf))]).toEqual(Object.keys(engines))
+})
+
+const allForms = Object.values(forms).map(plantedText).join('\n')
+
+describe.each(runs.filter((run) => run !== undefined))('$name', ({ fixture }) => {
+  let events: Event[]
+  beforeAll(() => {
+    const run = planted(fixture, allForms)
+    events = eventsOf(run, inPieces(run, 997))
+  })
+
+  test('no secret is in its events, nor in the spans of them', () => {
+    const shown = drive(redactStage({ learn: false }), events)
+    expect(leaked(shown, nameFirst(events))).toEqual([])
+    const spans = spansOf(shown, { content: true, maxContent: 1e6 })
+    expect(leaked(spans.map(({ attributes, events }) => [attributes, events]))).toEqual([])
+  })
+
+  test('no secret is served', () => {
+    const { event } = hidingOf(true)!
+    expect(leaked(events.filter((one) => !isRaw(one)).map(event))).toEqual([])
+    // Each line is shown on its own: what a raw line says about the next one is not known there.
+    const inOneLine = nameFirst(events).filter(({ line }) => !line.includes('\n'))
+    expect(leaked(events.filter(isRaw).map(event), inOneLine)).toEqual([])
+  })
+
+  test.each(slow ? (['json', 'md', 'html'] as const) : (['json'] as const))(
+    'no secret is exported as %s',
+    async (to) => {
+      const source = { name: 'a', events: () => Readable.from(events), attempts: [], logs: [] }
+      let file = ''
+      for await (const piece of exportSource(source, { to, redact: true }).text) file += piece
+      expect(leaked(file, nameFirst(events))).toEqual([])
+    },
+  )
+})
+
+/** A line that was cut may have lost the name that comes after a value. */
+function nameFirst(events: readonly Event[]) {
+  const isCut = events.some(({ data }) => 'truncated' in data && data.truncated === true)
+  return isCut ? secrets.filter(({ kind }) => !/value (?:before|first)/.test(kind)) : secrets
+}
+
+function isRaw({ type }: Event): boolean {
+  return type.startsWith('raw.')
+}
