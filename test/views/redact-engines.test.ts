@@ -5,7 +5,7 @@ import { engines } from '../../src/engines/engines-by-name.ts'
 import type { Event } from '../../src/events/event.ts'
 import { exportSource } from '../../src/serve/export.ts'
 import { hidingOf } from '../../src/serve/hiding.ts'
-import { redactStage } from '../../src/views/redact/redact.ts'
+import { redactStage } from '../../src/views/redact/redact-stage.ts'
 import { eventsOf, type Fixture, fixtures, inPieces } from '../engines/fixture.ts'
 import { slow } from '../pace.ts'
 import { spansOf } from './kept.ts'
@@ -38,7 +38,8 @@ function leaked(shown: unknown, of = secrets): string[] {
 }
 
 /**
- * The run with a text after what the agent, or a tool, has said: once, or wherever. Without records, as lines.
+ * The run with a text after what the agent, or a tool, has said: the last time, or always. If the log has no
+ * records, the text is in lines of its own.
  */
 function planted(fixture: Fixture, text: string): Fixture {
   const all = eventsOf(fixture, inPieces(fixture)).flatMap(saidIn)

@@ -9,7 +9,7 @@ const secrets = [
   ...['masterkey', 'accountkey', 'authkey', 'servicekey', 'rolekey', 'sessionkey', 'deploykey', 'licensekey'],
   ...['credential', 'credentials', 'connectionstring', 'jwt', 'xamzsignature', 'privatekeyid'],
 ]
-/** `{"name": "DB_PASSWORD", "value": "…"}`, `<input type="password" value="…">`, `<add key="…" value="…">`. */
+/** `{"name": "DB_PASSWORD", "value": "…"}`, `<input type="password" value="…">` */
 const labels = new Set(['name', 'key', 'type', 'variable', 'envvar', 'header'])
 const fields = new Set(['value', 'default', 'defaultvalue', 'stringvalue'])
 /** Complete names. `sig` is the signature in an address of Azure, `_auth` a line of .npmrc. */
