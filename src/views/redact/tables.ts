@@ -2,8 +2,8 @@ import { familyOf, type NameFamily } from './names.ts'
 import { backslashesBefore, type Secret } from './secret.ts'
 import { type Span, secretIn } from './value.ts'
 
-/** Words in the header of a table that has secrets. */
-const HINT = /passw|passphrase|passcode|pwd|secret|token|key|credential/gi
+/** Words in the header of a table that has secrets, or in a line that says what the next one is. */
+const HINT = /pass|pwd|secret|token|key|cred|jwt|login/gi
 /** A longer line is no row. */
 const MAX_ROW = 2000
 /** Lines before a line that can say what it is, and the longest that are kept. */
@@ -33,7 +33,8 @@ export function linesBefore(text: string): string {
   const last = tablesIn(text).at(-1)
   const head = last && last.end >= text.trimEnd().length && last.head.from < from ? last.head : undefined
   const lines = text.slice(from)
-  return `${head ? `${text.slice(head.from, head.to)}\n` : ''}${lines.length > MAX_KEPT ? '' : lines}`
+  const says = lines.length <= MAX_KEPT && lines.search(HINT) >= 0
+  return `${head ? `${text.slice(head.from, head.to)}\n` : ''}${says ? lines : ''}`
 }
 
 function tablesIn(text: string): Table[] {
