@@ -175,6 +175,21 @@ describe('what is no secret stays', () => {
     ],
     ['a place', 'see https://example.com:8080/a@b and git@github.com:acme/app.git and ssh://git@host/x'],
     ['a form', '<input name="password" type="password" required> password: ******** token: <your token>'],
+    ['a directory', 'PWD=/srv/app\nOLDPWD=/srv'],
+    ['a call', 'connect(host, password=pw, token=tok) and login(a, password=pw)'],
+    ['a port', 'docker run --name mysql -p 3306:3306 -p3307:3307 mysql && mkdir -p mysql'],
+    ['a fingerprint of a certificate', 'db: 74:31:E5:F4:C3:C1:CE:46:90:77:4F:0B\nab.c:12:5:error:x'],
+    ['a sentence about a token', 'token is invalid; the password is required, the key is base64-encoded'],
+    ['a flag in a sentence', 'use --token to log in, --password <pw>, --token TOKEN, --token string'],
+    ['another field', '- name: A\n  value: b\n- name: TOKEN\n  valueFrom: x\n- name: C\n  value: d'],
+    ['another input', '<input name="password"><input name="user" value="bob">'],
+    [
+      'a table of parameters',
+      '| name | type |\n| --- | --- |\n| token | string |\n| password | the password |',
+    ],
+    ['a list of names', 'user, password, token\na, b, c'],
+    ['a permission', 'permissions:\n  id-token: write\n  contents: read'],
+    ['a hint', '--api-key=sk-… and "apiKey": "…" and API_KEY=your-api-key and password: "{{ pw }}"'],
     ['nothing', ''],
   ])('%s', (_, text) => {
     expect(redactor().text(text)).toBe(text)

@@ -57,13 +57,14 @@ export function assignedAt(search: Search, at: number): Secret | undefined {
   if (role === 'label') return labelAt(search, name, from, isColon ? '}' : '>')
   if (role === 'field') return fieldAt(search, from, name)
   const tight = !isColon && from === at + 1
-  const inQuery = tight && '?&'.includes(text[name.from - 1] ?? ' ')
+  const inQuery = tight && '?&#'.includes(text[name.from - 1] ?? ' ')
   const plain = tight && (name.name === name.name.toUpperCase() || inQuery)
   return valueAt(search, from, {
     family: role,
     keyQuote: name.quote,
     stop: inQuery ? AND : 0,
-    sure: plain ? 'any' : 'code',
+    sure: plain ? 'any' : name.name.startsWith('-') ? 'line' : 'code',
+    tight,
     // `token = other` is code more often than a setting.
     ...((isColon || tight || role === 'password') && { nameFrom: name.from }),
   })

@@ -1,4 +1,4 @@
-import { AT, BACKSLASH, COLON, GREATER, LESS, MINUS, SLASH, SPACE } from '../../text/characters.ts'
+import { AT, BACKSLASH, COLON, EQUALS, GREATER, LESS, MINUS, SLASH, SPACE } from '../../text/characters.ts'
 import { labelled, labelOf, MAX_NAME, nameBefore } from './assigned.ts'
 import { familyOf, isSecretValue, type NameFamily, roleOf } from './names.ts'
 import { escapeAt, isBlank, isNameUnit, isQuote, type Secret, startsLine } from './secret.ts'
@@ -28,7 +28,7 @@ const leads: readonly Lead[] = [
     prefix,
     read: statementAfter(prefix),
   })),
-  ...[' is ', ' was ', ' to '].map((prefix) => ({ prefix, read: sentenceAfter(prefix) })),
+  ...[' is ', ' is: ', ' was ', ' to '].map((prefix) => ({ prefix, read: sentenceAfter(prefix) })),
 ]
 
 const byPair = new Map<number, Lead[]>()
@@ -82,7 +82,7 @@ function shortFlagAt(search: Search, at: number): Secret | undefined {
   const { text } = search
   if (!isBlank(text.charCodeAt(at - 1))) return undefined
   const flag = text.slice(at, at + 2)
-  const joined = !isBlank(text.charCodeAt(at + 2))
+  const joined = !isBlank(text.charCodeAt(at + 2)) && text.charCodeAt(at + 2) !== EQUALS
   const span = spanAt(search, joined ? at + 2 : at + 3)
   // `-p 8080:80` is a port.
   if (!span || PORTS.test(text.slice(span.from, Math.min(span.to, span.from + 20)))) return undefined
@@ -106,23 +106,27 @@ const PORTS = /^[\d.]{1,15}:\d/
 //            ^ from ^ at
 function elementAt(search: Search, at: number): Secret | undefined {
   const { text } = search
-  let to = at + 2
-  while (to - at < MAX_NAME && isNameUnit(text.charCodeAt(to))) to++
-  const name = text.slice(at + 2, to)
+  let [start, to] = [at + 2, at + 2]
+  for (; to - at < MAX_NAME && (isNameUnit(text.charCodeAt(to)) || text[to] === ':'); to++)
+    if (text[to] === ':') start = to + 1
+  const name = text.slice(start, to)
   const role = text.charCodeAt(to) === GREATER ? roleOf(name) : undefined
   if (!role) return undefined
-  let from = at
-  while (at - from < MAX_VALUE && text.charCodeAt(from - 1) !== GREATER) {
-    if (from === 0 || text.charCodeAt(from - 1) === LESS) return undefined
-    from--
-  }
+  const isData = text.endsWith(']]>', at)
+  const end = isData ? at - 3 : at
+  let from = end
+  while (from > 0 && end - from < MAX_VALUE && text[from - 1] !== '<' && text[from - 1] !== '>') from--
+  if (isData && text.startsWith(CDATA, from - 1)) from += CDATA.length - 1
+  else if (text.charCodeAt(from - 1) !== GREATER) return undefined
   if (role === 'label') {
-    search.label = labelOf(text.slice(from, at), name, to, '}')
+    search.label = labelOf(text.slice(from, end), name, to, '}')
     return undefined
   }
   const family = role === 'field' ? labelled(search, from) : role
-  return family && secretIn(text, { from, to: at, quoted: true }, { family, sure: 'any' })
+  return family && secretIn(text, { from, to: end, quoted: true }, { family, sure: 'any' })
 }
+
+const CDATA = '<![CDATA['
 
 //  ENV DB_PASSWORD letmein
 //      ^ name

@@ -3,10 +3,23 @@ export type NameFamily = 'password' | 'secret' | 'key' | 'authorization' | 'cook
 /** Or that its value is a name, and which field beside it has the value of that. */
 export type NameRole = NameFamily | 'label' | 'field'
 
-const passwords = ['password', 'passwd', 'passphrase', 'passcode', 'pwd', 'passwort']
+const passwords = [
+  ...['password', 'passwd', 'passphrase', 'passcode', 'passkey', 'pwd', 'passwort', 'kennwort', 'contrasena'],
+  ...['senha', 'motdepasse'],
+]
 const secrets = [
   ...['secret', 'token', 'apikey', 'accesskey', 'secretkey', 'privatekey', 'signingkey', 'encryptionkey'],
-  ...['masterkey', 'accountkey', 'authkey', 'servicekey', 'rolekey', 'sessionkey', 'deploykey', 'licensekey'],
+  ...[
+    'masterkey',
+    'accountkey',
+    'presharedkey',
+    'authkey',
+    'servicekey',
+    'rolekey',
+    'sessionkey',
+    'deploykey',
+    'licensekey',
+  ],
   ...['credential', 'credentials', 'connectionstring', 'jwt', 'xamzsignature', 'privatekeyid'],
 ]
 /** `{"name": "DB_PASSWORD", "value": "…"}`, `<input type="password" value="…">` */
@@ -40,6 +53,8 @@ const roles = new Map<string, NameRole | ''>()
 const MAX_ROLES = 2000
 
 function judge(name: string): NameRole | undefined {
+  // The directory of a shell.
+  if (name === 'PWD' || name === 'OLDPWD') return undefined
   const plain = plainName(name)
   if (labels.has(plain)) return 'label'
   if (fields.has(plain)) return 'field'
@@ -225,5 +240,6 @@ export function isCredential(text: string, from: number, end: number): boolean {
   if (schemes.some((scheme) => text.slice(Math.max(0, from - scheme.length), from).toLowerCase() === scheme))
     return true
   const value = text.slice(from, Math.min(end, from + 200))
-  return value.startsWith('AWS4-HMAC') || (!value.includes(' ') && value.length >= 16)
+  if (value.includes(' ')) return value.startsWith('AWS4-HMAC')
+  return value.length >= 16 || (value.length >= 6 && /\d/.test(value))
 }

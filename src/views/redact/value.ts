@@ -44,6 +44,8 @@ export interface Place {
   readonly sure: Sureness
   /** Start of the name: if name and value fill a line, a bare word is a value. */
   readonly nameFrom?: number
+  /** Nothing is between name, sign and value: then the same holds in a list of settings. */
+  readonly tight?: boolean
 }
 
 /** The secret that begins here, behind a name. */
@@ -63,7 +65,8 @@ export function secretIn(text: string, span: Span, place: Place): Secret | undef
     if (!isCredential(text, from, to)) return undefined
   }
   const value = text.slice(from, Math.min(to, from + MAX_JUDGED))
-  const ownLine = place.sure === 'code' && !quoted && nameFrom >= 0 && fillsLine(text, nameFrom, to)
+  const isBare = place.sure === 'code' && !quoted && nameFrom >= 0
+  const ownLine = isBare && (fillsLine(text, nameFrom, to) || (place.tight && isSetting(text, nameFrom, to)))
   const sure = quoted ? 'any' : ownLine ? 'line' : place.sure
   if (!isSecretValue(value, { family, quoted, sure })) return undefined
   const shape = shapeAt(text, from)
@@ -109,6 +112,12 @@ export function fillsLine(text: string, from: number, to: number): boolean {
   while (end - to < 80 && isBlank(text.charCodeAt(end))) end++
   const opened = startsLine(text, start) || text[start - 1] === ':' || isQuote(text.charCodeAt(from - 1))
   return opened && (endsLine(text, end) || isQuote(text.charCodeAt(end)) || text[end] === '#')
+}
+
+//  host=db password=letmein user=a      Server=db;Password=letmein
+/** Whether blanks or semicolons are around this stretch, as in a list of settings; code has commas. */
+function isSetting(text: string, from: number, to: number): boolean {
+  return ' ;'.includes(text[from - 1] ?? ' ') && text[from - 2] !== ',' && /[ ;]/.test(text[to] ?? ' ')
 }
 
 const LINE_STARTS = ' \t+->*|→0123456789'
