@@ -295,8 +295,8 @@ describe('the laws of redaction', () => {
         fc.constantFrom(...secrets),
         fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 12 }),
         fc.constantFrom('', 'intro\n', 'x '),
-        ({ secret, line }, sizes, before) => {
-          const text = `${before}${line}\nthe end`
+        ({ secret, line, ownLine }, sizes, before) => {
+          const text = `${ownLine ? before.replace('x ', '') : before}${line}\nthe end`
           const events: Event[] = []
           for (let at = 0, i = 0; at < text.length; i++) {
             const to = at + sizes[i % sizes.length]!

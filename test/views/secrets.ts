@@ -7,6 +7,8 @@ export interface Planted {
   readonly secret: string
   /** The secret in a line of text, as people and programs write it. */
   readonly line: string
+  /** It is found because nothing else is on its line. */
+  readonly ownLine?: true
 }
 
 const small = 'abcdefghijklmnopqrstuvwxyz'
@@ -202,6 +204,6 @@ function named(word: () => string): Planted[] {
   }
   return Object.entries(lines).map(([kind, line]) => {
     const secret = word()
-    return { kind, secret, line: line(secret) }
+    return { kind, secret, line: line(secret), ownLine: true }
   })
 }

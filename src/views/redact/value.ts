@@ -110,8 +110,8 @@ export function fillsLine(text: string, from: number, to: number): boolean {
   let [start, end] = [from, to]
   while (from - start < 80 && LINE_STARTS.includes(text[start - 1] ?? '?')) start--
   while (end - to < 80 && isBlank(text.charCodeAt(end))) end++
-  const opened = startsLine(text, start) || text[start - 1] === ':' || isQuote(text.charCodeAt(from - 1))
-  return opened && (endsLine(text, end) || isQuote(text.charCodeAt(end)) || text[end] === '#')
+  const isOpened = startsLine(text, start) || text[start - 1] === ':' || isQuote(text.charCodeAt(from - 1))
+  return isOpened && (endsLine(text, end) || isQuote(text.charCodeAt(end)) || text[end] === '#')
 }
 
 //  host=db password=letmein user=a      Server=db;Password=letmein
