@@ -38,12 +38,11 @@ function leaked(shown: unknown, of = secrets): string[] {
 }
 
 /**
- * The run with a text after what the agent, or a tool, has said: the last time, or always. If the log has no
- * records, the text is in lines of its own.
+ * The run with a text after the last that the agent, or a tool, has said. If the log has no records, the text
+ * is in lines of its own.
  */
 function planted(fixture: Fixture, text: string): Fixture {
-  const all = eventsOf(fixture, inPieces(fixture)).flatMap(saidIn)
-  const said = new Set(slow ? all : all.slice(-1))
+  const said = new Set(eventsOf(fixture, inPieces(fixture)).flatMap(saidIn).slice(-1))
   const withText = (_: string, value: unknown) =>
     typeof value === 'string' && said.has(value) ? `${value}\n${text}` : value
   const again = (json: string) => {
@@ -72,30 +71,24 @@ function saidIn({ type, data }: Event): string[] {
   return texts.filter((text) => typeof text === 'string').filter((text) => text.length > 3)
 }
 
-/** Runs of each engine that show what is planted in them: the first one, or all. */
+/** The first run of each engine that shows what is planted in it. */
 const runs = Object.keys(engines).flatMap((engine) => {
   const own = fixtures().filter((fixture) => fixture.engine === engine)
   const shows = (fixture: Fixture) => {
     const run = planted(fixture, plantedText(forms['as it is']!))
     return leaked(eventsOf(run, inPieces(run))).length === secrets.length
   }
-  return slow ? own.filter(shows).map(named) : [own.find(shows)].map((first) => first && named(first))
+  const fixture = own.find(shows)
+  return fixture ? [{ name: `${engine}/${fixture.name}`, fixture }] : []
 })
 
-function named(fixture: Fixture) {
-  return { name: `${fixture.engine}/${fixture.name}`, fixture }
-}
-
 test('there is a run of every engine', () => {
-  const engineOf = (run: (typeof runs)[number]) => run?.fixture.engine
-  expect([...new Set(runs.map(engineOf))]).toEqual(Object.keys(engines))
+  expect(runs.map(({ fixture }) => fixture.engine)).toEqual(Object.keys(engines))
 })
 
 /** The forms one after the other over the engines, or all of them. */
 const texts = Object.values(forms).map(plantedText)
-const filled = runs.flatMap((run, i) =>
-  run ? [{ ...run, text: slow ? texts.join('\n') : texts[i % 4]! }] : [],
-)
+const filled = runs.map((run, i) => ({ ...run, text: slow ? texts.join('\n') : texts[i % texts.length]! }))
 
 describe.each(filled)('$name', ({ fixture, text }) => {
   let events: Event[]
