@@ -44,7 +44,7 @@ export {
   type RedactOptions,
   type Redactor,
   redactor,
-  redactStage,
 } from './views/redact/redact.ts'
+export { redactStage } from './views/redact/redact-stage.ts'
 export { type RunSummary, summary } from './views/summary.ts'
 export { type FailedCall, type Why, why } from './views/why.ts'

@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { Socket } from 'node:net'
-import { Fault } from '../base/fault.ts'
+import { Fault, isUnsafe } from '../base/fault.ts'
 
 /**
  * Writes text to stdout at the speed of its reader. False once the reader has left (`| head`): then the
@@ -139,15 +139,4 @@ export function harmless(json: string): string {
     copied = i + 1
   }
   return copied === 0 ? json : pieces.join('') + json.slice(copied)
-}
-
-function isUnsafe(unit: number): boolean {
-  return (
-    (unit >= 0x7f && unit <= 0x9f) ||
-    (unit >= 0x2028 && unit <= 0x202e) ||
-    (unit >= 0x2066 && unit <= 0x2069) ||
-    unit === 0x061c ||
-    unit === 0x200e ||
-    unit === 0x200f
-  )
 }

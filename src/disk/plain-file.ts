@@ -1,5 +1,5 @@
 import fs from 'node:fs'
-import { sep } from 'node:path'
+import { join, sep } from 'node:path'
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants
 
@@ -9,8 +9,8 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants
  * stays open after a failure.
  *
  * `within` is the real path of a directory that must contain the file: one that was reached through a folder
- * that became a link is refused (EXDEV). It is checked after the open, because a check before it would be a
- * race.
+ * that became a link is refused (EXDEV), and so is one that has another name elsewhere, a hard link. It is
+ * checked after the open, because a check before it would be a race.
  *
  * @example
  * const fd = openPlain('.audit/events.jsonl')
@@ -21,9 +21,10 @@ export function openPlain(path: string, flags: number = O_RDONLY, mode?: number,
     throw Object.assign(new Error('this is a link'), { code: 'ELOOP' })
   const fd = fs.openSync(path, flags | O_NOFOLLOW | O_NONBLOCK, mode)
   try {
-    if (!fs.fstatSync(fd).isFile())
-      throw Object.assign(new Error('this is not a regular file'), { code: 'EFTYPE' })
-    if (within === undefined || isInside(realPathOf(fd, path), within)) return fd
+    const stats = fs.fstatSync(fd)
+    if (!stats.isFile()) throw Object.assign(new Error('this is not a regular file'), { code: 'EFTYPE' })
+    if (within === undefined) return fd
+    if (isInside(realPathOf(fd, path), within) && hasAllLinksIn(within, stats)) return fd
     throw Object.assign(new Error('this file is outside the directory'), { code: 'EXDEV' })
   } catch (error) {
     fs.closeSync(fd)
@@ -34,6 +35,37 @@ export function openPlain(path: string, flags: number = O_RDONLY, mode?: number,
 /** True if this real path is that directory or inside it. */
 export function isInside(real: string | undefined, within: string): boolean {
   return real === within || real?.startsWith(within.endsWith(sep) ? within : within + sep) === true
+}
+
+/** Files of a directory that are looked at to find the names of one. */
+const MAX_LOOKED = 20_000
+/** The answers so far, by what changes with a new link. */
+const linksKnown = new Map<string, boolean>()
+const MAX_KNOWN = 1000
+
+/** Whether all names of a file are in a directory; a copy of hard links is, next to the original. */
+function hasAllLinksIn(dir: string, { dev, ino, nlink, ctimeMs }: fs.Stats): boolean {
+  if (nlink < 2) return true
+  const key = [dir, dev, ino, nlink, ctimeMs].join()
+  const known = linksKnown.get(key) ?? countLinks(dir, dev, ino) === nlink
+  if (linksKnown.size >= MAX_KNOWN) linksKnown.clear()
+  linksKnown.set(key, known)
+  return known
+}
+
+function countLinks(dir: string, dev: number, ino: number): number {
+  let [links, looked] = [0, 0]
+  const folders = [dir]
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
+      if (++looked > MAX_LOOKED) return 0
+      const path = join(folder, entry.name)
+      if (entry.isDirectory()) folders.push(path)
+      const found = entry.isFile() ? fs.lstatSync(path, { throwIfNoEntry: false }) : undefined
+      if (found?.ino === ino && found.dev === dev) links++
+    }
+  }
+  return links
 }
 
 /** The real path of an open file: from the kernel, or else its name, if that still leads to the same file. */

@@ -60,7 +60,9 @@ const MAX_SEQUENCE = 4096
 
 //  ESC [ 3 1 m   ESC ] 8 ; ; url BEL   ESC ( B
 //  ^ at        ^ end
-function sequenceEnd(text: string, at: number): number {
+/** End of the sequence that begins here with ESC, however that is written, or with the C1 control CSI. */
+export function sequenceEnd(text: string, at: number): number {
+  if (text[at] === '\u009b') return paramsEnd(text, at + 1)
   const kind = text[at + 1]
   if (kind === '[') return paramsEnd(text, at + 2)
   if (kind !== undefined && ']PX^_'.includes(kind)) return stringSequenceEnd(text, at + 2)

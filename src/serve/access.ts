@@ -7,18 +7,21 @@ import { loginPage } from './page.ts'
 
 /** Access control: everyone who can reach the server may read, or only clients with the token. */
 export interface Access {
-  /** Whether the request may read. */
-  allows(request: IncomingMessage): boolean
-  /** Responds that the token is needed; a browser gets a page that asks for it. */
-  askFor(request: IncomingMessage, response: ServerResponse): void
+  /**
+   * Whether the request may read. If not, responds that the token is needed, and a browser gets a page that
+   * asks for it; a wrong token is answered late.
+   */
+  admits(request: IncomingMessage, response: ServerResponse): Promise<boolean>
   /** Handles the posted login form: sets a cookie for the right token, and redirects to `path`. */
   login(request: IncomingMessage, response: ServerResponse, path: string): Promise<void>
 }
 
 /** Maximum size of a login body in bytes. */
 const MAX_BODY = 4096
-/** Milliseconds until a wrong token is answered, so that guessing is slow. */
+/** Milliseconds that a wrong token costs the address it came from, so that guessing is slow. */
 const WRONG_MS = 500
+/** Wrong tokens of one address that may wait for their answer; meanwhile it gets no other token checked. */
+const MAX_WAITING = 16
 
 /**
  * Access control for this token; undefined without one. Throws if the token could be guessed or not be sent.
@@ -37,28 +40,35 @@ export function accessBy(token: string | undefined): Access | undefined {
   // Cookies do not distinguish ports of one host.
   const cookieName = (request: IncomingMessage) => `sluice_${request.socket.localPort}`
 
+  const waits = new Waits()
+
   return {
-    allows(request) {
-      const { authorization = '' } = request.headers
-      const [scheme, given] = authorization.split(' ')
-      if (scheme?.toLowerCase() === 'bearer' && given !== undefined && isToken(given)) return true
+    async admits(request, response) {
       const cookie = cookieOf(request, cookieName(request))
-      return cookie !== undefined && isSession(cookie)
-    },
-    askFor(request, response) {
+      if (cookie !== undefined && isSession(cookie)) return true
+      const [scheme, given] = (request.headers.authorization ?? '').split(' ')
+      if (scheme?.toLowerCase() === 'bearer' && given !== undefined) {
+        if (waits.areMany(addressOf(request))) return refuseFlood(response)
+        if (isToken(given)) return true
+        await waits.forWrong(addressOf(request))
+      }
       response.setHeader('www-authenticate', 'Bearer')
       if (request.headers.accept?.includes('text/html')) sendGate(response, 401)
       else refuse(response, 401, 'send the token of this server: Authorization: Bearer <token>')
+      return false
     },
     async login(request, response, path) {
       const { origin, host } = request.headers
       // The login page sends no referrer, and then browsers send no origin either.
       const own = [undefined, 'null', `http://${host}`, `https://${host}`]
       if (!own.includes(origin)) return refuse(response, 403, 'this form belongs to another site')
+      // A request whose body was not read to its end has no socket any more.
+      const address = addressOf(request)
+      if (waits.areMany(address)) return void refuseFlood(response)
       const body = await bodyOf(request)
       const given = body === undefined ? undefined : new URLSearchParams(body).get('token')
       if (given == null || !isToken(given)) {
-        await setTimeout(WRONG_MS)
+        await waits.forWrong(address)
         return sendGate(response, 401, 'That is not the token.')
       }
       const cookie = `${cookieName(request)}=${session}; HttpOnly; SameSite=Strict; Path=/`
@@ -66,6 +76,38 @@ export function accessBy(token: string | undefined): Access | undefined {
       response.writeHead(303, { location: path, 'set-cookie': cookie }).end()
     },
   }
+}
+
+/**
+ * Wrong tokens wait one after the other, for each address on its own: many connections at once guess no
+ * faster than one, and nobody else waits for them. The right token never waits.
+ */
+class Waits {
+  readonly #waiting = new Map<string, { count: number; until: number }>()
+
+  areMany(address: string): boolean {
+    return (this.#waiting.get(address)?.count ?? 0) >= MAX_WAITING
+  }
+
+  async forWrong(address: string): Promise<void> {
+    const now = performance.now()
+    const mine = this.#waiting.get(address) ?? { count: 0, until: now }
+    this.#waiting.set(address, mine)
+    mine.count++
+    mine.until += WRONG_MS
+    await setTimeout(mine.until - now, undefined, { ref: false })
+    if (--mine.count === 0) this.#waiting.delete(address)
+  }
+}
+
+function addressOf({ socket }: IncomingMessage): string {
+  return socket.remoteAddress ?? ''
+}
+
+function refuseFlood(response: ServerResponse): false {
+  response.setHeader('retry-after', '1')
+  refuse(response, 429, 'too many wrong tokens came from this address; wait a second')
+  return false
 }
 
 const loopback = new BlockList()

@@ -125,7 +125,7 @@ class Router {
     const { pathname, searchParams } = new URL(`http://sluice${target}`)
     // The page that asks for the token is shown at every address, and sent back to it.
     if (login) return await access.login(request, response, pathname === '/login' ? '/' : pathname)
-    if (access && !openPaths.has(pathname) && !access.allows(request)) return access.askFor(request, response)
+    if (access && !openPaths.has(pathname) && !(await access.admits(request, response))) return
     const file = pageFiles.get(pathname)
     if (file) return void response.writeHead(200, { 'content-type': file.type }).end(file.text)
     if (pathname === '/healthz') return sendJson(response, { ok: true, clients: this.clients })

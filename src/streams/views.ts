@@ -11,7 +11,8 @@ import {
 } from '../views/language-model.ts'
 import { MARKDOWN_OPTIONS, type MarkdownOptions, markdownStage } from '../views/markdown/markdown.ts'
 import { type OtelOptions, type OtelTracer, otelStage } from '../views/otel.ts'
-import { checkRedacting, type RedactOptions, type Redactor, redactStage } from '../views/redact/redact.ts'
+import { checkRedacting, type RedactOptions, type Redactor } from '../views/redact/redact.ts'
+import { redactStage } from '../views/redact/redact-stage.ts'
 import { eventsOnly } from './events-only.ts'
 import { type Flow, flow } from './flow.ts'
 

@@ -46,6 +46,25 @@ test('run prints what it records, and replay prints the same bytes', async () =>
   expect([again.code, again.out]).toEqual([0, out])
 })
 
+test('in a pipe nothing that run and replay print can control a terminal', async () => {
+  const evil = 'a\u001b[2J\u007f\u009b31m\u202eb\u2066\u2028c'
+  const line = JSON.stringify({
+    type: 'item.completed',
+    item: { id: 'i', type: 'agent_message', text: evil },
+  })
+  const { audit, words } = recording(`say(${JSON.stringify(line)})`)
+  const { out } = await sluice(...words)
+  const again = await ended(start(['replay', audit]))
+  expect(again.out).toBe(out)
+  expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/)
+  expect(
+    out
+      .split('\n')
+      .filter(Boolean)
+      .map((one) => JSON.parse(one).data.text),
+  ).toContain(evil)
+})
+
 test('what follows the name of the agent is for the agent, also without --', async () => {
   const { words, meta } = recording('for (const line of lines) say(line)')
   await sluice(...words.filter((word) => word !== '--'), '--json', '--timeout', '--', 'last')

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { withEngineTable } from '../../scripts/engines-table.ts'
+import { recordedVersions, verdictOn } from '../../scripts/newest-versions.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
 
 const page = readFileSync('docs/engines.md', 'utf8')
@@ -11,4 +12,22 @@ test('the table of docs/engines.md is the one of the fixtures; npm run fixtures 
 
 test('and has every engine', () => {
   for (const name of Object.keys(engines)) expect(page).toContain(`\n| \`${name}\` | `)
+})
+
+test('every version that a fixture was recorded with is in the table of versions, with its day', () => {
+  const table = page.slice(page.indexOf('<!-- versions -->'), page.indexOf('<!-- /versions -->'))
+  const counted = page.slice(page.indexOf('<!-- engines -->'), page.indexOf('<!-- /engines -->'))
+  const versions = counted.split('\n').flatMap((line) => line.split('|')[2]?.match(/\d+\.\d+[\d.]*/g) ?? [])
+  expect(versions.length).toBeGreaterThan(20)
+  for (const version of versions)
+    expect(table).toMatch(new RegExp(`\\b${version}[ ,].*\\(20\\d\\d-\\d\\d-\\d\\d`))
+})
+
+test('a newer version on the registry is told', () => {
+  const all = recordedVersions(page)
+  const of = (name: string) => all.find(({ cli }) => cli === name)!
+  expect(of('OpenCode')).toEqual({ cli: 'OpenCode', name: 'opencode-ai', version: '1.18.34' })
+  expect(verdictOn(of('OpenCode'), '1.19.2')).toBe('OpenCode: 1.19.2 is NEW, 1.18.34 is recorded')
+  expect(verdictOn(of('OpenCode'), '1.18.33')).toBe('OpenCode: 1.18.34 is recorded')
+  expect(verdictOn(of('Claude Code'), '2.1.0')).toBe('Claude Code: 2.1.0, never recorded')
 })

@@ -37,7 +37,7 @@ describe('a server with a token', () => {
       'page.js',
       'nowhere',
     ]
-    const wrong = [
+    const wrong: { authorization?: string; cookie?: string }[] = [
       {},
       { authorization: 'Bearer wrong' },
       { authorization: `Basic ${token}` },
@@ -45,8 +45,11 @@ describe('a server with a token', () => {
       { cookie: `sluice=${token}` },
       { cookie: `sluice_1=${token}` },
     ]
+    // Wrong tokens take their time.
     for (const path of paths)
-      for (const headers of wrong) {
+      for (const headers of path === 'runs'
+        ? wrong
+        : wrong.filter((one) => one.authorization === undefined)) {
         const answer = await ask(url + path, headers)
         expect([path, answer.status]).toEqual([path, 401])
         expect(answer.text).not.toContain(token)
@@ -76,6 +79,52 @@ describe('a server with a token', () => {
     // A form of another site, and a body without end.
     expect((await login(url, token, { origin: 'http://evil.example' })).status).toBe(403)
     expect((await login(url, 'x'.repeat(10_000))).status).toBe(401)
+  })
+
+  /** Asks from an address of this machine, with a token; the status, and how many milliseconds it took. */
+  async function askFrom(localAddress: string, url: string, given: string, headers = {}) {
+    const start = performance.now()
+    const sent = request(`${url}runs`, {
+      ...{ localAddress, agent: false },
+      headers: { authorization: `Bearer ${given}`, ...headers },
+    }).end()
+    const [response] = await once(sent, 'response')
+    response.resume()
+    return { status: response.statusCode as number, ms: performance.now() - start }
+  }
+
+  test('a wrong token costs half a second, also of many at once, and only the address it came from', async () => {
+    const { url } = await serving(root(), { token })
+    const guess = () => askFrom('127.0.0.1', url, 'wrong-wrong-wrong')
+    const began = performance.now()
+    const form = login(url, 'wrong')
+    const guesses = Array.from({ length: 3 }, guess)
+    const others = await Promise.all([
+      askFrom('127.0.0.2', url, token),
+      askFrom('127.0.0.1', url, token),
+      askFrom('127.0.0.3', url, 'wrong-too'),
+    ])
+    expect(others.map(({ status }) => status)).toEqual([200, 200, 401])
+    // Those before it have not been answered yet.
+    expect(performance.now() - began).toBeLessThan(1500)
+    const slow = await Promise.all(guesses)
+    expect(slow.map(({ status }) => status)).toEqual([401, 401, 401])
+    expect((await form).status).toBe(401)
+    expect(performance.now() - began).toBeGreaterThan(1990)
+  })
+
+  test('an address with many wrong tokens gets none checked until they are answered', async () => {
+    const { url } = await serving(root(), { token })
+    const { headers } = await login(url, token)
+    const cookie = String(headers['set-cookie']).split(';')[0]!
+    const guesses = Array.from({ length: 40 }, () => askFrom('127.0.0.1', url, 'wrong-wrong-wrong'))
+    const answered = (await Promise.race(guesses)).status
+    expect(answered).toBe(429)
+    expect((await askFrom('127.0.0.1', url, token)).status).toBe(429)
+    expect((await askFrom('127.0.0.1', url, 'wrong', { cookie })).status).toBe(200)
+    expect((await askFrom('127.0.0.2', url, token)).status).toBe(200)
+    await shutAll()
+    await Promise.allSettled(guesses)
   })
 
   test('a token that could be guessed, or not be sent, is refused', async () => {

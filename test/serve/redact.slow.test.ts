@@ -73,7 +73,7 @@ test('with redact, no secret leaves: neither in events, nor in chat records and 
 test('with redact, no raw byte leaves: every stream, range and attempt is refused, with what to do instead', async () => {
   const dir = root()
   const path = putSecrets(dir)
-  // A color inside a key: no search finds that.
+  // Bytes are not searched, however a key is cut in them.
   const { secret } = secrets.find(({ kind }) => kind === 'github')!
   const colored = `${secret.slice(0, 9)}\u001b[1m${secret.slice(9)}\n`
   for (const name of ['stdout.2.log', 'stderr.2.log', 'pty-output.2.log'])

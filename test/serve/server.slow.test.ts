@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import {
   appendFileSync,
+  linkSync,
   mkdirSync,
   readFileSync,
   rmSync,
@@ -289,6 +290,30 @@ test('no path leaves the directory, by dots, encodings or links', async () => {
   })
   await once(socket, 'close')
   expect(said).toMatch(/^HTTP\/1.1 404/)
+})
+
+test('a file that has another name outside of the directory is not served', async () => {
+  const dir = root()
+  const outside = putRun(root(), 'outsider', 1)
+  const inside = putRun(dir, 'kept', 1)
+  const names = ['stdout.1.log', 'events.jsonl']
+  // A copy by hard links in the same directory has no name elsewhere.
+  for (const [id, from] of [
+    ['linked', outside],
+    ['copy', inside],
+  ] as const) {
+    mkdirSync(join(dir, id))
+    for (const name of names) linkSync(join(from, name), join(dir, id, name))
+  }
+  const { url } = await serving(dir)
+  const asked = (id: string) =>
+    Promise.all(['events', 'chat', 'raw/stdout', 'export.md'].map((what) => ask(`${url}runs/${id}/${what}`)))
+  for (const { text } of await asked('linked')) expect(text).not.toMatch(/outsider|x{20}|data:/)
+  for (const id of ['kept', 'copy'])
+    for (const { status, text } of await asked(id)) {
+      expect([id, status]).toEqual([id, 200])
+      expect(text).toMatch(/kept|x{20}/)
+    }
 })
 
 test('answers to its own names only', async () => {

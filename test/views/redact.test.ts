@@ -6,7 +6,8 @@ import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import type { Event } from '../../src/events/event.ts'
 import { redact } from '../../src/streams/views.ts'
-import { redactor, redactStage } from '../../src/views/redact/redact.ts'
+import { redactor } from '../../src/views/redact/redact.ts'
+import { redactStage } from '../../src/views/redact/redact-stage.ts'
 import { validEvents } from '../engines/valid.ts'
 import { expectLinear } from '../growth.ts'
 import { runs, slow } from '../pace.ts'
@@ -174,6 +175,21 @@ describe('what is no secret stays', () => {
     ],
     ['a place', 'see https://example.com:8080/a@b and git@github.com:acme/app.git and ssh://git@host/x'],
     ['a form', '<input name="password" type="password" required> password: ******** token: <your token>'],
+    ['a directory', 'PWD=/srv/app\nOLDPWD=/srv'],
+    ['a call', 'connect(host, password=pw, token=tok) and login(a, password=pw)'],
+    ['a port', 'docker run --name mysql -p 3306:3306 -p3307:3307 mysql && mkdir -p mysql'],
+    ['a fingerprint of a certificate', 'db: 74:31:E5:F4:C3:C1:CE:46:90:77:4F:0B\nab.c:12:5:error:x'],
+    ['a sentence about a token', 'token is invalid; the password is required, the key is base64-encoded'],
+    ['a flag in a sentence', 'use --token to log in, --password <pw>, --token TOKEN, --token string'],
+    ['another field', '- name: A\n  value: b\n- name: TOKEN\n  valueFrom: x\n- name: C\n  value: d'],
+    ['another input', '<input name="password"><input name="user" value="bob">'],
+    [
+      'a table of parameters',
+      '| name | type |\n| --- | --- |\n| token | string |\n| password | the password |',
+    ],
+    ['a list of names', 'user, password, token\na, b, c'],
+    ['a permission', 'permissions:\n  id-token: write\n  contents: read'],
+    ['a hint', '--api-key=sk-… and "apiKey": "…" and API_KEY=your-api-key and password: "{{ pw }}"'],
     ['nothing', ''],
   ])('%s', (_, text) => {
     expect(redactor().text(text)).toBe(text)
@@ -279,8 +295,8 @@ describe('the laws of redaction', () => {
         fc.constantFrom(...secrets),
         fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 12 }),
         fc.constantFrom('', 'intro\n', 'x '),
-        ({ secret, line }, sizes, before) => {
-          const text = `${before}${line}\nthe end`
+        ({ secret, line, ownLine }, sizes, before) => {
+          const text = `${ownLine ? before.replace('x ', '') : before}${line}\nthe end`
           const events: Event[] = []
           for (let at = 0, i = 0; at < text.length; i++) {
             const to = at + sizes[i % sizes.length]!
@@ -389,6 +405,24 @@ test('time grows with the text alone', async () => {
     ...['password=', 'eyJ', 'eyJaaaaaaaa.', 'sk-', 'sk-ant-', 'fm2_', '-----BEGIN RSA PRIVATE KEY-----'],
     ...['://a:b', 'cookie:', 'Bearer ', '"token":"', '\\"token\\":\\"$', '--token ', ' -u a', '=', ':'],
     ...['aB3', 'aB3/', '-', "password='$(", 'github_pat_', '[redacted:', 'ya29.', '1//0'],
+    ...[
+      '\u001b[1',
+      '\u001b[1ma',
+      '\\u001b[',
+      '| password ',
+      'password,',
+      'password,a\n',
+      'a\n| token |\n|--',
+    ],
+    ...[
+      'name: password ',
+      '"value":"a","name":"token",',
+      '</password',
+      '>a</token>',
+      'ENV A ',
+      'password is ',
+    ],
+    ...['sshpass -p ', 'login a password ', ':5432:a:b:', ' -u', 'password for a', `${'a'.repeat(30)} `],
   ]
   for (const unit of units) {
     await expectLinear(unit, (size) => {

@@ -7,6 +7,8 @@ export interface Planted {
   readonly secret: string
   /** The secret in a line of text, as people and programs write it. */
   readonly line: string
+  /** It is found because nothing else is on its line. */
+  readonly ownLine?: true
 }
 
 const small = 'abcdefghijklmnopqrstuvwxyz'
@@ -147,5 +149,61 @@ export function plantedSecrets(seed = 1): Planted[] {
     bare('langsmith', `lsv2_pt_${of(hex, 32)}_${of(hex, 10)}`),
     bare('random', of(base64, 40)),
     bare('random', of(alnum, 48)),
+    bare('airtable', `pat${of(alnum, 14)}.${of(hex, 64)}`),
+    held('google', `AIza${of(word, 35)}`, (s) => `see _${s}_ there`),
+    held('aws', `AKIA${of(`${capital}234567`, 16)}`, (s) => `old_${s}_key`),
+    ...named(() => of(small, 9)),
   ]
+}
+
+/** Words without a digit that only their name, or their place, tells from others. */
+function named(word: () => string): Planted[] {
+  const lines: Record<string, (word: string) => string> = {
+    'an XML element': (word) => `<db><password>${word}</password></db>`,
+    'an XML element with an attribute': (word) => `<apiKey env="prod">${word}</apiKey>`,
+    'an XML element of a namespace': (word) => `<a:secret><![CDATA[${word}]]></a:secret>`,
+    'two XML elements': (word) => `<name>db.password</name><value>${word}</value>`,
+    'two XML attributes': (word) => `<add key="ClientSecret" value="${word}"/>`,
+    'Kubernetes as YAML': (word) => `env:\n- name: A\n  value: b\n- name: DB_PASSWORD\n  value: ${word}`,
+    'Kubernetes as JSON': (word) => `{"env":[{"name":"DB_PASSWORD","value":"${word}"}]}`,
+    'a value before its name': (word) => `{"value":"${word}","name":"API_TOKEN"}`,
+    'a Dockerfile': (word) => `FROM node\nENV DB_PASSWORD ${word}`,
+    '.netrc': (word) => `machine example.com login me password ${word}`,
+    '.netrc of many lines': (word) => `machine example.com\n  login me\n  password ${word}`,
+    '.pgpass': (word) => `db.example.com:5432:app:admin:${word}`,
+    'docker login': (word) => `docker login -u me -p ${word} registry.example.com`,
+    sshpass: (word) => `sshpass -p ${word} ssh me@example.com`,
+    'sshpass without a blank': (word) => `sshpass -p${word} ssh me@example.com`,
+    mysql: (word) => `mysqldump -u root -p${word} app`,
+    'redis-cli': (word) => `redis-cli -h cache -a ${word} ping`,
+    'a flag with a sign': (word) => `mysql --user=root --password=${word} app`,
+    'docker login with a sign': (word) => `docker login -u me -p=${word}`,
+    'settings of a connection': (word) => `psql "host=db password=${word} dbname=app"`,
+    'the fragment of an address': (word) => `https://example.com/cb#access_token=${word}&x=1`,
+    'an emphasized name': (word) => `- **Password**: ${word}`,
+    'a flag': (word) => `deploy --token ${word} --to prod`,
+    Terraform: (word) => `variable "db_password" {\n  type = string\n  default = "${word}"\n}`,
+    'an HTML input': (word) => `<input type="password" name="pw" value="${word}">`,
+    'an HTML input, its value first': (word) => `<input value="${word}" type="password">`,
+    'a Markdown table': (word) => `| user | password |\n| --- | --- |\n| bob | ${word} |`,
+    'a table of psql': (word) => ` id | password\n----+----------\n  1 | ${word}`,
+    CSV: (word) => `user,password,mail\nbob,${word},bob@example.com`,
+    'CSV with quotes': (word) => `"user","password"\n"bob","${word}"`,
+    TSV: (word) => `user\tpassword\nbob\t${word}`,
+    'a sentence': (word) => `The password for admin is "${word}".`,
+    'a sentence with a digit': (word) => `The password is 7${word}.`,
+    'a header': (word) => `X-Auth-Token: ${word}`,
+    'a header of curl': (word) => `curl -H 'X-Api-Key: ${word}' https://example.com`,
+    'a short bearer token': (word) => `Authorization: Bearer ${word}`,
+    SQL: (word) => `CREATE USER app WITH PASSWORD '${word}'`,
+    YAML: (word) => `db:\n  password: ${word}\n  port: 1`,
+    'an ini file': (word) => `[client]\npassword = ${word}`,
+    'an environment file': (word) => `API_TOKEN=${word}`,
+    JSON: (word) => `{"token":"${word}"}`,
+    'a connection string': (word) => `"Server=db;Password=${word};Database=app"`,
+  }
+  return Object.entries(lines).map(([kind, line]) => {
+    const secret = word()
+    return { kind, secret, line: line(secret), ownLine: true }
+  })
 }

@@ -16,19 +16,15 @@ export interface ShowOptions extends DrawFlags, Pick<DrawOptions, 'timed' | 'abo
 }
 
 /**
- * Shows events: the drawn conversation on a terminal, NDJSON in a pipe or with `--json`. In a pipe the bytes
- * are those of `events.jsonl`; on a terminal control characters are escaped. False when the reader has left
- * (`| head`).
+ * Shows events: the drawn conversation on a terminal, NDJSON in a pipe or with `--json`. The lines are those
+ * of `events.jsonl`, with the characters escaped that could control a terminal, because `tee` and `less` show
+ * a pipe on one. False when the reader has left (`| head`).
  */
 export async function show(events: AsyncIterable<Event>, options: ShowOptions): Promise<boolean> {
   if (options.quiet) return showAnswer(events, options)
   if (isDrawn(options)) return showDrawn(events, options)
-  const isTTY = process.stdout.isTTY === true
   const write = guarded(options)
-  for await (const event of events) {
-    const line = jsonLine(event)
-    if (!(await write(isTTY ? harmless(line) : line))) return false
-  }
+  for await (const event of events) if (!(await write(harmless(jsonLine(event))))) return false
   return true
 }
 

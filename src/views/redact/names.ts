@@ -1,12 +1,30 @@
-/** What a name says about its value. */
-export type NameFamily = 'password' | 'secret' | 'authorization' | 'cookie'
+/** What a name says about its value; a `key` may be that of a map. */
+export type NameFamily = 'password' | 'secret' | 'key' | 'authorization' | 'cookie'
+/** Or that its value is a name, and which field beside it has the value of that. */
+export type NameRole = NameFamily | 'label' | 'field'
 
-const passwords = ['password', 'passwd', 'passphrase', 'passcode', 'pwd', 'passwort']
+const passwords = [
+  ...['password', 'passwd', 'passphrase', 'passcode', 'passkey', 'pwd', 'passwort', 'kennwort', 'contrasena'],
+  ...['senha', 'motdepasse'],
+]
 const secrets = [
   ...['secret', 'token', 'apikey', 'accesskey', 'secretkey', 'privatekey', 'signingkey', 'encryptionkey'],
-  ...['masterkey', 'accountkey', 'authkey', 'servicekey', 'rolekey', 'sessionkey', 'deploykey', 'licensekey'],
+  ...[
+    'masterkey',
+    'accountkey',
+    'presharedkey',
+    'authkey',
+    'servicekey',
+    'rolekey',
+    'sessionkey',
+    'deploykey',
+    'licensekey',
+  ],
   ...['credential', 'credentials', 'connectionstring', 'jwt', 'xamzsignature', 'privatekeyid'],
 ]
+/** `{"name": "DB_PASSWORD", "value": "…"}`, `<input type="password" value="…">` */
+const labels = new Set(['name', 'key', 'type', 'variable', 'envvar', 'header'])
+const fields = new Set(['value', 'default', 'defaultvalue', 'stringvalue'])
 /** Complete names. `sig` is the signature in an address of Azure, `_auth` a line of .npmrc. */
 const wholeSecrets = new Set(['auth', 'sig', 'bearer', 'sessiontoken'])
 
@@ -15,28 +33,36 @@ const wholeSecrets = new Set(['auth', 'sig', 'bearer', 'sessiontoken'])
  * `STRIPE_KEY`, `Authorization`, `Set-Cookie`. At most 64 characters are read.
  */
 export function familyOf(name: string): NameFamily | undefined {
+  const role = roleOf(name)
+  return role === 'label' || role === 'field' ? undefined : role
+}
+
+/** The same, and whether the name and the value of something are in two fields. */
+export function roleOf(name: string): NameRole | undefined {
   if (name.length < 3 || name.length > 64) return undefined
-  const known = families.get(name)
+  const known = roles.get(name)
   if (known !== undefined) return known || undefined
-  const family = judge(name)
-  if (families.size >= MAX_FAMILIES) families.clear()
-  families.set(name, family ?? '')
-  return family
+  const role = judge(name)
+  if (roles.size >= MAX_ROLES) roles.clear()
+  roles.set(name, role ?? '')
+  return role
 }
 
 /** A cache: the names in a log repeat. */
-const families = new Map<string, NameFamily | ''>()
-const MAX_FAMILIES = 2000
+const roles = new Map<string, NameRole | ''>()
+const MAX_ROLES = 2000
 
-function judge(name: string): NameFamily | undefined {
+function judge(name: string): NameRole | undefined {
+  // The directory of a shell.
+  if (name === 'PWD' || name === 'OLDPWD') return undefined
   const plain = plainName(name)
+  if (labels.has(plain)) return 'label'
+  if (fields.has(plain)) return 'field'
   if (passwords.some((end) => plain.endsWith(end)) || isPass(name)) return 'password'
   if (plain.endsWith('authorization')) return 'authorization'
   if (plain === 'cookie' || plain === 'setcookie' || plain === 'cookies') return 'cookie'
   if (wholeSecrets.has(plain) || secrets.some((end) => plain.endsWith(end))) return 'secret'
-  return name.endsWith('_KEY') && name === name.toUpperCase() && !name.includes('PUBLIC')
-    ? 'secret'
-    : undefined
+  return name.endsWith('_KEY') && name === name.toUpperCase() && !name.includes('PUBLIC') ? 'key' : undefined
 }
 
 /** Without separators, and without a number at the end: `TOKEN_2`. */
@@ -72,35 +98,64 @@ export function isOpaqueName(name: string): boolean {
   )
 }
 
-/** Words that are placeholders for a value: types, and hints of a form. */
+/** Words that stand for a value: types, hints of a form, states, ways to log in, algorithms. */
 const noValues = new Set(
-  'string number boolean object array any unknown undefined null none true false required optional missing invalid redacted hidden masked changeme password secret token example placeholder str bytes self this void'.split(
+  [
+    'string number boolean object array any unknown undefined null none nil true false str int bytes self',
+    'this void required optional missing invalid redacted hidden masked changeme password secret token',
+    'example placeholder yes no on off set unset empty default auto enabled disabled present absent valid',
+    'expired include omit same-origin bearer basic digest oauth oauth2 apikey api_key api-key env prompt ask',
+    'value key name text input header query cookie sha1 sha256 sha512 md5 base64 hex hs256 rs256 es256 argon2',
+    'utf8 ed25519 rsa uuid jwt read write const let var function return',
+  ].flatMap((line) => line.split(' ')),
+)
+/** Words that go on with a sentence: `use --token to log in`. */
+const sentenceWords = new Set(
+  'to and or is are was has flag option argument with for in as if of when from can must should will not the a an on via instead'.split(
     ' ',
   ),
 )
 
+/**
+ * What kind of text the value is in. Any word is a value in quotes, in an environment file, in a cell; on a
+ * line of its own, except names of types and members; in code and sentences, only what has a digit or a sign.
+ */
+export type Sureness = 'any' | 'line' | 'code'
+
 /** How the value was found. */
-export interface Assigned {
+interface Assigned {
   readonly family: NameFamily
   readonly quoted: boolean
-  /** A line of an environment file: `DB_PASS=letmein`. Anything is a value there. */
-  readonly plain: boolean
+  readonly sure: Sureness
 }
 
 /** Whether the value can be a secret: not a type, a placeholder or code. */
-export function isSecretValue(value: string, { family, quoted, plain }: Assigned): boolean {
+export function isSecretValue(value: string, { family, quoted, sure }: Assigned): boolean {
   if (isPlaceholder(value)) return false
   const { digits, letters, capitals, blanks, others, calls } = countIn(value)
+  if (digits + letters === 0 && value.charCodeAt(0) < 128) return false
   if (!quoted && (calls || '<{['.includes(value[0]!))) return false
-  if (family === 'authorization' || family === 'cookie') return value.length >= 8
-  if (family === 'password') {
-    if (value.length < 4 || blanks > 6) return false
-    if (quoted || plain) return blanks === 0 || others === 0 || !value.includes('must')
-    return (digits > 0 || others > 0) && (letters > 0 || value.length >= 6) && !isAccess(value)
-  }
-  if (value.length < 8 || blanks > 0 || letters === 0) return false
-  if (digits === 0 && !(capitals > 2 && capitals < letters - 2 && value.length >= 16)) return false
-  return quoted || plain || !isAccess(value)
+  if (family === 'authorization') return true
+  if (family === 'cookie') return value.includes('=')
+  const isPassword = family === 'password'
+  if (blanks > (isPassword ? 6 : 0)) return false
+  if (blanks > 0 && others > 0 && value.includes('must')) return false
+  if (!quoted && letters === 0 && value.length < 4) return false
+  if (sure === 'any' && family !== 'key') return quoted || isPassword || letters > 0
+  if (sentenceWords.has(value) || isTypeName(value)) return false
+  // A bare number is a count more often than a token.
+  if (!isPassword && letters === 0) return false
+  if (sure === 'line' && family !== 'key')
+    return !(value.includes('.') && isAccess(value)) && !value.startsWith('-')
+  if (isPassword) return (digits > 0 || others > 0) && (letters > 0 || value.length >= 6) && !isAccess(value)
+  if (value.length < 8) return false
+  const isMixed = digits > 0 || (capitals > 2 && capitals < letters - 2 && value.length >= 16)
+  return isMixed && (sure === 'any' || !isAccess(value))
+}
+
+/** `AuthToken`, `String`, `TOKEN`: a capital and letters. */
+function isTypeName(value: string): boolean {
+  return /^[A-Z][A-Za-z_]{0,99}$/.test(value.slice(0, 101))
 }
 
 function countIn(value: string) {
@@ -142,7 +197,7 @@ function isTemplate(value: string, first: string): boolean {
   if (first === '<') return last === '>'
   if (first === '{') return last === '}'
   if (first === '[') return last === ']'
-  if (first === '%') return last === '%' || value.length < 4
+  if (first === '%') return last === '%' || value.length < 4 || value[1] === '('
   return first === '$' && /^\$(?:[A-Za-z_]\w{0,80}$|[{(])/.test(value.slice(0, 100))
 }
 
@@ -153,8 +208,38 @@ function isPlaceholder(value: string): boolean {
   if (isTemplate(value, first)) return true
   if (value.includes('[redacted:') || value.includes('.env') || value.includes('os.environ')) return true
   if (noValues.has(value.slice(0, 20).toLowerCase())) return true
-  const lower = value.slice(0, 8).toLowerCase()
-  if (lower.startsWith('your-') || lower.startsWith('your_') || lower.startsWith('...')) return true
+  if (value.includes('…') || value.endsWith('...') || value.includes('${')) return true
+  if (value === value.toUpperCase() && familyOf(value) !== undefined) return true
+  if (/^(?:your[-_]|insert[-_]|replace[-_]|enter[-_]|\.\.\.|op:\/\/|arn:)/i.test(value.slice(0, 8)))
+    return true
   for (const c of value) if (c !== first) return false
   return first === '*' || first === 'x' || first === 'X' || first === '.' || first === '-' || first === '•'
+}
+
+const schemes = [
+  'bearer ',
+  'basic ',
+  'token ',
+  'digest ',
+  'apikey ',
+  'api-key ',
+  'negotiate ',
+  'bot ',
+  'key ',
+]
+
+/** `Authorization: Bearer …`: the scheme stays. */
+export function afterScheme(text: string, from: number, end: number): number {
+  const head = text.slice(from, Math.min(end, from + 12)).toLowerCase()
+  const scheme = schemes.find((known) => head.startsWith(known))
+  return scheme ? from + scheme.length : from
+}
+
+/** Something after a scheme, or one word with a digit: not a sentence about authorization. */
+export function isCredential(text: string, from: number, end: number): boolean {
+  if (schemes.some((scheme) => text.slice(Math.max(0, from - scheme.length), from).toLowerCase() === scheme))
+    return true
+  const value = text.slice(from, Math.min(end, from + 200))
+  if (value.includes(' ')) return value.startsWith('AWS4-HMAC')
+  return value.length >= 16 || (value.length >= 6 && /\d/.test(value))
 }

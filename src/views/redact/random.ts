@@ -29,12 +29,12 @@ function kindOf(unit: number): 0 | 1 | 2 | 3 {
 export function randomIn(text: string, from: number, to: number): [number, number][] {
   if (to - from < MIN_RANDOM) return []
   if (isRandom(text, from, to)) return [[from, to]]
+  const parts = text.slice(from, to).split('/')
   const found: [number, number][] = []
-  for (let start = from; start < to; ) {
-    const slash = text.indexOf('/', start)
-    const end = slash < 0 || slash > to ? to : slash
-    if (isRandom(text, start, end)) found.push([start, end])
-    start = end + 1
+  let start = from
+  for (const { length } of parts.length > 1 ? parts : []) {
+    if (isRandom(text, start, start + length)) found.push([start, start + length])
+    start += length + 1
   }
   return found
 }

@@ -1,9 +1,12 @@
 import { checkOptions, isObject, misfit, type OptionTable, readOptions } from '../../base/check-options.ts'
-import type { Stage } from '../../base/stage.ts'
 import type { Event } from '../../events/event.ts'
-import { findSecrets, openKeyBlock, type Secret } from './find.ts'
-import { familyOf, isOpaqueName, isSecretValue } from './names.ts'
+import { labelOf } from './assigned.ts'
+import { apart, findSecrets } from './find.ts'
+import { isPasswordFlag } from './leads.ts'
+import { afterScheme, familyOf, isOpaqueName, isSecretValue, roleOf } from './names.ts'
 import { cutWord, hideNestedPieces, hidePieces } from './pieces.ts'
+import type { Secret } from './secret.ts'
+import { kindOf, MAX_JUDGED } from './value.ts'
 
 export interface RedactOptions {
   /**
@@ -47,9 +50,9 @@ export interface Hidden {
 export interface Redactor {
   /**
    * The text with `[redacted:kind]` instead of each secret. Pass `count: false` for a text that is shown
-   * again.
+   * again, and as `after` the lines before it: a name, or the header of a table, can be some lines above.
    */
-  text(text: string, options?: { readonly count?: boolean }): string
+  text(text: string, options?: { readonly count?: boolean; readonly after?: string }): string
   /**
    * A JSON value with all of its strings redacted, keys too. A value without secrets is returned as the same
    * object.
@@ -96,7 +99,7 @@ export function redactor(options: RedactOptions = {}): Redactor {
   const counts = new Map<string, number>()
   const state: RedactorState = { own: patterns.map(checkPattern), entropy, learn, known, counts }
   return {
-    text: (text, { count = true } = {}) => hideIn(state, text, { count }),
+    text: (text, options) => hideIn(state, text, options),
     value: (value) => hideInValue(state, value),
     event: (event) => {
       const data = hideInData(state, event)
@@ -143,10 +146,14 @@ function remember({ learn, known }: RedactorState, text: string): void {
 }
 
 /** The text with a mark for each secret; `opaque` is an id, or data, in which random words are no secrets. */
-function hideIn(state: RedactorState, text: string, { opaque = false, count = true } = {}): string {
-  let result = text
+function hideIn(
+  state: RedactorState,
+  text: string,
+  { opaque = false, count = true, after = '' } = {},
+): string {
+  let result = after + text
   for (let pass = 0; pass < MAX_PASSES; pass++) {
-    const found = findIn(state, result, opaque)
+    const found = findIn(state, result, opaque).filter(({ from }) => from >= after.length)
     if (found.length === 0) break
     const pieces: string[] = []
     let copied = 0
@@ -158,7 +165,7 @@ function hideIn(state: RedactorState, text: string, { opaque = false, count = tr
     }
     result = pieces.join('') + result.slice(copied)
   }
-  return result
+  return result.slice(after.length)
 }
 
 /** A JSON value with its strings redacted, as the value of that name. */
@@ -173,17 +180,21 @@ function hideInValue(state: RedactorState, given: unknown, name = '', depth = 0)
   let changed = false
   if (Array.isArray(given)) {
     const items = given.map((item: unknown, i) => {
-      // `['--password', 'letmein']`; the others have the name of the list.
-      const flag = typeof item === 'string' && i > 0 ? flagName(given[i - 1]) : ''
-      const made = hideInValue(state, item, flag || name, depth + 1)
+      // `-pletmein` of a command; the others have the name of the list.
+      const joined = typeof item === 'string' && /^-[pP]./.test(item)
+      const made = joined
+        ? hideIn(state, item, { after: `${wordsBefore(given, i)} ` })
+        : hideInValue(state, item, flagBefore(given, i) || name, depth + 1)
       changed ||= made !== item
       return made
     })
     return changed ? items : given
   }
   const entries = new Map<string, unknown>()
+  const label = labelIn(given)
   for (const [key, item] of Object.entries(given)) {
-    const made = hideInValue(state, item, key, depth + 1)
+    const named = label !== undefined && typeof item === 'string' && roleOf(key) === 'field' ? label : key
+    const made = hideInValue(state, item, named, depth + 1)
     const hiddenKey = hideIn(state, key)
     changed ||= made !== item || hiddenKey !== key
     let shown = hiddenKey
@@ -196,19 +207,17 @@ function hideInValue(state: RedactorState, given: unknown, name = '', depth = 0)
 
 function hideNamed(state: RedactorState, given: string, name: string): string {
   const family = name === '' ? undefined : familyOf(name)
-  if (family && isSecretValue(given.slice(0, MAX_JUDGED), { family, quoted: true, plain: false })) {
-    if (family !== 'cookie' || given.includes('=')) {
-      const whole = findIn(state, given, true).find(({ from, to }) => from === 0 && to === given.length)
-      const kind = whole?.kind ?? family
-      countOne(state, kind)
-      remember(state, given)
-      return `[redacted:${kind}]`
-    }
+  const value = family === 'authorization' ? given.slice(afterScheme(given, 0, given.length)) : given
+  if (family && isSecretValue(value.slice(0, MAX_JUDGED), { family, quoted: true, sure: 'any' })) {
+    const whole = findIn(state, given, true).find(({ from, to }) => from === 0 && to === given.length)
+    const kind = whole?.kind ?? kindOf(family)
+    countOne(state, kind)
+    remember(state, given)
+    return `[redacted:${kind}]`
   }
   return hideIn(state, given, { opaque: name !== '' && isOpaqueName(name) })
 }
 
-const MAX_JUDGED = 256
 const EXAMPLE = 'redactor({ patterns: [/ACME-[0-9]{8}/g] })'
 
 /** Throws BAD_OPTION for what are neither options nor a redactor. */
@@ -257,9 +266,31 @@ function clippedBy({ data }: Event) {
   return { clipped: 'truncated' in data && data.truncated === true }
 }
 
-function flagName(item: unknown): string {
-  return typeof item === 'string' && item.startsWith('--') && item.length < 70 ? item.slice(2) : ''
+/** What the item before this one says it is: `['--password', 'letmein']`, `['sshpass', '-p', 'letmein']`. */
+function flagBefore(items: readonly unknown[], at: number): string {
+  const [item, flag] = [items[at], items[at - 1]]
+  if (typeof item !== 'string' || typeof flag !== 'string' || !flag.startsWith('-') || flag.length > 70)
+    return ''
+  if (flag.startsWith('--')) return flag.slice(2)
+  return isPasswordFlag(wordsBefore(items, at - 1), flag, false) ? 'password' : ''
 }
+
+function wordsBefore(items: readonly unknown[], at: number): string {
+  return items
+    .slice(Math.max(0, at - 8), at)
+    .join(' ')
+    .slice(-200)
+}
+
+/** The name in an object whose value is in another field: `{ name: 'DB_PASSWORD', value: … }`. */
+function labelIn(given: object): string | undefined {
+  for (const [key, name] of Object.entries(given).slice(0, MAX_FIELDS))
+    if (typeof name === 'string' && roleOf(key) === 'label' && labelOf(name, key, 0, '}')) return name
+  return undefined
+}
+
+/** An object with more fields is no name with its value. */
+const MAX_FIELDS = 20
 
 /** Whether a value is distinctive enough not to match elsewhere by accident. */
 function isTelling(text: string): boolean {
@@ -301,117 +332,9 @@ function insideMark(text: string, at: number): boolean {
   return mark >= 0 && !before.slice(mark, before.length - 10).includes(']')
 }
 
-/** Sorted, without overlaps; two that overlap become one. */
-function apart(found: Secret[]): Secret[] {
-  found.sort((a, b) => a.from - b.from || b.to - a.to)
-  const result: Secret[] = []
-  for (const secret of found) {
-    const last = result.at(-1)
-    if (!last || secret.from >= last.to) result.push(secret)
-    else if (secret.to > last.to) result[result.length - 1] = { ...last, to: secret.to }
-  }
-  return result
-}
-
 function checkPattern(pattern: unknown): string | RegExp {
   if (pattern instanceof RegExp && pattern.global) return pattern
   if (typeof pattern === 'string' && pattern.length >= 4) return pattern
   const wanted = 'a RegExp with the flag g, or a string of four characters or more,'
   throw misfit('redactor', wanted, pattern, EXAMPLE)
 }
-
-/**
- * Limits of the characters of a message that may wait for the end of their line, and of the messages that
- * wait.
- */
-const MAX_HELD = 64 * 1024
-const MAX_MESSAGES = 256
-
-/**
- * Hides secrets in events: `[redacted:kind]` in every string of `data`, keys too. Ids and `raw_ref` stay
- * unchanged.
- *
- * The pieces of a message are emitted line by line, so that no secret is cut in two: a piece has the lines
- * that it completes, the rest comes with the next piece, and the last line with the final message, which is
- * always complete. A line of more than 64 K characters comes with the final message only, and so does what
- * follows it. A private key that spans many raw lines is hidden as a whole. No event is held, left out or
- * moved.
- *
- * @example
- * const hide = redactor()
- * const safe = drive(redactStage(hide), [event])
- * console.log(hide.hidden())
- */
-export function redactStage(options: RedactOptions | Redactor = {}): Stage<Event, Event> {
-  checkRedacting('redactStage', options)
-  return (next) => {
-    const hide = 'event' in options ? options : redactor(options)
-    /** Text of open messages that waits for its line end; `undefined` if it waits for its final message. */
-    const held = new Map<string, string | undefined>()
-    /** Streams in which a private key is open, and the maximum number of lines it can continue. */
-    const keys = new Map<string, number>()
-
-    const piece = (id: string, text: string): string => {
-      const before = held.get(id)
-      if (held.has(id) && before === undefined) return ''
-      const all = (before ?? '') + text
-      const line = all.lastIndexOf('\n') + 1
-      // Only in complete lines: the line that ends a key is part of it.
-      const open = openKeyBlock(all.slice(0, line))
-      const sure = open < 0 ? line : Math.min(line, open)
-      const rest = all.slice(sure)
-      if (held.size >= MAX_MESSAGES && !held.has(id)) {
-        // The oldest loses its held text; its final message has it.
-        for (const oldest of held.keys()) {
-          held.set(oldest, undefined)
-          break
-        }
-      }
-      held.set(id, rest.length > MAX_HELD ? undefined : rest)
-      // They are counted in the final message.
-      return sure === 0 ? '' : hide.text(all.slice(0, sure), { count: false })
-    }
-    const rawLine = (stream: string, line: string): string => {
-      const left = keys.get(stream) ?? 0
-      if (left > 0) {
-        keys.set(stream, line.includes('-----END ') ? 0 : left - 1)
-        return '[redacted:private-key]'
-      }
-      if (openKeyBlock(line) >= 0) keys.set(stream, MAX_KEY_LINES)
-      return hide.text(line)
-    }
-
-    return {
-      write(event) {
-        switch (event.type) {
-          case 'agent.message.delta': {
-            const text = piece(event.data.message_id, event.data.text)
-            next.write({ ...event, data: { ...event.data, text } })
-            return
-          }
-          case 'agent.message.final':
-            held.delete(event.data.message_id)
-            next.write(hide.event(event))
-            return
-          case 'raw.stdout':
-          case 'raw.stderr':
-          case 'raw.pty':
-          case 'raw.stdin': {
-            const line = rawLine(event.type, event.data.line)
-            const same = line === event.data.line
-            next.write(hide.event(same ? event : { ...event, data: { ...event.data, line } }))
-            return
-          }
-          default:
-            next.write(hide.event(event))
-        }
-      },
-      end() {
-        next.end()
-      },
-    }
-  }
-}
-
-/** Maximum lines of a private key. */
-const MAX_KEY_LINES = 300

@@ -1,3 +1,6 @@
+import { PLUS, SLASH } from '../../text/characters.ts'
+import { isAfterEscape, isWordUnit, type Secret } from './secret.ts'
+
 /**
  * The characters that may follow a prefix, 1 for each. A table, because it is read for every character of a
  * long word.
@@ -24,7 +27,7 @@ const isBase64 = alphabet(`${letters + digits}-_+/=`)
 const isToken = alphabet(`${letters + digits}-_+/=.~`)
 
 /** The format of a well-known kind of secret: a prefix, and what must follow it. */
-export interface Shape {
+interface Shape {
   readonly kind: string
   readonly prefix: string
   /** The end of the secret, given the position right after its prefix; -1 if it is not a secret. */
@@ -43,7 +46,8 @@ function run(table: Alphabet, min: number, max: number) {
   return (text: string, at: number): number => {
     let end = at
     while (end - at <= max && table[text.charCodeAt(end)] === 1) end++
-    if (end - at > max) return max < LONG ? -1 : at + max
+    // `_` beside a key is emphasis, or joins it to another word.
+    if (end - at > max) return max < LONG && text[at + max] !== '_' ? -1 : at + max
     return end - at < min ? -1 : end
   }
 }
@@ -105,7 +109,7 @@ function jwt(text: string, at: number): number {
  * comes before a shorter one. Those that read more than 400 characters are only looked for at the start of a
  * word: otherwise a word of prefixes would be read again from each of them.
  */
-export const shapes: readonly Shape[] = [
+const shapes: readonly Shape[] = [
   ...shape('anthropic', run(isWord, 16, 400), 'sk-ant-'),
   ...shape('openai', run(isWord, 16, 400), 'sk-proj-', 'sk-svcacct-', 'sk-admin-', 'sk-None-'),
   ...shape('openrouter', run(isWord, 16, 200), 'sk-or-'),
@@ -158,6 +162,7 @@ export const shapes: readonly Shape[] = [
   ...shape('supabase', run(isWord, 20, 80), 'sbp_', 'sb_secret_'),
   ...shape('newrelic', run(isAlnum, 20, 64), 'NRAK-', 'NRII-'),
   ...alone('grafana', run(isBase64, 32, 600), 'glsa_', 'glc_'),
+  ...alone('airtable', dotted([isAlnum, 14, 14], [isHex, 64, 64]), 'pat'),
   ...alone('pulumi', run(isHex, 40, 40), 'pul-'),
   ...shape('figma', run(isWord, 32, 80), 'figd_', 'figo_'),
   ...shape('atlassian', run(isBase64, 40, 400), 'ATATT3', 'ATCTT3'),
@@ -192,3 +197,43 @@ export const knownIds: readonly string[] = [
   ...['chatcmpl-', 'gen-', 'ses_', 'prt_', 'run_', 'thread_', 'asst_', 'file-', 'batch_', 'tool_', 'evt_'],
   ...['sha1-', 'sha256-', 'sha384-', 'sha512-', 'AAAAB3Nza', 'AAAAC3Nza', 'AAAAE2Vj'],
 ]
+
+/** Shapes by the first two characters of their prefixes: nearly all text is skipped with one table lookup. */
+const byPair = new Map<number, Shape[]>()
+for (const shape of shapes) {
+  const pair = pairOf(shape.prefix, 0)
+  byPair.set(pair, [...(byPair.get(pair) ?? []), shape])
+}
+
+/** The pairs of characters that a shape can begin with. */
+export function shapePairs(): Iterable<number> {
+  return byPair.keys()
+}
+
+/** A number for two characters of ASCII. */
+export function pairOf(text: string, at: number): number {
+  return (text.charCodeAt(at) << 7) | text.charCodeAt(at + 1)
+}
+
+/** A secret that is recognized by its format and begins, or has its prefix, here. */
+export function shapeAt(text: string, at: number): Secret | undefined {
+  for (const { kind, prefix, start, end, alone } of byPair.get(pairOf(text, at)) ?? []) {
+    if (!text.startsWith(prefix, at) || (alone && !startsWord(text, at))) continue
+    const from = start ? start(text, at) : at
+    if (from < 0) continue
+    const to = end(text, at + prefix.length)
+    if (to < 0) continue
+    // The scheme of a header stays: it shows what was hidden.
+    return prefix.endsWith(' ') ? { kind, from: at + prefix.length, to } : { kind, from, to }
+  }
+  return undefined
+}
+
+/** Whether a word can begin here: also after the letter of an escape such as `\n`, and after `_`. */
+function startsWord(text: string, at: number): boolean {
+  const unit = text.charCodeAt(at - 1)
+  if (at === 0 || unit >= 128 || isWordUnit[unit] !== 1) return true
+  return unit === SLASH || unit === PLUS || unit === UNDERSCORE || isAfterEscape(text, at)
+}
+
+const UNDERSCORE = 95

@@ -1,0 +1,257 @@
+import { AT, BACKSLASH, COLON, EQUALS, GREATER, LESS, MINUS, SLASH, SPACE } from '../../text/characters.ts'
+import { labelled, labelOf, MAX_NAME, nameBefore } from './assigned.ts'
+import { familyOf, isSecretValue, type NameFamily, roleOf } from './names.ts'
+import { escapeAt, isBlank, isNameUnit, isQuote, type Secret, startsLine } from './secret.ts'
+import { pairOf } from './shapes.ts'
+import { fillsLine, MAX_VALUE, type Search, secretIn, spanAt, valueAt } from './value.ts'
+
+/** Words before a secret, or before its name, and how the secret is read from there. */
+interface Lead {
+  readonly prefix: string
+  readonly read: (search: Search, at: number) => Secret | undefined
+}
+
+/**
+ * Places of secrets that are no assignment. To add one, give the words it begins with, and the function that
+ * finds the value from the start of these words.
+ */
+const leads: readonly Lead[] = [
+  { prefix: '--', read: flagAt },
+  ...['-a', '-p', '-P', '-u', '-w'].map((prefix) => ({ prefix, read: shortFlagAt })),
+  { prefix: '</', read: elementAt },
+  { prefix: '//', read: addressAt },
+  ...['ENV ', 'setenv ', 'setx ', 'SETX ', 'set -gx ', 'set -x ', 'config set ', 'configure set '].map(
+    (prefix) => ({ prefix, read: settingAfter(prefix) }),
+  ),
+  { prefix: 'variable ', read: variableAt },
+  ...['password ', 'PASSWORD ', 'IDENTIFIED BY ', 'identified by ', 'requirepass '].map((prefix) => ({
+    prefix,
+    read: statementAfter(prefix),
+  })),
+  ...[' is ', ' is: ', ' was ', ' to '].map((prefix) => ({ prefix, read: sentenceAfter(prefix) })),
+]
+
+const byPair = new Map<number, Lead[]>()
+for (const lead of leads) {
+  const pair = pairOf(lead.prefix, 0)
+  byPair.set(pair, [...(byPair.get(pair) ?? []), lead])
+}
+
+/** The pairs of characters that a lead can begin with. */
+export function leadPairs(): Iterable<number> {
+  return byPair.keys()
+}
+
+/** The secret after the words that begin here. */
+export function leadAt(search: Search, at: number): Secret | undefined {
+  for (const { prefix, read } of byPair.get(pairOf(search.text, at)) ?? []) {
+    const hit = search.text.startsWith(prefix, at) ? read(search, at) : undefined
+    if (hit) return hit
+  }
+  return undefined
+}
+
+/** `--password letmein1`; a value after `=` is found elsewhere. */
+function flagAt(search: Search, at: number): Secret | undefined {
+  if (search.text.charCodeAt(at + 2) === MINUS) return undefined
+  const named = nameAt(search.text, at + 2)
+  return named && valueAt(search, named.to + 1, { family: named.family, sure: 'line' })
+}
+
+/** Commands and the flag before their password: with a blank between them, without one, or either. */
+const commands: readonly (readonly [flag: string, glue: ' ' | '' | '*', command: RegExp])[] = [
+  ['-p', ' ', /\b(?:login|mongo|mongosh|mongodump|mongorestore|cqlsh)\b/],
+  ['-p', '', /\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mariadb|mariadb-dump|7z)\b/],
+  ['-p', '*', /\bsshpass\b/],
+  ['-P', '*', /\b(?:sqlcmd|bcp|unzip|zip)\b/],
+  ['-a', ' ', /\bredis-cli\b/],
+  ['-w', ' ', /\bldap(?:search|modify|add|whoami|passwd)\b/],
+]
+
+/** Whether a command has its password after this flag. */
+export function isPasswordFlag(before: string, flag: string, joined: boolean): boolean {
+  const command = before.split(/[;|&\n]|\\[nt]/).at(-1)!
+  return commands.some(
+    ([known, glue, words]) =>
+      known === flag && (glue === '*' || joined === (glue === '')) && words.test(command),
+  )
+}
+
+/** `curl -u name:password`, `sshpass -p password` */
+function shortFlagAt(search: Search, at: number): Secret | undefined {
+  const { text } = search
+  if (!isBlank(text.charCodeAt(at - 1))) return undefined
+  const flag = text.slice(at, at + 2)
+  const joined = !isBlank(text.charCodeAt(at + 2)) && text.charCodeAt(at + 2) !== EQUALS
+  const span = spanAt(search, joined ? at + 2 : at + 3)
+  // `-p 8080:80` is a port.
+  if (!span || PORTS.test(text.slice(span.from, Math.min(span.to, span.from + 20)))) return undefined
+  if (flag === '-u') {
+    const colon = joined ? -1 : text.slice(span.from, Math.min(span.to, span.from + 100)).indexOf(':')
+    if (colon < 1) return undefined
+    return secretIn(text, { ...span, from: span.from + colon + 1 }, { family: 'password', sure: 'any' })
+  }
+  const before = text.slice(Math.max(0, at - MAX_COMMAND), at)
+  return isPasswordFlag(before, flag, joined)
+    ? secretIn(text, span, { family: 'password', sure: 'any' })
+    : undefined
+}
+
+/** Characters of a command before its flag that are read. */
+const MAX_COMMAND = 120
+
+const PORTS = /^[\d.]{1,15}:\d/
+
+//  <password>letmein</password>
+//            ^ from ^ at
+function elementAt(search: Search, at: number): Secret | undefined {
+  const { text } = search
+  let [start, to] = [at + 2, at + 2]
+  for (; to - at < MAX_NAME && (isNameUnit(text.charCodeAt(to)) || text[to] === ':'); to++)
+    if (text[to] === ':') start = to + 1
+  const name = text.slice(start, to)
+  const role = text.charCodeAt(to) === GREATER ? roleOf(name) : undefined
+  if (!role) return undefined
+  const isData = text.endsWith(']]>', at)
+  const end = isData ? at - 3 : at
+  let from = end
+  while (from > 0 && end - from < MAX_VALUE && text[from - 1] !== '<' && text[from - 1] !== '>') from--
+  if (isData && text.startsWith(CDATA, from - 1)) from += CDATA.length - 1
+  else if (text.charCodeAt(from - 1) !== GREATER) return undefined
+  if (role === 'label') {
+    search.label = labelOf(text.slice(from, end), name, to, '}')
+    return undefined
+  }
+  const family = role === 'field' ? labelled(search, from) : role
+  return family && secretIn(text, { from, to: end, quoted: true }, { family, sure: 'any' })
+}
+
+const CDATA = '<![CDATA['
+
+//  ENV DB_PASSWORD letmein
+//      ^ name
+function settingAfter(prefix: string): Lead['read'] {
+  return (search, at) => {
+    const { text } = search
+    const named = isInWord(text, at) ? undefined : nameAt(text, at + prefix.length)
+    return named && valueAt(search, named.to + 1, { family: named.family, sure: 'any' })
+  }
+}
+
+/** The name of a secret from here to a blank. */
+function nameAt(text: string, at: number): { family: NameFamily; to: number } | undefined {
+  let to = at
+  while (to - at < MAX_NAME && isNameUnit(text.charCodeAt(to))) to++
+  const family = text.charCodeAt(to) === SPACE ? familyOf(text.slice(at, to)) : undefined
+  return family && family !== 'authorization' && family !== 'cookie' ? { family, to } : undefined
+}
+
+/** Whether a letter is before this position; the sign of a diff, and the letter of an escape, are none. */
+function isInWord(text: string, at: number): boolean {
+  return /\w/.test(text[at - 1] ?? ' ') && !startsLine(text, at)
+}
+
+/** A variable of Terraform: its `default` follows. */
+function variableAt(search: Search, at: number): undefined {
+  const span = spanAt(search, at + 'variable '.length)
+  if (span?.quoted)
+    search.label = labelOf(search.text.slice(span.from, span.to), 'variable', span.to, '}') ?? search.label
+}
+
+/** A word before a value without a sign between them: in SQL with quotes, in .netrc after a login. */
+function statementAfter(prefix: string): Lead['read'] {
+  return (search, at) => {
+    const { text } = search
+    if (isInWord(text, at)) return undefined
+    const span = spanAt(search, at + prefix.length)
+    if (!span) return undefined
+    const netrc = /\blogin\s{1,9}\S{1,99}(?:\\[nrt]|[^A-Za-z]){1,40}$/.test(
+      text.slice(Math.max(0, at - 130), at),
+    )
+    const isConfig = netrc || (prefix === 'requirepass ' && startsLine(text, at))
+    // Backticks are Markdown: "a process identified by `pid`".
+    const quoted = span.quoted && text[span.from - 1] !== '`'
+    return quoted || isConfig ? secretIn(text, span, { family: 'password', sure: 'any' }) : undefined
+  }
+}
+
+//  the password for admin is letmein1
+//                        ^ at
+function sentenceAfter(prefix: string): Lead['read'] {
+  return (search, at) => {
+    const { text } = search
+    const name = nameBefore(text, at)
+    // To pass is a verb, too.
+    let family = name && name.name.length > 4 ? familyOf(name.name) : undefined
+    if (!family && / (?:for|of) /.test(text.slice(Math.max(0, at - MAX_COMMAND), at)))
+      family = ABOUT_PASSWORD.test(text.slice(Math.max(0, at - MAX_COMMAND), at)) ? 'password' : undefined
+    if (family !== 'password' && family !== 'secret') return undefined
+    let from = at + prefix.length
+    if (text.startsWith('**', from)) from += 2
+    const span = spanAt(search, from)
+    if (!span) return undefined
+    // A full stop, and emphasis, are no part of it.
+    let { to } = span
+    while (!span.quoted && to > span.from && '.!?*'.includes(text[to - 1]!)) to--
+    const value = text.slice(span.from, to)
+    const isWord = !span.quoted && (!/\d/.test(value.slice(0, 99)) || value.includes('-'))
+    return isWord && !/[!@#$%^&*]/.test(value.slice(0, 99))
+      ? undefined
+      : secretIn(text, { ...span, to }, { family, sure: 'code' })
+  }
+}
+
+const ABOUT_PASSWORD = /\b(?:password|passphrase|passwd|passcode) (?:for|of) [^\n.:;,]{1,40}$/i
+
+/** Maximum characters of an address before its host. */
+const MAX_AUTHORITY = 400
+
+//  postgres://name:password@host/…      https://token@host/…
+//           ^ at
+function addressAt({ text }: Search, at: number): Secret | undefined {
+  if (text.charCodeAt(at - 1) !== COLON) return undefined
+  const from = at + 2
+  const last = Math.min(text.length, from + MAX_AUTHORITY)
+  let colon = -1
+  let host = -1
+  for (let i = from; i < last; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit === COLON && colon < 0) colon = i
+    else if (unit === AT) host = i
+    else if (unit <= SPACE || unit === SLASH || isQuote(unit) || unit === BACKSLASH) break
+    else if (unit === LESS || unit === GREATER) break
+  }
+  if (host < 0) return undefined
+  const sure = { quoted: true, sure: 'any' } as const
+  if (colon >= 0 && colon < host - 1) {
+    const secret = isSecretValue(text.slice(colon + 1, host), { family: 'password', ...sure })
+    return secret ? { kind: 'url', from: colon + 1, to: host, certain: true } : undefined
+  }
+  const to = colon >= 0 && colon < host ? colon : host
+  const secret = /\d/.test(text.slice(from, to)) && to - from >= 16
+  return secret && isSecretValue(text.slice(from, to), { family: 'secret', ...sure })
+    ? { kind: 'url', from, to, certain: true }
+    : undefined
+}
+
+//  db.example.com:5432:app:admin:letmein
+//                ^ at
+/** A line of .pgpass: host, port, database, user and password. */
+export function pgpassAt(search: Search, at: number): Secret | undefined {
+  const { text } = search
+  PGPASS.lastIndex = at
+  const [fields] = PGPASS.exec(text) ?? []
+  if (!fields) return undefined
+  let host = at
+  while (at - host < 253 && (isNameUnit(text.charCodeAt(host - 1)) || text[host - 1] === '*')) host--
+  host += escapeAt(text, host)
+  const span = /[a-z*.]/i.test(text.slice(host, at))
+    ? spanAt(search, at + fields.length, '', true)
+    : undefined
+  return span && fillsLine(text, host, span.to)
+    ? secretIn(text, span, { family: 'password', sure: 'any' })
+    : undefined
+}
+
+/** The database is no number, as in `file:line:column:`; a fingerprint goes on with pairs. */
+const PGPASS = /:(?:\d{2,5}|\*):(?:[A-Za-z_][\w.-]{0,62}|\*):[\w.@*-]{1,63}:(?!\w\w:)/y

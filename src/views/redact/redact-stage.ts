@@ -1,0 +1,110 @@
+import type { Stage } from '../../base/stage.ts'
+import type { Event } from '../../events/event.ts'
+import { openKeyBlock } from './key-block.ts'
+import { checkRedacting, type RedactOptions, type Redactor, redactor } from './redact.ts'
+import { linesBefore } from './tables.ts'
+
+/**
+ * Limits of the characters of a message that may wait for the end of their line, and of the messages that
+ * wait.
+ */
+const MAX_HELD = 64 * 1024
+const MAX_MESSAGES = 256
+
+/**
+ * Hides secrets in events: `[redacted:kind]` in every string of `data`, keys too. Ids and `raw_ref` stay
+ * unchanged.
+ *
+ * The pieces of a message are emitted line by line, so that no secret is cut in two: a piece has the lines
+ * that it completes, the rest comes with the next piece, and the last line with the final message, which is
+ * always complete. A line of more than 64 K characters comes with the final message only, and so does what
+ * follows it. A private key that spans many raw lines is hidden as a whole. No event is held, left out or
+ * moved.
+ *
+ * @example
+ * const hide = redactor()
+ * const safe = drive(redactStage(hide), [event])
+ * console.log(hide.hidden())
+ */
+export function redactStage(options: RedactOptions | Redactor = {}): Stage<Event, Event> {
+  checkRedacting('redactStage', options)
+  return (next) => {
+    const hide = 'event' in options ? options : redactor(options)
+    /** Text of open messages that waits for its line end; `undefined` if it waits for its final message. */
+    const held = new Map<string, string | undefined>()
+    /** Streams in which a private key is open, and the maximum number of lines it can continue. */
+    const keys = new Map<string, number>()
+    /** The last lines of the open messages and of the streams. */
+    const before = new Map<string, string>()
+    const hideAfter = (where: string, text: string, count: boolean): string => {
+      const after = before.get(where) ?? ''
+      before.set(where, linesBefore(`${after}${text}`))
+      return hide.text(text, { count, after })
+    }
+
+    const piece = (id: string, text: string): string => {
+      const waiting = held.get(id)
+      if (held.has(id) && waiting === undefined) return ''
+      const all = (waiting ?? '') + text
+      const line = all.lastIndexOf('\n') + 1
+      // Only in complete lines: the line that ends a key is part of it.
+      const open = openKeyBlock(all.slice(0, line))
+      const sure = open < 0 ? line : Math.min(line, open)
+      const rest = all.slice(sure)
+      if (held.size >= MAX_MESSAGES && !held.has(id)) {
+        // The oldest loses its held text; its final message has it.
+        for (const oldest of held.keys()) {
+          held.set(oldest, undefined)
+          before.delete(`m:${oldest}`)
+          break
+        }
+      }
+      held.set(id, rest.length > MAX_HELD ? undefined : rest)
+      // They are counted in the final message.
+      return sure === 0 ? '' : hideAfter(`m:${id}`, all.slice(0, sure), false)
+    }
+    const rawLine = (stream: string, line: string): string => {
+      const left = keys.get(stream) ?? 0
+      if (left > 0) {
+        keys.set(stream, line.includes('-----END ') ? 0 : left - 1)
+        return '[redacted:private-key]'
+      }
+      if (openKeyBlock(line) >= 0) keys.set(stream, MAX_KEY_LINES)
+      return hideAfter(stream, `${line}\n`, true).slice(0, -1)
+    }
+
+    return {
+      write(event) {
+        switch (event.type) {
+          case 'agent.message.delta': {
+            const text = piece(event.data.message_id, event.data.text)
+            next.write({ ...event, data: { ...event.data, text } })
+            return
+          }
+          case 'agent.message.final':
+            held.delete(event.data.message_id)
+            before.delete(`m:${event.data.message_id}`)
+            next.write(hide.event(event))
+            return
+          case 'raw.stdout':
+          case 'raw.stderr':
+          case 'raw.pty':
+          case 'raw.stdin': {
+            const line = rawLine(event.type, event.data.line)
+            const same = line === event.data.line
+            next.write(hide.event(same ? event : { ...event, data: { ...event.data, line } }))
+            return
+          }
+          default:
+            next.write(hide.event(event))
+        }
+      },
+      end() {
+        next.end()
+      },
+    }
+  }
+}
+
+/** Maximum lines of a private key. */
+const MAX_KEY_LINES = 300
