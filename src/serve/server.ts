@@ -13,7 +13,7 @@ import { type LogOverviews, logOverviews } from './log-overviews.ts'
 import { pageFiles } from './page.ts'
 import { sendRaw } from './raw.ts'
 import type { RunInfo } from './run-info.ts'
-import { type EndedRuns, type FoundRun, findRuns, inOrder, type Tails } from './runs.ts'
+import { type FoundRun, findRuns, inOrder, type KeptRuns, type Tails } from './runs.ts'
 import type { Served, ServeSettings } from './serve-options.ts'
 import { type SessionRuns, sessionRuns } from './session-runs.ts'
 import { stream } from './stream.ts'
@@ -98,9 +98,9 @@ class Router {
     this.#sessions =
       sessions === false ? undefined : sessionRuns(this.#logs, sessions === true ? {} : sessions)
     const tails: Tails = new Map()
-    const ended: EndedRuns = new Map()
+    const kept: KeptRuns = { folders: new Map(), ended: new Map() }
     this.#runs = memo(LIST_MS, () => {
-      const found = findRuns(root, { logs: this.#logs, tails, ended })
+      const found = findRuns(root, { logs: this.#logs, tails, kept })
       return this.#sessions ? inOrder([...found, ...this.#sessions.find()]) : found
     })
   }
