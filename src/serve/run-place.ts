@@ -46,7 +46,9 @@ export function auditPlace(dir: string, root: string): RunPlace {
     isRunning: () => {
       const found = attempts()
       const last = found.at(-1)
-      return isLocked(join(dir, LOCK_FILE)) || isUnlockedRunning(dir, last, readMeta(last?.meta, last?.within))
+      return (
+        isLocked(join(dir, LOCK_FILE)) || isUnlockedRunning(dir, last, readMeta(last?.meta, last?.within))
+      )
     },
     journal: () => (hasJournal(dir) ? join(dir, EVENTS_FILE) : undefined),
     replay: (options) => replay(dir, { ...options, within: root }),

@@ -5,9 +5,9 @@ import { isLocked } from '../disk/lock.ts'
 import { isInside, readBlock, withPlain } from '../disk/plain-file.ts'
 import { engineNamed } from '../engines/engine-name.ts'
 import { readCost } from '../events/cost.ts'
+import { isRecord } from '../events/engine.ts'
 import type { EndState } from '../events/event.ts'
 import { isGood, type OutcomeEvidence, outcomeOf, readFailure } from '../events/run-outcome.ts'
-import { isRecord } from '../events/engine.ts'
 import { tokensOf } from '../events/tokens.ts'
 import { type Attempt, attemptsIn, channels } from '../run/audit.ts'
 import { folders, readFolder } from '../run/folders.ts'
@@ -211,6 +211,8 @@ function endOf(meta: Partial<Meta> | undefined): string | null {
   return new Date(Date.parse(meta.started_at) + meta.duration_ms).toISOString()
 }
 
+/** Bytes at the end of a journal, of a run that ended well and of any other. */
+const SHORT_TAIL = 4 * 1024
 const TAIL = 64 * 1024
 
 /** The end of a journal, and the task at its start if it is `asked` for; read again only if it changed. */
@@ -227,11 +229,15 @@ function tailOf(
   try {
     overview = withPlain(path, root, (fd) => {
       const { size } = fs.fstatSync(fd)
-      const lines = readBlock(fd, Math.max(0, size - TAIL), TAIL).toString().split('\n')
-      const ended = lastEvents(lines)
-      if (!ended) return undefined
-      const start = size > TAIL && asked ? readBlock(fd, 0, TAIL).toString().split('\n') : lines
-      return { ...ended, ...telling(ended, lines), task: asked ? telling(undefined, start).task : undefined }
+      const linesAt = (at: number, length: number) => readBlock(fd, at, length).toString().split('\n')
+      const last = (length: number) => linesAt(Math.max(0, size - length), length)
+      let ended = lastEvents(last(SHORT_TAIL))
+      if (!ended?.completion || !isGood(outcomeOf(ended.completion))) {
+        const lines = last(TAIL)
+        ended = lastEvents(lines)
+        ended &&= { ...ended, ...telling(ended, lines) }
+      }
+      return ended && { ...ended, task: asked ? telling(undefined, linesAt(0, TAIL)).task : undefined }
     })
   } catch {
     overview = undefined
@@ -243,11 +249,10 @@ function tailOf(
 /** Types and states of the events that tell a problem, a request or a task. */
 const TELLING = ['.failed"', 'diagnostic.', '_failed"', '"request', 'run.result"']
 
-/** What the events in these lines tell besides the end; only of a run that did not end well, or not yet. */
+/** What the events in these lines tell: of a run that ended badly or not yet, else its task alone. */
 function telling(ended: RunOverview | undefined, lines: readonly string[]): Partial<RunOverview> {
   const reader = new OverviewReader()
   const wanted = ended ? TELLING : ['"user.message"']
-  if (ended?.completion && isGood(outcomeOf(ended.completion))) return {}
   for (const line of lines) {
     if (!wanted.some((word) => line.includes(word))) continue
     try {

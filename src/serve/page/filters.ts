@@ -18,13 +18,21 @@ export function belongs(item: Item, filter: Filter): boolean {
     case 'warnings':
       return item.kind === 'diagnostic'
     case 'raw':
-      return item.kind === 'raw'
+      return item.kind === 'raw' || item.kind === 'status'
   }
 }
 
-/** Whether it is shown. Notes of the parser about its own work are hidden until the reader selects them. */
+/**
+ * Whether it is shown. Notes of the parser about its own work, and beginnings and ends of turns, are hidden
+ * until the reader selects them.
+ */
 export function isShown(item: Item, chosen: ReadonlySet<Filter>): boolean {
-  if (chosen.size === 0) return !(item.kind === 'diagnostic' && item.ours && item.problem === undefined)
+  if (chosen.size === 0) return item.problem !== undefined || !isQuiet(item)
   for (const filter of chosen) if (belongs(item, filter)) return true
   return false
+}
+
+function isQuiet(item: Item): boolean {
+  if (item.kind === 'status') return item.reason === undefined
+  return item.kind === 'diagnostic' && item.ours
 }
