@@ -21,7 +21,7 @@ import { OverviewReader, readLogs } from './log-overviews.ts'
 import { EMBEDDED_ID, type EmbeddedData, type EmbeddedRun, type EmbeddedStream } from './page/embedded.ts'
 import { pageBody, pageScript, pageStyle } from './page-text.ts'
 import type { RunInfo } from './run-info.ts'
-import { type FoundRun, taskOf } from './runs.ts'
+import { type FoundRun, openOrWrong, taskOf } from './runs.ts'
 
 /** A log of a run: its path, or its content. */
 export interface ExportLog {
@@ -288,12 +288,10 @@ function factsOf() {
       const told = reader.overview()
       const end = told?.completion
       const outcome = end ? outcomeOf(end) : (meta?.outcome ?? 'unknown')
-      const ok = isGood(outcome)
       const texts = {
         argv: meta?.argv ?? [],
         task: taskOf(metas[0]) ?? told?.task ?? null,
-        problem: (!ok && outcome !== 'needs_input' && told?.problem) || null,
-        waits_for: end?.evidence.request ?? null,
+        ...openOrWrong(outcome, told, meta),
       }
       return {
         id: name,
@@ -302,7 +300,7 @@ function factsOf() {
         attempts: Math.max(1, attempts.length),
         state: end?.state ?? 'unknown',
         outcome,
-        ok,
+        ok: isGood(outcome),
         failure_class: end?.failure_class ?? meta?.failure_class ?? null,
         cost: end?.cost ?? meta?.cost ?? null,
         tokens: end?.tokens ?? meta?.tokens ?? null,

@@ -5,7 +5,7 @@ import { type Event, type FailureClass, isEvent } from '../events/event.ts'
 import type { OutcomeEvidence } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { type Attempt, channels, logSizes } from '../run/audit.ts'
-import { Conversation } from '../views/conversation.ts'
+import { Conversation, type RequestItem } from '../views/conversation.ts'
 import type { Problem } from '../views/problems.ts'
 import { askWords } from '../views/request-text.ts'
 import type { RunPlace } from './run-place.ts'
@@ -21,7 +21,7 @@ export interface RunOverview {
   readonly task?: string | undefined
   /** What went wrong first in the last attempt. */
   readonly problem?: string | undefined
-  /** The open request of an attempt that has no end. */
+  /** The last request of the last attempt, if nobody answered it. */
   readonly waits_for?: string | undefined
   readonly completion?:
     | (OutcomeEvidence & {
@@ -39,11 +39,13 @@ export class OverviewReader {
   #last: Event | undefined
   #task: string | undefined
   #problem: Problem | undefined
+  #request: RequestItem | undefined
 
   take(event: Event): void {
-    if (event.attempt_number !== this.#last?.attempt_number) this.#problem = undefined
+    if (event.attempt_number !== this.#last?.attempt_number) this.#problem = this.#request = undefined
     const item = this.#talk.take(event)
     if (item.kind === 'prompt') this.#task ??= item.text.slice(0, MAX_TASK)
+    if (item.kind === 'request') this.#request = item
     const { problem } = item
     // A failed tool is often mended on the way, and a bad end only says that something went wrong.
     if (problem && (!this.#problem || weights[problem.kind] > weights[this.#problem.kind]))
@@ -57,12 +59,12 @@ export class OverviewReader {
     if (!event) return undefined
     const completion = isEvent(event, 'lifecycle.completion.state') ? event.data : undefined
     const { run_id, ts, attempt_number: attempt } = event
-    const [asked] = this.#talk.asked
+    const asked = this.#request
     return {
       ...{ run_id, engine: event.source.engine, ts, attempt, completion },
       task: this.#task,
       problem: this.#problem?.title,
-      waits_for: asked && askWords(asked),
+      waits_for: asked && (asked.by ?? 'end') === 'end' ? askWords(asked) : undefined,
     }
   }
 }

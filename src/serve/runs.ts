@@ -7,7 +7,14 @@ import { engineNamed } from '../engines/engine-name.ts'
 import { readCost } from '../events/cost.ts'
 import { isRecord } from '../events/engine.ts'
 import type { EndState } from '../events/event.ts'
-import { isGood, type OutcomeEvidence, outcomeOf, readFailure } from '../events/run-outcome.ts'
+import {
+  endPhrase,
+  isGood,
+  type OutcomeEvidence,
+  outcomeOf,
+  type RunOutcome,
+  readFailure,
+} from '../events/run-outcome.ts'
 import { tokensOf } from '../events/tokens.ts'
 import { type Attempt, attemptsIn, channels } from '../run/audit.ts'
 import { folders, readFolder } from '../run/folders.ts'
@@ -174,8 +181,7 @@ function infoOf(
     failure_class: (outcome === 'failed' && (end?.failure_class ?? last?.failure_class)) || null,
     cost: (running ? null : (end?.cost ?? (stale ? null : last?.cost))) ?? null,
     tokens: (running ? null : (end?.tokens ?? (stale ? null : last?.tokens))) ?? null,
-    problem: (ok === false && outcome !== 'needs_input' && !stale && tail?.problem) || null,
-    waits_for: (stale ? null : (end?.evidence.request ?? tail?.waits_for)) ?? null,
+    ...openOrWrong(outcome, stale ? undefined : tail, last),
     reason_code: end?.reason_code ?? null,
     exit_code: running ? null : (last?.exit_code ?? null),
     signal: running ? null : (last?.signal ?? null),
@@ -184,6 +190,22 @@ function infoOf(
     argv: last?.argv ?? [],
     streams: streamsOf(attempts),
   }
+}
+
+/** What went wrong in a run that ended badly; what one waits for that did not end, or needs an answer. */
+export function openOrWrong(
+  outcome: RunOutcome | null,
+  tail: RunOverview | undefined,
+  meta?: Pick<Partial<Meta>, 'exit_code' | 'signal'>,
+): Pick<RunInfo, 'problem' | 'waits_for'> {
+  const { request, failure, exit_code, signal } = { ...meta, ...tail?.completion?.evidence }
+  if (outcome === null || outcome === 'needs_input')
+    return { problem: null, waits_for: tail?.waits_for ?? request ?? null }
+  if (isGood(outcome)) return { problem: null, waits_for: null }
+  const exit = signal ? `ended by ${signal}` : exit_code ? `exit code ${exit_code}` : undefined
+  const end = tail?.completion?.failure_class
+  const problem = tail?.problem ?? failure ?? exit ?? (tail ? endPhrase(outcome, end) : null)
+  return { problem, waits_for: null }
 }
 
 /** What the first attempt was asked, from its meta: it is there when the attempt is over, or in its command. */
@@ -263,7 +285,7 @@ function telling(ended: RunOverview | undefined, lines: readonly string[]): Part
     }
   }
   const { task, problem, waits_for } = reader.overview() ?? {}
-  return { task, problem, waits_for: ended?.completion ? undefined : waits_for }
+  return { task, problem, waits_for }
 }
 
 /** Another program may have written it: only strings count as text. */

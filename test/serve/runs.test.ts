@@ -81,6 +81,8 @@ test('a run in the list has its task, its tokens, its first problem, and what it
   put('good', failedTool, ended('finished'))
   put('asks', failedTool, ended('needs_input', { evidence: { request: 'Bash: rm' } }))
   put('open', ['lifecycle.run.status', { status: 'request_opened', request }])
+  const lock = takeLock(join(dir, 'open', 'journal.lock'))
+  put('killed', ended('failed', { evidence: { exit_code: null, signal: 'SIGKILL' } }))
   const infos = Object.fromEntries(findRuns(dir).map(({ info }) => [info.id, info]))
   const facts = { task: null, problem: null, waits_for: null, tokens: { input: 5, output: 2 } }
   expect(infos).toMatchObject({
@@ -88,8 +90,10 @@ test('a run in the list has its task, its tokens, its first problem, and what it
     engine: { ...facts, problem: 'quota exceeded' },
     good: facts,
     asks: { ...facts, waits_for: 'Bash: rm' },
+    killed: { ...facts, problem: 'ended by SIGKILL' },
     open: { ...facts, tokens: null, waits_for: 'Bash: rm -r build' },
   })
+  lock.release()
 })
 
 test('the task of a run is in its meta, in its command line, or in the first lines of a long journal', () => {

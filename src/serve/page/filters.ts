@@ -23,7 +23,7 @@ export function belongs(item: Item, filter: Filter): boolean {
 }
 
 /**
- * Whether it is shown. Notes of the parser about its own work, and beginnings and ends of turns, are hidden
+ * Whether it is shown. Notes of the parser about its own work, and steps that every run has, are hidden
  * until the reader selects them.
  */
 export function isShown(item: Item, chosen: ReadonlySet<Filter>): boolean {
@@ -33,6 +33,6 @@ export function isShown(item: Item, chosen: ReadonlySet<Filter>): boolean {
 }
 
 function isQuiet(item: Item): boolean {
-  if (item.kind === 'status') return item.reason === undefined
+  if (item.kind === 'status') return !/retry|interrupt|compact/.test(item.status)
   return item.kind === 'diagnostic' && item.ours
 }

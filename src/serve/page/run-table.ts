@@ -64,6 +64,8 @@ const columns: readonly Column[] = [
   },
 ]
 
+const SERVED = { column: columns.find(({ name }) => name === 'When')!, falls: true }
+
 /** Pixels of a row, before it is measured. */
 const ROW = 49
 
@@ -78,8 +80,8 @@ export class RunTable {
   readonly #heads: readonly HTMLElement[]
   readonly #chosen = new Set<State>()
   #runs: readonly RunInfo[] = []
-  /** As the server lists them: those in progress first, then the newest. */
-  #sort: { readonly column: Column; readonly falls: boolean } | undefined
+  /** By time they are as the server lists them: those in progress first, then the newest. */
+  #sort: { readonly column: Column; readonly falls: boolean } = SERVED
 
   constructor() {
     const body = make('tbody', { role: 'rowgroup', id: 'runs' })
@@ -150,9 +152,10 @@ export class RunTable {
 
   #sortBy(column: Column): void {
     const first = column.falls ?? false
-    const known = this.#sort?.column === column
+    const known = this.#sort.column === column
     // A third press gives the order of the server back.
-    this.#sort = known && this.#sort?.falls !== first ? undefined : { column, falls: known ? !first : first }
+    if (known && this.#sort.falls !== first) this.#sort = SERVED
+    else this.#sort = { column, falls: known ? !first : first }
     this.#draw(false)
   }
 
@@ -161,7 +164,7 @@ export class RunTable {
     const found = this.#runs.filter((run) => wanted.every((word) => wordsOf(run).includes(word)))
     this.#drawStates(found)
     const shown = found.filter((run) => this.#chosen.size === 0 || this.#chosen.has(stateOf(run)))
-    const { column, falls } = this.#sort ?? {}
+    const { column, falls } = this.#sort
     columns.forEach((one, at) => {
       const order = one === column ? (falls ? 'descending' : 'ascending') : undefined
       if (order) this.#heads[at]!.setAttribute('aria-sort', order)
@@ -177,7 +180,7 @@ export class RunTable {
     this.#none.replaceChildren(...(all === 0 ? emptyWords() : [make('p', {}, 'No run matches.')]))
     this.#table.setAttribute('aria-rowcount', String(shown.length + 1))
     const focused = focusedIn(this.#box)?.dataset['id']
-    this.#list.show(column ? sorted(shown, column, falls ?? false) : shown, stay)
+    this.#list.show(this.#sort === SERVED ? shown : sorted(shown, column, falls), stay)
     if (focused !== undefined)
       for (const link of this.#links()) if (link.dataset['id'] === focused) link.focus()
   }

@@ -52,7 +52,10 @@ export function spentWords(spent: {
 }): string {
   const parts = kinds.flatMap(([kind, word]) => {
     const count = spent.tokens?.[kind]
-    return typeof count === 'number' ? [`${count.toLocaleString()} ${word}`] : []
+    // Agents report 0 for what they do not have.
+    return typeof count === 'number' && (count > 0 || kind === 'input' || kind === 'output')
+      ? [`${count.toLocaleString()} ${word}`]
+      : []
   })
   const words = parts.length > 0 ? `tokens: ${parts.join(', ')}` : ''
   return [words, costWords(spent.cost)].filter(Boolean).join(' · ')
@@ -65,14 +68,12 @@ export function shortNumber(count: number): string {
   return `${(count / 1e6).toFixed(1)}M`
 }
 
-/** Today as a time, other days as a date. */
+/** Today as a time, other days with their date. */
 export function dateWords(text: string): string {
   const date = new Date(text)
+  const time = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
   const today = new Date().toDateString() === date.toDateString()
-  return date.toLocaleString(
-    [],
-    today ? { hour: '2-digit', minute: '2-digit' } : { month: 'short', day: 'numeric' },
-  )
+  return date.toLocaleString([], today ? time : { ...time, month: 'short', day: 'numeric' })
 }
 
 /** Makes invisible characters visible, which a terminal would interpret. */
