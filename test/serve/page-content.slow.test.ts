@@ -189,6 +189,7 @@ describe.skipIf(!chromiumPath)(`what a page shows${needsBrowser}`, () => {
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
     await over(page)
+    await page.keyboard.press('b')
     const bytes = page.locator('#bytes')
     expect(await bytes.innerText()).toMatch(/^The raw bytes are hidden/)
     expect(await page.locator('#streams [role=tab]').count()).toBe(0)
@@ -226,6 +227,7 @@ describe.skipIf(!chromiumPath)(`what a page shows${needsBrowser}`, () => {
     await page.goto(pathToFileURL(file).href)
     await over(page)
     expect(await page.locator('article').first().innerText()).toContain('</script><b>bold</b>')
+    await page.keyboard.press('b')
     await page.keyboard.press('j')
     await expect.poll(() => page.locator('#bytes mark').allInnerTexts()).toEqual(['line one!!'])
     // Bytes that are not in the file are shown as left out, in their place.
