@@ -71,6 +71,8 @@ export interface ToolItem extends Common {
   /** It was not allowed. */
   denied: boolean
   state: 'running' | 'completed' | 'failed'
+  /** The attempt ended before it did. */
+  left: boolean
   /** As measured by the engine. */
   measured: number | undefined
   /** As measured by the engine, else the time between its events. */
@@ -291,6 +293,10 @@ export class Conversation {
           message.growing = false
           message.version++
         }
+        for (const call of this.running) {
+          call.left = true
+          call.version++
+        }
         return this.#add(event, { kind: 'end', end: event.data })
       default:
         return this.#rawLine(event)
@@ -342,6 +348,7 @@ export class Conversation {
       exitCode: undefined,
       denied: false,
       state: 'running',
+      left: false,
       measured: undefined,
       milliseconds: undefined,
     })

@@ -195,7 +195,7 @@ describe.skipIf(!chromiumPath)(`what a page shows${needsBrowser}`, () => {
     expect(await page.locator('#streams [role=tab]').count()).toBe(0)
     await page.keyboard.press('j')
     await expect.poll(() => bytes.locator('.event').count()).toBeGreaterThan(0)
-    expect(JSON.parse(await bytes.locator('.event').first().innerText())).toMatchObject({ seq: 1 })
+    expect(JSON.parse(await bytes.locator('.event').first().innerText())).toMatchObject({ seq: 2 })
     expect(await page.locator('#range').innerText()).toMatch(/^\d+ events?$/)
     // Keys that are for bytes do nothing.
     await page.keyboard.press('s')

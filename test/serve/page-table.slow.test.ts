@@ -222,5 +222,6 @@ describe.skipIf(!chromiumPath)(`the table of runs${needsBrowser}`, () => {
       timeout: 60_000,
     })
     expect(answer.status()).toBe(304)
+    rmSync(dir, { recursive: true })
   })
 })

@@ -19,7 +19,7 @@ export function callNodes(item: ToolItem): Node[] {
   const path = pathIn(item.input)
   return [
     ...(long ? codeText(visible(subject), 'sh') : []),
-    ...inputNodes(item.input ?? item.lateInput, item.does === 'execute'),
+    ...inputNodes(item.input ?? item.lateInput, subject),
     ...outputNodes(item, path === undefined ? '' : languageOf(path)),
   ]
 }
@@ -40,22 +40,24 @@ function pathIn(input: unknown): string | undefined {
 
 /**
  * The input of a call as a person would write it: edits as diffs, files as code, texts as texts, and only the
- * rest as JSON. A command that is `told` already is left out.
+ * rest as JSON. What is `told` already is left out.
  */
-export function inputNodes(input: unknown, told: boolean, depth = 0): Node[] {
+export function inputNodes(input: unknown, told: string, depth = 0): Node[] {
   if (input === undefined || input === null) return []
-  if (typeof input === 'string') return told && depth === 0 ? [] : textNodes(input, '')
+  if (typeof input === 'string') return told.includes(input) ? [] : textNodes(input, '')
   if (typeof input !== 'object' || depth > 2) return longText(visible(pretty(input)))
-  if (Array.isArray(input)) return input.slice(0, 100).flatMap((one) => inputNodes(one, false, depth + 1))
+  if (Array.isArray(input)) return input.slice(0, 100).flatMap((one) => inputNodes(one, '', depth + 1))
   const fields = input as Fields // cast: an object, whose fields are checked
   const [old, fresh] = [before, after].map((names) => names.find((name) => typeof fields[name] === 'string'))
   const language = languageOf(pathIn(input) ?? '')
+  const isTold = (name: string, value: unknown) =>
+    commands.includes(name) || (typeof value === 'string' && told.includes(value))
   const nodes: Node[] = []
   const short: string[] = []
   for (const [name, value] of Object.entries(fields)) {
-    if (name === old || name === fresh || (told && commands.includes(name))) continue
+    if (name === old || name === fresh || (told !== '' && isTold(name, value))) continue
     if (typeof value === 'object' && value !== null) {
-      nodes.push(make('p', 'label', name), ...inputNodes(value, false, depth + 1))
+      nodes.push(make('p', 'label', name), ...inputNodes(value, '', depth + 1))
     } else if (typeof value === 'string' && (value.length > MAX_LINE || value.includes('\n'))) {
       nodes.push(make('p', 'label', name), ...textNodes(value, language))
     } else short.push(`${name}: ${value}`)

@@ -219,7 +219,7 @@ function requestBody(item: RequestItem): Node {
     'div',
     by === undefined || by === 'end' ? 'request open' : 'request',
     make('p', 'title', visible(askWords(item))),
-    ...(request.kind === 'question' ? [] : inputNodes(request.input, true)),
+    ...(request.kind === 'question' ? [] : inputNodes(request.input, askWords(item))),
     make('ul', {}, ...choiceLines(item).map((line) => make('li', {}, visible(line)))),
     make('p', `how ${good ? 'good' : ''}`, answerWords(item)),
   )
@@ -227,7 +227,8 @@ function requestBody(item: RequestItem): Node {
 
 function outcomeWord(item: ToolItem): string {
   const failed = item.denied ? 'denied' : 'failed'
-  const word = { running: 'running', completed: 'done', failed }[item.state]
+  const running = item.left ? 'did not end' : 'running'
+  const word = { running, completed: 'done', failed }[item.state]
   return item.exitCode ? `${word} · exit ${item.exitCode}` : word
 }
 

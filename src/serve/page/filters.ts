@@ -34,5 +34,7 @@ export function isShown(item: Item, chosen: ReadonlySet<Filter>): boolean {
 
 function isQuiet(item: Item): boolean {
   if (item.kind === 'status') return !/retry|interrupt|compact/.test(item.status)
+  // What was sent to the agent is told as prompts and answers.
+  if (item.kind === 'raw') return item.stream === 'stdin'
   return item.kind === 'diagnostic' && item.ours
 }

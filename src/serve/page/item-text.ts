@@ -40,7 +40,10 @@ const MAX_SUMMARY = 300
 
 /** The subject of a call: its command as it was typed, its path, its query. */
 export function subjectOf({ input, lateInput }: Pick<ToolItem, 'input' | 'lateInput'>): string {
-  return callSubject(input) || callSubject(lateInput)
+  const subject = callSubject(input) || callSubject(lateInput)
+  // Agents of ACP often tell no more than a title.
+  const title = subject.startsWith('{') && (input as { readonly title?: unknown } | undefined)?.title
+  return typeof title === 'string' ? title : subject
 }
 
 /** The first line that is not blank, at most 300 characters of it. */

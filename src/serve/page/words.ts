@@ -19,7 +19,7 @@ const reasonWords: Readonly<Record<string, string>> = {
 }
 
 export function outcomeLine(outcome: RunOutcome, failure?: FailureClass | null): string {
-  return `${outcome}: ${endPhrase(outcome, failure)}`
+  return `${outcome.replace('_', ' ')}: ${endPhrase(outcome, failure)}`
 }
 
 /** Why a run ended as it did, in one sentence. */
