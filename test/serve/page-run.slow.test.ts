@@ -105,7 +105,7 @@ describe.skipIf(!chromiumPath)(`a run in a browser${needsBrowser}`, () => {
 
   test('the task is the title and the first message; the end is told once, and so are the tokens', async () => {
     const page = await open(putRun('run', first))
-    expect(await page.locator('h1:visible').innerText()).toBe('Mend the clock')
+    expect(await page.locator('#task').innerText()).toBe('Mend the clock')
     expect(await page.title()).toBe('Mend the clock · sluice')
     const opening = page.locator('article').first()
     expect(await opening.locator('.asked').innerText()).toBe('Mend the clock\nin winter, too')
@@ -234,7 +234,7 @@ describe.skipIf(!chromiumPath)(`a run in a browser${needsBrowser}`, () => {
     const page = await pages.bare()
     await page.goto(pathToFileURL(file).href)
     await over(page)
-    expect(await page.locator('h1:visible').innerText()).toBe('Mend the clock')
+    expect(await page.locator('#task').innerText()).toBe('Mend the clock')
     expect(await page.locator('#list').isVisible()).toBe(false)
     expect(await page.locator('#to-runs').isVisible()).toBe(false)
     await page.keyboard.press('r')

@@ -103,7 +103,7 @@ describe.skipIf(!chromiumPath)(`the table of runs${needsBrowser}`, () => {
       'quota exceeded',
     ])
     await page.getByRole('link', { name: 'Mend the clock' }).click()
-    await expect.poll(() => page.locator('h1:visible').innerText()).toBe('Mend the clock')
+    await expect.poll(() => page.locator('#task').innerText()).toBe('Mend the clock')
     expect(await page.locator('#list').isVisible()).toBe(false)
     await page.goBack()
     await expect.poll(() => page.locator('#list').isVisible()).toBe(true)
