@@ -55,7 +55,7 @@ export function auditPlace(dir: string, root: string): RunPlace {
   }
 }
 
-/** True while a run whose journal is not locked goes on: `last` is its last attempt, and `meta` that of it. */
+/** Whether a run goes on although its journal is not locked: by its last attempt, and the meta of that. */
 export function isUnlockedRunning(
   dir: string,
   last: Attempt | undefined,

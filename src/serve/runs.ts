@@ -45,9 +45,9 @@ export interface FindOptions {
 }
 
 /**
- * What does not have to be read again: the entries of a folder, as long as the folder does not change, and runs
- * that are over, as long as their folder, their journal and their metas do not. By path. There may be
- * thousands of them, and the page asks every two seconds.
+ * What does not have to be read again, by path: the entries of a folder, as long as it does not change, and
+ * runs that are over, as long as their folder, their journal and their metas do not. There may be thousands
+ * of them, and the page asks every two seconds.
  */
 export interface KeptRuns {
   readonly folders: Map<string, { readonly mark: string; readonly entries: readonly fs.Dirent[] }>
@@ -91,7 +91,7 @@ export function findRuns(root: string, options: FindOptions = {}): FoundRun[] {
       if (!isInside(fs.realpathSync(path), root)) continue
       found.push({ place, info })
       // The end of logs without a journal may not be known yet.
-      if (mark !== undefined && journaled && info.state !== 'running')
+      if (mark !== undefined && info.state !== 'running' && place.journal() !== undefined)
         kept?.ended.set(path, { mark, run: { place, info } })
     } catch {
       // It was removed or replaced while it was read: the other runs are listed all the same.
@@ -208,7 +208,7 @@ export function openOrWrong(
   return { problem, waits_for: null }
 }
 
-/** What the first attempt was asked, from its meta: it is there when the attempt is over, or in its command. */
+/** What the first attempt was asked: in its meta when it is over, and in its command. */
 export function taskOf(meta: Partial<Meta> | undefined): string | undefined {
   return meta?.task ?? engineNamed(meta?.engine)?.task?.(meta?.argv ?? [])
 }

@@ -147,7 +147,7 @@ class Router {
     this.#sessions?.close()
   }
 
-  /** The list, unless the client has it already: the page asks every two seconds, and it may have megabytes. */
+  /** The list, unless the client has it: the page asks every two seconds, and it may have megabytes. */
   async #sendRuns(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const found = await this.#informed(this.#runs)
     const text = `[${found.map(({ info }) => this.#jsonOf(info)).join()}]\n`

@@ -170,8 +170,8 @@ export class Conversation {
   #asked: PromptItem | undefined
 
   /**
-   * Calls `onItem` with each item when it begins. `task` is what the agent was asked, which the events of many
-   * agents do not tell: it is the first item, unless they do.
+   * Calls `onItem` with each item when it begins. `task` is what the agent was asked: it is the first item,
+   * and the prompt in the events takes its place, which many agents do not tell.
    */
   constructor(onItem?: (item: Item) => void, task?: string) {
     this.#onItem = onItem

@@ -72,7 +72,8 @@ function putRun(name: string, ...attempts: readonly (readonly unknown[])[]): str
   const dir = root()
   const path = join(dir, name)
   mkdirSync(path)
-  const events = attempts.flatMap((steps, i) => makeRun(steps as Steps, { attempt: i + 1 })) // cast: short forms
+  // Cast: short forms of real events.
+  const events = attempts.flatMap((steps, i) => makeRun(steps as Steps, { attempt: i + 1 }))
   writeFileSync(join(path, 'events.jsonl'), events.map((event) => `${JSON.stringify(event)}\n`).join(''))
   attempts.forEach((_, i) => {
     const argv = [

@@ -69,7 +69,7 @@ const SERVED = { column: columns.find(({ name }) => name === 'When')!, falls: tr
 /** Pixels of a row, before it is measured. */
 const ROW = 49
 
-/** All runs in a table: sorted by any column, filtered by text and outcome. Only its visible rows are drawn. */
+/** All runs in a table, sorted by any column, filtered by text and outcome. Only visible rows are drawn. */
 export class RunTable {
   readonly #box = byId('rows')
   readonly #find = byId('find') as HTMLInputElement // cast: an <input> in page.html
@@ -281,7 +281,7 @@ function problemOf(run: RunInfo): string {
 
 const texts = new WeakMap<RunInfo, string>()
 
-/** Everything a reader may type to find a run: task, name, engine, and how it ended, in all words for that. */
+/** Everything a reader may type to find a run: task, name, engine, and all words for how it ended. */
 function wordsOf(run: RunInfo): string {
   const known = texts.get(run)
   if (known !== undefined) return known
