@@ -80,6 +80,35 @@ describe.skipIf(!chromiumPath)(`finding things in a browser${needsBrowser}`, () 
     }
   })
 
+  test('100,000 events scroll frame by frame, and most of them are not in the document', {
+    timeout: 120_000,
+  }, async () => {
+    const dir = root()
+    putLargeRun(dir, 'long', 100_000)
+    const { url } = await serving(dir)
+    const page = await pages.open(url)
+    await page.waitForSelector('#conversation[data-over=true]', { timeout: 90_000 })
+    const frames = (await page.evaluate(`(async () => {
+      const box = document.getElementById('conversation')
+      const frame = () => new Promise((done) => requestAnimationFrame(done))
+      const times = []
+      for (let i = 0, last = await frame(); i < 200; i++) {
+        box.scrollTop += 40
+        const now = await frame()
+        times.push(now - last)
+        last = now
+      }
+      return times
+    })()`)) as number[]
+    // 16.7 ms is a frame; every second one may be missed on a busy machine.
+    expect(frames.sort((a, b) => a - b)[100]).toBeLessThan(34)
+    expect(await page.locator('article').count()).toBeLessThan(200)
+    await page.keyboard.press('G')
+    expect(await page.locator('article.chosen').getAttribute('data-kind')).toBe('end')
+    await page.keyboard.press('p')
+    await expect.poll(() => page.locator('article.chosen .io').innerText()).toContain(NEEDLE)
+  })
+
   test('text is found wherever it is, all hits are listed, and n and N walk them', async () => {
     const dir = root()
     putLargeRun(dir, 'long', 2000)
