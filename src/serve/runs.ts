@@ -88,7 +88,7 @@ export function findRuns(root: string, options: FindOptions = {}): FoundRun[] {
       const locked = entries.some(({ name }) => name === LOCK_FILE) && isLocked(join(path, LOCK_FILE))
       const info = infoOf(root, { place, attempts, locked }, options)
       // A folder may have become a link since it was seen: then all this is of somewhere else.
-      if (!isInside(fs.realpathSync(path), root)) continue
+      if (!isInside(fs.realpathSync.native(path), root)) continue
       found.push({ place, info })
       // The end of logs without a journal may not be known yet.
       if (mark !== undefined && info.state !== 'running' && place.journal() !== undefined)
@@ -108,9 +108,10 @@ function keptEntries(path: string, kept: KeptRuns['folders']): readonly fs.Diren
   const mark = fileMark(path)
   const known = kept.get(path)
   if (known?.mark === mark) return known.entries
-  const read = Date.now()
+  const changed = Number(mark.slice(mark.lastIndexOf(':') + 1))
+  const isSettled = Date.now() - changed > SETTLED_MS
   const entries = readFolder(path)
-  if (read - fs.lstatSync(path).mtimeMs > SETTLED_MS) kept.set(path, { mark, entries })
+  if (isSettled) kept.set(path, { mark, entries })
   return entries
 }
 

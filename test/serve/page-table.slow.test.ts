@@ -198,24 +198,34 @@ describe.skipIf(!chromiumPath)(`the table of runs${needsBrowser}`, () => {
     const page = await pages.open(url)
     await page.locator('#count', { hasText: '10,000 runs' }).waitFor({ timeout: 120_000 })
     expect(await page.locator('#runs tr').count()).toBeLessThan(60)
-    // The time from a key or a click to the next frame, without those of the test.
-    const took = (act: string): Promise<number> =>
-      page.evaluate(`new Promise((done) => requestAnimationFrame(() => {
-        const began = performance.now()
-        ${act}
-        requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)))
-      }))`)
+    // From a key or a click to the next frame. The best of five: other tests run on the same machine.
+    const took = async (act: string): Promise<number> =>
+      Math.min(
+        ...((await page.evaluate(`(async () => {
+          const frame = () => new Promise((done) => requestAnimationFrame(done))
+          const find = (text) => {
+            const field = document.getElementById('find')
+            field.value = text
+            field.dispatchEvent(new Event('input'))
+          }
+          const times = []
+          for (let i = 0; i < 5; i++) {
+            await frame()
+            const began = performance.now()
+            ${act}
+            await frame()
+            times.push(performance.now() - began)
+          }
+          return times
+        })()`)) as number[]),
+      )
     const times = {
-      sort: await took("document.querySelectorAll('#rows th button')[5].click()"),
-      find: await took(
-        "const find = document.getElementById('find'); find.value = 'number 99'; find.dispatchEvent(new Event('input'))",
-      ),
-      all: await took(
-        "const find = document.getElementById('find'); find.value = ''; find.dispatchEvent(new Event('input'))",
-      ),
-      end: await took("document.getElementById('rows').scrollTop = 1e9"),
+      sort: await took("document.querySelectorAll('#rows th button')[4 + (i % 2)].click()"),
+      find: await took("find(i % 2 ? '' : 'number 99')"),
+      all: await took("find(i % 2 ? 'failed' : '')"),
+      end: await took("document.getElementById('rows').scrollTop = i % 2 ? 0 : 1e9"),
     }
-    for (const [what, ms] of Object.entries(times)) expect(ms, what).toBeLessThan(1000)
+    for (const [what, ms] of Object.entries(times)) expect(ms, what).toBeLessThan(400)
     await expect.poll(async () => (await tasks(page)).at(-1)).toBe('Task number 0')
     // The list is asked for every two seconds, and not sent again while nothing changes.
     const answer = await page.waitForResponse((response) => response.url().endsWith('/runs'), {
