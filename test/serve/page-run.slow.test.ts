@@ -54,6 +54,7 @@ const first = [
     old_string: 'let a = 1',
     new_string: 'let a = "two"',
   }),
+  done('x', 'Write', 'edit', { file_path: 'x.txt', content: 'x' }),
   asks,
   ['lifecycle.run.status', settled],
   ['agent.message.final', { message_id: 'm', text: 'Mended.\n\n```ts\nconst hour = 3 // winter\n```' }],
@@ -166,6 +167,8 @@ describe.skipIf(!chromiumPath)(`a run in a browser${needsBrowser}`, () => {
     expect(await written.innerText()).toBe('// The hour\nexport const hour = 3\n')
     expect(await written.locator('.comment').innerText()).toBe('// The hour')
     expect(await written.locator('.keyword').allInnerTexts()).toEqual(['export', 'const'])
+    // A short file is not left out because its path has the same letter.
+    expect(await call('x.txt').locator('pre').first().innerText()).toBe('x')
     const edited = call('src/zone.ts').locator('.diff')
     expect(await edited.locator('.removed').innerText()).toBe('-let a = 1\n')
     expect(await edited.locator('.added .quoted').innerText()).toBe('"two"')
@@ -197,7 +200,7 @@ describe.skipIf(!chromiumPath)(`a run in a browser${needsBrowser}`, () => {
     )
     expect(await page.locator('#waits').isVisible()).toBe(false)
     const words = { request: 'Bash: rm -r build' }
-    const waiting = await open(putRun('run', [...first.slice(0, 8), asks, ended('needs_input', words)]))
+    const waiting = await open(putRun('run', [...first.slice(0, 9), asks, ended('needs_input', words)]))
     const bar = waiting.locator('#waits')
     expect(await bar.innerText()).toMatch(/Waits for an answer\s*Bash: rm -r build/)
     await bar.click()

@@ -15,7 +15,7 @@ const TAIL_LINES = 14
 /** What a call was given, and what came of it. */
 export function callNodes(item: ToolItem): Node[] {
   const subject = subjectOf(item)
-  const long = item.does === 'execute' && (subject.length > MAX_LINE || subject.includes('\n'))
+  const long = item.does === 'execute' && isLong(subject)
   const path = pathIn(item.input)
   return [
     ...(long ? codeText(visible(subject), 'sh') : []),
@@ -29,6 +29,8 @@ type Fields = Readonly<Record<string, unknown>>
 const before = ['old_string', 'old_str', 'oldText', 'oldString']
 const after = ['new_string', 'new_str', 'newText', 'newString']
 const paths = ['file_path', 'filePath', 'path', 'absolute_path', 'notebook_path']
+/** Fields that are a file, however short. */
+const texts = ['content', 'contents', 'file_text', 'patch', 'diff', 'unified_diff']
 const commands = ['command', 'cmd', 'commands']
 
 function pathIn(input: unknown): string | undefined {
@@ -44,27 +46,31 @@ function pathIn(input: unknown): string | undefined {
  */
 export function inputNodes(input: unknown, told: string, depth = 0): Node[] {
   if (input === undefined || input === null) return []
-  if (typeof input === 'string') return told.includes(input) ? [] : textNodes(input, '')
+  const isSaid = (value: unknown) => value === told || told.endsWith(`: ${value}`)
+  if (typeof input === 'string') return isSaid(input) ? [] : textNodes(input, '')
   if (typeof input !== 'object' || depth > 2) return longText(visible(pretty(input)))
   if (Array.isArray(input)) return input.slice(0, 100).flatMap((one) => inputNodes(one, '', depth + 1))
   const fields = input as Fields // cast: an object, whose fields are checked
   const [old, fresh] = [before, after].map((names) => names.find((name) => typeof fields[name] === 'string'))
   const language = languageOf(pathIn(input) ?? '')
-  const isTold = (name: string, value: unknown) =>
-    commands.includes(name) || (typeof value === 'string' && told.includes(value))
   const nodes: Node[] = []
   const short: string[] = []
   for (const [name, value] of Object.entries(fields)) {
-    if (name === old || name === fresh || (told !== '' && isTold(name, value))) continue
+    if (name === old || name === fresh || (told !== '' && (commands.includes(name) || isSaid(value))))
+      continue
     if (typeof value === 'object' && value !== null) {
       nodes.push(make('p', 'label', name), ...inputNodes(value, '', depth + 1))
-    } else if (typeof value === 'string' && (value.length > MAX_LINE || value.includes('\n'))) {
+    } else if (typeof value === 'string' && (texts.includes(name) || isLong(value))) {
       nodes.push(make('p', 'label', name), ...textNodes(value, language))
     } else short.push(`${name}: ${value}`)
   }
   if (old !== undefined && fresh !== undefined)
     nodes.push(replacedNodes(String(fields[old]), String(fields[fresh]), language))
   return [...(short.length > 0 ? [make('p', 'fields', visible(short.join(' · ')))] : []), ...nodes]
+}
+
+function isLong(text: string): boolean {
+  return text.length > MAX_LINE || text.includes('\n')
 }
 
 function textNodes(text: string, language: string): Node[] {

@@ -32,9 +32,16 @@ export function isShown(item: Item, chosen: ReadonlySet<Filter>): boolean {
   return false
 }
 
+/** Raw lines of less confidence are not records of the engine. */
+const KNOWN = 0.5
+
 function isQuiet(item: Item): boolean {
   if (item.kind === 'status') return !/retry|interrupt|compact/.test(item.status)
-  // What was sent to the agent is told as prompts and answers.
-  if (item.kind === 'raw') return item.stream === 'stdin'
+  // What was sent to the agent is told as prompts and answers. An agent also prints records that its engine
+  // knows, and that say nothing to a reader.
+  if (item.kind === 'raw')
+    return (
+      item.stream === 'stdin' || (item.confidence > KNOWN && item.lines.every((line) => line.startsWith('{')))
+    )
   return item.kind === 'diagnostic' && item.ours
 }

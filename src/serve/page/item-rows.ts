@@ -58,6 +58,8 @@ export class ItemRows {
       else made.push(item)
     }
     next = Math.min(next, calls[0]?.at ?? next)
+    // Raw lines are added to the last item, and may make it visible.
+    if (items.at(-1)?.kind === 'raw') next = Math.min(next, items.length - 1)
     this.#close(calls, made)
     let at = this.#lowerBound(this.#from - 0.5)
     const same = (row: Row, index: number) => this.rows[at + index] === row

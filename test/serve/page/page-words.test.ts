@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import { addressOf, readAddress } from '../../../src/serve/page/address.ts'
+import { isShown } from '../../../src/serve/page/filters.ts'
 import { ItemList } from '../../../src/serve/page/item-list.ts'
 import { ItemRows, type Row } from '../../../src/serve/page/item-rows.ts'
 import { firstLine, subjectOf, textOf } from '../../../src/serve/page/item-text.ts'
 import { type SseEvent, sseReader } from '../../../src/serve/page/sse-reader.ts'
 import { makeEvent } from '../../disk/make-event.ts'
-import { makeRun } from '../../views/make-run.ts'
+import { ends, makeRun } from '../../views/make-run.ts'
 
 test('an address names a run and an event, whatever the id is', () => {
   for (const run of ['r', 'a/b c', 'run/x', '100%', 'session://claude/-a/s.jsonl', '#/é']) {
@@ -115,4 +116,23 @@ test('good calls in a row are one row, however they arrive; failed ones, edits a
   ]
   for (const [steps, wanted] of cases)
     for (const oneByOne of [true, false]) expect(rowsOf(steps, oneByOne)).toEqual(wanted)
+})
+
+test('records that say nothing are out of the way, until a line of another kind follows them', () => {
+  const raw = (line: string) => ['raw.stdout', { line }] as const
+  const model = new ItemList()
+  const rows = new ItemRows((item) => isShown(item, new Set()))
+  const shown = () => {
+    rows.add(model.items)
+    return rows.rows.map(({ kind }) => kind)
+  }
+  const events = makeRun([message, raw('{"a":1}'), raw('{"a":2}'), raw('panic: no disk'), ends.well])
+  const wanted = [['message'], ['message'], ['message'], ['message', 'raw'], ['message', 'raw', 'end']]
+  for (const [at, event] of events.entries()) {
+    model.take(event)
+    expect(shown()).toEqual(wanted[at])
+  }
+  const unknown = { ...events[1]!, source: { ...events[1]!.source, confidence: 0.3 } }
+  expect(isShown(new ItemList().take(unknown), new Set())).toBe(true)
+  expect(isShown(new ItemList().take(events[1]!), new Set(['raw']))).toBe(true)
 })
