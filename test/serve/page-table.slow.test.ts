@@ -226,6 +226,8 @@ describe.skipIf(!chromiumPath)(`the table of runs${needsBrowser}`, () => {
       end: await took("document.getElementById('rows').scrollTop = i % 2 ? 0 : 1e9"),
     }
     for (const [what, ms] of Object.entries(times)) expect(ms, what).toBeLessThan(400)
+    await header(page, 'Tokens').getByRole('button').click()
+    await page.evaluate("document.getElementById('rows').scrollTop = 1e9")
     await expect.poll(async () => (await tasks(page)).at(-1)).toBe('Task number 0')
     // The list is asked for every two seconds, and not sent again while nothing changes.
     const answer = await page.waitForResponse((response) => response.url().endsWith('/runs'), {
