@@ -168,6 +168,8 @@ export class Conversation {
   #task: string | undefined
   /** The task as the first message, until the events tell it. */
   #asked: PromptItem | undefined
+  /** The agent has said or done something. */
+  #begun = false
 
   /**
    * Calls `onItem` with each item when it begins. `task` is what the agent was asked: it is the first item,
@@ -207,8 +209,7 @@ export class Conversation {
       this.#asked = this.#add(before, { kind: 'prompt', text: this.#task })
       this.#task = undefined
     }
-    // What is said after the agent has begun is not its task.
-    if (event.type.startsWith('agent.') || event.type.startsWith('tool.')) this.#asked = undefined
+    this.#begun ||= event.type.startsWith('agent.') || event.type.startsWith('tool.')
     const item = this.#itemOf(event)
     try {
       item.problem ??= problemOf(event)
@@ -306,9 +307,9 @@ export class Conversation {
   #prompt(event: Event, text: string): PromptItem {
     const asked = this.#asked
     this.#asked = undefined
-    return asked && event.attempt_number === asked.attempt
-      ? Object.assign(asked, { text })
-      : this.#add(event, { kind: 'prompt', text })
+    // What the user says after the agent has begun is another prompt, unless it has the same words.
+    const same = asked?.attempt === event.attempt_number && (!this.#begun || text.startsWith(asked.text))
+    return same ? Object.assign(asked, { text }) : this.#add(event, { kind: 'prompt', text })
   }
 
   #message(event: EventOf<'agent.message.delta' | 'agent.message.final'>): MessageItem {

@@ -26,6 +26,8 @@ test('the task is the first item; the prompt in the events takes its place, a la
   ])
   const later: Steps = [started, ['tool.call.started', call], prompt('And fast.')]
   expect(prompts(itemsOf(later, 'Mend it.'))).toEqual(['1.0 Mend it.', '1.3 And fast.'])
+  const late: Steps = [started, ['tool.call.started', call], prompt('Mend it.')]
+  expect(prompts(itemsOf(late, 'Mend it.'))).toEqual(['1.0 Mend it.'])
 })
 
 test('a call that has not ended when its attempt does is left', () => {
