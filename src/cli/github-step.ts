@@ -127,7 +127,7 @@ const MIN_SECRET = 10
 function secretsIn(env: NodeJS.ProcessEnv): string[] {
   return Object.entries(env).flatMap(([name, value = '']) => {
     const family = value.length < MIN_SECRET ? undefined : familyOf(name)
-    return family && isSecretValue(value, { family, quoted: true, plain: true }) ? [value] : []
+    return family && isSecretValue(value, { family, quoted: true, sure: 'any' }) ? [value] : []
   })
 }
 

@@ -65,8 +65,13 @@ const kinds = new Map([
  * }]
  */
 export function listAttempts(dir: string, within?: string): Attempt[] {
+  return attemptsIn(dir, entriesOf(dir), within)
+}
+
+/** The same from the entries of the directory, which were read already. */
+export function attemptsIn(dir: string, entries: readonly fs.Dirent[], within?: string): Attempt[] {
   const found = new Map<number, { logs: Partial<Record<Channel, string>>; [kind: string]: unknown }>()
-  for (const entry of entriesOf(dir)) {
+  for (const entry of entries) {
     const match = /^([a-z-]+)(?:\.(\d{1,9}))?\.(log|jsonl?)$/.exec(entry.name)
     const kind = match && kinds.get(`${match[1]}.${match[3]}` as 'stdout.log')
     if (!kind || !entry.isFile()) continue

@@ -12,6 +12,8 @@ export interface FolderOptions {
   readonly maxDepth: number
   /** Maximum number of folders to read; the rest is left out. @default all */
   readonly maxFolders?: number | undefined
+  /** Reads the entries of a folder, by name. @default from the disk */
+  readonly read?: ((path: string) => readonly fs.Dirent[]) | undefined
   /** Called for a folder that cannot be read. @default it is skipped */
   readonly unreadable?: ((path: string, error: unknown) => void) | undefined
 }
@@ -25,18 +27,17 @@ export function isSkipped(name: string): boolean {
 
 /** A folder and those below it, one by one, in the order of their names. Links are not followed. */
 export function* folders(root: string, options: FolderOptions): Generator<Folder> {
-  const { maxDepth, maxFolders = Number.POSITIVE_INFINITY, unreadable } = options
+  const { maxDepth, maxFolders = Number.POSITIVE_INFINITY, read = readFolder, unreadable } = options
   const waiting: { path: string; depth: number }[] = [{ path: root, depth: 0 }]
   for (let seen = 0; waiting.length > 0 && seen < maxFolders; seen++) {
     const { path, depth } = waiting.pop()!
-    let entries: fs.Dirent[]
+    let entries: readonly fs.Dirent[]
     try {
-      entries = fs.readdirSync(path, { withFileTypes: true })
+      entries = read(path)
     } catch (error) {
       unreadable?.(path, error)
       continue
     }
-    entries.sort((a, b) => (a.name < b.name ? -1 : 1))
     yield { path, entries }
     if (depth >= maxDepth) continue
     for (const entry of entries.toReversed()) {
@@ -45,4 +46,9 @@ export function* folders(root: string, options: FolderOptions): Generator<Folder
       }
     }
   }
+}
+
+/** The entries of a folder, by name. */
+export function readFolder(path: string): readonly fs.Dirent[] {
+  return fs.readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))
 }

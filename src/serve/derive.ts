@@ -8,7 +8,7 @@ import { LineFile } from '../disk/line-file.ts'
 import type { Place } from '../disk/read-journal.ts'
 import type { Event, RunOutcome } from '../events/event.ts'
 import { jsonLine } from '../streams/jsonl.ts'
-import { fingerprint, overviewOf, type RunOverview, readLogs } from './log-overviews.ts'
+import { fingerprint, OverviewReader, type RunOverview, readLogs } from './log-overviews.ts'
 import type { RunPlace } from './run-place.ts'
 
 /** Events that are made here from logs, because there is no journal. */
@@ -58,6 +58,7 @@ export function derive(
   let over = false
   let size = 0
   let last: Event | undefined
+  const reader = new OverviewReader()
   let fault: Fault | undefined
   const fill = async () => {
     const options = { follow: follow && place.isRunning, signal: stop.signal }
@@ -66,10 +67,12 @@ export function derive(
       out.append(line)
       size += Buffer.byteLength(line)
       last = event
+      reader.take(event)
     }
     // While we followed, they grew with us; without following, we read the files as they were at the start.
     if (follow) read = print()
-    if (last) onOver(read, overviewOf(last))
+    const overview = reader.overview()
+    if (overview) onOver(read, overview)
   }
   const done = fill()
     .catch((error: unknown) => {
@@ -85,7 +88,7 @@ export function derive(
     fault: () => fault,
     size: () => size,
     last: () => last,
-    outcome: () => (last ? overviewOf(last).completion?.outcome : undefined),
+    outcome: () => reader.overview()?.completion?.outcome,
     fresh: () => !over || read === print(),
     close() {
       stop.abort()

@@ -17,11 +17,12 @@ import { markdownStage } from '../views/markdown/markdown.ts'
 import { type Hidden, type Redactor, redactor } from '../views/redact/redact.ts'
 import { redactStage } from '../views/redact/redact-stage.ts'
 import { refuse } from './access.ts'
-import { readLogs } from './log-overviews.ts'
+import { withoutSecrets } from './hiding.ts'
+import { OverviewReader, readLogs } from './log-overviews.ts'
 import { EMBEDDED_ID, type EmbeddedData, type EmbeddedRun, type EmbeddedStream } from './page/embedded.ts'
 import { pageBody, pageScript, pageStyle } from './page-text.ts'
 import type { RunInfo } from './run-info.ts'
-import type { FoundRun } from './runs.ts'
+import { type FoundRun, openOrWrong, taskOf } from './runs.ts'
 
 /** A log of a run: its path, or its content. */
 export interface ExportLog {
@@ -273,39 +274,43 @@ function factsOf() {
   let count = 0
   let first: Event | undefined
   let last: Event | undefined
-  let end: Extract<Event, { type: 'lifecycle.completion.state' }> | undefined
+  const reader = new OverviewReader()
   return {
     count: () => count,
     add(event: Event) {
       count++
       first ??= event
-      if (last && event.attempt_number !== last.attempt_number) end = undefined
       last = event
-      if (event.type === 'lifecycle.completion.state') end = event
+      reader.take(event)
     },
     info({ name, attempts, logs }: ExportSource, hide: Redactor | undefined): RunInfo {
       const metas = attempts.map((attempt) => readMeta(attempt.meta, attempt.within))
       const meta = metas.at(-1)
-      const argv = meta?.argv ?? []
-      const outcome = end ? outcomeOf(end.data) : (meta?.outcome ?? 'unknown')
+      const told = reader.overview()
+      const end = told?.completion
+      const outcome = end ? outcomeOf(end) : (meta?.outcome ?? 'unknown')
+      const texts = {
+        argv: meta?.argv ?? [],
+        task: taskOf(metas[0]) ?? told?.task ?? null,
+        ...openOrWrong(outcome, told, meta),
+      }
       return {
         id: name,
         run_id: last?.run_id ?? meta?.run_id ?? null,
         engine: last?.source.engine ?? meta?.engine ?? null,
         attempts: Math.max(1, attempts.length),
-        state: end?.data.state ?? 'unknown',
+        state: end?.state ?? 'unknown',
         outcome,
         ok: isGood(outcome),
-        failure_class: end?.data.failure_class ?? meta?.failure_class ?? null,
-        cost: end?.data.cost ?? meta?.cost ?? null,
-        reason_code: end?.data.reason_code ?? null,
-        exit_code: meta?.exit_code ?? end?.data.evidence.exit_code ?? null,
-        signal: meta?.signal ?? end?.data.evidence.signal ?? null,
+        failure_class: end?.failure_class ?? meta?.failure_class ?? null,
+        cost: end?.cost ?? meta?.cost ?? null,
+        tokens: end?.tokens ?? meta?.tokens ?? null,
+        reason_code: end?.reason_code ?? null,
+        exit_code: meta?.exit_code ?? end?.evidence.exit_code ?? null,
+        signal: meta?.signal ?? end?.evidence.signal ?? null,
         started_at: metas[0]?.started_at ?? timeOf(first),
         ended_at: meta?.ended_at ?? timeOf(last),
-        // Cast: redacting keeps the shape of a value.
-        argv: hide ? (hide.value(argv) as string[]) : argv,
-        ...(hide && { raw_hidden: true }),
+        ...(hide ? { ...withoutSecrets(texts, hide), raw_hidden: true } : texts),
         streams: logs.map(({ attempt, stream, total }) => ({ attempt, stream, bytes: total })),
       }
     },

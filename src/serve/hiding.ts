@@ -1,7 +1,7 @@
 import { isObject } from '../base/check-options.ts'
 import { type Event, isEvent } from '../events/event.ts'
 import { cutWord } from '../views/redact/pieces.ts'
-import { type RedactOptions, redactor } from '../views/redact/redact.ts'
+import { type RedactOptions, type Redactor, redactor } from '../views/redact/redact.ts'
 import type { RunInfo } from './run-info.ts'
 
 /** Hides the secrets of everything that is served. */
@@ -26,9 +26,17 @@ export function hidingOf(redact: boolean | RedactOptions): Hiding | undefined {
       if (event.type === 'agent.message.delta') return { ...event, data: { ...event.data, text: '' } }
       return withoutKeyLine(hide.event(event))
     },
-    // Cast: redacting keeps the shape of a value.
-    info: (info) => ({ ...info, argv: hide.value(info.argv) as string[], raw_hidden: true }),
+    info: (info) => ({ ...info, ...withoutSecrets(info, hide), raw_hidden: true }),
   }
+}
+
+/** The texts of an info that may have secrets, without them. */
+export function withoutSecrets(
+  { argv, task, problem, waits_for }: Pick<RunInfo, 'argv' | 'task' | 'problem' | 'waits_for'>,
+  hide: Redactor,
+): Pick<RunInfo, 'argv' | 'task' | 'problem' | 'waits_for'> {
+  // Cast: redacting keeps the shape of a value.
+  return hide.value({ argv, task, problem, waits_for }) as ReturnType<typeof withoutSecrets>
 }
 
 /**

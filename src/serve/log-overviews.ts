@@ -3,7 +3,11 @@ import { setImmediate } from 'node:timers/promises'
 import type { Cost } from '../events/cost.ts'
 import { type Event, type FailureClass, isEvent } from '../events/event.ts'
 import type { OutcomeEvidence } from '../events/run-outcome.ts'
+import type { Tokens } from '../events/tokens.ts'
 import { type Attempt, channels, logSizes } from '../run/audit.ts'
+import { Conversation, type RequestItem } from '../views/conversation.ts'
+import type { Problem } from '../views/problems.ts'
+import { askWords } from '../views/request-text.ts'
 import type { RunPlace } from './run-place.ts'
 
 /** Facts about a whole run, from its events. */
@@ -13,21 +17,62 @@ export interface RunOverview {
   readonly ts: string | undefined
   /** The attempt; of any type, because another program may have written the journal. */
   readonly attempt: unknown
+  /** The user's first prompt. */
+  readonly task?: string | undefined
+  /** What went wrong first in the last attempt. */
+  readonly problem?: string | undefined
+  /** The last request of the last attempt, if nobody answered it. */
+  readonly waits_for?: string | undefined
   readonly completion?:
     | (OutcomeEvidence & {
         readonly reason_code: string | undefined
         readonly failure_class?: FailureClass | undefined
         readonly cost?: Cost | undefined
+        readonly tokens?: Tokens | undefined
       })
     | undefined
 }
 
-/** The overview if this is the last event: a completion counts only if nothing follows it. */
-export function overviewOf(event: Event): RunOverview {
-  const completion = isEvent(event, 'lifecycle.completion.state') ? event.data : undefined
-  const { run_id, ts, attempt_number: attempt } = event
-  return { run_id, engine: event.source.engine, ts, attempt, completion }
+/** Reads the overview of a run from its events, or from those of them that matter. */
+export class OverviewReader {
+  readonly #talk = new Conversation()
+  #last: Event | undefined
+  #task: string | undefined
+  #problem: Problem | undefined
+  #request: RequestItem | undefined
+
+  take(event: Event): void {
+    if (event.attempt_number !== this.#last?.attempt_number) this.#problem = this.#request = undefined
+    const item = this.#talk.take(event)
+    if (item.kind === 'prompt') this.#task ??= item.text.slice(0, MAX_TASK)
+    if (item.kind === 'request') this.#request = item
+    const { problem } = item
+    // A failed tool is often mended on the way, and a bad end only says that something went wrong.
+    if (problem && (!this.#problem || weights[problem.kind] > weights[this.#problem.kind]))
+      this.#problem = problem
+    this.#last = event
+  }
+
+  /** A completion counts only if nothing follows it. */
+  overview(): RunOverview | undefined {
+    const event = this.#last
+    if (!event) return undefined
+    const completion = isEvent(event, 'lifecycle.completion.state') ? event.data : undefined
+    const { run_id, ts, attempt_number: attempt } = event
+    const asked = this.#request
+    return {
+      ...{ run_id, engine: event.source.engine, ts, attempt, completion },
+      task: this.#task,
+      problem: this.#problem?.title,
+      waits_for: asked && (asked.by ?? 'end') === 'end' ? askWords(asked) : undefined,
+    }
+  }
 }
+
+/** Characters of a task to keep, as in `meta.json`. */
+const MAX_TASK = 2000
+
+const weights = { end: 0, tool: 1, engine: 2, turn: 2, output: 2, result: 2, limit: 2 } as const
 
 /** Overviews of runs without a journal, read from their logs in the background. */
 export interface LogOverviews {
@@ -76,12 +121,12 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
     }
   }
   const read = async (place: RunPlace, large: boolean): Promise<RunOverview | undefined> => {
-    let overview: RunOverview | undefined
+    const reader = new OverviewReader()
     let count = 0
     const leave = new AbortController()
     try {
       for await (const event of readLogs(place, { signal: AbortSignal.any([signal, leave.signal]) })) {
-        overview = overviewOf(event)
+        reader.take(event)
         if (large && ++count === MAX_HEAD) break
       }
     } catch {
@@ -90,6 +135,7 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
     } finally {
       leave.abort()
     }
+    const overview = reader.overview()
     return large && overview ? { ...overview, completion: undefined } : overview
   }
 

@@ -1,6 +1,7 @@
 import type { Cost } from '../events/cost.ts'
 import type { EndState, FailureClass } from '../events/event.ts'
 import type { RunOutcome } from '../events/run-outcome.ts'
+import type { Tokens } from '../events/tokens.ts'
 
 /**
  * A run in the response of `GET /runs`.
@@ -18,6 +19,8 @@ export interface RunInfo {
   /** The id in its records, once there are any. */
   readonly run_id: string | null
   readonly engine: string | null
+  /** What the agent was asked to do first, as far as that is known; the first 2,000 characters. */
+  readonly task: string | null
   readonly attempts: number
   readonly state: 'running' | EndState
   /**
@@ -31,6 +34,15 @@ export interface RunInfo {
   readonly failure_class: FailureClass | null
   /** What it cost, as the engine reported it; null if it did not, or while it runs. */
   readonly cost: Cost | null
+  /** As the engine reported them; null if it did not, or while it runs. */
+  readonly tokens: Tokens | null
+  /**
+   * Of a run that did not end well: what went wrong first, in one line. A tool that failed counts only if
+   * nothing else did.
+   */
+  readonly problem: string | null
+  /** The request or the question that has no answer yet, in one line; null if nothing is open. */
+  readonly waits_for: string | null
   /** What decided the end: DONE_MARKER, END_SIGNAL, EXIT_CODE, … */
   readonly reason_code: string | null
   readonly exit_code: number | null

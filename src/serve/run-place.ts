@@ -43,17 +43,24 @@ export function auditPlace(dir: string, root: string): RunPlace {
     maxListed: MAX_LISTED,
     attempts,
     isThere: () => liesWithin(dir, root),
-    isRunning: () => isRunning(dir, attempts()),
+    isRunning: () => {
+      const found = attempts()
+      const last = found.at(-1)
+      return (
+        isLocked(join(dir, LOCK_FILE)) || isUnlockedRunning(dir, last, readMeta(last?.meta, last?.within))
+      )
+    },
     journal: () => (hasJournal(dir) ? join(dir, EVENTS_FILE) : undefined),
     replay: (options) => replay(dir, { ...options, within: root }),
   }
 }
 
-/** True while the run is being recorded, by this process or another. */
-function isRunning(dir: string, attempts: readonly Attempt[]): boolean {
-  if (isLocked(join(dir, LOCK_FILE))) return true
-  const last = attempts.at(-1)
-  const meta = readMeta(last?.meta, last?.within)
+/** Whether a run goes on although its journal is not locked: by its last attempt, and the meta of that. */
+export function isUnlockedRunning(
+  dir: string,
+  last: Attempt | undefined,
+  meta: ReturnType<typeof readMeta>,
+): boolean {
   if (meta) {
     // Its recorder is gone, but the agent may still be running.
     return (

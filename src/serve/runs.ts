@@ -1,16 +1,27 @@
 import fs from 'node:fs'
-import { basename, join, relative, sep } from 'node:path'
-import { EVENTS_FILE } from '../disk/journal.ts'
+import { basename, dirname, join, relative, sep } from 'node:path'
+import { EVENTS_FILE, LOCK_FILE } from '../disk/journal.ts'
+import { isLocked } from '../disk/lock.ts'
 import { isInside, readBlock, withPlain } from '../disk/plain-file.ts'
+import { engineNamed } from '../engines/engine-name.ts'
 import { readCost } from '../events/cost.ts'
+import { isRecord } from '../events/engine.ts'
 import type { EndState } from '../events/event.ts'
-import { isGood, outcomeOf, readFailure } from '../events/run-outcome.ts'
-import { type Attempt, shownChannels } from '../run/audit.ts'
-import { folders } from '../run/folders.ts'
+import {
+  endPhrase,
+  isGood,
+  type OutcomeEvidence,
+  outcomeOf,
+  type RunOutcome,
+  readFailure,
+} from '../events/run-outcome.ts'
+import { tokensOf } from '../events/tokens.ts'
+import { type Attempt, attemptsIn, shownChannels } from '../run/audit.ts'
+import { folders, readFolder } from '../run/folders.ts'
 import { type Meta, readMeta } from '../run/meta.ts'
-import { fileMark, type LogOverviews, type RunOverview } from './log-overviews.ts'
+import { fileMark, type LogOverviews, OverviewReader, type RunOverview } from './log-overviews.ts'
 import type { RunInfo } from './run-info.ts'
-import { auditPlace, type RunPlace } from './run-place.ts'
+import { auditPlace, isUnlockedRunning, type RunPlace } from './run-place.ts'
 
 /** A run and its place. */
 export interface FoundRun {
@@ -29,15 +40,22 @@ export interface FindOptions {
   readonly logs?: LogOverviews | undefined
   /** A cache of the ends of journals. @default they are all read */
   readonly tails?: Tails | undefined
-  /** What was found the last time, of runs that are over and have a journal alone. @default none */
-  readonly ended?: EndedRuns | undefined
+  /** What was found the last time. @default none */
+  readonly kept?: KeptRuns | undefined
 }
 
 /**
- * Runs of which nothing can change as long as their folder and their journal do not, by path. A mirror has
- * thousands of them.
+ * What does not have to be read again, by path: the entries of a folder, as long as it does not change, and
+ * runs that are over, as long as their folder, their journal and their metas do not. There may be thousands
+ * of them, and the page asks every two seconds.
  */
-export type EndedRuns = Map<string, { readonly mark: string; readonly run: FoundRun }>
+export interface KeptRuns {
+  readonly folders: Map<string, { readonly mark: string; readonly entries: readonly fs.Dirent[] }>
+  readonly ended: Map<string, { readonly mark: string; readonly run: FoundRun }>
+}
+
+/** A folder that changed less than this ago may change again without another time stamp. */
+const SETTLED_MS = 100
 
 /** What the ends of journals say, by path, as long as they do not change. */
 export type Tails = Map<string, { readonly mark: string; readonly overview: RunOverview | undefined }>
@@ -48,40 +66,59 @@ export type Tails = Map<string, { readonly mark: string; readonly overview: RunO
  * newest.
  */
 export function findRuns(root: string, options: FindOptions = {}): FoundRun[] {
-  const { maxDepth = 6, maxRuns = 20_000, maxFolders = 50_000, tails, ended } = options
+  const { maxDepth = 6, maxRuns = 20_000, maxFolders = 50_000, tails, kept } = options
   const asked = new Set<string>()
   const found: FoundRun[] = []
-  for (const { path, entries } of folders(root, { maxDepth, maxFolders })) {
+  const read = kept && ((path: string) => keptEntries(path, kept.folders))
+  for (const { path, entries } of folders(root, { maxDepth, maxFolders, read })) {
     if (found.length >= maxRuns) break
-    const journaled = entries.some((entry) => entry.name === EVENTS_FILE && entry.isFile())
-    const journal = join(path, EVENTS_FILE)
-    const mark = journaled && ended ? `${fileMark(path)} ${fileMark(journal)}` : undefined
-    const before = ended?.get(path)
+    asked.add(path)
+    const mark = kept && markOf(path, entries)
+    const before = kept?.ended.get(path)
     if (before && before.mark === mark) {
-      asked.add(journal)
       found.push(before.run)
       continue
     }
-    ended?.delete(path)
+    kept?.ended.delete(path)
     try {
+      const attempts = attemptsIn(path, entries, root)
+      const journaled = entries.some((entry) => entry.name === EVENTS_FILE && entry.isFile())
+      if (!journaled && attempts.length === 0) continue
       const place = auditPlace(path, root)
-      const attempts = place.attempts()
-      if (journaled || attempts.length > 0) {
-        const info = infoOf(root, place, attempts, options)
-        asked.add(journal)
-        // A folder may have become a link since it was seen: then all this is of somewhere else.
-        if (!isInside(fs.realpathSync(path), root)) continue
-        found.push({ place, info })
-        if (mark !== undefined && attempts.length === 0 && info.state !== 'running')
-          ended?.set(path, { mark, run: { place, info } })
-      }
+      const locked = entries.some(({ name }) => name === LOCK_FILE) && isLocked(join(path, LOCK_FILE))
+      const info = infoOf(root, { place, attempts, locked }, options)
+      // A folder may have become a link since it was seen: then all this is of somewhere else.
+      if (!isInside(fs.realpathSync.native(path), root)) continue
+      found.push({ place, info })
+      // The end of logs without a journal may not be known yet.
+      if (mark !== undefined && info.state !== 'running' && place.journal() !== undefined)
+        kept?.ended.set(path, { mark, run: { place, info } })
     } catch {
       // It was removed or replaced while it was read: the other runs are listed all the same.
     }
   }
-  for (const path of tails?.keys() ?? []) if (!asked.has(path)) tails!.delete(path)
-  for (const path of ended?.keys() ?? []) if (!asked.has(join(path, EVENTS_FILE))) ended!.delete(path)
+  for (const path of tails?.keys() ?? []) if (!asked.has(dirname(path))) tails!.delete(path)
+  for (const map of [kept?.ended, kept?.folders])
+    for (const path of map?.keys() ?? []) if (!asked.has(path)) map!.delete(path)
   return inOrder(found)
+}
+
+/** The entries of a folder, read again only if it changed. */
+function keptEntries(path: string, kept: KeptRuns['folders']): readonly fs.Dirent[] {
+  const mark = fileMark(path)
+  const known = kept.get(path)
+  if (known?.mark === mark) return known.entries
+  const changed = Number(mark.slice(mark.lastIndexOf(':') + 1))
+  const isSettled = Date.now() - changed > SETTLED_MS
+  const entries = readFolder(path)
+  if (isSettled) kept.set(path, { mark, entries })
+  return entries
+}
+
+/** Changes with the folder, the journal and the metas; other programs write a meta in place. */
+function markOf(path: string, entries: readonly fs.Dirent[]): string {
+  const telling = entries.filter(({ name }) => name === EVENTS_FILE || name.startsWith('meta'))
+  return [path, ...telling.map(({ name }) => join(path, name))].map(fileMark).join()
 }
 
 /** Runs in progress first, then the newest. */
@@ -109,17 +146,22 @@ function dateOf({ session, started_at }: RunInfo): string {
 
 function infoOf(
   root: string,
-  place: RunPlace,
-  attempts: readonly Attempt[],
+  run: { readonly place: RunPlace; readonly attempts: readonly Attempt[]; readonly locked: boolean },
   { logs, tails }: FindOptions,
 ): RunInfo {
+  const { place, attempts, locked } = run
   const last = readMeta(attempts.at(-1)?.meta, root)
   const first = attempts.length > 1 ? readMeta(attempts[0]?.meta, root) : last
   const dir = place.key
-  const running = place.isRunning()
+  const running = locked || isUnlockedRunning(dir, attempts.at(-1), last)
   const journal = place.journal()
+  const task = taskOf(first)
   const tail =
-    journal !== undefined ? tailOf(journal, root, tails) : running ? undefined : logs?.of(place, attempts)
+    journal !== undefined
+      ? tailOf(journal, root, task === undefined, tails)
+      : running
+        ? undefined
+        : logs?.of(place, attempts)
   // The last attempt may have no event yet, or none that was stored.
   const stale = typeof tail?.attempt === 'number' && tail.attempt < (attempts.at(-1)?.number ?? 0)
   const end = running || stale ? undefined : tail?.completion
@@ -127,16 +169,20 @@ function infoOf(
   const told = running ? null : end ? outcomeOf(end) : (last?.outcome ?? 'unknown')
   // 0.2 recorded a named marker only in the meta; a run that has it did not just finish.
   const outcome = told === 'finished' && last?.reading?.done_marker !== undefined ? 'needs_input' : told
+  const ok = outcome && isGood(outcome)
   return {
     id: relative(root, dir).split(sep).join('/') || basename(root) || 'run',
     run_id: tail?.run_id ?? last?.run_id ?? null,
     engine: tail?.engine ?? last?.engine ?? null,
+    task: task ?? tail?.task ?? null,
     attempts: Math.max(attempts.length, tail ? 1 : 0),
     state: running ? 'running' : (end?.state ?? 'unknown'),
     outcome,
-    ok: outcome && isGood(outcome),
+    ok,
     failure_class: (outcome === 'failed' && (end?.failure_class ?? last?.failure_class)) || null,
     cost: (running ? null : (end?.cost ?? (stale ? null : last?.cost))) ?? null,
+    tokens: (running ? null : (end?.tokens ?? (stale ? null : last?.tokens))) ?? null,
+    ...openOrWrong(outcome, stale ? undefined : tail, last),
     reason_code: end?.reason_code ?? null,
     exit_code: running ? null : (last?.exit_code ?? null),
     signal: running ? null : (last?.signal ?? null),
@@ -145,6 +191,27 @@ function infoOf(
     argv: last?.argv ?? [],
     streams: streamsOf(attempts),
   }
+}
+
+/** What went wrong in a run that ended badly; what one waits for that did not end, or needs an answer. */
+export function openOrWrong(
+  outcome: RunOutcome | null,
+  tail: RunOverview | undefined,
+  meta?: Pick<Partial<Meta>, 'exit_code' | 'signal'>,
+): Pick<RunInfo, 'problem' | 'waits_for'> {
+  const { request, failure, exit_code, signal } = { ...meta, ...tail?.completion?.evidence }
+  if (outcome === null || outcome === 'needs_input')
+    return { problem: null, waits_for: tail?.waits_for ?? request ?? null }
+  if (isGood(outcome)) return { problem: null, waits_for: null }
+  const exit = signal ? `ended by ${signal}` : exit_code ? `exit code ${exit_code}` : undefined
+  const end = tail?.completion?.failure_class
+  const problem = tail?.problem ?? failure ?? exit ?? (tail ? endPhrase(outcome, end) : null)
+  return { problem, waits_for: null }
+}
+
+/** What the first attempt was asked: in its meta when it is over, and in its command. */
+export function taskOf(meta: Partial<Meta> | undefined): string | undefined {
+  return meta?.task ?? engineNamed(meta?.engine)?.task?.(meta?.argv ?? [])
 }
 
 /** The streams of attempts and their sizes. */
@@ -167,29 +234,64 @@ function endOf(meta: Partial<Meta> | undefined): string | null {
   return new Date(Date.parse(meta.started_at) + meta.duration_ms).toISOString()
 }
 
+/** Bytes at the end of a journal, of a run that ended well and of any other. */
+const SHORT_TAIL = 4 * 1024
 const TAIL = 64 * 1024
 
-/** The end of a journal, read again only if it changed. */
-function tailOf(path: string, root: string, tails: Tails | undefined): RunOverview | undefined {
+/** The end of a journal, and the task at its start if it is `asked` for; read again only if it changed. */
+function tailOf(
+  path: string,
+  root: string,
+  asked: boolean,
+  tails: Tails | undefined,
+): RunOverview | undefined {
   const mark = fileMark(path)
   const known = tails?.get(path)
   if (known?.mark === mark) return known.overview
-  const overview = lastEvents(path, root)
+  let overview: RunOverview | undefined
+  try {
+    overview = withPlain(path, root, (fd) => {
+      const { size } = fs.fstatSync(fd)
+      const linesAt = (at: number, length: number) => readBlock(fd, at, length).toString().split('\n')
+      const last = (length: number) => linesAt(Math.max(0, size - length), length)
+      let ended = lastEvents(last(SHORT_TAIL))
+      if (!ended?.completion || !isGood(outcomeOf(ended.completion))) {
+        const lines = last(TAIL)
+        ended = lastEvents(lines)
+        ended &&= { ...ended, ...telling(ended, lines) }
+      }
+      return ended && { ...ended, task: asked ? telling(undefined, linesAt(0, TAIL)).task : undefined }
+    })
+  } catch {
+    overview = undefined
+  }
   tails?.set(path, { mark, overview })
   return overview
 }
 
-/** Another program may have written it: only strings count as text. */
-function lastEvents(path: string, root: string): RunOverview | undefined {
-  let text: string
-  try {
-    const end = (fd: number) => readBlock(fd, Math.max(0, fs.fstatSync(fd).size - TAIL), TAIL)
-    text = withPlain(path, root, end).toString()
-  } catch {
-    return undefined
+/** Types and states of the events that tell a problem, a request or a task. */
+const TELLING = ['.failed"', 'diagnostic.', '_failed"', '"request', 'run.result"']
+
+/** What the events in these lines tell: of a run that ended badly or not yet, else its task alone. */
+function telling(ended: RunOverview | undefined, lines: readonly string[]): Partial<RunOverview> {
+  const reader = new OverviewReader()
+  const wanted = ended ? TELLING : ['"user.message"']
+  for (const line of lines) {
+    if (!wanted.some((word) => line.includes(word))) continue
+    try {
+      const event = JSON.parse(line)
+      if (!ended || event.attempt_number === ended.attempt) reader.take(event)
+    } catch {
+      // The first line of the block may be incomplete.
+    }
   }
+  const { task, problem, waits_for } = reader.overview() ?? {}
+  return { task, problem, waits_for }
+}
+
+/** Another program may have written it: only strings count as text. */
+function lastEvents(lines: readonly string[]): RunOverview | undefined {
   let overview: RunOverview | undefined
-  const lines = text.split('\n')
   // From the end: the last whole line has the run and attempt, the last completion of that attempt has the
   // outcome.
   for (let i = lines.length - 2; i >= 0; i--) {
@@ -200,21 +302,31 @@ function lastEvents(path: string, root: string): RunOverview | undefined {
       // The previous attempt ended; this one has no end.
       if (attempt !== overview.attempt) return overview
       // Journals of before 0.2 have no `type` at the top.
-      if ((event.type ?? event.event?.type) === 'lifecycle.completion.state') {
-        const state = endStates.find((known) => known === event.data.state) ?? 'unknown'
-        const { evidence = {}, reason_code } = event.data
-        const outcome = outcomeOf({ state, evidence, outcome: event.data.outcome })
-        const failure_class = readFailure(event.data.failure_class)
-        const cost = readCost(event.data.cost)
-        const completion = { state, evidence, outcome, failure_class, cost, reason_code: textOf(reason_code) }
-        return { ...overview, completion }
-      }
+      if ((event.type ?? event.event?.type) === 'lifecycle.completion.state')
+        return { ...overview, completion: completionIn(event.data) }
     } catch {
       // The first line of the block may be incomplete.
     }
     if (overview && lines.length - i > 16) break
   }
   return overview
+}
+
+function completionIn(data: Record<string, unknown>): RunOverview['completion'] {
+  const state = endStates.find((known) => known === data['state']) ?? 'unknown'
+  const { evidence, tokens } = data
+  const { request, ...seen } = isRecord(evidence) ? evidence : {}
+  const end = { state, evidence: { ...seen, ...(typeof request === 'string' && { request }) } }
+  // Cast: `outcomeOf` checks each of them.
+  const outcome = outcomeOf({ ...end, outcome: data['outcome'] } as OutcomeEvidence)
+  return {
+    ...(end as OutcomeEvidence),
+    outcome,
+    failure_class: readFailure(data['failure_class']),
+    cost: readCost(data['cost']),
+    tokens: isRecord(tokens) ? tokensOf(tokens) : undefined,
+    reason_code: textOf(data['reason_code']),
+  }
 }
 
 const endStates: readonly EndState[] = ['completed', 'awaiting_user_input', 'interrupted', 'unknown']

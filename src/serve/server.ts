@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import fs from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -13,7 +14,7 @@ import { type LogOverviews, logOverviews } from './log-overviews.ts'
 import { pageFiles } from './page.ts'
 import { sendRaw } from './raw.ts'
 import type { RunInfo } from './run-info.ts'
-import { type EndedRuns, type FoundRun, findRuns, inOrder, type Tails } from './runs.ts'
+import { type FoundRun, findRuns, inOrder, type KeptRuns, type Tails } from './runs.ts'
 import type { Served, ServeSettings } from './serve-options.ts'
 import { type SessionRuns, sessionRuns } from './session-runs.ts'
 import { stream } from './stream.ts'
@@ -81,6 +82,8 @@ class Router {
   readonly #feeds: Feeds
   readonly #sessions: SessionRuns | undefined
   readonly #runs: Memo<readonly FoundRun[]>
+  /** The infos as JSON: those of runs that are over stay the same. */
+  readonly #texts = new WeakMap<RunInfo, string>()
   readonly #shut = new AbortController()
   /** Number of open event streams. */
   clients = 0
@@ -98,9 +101,9 @@ class Router {
     this.#sessions =
       sessions === false ? undefined : sessionRuns(this.#logs, sessions === true ? {} : sessions)
     const tails: Tails = new Map()
-    const ended: EndedRuns = new Map()
+    const kept: KeptRuns = { folders: new Map(), ended: new Map() }
     this.#runs = memo(LIST_MS, () => {
-      const found = findRuns(root, { logs: this.#logs, tails, ended })
+      const found = findRuns(root, { logs: this.#logs, tails, kept })
       return this.#sessions ? inOrder([...found, ...this.#sessions.find()]) : found
     })
   }
@@ -128,14 +131,9 @@ class Router {
     if (access && !openPaths.has(pathname) && !(await access.admits(request, response))) return
     const file = pageFiles.get(pathname)
     if (file) return void response.writeHead(200, { 'content-type': file.type }).end(file.text)
-    if (pathname === '/healthz') return sendJson(response, { ok: true, clients: this.clients })
-    if (pathname === '/runs') {
-      const found = await this.#informed(this.#runs)
-      return sendJson(
-        response,
-        found.map(({ info }) => this.#shown(info)),
-      )
-    }
+    if (pathname === '/healthz')
+      return sendJson(response, `${JSON.stringify({ ok: true, clients: this.clients })}\n`)
+    if (pathname === '/runs') return this.#sendRuns(request, response)
     return await this.#sendRun(request, response, pathname, searchParams)
   }
 
@@ -147,6 +145,24 @@ class Router {
   close(): void {
     this.#feeds.close()
     this.#sessions?.close()
+  }
+
+  /** The list, unless the client has it: the page asks every two seconds, and it may have megabytes. */
+  async #sendRuns(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const found = await this.#informed(this.#runs)
+    const text = `[${found.map(({ info }) => this.#jsonOf(info)).join()}]\n`
+    const tag = `"${createHash('sha1').update(text).digest('base64url')}"`
+    response.setHeader('etag', tag)
+    if (request.headers['if-none-match'] === tag) return void response.writeHead(304).end()
+    sendJson(response, text)
+  }
+
+  #jsonOf(info: RunInfo): string {
+    const known = this.#texts.get(info)
+    if (known !== undefined) return known
+    const text = JSON.stringify(this.#shown(info))
+    this.#texts.set(info, text)
+    return text
   }
 
   /** What is under `/runs/:id`. */
@@ -161,7 +177,7 @@ class Router {
     if (!run) return refuse(response, 404, NO_RUN)
     if (what === undefined) {
       const found = await this.#informed(() => this.#findRun(id))
-      return found ? sendJson(response, this.#shown(found.info)) : refuse(response, 404, NO_RUN)
+      return found ? sendJson(response, `${this.#jsonOf(found.info)}\n`) : refuse(response, 404, NO_RUN)
     }
     if (name === undefined && isFormat(what))
       return await this.#sendEvents(request, response, run, query, what)
@@ -271,10 +287,8 @@ async function listen(server: Server, port: number, host: string): Promise<void>
   })
 }
 
-function sendJson(response: ServerResponse, value: unknown): void {
-  response
-    .writeHead(200, { 'content-type': 'application/json; charset=utf-8' })
-    .end(`${JSON.stringify(value)}\n`)
+function sendJson(response: ServerResponse, text: string): void {
+  response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(text)
 }
 
 /** The formats of the events of a run. */

@@ -12,7 +12,7 @@ import { isoTime, outcomeBeside, readHead, type SessionHead } from '../run/sessi
 import type { LogOverviews } from './log-overviews.ts'
 import type { RunInfo } from './run-info.ts'
 import { grewWithin, liesWithin, type RunPlace } from './run-place.ts'
-import { type FoundRun, streamsOf } from './runs.ts'
+import { type FoundRun, openOrWrong, streamsOf } from './runs.ts'
 import { SESSIONS_OPTIONS, type SessionsServed } from './serve-options.ts'
 
 /** The session files of agents, as runs. */
@@ -141,12 +141,15 @@ function infoOf(
     id: idOf(file),
     run_id: runIdOf(file),
     engine: file.engine,
+    task: reported?.task ?? null,
     attempts: 1,
     state: running ? 'running' : (end?.state ?? 'unknown'),
     outcome,
     ok: outcome && isGood(outcome),
     failure_class: (outcome === 'failed' && end?.failure_class) || null,
     cost: end?.cost ?? null,
+    tokens: end?.tokens ?? null,
+    ...openOrWrong(outcome, reported),
     reason_code: end?.reason_code ?? null,
     exit_code: null,
     signal: null,

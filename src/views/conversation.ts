@@ -8,6 +8,7 @@ import type {
   ResultData,
   SettledBy,
   Severity,
+  ToolKind,
 } from '../events/event.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { OpenCalls } from './open-calls.ts'
@@ -28,8 +29,6 @@ interface Common {
   readonly confidence: number
   /** The bytes it was read from, in order. */
   readonly refs: RawRef[]
-  /** Set on the first item of a later attempt. */
-  readonly heading?: string | undefined
   /** What went wrong here. */
   problem?: Problem | undefined
   /** Whether it is unfolded. */
@@ -50,9 +49,16 @@ export interface MessageItem extends Common {
   readonly nested: boolean
 }
 
+export interface PromptItem extends Common {
+  readonly kind: 'prompt'
+  text: string
+}
+
 export interface ToolItem extends Common {
   readonly kind: 'tool'
   readonly name: string
+  /** What the tool does: run a command, read a file. */
+  readonly does: ToolKind
   /** A subagent called it. */
   readonly nested: boolean
   /** As the call started; if that had none, as it ended. */
@@ -65,6 +71,8 @@ export interface ToolItem extends Common {
   /** It was not allowed. */
   denied: boolean
   state: 'running' | 'completed' | 'failed'
+  /** The attempt ended before it did. */
+  left: boolean
   /** As measured by the engine. */
   measured: number | undefined
   /** As measured by the engine, else the time between its events. */
@@ -127,7 +135,8 @@ export type Item =
   | NoteItem
   | StatusItem
   | RequestItem
-  | (Common & { readonly kind: 'prompt' | 'reasoning'; readonly text: string })
+  | PromptItem
+  | (Common & { readonly kind: 'reasoning'; readonly text: string })
   | (Common & { readonly kind: 'result'; readonly result: ResultData })
   | (Common & { readonly kind: 'end'; readonly end: CompletionData })
 
@@ -156,10 +165,19 @@ export class Conversation {
   #lines: RawItem | undefined
   #attempt = 0
   #count = 0
+  #task: string | undefined
+  /** The task as the first message, until the events tell it. */
+  #asked: PromptItem | undefined
+  /** The agent has said or done something. */
+  #begun = false
 
-  /** Calls `onItem` with each item when it begins. */
-  constructor(onItem?: (item: Item) => void) {
+  /**
+   * Calls `onItem` with each item when it begins. `task` is what the agent was asked: it is the first item,
+   * and the prompt in the events takes its place, which many agents do not tell.
+   */
+  constructor(onItem?: (item: Item) => void, task?: string) {
     this.#onItem = onItem
+    this.#task = task
   }
 
   /** The calls that have not ended, the oldest first. */
@@ -185,6 +203,13 @@ export class Conversation {
       this.#lines = undefined
     }
     if (!event.type.startsWith('raw.')) this.#lines = undefined
+    if (this.#task !== undefined) {
+      // cast: it stands before the first event, and has no event of its own
+      const before = { ...event, type: 'user.message', seq: 0, raw_ref: null } as Event
+      this.#asked = this.#add(before, { kind: 'prompt', text: this.#task })
+      this.#task = undefined
+    }
+    this.#begun ||= event.type.startsWith('agent.') || event.type.startsWith('tool.')
     const item = this.#itemOf(event)
     try {
       item.problem ??= problemOf(event)
@@ -200,7 +225,6 @@ export class Conversation {
 
   #add<C extends Content>(event: Event, content: C): Extract<Item, C> {
     const { attempt_number, seq } = event
-    const later = attempt_number !== this.#attempt && attempt_number > 1
     const common = {
       id: `${attempt_number}.${seq}`,
       at: this.#count++,
@@ -210,7 +234,6 @@ export class Conversation {
       type: event.type,
       confidence: event.source?.confidence ?? 1,
       refs: [],
-      heading: later ? `Attempt ${attempt_number}` : undefined,
       open: false,
       version: 0,
     }
@@ -238,7 +261,7 @@ export class Conversation {
       case 'agent.reasoning.summary':
         return this.#add(event, { kind: 'reasoning', text: plain(event.data.text) })
       case 'user.message':
-        return this.#add(event, { kind: 'prompt', text: plain(event.data.text) })
+        return this.#prompt(event, plain(event.data.text))
       case 'tool.call.started':
         return this.#start(event)
       case 'tool.call.completed':
@@ -271,10 +294,22 @@ export class Conversation {
           message.growing = false
           message.version++
         }
+        for (const call of this.running) {
+          call.left = true
+          call.version++
+        }
         return this.#add(event, { kind: 'end', end: event.data })
       default:
         return this.#rawLine(event)
     }
+  }
+
+  #prompt(event: Event, text: string): PromptItem {
+    const asked = this.#asked
+    this.#asked = undefined
+    // What the user says after the agent has begun is another prompt, unless it has the same words.
+    const same = asked?.attempt === event.attempt_number && (!this.#begun || text.startsWith(asked.text))
+    return same ? Object.assign(asked, { text }) : this.#add(event, { kind: 'prompt', text })
   }
 
   #message(event: EventOf<'agent.message.delta' | 'agent.message.final'>): MessageItem {
@@ -300,10 +335,12 @@ export class Conversation {
   }
 
   #start(event: EventOf<'tool.call.started' | 'tool.call.completed' | 'tool.call.failed'>): ToolItem {
-    const { name, input, call_id, parent_call_id } = event.data
+    // Recordings of 0.2 have no kind.
+    const { name, kind: does = 'other', input, call_id, parent_call_id } = event.data
     const made = this.#add(event, {
       kind: 'tool',
       name: String(name),
+      does,
       nested: parent_call_id !== undefined,
       input,
       lateInput: undefined,
@@ -312,6 +349,7 @@ export class Conversation {
       exitCode: undefined,
       denied: false,
       state: 'running',
+      left: false,
       measured: undefined,
       milliseconds: undefined,
     })

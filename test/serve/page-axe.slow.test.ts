@@ -37,7 +37,7 @@ describe.skipIf(!chromiumPath)(`accessible${needsBrowser}`, () => {
     await page.keyboard.type('part')
     await page.waitForSelector('#hits-count[data-done=true]')
     expect(await violations(page)).toEqual([])
-    for (const key of ['?', 'r', 'b']) {
+    for (const key of ['?', 'b', 'r']) {
       await page.keyboard.press('Escape')
       await page.keyboard.press(key)
       expect(await violations(page)).toEqual([])
@@ -53,6 +53,9 @@ describe.skipIf(!chromiumPath)(`accessible${needsBrowser}`, () => {
       await page.keyboard.press('j')
       expect(await violations(page)).toEqual([])
     }
+    const list = await pages.open(url)
+    await list.waitForSelector('#runs a')
+    expect(await violations(list)).toEqual([])
     const empty = await pages.open((await serving(root())).url)
     await empty.waitForSelector('#none pre')
     expect(await violations(empty)).toEqual([])

@@ -68,7 +68,7 @@ const embedded: EmbeddedData = {
         ...{
           ok: true,
           failure_class: null,
-          cost: null,
+          ...{ cost: null, tokens: null, task: null, problem: null, waits_for: null },
           reason_code: 'DONE_MARKER',
           exit_code: 0,
           signal: null,
@@ -189,12 +189,13 @@ describe.skipIf(!chromiumPath)(`what a page shows${needsBrowser}`, () => {
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
     await over(page)
+    await page.keyboard.press('b')
     const bytes = page.locator('#bytes')
     expect(await bytes.innerText()).toMatch(/^The raw bytes are hidden/)
     expect(await page.locator('#streams [role=tab]').count()).toBe(0)
     await page.keyboard.press('j')
     await expect.poll(() => bytes.locator('.event').count()).toBeGreaterThan(0)
-    expect(JSON.parse(await bytes.locator('.event').first().innerText())).toMatchObject({ seq: 1 })
+    expect(JSON.parse(await bytes.locator('.event').first().innerText())).toMatchObject({ seq: 2 })
     expect(await page.locator('#range').innerText()).toMatch(/^\d+ events?$/)
     // Keys that are for bytes do nothing.
     await page.keyboard.press('s')
@@ -226,6 +227,7 @@ describe.skipIf(!chromiumPath)(`what a page shows${needsBrowser}`, () => {
     await page.goto(pathToFileURL(file).href)
     await over(page)
     expect(await page.locator('article').first().innerText()).toContain('</script><b>bold</b>')
+    await page.keyboard.press('b')
     await page.keyboard.press('j')
     await expect.poll(() => page.locator('#bytes mark').allInnerTexts()).toEqual(['line one!!'])
     // Bytes that are not in the file are shown as left out, in their place.

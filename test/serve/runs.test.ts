@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { takeLock } from '../../src/disk/lock.ts'
-import { type EndedRuns, findRuns } from '../../src/serve/runs.ts'
+import { findRuns, type KeptRuns } from '../../src/serve/runs.ts'
 import { lineAt, writeRun } from '../nats/runs.ts'
+import { makeRun } from '../views/make-run.ts'
 
 let dir = ''
 beforeEach(() => {
@@ -15,8 +16,9 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }))
 test('a run that is over is read once, and again when its journal, its folder or its lock changes', () => {
   writeRun(join(dir, 'r1'), 'r1', 2)
   writeRun(join(dir, 'r2'), 'r2', 2)
-  const ended: EndedRuns = new Map()
-  const find = () => findRuns(dir, { ended })
+  const kept: KeptRuns = { folders: new Map(), ended: new Map() }
+  const { ended } = kept
+  const find = () => findRuns(dir, { kept })
   const stateOf = (id: string) => find().find(({ info }) => info.id === id)?.info
   const [first] = find()
   expect(find()[0]).toEqual(first)
@@ -31,12 +33,76 @@ test('a run that is over is read once, and again when its journal, its folder or
   const completion = { type: 'lifecycle.completion.state', data: { state: 'completed', evidence: {} } }
   appendFileSync(join(dir, 'r1', 'events.jsonl'), `${JSON.stringify({ ...end, ...completion })}\n`)
   expect(stateOf('r1')?.state).toBe('completed')
-  // With logs beside it, it is looked at each time: their meta is written over.
+  // A meta is written over in place by other programs.
   writeFileSync(join(dir, 'r2', 'stdout.1.log'), 'x')
-  expect(stateOf('r2')?.streams).toHaveLength(1)
-  expect([...ended.keys()]).toEqual([join(dir, 'r1')])
+  writeFileSync(join(dir, 'r2', 'meta.1.json'), '{"task":"one"}')
+  expect(stateOf('r2')).toMatchObject({ task: 'one', streams: [{ stream: 'stdout' }] })
+  expect(stateOf('r2')).toBe(stateOf('r2'))
+  writeFileSync(join(dir, 'r2', 'meta.1.json'), '{"task":"another"}')
+  expect(stateOf('r2')?.task).toBe('another')
+  rmSync(join(dir, 'r2'), { recursive: true })
   rmSync(join(dir, 'r1'), { recursive: true })
   mkdirSync(join(dir, 'r1'))
-  expect(find()).toHaveLength(1)
-  expect(ended.size).toBe(0)
+  expect(find()).toHaveLength(0)
+  expect([ended.size, kept.folders.has(join(dir, 'r2'))]).toEqual([0, false])
+})
+
+/** A journal of an attempt with these events. */
+function putEvents(id: string, steps: Parameters<typeof makeRun>[0]): void {
+  mkdirSync(join(dir, id))
+  const lines = makeRun(steps).map((event) => `${JSON.stringify(event)}\n`)
+  writeFileSync(join(dir, id, 'events.jsonl'), lines.join(''))
+}
+
+test('a run in the list has its task, its tokens, its first problem, and what it waits for', () => {
+  const call = { call_id: 'c', name: 'Bash', kind: 'execute' } as const
+  const request = {
+    ...{ id: '1:0', kind: 'permission', tool: 'Bash', title: 'rm', input: { command: 'rm -r build' } },
+    options: [],
+  } as const
+  const failedTool = ['tool.call.failed', { ...call, exit_code: 1, output: 'no tests' }] as const
+  const engineError = [
+    'diagnostic.engine.error',
+    { code: 'ENGINE_ERROR', message: 'quota exceeded', severity: 'error', confidence: 1 },
+  ] as const
+  const ended = (outcome: string, more: object = {}) =>
+    [
+      'lifecycle.completion.state',
+      {
+        ...{ state: 'interrupted', reason_code: 'X', outcome, ok: outcome === 'finished' },
+        ...{ evidence: { exit_code: 1, signal: null }, tokens: { input: 5, output: 2 } },
+        ...more,
+      },
+    ] as const
+  const put = (id: string, ...steps: readonly unknown[]) =>
+    putEvents(id, steps as Parameters<typeof makeRun>[0]) // cast: short forms of real events
+  put('tool', ['user.message', { text: 'Mend it.' }], failedTool, ended('failed'))
+  put('engine', failedTool, engineError, engineError, ended('failed'))
+  put('good', failedTool, ended('finished'))
+  put('asks', failedTool, ended('needs_input', { evidence: { request: 'Bash: rm' } }))
+  put('open', ['lifecycle.run.status', { status: 'request_opened', request }])
+  const lock = takeLock(join(dir, 'open', 'journal.lock'))
+  put('killed', ended('failed', { evidence: { exit_code: null, signal: 'SIGKILL' } }))
+  const infos = Object.fromEntries(findRuns(dir).map(({ info }) => [info.id, info]))
+  const facts = { task: null, problem: null, waits_for: null, tokens: { input: 5, output: 2 } }
+  expect(infos).toMatchObject({
+    tool: { ...facts, task: 'Mend it.', problem: 'Bash exit 1 failed: no tests' },
+    engine: { ...facts, problem: 'quota exceeded' },
+    good: facts,
+    asks: { ...facts, waits_for: 'Bash: rm' },
+    killed: { ...facts, problem: 'ended by SIGKILL' },
+    open: { ...facts, tokens: null, waits_for: 'Bash: rm -r build' },
+  })
+  lock.release()
+})
+
+test('the task of a run is in its meta, in its command line, or in the first lines of a long journal', () => {
+  const fill = Array.from({ length: 900 }, () => ['raw.stdout', { line: 'x'.repeat(200) }] as const)
+  putEvents('long', [['user.message', { text: 'From the journal.' }], ...fill])
+  putEvents('command', fill.slice(0, 1))
+  writeFileSync(join(dir, 'command', 'stdout.1.log'), '')
+  const meta = { engine: 'codex', argv: ['codex', 'exec', '--json', 'From the command.'] }
+  writeFileSync(join(dir, 'command', 'meta.1.json'), JSON.stringify(meta))
+  const tasks = findRuns(dir).map(({ info }) => `${info.id}: ${info.task}`)
+  expect(tasks.sort()).toEqual(['command: From the command.', 'long: From the journal.'])
 })

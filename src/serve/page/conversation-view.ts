@@ -1,9 +1,10 @@
 import type { Event } from '../../events/event.ts'
 import type { Item } from '../../views/conversation.ts'
-import { drawItem, estimateHeight, isFold } from './draw-item.ts'
-import { byId, onceAFrame } from './element.ts'
+import { drawGroup, drawItem, estimateHeight, isFold } from './draw-item.ts'
+import { byId, make, onceAFrame } from './element.ts'
 import { type Filter, isShown } from './filters.ts'
 import { ItemList } from './item-list.ts'
+import { type Group, ItemRows, type Row } from './item-rows.ts'
 import { VirtualList } from './virtual-list.ts'
 
 /** How an item was chosen: step by step, by a jump, or not by the reader. */
@@ -19,33 +20,34 @@ export interface ConversationOptions {
 export class ConversationView {
   readonly #options: ConversationOptions
   readonly #box = byId('conversation')
-  readonly #list: VirtualList<Item>
+  readonly #list: VirtualList<Row>
   #model = new ItemList()
-  #shown: Item[] = []
+  readonly #rows = new ItemRows((item) => this.#isVisible(item))
   /** Items that the reader went to although the filters leave them out. */
   #extra = new Set<Item>()
   #filters: ReadonlySet<Filter> = new Set()
   #chosen: Item | undefined
   #needle = ''
   #live = false
-  /** Items up to here were checked for `shown`. */
-  #looked = 0
   #scheduled = false
   readonly #highlight = onceAFrame(() => highlight(this.#box, this.#needle))
 
   constructor(options: ConversationOptions) {
     this.#options = options
-    this.#list = new VirtualList<Item>({
+    this.#list = new VirtualList<Row>({
       box: this.#box,
       estimate: estimateHeight,
-      version: (item) => item.version,
+      version: (row) => row.version,
       below: 64,
-      draw: (item, index) => this.#drawItem(item, index),
+      draw: (row, index) => this.#drawRow(row, index),
     })
     this.#box.addEventListener('click', ({ target }) => {
       const selection = getSelection()
       if (selection && !selection.isCollapsed && this.#box.contains(selection.anchorNode)) return
-      this.#chooseAt(target)
+      const folded = target instanceof Element && target.closest('button.group')
+      const group = folded ? this.#groupAt(target) : undefined
+      if (group) this.#turn(group)
+      else this.#chooseAt(target)
     })
     this.#box.addEventListener('focusin', ({ target }) => this.#chooseAt(target))
   }
@@ -59,11 +61,12 @@ export class ConversationView {
   }
 
   get shown(): readonly Item[] {
-    return this.#shown
+    return this.#model.items.filter((item) => this.#isVisible(item))
   }
 
-  clear(): void {
-    this.#model = new ItemList()
+  /** Begins another run: `task` is what its agent was asked. */
+  clear(task?: string | null): void {
+    this.#model = new ItemList(task)
     this.#chosen = undefined
     this.#extra = new Set()
     this.#rebuild()
@@ -116,36 +119,46 @@ export class ConversationView {
       this.#extra.add(item)
       this.#rebuild()
     }
+    const group = this.#rows.groupOf(item)
+    if (group && !group.open) this.#turn(group)
     this.choose(item, how)
-    this.#list.reveal(this.#indexOf(item), 'center')
+    this.#list.reveal(this.#rows.indexOf(item), 'center')
     this.focus()
   }
 
   step(by: number): void {
-    const { length } = this.#shown
-    if (length === 0) return
-    const from = this.#chosen ? this.#indexOf(this.#chosen) : by > 0 ? -1 : length
-    const at = Math.max(0, Math.min(length - 1, from + by))
+    const { rows } = this.#rows
+    if (rows.length === 0) return
+    const from = this.#chosen ? this.#rows.indexOf(this.#chosen) : by > 0 ? -1 : rows.length
+    let at = Math.max(0, Math.min(rows.length - 1, from + by))
+    // An open group is a heading: its calls follow.
+    if (isOpen(rows[at])) at += by < 0 && at > 0 ? -1 : 1
+    const row = rows[at]
     this.#list.reveal(at, 'nearest')
-    this.choose(this.#shown[at], 'step')
+    this.choose(row?.kind === 'group' ? row.items[0] : row, 'step')
     this.focus()
   }
 
   /** Folds or unfolds the chosen item. */
   toggle(): void {
+    const group = this.#chosen && this.#rows.groupOf(this.#chosen)
     const details = this.#elementOf(this.#chosen)?.querySelector('details')
-    if (details) details.open = !details.open
+    if (group && !group.open) this.#turn(group)
+    else if (details) details.open = !details.open
   }
 
   /** Unfolds everything, or folds it if everything is unfolded. */
   toggleAll(): void {
-    const open = this.#shown.some((item) => isFold(item) && !item.open)
-    for (const item of this.#shown) {
+    const { shown } = this
+    const groups = this.#rows.rows.filter((row) => row.kind === 'group')
+    const open = shown.some((item) => isFold(item) && !item.open) || groups.some((group) => !group.open)
+    for (const group of groups) group.open = open
+    for (const item of shown) {
       if (!isFold(item) || item.open === open) continue
       item.open = open
       item.version++
     }
-    this.#list.refresh()
+    this.#rebuild(true)
   }
 
   /** Moves the focus to the chosen item, or to the list. */
@@ -154,11 +167,16 @@ export class ConversationView {
     element.focus({ preventScroll: true })
   }
 
-  #drawItem(item: Item, index: number): HTMLElement {
-    const element = drawItem(item)
+  #drawRow(row: Row, index: number): HTMLElement {
+    const element = row.kind === 'group' ? drawGroup(row) : drawItem(row)
+    const before = this.#rows.rows[index - 1]
+    const attempt = attemptOf(row)
+    // A reply is a message of the conversation; another attempt begins it anew.
+    if (before && row.kind !== 'prompt' && attempt !== attemptOf(before))
+      element.prepend(make('p', 'attempt', `Attempt ${attempt}`))
     element.setAttribute('aria-posinset', String(index + 1))
-    element.setAttribute('aria-setsize', this.#live ? '-1' : String(this.#shown.length))
-    if (item === this.#chosen) mark(element, true)
+    element.setAttribute('aria-setsize', this.#live ? '-1' : String(this.#rows.rows.length))
+    if (this.#chosen && this.#rows.indexOf(this.#chosen) === index) mark(element, true)
     if (this.#needle !== '') this.#highlight()
     return element
   }
@@ -167,57 +185,69 @@ export class ConversationView {
     return isShown(item, this.#filters) || this.#extra.has(item)
   }
 
-  /** The index of an item in the list, or where it would be. */
-  #indexOf(item: Item): number {
-    let [low, high] = [0, this.#shown.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.#shown[middle]!.at < item.at) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
-
   #elementOf(item: Item | undefined): HTMLElement | undefined {
-    const at = item ? this.#indexOf(item) : -1
-    return item && this.#shown[at] === item ? this.#list.elementOf(at) : undefined
+    const at = item ? this.#rows.indexOf(item) : -1
+    return at < 0 ? undefined : this.#list.elementOf(at)
   }
 
-  #rebuild(): void {
-    const { items } = this.#model
-    this.#shown = items.filter((item) => this.#isVisible(item))
-    this.#looked = items.length
-    this.#list.show(this.#shown)
+  #turn(group: Group): void {
+    group.open = !group.open
+    group.version++
+    const at = this.#rows.rows.indexOf(group)
+    this.#rows.rebuild(this.#model.items)
+    this.#list.cut(at)
+    this.#list.refresh()
+    this.#list.elementOf(at)?.querySelector('button')?.focus({ preventScroll: true })
+  }
+
+  #rebuild(stay = false): void {
+    this.#rows.folds = this.#filters.size === 0
+    this.#rows.rebuild(this.#model.items)
+    this.#list.show(this.#rows.rows, stay)
     this.#setRole()
-    if (this.#chosen) this.#list.reveal(this.#indexOf(this.#chosen), 'center')
+    if (this.#chosen) this.#list.reveal(this.#rows.indexOf(this.#chosen), 'center')
   }
 
   /** The role `feed` requires at least one article. */
   #setRole(): void {
-    const role = this.#shown.length > 0 ? 'feed' : 'region'
+    const role = this.#rows.rows.length > 0 ? 'feed' : 'region'
     if (this.#box.getAttribute('role') !== role) this.#box.setAttribute('role', role)
   }
 
   #draw(): void {
-    const { items } = this.#model
     this.#scheduled = false
-    const follow = this.#live && !this.#chosen && (this.#shown.length === 0 || this.#list.atEnd())
-    for (; this.#looked < items.length; this.#looked++) {
-      const item = items[this.#looked]!
-      if (this.#isVisible(item)) this.#shown.push(item)
-    }
+    const follow = this.#live && !this.#chosen && (this.#rows.rows.length === 0 || this.#list.atEnd())
+    const from = this.#rows.add(this.#model.items)
+    if (from !== undefined) this.#list.cut(from)
     if (follow) this.#list.toEnd()
     else this.#list.refresh()
     this.#setRole()
     this.#options.onDraw()
   }
 
-  #chooseAt(target: EventTarget | null): void {
+  #groupAt(target: Element): Group | undefined {
+    const item = this.#itemAt(target)
+    return item && this.#rows.groupOf(item)
+  }
+
+  #itemAt(target: EventTarget | null): Item | undefined {
     const element = target instanceof Element ? target.closest<HTMLElement>('article') : null
     const [attempt, seq] = (element?.dataset['id'] ?? '').split('.')
-    const item = element ? this.#model.find(Number(attempt), Number(seq)) : undefined
+    return element ? this.#model.find(Number(attempt), Number(seq)) : undefined
+  }
+
+  #chooseAt(target: EventTarget | null): void {
+    const item = this.#itemAt(target)
     if (item) this.choose(item, 'step')
   }
+}
+
+function isOpen(row: Row | undefined): boolean {
+  return row?.kind === 'group' && row.open
+}
+
+function attemptOf(row: Row): number {
+  return row.kind === 'group' ? row.items[0]!.attempt : row.attempt
 }
 
 function mark(element: HTMLElement, on: boolean): void {

@@ -18,13 +18,30 @@ export function belongs(item: Item, filter: Filter): boolean {
     case 'warnings':
       return item.kind === 'diagnostic'
     case 'raw':
-      return item.kind === 'raw'
+      return item.kind === 'raw' || item.kind === 'status'
   }
 }
 
-/** Whether it is shown. Notes of the parser about its own work are hidden until the reader selects them. */
+/**
+ * Whether it is shown. Notes of the parser about its own work, and steps that every run has, are hidden
+ * until the reader selects them.
+ */
 export function isShown(item: Item, chosen: ReadonlySet<Filter>): boolean {
-  if (chosen.size === 0) return !(item.kind === 'diagnostic' && item.ours && item.problem === undefined)
+  if (chosen.size === 0) return item.problem !== undefined || !isQuiet(item)
   for (const filter of chosen) if (belongs(item, filter)) return true
   return false
+}
+
+/** Raw lines of less confidence are not records of the engine. */
+const KNOWN = 0.5
+
+function isQuiet(item: Item): boolean {
+  if (item.kind === 'status') return !/retry|interrupt|compact/.test(item.status)
+  // What was sent to the agent is told as prompts and answers. An agent also prints records that its engine
+  // knows, and that say nothing to a reader.
+  if (item.kind === 'raw')
+    return (
+      item.stream === 'stdin' || (item.confidence > KNOWN && item.lines.every((line) => line.startsWith('{')))
+    )
+  return item.kind === 'diagnostic' && item.ours
 }

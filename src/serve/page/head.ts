@@ -1,12 +1,15 @@
+import { endPhrase } from '../../events/run-outcome.ts'
 import type { FileItem, Item } from '../../views/conversation.ts'
+import { askWords } from '../../views/request-text.ts'
 import type { RunInfo } from '../run-info.ts'
 import type { ConversationView } from './conversation-view.ts'
 import { fileSigns } from './draw-item.ts'
 import { button, byId, isDrawn, make } from './element.ts'
 import { belongs, type Filter, filters } from './filters.ts'
 import type { ItemList } from './item-list.ts'
+import { titleOf } from './run-table.ts'
 import { drawTimeline } from './timeline.ts'
-import { countWords, outcomeLine, reasonWords, spanWords, spentWords } from './words.ts'
+import { countWords, durationWords, spentWords } from './words.ts'
 
 /** Milliseconds between two redraws of the head, while events arrive. */
 const DRAW_MS = 300
@@ -29,6 +32,7 @@ export function runHead(view: ConversationView) {
     waiting = 0
     drawFacts(info, view.model)
     drawProblems(view.model)
+    drawWaits(info, view.model)
     for (; counted < items.length; counted++) {
       const item = items[counted]!
       bar.count(item)
@@ -40,6 +44,10 @@ export function runHead(view: ConversationView) {
     drawnAt = performance.now()
   }
   byId('problems').addEventListener('click', () => goToProblem(view, 1))
+  byId('waits').addEventListener('click', () => {
+    const asked = view.model.asked[0] ?? view.model.items.findLast(({ kind }) => kind === 'request')
+    if (asked) view.go(asked)
+  })
 
   return {
     /** Sets the info of the run from the list; undefined if it is gone. */
@@ -48,9 +56,8 @@ export function runHead(view: ConversationView) {
       if (!given) return
       info = given
       byId('engine').textContent = info.engine ?? 'unknown engine'
-      const command = info.argv.map(quoted).join(' ')
-      byId('command').textContent = command === '' ? info.id : `$ ${command}`
-      byId('command').title = command || info.id
+      byId('task').textContent = titleOf(info)
+      byId('task').title = info.id
       drawFacts(info, view.model)
     },
     /** The events changed. */
@@ -66,7 +73,7 @@ export function runHead(view: ConversationView) {
       files = new Map()
       for (const id of ['problems', 'state', 'files']) delete byId(id).dataset['key']
       byId('problems').hidden = true
-      for (const id of ['model', 'command', 'engine', 'state']) byId(id).textContent = ''
+      for (const id of ['task', 'command', 'engine', 'state']) byId(id).textContent = ''
       bar.clear()
       drawAll()
     },
@@ -129,39 +136,48 @@ function filterBar(view: ConversationView) {
 
 function drawState(info: RunInfo | undefined): void {
   const box = byId('state')
-  const { state = '', outcome = '', reason_code } = info ?? {}
+  const { state = '', outcome = '' } = info ?? {}
   if (!isDrawn(box, [info && [state, outcome]])) {
-    const words = !info
-      ? 'no longer there'
-      : info.outcome
-        ? outcomeLine(info.outcome, info.failure_class)
-        : 'running'
+    // Why it ended so is said at its end.
+    const words = info ? (info.outcome ?? 'running').replace('_', ' ') : 'no longer there'
     box.replaceChildren(make('span', `dot ${info ? outcome || 'running' : 'unknown'}`), words)
   }
-  box.title = reasonWords[reason_code ?? ''] ?? ''
+  box.title = info?.outcome ? endPhrase(info.outcome, info.failure_class) : ''
   box.dataset['state'] = state
   box.dataset['outcome'] = outcome ?? ''
 }
 
 function drawFacts(info: RunInfo | undefined, model: ItemList): void {
   const summary = model.summary()
-  const facts: (string | undefined | false)[] = [countWords(summary.events, 'event')]
-  if (info && info.attempts > 1) facts.push(countWords(info.attempts, 'attempt'))
-  if (summary.turns > 1) facts.push(countWords(summary.turns, 'turn'))
-  const { called, failed } = summary.tools
-  if (called > 0) facts.push(countWords(called, 'tool') + (failed > 0 ? ` (${failed} failed)` : ''))
+  const facts: (string | undefined | false)[] = [summary.model]
   const begin = info?.started_at
   if (begin) facts.push(new Date(begin).toLocaleString())
   const took = timeOf(info, model.items)
-  if (took !== undefined) facts.push(spanWords(took))
-  if (info && info.exit_code !== null) facts.push(`exit code ${info.exit_code}`)
+  if (took !== undefined) facts.push(durationWords(took))
+  if (info && info.attempts > 1) facts.push(countWords(info.attempts, 'attempt'))
+  const { called, failed } = summary.tools
+  if (called > 0) facts.push(countWords(called, 'call') + (failed > 0 ? ` (${failed} failed)` : ''))
+  if (summary.fileCount > 0) facts.push(`${countWords(summary.fileCount, 'file')} changed`)
+  if (info?.exit_code) facts.push(`exit code ${info.exit_code}`)
   if (info?.signal) facts.push(info.signal)
   facts.push(spentWords(summary))
   const box = byId('facts')
   box.textContent = facts.filter(Boolean).join(' · ')
   box.dataset['events'] = String(summary.events)
-  const who = [summary.model, summary.engine_version && `version ${summary.engine_version}`, summary.cwd]
-  byId('model').textContent = who.filter(Boolean).join(' · ')
+  // The task is the title.
+  const command = info?.argv.filter((word) => word !== info.task).map(quoted)
+  const version = summary.engine_version && `version ${summary.engine_version}`
+  const about = [command?.join(' '), summary.cwd, version].filter(Boolean).join(' · ') || info?.id || ''
+  byId('command').textContent = about
+  byId('command').title = about
+}
+
+/** What the agent asks and nobody has answered. */
+function drawWaits(info: RunInfo | undefined, { asked, items }: ItemList): void {
+  const [first] = asked
+  const open = first ? askWords(first) : items.at(-1)?.kind === 'end' ? info?.waits_for : undefined
+  byId('waits').hidden = !open
+  byId('waits-for').textContent = open ?? ''
 }
 
 function drawProblems({ problems }: ItemList): void {

@@ -25,6 +25,12 @@ export class Heights {
     this.#sums.push(sum)
   }
 
+  /** Keeps the first ones. */
+  cut(length: number): void {
+    this.#heights.length = Math.min(length, this.length)
+    this.#sums.length = this.length + 1
+  }
+
   of(index: number): number {
     return this.#heights[index]!
   }

@@ -10,13 +10,15 @@ const SLICE_MS = 10
 
 /** The runs of the server that the page came from. */
 export function httpSource(): Source {
+  let tag = ''
   return {
     live: true,
     async runs() {
       try {
-        const response = await fetch('runs')
+        const response = await fetch('runs', { headers: { 'if-none-match': tag } })
         // The session ended: the server shows its login page.
         if (response.status === 401) location.reload()
+        if (response.ok) tag = response.headers.get('etag') ?? ''
         // Cast: the server is ours, and its response has this shape.
         return response.ok ? ((await response.json()) as RunInfo[]) : undefined
       } catch {

@@ -1,5 +1,5 @@
 import type { Event } from '../../events/event.ts'
-import { Conversation, type Item } from '../../views/conversation.ts'
+import { Conversation, type Item, type RequestItem } from '../../views/conversation.ts'
 import type { Problem } from '../../views/problems.ts'
 import type { RunSummary } from '../../views/summary.ts'
 
@@ -7,9 +7,22 @@ import type { RunSummary } from '../../views/summary.ts'
 export class ItemList {
   readonly items: Item[] = []
   readonly problems: { readonly problem: Problem; readonly item: Item }[] = []
-  readonly #talk = new Conversation((item) => this.items.push(item))
+  readonly #talk: Conversation
   /** By attempt, then by seq: the index of the item. */
   readonly #places = new Map<number, number[]>()
+
+  /** `task` is what the agent was asked, if the events may not tell it. */
+  constructor(task?: string | null) {
+    this.#talk = new Conversation((item) => {
+      this.items.push(item)
+      this.#put(item.attempt, item.seq, item)
+    }, task ?? undefined)
+  }
+
+  /** The requests without an answer, the oldest first. */
+  get asked(): readonly RequestItem[] {
+    return this.#talk.asked
+  }
 
   summary(): RunSummary {
     return this.#talk.summary()
@@ -19,12 +32,19 @@ export class ItemList {
   take(event: Event): Item {
     const { attempt_number, seq } = event
     const item = this.#talk.take(event)
-    const places = this.#places.get(attempt_number) ?? []
-    this.#places.set(attempt_number, places)
-    places[seq] = item.at
+    this.#put(attempt_number, seq, item)
     // What went wrong is the last event of its item.
     if (item.problem) this.problems.push({ problem: item.problem, item })
+    // What a reader looks for is open from the start: what failed, and short changes.
+    if (item.kind === 'tool') item.open ||= item.state === 'failed'
+    if (item.kind === 'artifact') item.open = isShort(item.diff ?? '')
     return item
+  }
+
+  #put(attempt: number, seq: number, item: Item): void {
+    const places = this.#places.get(attempt) ?? []
+    this.#places.set(attempt, places)
+    places[seq] = item.at
   }
 
   /** The item of an event. */
@@ -45,4 +65,10 @@ export class ItemList {
       ),
     )
   }
+}
+
+const SHORT_LINES = 30
+
+function isShort(diff: string): boolean {
+  return diff.length < SHORT_LINES * 120 && diff.split('\n').length <= SHORT_LINES
 }

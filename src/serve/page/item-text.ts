@@ -1,6 +1,7 @@
 import { outcomeOf } from '../../events/run-outcome.ts'
-import type { Item } from '../../views/conversation.ts'
+import type { Item, ToolItem } from '../../views/conversation.ts'
 import { answerWords, askWords, choiceLines } from '../../views/request-text.ts'
+import { callSubject } from '../../views/tool-text.ts'
 import { outcomeLine, spentWords, whyEnded } from './words.ts'
 
 /** Everything in an item that can be searched, as text. */
@@ -35,29 +36,14 @@ export function pretty(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '')
 }
 
-const TELLING = ['command', 'cmd', 'path', 'file_path', 'filePath', 'query', 'pattern', 'url', 'description']
 const MAX_SUMMARY = 300
 
-/** The subject of a call, in one line. */
-export function summaryOf(value: unknown): string {
-  if (value === undefined || value === null) return ''
-  if (typeof value === 'string') return firstLine(value)
-  if (typeof value === 'object' && !Array.isArray(value)) {
-    const fields = value as Readonly<Record<string, unknown>> // cast: fields are checked below
-    if (Array.isArray(fields['changes'])) {
-      const paths = fields['changes'].slice(0, 20).map((change: { path?: unknown } | null) => change?.path)
-      return paths
-        .filter((path) => typeof path === 'string')
-        .join(', ')
-        .slice(0, MAX_SUMMARY)
-    }
-    for (const name of TELLING) {
-      const reported = fields[name]
-      if (typeof reported === 'string' && reported !== '') return firstLine(reported)
-      if (Array.isArray(reported)) return firstLine(reported.slice(0, 50).join(' '))
-    }
-  }
-  return firstLine(JSON.stringify(value) ?? '')
+/** The subject of a call: its command as it was typed, its path, its query. */
+export function subjectOf({ input, lateInput }: Pick<ToolItem, 'input' | 'lateInput'>): string {
+  const subject = callSubject(input) || callSubject(lateInput)
+  // Agents of ACP often tell no more than a title.
+  const title = subject.startsWith('{') && (input as { readonly title?: unknown } | undefined)?.title
+  return typeof title === 'string' ? title : subject
 }
 
 /** The first line that is not blank, at most 300 characters of it. */
@@ -82,7 +68,7 @@ export function markdownOf(item: Item): string {
       const word = item.denied ? 'denied' : item.state
       const how = item.exitCode === undefined ? word : `${item.state}, exit ${item.exitCode}`
       const output = item.error ?? pretty(item.output)
-      const head = `**${item.name}** ${code(summaryOf(item.input))} (${how})`
+      const head = `**${item.name}** ${code(firstLine(subjectOf(item)))} (${how})`
       return output === '' ? head : `${head}\n\n${fenced(output)}`
     }
     case 'request':

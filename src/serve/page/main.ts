@@ -3,7 +3,8 @@ import type { Item } from '../../views/conversation.ts'
 import type { RunInfo } from '../run-info.ts'
 import { addressOf, readAddress } from './address.ts'
 import { ConversationView } from './conversation-view.ts'
-import { byId, make } from './element.ts'
+import { copy } from './copy.ts'
+import { byId } from './element.ts'
 import { EMBEDDED_ID, type EmbeddedData, embeddedSource } from './embedded.ts'
 import { filters } from './filters.ts'
 import { FindInRun } from './find.ts'
@@ -11,8 +12,9 @@ import { findBytes } from './find-bytes.ts'
 import { runHead } from './head.ts'
 import { httpSource } from './http-source.ts'
 import { markdownOf } from './item-text.ts'
+import { listenToKeys } from './keys.ts'
 import { RawPane } from './raw-pane.ts'
-import { RunList } from './run-list.ts'
+import { RunTable, titleOf } from './run-table.ts'
 import type { OpenRun, Source } from './source.ts'
 import { countWords } from './words.ts'
 
@@ -45,7 +47,7 @@ const view = new ConversationView({
   onDraw() {
     head.draw()
     find.refresh()
-    raw.tail()
+    if (pane() === 'bytes') raw.tail()
     if (wanted) goWanted()
   },
 })
@@ -67,16 +69,17 @@ const find = new FindInRun({
   },
   goToBytes(ref) {
     view.choose(undefined, 'quiet')
-    raw.light([ref])
     showPane('bytes')
+    raw.light([ref])
   },
   onNeedle: (needle) => view.setNeedle(needle),
   onLeave: () => view.focus(),
 })
-const list = new RunList(() => showPane('run'))
+const list = new RunTable()
 
 /** Shows what the item was read from: its bytes, or where they are hidden, its events. */
 function showOrigin(item: Item | undefined): void {
+  if (pane() !== 'bytes') return
   if (kept)
     raw.showEvents(kept.filter((event) => item && item === view.model.find(event.attempt_number, event.seq)))
   else raw.light(item?.refs ?? [])
@@ -97,7 +100,8 @@ async function loadRuns(): Promise<void> {
   const found = await source.runs()
   if (!found) return
   runs = found
-  list.show(runs, current)
+  // Drawing a table that nobody sees can wait until it is asked for.
+  if (pane() === 'runs') list.show(runs)
   if (current === undefined) return
   const info = infoOf(current)
   if (info) inform(info)
@@ -106,7 +110,7 @@ async function loadRuns(): Promise<void> {
 
 function inform(info: RunInfo): void {
   head.inform(info)
-  raw.inform(info)
+  if (pane() === 'bytes') raw.inform(info)
   view.setLive(info.state === 'running')
   if (info.state === 'running' && over) feed?.resume()
 }
@@ -115,21 +119,16 @@ function openRun(id: string): void {
   current = id
   feed?.close()
   over = false
-  byId('welcome').hidden = true
-  byId('head').hidden = false
-  byId('raw').hidden = false
-  box.hidden = false
-  document.title = `${id} · sluice`
+  const info = infoOf(id)
+  showPane('run')
+  document.title = `${info ? titleOf(info) : id} · sluice`
   const file = source.fileOf?.(id)
   byId('download').hidden = file === undefined
   if (file !== undefined) byId('download').setAttribute('href', file)
-  raw.open(id)
-  view.clear()
+  view.clear(info?.task)
   head.clear()
   find.clear()
-  list.show(runs, current)
   box.dataset['over'] = 'false'
-  const info = infoOf(id)
   kept = info?.raw_hidden ? [] : undefined
   if (info) inform(info)
   else view.setLive(false)
@@ -140,7 +139,7 @@ function openRun(id: string): void {
     },
     reset() {
       if (kept) kept = []
-      view.clear()
+      view.clear(info?.task)
       head.clear()
       if (info) head.inform(infoOf(id) ?? info)
     },
@@ -177,22 +176,59 @@ function goWanted(): void {
   view.go(item, 'quiet')
 }
 
-/** Opens the run in the address. */
+/** Opens the run in the address, or the list without one. */
 function follow(): void {
   const address = readAddress(location.hash)
-  if (!address) return
+  if (!address) {
+    if (location.hash.length <= 1) showRuns()
+    return
+  }
   wanted = address.event
   if (address.run !== current) openRun(address.run)
   else if (!wanted) view.choose(undefined, 'quiet')
-  showPane('run')
+  if (pane() === 'runs') showPane('run')
   if (wanted) goWanted()
 }
 
-/** A narrow window shows one part at a time. */
-function showPane(pane: 'runs' | 'run' | 'bytes'): void {
-  const before = document.body.dataset['pane']
-  document.body.dataset['pane'] = pane
-  if (pane === 'bytes' && before !== 'bytes') raw.reveal()
+function showRuns(): void {
+  feed?.close()
+  feed = undefined
+  current = undefined
+  head.connection('')
+  document.title = 'Runs · sluice'
+  showPane('runs')
+  list.show(runs)
+}
+
+/** One exported run has no list. */
+function isAlone(): boolean {
+  return !source.live && runs.length < 2
+}
+
+type Pane = 'runs' | 'run' | 'bytes'
+
+function pane(): Pane {
+  return document.body.dataset['pane'] as Pane // cast: showPane alone sets it
+}
+
+/** Shows the list, a run, or a run with its bytes; a narrow window shows the bytes alone. */
+function showPane(next: Pane): void {
+  const before = pane()
+  document.body.dataset['pane'] = next
+  byId('to-bytes').setAttribute('aria-expanded', String(next === 'bytes'))
+  if (next !== 'bytes' || before === 'bytes' || current === undefined) return
+  const info = infoOf(current)
+  raw.open(current)
+  if (info) raw.inform(info)
+  showOrigin(view.chosen)
+}
+
+/** Opens the bytes and goes there, or closes them. */
+function turnBytes(): void {
+  const open = pane() !== 'bytes'
+  showPane(open ? 'bytes' : 'run')
+  if (open) byId('bytes').focus()
+  else view.focus()
 }
 
 let fading = 0
@@ -203,31 +239,6 @@ function say(text: string): void {
   fading = setTimeout(() => {
     toast.textContent = ''
   }, 2500)
-}
-
-/** Copies a text. False if the browser does not allow it. */
-async function copy(text: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text)
-    return true
-  } catch {
-    // Without TLS a browser has a clipboard only for localhost; the old way still works.
-    return copyBySelection(text)
-  }
-}
-
-function copyBySelection(text: string): boolean {
-  const field = make('textarea', { 'aria-hidden': 'true', class: 'hidden' })
-  field.value = text
-  const focused = document.activeElement
-  document.body.append(field)
-  field.select()
-  try {
-    return document.execCommand('copy')
-  } finally {
-    field.remove()
-    if (focused instanceof HTMLElement) focused.focus({ preventScroll: true })
-  }
 }
 
 async function copyAndSay(text: string, what: string): Promise<void> {
@@ -273,80 +284,86 @@ function turnTheme(): void {
   }
 }
 
-listenToKeys([
-  { keys: ['p', 'P'], words: 'next, previous problem', act: (key) => head.problem(key === 'p' ? 1 : -1) },
-  {
-    keys: ['/'],
-    words: 'find in the run',
-    act: () => (current === undefined ? list.focusFind() : find.focus()),
-  },
-  { keys: ['n', 'N'], words: 'next, previous hit', act: (key) => find.step(key === 'n' ? 1 : -1) },
-  {
-    keys: ['1', '2', '3', '4', '5', '6', '0'],
-    words: `only ${filters.join(', ')}; 0 for all`,
-    act: (key) => head.toggleFilter(filters[Number(key) - 1]),
-  },
-  { keys: ['j', 'k'], words: 'next, previous', act: (key) => view.step(key === 'j' ? 1 : -1) },
-  {
-    keys: ['ArrowDown', 'ArrowUp'],
-    words: 'the same',
-    local: true,
-    act: (key) => view.step(key === 'ArrowDown' ? 1 : -1),
-  },
-  { keys: ['g', 'G'], words: 'first, last', act: (key) => view.step(key === 'g' ? -1e9 : 1e9) },
-  {
-    keys: ['Home', 'End'],
-    words: 'the same',
-    local: true,
-    act: (key) => view.step(key === 'Home' ? -1e9 : 1e9),
-  },
-  { keys: ['Enter', ' '], words: 'fold or unfold', local: true, act: () => view.toggle() },
-  { keys: ['f'], words: 'fold or unfold everything', act: () => view.toggleAll() },
-  {
-    keys: ['b'],
-    words: 'to the bytes, and back',
-    act() {
-      const there = byId('bytes').contains(document.activeElement)
-      showPane(there ? 'run' : 'bytes')
-      if (there) view.focus()
-      else byId('bytes').focus()
+listenToKeys(
+  [
+    { keys: ['p', 'P'], words: 'next, previous problem', act: (key) => head.problem(key === 'p' ? 1 : -1) },
+    {
+      keys: ['/'],
+      words: 'find in the run',
+      always: true,
+      act: () => (current === undefined ? list.focusFind() : find.focus()),
     },
-  },
-  { keys: ['s'], words: 'next stream', act: () => raw.next() },
-  { keys: ['d'], words: 'next note of the parser or the engine', act: nextNote },
-  { keys: ['y'], words: 'copy the address', act: copyAddress },
-  {
-    keys: ['c'],
-    words: 'copy what is chosen as Markdown',
-    act: () => view.chosen && copyMarkdown([view.chosen], view.chosen.id),
-  },
-  { keys: ['C'], words: 'copy the run as Markdown', act: () => copyMarkdown(view.shown, 'Run') },
-  {
-    keys: ['r'],
-    words: 'find a run',
-    act() {
-      showPane('runs')
-      list.focusFind()
+    { keys: ['n', 'N'], words: 'next, previous hit', act: (key) => find.step(key === 'n' ? 1 : -1) },
+    {
+      keys: ['1', '2', '3', '4', '5', '6', '0'],
+      words: `only ${filters.join(', ')}; 0 for all`,
+      act: (key) => head.toggleFilter(filters[Number(key) - 1]),
     },
-  },
-  { keys: ['t'], words: 'light or dark', act: turnTheme },
-  // Cast: a <dialog> in page.html.
-  { keys: ['?'], words: 'all keys', act: () => (byId('help') as HTMLDialogElement).showModal() },
-  {
-    keys: ['Escape'],
-    words: 'choose nothing',
-    act() {
-      view.choose(undefined, 'step')
-      box.focus({ preventScroll: true })
+    { keys: ['j', 'k'], words: 'next, previous', act: (key) => view.step(key === 'j' ? 1 : -1) },
+    {
+      keys: ['ArrowDown', 'ArrowUp'],
+      words: 'the same',
+      local: true,
+      act: (key) => view.step(key === 'ArrowDown' ? 1 : -1),
     },
-  },
-])
+    { keys: ['g', 'G'], words: 'first, last', act: (key) => view.step(key === 'g' ? -1e9 : 1e9) },
+    {
+      keys: ['Home', 'End'],
+      words: 'the same',
+      local: true,
+      act: (key) => view.step(key === 'Home' ? -1e9 : 1e9),
+    },
+    { keys: ['Enter', ' '], words: 'fold or unfold', local: true, act: () => view.toggle() },
+    { keys: ['f'], words: 'fold or unfold everything', act: () => view.toggleAll() },
+    {
+      keys: ['b'],
+      words: 'open the bytes, or close them',
+      act: () => current !== undefined && turnBytes(),
+    },
+    { keys: ['s'], words: 'next stream', act: () => raw.next() },
+    { keys: ['d'], words: 'next note of the parser or the engine', act: nextNote },
+    { keys: ['y'], words: 'copy the address', act: copyAddress },
+    {
+      keys: ['c'],
+      words: 'copy what is chosen as Markdown',
+      act: () => view.chosen && copyMarkdown([view.chosen], view.chosen.id),
+    },
+    { keys: ['C'], words: 'copy the run as Markdown', act: () => copyMarkdown(view.shown, 'Run') },
+    {
+      keys: ['r'],
+      words: 'find a run',
+      always: true,
+      act() {
+        if (isAlone()) return
+        if (current !== undefined) history.pushState(null, '', location.pathname)
+        if (current !== undefined) showRuns()
+        list.focusFind()
+      },
+    },
+    { keys: ['t'], words: 'light or dark', always: true, act: turnTheme },
+    // Cast: a <dialog> in page.html.
+    {
+      keys: ['?'],
+      words: 'all keys',
+      always: true,
+      act: () => (byId('help') as HTMLDialogElement).showModal(),
+    },
+    {
+      keys: ['Escape'],
+      words: 'choose nothing',
+      act() {
+        view.choose(undefined, 'step')
+        box.focus({ preventScroll: true })
+      },
+    },
+  ],
+  () => current !== undefined,
+)
 byId('theme').addEventListener('click', turnTheme)
 byId('copy-address').addEventListener('click', copyAddress)
 byId('copy-run').addEventListener('click', () => copyMarkdown(view.shown, 'Run'))
-byId('to-runs').addEventListener('click', () => showPane('runs'))
-byId('to-bytes').addEventListener('click', () => showPane('bytes'))
-byId('to-run').addEventListener('click', () => showPane('run'))
+byId('to-bytes').addEventListener('click', turnBytes)
+byId('to-run').addEventListener('click', turnBytes)
 addEventListener('hashchange', follow)
 addEventListener('popstate', follow)
 
@@ -354,46 +371,7 @@ showPane(readAddress(location.hash) ? 'run' : 'runs')
 loadRuns().then(() => {
   const [only, second] = runs
   if (!readAddress(location.hash) && only && !second) history.replaceState(null, '', addressOf(only.id))
+  byId('to-runs').hidden = isAlone()
   follow()
 })
 if (source.live) setInterval(loadRuns, LIST_MS)
-
-/** A key, its action, and its description in the list of keys; two keys may share one line. */
-export interface Key {
-  readonly keys: readonly string[]
-  readonly words: string
-  readonly act: (key: string) => void
-  /** Only while the focus is in the conversation or nowhere: other parts use these keys themselves. */
-  readonly local?: boolean
-}
-
-/** Handles key presses, and lists the keys in the help. */
-function listenToKeys(table: readonly Key[]): void {
-  const names: Readonly<Record<string, string>> = {
-    ArrowDown: '↓',
-    ArrowUp: '↑',
-    Escape: 'Esc',
-    ' ': 'Space',
-  }
-  const help = byId('help') as HTMLDialogElement // cast: a <dialog> in page.html
-  const box = byId('conversation')
-  byId('key-list').replaceChildren(
-    ...table.flatMap(({ keys, words }) => [
-      make('dt', {}, ...keys.flatMap((key) => [make('kbd', {}, names[key] ?? key), ' '])),
-      make('dd', {}, words),
-    ]),
-  )
-  byId('keys').addEventListener('click', () => help.showModal())
-  const acts = new Map(table.flatMap((entry) => entry.keys.map((key) => [key, entry] as const)))
-  document.addEventListener('keydown', (press) => {
-    const target = press.target instanceof Element ? press.target : document.body
-    const typing = target instanceof HTMLInputElement
-    if (typing || press.metaKey || press.ctrlKey || press.altKey || help.open) return
-    const entry = acts.get(press.key)
-    if (!entry) return
-    const here = target === document.body || target === box || target.tagName === 'ARTICLE'
-    if (entry.local && !here) return
-    press.preventDefault()
-    entry.act(press.key)
-  })
-}

@@ -1,5 +1,6 @@
 import { type MarkdownBlock, markdownBlocks } from '../../views/markdown/blocks.ts'
 import type { MarkdownInline } from '../../views/markdown/inlines.ts'
+import { coloured } from './code-nodes.ts'
 import { make } from './element.ts'
 
 /** Maximum length of a message to render as Markdown, in characters; a longer one is shown as plain text. */
@@ -21,7 +22,11 @@ function blockNode(block: MarkdownBlock): Node {
     case 'code':
       return block.language === 'diff'
         ? diffNodes(block.text)
-        : make('pre', { tabindex: 0, 'data-language': block.language || undefined }, block.text)
+        : make(
+            'pre',
+            { tabindex: 0, 'data-language': block.language || undefined },
+            ...coloured(block.text, block.language),
+          )
     case 'list': {
       const items = block.items.map(({ checked, blocks }) =>
         make(
@@ -92,21 +97,33 @@ function inlineNode(inline: MarkdownInline): Node {
   }
 }
 
+/** A line of Markdown without its paragraph. */
+export function lineNodes(line: string): Node[] {
+  return tight(markdownBlocks(line))
+}
+
 /** Maximum number of lines of a diff to draw; the rest is counted. */
 const MAX_LINES = 2000
+/** And of lines whose code is coloured. */
+const MAX_COLOURED = 500
 
 /** A unified diff, with added and removed lines distinguished by sign and colour. */
-export function diffNodes(diff: string): HTMLElement {
+export function diffNodes(diff: string, language = ''): HTMLElement {
   const lines = diff.split('\n')
   if (lines.at(-1) === '') lines.pop()
-  const shown = lines.slice(0, MAX_LINES).map((line) => make('span', kindOf(line), `${line}\n`))
+  const shown = lines.slice(0, MAX_LINES).map((line, index) => {
+    const kind = kindOf(line)
+    const isCode = kind !== 'meta' && kind !== 'hunk' && index < MAX_COLOURED
+    const code = isCode ? coloured(line.slice(1), language) : [line.slice(1)]
+    return make('span', kind, line.slice(0, 1), ...code, '\n')
+  })
   const more = lines.length - shown.length
   if (more > 0) shown.push(make('span', 'meta', `… ${more.toLocaleString()} more lines`))
   return make('pre', { class: 'diff', tabindex: 0 }, ...shown)
 }
 
 /** Two texts, the one before and the one after, as a diff of whole lines. */
-export function replacedNodes(before: string, after: string): HTMLElement {
+export function replacedNodes(before: string, after: string, language: string): HTMLElement {
   const signed = (sign: string, text: string) =>
     text === ''
       ? []
@@ -114,13 +131,14 @@ export function replacedNodes(before: string, after: string): HTMLElement {
           .slice(0, MAX_TEXT)
           .split('\n')
           .map((line) => sign + line)
-  return diffNodes([...signed('-', before), ...signed('+', after)].join('\n'))
+  return diffNodes([...signed('-', before), ...signed('+', after)].join('\n'), language)
 }
 
 const MAX_TEXT = 200_000
 
 /** Whether a text is a unified diff, judging by its first lines. */
 export function isDiff(text: string): boolean {
+  if (text.startsWith('*** Begin Patch') || text.startsWith('@@ ')) return true
   return text.startsWith('diff --git ') || (text.startsWith('--- ') && text.slice(0, 2000).includes('\n+++ '))
 }
 
@@ -129,6 +147,7 @@ function kindOf(line: string): string | undefined {
     line.startsWith('+++') ||
     line.startsWith('---') ||
     line.startsWith('diff ') ||
+    line.startsWith('*** ') ||
     line.startsWith('index ')
   )
     return 'meta'

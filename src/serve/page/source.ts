@@ -7,7 +7,7 @@ export interface Source {
   readonly live: boolean
   /** Number of secrets that were hidden in it, if it was redacted. */
   readonly redacted?: number | undefined
-  /** The runs, or undefined if they are not available now. */
+  /** The runs, or undefined if they have not changed, or are not available now. */
   runs(): Promise<readonly RunInfo[] | undefined>
   /** Reads the events of a run, from the first to the last, and continues while it grows. */
   open(id: string, reader: EventReader): OpenRun

@@ -9,6 +9,9 @@ export interface VirtualOptions<T> {
   readonly draw: (item: T, index: number) => HTMLElement
   /** A number that changes when the item must be redrawn. */
   readonly version: (item: T) => number
+  /** The element around all items, and the one inside it that gets them. @default a `div` that is both */
+  readonly frame?: HTMLElement | undefined
+  readonly rows?: HTMLElement | undefined
   /** Pixels of empty space below the last item. @default 0 */
   readonly below?: number | undefined
 }
@@ -27,6 +30,7 @@ export class VirtualList<T> {
   readonly #below: number
   readonly #sheet = make('div', 'sheet')
   readonly #pane = make('div', 'pane')
+  readonly #rows: HTMLElement
   #items: readonly T[] = []
   #heights = new Heights()
   /** The drawn items, by index. */
@@ -40,10 +44,12 @@ export class VirtualList<T> {
   })
 
   constructor(options: VirtualOptions<T>) {
-    const { box, below = 0 } = options
+    const { box, below = 0, frame, rows = this.#pane } = options
     this.#options = options
     this.#box = box
     this.#below = below
+    this.#rows = rows
+    if (frame) this.#pane.append(frame)
     this.#sheet.append(this.#pane)
     box.append(this.#sheet)
     const soon = onceAFrame(() => this.refresh())
@@ -51,18 +57,19 @@ export class VirtualList<T> {
     new ResizeObserver(soon).observe(box)
   }
 
-  /** Shows these items from the start. The array may grow afterwards; then call `refresh`. */
-  show(items: readonly T[]): void {
+  /** Shows these items, from the start or where it is. The array may grow afterwards; then call `refresh`. */
+  show(items: readonly T[], stay = false): void {
     this.#items = items
     this.#heights = new Heights()
-    this.#box.scrollTop = 0
-    this.redraw()
-  }
-
-  /** Redraws everything visible. */
-  redraw(): void {
+    if (!stay) this.#box.scrollTop = 0
     this.#wipe()
     this.refresh()
+  }
+
+  /** The items from this index on have changed: draws them anew with the next `refresh`. */
+  cut(length: number): void {
+    this.#heights.cut(length)
+    this.#drop(0, length - 1)
   }
 
   /** Draws what changed or was added since. */
@@ -122,7 +129,7 @@ export class VirtualList<T> {
   #wipe(): void {
     for (const { element } of this.#drawn.values()) this.#resized.unobserve(element)
     this.#drawn.clear()
-    this.#pane.replaceChildren()
+    this.#rows.replaceChildren()
   }
 
   #isResized(target: Element): boolean {
@@ -190,7 +197,7 @@ export class VirtualList<T> {
   /** Draws what is not drawn of these items, and what is outdated. Returns their indexes. */
   #draw(first: number, last: number): number[] {
     const fresh: number[] = []
-    let here = this.#pane.firstElementChild
+    let here = this.#rows.firstElementChild
     for (let index = first; index <= last; index++) {
       const item = this.#items[index]!
       const version = this.#options.version(item)
@@ -199,7 +206,7 @@ export class VirtualList<T> {
         const element = this.#options.draw(item, index)
         this.#indexes.set(element, index)
         if (known) this.#replace(known.element, element)
-        else this.#pane.insertBefore(element, here)
+        else this.#rows.insertBefore(element, here)
         this.#resized.observe(element)
         this.#drawn.set(index, { element, version })
         fresh.push(index)

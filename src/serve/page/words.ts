@@ -3,10 +3,10 @@ import type { CompletionData, FailureClass } from '../../events/event.ts'
 import { endPhrase, type RunOutcome } from '../../events/run-outcome.ts'
 import type { Tokens } from '../../events/tokens.ts'
 
-export { sizeWords } from '../../views/words.ts'
+export { countWords, durationWords, sizeWords } from '../../views/words.ts'
 
 /** What decided the end of a run, in words. */
-export const reasonWords: Readonly<Record<string, string>> = {
+const reasonWords: Readonly<Record<string, string>> = {
   DONE_MARKER: 'it said that its work is done',
   END_SIGNAL: 'its turn is over',
   REQUEST_OPEN: 'it waits for an answer',
@@ -19,7 +19,7 @@ export const reasonWords: Readonly<Record<string, string>> = {
 }
 
 export function outcomeLine(outcome: RunOutcome, failure?: FailureClass | null): string {
-  return `${outcome}: ${endPhrase(outcome, failure)}`
+  return `${outcome.replace('_', ' ')}: ${endPhrase(outcome, failure)}`
 }
 
 /** Why a run ended as it did, in one sentence. */
@@ -52,34 +52,28 @@ export function spentWords(spent: {
 }): string {
   const parts = kinds.flatMap(([kind, word]) => {
     const count = spent.tokens?.[kind]
-    return typeof count === 'number' ? [`${count.toLocaleString()} ${word}`] : []
+    // Agents report 0 for what they do not have.
+    return typeof count === 'number' && (count > 0 || kind === 'input' || kind === 'output')
+      ? [`${count.toLocaleString()} ${word}`]
+      : []
   })
   const words = parts.length > 0 ? `tokens: ${parts.join(', ')}` : ''
   return [words, costWords(spent.cost)].filter(Boolean).join(' · ')
 }
 
-/** A time span: 12 ms, 3.4 s, 5 min 20 s, 2 h 3 min. */
-export function spanWords(milliseconds: number): string {
-  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`
-  const seconds = milliseconds / 1000
-  if (seconds < 60) return `${seconds.toFixed(1)} s`
-  const minutes = Math.floor(seconds / 60)
-  if (minutes < 60) return `${minutes} min ${Math.floor(seconds % 60)} s`
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+/** A count in a few characters: 950, 12k, 3.4M. */
+export function shortNumber(count: number): string {
+  if (count < 1000) return String(count)
+  if (count < 999_500) return `${(count / 1000).toFixed(count < 9950 ? 1 : 0)}k`
+  return `${(count / 1e6).toFixed(1)}M`
 }
 
-/** Today as a time, other days as a date. */
+/** Today as a time, other days with their date. */
 export function dateWords(text: string): string {
   const date = new Date(text)
+  const time = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
   const today = new Date().toDateString() === date.toDateString()
-  return date.toLocaleString(
-    [],
-    today ? { hour: '2-digit', minute: '2-digit' } : { month: 'short', day: 'numeric' },
-  )
-}
-
-export function countWords(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString()} ${count === 1 ? one : many}`
+  return date.toLocaleString([], today ? time : { ...time, month: 'short', day: 'numeric' })
 }
 
 /** Makes invisible characters visible, which a terminal would interpret. */

@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
 import { addressOf, readAddress } from '../../../src/serve/page/address.ts'
+import { isShown } from '../../../src/serve/page/filters.ts'
 import { ItemList } from '../../../src/serve/page/item-list.ts'
-import { firstLine, summaryOf, textOf } from '../../../src/serve/page/item-text.ts'
+import { ItemRows, type Row } from '../../../src/serve/page/item-rows.ts'
+import { firstLine, subjectOf, textOf } from '../../../src/serve/page/item-text.ts'
 import { type SseEvent, sseReader } from '../../../src/serve/page/sse-reader.ts'
 import { makeEvent } from '../../disk/make-event.ts'
+import { ends, makeRun } from '../../views/make-run.ts'
 
 test('an address names a run and an event, whatever the id is', () => {
   for (const run of ['r', 'a/b c', 'run/x', '100%', 'session://claude/-a/s.jsonl', '#/é']) {
@@ -44,11 +47,92 @@ test('what does not have the shape of its type is shown as it is', () => {
   }
 })
 
-test('a call is told by what it is about', () => {
-  expect(summaryOf({ description: 'why', command: 'npm test\nmore' })).toBe('npm test')
-  expect(summaryOf({ cmd: ['ls', '-l'] })).toBe('ls -l')
-  expect(summaryOf({ changes: [{ path: 'a' }, null, { path: 'b' }] })).toBe('a, b')
-  expect(summaryOf({ other: 1 })).toBe('{"other":1}')
-  expect(summaryOf(undefined)).toBe('')
+test('a call is told by what it is about, as a person would type it', () => {
+  const subject = (input: unknown, lateInput?: unknown) => firstLine(subjectOf({ input, lateInput }))
+  expect(subject({ description: 'why', command: "/bin/bash -lc 'npm test\nmore'" })).toBe('npm test')
+  expect(subject({ cmd: ['ls', '-l'] })).toBe('ls -l')
+  expect(subject(undefined, { path: 'a.ts' })).toBe('a.ts')
+  expect(subject({ other: 1 })).toBe('{"other":1}')
   expect(firstLine(`\n\n  ${'x'.repeat(900)}`)).toHaveLength(300)
+})
+
+const call = (id: string, state: 'started' | 'completed' | 'failed', kind = 'execute') =>
+  [`tool.call.${state}`, { call_id: id, name: 'Bash', kind, input: { command: id } }] as const
+const message = ['agent.message.final', { message_id: 'm', text: 'x' }] as const
+
+/** The rows of a run, in words, after these events have arrived one by one, or all at once. */
+function rowsOf(steps: readonly unknown[], oneByOne: boolean): string[] {
+  const model = new ItemList()
+  const rows = new ItemRows((item) => item.kind !== 'status')
+  const shown: Row[] = []
+  // Cast: short forms of real events.
+  for (const event of makeRun(steps as Parameters<typeof makeRun>[0])) {
+    model.take(event)
+    if (!oneByOne) continue
+    const from = rows.add(model.items)
+    // What the list keeps is what it drew before.
+    if (from !== undefined) shown.length = from
+    shown.push(...rows.rows.slice(shown.length))
+    expect(shown).toEqual(rows.rows)
+  }
+  rows.add(model.items)
+  for (const item of model.items) {
+    const at = rows.indexOf(item)
+    const row = rows.rows[at]
+    if (row && row !== item) expect(rows.groupOf(item)).toBe(row)
+  }
+  return rows.rows.map((row) => (row.kind === 'group' ? `${row.items.length} calls` : row.kind))
+}
+
+test('good calls in a row are one row, however they arrive; failed ones, edits and two alone are not', () => {
+  const many = (count: number, kind?: string) =>
+    Array.from({ length: count }, (_, i) => [
+      call(`c${i}`, 'started', kind),
+      call(`c${i}`, 'completed', kind),
+    ])
+  const cases: [readonly unknown[], string[]][] = [
+    [many(5).flat(), ['5 calls']],
+    [many(2).flat(), ['tool', 'tool']],
+    [
+      [...many(3).flat(), message, ...many(4).flat()],
+      ['3 calls', 'message', '4 calls'],
+    ],
+    [
+      [...many(3).flat(), call('x', 'failed'), ...many(3).flat()],
+      ['3 calls', 'tool', '3 calls'],
+    ],
+    [many(4, 'edit').flat(), ['tool', 'tool', 'tool', 'tool']],
+    // Steps that are hidden do not part them.
+    [many(4).flatMap((one) => [...one, ['lifecycle.run.status', { status: 'usage' }]]), ['4 calls']],
+    // Calls at the same time end in another order.
+    [['a', 'b', 'c'].flatMap((id) => [call(id, 'started')]), ['tool', 'tool', 'tool']],
+    [
+      [
+        ...['a', 'b', 'c'].map((id) => call(id, 'started')),
+        ...['c', 'a', 'b'].map((id) => call(id, 'completed')),
+      ],
+      ['3 calls'],
+    ],
+  ]
+  for (const [steps, wanted] of cases)
+    for (const oneByOne of [true, false]) expect(rowsOf(steps, oneByOne)).toEqual(wanted)
+})
+
+test('records that say nothing are out of the way, until a line of another kind follows them', () => {
+  const raw = (line: string) => ['raw.stdout', { line }] as const
+  const model = new ItemList()
+  const rows = new ItemRows((item) => isShown(item, new Set()))
+  const shown = () => {
+    rows.add(model.items)
+    return rows.rows.map(({ kind }) => kind)
+  }
+  const events = makeRun([message, raw('{"a":1}'), raw('{"a":2}'), raw('panic: no disk'), ends.well])
+  const wanted = [['message'], ['message'], ['message'], ['message', 'raw'], ['message', 'raw', 'end']]
+  for (const [at, event] of events.entries()) {
+    model.take(event)
+    expect(shown()).toEqual(wanted[at])
+  }
+  const unknown = { ...events[1]!, source: { ...events[1]!.source, confidence: 0.3 } }
+  expect(isShown(new ItemList().take(unknown), new Set())).toBe(true)
+  expect(isShown(new ItemList().take(events[1]!), new Set(['raw']))).toBe(true)
 })

@@ -1,0 +1,121 @@
+import type { ToolItem } from '../../views/conversation.ts'
+import { callText } from '../../views/tool-text.ts'
+import { codeText, languageOf, longText } from './code-nodes.ts'
+import { button, make } from './element.ts'
+import { imageNode, imagesIn } from './image-nodes.ts'
+import { pretty, subjectOf } from './item-text.ts'
+import { diffNodes, isDiff, replacedNodes } from './markdown-nodes.ts'
+import { countWords, visible } from './words.ts'
+
+/** Characters of a command that the line of its call shows. */
+const MAX_LINE = 120
+/** Lines of the output of a failed call to show: errors are usually at the end. */
+const TAIL_LINES = 14
+
+/** What a call was given, and what came of it. */
+export function callNodes(item: ToolItem): Node[] {
+  const subject = subjectOf(item)
+  const long = item.does === 'execute' && isLong(subject)
+  const path = pathIn(item.input)
+  return [
+    ...(long ? codeText(visible(subject), 'sh') : []),
+    ...inputNodes(item.input ?? item.lateInput, subject),
+    ...outputNodes(item, path === undefined ? '' : languageOf(path)),
+  ]
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const before = ['old_string', 'old_str', 'oldText', 'oldString']
+const after = ['new_string', 'new_str', 'newText', 'newString']
+const paths = ['file_path', 'filePath', 'path', 'absolute_path', 'notebook_path']
+/** Fields that are a file, however short. */
+const texts = ['content', 'contents', 'file_text', 'patch', 'diff', 'unified_diff']
+const commands = ['command', 'cmd', 'commands']
+
+function pathIn(input: unknown): string | undefined {
+  if (typeof input !== 'object' || input === null) return undefined
+  const fields = input as Fields // cast: an object, whose fields are checked
+  const named = paths.map((name) => fields[name]).find((value) => typeof value === 'string')
+  return named as string | undefined // cast: found as a string
+}
+
+/**
+ * The input of a call as a person would write it: edits as diffs, files as code, texts as texts, and only the
+ * rest as JSON. What is `told` already is left out.
+ */
+export function inputNodes(input: unknown, told: string, depth = 0): Node[] {
+  if (input === undefined || input === null) return []
+  const isSaid = (value: unknown) => value === told || told.endsWith(`: ${value}`)
+  if (typeof input === 'string') return isSaid(input) ? [] : textNodes(input, '')
+  if (typeof input !== 'object' || depth > 2) return longText(visible(pretty(input)))
+  if (Array.isArray(input)) return input.slice(0, 100).flatMap((one) => inputNodes(one, '', depth + 1))
+  const fields = input as Fields // cast: an object, whose fields are checked
+  const [old, fresh] = [before, after].map((names) => names.find((name) => typeof fields[name] === 'string'))
+  const language = languageOf(pathIn(input) ?? '')
+  const nodes: Node[] = []
+  const short: string[] = []
+  for (const [name, value] of Object.entries(fields)) {
+    if (name === old || name === fresh || (told !== '' && (commands.includes(name) || isSaid(value))))
+      continue
+    if (typeof value === 'object' && value !== null) {
+      nodes.push(make('p', 'label', name), ...inputNodes(value, '', depth + 1))
+    } else if (typeof value === 'string' && (texts.includes(name) || isLong(value))) {
+      nodes.push(make('p', 'label', name), ...textNodes(value, language))
+    } else short.push(`${name}: ${value}`)
+  }
+  if (old !== undefined && fresh !== undefined)
+    nodes.push(replacedNodes(String(fields[old]), String(fields[fresh]), language))
+  return [...(short.length > 0 ? [make('p', 'fields', visible(short.join(' · ')))] : []), ...nodes]
+}
+
+function isLong(text: string): boolean {
+  return text.length > MAX_LINE || text.includes('\n')
+}
+
+function textNodes(text: string, language: string): Node[] {
+  return isDiff(text) ? [diffNodes(text, language)] : codeText(visible(text), language)
+}
+
+function outputNodes(item: ToolItem, language: string): Node[] {
+  const { output, error, state } = item
+  const images = typeof output === 'string' && !output.startsWith('data:image/') ? [] : imagesIn(output)
+  if (images.length > 0) {
+    const hidden = new Set(images.map(({ base64 }) => base64))
+    const isImage = (value: unknown) =>
+      typeof value === 'string' && hidden.has(value.slice(value.indexOf(',') + 1))
+    const text = JSON.stringify(output, (_, value) => (isImage(value) ? '(image)' : value), 2)
+    return [...images.map(imageNode), ...codeText(text, 'json')]
+  }
+  const text = readable(callText({ output, error }))
+  if (text === '') return state === 'running' ? [] : [make('p', 'void', 'No output')]
+  if (isDiff(text)) return [diffNodes(text, language)]
+  if (state === 'failed') return tailNodes(text)
+  return codeText(visible(text), /^[[{]/.test(text) ? 'json' : language)
+}
+
+/** The end of a text, and all of it on request. */
+function tailNodes(text: string): Node[] {
+  const lines = text.split('\n')
+  if (lines.length <= TAIL_LINES) return longText(visible(text))
+  const frame = make('pre', { tabindex: 0 }, visible(lines.slice(-TAIL_LINES).join('\n')))
+  const all = button(
+    { class: 'more' },
+    () => {
+      all.remove()
+      frame.replaceWith(...longText(visible(text)))
+    },
+    `Show all ${countWords(lines.length, 'line')}`,
+  )
+  return [all, frame]
+}
+
+/** JSON in one line is indented. */
+function readable(text: string): string {
+  if (!/^[[{]/.test(text) || text.length > 200_000 || text.includes('\n')) return text
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}

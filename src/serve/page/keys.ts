@@ -1,0 +1,43 @@
+import { byId, make } from './element.ts'
+
+/** A key, its action, and its description in the list of keys; two keys may share one line. */
+export interface Key {
+  readonly keys: readonly string[]
+  readonly words: string
+  readonly act: (key: string) => void
+  /** Only while the focus is in the conversation or nowhere: other parts use these keys themselves. */
+  readonly local?: boolean
+  /** Also while no run is open. */
+  readonly always?: boolean
+}
+
+/** Handles key presses, and lists the keys in the help. */
+export function listenToKeys(table: readonly Key[], isOpen: () => boolean): void {
+  const names: Readonly<Record<string, string>> = {
+    ArrowDown: '↓',
+    ArrowUp: '↑',
+    Escape: 'Esc',
+    ' ': 'Space',
+  }
+  const help = byId('help') as HTMLDialogElement // cast: a <dialog> in page.html
+  const box = byId('conversation')
+  byId('key-list').replaceChildren(
+    ...table.flatMap(({ keys, words }) => [
+      make('dt', {}, ...keys.flatMap((key) => [make('kbd', {}, names[key] ?? key), ' '])),
+      make('dd', {}, words),
+    ]),
+  )
+  byId('keys').addEventListener('click', () => help.showModal())
+  const acts = new Map(table.flatMap((entry) => entry.keys.map((key) => [key, entry] as const)))
+  document.addEventListener('keydown', (press) => {
+    const target = press.target instanceof Element ? press.target : document.body
+    const typing = target instanceof HTMLInputElement
+    if (typing || press.metaKey || press.ctrlKey || press.altKey || help.open) return
+    const entry = acts.get(press.key)
+    if (!entry) return
+    const here = target === document.body || target === box || target.tagName === 'ARTICLE'
+    if ((entry.local && !here) || !(entry.always || isOpen())) return
+    press.preventDefault()
+    entry.act(press.key)
+  })
+}

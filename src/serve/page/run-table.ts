@@ -1,0 +1,311 @@
+import { costWords } from '../../events/cost.ts'
+import { endPhrase } from '../../events/run-outcome.ts'
+import type { RunInfo } from '../run-info.ts'
+import { addressOf } from './address.ts'
+import { button, byId, isDrawn, make } from './element.ts'
+import { firstLine } from './item-text.ts'
+import { VirtualList } from './virtual-list.ts'
+import { countWords, dateWords, durationWords, shortNumber, spentWords } from './words.ts'
+
+/** The states to filter runs by, the most interesting first. */
+const states = ['running', 'failed', 'needs_input', 'unknown', 'cancelled', 'finished', 'succeeded'] as const
+type State = (typeof states)[number]
+
+/** A column: its cell, and what it is sorted by; a run without that is last. */
+interface Column {
+  readonly name: string
+  readonly cell: (run: RunInfo) => readonly (Node | string)[]
+  readonly key: (run: RunInfo) => string | number | undefined
+  readonly title?: (run: RunInfo) => string
+  /** Numbers begin with the largest. */
+  readonly falls?: true
+}
+
+const columns: readonly Column[] = [
+  { name: 'Task', cell: taskCell, key: (run) => titleOf(run).toLowerCase() },
+  { name: 'Engine', cell: (run) => [engineOf(run)], key: engineOf },
+  {
+    name: 'Outcome',
+    cell: (run) => [make('span', `dot ${stateOf(run)}`), outcomeWords(run)],
+    key: (run) => states.indexOf(stateOf(run)),
+    title: (run) => (run.outcome ? endPhrase(run.outcome, run.failure_class) : ''),
+  },
+  {
+    name: 'When',
+    cell: (run) => [whenOf(run) === undefined ? '' : dateWords(whenOf(run)!)],
+    key: whenOf,
+    title: (run) => (whenOf(run) === undefined ? '' : new Date(whenOf(run)!).toLocaleString()),
+    falls: true,
+  },
+  {
+    name: 'Took',
+    cell: (run) => [tookOf(run) === undefined ? '' : durationWords(tookOf(run)!)],
+    key: tookOf,
+    falls: true,
+  },
+  {
+    name: 'Tokens',
+    cell: (run) => [tokensOf(run) === undefined ? '' : shortNumber(tokensOf(run)!)],
+    key: tokensOf,
+    title: ({ tokens }) => spentWords({ tokens: tokens ?? undefined }),
+    falls: true,
+  },
+  {
+    name: 'Cost',
+    cell: ({ cost }) => [costWords(cost ?? undefined)],
+    key: ({ cost }) => cost?.amount,
+    falls: true,
+  },
+  {
+    name: 'Problem',
+    cell: (run) => [problemOf(run)],
+    key: (run) => problemOf(run) || undefined,
+    title: problemOf,
+  },
+]
+
+const SERVED = { column: columns.find(({ name }) => name === 'When')!, falls: true }
+
+/** Pixels of a row, before it is measured. */
+const ROW = 49
+
+/** All runs in a table, sorted by any column, filtered by text and outcome. Only visible rows are drawn. */
+export class RunTable {
+  readonly #box = byId('rows')
+  readonly #find = byId('find') as HTMLInputElement // cast: an <input> in page.html
+  readonly #bar = byId('outcomes')
+  readonly #none = byId('none')
+  readonly #table: HTMLTableElement
+  readonly #list: VirtualList<RunInfo>
+  readonly #heads: readonly HTMLElement[]
+  readonly #chosen = new Set<State>()
+  #runs: readonly RunInfo[] = []
+  /** By time they are as the server lists them: those in progress first, then the newest. */
+  #sort: { readonly column: Column; readonly falls: boolean } = SERVED
+
+  constructor() {
+    const body = make('tbody', { role: 'rowgroup', id: 'runs' })
+    this.#heads = columns.map((column) =>
+      make(
+        'th',
+        { role: 'columnheader', scope: 'col', class: column.name.toLowerCase() },
+        button({}, () => this.#sortBy(column), column.name),
+      ),
+    )
+    const head = make(
+      'thead',
+      { role: 'rowgroup' },
+      make('tr', { role: 'row', 'aria-rowindex': 1 }, ...this.#heads),
+    )
+    this.#table = make('table', { role: 'table', 'aria-label': 'Runs' }, head, body)
+    this.#list = new VirtualList<RunInfo>({
+      box: this.#box,
+      rows: body,
+      frame: this.#table,
+      estimate: () => ROW,
+      version: () => 0,
+      below: 48,
+      draw: drawRow,
+    })
+    this.#find.addEventListener('input', () => this.#draw(false))
+    this.#find.addEventListener('keydown', (press) => {
+      const [first] = this.#links()
+      if (press.key === 'Enter') first?.click()
+      if (press.key === 'Escape') {
+        press.stopPropagation()
+        this.#find.blur()
+      }
+      if (press.key !== 'ArrowDown' || !first) return
+      press.preventDefault()
+      first.focus()
+    })
+    this.#box.addEventListener('keydown', (press) => {
+      if (press.key !== 'ArrowDown' && press.key !== 'ArrowUp') return
+      const all = this.#links()
+      const at = all.findIndex((one) => one.matches(':focus'))
+      press.preventDefault()
+      press.stopPropagation()
+      if (at === 0 && press.key === 'ArrowUp') this.#find.focus()
+      else all[at + (press.key === 'ArrowDown' ? 1 : -1)]?.focus()
+    })
+  }
+
+  /** Shows these runs, where the reader is now. */
+  show(runs: readonly RunInfo[]): void {
+    this.#runs = runs
+    this.#draw(true)
+  }
+
+  /** The list is visible again: its size was unknown until now. */
+  reveal(): void {
+    this.#list.refresh()
+  }
+
+  focusFind(): void {
+    this.#find.focus()
+    this.#find.select()
+  }
+
+  #links(): HTMLAnchorElement[] {
+    return [...this.#box.querySelectorAll('a')]
+  }
+
+  #sortBy(column: Column): void {
+    const first = column.falls ?? false
+    const known = this.#sort.column === column
+    // A third press gives the order of the server back.
+    if (known && this.#sort.falls !== first) this.#sort = SERVED
+    else this.#sort = { column, falls: known ? !first : first }
+    this.#draw(false)
+  }
+
+  #draw(stay: boolean): void {
+    const wanted = this.#find.value.trim().toLowerCase().split(' ')
+    const found = this.#runs.filter((run) => wanted.every((word) => wordsOf(run).includes(word)))
+    this.#drawStates(found)
+    const shown = found.filter((run) => this.#chosen.size === 0 || this.#chosen.has(stateOf(run)))
+    const { column, falls } = this.#sort
+    columns.forEach((one, at) => {
+      const order = one === column ? (falls ? 'descending' : 'ascending') : undefined
+      if (order) this.#heads[at]!.setAttribute('aria-sort', order)
+      else this.#heads[at]!.removeAttribute('aria-sort')
+    })
+    const all = this.#runs.length
+    byId('count').textContent =
+      shown.length === all
+        ? countWords(all, 'run')
+        : `${shown.length.toLocaleString()} of ${countWords(all, 'run')}`
+    this.#none.hidden = shown.length > 0
+    this.#box.hidden = shown.length === 0
+    this.#none.replaceChildren(...(all === 0 ? emptyWords() : [make('p', {}, 'No run matches.')]))
+    this.#table.setAttribute('aria-rowcount', String(shown.length + 1))
+    const focused = focusedIn(this.#box)?.dataset['id']
+    this.#list.show(this.#sort === SERVED ? shown : sorted(shown, column, falls), stay)
+    if (focused !== undefined)
+      for (const link of this.#links()) if (link.dataset['id'] === focused) link.focus()
+  }
+
+  #drawStates(found: readonly RunInfo[]): void {
+    const [bar, chosen] = [this.#bar, this.#chosen]
+    const counts = new Map<State, number>()
+    for (const run of found) counts.set(stateOf(run), (counts.get(stateOf(run)) ?? 0) + 1)
+    const known = states.filter((state) => counts.has(state) || chosen.has(state))
+    bar.hidden = known.length < 2 && chosen.size === 0
+    if (isDrawn(bar, [known.map((state) => [state, counts.get(state)]), [...chosen]])) return
+    const focused = focusedIn(bar)?.dataset['state']
+    bar.replaceChildren(
+      ...known.map((state) =>
+        button(
+          { 'aria-pressed': chosen.has(state) ? 'true' : 'false', 'data-state': state },
+          () => {
+            if (!chosen.delete(state)) chosen.add(state)
+            this.#draw(false)
+          },
+          make('span', `dot ${state}`),
+          `${state.replace('_', ' ')} `,
+          make('b', {}, (counts.get(state) ?? 0).toLocaleString()),
+        ),
+      ),
+    )
+    if (focused !== undefined) bar.querySelector<HTMLElement>(`[data-state=${focused}]`)?.focus()
+  }
+}
+
+function focusedIn(box: HTMLElement): HTMLElement | undefined {
+  const { activeElement } = document
+  return activeElement instanceof HTMLElement && box.contains(activeElement) ? activeElement : undefined
+}
+
+function sorted(runs: readonly RunInfo[], { key }: Column, falls: boolean): RunInfo[] {
+  const keyed = runs.map((run) => ({ run, key: key(run) }))
+  const way = falls ? -1 : 1
+  keyed.sort((a, b) => {
+    if (a.key === b.key) return 0
+    if (a.key === undefined || b.key === undefined) return a.key === undefined ? 1 : -1
+    return a.key < b.key ? -way : way
+  })
+  return keyed.map(({ run }) => run)
+}
+
+function drawRow(run: RunInfo, index: number): HTMLElement {
+  const cells = columns.map(({ name, cell, title }) => {
+    const props = { role: 'cell', class: name.toLowerCase(), title: title?.(run) || undefined }
+    return make('td', props, ...cell(run))
+  })
+  return make('tr', { role: 'row', 'aria-rowindex': index + 2, 'data-state': stateOf(run) }, ...cells)
+}
+
+function taskCell(run: RunInfo): Node[] {
+  const tries = run.attempts > 1 ? ` · ${run.attempts} attempts` : ''
+  const place = run.session?.directory ?? run.id
+  return [
+    make('a', { href: addressOf(run.id), 'data-id': run.id, title: run.task ?? run.id }, titleOf(run)),
+    make('small', {}, `${run.task === null ? '' : place}${tries}`),
+  ]
+}
+
+/** What it was asked to do; without that, where it is. */
+export function titleOf(run: RunInfo): string {
+  return firstLine(run.task ?? '') || run.session?.directory || run.id
+}
+
+function engineOf(run: RunInfo): string {
+  return `${run.engine ?? 'unknown'}${run.session ? ' session' : ''}`
+}
+
+function stateOf(run: RunInfo): State {
+  return run.outcome ?? 'running'
+}
+
+function outcomeWords(run: RunInfo): string {
+  const why = run.failure_class && run.failure_class !== 'other' ? ` · ${run.failure_class}` : ''
+  return stateOf(run).replace('_', ' ') + why
+}
+
+function whenOf(run: RunInfo): string | undefined {
+  return run.session?.updated_at ?? run.started_at ?? undefined
+}
+
+function tookOf({ started_at, ended_at, outcome }: RunInfo): number | undefined {
+  if (started_at === null || (ended_at === null && outcome !== null)) return undefined
+  return Math.max(0, (ended_at === null ? Date.now() : Date.parse(ended_at)) - Date.parse(started_at))
+}
+
+function tokensOf({ tokens }: RunInfo): number | undefined {
+  return tokens ? (tokens.input ?? 0) + (tokens.output ?? 0) : undefined
+}
+
+function problemOf(run: RunInfo): string {
+  return run.problem ?? (run.waits_for === null ? '' : `waits for an answer: ${run.waits_for}`)
+}
+
+const texts = new WeakMap<RunInfo, string>()
+
+/** Everything a reader may type to find a run: task, name, engine, and all words for how it ended. */
+function wordsOf(run: RunInfo): string {
+  const known = texts.get(run)
+  if (known !== undefined) return known
+  const outcome =
+    run.outcome === null ? 'running live' : `${run.outcome} ${endPhrase(run.outcome, run.failure_class)}`
+  const words = [
+    run.task,
+    run.id,
+    run.engine,
+    run.state,
+    outcome.replaceAll('_', ' '),
+    outcome,
+    problemOf(run),
+  ]
+  const text = [...words, run.session?.directory, ...run.argv].join(' ').toLowerCase()
+  texts.set(run, text)
+  return text
+}
+
+function emptyWords(): Node[] {
+  return [
+    make('p', {}, 'No runs here yet. Record one, and it is listed as soon as it begins:'),
+    make('pre', { tabindex: 0 }, 'npx agent-sluice run -- codex exec --json "fix the test"'),
+    make('p', {}, 'Or show what agents keep in your home directory:'),
+    make('pre', { tabindex: 0 }, 'npx agent-sluice serve --sessions'),
+  ]
+}
