@@ -215,6 +215,7 @@ class RunEvents {
     if (chunk.channels) this.#once.announce(chunk.channels.filter((channel) => channel !== 'stdin'))
     if (chunk.bytes.length === 0) return
     if (chunk.channel === 'stdin') {
+      this.#events.sentBy = chunk.by ?? 'user'
       this.#sent.write(chunk.bytes)
       return
     }

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import type { Writable } from 'node:stream'
 import { killGroup } from '../streams/end-process-tree.ts'
 import { cannotStart } from '../streams/spawn-fault.ts'
 import { withoutTerminals } from './open-terminals.ts'
@@ -19,6 +20,8 @@ export interface Started {
   kill(signal: NodeJS.Signals): void
   /** Types into the pseudo-terminal. */
   type?(text: string): void
+  /** Its stdin, if that was left open. */
+  readonly stdin?: Pick<Writable, 'write' | 'end'> | undefined
 }
 
 export interface StartOptions {
@@ -26,8 +29,8 @@ export interface StartOptions {
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
-  /** The stdin of the process: empty, our own, or this text. */
-  readonly input: 'ignore' | 'inherit' | { readonly text: string }
+  /** The stdin of the process: empty, our own, this text, or left open for more. */
+  readonly input: 'ignore' | 'inherit' | 'open' | { readonly text: string }
   readonly recorders: Recorders
 }
 
@@ -51,7 +54,11 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
         cwd,
         env,
         detached: true,
-        stdio: withoutTerminals([typeof input === 'string' ? input : 'pipe', stdout.stdio, stderr.stdio]),
+        stdio: withoutTerminals([
+          input === 'ignore' || input === 'inherit' ? input : 'pipe',
+          stdout.stdio,
+          stderr.stdio,
+        ]),
       }),
     )
   } catch (error) {
@@ -71,7 +78,8 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
   child.stdin?.on('error', () => {})
   if (typeof input === 'object') child.stdin?.end(input.text)
   const pid = child.pid!
-  return { pid, exit, recorders, kill: (signal) => killGroup(pid, signal) }
+  const stdin = input === 'open' ? child.stdin! : undefined
+  return { pid, exit, recorders, kill: (signal) => killGroup(pid, signal), stdin }
 }
 
 const signalNames = new Map([

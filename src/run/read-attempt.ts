@@ -64,9 +64,9 @@ export function* readAttempt(
     for (let portion = logs.next(true); portion; portion = logs.next(true)) {
       // The chunk log was replaced meanwhile: its first line that cannot be true ends it.
       if (portion === 'restarted') continue
-      const { channel, from, bytes, ms = 0, covered } = portion
+      const { channel, from, bytes, ms = 0, by, covered } = portion
       time = found && !covered ? found(channel, from, bytes.length) : started + ms
-      yield { chunk: { channel, bytes }, time }
+      yield { chunk: { channel, bytes, by }, time }
     }
     yield* exitOf(meta, started, time)
   } finally {

@@ -51,6 +51,10 @@ export interface RecordOptions {
   readonly input: 'ignore' | 'inherit' | { readonly text: string }
   /** The input is the prompt. */
   readonly piped: boolean
+  /** The input stays open, and the prompt is sent as a record of the wire. */
+  readonly talk: boolean
+  /** How long the agent has waited for an answer. */
+  readonly waited?: (() => { readonly ms: number; readonly until: number }) | undefined
   readonly pty: { readonly cols: number; readonly rows: number; readonly pipes: boolean } | undefined
   readonly timeout: number | undefined
   readonly idleTimeout: number | undefined
@@ -110,6 +114,9 @@ export class Recording {
   #meta: Meta
   #before: SessionTokens | undefined
   #running: Started | undefined
+  /** What was sent and not passed on yet: it comes before everything that is read after it. */
+  readonly #sent: TimedChunk[] = []
+  readonly #notes: Note[] = []
   /** Text typed before the terminal exists. */
   #typed = ''
   #stopNote: Note | undefined
@@ -177,6 +184,32 @@ export class Recording {
     else if (this.#typed.length < MAX_TYPED) this.#typed += text
   }
 
+  /** Records what is about to be sent, then sends it. Nothing is sent that is not recorded. */
+  send(bytes: Buffer, by?: 'limit'): void {
+    const output = this.#output
+    if (!output || !this.#running || this.#exited) return
+    try {
+      const ms = this.#now()
+      output.sent(bytes, ms, by)
+      this.#sent.push({ chunk: { channel: 'stdin', bytes, by }, time: this.#started + ms })
+    } catch (error) {
+      this.#failure = error
+      this.stop('recorder_failed', 'SIGTERM')
+      return
+    }
+    this.#running.stdin?.write(bytes)
+    this.#waker.wake()
+  }
+
+  closeInput(): void {
+    this.#running?.stdin?.end()
+  }
+
+  /** Adds to the notes that are reported with the end. */
+  note(note: Note): void {
+    this.#notes.push(note)
+  }
+
   async *#record(): AsyncGenerator<TimedChunk | Opening> {
     const { engine, reading, runId, attempt, cwd } = this.#options
     const before = this.#options.fsDiff ? await this.#look() : undefined
@@ -228,15 +261,16 @@ export class Recording {
   }
 
   #prompt(): Buffer | undefined {
-    const { piped, input } = this.#options
-    return piped && typeof input === 'object' ? Buffer.from(input.text) : undefined
+    const { piped, talk, input } = this.#options
+    return piped && !talk && typeof input === 'object' ? Buffer.from(input.text) : undefined
   }
 
   /** Starts the process and its recorders. */
   async #start(): Promise<readonly Note[]> {
-    const { pty, onStart } = this.#options
+    const { pty, talk, onStart } = this.#options
+    const input = talk ? 'open' : this.#options.input
     const { recorders: made } = this.#output!
-    const running = await this.#way.start({ ...this.#options, ...(pty ?? NO_SIZE), recorders: made })
+    const running = await this.#way.start({ ...this.#options, ...(pty ?? NO_SIZE), input, recorders: made })
     this.#running = running
     if (this.#typed !== '') running.type?.(this.#typed)
     const { pid, recorders } = running
@@ -282,14 +316,10 @@ export class Recording {
 
   /** The output as it comes, until the recorders are done. */
   async *#read(output: Output): AsyncGenerator<TimedChunk> {
-    const now = () => {
-      this.#ms = Math.max(this.#ms, this.#elapsed())
-      return this.#ms
-    }
     let finished = false
     void this.#over!.finally(() => {
       finished = true
-      this.#ms = Math.max(this.#ms, this.#elapsed())
+      this.#now()
       this.#waker.wake()
     })
     for (let last = false; ; ) {
@@ -297,13 +327,14 @@ export class Recording {
       last = finished
       let read = false
       for (const channel of this.#way.channels) {
-        const found = output.read(channel, now)
+        while (this.#sent.length > 0) yield this.#sent.shift()!
+        const found = output.read(channel, () => this.#now())
         if (!found) continue
         read = true
         const { bytes, ms } = found
         yield { chunk: { channel, bytes }, time: this.#started + ms }
       }
-      if (read) continue
+      if (read || this.#sent.length > 0) continue
       if (last) return
       await this.#waker.sleep()
     }
@@ -322,6 +353,7 @@ export class Recording {
     const lost = this.#way.channels.filter((channel) => sizes[channel] === undefined)
     const notes = [
       ...startNotes,
+      ...this.#notes,
       ...[this.#stopNote, held ? heldNote : undefined].filter((note) => note !== undefined),
       ...lost.map((channel) => lostNote(this.#names[channel])),
     ]
@@ -372,6 +404,12 @@ export class Recording {
     return snapshot(cwd, { ...(fsDiff || {}), except: records === undefined ? undefined : resolve(records) })
   }
 
+  /** The time of what happens now: it never goes back. */
+  #now(): number {
+    this.#ms = Math.max(this.#ms, this.#elapsed())
+    return this.#ms
+  }
+
   #elapsed(): number {
     return Math.round((performance.now() - this.#origin) * 10) / 10
   }
@@ -385,7 +423,7 @@ function newMeta(options: RecordOptions, mode: Meta['mode']): Meta {
     engine: options.engine.name,
     mode,
     argv: [options.command, ...options.args],
-    ...(options.piped && { prompt: 'stdin' }),
+    ...(options.piped && { prompt: options.talk ? ('wire' as const) : ('stdin' as const) }),
     cwd: options.cwd,
     pid: null,
     pid_started: null,

@@ -30,6 +30,7 @@ import {
   settingsOf,
 } from './run-options.ts'
 import { type SessionTokens, SpentTokens, spentIn } from './session-tokens.ts'
+import { type RequestAnswer, Talk, whenUnheard } from './talk.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
 import { watchTurns } from './watch-turns.ts'
 import { feed } from './write-to-flow.ts'
@@ -110,7 +111,9 @@ export function reply(dir: string, text: string, options: ReplyOptions = {}): Ru
     const { cwd, reading, ...turn } = recordedTurn(dir, given)
     const { done_marker: doneMarker, max_frame: maxFrame, window, pick, max_repair: maxRepair } = reading
     const before = { doneMarker, maxFrame, window, pick, maxRepair }
-    const next = continued(turn, text, { engine: turn.engine, ...before, ...options, audit: dir, cwd })
+    const { talk = turn.talk } = options
+    const now = { engine: turn.engine, ...before, ...options, talk, audit: dir, cwd }
+    const next = continued({ ...turn, talk }, text, now)
     return withRounds(next, options.rounds ?? 0)
   } catch (error) {
     return failedRun(error as Error)
@@ -156,6 +159,8 @@ function failedRun(error: Error): Run {
     kill() {},
     type() {},
     reply: () => failedRun(error),
+    answer: () => false,
+    interrupt() {},
   }
   return Object.assign(made as Flow<Event>, call) as unknown as Run // cast: the end of a stream is hidden
 }
@@ -170,6 +175,9 @@ class AgentRun {
   readonly #runId: string
   readonly #attempt: number
   readonly #recording: Recording
+  readonly #talk: Talk | undefined
+  /** Events that were made, and that nobody has read yet. */
+  #unread = () => 0
   #completion: CompletionData | undefined
   #result: ResultData | null = null
   #said: LastWords = { session: null, text: null }
@@ -188,7 +196,7 @@ class AgentRun {
 
   /** Takes the directory. Nothing is started yet. */
   constructor(options: ReadOptions, before: Before = {}) {
-    const { cache, cacheKey, maxCacheWait, endAfter, limit, audit, runs } = options
+    const { cache, cacheKey, maxCacheWait, limit, audit, runs } = options
     const settings = settingsOf(options)
     const { engine } = settings
     this.#options = options
@@ -202,16 +210,41 @@ class AgentRun {
     this.#dir = dir
     this.#runId = dir?.runId ?? options.runId ?? before.runId ?? id
     this.#attempt = dir?.attempt ?? before.attempt ?? 1
+    this.#talk = this.#newTalk(settings.cwd)
     this.#recording = new Recording({
       ...settings,
       reading: { ...settings.reading, session: before.session },
-      engine: endAfter === undefined && !limit ? engine : watchTurns(engine, this.#turned(endAfter)),
+      engine: this.#watched(),
       runId: this.#runId,
       attempt: this.#attempt,
       audit: dir?.path,
       records: runs ?? dir?.path,
-      onStart: () => dir?.begun() ?? [],
+      waited: this.#talk && (() => this.#talk!.waited()),
+      onStart: () => {
+        const notes = dir?.begun() ?? []
+        this.#talk?.begin()
+        return notes
+      },
     })
+  }
+
+  #newTalk(cwd: string): Talk | undefined {
+    const { talk, prompt = '', answerIn, killGrace, endAfter = killGrace } = this.#options
+    const wire = talk && 'wire' in this.#engine ? this.#engine.wire : undefined
+    const { session } = this.#before
+    const process = () => this.#recording
+    const unread = () => this.#unread()
+    return wire && new Talk({ wire, cwd, session, prompt, answerIn, killGrace, endAfter, process, unread })
+  }
+
+  /** The engine, which also tells when its turns end, and what it reads to who talks with the agent. */
+  #watched(): Engine | Picker {
+    const { endAfter, limit } = this.#options
+    const talk = this.#talk
+    const engine = talk && 'open' in this.#engine ? talk.listen(this.#engine) : this.#engine
+    // Who talks ends the process; a request that is open is not the end.
+    const ms = talk ? undefined : endAfter
+    return ms === undefined && !limit ? engine : watchTurns(engine, this.#turned(ms))
   }
 
   start(): Run {
@@ -229,6 +262,7 @@ class AgentRun {
       stop: (failure) => this.#recording.stop(reasonOf(failure), 'SIGTERM'),
       tidy: () => {
         clearTimeout(this.#lingers)
+        this.#talk?.end()
         signal?.removeEventListener('abort', abort)
         this.#release()
       },
@@ -247,21 +281,28 @@ class AgentRun {
       audit: this.#dir?.path,
       kill: (signal: NodeJS.Signals = 'SIGINT') => this.#recording.stop('interrupted', signal),
       type: (text: string) => this.#recording.type(text),
-      reply: (text: string) => this.#reply(text),
+      reply: (text: string) => this.#reply(text, run as unknown as Run),
+      answer: (id: string, answer: RequestAnswer) => this.#talk?.answer(id, answer) ?? false,
+      interrupt: () => (this.#talk ? this.#talk.interrupt() : this.#recording.stop('interrupted', 'SIGINT')),
     })
-    return withEnd(run, end) as unknown as Run // cast: the end of a stream is hidden
+    const unread = () => this.#talk?.unheard()
+    this.#unread = () => made.readableLength
+    whenUnheard(run, unread)
+    return withEnd(run, end, unread) as unknown as Run // cast: the end of a stream is hidden
   }
 
-  #reply(text: string): Run {
+  #reply(text: string, run: Run): Run {
     try {
       if (!isText(text)) throw misfit('reply', 'a text', text, 'agent.reply("and now the docs")')
+      if (!this.#ended && text.trim() !== '' && this.#talk?.say(text)) return run
       if (!this.#ended) throw cannot('it has not ended; await its end first')
-      const { command, args, prompt } = this.#options
+      const { command, args, prompt, talk } = this.#options
       const turn = {
         argv: [command, ...args],
         engine: this.#known(),
         session: this.#said.session,
         piped: prompt !== undefined,
+        talk,
       }
       const place = this.#dir ? { audit: this.#dir.path, runs: undefined } : {}
       const before = { runId: this.#runId, attempt: this.#attempt + 1, spent: this.#spent.bySession() }
@@ -311,6 +352,7 @@ class AgentRun {
           if (isEvent(event, 'lifecycle.run.result')) this.#result = event.data
           if (isEvent(event, 'diagnostic.engine.error') && event.data.code === 'SESSION_CHANGED')
             this.#recording.stop('session_changed', 'SIGTERM')
+          this.#talk?.event(event)
           this.#said = lastWords(this.#said, event)
           this.#limits?.add(event)
           this.#recognised = event.source.engine

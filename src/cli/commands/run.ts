@@ -258,6 +258,7 @@ const reasons = {
   recorder_failed: 'ended, because it could not be recorded',
   recorder_lost: 'its recorder was lost',
   session_changed: 'ended, because it continued another session',
+  talk_failed: 'ended, because no session could be opened (TALK_FAILED)',
 } as const
 
 const CTRL_D = '\x04'
