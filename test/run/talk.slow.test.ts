@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { AgentRequest, Event } from '../../src/events/event.ts'
 import { replay } from '../../src/run/replay.ts'
-import { run } from '../../src/run/run.ts'
+import { reply, run } from '../../src/run/run.ts'
 import type { Run, RunEnd, RunOptions } from '../../src/run/run-options.ts'
 import { workspace } from './agent.ts'
 
@@ -317,4 +317,138 @@ test.for(Object.entries(rows))('%s', async ([, row]) => {
   const limited = settled.some((how) => how.endsWith('limit'))
   expect(seen.end.notes.map(({ code }) => code)).toEqual(limited ? ['REQUEST_EXPIRED'] : [])
   await checkRecord(audit, seen.events, sent())
+})
+
+test.for([
+  ['gemini-acp.cancel-mid-turn', 'session/cancel'],
+  ['codex-app-server.interrupt-mid-turn', 'turn/interrupt'],
+  ['qwen-stdio.interrupt-mid-turn', 'interrupt'],
+] as const)('%s: a turn is interrupted in its middle, and the process ends well', async ([wire, sends]) => {
+  const { agent, sent, audit } = standIn(wire)
+  // Qwen Code prints nothing of an answer before it is whole.
+  const isTurn = ({ type, data }: Event) =>
+    type === 'agent.message.delta' ||
+    (wire.startsWith('qwen') && 'status' in data && data.status === 'started')
+  const seen = await watch(agent, undefined, (event) => void (isTurn(event) && agent.interrupt()))
+  expect(seen.end).toMatchObject({ outcome: 'cancelled', exit_code: 0, reason: null })
+  expect(seen.end.completion.evidence.stopped).toBe('interrupted')
+  expect(answersIn(sent())).toEqual([sends])
+  await checkRecord(audit, seen.events, sent())
+})
+
+test('answers to nothing, to another id, of another choice, and twice, send nothing', async () => {
+  const { agent, sent, audit } = standIn('gemini-acp.wrong-and-late-answers')
+  const seen = await watch(agent, ({ id, options }) => {
+    expect(id).toBe('1:0')
+    for (const wrong of ['1:99999', '1:"0"', '2:0', '0', ''])
+      expect(agent.answer(wrong, 'cancel')).toBe(false)
+    for (const odd of ['allow', 'reject_always', '', 'proceed_always '])
+      expect(() => agent.answer(id, odd)).toThrow(/BAD_OPTION|there is no option/)
+    // biome-ignore lint/suspicious/noExplicitAny: misuse
+    for (const odd of [undefined, 1, {}, { answers: {} }] as any[])
+      expect(() => agent.answer(id, odd)).toThrow()
+    expect(options).toHaveLength(3)
+    expect(agent.answer(id, 'cancel')).toBe(true)
+    expect(agent.answer(id, 'proceed_once')).toBe(false)
+    agent.reply('And then?')
+  })
+  expect(agent.answer('1:0', 'proceed_once')).toBe(false)
+  agent.interrupt()
+  expect(seen).toMatchObject({ end: { outcome: 'finished' }, settled: ['cancel user'] })
+  expect(answersIn(sent())).toEqual(['0 cancel', 'session/prompt'])
+  await checkRecord(audit, seen.events, sent())
+})
+
+const asText = (events: readonly Event[]) =>
+  events.flatMap(({ type, data }) => (type === 'user.message' ? [data.text] : []))
+
+test.for([
+  ['opencode-acp.three-turns', 'session/resume'],
+  ['gemini-acp.load-a-minute-later', 'session/load'],
+  ['codex-app-server.three-turns', 'thread/resume'],
+] as const)('%s is continued in another process, which loads its session', async ([wire, method]) => {
+  const { agent, sent, audit } = standIn(wire)
+  const first = await agent.end
+  expect(first).toMatchObject({ outcome: 'finished', attempt: 1 })
+  const next = agent.reply('Next. [[PLAIN 2]]')
+  const seen = await watch(next)
+  expect(seen.end).toMatchObject({
+    outcome: 'finished',
+    attempt: 2,
+    session: first.session,
+    task: 'Next. [[PLAIN 2]]',
+  })
+  expect(asText(seen.events)).toEqual(['Next. [[PLAIN 2]]'])
+  expect(seen.end.text).toMatch(/seen 2 message/)
+  const again = sent().slice(sent().findIndex((line) => line.again))
+  const opened = again.find((line) => line.method === method)
+  expect(opened.params.sessionId ?? opened.params.threadId).toBe(first.session)
+  const all: Event[] = []
+  for await (const event of replay(audit)) all.push(event)
+  expect(all.filter((event) => event.attempt_number === 2)).toEqual(seen.events)
+})
+
+test('a directory is continued as it was begun, and a session that is not there is a failure', async () => {
+  const next = join(wires, 'codex-app-server.wrong-id.jsonl')
+  const { agent, sent, audit } = standIn('codex-app-server.three-turns', { flags: ['--next', next] })
+  await agent.end
+  const end = await reply(audit, 'Next.', { fsDiff: false }).end
+  expect(end).toMatchObject({ outcome: 'failed', ok: false, attempt: 2, reason: 'talk_failed' })
+  expect(end.notes).toMatchObject([{ code: 'TALK_FAILED', message: /no rollout found/ }])
+  const again = sent().slice(sent().findIndex((line) => line.again))
+  expect(again.map(({ method }) => method)).toEqual([undefined, 'initialize', 'initialized', 'thread/resume'])
+})
+
+test('an agent that hangs in a question to nobody is ended after the grace period', async () => {
+  const { agent, sent } = standIn('kilo-acp.question')
+  const seen = await watch(
+    agent,
+    undefined,
+    ({ type }) => void (type === 'tool.call.started' && agent.interrupt()),
+  )
+  expect(seen.end).toMatchObject({ outcome: 'cancelled', reason: 'interrupted' })
+  expect(answersIn(sent())).toEqual(['session/cancel'])
+})
+
+test('an agent that does not exit when its stdin is closed is ended, and that is no failure', async () => {
+  const { agent } = standIn('gemini-acp.reject', { flags: ['--linger'], endAfter: 50 })
+  const { end } = await watch(agent, choose('reject_once'))
+  expect(end).toMatchObject({ outcome: 'finished', reason: 'end_signal', notes: [{ code: 'RUN_LINGERED' }] })
+})
+
+test('with nobody who reads the events, a request is rejected at once', async () => {
+  const { agent, sent } = standIn('gemini-acp.reject', { rounds: 0 })
+  const end = await agent.end
+  expect(end).toMatchObject({ outcome: 'finished', notes: [{ code: 'REQUEST_EXPIRED' }] })
+  expect(answersIn(sent())).toEqual(['0 cancel'])
+})
+
+test('time limits stand still while a request is open', async () => {
+  const limits = { timeout: 1500, idleTimeout: 1000 }
+  const { agent } = standIn('gemini-acp.allow-once', limits)
+  const { end } = await watch(agent, ({ id }) => void setTimeout(() => agent.answer(id, 'allow_once'), 2000))
+  expect(end).toMatchObject({ outcome: 'finished', reason: null, notes: [] })
+})
+
+test('without a wire an interrupt is a signal', async () => {
+  const body = `console.log('{"type":"thread.started","thread_id":"t-1"}'); setInterval(() => {}, 1000)`
+  const agent = run(process.execPath, ['-e', body], { engine: 'codex' })
+  const { end } = await watch(agent, undefined, () => agent.interrupt())
+  expect(end).toMatchObject({ outcome: 'cancelled', reason: 'interrupted', signal: 'SIGINT' })
+})
+
+test('talk is refused where it cannot be', async () => {
+  const acp = { engine: 'acp', talk: true, prompt: 'Go.' } as const
+  const refused: [RunOptions, RegExp][] = [
+    [{ ...acp, prompt: undefined }, /needs a prompt/],
+    [{ ...acp, engine: 'auto' }, /needs an engine/],
+    [{ ...acp, engine: 'opencode' }, /opencode.*has none/],
+    [{ ...acp, engine: 'codex' }, /app-server/],
+    [{ ...acp, engine: 'claude' }, /stream-json/],
+    [{ ...acp, input: 'inherit' }, /not both/],
+    [{ ...acp, pty: true }, /pipe/],
+    [{ prompt: 'Go.', answerIn: 5 }, /needs talk/],
+  ]
+  for (const [options, message] of refused)
+    await expect(run('none', [], options).end).rejects.toThrow(message)
 })
