@@ -38,6 +38,8 @@ export type WireRecord = Readonly<Record<string, unknown>>
 /** What is known before a session is opened. */
 export interface WireStart {
   readonly cwd: string
+  /** The command line; the first word is the program. */
+  readonly argv: readonly string[]
   /** The session to continue, if `open` has to name it. */
   readonly session: string | undefined
 }

@@ -40,6 +40,7 @@ export const RECORDED_OPTIONS = {
   schema: {},
   sessionTokens: {},
   session: {},
+  wire: {},
 } as const satisfies OptionTable<RecordedOptions>
 
 /**
@@ -117,6 +118,7 @@ export function opening(
       maxRepair: rest.maxRepair ?? meta.reading?.max_repair,
       sessionTokens: rest.sessionTokens ?? meta.reading?.session_tokens,
       session: rest.session ?? meta.reading?.session,
+      wire: rest.wire ?? meta.prompt === 'wire',
       runId: rest.runId ?? meta.run_id ?? runIdOf(dir, attempt),
       attempt: attempt.number,
       dir: meta.cwd,

@@ -211,7 +211,7 @@ export class Recording {
   }
 
   async *#record(): AsyncGenerator<TimedChunk | Opening> {
-    const { engine, reading, runId, attempt, cwd } = this.#options
+    const { engine, reading, runId, attempt, cwd, talk } = this.#options
     const before = this.#options.fsDiff ? await this.#look() : undefined
     this.#started = Date.now()
     this.#origin = performance.now()
@@ -234,7 +234,7 @@ export class Recording {
         onTimeout: () => this.stop('timeout', 'SIGTERM'),
         onIdle: () => this.stop('idle_timeout', 'SIGTERM'),
       })
-      const opens = { ...reading, sessionTokens: this.#before, runId, attempt, dir: cwd }
+      const opens = { ...reading, sessionTokens: this.#before, wire: talk, runId, attempt, dir: cwd }
       yield { engine, opens, fsDiff: () => this.#diff, time: this.#started }
       const first: Chunk = {
         channel: this.#way.channels[0],

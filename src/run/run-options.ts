@@ -34,7 +34,7 @@ import type { RequestAnswer } from './talk.ts'
 export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   extends Omit<
     EventOptions,
-    'attempt' | 'clock' | 'fsDiff' | 'dir' | 'schema' | 'sessionTokens' | 'session'
+    'attempt' | 'clock' | 'fsDiff' | 'dir' | 'schema' | 'sessionTokens' | 'session' | 'wire'
   > {
   /** An engine, or the name of one: `codex` or `'codex'`. @default auto */
   readonly engine?: Engine | Picker | EngineName | undefined

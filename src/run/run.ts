@@ -229,12 +229,14 @@ class AgentRun {
   }
 
   #newTalk(cwd: string): Talk | undefined {
-    const { talk, prompt = '', answerIn, killGrace, endAfter = killGrace } = this.#options
+    const { command, args, talk, prompt = '', answerIn, killGrace, endAfter = killGrace } = this.#options
     const wire = talk && 'wire' in this.#engine ? this.#engine.wire : undefined
     const { session } = this.#before
+    const limits = { answerIn, killGrace, endAfter }
     const process = () => this.#recording
     const unread = () => this.#unread()
-    return wire && new Talk({ wire, cwd, session, prompt, answerIn, killGrace, endAfter, process, unread })
+    const argv = [command, ...args]
+    return wire && new Talk({ wire, cwd, argv, session, prompt, ...limits, process, unread })
   }
 
   /** The engine, which also tells when its turns end, and what it reads to who talks with the agent. */

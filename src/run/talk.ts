@@ -30,6 +30,7 @@ export interface TalkProcess {
 interface TalkOptions {
   readonly wire: Wire
   readonly cwd: string
+  readonly argv: readonly string[]
   /** The session that is continued. */
   readonly session: string | undefined
   readonly prompt: string
@@ -53,6 +54,7 @@ interface OpenRequest {
 const QUIET_MS = 250
 const READ_MS = 5
 const MAX_NOTES = 20
+const UNHEARD = 'nobody can answer'
 
 /**
  * Talks with an agent that works: opens a session, sends the prompts one turn after the other, and answers
@@ -118,11 +120,15 @@ export class Talk {
     if (!request || !this.#record) return
     this.#told = true
     const { answerIn } = this.#options
-    const timer = setTimeout(() => this.#expire(request.id, `in ${answerIn / 1000} s`), answerIn)
+    const timer = setTimeout(
+      () => this.#expire(request.id, `nobody answered in ${answerIn / 1000} s`),
+      answerIn,
+    )
     this.#open.set(request.id, { request, record: this.#record, timer })
     this.#waited.since ??= Date.now()
-    if (!this.#listened) this.#expire(request.id, 'here')
-    else if (request.questions?.some(({ secret }) => secret)) this.#expire(request.id, 'a secret question')
+    if (!this.#listened) this.#expire(request.id, UNHEARD)
+    else if (request.questions?.some(({ secret }) => secret))
+      this.#expire(request.id, 'secrets are not asked for, because answers are recorded')
   }
 
   /** How long requests were open, and when the last one was. The clocks of the run stop meanwhile. */
@@ -134,7 +140,7 @@ export class Talk {
   /** Nobody can answer, now or later. */
   unheard(): void {
     this.#listened = false
-    for (const id of this.#open.keys()) this.#expire(id, 'here')
+    for (const id of this.#open.keys()) this.#expire(id, UNHEARD)
   }
 
   answer(id: string, answer: RequestAnswer): boolean {
@@ -210,8 +216,9 @@ export class Talk {
   }
 
   #openNext(): void {
-    const { wire, cwd, session } = this.#options
-    const step = wire.open({ cwd, session: wire.loads && session }, this.#results, this.#id + 1)
+    const { wire, cwd, argv, session } = this.#options
+    const start = { cwd, argv, session: wire.loads && session }
+    const step = wire.open(start, this.#results, this.#id + 1)
     if ('failed' in step) this.#fail(step.failed)
     else if ('send' in step) {
       this.#id++
@@ -285,10 +292,10 @@ export class Talk {
   }
 
   /** Rejects a request that nobody answers. */
-  #expire(id: string, where: string): void {
+  #expire(id: string, why: string): void {
     const open = this.#open.get(id)
     if (!open) return
-    const message = `nobody answers ${where}, so it was rejected: ${quote(open.request.title, 100)}`
+    const message = `${why}, so it was rejected: ${quote(open.request.title, 100)}`
     if (this.#notes++ < MAX_NOTES) this.#options.process().note({ code: 'REQUEST_EXPIRED', message })
     const reject = open.request.options.find(({ kind }) => kind === 'reject_once')
     this.#settle(open, reject && isOnly(open.request, reject) ? { option: reject.id } : {}, 'limit')

@@ -4,23 +4,25 @@ import { CLIENT, refusalOf, resultIn } from '../json-rpc.ts'
 import { decisionOf } from './asked.ts'
 
 /**
- * The client's half of `codex app-server`. What may be done without asking is configured where the server is
- * started: `-c approval_policy="untrusted"`.
+ * The client's half of `codex app-server`. Without `approval_policy` in its command line it asks before every
+ * command that is not known to change nothing: that policy cannot be configured elsewhere.
  */
 export const codexWire: Wire = {
   speaks: (argv) => argv.includes('app-server'),
   loads: true,
   questions: true,
-  open({ cwd, session }, [hello, opened], id) {
+  open({ cwd, argv, session }, [hello, opened], id) {
     if (!hello) {
       const params = { clientInfo: CLIENT, capabilities: { experimentalApi: true } }
       return { send: [{ id, method: 'initialize', params }] }
     }
     if (!opened) {
+      const isChosen = argv.some((word) => word.includes('approval_policy'))
+      const how = { cwd, ...(isChosen ? {} : { approvalPolicy: 'untrusted' }) }
       const thread =
         session === undefined
-          ? { id, method: 'thread/start', params: { cwd } }
-          : { id, method: 'thread/resume', params: { threadId: session, cwd } }
+          ? { id, method: 'thread/start', params: how }
+          : { id, method: 'thread/resume', params: { threadId: session, ...how } }
       return { send: [{ method: 'initialized' }, thread] }
     }
     const made = new Rec(opened).text('thread.id')
