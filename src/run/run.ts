@@ -112,7 +112,8 @@ export function reply(dir: string, text: string, options: ReplyOptions = {}): Ru
     const { done_marker: doneMarker, max_frame: maxFrame, window, pick, max_repair: maxRepair } = reading
     const before = { doneMarker, maxFrame, window, pick, maxRepair }
     const { talk = turn.talk } = options
-    const now = { engine: turn.engine, ...before, ...options, talk, audit: dir, cwd }
+    const { engine = turn.engine } = options
+    const now = { ...before, ...options, engine, talk, audit: dir, cwd }
     const next = continued({ ...turn, talk }, text, now)
     return withRounds(next, options.rounds ?? 0)
   } catch (error) {

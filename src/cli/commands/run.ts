@@ -17,11 +17,13 @@ import { engineOption, namedEngine } from '../input/engine-option.ts'
 import { onSignals, textOfStdin } from '../input/input.ts'
 import { amount, duration, positiveInteger, wholeNumber } from '../input/numbers.ts'
 import { addReading, type ReadingFlags, readingOptions } from '../input/run-input.ts'
+import { asker } from '../input/talk-input.ts'
 import { openOtel } from '../otel-export.ts'
 import { shortHelp } from '../short-help.ts'
 import { show } from './show.ts'
 
 interface Flags extends RunningFlags {
+  readonly talk?: boolean
   readonly prompt?: string
   readonly audit?: string
   readonly attemptOf?: string
@@ -37,6 +39,7 @@ export interface RunningFlags extends ReadingFlags, DrawFlags {
   readonly timeout?: number
   readonly idleTimeout?: number
   readonly endAfter?: number
+  readonly answerIn?: number
   readonly rounds?: number
   readonly limitTokens?: number
   readonly limitCost?: number
@@ -47,7 +50,18 @@ export interface RunningFlags extends ReadingFlags, DrawFlags {
   readonly otelContent?: boolean
 }
 
-const COMMON = ['engine', 'prompt', 'schema', 'audit', 'attempt-of', 'pty', 'cwd', 'timeout', 'idle-timeout']
+const COMMON = [
+  'engine',
+  'prompt',
+  'talk',
+  'schema',
+  'audit',
+  'attempt-of',
+  'pty',
+  'cwd',
+  'timeout',
+  'idle-timeout',
+]
 const SHOWING = ['json', 'draw', 'full', 'quiet', 'help']
 
 const brief = `
@@ -69,6 +83,11 @@ stderr.N.log (--pty: pty-output.N.log; --pty --pipes: all three) before it is
 parsed; the events go to events.jsonl. Ctrl-C goes to the command and everything
 it started; a second Ctrl-C kills them.
 
+With --talk requests of the agent are asked on the terminal; in a pipe they are
+answered by {"answer": "<id>", "option": "<id or kind>"} lines on stdin, and
+rejected if stdin has ended. Ctrl-C interrupts the turn, a second one ends the
+agent.
+
 ${runExits}, or a command that cannot be started
 
 Examples:
@@ -76,6 +95,7 @@ Examples:
   $ npx agent-sluice run --pty --timeout 10m -- opencode run --format json "hi"
   $ npx agent-sluice run --idle-timeout 90s --end-after 500ms -- gemini -p "hi"
   $ npx agent-sluice run --attempt-of .audit/latest -- codex exec --json "again"
+  $ npx agent-sluice run --talk --engine acp --prompt "hi" -- gemini --acp
   $ npx agent-sluice run --engine codex -- codex exec --json "hi" | jq .type`
 
 /** `sluice run`: an agent, recorded and shown. */
@@ -87,6 +107,7 @@ export function runCommand(exit: (code: number) => void): Command {
     .argument('<command...>', 'the agent and its arguments; what follows its name is for it')
     .passThroughOptions()
     .option('--prompt <text>', 'the task, written to its stdin; - reads it from stdin')
+    .option('--talk', 'keep its stdin open, and ask for what it asks (needs --engine and --prompt)')
     .option('--audit <dir>', 'the audit directory (default: a new one in .audit; .audit/latest points to it)')
     .option('--attempt-of <dir>', 'add another attempt to the run that is recorded there')
     .option('--pty', 'run it on a pseudo-terminal (needs the package @lydell/node-pty)')
@@ -111,6 +132,11 @@ export function addRunning(command: Command): Command {
     .option(
       '--end-after <time>',
       'end it this long after its turn is over: 500ms, 5s, 1m (default: wait for it)',
+      duration,
+    )
+    .option(
+      '--answer-in <time>',
+      'with --talk: reject what nobody answers in this time: 30s, 10m (default: 5m)',
       duration,
     )
     .option(
@@ -150,6 +176,8 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   const [command = '', ...args] = words
   if (flags.pipes && !flags.pty)
     throw new Fault('BAD_OPTION', '--pipes needs --pty; without both it runs with pipes only')
+  if (flags.talk && flags.prompt === '-')
+    throw new Fault('BAD_OPTION', '--talk reads answers from stdin; give the --prompt itself')
   const prompt = flags.prompt === '-' ? await textOfStdin() : flags.prompt
   // A terminal is not passed on: the command leads its own session and could not read from it.
   const input = process.stdin.isTTY ? ('ignore' as const) : ('inherit' as const)
@@ -159,12 +187,13 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     ...placeOf(flags),
     ...(prompt === undefined ? { input } : { prompt }),
     pty: flags.pty && { cols: process.stdout.columns, rows: process.stdout.rows, pipes: flags.pipes },
+    talk: flags.talk,
     cwd: flags.cwd,
     runId: flags.runId,
   }
   const engine = await namedEngine(flags.engine ?? 'auto')
   try {
-    return await showRun(flags, (options) => run({ ...options, ...given, engine }), flags.pty)
+    return await showRun(flags, (options) => run({ ...options, ...given, engine }), flags)
   } catch (error) {
     if (!Fault.is(error) || !error.message.endsWith('choose another directory')) throw error
     throw new Fault(error.code, `${error.message} with --audit DIR`, { cause: error })
@@ -175,24 +204,27 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
 export async function showRun(
   flags: RunningFlags,
   start: (options: RunOptions) => Run,
-  typed: boolean | undefined = false,
+  { pty, talk }: Pick<Flags, 'pty' | 'talk'> = {},
 ): Promise<number> {
   if (flags.otelContent && !flags.otel) throw new Fault('BAD_OPTION', '--otel-content needs --otel')
   const reading = await readingOptions(flags)
   // Before anything is started: a package may be missing.
   const exported = flags.otel ? openOtel() : undefined
-  const { timeout, idleTimeout, endAfter, rounds, fsync } = flags
+  const { timeout, idleTimeout, endAfter, answerIn, rounds, fsync } = flags
   const limit = { tokens: flags.limitTokens, cost: flags.limitCost, toolCalls: flags.limitToolCalls }
-  const limits = { timeout, idleTimeout, endAfter, limit }
+  const limits = { timeout, idleTimeout, endAfter, answerIn, limit }
   const agent = start({ ...reading, ...limits, rounds, fsync, fsDiff: flags.fsDiff ? {} : false })
-  const release = forwardSignals(agent)
-  if (typed) typeInto(agent)
+  const release = forwardSignals(agent, talk)
+  if (pty) typeInto(agent)
+  const asks = talk ? asker(agent) : undefined
   try {
     const events = watchEnd(exported ? agent.pipe(otel(exported.tracer, contentOf(flags))) : agent)
     // Reported before the loop is left, which would only say that the reader is gone.
     const failed = (error: Error) => void agent.destroy(error)
     const about = aboutAudit(agent.audit ?? '')
-    if (!(await show(events, { ...flags, live: true, timed: true, about, failed }))) {
+    const { isAsking } = asks ?? {}
+    const shown = asks?.watch(events) ?? events
+    if (!(await show(shown, { ...flags, live: true, timed: true, about, failed, isAsking }))) {
       console.error(`sluice: the reader of stdout left; ${await abandoned(agent)}`)
       return exits.output
     }
@@ -210,6 +242,7 @@ export async function showRun(
     throw new Fault('OUTPUT_FAILED', `${error.message}; ${await abandoned(agent)}`, { cause: error })
   } finally {
     release()
+    asks?.stop()
     const unsent = await exported?.close()
     if (unsent !== undefined) console.error(`sluice: the trace could not be sent: ${quote(unsent, 200)}`)
   }
@@ -263,13 +296,16 @@ const reasons = {
 
 const CTRL_D = '\x04'
 
-/** The first Ctrl-C interrupts the agent, the second kills it. */
-function forwardSignals(agent: Run): () => void {
-  let asked = false
+/** The first Ctrl-C interrupts the agent, or its turn if we talk with it; the next one ends it. */
+function forwardSignals(agent: Run, talk = false): () => void {
+  let asked = 0
   return onSignals((signal) => {
-    agent.kill(asked ? 'SIGKILL' : signal)
-    if (!asked && process.stderr.isTTY) console.error('\nsluice: interrupting; press Ctrl-C again to kill')
-    asked = true
+    const turn = talk && signal === 'SIGINT'
+    if (turn && asked === 0) agent.interrupt()
+    else agent.kill(asked > (turn ? 1 : 0) ? 'SIGKILL' : turn ? 'SIGTERM' : signal)
+    const next = turn ? 'end the agent' : 'kill'
+    if (asked++ === 0 && process.stderr.isTTY)
+      console.error(`\nsluice: interrupting; press Ctrl-C again to ${next}`)
   })
 }
 
