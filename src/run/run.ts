@@ -297,7 +297,8 @@ class AgentRun {
   #reply(text: string, run: Run): Run {
     try {
       if (!isText(text)) throw misfit('reply', 'a text', text, 'agent.reply("and now the docs")')
-      if (!this.#ended && text.trim() !== '' && this.#talk?.say(text)) return run
+      if (text.trim() === '') throw cannot('the reply is empty')
+      if (!this.#ended && this.#talk?.say(text)) return run
       if (!this.#ended) throw cannot('it has not ended; await its end first')
       const { command, args, prompt, talk } = this.#options
       const turn = {

@@ -182,16 +182,17 @@ export class Talk {
     if (frame.channel !== 'stdout') return reader.read(frame, say)
     this.#record = Rec.of(frame.value)?.values
     this.#told = this.#ends = false
-    const understood = reader.read(frame, {
-      ...say,
-      turnOver: (how) => {
-        this.#ends = true
-        return say.turnOver(how)
-      },
-    })
-    if (this.#record) this.#heard(this.#record)
-    this.#record = undefined
-    return understood
+    const turnOver: Say['turnOver'] = (how) => {
+      this.#ends = true
+      return say.turnOver(how)
+    }
+    try {
+      return reader.read(frame, { ...say, turnOver })
+    } finally {
+      // Also if the engine failed: the agent may wait for an answer.
+      if (this.#record) this.#heard(this.#record)
+      this.#record = undefined
+    }
   }
 
   #heard(record: WireRecord): void {
@@ -200,7 +201,7 @@ export class Talk {
     const refusal = this.#told ? undefined : wire.refuse(record)
     if (refusal) this.#send(refusal)
     const answered = wire.result(record)
-    const isRefused = answered?.error !== undefined && answered.id === this.#prompted
+    const refused = this.#phase === 'turn' && answered?.id === this.#prompted ? answered.error : undefined
     if (this.#phase === 'quiet') this.#becomeQuiet()
     if (this.#phase === 'opening' && answered?.id === this.#id) {
       if (answered.error !== undefined) this.#fail(answered.error)
@@ -208,7 +209,8 @@ export class Talk {
         this.#results.push(answered.result ?? {})
         this.#openNext()
       }
-    } else if (this.#phase === 'turn' && (this.#ends || isRefused)) this.#turnOver()
+    } else if (this.#phase === 'turn' && this.#ends) this.#turnOver()
+    else if (refused !== undefined) this.#fail(refused)
     else if (this.#phase === 'turn') {
       this.#turn = wire.turn?.(record) ?? this.#turn
       if (this.#interrupting === 'wanted') this.#sendInterrupt()
@@ -237,7 +239,8 @@ export class Talk {
   }
 
   #fail(why: string): void {
-    const message = `the session could not be opened: ${why}`
+    const what = this.#phase === 'turn' ? 'the prompt was refused' : 'the session could not be opened'
+    const message = `${what}: ${why}`
     this.#phase = 'closed'
     this.#options.process().stop('talk_failed', 'SIGTERM', { code: 'TALK_FAILED', message })
   }
@@ -271,6 +274,7 @@ export class Talk {
       return
     }
     this.#phase = 'closed'
+    for (const id of this.#open.keys()) this.#forget(id)
     process().closeInput()
     this.#timer = setTimeout(() => process().stop('end_signal', 'SIGTERM'), endAfter)
   }
@@ -324,14 +328,17 @@ function optionIn(request: AgentRequest, answer: unknown): WireChoice {
   const { options } = request
   const named = options.filter(({ id }) => id === answer)
   const alike = options.filter(({ kind }) => kind === answer)
-  // What an agent calls a kind of its own is `cancel` here: only its id chooses it.
-  if (named.length === 0 && answer === 'cancel') return {}
-  const [option] = named.length === 1 ? named : alike
-  const several =
-    named.length > 1 || (named.length === 0 ? alike.length > 1 : alike.some((one) => one !== option))
-  if (option && !several && isOnly(request, option)) return { option: option.id }
+  // What an agent calls a kind of its own is `cancel` here: only its id chooses it. No id makes a refusal a
+  // permission.
+  const odd =
+    named.some(({ kind }) => kind.startsWith('allow')) && /^(?:reject_|cancel$)/.test(String(answer))
+  if (answer === 'cancel' && (named.length === 0 || odd)) return {}
+  const found = named.length > 0 ? named : alike
+  const [option] = found
+  const clear = found.length === 1 && !odd && alike.every((one) => one === option)
+  if (option && clear && isOnly(request, option)) return { option: option.id }
   const offered = options.map(({ id, kind }) => `${quote(id, 60)} (${kind})`).join(', ') || 'none'
-  const why = option || named.length > 1 ? 'several options are called' : 'there is no option'
+  const why = option ? 'several options are called' : 'there is no option'
   throw new Fault(
     'BAD_OPTION',
     `answer: ${why} ${quote(String(answer), 60)}; there are: ${offered}, and "cancel"`,
