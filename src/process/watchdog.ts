@@ -1,7 +1,7 @@
 /**
  * Calls `onTimeout` when the time is up, and `onIdle` when the process wrote nothing for the idle time. What
- * counts is when it wrote, not when that was read: a slow reader must not look like a silent agent. Both clocks
- * stand still while the process waits for us.
+ * counts is when it wrote, not when that was read: a slow reader must not look like a silent agent. Both
+ * clocks stand still while the process waits for us.
  */
 export function watchdog(options: {
   readonly timeout: number | undefined

@@ -83,17 +83,17 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
    */
   readonly rounds?: number | undefined
   /**
-   * Keeps its stdin open and speaks its wire: ACP, `codex app-server`, or the control protocol of Claude Code
-   * and Qwen Code (`--input-format stream-json`). The `prompt` is the first turn, `agent.reply()` the next, in
-   * the same process; `agent.answer()` answers what it asks. Needs the `engine`. When a turn is over and no reply
-   * waits, stdin is closed and the run ends.
+   * Keeps its stdin open and speaks its wire: ACP, `codex app-server`, or the control protocol of Claude
+   * Code and Qwen Code (`--input-format stream-json`). The `prompt` is the first turn, `agent.reply()` the
+   * next, in the same process; `agent.answer()` answers what it asks. Needs the `engine`. When a turn is over
+   * and no reply waits, stdin is closed and the run ends.
    * @default false
    */
   readonly talk?: boolean | undefined
   /**
    * With `talk`: milliseconds to wait for an answer to a request; then it is rejected, with a note
-   * `REQUEST_EXPIRED`. The other limits stand still meanwhile. If nobody reads the events, a request is rejected
-   * at once.
+   * `REQUEST_EXPIRED`. The other limits stand still meanwhile. If nobody reads the events, a request is
+   * rejected at once.
    * @default 300,000
    */
   readonly answerIn?: number | undefined
@@ -216,14 +216,14 @@ export type Run<T = unknown> = Items<Event> & {
   type(text: string): void
   /**
    * Continues the agent's session, once the run has ended: the next attempt, with the same options, which is
-   * recorded in the same directory. If that cannot be done, it fails with CANNOT_REPLY and starts nothing. With
-   * `talk`, before the end of the last turn was read: its next turn, in the same process, and the same run.
+   * recorded in the same directory. If that cannot be done, it fails with CANNOT_REPLY and starts nothing.
+   * With `talk`, until the end of the last turn was read: its next turn in the same process, and this run.
    */
   reply(text: string): Run<T>
   /**
-   * With `talk`: answers a request, by the id of one of its options, by a kind that exactly one of them has, or by
-   * answers to its questions. `'cancel'` dismisses it. False if it is no longer open: then nothing is sent. Throws
-   * BAD_OPTION if there is no such option.
+   * With `talk`: answers a request, by the id of one of its options, by a kind that exactly one of them has,
+   * or by answers to its questions. `'cancel'` dismisses it. False if it is no longer open: then nothing is
+   * sent. Throws BAD_OPTION if there is no such option.
    */
   answer(id: string, answer: RequestAnswer): boolean
   /**
@@ -322,7 +322,7 @@ export function readCall(
       'a prompt goes to a pipe, and a pseudo-terminal has none: type it, or leave out pty',
     )
   if (read.talk) checkTalk(read)
-  else if (options.answerIn !== undefined)
+  else if (options.answerIn !== undefined && options.talk === undefined)
     throw new Fault('BAD_OPTION', 'answerIn is about requests that are answered: it needs talk: true')
   if (read.rounds > 0 && read.schema === undefined)
     throw new Fault('BAD_OPTION', 'rounds ask again for a result that fails the schema: give a schema')

@@ -6,8 +6,8 @@ import type { Wire, WireChoice, WireRecord } from '../events/wire.ts'
 import type { StopReason } from './meta.ts'
 
 /**
- * An answer to a request of an agent: the id of one of its options, or a kind that exactly one of them has; or
- * the answers to its questions, by their ids. `'cancel'` dismisses every request.
+ * An answer to a request of an agent: the id of one of its options, or a kind that exactly one of them has;
+ * or the answers to its questions, by their ids. `'cancel'` dismisses every request.
  *
  * @example
  * agent.answer(request.id, 'allow_once')
@@ -18,7 +18,7 @@ export type RequestAnswer =
   | { readonly answers: Readonly<Record<string, string | readonly string[]>> }
 
 /** The process at the other end. */
-export interface TalkProcess {
+interface TalkProcess {
   /** Records the bytes, then sends them. */
   send(bytes: Buffer, by?: 'limit'): void
   closeInput(): void
@@ -60,8 +60,8 @@ const UNHEARD = 'nobody can answer'
  * Talks with an agent that works: opens a session, sends the prompts one turn after the other, and answers
  * what the agent asks. When a turn is over and no prompt waits, it closes the stdin of the agent.
  *
- * Nothing is allowed that the user has not chosen: without an answer, or with nobody to give one, a request is
- * rejected, and what an agent asks of its client, but not of the user, is refused.
+ * Nothing is allowed that the user has not chosen: without an answer, or with nobody to give one, a request
+ * is rejected, and what an agent asks of its client, but not of the user, is refused.
  */
 export class Talk {
   readonly #options: TalkOptions
