@@ -10,8 +10,8 @@ import type { StopReason } from './meta.ts'
  * or the answers to its questions, by their ids. `'cancel'` dismisses every request.
  *
  * @example
- * agent.answer(request.id, 'allow_once')
- * agent.answer(request.id, { answers: { colour: 'Blue' } })
+ * const permission: RequestAnswer = 'allow_once'
+ * const answers: RequestAnswer = { answers: { colour: 'Blue' } }
  */
 export type RequestAnswer =
   | string
