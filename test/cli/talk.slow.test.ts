@@ -112,7 +112,7 @@ test('the words of the model cannot steer the terminal', async () => {
   const { words, cwd } = talking('gemini-acp.reject')
   const evil = join(cwd, 'evil.jsonl')
   const recorded = readFileSync(join(wires, 'gemini-acp.reject.jsonl'), 'utf8')
-  writeFileSync(evil, recorded.replaceAll('touch note.txt', '\\u001b[2Jrm -rf \\u009b1A'))
+  writeFileSync(evil, recorded.replaceAll('touch note.txt', `\\u001b[2J${'x'.repeat(2000)} rm -rf \\u009b1A`))
   const { shown } = await person(
     words.map((word) => (word.endsWith('.jsonl') && word.includes('wires') ? evil : word)),
     [ASK, 'n'],

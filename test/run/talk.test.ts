@@ -5,7 +5,7 @@ import { eventStage } from '../../src/events/event-stage.ts'
 import { Talk } from '../../src/run/talk.ts'
 
 /** A conversation over ACP whose agent asks with these options, and what is sent to it. */
-function asked(options: readonly object[], answerIn = 60_000) {
+function asked(options: readonly object[], answerIn = 60_000, title = 'rm') {
   const sent: { id?: unknown; method?: string; result?: unknown; by?: string }[] = []
   const notes: string[] = []
   const talk = new Talk({
@@ -41,7 +41,7 @@ function asked(options: readonly object[], answerIn = 60_000) {
   talk.begin()
   hear({ id: 1, result: { protocolVersion: 1, agentCapabilities: {} } })
   hear({ id: 2, result: { sessionId: 's' } })
-  const toolCall = { toolCallId: 'c', title: 'rm', kind: 'execute' }
+  const toolCall = { toolCallId: 'c', title, kind: 'execute' }
   hear({ id: 0, method: 'session/request_permission', params: { sessionId: 's', toolCall, options } })
   sent.length = 0
   const requests = () =>
@@ -119,5 +119,12 @@ test('a prompt that is refused, and not failed, ends the run', () => {
   const { talk, notes, hear } = asked([])
   hear({ id: 3, error: { code: -32601, message: 'Method not found' } })
   expect(notes).toEqual(['talk_failed'])
+  talk.end()
+})
+
+test('a command that only the title shows is in the request to its end', () => {
+  const command = `echo ${'x'.repeat(5000)}; rm -rf /`
+  const { talk, requests } = asked([], 60_000, command)
+  expect(requests()[0]!.input).toEqual({ title: command })
   talk.end()
 })

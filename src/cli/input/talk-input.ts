@@ -185,18 +185,22 @@ function rejection(request: AgentRequest): string {
   return only(request, 'reject_once')?.id ?? 'cancel'
 }
 
-/** A command as it is, changes as lines, and anything else as JSON. */
+/** All of the input: a command as it is, changes as lines, and anything else by its name. */
 function wordsOf(input: unknown): string {
-  if (typeof input === 'string') return input
-  if (typeof input !== 'object' || input === null) return ''
-  const fields = input as Record<string, unknown> // cast: an object, whose fields are checked below
-  const { command, changes } = fields
-  if (typeof command === 'string') return command
-  if (Array.isArray(command)) return command.map((word) => JSON.stringify(word)).join(' ')
-  if (Array.isArray(changes)) return changes.map(changeWords).join('\n')
-  return Object.entries(fields)
-    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value, null, 2)}`)
+  if (typeof input !== 'object' || input === null) return typeof input === 'string' ? input : ''
+  const { command, title, changes, ...more } = input as Record<string, unknown> // cast: an object
+  const others = Object.entries({ ...more, ...(command === undefined ? {} : { title }) })
+  return [
+    wordsIn(command ?? title),
+    ...(Array.isArray(changes) ? changes.map(changeWords) : [wordsIn(changes)]),
+    ...others.map(([name, value]) => (value === undefined ? '' : `${name}: ${wordsIn(value)}`)),
+  ]
+    .filter((words) => words !== '')
     .join('\n')
+}
+
+function wordsIn(value: unknown): string {
+  return value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2)
 }
 
 /** A diff, or the text before and after. */
