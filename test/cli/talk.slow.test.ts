@@ -4,7 +4,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough, type Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import pty from '@lydell/node-pty'
 import { expect, test } from 'vitest'
+import { replay } from '../../src/run/replay.ts'
+import { resume } from '../../src/run/resume.ts'
 import { built } from '../built.ts'
 import { workspace } from '../run/agent.ts'
 import { inside, standIn } from './inside.ts'
@@ -182,4 +185,65 @@ test('talk and a prompt that is read from stdin do not go together', async () =>
   const { words } = talking('gemini-acp.reject')
   const { code, err } = await inside(words.map((word) => (word === 'Go.' ? '-' : word)))
   expect([code, err]).toEqual([2, expect.stringContaining('--talk reads answers from stdin')])
+})
+
+test('on a real terminal a letter is an answer, and Ctrl-C interrupts the turn', async () => {
+  const onTerminal = async (wire: string, keys: string) => {
+    const { words, sent } = talking(wire)
+    const env = { ...process.env, TERM: 'xterm-256color' }
+    const terminal = pty.spawn(process.execPath, [built('src/cli/main.ts'), ...words], { cols: 100, env })
+    const exit = new Promise<{ exitCode: number }>((resolve) => terminal.onExit(resolve))
+    let shown = ''
+    await new Promise<void>((resolve) =>
+      terminal.onData((text) => {
+        shown += text
+        if (shown.includes(ASK)) resolve()
+      }),
+    )
+    await delay(350)
+    terminal.write(keys)
+    return { code: (await exit).exitCode, shown, sent: sent() }
+  }
+  const [allowed, interrupted] = await Promise.all([
+    onTerminal('gemini-acp.allow-once', 'o\r'),
+    onTerminal('gemini-acp.cancel-during-request', '\u0003'),
+  ])
+  expect(allowed).toMatchObject({ code: 0, sent: expect.stringContaining('proceed_once') })
+  expect(allowed.shown).toContain('finished')
+  expect(interrupted).toMatchObject({ code: 1, sent: expect.stringContaining('session/cancel') })
+  expect(interrupted.shown).toContain('cancelled: stopped on request')
+})
+
+test.for([
+  ['before the agent asks', '"type":"user.message"'],
+  ['while the request is open', '"status":"awaiting_user_input"'],
+  ['when it was answered', '"status":"request_settled"'],
+] as const)('kill -9 %s: the directory is whole, and nothing is sent again', async ([, moment]) => {
+  const { words, sent, audit } = talking('gemini-acp.allow-once', '--json')
+  const child = spawn(process.execPath, [built('src/cli/main.ts'), ...words], { stdio: 'pipe' })
+  const until = listen(child.stdout)
+  if (moment.includes('settled')) {
+    await until('"status":"awaiting_user_input"')
+    child.stdin.write('{"answer":"1:0","option":"allow_once"}\n')
+  }
+  await until(moment)
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  const before = sent()
+  await resume(audit)
+  await resume(audit)
+  expect(sent()).toBe(before)
+  const kept = readFileSync(join(audit, 'events.jsonl'), 'utf8').trim().split('\n')
+  const again: string[] = []
+  for await (const event of replay(audit)) again.push(JSON.stringify(event))
+  expect(again).toEqual(kept)
+  // Each request is settled once: by its answer, or with the run.
+  const settled = kept.filter((line) => line.includes('"status":"request_settled"'))
+  const asked = kept.filter(
+    (line) => line.includes('"status":"awaiting_user_input"') && line.includes('"request":{'),
+  )
+  expect(settled).toHaveLength(asked.length)
+  const answered = before.includes('"optionId"')
+  for (const line of settled) expect(line).toContain(answered ? '"by":"user"' : '"by":"end"')
+  expect(before).not.toMatch(answered ? /proceed_always/ : /proceed/)
 })
