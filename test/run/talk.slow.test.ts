@@ -394,7 +394,9 @@ test('a directory is continued as it was begun, and a session that is not there 
   await agent.end
   const end = await reply(audit, 'Next.', { fsDiff: false }).end
   expect(end).toMatchObject({ outcome: 'failed', ok: false, attempt: 2, reason: 'talk_failed' })
-  expect(end.notes).toMatchObject([{ code: 'TALK_FAILED', message: /no rollout found/ }])
+  expect(end.notes).toMatchObject([
+    { code: 'TALK_FAILED', message: expect.stringMatching(/no rollout found/) },
+  ])
   const again = sent().slice(sent().findIndex((line) => line.again))
   expect(again.map(({ method }) => method)).toEqual([undefined, 'initialize', 'initialized', 'thread/resume'])
 })
@@ -451,4 +453,31 @@ test('talk is refused where it cannot be', async () => {
   ]
   for (const [options, message] of refused)
     await expect(run('none', [], options).end).rejects.toThrow(message)
+})
+
+test('who replies to the end of a turn gets the same process, and who comes later does not', async () => {
+  const { agent, sent } = standIn('gemini-acp.wrong-and-late-answers')
+  let ends = 0
+  const seen = await watch(agent, choose('cancel'), ({ type, data }) => {
+    const isEnd = type === 'lifecycle.run.status' && data.status === 'awaiting_user_input' && !data.request
+    if (isEnd && ends++ === 0) expect(agent.reply('And then?')).toBe(agent)
+  })
+  expect(seen.end).toMatchObject({ outcome: 'finished', attempt: 1 })
+  expect(asText(seen.events)).toEqual(['Go.', 'And then?'])
+  expect(answersIn(sent())).toEqual(['0 cancel', 'session/prompt'])
+  await expect(agent.reply(' ').end).rejects.toThrow(/the reply is empty/)
+})
+
+test('a result that fails its schema is asked for again, in a process that loads the session', async () => {
+  const schema = { type: 'object', required: ['issues'] }
+  const { agent } = standIn('opencode-acp.three-turns', { schema, rounds: 1 })
+  const attempts = new Set<number>()
+  const { events, end } = await watch(agent)
+  for (const { attempt_number } of events) attempts.add(attempt_number)
+  expect([...attempts]).toEqual([1, 2])
+  expect(end).toMatchObject({
+    outcome: 'failed',
+    rounds: [{ status: 'failed' }],
+    result: { status: 'failed' },
+  })
 })

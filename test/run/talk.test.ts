@@ -128,3 +128,46 @@ test('a command that only the title shows is in the request to its end', () => {
   expect(requests()[0]!.input).toEqual({ title: command })
   talk.end()
 })
+
+test('an agent that cannot be initialized is ended, and so is one that cannot load its session', () => {
+  const failed = (session: string | undefined, ...records: object[]) => {
+    const notes: unknown[] = []
+    const process = {
+      send() {},
+      closeInput() {},
+      stop: (...why: unknown[]) => void notes.push(why),
+      note() {},
+    }
+    const times = { answerIn: 1000, killGrace: 1000, endAfter: 1000 }
+    const start = { wire: acp.wire!, cwd: '/w', argv: ['agent'], session, prompt: 'Go.', unread: () => 0 }
+    const talk = new Talk({ ...start, ...times, process: () => process })
+    const stage = eventStage(talk.listen(acp), { wire: true })({
+      write: (event) => talk.event(event),
+      end() {},
+    })
+    talk.begin()
+    for (const record of records) {
+      const bytes = Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', ...record })}\n`)
+      stage.write({ channel: 'stdout', bytes })
+    }
+    expect(talk.say('more')).toBe(notes.length === 0)
+    talk.end()
+    return notes
+  }
+  const error = { code: -32000, message: 'Authentication required' }
+  const hello = { id: 1, result: { protocolVersion: 1, agentCapabilities: {} } }
+  expect(failed(undefined, { id: 1, error })).toMatchObject([
+    [
+      'talk_failed',
+      'SIGTERM',
+      { code: 'TALK_FAILED', message: expect.stringMatching(/Authentication required/) },
+    ],
+  ])
+  expect(failed(undefined, hello, { id: 2, result: {} })).toMatchObject([
+    ['talk_failed', 'SIGTERM', { message: expect.stringMatching(/named no session/) }],
+  ])
+  expect(failed('s', hello)).toMatchObject([
+    ['talk_failed', 'SIGTERM', { message: expect.stringMatching(/cannot load/) }],
+  ])
+  expect(failed(undefined, hello, { id: 2, result: { sessionId: 's' } })).toEqual([])
+})
