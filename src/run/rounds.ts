@@ -1,8 +1,9 @@
 import type { Event, ResultData } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { withEnd } from './end-of-run.ts'
+import type { RequestAnswer } from './request-answer.ts'
 import type { Run, RunEnd } from './run-options.ts'
-import { nobodyAnswers, type RequestAnswer, whenUnheard } from './talk.ts'
+import { nobodyAnswers, whenUnheard } from './talk.ts'
 import { feed } from './write-to-flow.ts'
 
 /**

@@ -14,6 +14,7 @@ import { type CachedResult, cachedResult, type Hit, writeCached } from './cached
 import { withEnd } from './end-of-run.ts'
 import { type LastWords, lastWords, type StopReason } from './meta.ts'
 import { cannot, type EndedTurn, nextCommand, recordedTurn } from './reply.ts'
+import type { RequestAnswer } from './request-answer.ts'
 import { resumeInto } from './resume.ts'
 import { withRounds } from './rounds.ts'
 import { Recording } from './run-attempt.ts'
@@ -30,7 +31,7 @@ import {
   settingsOf,
 } from './run-options.ts'
 import { type SessionTokens, SpentTokens, spentIn } from './session-tokens.ts'
-import { type RequestAnswer, Talk, whenUnheard } from './talk.ts'
+import { Talk, whenUnheard } from './talk.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
 import { watchTurns } from './watch-turns.ts'
 import { feed } from './write-to-flow.ts'

@@ -171,3 +171,18 @@ test('an agent that cannot be initialized is ended, and so is one that cannot lo
   ])
   expect(failed(undefined, hello, { id: 2, result: { sessionId: 's' } })).toEqual([])
 })
+
+test('what an agent asks after it was interrupted is dismissed', () => {
+  const { talk, sent, hear } = asked([{ optionId: 'o', name: 'Yes', kind: 'allow_once' }])
+  talk.interrupt()
+  const options = [{ optionId: 'o', name: 'Yes', kind: 'allow_once' }]
+  const toolCall = { toolCallId: 'd', title: 'rm', kind: 'execute' }
+  hear({ id: 1, method: 'session/request_permission', params: { sessionId: 's', toolCall, options } })
+  expect(sent).toMatchObject([
+    { method: 'session/cancel' },
+    { id: 0, result: { outcome: { outcome: 'cancelled' } } },
+    { id: 1, result: { outcome: { outcome: 'cancelled' } } },
+  ])
+  expect(talk.answer('1:1', 'o')).toBe(false)
+  talk.end()
+})
