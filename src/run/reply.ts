@@ -31,7 +31,10 @@ export function nextCommand(turn: EndedTurn, text: string): readonly string[] {
     throw cannot('no engine was recognised in its output; name one of your own with engine')
   // The session is named on the wire.
   const loads = turn.talk && engine.wire?.loads === true
-  if (!loads && !engine.resume) throw cannot(`${engine.name} has no command that continues a session`)
+  if (!loads && !engine.resume)
+    throw cannot(
+      `${engine.name} has no command that continues a session${engine.wire ? '; talk with it' : ''}`,
+    )
   if (session === null) throw cannot('its agent told no session id')
   if (!ID.test(session)) throw cannot(`its session id is ${quote(session, 100)}, which no agent gives`)
   const next = loads ? argv : engine.resume?.({ argv, session, piped })
