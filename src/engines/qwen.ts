@@ -3,7 +3,6 @@ import { memory } from '../events/memory.ts'
 import type { Rec } from '../events/record.ts'
 import { shownIn } from './calls.ts'
 import { failures, first, isQwen, openDialect, sentTo } from './claude/claude.ts'
-import { controlWire } from './claude/wire.ts'
 import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
 import { contentBlocks } from './content-blocks.ts'
 import { qwenDenial } from './denials.ts'
@@ -42,7 +41,6 @@ export const qwen: Engine = {
   failures,
   task: (argv) => taskIn(argv, COMMAND),
   resume: (last) => nextTurn(last, COMMAND),
-  wire: /* @__PURE__ */ controlWire(true),
   tools,
   denials: qwenDenial,
   shape: (frame) => isQwen(first(frame)),

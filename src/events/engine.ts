@@ -327,7 +327,7 @@ export interface Engine {
    * was started in this way cannot be continued.
    */
   resume?(last: LastTurn): readonly string[] | undefined
-  /** How to speak with the agent while it works; without it, it cannot be asked to (`talk`). */
+  /** How to speak with the agent while it works (`talk`). @default that of our engine of this name */
   readonly wire?: Wire
   /** Begins a run. The reader must bound what it keeps. */
   open(limits: Limits): Reader

@@ -5,7 +5,8 @@ import type { AgentRequest } from './event.ts'
  * records go in, and the records to send come out, one for each line.
  *
  * @example
- * codex.wire!.refuse(record) // { id: 0, error: { code: -32601, message: … } }
+ * const speaks: Wire['speaks'] = (argv) => argv.includes('--talk')
+ * const refuse: Wire['refuse'] = ({ id }) => ({ id, error: 'not here' })
  */
 export interface Wire {
   /** Whether an agent speaks it that was started in this way. The first word is the program. */

@@ -3,6 +3,7 @@ import { Fault, quote } from '../base/fault.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { eachLine } from '../disk/read-journal.ts'
 import { engineNamed } from '../engines/engine-name.ts'
+import { wireOf } from '../engines/wires.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { Event } from '../events/event.ts'
 import { listAttempts } from './audit.ts'
@@ -30,11 +31,10 @@ export function nextCommand(turn: EndedTurn, text: string): readonly string[] {
   if (!engine || engine.name === 'text')
     throw cannot('no engine was recognised in its output; name one of your own with engine')
   // The session is named on the wire.
-  const loads = turn.talk && engine.wire?.loads === true
+  const wire = wireOf(engine)
+  const loads = turn.talk && wire?.loads === true
   if (!loads && !engine.resume)
-    throw cannot(
-      `${engine.name} has no command that continues a session${engine.wire ? '; talk with it' : ''}`,
-    )
+    throw cannot(`${engine.name} has no command that continues a session${wire ? '; talk with it' : ''}`)
   if (session === null) throw cannot('its agent told no session id')
   if (!ID.test(session)) throw cannot(`its session id is ${quote(session, 100)}, which no agent gives`)
   const next = loads ? argv : engine.resume?.({ argv, session, piped })

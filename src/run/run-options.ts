@@ -16,6 +16,7 @@ import type { Cache, CachedRun } from '../disk/cache.ts'
 import type { JournalOptions } from '../disk/journal.ts'
 import { auto } from '../engines/auto.ts'
 import { type EngineName, engineOf } from '../engines/engine-name.ts'
+import { wireOf } from '../engines/wires.ts'
 import type { Cost } from '../events/cost.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { CompletionData, Event, FailureClass, ResultData } from '../events/event.ts'
@@ -344,7 +345,7 @@ export function readCall(
 function checkTalk({ engine: given, command, args, prompt }: ReadOptions): void {
   if (prompt === undefined) throw new Fault('BAD_OPTION', 'talk needs a prompt: what to say first')
   const engine = engineOf(given)
-  const wire = 'wire' in engine ? engine.wire : undefined
+  const wire = wireOf(engine)
   if (!wire)
     throw new Fault(
       'BAD_OPTION',

@@ -6,6 +6,7 @@ import { join as joinStages, type Sink, type Stage } from '../base/stage.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { journalStage, settledEnd } from '../disk/journal.ts'
 import { engineNamed, engineOf } from '../engines/engine-name.ts'
+import { wireOf } from '../engines/wires.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
@@ -232,7 +233,7 @@ class AgentRun {
 
   #newTalk(cwd: string): Talk | undefined {
     const { command, args, talk, prompt = '', answerIn, killGrace, endAfter = killGrace } = this.#options
-    const wire = talk && 'wire' in this.#engine ? this.#engine.wire : undefined
+    const wire = talk ? wireOf(this.#engine) : undefined
     const { session } = this.#before
     const limits = { answerIn, killGrace, endAfter }
     const process = () => this.#recording

@@ -3,12 +3,13 @@ import { acp } from '../../src/engines/acp/acp.ts'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { qwen } from '../../src/engines/qwen.ts'
+import { wireOf } from '../../src/engines/wires.ts'
 import type { Wire } from '../../src/events/wire.ts'
 
 const start = { cwd: '/w', argv: ['agent'], session: undefined }
 
 describe('ACP', () => {
-  const wire = acp.wire!
+  const wire = wireOf(acp)!
   const hello = (agentCapabilities: object) => ({ protocolVersion: 1, agentCapabilities })
 
   test('offers neither files nor a terminal', () => {
@@ -79,7 +80,7 @@ describe('ACP', () => {
 })
 
 describe('codex app-server', () => {
-  const wire = codex.wire!
+  const wire = wireOf(codex)!
   const thread = (argv: readonly string[], session?: string) =>
     wire.open({ cwd: '/w', argv, session }, [{}], 2)
 
@@ -145,7 +146,7 @@ describe('the control protocol', () => {
     (wire.answer(asked, choice) as { response: { response: object } }).response.response
 
   test('the input is sent as it was asked, and a rule only if it was chosen', () => {
-    const wire = claude.wire!
+    const wire = wireOf(claude)!
     expect(given(wire, { option: 'allow' })).toEqual({ behavior: 'allow', updatedInput: { command: 'ls' } })
     expect(given(wire, { option: 'addRules:Bash(ls:*):session' })).toEqual({
       behavior: 'allow',
@@ -160,23 +161,23 @@ describe('the control protocol', () => {
   test('Claude Code finds answers by the text of the question, Qwen Code by its position, too', () => {
     const question = { id: '1', question: 'Which?', options: [] }
     const answers = [{ index: 1, question, words: ['a', 'b'] }]
-    expect(given(claude.wire!, { answers })).toMatchObject({
+    expect(given(wireOf(claude)!, { answers })).toMatchObject({
       updatedInput: { answers: { 'Which?': 'a, b' } },
     })
-    expect(given(qwen.wire!, { answers })).toMatchObject({
+    expect(given(wireOf(qwen)!, { answers })).toMatchObject({
       updatedInput: { command: 'ls', answers: { 'Which?': 'a, b', 1: 'a, b' } },
     })
   })
 
   test('only its command line makes it speak', () => {
-    const speaks = (line: string) => claude.wire!.speaks(line.split(' '))
+    const speaks = (line: string) => wireOf(claude)!.speaks(line.split(' '))
     expect(speaks('claude -p --input-format stream-json --verbose')).toBe(true)
     expect(speaks('claude -p --input-format=stream-json')).toBe(true)
     expect(speaks('claude -p --output-format stream-json')).toBe(false)
   })
 
   test('other requests are refused, and the answers to ours are told apart', () => {
-    const wire = claude.wire!
+    const wire = wireOf(claude)!
     const hook = { type: 'control_request', request_id: 'h', request: { subtype: 'hook_callback' } }
     expect(wire.refuse(hook)).toMatchObject({ response: { subtype: 'error', request_id: 'h' } })
     expect(wire.refuse({ type: 'assistant' })).toBeUndefined()

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { acp } from '../../src/engines/acp/acp.ts'
+import { wireOf } from '../../src/engines/wires.ts'
 import { type Event, isEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import { Talk } from '../../src/run/talk.ts'
@@ -9,7 +10,7 @@ function asked(options: readonly object[], answerIn = 60_000, title = 'rm') {
   const sent: { id?: unknown; method?: string; result?: unknown; by?: string }[] = []
   const notes: string[] = []
   const talk = new Talk({
-    wire: acp.wire!,
+    wire: wireOf(acp)!,
     cwd: '/w',
     argv: ['agent'],
     session: undefined,
@@ -139,7 +140,7 @@ test('an agent that cannot be initialized is ended, and so is one that cannot lo
       note() {},
     }
     const times = { answerIn: 1000, killGrace: 1000, endAfter: 1000 }
-    const start = { wire: acp.wire!, cwd: '/w', argv: ['agent'], session, prompt: 'Go.', unread: () => 0 }
+    const start = { wire: wireOf(acp)!, cwd: '/w', argv: ['agent'], session, prompt: 'Go.', unread: () => 0 }
     const talk = new Talk({ ...start, ...times, process: () => process })
     const stage = eventStage(talk.listen(acp), { wire: true })({
       write: (event) => talk.event(event),

@@ -9,7 +9,6 @@ import { chunkReader } from './chunks.ts'
 import { lateHistory } from './late-history.ts'
 import { ToolCalls } from './tool.ts'
 import { AcpTurns, stops } from './turn.ts'
-import { acpWire } from './wire.ts'
 
 /**
  * The Agent Client Protocol, version 1 (`gemini --acp`, `opencode acp`, …): JSON-RPC, one record per line.
@@ -21,7 +20,6 @@ export const acp: Engine = {
   cut: { stdout: 'records', pty: 'records', stdin: 'records' },
   about: 'Agent Client Protocol 1 on stdio; gemini, qwen, opencode, kilo, copilot, nanocoder, codex-acp',
   denials: anyDenial,
-  wire: acpWire,
   shape: ({ value }) => isOwn(value),
   open(limits) {
     const run = newRun(limits)

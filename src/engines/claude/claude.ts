@@ -14,7 +14,6 @@ import { AnswerText } from '../answer-text.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
 import { claudeDenial } from '../denials.ts'
 import { conversation, readSent } from './turn.ts'
-import { controlWire } from './wire.ts'
 
 /** What the errors of the dialect mean. */
 export const failures: FailureTable = [
@@ -56,7 +55,6 @@ export const claude: Engine = {
   failures,
   task: (argv) => taskIn(argv, COMMAND),
   resume: (last) => nextTurn(last, COMMAND),
-  wire: /* @__PURE__ */ controlWire(false),
   tools,
   denials: claudeDenial,
 }

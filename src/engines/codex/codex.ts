@@ -6,7 +6,6 @@ import { rows } from '../table.ts'
 import { isRefusal, isServerLine, isServerShape, serverReader } from './app-server.ts'
 import { codexTokens, errorText, mcpName, type Phase, sayCall, sayChanges, tools } from './items.ts'
 import { oldReader } from './old.ts'
-import { codexWire } from './wire.ts'
 
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 
@@ -37,7 +36,6 @@ export const codex: Engine = {
   about: 'codex exec --json; 0.166, 0.98, 0.42 (both of its dialects); codex app-server; 0.166',
   task: (argv) => taskIn(argv, COMMAND),
   resume: (last) => nextTurn(last, COMMAND),
-  wire: codexWire,
   failures: [
     // The stream breaks off for this reason, too, and then it is not the network's.
     ['other', /max_output_tokens/],
