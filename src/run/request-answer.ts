@@ -24,7 +24,7 @@ export function optionIn(request: AgentRequest, answer: unknown): WireChoice {
   // permission.
   const odd =
     named.some(({ kind }) => kind.startsWith('allow')) && /^(?:reject_|cancel$)/.test(String(answer))
-  if (answer === 'cancel' && (named.length === 0 || odd)) return {}
+  if (answer === 'cancel' && (named.length !== 1 || odd)) return {}
   const found = named.length > 0 ? named : alike
   const [option] = found
   const clear = found.length === 1 && !odd && alike.every((one) => one === option)

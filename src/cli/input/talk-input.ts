@@ -75,7 +75,7 @@ class Person {
   /** When the request was shown. */
   #asked = 0
   /** The answers so far to the questions of the request that is asked. */
-  #answers: Record<string, string | readonly string[]> = {}
+  #answers: (string | readonly string[])[] = []
 
   constructor(agent: Run) {
     this.#agent = agent
@@ -107,7 +107,7 @@ class Person {
       this.#prompt()
       return
     }
-    const question = questions?.[Object.keys(this.#answers).length]
+    const question = questions?.[this.#answers.length]
     if (!question) {
       const option = chosen(request, word)
       if (option === undefined) this.#prompt()
@@ -116,9 +116,12 @@ class Person {
     else {
       const offered = word.split(/[ ,]+/).map((number) => question.options[Number(number) - 1]?.label)
       const labels = offered.filter((label) => label !== undefined)
-      this.#answers[question.id] = labels.length === offered.length ? labels : word
-      if (Object.keys(this.#answers).length < questions!.length) this.#prompt()
-      else this.#give(id, { answers: this.#answers })
+      this.#answers.push(labels.length === offered.length ? labels : word)
+      if (this.#answers.length < questions!.length) this.#prompt()
+      else {
+        const answers = questions!.map((one, at) => [one.id, this.#answers[at]!])
+        this.#give(id, { answers: Object.fromEntries(answers) })
+      }
     }
   }
 
@@ -126,16 +129,16 @@ class Person {
     try {
       give(this.#agent, id, answer)
     } catch (error) {
-      // The agent takes no answers to its questions.
+      // The agent takes no answers to its questions, or has two options with one id.
       tell((error as Error).message) // cast: `answer` throws only Faults
-      give(this.#agent, id, rejection(this.#open[0]!))
+      give(this.#agent, id, 'cancel')
     }
     this.#open.shift()
     this.#next()
   }
 
   #next(): void {
-    this.#answers = {}
+    this.#answers = []
     if (this.#open.length > 0) this.#ask()
   }
 
@@ -145,7 +148,8 @@ class Person {
     const text = wordsOf(input) || title
     const more = text.length > MAX_SHOWN ? `\n… ${text.length} characters in all` : ''
     const rows = options.map(({ label, kind }, at) => `  ${at + 1} ${label} (${kind})`)
-    const shown = questions ? '' : [`\n${tool} asks:`, text.slice(0, MAX_SHOWN) + more, ...rows].join('\n')
+    const head = `\n${tool} asks:${text.includes(title) ? '' : ` ${title}`}`
+    const shown = questions ? '' : [head, text.slice(0, MAX_SHOWN) + more, ...rows].join('\n')
     process.stderr.write(`${safe(shown)}\n`)
     this.#asked = performance.now()
     this.#prompt()
@@ -153,7 +157,7 @@ class Person {
 
   #prompt(): void {
     const request = this.#open[0]!
-    const question = request.questions?.[Object.keys(this.#answers).length]
+    const question = request.questions?.[this.#answers.length]
     if (!question) {
       const once = only(request, 'allow_once') ? '[o]nce, ' : ''
       const always = only(request, 'allow_always') ? '[a]lways, ' : ''
