@@ -21,3 +21,12 @@ export {
   text,
 } from './events/engine.ts'
 export { type Tokens, tokensOf } from './events/tokens.ts'
+export type {
+  Wire,
+  WireChoice,
+  WireRecord,
+  WireResult,
+  WireStart,
+  WireState,
+  WireStep,
+} from './events/wire.ts'

@@ -45,4 +45,13 @@ export type { EventOptions } from './events/event-stage.ts'
 export type { Ask, TurnEnd } from './events/open-requests.ts'
 export type { OutcomeEvidence, RunOutcome } from './events/run-outcome.ts'
 export type { Spent, Tokens } from './events/tokens.ts'
+export type {
+  Wire,
+  WireChoice,
+  WireRecord,
+  WireResult,
+  WireStart,
+  WireState,
+  WireStep,
+} from './events/wire.ts'
 export type { Chat, ChatData, ChatEnd, ChatOf, ChatOptions, ChatType } from './views/chat.ts'

@@ -29,6 +29,12 @@ const failingCodex = codexOf(`cat <<'X'
 {"type":"turn.failed","error":{"message":"You have run out of quota."}}
 X`)
 
+/** A `gemini` that says what was recorded, and waits for what it was sent. */
+const geminiOf = (wire: string) => `
+  import { writeFileSync as write } from 'node:fs'
+  const wires = ${JSON.stringify(`${root}test/run/wires/`)}
+  write('gemini', '#!/bin/sh\\nexec "' + process.execPath + '" ' + wires + 'stand-in.mjs ' + wires + '${wire}.jsonl notes.jsonl "$@"\\n', { mode: 0o755 })`
+
 /** It starts a process of its own; `signal` is aborted when that one runs. */
 const codexWithChild = `${codexOf('sleep 60 & echo $! > pid.new; mv pid.new pid; wait')}
   import { execFileSync } from 'node:child_process'
@@ -138,9 +144,41 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
         server.close()`,
       prints: [/^AbortError$/m, /^the agent has ended: cancelled$/m],
     },
+    relay: {
+      before: `${geminiOf('gemini-acp.allow-once')}
+        process.env['PORT'] = '0'`,
+      after: `
+        await new Promise((resolve) => server.once('listening', resolve))
+        const url = 'http://127.0.0.1:' + (server.address() as { port: number }).port + '/agent'
+        const post = async (body: object) => (await fetch(url, { method: 'POST', body: JSON.stringify(body) })).status
+        let text = ''
+        for await (const piece of (await fetch(url + '?task=x')).body!) {
+          text += Buffer.from(piece).toString()
+          const asked = text.match(/^data: (.*"type":"user.input.required".*"request":.*)$/m)
+          if (!asked) continue
+          text = ''
+          const { run_id, data } = JSON.parse(asked[1]!)
+          console.log(data.request.title)
+          console.log(await post({ run_id, id: data.request.id, option: 'nonsense' }))
+          console.log(await post({ run_id, id: data.request.id, option: 'allow_once' }))
+          console.log(await post({ run_id, id: data.request.id, option: 'allow_once' }), await post({ run_id: 'x' }))
+        }
+        console.log(text.includes('conversation.completed') || text.includes('assistant.message.final'))
+        server.close()`,
+      prints: [/^touch note\.txt && echo noted\n400\n204\n410 410\ntrue$/m],
+    },
     lambda: {
       after: `console.log(JSON.stringify(await handler({ task: 'x' }, { getRemainingTimeInMillis: () => 60_000 })))`,
       prints: [/^\{"outcome":"finished","usage":\{.*\},"answer":"Wrote artifacts\/info\.json\."\}$/m],
+    },
+  },
+  'docs/talk.md': {
+    talk: {
+      before: geminiOf('gemini-acp.two-requests'),
+      prints: [
+        /^execute: touch one\.txt.* \[ 'allow_always', 'allow_once', 'reject_once' \]$/m,
+        /^finished$/m,
+      ],
     },
   },
   'docs/stream-json-and-ndjson.md': {

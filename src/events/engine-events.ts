@@ -130,6 +130,8 @@ export class EngineEvents {
   /** The next prompt is told after the current frame, which may report more of its turn. */
   #turnIsOver = false
   readonly #requests: OpenRequests
+  /** Who sends what is on stdin now. */
+  sentBy: 'user' | 'limit' = 'user'
   /** The request that was open when the input ended. */
   #openAtEnd: string | undefined
   readonly #tokens = tokenCounter()
@@ -355,7 +357,7 @@ export class EngineEvents {
         return over
       },
       prompts: (text) => this.#send('prompt', () => this.#user(text)),
-      answers: (id, option) => this.#requests.answered(id, option, this.#current!),
+      answers: (id, option) => this.#requests.answered({ id, option, by: this.sentBy }, this.#current!),
       interrupts: () => void this.#send('interrupt', () => true),
       truncated: (reason) => {
         evidence.cut(this.#now(), reason)

@@ -5,6 +5,7 @@ import type { Cost } from './cost.ts'
 import type { FailureClass, Severity, ToolKind } from './event.ts'
 import type { Ask, TurnEnd } from './open-requests.ts'
 import type { Tokens } from './tokens.ts'
+import type { Wire } from './wire.ts'
 
 /**
  * How the lines of a channel are joined before the engine reads them.
@@ -326,6 +327,8 @@ export interface Engine {
    * was started in this way cannot be continued.
    */
   resume?(last: LastTurn): readonly string[] | undefined
+  /** How to speak with the agent while it works (`talk`). @default that of our engine of this name */
+  readonly wire?: Wire
   /** Begins a run. The reader must bound what it keeps. */
   open(limits: Limits): Reader
 }

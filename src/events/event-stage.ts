@@ -82,6 +82,11 @@ export interface EventOptions {
   readonly sessionTokens?: Readonly<Record<string, Spent>> | undefined
   /** The session that this attempt continues: if the agent tells another one, it failed. @default none */
   readonly session?: string | undefined
+  /**
+   * What is on stdin are records of the engine's wire, whatever they look like.
+   * @default as the engine finds
+   */
+  readonly wire?: boolean | undefined
   /** What the run changed in its directory, or a function that is called at the end. @default none */
   readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
 }
@@ -101,6 +106,7 @@ export const EVENT_OPTIONS = {
   maxRepair: { default: 65_536, is: isWhole, must: 'be a whole number, but is %' },
   sessionTokens: {},
   session: { is: isName, needs: 'an id as session' },
+  wire: { default: false },
   fsDiff: {},
 } as const satisfies OptionTable<EventOptions>
 
@@ -170,7 +176,7 @@ class RunEvents {
 
   constructor(given: Engine | Picker, options: RunOptions, next: Sink<Event>) {
     const { runId, attempt, clock, window, maxFrame, dir, fsDiff, doneMarker, hash, inside } = options
-    const { sessionTokens = {}, session } = options
+    const { sessionTokens = {}, session, wire } = options
     this.#given = given
     this.#options = options
     this.#next = next
@@ -197,7 +203,7 @@ class RunEvents {
     this.#once = new Dedupe({ hash, window, maxHeld: maxFrame, pass, settled })
     this.#sent = new SentInput({
       maxFrame,
-      cut: () => (this.#engine ? this.#engine.cut.stdin : 'unknown'),
+      cut: () => (wire ? 'records' : this.#engine ? this.#engine.cut.stdin : 'unknown'),
       frame: (frame) => this.#once.admit(frame),
       prompt: (text, range) => this.#events.prompt(text, range),
     })
@@ -215,6 +221,7 @@ class RunEvents {
     if (chunk.channels) this.#once.announce(chunk.channels.filter((channel) => channel !== 'stdin'))
     if (chunk.bytes.length === 0) return
     if (chunk.channel === 'stdin') {
+      this.#events.sentBy = chunk.by ?? 'user'
       this.#sent.write(chunk.bytes)
       return
     }

@@ -38,7 +38,13 @@ interface Open {
 interface Answer {
   readonly key: string
   readonly option: string | undefined
+  readonly by: 'user' | 'limit'
   readonly frame: Frame
+}
+
+/** An answer on stdin, with the id of the wire. */
+interface Answered extends Pick<Answer, 'option' | 'by'> {
+  readonly id: unknown
 }
 
 interface Settled {
@@ -108,15 +114,15 @@ export class OpenRequests {
    * The client answers; `option` is undefined if it chose none. After an interrupt that settles nothing: the
    * turn ends, whatever is answered.
    */
-  answered(id: unknown, option: string | undefined, frame: Frame): true | 'kept' {
+  answered({ id, ...given }: Answered, frame: Frame): true | 'kept' {
     const key = keyOf(id)
     if (this.#sentInterrupt || this.#settled.get(key) || this.#earlyIds.has(key)) return true
     if (this.#open.has(key)) {
-      this.#answer({ key, option, frame })
+      this.#answer({ key, ...given, frame })
       return true
     }
     this.#earlyIds.add(key)
-    for (const forgotten of this.#early.set(key, { key, option, frame })) {
+    for (const forgotten of this.#early.set(key, { key, ...given, frame })) {
       this.#earlyIds.delete(forgotten.key)
       this.#options.unused(forgotten.frame)
     }
@@ -173,10 +179,10 @@ export class OpenRequests {
     return this.#interrupting ? 'interrupt' : 'agent'
   }
 
-  #answer({ key, option, frame }: Answer): void {
+  #answer({ key, option, by, frame }: Answer): void {
     const chosen = this.#open.get(key)?.request.options.find(({ id }) => id === option)
     this.#cancelled ||= chosen?.kind === 'cancel'
-    this.#settle(key, 'user', chosen, frame)
+    this.#settle(key, by, chosen, frame)
   }
 
   #settle(key: string, by: SettledBy, option?: RequestOption, answer?: Frame): void {
@@ -186,7 +192,7 @@ export class OpenRequests {
     const { id, call_id, kind } = open.request
     this.#settled.set(key, { call_id, uses: open.uses })
     // Every agent takes an answer that is none of its options, `cancelled` or an error, for a no.
-    const refused = by === 'user' && kind === 'permission' ? 'reject_once' : undefined
+    const refused = (by === 'user' || by === 'limit') && kind === 'permission' ? 'reject_once' : undefined
     if (call_id !== undefined && this.#answers.size < MAX_OPEN)
       this.#answers.set(call_id, option?.kind ?? refused)
     this.#options.settle(id, by, option?.id, answer)

@@ -12,11 +12,14 @@ export interface Read {
   readonly from: number
   readonly length: number
   readonly ms: number
+  /** Of stdin: a limit answered. */
+  readonly by?: 'limit' | undefined
 }
 
-/** A line of `chunks.N.jsonl`: `["stdout",0,77,659.8]`. */
+/** A line of `chunks.N.jsonl`: `["stdout",0,77,659.8]`, or `["stdin",0,77,659.8,"limit"]`. */
 export function chunkLine(read: Read): string {
-  return jsonLine([read.channel, read.from, read.length, read.ms])
+  const { channel, from, length, ms, by } = read
+  return jsonLine([channel, from, length, ms, ...(by ? [by] : [])])
 }
 
 /** Reads one line, ours or `{"t_ms":…,"stream":…,"off":…,"len":…}`; undefined for anything else. */
@@ -30,12 +33,12 @@ export function parseChunkLine(line: string): Read | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   // Cast: every field is checked below.
   const named = value as Record<string, unknown>
-  const [stream, from, length, ms] = Array.isArray(value)
+  const [stream, from, length, ms, by] = Array.isArray(value)
     ? value
     : [named['stream'] ?? 'pty', named['off'], named['len'], named['t_ms']]
   const channel = channels.find((name) => name === stream)
   if (!channel || !isCount(from) || !isCount(length) || !isSpan(ms)) return undefined
-  return { channel, from, length, ms }
+  return { channel, from, length, ms, ...(by === 'limit' && { by }) }
 }
 
 /** Bytes of one channel. */
@@ -45,6 +48,7 @@ export interface Portion {
   readonly bytes: Buffer
   /** When they were read, if that is known. */
   readonly ms?: number
+  readonly by?: 'limit' | undefined
   /** A line of the chunk log covers them. */
   readonly covered: boolean
 }
@@ -141,7 +145,7 @@ export class ChunkedLogs implements AttemptBytes {
       if (!bytes) return this.#distrust()
       const length = read.length - bytes.length
       if (length > 0) this.#open = { ...read, from: from + bytes.length, length }
-      return { channel, from, bytes, ms: read.ms, covered: true }
+      return { channel, from, bytes, ms: read.ms, by: read.by, covered: true }
     }
   }
 

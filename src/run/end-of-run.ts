@@ -4,15 +4,17 @@ import { Fault } from '../base/fault.ts'
 /**
  * Adds `end` to the events of a run. Whoever asks for the end wants it: if nobody reads the events one turn
  * later, they are read to the end here. A reader that comes after that would miss the first of them, so it
- * gets BAD_STATE.
+ * gets BAD_STATE. `unread` is called then: nobody sees what the agent asks.
  */
 export function withEnd<R extends Readable, E>(
   run: R,
   end: Promise<E>,
+  unread?: () => void,
 ): Omit<R, 'end'> & { end: Promise<E> } {
   let asked = false
   const read = () => {
     if (run.destroyed || isRead(run)) return
+    unread?.()
     run.resume()
     for (const name of READING) refuse(run, name)
   }

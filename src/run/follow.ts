@@ -80,7 +80,7 @@ async function* followAttempt(
         if (piece) {
           last = false
           time = started + (piece.ms ?? Math.max(0, Date.now() - started))
-          yield { chunk: { channel: piece.channel, bytes: piece.bytes }, time }
+          yield { chunk: { channel: piece.channel, bytes: piece.bytes, by: piece.by }, time }
           continue
         }
         const { ended_at } = meta()

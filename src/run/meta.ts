@@ -24,6 +24,7 @@ export type StopReason =
   | 'recorder_failed'
   | 'recorder_lost'
   | 'session_changed'
+  | 'talk_failed'
 
 /**
  * The exit as evidence of the end. A stop that was requested (by the user, the caller, or a reader that left)
@@ -38,7 +39,7 @@ export function exitEvidence(
   const { code, signal } = exit
   if (reason === 'end_signal') return { code: null, signal: null }
   // It may have caught our signal: it was ended all the same.
-  const limited = reason === 'timeout' || reason === 'idle_timeout' || reason === 'limit'
+  const limited = ['timeout', 'idle_timeout', 'limit', 'talk_failed'].includes(reason ?? '')
   if (limited && code === 0) return { code: null, signal: 'SIGTERM' }
   const asked = reason === 'interrupted' || reason === 'aborted' || reason === 'abandoned'
   return { code, signal, ...(asked ? { stopped: reason } : {}) }
@@ -51,8 +52,8 @@ export interface Meta {
   readonly engine: string
   readonly mode: 'pipe' | 'pty' | 'pty+pipe'
   readonly argv: readonly string[]
-  /** Its prompt went to its stdin, and not into `argv`. */
-  readonly prompt?: 'stdin'
+  /** Its prompt went to its stdin, as text or as a record of its wire, and not into `argv`. */
+  readonly prompt?: 'stdin' | 'wire'
   /** What it was asked to do, as far as that is known; the first 2,000 characters. */
   readonly task?: string
   readonly cwd: string
@@ -207,7 +208,7 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
     ...text('reason'),
     ...text('pid_started'),
     ...text('task'),
-    ...(found['prompt'] === 'stdin' ? { prompt: 'stdin' as const } : {}),
+    ...(found['prompt'] === 'stdin' || found['prompt'] === 'wire' ? { prompt: found['prompt'] } : {}),
     ...text('session'),
     ...text('text'),
     ...number('attempt_number'),

@@ -21,7 +21,7 @@ export interface Output {
    */
   read(channel: OutputChannel, now: () => number): { readonly bytes: Buffer; readonly ms: number } | undefined
   /** Takes bytes that are about to be sent to the process. */
-  sent(bytes: Buffer, ms: number): void
+  sent(bytes: Buffer, ms: number, by?: 'limit'): void
   /** When the process wrote last, in milliseconds since 1970. */
   lastWrite(): number
   /** Bytes per channel, of those that can still be read. */
@@ -63,14 +63,14 @@ export class RecordedOutput implements Output {
     return { bytes, ms }
   }
 
-  sent(bytes: Buffer, ms: number): void {
+  sent(bytes: Buffer, ms: number, by?: 'limit'): void {
     const path = this.#logs.stdin
     try {
       fs.appendFileSync(path, bytes, { mode: 0o600 })
     } catch (error) {
       throw new Fault('RECORD_FAILED', diskFault('write', path, error).message, { cause: error })
     }
-    this.#reads.append(chunkLine({ channel: 'stdin', from: this.#sent, length: bytes.length, ms }))
+    this.#reads.append(chunkLine({ channel: 'stdin', from: this.#sent, length: bytes.length, ms, by }))
     this.#sent += bytes.length
   }
 

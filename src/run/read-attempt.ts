@@ -40,6 +40,7 @@ export const RECORDED_OPTIONS = {
   schema: {},
   sessionTokens: {},
   session: {},
+  wire: {},
 } as const satisfies OptionTable<RecordedOptions>
 
 /**
@@ -64,9 +65,9 @@ export function* readAttempt(
     for (let portion = logs.next(true); portion; portion = logs.next(true)) {
       // The chunk log was replaced meanwhile: its first line that cannot be true ends it.
       if (portion === 'restarted') continue
-      const { channel, from, bytes, ms = 0, covered } = portion
+      const { channel, from, bytes, ms = 0, by, covered } = portion
       time = found && !covered ? found(channel, from, bytes.length) : started + ms
-      yield { chunk: { channel, bytes }, time }
+      yield { chunk: { channel, bytes, by }, time }
     }
     yield* exitOf(meta, started, time)
   } finally {
@@ -117,6 +118,7 @@ export function opening(
       maxRepair: rest.maxRepair ?? meta.reading?.max_repair,
       sessionTokens: rest.sessionTokens ?? meta.reading?.session_tokens,
       session: rest.session ?? meta.reading?.session,
+      wire: rest.wire ?? meta.prompt === 'wire',
       runId: rest.runId ?? meta.run_id ?? runIdOf(dir, attempt),
       attempt: attempt.number,
       dir: meta.cwd,

@@ -3,6 +3,7 @@ import { Fault, quote } from '../base/fault.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { eachLine } from '../disk/read-journal.ts'
 import { engineNamed } from '../engines/engine-name.ts'
+import { wireOf } from '../engines/wires.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { Event } from '../events/event.ts'
 import { listAttempts } from './audit.ts'
@@ -17,20 +18,27 @@ export interface EndedTurn {
   readonly session: string | null
   /** Its prompt was on stdin. */
   readonly piped: boolean
+  /** It was a record of the wire there, and the next one is. */
+  readonly talk: boolean
 }
 
 /** Ids that no program takes for an option or a path. They come from what the agent wrote. */
 const ID = /^[A-Za-z0-9][\w.-]{0,127}$/
 
 /** The command that continues a turn, or why it cannot be continued. */
-export function nextCommand({ argv, engine, session, piped }: EndedTurn, text: string): readonly string[] {
+export function nextCommand(turn: EndedTurn, text: string): readonly string[] {
+  const { argv, engine, session, piped } = turn
   if (text.trim() === '') throw cannot('the reply is empty')
   if (!engine || engine.name === 'text')
     throw cannot('no engine was recognised in its output; name one of your own with engine')
-  if (!engine.resume) throw cannot(`${engine.name} has no command that continues a session`)
+  // The session is named on the wire.
+  const wire = wireOf(engine)
+  const loads = turn.talk && wire?.loads === true
+  if (!loads && !engine.resume)
+    throw cannot(`${engine.name} has no command that continues a session${wire ? '; talk with it' : ''}`)
   if (session === null) throw cannot('its agent told no session id')
   if (!ID.test(session)) throw cannot(`its session id is ${quote(session, 100)}, which no agent gives`)
-  const next = engine.resume({ argv, session, piped })
+  const next = loads ? argv : engine.resume?.({ argv, session, piped })
   if (!next)
     throw cannot(
       `its command line keeps no session, or has an option that is not known: ${quote(argv.join(' '), 300)}`,
@@ -75,7 +83,8 @@ export function recordedTurn(dir: string, custom?: Engine | Picker): RecordedTur
     reading,
     engine,
     session: session ?? null,
-    piped: meta.prompt === 'stdin',
+    piped: meta.prompt !== undefined,
+    talk: meta.prompt === 'wire',
   }
 }
 

@@ -1,8 +1,10 @@
 import type { Event, ResultData } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { withEnd } from './end-of-run.ts'
+import type { RequestAnswer } from './request-answer.ts'
 import type { Run, RunEnd } from './run-options.ts'
 import { SpentTokens } from './session-tokens.ts'
+import { nobodyAnswers, whenUnheard } from './talk.ts'
 import { feed } from './write-to-flow.ts'
 
 /**
@@ -15,6 +17,7 @@ export function withRounds(first: Run, most: number): Run {
   let last: RunEnd | undefined
   const failed: ResultData[] = []
   const spent = new SpentTokens()
+  let isUnread = false
 
   async function* events(): AsyncGenerator<Event> {
     for (;;) {
@@ -30,6 +33,7 @@ export function withRounds(first: Run, most: number): Run {
       if (next.attempt === 0) return
       failed.push(end.result)
       current = next
+      if (isUnread) nobodyAnswers(current)
     }
   }
 
@@ -56,9 +60,21 @@ export function withRounds(first: Run, most: number): Run {
     attempt: { get: () => current.attempt },
     kill: { value: (signal?: NodeJS.Signals) => current.kill(signal) },
     type: { value: (text: string) => current.type(text) },
-    reply: { value: (text: string) => withRounds(current.reply(text), most) },
+    reply: {
+      value(text: string) {
+        const next = current.reply(text)
+        return next === current ? run : withRounds(next, most)
+      },
+    },
+    answer: { value: (id: string, answer: RequestAnswer) => current.answer(id, answer) },
+    interrupt: { value: () => current.interrupt() },
   })
-  return withEnd(run, end) as unknown as Run // cast: the end of a stream is hidden
+  const unread = () => {
+    isUnread = true
+    nobodyAnswers(current)
+  }
+  whenUnheard(run, unread)
+  return withEnd(run, end, unread) as unknown as Run // cast: the end of a stream is hidden
 }
 
 /** Only a turn that ended well is asked again: another one has other troubles than its result. */

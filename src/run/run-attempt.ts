@@ -54,6 +54,10 @@ export interface RecordOptions {
   readonly piped: boolean
   /** Our own stdin and stdout are those of the process. */
   readonly tee?: boolean | undefined
+  /** The input stays open, and the prompt is sent as a record of the wire. */
+  readonly talk: boolean
+  /** How long the agent has waited for an answer. */
+  readonly waited?: (() => { readonly ms: number; readonly until: number }) | undefined
   readonly pty: { readonly cols: number; readonly rows: number; readonly pipes: boolean } | undefined
   readonly timeout: number | undefined
   readonly idleTimeout: number | undefined
@@ -117,6 +121,7 @@ export class Recording {
   readonly #sent: TimedChunk[] = []
   /** Called when all of it is passed on. */
   #passed: (() => void) | undefined
+  readonly #notes: Note[] = []
   /** Text typed before the terminal exists. */
   #typed = ''
   #stopNote: Note | undefined
@@ -189,13 +194,13 @@ export class Recording {
   }
 
   /** Records what is about to be sent, then sends it. Nothing is sent that is not recorded. */
-  send(bytes: Buffer): void {
+  send(bytes: Buffer, by?: 'limit'): void {
     const output = this.#output
     if (!output || !this.#running || this.#exited) return
     try {
       const ms = this.#now()
-      output.sent(bytes, ms)
-      this.#sent.push({ chunk: { channel: 'stdin', bytes }, time: this.#started + ms })
+      output.sent(bytes, ms, by)
+      this.#sent.push({ chunk: { channel: 'stdin', bytes, by }, time: this.#started + ms })
     } catch (error) {
       this.#failure = error
       this.stop('recorder_failed', 'SIGTERM')
@@ -205,8 +210,17 @@ export class Recording {
     this.#waker.wake()
   }
 
+  closeInput(): void {
+    this.#running?.stdin?.end()
+  }
+
+  /** Adds to the notes that are reported with the end. */
+  note(note: Note): void {
+    this.#notes.push(note)
+  }
+
   async *#record(): AsyncGenerator<TimedChunk | Opening> {
-    const { engine, reading, runId, attempt, cwd, tee = false } = this.#options
+    const { engine, reading, runId, attempt, cwd, talk, tee = false } = this.#options
     const before = this.#options.fsDiff ? await this.#look() : undefined
     this.#started = Date.now()
     this.#origin = performance.now()
@@ -229,7 +243,7 @@ export class Recording {
         onTimeout: () => this.stop('timeout', 'SIGTERM'),
         onIdle: () => this.stop('idle_timeout', 'SIGTERM'),
       })
-      const opens = { ...reading, sessionTokens: this.#before, runId, attempt, dir: cwd }
+      const opens = { ...reading, sessionTokens: this.#before, wire: talk, runId, attempt, dir: cwd }
       yield { engine, opens, fsDiff: () => this.#diff, time: this.#started }
       const first: Chunk = {
         channel: this.#way.channels[0],
@@ -256,15 +270,15 @@ export class Recording {
   }
 
   #prompt(): Buffer | undefined {
-    const { piped, input } = this.#options
-    return piped && typeof input === 'object' ? Buffer.from(input.text) : undefined
+    const { piped, talk, input } = this.#options
+    return piped && !talk && typeof input === 'object' ? Buffer.from(input.text) : undefined
   }
 
   /** Starts the process and its recorders. */
   async #start(): Promise<readonly Note[]> {
-    const { pty, onStart, tee } = this.#options
+    const { pty, talk, tee, onStart } = this.#options
+    const input = talk || tee ? 'open' : this.#options.input
     const { recorders: made } = this.#output!
-    const input = tee ? 'open' : this.#options.input
     const running = await this.#way.start({ ...this.#options, ...(pty ?? NO_SIZE), input, recorders: made })
     this.#running = running
     if (this.#typed !== '') running.type?.(this.#typed)
@@ -358,6 +372,7 @@ export class Recording {
     const lost = this.#way.channels.filter((channel) => sizes[channel] === undefined)
     const notes = [
       ...startNotes,
+      ...this.#notes,
       ...[this.#stopNote, held ? heldNote : undefined].filter((note) => note !== undefined),
       ...lost.map((channel) => lostNote(this.#names[channel])),
     ]
@@ -427,7 +442,7 @@ function newMeta(options: RecordOptions, mode: Meta['mode']): Meta {
     engine: options.engine.name,
     mode,
     argv: [options.command, ...options.args],
-    ...(options.piped && { prompt: 'stdin' }),
+    ...(options.piped && { prompt: options.talk ? ('wire' as const) : ('stdin' as const) }),
     cwd: options.cwd,
     pid: null,
     pid_started: null,

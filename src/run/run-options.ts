@@ -11,11 +11,12 @@ import {
   type OptionTable,
   readOptions,
 } from '../base/check-options.ts'
-import { Fault, type Note } from '../base/fault.ts'
+import { Fault, type Note, quote } from '../base/fault.ts'
 import type { Cache, CachedRun } from '../disk/cache.ts'
 import type { JournalOptions } from '../disk/journal.ts'
 import { auto } from '../engines/auto.ts'
 import { type EngineName, engineOf } from '../engines/engine-name.ts'
+import { wireOf } from '../engines/wires.ts'
 import type { Cost } from '../events/cost.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { CompletionData, Event, FailureClass, ResultData } from '../events/event.ts'
@@ -26,6 +27,7 @@ import type { Items } from '../streams/flow.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { SNAPSHOT_OPTIONS, type SnapshotOptions } from './fs-diff.ts'
 import type { StopReason } from './meta.ts'
+import type { RequestAnswer } from './request-answer.ts'
 import type { RecordOptions } from './run-attempt.ts'
 import type { RunLimits } from './run-limits.ts'
 
@@ -33,7 +35,7 @@ import type { RunLimits } from './run-limits.ts'
 export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   extends Omit<
     EventOptions,
-    'attempt' | 'clock' | 'fsDiff' | 'dir' | 'schema' | 'sessionTokens' | 'session'
+    'attempt' | 'clock' | 'fsDiff' | 'dir' | 'schema' | 'sessionTokens' | 'session' | 'wire'
   > {
   /** An engine, or the name of one: `codex` or `'codex'`. @default auto */
   readonly engine?: Engine | Picker | EngineName | undefined
@@ -81,6 +83,21 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
    * @default 0
    */
   readonly rounds?: number | undefined
+  /**
+   * Keeps its stdin open and speaks its wire: ACP, `codex app-server`, or the control protocol of Claude
+   * Code and Qwen Code (`--input-format stream-json`). The `prompt` is the first turn, `agent.reply()` the
+   * next, in the same process; `agent.answer()` answers what it asks. Needs the `engine`. When a turn is over
+   * and no reply waits, stdin is closed and the run ends.
+   * @default false
+   */
+  readonly talk?: boolean | undefined
+  /**
+   * With `talk`: milliseconds to wait for an answer to a request; then it is rejected, with a note
+   * `REQUEST_EXPIRED`. The other limits stand still meanwhile. If nobody reads the events, a request is
+   * rejected at once.
+   * @default 300,000
+   */
+  readonly answerIn?: number | undefined
   /** Its stdin: empty, our own stdin, or a text. @default 'ignore' */
   readonly input?: 'ignore' | 'inherit' | { readonly text: string } | undefined
   /** Milliseconds after which it is ended. @default never */
@@ -201,8 +218,20 @@ export type Run<T = unknown> = Items<Event> & {
   /**
    * Continues the agent's session, once the run has ended: the next attempt, with the same options, which is
    * recorded in the same directory. If that cannot be done, it fails with CANNOT_REPLY and starts nothing.
+   * With `talk`, until the end of the last turn was read: its next turn in the same process, and this run.
    */
   reply(text: string): Run<T>
+  /**
+   * With `talk`: answers a request, by the id of one of its options, by a kind that exactly one of them has,
+   * or by answers to its questions. `'cancel'` dismisses it. False if it is no longer open: then nothing is
+   * sent. Throws BAD_OPTION if there is no such option.
+   */
+  answer(id: string, answer: RequestAnswer): boolean
+  /**
+   * Stops the turn: by the wire with `talk`, else by SIGINT. If the turn has not ended after `killGrace`, the
+   * process is ended. The run ends as `cancelled`, unless a reply waits.
+   */
+  interrupt(): void
 }
 
 /** A command and how it is run, in one object. */
@@ -227,6 +256,7 @@ const areTexts = (all: unknown) => Array.isArray(all) && all.every(isText)
 const isInput = (input: unknown) =>
   ['ignore', 'inherit'].includes(input as string) ||
   (isObject(input) && 'text' in input && isText(input.text))
+const isFlag = (value: unknown) => typeof value === 'boolean'
 const isRounds = (rounds: unknown) => [0, 1, 2, MAX_ROUNDS].includes(rounds as number)
 const ARGS = 'be an array of strings; options are the third argument of run'
 
@@ -241,6 +271,8 @@ export const RUN_OPTIONS = {
   pty: { default: false },
   prompt: { is: isName, must: 'be a text that is not empty' },
   rounds: { default: 0, is: isRounds, must: 'be 0, 1, 2 or 3, but is %' },
+  talk: { default: false, is: isFlag, must: 'be true or false' },
+  answerIn: { default: 300_000, is: isDelay, must: DELAY },
   input: { default: 'ignore', is: isInput, needs: "'ignore', 'inherit' or { text } as input" },
   timeout: { is: isDelay, must: DELAY },
   idleTimeout: { is: isDelay, must: DELAY },
@@ -290,6 +322,9 @@ export function readCall(
       'BAD_OPTION',
       'a prompt goes to a pipe, and a pseudo-terminal has none: type it, or leave out pty',
     )
+  if (read.talk) checkTalk(read)
+  else if (options.answerIn !== undefined && options.talk === undefined)
+    throw new Fault('BAD_OPTION', 'answerIn is about requests that are answered: it needs talk: true')
   if (read.rounds > 0 && read.schema === undefined)
     throw new Fault('BAD_OPTION', 'rounds ask again for a result that fails the schema: give a schema')
   // The event stage is created when the agent already runs; what it refuses is refused now.
@@ -304,6 +339,23 @@ export function readCall(
   if (isObject(fsDiff))
     checkOptions('fsDiff of run', fsDiff, '{ fsDiff: { maxFiles: 9000 } }', SNAPSHOT_OPTIONS)
   return read
+}
+
+/** Who talks must know the wire before the agent says a word. */
+function checkTalk({ engine: given, command, args, prompt }: ReadOptions): void {
+  if (prompt === undefined) throw new Fault('BAD_OPTION', 'talk needs a prompt: what to say first')
+  const engine = engineOf(given)
+  const wire = wireOf(engine)
+  if (!wire)
+    throw new Fault(
+      'BAD_OPTION',
+      `talk needs an engine with a wire: acp, codex (app-server), claude or qwen; ${quote(engine.name, 60)} has none`,
+    )
+  if (!wire.speaks([command, ...args]))
+    throw new Fault(
+      'BAD_OPTION',
+      `this command does not talk: give codex app-server, --input-format stream-json, or the engine acp`,
+    )
 }
 
 function readingOf({
@@ -337,6 +389,7 @@ export function settingsOf(options: ReadOptions): Settings {
     env,
     input: prompt === undefined ? options.input : { text: prompt },
     piped: prompt !== undefined,
+    talk: options.talk,
     pty: ptyOf(options),
     timeout,
     idleTimeout,

@@ -6,6 +6,7 @@ import { join as joinStages, type Sink, type Stage } from '../base/stage.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { journalStage, settledEnd } from '../disk/journal.ts'
 import { engineNamed, engineOf } from '../engines/engine-name.ts'
+import { wireOf } from '../engines/wires.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
@@ -14,6 +15,7 @@ import { type CachedResult, cachedResult, type Hit, writeCached } from './cached
 import { withEnd } from './end-of-run.ts'
 import { type LastWords, lastWords, type StopReason } from './meta.ts'
 import { cannot, type EndedTurn, nextCommand, recordedTurn } from './reply.ts'
+import type { RequestAnswer } from './request-answer.ts'
 import { resumeInto } from './resume.ts'
 import { withRounds } from './rounds.ts'
 import { Recording } from './run-attempt.ts'
@@ -30,6 +32,7 @@ import {
   settingsOf,
 } from './run-options.ts'
 import { type SessionTokens, SpentTokens, spentIn } from './session-tokens.ts'
+import { Talk, whenUnheard } from './talk.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
 import { watchTurns } from './watch-turns.ts'
 import { feed } from './write-to-flow.ts'
@@ -115,9 +118,11 @@ export function reply(dir: string, text: string, options: ReplyOptions = {}): Ru
     const { cwd, reading, ...turn } = recordedTurn(dir, given)
     const { done_marker: doneMarker, max_frame: maxFrame, window, pick, max_repair: maxRepair } = reading
     const before = { doneMarker, maxFrame, window, pick, maxRepair }
+    const { talk = turn.talk } = options
     // Options that are undefined are not given.
     const own = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
-    const next = continued(turn, text, { engine: turn.engine, ...before, ...own, audit: dir, cwd })
+    const now = { engine: turn.engine, ...before, ...own, talk, audit: dir, cwd }
+    const next = continued({ ...turn, talk }, text, now)
     return withRounds(next, options.rounds ?? 0)
   } catch (error) {
     return failedRun(error as Error)
@@ -165,6 +170,8 @@ function failedRun(error: Error): Run {
     kill() {},
     type() {},
     reply: () => failedRun(error),
+    answer: () => false,
+    interrupt() {},
   }
   return Object.assign(made as Flow<Event>, call) as unknown as Run // cast: the end of a stream is hidden
 }
@@ -179,6 +186,9 @@ class AgentRun {
   readonly #runId: string
   readonly #attempt: number
   readonly #recording: Recording
+  readonly #talk: Talk | undefined
+  /** Events that were made, and that nobody has read yet. */
+  #unread = () => 0
   #completion: CompletionData | undefined
   #result: ResultData | null = null
   #said: LastWords = { session: null, text: null }
@@ -197,7 +207,7 @@ class AgentRun {
 
   /** Takes the directory. Nothing is started yet. */
   constructor(options: ReadOptions, before: Before = {}) {
-    const { cache, cacheKey, maxCacheWait, endAfter, limit, audit, runs } = options
+    const { cache, cacheKey, maxCacheWait, limit, audit, runs } = options
     const settings = settingsOf(options)
     const { engine } = settings
     this.#options = options
@@ -211,17 +221,44 @@ class AgentRun {
     this.#dir = dir
     this.#runId = dir?.runId ?? options.runId ?? before.runId ?? id
     this.#attempt = dir?.attempt ?? before.attempt ?? 1
+    this.#talk = this.#newTalk(settings.cwd)
     this.#recording = new Recording({
       ...settings,
       tee: before.tee,
       reading: { ...settings.reading, session: before.session },
-      engine: endAfter === undefined && !limit ? engine : watchTurns(engine, this.#turned(endAfter)),
+      engine: this.#watched(),
       runId: this.#runId,
       attempt: this.#attempt,
       audit: dir?.path,
       records: runs ?? dir?.path,
-      onStart: () => dir?.begun() ?? [],
+      waited: this.#talk && (() => this.#talk!.waited()),
+      onStart: () => {
+        const notes = dir?.begun() ?? []
+        this.#talk?.begin()
+        return notes
+      },
     })
+  }
+
+  #newTalk(cwd: string): Talk | undefined {
+    const { command, args, talk, prompt = '', answerIn, killGrace, endAfter = killGrace } = this.#options
+    const wire = talk ? wireOf(this.#engine) : undefined
+    const { session } = this.#before
+    const limits = { answerIn, killGrace, endAfter }
+    const process = () => this.#recording
+    const unread = () => this.#unread()
+    const argv = [command, ...args]
+    return wire && new Talk({ wire, cwd, argv, session, prompt, ...limits, process, unread })
+  }
+
+  /** The engine, which also tells when its turns end, and what it reads to who talks with the agent. */
+  #watched(): Engine | Picker {
+    const { endAfter, limit } = this.#options
+    const talk = this.#talk
+    const engine = talk && 'open' in this.#engine ? talk.listen(this.#engine) : this.#engine
+    // Who talks ends the process; a request that is open is not the end.
+    const ms = talk ? undefined : endAfter
+    return ms === undefined && !limit ? engine : watchTurns(engine, this.#turned(ms))
   }
 
   start(): Run {
@@ -239,6 +276,7 @@ class AgentRun {
       stop: (failure) => this.#recording.stop(reasonOf(failure), 'SIGTERM'),
       tidy: () => {
         clearTimeout(this.#lingers)
+        this.#talk?.end()
         signal?.removeEventListener('abort', abort)
         this.#release()
       },
@@ -257,21 +295,29 @@ class AgentRun {
       audit: this.#dir?.path,
       kill: (signal: NodeJS.Signals = 'SIGINT') => this.#recording.stop('interrupted', signal),
       type: (text: string) => this.#recording.type(text),
-      reply: (text: string) => this.#reply(text),
+      reply: (text: string) => this.#reply(text, run as unknown as Run),
+      answer: (id: string, answer: RequestAnswer) => this.#talk?.answer(id, answer) ?? false,
+      interrupt: () => (this.#talk ? this.#talk.interrupt() : this.#recording.stop('interrupted', 'SIGINT')),
     })
-    return withEnd(run, end) as unknown as Run // cast: the end of a stream is hidden
+    const unread = () => this.#talk?.unheard()
+    this.#unread = () => made.readableLength
+    whenUnheard(run, unread)
+    return withEnd(run, end, unread) as unknown as Run // cast: the end of a stream is hidden
   }
 
-  #reply(text: string): Run {
+  #reply(text: string, run: Run): Run {
     try {
       if (!isText(text)) throw misfit('reply', 'a text', text, 'agent.reply("and now the docs")')
+      if (text.trim() === '') throw cannot('the reply is empty')
+      if (!this.#ended && this.#talk?.say(text)) return run
       if (!this.#ended) throw cannot('it has not ended; await its end first')
-      const { command, args, prompt } = this.#options
+      const { command, args, prompt, talk } = this.#options
       const turn = {
         argv: [command, ...args],
         engine: this.#known(),
         session: this.#said.session,
         piped: prompt !== undefined,
+        talk,
       }
       const place = this.#dir ? { audit: this.#dir.path, runs: undefined } : {}
       const before = { runId: this.#runId, attempt: this.#attempt + 1, spent: this.#spent.bySession() }
@@ -321,6 +367,7 @@ class AgentRun {
           if (isEvent(event, 'lifecycle.run.result')) this.#result = event.data
           if (isEvent(event, 'diagnostic.engine.error') && event.data.code === 'SESSION_CHANGED')
             this.#recording.stop('session_changed', 'SIGTERM')
+          this.#talk?.event(event)
           this.#said = lastWords(this.#said, event)
           this.#limits?.add(event)
           this.#recognised = event.source.engine

@@ -15,6 +15,8 @@ export interface BytesChunk {
   readonly bytes: Uint8Array
   /** All channels that will follow, if the sender knows them: the first chunk of a `tap` has this. */
   readonly channels?: readonly Channel[] | undefined
+  /** Of stdin: a limit answered, and not the user. */
+  readonly by?: 'limit' | undefined
 }
 
 /** How the process ended. The last chunk of a run, if the exit is known. */

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { Fault, quote } from '../../base/fault.ts'
 import { listAttempts } from '../../run/audit.ts'
 import { fixedDir } from '../../run/audit-dir.ts'
+import { readMeta } from '../../run/meta.ts'
 import { reply } from '../../run/run.ts'
 import { checkDrawing } from '../draw/flags.ts'
 import { runExits } from '../exit-code.ts'
@@ -47,5 +48,7 @@ async function replyAndShow(words: readonly string[], flags: RunningFlags): Prom
   const text = given === '-' ? await textOfStdin() : given!
   const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
   // A link such as `latest` may point to another run a moment later.
-  return await showRun(flags, (options) => reply(fixedDir(dir!), text, { ...options, engine }))
+  const fixed = fixedDir(dir!)
+  const talk = readMeta(listAttempts(fixed).at(-1)?.meta)?.prompt === 'wire'
+  return await showRun(flags, (options) => reply(fixed, text, { ...options, engine }), { talk })
 }

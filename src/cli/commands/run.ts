@@ -19,11 +19,13 @@ import { engineOption, namedEngine } from '../input/engine-option.ts'
 import { onSignals, textOfStdin } from '../input/input.ts'
 import { amount, duration, positiveInteger, wholeNumber } from '../input/numbers.ts'
 import { addReading, type ReadingFlags, readingOptions } from '../input/run-input.ts'
+import { asker } from '../input/talk-input.ts'
 import { openOtel } from '../otel-export.ts'
 import { shortHelp } from '../short-help.ts'
 import { show } from './show.ts'
 
 interface Flags extends RunningFlags {
+  readonly talk?: boolean
   readonly prompt?: string
   readonly audit?: string
   readonly attemptOf?: string
@@ -40,6 +42,7 @@ export interface RunningFlags extends ReadingFlags, DrawFlags {
   readonly timeout?: number
   readonly idleTimeout?: number
   readonly endAfter?: number
+  readonly answerIn?: number
   readonly rounds?: number
   readonly limitTokens?: number
   readonly limitCost?: number
@@ -52,7 +55,18 @@ export interface RunningFlags extends ReadingFlags, DrawFlags {
   readonly redact?: boolean
 }
 
-const COMMON = ['engine', 'prompt', 'schema', 'audit', 'attempt-of', 'pty', 'cwd', 'timeout', 'idle-timeout']
+const COMMON = [
+  'engine',
+  'prompt',
+  'talk',
+  'schema',
+  'audit',
+  'attempt-of',
+  'pty',
+  'cwd',
+  'timeout',
+  'idle-timeout',
+]
 const SHOWING = ['json', 'draw', 'full', 'quiet', 'help']
 
 const brief = `
@@ -78,6 +92,11 @@ it started; a second Ctrl-C kills them.
 this command instead. stdin, stdout and stderr are those of the agent, byte for
 byte, and so is the exit code; --tee records both halves.
 
+With --talk requests of the agent are asked on the terminal; in a pipe they are
+answered by {"answer": "<id>", "option": "<id or kind>"} lines on stdin, and
+rejected if stdin has ended. Ctrl-C interrupts the turn, a second one ends the
+agent.
+
 ${runExits}, or a command that cannot be started
 
 Examples:
@@ -86,6 +105,7 @@ Examples:
   $ npx agent-sluice run --idle-timeout 90s --end-after 500ms -- gemini -p "hi"
   $ npx agent-sluice run --attempt-of .audit/latest -- codex exec --json "again"
   $ npx agent-sluice run --github --prompt "$TASK" -- codex exec --json -
+  $ npx agent-sluice run --talk --engine acp --prompt "hi" -- gemini --acp
   $ npx agent-sluice run --engine codex -- codex exec --json "hi" | jq .type
   $ npx agent-sluice run --tee -- gemini --acp`
 
@@ -98,6 +118,7 @@ export function runCommand(exit: (code: number) => void): Command {
     .argument('<command...>', 'the agent and its arguments; what follows its name is for it')
     .passThroughOptions()
     .option('--prompt <text>', 'the task, written to its stdin; - reads it from stdin')
+    .option('--talk', 'keep its stdin open, and ask for what it asks (needs --engine and --prompt)')
     .option('--audit <dir>', 'the audit directory (default: a new one in .audit; .audit/latest points to it)')
     .option('--attempt-of <dir>', 'add another attempt to the run that is recorded there')
     .option('--pty', 'run it on a pseudo-terminal (needs the package @lydell/node-pty)')
@@ -123,6 +144,11 @@ export function addRunning(command: Command): Command {
     .option(
       '--end-after <time>',
       'end it this long after its turn is over: 500ms, 5s, 1m (default: wait for it)',
+      duration,
+    )
+    .option(
+      '--answer-in <time>',
+      'with --talk: reject what nobody answers in this time: 30s, 10m (default: 5m)',
       duration,
     )
     .option(
@@ -165,6 +191,8 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   if (flags.pipes && !flags.pty)
     throw new Fault('BAD_OPTION', '--pipes needs --pty; without both it runs with pipes only')
   if (flags.tee) checkTee(flags)
+  if (flags.talk && flags.prompt === '-')
+    throw new Fault('BAD_OPTION', '--talk reads answers from stdin; give the --prompt itself')
   const prompt = flags.prompt === '-' ? await textOfStdin() : flags.prompt
   // A terminal is not passed on: the command leads its own session and could not read from it.
   const input = process.stdin.isTTY ? ('ignore' as const) : ('inherit' as const)
@@ -174,6 +202,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     ...placeOf(flags),
     ...(prompt === undefined ? { input } : { prompt }),
     pty: flags.pty && { cols: process.stdout.columns, rows: process.stdout.rows, pipes: flags.pipes },
+    talk: flags.talk,
     cwd: flags.cwd,
     runId: flags.runId,
   }
@@ -191,7 +220,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
 export async function showRun(
   given: RunningFlags,
   start: (options: RunOptions) => Run,
-  { pty, tee }: Pick<Flags, 'pty' | 'tee'> = {},
+  { pty, tee, talk }: Pick<Flags, 'pty' | 'tee' | 'talk'> = {},
 ): Promise<number> {
   if (given.otelContent && !given.otel) throw new Fault('BAD_OPTION', '--otel-content needs --otel')
   const step = githubStep(given)
@@ -200,13 +229,14 @@ export async function showRun(
   const reading = await readingOptions(flags)
   // Before anything is started: a package may be missing.
   const exported = flags.otel ? openOtel() : undefined
-  const { timeout, idleTimeout, endAfter, rounds, fsync } = flags
+  const { timeout, idleTimeout, endAfter, answerIn, rounds, fsync } = flags
   const limit = { tokens: flags.limitTokens, cost: flags.limitCost, toolCalls: flags.limitToolCalls }
-  const limits = { timeout, idleTimeout, endAfter, limit }
+  const limits = { timeout, idleTimeout, endAfter, answerIn, limit }
   const fsDiff = flags.fsDiff ? {} : false
   const agent = start({ ...reading, ...limits, rounds, fsync, fsDiff, ...(step && { env: step.env }) })
-  const release = forwardSignals(agent)
+  const release = forwardSignals(agent, talk)
   if (pty) typeInto(agent)
+  const asks = talk ? asker(agent) : undefined
   try {
     const source = exported ? agent.pipe(otel(exported.tracer, contentOf(flags))) : agent
     const events = watchEnd(step ? step.watch(source) : source)
@@ -215,8 +245,10 @@ export async function showRun(
     const failed = (error: Error) => void agent.destroy(error)
     const recorded = aboutAudit(agent.audit ?? '')
     const about = step ? (attempt: number) => step.hidden(recorded(attempt)) : recorded
+    const { isAsking } = asks ?? {}
+    const shown = asks?.watch(events) ?? events
     if (tee) for await (const _ of events);
-    else if (!(await show(events, { ...flags, live: true, timed: true, about, failed }))) {
+    else if (!(await show(shown, { ...flags, live: true, timed: true, about, failed, isAsking }))) {
       console.error(`sluice: the reader of stdout left; ${await abandoned(agent)}`)
       return exits.output
     }
@@ -236,6 +268,7 @@ export async function showRun(
     throw new Fault('OUTPUT_FAILED', `${error.message}; ${await abandoned(agent)}`, { cause: error })
   } finally {
     release()
+    asks?.stop()
     const unsent = await exported?.close()
     if (unsent !== undefined) console.error(`sluice: the trace could not be sent: ${quote(unsent, 200)}`)
   }
@@ -251,11 +284,11 @@ function githubStep({ github, redact = true, json }: RunningFlags): GithubStep |
   return github ? openGithubStep(redact) : undefined
 }
 
-function checkTee({ prompt, pty, rounds, json, draw, full, quiet, verbose, github }: Flags): void {
-  if (prompt !== undefined || pty || rounds)
+function checkTee({ prompt, talk, pty, rounds, json, draw, full, quiet, verbose, github }: Flags): void {
+  if (prompt !== undefined || talk || pty || rounds)
     throw new Fault(
       'BAD_OPTION',
-      '--tee passes our own stdin through: leave out --prompt, --pty and --rounds',
+      '--tee passes our own stdin through: leave out --prompt, --talk, --pty and --rounds',
     )
   if (json || draw || full || quiet || verbose || github)
     throw new Fault('BAD_OPTION', "--tee passes the command's own stdout through: nothing can be shown there")
@@ -311,17 +344,21 @@ const reasons = {
   recorder_failed: 'ended, because it could not be recorded',
   recorder_lost: 'its recorder was lost',
   session_changed: 'ended, because it continued another session',
+  talk_failed: 'ended, because no session could be opened (TALK_FAILED)',
 } as const
 
 const CTRL_D = '\x04'
 
-/** The first Ctrl-C interrupts the agent, the second kills it. */
-function forwardSignals(agent: Run): () => void {
-  let asked = false
+/** The first Ctrl-C interrupts the agent, or its turn if we talk with it; the next one ends it. */
+function forwardSignals(agent: Run, talk = false): () => void {
+  let asked = 0
   return onSignals((signal) => {
-    agent.kill(asked ? 'SIGKILL' : signal)
-    if (!asked && process.stderr.isTTY) console.error('\nsluice: interrupting; press Ctrl-C again to kill')
-    asked = true
+    const turn = talk && signal === 'SIGINT'
+    if (turn && asked === 0) agent.interrupt()
+    else agent.kill(asked > (turn ? 1 : 0) ? 'SIGKILL' : turn ? 'SIGTERM' : signal)
+    const next = turn ? 'end the agent' : 'kill'
+    if (asked++ === 0 && process.stderr.isTTY)
+      console.error(`\nsluice: interrupting; press Ctrl-C again to ${next}`)
   })
 }
 

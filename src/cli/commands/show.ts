@@ -11,6 +11,8 @@ import { harmless, output } from '../print.ts'
 export interface ShowOptions extends DrawFlags, Pick<DrawOptions, 'timed' | 'about'> {
   /** The run is live: a terminal shows its current activity. @default false */
   readonly live?: boolean | undefined
+  /** A question is on the terminal, which nothing must overwrite. */
+  readonly isAsking?: (() => boolean) | undefined
   /** Called if stdout cannot be written, before the loop over the events ends. */
   readonly failed?: ((error: Error) => void) | undefined
 }
@@ -36,7 +38,7 @@ async function showDrawn(events: AsyncIterable<Event>, options: ShowOptions): Pr
   // A failed write is reported with the next event.
   const line = liveLine(
     (text) => void process.stdout.write(text),
-    onScreen ? (time) => draw.now(time) : undefined,
+    onScreen ? (time) => (options.isAsking?.() ? '' : draw.now(time)) : undefined,
   )
   try {
     for await (const event of events) {

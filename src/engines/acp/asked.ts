@@ -9,7 +9,9 @@ export function askedIn(params: Rec, call: Rec, tool: string): Omit<Ask, 'id' | 
   const questions = questionsIn(call.at('rawInput.questions'))
   const options = params.records('options').map(optionOf)
   const call_id = call.text('toolCallId')
-  const input = inputOf(call.at('rawInput')) ?? diffsOf(call) ?? titleOf(call)
+  const title = call.text('title')
+  // Where the title is all that is shown, it is the command: whoever allows it must see its end.
+  const input = inputOf(call.at('rawInput')) ?? diffsOf(call) ?? (title === undefined ? title : { title })
   return {
     kind: questions ? 'question' : 'permission',
     tool,

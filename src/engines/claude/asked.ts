@@ -41,7 +41,7 @@ function optionsOf(suggestions: readonly Rec[], allowed: boolean): readonly Requ
 }
 
 /** A rule that comes with the permission. Its id is made from what it says: an answer repeats no number. */
-function ruleOf(suggestion: Rec): RequestOption | undefined {
+export function ruleOf(suggestion: Rec): RequestOption | undefined {
   const where = suggestion.text('destination') ?? 'session'
   const option = (kind: RequestOption['kind'], verb: string, subject: string): RequestOption => ({
     id: `${suggestion.text('type')}:${subject}:${where}`,

@@ -97,17 +97,20 @@ function optionsOf(method: string, params: Rec): readonly RequestOption[] {
 const plain = [accept, acceptForSession, decline, cancel]
 
 /** A decision that is offered: a word, or a record with a rule for later commands. */
-function decisionOf(decision: unknown): RequestOption | undefined {
+export function decisionOf(decision: unknown): RequestOption | undefined {
   if (typeof decision === 'string') {
     const other: RequestOption = { id: decision, kind: 'cancel', label: decision }
     return plain.find(({ id }) => id === decision) ?? other
   }
   const rule = Rec.of(decision)
-  const id = Object.keys(rule?.values ?? {})[0]
-  if (!rule || id === undefined) return undefined
-  const words = rule.list(`${id}.execpolicy_amendment`).join(' ')
-  const network = rule.record(`${id}.network_policy_amendment`)
-  const subject = words || network?.text('host') || id
+  const name = Object.keys(rule?.values ?? {})[0]
+  if (!rule || name === undefined) return undefined
+  const words = rule.list(`${name}.execpolicy_amendment`).join(' ')
+  const network = rule.record(`${name}.network_policy_amendment`)
+  const host = network?.text('host')
+  // One rule to allow a host and one to reject it may be offered together.
+  const id = network ? [name, network.text('action'), host].join(':') : name
+  const subject = words || host || name
   return network?.at('action') === 'deny'
     ? { id, kind: 'reject_always', label: `Always reject ${subject}` }
     : { id, kind: 'allow_always', label: `Always allow ${subject}` }
@@ -115,6 +118,5 @@ function decisionOf(decision: unknown): RequestOption | undefined {
 
 /** The option that an answer of the client chooses. */
 export function decisionIn(answer: Rec): string | undefined {
-  const rule = answer.record('result.decision')
-  return answer.text('result.decision result.action') ?? (rule && Object.keys(rule.values)[0])
+  return decisionOf(answer.at('result.decision result.action'))?.id
 }

@@ -1,0 +1,19 @@
+import type { Engine, Picker } from '../events/engine.ts'
+import type { Wire } from '../events/wire.ts'
+import { acpWire } from './acp/wire.ts'
+import { controlWire } from './claude/wire.ts'
+import { codexWire } from './codex/wire.ts'
+
+/** The wires of our engines, apart from them: who only reads what agents print has no use for these. */
+const wires: Readonly<Record<string, Wire>> = {
+  acp: acpWire,
+  codex: codexWire,
+  claude: /* @__PURE__ */ controlWire(false),
+  qwen: /* @__PURE__ */ controlWire(true),
+}
+
+/** The wire of an engine, its own or ours. */
+export function wireOf(engine: Engine | Picker): Wire | undefined {
+  if ('wire' in engine) return engine.wire
+  return Object.hasOwn(wires, engine.name) ? wires[engine.name] : undefined
+}

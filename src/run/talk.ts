@@ -1,0 +1,330 @@
+import { type Note, quote } from '../base/fault.ts'
+import type { Engine, EngineFrame, Reader, Say } from '../events/engine.ts'
+import { type AgentRequest, type Event, isEvent } from '../events/event.ts'
+import { Rec } from '../events/record.ts'
+import type { Wire, WireChoice, WireRecord } from '../events/wire.ts'
+import type { StopReason } from './meta.ts'
+import { answersIn, isOnly, optionIn, type RequestAnswer } from './request-answer.ts'
+
+/** The process at the other end. */
+interface TalkProcess {
+  /** Records the bytes, then sends them. */
+  send(bytes: Buffer, by?: 'limit'): void
+  closeInput(): void
+  stop(reason: StopReason, signal: NodeJS.Signals, note?: Note): void
+  /** Adds to the notes of the run. */
+  note(note: Note): void
+}
+
+interface TalkOptions {
+  readonly wire: Wire
+  readonly cwd: string
+  readonly argv: readonly string[]
+  /** The session that is continued. */
+  readonly session: string | undefined
+  readonly prompt: string
+  readonly answerIn: number
+  readonly killGrace: number
+  /** Milliseconds that the process may take to exit when its stdin is closed. */
+  readonly endAfter: number
+  readonly process: () => TalkProcess
+  /** Events that nobody has read yet. */
+  readonly unread: () => number
+}
+
+interface OpenRequest {
+  readonly request: AgentRequest
+  /** What the agent sent. */
+  readonly record: WireRecord
+  readonly timer: NodeJS.Timeout | undefined
+}
+
+/** After `session/load` some agents go on sending its history: the first prompt waits for a silence. */
+const QUIET_MS = 250
+const READ_MS = 5
+const MAX_NOTES = 20
+const UNHEARD = 'nobody can answer'
+
+/**
+ * Talks with an agent that works: opens a session, sends the prompts one turn after the other, and answers
+ * what the agent asks. When a turn is over and no prompt waits, it closes the stdin of the agent.
+ *
+ * Nothing is allowed that the user has not chosen: without an answer, or with nobody to give one, a request
+ * is rejected, and what an agent asks of its client, but not of the user, is refused.
+ */
+export class Talk {
+  readonly #options: TalkOptions
+  readonly #prompts: string[]
+  readonly #open = new Map<string, OpenRequest>()
+  #phase: 'opening' | 'quiet' | 'turn' | 'idle' | 'closed' = 'opening'
+  /** The results of our requests so far, and the id of the last one. */
+  readonly #results: WireRecord[] = []
+  #id = 0
+  /** The request that began the turn. */
+  #prompted = 0
+  #session = ''
+  #turn: string | undefined
+  #interrupting: 'wanted' | 'sent' | undefined
+  /** For the end of the phase, or of an interrupt. */
+  #timer: NodeJS.Timeout | undefined
+  #listened = true
+  #notes = 0
+  /** The record that is being read, whether it was told as a request, and whether it ends the turn. */
+  #record: WireRecord | undefined
+  #told = false
+  #ends = false
+  /** Milliseconds during which a request was open, up to the last time that one was. */
+  #waited = { ms: 0, since: undefined as number | undefined, until: 0 }
+
+  constructor(options: TalkOptions) {
+    this.#options = options
+    this.#prompts = [options.prompt]
+  }
+
+  /** The process has started. */
+  begin(): void {
+    this.#openNext()
+  }
+
+  /** An engine that shows its records here, too. Its events stay the same. */
+  listen(engine: Engine): Engine {
+    return {
+      ...engine,
+      open: (limits) => {
+        const reader = engine.open(limits)
+        return {
+          read: (frame, say) => this.#read(reader, frame, say),
+          ...(reader.sent && { sent: (frame: EngineFrame, say: Say) => reader.sent!(frame, say) }),
+          end: (say) => reader.end?.(say),
+        }
+      },
+    }
+  }
+
+  /** Takes an event of the run, at the moment when it is made. */
+  event(event: Event): void {
+    if (!isEvent(event, 'lifecycle.run.status')) return
+    const { request, request_id } = event.data
+    if (request_id !== undefined) this.#forget(request_id)
+    if (!request || !this.#record) return
+    this.#told = true
+    const { answerIn } = this.#options
+    const timer = setTimeout(
+      () => this.#expire(request.id, `nobody answered in ${answerIn / 1000} s`),
+      answerIn,
+    )
+    const open = { request, record: this.#record, timer }
+    this.#open.set(request.id, open)
+    this.#waited.since ??= Date.now()
+    if (this.#interrupting === 'sent') this.#dismiss(open)
+    else if (!this.#listened) this.#expire(request.id, UNHEARD)
+    else if (request.questions?.some(({ secret }) => secret))
+      this.#expire(request.id, 'secrets are not asked for, because answers are recorded')
+  }
+
+  /** How long requests were open, and when the last one was. The clocks of the run stop meanwhile. */
+  waited(): { readonly ms: number; readonly until: number } {
+    const { ms, since, until } = this.#waited
+    return since === undefined ? { ms, until } : { ms: ms + Date.now() - since, until: Date.now() }
+  }
+
+  /** Nobody can answer, now or later. */
+  unheard(): void {
+    this.#listened = false
+    for (const id of this.#open.keys()) this.#expire(id, UNHEARD)
+  }
+
+  answer(id: string, answer: RequestAnswer): boolean {
+    const open = this.#open.get(id)
+    if (!open) return false
+    const { request } = open
+    const isChoice = typeof answer === 'string' || !this.#options.wire.questions
+    this.#settle(open, isChoice ? optionIn(request, answer) : answersIn(request, answer?.answers))
+    return true
+  }
+
+  /** A prompt for the next turn. False if the conversation is over. */
+  say(prompt: string): boolean {
+    if (this.#phase === 'closed') return false
+    this.#prompts.push(prompt)
+    if (this.#phase === 'idle') this.#sayNext()
+    return true
+  }
+
+  /** Stops the turn, and the process if the turn does not end. */
+  interrupt(): void {
+    const { killGrace, process } = this.#options
+    const stop = () => process().stop('interrupted', 'SIGTERM')
+    if (this.#phase === 'opening' || this.#phase === 'quiet') stop()
+    if (this.#phase !== 'turn' || this.#interrupting) return
+    this.#interrupting = 'wanted'
+    this.#timer = setTimeout(stop, killGrace)
+    this.#sendInterrupt()
+  }
+
+  /** The process has ended. */
+  end(): void {
+    this.#phase = 'closed'
+    clearTimeout(this.#timer)
+    for (const id of this.#open.keys()) this.#forget(id)
+  }
+
+  #read(reader: Reader, frame: EngineFrame, say: Say): boolean | 'kept' {
+    if (frame.channel !== 'stdout') return reader.read(frame, say)
+    this.#record = Rec.of(frame.value)?.values
+    this.#told = this.#ends = false
+    const turnOver: Say['turnOver'] = (how) => {
+      this.#ends = true
+      return say.turnOver(how)
+    }
+    try {
+      return reader.read(frame, { ...say, turnOver })
+    } finally {
+      // Also if the engine failed: the agent may wait for an answer.
+      if (this.#record) this.#heard(this.#record)
+      this.#record = undefined
+    }
+  }
+
+  #heard(record: WireRecord): void {
+    const { wire } = this.#options
+    if (this.#phase === 'closed') return
+    const refusal = this.#told ? undefined : wire.refuse(record)
+    if (refusal) this.#send(refusal)
+    const answered = wire.result(record)
+    const refused = this.#phase === 'turn' && answered?.id === this.#prompted ? answered.error : undefined
+    if (this.#phase === 'quiet') this.#becomeQuiet()
+    if (this.#phase === 'opening' && answered?.id === this.#id) {
+      if (answered.error !== undefined) this.#fail(answered.error)
+      else {
+        this.#results.push(answered.result ?? {})
+        this.#openNext()
+      }
+    } else if (this.#phase === 'turn' && this.#ends) this.#turnOver()
+    else if (refused !== undefined) this.#fail(refused)
+    else if (this.#phase === 'turn') {
+      this.#turn = wire.turn?.(record) ?? this.#turn
+      if (this.#interrupting === 'wanted') this.#sendInterrupt()
+    }
+  }
+
+  #openNext(): void {
+    const { wire, cwd, argv, session } = this.#options
+    const start = { cwd, argv, session: wire.loads && session }
+    const step = wire.open(start, this.#results, this.#id + 1)
+    if ('failed' in step) this.#fail(step.failed)
+    else if ('send' in step) {
+      this.#id++
+      for (const record of step.send) this.#send(record)
+    } else {
+      this.#session = step.session
+      if (step.quiet) this.#becomeQuiet()
+      else this.#sayNext()
+    }
+  }
+
+  #becomeQuiet(): void {
+    this.#phase = 'quiet'
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#sayNext(), QUIET_MS)
+  }
+
+  #fail(why: string): void {
+    const what = this.#phase === 'turn' ? 'the prompt was refused' : 'the session could not be opened'
+    const message = `${what}: ${why}`
+    this.#phase = 'closed'
+    this.#options.process().stop('talk_failed', 'SIGTERM', { code: 'TALK_FAILED', message })
+  }
+
+  #sayNext(): void {
+    clearTimeout(this.#timer)
+    const prompt = this.#prompts.shift()
+    if (prompt === undefined) {
+      this.#phase = 'idle'
+      this.#timer = setTimeout(() => this.#close(), READ_MS)
+      return
+    }
+    this.#phase = 'turn'
+    const state = this.#state()
+    this.#prompted = state.id
+    this.#send(this.#options.wire.say(prompt, state))
+  }
+
+  #turnOver(): void {
+    this.#turn = this.#interrupting = undefined
+    for (const id of this.#open.keys()) this.#forget(id)
+    this.#sayNext()
+  }
+
+  /** Only when the end of the turn was read: who replies to it gets the same process. */
+  #close(): void {
+    if (this.#phase !== 'idle') return
+    const { unread, process, endAfter } = this.#options
+    if (unread() > 0) {
+      this.#timer = setTimeout(() => this.#close(), READ_MS)
+      return
+    }
+    this.#phase = 'closed'
+    for (const id of this.#open.keys()) this.#forget(id)
+    process().closeInput()
+    this.#timer = setTimeout(() => process().stop('end_signal', 'SIGTERM'), endAfter)
+  }
+
+  #sendInterrupt(): void {
+    const { wire } = this.#options
+    const record = wire.interrupt(this.#state())
+    if (!record) return
+    this.#interrupting = 'sent'
+    this.#send(record)
+    for (const open of this.#open.values()) this.#dismiss(open)
+  }
+
+  /** Ends a request of a turn that is interrupted. Some agents wait for that, others do it themselves. */
+  #dismiss(open: OpenRequest): void {
+    if (this.#options.wire.waits) this.#settle(open, {})
+    else this.#forget(open.request.id)
+  }
+
+  #state() {
+    return { session: this.#session, turn: this.#turn, id: ++this.#id }
+  }
+
+  /** Rejects a request that nobody answers. */
+  #expire(id: string, why: string): void {
+    const open = this.#open.get(id)
+    if (!open) return
+    const message = `${why}, so it was rejected: ${quote(open.request.title, 100)}`
+    if (this.#notes++ < MAX_NOTES) this.#options.process().note({ code: 'REQUEST_EXPIRED', message })
+    const reject = open.request.options.find(({ kind }) => kind === 'reject_once')
+    this.#settle(open, reject && isOnly(open.request, reject) ? { option: reject.id } : {}, 'limit')
+  }
+
+  #settle({ request, record }: OpenRequest, choice: WireChoice, by?: 'limit'): void {
+    this.#forget(request.id)
+    this.#send(this.#options.wire.answer(record, choice), by)
+  }
+
+  #forget(id: string): void {
+    const open = this.#open.get(id)
+    if (!open) return
+    clearTimeout(open.timer)
+    this.#open.delete(id)
+    if (this.#open.size === 0) this.#waited = { ...this.waited(), since: undefined }
+  }
+
+  #send(record: object, by?: 'limit'): void {
+    this.#options.process().send(Buffer.from(`${JSON.stringify(record)}\n`), by)
+  }
+}
+
+const unheard = new WeakMap<object, () => void>()
+
+/** Says what to do when nobody can answer the requests of a run. */
+export function whenUnheard(run: object, act: () => void): void {
+  unheard.set(run, act)
+}
+
+/** Nobody can answer what this run asks: its requests are rejected at once. */
+export function nobodyAnswers(run: object): void {
+  unheard.get(run)?.()
+}

@@ -1,0 +1,189 @@
+import { expect, test } from 'vitest'
+import { acp } from '../../src/engines/acp/acp.ts'
+import { wireOf } from '../../src/engines/wires.ts'
+import { type Event, isEvent } from '../../src/events/event.ts'
+import { eventStage } from '../../src/events/event-stage.ts'
+import { Talk } from '../../src/run/talk.ts'
+
+/** A conversation over ACP whose agent asks with these options, and what is sent to it. */
+function asked(options: readonly object[], answerIn = 60_000, title = 'rm') {
+  const sent: { id?: unknown; method?: string; result?: unknown; by?: string }[] = []
+  const notes: string[] = []
+  const talk = new Talk({
+    wire: wireOf(acp)!,
+    cwd: '/w',
+    argv: ['agent'],
+    session: undefined,
+    prompt: 'Go.',
+    answerIn,
+    killGrace: 60_000,
+    endAfter: 60_000,
+    process: () => ({
+      send: (bytes, by) => void sent.push({ ...JSON.parse(bytes.toString()), ...(by && { by }) }),
+      closeInput() {},
+      stop: (reason) => void notes.push(reason),
+      note: ({ code }) => void notes.push(code),
+    }),
+    unread: () => 0,
+  })
+  const seen: Event[] = []
+  const stage = eventStage(talk.listen(acp), { wire: true })({
+    write(event) {
+      talk.event(event)
+      seen.push(event)
+    },
+    end() {},
+  })
+  const hear = (record: object) =>
+    stage.write({
+      channel: 'stdout',
+      bytes: Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', ...record })}\n`),
+    })
+  talk.begin()
+  hear({ id: 1, result: { protocolVersion: 1, agentCapabilities: {} } })
+  hear({ id: 2, result: { sessionId: 's' } })
+  const toolCall = { toolCallId: 'c', title, kind: 'execute' }
+  hear({ id: 0, method: 'session/request_permission', params: { sessionId: 's', toolCall, options } })
+  sent.length = 0
+  const requests = () =>
+    seen.flatMap((event) => (isEvent(event, 'lifecycle.run.status') ? (event.data.request ?? []) : []))
+  return { talk, sent, notes, hear, requests }
+}
+
+const outcome = (sent: readonly { result?: unknown }[]) =>
+  sent.map(({ result }) => (result as { outcome: { optionId?: string; outcome: string } }).outcome)
+
+test('two options with one id are not chosen by it, nor by their kinds', () => {
+  const options = [
+    { optionId: 'x', name: 'Yes', kind: 'allow_once' },
+    { optionId: 'x', name: 'No', kind: 'reject_once' },
+  ]
+  const { talk, sent } = asked(options)
+  for (const word of ['x', 'allow_once', 'reject_once'])
+    expect(() => talk.answer('1:0', word)).toThrow(/several options/)
+  talk.unheard()
+  expect(outcome(sent)).toEqual([{ outcome: 'cancelled' }])
+  talk.end()
+})
+
+test('an option of an unknown kind is chosen by nobody but a user who names it', () => {
+  const options = [{ optionId: 'y', name: 'Sure', kind: 'allow_forever' }]
+  const first = asked(options)
+  first.talk.unheard()
+  expect(outcome(first.sent)).toEqual([{ outcome: 'cancelled' }])
+  const second = asked(options)
+  expect(second.talk.answer('1:0', 'cancel')).toBe(true)
+  expect(outcome(second.sent)).toEqual([{ outcome: 'cancelled' }])
+  const third = asked(options)
+  expect(third.talk.answer('1:0', 'y')).toBe(true)
+  expect(outcome(third.sent)).toEqual([{ outcome: 'selected', optionId: 'y' }])
+  for (const { talk } of [first, second, third]) talk.end()
+})
+
+test('a refusal is never a permission, whatever the agent calls its options', () => {
+  const options = [
+    { optionId: 'reject_once', name: 'Yes', kind: 'allow_always' },
+    { optionId: 'cancel', name: 'Yes, too', kind: 'allow_once' },
+  ]
+  const { talk, sent } = asked(options)
+  expect(() => talk.answer('1:0', 'reject_once')).toThrow()
+  expect(talk.answer('1:0', 'cancel')).toBe(true)
+  expect(outcome(sent)).toEqual([{ outcome: 'cancelled' }])
+  talk.end()
+})
+
+test('a request that repeats the id of an open one is refused', () => {
+  const { talk, sent, hear, requests } = asked([{ optionId: 'o', name: 'Yes', kind: 'allow_once' }])
+  hear({ id: 0, method: 'session/request_permission', params: { sessionId: 's', toolCall: {}, options: [] } })
+  hear({ id: 5, method: 'terminal/create', params: {} })
+  expect(sent).toMatchObject([
+    { id: 0, error: { code: -32601 } },
+    { id: 5, error: { code: -32601 } },
+  ])
+  expect(requests()).toHaveLength(1)
+  talk.end()
+})
+
+test('the time during which a request is open is counted, and answers are noted by whom', async () => {
+  const { talk, sent, notes } = asked([{ optionId: 'n', name: 'No', kind: 'reject_once' }], 20)
+  while (sent.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  expect(sent).toMatchObject([{ id: 0, by: 'limit' }])
+  expect(notes).toEqual(['REQUEST_EXPIRED'])
+  const { ms, until } = talk.waited()
+  expect(ms).toBeGreaterThan(10)
+  expect(talk.waited()).toEqual({ ms, until })
+  expect(talk.answer('1:0', 'n')).toBe(false)
+  talk.end()
+})
+
+test('a prompt that is refused, and not failed, ends the run', () => {
+  const { talk, notes, hear } = asked([])
+  hear({ id: 3, error: { code: -32601, message: 'Method not found' } })
+  expect(notes).toEqual(['talk_failed'])
+  talk.end()
+})
+
+test('a command that only the title shows is in the request to its end', () => {
+  const command = `echo ${'x'.repeat(5000)}; rm -rf /`
+  const { talk, requests } = asked([], 60_000, command)
+  expect(requests()[0]!.input).toEqual({ title: command })
+  talk.end()
+})
+
+test('an agent that cannot be initialized is ended, and so is one that cannot load its session', () => {
+  const failed = (session: string | undefined, ...records: object[]) => {
+    const notes: unknown[] = []
+    const process = {
+      send() {},
+      closeInput() {},
+      stop: (...why: unknown[]) => void notes.push(why),
+      note() {},
+    }
+    const times = { answerIn: 1000, killGrace: 1000, endAfter: 1000 }
+    const start = { wire: wireOf(acp)!, cwd: '/w', argv: ['agent'], session, prompt: 'Go.', unread: () => 0 }
+    const talk = new Talk({ ...start, ...times, process: () => process })
+    const stage = eventStage(talk.listen(acp), { wire: true })({
+      write: (event) => talk.event(event),
+      end() {},
+    })
+    talk.begin()
+    for (const record of records) {
+      const bytes = Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', ...record })}\n`)
+      stage.write({ channel: 'stdout', bytes })
+    }
+    expect(talk.say('more')).toBe(notes.length === 0)
+    talk.end()
+    return notes
+  }
+  const error = { code: -32000, message: 'Authentication required' }
+  const hello = { id: 1, result: { protocolVersion: 1, agentCapabilities: {} } }
+  expect(failed(undefined, { id: 1, error })).toMatchObject([
+    [
+      'talk_failed',
+      'SIGTERM',
+      { code: 'TALK_FAILED', message: expect.stringMatching(/Authentication required/) },
+    ],
+  ])
+  expect(failed(undefined, hello, { id: 2, result: {} })).toMatchObject([
+    ['talk_failed', 'SIGTERM', { message: expect.stringMatching(/named no session/) }],
+  ])
+  expect(failed('s', hello)).toMatchObject([
+    ['talk_failed', 'SIGTERM', { message: expect.stringMatching(/cannot load/) }],
+  ])
+  expect(failed(undefined, hello, { id: 2, result: { sessionId: 's' } })).toEqual([])
+})
+
+test('what an agent asks after it was interrupted is dismissed', () => {
+  const { talk, sent, hear } = asked([{ optionId: 'o', name: 'Yes', kind: 'allow_once' }])
+  talk.interrupt()
+  const options = [{ optionId: 'o', name: 'Yes', kind: 'allow_once' }]
+  const toolCall = { toolCallId: 'd', title: 'rm', kind: 'execute' }
+  hear({ id: 1, method: 'session/request_permission', params: { sessionId: 's', toolCall, options } })
+  expect(sent).toMatchObject([
+    { method: 'session/cancel' },
+    { id: 0, result: { outcome: { outcome: 'cancelled' } } },
+    { id: 1, result: { outcome: { outcome: 'cancelled' } } },
+  ])
+  expect(talk.answer('1:1', 'o')).toBe(false)
+  talk.end()
+})
