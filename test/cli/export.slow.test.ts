@@ -44,7 +44,7 @@ function runWith(secrets: readonly Planted[], size: number): { dir: string; byte
   ]
   const errors: string[] = []
   const argv = ['claude', '-p', 'fix it']
-  for (const [i, { line }] of secrets.entries()) {
+  for (const [i, { line, ownLine }] of secrets.entries()) {
     const id = `msg_${i}`
     const call = `toolu_${i}`
     switch (i % 7) {
@@ -85,7 +85,7 @@ function runWith(secrets: readonly Planted[], size: number): { dir: string; byte
         )
         break
       case 5:
-        errors.push(`error: \u001b[31m${line}\u001b[0m\n`)
+        errors.push(`${ownLine ? '' : 'error: '}\u001b[31m${line}\u001b[0m\n`)
         break
       default:
         argv.push('--append-system-prompt', line)

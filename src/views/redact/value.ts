@@ -18,7 +18,7 @@ export interface Search {
   field: Span | undefined
 }
 
-export interface Label {
+interface Label {
   readonly family: NameFamily
   readonly at: number
   /** The label ends with the object or the tag that it is in. */
