@@ -78,6 +78,16 @@ describe.skipIf(!chromiumPath)(`finding things in a browser${needsBrowser}`, () 
       })()`)
       expect(gaps, `${step} pixels a frame`).toBe(0)
     }
+    // All unfolded, and folded again: heights are another than estimated.
+    for (const key of 'ff') {
+      await page.keyboard.press(key)
+      const room = await page.evaluate(`(() => {
+        const box = document.getElementById('conversation')
+        const last = [...box.querySelectorAll('article')].at(-1)
+        return last.getBoundingClientRect().bottom - box.getBoundingClientRect().bottom
+      })()`)
+      expect(room).toBeGreaterThan(0)
+    }
   })
 
   test('100,000 events scroll frame by frame, and most of them are not in the document', {

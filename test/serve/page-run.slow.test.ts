@@ -163,6 +163,8 @@ describe.skipIf(!chromiumPath)(`a run in a browser${needsBrowser}`, () => {
     expect(await code.locator('.number').innerText()).toBe('3')
     await page.keyboard.press('f')
     const call = (name: string) => page.locator('article[data-kind=tool]', { hasText: name })
+    // Only what is near the visible part is in the document.
+    await page.evaluate("document.getElementById('conversation').scrollTop = 1e9")
     const written = call('src/clock.ts').locator('pre').first()
     expect(await written.innerText()).toBe('// The hour\nexport const hour = 3\n')
     expect(await written.locator('.comment').innerText()).toBe('// The hour')

@@ -87,6 +87,8 @@ export class VirtualList<T> {
     const fresh = this.#draw(first, last)
     if (fresh.length > 0) this.#settle(() => this.#measure(fresh))
     else this.#place()
+    // Items that are lower than estimated leave room for more.
+    if (fresh.length > 0 && !this.#covers(LEAST_MARGIN)) this.refresh()
     // The keys must still reach the list when the focused element is scrolled out of view.
     if (lost) box.focus({ preventScroll: true })
   }
