@@ -181,7 +181,7 @@ function* missingBracket(stopped: Reading): Iterable<Reading> {
   yield next
 }
 
-/** One past the last value of an array or object, if what follows belongs to the container of it; -1 if not. */
+/** One past the last value of an array or object, if what follows belongs around it; -1 if not. */
 function endBeforeOther({ text, at, level, state, comma, token, valueEnd }: Reading): number {
   const unit = text.charCodeAt(at)
   if (state === 'key') {
