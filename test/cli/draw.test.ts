@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { Drawing, type DrawOptions } from '../../src/cli/draw/draw.ts'
-import { foldBinary, safe } from '../../src/cli/draw/safe.ts'
+import { foldBinary } from '../../src/cli/draw/rows.ts'
+import { safe } from '../../src/cli/draw/safe.ts'
 import { fitTo, widthOf } from '../../src/cli/draw/width.ts'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'

@@ -148,7 +148,7 @@ export function addRunning(command: Command): Command {
     )
     .option(
       '--answer-in <time>',
-      'with --talk: reject what nobody answers in this time: 30s, 10m (default: 5m)',
+      'with --talk: reject what nobody answers in this time: 30s, 5m, 1h (default: 5m)',
       duration,
     )
     .option(

@@ -81,3 +81,31 @@ export function factLines(facts: readonly string[], columns: number): string[] {
 export function oneLine(text: string): string {
   return safe(text.slice(0, 4000)).replaceAll('\n', ' ').trimEnd()
 }
+
+/** What text does not contain: broken bytes and control characters, except tab, line ends and ESC. */
+const noText = /[\u0000-\u0008\u000b\u000c\u000e-\u001a\u001c-\u001f\u007f-\u009f\ufffd]/g
+/** Characters at the start of a line that decide whether it is text. */
+const LOOK_AT = 256
+
+/** The text with runs of binary lines counted, not shown: nobody reads them, and drawing them takes long. */
+export function foldBinary(text: string): string {
+  if (text.search(noText) < 0) return text
+  const shown: string[] = []
+  let folded = 0
+  const tell = () => {
+    if (folded > 0) shown.push(`… ${countWords(folded, 'line')} of binary (--full)`)
+    folded = 0
+  }
+  for (const line of text.split('\n')) {
+    const head = line.slice(0, LOOK_AT)
+    const odd = head.match(noText)?.length ?? 0
+    // Short lines between them are chance.
+    if (odd * 8 > head.length || (folded > 0 && line.length < 8)) folded++
+    else {
+      tell()
+      shown.push(line)
+    }
+  }
+  tell()
+  return shown.join('\n')
+}

@@ -1,5 +1,3 @@
-import { countWords } from '../../views/words.ts'
-
 // Everything that moves the cursor, rings, hides or reorders: C0 except tab and LF, DEL, C1, line separators,
 // bidirectional controls, lone surrogates.
 const unsafe =
@@ -13,35 +11,7 @@ export function safe(text: string): string {
     .replace(unsafe, (c) => (c < ' ' ? String.fromCharCode(0x2400 + c.charCodeAt(0)) : '\ufffd'))
 }
 
-/** What text does not contain: broken bytes and control characters, except tab, line ends and ESC. */
-const noText = /[\u0000-\u0008\u000b\u000c\u000e-\u001a\u001c-\u001f\u007f-\u009f\ufffd]/g
-/** Characters at the start of a line that decide whether it is text. */
-const LOOK_AT = 256
-
-/** The text with runs of binary lines counted, not shown: nobody reads them, and drawing them takes long. */
-export function foldBinary(text: string): string {
-  if (text.search(noText) < 0) return text
-  const shown: string[] = []
-  let folded = 0
-  const tell = () => {
-    if (folded > 0) shown.push(`… ${countWords(folded, 'line')} of binary (--full)`)
-    folded = 0
-  }
-  for (const line of text.split('\n')) {
-    const head = line.slice(0, LOOK_AT)
-    const odd = head.match(noText)?.length ?? 0
-    // Short lines between them are chance.
-    if (odd * 8 > head.length || (folded > 0 && line.length < 8)) folded++
-    else {
-      tell()
-      shown.push(line)
-    }
-  }
-  tell()
-  return shown.join('\n')
-}
-
-/** `safe` on one line, for a row of a table: a name with a line end cannot forge a row. */
+/** The same on one line, for a row of a table: a name with a line end cannot forge a row. */
 export function safeLine(text: string): string {
   return safe(text).replaceAll('\n', '\u240a')
 }
