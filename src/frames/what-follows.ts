@@ -64,7 +64,7 @@ export class WhatFollows {
    */
   look(bound: number, over: boolean): number | undefined {
     if (this.#stage === 'behind') {
-      const byte = this.#nextByte(bound)
+      const byte = this.#nextByte(bound, over)
       if (byte === undefined) return over ? -1 : undefined
       this.#start = this.#seek
       if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) return this.#start
@@ -75,8 +75,8 @@ export class WhatFollows {
       else return -1
     }
     if (this.#stage === 'separated') {
-      let byte = this.#nextByte(bound)
-      for (; byte === COMMA; byte = this.#nextByte(bound)) this.#seek++
+      let byte = this.#nextByte(bound, over)
+      for (; byte === COMMA; byte = this.#nextByte(bound, over)) this.#seek++
       if (byte === undefined) return over ? -1 : undefined
       const closes = byte === CLOSE_BRACE || byte === CLOSE_BRACKET
       const certain = isQuote(byte) || isBracket(byte) || closes || isDigit(byte) || byte === HASH
@@ -91,7 +91,7 @@ export class WhatFollows {
     return this.#lookAlong(bound, over)
   }
 
-  #nextByte(bound: number): number | undefined {
+  #nextByte(bound: number, over: boolean): number | undefined {
     const scan = this.#scan
     const { view, base } = this.#tape
     for (; this.#seek < bound; this.#seek++) {
@@ -101,7 +101,7 @@ export class WhatFollows {
       if (length === 0) return byte
       // Models indent with no-break spaces what they copied from a page.
       const end = this.#seek + length!
-      if (end > bound) return undefined
+      if (end > bound) return over ? byte : undefined
       if (!isUnusualBlank(view.toString('utf8', this.#seek - base, end - base).charCodeAt(0))) return byte
       this.#seek = end - 1
     }

@@ -194,7 +194,7 @@ describe('a repair that would change the structure', () => {
     ['{"a":}', 'INVALID_JSON'],
     ['{"a":1 "b" 2}', 'INVALID_JSON'],
     ['[{"a":1]}', 'INVALID_JSON'],
-    ['{"a":[{"b":1]}', 'INVALID_JSON'],
+    ['{"a":[[1,2]}', 'INVALID_JSON'],
     ['{"a":(1]}', 'INVALID_JSON'],
     ['{"a":[1,2]]}', 'INVALID_JSON'],
     ['{"a":{"b":1]', 'INVALID_JSON'],
