@@ -192,8 +192,9 @@ function endBeforeOther({ text, at, level, state, comma, token, valueEnd }: Read
   }
   if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) return valueEnd
   if (unit !== COLON || token.kind !== 'string' || token.to !== valueEnd || !level!.array) return -1
-  const before = /\s*,\s*$/.exec(text.slice(Math.max(level!.from, token.from - 256), token.from))
-  const end = before ? token.from - before[0].length : -1
+  const from = Math.max(level!.from, token.from - MAX_KEY)
+  const before = text.slice(from, token.from).trimEnd()
+  const end = before.endsWith(',') ? from + before.slice(0, -1).trimEnd().length : -1
   return (token.edits?.to ?? 0) > end || text[end - 1] === '/' ? -1 : end
 }
 

@@ -76,7 +76,7 @@ const WORK_OPTIONS = {
   template: { default: commentTemplate },
   audit: { default: '.audit' },
   timeout: {},
-  rounds: RUN_OPTIONS.rounds,
+  rounds: { ...RUN_OPTIONS.rounds, default: 0 },
   maxResult: { default: 1 << 20 },
   maxOutboxWait: { default: 60_000 },
 } as const satisfies OptionTable<WorkOptions>

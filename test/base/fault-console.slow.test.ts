@@ -12,10 +12,10 @@ function printed(script: string): { stdout: string; stderr: string } {
 
 describe('a Fault on the console of a real process', () => {
   test('is its code, its place and the next step, without empty fields', () => {
-    const { stdout } = printed(`try { api.parse('{"a": [1, 2}') } catch (fault) { console.log(fault) }`)
+    const { stdout } = printed(`try { api.parse('{"a": [1}') } catch (fault) { console.log(fault) }`)
     expect(stdout).toMatch(/^Fault \[INVALID_JSON\]: the payload is not JSON/)
     expect(stdout).toContain('\n    at ')
-    expect(stdout).toContain('\n  where: byte 11, line 1, column 12 of the payload\n')
+    expect(stdout).toContain('\n  where: byte 8, line 1, column 9 of the payload\n')
     expect(stdout).toContain('\n  found: "}", expected a comma or a closing bracket\n')
     expect(stdout).toMatch(/\n {2}next: .*fault\.broken/)
     expect(stdout).not.toContain('undefined')
