@@ -83,8 +83,8 @@ export interface EventOptions {
   /** The session that this attempt continues: if the agent tells another one, it failed. @default none */
   readonly session?: string | undefined
   /**
-   * What is on stdin are records of the engine's wire, whatever they look like.
-   * @default as the engine finds
+   * What is on stdin are records of the engine's wire, whatever they look like. Otherwise the engine looks.
+   * @default false
    */
   readonly wire?: boolean | undefined
   /** What the run changed in its directory, or a function that is called at the end. @default none */
