@@ -15,13 +15,6 @@ const codexOf = (lines: string) => `
   import { writeFileSync } from 'node:fs'
   writeFileSync('codex', ${JSON.stringify(`#!/bin/sh\n${lines}\n`)}, { mode: 0o755 })`
 
-/** It prints a log line, a message with a line separator in it, and half a record. */
-const mixedCodex = codexOf(`cat <<'X'
-WARN: the cache is cold
-{"type":"item.completed","item":{"text":"one\u2028message"}}
-X
-printf '%s' '{"type":"item.completed","item":{"te'`)
-
 /** It says that its turn failed, and leaves with 0. */
 const failingCodex = codexOf(`cat <<'X'
 {"type":"thread.started","thread_id":"t"}
@@ -46,10 +39,6 @@ const codexWithChild = `${codexOf('sleep 60 & echo $! > pid.new; mv pid.new pid;
   // A process that has ended is listed as a zombie until its parent has waited for it.
   const state = () => execFileSync('sh', ['-c', 'ps -o stat= -p ' + pid() + ' || true'], { encoding: 'utf8' }).trim()
   const isThere = () => state() !== '' && !state().startsWith('Z')`
-
-const fencedAnswer = `
-  const Report = { type: 'object', required: ['issues'] }
-  const answer = 'I ran it:\\n\`\`\`bash\\nnpm test\\n\`\`\`\\n\`\`\`json\\n{"summary": "use \`\`\` fences", "issues": [],}\\n\`\`\`\\n'`
 
 /** Two records, cut in the middle of a character, without a line end after the second. */
 const cutChunks = `
@@ -190,31 +179,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
       ],
     },
   },
-  'docs/migrating.md': {
-    'lines-before': { before: mixedCodex, prints: [/^$/], fails: /SyntaxError: Unexpected token/ },
-    'lines-after': {
-      before: `${mixedCodex}; console.warn = console.log`,
-      prints: [/^one\u2028message\nTRUNCATED\n$/],
-    },
-    'fence-before': { before: fencedAnswer, prints: [], fails: /SyntaxError: Unexpected end of JSON input/ },
-    'fence-after': {
-      before: fencedAnswer,
-      after: 'console.log(JSON.stringify(report))',
-      prints: [/^\{"summary":"use ``` fences","issues":\[\]\}$/m],
-    },
-    'exit-before': { before: failingCodex, prints: [/^it worked$/m] },
-    'exit-after': { before: failingCodex, prints: [/^failed [A-Z_]+$/m] },
-    'kill-before': {
-      before: codexWithChild,
-      after: `watcher.close(); console.log(isThere() ? 'still running' : 'gone'); process.kill(pid())`,
-      prints: [/^still running$/m],
-    },
-    'kill-after': {
-      before: codexWithChild,
-      after: `watcher.close(); console.log(outcome, isThere() ? 'still running' : 'gone')`,
-      prints: [/^cancelled gone$/m],
-    },
-  },
   'docs/replacing-your-parser.md': {
     'chunks-before': { before: cutChunks, prints: [/^Gr\ufffd\ufffdße\n$/] },
     'chunks-after': {
@@ -231,6 +195,18 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
     'block-after': {
       before: taggedAnswers,
       prints: [/^TRUNCATED\n\{ fix: 'write <\/json> at the end' \}\n$/],
+    },
+    'exit-before': { before: failingCodex, prints: [/^it worked$/m] },
+    'exit-after': { before: failingCodex, prints: [/^failed [A-Z_]+$/m] },
+    'kill-before': {
+      before: codexWithChild,
+      after: `watcher.close(); console.log(isThere() ? 'still running' : 'gone'); process.kill(pid())`,
+      prints: [/^still running$/m],
+    },
+    'kill-after': {
+      before: codexWithChild,
+      after: `watcher.close(); console.log(outcome, isThere() ? 'still running' : 'gone')`,
+      prints: [/^cancelled gone$/m],
     },
   },
   'docs/server.md': {
