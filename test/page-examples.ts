@@ -87,15 +87,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
       after: 'api.close()',
       prints: [/^Because of Rayleigh scattering\.$/],
     },
-    pino: {
-      after: `
-        const line = (level: number) => (fields: object, msg: string) => console.log(JSON.stringify({ level, ...fields, msg }))
-        await logged({ info: line(30), error: line(50) }, 'x')`,
-      prints: [
-        /^\{"level":30,"run_id":"[^"]+","seq":\d+,"raw_ref":\{.*"msg":"tool\.call\.started"\}$/m,
-        /"outcome":"finished","exit_code":0,"usage":\{"input":\d+.*"msg":"the agent has ended"\}$/m,
-      ],
-    },
     'ai-sdk': {
       after: `
         import { simulateReadableStream } from 'ai'
@@ -155,10 +146,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
         console.log(text.includes('conversation.completed') || text.includes('assistant.message.final'))
         server.close()`,
       prints: [/^touch note\.txt && echo noted\n400\n204\n410 410\ntrue$/m],
-    },
-    lambda: {
-      after: `console.log(JSON.stringify(await handler({ task: 'x' }, { getRemainingTimeInMillis: () => 60_000 })))`,
-      prints: [/^\{"outcome":"finished","usage":\{.*\},"answer":"Wrote artifacts\/info\.json\."\}$/m],
     },
   },
   'docs/talk.md': {
