@@ -28,18 +28,6 @@ const geminiOf = (wire: string) => `
   const wires = ${JSON.stringify(`${root}test/run/wires/`)}
   write('gemini', '#!/bin/sh\\nexec "' + process.execPath + '" ' + wires + 'stand-in.mjs ' + wires + '${wire}.jsonl notes.jsonl "$@"\\n', { mode: 0o755 })`
 
-/** It starts a process of its own; `signal` is aborted when that one runs. */
-const codexWithChild = `${codexOf('sleep 60 & echo $! > pid.new; mv pid.new pid; wait')}
-  import { execFileSync } from 'node:child_process'
-  import { readFileSync, watch } from 'node:fs'
-  const stop = new AbortController()
-  const { signal } = stop
-  const watcher = watch('.', (_, name) => { if (name === 'pid') stop.abort() })
-  const pid = () => Number(readFileSync('pid', 'utf8'))
-  // A process that has ended is listed as a zombie until its parent has waited for it.
-  const state = () => execFileSync('sh', ['-c', 'ps -o stat= -p ' + pid() + ' || true'], { encoding: 'utf8' }).trim()
-  const isThere = () => state() !== '' && !state().startsWith('Z')`
-
 /** Two records, cut in the middle of a character, without a line end after the second. */
 const cutChunks = `
   const bytes = Buffer.from('{"text":"Grüße"}\\n{"text":"done"}')
@@ -76,16 +64,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
         console.log(await (await fetch('http://127.0.0.1:' + port + '/agent?task=x')).text())
         server.close()`,
       prints: [/^event: conversation\.started$/m, /^event: assistant\.message\.final$/m],
-    },
-    fetch: {
-      before: `
-        import { createServer as ollama } from 'node:http'
-        const lines = ['Because of ', 'Rayleigh ', 'scattering.'].map((content) => ({ message: { content }, done: false }))
-        const api = ollama((_, answer) => answer.end([...lines, { message: { content: '' }, done: true }].map((line) => JSON.stringify(line)).join('\\n')))
-        await new Promise<void>((resolve) => api.listen(0, '127.0.0.1', resolve))
-        process.env['OLLAMA_URL'] = 'http://127.0.0.1:' + (api.address() as { port: number }).port`,
-      after: 'api.close()',
-      prints: [/^Because of Rayleigh scattering\.$/],
     },
     'ai-sdk': {
       after: `
@@ -185,16 +163,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
     },
     'exit-before': { before: failingCodex, prints: [/^it worked$/m] },
     'exit-after': { before: failingCodex, prints: [/^failed [A-Z_]+$/m] },
-    'kill-before': {
-      before: codexWithChild,
-      after: `watcher.close(); console.log(isThere() ? 'still running' : 'gone'); process.kill(pid())`,
-      prints: [/^still running$/m],
-    },
-    'kill-after': {
-      before: codexWithChild,
-      after: `watcher.close(); console.log(outcome, isThere() ? 'still running' : 'gone')`,
-      prints: [/^cancelled gone$/m],
-    },
   },
   'docs/server.md': {
     pool: { prints: [/^finished fix the test \S*\.audit\S+$/m, /^finished remove dead code /m] },
