@@ -65,28 +65,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
         server.close()`,
       prints: [/^event: conversation\.started$/m, /^event: assistant\.message\.final$/m],
     },
-    'ai-sdk': {
-      after: `
-        import { simulateReadableStream } from 'ai'
-        import { MockLanguageModelV3 } from 'ai/test'
-        const answers = ['Yes, it is.', '{"safe": true, "reason": "no input is used",}']
-        const model = new MockLanguageModelV3({
-          doStream: async () => ({
-            stream: simulateReadableStream({
-              chunks: [
-                { type: 'text-start', id: '1' },
-                { type: 'text-delta', id: '1', delta: answers.shift() ?? '' },
-                { type: 'text-end', id: '1' },
-              ],
-            }),
-          }),
-        })
-        console.log(await judge(model, 'let a = 1'))
-        const broken = new MockLanguageModelV3({ doStream: async () => { throw new Error('no such model') } })
-        console.error = () => {} // the AI SDK prints the error, too
-        console.log(await judge(broken, 'let a = 1').catch((error) => 'rejected: ' + error.message))`,
-      prints: [/^\{ safe: true, reason: 'no input is used' \}$/m, /^rejected: no such model$/m],
-    },
     disconnect: {
       before: `
         import { watch, writeFileSync } from 'node:fs'
