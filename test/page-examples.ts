@@ -15,13 +15,6 @@ const codexOf = (lines: string) => `
   import { writeFileSync } from 'node:fs'
   writeFileSync('codex', ${JSON.stringify(`#!/bin/sh\n${lines}\n`)}, { mode: 0o755 })`
 
-/** It prints a log line, a message with a line separator in it, and half a record. */
-const mixedCodex = codexOf(`cat <<'X'
-WARN: the cache is cold
-{"type":"item.completed","item":{"text":"one\u2028message"}}
-X
-printf '%s' '{"type":"item.completed","item":{"te'`)
-
 /** It says that its turn failed, and leaves with 0. */
 const failingCodex = codexOf(`cat <<'X'
 {"type":"thread.started","thread_id":"t"}
@@ -34,22 +27,6 @@ const geminiOf = (wire: string) => `
   import { writeFileSync as write } from 'node:fs'
   const wires = ${JSON.stringify(`${root}test/run/wires/`)}
   write('gemini', '#!/bin/sh\\nexec "' + process.execPath + '" ' + wires + 'stand-in.mjs ' + wires + '${wire}.jsonl notes.jsonl "$@"\\n', { mode: 0o755 })`
-
-/** It starts a process of its own; `signal` is aborted when that one runs. */
-const codexWithChild = `${codexOf('sleep 60 & echo $! > pid.new; mv pid.new pid; wait')}
-  import { execFileSync } from 'node:child_process'
-  import { readFileSync, watch } from 'node:fs'
-  const stop = new AbortController()
-  const { signal } = stop
-  const watcher = watch('.', (_, name) => { if (name === 'pid') stop.abort() })
-  const pid = () => Number(readFileSync('pid', 'utf8'))
-  // A process that has ended is listed as a zombie until its parent has waited for it.
-  const state = () => execFileSync('sh', ['-c', 'ps -o stat= -p ' + pid() + ' || true'], { encoding: 'utf8' }).trim()
-  const isThere = () => state() !== '' && !state().startsWith('Z')`
-
-const fencedAnswer = `
-  const Report = { type: 'object', required: ['issues'] }
-  const answer = 'I ran it:\\n\`\`\`bash\\nnpm test\\n\`\`\`\\n\`\`\`json\\n{"summary": "use \`\`\` fences", "issues": [],}\\n\`\`\`\\n'`
 
 /** Two records, cut in the middle of a character, without a line end after the second. */
 const cutChunks = `
@@ -87,47 +64,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
         console.log(await (await fetch('http://127.0.0.1:' + port + '/agent?task=x')).text())
         server.close()`,
       prints: [/^event: conversation\.started$/m, /^event: assistant\.message\.final$/m],
-    },
-    fetch: {
-      before: `
-        import { createServer as ollama } from 'node:http'
-        const lines = ['Because of ', 'Rayleigh ', 'scattering.'].map((content) => ({ message: { content }, done: false }))
-        const api = ollama((_, answer) => answer.end([...lines, { message: { content: '' }, done: true }].map((line) => JSON.stringify(line)).join('\\n')))
-        await new Promise<void>((resolve) => api.listen(0, '127.0.0.1', resolve))
-        process.env['OLLAMA_URL'] = 'http://127.0.0.1:' + (api.address() as { port: number }).port`,
-      after: 'api.close()',
-      prints: [/^Because of Rayleigh scattering\.$/],
-    },
-    pino: {
-      after: `
-        const line = (level: number) => (fields: object, msg: string) => console.log(JSON.stringify({ level, ...fields, msg }))
-        await logged({ info: line(30), error: line(50) }, 'x')`,
-      prints: [
-        /^\{"level":30,"run_id":"[^"]+","seq":\d+,"raw_ref":\{.*"msg":"tool\.call\.started"\}$/m,
-        /"outcome":"finished","exit_code":0,"usage":\{"input":\d+.*"msg":"the agent has ended"\}$/m,
-      ],
-    },
-    'ai-sdk': {
-      after: `
-        import { simulateReadableStream } from 'ai'
-        import { MockLanguageModelV3 } from 'ai/test'
-        const answers = ['Yes, it is.', '{"safe": true, "reason": "no input is used",}']
-        const model = new MockLanguageModelV3({
-          doStream: async () => ({
-            stream: simulateReadableStream({
-              chunks: [
-                { type: 'text-start', id: '1' },
-                { type: 'text-delta', id: '1', delta: answers.shift() ?? '' },
-                { type: 'text-end', id: '1' },
-              ],
-            }),
-          }),
-        })
-        console.log(await judge(model, 'let a = 1'))
-        const broken = new MockLanguageModelV3({ doStream: async () => { throw new Error('no such model') } })
-        console.error = () => {} // the AI SDK prints the error, too
-        console.log(await judge(broken, 'let a = 1').catch((error) => 'rejected: ' + error.message))`,
-      prints: [/^\{ safe: true, reason: 'no input is used' \}$/m, /^rejected: no such model$/m],
     },
     disconnect: {
       before: `
@@ -167,10 +103,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
         server.close()`,
       prints: [/^touch note\.txt && echo noted\n400\n204\n410 410\ntrue$/m],
     },
-    lambda: {
-      after: `console.log(JSON.stringify(await handler({ task: 'x' }, { getRemainingTimeInMillis: () => 60_000 })))`,
-      prints: [/^\{"outcome":"finished","usage":\{.*\},"answer":"Wrote artifacts\/info\.json\."\}$/m],
-    },
   },
   'docs/talk.md': {
     talk: {
@@ -190,31 +122,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
       ],
     },
   },
-  'docs/migrating.md': {
-    'lines-before': { before: mixedCodex, prints: [/^$/], fails: /SyntaxError: Unexpected token/ },
-    'lines-after': {
-      before: `${mixedCodex}; console.warn = console.log`,
-      prints: [/^one\u2028message\nTRUNCATED\n$/],
-    },
-    'fence-before': { before: fencedAnswer, prints: [], fails: /SyntaxError: Unexpected end of JSON input/ },
-    'fence-after': {
-      before: fencedAnswer,
-      after: 'console.log(JSON.stringify(report))',
-      prints: [/^\{"summary":"use ``` fences","issues":\[\]\}$/m],
-    },
-    'exit-before': { before: failingCodex, prints: [/^it worked$/m] },
-    'exit-after': { before: failingCodex, prints: [/^failed [A-Z_]+$/m] },
-    'kill-before': {
-      before: codexWithChild,
-      after: `watcher.close(); console.log(isThere() ? 'still running' : 'gone'); process.kill(pid())`,
-      prints: [/^still running$/m],
-    },
-    'kill-after': {
-      before: codexWithChild,
-      after: `watcher.close(); console.log(outcome, isThere() ? 'still running' : 'gone')`,
-      prints: [/^cancelled gone$/m],
-    },
-  },
   'docs/replacing-your-parser.md': {
     'chunks-before': { before: cutChunks, prints: [/^Gr\ufffd\ufffdße\n$/] },
     'chunks-after': {
@@ -232,6 +139,8 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
       before: taggedAnswers,
       prints: [/^TRUNCATED\n\{ fix: 'write <\/json> at the end' \}\n$/],
     },
+    'exit-before': { before: failingCodex, prints: [/^it worked$/m] },
+    'exit-after': { before: failingCodex, prints: [/^failed [A-Z_]+$/m] },
   },
   'docs/server.md': {
     pool: { prints: [/^finished fix the test \S*\.audit\S+$/m, /^finished remove dead code /m] },
