@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
+import { ajvBeside } from './scripts/ajv-beside.ts'
 import { pureNamespaces } from './scripts/pure-namespaces.ts'
 import { webBuild } from './scripts/web-build.ts'
 
@@ -57,6 +58,7 @@ export default defineConfig([
     format: 'esm',
     splitting: true,
     plugins: [pureNamespaces],
+    esbuildPlugins: [ajvBeside],
   },
   { ...shared, entry: { ...alone, node: 'src/node.ts' }, format: 'cjs', splitting: false },
   {
