@@ -1,4 +1,5 @@
 import { defineConfig, type Options } from 'tsup'
+import { ajvBeside } from './scripts/ajv-beside.ts'
 import { commonJs } from './scripts/commonjs.ts'
 import { lineMaps } from './scripts/line-maps.ts'
 import { pureNamespaces } from './scripts/pure-namespaces.ts'
@@ -33,6 +34,7 @@ export default defineConfig([
     splitting: true,
     sourcemap: true,
     plugins: [pureNamespaces, lineMaps, commonJs(Object.keys(doors))],
+    esbuildPlugins: [ajvBeside],
   },
   // Without a map: it would hold half of the sources again, and the file is readable as it is.
   { ...webBuild, outDir: 'dist' },

@@ -17,6 +17,7 @@ const sources = [
   'package.json',
   'tsconfig.json',
   'tsup.config.ts',
+  'scripts/ajv-beside.ts',
   'scripts/commonjs.ts',
   'scripts/line-maps.ts',
   'scripts/pure-namespaces.ts',

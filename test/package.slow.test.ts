@@ -46,6 +46,20 @@ describe('the entries', () => {
     expect(printed('one.cjs', code)).toBe('true\n{ a: 1 }')
   })
 
+  test.each([
+    ['import', 'mjs', "import { parse } from 'agent-sluice'"],
+    ['require', 'cjs', "const { parse } = require('agent-sluice')"],
+  ])('with %s, ajv is loaded with the first JSON Schema', (_, extension, door) => {
+    const code = `${door}
+      const { cache } = process.getBuiltinModule('module').createRequire(process.cwd() + '/')
+      const loaded = () => Object.keys(cache).some((path) => path.includes('/ajv/'))
+      parse('{"a":1}')
+      console.log(loaded())
+      parse('{"a":1}', { schema: { type: 'object', properties: { a: { format: 'int32' } } } })
+      console.log(loaded())`
+    expect(printed(`late.${extension}`, code)).toBe('false\ntrue')
+  })
+
   test.each(['ask', 'run'])('%s of the root takes a plain JSON Schema', (name) => {
     const calls = {
       ask: `await ask(() => '{"a":1}', { prompt: 'p', schema })`,

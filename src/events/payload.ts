@@ -76,12 +76,13 @@ export function payloadFinder({ schema, pick, maxFrame, maxRepair }: PayloadOpti
       const outcomes = drive(each, chunks).filter((outcome) => isCandidate(outcome) && rankOf(outcome) > 0)
       const fault = outcomes.at(-1)
       const good = outcomes.filter((outcome) => outcome.ok)
-      const payloads = good.map((outcome) => ({
+      const endsAt = endCheck(bytes)
+      const payloads = good.reverse().map((outcome) => ({
         value: outcome.value,
         repair_level: enveloped ? ('deterministic_generic' as const) : outcome.repair_level,
-        final: isFinal(outcome, bytes),
+        final: isFinal(outcome, endsAt),
       }))
-      return { payloads, fault: fault && !fault.ok ? fault.fault.code : undefined }
+      return { payloads: payloads.reverse(), fault: fault && !fault.ok ? fault.fault.code : undefined }
     },
     /** The result of the run; undefined without a schema. `whole` is false for a run that broke off. */
     result(whole: boolean): ResultData | undefined {
@@ -110,11 +111,28 @@ export function payloadFinder({ schema, pick, maxFrame, maxRepair }: PayloadOpti
 }
 
 /** Never in code, and never by the last resort. */
-function isFinal(outcome: Outcome<unknown>, message: Bytes): boolean {
+function isFinal(outcome: Outcome<unknown>, endsAt: (offset: number) => boolean): boolean {
   const { frame, notes } = outcome
   if (frame.inFence || notes.some(({ code }) => code === 'LOOSE_MATCH')) return false
   if (rankOf(outcome) === EXPLICIT) return true
-  return frame.kind === 'object' && /^[\s\p{P}]*$/u.test(message.toString('utf8', frame.to))
+  return frame.kind === 'object' && endsAt(frame.to)
+}
+
+/**
+ * Says whether nothing but punctuation follows an offset. Asked from the last offset back, it reads every byte
+ * at most once.
+ */
+function endCheck(message: Bytes): (offset: number) => boolean {
+  let punctuationFrom = message.length
+  let wordsAfter = -1
+  return (offset) => {
+    if (offset >= punctuationFrom) return true
+    if (offset <= wordsAfter) return false
+    const ends = /^[\s\p{P}]*$/u.test(message.toString('utf8', offset, punctuationFrom))
+    if (ends) punctuationFrom = offset
+    else wordsAfter = offset
+    return ends
+  }
 }
 
 /** A candidate that is marked as the answer, valid or not, outranks an object in a sentence. */

@@ -1,6 +1,7 @@
 import { test } from 'vitest'
 import { auto } from '../../src/engines/auto.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
+import { payloadFinder } from '../../src/events/payload.ts'
 import { expectLinear } from '../growth.ts'
 
 test.each([
@@ -28,5 +29,22 @@ test.each([
       sink.end()
     },
     { size: 4 },
+  )
+})
+
+test('a message with many objects in prose takes linear time', async () => {
+  await expectLinear(
+    'objects',
+    (objects) => {
+      const text = 'See {"a":1} there. '.repeat(objects)
+      const { find } = payloadFinder({
+        schema: undefined,
+        pick: 'last',
+        maxFrame: 1 << 26,
+        maxRepair: 1 << 20,
+      })
+      return () => find(text, undefined, false)
+    },
+    { size: 2_000 },
   )
 })

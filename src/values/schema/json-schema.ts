@@ -1,9 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import formats from 'ajv-formats'
+import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv'
 import { isObject } from '../../base/check-options.ts'
 import { Fault, quote, visible } from '../../base/fault.ts'
+import ajvLoader from './load-ajv.cjs'
 import { acceptPlainSchemas, type JsonSchema } from './plain-schemas.ts'
 import { linearUniqueItems } from './unique-items.ts'
 
@@ -62,15 +61,16 @@ async function awaited<T>(verdict: Promise<unknown>, value: T): Promise<Standard
 const compiled = new WeakMap<JsonSchema, StandardSchemaV1>()
 
 function compile(schema: JsonSchema, allErrors: boolean): ValidateFunction {
-  const Draft = drafts[draftOf(schema)]
+  const draft = draftOf(schema)
   try {
+    const Draft = ajvLoader[draft]()
     // Compiling the schema of schemas takes longer than most schemas, so it is done once for all.
-    const judge = judges.get(Draft) ?? new Draft(options)
-    judges.set(Draft, judge)
+    const judge = judges.get(draft) ?? new Draft(options)
+    judges.set(draft, judge)
     judge.validateSchema(schema, true)
     // Own instance: two schemas may have the same `$id`, and none is kept longer than it is used.
     const ajv = new Draft({ ...options, allErrors, validateSchema: false })
-    addFormats(ajv)
+    ajvLoader.addFormats(ajv)
     linearUniqueItems(ajv)
     return ajv.compile(schema)
   } catch (error) {
@@ -81,21 +81,20 @@ function compile(schema: JsonSchema, allErrors: boolean): ValidateFunction {
 
 const options: Options = { strict: false, ownProperties: true, logger: false }
 /** For each draft, what says whether a schema is one. */
-const judges = new Map<typeof Ajv | typeof Ajv2020, Ajv>()
-const drafts = { '2020-12': Ajv2020, '07': Ajv }
-// Cast: a CommonJS module; its default export is in `default` for some loaders and is the module itself for
-// others.
-const addFormats = ('default' in formats ? formats.default : formats) as unknown as typeof formats.default
+const judges = new Map<Draft, Ajv>()
 
 acceptPlainSchemas(jsonSchema)
 
-function draftOf(schema: JsonSchema): '2020-12' | '07' {
+type Draft = 'draft2020' | 'draft07'
+
+function draftOf(schema: JsonSchema): Draft {
   const draft = schema['$schema']
-  if (draft === undefined) return '2020-12'
+  if (draft === undefined) return 'draft2020'
   if (typeof draft === 'string') {
     const name = draft.replace(/^https?:\/\//, '').replace(/#$/, '')
-    if (name === 'json-schema.org/draft/2020-12/schema' || name === 'json-schema.org/schema') return '2020-12'
-    if (name === 'json-schema.org/draft-07/schema') return '07'
+    if (name === 'json-schema.org/draft/2020-12/schema' || name === 'json-schema.org/schema')
+      return 'draft2020'
+    if (name === 'json-schema.org/draft-07/schema') return 'draft07'
   }
   throw new Fault(
     'BAD_SCHEMA',
