@@ -119,8 +119,8 @@ function isFinal(outcome: Outcome<unknown>, endsAt: (offset: number) => boolean)
 }
 
 /**
- * Says whether nothing but punctuation follows an offset. Asked from the last offset back, it reads every byte
- * at most once.
+ * Says whether nothing but punctuation follows an offset. Asked from the last offset back, it reads every
+ * byte at most once.
  */
 function endCheck(message: Bytes): (offset: number) => boolean {
   let punctuationFrom = message.length
