@@ -57,6 +57,8 @@ export function buildPrograms(dir: string, programs: Readonly<Record<string, str
     ...{ outdir: dir, outbase: dir, outExtension: { '.js': '.mjs' } },
     ...{ bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20.19' },
     ...{ alias, packages: 'external', logLevel: 'error' },
+    // The package loads ajv by `require`, from a file of its own that is a part of this bundle.
+    banner: { js: "import { createRequire as of } from 'node:module'; const require = of(import.meta.url)" },
     // The list of side effects in package.json is that of the built files.
     ignoreAnnotations: true,
   })
