@@ -60,7 +60,6 @@ const columns: readonly Column[] = [
     name: 'Problem',
     cell: (run) => [problemOf(run)],
     key: (run) => problemOf(run) || undefined,
-    title: problemOf,
   },
 ]
 
@@ -238,8 +237,10 @@ function drawRow(run: RunInfo, index: number): HTMLElement {
 function taskCell(run: RunInfo): Node[] {
   const tries = run.attempts > 1 ? ` · ${run.attempts} attempts` : ''
   const place = run.session?.directory ?? run.id
+  // The link covers the row, and with it the titles of the other cells.
+  const title = [run.task ?? run.id, problemOf(run)].filter(Boolean).join('\n\n')
   return [
-    make('a', { href: addressOf(run.id), 'data-id': run.id, title: run.task ?? run.id }, titleOf(run)),
+    make('a', { href: addressOf(run.id), 'data-id': run.id, title }, titleOf(run)),
     make('small', {}, `${run.task === null ? '' : place}${tries}`),
   ]
 }
