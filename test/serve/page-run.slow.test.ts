@@ -203,7 +203,8 @@ describe.skipIf(!chromiumPath)(`a run in a browser${needsBrowser}`, () => {
     expect(await page.locator('#waits').isVisible()).toBe(false)
     const words = { request: 'Bash: rm -r build' }
     const waiting = await open(putRun('run', [...first.slice(0, 9), asks, ended('needs_input', words)]))
-    const bar = waiting.locator('#waits')
+    const bar = waiting.locator('#waits', { hasText: 'build' })
+    await bar.waitFor()
     expect(await bar.innerText()).toMatch(/Waits for an answer\s*Bash: rm -r build/)
     await bar.click()
     expect(await waiting.locator('article.chosen').getAttribute('data-kind')).toBe('request')
