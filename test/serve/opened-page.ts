@@ -40,4 +40,8 @@ export function pagesOfBrowser() {
 }
 
 /** Waits until all events of a run that is over are there. */
-export const over = (page: Page) => page.waitForSelector('#conversation[data-over=true]')
+export const over = async (page: Page) => {
+  await page.waitForSelector('#conversation[data-over=true]')
+  // What is above it is drawn with the next frame.
+  await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))')
+}
