@@ -295,6 +295,7 @@ class AgentRun {
       audit: this.#dir?.path,
       kill: (signal: NodeJS.Signals = 'SIGINT') => this.#recording.stop('interrupted', signal),
       type: (text: string) => this.#recording.type(text),
+      // Cast: as below, where the end of a stream is hidden.
       reply: (text: string) => this.#reply(text, run as unknown as Run),
       answer: (id: string, answer: RequestAnswer) => this.#talk?.answer(id, answer) ?? false,
       interrupt: () => (this.#talk ? this.#talk.interrupt() : this.#recording.stop('interrupted', 'SIGINT')),

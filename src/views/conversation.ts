@@ -204,7 +204,7 @@ export class Conversation {
     }
     if (!event.type.startsWith('raw.')) this.#lines = undefined
     if (this.#task !== undefined) {
-      // cast: it stands before the first event, and has no event of its own
+      // Cast: it comes before the first event, and has no event of its own.
       const before = { ...event, type: 'user.message', seq: 0, raw_ref: null } as Event
       this.#asked = this.#add(before, { kind: 'prompt', text: this.#task })
       this.#task = undefined

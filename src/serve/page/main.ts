@@ -346,6 +346,7 @@ listenToKeys(
       keys: ['?'],
       words: 'all keys',
       always: true,
+      // Cast: a <dialog> in page.html.
       act: () => (byId('help') as HTMLDialogElement).showModal(),
     },
     {
