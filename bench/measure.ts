@@ -35,6 +35,9 @@ export interface Goal {
 /** CPU seconds of this process, or seconds on the wall for processes that it starts. */
 export type Clock = 'cpu' | 'wall'
 
+/** Megabytes, or thousands of what the input holds. */
+export type Unit = 'MB' | 'thousands'
+
 /** One input, read in one way by several candidates. */
 export interface Scene {
   readonly name: string
@@ -44,6 +47,8 @@ export interface Scene {
   readonly goals?: readonly Goal[]
   /** @default 'cpu' */
   readonly clock?: Clock
+  /** What speed is counted in: a few long lines may hold most of the bytes. @default 'MB' */
+  readonly unit?: Unit
   /** At most so many rounds, and no warm-up: whole processes warm up themselves, and their runs are long. */
   readonly maxRounds?: number
 }
@@ -63,7 +68,7 @@ export interface CandidateResult {
   readonly wrong?: string
   /** Why it did not run at all. */
   readonly skipped?: string
-  /** MB per second of the scene's clock, one for each round. */
+  /** The scene's unit per second of its clock, one for each round. */
   readonly speeds: readonly number[]
 }
 
@@ -76,6 +81,7 @@ export interface SceneResult {
   readonly candidates: readonly CandidateResult[]
   readonly goals: readonly Goal[]
   readonly clock: Clock
+  readonly unit: Unit
 }
 
 export interface Pace {
@@ -109,8 +115,9 @@ export function answerTo(values: Iterable<unknown>): Promise<Answer> {
 export async function measure(
   scene: Scene,
   pace: Pace | undefined,
-): Promise<Pick<SceneResult, 'scene' | 'bytes' | 'candidates' | 'goals' | 'clock'>> {
-  const clock = scene.clock ?? 'cpu'
+): Promise<Pick<SceneResult, 'scene' | 'bytes' | 'candidates' | 'goals' | 'clock' | 'unit'>> {
+  const { clock = 'cpu', unit = 'MB' } = scene
+  const amount = unit === 'MB' ? scene.bytes / 1e6 : scene.expected.count / 1000
   const wrong = new Map<Candidate, string>()
   const present = scene.candidates.filter(({ skipped }) => skipped === undefined)
   for (const candidate of present) {
@@ -126,7 +133,7 @@ export async function measure(
         const candidate = right[(turn + round) % right.length]!
         const times = repeats.get(candidate) ?? 1
         const seconds = (await milliseconds(candidate, times, clock)) / 1000
-        speeds.get(candidate)!.push((times * scene.bytes) / 1e6 / seconds)
+        speeds.get(candidate)!.push((times * amount) / seconds)
       }
     }
   }
@@ -135,6 +142,7 @@ export async function measure(
     bytes: scene.bytes,
     goals: scene.goals ?? [],
     clock,
+    unit,
     candidates: scene.candidates.map((candidate) => ({
       name: candidate.name,
       role: candidate.role,

@@ -54,7 +54,12 @@ function group(scene: SceneResult, top: number): string {
   const bars = measured(scene)
   const longest = WIDTH - LABELS - 80
   const scale = longest / (bars[0]?.speed ?? 1)
-  const words = scene.clock === 'wall' ? `${scene.scene}; MB per second on the wall` : scene.scene
+  const words =
+    scene.clock === 'wall'
+      ? `${scene.scene}; MB per second on the wall`
+      : scene.unit === 'thousands'
+        ? `${scene.scene}; thousands per CPU second`
+        : scene.scene
   const title = `<text x="10" y="${top + 16}" class="title">${escaped(`${scene.id}: ${scene.title}`)}<tspan class="quiet" font-weight="400">  ${escaped(words)}</tspan></text>`
   const rows = bars.map(({ name, role, speed }, index) => {
     const y = top + TITLE - 8 + index * BAR

@@ -39,7 +39,7 @@ function workloadsOf({ scenes }: Results): SceneResult[][] {
 }
 
 function workload(scenes: readonly SceneResult[], timed: boolean): string {
-  const { id, title, input, clock } = scenes[0]!
+  const { id, title, input, clock, unit } = scenes[0]!
   const rows = scenes.flatMap((scene) =>
     scene.candidates.map((candidate, index) => [
       index === 0 ? `${scene.scene} (${(scene.bytes / 1e6).toFixed(1)} MB)` : '',
@@ -47,8 +47,8 @@ function workload(scenes: readonly SceneResult[], timed: boolean): string {
       ...figures(candidate, scene, timed),
     ]),
   )
-  const unit = clock === 'wall' ? 'MB per s' : 'MB per CPU s'
-  const columns = ['reading', 'candidate', unit, 'range', '× best peer', 'of the limit']
+  const speed = `${unit} per ${clock === 'wall' ? 's' : 'CPU s'}`
+  const columns = ['reading', 'candidate', speed, 'range', '× best peer', 'of the limit']
   return section(`${id}: ${title} (${input})`, columns, rows)
 }
 

@@ -4,6 +4,9 @@ import type { Workload } from '../measure.ts'
 export const workloads: ReadonlyMap<string, () => Promise<Workload>> = new Map([
   // Real bytes first: they are what users have.
   ['W2r', async () => (await import('./w2r.ts')).w2r],
+  ['W2k', async () => (await import('./w2k.ts')).w2k],
+  ['W9', async () => (await import('./w9.ts')).w9],
+  ['W0', async () => (await import('./w0.ts')).w0],
   ['W1', async () => (await import('./w1.ts')).w1],
   ['W2', async () => (await import('./w2.ts')).w2],
   ['W2s', async () => (await import('./w2s.ts')).w2s],

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import ndjson from 'ndjson'
 import split2 from 'split2'
 import jsonl from 'stream-json/jsonl/parser.js'
+import { HONEST, honestLimit } from '../limits.ts'
 import { agentLines } from '../make.ts'
 import { answerTo, type Candidate, type Goal, type Scene } from '../measure.ts'
 import { product } from '../product.ts'
@@ -13,40 +14,38 @@ interface LineShape {
   readonly bytes: number
   readonly min: number
   readonly max: number
-  readonly goals: readonly Goal[]
 }
 
 /** The scenes of W2 and W2s: lines of one range of lengths, in several chunkings and readings. */
-export async function* lineScenes(
-  { bytes, min, max, goals }: LineShape,
-  quick: boolean,
-): AsyncGenerator<Scene> {
+export async function* lineScenes({ bytes, min, max }: LineShape, quick: boolean): AsyncGenerator<Scene> {
   const { lines, input } = lineInput(bytes, min, max)
   const base = { bytes: input.length, expected: await answerTo(lines.map((line) => JSON.parse(line))) }
   const texts = await answerTo(lines)
   const limit = preSplit(lines)
   const whole = chunksOf(input, 65_536)
   const open = () => source(whole)
-  const all = [...readers(open, batched), cut(open, texts), limit]
-  yield { ...base, name: '64 KiB chunks, data', candidates: all, goals }
+  const all = [...readers(open, batched), cut(open, texts), honestLimit(open), limit]
+  const near: Goal = { ours: OURS, against: HONEST, atLeast: 0.95 }
+  yield { ...base, name: '64 KiB chunks, data', candidates: all, goals: [near, AHEAD] }
   yield { ...base, name: '64 KiB chunks, for await', candidates: [...readers(open, oneByOne), limit] }
   if (quick) return
   const odd = chunksOf(input, 4095)
   const openOdd = () => source(odd)
   const oddly = [...readers(openOdd, batched), cut(openOdd, texts), limit]
-  yield { ...base, name: '4,095 B chunks, data', candidates: oddly }
+  yield { ...base, name: '4,095 B chunks, data', candidates: oddly, goals: [AHEAD] }
   yield await tinyChunks(min, max)
 }
 
 async function tinyChunks(min: number, max: number): Promise<Scene> {
-  const { lines, input } = lineInput(1 << 17, min, max)
-  const chunks = chunksOf(input, 1)
+  const { lines, input } = lineInput(1 << 19, min, max)
+  const chunks = chunksOf(input, 64)
   const expected = await answerTo(lines.map((line) => JSON.parse(line)))
   return {
-    name: '1 B chunks, data',
+    name: '64 B chunks, data',
     bytes: input.length,
     expected,
     candidates: readers(() => source(chunks), batched),
+    goals: [AHEAD],
   }
 }
 
@@ -64,6 +63,8 @@ function readers(open: () => Readable, read: Reading): Candidate[] {
 }
 
 export const PEERS = ['ndjson', 'split2 + JSON.parse', 'stream-json jsonl'] as const
+
+const AHEAD: Goal = { ours: OURS, against: PEERS, atLeast: 1 }
 
 export function linePeers(open: () => Readable, read: Reading): Candidate[] {
   const [byNdjson, bySplit2, byStreamJson] = PEERS
@@ -123,5 +124,3 @@ function preSplit(lines: readonly string[]): Candidate {
     },
   }
 }
-
-export const LIMIT = 'JSON.parse, lines split before'

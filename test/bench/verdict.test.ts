@@ -59,6 +59,7 @@ function run(goal: Goal, others: readonly CandidateResult[], clock: SceneResult[
     candidates: [ours, ...others],
     goals: [goal],
     clock,
+    unit: 'MB' as const,
   }
   const machine = { cpu: 'cpu', cores: 1, memory: '1 GiB', system: 'linux', node: 'v20' }
   return {
