@@ -3,11 +3,12 @@ import { Fault } from '../base/fault.ts'
 import { Bytes } from '../base/platform.ts'
 import { drive } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
+import { balancedEnd } from '../json/text-balance.ts'
 import { CLOSE_BRACE, OPEN_BRACE } from '../text/characters.ts'
 import type { Chunk } from '../text/chunk.ts'
 import type { Rules } from './attempt.ts'
-import { climbStrictly } from './ladder.ts'
-import { goodOf } from './make-outcome.ts'
+import { climb, passUnchanged } from './ladder.ts'
+import { badOf, goodOf } from './make-outcome.ts'
 import type { Outcome } from './outcome.ts'
 import type { Schema, Value } from './schema/schema.ts'
 import { pickedStage, VALUES_OPTIONS, type ValuesOptions, wholeRules } from './values.ts'
@@ -74,7 +75,7 @@ function parsed<S extends Schema | undefined>(
   return outcome!
 }
 
-/** Most answers are one object and nothing else: those need no scanner. Undefined if it is not as simple. */
+/** Most answers are one object and nothing else, valid or not: those need no scanner. Undefined if it is not as simple. */
 function wholeObject<S extends Schema | undefined>(
   text: string,
   options: ParseOptions<S>,
@@ -86,11 +87,24 @@ function wholeObject<S extends Schema | undefined>(
   // Half a surrogate pair does not survive as bytes.
   if (to > text.length && /\p{Cs}/u.test(text)) return undefined
   usual ??= wholeRules(NO_OPTIONS)
-  const pass = climbStrictly(text, options === NO_OPTIONS ? usual : wholeRules(options))
-  if (!pass.ok) return undefined
+  const rules = options === NO_OPTIONS ? usual : wholeRules(options)
+  const result = passUnchanged(text, rules) ?? (isOneDocument(text) ? climb(text, rules) : undefined)
+  if (!result) return undefined
   const frame: Frame = { kind: 'object', channel: 'stdout', from: 0, to, text, first: true }
+  if (!result.ok) return badOf(frame, result, options.label)
   // Cast: a value that passed the schema has the schema's type.
-  return goodOf(frame, pass, undefined) as Outcome<Value<S>>
+  return goodOf(frame, result, undefined) as Outcome<Value<S>>
+}
+
+/**
+ * Whether the scanner would cut exactly one frame, the whole text: it begins with a quoted key, its first
+ * bracket is closed by the last one, and it has nothing in it that might be a tag, a fence or a terminal
+ * sequence.
+ */
+function isOneDocument(text: string): boolean {
+  if (text.length > MAX_BROKEN) return false
+  if (!/^{\s*"/.test(text) || /[<`~]|[^\P{Cc}\t\n\r]/u.test(text)) return false
+  return balancedEnd(text, 0) === text.length
 }
 
 const NO_OPTIONS = {}
@@ -106,3 +120,5 @@ const OF_STAGES: ReadonlySet<string> = /* @__PURE__ */ new Set<keyof ValuesOptio
 ])
 /** A text of this size is no longer than `maxFrame`, whatever its characters. */
 const MAX_WHOLE = 5_592_405
+/** Far below the length from which the scanner gives up the search for the end of a broken object. */
+const MAX_BROKEN = 1 << 18

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest'
 import { Fault } from '../../src/base/fault.ts'
-import { parse, tryParse } from '../../src/values/parse.ts'
+import { drive } from '../../src/base/stage.ts'
+import { type ParseOptions, parse, tryParse } from '../../src/values/parse.ts'
+import type { Schema } from '../../src/values/schema/schema.ts'
+import { pickedStage } from '../../src/values/values.ts'
+import { slow } from '../pace.ts'
+import { casesOf, KINDS } from './corrupt.ts'
 
 test('gives the value', () => {
   expect(parse('Sure: <json>{"a": 1,}</json>')).toEqual({ a: 1 })
@@ -49,4 +54,25 @@ test('parse throws a Fault whose stack begins at its caller', () => {
   expect(caller).toThrow(
     expect.objectContaining({ stack: expect.stringMatching(/^Fault: .*\n\s+at caller/) }),
   )
+})
+
+const OPTIONS: readonly ParseOptions<Schema | undefined>[] = [
+  {},
+  { pick: 'last' },
+  { partial: true },
+  { root: 'any', label: 'the answer' },
+  { schema: { type: 'object', required: ['id'] } },
+  { maxRepair: 64, maxDepth: 3 },
+]
+
+test.each(OPTIONS)('finds what the stages find, though it mostly goes without them: %j', (options) => {
+  const layouts = ['compact', 'pretty'] as const
+  const cases = layouts.flatMap((layout) =>
+    KINDS.flatMap((kind) => casesOf(kind, { seeds: slow ? 20 : 1, layout })),
+  )
+  for (const { text } of cases) {
+    const chunk = { channel: 'stdout' as const, bytes: Buffer.from(text) }
+    const [outcome] = drive(pickedStage({ pick: 'first', ...options }), [chunk])
+    expect(tryParse(text, options), text).toEqual(outcome)
+  }
 })
