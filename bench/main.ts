@@ -28,7 +28,7 @@ writes bench/results.json, bench/README.md and bench/plot.svg.
 /** The part of bench/README.md above this line is written by hand and kept. */
 const MARK = '<!-- Below this line the bench writes. -->'
 
-const FULL: Pace = { rounds: 7, minCpuMs: 200, warmUpMs: 600 }
+const FULL: Pace = { rounds: 5, minCpuMs: 150, warmUpMs: 450 }
 const QUICK: Pace = { rounds: 3, minCpuMs: 60, warmUpMs: 150 }
 
 const { values: options } = parseArgs({
