@@ -1,4 +1,4 @@
-import { honestLimit, limit } from '../limits.ts'
+import { HONEST, honestLimit, limit } from '../limits.ts'
 import { answerTo, type Workload } from '../measure.ts'
 import { logOf, mixedLines, recordsOf } from '../real-lines.ts'
 import { batched, chunksOf, source } from '../source.ts'
@@ -29,7 +29,7 @@ export const w2k: Workload = {
           honestLimit(open),
           limit(input),
         ],
-        goals: [{ ours: OURS, against: PEERS, atLeast: 1.5 }],
+        goals: [{ ours: OURS, against: PEERS, atLeast: 1.5, within: HONEST }],
       }
     }
   },
