@@ -8,8 +8,9 @@ import { type Journal, LOCK_FILE, makeDir, openJournal } from '../disk/journal.t
 import { takeLock } from '../disk/lock.ts'
 import { readPlain } from '../disk/plain-file.ts'
 import { folders } from '../run/folders.ts'
-import { type Assembler, assembler } from './assemble.ts'
 import {
+  type Assembler,
+  assembler,
   type Broker,
   isToken,
   markOf,

@@ -3,8 +3,15 @@ import { isName, misfit, type OptionTable, readOptions } from '../base/check-opt
 import type { Stage } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
-import { type Assembler, assembler } from './assemble.ts'
-import { type Broker, Rewound, type StoredBlock, tokenOf, untilAnswered } from './broker.ts'
+import {
+  type Assembler,
+  assembler,
+  type Broker,
+  Rewound,
+  type StoredBlock,
+  tokenOf,
+  untilAnswered,
+} from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
 import { NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
 

@@ -4,8 +4,7 @@ import type { CompletionData, Event, EventOf, MessageData, ResultData, ToolData 
 import { endPhrase, outcomeOf } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { isHighSurrogate } from '../text/characters.ts'
-import { OpenCalls } from './open-calls.ts'
-import { eventPlace, type OpenText, OpenTexts, type TextEnd, uniqueIds } from './open-texts.ts'
+import { eventPlace, OpenCalls, type OpenText, OpenTexts, type TextEnd, uniqueIds } from './open-items.ts'
 import { outputText } from './tool-text.ts'
 
 /** Fields that every event of AG-UI can have. */

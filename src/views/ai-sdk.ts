@@ -1,8 +1,7 @@
 import type { Sink, Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, MessageData, ToolData } from '../events/event.ts'
 import { endPhrase, isGood, outcomeOf } from '../events/run-outcome.ts'
-import { OpenCalls } from './open-calls.ts'
-import { eventPlace, OpenTexts, type TextEnd, uniqueIds } from './open-texts.ts'
+import { eventPlace, OpenCalls, OpenTexts, type TextEnd, uniqueIds } from './open-items.ts'
 import { failureText } from './tool-text.ts'
 
 /** Facts the protocol has no field for, under the key `sluice`. */

@@ -11,7 +11,7 @@ import type {
   ToolKind,
 } from '../events/event.ts'
 import type { Tokens } from '../events/tokens.ts'
-import { OpenCalls } from './open-calls.ts'
+import { OpenCalls } from './open-items.ts'
 import { type Problem, problemOf } from './problems.ts'
 import { type RunSummary, summarizer } from './summary.ts'
 

@@ -3,7 +3,7 @@ import type { Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, ToolData } from '../events/event.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
-import { OpenCalls } from './open-calls.ts'
+import { OpenCalls } from './open-items.ts'
 import { outputText } from './tool-text.ts'
 
 // The part of `@opentelemetry/api` that is used, in all versions since 1.0. With its own types, everyone who

@@ -2,7 +2,7 @@ import { type Cost, costCounter } from '../events/cost.ts'
 import type { Event, FailureClass } from '../events/event.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Tokens, tokenCounter } from '../events/tokens.ts'
-import { OpenCalls } from './open-calls.ts'
+import { OpenCalls } from './open-items.ts'
 
 /** Files that a summary lists; more are only counted. */
 const MAX_FILES = 1000

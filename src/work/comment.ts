@@ -1,7 +1,7 @@
 import { clip, Fault, quote } from '../base/fault.ts'
-import { BY_HAND } from './by-hand.ts'
 import type { WorkOrder } from './order.ts'
 import type { Repaired } from './result.ts'
+import { BY_HAND } from './result-file.ts'
 import type { Settled, WorkExit } from './settle.ts'
 
 /**
