@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { defined } from '../base/check-options.ts'
 import { type FailedAttempt, Fault, type Note, type SchemaError } from '../base/fault.ts'
 import { unlessAborted } from '../base/unless-aborted.ts'
 import { type CacheEntry, cacheAccess, isPlainSchema, keyOf, stillPasses } from '../disk/cache.ts'
@@ -112,10 +113,9 @@ async function* attempts<S extends Schema | undefined>(
         call({
           // Only the correction and the original prompt: the bad answer is not shown to the model again.
           prompt: again === undefined ? prompt : `${prompt}\n\n${again}`,
-          ...(system === undefined ? {} : { system }),
           temperature,
           attempt,
-          ...(signal ? { signal } : {}),
+          ...defined({ system, signal }),
         }),
       signal,
       leaveLate,
@@ -230,16 +230,10 @@ function rootOf(schema: Schema | undefined): 'object' | 'any' {
 
 function givenUp(attempts: readonly FailedAttempt[], label: string | undefined): Fault {
   const { fault } = attempts.at(-1)!
+  const { code, message, errors, broken, at, value } = fault
   const count = attempts.length === 1 ? '1 attempt' : `${attempts.length} attempts`
-  return new Fault(fault.code, `${fault.message} (after ${count})`, {
-    cause: fault,
-    attempts,
-    ...(label === undefined ? {} : { label }),
-    ...(fault.errors ? { errors: fault.errors } : {}),
-    ...(fault.broken ? { broken: fault.broken } : {}),
-    ...(fault.at === undefined ? {} : { at: fault.at }),
-    ...(fault.value === undefined ? {} : { value: fault.value }),
-  })
+  const known = defined({ label, errors, broken, at, value })
+  return new Fault(code, `${message} (after ${count})`, { cause: fault, attempts, ...known })
 }
 
 /** Reads the cache, and returns how to store an answer. Neither can make the question fail. */

@@ -1,10 +1,11 @@
 import { StringDecoder } from 'node:string_decoder'
 import { isDeepStrictEqual } from 'node:util'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { Fault, quote } from '../base/fault.ts'
+import { isPromise } from '../base/check-options.ts'
+import { Fault } from '../base/fault.ts'
 import { drive } from '../base/stage.ts'
 import { unlessAborted } from '../base/unless-aborted.ts'
-import { type Chunk, chunkIntake } from '../text/chunk.ts'
+import { type Chunk, chunkIntake, describe } from '../text/chunk.ts'
 import { tooLongOf } from '../values/make-outcome.ts'
 import type { Outcome } from '../values/outcome.ts'
 import { type ParseOptions, tryParse } from '../values/parse.ts'
@@ -112,15 +113,9 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>): R
 }
 
 function noText(piece: unknown): Fault {
-  const found =
-    typeof piece === 'object' && piece !== null
-      ? `an object with the keys ${quote(Object.keys(piece).slice(0, 5).join(', '))}`
-      : piece === null
-        ? 'null'
-        : `a value of type ${typeof piece}`
   return new Fault(
     'BAD_CHUNK',
-    `the stream of the call emitted ${found}; ask needs strings or bytes, so yield the text of each chunk`,
+    `the stream of the call emitted ${describe(piece)}; ask needs strings or bytes, so yield the text of each chunk`,
   )
 }
 
@@ -286,8 +281,4 @@ function keyOf(value: unknown): string {
   } catch {
     return ''
   }
-}
-
-function isPromise(result: ReturnType<Validate>): result is Promise<Result> {
-  return typeof result === 'object' && result !== null && 'then' in result
 }

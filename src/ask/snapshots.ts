@@ -1,4 +1,4 @@
-import { misfit, type OptionTable, readOptions } from '../base/check-options.ts'
+import { defined, isObject, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { SchemaError } from '../base/fault.ts'
 import type { JsonSchema } from '../values/schema/plain-schemas.ts'
 import { type Check, checkOf, type Schema } from '../values/schema/schema.ts'
@@ -131,11 +131,8 @@ export function subtreeCheck(schema: Schema | undefined): (seen: Snapshots) => r
   function checkFor(part: JsonSchema): Check | undefined {
     if (!checks.has(part)) {
       const { $schema, $defs, definitions } = root
-      const shared = Object.entries({ $schema, $defs, definitions }).filter(
-        ([, found]) => found !== undefined,
-      )
       try {
-        checks.set(part, checkOf({ ...part, ...Object.fromEntries(shared) }))
+        checks.set(part, checkOf({ ...part, ...defined({ $schema, $defs, definitions }) }))
       } catch {
         checks.set(part, undefined) // it refers to a place that only the whole schema has
       }
@@ -191,7 +188,5 @@ function resolve(root: JsonSchema, schema: JsonSchema): JsonSchema | undefined {
 }
 
 function asSchema(value: unknown): JsonSchema | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as JsonSchema)
-    : undefined
+  return isObject(value) ? (value as JsonSchema) : undefined
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
+import { defined } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { Waker } from '../disk/wake.ts'
@@ -40,6 +41,7 @@ const PING_MS = 5000
 export async function connectNats(options: NatsOptions): Promise<NatsClient> {
   const packages = await loadNats()
   const { jetstream } = packages
+  const { user, password, token, creds } = options
   const { servers, shown, secure, ...inAddress } = addressesOf(options)
   const settings: NodeConnectionOptions = {
     servers,
@@ -49,7 +51,8 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
     reconnectTimeWait: RETRY_MS,
     pingInterval: PING_MS,
     maxPingOut: 2,
-    ...authOf(packages, { ...inAddress, ...given(options) }),
+    // An undefined option must not hide what an address contains.
+    ...authOf(packages, { ...inAddress, ...defined({ user, password, token, creds }) }),
     ...tlsOf(options.tls ?? (secure || undefined)),
   }
   const connection = await firstConnection(packages, settings, shown, options)
@@ -217,34 +220,17 @@ function deepest(error: unknown): string {
 
 type Auth = Pick<NatsOptions, 'user' | 'password' | 'token' | 'creds'>
 
-/** The options that were given: an undefined option must not hide what an address contains. */
-function given({ user, password, token, creds }: NatsOptions): Auth {
-  return Object.fromEntries(
-    Object.entries({ user, password, token, creds }).filter(([, value]) => value !== undefined),
-  )
-}
-
 function authOf({ transport }: NatsPackages, { user, password, token, creds }: Auth): NodeConnectionOptions {
-  return {
-    ...(user === undefined ? {} : { user }),
-    ...(password === undefined ? {} : { pass: password }),
-    ...(token === undefined ? {} : { token }),
-    ...(creds === undefined ? {} : { authenticator: transport.credsAuthenticator(fileBytes(creds)) }),
-  }
+  const authenticator = creds === undefined ? undefined : transport.credsAuthenticator(fileBytes(creds))
+  return defined({ user, pass: password, token, authenticator })
 }
 
 function tlsOf(tls: NatsOptions['tls']): NodeConnectionOptions {
   if (tls === undefined) return {}
   if (typeof tls === 'boolean') return { tls: tls ? {} : null }
-  const { ca, cert, key } = tls
-  const text = (path: string) => Buffer.from(fileBytes(path)).toString()
-  return {
-    tls: {
-      ...(ca === undefined ? {} : { ca: text(ca) }),
-      ...(cert === undefined ? {} : { cert: text(cert) }),
-      ...(key === undefined ? {} : { key: text(key) }),
-    },
-  }
+  const text = (path: string | undefined) =>
+    path === undefined ? undefined : Buffer.from(fileBytes(path)).toString()
+  return { tls: defined({ ca: text(tls.ca), cert: text(tls.cert), key: text(tls.key) }) }
 }
 
 function fileBytes(path: string): Uint8Array {

@@ -1,4 +1,4 @@
-import { type OptionTable, readOptions } from '../base/check-options.ts'
+import { defined, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, MessageData, ResultData, ToolData } from '../events/event.ts'
 import { endPhrase, outcomeOf } from '../events/run-outcome.ts'
@@ -392,24 +392,14 @@ function outcomeIn(data: CompletionData, asked: readonly AgUiInterrupt[]) {
 }
 
 function note(facts: Readonly<Record<string, unknown>>): AgUiBase['metadata'] & object {
-  const known = Object.entries(facts).filter(([, value]) => value !== undefined)
-  return { 'agent-sluice': Object.fromEntries(known) }
+  return { 'agent-sluice': defined(facts) }
 }
 
 function usageOf(tokens: Tokens | undefined, model: string | undefined): { usage?: readonly AgUiUsage[] } {
   if (!tokens) return {}
-  const { input, output, cached, reasoning } = tokens
-  return {
-    usage: [
-      {
-        ...(model !== undefined && { model }),
-        ...(input !== undefined && { inputTokens: input }),
-        ...(output !== undefined && { outputTokens: output }),
-        ...(cached !== undefined && { cachedInputTokens: cached }),
-        ...(reasoning !== undefined && { reasoningTokens: reasoning }),
-      },
-    ],
-  }
+  const { input: inputTokens, output: outputTokens, cached, reasoning } = tokens
+  const counts = { inputTokens, outputTokens, cachedInputTokens: cached, reasoningTokens: reasoning }
+  return { usage: [defined({ model, ...counts })] }
 }
 
 /** Splits a text into parts that are short enough; none for an empty text. No character is cut in two. */

@@ -1,3 +1,4 @@
+import { defined } from '../base/check-options.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, MessageData, ToolData } from '../events/event.ts'
 import { endPhrase, isGood, outcomeOf } from '../events/run-outcome.ts'
@@ -292,6 +293,6 @@ function endFacts(event: Event, how: TextEnd): Readonly<Record<string, unknown>>
 }
 
 function metadata(facts: Readonly<Record<string, unknown>>): { providerMetadata?: AiSdkMetadata } {
-  const known = Object.entries(facts).filter(([, value]) => value !== undefined)
-  return known.length > 0 ? { providerMetadata: { sluice: Object.fromEntries(known) } } : {}
+  const sluice = defined(facts)
+  return Object.keys(sluice).length > 0 ? { providerMetadata: { sluice } } : {}
 }

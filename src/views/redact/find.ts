@@ -1,15 +1,15 @@
 import { sequenceEnd } from '../../repair/control.ts'
 import { COLON, EQUALS, isDigit, MINUS, STAR } from '../../text/characters.ts'
-import { assignedAt, leadAt, leadPairs, nameBefore, pgpassAt } from './leads.ts'
+import { assignedAt, leadDetectors, nameBefore, pgpassAt } from './leads.ts'
 import { isOpaqueName } from './names.ts'
 import { backslashesBefore, escapeAt, isBlank, isQuote, isWordUnit, type Secret } from './secret.ts'
-import { keyBlocks, knownIds, shapeAt, shapePairs } from './shapes.ts'
+import { keyBlocks, knownIds, shapeDetectors } from './shapes.ts'
 import { cellSecrets } from './tables.ts'
 import { bareEnds, type Search } from './value.ts'
 
 /** Pairs of characters that a secret, or the words before it, can begin with. */
 const isPair = new Uint8Array(128 * 128)
-for (const pair of [...shapePairs(), ...leadPairs()]) isPair[pair] = 1
+for (const pair of [...shapeDetectors.pairs(), ...leadDetectors.pairs()]) isPair[pair] = 1
 
 export interface FindOptions {
   /** Ignore words that look random: the text is an id, or data. */
@@ -50,7 +50,7 @@ function searched(text: string, { opaque = false }: FindOptions): Secret[] {
     let hit: Secret | undefined
     if (unit < 128 && isPair[(previous << 7) | unit] === 1) {
       if (previous === MINUS && unit === MINUS) hit = block(i - 1)
-      hit ??= shapeAt(text, i - 1) ?? leadAt(search, i - 1)
+      hit ??= shapeDetectors.at(search, i - 1) ?? leadDetectors.at(search, i - 1)
     }
     if (!hit && (unit === COLON || unit === EQUALS)) {
       hit = assignedAt(search, i)

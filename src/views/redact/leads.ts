@@ -1,65 +1,37 @@
-import {
-  AT,
-  BACKSLASH,
-  COLON,
-  EQUALS,
-  GREATER,
-  LESS,
-  MINUS,
-  SLASH,
-  SPACE,
-  STAR,
-  TILDE,
-} from '../../text/characters.ts'
+import { COLON, EQUALS, GREATER, MINUS, SPACE, STAR, TILDE } from '../../text/characters.ts'
 import { familyOf, isSecretValue, type NameFamily, roleOf } from './names.ts'
-import { escapeAt, isBlank, isNameUnit, isQuote, type Secret, startsLine } from './secret.ts'
-import { pairOf } from './shapes.ts'
+import {
+  backslashesBefore,
+  escapeAt,
+  isBlank,
+  isNameUnit,
+  isQuote,
+  type Secret,
+  startsLine,
+} from './secret.ts'
+import { type Detector, Detectors } from './shapes.ts'
 import { fillsLine, MAX_VALUE, type Search, secretIn, spanAt, valueAt } from './value.ts'
-
-/** Words before a secret, or before its name, and how the secret is read from there. */
-interface Lead {
-  readonly prefix: string
-  readonly read: (search: Search, at: number) => Secret | undefined
-}
 
 /**
  * Places of secrets that are no assignment. To add one, give the words it begins with, and the function that
  * finds the value from the start of these words.
  */
-const leads: readonly Lead[] = [
+export const leadDetectors = new Detectors<Search>([
   { prefix: '--', read: flagAt },
-  ...['-a', '-p', '-P', '-u', '-w'].map((prefix) => ({ prefix, read: shortFlagAt })),
+  ...after(shortFlagAt, '-a', '-p', '-P', '-u', '-w'),
   { prefix: '</', read: elementAt },
   { prefix: '//', read: addressAt },
-  ...['ENV ', 'setenv ', 'setx ', 'SETX ', 'set -gx ', 'set -x ', 'config set ', 'configure set '].map(
-    (prefix) => ({ prefix, read: settingAfter(prefix) }),
-  ),
+  ...after(settingAt, 'ENV ', 'setenv ', 'setx ', 'SETX ', 'set -gx ', 'set -x '),
+  ...after(settingAt, 'config set ', 'configure set '),
   { prefix: 'variable ', read: variableAt },
-  ...['password ', 'PASSWORD ', 'IDENTIFIED BY ', 'identified by ', 'requirepass '].map((prefix) => ({
-    prefix,
-    read: statementAfter(prefix),
-  })),
-  ...[' is ', ' is: ', ' was ', ' to '].map((prefix) => ({ prefix, read: sentenceAfter(prefix) })),
-]
+  ...after(statementAt, 'password ', 'PASSWORD ', 'IDENTIFIED BY ', 'identified by ', 'requirepass '),
+  ...after(sentenceAt, ' is ', ' is: ', ' was ', ' to '),
+])
 
-const byPair = new Map<number, Lead[]>()
-for (const lead of leads) {
-  const pair = pairOf(lead.prefix, 0)
-  byPair.set(pair, [...(byPair.get(pair) ?? []), lead])
-}
+type Read = (search: Search, at: number, prefix: string) => Secret | undefined
 
-/** The pairs of characters that a lead can begin with. */
-export function leadPairs(): Iterable<number> {
-  return byPair.keys()
-}
-
-/** The secret after the words that begin here. */
-export function leadAt(search: Search, at: number): Secret | undefined {
-  for (const { prefix, read } of byPair.get(pairOf(search.text, at)) ?? []) {
-    const hit = search.text.startsWith(prefix, at) ? read(search, at) : undefined
-    if (hit) return hit
-  }
-  return undefined
+function after(read: Read, ...prefixes: readonly string[]): Detector<Search>[] {
+  return prefixes.map((prefix) => ({ prefix, read: (search, at) => read(search, at, prefix) }))
 }
 
 /** `--password letmein1`; a value after `=` is found elsewhere. */
@@ -141,12 +113,10 @@ const CDATA = '<![CDATA['
 
 //  ENV DB_PASSWORD letmein
 //      ^ name
-function settingAfter(prefix: string): Lead['read'] {
-  return (search, at) => {
-    const { text } = search
-    const named = isInWord(text, at) ? undefined : nameAt(text, at + prefix.length)
-    return named && valueAt(search, named.to + 1, { family: named.family, sure: 'any' })
-  }
+function settingAt(search: Search, at: number, prefix: string): Secret | undefined {
+  const { text } = search
+  const named = isInWord(text, at) ? undefined : nameAt(text, at + prefix.length)
+  return named && valueAt(search, named.to + 1, { family: named.family, sure: 'any' })
 }
 
 /** The name of a secret from here to a blank. */
@@ -170,46 +140,42 @@ function variableAt(search: Search, at: number): undefined {
 }
 
 /** A word before a value without a sign between them: in SQL with quotes, in .netrc after a login. */
-function statementAfter(prefix: string): Lead['read'] {
-  return (search, at) => {
-    const { text } = search
-    if (isInWord(text, at)) return undefined
-    const span = spanAt(search, at + prefix.length)
-    if (!span) return undefined
-    const netrc = /\blogin\s{1,9}\S{1,99}(?:\\[nrt]|[^A-Za-z]){1,40}$/.test(
-      text.slice(Math.max(0, at - 130), at),
-    )
-    const isConfig = netrc || (prefix === 'requirepass ' && startsLine(text, at))
-    // Backticks are Markdown: "a process identified by `pid`".
-    const quoted = span.quoted && text[span.from - 1] !== '`'
-    return quoted || isConfig ? secretIn(text, span, { family: 'password', sure: 'any' }) : undefined
-  }
+function statementAt(search: Search, at: number, prefix: string): Secret | undefined {
+  const { text } = search
+  if (isInWord(text, at)) return undefined
+  const span = spanAt(search, at + prefix.length)
+  if (!span) return undefined
+  const netrc = /\blogin\s{1,9}\S{1,99}(?:\\[nrt]|[^A-Za-z]){1,40}$/.test(
+    text.slice(Math.max(0, at - 130), at),
+  )
+  const isConfig = netrc || (prefix === 'requirepass ' && startsLine(text, at))
+  // Backticks are Markdown: "a process identified by `pid`".
+  const quoted = span.quoted && text[span.from - 1] !== '`'
+  return quoted || isConfig ? secretIn(text, span, { family: 'password', sure: 'any' }) : undefined
 }
 
 //  the password for admin is letmein1
 //                        ^ at
-function sentenceAfter(prefix: string): Lead['read'] {
-  return (search, at) => {
-    const { text } = search
-    const name = nameBefore(text, at)
-    // To pass is a verb, too.
-    let family = name && name.name.length > 4 ? familyOf(name.name) : undefined
-    if (!family && / (?:for|of) /.test(text.slice(Math.max(0, at - MAX_COMMAND), at)))
-      family = ABOUT_PASSWORD.test(text.slice(Math.max(0, at - MAX_COMMAND), at)) ? 'password' : undefined
-    if (family !== 'password' && family !== 'secret') return undefined
-    let from = at + prefix.length
-    if (text.startsWith('**', from)) from += 2
-    const span = spanAt(search, from)
-    if (!span) return undefined
-    // A full stop, and emphasis, are no part of it.
-    let { to } = span
-    while (!span.quoted && to > span.from && '.!?*'.includes(text[to - 1]!)) to--
-    const value = text.slice(span.from, to)
-    const isWord = !span.quoted && (!/\d/.test(value.slice(0, 99)) || value.includes('-'))
-    return isWord && !/[!@#$%^&*]/.test(value.slice(0, 99))
-      ? undefined
-      : secretIn(text, { ...span, to }, { family, sure: 'code' })
-  }
+function sentenceAt(search: Search, at: number, prefix: string): Secret | undefined {
+  const { text } = search
+  const name = nameBefore(text, at)
+  // To pass is a verb, too.
+  let family = name && name.name.length > 4 ? familyOf(name.name) : undefined
+  if (!family && / (?:for|of) /.test(text.slice(Math.max(0, at - MAX_COMMAND), at)))
+    family = ABOUT_PASSWORD.test(text.slice(Math.max(0, at - MAX_COMMAND), at)) ? 'password' : undefined
+  if (family !== 'password' && family !== 'secret') return undefined
+  let from = at + prefix.length
+  if (text.startsWith('**', from)) from += 2
+  const span = spanAt(search, from)
+  if (!span) return undefined
+  // A full stop, and emphasis, are no part of it.
+  let { to } = span
+  while (!span.quoted && to > span.from && '.!?*'.includes(text[to - 1]!)) to--
+  const value = text.slice(span.from, to)
+  const isWord = !span.quoted && (!/\d/.test(value.slice(0, 99)) || value.includes('-'))
+  return isWord && !/[!@#$%^&*]/.test(value.slice(0, 99))
+    ? undefined
+    : secretIn(text, { ...span, to }, { family, sure: 'code' })
 }
 
 const ABOUT_PASSWORD = /\b(?:password|passphrase|passwd|passcode) (?:for|of) [^\n.:;,]{1,40}$/i
@@ -222,28 +188,20 @@ const MAX_AUTHORITY = 400
 function addressAt({ text }: Search, at: number): Secret | undefined {
   if (text.charCodeAt(at - 1) !== COLON) return undefined
   const from = at + 2
-  const last = Math.min(text.length, from + MAX_AUTHORITY)
-  let colon = -1
-  let host = -1
-  for (let i = from; i < last; i++) {
-    const unit = text.charCodeAt(i)
-    if (unit === COLON && colon < 0) colon = i
-    else if (unit === AT) host = i
-    else if (unit <= SPACE || unit === SLASH || isQuote(unit) || unit === BACKSLASH) break
-    else if (unit === LESS || unit === GREATER) break
-  }
+  const [authority] = AUTHORITY.exec(text.slice(from, from + MAX_AUTHORITY))!
+  const [colon, host] = [authority.indexOf(':'), authority.lastIndexOf('@')]
   if (host < 0) return undefined
-  const sure = { quoted: true, sure: 'any' } as const
-  if (colon >= 0 && colon < host - 1) {
-    const secret = isSecretValue(text.slice(colon + 1, host), { family: 'password', ...sure })
-    return secret ? { kind: 'url', from: colon + 1, to: host, certain: true } : undefined
-  }
-  const to = colon >= 0 && colon < host ? colon : host
-  const secret = /\d/.test(text.slice(from, to)) && to - from >= 16
-  return secret && isSecretValue(text.slice(from, to), { family: 'secret', ...sure })
-    ? { kind: 'url', from, to, certain: true }
+  const isNamed = colon >= 0 && colon < host - 1
+  const [start, end] = isNamed ? [colon + 1, host] : [0, colon >= 0 && colon < host ? colon : host]
+  const value = authority.slice(start, end)
+  if (!isNamed && (value.length < 16 || !/\d/.test(value))) return undefined
+  const family = isNamed ? 'password' : 'secret'
+  return isSecretValue(value, { family, quoted: true, sure: 'any' })
+    ? { kind: 'url', from: from + start, to: from + end, certain: true }
     : undefined
 }
+
+const AUTHORITY = /^[^\u0000- /"'`\\<>]*/
 
 //  db.example.com:5432:app:admin:letmein
 //                ^ at
@@ -289,8 +247,7 @@ export function nameBefore(text: string, at: number): Name | undefined {
   while (isBlank(text.charCodeAt(to - 1)) && at - to < 4) to--
   let quote = ''
   if (isQuote(text.charCodeAt(to - 1))) {
-    let start = to - 1
-    while (text.charCodeAt(start - 1) === BACKSLASH && to - start < 9) start--
+    const start = to - 1 - backslashesBefore(text, to - 1)
     quote = text.slice(start, to)
     to = start
   }
