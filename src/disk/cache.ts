@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
-import { constants, open, readdir, rm, stat } from 'node:fs/promises'
+import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { checkPath, type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault, type Note } from '../base/fault.ts'
+import { codeOf } from '../base/system-error-code.ts'
 import { unlessAborted } from '../base/unless-aborted.ts'
 import type { CompletionData } from '../events/event.ts'
 import type { RepairLevel } from '../values/outcome.ts'
 import { checkOf, type Schema } from '../values/schema/schema.ts'
 import { writeWhole } from './durable.ts'
+import { readPlain } from './plain-file.ts'
 
 /**
  * The run that a cached result is from.
@@ -177,8 +179,13 @@ export function fileCache(dir: string, options: FileCacheOptions = {}): Cache {
   const place = (key: string) => join(dir, `${createHash('sha256').update(key).digest('hex')}.json`)
   return {
     async get(key) {
-      const text = await readSmall(place(key), maxBytes)
-      return text === undefined ? undefined : entryOf(text, key)
+      try {
+        return entryOf(readPlain(place(key), maxBytes), key)
+      } catch (error) {
+        // Anything but a small file counts as missing.
+        if (['ENOENT', 'EFTYPE', 'ELOOP', 'ENXIO', 'EFBIG'].includes(codeOf(error) ?? '')) return undefined
+        throw error
+      }
     },
     async set(key, entry) {
       const text = JSON.stringify({ key, ...entry })
@@ -186,23 +193,6 @@ export function fileCache(dir: string, options: FileCacheOptions = {}): Cache {
       await writeWhole(place(key), text)
       await clear(dir, maxEntries)
     },
-  }
-}
-
-async function readSmall(path: string, maxBytes: number): Promise<string | undefined> {
-  // Non-blocking, because opening a FIFO would wait forever.
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined
-      throw error
-    },
-  )
-  if (!file) return undefined
-  try {
-    const found = await file.stat()
-    return !found.isFile() || found.size > maxBytes ? undefined : await file.readFile('utf8')
-  } finally {
-    await file.close()
   }
 }
 

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import fs from 'node:fs'
+import { constants } from 'node:os'
 import type { Stream, Writable } from 'node:stream'
 import { asLeader, killChild } from '../streams/end-process-tree.ts'
 import { cannotStart } from '../streams/spawn-fault.ts'
@@ -82,21 +83,10 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
   return { pid, exit, recorders, kill: (signal) => killChild(child, signal), stdin }
 }
 
-const signalNames = new Map([
-  [1, 'SIGHUP'],
-  [2, 'SIGINT'],
-  [3, 'SIGQUIT'],
-  [6, 'SIGABRT'],
-  [9, 'SIGKILL'],
-  [11, 'SIGSEGV'],
-  [13, 'SIGPIPE'],
-  [14, 'SIGALRM'],
-  [15, 'SIGTERM'],
-])
-
-/** The name of a signal, of those that end processes. */
+/** The name of a signal. */
 export function signalName(number: number): string {
-  return signalNames.get(number) ?? `signal ${number}`
+  const [name] = Object.entries(constants.signals).find(([, known]) => known === number) ?? []
+  return name ?? `signal ${number}`
 }
 
 /** How a process ends; call it as soon as the process is created. */

@@ -172,16 +172,12 @@ function note(facts: Facts, event: Event): void {
 function keep(facts: Facts, event: Event, problem: Problem): void {
   switch (problem.kind) {
     case 'end':
-      facts.end = problem
+    case 'result':
+    case 'limit':
+      facts[problem.kind] = problem
       return
     case 'output':
       facts.cut ??= problem
-      return
-    case 'result':
-      facts.result = problem
-      return
-    case 'limit':
-      facts.limit = problem
       return
     case 'tool':
       facts.tool ??= problem
