@@ -3,8 +3,15 @@ import type { StreamInfo } from '@nats-io/jetstream'
 import type { MsgHdrs } from '@nats-io/transport-node'
 import { Fault, quote } from '../base/fault.ts'
 import { type BlockEnd, type Broker, markOf, Rewound, type RunName, type StoredBlock } from './broker.ts'
-import { ANSWER_MS, brokerFault, connectNats, isNamed, type NatsClient } from './nats-client.ts'
-import { NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
+import {
+  ANSWER_MS,
+  brokerFault,
+  connectNats,
+  isNamed,
+  NATS_OPTIONS,
+  type NatsClient,
+  type NatsOptions,
+} from './nats-client.ts'
 
 /** Larger blocks are not faster, and JetStream stores a stream in blocks of a few MB. */
 const MAX_BLOCK = 256 * 1024

@@ -13,7 +13,7 @@ import {
   untilAnswered,
 } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
-import { NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
+import { NATS_OPTIONS, type NatsOptions } from './nats-client.ts'
 
 export interface SubscribeOptions extends NatsOptions {
   /** Only the runs of this tenant. @default all */

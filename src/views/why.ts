@@ -2,8 +2,7 @@ import type { AgentRequest, CompletionData, Event, FailureClass, RawRef } from '
 import { failureKind, isGood, outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { Conversation, type RequestItem, type ToolItem } from './conversation.ts'
 import { MAX_TITLE, type Problem, problemAt } from './problems.ts'
-import { askWords } from './request-text.ts'
-import { callSubject, callText } from './tool-text.ts'
+import { askWords, callSubject, callText } from './tool-text.ts'
 
 /** A call that failed, or that did not finish. */
 export interface FailedCall {

@@ -3,7 +3,7 @@ import { Fault, type Note, quote } from '../base/fault.ts'
 import type { AuditPlace, Delivery, WorkAudit } from './audit.ts'
 import { renderComment } from './comment.ts'
 import { headerParser } from './headers.ts'
-import { activeIn, conclude, type Ledger, type LedgerEntry, within } from './ledger.ts'
+import { activeIn, conclude, endStates, type Ledger, type LedgerEntry, within } from './ledger.ts'
 import type { WorkOrder } from './order.ts'
 import { digestOf, type Outbox, type Post } from './outbox.ts'
 import { presence } from './result.ts'
@@ -273,11 +273,9 @@ async function settleWith(outbox: Outbox, post: Post, hash: string, wait: Wait):
 /** How often another process may be faster. */
 const MAX_TURNS = 100
 
-const states = ['ok', 'fail', 'blocked', 'needs-human'] as const satisfies readonly LedgerEntry['state'][]
-
 /** The two parts of a digest. One that was edited, or has the old format, has no state. */
 function split(digest: string): { hash: string; state: LedgerEntry['state'] | undefined } {
   // A third-party tracker may return anything.
   const [hash = '', ...rest] = typeof digest === 'string' ? digest.split('-') : []
-  return { hash, state: states.find((state) => state === rest.join('-')) }
+  return { hash, state: endStates.find((state) => state === rest.join('-')) }
 }
