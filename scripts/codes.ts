@@ -2,8 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { codes } from '../src/base/fault.ts'
-import { nextSteps } from '../src/base/next-step.ts'
+import { codes, nextSteps } from '../src/base/fault.ts'
 
 const page = 'docs/codes.md'
 const [start, end] = ['<!-- codes -->', '<!-- /codes -->']

@@ -1,4 +1,4 @@
-// Assembles the hash of src/base/keyed-hash.ts: npx tsx scripts/keyed-hash.ts prints it in base64. A test
+// Assembles the hash of src/base/wasm.ts: npx tsx scripts/keyed-hash.ts prints it in base64. A test
 // compares the two.
 import { constant, get, I32, I64, longConstant, moduleOf, set } from './wasm.ts'
 

@@ -1,4 +1,4 @@
-// Assembles the search of src/base/simd-search.ts: npx tsx scripts/simd-search.ts prints it in base64. A test
+// Assembles the search of src/base/wasm.ts: npx tsx scripts/simd-search.ts prints it in base64. A test
 // compares the two.
 
 import { constant, get, I32, moduleOf, set, tee, V128 } from './wasm.ts'

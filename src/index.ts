@@ -1,18 +1,21 @@
 // agent-sluice: what most programs need. The rest is in the other entries (docs/runtimes.md).
-export type { Answer, AskRequest, Call as AskCall } from './ask/answer.ts'
-export { ask } from './ask/ask.ts'
-export type { DeepPartial, Snapshot } from './ask/attempts.ts'
-export type { AskOptions, AttemptInfo } from './ask/options.ts'
+export { ask, type DeepPartial, type Snapshot } from './ask/ask.ts'
+export type { Answer, AskOptions, AskRequest, AttemptInfo, Call as AskCall } from './ask/options.ts'
 export { type Failure, type RetryPrompt, retryInChinese, retryInEnglish } from './ask/retry-prompt.ts'
 export type { Progress, SnapshotOptions, Snapshots } from './ask/snapshots.ts'
 export * from './core-exports.ts'
-export type { Cache, CachedRun, CacheEntry } from './disk/cache.ts'
-export { type FileCacheOptions, fileCache } from './disk/file-cache.ts'
+export {
+  type Cache,
+  type CachedRun,
+  type CacheEntry,
+  type FileCacheOptions,
+  fileCache,
+} from './disk/cache.ts'
 export type { JournalOptions } from './disk/journal.ts'
 export * from './event-exports.ts'
 export type { MirrorOptions, MirrorProgress } from './nats/mirror.ts'
+export type { NatsOptions, NatsTls } from './nats/nats-client.ts'
 export type { NatsLedger, NatsLedgerOptions } from './nats/nats-ledger.ts'
-export type { NatsOptions, NatsTls } from './nats/nats-options.ts'
 export type { ShipOptions, ShipProgress } from './nats/ship.ts'
 export type { SubscribeOptions } from './nats/subscribe.ts'
 export type { Meta, StopReason } from './run/meta.ts'
@@ -30,8 +33,14 @@ export { events } from './streams/events-by-name.ts'
 export type { Flow, FlowOptions, Items } from './streams/flow.ts'
 export { jsonl } from './streams/jsonl.ts'
 export { type SseMessage, type SseOptions, sse } from './streams/sse.ts'
-export type { FetchedBody, PlainSource } from './streams/tap.ts'
-export { type Exit, type TapOptions, type TapSources, tap } from './streams/tap.ts'
+export {
+  type Exit,
+  type FetchedBody,
+  type PlainSource,
+  type TapOptions,
+  type TapSources,
+  tap,
+} from './streams/tap.ts'
 export { frames, values } from './streams/values.ts'
 export type { ProtoKeys } from './values/attempt.ts'
 export type {

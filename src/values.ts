@@ -1,5 +1,5 @@
 // agent-sluice/values: payloads from text and bytes, without a JSON Schema validator.
-export type { DeepPartial } from './ask/attempts.ts'
+export type { DeepPartial } from './ask/ask.ts'
 export { type Progress, type SnapshotOptions, type Snapshots, snapshots } from './ask/snapshots.ts'
 export { drive, join } from './base/stage.ts'
 export * from './core-exports.ts'

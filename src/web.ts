@@ -19,8 +19,7 @@ export { isEvent } from './events/event.ts'
 export { eventStage } from './events/event-stage.ts'
 export { outcomeOf, outcomeWords } from './events/run-outcome.ts'
 export { frameStage } from './frames/frames.ts'
-export type { WebFlow } from './streams/web.ts'
-export { agUi, aiSdk, chat, events, frames, values } from './streams/web-flows.ts'
+export { agUi, aiSdk, chat, events, frames, values, type WebFlow } from './streams/web.ts'
 export type { ProtoKeys } from './values/attempt.ts'
 export type {
   Bad as BadOutcome,

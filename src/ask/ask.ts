@@ -1,7 +1,14 @@
+import { Readable } from 'node:stream'
+import { defined } from '../base/check-options.ts'
+import { type FailedAttempt, Fault, type Note, type SchemaError } from '../base/fault.ts'
+import { unlessAborted } from '../base/unless-aborted.ts'
+import { type CacheEntry, cacheAccess, isPlainSchema, keyOf, stillPasses } from '../disk/cache.ts'
+import type { Good, Outcome, RepairLevel } from '../values/outcome.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
-import type { Call } from './answer.ts'
-import { attempts, type Snapshot } from './attempts.ts'
-import { type AskOptions, checkCall, readAskOptions } from './options.ts'
+import { type Answer, type AskOptions, type Call, readAskOptions } from './options.ts'
+import { reading } from './reading.ts'
+import { type Failure, retryText, summaryOf } from './retry-prompt.ts'
+import { type Progress, snapshots, subtreeCheck } from './snapshots.ts'
 
 /**
  * Asks a model until its answer parses and passes the schema, and returns the value. If an answer does not
@@ -19,11 +26,8 @@ async function askOnce<S extends Schema | undefined = undefined>(
   call: Call,
   options: AskOptions<S>,
 ): Promise<Value<S>> {
-  checkCall(call)
-  readAskOptions(options)
-  for await (const snapshot of attempts(call, options, false)) {
+  for await (const snapshot of attempts(call, options, readAskOptions(call, options), false))
     if (snapshot.done) return snapshot.value
-  }
   throw new Error('unreachable: attempts end with a value or a fault')
 }
 
@@ -41,9 +45,246 @@ function stream<S extends Schema | undefined = undefined>(
   call: Call,
   options: AskOptions<S>,
 ): AsyncGenerator<Snapshot<Value<S>>, undefined> {
-  checkCall(call)
-  readAskOptions(options)
-  return attempts(call, options, true)
+  return attempts(call, options, readAskOptions(call, options), true)
 }
 
 export const ask: typeof askOnce & { readonly stream: typeof stream } = Object.assign(askOnce, { stream })
+
+/** A value of which any part may still be missing. */
+export type DeepPartial<T> = T extends readonly (infer Item)[]
+  ? DeepPartial<Item>[]
+  : T extends object
+    ? { [Key in keyof T]?: DeepPartial<T[Key]> }
+    : T
+
+/** The state of an answer while it arrives, and at the end. */
+export type Snapshot<T> =
+  | {
+      readonly done: false
+      /** The value so far. One object that grows, before normalizers and schema: copy it to keep it. */
+      readonly value: DeepPartial<T>
+      /** JSON pointers of the values completed since the previous snapshot; `` for the root. */
+      readonly complete: readonly string[]
+      /** Schema errors in the completed parts; only with a plain JSON Schema. */
+      readonly errors: readonly SchemaError[]
+      /** A new attempt starts with a new value. */
+      readonly attempt: number
+    }
+  | {
+      readonly done: true
+      /** The value that passed. */
+      readonly value: T
+      readonly complete: readonly string[]
+      readonly errors: readonly SchemaError[]
+      readonly attempt: number
+      readonly repair_level: RepairLevel
+      readonly notes: readonly Note[]
+    }
+
+/**
+ * Asks until an answer passes. The last snapshot is the value; the ones before it are only emitted if
+ * `watch` is set.
+ */
+async function* attempts<S extends Schema | undefined>(
+  call: Call,
+  options: AskOptions<S>,
+  read: ReturnType<typeof readAskOptions<S>>,
+  watch: boolean,
+): AsyncGenerator<Snapshot<Value<S>>, undefined> {
+  const { prompt, system, temperature, retries, retryPrompt, signal, label, stopWhenValid } = read
+  const tell = async (...reported: Parameters<NonNullable<typeof options.onAttempt>>) => {
+    await unlessAborted(() => options.onAttempt?.(...reported), signal)
+  }
+  const kept = await cachedAnswer(options)
+  if (kept.hit) {
+    await tell(kept.hit, { attempt: 0, cached: true, duration_ms: 0 })
+    yield last(kept.hit, 0)
+    return
+  }
+  const failed: FailedAttempt[] = []
+  for (let attempt = 1; attempt <= retries + 1; attempt++) {
+    // Created first: an invalid schema throws before the call costs anything.
+    const answered = reading(options)
+    const started = performance.now()
+    const fault = failed.at(-1)?.fault
+    const again = fault && retryText(retryPrompt, failureOf(fault, attempt - 1, options))
+    const answer = await unlessAborted(
+      () =>
+        call({
+          // Only the correction and the original prompt: the bad answer is not shown to the model again.
+          prompt: again === undefined ? prompt : `${prompt}\n\n${again}`,
+          temperature,
+          attempt,
+          ...defined({ system, signal }),
+        }),
+      signal,
+      leaveLate,
+    )
+    const look = watch ? watcher(options, attempt) : undefined
+    if (isStream(answer)) {
+      const pieces = answer[Symbol.asyncIterator]()
+      let open = true
+      try {
+        while (open) {
+          const step = signal ? await unlessAborted(() => pieces.next(), signal) : await pieces.next()
+          open = step.done !== true
+          if (step.done) break
+          const text = answered.write(step.value)
+          const snapshot = look?.(text)
+          if (snapshot) yield snapshot
+          if (stopWhenValid && (await answered.passed())) break
+        }
+      } finally {
+        if (open) leave(answer, pieces)
+      }
+    } else {
+      const text = answered.write(answer)
+      const snapshot = look?.(text)
+      if (snapshot) yield snapshot
+    }
+    let outcome = await answered.end()
+    if (outcome.ok) outcome = await kept.keep(outcome)
+    const duration_ms = Math.round(performance.now() - started)
+    await tell(outcome, { attempt, cached: false, duration_ms })
+    if (outcome.ok) {
+      yield last(outcome, attempt)
+      return
+    }
+    failed.push({ text: answered.head(), fault: outcome.fault, duration_ms })
+  }
+  throw givenUp(failed, label)
+}
+
+/** Whether an answer is a stream. Throws if it is not a valid answer. */
+function isStream(answer: Answer): answer is AsyncIterable<string | Uint8Array> {
+  if (typeof answer === 'string') return false
+  // Cast: the call is the caller's code, and may return anything.
+  const streams = typeof (answer as AsyncIterable<string> | null)?.[Symbol.asyncIterator] === 'function'
+  if (streams) return true
+  throw new Fault('BAD_OPTION', 'the call must return text, a Readable or an async iterable of text')
+}
+
+/** Closes an answer that arrived too late, if it is a stream. */
+function leaveLate(answer: Answer): void {
+  if (isStream(answer)) leave(answer, answer[Symbol.asyncIterator]())
+}
+
+/** Tells a stream that we stop reading, and ignores its errors. */
+function leave(answer: AsyncIterable<unknown>, pieces: AsyncIterator<unknown>): void {
+  // A Readable that waits for its next piece handles `return` only after it, so it is destroyed.
+  if (answer instanceof Readable) answer.on('error', () => {}).destroy()
+  // Not awaited, for the same reason.
+  const left = async () => pieces.return?.()
+  left().catch(() => {})
+}
+
+/** Makes a snapshot for each piece of an answer that shows part of the value. */
+function watcher<S extends Schema | undefined>(
+  options: AskOptions<S>,
+  attempt: number,
+): (text: string) => Snapshot<Value<S>> | undefined {
+  const { tag, lines, schema, root, maxDepth } = options
+  const seen = snapshots({ tag, lines, schema, root, maxDepth })
+  // Normalizers run on the whole value, so its parts cannot be checked before.
+  const check = subtreeCheck(options.normalize?.length ? undefined : options.schema)
+  return (text) => {
+    const progress = seen.push(text)
+    // Cast: the value so far is a part of the whole.
+    return progress && (new Glimpse(progress, check(seen), attempt) as Snapshot<Value<S>>)
+  }
+}
+
+/** A snapshot that computes its paths only when they are read. */
+class Glimpse {
+  readonly done = false
+  readonly value: unknown
+  readonly errors: readonly SchemaError[]
+  readonly attempt: number
+  readonly #progress: Progress
+
+  constructor(progress: Progress, errors: readonly SchemaError[], attempt: number) {
+    this.value = progress.value
+    this.errors = errors
+    this.attempt = attempt
+    this.#progress = progress
+  }
+
+  get complete(): readonly string[] {
+    return this.#progress.complete
+  }
+}
+
+function last<T>({ value, repair_level, notes }: Good<T>, attempt: number): Snapshot<T> {
+  return { done: true, value, complete: [''], errors: [], attempt, repair_level, notes }
+}
+
+function failureOf(fault: Fault, attempt: number, { tag, root, schema }: AskOptions): Failure {
+  return { error: summaryOf(fault, tag), fault, attempt, tag, root: root ?? rootOf(schema) }
+}
+
+/** The root to ask a model for. A schema that is code does not say; most describe an object. */
+function rootOf(schema: Schema | undefined): 'object' | 'any' {
+  const type = schema && !('~standard' in schema) ? schema['type'] : undefined
+  return type === undefined || type === 'object' ? 'object' : 'any'
+}
+
+function givenUp(attempts: readonly FailedAttempt[], label: string | undefined): Fault {
+  const { fault } = attempts.at(-1)!
+  const { code, message, errors, broken, at, value } = fault
+  const count = attempts.length === 1 ? '1 attempt' : `${attempts.length} attempts`
+  const known = defined({ label, errors, broken, at, value })
+  return new Fault(code, `${message} (after ${count})`, { cause: fault, attempts, ...known })
+}
+
+/** Reads the cache, and returns how to store an answer. Neither can make the question fail. */
+async function cachedAnswer<S extends Schema | undefined>(options: AskOptions<S>) {
+  type T = Value<S>
+  const { cache, schema } = options
+  if (!cache) return { hit: undefined, keep: async (outcome: Good<T>): Promise<Outcome<T>> => outcome }
+  const access = cacheAccess(cache, questionKey(options as AskOptions), options)
+  const entry = await access.get()
+  return {
+    hit: entry && stillPasses(schema, entry.value) ? hitOf<T>(entry) : undefined,
+    async keep(outcome: Good<T>): Promise<Outcome<T>> {
+      const { value, repair_level, notes } = outcome
+      // The incomplete parts of a value were not checked.
+      if (!outcome.incomplete?.length) await access.set({ value, repair_level, notes })
+      const { trouble } = access
+      return trouble.length > 0 ? { ...outcome, notes: [...notes, ...trouble] } : outcome
+    },
+  }
+}
+
+/**
+ * The key of a question: everything that decides what a good answer is. A schema or a normalizer that is
+ * code cannot be compared, so `cacheKey` must represent it.
+ */
+function questionKey(options: AskOptions): string {
+  const { prompt, system, temperature, schema, normalize, cacheKey } = options
+  const plain = schema === undefined || isPlainSchema(schema)
+  if (cacheKey === undefined && (!plain || normalize?.length)) {
+    throw new Fault('BAD_OPTION', 'a schema or normalizer that is code needs a cacheKey to be cached by')
+  }
+  const rules = Object.entries(options)
+    .filter(([name, value]) => ['string', 'number', 'boolean'].includes(typeof value) && !BESIDES.has(name))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  return keyOf(['ask/3', prompt, system, temperature, cacheKey, plain ? schema : null, rules])
+}
+
+/** Options that do not decide what a good answer is, or are in the key already. */
+const BESIDES: ReadonlySet<string> = new Set<keyof AskOptions>([
+  'prompt',
+  'system',
+  'temperature',
+  'cacheKey',
+  'maxCacheWait',
+  'retries',
+  'stopWhenValid',
+  'label',
+  'maxComment',
+])
+
+function hitOf<T>({ value, repair_level, notes }: CacheEntry): Good<T> {
+  const frame = { kind: 'text', channel: 'stdout', from: 0, to: 0, text: '' } as const
+  return { ok: true, value: value as T, repair_level, notes, frame }
+}

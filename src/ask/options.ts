@@ -15,6 +15,27 @@ import type { Schema, Value } from '../values/schema/schema.ts'
 import { VALUES_OPTIONS } from '../values/values.ts'
 import { type RetryPrompt, retryInEnglish } from './retry-prompt.ts'
 
+/** The answer of a call: the whole text, or a stream of it (a Readable is one). */
+export type Answer = string | AsyncIterable<string | Uint8Array>
+
+/** The request passed to a call. */
+export interface AskRequest {
+  readonly prompt: string
+  readonly system?: string
+  readonly temperature: number
+  /** From 1. */
+  readonly attempt: number
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Any function that calls a model. If it rejects, so does `ask`, with the same error and without a retry.
+ *
+ * @example
+ * const call: AskCall = async ({ prompt, signal }) => (await client.complete(prompt, { signal })).text
+ */
+export type Call = (request: AskRequest) => Answer | Promise<Answer>
+
 /** What is known about an attempt besides its outcome. */
 export interface AttemptInfo {
   /** From 1; 0 for an answer from the cache. */
@@ -78,11 +99,6 @@ const ASK_OPTIONS = {
   onAttempt: { is: isFunction, needs: 'a function as onAttempt' },
 } as const satisfies OptionTable<Omit<AskOptions, keyof ParseOptions> & Pick<AskOptions, 'schema' | 'pick'>>
 
-/** Throws BAD_OPTION if it is not a function. */
-export function checkCall(call: unknown): void {
-  if (typeof call !== 'function') throw misfit('ask', 'a function that calls the model', call, example)
-}
-
 /** Those of the options that are about parsing. */
 export function parseOptionsOf<S extends Schema | undefined>(options: AskOptions<S>): ParseOptions<S> {
   const own = Object.entries(options).filter(([name]) => Object.hasOwn(VALUES_OPTIONS, name))
@@ -91,7 +107,8 @@ export function parseOptionsOf<S extends Schema | undefined>(options: AskOptions
 }
 
 /** The options with their defaults. Misuse throws before the first call costs anything. */
-export function readAskOptions<S extends Schema | undefined>(options: AskOptions<S>) {
+export function readAskOptions<S extends Schema | undefined>(call: Call, options: AskOptions<S>) {
+  if (typeof call !== 'function') throw misfit('ask', 'a function that calls the model', call, example)
   if (!isObject(options)) throw misfit('ask', 'an object of options', options, example)
   const read = readOptions('ask', options, example, { ...VALUES_OPTIONS, ...ASK_OPTIONS })
   if (typeof read.prompt !== 'string' || read.prompt === '') {

@@ -166,6 +166,21 @@ export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+export function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return isObject(value) && 'then' in value && typeof value.then === 'function'
+}
+
+/**
+ * Without the fields that are undefined.
+ *
+ * @example
+ * defined({ model: undefined, cwd: '/repo' }) // { cwd: '/repo' }
+ */
+export function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  // Cast: what is left has the keys and the values of the type.
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
+}
+
 /** Throws BAD_OPTION unless the argument is the path of a directory or a file. */
 export function checkPath(who: string, path: unknown, example: string): void {
   if (typeof path !== 'string' || path === '') throw misfit(who, 'a path', path, example)

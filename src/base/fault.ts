@@ -1,4 +1,41 @@
-import { nextSteps } from './next-step.ts'
+/**
+ * What to do about a fault, shown on the console. Only for codes that are thrown or make an outcome fail; the
+ * message itself says what was found.
+ */
+export const nextSteps: Readonly<Record<string, string>> = {
+  BAD_OPTION: 'change the call; the message says what it accepts',
+  BAD_CHUNK: 'write Buffers, Uint8Arrays, strings or chunks of tap() to this stream',
+  BAD_SCHEMA: 'give a Standard Schema that validates synchronously, or a JSON Schema object',
+  BAD_STATE: 'call it earlier, or not at all; the message says why',
+  EMPTY: 'look at stderr and the exit code of the agent: it printed nothing here',
+  NO_MATCH: 'outcome.comment has the text that came instead; check tag, lines and root',
+  TRUNCATED: 'ask for a shorter answer or allow more tokens; partial: true returns what has arrived',
+  INVALID_JSON: 'fault.broken has the position; ask() retries by itself',
+  ROOT_NOT_OBJECT: "give a schema, or root: 'any'",
+  SCHEMA_FAILED: 'look at fault.errors; change the schema, or ask again with the errors',
+  NORMALIZE_FAILED: 'look at the cause and at fault.value: a function in normalize threw',
+  MAX_DEPTH: 'raise maxDepth if such a payload is wanted',
+  PROTO_KEY: "protoKeys: 'remove' removes such keys",
+  JOURNAL_LOCKED: 'wait for the other process, or use another directory',
+  JOURNAL_FAILED: 'free disk space, or use another directory; what was written is whole',
+  JOURNAL_MISMATCH: 'use a fresh directory, or give the runId and attempt of this one',
+  SSE_FIELD: 'remove line breaks and NUL from run ids and event names',
+  CANNOT_REPLY: 'start a new run; the message says why this one cannot be continued',
+  SPAWN_FAILED: 'check the command, PATH and cwd',
+  PTY_MISSING: 'npm install @lydell/node-pty, and use Node or Deno; or run without pty',
+  RECORD_FAILED: 'free disk space, or use another audit directory',
+  NOT_AN_AUDIT: 'name a directory of sluice run, or a log file',
+  OUTPUT_FAILED: 'free disk space, or write elsewhere; npx agent-sluice replay --resume completes the events',
+  BROKER_MISSING: 'npm install @nats-io/transport-node@3 @nats-io/jetstream@3',
+  BROKER_FAILED: 'check the address, the user and its permissions (docs/hosts.md)',
+  BROKER_GAP: 'look at the limits of the stream; the journal on its host has the whole run',
+  RUN_REFUSED: 'ship it under another tenant or run id; the journal on this host is whole',
+  COMMAND_FAILED: 'run the command by hand and look at its stderr',
+  BAD_ORDER: 'fix the order; the message names the field',
+  OUTBOX_FAILED: 'look at the cause; the result is settled and can be posted again',
+  LEDGER_FAILED: 'look at the cause; nothing was changed',
+  AUDIT_FAILED: 'free disk space, or use another audit directory',
+}
 
 /** Default message and next step of each code. */
 let words: { readonly [K in 'meanings' | 'nextSteps']: Readonly<Record<string, string>> } = {

@@ -1,6 +1,6 @@
 import { blake2b } from '@noble/hashes/blake2.js'
 import type { BytesMaker, Bytes as Shape } from './bytes.ts'
-import type { SimdSearch } from './simd-search.ts'
+import type { SimdSearch } from './wasm.ts'
 
 /**
  * Replaces `platform.ts` outside of Node, with what every browser and worker has.

@@ -2,13 +2,13 @@ import * as buffers from 'node:buffer'
 import { Buffer } from 'node:buffer'
 import { getHashes, hash, randomBytes } from 'node:crypto'
 import type { BytesMaker, Bytes as Shape } from './bytes.ts'
-import { type KeyedHash, keyedHash } from './keyed-hash.ts'
+import { type KeyedHash, keyedHash } from './wasm.ts'
 
 /**
  * Everything the core takes from Node. The build for the Web replaces this file with `platform-web.ts`.
  */
 export { isAscii, isUtf8 } from 'node:buffer'
-export { simdSearch } from './simd-search.ts'
+export { simdSearch } from './wasm.ts'
 
 /** Own name, because a browser has no Buffer. */
 export type Bytes = Shape

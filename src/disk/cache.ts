@@ -1,10 +1,16 @@
 import { createHash } from 'node:crypto'
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { checkPath, type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault, type Note } from '../base/fault.ts'
+import { codeOf } from '../base/system-error-code.ts'
 import { unlessAborted } from '../base/unless-aborted.ts'
 import type { CompletionData } from '../events/event.ts'
 import type { RepairLevel } from '../values/outcome.ts'
 import { checkOf, type Schema } from '../values/schema/schema.ts'
+import { writeWhole } from './durable.ts'
+import { readPlain } from './plain-file.ts'
 
 /**
  * The run that a cached result is from.
@@ -45,7 +51,7 @@ export interface Cache {
 }
 
 /** Whether a value from a cache is a valid entry. */
-export function isEntry(entry: unknown): entry is CacheEntry {
+function isEntry(entry: unknown): entry is CacheEntry {
   if (typeof entry !== 'object' || entry === null || !('value' in entry)) return false
   // Cast: the fields that are used are checked here.
   const { repair_level, notes } = entry as Partial<CacheEntry>
@@ -145,4 +151,79 @@ function survivesJson(value: unknown): boolean {
   } catch {
     return false
   }
+}
+
+export interface FileCacheOptions {
+  /** Maximum number of answers; the oldest are removed first. @default 1000 */
+  readonly maxEntries?: number | undefined
+  /** Maximum size of one answer in bytes; a larger one is not stored. @default 1 MiB */
+  readonly maxBytes?: number | undefined
+}
+
+const CACHE_OPTIONS = {
+  maxEntries: { default: 1000 },
+  maxBytes: { default: 1 << 20 },
+} as const satisfies OptionTable<FileCacheOptions>
+
+/**
+ * A cache in a directory, one file for each answer. Files are written atomically, so any number of
+ * processes can share it; one that cannot be read counts as missing.
+ *
+ * @example
+ * const report = await ask(call, { prompt, schema, cache: fileCache('.cache/answers') })
+ */
+export function fileCache(dir: string, options: FileCacheOptions = {}): Cache {
+  checkPath('fileCache', dir, 'fileCache(".cache")')
+  const example = 'fileCache(".cache", { maxEntries: 100 })'
+  const { maxEntries, maxBytes } = readOptions('fileCache', options, example, CACHE_OPTIONS)
+  const place = (key: string) => join(dir, `${createHash('sha256').update(key).digest('hex')}.json`)
+  return {
+    async get(key) {
+      try {
+        return entryOf(readPlain(place(key), maxBytes), key)
+      } catch (error) {
+        // Anything but a small file counts as missing.
+        if (['ENOENT', 'EFTYPE', 'ELOOP', 'ENXIO', 'EFBIG'].includes(codeOf(error) ?? '')) return undefined
+        throw error
+      }
+    },
+    async set(key, entry) {
+      const text = JSON.stringify({ key, ...entry })
+      if (Buffer.byteLength(text) > maxBytes) return
+      await writeWhole(place(key), text)
+      await clear(dir, maxEntries)
+    },
+  }
+}
+
+function entryOf(text: string, key: string): CacheEntry | undefined {
+  try {
+    const { key: kept, ...entry } = JSON.parse(text)
+    return kept === key && isEntry(entry) ? entry : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Removes the oldest answers, a few more than needed, so that not every new answer has to list all of them.
+ */
+async function clear(dir: string, maxEntries: number): Promise<void> {
+  const names = (await readdir(dir)).filter((name) => name.endsWith('.json'))
+  if (names.length <= maxEntries) return
+  const aged = await Promise.all(
+    names.map(async (name) => {
+      const path = join(dir, name)
+      return {
+        path,
+        age: await stat(path).then(
+          ({ mtimeMs }) => mtimeMs,
+          () => 0,
+        ),
+      }
+    }),
+  )
+  aged.sort((a, b) => a.age - b.age)
+  const spare = Math.floor(maxEntries / 10)
+  for (const { path } of aged.slice(0, names.length - maxEntries + spare)) await rm(path, { force: true })
 }

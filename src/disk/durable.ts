@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import fs from 'node:fs'
 import { link, mkdir, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { codeOf } from '../base/system-error-code.ts'
 import { LF } from '../text/characters.ts'
-import { replaceFile } from './replace-file.ts'
 
 /**
  * Writes a file atomically: it is complete or missing, also after a crash or a power cut. With
@@ -57,3 +58,22 @@ async function syncFolder(path: string): Promise<void> {
   await folder?.sync().catch(() => {})
   await folder?.close()
 }
+
+/**
+ * Renames a file over another one, which readers then see whole. On Windows that fails while one of them has
+ * the old file open, so it is tried again for 100 ms.
+ */
+export function replaceFile(from: string, to: string): void {
+  for (let turn = 1; ; turn++) {
+    try {
+      fs.renameSync(from, to)
+      return
+    } catch (error) {
+      const inUse = process.platform === 'win32' && IN_USE.includes(codeOf(error) ?? '')
+      if (!inUse || turn === 20) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
+    }
+  }
+}
+
+const IN_USE = ['EPERM', 'EACCES', 'EBUSY']

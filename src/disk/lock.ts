@@ -5,8 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf, diskFault } from '../base/system-error-code.ts'
 import { processStat } from '../streams/end-process-tree.ts'
+import { replaceFile } from './durable.ts'
 import { readPlain } from './plain-file.ts'
-import { replaceFile } from './replace-file.ts'
 
 /** A held lock. */
 export interface Lock {

@@ -8,8 +8,9 @@ import { type Journal, LOCK_FILE, makeDir, openJournal } from '../disk/journal.t
 import { takeLock } from '../disk/lock.ts'
 import { readPlain } from '../disk/plain-file.ts'
 import { folders } from '../run/folders.ts'
-import { type Assembler, assembler } from './assemble.ts'
 import {
+  type Assembler,
+  assembler,
   type Broker,
   isToken,
   markOf,
@@ -20,7 +21,7 @@ import {
   untilAnswered,
 } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
-import { NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
+import { NATS_OPTIONS, type NatsOptions } from './nats-client.ts'
 
 export interface MirrorOptions extends NatsOptions {
   /** Only the runs of this tenant. @default all */
@@ -307,6 +308,8 @@ class Following {
   readonly #broker: Broker
   readonly #options: MirrorOptions
   readonly #boot = bootId()
+  /** Aborted when it is idle, and with the signal of the caller. */
+  readonly #signal: AbortSignal
   readonly #stop = new AbortController()
   #idle: NodeJS.Timeout | undefined
   /** The last position of the broker when it was asked whether it is idle. */
@@ -324,19 +327,16 @@ class Following {
     this.#runs = runs
     this.#broker = broker
     this.#options = options
+    this.#signal = AbortSignal.any([this.#stop.signal, options.signal ?? []].flat())
   }
 
   async follow(saved: Cursor | undefined): Promise<MirrorProgress> {
-    const { signal } = this.#options
-    const onAbort = () => this.#stop.abort()
-    if (signal?.aborted) onAbort()
-    else signal?.addEventListener('abort', onAbort, { once: true })
     let timer: NodeJS.Timeout | undefined
     try {
       await this.#begin(saved)
       this.#stir()
       timer = setInterval(() => void this.#save(), SAVE_MS)
-      for (let whole = this.#at === 0; !this.#stop.signal.aborted; whole = true) {
+      for (let whole = this.#at === 0; !this.#signal.aborted; whole = true) {
         const again = await this.#pass(whole)
         if (!again) break
         this.#at = 0
@@ -345,7 +345,6 @@ class Following {
     } finally {
       clearTimeout(this.#idle)
       clearInterval(timer)
-      signal?.removeEventListener('abort', onAbort)
       if (this.#id !== '') await this.#save()
     }
     if (this.#runs.refusal) throw this.#runs.refusal
@@ -355,8 +354,7 @@ class Following {
   /** Takes the place of the cursor, if it is of the same storage, in the same start of this machine. */
   async #begin(saved: Cursor | undefined): Promise<void> {
     const { tenant, stream = NATS_OPTIONS.stream.default } = this.#options
-    const { signal } = this.#stop
-    const now = await untilAnswered(this.#broker, signal, () => this.#broker.state())
+    const now = await untilAnswered(this.#broker, this.#signal, () => this.#broker.state())
     this.#id = now.id
     const isGood =
       saved?.stream === stream &&
@@ -376,7 +374,7 @@ class Following {
     const expected = this.#mark
     const start = expected === undefined ? this.#at + 1 : this.#at
     try {
-      for await (const block of this.#broker.read(start, filter, this.#stop.signal)) {
+      for await (const block of this.#broker.read(start, filter, this.#signal)) {
         if (expected !== undefined && block.at === start) {
           if (markOf(block) !== expected) return true
           continue
@@ -404,7 +402,7 @@ class Following {
   /** Something arrived: the time until it is idle begins again. */
   #stir(): void {
     const { untilIdle } = this.#options
-    if (untilIdle === undefined || this.#stop.signal.aborted) return
+    if (untilIdle === undefined || this.#signal.aborted) return
     clearTimeout(this.#idle)
     this.#idle = setTimeout(async () => {
       if (await this.#isIdle()) this.#stop.abort()
@@ -415,7 +413,7 @@ class Following {
   async #isIdle(): Promise<boolean> {
     const now = await this.#broker.state().catch(() => undefined)
     // A broker that is away, and a cluster without a leader, give no answer: nothing can come.
-    if (!now) await this.#broker.reachable(this.#stop.signal).catch(() => {})
+    if (!now) await this.#broker.reachable(this.#signal).catch(() => {})
     // The reader may be behind. What is of no run never reaches it, so it gets that time once.
     const isBehind = now !== undefined && now.last > this.#at && now.last !== this.#lastAsked
     this.#lastAsked = now?.last ?? this.#lastAsked

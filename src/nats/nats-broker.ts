@@ -3,8 +3,15 @@ import type { StreamInfo } from '@nats-io/jetstream'
 import type { MsgHdrs } from '@nats-io/transport-node'
 import { Fault, quote } from '../base/fault.ts'
 import { type BlockEnd, type Broker, markOf, Rewound, type RunName, type StoredBlock } from './broker.ts'
-import { ANSWER_MS, brokerFault, connectNats, isNamed, type NatsClient } from './nats-client.ts'
-import { NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
+import {
+  ANSWER_MS,
+  brokerFault,
+  connectNats,
+  isNamed,
+  NATS_OPTIONS,
+  type NatsClient,
+  type NatsOptions,
+} from './nats-client.ts'
 
 /** Larger blocks are not faster, and JetStream stores a stream in blocks of a few MB. */
 const MAX_BLOCK = 256 * 1024
@@ -76,14 +83,8 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
           if (failures > 0) await delay(RETRY_MS, undefined, { signal })
           const again = seen
           const start = again ? next - 1 : next
-          for await (const block of consumed(
-            client,
-            stream,
-            subject({ tenant, run }),
-            start,
-            next - 1,
-            signal,
-          )) {
+          const wanted = { stream, filter: subject({ tenant, run }), from: start, known: next - 1 }
+          for await (const block of consumed(client, wanted, signal)) {
             if (again && block.at === again.at) {
               if (markOf(block) === markOf(again)) continue
               throw new Rewound(`block ${block.at} is another one`)
@@ -111,10 +112,7 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
  */
 async function* consumed(
   { js, manager, connection, answer }: NatsClient,
-  stream: string,
-  filter: string,
-  from: number,
-  known: number,
+  { stream, filter, from, known }: { stream: string; filter: string; from: number; known: number },
   signal: AbortSignal,
 ): AsyncGenerator<StoredBlock, void> {
   const { state } = await answer(() => manager.streams.info(stream))
@@ -228,22 +226,16 @@ const NEVER_MADE = [10074, 10065]
 /** Throws if the stream was made for something else, or with settings by which it would lose events. */
 function checkStream(config: StreamConfig, stream: string): void {
   const { subjects, retention, max_msgs_per_subject: kept, no_ack } = config
-  if (!subjects?.some((subject) => subject === `${stream}.>` || subject === `${stream}.*.*`))
-    throw unfit(
-      stream,
-      `has other subjects (${quote(String(subjects), 100)}) than ${stream}.>`,
-      'name another stream',
-    )
+  if (!subjects?.some((subject) => subject === `${stream}.>` || subject === `${stream}.*.*`)) {
+    const others = `has other subjects (${quote(String(subjects), 100)}) than ${stream}.>`
+    throw unfit(stream, others, 'name another stream')
+  }
   const addAnew = 'remove it and let ship make it, or name another stream'
   if (retention !== 'limits')
     throw unfit(stream, `removes what was read (retention ${quote(String(retention))})`, addAnew)
   if (no_ack) throw unfit(stream, 'acknowledges nothing (no_ack)', addAnew)
-  if (kept > 0)
-    throw unfit(
-      stream,
-      `keeps only ${kept} messages of a run`,
-      `nats stream edit ${stream} --max-msgs-per-subject=-1`,
-    )
+  const keepAll = `nats stream edit ${stream} --max-msgs-per-subject=-1`
+  if (kept > 0) throw unfit(stream, `keeps only ${kept} messages of a run`, keepAll)
 }
 
 function unfit(stream: string, why: string, next: string): Fault {

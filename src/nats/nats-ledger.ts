@@ -4,8 +4,17 @@ import { type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { type Ledger, type LedgerEntry, parseEntry } from '../work/ledger.ts'
 import { digestOf } from '../work/outbox.ts'
-import { ANSWER_MS, brokerFault, connectNats, isNamed, type NatsClient } from './nats-client.ts'
-import { isStreamName, isWait, NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
+import {
+  ANSWER_MS,
+  brokerFault,
+  connectNats,
+  isNamed,
+  isStreamName,
+  isWait,
+  NATS_OPTIONS,
+  type NatsClient,
+  type NatsOptions,
+} from './nats-client.ts'
 
 export interface NatsLedgerOptions extends Omit<NatsOptions, 'stream' | 'connectTimeout'> {
   /** Milliseconds to wait for a broker that is not there when it is first asked. @default 10000 */

@@ -11,7 +11,7 @@ import type { Event } from '../events/event.ts'
 import { folders, isSkipped } from '../run/folders.ts'
 import type { Broker } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
-import { NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
+import { NATS_OPTIONS, type NatsOptions } from './nats-client.ts'
 import { ShippedRun, type ShipRunOptions } from './ship-run.ts'
 
 export interface ShipOptions extends NatsOptions {

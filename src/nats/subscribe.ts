@@ -3,10 +3,17 @@ import { isName, misfit, type OptionTable, readOptions } from '../base/check-opt
 import type { Stage } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
-import { type Assembler, assembler } from './assemble.ts'
-import { type Broker, Rewound, type StoredBlock, tokenOf, untilAnswered } from './broker.ts'
+import {
+  type Assembler,
+  assembler,
+  type Broker,
+  Rewound,
+  type StoredBlock,
+  tokenOf,
+  untilAnswered,
+} from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
-import { NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
+import { NATS_OPTIONS, type NatsOptions } from './nats-client.ts'
 
 export interface SubscribeOptions extends NatsOptions {
   /** Only the runs of this tenant. @default all */

@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import { Fault, quote } from '../base/fault.ts'
 import { diskFault } from '../base/system-error-code.ts'
 import type { OutputChannel } from '../text/chunk.ts'
-import { withoutTerminals } from './open-terminals.ts'
+import { withoutTerminals } from './process.ts'
 import { type Recorder, type Recorders, realPipe, type ScreenRecorder } from './recorder.ts'
 
 /** Records into log files. */

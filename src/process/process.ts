@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import type { Writable } from 'node:stream'
+import fs from 'node:fs'
+import { constants } from 'node:os'
+import type { Stream, Writable } from 'node:stream'
 import { asLeader, killChild } from '../streams/end-process-tree.ts'
 import { cannotStart } from '../streams/spawn-fault.ts'
-import { withoutTerminals } from './open-terminals.ts'
 import type { Recorder, Recorders } from './recorder.ts'
 
 /** How a process ended. */
@@ -82,21 +83,10 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
   return { pid, exit, recorders, kill: (signal) => killChild(child, signal), stdin }
 }
 
-const signalNames = new Map([
-  [1, 'SIGHUP'],
-  [2, 'SIGINT'],
-  [3, 'SIGQUIT'],
-  [6, 'SIGABRT'],
-  [9, 'SIGKILL'],
-  [11, 'SIGSEGV'],
-  [13, 'SIGPIPE'],
-  [14, 'SIGALRM'],
-  [15, 'SIGTERM'],
-])
-
-/** The name of a signal, of those that end processes. */
+/** The name of a signal. */
 export function signalName(number: number): string {
-  return signalNames.get(number) ?? `signal ${number}`
+  const [name] = Object.entries(constants.signals).find(([, known]) => known === number) ?? []
+  return name ?? `signal ${number}`
 }
 
 /** How a process ends; call it as soon as the process is created. */
@@ -129,4 +119,33 @@ export async function abandon(recorders: readonly Recorder[]): Promise<void> {
     recorder.stop()
   }
   await Promise.allSettled(recorders.map((recorder) => recorder.ended))
+}
+
+/**
+ * The descriptors of our open terminals. node-pty does not close them on exec, so every process that is
+ * started meanwhile would inherit them; and a terminal that another process holds does not hang up when we
+ * are killed.
+ */
+const open = new Set<number>()
+let nothing: number | undefined
+
+/** Hides a terminal from processes that are started later; call the result when it is closed. */
+export function keepToUs(terminal: number | undefined): () => void {
+  if (terminal === undefined) return () => {}
+  open.add(terminal)
+  return () => void open.delete(terminal)
+}
+
+type Stdio = number | Stream | 'pipe' | 'ignore' | 'inherit'
+
+/** The stdio of a new process, with our terminals replaced by /dev/null. */
+export function withoutTerminals(stdio: readonly Stdio[]): Stdio[] {
+  const covered = [...stdio]
+  for (const terminal of open) {
+    nothing ??= fs.openSync('/dev/null', 'r+')
+    // From 3 on, `ignore` leaves a descriptor unchanged.
+    while (covered.length <= terminal) covered.push('ignore')
+    if (terminal >= stdio.length) covered[terminal] = nothing
+  }
+  return covered
 }

@@ -1,12 +1,26 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { delimiter, join } from 'node:path'
+import type { ReadStream } from 'node:tty'
 import type { IPty } from '@lydell/node-pty'
 import { Fault } from '../base/fault.ts'
 import { withoutStack } from '../base/no-stack.ts'
 import { killGroup } from '../streams/end-process-tree.ts'
 import { cannotStart } from '../streams/spawn-fault.ts'
-import { keepToUs } from './open-terminals.ts'
-import { type Exit, type Started, type StartOptions, signalName, start } from './process.ts'
+import {
+  abandon,
+  type Exit,
+  exitOf,
+  failureOf,
+  keepToUs,
+  type Started,
+  type StartOptions,
+  signalName,
+  start,
+  withoutTerminals,
+} from './process.ts'
+import type { Recorder, ScreenRecorder } from './recorder.ts'
 
 /** Starts a process on a pseudo-terminal. It leads its own session, so its group can be signalled too. */
 export async function startOnPty(options: StartOptions & { cols: number; rows: number }): Promise<Started> {
@@ -77,7 +91,7 @@ function holdOpen({ ptsName }: Terminal): () => void {
 /**
  * Reads everything in the terminal's buffer: node-pty takes 4 KB at a time, and stops 200 ms after the exit.
  */
-export function drain({ fd }: { readonly fd?: number }, write: (bytes: Uint8Array) => void): void {
+function drain({ fd }: { readonly fd?: number }, write: (bytes: Uint8Array) => void): void {
   const bytes = Buffer.allocUnsafe(4096)
   try {
     for (let taken = 0; fd !== undefined && taken < MAX_TURN; ) {
@@ -94,7 +108,7 @@ export function drain({ fd }: { readonly fd?: number }, write: (bytes: Uint8Arra
 /** Bytes to read from a terminal at once, so that other work gets a turn. */
 const MAX_TURN = 1 << 20
 
-export async function loadPty(): Promise<typeof import('@lydell/node-pty')> {
+async function loadPty(): Promise<typeof import('@lydell/node-pty')> {
   // Bun's tty.ReadStream closes the terminal at the first EAGAIN, so the agent gets a hangup and its output
   // is lost (Bun 1.4.4: 22 of 25 times).
   if ('bun' in process.versions)
@@ -116,7 +130,7 @@ export async function loadPty(): Promise<typeof import('@lydell/node-pty')> {
   }
 }
 
-export function findCommand(command: string, cwd: string, env: NodeJS.ProcessEnv): boolean {
+function findCommand(command: string, cwd: string, env: NodeJS.ProcessEnv): boolean {
   const places = command.includes('/') ? [cwd] : (env['PATH'] ?? '').split(delimiter)
   return places.some((place) => {
     try {
@@ -126,4 +140,148 @@ export function findCommand(command: string, cwd: string, env: NodeJS.ProcessEnv
       return false
     }
   })
+}
+
+/**
+ * Starts a process as a shell does for `agent 2> >(tee stderr.log) | tee stdout.log` in a terminal: its
+ * stdout and stderr are pipes, its stdin and controlling terminal are a pseudo-terminal, and what goes
+ * through the pipes is also shown on that terminal. So three channels of one run are recorded.
+ *
+ * stdout and stderr are exact. The terminal shows both with CRLF, mixed as they arrive there, and also what
+ * the process writes to /dev/tty and the echo of what is typed.
+ */
+export async function startOnPtyAndPipes(
+  options: StartOptions & { cols: number; rows: number },
+): Promise<Started> {
+  const { command, args, cwd, env, input, cols, rows } = options
+  const pty = await loadPty()
+  if (!fs.existsSync(cwd) || !findCommand(command, cwd, env))
+    throw cannotStart(command, cwd, { code: 'ENOENT' })
+  // Cast: node-pty exports `open` on Unix, but not in its types.
+  const { open } = pty as unknown as { open?: (size: object) => OpenTerminal }
+  if (!open)
+    throw new Fault('PTY_MISSING', 'this @lydell/node-pty cannot open a bare terminal; run without pipes')
+  const terminal = open({ cols, rows, encoding: null })
+  // Our own blocking descriptor, for the recorders; the stream of node-pty would read what is typed.
+  const shown = fs.openSync(terminal.ptsName, fs.constants.O_RDWR | fs.constants.O_NOCTTY)
+  terminal.slave.destroy()
+  terminal.master.once('close', keepToUs(terminal.fd))
+  // A terminal that hangs up reports an error; its end is enough.
+  terminal.master.on('error', () => {})
+  const recorders: Recorder[] = []
+  const recorded = (made: Recorder) => {
+    recorders.push(made)
+    return made
+  }
+  let screen: Screen | undefined
+  let child: ChildProcess
+  let exit: Started['exit']
+  try {
+    screen = recordScreen(terminal, options.recorders.terminal())
+    recorded(screen)
+    const stdout = recorded(options.recorders.pipe('stdout', shown))
+    const stderr = recorded(options.recorders.pipe('stderr', shown))
+    child = start(command, cwd, () =>
+      // The shell leads the new session, so the terminal that it opens becomes its controlling terminal.
+      spawn('/bin/sh', ['-c', 'tty=$0; exec "$@" <>"$tty"', terminal.ptsName, command, ...args], {
+        cwd,
+        env: { ...env, TERM: 'xterm-256color' },
+        detached: true,
+        stdio: withoutTerminals(['ignore', stdout.stdio, stderr.stdio]),
+      }),
+    )
+    exit = exitOf(child)
+    const failed = await failureOf(child)
+    if (failed) throw cannotStart(command, cwd, failed)
+    for (const recorder of recorders) recorder.release()
+    if (child.stdout) stdout.attach(child.stdout)
+    if (child.stderr) stderr.attach(child.stderr)
+    // Everything is on the terminal when both recorders are done and the process is gone. The process may
+    // close both pipes long before, and losing its terminal then would kill it.
+    void Promise.allSettled([stdout.ended, stderr.ended, exit]).then(screen.last)
+  } catch (error) {
+    await abandon(recorders)
+    if (!screen) terminal.master.destroy()
+    throw error
+  } finally {
+    fs.closeSync(shown)
+  }
+  if (typeof input === 'object') terminal.master.write(input.text)
+  const pid = child.pid!
+  return {
+    pid,
+    exit,
+    recorders,
+    kill: (signal) => killGroup(pid, signal),
+    type: (text) => void (terminal.master.destroyed || terminal.master.write(text)),
+  }
+}
+
+/** A terminal without a process, as node-pty opens it. */
+interface OpenTerminal {
+  readonly fd: number
+  readonly ptsName: string
+  readonly master: ReadStream & NodeJS.WritableStream
+  readonly slave: ReadStream
+}
+
+interface Screen extends Recorder {
+  /** Nothing more will be shown: ends when everything shown is recorded. */
+  readonly last: () => void
+}
+
+/**
+ * Records what a terminal shows. The kernel passes bytes on with a delay, so "nothing to read" does not mean
+ * that nothing will come: at the end a mark is written, and everything before the mark is what was shown.
+ */
+function recordScreen(terminal: OpenTerminal, recorder: ScreenRecorder): Screen {
+  const mark = Buffer.from(`sluice-${randomUUID()}`)
+  // Held open, because a terminal hangs up when its last user closes it, and unread bytes are lost.
+  const held = fs.openSync(
+    terminal.ptsName,
+    fs.constants.O_RDWR | fs.constants.O_NOCTTY | fs.constants.O_NONBLOCK,
+  )
+  let marking = false
+  /** While waiting for the mark: bytes that may be its beginning. */
+  let rest = Buffer.alloc(0)
+  let closed = false
+  const close = () => {
+    if (closed) return
+    closed = true
+    recorder.write(rest)
+    recorder.stop()
+    terminal.master.destroy()
+    fs.closeSync(held)
+  }
+  const take = (bytes: Uint8Array) => {
+    if (closed) return
+    if (!marking) {
+      recorder.write(bytes)
+      return
+    }
+    const all = Buffer.concat([rest, bytes])
+    const at = all.indexOf(mark)
+    const sure = at >= 0 ? at : Math.max(0, all.length - mark.length + 1)
+    recorder.write(all.subarray(0, sure))
+    rest = at >= 0 ? Buffer.alloc(0) : all.subarray(sure)
+    if (at >= 0) close()
+  }
+  terminal.master.on('data', (bytes: Buffer) => {
+    take(bytes)
+    if (!closed) drain(terminal, take)
+  })
+  terminal.master.once('close', close)
+  return {
+    ...recorder,
+    stop: close,
+    last() {
+      if (closed) return
+      marking = true
+      try {
+        fs.writeSync(held, mark)
+      } catch {
+        // The output is stopped (Ctrl-S): it is abandoned like pipes that are held open.
+      }
+    },
+  }
 }

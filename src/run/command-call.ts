@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Call } from '../ask/answer.ts'
+import type { Call } from '../ask/options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { exitOf, failureOf, start } from '../process/process.ts'
 import { asLeader, killChild } from '../streams/end-process-tree.ts'

@@ -7,7 +7,7 @@ import type { Tokens } from '../events/tokens.ts'
 import { type Attempt, channels, logSizes } from '../run/audit.ts'
 import { Conversation, type RequestItem } from '../views/conversation.ts'
 import type { Problem } from '../views/problems.ts'
-import { askWords } from '../views/request-text.ts'
+import { askWords } from '../views/tool-text.ts'
 import type { RunPlace } from './run-place.ts'
 
 /** Facts about a whole run, from its events. */

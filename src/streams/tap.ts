@@ -1,7 +1,16 @@
 import type { ChildProcess } from 'node:child_process'
 import { addAbortSignal, finished, Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
-import { DELAY, isDelay, isObject, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
+import {
+  DELAY,
+  defined,
+  isDelay,
+  isObject,
+  isPromise,
+  misfit,
+  type OptionTable,
+  readOptions,
+} from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import { type Channel, type Chunk, type ExitChunk, encoder } from '../text/chunk.ts'
 import { endChild } from './end-process-tree.ts'
@@ -330,13 +339,7 @@ async function* inStep(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<
 function exitChunk(exit: Exit, held: readonly Channel[] | undefined): ExitChunk {
   const { code, signal, stopped } =
     typeof exit === 'object' && exit !== null ? exit : { code: exit, signal: null, stopped: undefined }
-  return {
-    channel: 'exit',
-    code,
-    signal,
-    ...(stopped === undefined ? {} : { stopped }),
-    ...(held ? { held } : {}),
-  }
+  return { channel: 'exit', code, signal, ...defined({ stopped, held }) }
 }
 
 async function* bytesOf(stream: Readable): AsyncGenerator<Uint8Array, void> {
@@ -364,10 +367,6 @@ function badData(where: string): Fault {
 /** Node uses one event for a child that cannot be started, cannot be killed, or was aborted. */
 function startFault(child: ChildProcess, error: Error & { syscall?: string }): Error {
   return error.syscall?.startsWith('spawn') ? cannotStart(child.spawnfile, undefined, error) : error
-}
-
-function isPromise(value: unknown): value is Promise<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value
 }
 
 /** Output of one channel that is not a child process; it counts as stdout. */

@@ -128,8 +128,9 @@ function isChunk(value: unknown): value is Chunk {
   }
 }
 
-function describe(value: unknown): string {
+/** What was written instead of bytes or text, in a few words. */
+export function describe(value: unknown): string {
   if (value === null) return 'null'
-  if (typeof value !== 'object') return `a ${typeof value}`
+  if (typeof value !== 'object') return `a value of type ${typeof value}`
   return `an object with the keys ${quote(Object.keys(value).slice(0, 5).join(', '))}`
 }

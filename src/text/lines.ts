@@ -80,7 +80,7 @@ export function lines(
     }
     const slice = view.subarray(start - base, (skipping ? Math.min(end, start + HEAD) : end) - base)
     const line = decodeLine(clean(slice, start), start)
-    const note = skipping ? 'FRAME_TOO_LONG' : noteOf(line.text, slice, 0, slice.length)
+    const note = skipping ? 'FRAME_TOO_LONG' : noteOf(line.text, slice)
     out(note ? { ...line, from: start, to, open: !ended, note } : { ...line, from: start, to, open: !ended })
   }
 
@@ -157,15 +157,11 @@ export function restOf(line: Line, text: string, end: number): Line | undefined 
 }
 
 /** The note about the bytes of a line. */
-function noteOf(text: string, bytes: Bytes, start: number, end: number): Code | undefined {
-  if (text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))) return 'INVALID_UTF8'
-  return beginsWithNul(bytes, start, end) ? 'NUL_BYTES' : undefined
-}
-
-function beginsWithNul(bytes: Bytes, start: number, end: number): boolean {
-  let at = start
-  while (at + 3 <= end && bomAt(bytes, at) === 3) at += 3
-  return at < end && bytes[at] === NUL
+function noteOf(text: string, bytes: Bytes): Code | undefined {
+  if (text.includes('\ufffd') && !isUtf8(bytes)) return 'INVALID_UTF8'
+  let at = 0
+  while (bomAt(bytes, at) === 3) at += 3
+  return bytes[at] === NUL ? 'NUL_BYTES' : undefined
 }
 
 /** Decodes a line that begins at `from`, without leading NULs and BOM. */

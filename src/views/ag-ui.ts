@@ -1,11 +1,10 @@
-import { type OptionTable, readOptions } from '../base/check-options.ts'
+import { defined, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, MessageData, ResultData, ToolData } from '../events/event.ts'
 import { endPhrase, outcomeOf } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { isHighSurrogate } from '../text/characters.ts'
-import { OpenCalls } from './open-calls.ts'
-import { eventPlace, type OpenText, OpenTexts, type TextEnd, uniqueIds } from './open-texts.ts'
+import { eventPlace, OpenCalls, type OpenText, OpenTexts, type TextEnd, uniqueIds } from './open-items.ts'
 import { outputText } from './tool-text.ts'
 
 /** Fields that every event of AG-UI can have. */
@@ -42,62 +41,42 @@ export interface AgUiInterrupt {
 
 /** The events of AG-UI 1.0 that a run becomes. */
 export type AgUiEvent = AgUiBase &
-  (
+  Readonly<
+    | { type: 'RUN_STARTED'; threadId: string; runId: string; protocolVersion: string }
     | {
-        readonly type: 'RUN_STARTED'
-        readonly threadId: string
-        readonly runId: string
-        readonly protocolVersion: string
+        type: 'RUN_FINISHED'
+        threadId: string
+        runId: string
+        result?: unknown
+        outcome: Readonly<
+          { type: 'success' | 'cancelled' } | { type: 'interrupt'; interrupts: readonly AgUiInterrupt[] }
+        >
+        usage?: readonly AgUiUsage[]
       }
+    | { type: 'RUN_ERROR'; message: string; code: string; usage?: readonly AgUiUsage[] }
+    | { type: 'TEXT_MESSAGE_START'; messageId: string; role: 'assistant' | 'user' }
+    | { type: 'TEXT_MESSAGE_CONTENT'; messageId: string; delta: string }
+    | { type: 'TEXT_MESSAGE_END'; messageId: string }
+    | { type: 'REASONING_START' | 'REASONING_END'; messageId: string }
+    | { type: 'REASONING_MESSAGE_START'; messageId: string; role: 'reasoning' }
+    | { type: 'REASONING_MESSAGE_CONTENT'; messageId: string; delta: string }
+    | { type: 'REASONING_MESSAGE_END'; messageId: string }
+    | { type: 'TOOL_CALL_START'; toolCallId: string; toolCallName: string }
+    | { type: 'TOOL_CALL_ARGS'; toolCallId: string; delta: string }
+    | { type: 'TOOL_CALL_END'; toolCallId: string }
+    | { type: 'TOOL_CALL_RESULT'; messageId: string; toolCallId: string; content: string; role: 'tool' }
     | {
-        readonly type: 'RUN_FINISHED'
-        readonly threadId: string
-        readonly runId: string
-        readonly result?: unknown
-        readonly outcome:
-          | { readonly type: 'success' | 'cancelled' }
-          | { readonly type: 'interrupt'; readonly interrupts: readonly AgUiInterrupt[] }
-        readonly usage?: readonly AgUiUsage[]
+        type: 'SUBAGENT_STARTED'
+        subagentRunId: string
+        name: string
+        parentSubagentRunId?: string
+        parentToolCallId?: string
       }
-    | {
-        readonly type: 'RUN_ERROR'
-        readonly message: string
-        readonly code: string
-        readonly usage?: readonly AgUiUsage[]
-      }
-    | {
-        readonly type: 'TEXT_MESSAGE_START'
-        readonly messageId: string
-        readonly role: 'assistant' | 'user'
-      }
-    | { readonly type: 'TEXT_MESSAGE_CONTENT'; readonly messageId: string; readonly delta: string }
-    | { readonly type: 'TEXT_MESSAGE_END'; readonly messageId: string }
-    | { readonly type: 'REASONING_START' | 'REASONING_END'; readonly messageId: string }
-    | { readonly type: 'REASONING_MESSAGE_START'; readonly messageId: string; readonly role: 'reasoning' }
-    | { readonly type: 'REASONING_MESSAGE_CONTENT'; readonly messageId: string; readonly delta: string }
-    | { readonly type: 'REASONING_MESSAGE_END'; readonly messageId: string }
-    | { readonly type: 'TOOL_CALL_START'; readonly toolCallId: string; readonly toolCallName: string }
-    | { readonly type: 'TOOL_CALL_ARGS'; readonly toolCallId: string; readonly delta: string }
-    | { readonly type: 'TOOL_CALL_END'; readonly toolCallId: string }
-    | {
-        readonly type: 'TOOL_CALL_RESULT'
-        readonly messageId: string
-        readonly toolCallId: string
-        readonly content: string
-        readonly role: 'tool'
-      }
-    | {
-        readonly type: 'SUBAGENT_STARTED'
-        readonly subagentRunId: string
-        readonly name: string
-        readonly parentSubagentRunId?: string
-        readonly parentToolCallId?: string
-      }
-    | { readonly type: 'SUBAGENT_FINISHED'; readonly subagentRunId: string }
-    | { readonly type: 'SUBAGENT_ERROR'; readonly subagentRunId: string; readonly message: string }
-    | { readonly type: 'CUSTOM'; readonly name: string; readonly value: unknown }
-    | { readonly type: 'RAW'; readonly event: Event; readonly source: string }
-  )
+    | { type: 'SUBAGENT_FINISHED'; subagentRunId: string }
+    | { type: 'SUBAGENT_ERROR'; subagentRunId: string; message: string }
+    | { type: 'CUSTOM'; name: string; value: unknown }
+    | { type: 'RAW'; event: Event; source: string }
+  >
 
 export interface AgUiOptions {
   /**
@@ -393,24 +372,14 @@ function outcomeIn(data: CompletionData, asked: readonly AgUiInterrupt[]) {
 }
 
 function note(facts: Readonly<Record<string, unknown>>): AgUiBase['metadata'] & object {
-  const known = Object.entries(facts).filter(([, value]) => value !== undefined)
-  return { 'agent-sluice': Object.fromEntries(known) }
+  return { 'agent-sluice': defined(facts) }
 }
 
 function usageOf(tokens: Tokens | undefined, model: string | undefined): { usage?: readonly AgUiUsage[] } {
   if (!tokens) return {}
-  const { input, output, cached, reasoning } = tokens
-  return {
-    usage: [
-      {
-        ...(model !== undefined && { model }),
-        ...(input !== undefined && { inputTokens: input }),
-        ...(output !== undefined && { outputTokens: output }),
-        ...(cached !== undefined && { cachedInputTokens: cached }),
-        ...(reasoning !== undefined && { reasoningTokens: reasoning }),
-      },
-    ],
-  }
+  const { input: inputTokens, output: outputTokens, cached, reasoning } = tokens
+  const counts = { inputTokens, outputTokens, cachedInputTokens: cached, reasoningTokens: reasoning }
+  return { usage: [defined({ model, ...counts })] }
 }
 
 /** Splits a text into parts that are short enough; none for an empty text. No character is cut in two. */

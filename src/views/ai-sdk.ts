@@ -1,8 +1,8 @@
+import { defined } from '../base/check-options.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, MessageData, ToolData } from '../events/event.ts'
 import { endPhrase, isGood, outcomeOf } from '../events/run-outcome.ts'
-import { OpenCalls } from './open-calls.ts'
-import { eventPlace, OpenTexts, type TextEnd, uniqueIds } from './open-texts.ts'
+import { eventPlace, OpenCalls, OpenTexts, type TextEnd, uniqueIds } from './open-items.ts'
 import { failureText } from './tool-text.ts'
 
 /** Facts the protocol has no field for, under the key `sluice`. */
@@ -27,46 +27,26 @@ export interface AiSdkMessageMetadata {
  * of them.
  */
 export type AiSdkChunk =
-  | {
-      readonly type: 'start'
-      readonly messageId: string
-      readonly messageMetadata: AiSdkMessageMetadata
-    }
-  | { readonly type: 'start-step' | 'finish-step' }
-  | {
-      readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'
-      readonly id: string
-      readonly providerMetadata?: AiSdkMetadata
-    }
-  | { readonly type: 'text-delta' | 'reasoning-delta'; readonly id: string; readonly delta: string }
-  | ({ readonly type: 'tool-input-start'; readonly toolCallId: string; readonly toolName: string } & Called)
-  | ({
-      readonly type: 'tool-input-available'
-      readonly toolCallId: string
-      readonly toolName: string
-      readonly input: unknown
-      readonly providerMetadata?: AiSdkMetadata
-    } & Called)
-  | ({
-      readonly type: 'tool-output-available'
-      readonly toolCallId: string
-      readonly output: unknown
-      readonly providerMetadata?: AiSdkMetadata
-    } & Called)
-  | ({
-      readonly type: 'tool-output-error'
-      readonly toolCallId: string
-      readonly errorText: string
-      readonly providerMetadata?: AiSdkMetadata
-    } & Called)
+  | Readonly<
+      | { type: 'start'; messageId: string; messageMetadata: AiSdkMessageMetadata }
+      | { type: 'start-step' | 'finish-step' }
+      | ({ type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; id: string } & WithFacts)
+      | { type: 'text-delta' | 'reasoning-delta'; id: string; delta: string }
+      | ({ type: 'tool-input-start'; toolCallId: string; toolName: string } & Called)
+      | ({ type: 'tool-input-available'; toolCallId: string; toolName: string; input: unknown } & Called &
+          WithFacts)
+      | ({ type: 'tool-output-available'; toolCallId: string; output: unknown } & Called & WithFacts)
+      | ({ type: 'tool-output-error'; toolCallId: string; errorText: string } & Called & WithFacts)
+      | { type: 'finish'; finishReason: 'stop' | 'error' | 'other'; messageMetadata: AiSdkMessageMetadata }
+      | { type: 'abort'; reason: string }
+      | { type: 'error'; errorText: string }
+    >
   | AiSdkData
-  | {
-      readonly type: 'finish'
-      readonly finishReason: 'stop' | 'error' | 'other'
-      readonly messageMetadata: AiSdkMessageMetadata
-    }
-  | { readonly type: 'abort'; readonly reason: string }
-  | { readonly type: 'error'; readonly errorText: string }
+
+/** Facts that the protocol has no field for. */
+interface WithFacts {
+  readonly providerMetadata?: AiSdkMetadata
+}
 
 /** The agent has run its tools itself: the client has nothing to do. */
 interface Called {
@@ -293,6 +273,6 @@ function endFacts(event: Event, how: TextEnd): Readonly<Record<string, unknown>>
 }
 
 function metadata(facts: Readonly<Record<string, unknown>>): { providerMetadata?: AiSdkMetadata } {
-  const known = Object.entries(facts).filter(([, value]) => value !== undefined)
-  return known.length > 0 ? { providerMetadata: { sluice: Object.fromEntries(known) } } : {}
+  const sluice = defined(facts)
+  return Object.keys(sluice).length > 0 ? { providerMetadata: { sluice } } : {}
 }

@@ -1,4 +1,4 @@
-import { type Complete, type OptionTable, readOptions } from '../base/check-options.ts'
+import { type Complete, defined, type OptionTable, readOptions } from '../base/check-options.ts'
 import { codes } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import { costCounter } from '../events/cost.ts'
@@ -198,7 +198,7 @@ class ChatSink implements Sink<Event> {
     if (cost) this.#cost.add(cost)
     this.#cumulative ||= cumulative === true
     if (request_id !== undefined && by !== undefined)
-      this.#say(event, 'user.input.settled', { request_id, ...(option !== undefined && { option }), by })
+      this.#say(event, 'user.input.settled', { request_id, ...defined({ option }), by })
     if (status !== 'awaiting_user_input' || !evidence) return
     this.#waiting = event.attempt_number
     const sum = this.#spent.sum()
@@ -239,9 +239,5 @@ class ChatSink implements Sink<Event> {
 function factsOf(event: Event): Omit<ChatData['conversation.started'], 'session_id'> {
   if (event.type !== 'lifecycle.run.status') return {}
   const { model, cwd, engine_version } = event.data
-  return {
-    ...(model !== undefined && { model }),
-    ...(cwd !== undefined && { cwd }),
-    ...(engine_version !== undefined && { engine_version }),
-  }
+  return defined({ model, cwd, engine_version })
 }

@@ -11,7 +11,7 @@ import type {
   ToolKind,
 } from '../events/event.ts'
 import type { Tokens } from '../events/tokens.ts'
-import { OpenCalls } from './open-calls.ts'
+import { OpenCalls } from './open-items.ts'
 import { type Problem, problemOf } from './problems.ts'
 import { type RunSummary, summarizer } from './summary.ts'
 
@@ -271,7 +271,7 @@ export class Conversation {
       case 'artifact.modified':
       case 'artifact.deleted': {
         const { path, diff } = event.data
-        const change = changes[event.type]
+        const change = event.type.slice('artifact.'.length) as FileItem['change'] // cast: the types end in these words
         return this.#add(event, { kind: 'artifact', change, path: plain(path), diff: diff && plain(diff) })
       }
       case 'diagnostic.parser.warning':
@@ -395,12 +395,6 @@ function plain(value: unknown): string {
   if (value === undefined) throw new TypeError('the event has no text')
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
-
-const changes = {
-  'artifact.created': 'created',
-  'artifact.modified': 'modified',
-  'artifact.deleted': 'deleted',
-} as const
 
 /** Events that were read at once have the same time, which says nothing about a duration. */
 function between(from: string, to: string): number | undefined {

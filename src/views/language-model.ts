@@ -4,7 +4,7 @@ import type { Sink, Stage } from '../base/stage.ts'
 import type { CompletionData, Event } from '../events/event.ts'
 import { type Tokens, tokenCounter } from '../events/tokens.ts'
 import { type AiSdkChunk, type AiSdkData, type AiSdkMetadata, aiSdkStage } from './ai-sdk.ts'
-import { OpenCalls } from './open-calls.ts'
+import { OpenCalls } from './open-items.ts'
 
 export interface LanguageModelOptions {
   /**

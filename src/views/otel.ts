@@ -1,9 +1,9 @@
-import { type Complete, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
+import { type Complete, defined, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, ToolData } from '../events/event.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
-import { OpenCalls } from './open-calls.ts'
+import { OpenCalls } from './open-items.ts'
 import { outputText } from './tool-text.ts'
 
 // The part of `@opentelemetry/api` that is used, in all versions since 1.0. With its own types, everyone who
@@ -278,14 +278,13 @@ function timeOf(ms: number): [number, number] {
 }
 
 function usageOf(tokens: Tokens | undefined): OtelAttributes {
-  const { input, output, cached, cache_write, reasoning } = tokens ?? {}
-  return {
-    ...(input !== undefined && { 'gen_ai.usage.input_tokens': input }),
-    ...(output !== undefined && { 'gen_ai.usage.output_tokens': output }),
-    ...(cached !== undefined && { 'gen_ai.usage.cache_read.input_tokens': cached }),
-    ...(cache_write !== undefined && { 'gen_ai.usage.cache_creation.input_tokens': cache_write }),
-    ...(reasoning !== undefined && { 'gen_ai.usage.reasoning.output_tokens': reasoning }),
-  }
+  return defined({
+    'gen_ai.usage.input_tokens': tokens?.input,
+    'gen_ai.usage.output_tokens': tokens?.output,
+    'gen_ai.usage.cache_read.input_tokens': tokens?.cached,
+    'gen_ai.usage.cache_creation.input_tokens': tokens?.cache_write,
+    'gen_ai.usage.reasoning.output_tokens': tokens?.reasoning,
+  })
 }
 
 /**

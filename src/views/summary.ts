@@ -1,8 +1,9 @@
+import { defined } from '../base/check-options.ts'
 import { type Cost, costCounter } from '../events/cost.ts'
 import type { Event, FailureClass } from '../events/event.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Tokens, tokenCounter } from '../events/tokens.ts'
-import { OpenCalls } from './open-calls.ts'
+import { OpenCalls } from './open-items.ts'
 
 /** Files that a summary lists; more are only counted. */
 const MAX_FILES = 1000
@@ -91,9 +92,7 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
           delete facts.failure_class
         }
         if (status === 'turn_started') turns++
-        if (model !== undefined) facts.model = model
-        if (cwd !== undefined) facts.cwd = cwd
-        if (engine_version !== undefined) facts.engine_version = engine_version
+        Object.assign(facts, defined({ model, cwd, engine_version }))
         if (tokens !== undefined) spent.tokens.add(tokens)
         if (cost !== undefined) spent.cost.add(cost)
         return

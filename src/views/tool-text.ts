@@ -1,4 +1,4 @@
-import type { ToolData } from '../events/event.ts'
+import type { AgentRequest, SettledBy, ToolData } from '../events/event.ts'
 
 /** Maximum length of a subject, in characters. */
 const MAX_SUBJECT = 2000
@@ -157,4 +157,49 @@ export function outputText({ output, error }: ToolData): string {
 export function failureText(data: ToolData): string {
   const { error, exit_code } = data
   return error || outputText(data) || (exit_code === undefined ? 'failed' : `exit ${exit_code}`)
+}
+
+/** A request, who settled it, and the option that was chosen. */
+interface Asked {
+  readonly request: AgentRequest
+  readonly by: SettledBy | undefined
+  readonly option: AgentRequest['options'][number] | undefined
+}
+
+const ends: Readonly<Record<SettledBy, string>> = {
+  user: 'answered',
+  limit: 'no answer in time',
+  agent: 'the agent went on',
+  interrupt: 'interrupted',
+  end: 'no answer',
+}
+
+/**
+ * How a request ended, in a few words for people.
+ *
+ * @example
+ * answerWords(item) // 'answered: Allow for this session'
+ */
+export function answerWords({ by, option }: Omit<Asked, 'request'>): string {
+  if (by === undefined) return 'waits for an answer'
+  const words = Object.hasOwn(ends, by) ? ends[by] : by
+  return option ? `${words}: ${option.label}` : words
+}
+
+/** What a request asks, in one line: the question, or the tool and what it would do. */
+export function askWords({ request: { kind, tool, title, input } }: Pick<Asked, 'request'>): string {
+  if (kind === 'question') return title
+  const subject = callSubject(input)
+  // Some agents show no input, or only the title.
+  const known = subject !== '' && !subject.startsWith('{')
+  return `${tool}: ${known ? subject : title}`
+}
+
+/** The questions of a request with the answers that are offered, or its options, a line for each. */
+export function choiceLines({ request: { questions, options }, option }: Omit<Asked, 'by'>): string[] {
+  if (!questions) return options.map(({ id, label }) => `${id === option?.id ? '●' : '○'} ${label}`)
+  return questions.flatMap(({ question, options: answers }) => [
+    question,
+    ...answers.map(({ label, description }) => `○ ${label}${description ? ` – ${description}` : ''}`),
+  ])
 }

@@ -2,8 +2,7 @@ import type { AgentRequest, CompletionData, Event, FailureClass, RawRef } from '
 import { failureKind, isGood, outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { Conversation, type RequestItem, type ToolItem } from './conversation.ts'
 import { MAX_TITLE, type Problem, problemAt } from './problems.ts'
-import { askWords } from './request-text.ts'
-import { callSubject, callText } from './tool-text.ts'
+import { askWords, callSubject, callText } from './tool-text.ts'
 
 /** A call that failed, or that did not finish. */
 export interface FailedCall {
@@ -172,16 +171,12 @@ function note(facts: Facts, event: Event): void {
 function keep(facts: Facts, event: Event, problem: Problem): void {
   switch (problem.kind) {
     case 'end':
-      facts.end = problem
+    case 'result':
+    case 'limit':
+      facts[problem.kind] = problem
       return
     case 'output':
       facts.cut ??= problem
-      return
-    case 'result':
-      facts.result = problem
-      return
-    case 'limit':
-      facts.limit = problem
       return
     case 'tool':
       facts.tool ??= problem

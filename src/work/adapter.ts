@@ -1,4 +1,4 @@
-import { misfit } from '../base/check-options.ts'
+import { isFunction, isName, isObject, isPromise, misfit } from '../base/check-options.ts'
 import { clip, Fault, quote } from '../base/fault.ts'
 import { brief, type WorkOrder } from './order.ts'
 
@@ -99,16 +99,15 @@ export function checkAdapter(value: unknown): Adapter {
 function wrongField(value: object): string | undefined {
   // cast: an instance of a class is fine, too, so own keys are not required
   const given = value as Record<string, unknown>
-  const isText = (found: unknown) => typeof found === 'string' && found !== ''
   const rules: Record<string, [must: string, holds: (found: unknown) => boolean]> = {
-    type: ['a name', isText],
-    command: ['a list of strings', (found) => Array.isArray(found) && found.every(isText)],
+    type: ['a name', isName],
+    command: ['a list of strings', (found) => Array.isArray(found) && found.every(isName)],
     orderFile: ['true or false', (found) => typeof found === 'boolean'],
-    args: ['a function', (found) => typeof found === 'function'],
-    env: ['a function', (found) => typeof found === 'function'],
-    json: ['a path or false', (found) => found === false || isText(found)],
-    text: ['a path or false', (found) => found === false || isText(found)],
-    engine: ['the name of an engine', isText],
+    args: ['a function', isFunction],
+    env: ['a function', isFunction],
+    json: ['a path or false', (found) => found === false || isName(found)],
+    text: ['a path or false', (found) => found === false || isName(found)],
+    engine: ['the name of an engine', isName],
     trustConversation: ['true or false', (found) => typeof found === 'boolean'],
   }
   if (given['type'] === undefined) return 'it has no type'
@@ -131,7 +130,6 @@ export function envOf(
   orderFile: string,
 ): Readonly<Record<string, string>> {
   if (!adapter.env) return {}
-  const isObject = (found: unknown) => typeof found === 'object' && found !== null && !Array.isArray(found)
   return returned(adapter, 'env', 'an object of strings', () => adapter.env?.(order, orderFile), isObject)
 }
 
@@ -167,14 +165,10 @@ function returned<T extends object>(
   return found
 }
 
-function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
-}
-
 function inWords(value: unknown): string {
   if (typeof value === 'string') return quote(value)
   if (Array.isArray(value)) return 'a list'
-  return typeof value === 'object' && value !== null ? 'an object' : clip(String(value), 40)
+  return isObject(value) ? 'an object' : clip(String(value), 40)
 }
 
 function agent(type: string, command: readonly string[]): Adapter {

@@ -1,7 +1,7 @@
 import { clip, Fault, quote } from '../base/fault.ts'
-import { BY_HAND } from './by-hand.ts'
 import type { WorkOrder } from './order.ts'
 import type { Repaired } from './result.ts'
+import { BY_HAND } from './result-file.ts'
 import type { Settled, WorkExit } from './settle.ts'
 
 /**
@@ -81,38 +81,11 @@ export function renderComment(
   template: string = commentTemplate,
   left: Left = {},
 ): string {
-  const { claim, reasons, repaired } = settled
-  const good = settled.verdict === 'advance'
-  // Without a result, an empty stderr is worth reporting, too.
-  const missing = left.exit !== undefined && reasons.some(({ code }) => code === 'WORK_NO_RESULT')
-  const values: Record<Name, string> = {
-    issue_ref: inline(order.issue_ref),
-    run_id: inline(order.run_id),
-    status: good ? (claim.status ?? 'needs-human') : 'needs-human',
-    pr: inline(claim.changes?.pr ?? 'none'),
-    commit: inline(claim.changes?.commit ?? 'none'),
-    tests: inline(claim.tests ?? 'missing'),
-    worker: inline(worker),
-    source: settled.source ?? 'none',
-    verdict: settled.verdict,
-    advance: good ? 'yes' : '',
-    needs_human: good ? '' : 'yes',
-    author: worker === BY_HAND ? 'the person who handed it in' : 'the worker',
-    claimed_status: good ? '' : claimedStatus(settled),
-    reasons: reasons.map(({ code, message }) => `- ${code}: ${inline(message)}`).join('\n'),
-    next_step: good ? '' : nextStep(settled),
-    blocked_by: block(claim.blocked_by ?? ''),
-    questions: (claim.questions ?? []).map(block).join('\n>\n'),
-    summary: block(claim.summary ?? ''),
-    exit: good || !left.exit ? '' : exitWords(left.exit),
-    audit: good ? '' : inline(left.audit ?? ''),
-    stderr: good ? '' : block(left.stderr ?? '') || (missing ? '> (nothing)' : ''),
-    repaired: good || !repaired ? '' : shown(repaired),
-  }
+  const facts: Facts = { settled, order, worker, left, good: settled.verdict === 'advance' }
   // Values are inserted once and never read as template again.
   const filled = piecesOf(template)
-    .filter(({ section }) => section === undefined || values[section] !== '')
-    .map(({ text, name }) => text + (name === undefined ? '' : values[name]))
+    .filter(({ section }) => section === undefined || values[section](facts) !== '')
+    .map(({ text, name }) => text + (name === undefined ? '' : values[name](facts)))
   return `${filled.join('').trimEnd()}\n`
 }
 
@@ -130,31 +103,47 @@ export function checkTemplate(template: string): void {
   piecesOf(template)
 }
 
-const names = [
-  'issue_ref',
-  'run_id',
-  'status',
-  'pr',
-  'commit',
-  'tests',
-  'worker',
-  'source',
-  'verdict',
-  'advance',
-  'needs_human',
-  'reasons',
-  'next_step',
-  'blocked_by',
-  'questions',
-  'summary',
-  'author',
-  'claimed_status',
-  'exit',
-  'audit',
-  'stderr',
-  'repaired',
-] as const
-type Name = (typeof names)[number]
+interface Facts {
+  readonly settled: Settled
+  readonly order: WorkOrder
+  readonly worker: string
+  readonly left: Left
+  /** The result advances. */
+  readonly good: boolean
+}
+
+/** The names of a template, and what each becomes. */
+const values = {
+  issue_ref: ({ order }) => inline(order.issue_ref),
+  run_id: ({ order }) => inline(order.run_id),
+  status: ({ good, settled }) => (good && settled.claim.status) || 'needs-human',
+  pr: ({ settled }) => inline(settled.claim.changes?.pr ?? 'none'),
+  commit: ({ settled }) => inline(settled.claim.changes?.commit ?? 'none'),
+  tests: ({ settled }) => inline(settled.claim.tests ?? 'missing'),
+  worker: ({ worker }) => inline(worker),
+  source: ({ settled }) => settled.source ?? 'none',
+  verdict: ({ settled }) => settled.verdict,
+  advance: ({ good }) => (good ? 'yes' : ''),
+  needs_human: ({ good }) => (good ? '' : 'yes'),
+  reasons: ({ settled }) =>
+    settled.reasons.map(({ code, message }) => `- ${code}: ${inline(message)}`).join('\n'),
+  next_step: ({ good, settled }) => (good ? '' : nextStep(settled)),
+  blocked_by: ({ settled }) => block(settled.claim.blocked_by ?? ''),
+  questions: ({ settled }) => (settled.claim.questions ?? []).map(block).join('\n>\n'),
+  summary: ({ settled }) => block(settled.claim.summary ?? ''),
+  author: ({ worker }) => (worker === BY_HAND ? 'the person who handed it in' : 'the worker'),
+  claimed_status: ({ good, settled }) => (good ? '' : claimedStatus(settled)),
+  exit: ({ good, left }) => (good || !left.exit ? '' : exitWords(left.exit)),
+  audit: ({ good, left }) => (good ? '' : inline(left.audit ?? '')),
+  stderr: ({ good, left, settled }) => {
+    // Without a result, an empty stderr is worth reporting, too.
+    const missing = left.exit !== undefined && settled.reasons.some(({ code }) => code === 'WORK_NO_RESULT')
+    return good ? '' : block(left.stderr ?? '') || (missing ? '> (nothing)' : '')
+  },
+  repaired: ({ good, settled }) => (good || !settled.repaired ? '' : shown(settled.repaired)),
+} as const satisfies Record<string, (facts: Facts) => string>
+
+type Name = keyof typeof values
 
 /** Some text, then a value, both only if their section is kept. */
 interface Piece {
@@ -194,9 +183,9 @@ function piecesOf(template: string): Piece[] {
 }
 
 function nameOf(text: string): Name {
-  const name = names.find((known) => known === text)
-  if (name) return name
-  throw new Fault('BAD_OPTION', `the template names ${quote(text)}; it can name ${names.join(', ')}`)
+  if (Object.hasOwn(values, text)) return text as Name // cast: it is one of the keys
+  const names = Object.keys(values).join(', ')
+  throw new Fault('BAD_OPTION', `the template names ${quote(text)}; it can name ${names}`)
 }
 
 function misplaced(found: string, why: string): Fault {

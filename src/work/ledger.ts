@@ -192,13 +192,9 @@ async function clear(dir: string, path: string, newest: number): Promise<void> {
   }
 }
 
-const states: readonly unknown[] = [
-  'active',
-  'ok',
-  'fail',
-  'blocked',
-  'needs-human',
-] satisfies LedgerEntry['state'][]
+/** The states of a run that has ended. */
+export const endStates = ['ok', 'fail', 'blocked', 'needs-human'] as const satisfies LedgerEntry['state'][]
+const states: readonly unknown[] = ['active', ...endStates]
 
 /** Reads an entry; throws if it is invalid, or belongs to another issue or version. */
 export function parseEntry(text: string, issueRef: string, version: number): LedgerEntry {

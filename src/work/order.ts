@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { isObject, misfit } from '../base/check-options.ts'
+import { defined, isObject, misfit } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 
 /**
@@ -33,7 +33,7 @@ const MAX_NAME = 200
  * const order = readOrder(JSON.parse(readFileSync('order.json', 'utf8')))
  */
 export function readOrder(value: unknown): WorkOrder {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     throw new Fault('BAD_ORDER', 'the order must be a JSON object with issue_ref, run_id and repo_dir')
   }
   const given = new Map(Object.entries(value))
@@ -49,8 +49,7 @@ export function readOrder(value: unknown): WorkOrder {
     issue_ref: name('issue_ref', pick('issue_ref', 'IssueRef')),
     run_id: name('run_id', pick('run_id', 'RunId')),
     repo_dir: text('repo_dir', pick('repo_dir', 'RepoDir')),
-    ...(task === undefined ? {} : { task: text('task', task) }),
-    ...(constraints === undefined ? {} : { constraints }),
+    ...defined({ task: task === undefined ? undefined : text('task', task), constraints }),
   }
   const size = Buffer.byteLength(JSON.stringify(order))
   if (size > MAX_ORDER) throw new Fault('BAD_ORDER', `the order has ${size} bytes; at most ${MAX_ORDER} fit`)

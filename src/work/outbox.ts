@@ -7,7 +7,7 @@ import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { appendLine, writeWhole } from '../disk/durable.ts'
 import { withLock } from '../disk/lock.ts'
-import { openPlain } from '../disk/plain-file.ts'
+import { readBlock, withPlain } from '../disk/plain-file.ts'
 
 /** The owner of a comment: a run has one comment on its issue. */
 export interface PostKey {
@@ -154,7 +154,7 @@ export function outbox(dir: string): Outbox {
       const path = join(dir, 'archive', `${fileName(post)}-${post.digest.slice(0, 16)}.json`)
       if (await keep('archive', post, path, `${JSON.stringify(post.work, null, 2)}\n`)) return
       try {
-        fs.closeSync(openPlain(path))
+        withPlain(path, undefined, () => {})
       } catch (error) {
         throw unfit(path, error)
       }
@@ -193,13 +193,7 @@ function isWhole(line: string): boolean {
 
 /** The first bytes of a regular file, which contain the head. */
 function startOf(path: string): string {
-  const fd = openPlain(path)
-  try {
-    const bytes = Buffer.alloc(200)
-    return bytes.toString('latin1', 0, fs.readSync(fd, bytes, 0, bytes.length, 0))
-  } finally {
-    fs.closeSync(fd)
-  }
+  return withPlain(path, undefined, (fd) => readBlock(fd, 0, 200).toString('latin1'))
 }
 
 function notStored({ run_id }: Post, cause: unknown): Fault {

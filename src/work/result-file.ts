@@ -1,6 +1,7 @@
 import { type BigIntStats, constants } from 'node:fs'
 import { lstat, open, realpath } from 'node:fs/promises'
-import { dirname, isAbsolute, join, relative, sep } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { Fault, quote } from '../base/fault.ts'
 
 /** What is at the path of a result file. */
 export type Found =
@@ -104,4 +105,34 @@ async function outside(root: string, path: string): Promise<string | undefined> 
 
 function errorCode(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? 'unknown error'
+}
+
+/** The worker in comments and audits when a person gave the result. */
+export const BY_HAND = 'by hand'
+
+/**
+ * Reads a result that a person wrote: JSON if it begins with a bracket, else headers as in `work_result.txt`.
+ *
+ * It is read as carefully as that of a worker, because it may be in the worker's repository, where the worker
+ * may have put a link to a secret under its name. An unreadable file throws: the person is there to fix it.
+ */
+export async function readByHand(
+  path: string,
+  maxResult: number,
+): Promise<{ json?: Found; text?: Found; names: { json: string; text: string } }> {
+  const full = resolve(path)
+  const name = basename(full)
+  const folder = await realpath(dirname(full)).catch(() => undefined)
+  const found =
+    folder === undefined
+      ? { state: 'absent' as const }
+      : await readResult(folder, name, { print: undefined }, maxResult)
+  if (found.state !== 'read') {
+    const why = found.state === 'refused' ? found.message : 'is not there'
+    throw new Fault('BAD_OPTION', `the result file ${quote(path, 200)} ${why}`)
+  }
+  const names = { json: name, text: name }
+  return '{['.includes(found.text.replace('\ufeff', '').trimStart()[0] ?? '.')
+    ? { json: found, names }
+    : { text: found, names }
 }

@@ -1,3 +1,4 @@
+import { defined, isObject } from '../base/check-options.ts'
 import { type Code, clip, type Note, quote } from '../base/fault.ts'
 import { tryParse } from '../values/parse.ts'
 import { fieldOf } from './headers.ts'
@@ -79,16 +80,9 @@ export function check(fields: ReadonlyMap<string, unknown>, body = ''): Checked 
   const blocked_by = prose(fields.get('blocked_by'))
   const questions = list(fields.get('questions'))
 
-  const claim: Claim = {
-    ...(issue_ref === undefined ? {} : { issue_ref }),
-    ...(run_id === undefined ? {} : { run_id }),
-    ...(status === undefined ? {} : { status }),
-    changes: { ...(pr === undefined ? {} : { pr }), ...(commit === undefined ? {} : { commit }) },
-    ...(tests === undefined ? {} : { tests }),
-    summary,
-    ...(blocked_by === undefined ? {} : { blocked_by }),
-    ...(questions === undefined ? {} : { questions }),
-  }
+  const changes = defined({ pr, commit })
+  // The order of the fields is part of the digest of a result.
+  const claim: Claim = defined({ issue_ref, run_id, status, changes, tests, summary, blocked_by, questions })
   return { claim, reasons, ...(reasons.length === 0 && complete(claim) ? { result: claim } : {}) }
 }
 
@@ -99,7 +93,7 @@ export function check(fields: ReadonlyMap<string, unknown>, body = ''): Checked 
 export function fieldsOf(value: unknown): { fields: Map<string, unknown>; reasons: Note[] } {
   const fields = new Map<string, unknown>()
   const reasons: Note[] = []
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     reasons.push({ code: 'WORK_RESULT_BROKEN', message: 'the result is not a JSON object' })
     return { fields, reasons }
   }
@@ -114,7 +108,7 @@ export function fieldsOf(value: unknown): { fields: Map<string, unknown>; reason
   gather(value)
   for (const [key, found] of Object.entries(value)) {
     if (key !== 'changes' && key !== 'Changes') continue
-    if (typeof found === 'object' && found !== null && !Array.isArray(found)) gather(found, ['pr', 'commit'])
+    if (isObject(found)) gather(found, ['pr', 'commit'])
     else if (found !== null) {
       reasons.push({ code: 'WORK_FIELD_INVALID', message: 'changes must be an object with pr or commit' })
     }

@@ -82,22 +82,12 @@ export interface Settled {
  * settle({ json: { state: 'read', text, bytes: text.length } }, order, 'run-7').verdict // 'advance'
  */
 export function settle(evidence: Evidence, order: WorkOrder, activeRunId: string): Settled {
+  const example = 'settle({ json: { state: "read", text, bytes } }, order, "run-7")'
   for (const part of [evidence, order])
-    if (!isObject(part))
-      throw misfit(
-        'settle',
-        'the evidence and the order, both objects',
-        part,
-        'settle(evidence, order, "run-7")',
-      )
+    if (!isObject(part)) throw misfit('settle', 'the evidence and the order, both objects', part, example)
   for (const file of [evidence.json, evidence.text])
     if (file !== undefined && !isObject(file))
-      throw misfit(
-        'settle',
-        'files as { state: "read", text, bytes }',
-        file,
-        'settle({ json: file }, order, "run-7")',
-      )
+      throw misfit('settle', 'files as { state: "read", text, bytes }', file, example)
   const tried: Step[] = []
   const notes: Note[] = []
   const found = best(evidence, tried, notes)

@@ -120,21 +120,10 @@ async function begin(dir: string, options: SpawnOptions): Promise<{ place: Audit
     const place = await auditPlace(n === 1 ? dir : `${dir}-${n}`)
     if (signal?.aborted) return { place }
     try {
-      const audit = place.dir
+      const recorded = { runId, engine, audit: place.dir }
       return {
         place,
-        running: startRun({
-          command,
-          args,
-          cwd,
-          env,
-          timeout,
-          signal,
-          runId,
-          engine,
-          audit,
-          killGrace: 2000,
-        }),
+        running: startRun({ command, args, cwd, env, timeout, signal, killGrace: 2000, ...recorded }),
       }
     } catch (error) {
       if (!Fault.is(error) || error.code !== 'JOURNAL_LOCKED' || n === MAX_PLACES) throw error

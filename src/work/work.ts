@@ -7,13 +7,12 @@ import { RUN_OPTIONS } from '../run/run-options.ts'
 import { EscapeRemover } from '../text/ansi.ts'
 import { type Adapter, argsOf, checkAdapter, envOf, findAdapter } from './adapter.ts'
 import { auditPlace } from './audit.ts'
-import { BY_HAND, readByHand } from './by-hand.ts'
 import { checkTemplate, commentTemplate } from './comment.ts'
 import { finish, type Gathered, type Work } from './finish.ts'
 import { boundedLedger, type Ledger } from './ledger.ts'
 import { readOrder, type WorkOrder } from './order.ts'
 import { fileName, type Outbox } from './outbox.ts'
-import { before, readResult } from './result-file.ts'
+import { BY_HAND, before, readByHand, readResult } from './result-file.ts'
 import { type Evidence, settle } from './settle.ts'
 import { type Spawned, type SpawnOptions, spawnWorker } from './spawn.ts'
 
@@ -212,24 +211,13 @@ async function start(
       ...(orderFile ? { WORK_ORDER: orderFile } : {}),
       ...envOf(adapter, order, orderFile),
     }
-    const [name = '', ...args] = command
-    const all = [...args, ...argsOf(adapter, order, orderFile)]
-    const { run_id: runId } = order
+    const [name = '', ...first] = command
+    const args = [...first, ...argsOf(adapter, order, orderFile)]
     const { engine } = adapter
-    const place = audit === false ? false : join(audit, fileName(order))
-    return await spawnWorker({
-      command: name,
-      args: all,
-      cwd,
-      env,
-      timeout,
-      signal,
-      runId,
-      engine,
-      audit: place,
-      rounds: engine === undefined ? 0 : rounds,
-      askAgain,
-    })
+    const again = { rounds: engine === undefined ? 0 : rounds, askAgain }
+    const place = audit === false ? audit : join(audit, fileName(order))
+    const recorded = { runId: order.run_id, engine, audit: place }
+    return await spawnWorker({ command: name, args, cwd, env, timeout, signal, ...recorded, ...again })
   } finally {
     if (folder) await rm(folder, { recursive: true, force: true })
   }

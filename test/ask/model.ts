@@ -1,4 +1,4 @@
-import type { AskRequest, Call } from '../../src/ask/answer.ts'
+import type { AskRequest, Call } from '../../src/ask/options.ts'
 
 /** A model that gives these answers, one for each call, and remembers what it was asked. */
 export function model(...answers: string[]): { call: Call; asked: AskRequest[] } {

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { hashModule } from '../../scripts/keyed-hash.ts'
-import { keyedHash } from '../../src/base/keyed-hash.ts'
 import { digest } from '../../src/base/platform.ts'
+import { keyedHash } from '../../src/base/wasm.ts'
 import { codePoint } from '../code-point.ts'
 
 /** SipHash-2-4 with 128 bits, as its authors describe it, on big integers: slow, and easy to read. */
@@ -92,8 +92,8 @@ describe('the keyed hash', () => {
   })
 
   test('is assembled by its script', () => {
-    const source = readFileSync(new URL('../../src/base/keyed-hash.ts', import.meta.url), 'utf8')
-    const code = source.slice(source.indexOf('const CODE')).match(/'[^']*'/g)!
+    const source = readFileSync(new URL('../../src/base/wasm.ts', import.meta.url), 'utf8')
+    const code = source.slice(source.indexOf('const HASH_CODE')).match(/'[^']*'/g)!
     expect(code.map((part) => part.slice(1, -1)).join('')).toBe(Buffer.from(hashModule()).toString('base64'))
   })
 })

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import type { Call } from '../../src/ask/answer.ts'
 import { ask } from '../../src/ask/ask.ts'
+import type { Call } from '../../src/ask/options.ts'
 import { Fault } from '../../src/base/fault.ts'
 import { drive } from '../../src/base/stage.ts'
 import { codex } from '../../src/engines/codex/codex.ts'

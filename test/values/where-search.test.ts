@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { simdModule } from '../../scripts/simd-search.ts'
-import { simdSearch } from '../../src/base/simd-search.ts'
+import { simdSearch } from '../../src/base/wasm.ts'
 import { TraceSearch, traceOf } from '../../src/values/where/line-trace.ts'
 import { runs } from '../pace.ts'
 
@@ -81,7 +81,9 @@ test('it finds what lies across its windows, while another search has the memory
 })
 
 test('its code is what the script makes', () => {
-  const source = readFileSync(new URL('../../src/base/simd-search.ts', import.meta.url), 'utf8')
-  const code = source.slice(source.indexOf('const CODE')).match(/'[^']+'/g) ?? []
+  const source = readFileSync(new URL('../../src/base/wasm.ts', import.meta.url), 'utf8')
+  const code =
+    source.slice(source.indexOf('const SEARCH_CODE'), source.indexOf('const HASH_CODE')).match(/'[^']+'/g) ??
+    []
   expect(code.map((part) => part.slice(1, -1)).join('')).toBe(Buffer.from(simdModule()).toString('base64'))
 })

@@ -122,6 +122,21 @@ describe('the blocks of a message', () => {
     ['nor a table', '> |a|\n> |-|\nb', [{ quote: [{ table: [['a']] }] }, 'b']],
     ['a rule ends a quote', '> a\n---\nb', [{ quote: ['a'] }, '---', 'b']],
     ['and so does a list', '> a\n- b', [{ quote: ['a'] }, { ul: [['b']] }]],
+    [
+      'links whose targets are defined elsewhere, and a heading with one',
+      '# [A  b][]\n\nsee [this][x], ![i][X] and [x].\n\n[x]: <https://y.z> "t"\n[a B]: src/f.ts\n[x]: second',
+      [
+        'h1 <a file=src/f.ts>A  b</a>',
+        'see <a href=https://y.z>this</a>, <img https://y.z i> and <a href=https://y.z>x</a>.',
+        '<a href=https://y.z>x</a>: second',
+      ],
+    ],
+    [
+      'a definition that no link names',
+      'Sources:\n\n[1]: https://a.b',
+      ['Sources:', '[1]: <a href=https://a.b>https://a.b</a>'],
+    ],
+    ['a link whose target is not defined', '[a][b] [c]\n\n[a]: d e', ['[a][b] [c]', '[a]: d e']],
     ['HTML is text', '<b onclick="x">a</b>', ['<b onclick="x">a</b>']],
   ])('%s', (_name, text, expected) => expect(read(text)).toEqual(expected))
 
@@ -234,7 +249,7 @@ describe('any text', () => {
       const all = shown(markdownBlocks(markdown))
       // An entity is a character, not a word.
       for (const word of markdown.replace(/&#?\w+;/g, ' ').match(/[A-Za-z]{4,}/g) ?? []) {
-        if (!all.includes(word) && !/title|ruby|startline|foo bar/.test(word + markdown))
+        if (!all.includes(word) && !/title|tracks|ruby|startline|foo bar/.test(word + markdown))
           expect(all).toContain(word)
       }
     }

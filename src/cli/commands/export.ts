@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { Command, Option } from 'commander'
 import { Fault, quote } from '../../base/fault.ts'
 import { codeOf } from '../../base/system-error-code.ts'
-import { replaceFile } from '../../disk/replace-file.ts'
+import { replaceFile } from '../../disk/durable.ts'
 import { fixedDir } from '../../run/audit-dir.ts'
 import { isDatabase, openCodeLines } from '../../run/opencode-db.ts'
 import {

@@ -8,8 +8,7 @@ import {
   type RequestItem,
   type ToolItem,
 } from '../../views/conversation.ts'
-import { answerWords, askWords, choiceLines } from '../../views/request-text.ts'
-import { callSubject, callText } from '../../views/tool-text.ts'
+import { answerWords, askWords, callSubject, callText, choiceLines } from '../../views/tool-text.ts'
 import { durationWords } from '../../views/words.ts'
 import { endOf } from './end.ts'
 import { drawMarkdown, type MarkdownPieces, markdownPieces } from './markdown.ts'

@@ -1,7 +1,6 @@
 import { outcomeOf } from '../../events/run-outcome.ts'
 import type { FileItem, Item, NoteItem, RequestItem, StatusItem, ToolItem } from '../../views/conversation.ts'
-import { answerWords, askWords, choiceLines } from '../../views/request-text.ts'
-import { callSubject } from '../../views/tool-text.ts'
+import { answerWords, askWords, callSubject, choiceLines } from '../../views/tool-text.ts'
 import { callNodes, inputNodes } from './call-nodes.ts'
 import { codeText, languageOf, longText } from './code-nodes.ts'
 import { make } from './element.ts'

@@ -1,6 +1,6 @@
 import { endPhrase } from '../../events/run-outcome.ts'
 import type { FileItem, Item } from '../../views/conversation.ts'
-import { askWords } from '../../views/request-text.ts'
+import { askWords } from '../../views/tool-text.ts'
 import type { RunInfo } from '../run-info.ts'
 import type { ConversationView } from './conversation-view.ts'
 import { fileSigns } from './draw-item.ts'

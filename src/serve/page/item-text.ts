@@ -1,7 +1,6 @@
 import { outcomeOf } from '../../events/run-outcome.ts'
 import type { Item, ToolItem } from '../../views/conversation.ts'
-import { answerWords, askWords, choiceLines } from '../../views/request-text.ts'
-import { callSubject } from '../../views/tool-text.ts'
+import { answerWords, askWords, callSubject, choiceLines } from '../../views/tool-text.ts'
 import { outcomeLine, spentWords, whyEnded } from './words.ts'
 
 /** Everything in an item that can be searched, as text. */

@@ -1,5 +1,5 @@
 import { Bytes } from '../../base/platform.ts'
-import { SIMD_ROOM, type SimdSearch } from '../../base/simd-search.ts'
+import { SIMD_ROOM, type SimdSearch } from '../../base/wasm.ts'
 import { NOWHERE } from '../../text/byte-search.ts'
 import { BACKSLASH, ESC, LETTER_U, ZERO } from '../../text/characters.ts'
 

@@ -1,5 +1,5 @@
 import { Bytes, simdSearch } from '../../base/platform.ts'
-import type { SimdSearch } from '../../base/simd-search.ts'
+import type { SimdSearch } from '../../base/wasm.ts'
 import { isQuote } from '../../repair/quotes.ts'
 import { NOWHERE } from '../../text/byte-search.ts'
 import { C1_LEAD, ESC, hexValue, isHighSurrogate, SLASH } from '../../text/characters.ts'

@@ -1,4 +1,4 @@
-import { type MarkdownInline, markdownInlines } from './inlines.ts'
+import { type LinkTargets, linkLabel, type MarkdownInline, markdownInlines } from './inlines.ts'
 
 /** A block of Markdown, as plain data for a terminal, a page or an export to render. */
 export type MarkdownBlock =
@@ -43,8 +43,8 @@ const MAX_COLUMNS = 64
 
 /**
  * The blocks of a Markdown text, in linear time for any input. It reads what agents write and is a little
- * more tolerant than CommonMark: a line end is a break, and an item of a list may be indented by two. HTML,
- * footnotes and reference links are text. A text that is still growing can be read again and again: an open
+ * more tolerant than CommonMark: a line end is a break, and an item of a list may be indented by two. HTML
+ * and footnotes are text. A text that is still growing can be read again and again: an open
  * fence is a code block that is `open`.
  *
  * @example
@@ -52,18 +52,53 @@ const MAX_COLUMNS = 64
  * paragraph
  */
 export function markdownBlocks(text: string): MarkdownBlock[] {
-  return blocksOf(text.replaceAll('\r\n', '\n').replaceAll('\t', '    ').split('\n'), 0)
+  const lines = text.replaceAll('\r\n', '\n').replaceAll('\t', '    ').split('\n')
+  return blocksOf(lines, { depth: 0, targets: text.includes(']:') ? targetsIn(text, lines) : new Map() })
 }
 
-function blocksOf(lines: readonly string[], depth: number): MarkdownBlock[] {
+/** The targets that a text defines and names: a definition that no link names stays text, and is not lost. */
+function targetsIn(text: string, lines: readonly string[]): LinkTargets {
+  const named = new Set(Array.from(text.matchAll(NAMED), ([, label]) => linkLabel(label!)))
+  const targets = new Map<string, string>()
+  for (const line of lines) {
+    const [label, target] = definitionOf(line)
+    if (named.has(label) && !targets.has(label)) targets.set(label, target)
+  }
+  return targets
+}
+
+const NAMED = /\[([^[\]]{1,999})\](?!:)/g
+
+/** The label and the target of `[label]: target "title"`; both are empty if it is none. */
+function definitionOf(line: string): [label: string, target: string] {
+  const [, label = '', target = ''] = DEFINITION.exec(line) ?? []
+  return [linkLabel(label), target]
+}
+
+/** Whether a line is a definition that links name: it is not shown. */
+function isDefinition(line: string, targets: LinkTargets): boolean {
+  const [label, target] = definitionOf(line)
+  return target !== '' && targets.get(label) === target
+}
+
+const DEFINITION = /^ {0,3}\[([^[\]]{1,999})\]: *<?([^\s<>]+)>?(?: +(?:"[^"]*"|'[^']*'|\([^()]*\)))? *$/
+
+/** What the blocks of a quote or a list share with those around it. */
+interface Around {
+  /** Number of quotes and lists around a block. */
+  readonly depth: number
+  readonly targets: LinkTargets
+}
+
+function blocksOf(lines: readonly string[], around: Around): MarkdownBlock[] {
   const blocks: MarkdownBlock[] = []
   let at = 0
   while (at < lines.length) {
-    if (isEmpty(lines[at]!)) {
+    if (isEmpty(lines[at]!) || (around.targets.size > 0 && isDefinition(lines[at]!, around.targets))) {
       at++
       continue
     }
-    const [block, end] = blockAt(lines, at, depth)
+    const [block, end] = blockAt(lines, at, around)
     blocks.push(block)
     at = end
   }
@@ -72,21 +107,21 @@ function blocksOf(lines: readonly string[], depth: number): MarkdownBlock[] {
 
 type Read = [block: MarkdownBlock, end: number]
 
-function blockAt(lines: readonly string[], at: number, depth: number): Read {
+function blockAt(lines: readonly string[], at: number, around: Around): Read {
   const line = lines[at]!
   const found =
     fenceAt(lines, at) ??
     jsonAt(lines, at) ??
-    headingAt(line, at) ??
+    headingAt(line, at, around) ??
     (isRule(line) ? ([{ type: 'rule' }, at + 1] satisfies Read) : undefined) ??
-    (depth < MAX_DEPTH ? (quoteAt(lines, at, depth) ?? listAt(lines, at, depth)) : undefined) ??
-    tableAt(lines, at)
+    (around.depth < MAX_DEPTH ? (quoteAt(lines, at, around) ?? listAt(lines, at, around)) : undefined) ??
+    tableAt(lines, at, around)
   if (found) return found
-  return indentOf(line) >= 4 ? indentedAt(lines, at) : paragraphAt(lines, at, depth)
+  return indentOf(line) >= 4 ? indentedAt(lines, at) : paragraphAt(lines, at, around)
 }
 
 /** True if a line begins a new block and so ends the paragraph above it. */
-function interrupts(line: string, depth: number): boolean {
+function interrupts(line: string, { depth }: Around): boolean {
   if (isEmpty(line) || fenceOf(line) || headingLevel(line) > 0 || isRule(line) || isJson(line)) return true
   if (depth >= MAX_DEPTH) return false
   if (isQuote(line)) return true
@@ -128,51 +163,44 @@ function isJson(text: string): boolean {
   }
 }
 
-function paragraphAt(lines: readonly string[], at: number, depth: number): Read {
+function paragraphAt(lines: readonly string[], at: number, around: Around): Read {
   const text = [lines[at]!.trim()]
   let end = at + 1
   for (; end < lines.length; end++) {
     const line = lines[end]!
     const level = text.length === 1 ? underline(line) : 0
-    if (level > 0) return [{ type: 'heading', level, children: markdownInlines(text[0]!) }, end + 1]
-    if (interrupts(line, depth) || tableColumns(lines, end)) break
+    if (level > 0)
+      return [{ type: 'heading', level, children: markdownInlines(text[0]!, around.targets) }, end + 1]
+    if (interrupts(line, around) || tableColumns(lines, end)) break
     // Only leading blanks are removed: two trailing ones mean a line break.
     text.push(line.trimStart())
   }
-  return [{ type: 'paragraph', children: markdownInlines(text.join('\n').trimEnd()) }, end]
+  return [{ type: 'paragraph', children: markdownInlines(text.join('\n').trimEnd(), around.targets) }, end]
 }
 
 /** 1 for a line of `=`, 2 for one of `-`, below a heading of one line. */
 function underline(line: string): number {
-  const text = line.trim()
-  if (text.length < 2 || indentOf(line) > 3) return 0
-  if (isAll(text, '=')) return 1
-  return isAll(text, '-') ? 2 : 0
+  if (!/^ {0,3}(?:={2,}|-{2,})\s*$/.test(line)) return 0
+  return line.includes('=') ? 1 : 2
 }
 
-function headingAt(line: string, at: number): Read | undefined {
+function headingAt(line: string, at: number, { targets }: Around): Read | undefined {
   const level = headingLevel(line)
   if (level === 0) return undefined
   let text = line.trim().slice(level).trim()
   let end = text.length
   while (end > 0 && text[end - 1] === '#') end--
   if (end === 0 || text[end - 1] === ' ') text = text.slice(0, end).trimEnd()
-  return [{ type: 'heading', level, children: markdownInlines(text) }, at + 1]
+  return [{ type: 'heading', level, children: markdownInlines(text, targets) }, at + 1]
 }
 
 function headingLevel(line: string): number {
-  const indent = indentOf(line)
-  if (indent > 3 || line[indent] !== '#') return 0
-  let level = 1
-  while (line[indent + level] === '#') level++
-  const next = line[indent + level]
-  return level <= 6 && (next === undefined || next === ' ') ? level : 0
+  const [, marks = ''] = /^ {0,3}(#{1,6})(?: |$)/.exec(line) ?? []
+  return marks.length
 }
 
 function isRule(line: string): boolean {
-  if (indentOf(line) > 3) return false
-  const text = line.replaceAll(' ', '')
-  return text.length >= 3 && '-*_'.includes(text[0]!) && isAll(text, text[0]!)
+  return indentOf(line) < 4 && /^(?:-{3,}|\*{3,}|_{3,})$/.test(line.replaceAll(' ', ''))
 }
 
 interface Fence {
@@ -183,14 +211,11 @@ interface Fence {
 }
 
 function fenceOf(line: string): Fence | undefined {
-  const indent = indentOf(line)
-  const char = line[indent]
-  if (indent > 3 || (char !== '`' && char !== '~')) return undefined
-  let length = 1
-  while (line[indent + length] === char) length++
-  const info = line.slice(indent + length).trim()
-  if (length < 3 || (char === '`' && info.includes('`'))) return undefined
-  return { char, length, indent, info }
+  const [, indent, marks] = /^( {0,3})(`{3,}|~{3,})/.exec(line) ?? []
+  if (indent === undefined || marks === undefined) return undefined
+  const info = line.slice(indent.length + marks.length).trim()
+  if (marks[0] === '`' && info.includes('`')) return undefined
+  return { char: marks[0]!, length: marks.length, indent: indent.length, info }
 }
 
 function fenceAt(lines: readonly string[], at: number): Read | undefined {
@@ -232,11 +257,10 @@ function indentedAt(lines: readonly string[], at: number): Read {
 }
 
 function isQuote(line: string): boolean {
-  const indent = indentOf(line)
-  return indent <= 3 && line[indent] === '>'
+  return /^ {0,3}>/.test(line)
 }
 
-function quoteAt(lines: readonly string[], at: number, depth: number): Read | undefined {
+function quoteAt(lines: readonly string[], at: number, around: Around): Read | undefined {
   if (!isQuote(lines[at]!)) return undefined
   const inside: string[] = []
   let fence: Fence | undefined
@@ -246,7 +270,7 @@ function quoteAt(lines: readonly string[], at: number, depth: number): Read | un
   for (; end < lines.length; end++) {
     const line = lines[end]!
     if (!isQuote(line)) {
-      if (!goesOn || interrupts(line, depth) || underline(line) > 0) break
+      if (!goesOn || interrupts(line, around) || underline(line) > 0) break
       inside.push(line)
       continue
     }
@@ -258,7 +282,7 @@ function quoteAt(lines: readonly string[], at: number, depth: number): Read | un
     else fence = mark
     goesOn = !fence && !mark && isSentence(text)
   }
-  return [{ type: 'quote', blocks: blocksOf(inside, depth + 1) }, end]
+  return [{ type: 'quote', blocks: blocksOf(inside, deeper(around)) }, end]
 }
 
 /** Whether a line is part of a sentence that can go on: not of a heading, a rule, a table or a code block. */
@@ -279,30 +303,29 @@ interface Marker {
 }
 
 function markerOf(line: string): Marker | undefined {
-  const indent = indentOf(line)
-  if (indent > 3) return undefined
-  let at = indent
-  while (at - indent < 9 && isDigit(line[at])) at++
-  const number = at > indent ? Number(line.slice(indent, at)) : undefined
-  const kind = line[at]
-  if (kind === undefined || !(number === undefined ? '-*+' : '.)').includes(kind)) return undefined
-  at++
-  const rest = line.slice(at)
+  const [mark, digits] = /^ {0,3}(?:[-*+]|(\d{1,9})[.)])(?= |\s*$)/.exec(line) ?? []
+  if (mark === undefined) return undefined
+  const rest = line.slice(mark.length)
   const blank = isEmpty(rest)
-  if (!blank && rest[0] !== ' ') return undefined
   const gap = blank ? 1 : indentOf(rest)
-  return { kind, number, indent, content: at + (gap > 4 ? 1 : gap), blank }
+  return {
+    kind: mark.at(-1)!,
+    number: digits === undefined ? undefined : Number(digits),
+    indent: indentOf(mark),
+    content: mark.length + (gap > 4 ? 1 : gap),
+    blank,
+  }
 }
 
-function listAt(lines: readonly string[], at: number, depth: number): Read | undefined {
+function listAt(lines: readonly string[], at: number, around: Around): Read | undefined {
   const first = markerOf(lines[at]!)
   if (!first) return undefined
   const items: MarkdownItem[] = []
   let end = at
   for (let marker: Marker | undefined = first; marker; ) {
     const inside = [lines[end]!.slice(marker.content)]
-    end = itemEnd(lines, end + 1, marker, inside, depth)
-    items.push(itemOf(inside, depth))
+    end = itemEnd(lines, end + 1, marker, inside, around)
+    items.push(itemOf(inside, around))
     const next: Marker | undefined = end < lines.length ? markerOf(lines[end]!) : undefined
     marker = next?.kind === first.kind && !isRule(lines[end]!) ? next : undefined
   }
@@ -315,7 +338,7 @@ function itemEnd(
   from: number,
   marker: Marker,
   inside: string[],
-  depth: number,
+  around: Around,
 ): number {
   let end = from
   let empty = 0
@@ -328,7 +351,7 @@ function itemEnd(
     const indent = indentOf(line)
     const within = indent >= marker.indent + 2
     // A sentence that continues below its marker without an indent still belongs to the item.
-    const goesOn = empty === 0 && !interrupts(line, depth) && markerOf(line) === undefined
+    const goesOn = empty === 0 && !interrupts(line, around) && markerOf(line) === undefined
     if (!within && !goesOn) break
     for (; empty > 0; empty--) inside.push('')
     inside.push(line.slice(Math.min(indent, marker.content)))
@@ -336,11 +359,15 @@ function itemEnd(
   return end
 }
 
-function itemOf(inside: string[], depth: number): MarkdownItem {
+function itemOf(inside: string[], around: Around): MarkdownItem {
   const box = inside[0]!.slice(0, 4).toLowerCase()
   const task = box === '[ ] ' || box === '[x] '
   if (task) inside[0] = inside[0]!.slice(4)
-  return { checked: task ? box === '[x] ' : undefined, blocks: blocksOf(inside, depth + 1) }
+  return { checked: task ? box === '[x] ' : undefined, blocks: blocksOf(inside, deeper(around)) }
+}
+
+function deeper({ depth, targets }: Around): Around {
+  return { depth: depth + 1, targets }
 }
 
 /** The head of a table and the alignment of its columns, if a table begins here. */
@@ -355,7 +382,7 @@ function tableColumns(
   return head?.length === align?.length && head && align ? [head, align] : undefined
 }
 
-function tableAt(lines: readonly string[], at: number): Read | undefined {
+function tableAt(lines: readonly string[], at: number, { targets }: Around): Read | undefined {
   const columns = tableColumns(lines, at)
   if (!columns) return undefined
   const [head, align] = columns
@@ -363,9 +390,9 @@ function tableAt(lines: readonly string[], at: number): Read | undefined {
   let end = at + 2
   for (; end < lines.length && lines[end]!.includes('|') && !isEmpty(lines[end]!); end++) {
     const cells = cellsOf(lines[end]!)
-    rows.push(head.map((_, column) => markdownInlines(cells[column] ?? '')))
+    rows.push(head.map((_, column) => markdownInlines(cells[column] ?? '', targets)))
   }
-  return [{ type: 'table', align, head: head.map(markdownInlines), rows }, end]
+  return [{ type: 'table', align, head: head.map((cell) => markdownInlines(cell, targets)), rows }, end]
 }
 
 type Alignment = 'left' | 'center' | 'right' | undefined
@@ -374,15 +401,11 @@ type Alignment = 'left' | 'center' | 'right' | undefined
 function alignments(line: string): Alignment[] | undefined {
   const cells = cellsOf(line)
   if (cells.length > MAX_COLUMNS) return undefined
-  const align: Alignment[] = []
-  for (const cell of cells) {
-    const left = cell.startsWith(':')
-    const right = cell.length > 1 && cell.endsWith(':')
-    const dashes = cell.slice(left ? 1 : 0, right ? -1 : undefined)
-    if (dashes === '' || !isAll(dashes, '-')) return undefined
-    align.push(left && right ? 'center' : left ? 'left' : right ? 'right' : undefined)
-  }
-  return align
+  if (!cells.every((cell) => /^:?-+:?$/.test(cell))) return undefined
+  return cells.map((cell) => {
+    const [left, right] = [cell.startsWith(':'), cell.endsWith(':')]
+    return left && right ? 'center' : left ? 'left' : right ? 'right' : undefined
+  })
 }
 
 /** The cells of a row. A pipe after a backslash is text. */
@@ -414,13 +437,4 @@ function indentOf(line: string): number {
 
 function isEmpty(line: string): boolean {
   return line.trim() === ''
-}
-
-function isAll(text: string, char: string): boolean {
-  for (const other of text) if (other !== char) return false
-  return true
-}
-
-function isDigit(char: string | undefined): boolean {
-  return char !== undefined && char >= '0' && char <= '9'
 }

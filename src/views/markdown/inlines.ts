@@ -20,10 +20,23 @@ export type MarkdownInline =
 const MAX_NESTING = 16
 const MAX_TARGET = 4096
 
-/** An open mark: `*`, `**`, `_`, `__`, `~~`, `[` or `![`, and what came after it. */
+/** An open mark: `*`, `**`, `_`, `__`, `~~`, `[` or `![`, where it ends, and what came after it. */
 interface Opener {
   readonly mark: string
+  readonly end: number
   readonly children: MarkdownInline[]
+}
+
+/** The targets that a text defines (`[label]: target`), by their labels in the spelling of `linkLabel`. */
+export type LinkTargets = ReadonlyMap<string, string>
+
+const NO_TARGETS: LinkTargets = new Map()
+/** Maximum length of a label. */
+const MAX_LABEL = 999
+
+/** A label as it is compared: blanks and case do not matter. */
+export function linkLabel(text: string): string {
+  return text.trim().replace(/\s+/g, ' ').toLowerCase()
 }
 
 const kinds = { '*': 'emphasis', _: 'emphasis', '**': 'strong', __: 'strong', '~~': 'strike' } as const
@@ -32,9 +45,10 @@ const kinds = { '*': 'emphasis', _: 'emphasis', '**': 'strong', __: 'strong', '~
  * The running text of a paragraph, a heading or a cell. A line end is a break, as in a chat. A mark without
  * its partner is text. Linear time: each character is read a bounded number of times, whatever the text is.
  */
-export function markdownInlines(text: string): MarkdownInline[] {
+export function markdownInlines(text: string, targets = NO_TARGETS): MarkdownInline[] {
   const state: Reading = {
     text,
+    targets,
     at: 0,
     from: 0,
     top: [],
@@ -53,6 +67,7 @@ export function markdownInlines(text: string): MarkdownInline[] {
 
 interface Reading {
   readonly text: string
+  readonly targets: LinkTargets
   /** The character to read next. */
   at: number
   /** Text from here on is not emitted yet. */
@@ -136,7 +151,7 @@ function unwind(state: Reading, depth: number): void {
 function opens(state: Reading, mark: string): boolean {
   if (state.open.length >= MAX_NESTING) return false
   replace(state, state.at + mark.length)
-  state.open.push({ mark, children: [] })
+  state.open.push({ mark, end: state.at, children: [] })
   return true
 }
 
@@ -197,7 +212,8 @@ function emphasis(state: Reading, char: string): true {
 
 function bracket(state: Reading): boolean {
   const depth = state.open.findLastIndex(({ mark }) => mark === '[' || mark === '![')
-  const found = depth < 0 ? undefined : targetAt(state, state.at + 1)
+  const found =
+    depth < 0 ? undefined : (targetAt(state, state.at + 1) ?? definedAt(state, state.open[depth]!))
   if (!found) return false
   const [end, target] = found
   replace(state, end)
@@ -230,11 +246,24 @@ function targetAt(state: Reading, at: number): [end: number, target: string] | u
   return bounded(close + 1, text.slice(at + 1, close))
 }
 
+//  [text][label]   [label][]   [label]
+//       ^ at             ^ at        ^ at
+/** The end of a link to a target that is defined elsewhere, and the target. */
+function definedAt(
+  { text, at, targets }: Reading,
+  { end }: Opener,
+): [end: number, target: string] | undefined {
+  if (targets.size === 0) return undefined
+  const [whole = '', label = ''] = /^\[([^[\]]*)\]/.exec(text.slice(at + 1, at + MAX_LABEL)) ?? []
+  const target = targets.get(linkLabel(label || text.slice(end, Math.min(at, end + MAX_LABEL))))
+  return target === undefined ? undefined : bounded(at + 1 + whole.length, target)
+}
+
 function angles(state: Reading): boolean {
   const from = state.at + 1
   const end = isAddress(state.text, from) ? state.nextAngle(from) : -1
   const target = end < 0 ? '' : state.text.slice(from, Math.min(end, from + MAX_TARGET))
-  if (end < 0 || target.length !== end - from || hasBlank(target)) return false
+  if (end < 0 || target.length !== end - from || /[ \n<]/.test(target)) return false
   return replace(state, end + 1, link(target))
 }
 
@@ -370,8 +399,7 @@ function runLength(text: string, at: number): number {
 }
 
 function isWeb(target: string): boolean {
-  const head = target.slice(0, 8).toLowerCase()
-  return head.startsWith('https://') || head.startsWith('http://') || head.startsWith('mailto:')
+  return /^(?:https?:\/\/|mailto:)/i.test(target)
 }
 
 function isAddress(text: string, at: number): boolean {
@@ -379,38 +407,23 @@ function isAddress(text: string, at: number): boolean {
 }
 
 function addressEnd(text: string, from: number): number {
+  const last = Math.min(text.length, from + MAX_TARGET)
   let end = from
-  while (
-    end < text.length &&
-    end - from < MAX_TARGET &&
-    !isBlank(text[end]!) &&
-    !'<>"`|'.includes(text[end]!)
-  )
-    end++
+  while (end < last && !isBlank(text[end]!) && !'<>"`|'.includes(text[end]!)) end++
   // A sentence may end with the address, and a mark may close after it.
   const paired = text.slice(from, end).includes('(')
   while (".,;:!?'*_~]".includes(text[end - 1]!) || (text[end - 1] === ')' && !paired)) end--
   return end
 }
 
-function hasBlank(text: string): boolean {
-  return text.includes(' ') || text.includes('\n') || text.includes('<')
-}
-
 function isBlank(char: string): boolean {
-  return char === ' ' || char === '\n' || char === '\t' || char === '\u00a0'
+  return ' \n\t\u00a0'.includes(char)
 }
 
 function isPunctuation(char: string | undefined): boolean {
-  if (char === undefined || char > '~') return false
-  return char > ' ' && !isWord(char)
+  return char !== undefined && char > ' ' && char <= '~' && !isWord(char)
 }
 
 function isWord(char: string): boolean {
-  return (
-    (char >= 'a' && char <= 'z') ||
-    (char >= 'A' && char <= 'Z') ||
-    (char >= '0' && char <= '9') ||
-    char > '\u00bf'
-  )
+  return /[a-z\d]/i.test(char) || char > '\u00bf'
 }

@@ -15,13 +15,7 @@ export function codeSpan(text: string): string {
 }
 
 function longestRow(text: string): number {
-  let longest = 0
-  for (let at = text.indexOf('`'); at >= 0; at = text.indexOf('`', at)) {
-    const start = at
-    while (text[at] === '`') at++
-    longest = Math.max(longest, at - start)
-  }
-  return longest
+  return (text.match(/`+/g) ?? []).reduce((longest, { length }) => Math.max(longest, length), 0)
 }
 
 /** Escapes text for HTML. */
@@ -70,20 +64,14 @@ export function quotation(text: string): string {
 
 /** The marks of a fence that begins this line, or nothing. */
 function opening(line: string): string {
-  const mark = line[0]
-  if (mark !== '`' && mark !== '~') return ''
-  let length = 0
-  while (line[length] === mark) length++
-  if (length < 3 || (mark === '`' && line.includes('`', length))) return ''
-  return mark.repeat(length)
+  const [marks = ''] = /^(?:`{3,}|~{3,})/.exec(line) ?? []
+  return marks[0] === '`' && line.includes('`', marks.length) ? '' : marks
 }
 
 function closes(line: string, fence: string): boolean {
   const marks = line.trim()
   const indent = line.length - line.trimStart().length
-  if (indent > 3 || marks.length < fence.length) return false
-  for (const c of marks) if (c !== fence[0]) return false
-  return true
+  return indent <= 3 && marks.length >= fence.length && marks === fence[0]!.repeat(marks.length)
 }
 
 /** The line without HTML, and whether all its backticks have a partner. */

@@ -3,25 +3,14 @@ export type NameFamily = 'password' | 'secret' | 'key' | 'authorization' | 'cook
 /** Or that its value is a name, and which field beside it has the value of that. */
 export type NameRole = NameFamily | 'label' | 'field'
 
-const passwords = [
-  ...['password', 'passwd', 'passphrase', 'passcode', 'passkey', 'pwd', 'passwort', 'kennwort', 'contrasena'],
-  ...['senha', 'motdepasse'],
-]
-const secrets = [
-  ...['secret', 'token', 'apikey', 'accesskey', 'secretkey', 'privatekey', 'signingkey', 'encryptionkey'],
-  ...[
-    'masterkey',
-    'accountkey',
-    'presharedkey',
-    'authkey',
-    'servicekey',
-    'rolekey',
-    'sessionkey',
-    'deploykey',
-    'licensekey',
-  ],
-  ...['credential', 'credentials', 'connectionstring', 'jwt', 'xamzsignature', 'privatekeyid'],
-]
+const passwords = wordsOf(
+  'password passwd passphrase passcode passkey pwd passwort kennwort contrasena senha motdepasse',
+)
+const secrets = wordsOf(
+  'secret token apikey accesskey secretkey privatekey signingkey encryptionkey masterkey accountkey',
+  'presharedkey authkey servicekey rolekey sessionkey deploykey licensekey credential credentials',
+  'connectionstring jwt xamzsignature privatekeyid',
+)
 /** `{"name": "DB_PASSWORD", "value": "…"}`, `<input type="password" value="…">` */
 const labels = new Set(['name', 'key', 'type', 'variable', 'envvar', 'header'])
 const fields = new Set(['value', 'default', 'defaultvalue', 'stringvalue'])
@@ -67,11 +56,10 @@ function judge(name: string): NameRole | undefined {
 
 /** Without separators, and without a number at the end: `TOKEN_2`. */
 function plainName(name: string): string {
-  let plain = ''
-  for (const c of name) if (c !== '_' && c !== '-' && c !== '.') plain += c.toLowerCase()
-  let end = plain.length
-  while (end > 0 && plain[end - 1]! >= '0' && plain[end - 1]! <= '9') end--
-  return plain.slice(0, end)
+  return name
+    .replace(/[_.-]/g, '')
+    .replace(/\d{1,64}$/, '')
+    .toLowerCase()
 }
 
 /** `pass`, `DB_PASS`, `dbPass`, but not `bypass`. */
@@ -100,21 +88,26 @@ export function isOpaqueName(name: string): boolean {
 
 /** Words that stand for a value: types, hints of a form, states, ways to log in, algorithms. */
 const noValues = new Set(
-  [
+  wordsOf(
     'string number boolean object array any unknown undefined null none nil true false str int bytes self',
     'this void required optional missing invalid redacted hidden masked changeme password secret token',
     'example placeholder yes no on off set unset empty default auto enabled disabled present absent valid',
     'expired include omit same-origin bearer basic digest oauth oauth2 apikey api_key api-key env prompt ask',
     'value key name text input header query cookie sha1 sha256 sha512 md5 base64 hex hs256 rs256 es256 argon2',
     'utf8 ed25519 rsa uuid jwt read write const let var function return',
-  ].flatMap((line) => line.split(' ')),
+  ),
 )
 /** Words that go on with a sentence: `use --token to log in`. */
 const sentenceWords = new Set(
-  'to and or is are was has flag option argument with for in as if of when from can must should will not the a an on via instead'.split(
-    ' ',
+  wordsOf(
+    'to and or is are was has flag option argument with for in as if of when from can must should will not the',
+    'a an on via instead',
   ),
 )
+
+function wordsOf(...lines: readonly string[]): string[] {
+  return lines.flatMap((line) => line.split(' '))
+}
 
 /**
  * What kind of text the value is in. Any word is a value in quotes, in an environment file, in a cell; on a
@@ -159,44 +152,22 @@ function isTypeName(value: string): boolean {
 }
 
 function countIn(value: string) {
-  let [digits, letters, capitals, blanks, others] = [0, 0, 0, 0, 0]
-  let calls = false
-  for (let i = 0; i < value.length; i++) {
-    const unit = value.charCodeAt(i)
-    if (unit >= 48 && unit <= 57) digits++
-    else if (unit >= 97 && unit <= 122) letters++
-    else if (unit >= 65 && unit <= 90) {
-      letters++
-      capitals++
-    } else if (unit === 32 || unit === 9) blanks++
-    else {
-      others++
-      // `getToken(2)`, `tokens[0]`, `Box<Token>`
-      if (unit === 40 || unit === 91 || unit === 60) calls = true
-    }
-  }
-  return { digits, letters, capitals, blanks, others, calls }
+  const count = (units: RegExp) => value.match(units)?.length ?? 0
+  const [digits, letters, blanks] = [count(/\d/g), count(/[a-z]/gi), count(/[ \t]/g)]
+  const others = value.length - digits - letters - blanks
+  // `getToken(2)`, `tokens[0]`, `Box<Token>`
+  return { digits, letters, capitals: count(/[A-Z]/g), blanks, others, calls: /[([<]/.test(value) }
 }
 
 /** `config.token2`, `self.password1`, `authToken`: names with dots between them, or one without a digit. */
 function isAccess(value: string): boolean {
-  const dots = value.includes('.')
-  let digits = false
-  for (let i = 0; i < value.length; i++) {
-    const unit = value.charCodeAt(i)
-    if (unit >= 48 && unit <= 57) digits = true
-    else if (!((unit | 32) >= 97 && (unit | 32) <= 122) && unit !== 95 && unit !== 46 && unit !== 58)
-      return false
-  }
-  return dots || !digits
+  return /^[\w.:]*$/.test(value) && (value.includes('.') || !/\d/.test(value))
 }
 
 /** `$NAME`, `${NAME}`, `$(command)`, `<name>`, `{{name}}`, `%s`, `%NAME%`. */
 function isTemplate(value: string, first: string): boolean {
   const last = value.at(-1)
-  if (first === '<') return last === '>'
-  if (first === '{') return last === '}'
-  if (first === '[') return last === ']'
+  if ('<{['.includes(first)) return last === '>}]'['<{['.indexOf(first)]
   if (first === '%') return last === '%' || value.length < 4 || value[1] === '('
   return first === '$' && /^\$(?:[A-Za-z_]\w{0,80}$|[{(])/.test(value.slice(0, 100))
 }
@@ -212,21 +183,12 @@ function isPlaceholder(value: string): boolean {
   if (value === value.toUpperCase() && familyOf(value) !== undefined) return true
   if (/^(?:your[-_]|insert[-_]|replace[-_]|enter[-_]|\.\.\.|op:\/\/|arn:)/i.test(value.slice(0, 8)))
     return true
-  for (const c of value) if (c !== first) return false
-  return first === '*' || first === 'x' || first === 'X' || first === '.' || first === '-' || first === '•'
+  return /^(?:\*+|x+|X+|\.+|-+|•+)$/.test(value)
 }
 
-const schemes = [
-  'bearer ',
-  'basic ',
-  'token ',
-  'digest ',
-  'apikey ',
-  'api-key ',
-  'negotiate ',
-  'bot ',
-  'key ',
-]
+const schemes = wordsOf('bearer basic token digest apikey api-key negotiate bot key').map(
+  (name) => `${name} `,
+)
 
 /** `Authorization: Bearer …`: the scheme stays. */
 export function afterScheme(text: string, from: number, end: number): number {

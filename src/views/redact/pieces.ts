@@ -1,3 +1,5 @@
+import { isToken } from './shapes.ts'
+
 /** Words that are shorter are no secret, and longer ones are data. */
 const MIN_WORD = 8
 const MAX_WORD = 1024
@@ -8,16 +10,10 @@ const MAX_WORD = 1024
  */
 export function cutWord(text: string): number {
   let from = text.length
-  let [digits, small, capital] = [false, false, false]
-  for (; from > 0 && text.length - from < MAX_WORD; from--) {
-    const unit = text.charCodeAt(from - 1)
-    if (unit >= 48 && unit <= 57) digits = true
-    else if (unit >= 97 && unit <= 122) small = true
-    else if (unit >= 65 && unit <= 90) capital = true
-    else if (!'+/_-=.~'.includes(text[from - 1]!)) break
-  }
-  const mixed = Number(digits) + Number(small) + Number(capital) > 1
-  return mixed && text.length - from >= MIN_WORD ? from : -1
+  while (from > 0 && text.length - from < MAX_WORD && isToken[text.charCodeAt(from - 1)] === 1) from--
+  const word = text.slice(from)
+  const isMixed = [/\d/, /[a-z]/, /[A-Z]/].filter((kind) => kind.test(word)).length > 1
+  return isMixed && word.length >= MIN_WORD ? from : -1
 }
 
 /** Agents nest what tells a piece no deeper: `params.update._meta`, `choices[0]`. */

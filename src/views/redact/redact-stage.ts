@@ -1,7 +1,7 @@
 import type { Stage } from '../../base/stage.ts'
 import type { Event } from '../../events/event.ts'
-import { openKeyBlock } from './key-block.ts'
 import { checkRedacting, type RedactOptions, type Redactor, redactor } from './redact.ts'
+import { openKeyBlock } from './shapes.ts'
 import { linesBefore } from './tables.ts'
 
 /**

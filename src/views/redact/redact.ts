@@ -1,8 +1,7 @@
 import { checkOptions, isObject, misfit, type OptionTable, readOptions } from '../../base/check-options.ts'
 import type { Event } from '../../events/event.ts'
-import { labelOf } from './assigned.ts'
 import { apart, findSecrets } from './find.ts'
-import { isPasswordFlag } from './leads.ts'
+import { isPasswordFlag, labelOf } from './leads.ts'
 import { afterScheme, familyOf, isOpaqueName, isSecretValue, roleOf } from './names.ts'
 import { cutWord, hideNestedPieces, hidePieces } from './pieces.ts'
 import type { Secret } from './secret.ts'
@@ -294,15 +293,8 @@ const MAX_FIELDS = 20
 
 /** Whether a value is distinctive enough not to match elsewhere by accident. */
 function isTelling(text: string): boolean {
-  if (text.length < MIN_KNOWN || text.length > MAX_KNOWN_LENGTH || text.includes('\n')) return false
-  let digits = false
-  let others = false
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i)
-    if (unit >= 48 && unit <= 57) digits = true
-    else others = true
-  }
-  return digits && others
+  if (text.length < MIN_KNOWN || text.length > MAX_KNOWN_LENGTH) return false
+  return !text.includes('\n') && /\d/.test(text) && /\D/.test(text)
 }
 
 function addAll(text: string, value: string, kind: string, found: Secret[]): void {

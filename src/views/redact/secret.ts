@@ -1,7 +1,9 @@
+import { backslashesBefore as countBackslashes } from '../../json/strings.ts'
 import {
   APOSTROPHE,
   BACKSLASH,
   BACKTICK,
+  classTable,
   DOT,
   PLUS,
   QUOTE,
@@ -22,12 +24,13 @@ export interface Secret {
 }
 
 /** Characters of the words of keys: letters, digits, `+`, `/`, `_`, `-`. */
-export const isWordUnit = new Uint8Array(128)
-for (const c of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-')
-  isWordUnit[c.charCodeAt(0)] = 1
+export const isWordUnit = classTable([
+  1,
+  'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-',
+])
 
 export function isNameUnit(unit: number): boolean {
-  return unit < 128 && ((isWordUnit[unit] === 1 && unit !== SLASH && unit !== PLUS) || unit === DOT)
+  return (isWordUnit[unit] === 1 && unit !== SLASH && unit !== PLUS) || unit === DOT
 }
 
 export function isBlank(unit: number): boolean {
@@ -38,11 +41,19 @@ export function isQuote(unit: number): boolean {
   return unit === QUOTE || unit === APOSTROPHE || unit === BACKTICK
 }
 
-/** Number of backslashes before this position, at most 16. */
+/** Maximum number of backslashes before a quote: JSON in JSON, four times over. */
+const MAX_ESCAPES = 16
+
+/** Number of backslashes before this position. */
 export function backslashesBefore(text: string, at: number): number {
-  let count = 0
-  while (count < 16 && text.charCodeAt(at - 1 - count) === BACKSLASH) count++
-  return count
+  return countBackslashes(text, at, at - MAX_ESCAPES)
+}
+
+/** Number of backslashes from this position on. */
+export function backslashesAt(text: string, at: number): number {
+  let end = at
+  while (end - at < MAX_ESCAPES && text.charCodeAt(end) === BACKSLASH) end++
+  return end - at
 }
 
 /** Number of characters from this position that belong to an escape whose backslash is before it. */
@@ -68,11 +79,14 @@ export function startsLine(text: string, at: number): boolean {
   return at === 0 || before === '\n' || before === '\r' || before === '"' || isAfterEscape(text, at)
 }
 
-/** Whether a line ends here, also one in JSON text. */
-export function endsLine(text: string, at: number): boolean {
-  const unit = text[at]
-  if (unit === undefined || unit === '\n' || unit === '\r' || unit === '"') return true
-  let next = at
-  while (text.charCodeAt(next) === BACKSLASH && next - at < 16) next++
-  return next > at && '"nr'.includes(text[next] ?? '"')
+/**
+ * Whether a line ends here, also one in JSON text: before `\\n`, or before the quote that ends its string, which
+ * has at most `level` backslashes (-1: the line is plain text).
+ */
+export function endsLine(text: string, at: number, level = MAX_ESCAPES): boolean {
+  const escapes = backslashesAt(text, at)
+  const mark = text[at + escapes] ?? '\n'
+  if (escapes === 0 && (mark === '\n' || mark === '\r')) return true
+  if (mark === '"') return backslashesBefore(text, at + escapes) <= level
+  return escapes > 0 && level >= 0 && (mark === 'n' || mark === 'r' || at + escapes === text.length)
 }

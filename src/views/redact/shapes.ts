@@ -1,5 +1,5 @@
-import { PLUS, SLASH } from '../../text/characters.ts'
-import { isAfterEscape, isWordUnit, type Secret } from './secret.ts'
+import { BACKSLASH, CR, classTable, EQUALS, LF, MINUS, PLUS, SLASH } from '../../text/characters.ts'
+import { isAfterEscape, isBlank, isWordUnit, type Secret } from './secret.ts'
 
 /**
  * The characters that may follow a prefix, 1 for each. A table, because it is read for every character of a
@@ -7,11 +7,7 @@ import { isAfterEscape, isWordUnit, type Secret } from './secret.ts'
  */
 type Alphabet = Uint8Array
 
-function alphabet(characters: string): Alphabet {
-  const table = new Uint8Array(128)
-  for (const c of characters) table[c.charCodeAt(0)] = 1
-  return table
-}
+const alphabet = (characters: string): Alphabet => classTable([1, characters])
 
 const digits = '0123456789'
 const capitals = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
@@ -24,7 +20,7 @@ const isWord = alphabet(`${letters + digits}-_`)
 const isPath = alphabet(`${letters + digits}-_/`)
 const isBase64 = alphabet(`${letters + digits}-_+/=`)
 /** Characters of a bearer token. */
-const isToken = alphabet(`${letters + digits}-_+/=.~`)
+export const isToken = alphabet(`${letters + digits}-_+/=.~`)
 
 /** The format of a well-known kind of secret: a prefix, and what must follow it. */
 interface Shape {
@@ -198,35 +194,55 @@ export const knownIds: readonly string[] = [
   ...['sha1-', 'sha256-', 'sha384-', 'sha512-', 'AAAAB3Nza', 'AAAAC3Nza', 'AAAAE2Vj'],
 ]
 
-/** Shapes by the first two characters of their prefixes: nearly all text is skipped with one table lookup. */
-const byPair = new Map<number, Shape[]>()
-for (const shape of shapes) {
-  const pair = pairOf(shape.prefix, 0)
-  byPair.set(pair, [...(byPair.get(pair) ?? []), shape])
+/** Something that is recognized by the characters it begins with. */
+export interface Detector<In> {
+  readonly prefix: string
+  readonly read: (search: In, at: number) => Secret | undefined
 }
 
-/** The pairs of characters that a shape can begin with. */
-export function shapePairs(): Iterable<number> {
-  return byPair.keys()
+/** Detectors by the first two characters of their prefixes: nearly all text is skipped with one lookup. */
+export class Detectors<In extends { readonly text: string }> {
+  readonly #byPair = new Map<number, Detector<In>[]>()
+
+  constructor(detectors: readonly Detector<In>[]) {
+    for (const detector of detectors) {
+      const pair = pairOf(detector.prefix, 0)
+      this.#byPair.set(pair, [...(this.#byPair.get(pair) ?? []), detector])
+    }
+  }
+
+  /** The pairs of characters that a detector can begin with. */
+  pairs(): Iterable<number> {
+    return this.#byPair.keys()
+  }
+
+  /** What the first detector finds that begins here. */
+  at(search: In, at: number): Secret | undefined {
+    for (const { prefix, read } of this.#byPair.get(pairOf(search.text, at)) ?? []) {
+      const hit = search.text.startsWith(prefix, at) ? read(search, at) : undefined
+      if (hit) return hit
+    }
+    return undefined
+  }
 }
 
 /** A number for two characters of ASCII. */
-export function pairOf(text: string, at: number): number {
+function pairOf(text: string, at: number): number {
   return (text.charCodeAt(at) << 7) | text.charCodeAt(at + 1)
 }
 
-/** A secret that is recognized by its format and begins, or has its prefix, here. */
-export function shapeAt(text: string, at: number): Secret | undefined {
-  for (const { kind, prefix, start, end, alone } of byPair.get(pairOf(text, at)) ?? []) {
-    if (!text.startsWith(prefix, at) || (alone && !startsWord(text, at))) continue
-    const from = start ? start(text, at) : at
-    if (from < 0) continue
-    const to = end(text, at + prefix.length)
-    if (to < 0) continue
-    // The scheme of a header stays: it shows what was hidden.
-    return prefix.endsWith(' ') ? { kind, from: at + prefix.length, to } : { kind, from, to }
-  }
-  return undefined
+/** Finds secrets that are recognized by their format and begin, or have their prefix, at a position. */
+export const shapeDetectors = new Detectors<{ readonly text: string }>(
+  shapes.map((shape) => ({ prefix: shape.prefix, read: ({ text }, at) => shapeAt(shape, text, at) })),
+)
+
+function shapeAt({ kind, prefix, start, end, alone }: Shape, text: string, at: number): Secret | undefined {
+  const from = start ? start(text, at) : at
+  if (from < 0 || (alone && !startsWord(text, at))) return undefined
+  const to = end(text, at + prefix.length)
+  if (to < 0) return undefined
+  // The scheme of a header stays: it shows what was hidden.
+  return prefix.endsWith(' ') ? { kind, from: at + prefix.length, to } : { kind, from, to }
 }
 
 /** Whether a word can begin here: also after the letter of an escape such as `\n`, and after `_`. */
@@ -237,3 +253,54 @@ function startsWord(text: string, at: number): boolean {
 }
 
 const UNDERSCORE = 95
+
+/** Maximum characters of a private key; an RSA key of 16,384 bits has 13,000. */
+const MAX_KEY_BLOCK = 24 * 1024
+const BEGIN = '-----BEGIN '
+const END = '-----END '
+
+/** Finds private keys, whole or cut off. */
+export function keyBlocks(text: string): (at: number) => Secret | undefined {
+  const nextEnd = nextPlace(text, END)
+  const nextQuote = nextPlace(text, '"')
+  return (at) => {
+    if (!text.startsWith(BEGIN, at)) return undefined
+    const head = text.slice(at, at + 80)
+    const title = head.indexOf('-----', BEGIN.length)
+    if (title < 0 || !head.slice(0, title).includes('PRIVATE KEY')) return undefined
+    const [end, quote] = [nextEnd(at), nextQuote(at)]
+    // No key contains a quote: the end belongs to another text.
+    if (end - at < MAX_KEY_BLOCK && end < quote) {
+      const tail = text.slice(end, end + 80).indexOf('-----', END.length)
+      return { kind: 'private-key', from: at, to: end + (tail < 0 ? END.length : tail + 5) }
+    }
+    // Its end is missing: hide what looks like its body.
+    let to = at + title + 5
+    const last = Math.min(text.length, at + MAX_KEY_BLOCK)
+    while (to < last && isBodyUnit(text.charCodeAt(to))) to++
+    while (text.charCodeAt(to - 1) === BACKSLASH) to--
+    return { kind: 'private-key', from: at, to }
+  }
+}
+
+/** The next occurrence of a word, or infinity; each stretch is searched once. */
+function nextPlace(text: string, word: string): (at: number) => number {
+  let next = -1
+  return (at) => {
+    if (next < at) next = text.indexOf(word, at)
+    if (next < 0) next = Number.POSITIVE_INFINITY
+    return next
+  }
+}
+
+function isBodyUnit(unit: number): boolean {
+  if (unit < 128 && isWordUnit[unit] === 1) return unit !== MINUS
+  return unit === LF || unit === CR || unit === BACKSLASH || unit === EQUALS || isBlank(unit)
+}
+
+/** Start of a private key in the text whose end has not arrived, or -1. */
+export function openKeyBlock(text: string): number {
+  const at = text.lastIndexOf(BEGIN)
+  if (at < 0 || text.indexOf(END, at) >= 0) return -1
+  return text.slice(at, at + 80).includes('PRIVATE KEY') ? at : -1
+}

@@ -1,5 +1,5 @@
 import { familyOf, type NameFamily } from './names.ts'
-import { backslashesBefore, type Secret } from './secret.ts'
+import { backslashesBefore, endsLine, type Secret } from './secret.ts'
 import { type Span, secretIn } from './value.ts'
 
 /** Words in the header of a table that has secrets, or in a line that says what the next one is. */
@@ -46,9 +46,9 @@ function tablesIn(text: string): Table[] {
     let [from, to] = [index, index]
     while (from > done && levelAt(text, from) === undefined && isHeaderUnit(text, from - 1)) from--
     const level = levelAt(text, from)
-    while (level !== undefined && !endsRow(text, to, level) && isHeaderUnit(text, to)) to++
+    while (level !== undefined && !endsLine(text, to, level) && isHeaderUnit(text, to)) to++
     done = to
-    if (level === undefined || !endsRow(text, to, level) || to - from > MAX_ROW) continue
+    if (level === undefined || !endsLine(text, to, level) || to - from > MAX_ROW) continue
     const table = tableAt(text, { from: prefixEnd(text, from), to, level })
     if (!table) continue
     tables.push(table)
@@ -86,14 +86,6 @@ function levelAt(text: string, at: number): number | undefined {
   if (before === '"')
     return /[:[] ?$/.test(text.slice(Math.max(0, at - 3 - escapes), at - 1 - escapes)) ? escapes : undefined
   return before === 'n' && escapes > 0 ? escapes - 1 : undefined
-}
-
-function endsRow(text: string, at: number, level: number): boolean {
-  const unit = text[at]
-  if (unit === undefined || unit === '\n' || unit === '\r') return true
-  if (level < 0) return false
-  if (unit === '"') return backslashesBefore(text, at) <= level
-  return unit === '\\' && /^\\{1,16}[nr]/.test(text.slice(at, at + 17))
 }
 
 interface Column {
@@ -154,7 +146,7 @@ function nextLine(text: string, { to, level }: Line): Line | undefined {
   if (end === '' || (level < 0 && end.startsWith('\\'))) return undefined
   const from = to + end.length
   let last = from
-  while (!endsRow(text, last, level)) if (++last - from > MAX_ROW) return undefined
+  while (!endsLine(text, last, level)) if (++last - from > MAX_ROW) return undefined
   return last === from ? undefined : { from: Math.min(last, prefixEnd(text, from)), to: last, level }
 }
 

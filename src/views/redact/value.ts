@@ -1,7 +1,15 @@
 import { BACKSLASH, CR, ESC, LF, NUL, QUOTE } from '../../text/characters.ts'
 import { afterScheme, isCredential, isSecretValue, type NameFamily, type Sureness } from './names.ts'
-import { backslashesBefore, endsLine, isBlank, isQuote, type Secret, startsLine } from './secret.ts'
-import { shapeAt } from './shapes.ts'
+import {
+  backslashesAt,
+  backslashesBefore,
+  endsLine,
+  isBlank,
+  isQuote,
+  type Secret,
+  startsLine,
+} from './secret.ts'
+import { shapeDetectors } from './shapes.ts'
 
 /** Maximum characters of a value. */
 export const MAX_VALUE = 4096
@@ -69,7 +77,7 @@ export function secretIn(text: string, span: Span, place: Place): Secret | undef
   const ownLine = isBare && (fillsLine(text, nameFrom, to) || (place.tight && isSetting(text, nameFrom, to)))
   const sure = quoted ? 'any' : ownLine ? 'line' : place.sure
   if (!isSecretValue(value, { family, quoted, sure })) return undefined
-  const shape = shapeAt(text, from)
+  const shape = shapeDetectors.at({ text }, from)
   const kind = shape?.to === to ? shape.kind : kindOf(family)
   const bare = !quoted && keyQuote !== '' && /^\d{1,256}$/.test(value)
   // Remember only values that are long enough not to match elsewhere by accident.
@@ -90,8 +98,7 @@ export function spanAt(
   wholeLine = false,
   stop = 0,
 ): Span | undefined {
-  let start = at
-  while (text.charCodeAt(start) === BACKSLASH && start - at < 8) start++
+  const start = at + backslashesAt(text, at)
   if (!isQuote(text.charCodeAt(start))) {
     const to = bareEnd(at, wholeLine, stop)
     return to > at ? { from: at, to, quoted: false } : undefined
@@ -160,9 +167,8 @@ function isStringEnd(text: string, from: number): boolean {
   let next = from
   while (isBlank(text.charCodeAt(next)) && next - from < 9) next++
   if (',:}]\r\n'.includes(text[next] ?? ',')) return true
-  let outer = from
-  while (outer - from < 16 && text.charCodeAt(outer) === BACKSLASH) outer++
-  return text.charCodeAt(outer) === QUOTE && outer - from < backslashesBefore(text, from - 1)
+  const escapes = backslashesAt(text, from)
+  return text[from + escapes] === '"' && escapes < backslashesBefore(text, from - 1)
 }
 
 /** The end of a value without quotes, which may be the rest of the line. */

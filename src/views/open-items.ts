@@ -1,7 +1,46 @@
 import type { Event, EventOf } from '../events/event.ts'
 
-/** Messages that may be open at once; another one closes the oldest. */
+/** Messages, or calls, that may be open at once; another one closes the oldest. */
 const MAX_OPEN = 4096
+
+/**
+ * The calls that have started and not ended, the oldest first, with what a view remembers of each. Some
+ * engines report only the end of a call, and others lose it: both are the view's to answer.
+ */
+export class OpenCalls<T> {
+  readonly #open = new Map<string, T>()
+
+  find(id: string): T | undefined {
+    return this.#open.get(id)
+  }
+
+  all(): T[] {
+    return [...this.#open.values()]
+  }
+
+  /** Opens a call. Returns those that are forgotten: one with this id, whose end was lost, and the oldest. */
+  start(id: string, call: T): T[] {
+    const [oldest] = this.#open.size >= MAX_OPEN ? this.#open.keys() : []
+    const lost = [oldest ?? id, id].flatMap((key) => this.end(key) ?? [])
+    this.#open.set(id, call)
+    return lost
+  }
+
+  /** Closes a call. Undefined if its start was not reported. */
+  end(id: string): T | undefined {
+    const call = this.#open.get(id)
+    this.#open.delete(id)
+    return call
+  }
+
+  /** Closes all, because the attempt has ended. */
+  takeAll(): T[] {
+    const all = this.all()
+    this.#open.clear()
+    return all
+  }
+}
+
 /** Characters of open messages to hold, to compare them with their final text. */
 const MAX_HELD = 16 << 20
 
@@ -23,7 +62,7 @@ export interface OpenText {
 export type TextEnd = 'final' | 'superseded' | 'left'
 
 /** How a protocol says that a message begins, goes on and ends. */
-export interface TextSink {
+interface TextSink {
   start(event: Event, open: OpenText): void
   send(event: Event, open: OpenText, text: string): void
   end(event: Event, open: OpenText, how: TextEnd): void
@@ -112,7 +151,7 @@ const MAX_IDS = 65_536
 const MAX_LENGTH = 256
 
 /** An id of an event, made unique in the whole stream. */
-export type UniqueIds = (id: string, event: Event) => string
+type UniqueIds = (id: string, event: Event) => string
 
 /** The place of an event in its run: `<attempt>.<seq>`. */
 export function eventPlace({ attempt_number, seq }: Event): string {
