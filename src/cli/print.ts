@@ -42,8 +42,10 @@ class Output {
   readonly #fd: number | undefined
   #failure: NodeJS.ErrnoException | undefined
   #waiting: (() => void)[] = []
-  /** Lines of JSON that are written together: a system call takes longer than most of them. */
-  #lines = ''
+  /** Lines of JSON that are written together, as a system call takes longer than most of them, and where. */
+  #block = Buffer.alloc(0)
+  #from = 0
+  #to = 0
   readonly #writeLines = () => void this.#flushLines()
 
   constructor(stream: NodeJS.WriteStream) {
@@ -68,12 +70,22 @@ class Output {
    * what is printed live is not delayed. On a terminal it is written at once: a question may follow it.
    */
   print(line: string): true | Promise<boolean> {
+    const fits = line.length * MAX_UTF8 <= this.#block.length - this.#to
+    if (!fits) this.#flushLines()
+    if (line.length * MAX_UTF8 > BLOCK) this.#write(harmlessBytes(line))
+    else {
+      if (!fits) {
+        this.#block = Buffer.allocUnsafeSlow(BLOCK)
+        this.#from = this.#to = 0
+      }
+      if (this.#from === this.#to) setImmediate(this.#writeLines)
+      const length = this.#block.write(line, this.#to)
+      // In ASCII only DEL is unsafe, and it is looked for in the whole block.
+      if (length !== line.length && line.search(unsafe) >= 0) return this.print(harmless(line))
+      this.#to += length
+    }
     const { isTTY, writableNeedDrain } = this.#stream
-    if (this.#lines === '') setImmediate(this.#writeLines)
-    this.#lines += line
-    return this.#lines.length < BLOCK && !isTTY && !writableNeedDrain && !this.#failure
-      ? true
-      : this.write('')
+    return fits && !isTTY && !writableNeedDrain && !this.#failure ? true : this.write('')
   }
 
   async flushed(): Promise<boolean> {
@@ -87,9 +99,10 @@ class Output {
   }
 
   #flushLines(): void {
-    const lines = this.#lines
-    this.#lines = ''
-    if (lines !== '') this.#write(harmlessBytes(lines))
+    if (this.#from === this.#to) return
+    const lines = this.#block.subarray(this.#from, this.#to)
+    this.#from = this.#to
+    this.#write(lines.includes(DEL) ? Buffer.from(harmless(lines.toString())) : lines)
   }
 
   #write(bytes: Buffer): void {
@@ -149,8 +162,10 @@ function fileOf(stream: NodeJS.WriteStream): number | undefined {
   return stream instanceof Socket ? undefined : fd
 }
 
-/** So many characters of lines are written at once. */
+/** So many bytes of lines are written at once. */
 const BLOCK = 64 * 1024
+/** The most bytes of UTF-8 for a unit of a string. */
+const MAX_UTF8 = 3
 
 /** Prints lines of JSON on stdout. True at once while there is room; otherwise as `output`. */
 export function linePrinter(): (line: string) => true | Promise<boolean> {
@@ -176,9 +191,9 @@ export function harmless(json: string): string {
   return json.replace(unsafe, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** The same as bytes. Most lines are ASCII, and a search for one byte is ten times as fast as the pattern. */
 function harmlessBytes(json: string): Buffer {
   const bytes = Buffer.from(json)
+  // A search for one byte is ten times as fast as the pattern.
   const safe = bytes.length === json.length ? !bytes.includes(DEL) : json.search(unsafe) < 0
   return safe ? bytes : Buffer.from(harmless(json))
 }
