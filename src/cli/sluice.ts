@@ -14,6 +14,8 @@ export async function sluice(words: readonly string[]): Promise<number> {
     await flushed()
     return code
   } catch (error) {
+    // What was printed before it comes first.
+    await flushed().catch(() => {})
     // Only misuse and failed writes are thrown: bad data is reported as outcomes.
     if (!Fault.is(error)) throw error
     console.error(`sluice: ${error.message}`)

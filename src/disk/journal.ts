@@ -110,6 +110,8 @@ export interface Journal {
    * LF.
    */
   append(event: Event, line?: string): boolean
+  /** Stores events with one write, all or none of them. How many were written. */
+  appendAll(events: readonly Event[], lines?: readonly string[]): number
   sync(): void
   /** Waits for background syncs, and starts none meanwhile; `sync` then reports their errors. */
   settled(): Promise<void>
@@ -164,20 +166,34 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
     },
     ended,
     append(event, line = jsonLine(event)) {
-      if (last && event.run_id !== last.run_id) throw foreign(dir, last, event)
-      if (last && comparePlaces(event, last) <= 0) {
-        kept ??= events.lines()
-        verify(kept, event, dir, last)
-        return false
+      return this.appendAll([event], [line]) === 1
+    },
+    appendAll(all, lines = all.map(jsonLine)) {
+      let before = last
+      let text = ''
+      let notes = ''
+      let added = 0
+      for (const [index, event] of all.entries()) {
+        if (before && event.run_id !== before.run_id) throw foreign(dir, before, event)
+        if (before && comparePlaces(event, before) <= 0) {
+          kept ??= events.lines()
+          verify(kept, event, dir, before)
+          continue
+        }
+        kept = undefined
+        const next = before && event.attempt_number === before.attempt_number ? before.seq + 1 : 1
+        if (event.seq !== next) throw gap(dir, before, next, event)
+        text += lines[index]
+        if (event.event.category === 'diagnostic') notes += lines[index]
+        before = { run_id: event.run_id, attempt_number: event.attempt_number, seq: event.seq }
+        added++
       }
-      kept = undefined
-      const next = last && event.attempt_number === last.attempt_number ? last.seq + 1 : 1
-      if (event.seq !== next) throw gap(dir, last, next, event)
-      events.append(line)
-      if (event.event.category === 'diagnostic') diagnostics.append(line)
+      if (added === 0) return 0
+      events.append(text)
+      if (notes !== '') diagnostics.append(notes)
       if (fsync === 'each') for (const file of files) file.sync()
-      last = { run_id: event.run_id, attempt_number: event.attempt_number, seq: event.seq }
-      return true
+      last = before
+      return added
     },
     sync() {
       for (const file of files) file.sync()

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { finished } from 'node:stream'
 import { checkOptions, isName, isText, misfit } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
-import { join as joinStages, type Sink, type Stage } from '../base/stage.ts'
+import type { Sink, Stage } from '../base/stage.ts'
 import { codeOf } from '../base/system-error-code.ts'
-import { journalStage, settledEnd } from '../disk/journal.ts'
+import { type Journal, settledEnd } from '../disk/journal.ts'
 import { engineNamed, engineOf } from '../engines/engine-name.ts'
 import { wireOf } from '../engines/wires.ts'
 import type { Engine, Picker } from '../events/engine.ts'
@@ -381,8 +381,7 @@ class AgentRun {
           next.end()
         },
       }
-      const stage = this.#dir ? joinStages(timedEvents, journalStage(this.#dir.journal)) : timedEvents
-      const live = stage(reported)
+      const live = this.#dir ? storedEvents(this.#dir.journal)(reported) : timedEvents(reported)
       return {
         // A cached result is not written to the journal: a replay of the logs could not emit it again.
         write: (item) => {
@@ -440,6 +439,36 @@ class AgentRun {
 
   #release(): void {
     this.#dir?.release(this.#recording.meta().pid !== null)
+  }
+}
+
+/**
+ * The events of chunks, stored before they are passed on. Those of one chunk are stored with one write: it
+ * takes longer than reading most of them.
+ */
+function storedEvents(book: Journal): Stage<TimedChunk | Opening, Event> {
+  return (next) => {
+    let made: Event[] = []
+    const inner = timedEvents({ write: (event) => void made.push(event), end() {} })
+    const store = (read: () => void) => {
+      try {
+        read()
+      } finally {
+        const events = made
+        made = []
+        book.appendAll(events)
+        for (const event of events) next.write(event)
+      }
+    }
+    return {
+      write: (item) => store(() => inner.write(item)),
+      end() {
+        store(() => inner.end())
+        book.sync()
+        book.close()
+        next.end()
+      },
+    }
   }
 }
 

@@ -19,5 +19,19 @@ const jsonlStage: Stage<unknown, Buffer> = (next) => ({
 
 /** The line of one record, its LF included. */
 export function jsonLine(record: unknown): string {
-  return `${JSON.stringify(record)}\n`
+  const known = lines?.get(record as object) // cast: of what is no object it knows nothing
+  if (known !== undefined) return known
+  const line = `${JSON.stringify(record)}\n`
+  if (typeof record === 'object' && record !== null) lines?.set(record, line)
+  return line
+}
+
+let lines: WeakMap<object, string> | undefined
+
+/**
+ * From now on each record is stringified once, and its line is held as long as the record: for a command that
+ * stores its events, prints them, and keeps none.
+ */
+export function rememberLines(): void {
+  lines ??= new WeakMap()
 }

@@ -16,7 +16,7 @@ import {
   replayOptions,
   runEvents,
 } from '../input/run-input.ts'
-import { printer } from '../print.ts'
+import { flushed, printer } from '../print.ts'
 import { type ShowOptions, show } from './show.ts'
 
 interface ChatFlags extends RunFlags, DrawFlags, LastFlags {
@@ -89,5 +89,5 @@ async function printChat(events: AsyncIterable<Event>): Promise<boolean> {
   records = []
   sink.end()
   for (const record of records) if (!(await print(record))) return false
-  return true
+  return flushed()
 }

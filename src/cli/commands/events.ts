@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { runExits, watchEnd } from '../exit-code.ts'
 import { addRunInput, type RunFlags, readerLeft, runEvents } from '../input/run-input.ts'
-import { printer } from '../print.ts'
+import { flushed, printer } from '../print.ts'
 
 const examples = `
 ${runExits}
@@ -23,7 +23,8 @@ async function printEvents(file: string | undefined, flags: RunFlags): Promise<n
   const events = watchEnd(await runEvents(file, flags))
   const print = printer()
   for await (const event of events) {
-    if (!(await print(event))) return readerLeft(file, flags)
+    const open = print(event)
+    if (open !== true && !(await open)) return readerLeft(file, flags)
   }
-  return events.exit()
+  return (await flushed()) ? events.exit() : readerLeft(file, flags)
 }

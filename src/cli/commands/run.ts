@@ -9,6 +9,7 @@ import { listAttempts } from '../../run/audit.ts'
 import { AUDITS, noLogs } from '../../run/audit-dir.ts'
 import { run, teeRun } from '../../run/run.ts'
 import type { Run, RunEnd, RunOptions } from '../../run/run-options.ts'
+import { rememberLines } from '../../streams/jsonl.ts'
 import { otel } from '../../streams/views.ts'
 import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn, shortPath } from '../draw/flags.ts'
 import { safe } from '../draw/safe.ts'
@@ -226,6 +227,7 @@ export async function showRun(
   const step = githubStep(given)
   // The log of a job is read by people.
   const flags = step ? { ...given, draw: true } : given
+  if (!isDrawn(flags) && !flags.quiet) rememberLines()
   const reading = await readingOptions(flags)
   // Before anything is started: a package may be missing.
   const exported = flags.otel ? openOtel() : undefined

@@ -6,7 +6,7 @@ import { columnsOf, type DrawFlags, isDrawn, wantsColor } from '../draw/flags.ts
 import { drawMarkdown } from '../draw/markdown.ts'
 import { safe } from '../draw/safe.ts'
 import { painter } from '../draw/wrap.ts'
-import { harmless, output } from '../print.ts'
+import { flushed, linePrinter, output } from '../print.ts'
 
 export interface ShowOptions extends DrawFlags, Pick<DrawOptions, 'timed' | 'about'> {
   /** The run is live: a terminal shows its current activity. @default false */
@@ -25,14 +25,17 @@ export interface ShowOptions extends DrawFlags, Pick<DrawOptions, 'timed' | 'abo
 export async function show(events: AsyncIterable<Event>, options: ShowOptions): Promise<boolean> {
   if (options.quiet) return showAnswer(events, options)
   if (isDrawn(options)) return showDrawn(events, options)
-  const write = guarded(options)
-  for await (const event of events) if (!(await write(harmless(jsonLine(event))))) return false
-  return true
+  const print = guarded(options, linePrinter())
+  for await (const event of events) {
+    const open = print(jsonLine(event))
+    if (open !== true && !(await open)) return false
+  }
+  return guarded(options, flushed)('')
 }
 
 async function showDrawn(events: AsyncIterable<Event>, options: ShowOptions): Promise<boolean> {
   const { full, verbose, timed, about } = options
-  const write = guarded(options)
+  const write = guarded(options, output())
   const draw = new Drawing({ color: wantsColor(options), width: columnsOf, full, verbose, timed, about })
   const onScreen = options.live && process.stdout.isTTY && process.env['TERM'] !== 'dumb'
   // A failed write is reported with the next event.
@@ -63,19 +66,21 @@ async function showAnswer(events: AsyncIterable<Event>, options: ShowOptions): P
   const drawn = isDrawn(options)
   const lines = drawn ? drawMarkdown(safe(answer), columnsOf(), painter(wantsColor(options))) : [answer]
   const text = lines.join('\n')
-  return guarded(options)(text.endsWith('\n') ? text : `${text}\n`)
+  return guarded(options, output())(text.endsWith('\n') ? text : `${text}\n`)
 }
 
 /** Writes, and reports a failure before it is thrown. */
-function guarded({ failed }: ShowOptions): (text: string) => Promise<boolean> {
-  const write = output()
-  return async (text) => {
-    try {
-      return await write(text)
-    } catch (error) {
-      failed?.(error as Error) // cast: `output` throws only Errors
+function guarded(
+  { failed }: ShowOptions,
+  write: (text: string) => true | Promise<boolean>,
+): (text: string) => true | Promise<boolean> {
+  return (text) => {
+    const open = write(text)
+    if (open === true) return true
+    return open.catch((error) => {
+      failed?.(error)
       throw error
-    }
+    })
   }
 }
 
