@@ -129,7 +129,7 @@ function onlyPayload(text: string, enveloped: boolean): Payload | undefined {
   if (repair_level === undefined) return undefined
   const body = text.slice(brace, end)
   // Marks in a string of the object may be read as marks; half a surrogate pair is replaced.
-  if (/[<`~\ud800-\udfff]/.test(body)) return undefined
+  if (/[`~\ud800-\udfff]|<\/?(?:json|think|reason|scratch)/i.test(body)) return undefined
   let value: unknown
   try {
     value = withoutStack(JSON.parse, body)
@@ -146,9 +146,11 @@ const MAX_DEPTH = 64
 function levelOf(before: string, behind: string, enveloped: boolean): RepairLevel | undefined {
   const level = enveloped ? UNWRAPPED : 'none'
   if (before === '') return behind === '' || behind === '\n' ? level : undefined
-  if (/^[\w \n.,:;!?]*<json>\n?$/.test(before))
-    return /^\n?<\/json>[\w \n.,:;!?]*$/.test(behind) ? level : undefined
-  const fence = /^(?:[\w \n.,:;!?]*\n)?```json\n$/.test(before) && /^\n```\n*$/.test(behind)
+  if (/^[\p{L}\p{N}_ \n.,:;!?。]*<json>\n?$/u.test(before))
+    return /^\n?<\/json>[\p{L}\p{N}_ \n.,:;!?。]*$/u.test(behind) ? level : undefined
+  const fence =
+    /^(?:[\p{L}\p{N}_ \n.,:;!?。]*\n)?```json\n$/u.test(before) &&
+    /^\n```(?:\n[\p{L}\p{N}_ \n.,:;!?。]*)?$/u.test(behind)
   return fence ? UNWRAPPED : undefined
 }
 
