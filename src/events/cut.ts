@@ -2,7 +2,7 @@ import { codes } from '../base/fault.ts'
 import type { Bytes } from '../base/platform.ts'
 import { isDeeper, isNested } from '../json/depth.ts'
 import { TextBalance } from '../json/text-balance.ts'
-import { CLOSE_BRACE, CLOSE_BRACKET, isBracket, OPEN_BRACE } from '../text/characters.ts'
+import { CLOSE_BRACE, CLOSE_BRACKET, isBracket, OPEN_BRACE, SPACE } from '../text/characters.ts'
 import type { Channel } from '../text/chunk.ts'
 import { endOffset, headOf, LINE_COST, type Line, lineAfter, restOf } from '../text/lines.ts'
 import { BlockCutter } from './block.ts'
@@ -10,6 +10,8 @@ import type { Cut, EngineFrame } from './engine.ts'
 
 /** A record nested deeper than this would overflow the stack of code that prints it. */
 const MAX_DEPTH = 512
+/** A record of so many characters at most has no room for more brackets: nearly every one is that short. */
+const LEAST_DEEP = 2 * MAX_DEPTH
 /** Characters of a text that may be parsed before its depth is checked. */
 const LARGE = 1 << 16
 /** Blank lines before a frame are kept up to this many characters; the range covers all of them. */
@@ -115,6 +117,8 @@ export class Cutter {
   }
 
   #isBlank(line: Line): boolean {
+    // Nearly every line begins with a bracket or a word.
+    if (line.text.charCodeAt(0) > SPACE && line.text.charCodeAt(0) < 0x7f) return false
     if (line.text.trim() !== '' || line.note !== undefined || this.#blocks.isOpen) return false
     // Inside a string that the terminal has broken, blanks belong to the string.
     return !(this.#channel === 'pty' && this.#gathering?.state.inString)
@@ -411,14 +415,14 @@ function parse(text: string): unknown {
   if (text.length > LARGE && isTooDeep(text)) return undefined
   try {
     const value = JSON.parse(text)
-    return isNested(value, MAX_DEPTH) ? undefined : value
+    return text.length > LEAST_DEEP && isNested(value, MAX_DEPTH) ? undefined : value
   } catch {
     return undefined
   }
 }
 
 function isTooDeep(text: string): boolean {
-  return text.length > 2 * MAX_DEPTH && isDeeper(text, MAX_DEPTH)
+  return text.length > LEAST_DEEP && isDeeper(text, MAX_DEPTH)
 }
 
 function startsLog(text: string): boolean {

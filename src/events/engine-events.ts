@@ -33,7 +33,7 @@ import type { RepeatedWarnings } from './repeated-warnings.ts'
 import { SentTurns } from './sent-turns.ts'
 import { type Spent, type Tokens, tokenCounter } from './tokens.ts'
 import { kindsByName } from './tool-kind.ts'
-import { unknownRecords } from './unknown-records.ts'
+import { UnknownRecords } from './unknown-records.ts'
 import type { Range, Writer } from './write.ts'
 
 /** Confidence in a plain protocol record. */
@@ -86,9 +86,9 @@ export class EngineEvents {
   #unknown = false
   /** The kept frame that the engine is reporting about. */
   #kept: EngineFrame | undefined
-  readonly #strangers = unknownRecords()
+  readonly #strangers = new UnknownRecords()
   /** At the end: the records turned out to be those of another program. */
-  #stranger: ReturnType<ReturnType<typeof unknownRecords>['found']>
+  #stranger: ReturnType<UnknownRecords['found']>
 
   /** The position of the current frame in the run, and the number of things reported. */
   #here: Position = AT_END
@@ -455,11 +455,16 @@ export class EngineEvents {
     if (this.#early.length > 0 && !beforeWork.test(type)) this.#tellEarly()
     // A frame that only ends an open message has no event of its own: that event is about the pieces.
     if (this.#writer.place() === this.#current) this.#spoke = true
-    // A line of text may still prove to stand next to records of another program.
-    const guess = type === 'agent.message.delta' && sure < LOW
-    const sent = this.#writer.place()?.channel === 'stdin'
-    if (!guess && !sent && !type.startsWith('raw.') && !type.startsWith('diagnostic.')) this.#strangers.knew()
+    if (!this.#strangers.known && this.#isKnowledge(type, sure)) this.#strangers.known = true
     this.#writer.write(type, data, sure)
+  }
+
+  /** Whether such an event shows that the engine knows the records. */
+  #isKnowledge(type: EventType, sure: number): boolean {
+    // A line of text may still prove to stand next to records of another program.
+    if (type === 'agent.message.delta' && sure < LOW) return false
+    if (this.#writer.place()?.channel === 'stdin') return false
+    return !type.startsWith('raw.') && !type.startsWith('diagnostic.')
   }
 
   #raw(text: string, sure = this.#confidence): void {
@@ -609,13 +614,14 @@ export class EngineEvents {
   tellTurn(now = false): void {
     const turn = this.#ended
     if (!turn || !(now || this.#options.isSettled(turn.when.at))) return
-    if (!this.#evidence.isWaiting(turn.when)) return
+    const said = this.#evidence.waiting(turn.when)
+    if (!said) return
     this.#ended = undefined
     if (this.#waiting && !(this.#worked && isAfter(this.#worked, this.#waiting))) return
     this.#waiting = turn.when
     const here = this.#writer.place()
     if (turn.range !== here) this.#writer.about(turn.range, true)
-    const evidence = { ...this.#evidence.said(), exit_code: null, signal: null }
+    const evidence = { ...said, exit_code: null, signal: null }
     this.#write('lifecycle.run.status', { status: 'awaiting_user_input', reason: turn.signal, evidence })
     if (turn.range !== here) this.#writer.about(here, true)
   }

@@ -102,27 +102,27 @@ export class RunEvidence {
   }
 
   said(): Said {
-    const turns = this.#turns.both()
-    const [fatal] = this.#inOrder(turns.flatMap(({ failure }) => [failure?.first, failure?.last]))
     // With a complete message after it the engine has asked the model again.
-    const cut = this.#lastOf(({ cut }) => cut, this.#answers)?.words
-    const stopped = this.#lastOf((turn) => turn.stopped)?.words
+    const cut = this.#lastOf(cutOf, this.#answers)?.words
+    const stopped = this.#lastOf(stoppedOf)?.words
     const request = this.#question()
-    return {
+    const said: { -readonly [K in keyof Said]: Said[K] } = {
       done_marker: this.#isMarked(),
       end_signal: this.#ended()?.words ?? null,
-      failure: (fatal ?? this.#failedAlone())?.words ?? null,
+      failure: (this.#fatal() ?? this.#failedAlone())?.words ?? null,
       truncated: this.#truncated || cut !== undefined,
-      ...(cut !== undefined && { cut }),
-      ...(stopped !== undefined && { stopped }),
-      ...(request && { request: request.words }),
     }
+    if (cut !== undefined) said.cut = cut
+    if (stopped !== undefined) said.stopped = stopped
+    if (request) said.request = request.words
+    return said
   }
 
-  /** Whether the report of this moment ended a turn that now waits for the user. */
-  isWaiting(when: Moment): boolean {
-    const { done_marker, failure, cut } = this.said()
-    return this.#ended()?.when === when && !done_marker && failure === null && cut === undefined
+  /** What is known, if the report of this moment ended a turn that now waits for the user. */
+  waiting(when: Moment): Said | undefined {
+    if (this.#ended()?.when !== when) return undefined
+    const said = this.said()
+    return said.done_marker || said.failure !== null || said.cut !== undefined ? undefined : said
   }
 
   #turnOf(when: Moment): Turn {
@@ -133,24 +133,36 @@ export class RunEvidence {
     return turn
   }
 
-  /** What was reported since the agent last began or continued, in the order of the run. */
-  #inOrder(reported: readonly (Told | undefined)[]): Told[] {
+  /** Whether it was reported since the agent last began or continued. */
+  #holds({ when }: Told): boolean {
     const since = later(this.#turns.pipes?.wentOn, this.#turns.pty?.wentOn)
-    return reported
-      .filter((one) => one !== undefined)
-      .filter(({ when }) => !(since && isAfter(since, when)))
-      .sort((a, b) => (isAfter(a.when, b.when) ? 1 : -1))
+    return !(since && isAfter(since, when))
   }
 
   /** The last report of this sort, unless something came after it that shows that it no longer holds. */
   #lastOf(of: (turn: Turn) => Told | undefined, after?: PerSource<Moment>): Told | undefined {
-    const last = this.#inOrder(this.#turns.both().map(of)).at(-1)
+    let last: Told | undefined
+    for (const turn of this.#turns.both()) {
+      const told = of(turn)
+      if (told && this.#holds(told) && !(last && isAfter(last.when, told.when))) last = told
+    }
     return last && !after?.both().some((moment) => isAfter(moment, last.when)) ? last : undefined
+  }
+
+  /** The first failure. */
+  #fatal(): Told | undefined {
+    let fatal: Told | undefined
+    for (const { failure } of this.#turns.both()) {
+      if (!failure) continue
+      for (const told of [failure.first, failure.last])
+        if (this.#holds(told) && !(fatal && isAfter(told.when, fatal.when))) fatal = told
+    }
+    return fatal
   }
 
   /** An agent that says more after the end of its turn has not ended. */
   #ended(): Told | undefined {
-    return this.#lastOf(({ ended }) => ended, this.#words)
+    return this.#lastOf(endedOf, this.#words)
   }
 
   /** Whether this was in the turn that began last. */
@@ -172,12 +184,19 @@ export class RunEvidence {
   /** The last error of the turn, if it stands in place of an answer. */
   #failedAlone(): Told | undefined {
     const answered = this.#answers.both().some((moment) => this.#isCurrent(moment))
-    return answered ? undefined : this.#lastOf(({ alone }) => alone)
+    return answered ? undefined : this.#lastOf(aloneOf)
   }
 }
 
+const cutOf = ({ cut }: Turn) => cut
+const stoppedOf = ({ stopped }: Turn) => stopped
+const endedOf = ({ ended }: Turn) => ended
+const aloneOf = ({ alone }: Turn) => alone
+
 function newTurn(begun: Moment | undefined): Turn {
-  const nothing = {
+  return {
+    begun,
+    wentOn: begun,
     marked: undefined,
     ended: undefined,
     cut: undefined,
@@ -186,7 +205,6 @@ function newTurn(begun: Moment | undefined): Turn {
     question: undefined,
     stopped: undefined,
   }
-  return { begun, wentOn: begun, ...nothing }
 }
 
 /** The tools by which agents ask their user. */

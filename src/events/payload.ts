@@ -1,4 +1,5 @@
 import type { Code } from '../base/fault.ts'
+import { withoutStack } from '../base/no-stack.ts'
 import { Bytes } from '../base/platform.ts'
 import { drive } from '../base/stage.ts'
 import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
@@ -6,6 +7,7 @@ import { isOnlyStructure } from '../json/after-value.ts'
 import type { Chunk } from '../text/chunk.ts'
 import type { Outcome, RepairLevel } from '../values/outcome.ts'
 import { EXPLICIT, rankOf } from '../values/pick.ts'
+import { isOrdinary } from '../values/plain-value.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { pickedStage, valueParts } from '../values/values.ts'
 import type { ResultData } from './event.ts'
@@ -60,6 +62,8 @@ export function payloadFinder({ schema, pick, maxFrame, maxRepair }: PayloadOpti
      */
     find(text: string, when: Moment | undefined, enveloped: boolean): Found {
       if (!mayHoldPayload(text, last !== undefined)) return NOTHING
+      const only = last || text.length * 3 > maxFrame ? undefined : onlyPayload(text, enveloped)
+      if (only) return { payloads: [only], fault: undefined }
       const bytes = Bytes.from(text)
       const chunks: Chunk[] = [{ channel: 'stdout', bytes }]
       if (last && when) {
@@ -79,7 +83,7 @@ export function payloadFinder({ schema, pick, maxFrame, maxRepair }: PayloadOpti
       const endsAt = endCheck(bytes)
       const payloads = good.reverse().map((outcome) => ({
         value: outcome.value,
-        repair_level: enveloped ? ('deterministic_generic' as const) : outcome.repair_level,
+        repair_level: enveloped ? UNWRAPPED : outcome.repair_level,
         final: isFinal(outcome, endsAt),
       }))
       return { payloads: payloads.reverse(), fault: fault && !fault.ok ? fault.fault.code : undefined }
@@ -98,7 +102,7 @@ export function payloadFinder({ schema, pick, maxFrame, maxRepair }: PayloadOpti
       }
       if (enveloped) warnings.add('OUTPUT_REPAIRED_GENERIC')
       if (ambiguous) warnings.add('AMBIGUOUS')
-      const repair_level = enveloped ? 'deterministic_generic' : outcome.repair_level
+      const repair_level = enveloped ? UNWRAPPED : outcome.repair_level
       return {
         status: 'success',
         value: outcome.value,
@@ -108,6 +112,46 @@ export function payloadFinder({ schema, pick, maxFrame, maxRepair }: PayloadOpti
       }
     },
   }
+}
+
+/** Taking a payload out of a fence, or out of the engine's own document, is a repair. */
+const UNWRAPPED = 'deterministic_generic'
+
+/**
+ * Fast path: the payload of a message that is one valid object in a `<json>` tag or a fence, with nothing but
+ * plain words around it, or nothing but the object. Setting up the scanner costs a hundred times as much as
+ * parsing it. Undefined for everything else, which the scanner reads.
+ */
+function onlyPayload(text: string, enveloped: boolean): Payload | undefined {
+  const brace = text.indexOf('{')
+  const end = text.lastIndexOf('}') + 1
+  const repair_level = end === 0 ? undefined : levelOf(text.slice(0, brace), text.slice(end), enveloped)
+  if (repair_level === undefined) return undefined
+  const body = text.slice(brace, end)
+  // Marks in a string of the object may be read as marks; half a surrogate pair is replaced.
+  if (/[`~\ud800-\udfff]|<\/?(?:json|think|reason|scratch)/i.test(body)) return undefined
+  let value: unknown
+  try {
+    value = withoutStack(JSON.parse, body)
+  } catch {
+    return undefined
+  }
+  return isOrdinary(value, body, MAX_DEPTH) ? { value, repair_level, final: true } : undefined
+}
+
+/** Depth that is certainly within the limits of every reader. */
+const MAX_DEPTH = 64
+
+/** The level of an object that is marked as the answer by what is around it, or has nothing around it. */
+function levelOf(before: string, behind: string, enveloped: boolean): RepairLevel | undefined {
+  const level = enveloped ? UNWRAPPED : 'none'
+  if (before === '') return behind === '' || behind === '\n' ? level : undefined
+  if (/^[\p{L}\p{N}_ \n.,:;!?。]*<json>\n?$/u.test(before))
+    return /^\n?<\/json>[\p{L}\p{N}_ \n.,:;!?。]*$/u.test(behind) ? level : undefined
+  const fence =
+    /^(?:[\p{L}\p{N}_ \n.,:;!?。]*\n)?```json\n$/u.test(before) &&
+    /^\n```(?:\n[\p{L}\p{N}_ \n.,:;!?。]*)?$/u.test(behind)
+  return fence ? UNWRAPPED : undefined
 }
 
 /** Never in code, and never by the last resort. */

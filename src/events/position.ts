@@ -58,6 +58,8 @@ export class PerSource<T> {
   }
 
   both(): T[] {
-    return [this.pipes, this.pty].filter((thing) => thing !== undefined)
+    const { pipes, pty } = this
+    if (pty === undefined) return pipes === undefined ? [] : [pipes]
+    return pipes === undefined ? [pty] : [pipes, pty]
   }
 }

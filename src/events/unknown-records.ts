@@ -10,28 +10,27 @@ const MAX_KEY = 24
  * Recognizes a stream of records that the engine does not know. A single document may be anything;
  * several, of which the engine understood none, mean that another program wrote them.
  */
-export function unknownRecords() {
-  let known = false
-  let count = 0
-  let first: EngineFrame | undefined
-  return {
-    /** The engine reported something about the run. */
-    knew() {
-      known = true
-    },
-    /** A frame that the engine did not understand. No protocol is on stderr, and stdin is not the agent's. */
-    saw(frame: EngineFrame) {
-      const whole = holdsRecord(frame.value)
-      if (known || frame.channel === 'stderr' || frame.channel === 'stdin' || !(whole || frame.open)) return
-      count++
-      if (whole) first ??= frame
-    },
-    /** What to report at the end, and where. */
-    found(): { readonly first: EngineFrame; readonly message: string } | undefined {
-      if (known || count < 2 || !first) return undefined
-      const message = `${codes.ENGINE_UNKNOWN} (${count}); the first: ${shapeOf(first.value)}`
-      return { first, message }
-    },
+export class UnknownRecords {
+  /** The engine reported something about the run. */
+  known = false
+  #count = 0
+  #first: EngineFrame | undefined
+
+  /** A frame that the engine did not understand. No protocol is on stderr, and stdin is not the agent's. */
+  saw(frame: EngineFrame): void {
+    if (this.known || frame.channel === 'stderr' || frame.channel === 'stdin') return
+    const whole = holdsRecord(frame.value)
+    if (!(whole || frame.open)) return
+    this.#count++
+    if (whole) this.#first ??= frame
+  }
+
+  /** What to report at the end, and where. */
+  found(): { readonly first: EngineFrame; readonly message: string } | undefined {
+    const first = this.#first
+    if (this.known || this.#count < 2 || !first) return undefined
+    const message = `${codes.ENGINE_UNKNOWN} (${this.#count}); the first: ${shapeOf(first.value)}`
+    return { first, message }
   }
 }
 

@@ -48,6 +48,7 @@ function noTime(now: unknown): Fault {
 /** Numbers events, and gives them their time, source, session and place. */
 export function writer(options: WriterOptions, next: Sink<Event>) {
   const { runId, attempt, clock } = options
+  const prefix = `${runId}:${attempt}:`
   let seq = 0
   let session: string | undefined
   let engine: EngineName = { name: '', parser: '' }
@@ -57,7 +58,13 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
   let again = true
   let index = 0
   const counts = new Map<Channel | 'end', (place: string) => number>()
+  /** The range as text, made once for all of its events. */
+  let placeText: string | undefined
+  /** Nearly every range begins where the last one ended: its number is written once. */
+  let lastEnd = 0
+  let lastEndText = '0'
   const sources = new Map<number, Source>()
+  let lastSource: Source | undefined
   let lastTime = Number.NaN
   let lastStamp = ''
 
@@ -73,12 +80,21 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
 
   /** Reuses objects: a run has millions of events, but few sources and types. */
   const sourceOf = (confidence: number): Source => {
+    if (lastSource?.confidence === confidence) return lastSource
     let source = sources.get(confidence)
     if (!source) {
       source = Object.freeze({ engine: engine.name, parser: engine.parser, confidence })
       sources.set(confidence, source)
     }
+    lastSource = source
     return source
+  }
+
+  const textOf = ({ channel, from, to }: Range): string => {
+    const start = from === lastEnd ? lastEndText : `${from}`
+    if (to !== lastEnd) lastEndText = `${to}`
+    lastEnd = to
+    return `${channel}:${start}-${lastEndText}`
   }
 
   const nextIndex = (place: string): number => {
@@ -103,8 +119,9 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
   return {
     refOf,
     write<T extends EventType>(type: T, data: EventData[T], confidence: number): void {
-      const place = range ? `${range.channel}:${range.from}-${range.to}` : 'end'
-      const event_id = `${runId}:${attempt}:${place}:${again ? `+${nextIndex(place)}` : index++}`
+      placeText ??= range ? textOf(range) : 'end'
+      const place = placeText
+      const event_id = `${prefix}${place}:${again ? `+${nextIndex(place)}` : index++}`
       const event = {
         protocol_version: 'rasp/1.0' as const,
         type,
@@ -124,6 +141,7 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
     /** The events that follow are about this range; `again` if events were already written about it. */
     about(place: Range | undefined, repeated = false): void {
       if (place !== undefined && place === range && !repeated) return
+      if (place !== range) placeText = undefined
       range = place
       again = repeated || place === undefined
       index = 0
@@ -139,6 +157,7 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
     setEngine(given: EngineName): void {
       engine = given
       sources.clear()
+      lastSource = undefined
     },
   }
 }
