@@ -176,8 +176,7 @@ class Judge implements Sink<Frame> {
     if (frame.aside || this.#inMembers || (frame.attached && (this.#broken || this.#isMember(frame)))) return
     const quoted = hasQuotedKey(frame.text)
     // Once something was found, the text before it is no longer kept.
-    if (!quoted && (this.#found ? this.#broken : this.#isAfterQuote(frame) || this.#isAfterTorn(frame)))
-      return
+    if (!quoted && (this.#found ? this.#broken : this.#isInside(frame) || this.#isAfterTorn(frame))) return
     this.#broken = true
     const torn = !(quoted && frame.open) && endsInString(frame.text)
     if (!quoted && (frame.broken !== undefined || torn)) this.#tornTo = frame.to
@@ -250,12 +249,14 @@ class Judge implements Sink<Frame> {
 
   /**
    * Whether a quote precedes it on its line, or an odd number of backticks that are not its own: then an
-   * object without quotes of its own is part of a string.
+   * object without quotes of its own is part of a string. After a bare key that is indented under an open
+   * brace, it is part of an object.
    */
-  #isAfterQuote({ from }: Frame): boolean {
+  #isInside({ from }: Frame): boolean {
     const before = this.#textBefore(from, 4096)
     const line = before.slice(before.lastIndexOf('\n') + 1)
-    return line.includes('"') || (!line.endsWith('`') && line.split('`').length % 2 === 0)
+    if (line.includes('"') || (!line.endsWith('`') && line.split('`').length % 2 === 0)) return true
+    return /^[ \t]+[^{}]*:\s*$/.test(line) && before.split('{').length > before.split('}').length
   }
 
   /**
