@@ -321,7 +321,7 @@ export class Reading {
     const { text, edits } = this
     const isDoubtful =
       isFirstOnLine(text, from, close) ||
-      (key && text.slice(from, close).includes('\n')) ||
+      (key && text.slice(from, close).includes('\n') && /[,:{}[\]]|^.\s|\s$/.test(text.slice(from, close))) ||
       // `["a,"⏎ b", "c"]`: after a guess, this is rather what is between two strings.
       (this.guesses > 0 && /^\r?\n/.test(text.slice(from + 1, from + 3))) ||
       (!key && this.inArray() && mayBeElements(text, from, close))
@@ -477,11 +477,11 @@ export class Reading {
   }
 }
 
-//  ["x', 1 // 5",⏎]
-//     ^    ^^ another kind of quote may have ended the string, and the comment has the last one
+//  ["x', 1 // 5",⏎]   ["x], # 5",⏎
+//     ^    ^^            ^  ^ the string may have ended before, and the comment has the last quote
 function holdsEndAndComment(content: string): boolean {
   const comment = Math.max(content.lastIndexOf(' //'), content.lastIndexOf(' # '), content.lastIndexOf(' /*'))
-  return comment > 0 && /['’”`]\s{0,9},/.test(content.slice(0, comment))
+  return comment > 0 && /['’”`]\s{0,9},|[\]}],$/.test(content.slice(0, comment))
 }
 
 /** The edits without the replacement of the character at `at`. Those after it are linked again. */
