@@ -5,7 +5,7 @@
 //   npx tsx scripts/corruptions.ts --write          puts it into bench/corruptions.md
 //   npx tsx scripts/corruptions.ts --kind NAME   what was misread, for kinds with NAME in their name
 //   npx tsx scripts/corruptions.ts --pairs 20000    two corruptions at once: each WRONG, smallest first
-//   --seeds N (120), --schema (ours with a schema), --ours (no peers)
+//   --from N (1): the first pair's seed, --seeds N (120), --schema (ours with a schema), --ours (no peers)
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { tryParse } from '../src/values/parse.ts'
@@ -18,6 +18,7 @@ const { values: options } = parseArgs({
     write: { type: 'boolean', default: false },
     kind: { type: 'string' },
     pairs: { type: 'string' },
+    from: { type: 'string', default: '1' },
     seeds: { type: 'string', default: '120' },
     schema: { type: 'boolean', default: false },
     ours: { type: 'boolean', default: false },
@@ -122,7 +123,7 @@ function showKinds(name: string): void {
 }
 
 function showPairs(count: number): void {
-  const { right, fault, wrong, missed } = judge(pairsOf(count), ours.parse)
+  const { right, fault, wrong, missed } = judge(pairsOf(count, KINDS, Number(options.from)), ours.parse)
   const wrongs = smallest(missed.filter((miss) => miss.got !== undefined))
   for (const miss of wrongs) show(miss)
   const often = new Map<string, number>()

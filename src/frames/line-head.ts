@@ -97,7 +97,7 @@ export class LineHead {
    */
   attached(position: number): boolean {
     const { last, lastButOne } = this.#tail(position)
-    if (last === COLON) return lastButOne === QUOTE || lastButOne === APOSTROPHE
+    if (last === COLON) return lastButOne === QUOTE || lastButOne === APOSTROPHE || lastButOne === BACKTICK
     return last === OPEN_BRACKET || last === OPEN_BRACE || last === COMMA
   }
 

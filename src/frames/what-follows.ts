@@ -2,16 +2,19 @@ import { goesOnAt, MAX_REST, mayFollowOpening } from '../json/after-value.ts'
 import { isUnusualBlank } from '../repair/syntax.ts'
 import {
   APOSTROPHE,
+  BACKTICK,
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COLON,
   COMMA,
   classTable,
+  EXCLAMATION,
   HASH,
   isBlank,
   isBracket,
   isDigit,
   isWordCharacter,
+  LESS,
   LF,
   MINUS,
   QUOTE,
@@ -71,7 +74,7 @@ export class WhatFollows {
       if (byte === COMMA || byte === COLON) {
         this.#seek++
         this.#stage = 'separated'
-      } else if (KINDS[byte] === QUOTED || this.#isSameLine()) this.#stage = 'line'
+      } else if (KINDS[byte] === QUOTED || !this.#hasLineEnd(this.#to, this.#start)) this.#stage = 'line'
       else return -1
     }
     if (this.#stage === 'separated') {
@@ -82,7 +85,11 @@ export class WhatFollows {
       const certain = isQuote(byte) || isBracket(byte) || closes || isDigit(byte) || byte === HASH
       const opens =
         certain ||
-        (byte === SLASH ? this.#opensComment(bound, over) : this.#opensWithWord(this.#seek, bound, over))
+        (byte === SLASH || byte === LESS
+          ? this.#opensComment(byte, bound, over)
+          : byte === BACKTICK
+            ? this.#opensAfterBackticks(bound, over)
+            : this.#opensWithWord(this.#seek, bound, over))
       if (opens === undefined) return undefined
       if (opens) return this.#start
       this.#seek = this.#start
@@ -108,17 +115,32 @@ export class WhatFollows {
     return undefined
   }
 
-  #isSameLine(): boolean {
-    for (let at = this.#to; at < this.#start; at++) if (this.#scan.byte(at) === LF) return false
-    return true
+  #hasLineEnd(from: number, to: number): boolean {
+    for (let at = from; at < to; at++) if (this.#scan.byte(at) === LF) return true
+    return false
   }
 
-  #opensComment(bound: number, over: boolean): boolean | undefined {
+  #opensComment(first: number, bound: number, over: boolean): boolean | undefined {
     const next = this.#seek + 1
     if (next >= bound) return over ? false : undefined
-    return this.#scan.byte(next) === SLASH || this.#scan.byte(next) === STAR
+    const second = this.#scan.byte(next)
+    return first === LESS ? second === EXCLAMATION : second === SLASH || second === STAR
   }
 
+  //  {"k":1},⏎```json⏎"m":2}             {"k":1}, `m`: 2}
+  //          ^ seek     ^ after a fence mark        ^ a key in backticks
+  #opensAfterBackticks(bound: number, over: boolean): boolean | undefined {
+    const { view, base } = this.#tape
+    const from = this.#seek
+    let at = from
+    while (at < bound && at - from <= MAX_WORD && isKeyByte(view[at - base]!, '` \n')) at++
+    if (at === bound && !over) return undefined
+    const head = view.toString('latin1', from - base, Math.min(at + 1, bound) - base)
+    return /^```.*["'}\]]$/s.test(head) || /^`[^`]+` *:$/.test(head)
+  }
+
+  //  {"k":1}, m: 2}   {"k":1}, it's": 2}   {"k":1},⏎two words: 2}
+  //           ^ from           ^ from: a key that lost its opening quote
   /**
    * Whether a number, a literal or a bare key with its colon begins at `from`. At most one word is read
    * twice.
@@ -126,11 +148,15 @@ export class WhatFollows {
   #opensWithWord(from: number, bound: number, over: boolean): boolean | undefined {
     const scan = this.#scan
     let end = from
-    while (end < bound && end - from <= MAX_WORD && isWordCharacter(scan.byte(end))) end++
+    while (end < bound && end - from <= MAX_WORD && isKeyByte(scan.byte(end)!)) end++
     if (end === from || end - from > MAX_WORD) return false
-    if (end === bound && !over) return undefined
+    let colon = end
+    if (this.#hasLineEnd(this.#start, from))
+      while (colon < bound && colon - from <= MAX_WORD && isKeyByte(scan.byte(colon)!, ' ')) colon++
+    if (colon < bound && scan.byte(colon) === QUOTE) colon++
+    if (colon === bound && !over) return undefined
     if (scan.byte(from) === MINUS) return end - from > 1 && isDigit(scan.byte(from + 1)!)
-    return (end < bound && scan.byte(end) === COLON) || isLiteral(scan, from, end)
+    return (colon < bound && scan.byte(colon) === COLON) || isLiteral(scan, from, end)
   }
 
   /** Waits for the end of the line and, if it may matter, for the next byte that is not blank. */
@@ -202,4 +228,8 @@ const KINDS = /* @__PURE__ */ classTable([QUOTED, '"\'\xe2'], [2, '{}[]\n'])
 
 function isQuote(byte: number): boolean {
   return byte === QUOTE || byte === APOSTROPHE
+}
+
+function isKeyByte(byte: number, others = ''): boolean {
+  return isWordCharacter(byte) || byte === APOSTROPHE || others.includes(String.fromCharCode(byte))
 }

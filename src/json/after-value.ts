@@ -36,7 +36,7 @@ export function isStructureAt(text: string, at: number): boolean {
 
 const MAX_LOOK = 4096
 const structure =
-  /^[\s\ufeff]*(?:[}\]]|"(?:[^"\\]|\\.){0,256}"\s*[:=]|[,:][\s\ufeff,]*(?:["'“{[}\]\d#-]|\/[/*]|true|false|null|[\p{L}_$][\p{L}\p{N}_$'-]{0,255}"?\s*:))/su
+  /^[\s\u180e\u200b-\u200d\u2060]*(?:[}\]]|"(?:[^"\\]|\\.){0,256}"\s*[:=]|[,:][\s\u180e\u200b-\u200d\u2060,]*(?:["'“{[}\]\d#-]|```[`\w\s-]{0,99}["'}\]]|`[^`]{1,99}`\s*:|\/[/*]|<!|true|false|null|[\p{L}_$][\p{L}\p{N}_$'-]{0,255}"?\s*:))/su
 
 //  {"a":1}}    [1]}        {"a":1}]                                {"a":{"b":1},"c":2}}  {"a”:{b":1}}
 //         ^       ^ dropped       ^ a fault: an opening one may be lost           ^ another's, too?     ^

@@ -15,6 +15,11 @@ export function isJsonWord(word: string): boolean {
   return number.test(word) || literals.has(word)
 }
 
+/** Whether it is a number or a literal, in JSON's spelling or another. */
+export function isScalarWord(word: string): boolean {
+  return isJsonWord(word) || spellingOf(word) !== undefined
+}
+
 /**
  * Spells another language's literal or number as JSON does; `undefined` if it is neither. No value is
  * invented: `tru`, `0x1F` and `undefined` are neither, nor is `02134`, which may be a code and not a number.

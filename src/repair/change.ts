@@ -30,6 +30,7 @@ export type ChangeKind =
   | 'read an unclosed think block'
   | 'removed one level of escapes'
   | 'replaced a blank'
+  | 'replaced a bracket'
   | 'replaced a colon'
   | 'replaced a comma'
   | 'replaced a quote'

@@ -17,7 +17,7 @@ import {
   QUOTE,
   quoteFamily,
 } from '../text/characters.ts'
-import { isJsonWord, isPlainText, MAX_WORD, spellingOf } from './bare-words.ts'
+import { isJsonWord, isPlainText, isScalarWord, MAX_WORD, spellingOf } from './bare-words.ts'
 import { closingQuote, isApostrophe, isQuote, pathEnd, spellString } from './quotes.ts'
 import {
   bareKeyEnd,
@@ -45,6 +45,7 @@ import {
  *     {"a":"C:\x\","b":1}   the last backslash is text      {"a":"C:\\x\\","b":1}
  *     {"a":"one "⏎ "two"}   two lines make one string       {"a":"one two"}
  *     {"a":[1,2}            a closing bracket is missing    {"a":[1,2]}
+ *     {"a":[1},"b":2}       one is of the wrong type        {"a":[1],"b":2}
  */
 export function guessesFor(stopped: Reading): Reading[] {
   const found: Reading[] = []
@@ -72,6 +73,7 @@ export function guessesFor(stopped: Reading): Reading[] {
     }
     add('opening quote', openingQuoteBeforeToken)
     add('bracket', missingBracket)
+    add('bracket', wrongBracket)
   } else if (stopped.state === 'colon') {
     add('colon', missingColon)
     if (afterString) {
@@ -81,10 +83,12 @@ export function guessesFor(stopped: Reading): Reading[] {
   } else if (stopped.state === 'key' || stopped.state === 'first key') {
     add('opening quote', missingOpeningQuote)
     add('bracket', missingBracket)
+    add('bracket', wrongBracket)
   } else if (stopped.state === 'value' || stopped.state === 'first value') {
     add('opening quote', missingOpeningQuote)
     add('word', bareText)
     add('path', pathBeforeQuote)
+    add('bracket', wrongBracket)
   }
   return found
 }
@@ -125,6 +129,8 @@ function* missingComma(stopped: Reading): Iterable<Reading> {
     const numbers = isNumberEnd(token, text) && (isDigit(unit) || unit === MINUS)
     if (numbers && !text.slice(valueEnd, at).includes('\n')) return
   } else if (!isKeyAt(text, at) || (token.kind === 'string' && token.to === at && !isQuote(unit))) return
+  // `{"a":1,}"b":2}`: rather the bracket is one too many.
+  else if (!stopped.base && /,\s{0,99}[}\]]$/.test(text.slice(Math.max(0, valueEnd - 101), valueEnd))) return
   const next = stopped.copy()
   next.add(valueEnd, valueEnd, ',', 'added a missing comma')
   next.state = next.inArray() ? 'value' : 'key'
@@ -152,6 +158,7 @@ function* missingBracket(stopped: Reading): Iterable<Reading> {
     // It closes what begins on this indent, with a bracket of the wrong type.
     if (
       sibling === up.from &&
+      indent !== '' &&
       indent === indentOf(text, level.from) &&
       text.slice(up.from, level.from).includes('\n')
     )
@@ -178,6 +185,23 @@ function* missingBracket(stopped: Reading): Iterable<Reading> {
     next.comma = text.lastIndexOf(',', next.at)
     next.state = 'key'
   }
+  yield next
+}
+
+//  {"a":[1},"b":2}   {"a":[1}]
+//         ^ at               ^^ at: as many close as were opened, but two have changed places
+function* wrongBracket(stopped: Reading): Iterable<Reading> {
+  const { text, at, level, state, comma } = stopped
+  if (!level || stopped.base || stopped.guesses > 1 || !'}]'.includes(text[at]!)) return
+  // Of `[}` either may be wrong.
+  if (state !== 'comma' && comma < 0) return
+  if (isFirstOnOwnLine(text, at) && indentOf(text, at) !== indentOf(text, level.from)) return
+  const next = stopped.copy()
+  if (comma >= 0) next.add(comma, comma + 1, '', 'dropped a comma')
+  next.add(at, at + 1, level.array ? ']' : '}', 'replaced a bracket')
+  next.level = level.up
+  next.token = { kind: 'other', from: at, to: at + 1, key: false, edits: next.edits }
+  next.endValue(at + 1)
   yield next
 }
 
@@ -370,7 +394,7 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
   const content = text.slice(from + 1, end)
   const isPlain = text.charCodeAt(from) === QUOTE
   if (!isPlain && content.includes('"')) return
-  if (/['’”`] {0,9}[,:]|\\" {0,9}:/.test(content)) return
+  if (/['’”`] {0,9}[,:]|\\" {0,9}:/.test(content) || holdsComment(content, false)) return
   const next = stopped.copy()
   const before = stopped.token.from === from ? stopped.token.edits : stopped.edits
   const spelled = spellString(text, { from, to: end, opened: true, closed: false }, before)
@@ -495,11 +519,11 @@ function isOtherValue(text: string, from: number, end: number): boolean {
     content.length > 1 && isQuote(content.charCodeAt(0)) && isQuote(content.charCodeAt(content.length - 1))
   // Empty: `{"a":"}` was cut rather than left without a quote.
   if (quoted || content === '') return true
-  if (content.length <= MAX_WORD && (isJsonWord(content) || spellingOf(content))) return true
+  if (content.length <= MAX_WORD && isScalarWord(content)) return true
   if (
     content.length <= 256 &&
     content.includes(',') &&
-    content.split(',').every((part) => isJsonWord(part.trim()) || spellingOf(part.trim()))
+    content.split(',').every((part) => isScalarWord(part.trim()))
   )
     return true
   if (/,\s{0,9}\.\.\.$/.test(content.slice(-16))) return true
@@ -680,7 +704,7 @@ function isValueAt(text: string, at: number): boolean {
   const unit = text.charCodeAt(at)
   if (isQuote(unit) || unit === OPEN_BRACE || unit === OPEN_BRACKET) return true
   const word = text.slice(at, wordEnd(text, at))
-  if (isDigit(unit) || unit === MINUS) return isJsonWord(word) || spellingOf(word) !== undefined
+  if (isDigit(unit) || unit === MINUS) return isScalarWord(word)
   return isJsonWord(word) || spellingOf(word)?.kind === 'spelled a literal as JSON'
 }
 

@@ -288,6 +288,7 @@ export class Reading {
     }
     // `"a": red,", b": 1`: a key that begins with a comma has the closing quote of the value before it.
     if (key && this.guesses > 0 && this.text.charCodeAt(from + 1) === COMMA) return false
+    if (!key && holdsEndAndComment(this.text.slice(from + 1, close < 0 ? -2 - close : close))) return false
     if (!plain || close < 0) return this.#spellString(from, close < 0 ? -2 - close : close, key)
     if (key) this.plainKeys++
     this.#endString(from, close, key, this.edits)
@@ -320,7 +321,7 @@ export class Reading {
     const { text, edits } = this
     const isDoubtful =
       isFirstOnLine(text, from, close) ||
-      (key && text.slice(from, close).includes('\n')) ||
+      (key && text.slice(from, close).includes('\n') && /[,:{}[\]]|^.\s|\s$/.test(text.slice(from, close))) ||
       // `["a,"⏎ b", "c"]`: after a guess, this is rather what is between two strings.
       (this.guesses > 0 && /^\r?\n/.test(text.slice(from + 1, from + 3))) ||
       (!key && this.inArray() && mayBeElements(text, from, close))
@@ -474,6 +475,13 @@ export class Reading {
     const parts = text.slice(at, end).split(text[token.from]!)
     return parts.length % 2 === 0 && /^\s*(?:[,:}\]]|$)/.test(parts.at(-1)!)
   }
+}
+
+//  ["x', 1 // 5",⏎]   ["x], # 5",⏎
+//     ^    ^^            ^  ^ the string may have ended before, and the comment has the last quote
+function holdsEndAndComment(content: string): boolean {
+  const comment = Math.max(content.lastIndexOf(' //'), content.lastIndexOf(' # '), content.lastIndexOf(' /*'))
+  return comment > 0 && /['’”`]\s{0,9},|[\]}],$/.test(content.slice(0, comment))
 }
 
 /** The edits without the replacement of the character at `at`. Those after it are linked again. */

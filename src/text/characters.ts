@@ -8,6 +8,7 @@ export const LF = 0x0a
 export const CR = 0x0d
 export const ESC = 0x1b
 export const SPACE = 0x20
+export const EXCLAMATION = 0x21
 export const QUOTE = 0x22
 export const HASH = 0x23
 export const DOLLAR = 0x24

@@ -51,7 +51,7 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
     maxFrame: bytes.length + 1024,
   })
   const cut = drive(stage, [{ channel: 'stdout', bytes }]).filter(
-    (frame) => frame.kind !== 'text' && (frame.kind !== 'object' || mayBePayload(frame, rules)),
+    (frame) => frame.kind !== 'text' && (frame.kind !== 'object' || mayBePayload(frame, bytes, rules)),
   )
   const loose = cut.length === 0 ? looseFrames(bytes, 'stdout', rules) : []
   const found = cut.length > 0 ? cut : loose
@@ -87,11 +87,23 @@ const MAX_CANDIDATES = 64
  * As in prose: not part of something broken and, without a schema, only if it begins with a key in double
  * quotes.
  */
-function mayBePayload({ text, broken, attached, aside }: Frame, rules: Rules): boolean {
+function mayBePayload({ text, from, broken, attached, aside }: Frame, bytes: Bytes, rules: Rules): boolean {
   if (broken !== undefined || attached || aside || endsInString(text)) return false
+  if (hasQuotedKey(text)) return true
   // Told as a fault, if there is nothing else.
-  if (rules.root === 'object' && text[0] === '[') return hasQuotedKey(text)
-  return rules.check !== undefined || hasQuotedKey(text)
+  if (rules.root === 'object' && text[0] === '[') return false
+  return rules.check !== undefined && !isInside(bytes.toString('latin1', Math.max(0, from - 4096), from))
+}
+
+/**
+ * Whether an object without quotes of its own, after this text, is part of something else: of a string, if a
+ * quote precedes it on its line, or an odd number of backticks that are not its own; of an object, after a
+ * bare key that is indented under an open brace.
+ */
+export function isInside(before: string): boolean {
+  const line = before.slice(before.lastIndexOf('\n') + 1).replaceAll('```', '')
+  if (line.includes('"') || (!line.endsWith('`') && line.split('`').length % 2 === 0)) return true
+  return /^[ \t]+[^{}]*:\s*$/.test(line) && before.split('{').length > before.split('}').length
 }
 
 /**

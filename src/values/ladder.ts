@@ -2,7 +2,7 @@ import { type Code, type Note, quote, type SchemaError } from '../base/fault.ts'
 import { endsInBraces, endsInString, isOnlyStructure, isStructureAt } from '../json/after-value.ts'
 import { closeCut } from '../json/cut-text.ts'
 import { whereBroken } from '../json/tokenizer.ts'
-import { spellingOf } from '../repair/bare-words.ts'
+import { isScalarWord } from '../repair/bare-words.ts'
 import { type Change, changeOf } from '../repair/change.ts'
 import { controlsEscaped, withoutSequences } from '../repair/control.ts'
 import type { Edited } from '../repair/edits.ts'
@@ -175,7 +175,7 @@ function beyond(
  */
 function mendScalar(text: string): Edited | undefined {
   const opens = isQuote(text.charCodeAt(0)) || text[0] === '\\' || text[0] === '('
-  if (text.length > MAX_SCALAR || !(opens || spellingOf(text))) return undefined
+  if (text.length > MAX_SCALAR || !(opens || isScalarWord(text.replace(/\s*,$/, '')))) return undefined
   // As a member: in an array, a quote in a string may be its neighbour's. Not if all its quotes are escaped.
   const before = text[0] === '\\' ? '[' : '{"":'
   const mended = mend(before + text + (before === '[' ? ']' : '}'))
@@ -308,7 +308,10 @@ function takeFirst(
 export function brokenAround(text: string, end: number): Miss {
   const first = text.slice(0, end)
   const place = whereBroken(first)
-  return place && mend(first).kind === 'broken'
+  const made = mend(first)
+  const isOfWrongType =
+    made.kind === 'mended' && made.changes.some(({ kind }) => kind === 'replaced a bracket')
+  return place && (made.kind === 'broken' || isOfWrongType)
     ? brokenAt(text, place.at, place.expected)
     : continuesAt(text, end)
 }

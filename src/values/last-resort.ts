@@ -135,5 +135,6 @@ const GUESSES: ReadonlySet<ChangeKind> = new Set<ChangeKind>([
   'dropped a cut word',
   'dropped a fence mark',
   'quoted a word',
+  'replaced a bracket',
   'skipped what is not JSON',
 ])

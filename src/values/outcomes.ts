@@ -8,7 +8,7 @@ import { mend } from '../repair/search.ts'
 import { skipBlanks } from '../repair/syntax.ts'
 import { bomAt, isBlank, isBracket } from '../text/characters.ts'
 import type { Rules } from './attempt.ts'
-import { hasQuotedKey, isPayloadFence } from './candidates.ts'
+import { hasQuotedKey, isInside, isPayloadFence } from './candidates.ts'
 import { brokenAround, climb, climbStrictly, continuesAt, type Miss, type Pass } from './ladder.ts'
 import { looseFrames, looseMatch } from './last-resort.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from './make-outcome.ts'
@@ -176,7 +176,10 @@ class Judge implements Sink<Frame> {
     if (frame.aside || this.#inMembers || (frame.attached && (this.#broken || this.#isMember(frame)))) return
     const quoted = hasQuotedKey(frame.text)
     // Once something was found, the text before it is no longer kept.
-    if (!quoted && (this.#found ? this.#broken : this.#isAfterQuote(frame) || this.#isAfterTorn(frame)))
+    if (
+      !quoted &&
+      (this.#found ? this.#broken : isInside(this.#textBefore(frame.from, 4096)) || this.#isAfterTorn(frame))
+    )
       return
     this.#broken = true
     const torn = !(quoted && frame.open) && endsInString(frame.text)
@@ -246,16 +249,6 @@ class Judge implements Sink<Frame> {
   #textBefore(from: number, size: number): string {
     const kept = this.#found ? undefined : this.#unmatched?.bytes()
     return kept && from <= kept.length ? kept.toString('latin1', Math.max(0, from - size), from) : ''
-  }
-
-  /**
-   * Whether a quote precedes it on its line, or an odd number of backticks that are not its own: then an
-   * object without quotes of its own is part of a string.
-   */
-  #isAfterQuote({ from }: Frame): boolean {
-    const before = this.#textBefore(from, 4096)
-    const line = before.slice(before.lastIndexOf('\n') + 1)
-    return line.includes('"') || (!line.endsWith('`') && line.split('`').length % 2 === 0)
   }
 
   /**

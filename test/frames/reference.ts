@@ -815,7 +815,7 @@ class Reference {
     const before = this.#slice(0, from).toString('latin1')
     const [last, lastButOne] = [...before.replace(/[ \t\r\n]+/g, '').slice(-2)].reverse()
     return last === ':'
-      ? lastButOne === '"' || lastButOne === "'"
+      ? lastButOne !== undefined && '"\'`'.includes(lastButOne)
       : last !== undefined && '[{,'.includes(last)
   }
 
@@ -846,14 +846,21 @@ class Reference {
     let next = this.#pastAnyBlanks(at + 1, limit)
     while (next < limit && this.#char(next) === ',') next = this.#pastAnyBlanks(next + 1, limit)
     if (next >= limit) return undefined
-    const rest = this.#slice(next, Math.min(limit, next + MAX_WORD + 2)).toString('latin1')
-    if (/^(?:["'{}[\]0-9#]|\/[/*])/.test(rest) || /^-[0-9]/.test(rest)) {
+    const rest = this.#slice(next, Math.min(limit, next + MAX_WORD + 3)).toString('latin1')
+    if (
+      /^(?:["'{}[\]0-9#]|\/[/*]|<!|```[\w$'` \n\u0080-\u00ff-]{0,254}["'}\]]|`[\w$' \n\u0080-\u00ff-]{1,254}`[ ]*:)/.test(
+        rest,
+      ) ||
+      /^-[0-9]/.test(rest)
+    ) {
       return /^-/.test(rest) && /^[\w$\u0080-\u00ff-]{257}/.test(rest) ? undefined : at
     }
     if (/^-/.test(rest)) return undefined
-    const word = /^[\w$\u0080-\u00ff-]{1,257}/.exec(rest)?.[0] ?? ''
+    const word = /^[\w$'\u0080-\u00ff-]{1,257}/.exec(rest)?.[0] ?? ''
     if (word === '' || word.length > MAX_WORD) return undefined
-    return rest[word.length] === ':' || /^(?:true|false|null)$/.test(word) ? at : undefined
+    const isBelow = this.#slice(at, next).includes(LF)
+    const more = isBelow ? (/^[\w$' \u0080-\u00ff-]{1,257}/.exec(rest)?.[0] ?? '') : word
+    return /^"?:/.test(rest.slice(more.length)) || /^(?:true|false|null)$/.test(word) ? at : undefined
   }
 
   /** Past the JSON tokens that follow a piece of something broken. */

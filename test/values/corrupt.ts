@@ -50,6 +50,8 @@ export interface Case {
   readonly seed: number
   readonly original: Json
   readonly text: string
+  /** It has two corruptions. */
+  readonly pair?: boolean
 }
 
 export interface Count {
@@ -95,7 +97,7 @@ export function judge(cases: readonly Case[], parse: Parser): Count {
       count.missed.push({ ...one, got: undefined })
       continue
     }
-    if (isDeepStrictEqual(got, one.original)) count.right++
+    if (isDeepStrictEqual(got, one.original) || (one.pair && isSingleOf(got as Json, one.text))) count.right++
     else {
       count.wrong++
       count.missed.push({ ...one, got })
@@ -103,6 +105,24 @@ export function judge(cases: readonly Case[], parse: Parser): Count {
   }
   return count
 }
+
+//  {"a":{,"b":1}}      {"a":{}"b":1}
+//       a comma too many   a comma too few: in another document, and nobody can tell
+/** Whether a single corruption of what was read gives this text, so that two are not the likelier story. */
+function isSingleOf(value: Json, text: string): boolean {
+  return (['compact', 'pretty'] as const).some((layout) => {
+    const clean = layOut(value, layout)
+    return KINDS.some((kind) => {
+      if (kind.alone || !kind.edits) return false
+      const random = randomFrom(1)
+      for (let place = 0; place < PLACES; place++) if (kind.corrupt(clean, random) === text) return true
+      return false
+    })
+  })
+}
+
+/** How often a kind picks a place: the documents have at most a hundred tokens. */
+const PLACES = 300
 
 const made = new Map<string, Case[]>()
 
@@ -135,7 +155,8 @@ export function pairsOf(count: number, kinds: readonly Kind[] = KINDS, first = 1
     const original = planted(planted(plain, one, random), two, random)
     const clean = layOut(original, random() < 0.5 ? 'compact' : 'pretty')
     const text = corruptTwice(clean, one, two, random)
-    if (text !== undefined) cases.push({ kind: `${one.name} + ${two.name}`, seed, original, text })
+    if (text !== undefined)
+      cases.push({ kind: `${one.name} + ${two.name}`, seed, original, text, pair: true })
   }
   return cases
 }
