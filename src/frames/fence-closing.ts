@@ -25,25 +25,23 @@ export interface FenceCloser {
   readonly words: boolean
 }
 
-/** Finds the line that closes a block. Reused for every block of a channel; a line may arrive in pieces. */
+/**
+ * Finds the line that closes a block. Reused for every block of a channel. A line is judged anew when more of
+ * it arrives; only its runs of marks and blanks, which may be long, are not read twice.
+ */
 export class FenceClosing {
   readonly #scan: Scan
   readonly #lf: ByteSearch
   #opener: FenceOpener = { quotes: 0, indent: 0, from: 0, mark: 0, length: 0, info: '', body: 0 }
   /** Finds the marks of the opener's kind. */
   #marks: ByteSearch
-  /** The current line, and how far it was read. */
+  /** The line to judge; while it closes nothing, the search for the next one goes on at `#seek`. */
   #line = 0
-  #at = 0
-  /** The current line closes nothing: the search goes on behind it. */
-  #midLine = false
-  #stage: 'quote' | 'gap' | 'indent' | 'marks' | 'blanks' = 'quote'
-  /** The first mark of the line, and one past the last one. */
-  #marksFrom = 0
+  #isSearching = false
+  #seek = 0
+  /** Where the marks of the line, and the blanks behind them, were read up to. */
   #marksTo = 0
-  #quoteCount = 0
-  #spaceCount = 0
-  #markCount = 0
+  #blanksTo = 0
 
   constructor(scan: Scan) {
     this.#scan = scan
@@ -60,12 +58,10 @@ export class FenceClosing {
 
   startLine(line: number): void {
     this.#line = line
-    this.#at = line
-    this.#midLine = false
-    this.#stage = this.#opener.quotes === 0 ? 'indent' : 'quote'
-    this.#quoteCount = 0
-    this.#spaceCount = 0
-    this.#markCount = 0
+    this.#isSearching = false
+    this.#seek = line
+    this.#marksTo = 0
+    this.#blanksTo = 0
   }
 
   /** Goes on with the first line that begins at or after `at`: what is before it is something else. */
@@ -73,7 +69,7 @@ export class FenceClosing {
     this.#marks.reset(at)
     this.#lf.reset(at)
     this.startLine(at)
-    this.#midLine = this.#scan.byte(at - 1) !== LF
+    this.#isSearching = this.#scan.byte(at - 1) !== LF
   }
 
   /**
@@ -82,34 +78,25 @@ export class FenceClosing {
    */
   next(bound: number, ended: boolean, words = false): FenceCloser | undefined {
     for (;;) {
-      if (this.#midLine) {
+      if (this.#isSearching) {
         const line = this.#nextLine(bound)
         if (line === undefined) return undefined
         this.startLine(line)
       }
-      const verdict = this.#judgeLine(bound, ended)
-      if (verdict === 'wait') return undefined
-      if (verdict === 'outside') return this.#closer(this.#at, this.#line, 'outside')
-      if (verdict === 'closes') return this.#closer(this.#marksFrom, this.#at)
-      this.#midLine = true
-      if (verdict === 'words' && words) return this.#closer(this.#marksFrom, this.#afterMarks(), 'words')
+      const line = this.#line
+      if (line >= bound) return undefined
+      const end = this.#lf.next(line)
+      const closer = this.#judge(line, Math.min(end + 1, bound), end < bound || ended)
+      if (closer === undefined) return undefined
+      this.#isSearching = true
+      if (closer && (words || !closer.words)) return closer
     }
-  }
-
-  #closer(at: number, to: number, how?: 'outside' | 'words'): FenceCloser {
-    return { from: this.#line, at, to, outside: how === 'outside', words: how === 'words' }
-  }
-
-  //  ``` Hope this helps        ```json
-  //     ^ to                    ^ to: another fence opens
-  #afterMarks(): number {
-    return isWordCharacter(this.#scan.byte(this.#marksTo)) ? this.#marksFrom : this.#marksTo
   }
 
   /** Nothing before it is needed: a closer is recognized by its line, or by the indentation of its marks. */
   keep(): number {
     const { from, indent } = this.#opener
-    return Math.max(from, this.#midLine ? this.#at - indent - 4 : this.#line)
+    return Math.max(from, this.#isSearching ? this.#seek - indent - 4 : this.#line)
   }
 
   /** What was searched after this position is searched again. */
@@ -117,84 +104,70 @@ export class FenceClosing {
     this.#lf.reset(from)
   }
 
-  /**
-   * The next line that may close the block. Without quote marks, only lines that begin with a fence mark can.
-   */
+  /** The next line that may close the block. Without quote marks, only one that begins with a mark can. */
   #nextLine(bound: number): number | undefined {
     const { quotes, indent } = this.#opener
-    if (quotes > 0) {
-      const end = this.#lf.next(this.#at)
-      if (end < bound) return end + 1
-      this.#at = Math.max(this.#at, bound)
-      return undefined
-    }
     const scan = this.#scan
     for (;;) {
-      const hit = this.#marks.next(this.#at)
+      const hit = (quotes > 0 ? this.#lf : this.#marks).next(this.#seek)
       if (hit >= bound) {
-        this.#at = Math.max(this.#at, bound - this.#marks.length + 1)
+        this.#seek = Math.max(this.#seek, bound - this.#marks.length + 1)
         return undefined
       }
+      if (quotes > 0) return hit + 1
       let line = hit
       while (hit - line < indent + 3 && scan.byte(line - 1) === SPACE) line--
       if (scan.byte(line - 1) === LF) return line
-      this.#at = hit + 1
+      this.#seek = hit + 1
     }
   }
 
   //  > > ```   LF
-  //  ^^^^        quote, gap (one optional space)
-  //      ^       indent
-  //      ^^^     marks
-  //         ^^^  blanks
-  #judgeLine(bound: number, ended: boolean): 'closes' | 'outside' | 'words' | 'no' | 'wait' {
+  //  ^ line
+  //      ^ marks
+  //         ^ marksTo
+  /** What a line is, as far as it has arrived; false if it closes nothing, undefined if that is not known. */
+  #judge(line: number, end: number, whole: boolean): FenceCloser | false | undefined {
     const { quotes, indent, mark, length } = this.#opener
-    for (; this.#at < bound; this.#at++) {
-      const byte = this.#scan.byte(this.#at) as number
-      if (this.#stage === 'quote') {
-        if (byte === SPACE && this.#spaceCount < 3) this.#spaceCount++
-        else if (byte === GREATER) {
-          this.#quoteCount++
-          this.#spaceCount = 0
-          this.#stage = 'gap'
-        } else if (this.#quoteCount === 0) return 'outside'
-        else this.#stage = 'indent'
-        if (this.#stage !== 'indent') continue
-      }
-      if (this.#stage === 'gap') {
-        this.#stage = this.#quoteCount < quotes ? 'quote' : 'indent'
-        if (byte === SPACE) continue
-        if (this.#stage === 'quote') {
-          this.#at--
-          continue
-        }
-      }
-      if (this.#stage === 'indent') {
-        if (byte === SPACE) {
-          if (++this.#spaceCount > indent + 3) return 'no'
-          continue
-        }
-        if (byte !== mark) return 'no'
-        this.#stage = 'marks'
-        this.#marksFrom = this.#at
-      }
-      if (this.#stage === 'marks') {
-        if (byte === mark) {
-          this.#markCount++
-          continue
-        }
-        if (this.#markCount < length) return 'no'
-        this.#stage = 'blanks'
-        this.#marksTo = this.#at
-      }
-      if (byte === LF) {
-        this.#at++
-        return 'closes'
-      }
-      if (!isBlank(byte)) return 'words'
+    const scan = this.#scan
+    const content = afterQuotes(scan, line, end, quotes)
+    if (quotes > 0 && content === line) {
+      const at = passWhile(scan, line, Math.min(end, line + 3), isSpace)
+      return at === end && !whole ? undefined : { from: line, at, to: line, outside: true, words: false }
     }
-    if (!ended) return 'wait'
-    if (this.#stage === 'blanks' || (this.#stage === 'marks' && this.#markCount >= length)) return 'closes'
-    return this.#stage === 'quote' && this.#quoteCount === 0 && this.#at > this.#line ? 'outside' : 'wait'
+    const marks = passWhile(scan, content, Math.min(end, content + indent + 3), isSpace)
+    const marksTo = passWhile(scan, Math.max(marks, this.#marksTo), end, (byte) => byte === mark)
+    this.#seek = quotes > 0 ? line : marks + 1
+    if (marksTo - marks < length && (marksTo < end || whole)) return false
+    this.#marksTo = marksTo
+    this.#blanksTo = passWhile(scan, Math.max(marksTo, this.#blanksTo), end, isBlank)
+    if (this.#blanksTo < end) {
+      // Another fence opens at the marks if a word is glued to them.
+      const to = isWordCharacter(scan.byte(marksTo)) ? marks : marksTo
+      return { from: line, at: marks, to, outside: false, words: true }
+    }
+    return whole ? { from: line, at: marks, to: end, outside: false, words: false } : undefined
   }
+}
+
+/** Where the content of a line of a quotation begins, after its `>` marks; its start if there is none. */
+export function afterQuotes(scan: Scan, line: number, end: number, quotes: number): number {
+  let at = line
+  for (let quote = 0; quote < quotes; quote++) {
+    const mark = passWhile(scan, at, Math.min(end, at + 3), isSpace)
+    if (mark >= end || scan.byte(mark) !== GREATER) return at
+    at = mark + 1
+    if (at < end && scan.byte(at) === SPACE) at++
+  }
+  return at
+}
+
+function passWhile(scan: Scan, from: number, end: number, passes: (byte?: number) => boolean): number {
+  let at = from
+  while (at < end && passes(scan.byte(at))) at++
+  return at
+}
+
+function isSpace(byte?: number): boolean {
+  return byte === SPACE
 }

@@ -11,7 +11,7 @@ import {
   SPACE,
 } from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
-import { type FenceCloser, FenceClosing, type FenceOpener } from './fence-closing.ts'
+import { afterQuotes, type FenceCloser, FenceClosing, type FenceOpener } from './fence-closing.ts'
 import { type FenceHit, openings } from './fence-opening.ts'
 import { isJson } from './line.ts'
 import type { Inside, Scan } from './scan.ts'
@@ -267,7 +267,7 @@ export class FenceMachine implements Inside {
     const { view, base } = this.#tape
     for (let line = this.#opener.body; line < end; ) {
       const found = view.indexOf(LF, line - base) + base
-      let at = this.#afterQuotes(line, found)
+      let at = afterQuotes(scan, line, found, this.#opener.quotes)
       while (at < found && isBlank(scan.byte(at))) at++
       if (at < found) return scan.byte(at)
       line = found + 1
@@ -368,26 +368,12 @@ export class FenceMachine implements Inside {
     for (let line = from; line <= to; ) {
       const found = view.indexOf(LF, line - base)
       const end = found < 0 ? to : Math.min(to, found + base)
-      let at = this.#afterQuotes(line, end)
+      let at = afterQuotes(this.#scan, line, end, this.#opener.quotes)
       for (let spaces = 0; spaces < indent && at < end && this.#scan.byte(at) === SPACE; spaces++) at++
       ranges.push(at, end)
       line = end + 1
     }
     return ranges
-  }
-
-  /** Where the content of a body line begins, after its `>` marks. */
-  #afterQuotes(line: number, end: number): number {
-    const scan = this.#scan
-    let at = line
-    for (let quote = 0; quote < this.#opener.quotes; quote++) {
-      let mark = at
-      while (mark < end && mark - at < 3 && scan.byte(mark) === SPACE) mark++
-      if (mark >= end || scan.byte(mark) !== GREATER) return at
-      at = mark + 1
-      if (at < end && scan.byte(at) === SPACE) at++
-    }
-    return at
   }
 }
 
