@@ -80,11 +80,13 @@ export interface LogOverviews {
   of(place: RunPlace, attempts: readonly Attempt[]): RunOverview | undefined
   /** Stores the overview of logs with this fingerprint that were read elsewhere. */
   learn(place: RunPlace, print: string, overview: RunOverview | undefined): void
+  /** How many were read so far. */
+  learned(): number
   /**
-   * Waits until everything requested is read, or for `ms` milliseconds. True if it is, and more is known than
-   * before.
+   * Waits until everything requested is read, or for `ms` milliseconds. True if it is, and more than `before`
+   * were read.
    */
-  settled(ms: number): Promise<boolean>
+  settled(ms: number, before: number): Promise<boolean>
 }
 
 /** Number of runs to remember; more than are listed. */
@@ -161,8 +163,8 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
       return undefined
     },
     learn,
-    async settled(ms) {
-      const before = learned
+    learned: () => learned,
+    async settled(ms, before) {
       const until = performance.now() + ms
       let timer: NodeJS.Timeout | undefined
       const late = new Promise<void>((resolve) => {
@@ -211,10 +213,20 @@ export function fingerprint(attempts: readonly Attempt[]): string {
 
 /** The same for one file; empty if it is missing. */
 export function fileMark(path: string): string {
+  const stats = statsOf(path)
+  return stats ? markOf(stats) : ''
+}
+
+/** Changes with what a file or a folder holds. */
+export function markOf({ dev, ino, size, mtimeMs }: fs.Stats): string {
+  return `${dev}:${ino}:${size}:${mtimeMs}`
+}
+
+/** Undefined if there is nothing, or nothing that may be looked at. */
+export function statsOf(path: string): fs.Stats | undefined {
   try {
-    const { dev, ino, size, mtimeMs } = fs.lstatSync(path)
-    return `${dev}:${ino}:${size}:${mtimeMs}`
+    return fs.lstatSync(path, { throwIfNoEntry: false })
   } catch {
-    return ''
+    return undefined
   }
 }

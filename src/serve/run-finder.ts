@@ -1,0 +1,194 @@
+import fs from 'node:fs'
+import { basename, join, relative, sep } from 'node:path'
+import { EVENTS_FILE, LOCK_FILE } from '../disk/journal.ts'
+import { isLocked } from '../disk/lock.ts'
+import { isInside } from '../disk/plain-file.ts'
+import { attemptsIn } from '../run/audit.ts'
+import { isSearched, readFolder } from '../run/folders.ts'
+import { readMeta } from '../run/meta.ts'
+import { runInfo, taskOf } from './build-info.ts'
+import { journalTail } from './journal-tail.ts'
+import { fileMark, type LogOverviews, markOf, type RunOverview, statsOf } from './log-overviews.ts'
+import type { RunInfo } from './run-info.ts'
+import { auditPlace, isUnlockedRunning, type RunPlace } from './run-place.ts'
+
+/** A run and its place. */
+export interface FoundRun {
+  readonly info: RunInfo
+  readonly place: RunPlace
+}
+
+export interface FindOptions {
+  /** How many levels below the served directory are searched. @default 6 */
+  readonly maxDepth?: number | undefined
+  /** How many runs are listed; the oldest are left out. @default 20000 */
+  readonly maxRuns?: number | undefined
+  /** Maximum number of folders to read. @default 50000 */
+  readonly maxFolders?: number | undefined
+  /** Overviews of runs that have logs but no journal. @default none, so their end is unknown */
+  readonly logs?: LogOverviews | undefined
+}
+
+/** A folder, as it was before its entries were read. */
+interface Folder {
+  readonly path: string
+  readonly depth: number
+  readonly changed: number
+  readonly mark: string
+}
+
+/** What does not have to be read again, as long as its mark is the same. */
+interface Kept {
+  entries?: { readonly mark: string; readonly list: readonly fs.Dirent[] }
+  tail?: { readonly mark: string; readonly overview: RunOverview | undefined }
+  /** A run that is over; its mark changes with the folder, the journal and the metas. */
+  ended?: { readonly mark: string; readonly run: FoundRun }
+}
+
+/** A folder that changed less than this ago may change again without another time stamp. */
+const SETTLED_MS = 100
+
+/**
+ * Finds the runs under a directory, including itself: every folder with logs or events. Links are not
+ * followed, so a link `latest` next to the runs is not another run. There may be thousands of them, and the
+ * page asks every two seconds: what did not change is not read again. Reused for every walk.
+ */
+export class RunFinder {
+  readonly #root: string
+  readonly #options: FindOptions
+  readonly #kept = new Map<string, Kept>()
+
+  constructor(root: string, options: FindOptions = {}) {
+    this.#root = root
+    this.#options = options
+  }
+
+  /**
+   * All runs, those in the folders that changed last first. Undefined for a step that found none, so that a
+   * caller can pause after any of them.
+   */
+  *all(): Generator<FoundRun | undefined, void> {
+    const { maxDepth = 6, maxRuns = 20_000, maxFolders = 50_000 } = this.#options
+    const seen = new Set<string>()
+    let runs = 0
+    /** By when they changed, the last at the end. */
+    const waiting = [...folderAt(this.#root, 0)]
+    for (let next = waiting.pop(); next; next = waiting.pop()) {
+      if (seen.size >= maxFolders || runs >= maxRuns) break
+      seen.add(next.path)
+      const entries = this.#entries(next)
+      const run = this.#read(next, entries)
+      if (run) runs++
+      yield run
+      if (next.depth >= maxDepth) continue
+      for (const entry of entries) {
+        if (!isSearched(entry)) continue
+        for (const folder of folderAt(join(next.path, entry.name), next.depth + 1))
+          waiting.splice(placeFor(folder, waiting), 0, folder)
+        yield undefined
+      }
+    }
+    for (const path of this.#kept.keys()) if (!seen.has(path)) this.#kept.delete(path)
+  }
+
+  /** The run with this id. Its path is followed by names that were listed: nothing else reaches the disk. */
+  find(id: string): FoundRun | undefined {
+    const [top] = folderAt(this.#root, 0)
+    const own = top && this.#idOf(this.#root) === id ? this.#read(top, this.#entries(top)) : undefined
+    if (own) return own
+    let folder = top
+    for (const name of id.split('/')) {
+      if (!folder || folder.depth >= (this.#options.maxDepth ?? 6)) return undefined
+      const entry = this.#entries(folder).find((one) => one.name === name)
+      if (!entry || !isSearched(entry)) return undefined
+      ;[folder] = folderAt(join(folder.path, name), folder.depth + 1)
+    }
+    return folder && this.#read(folder, this.#entries(folder))
+  }
+
+  #idOf(path: string): string {
+    return relative(this.#root, path).split(sep).join('/') || basename(this.#root) || 'run'
+  }
+
+  #keptAt(path: string): Kept {
+    const known = this.#kept.get(path) ?? {}
+    this.#kept.set(path, known)
+    return known
+  }
+
+  /** The entries of a folder; none if it cannot be read. */
+  #entries({ path, mark, changed }: Folder): readonly fs.Dirent[] {
+    const kept = this.#keptAt(path)
+    if (kept.entries?.mark === mark) return kept.entries.list
+    try {
+      const list = readFolder(path)
+      if (Date.now() - changed > SETTLED_MS) kept.entries = { mark, list }
+      return list
+    } catch {
+      return []
+    }
+  }
+
+  #read(folder: Folder, entries: readonly fs.Dirent[]): FoundRun | undefined {
+    const { path } = folder
+    const kept = this.#keptAt(path)
+    // Other programs write a meta in place.
+    const telling = entries.filter(({ name }) => name === EVENTS_FILE || name.startsWith('meta'))
+    const mark = [folder.mark, ...telling.map(({ name }) => fileMark(join(path, name)))].join()
+    if (kept.ended?.mark === mark) return kept.ended.run
+    delete kept.ended
+    try {
+      const run = this.#readRun(path, entries, kept)
+      // A folder may have become a link since it was seen: then all this is of somewhere else.
+      if (!run || !isInside(fs.realpathSync.native(path), this.#root)) return undefined
+      // The end of logs without a journal may not be known yet.
+      if (run.info.state !== 'running' && kept.tail) kept.ended = { mark, run }
+      return run
+    } catch {
+      // It was removed or replaced while it was read: the other runs are listed all the same.
+      return undefined
+    }
+  }
+
+  #readRun(path: string, entries: readonly fs.Dirent[], kept: Kept): FoundRun | undefined {
+    const root = this.#root
+    const attempts = attemptsIn(path, entries, root)
+    const journaled = entries.some((entry) => entry.name === EVENTS_FILE && entry.isFile())
+    if (!journaled && attempts.length === 0) return undefined
+    const place = auditPlace(path, root)
+    const last = readMeta(attempts.at(-1)?.meta, root)
+    const first = attempts.length > 1 ? readMeta(attempts[0]?.meta, root) : last
+    const locked = entries.some(({ name }) => name === LOCK_FILE) && isLocked(join(path, LOCK_FILE))
+    const running = locked || isUnlockedRunning(path, attempts.at(-1), last)
+    const journal = place.journal()
+    if (journal === undefined) delete kept.tail
+    else {
+      const mark = fileMark(journal)
+      if (kept.tail?.mark !== mark)
+        kept.tail = { mark, overview: journalTail(journal, root, taskOf(first) === undefined) }
+    }
+    const told = kept.tail
+      ? kept.tail.overview
+      : running
+        ? undefined
+        : this.#options.logs?.of(place, attempts)
+    return { place, info: runInfo({ id: this.#idOf(path), running, first, last, attempts, told }) }
+  }
+}
+
+/** A folder that is there now, or nothing. */
+function folderAt(path: string, depth: number): Folder[] {
+  const stats = statsOf(path)
+  return stats?.isDirectory() ? [{ path, depth, changed: stats.mtimeMs, mark: markOf(stats) }] : []
+}
+
+/** Where a folder belongs among those that wait: before the first that changed later. */
+function placeFor({ changed }: Folder, waiting: readonly Folder[]): number {
+  let [from, to] = [0, waiting.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if (waiting[middle]!.changed < changed) from = middle + 1
+    else to = middle
+  }
+  return from
+}
