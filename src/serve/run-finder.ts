@@ -71,9 +71,8 @@ export class RunFinder {
     const { maxDepth = 6, maxRuns = 20_000, maxFolders = 50_000 } = this.#options
     const seen = new Set<string>()
     let runs = 0
-    /** By when they changed, the last at the end. */
-    const waiting = [...folderAt(this.#root, 0)]
-    for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const waiting = folderAt(this.#root, 0)
+    for (let next = popNewest(waiting); next; next = popNewest(waiting)) {
       if (seen.size >= maxFolders || runs >= maxRuns) break
       seen.add(next.path)
       const entries = this.#entries(next)
@@ -83,8 +82,7 @@ export class RunFinder {
       if (next.depth >= maxDepth) continue
       for (const entry of entries) {
         if (!isSearched(entry)) continue
-        for (const folder of folderAt(join(next.path, entry.name), next.depth + 1))
-          waiting.splice(placeFor(folder, waiting), 0, folder)
+        for (const folder of folderAt(join(next.path, entry.name), next.depth + 1)) push(waiting, folder)
         yield undefined
       }
     }
@@ -129,20 +127,23 @@ export class RunFinder {
     }
   }
 
-  #read(folder: Folder, entries: readonly fs.Dirent[]): FoundRun | undefined {
-    const { path } = folder
+  #read({ path, mark }: Folder, entries: readonly fs.Dirent[]): FoundRun | undefined {
     const kept = this.#keptAt(path)
+    const has = (file: string) => entries.some(({ name }) => name === file)
+    const journal = has(EVENTS_FILE) ? statsOf(join(path, EVENTS_FILE)) : undefined
     // Other programs write a meta in place.
-    const telling = entries.filter(({ name }) => name === EVENTS_FILE || name.startsWith('meta'))
-    const mark = [folder.mark, ...telling.map(({ name }) => fileMark(join(path, name)))].join()
-    if (kept.ended?.mark === mark) return kept.ended.run
+    const metas = entries.filter(({ name }) => name.startsWith('meta'))
+    const marks = [mark, journal && markOf(journal), ...metas.map(({ name }) => fileMark(join(path, name)))]
+    const now = marks.join()
+    if (kept.ended?.mark === now) return kept.ended.run
     delete kept.ended
     try {
-      const run = this.#readRun(path, entries, kept)
+      const locked = has(LOCK_FILE) && isLocked(join(path, LOCK_FILE))
+      const run = this.#readRun(path, entries, journal?.isFile() ? journal : undefined, locked)
       // A folder may have become a link since it was seen: then all this is of somewhere else.
       if (!run || !isInside(fs.realpathSync.native(path), this.#root)) return undefined
       // The end of logs without a journal may not be known yet.
-      if (run.info.state !== 'running' && kept.tail) kept.ended = { mark, run }
+      if (run.info.state !== 'running' && kept.tail) kept.ended = { mark: now, run }
       return run
     } catch {
       // It was removed or replaced while it was read: the other runs are listed all the same.
@@ -150,22 +151,25 @@ export class RunFinder {
     }
   }
 
-  #readRun(path: string, entries: readonly fs.Dirent[], kept: Kept): FoundRun | undefined {
+  #readRun(
+    path: string,
+    entries: readonly fs.Dirent[],
+    journal: fs.Stats | undefined,
+    locked: boolean,
+  ): FoundRun | undefined {
     const root = this.#root
+    const kept = this.#keptAt(path)
     const attempts = attemptsIn(path, entries, root)
-    const journaled = entries.some((entry) => entry.name === EVENTS_FILE && entry.isFile())
-    if (!journaled && attempts.length === 0) return undefined
+    if (!journal && attempts.length === 0) return undefined
     const place = auditPlace(path, root)
     const last = readMeta(attempts.at(-1)?.meta, root)
     const first = attempts.length > 1 ? readMeta(attempts[0]?.meta, root) : last
-    const locked = entries.some(({ name }) => name === LOCK_FILE) && isLocked(join(path, LOCK_FILE))
     const running = locked || isUnlockedRunning(path, attempts.at(-1), last)
-    const journal = place.journal()
-    if (journal === undefined) delete kept.tail
-    else {
-      const mark = fileMark(journal)
-      if (kept.tail?.mark !== mark)
-        kept.tail = { mark, overview: journalTail(journal, root, taskOf(first) === undefined) }
+    // An empty journal that no recorder holds has nothing that the logs lack.
+    if (!journal || (journal.size === 0 && !locked)) delete kept.tail
+    else if (kept.tail?.mark !== markOf(journal)) {
+      const overview = journalTail(join(path, EVENTS_FILE), root, taskOf(first) === undefined)
+      kept.tail = { mark: markOf(journal), overview }
     }
     const told = kept.tail
       ? kept.tail.overview
@@ -182,13 +186,29 @@ function folderAt(path: string, depth: number): Folder[] {
   return stats?.isDirectory() ? [{ path, depth, changed: stats.mtimeMs, mark: markOf(stats) }] : []
 }
 
-/** Where a folder belongs among those that wait: before the first that changed later. */
-function placeFor({ changed }: Folder, waiting: readonly Folder[]): number {
-  let [from, to] = [0, waiting.length]
-  while (from < to) {
-    const middle = (from + to) >> 1
-    if (waiting[middle]!.changed < changed) from = middle + 1
-    else to = middle
+/** Adds a folder to a heap: the one at half the index of another changed later, or at the same time. */
+function push(heap: Folder[], folder: Folder): void {
+  let at = heap.length
+  for (; at > 0; at = (at - 1) >> 1) {
+    const above = heap[(at - 1) >> 1]!
+    if (above.changed >= folder.changed) break
+    heap[at] = above
   }
-  return from
+  heap[at] = folder
+}
+
+/** Takes the folder that changed last from the heap. */
+function popNewest(heap: Folder[]): Folder | undefined {
+  const [newest] = heap
+  const moved = heap.pop()
+  if (!moved || moved === newest) return newest
+  let at = 0
+  for (let below = 1; below < heap.length; below = 2 * at + 1) {
+    if (below + 1 < heap.length && heap[below + 1]!.changed > heap[below]!.changed) below++
+    if (heap[below]!.changed <= moved.changed) break
+    heap[at] = heap[below]!
+    at = below
+  }
+  heap[at] = moved
+  return newest
 }

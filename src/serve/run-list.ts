@@ -6,7 +6,7 @@ import { compareRuns } from './run-order.ts'
 /** How long a list is reused: many clients ask at once. */
 const LIST_MS = 500
 /** It is reused for this many times as long as it took: thousands of runs must not be read all the time. */
-const PATIENCE = 4
+const PATIENCE = 10
 /** Milliseconds of reading after which other requests get a turn. */
 const SLICE_MS = 8
 /** Runs that are gone, to remember for clients that ask what has changed. */
