@@ -9,8 +9,8 @@ const LIST_MS = 500
 const PATIENCE = 10
 /** Milliseconds of reading after which other requests get a turn. */
 const SLICE_MS = 8
-/** Runs that are gone, to remember for clients that ask what has changed. */
-const MAX_GONE = 1000
+/** Runs that are gone, to remember for clients that ask what has changed: as many as are listed at most. */
+const MAX_GONE = 20_000
 
 /** A run in the list. */
 interface Listed {
