@@ -351,15 +351,22 @@ export async function sendExport(
   const leave = new AbortController()
   response.once('close', () => leave.abort())
   const events = () => readLogs(place, { signal: leave.signal })
-  const source = { name: info.id, events, attempts, logs: logsOf(attempts) }
-  response.writeHead(200, {
-    'content-type': types[to],
-    'content-disposition': `attachment; filename="run.${to}"`,
-  })
   sending++
   try {
-    await pipeline(Readable.from(exportSource(source, { to, redact: true }).text), response)
+    const source = { name: info.id, events, attempts, logs: logsOf(attempts) }
+    const pieces = exportSource(source, { to, redact: true }).text[Symbol.asyncIterator]()
+    // The run is read once before the first piece: until then it can be said what is wrong with it.
+    const first = await pieces.next()
+    response.writeHead(200, {
+      'content-type': types[to],
+      'content-disposition': `attachment; filename="run.${to}"`,
+    })
+    const text = async function* () {
+      for (let piece = first; !piece.done; piece = await pieces.next()) yield piece.value
+    }
+    await pipeline(Readable.from(text()), response)
   } catch {
+    if (!response.headersSent) return refuse(response, 403, UNREADABLE)
     // The client disconnected, or the logs cannot be read any more: the file is cut off, and the client sees
     // an error.
     response.destroy()
@@ -367,3 +374,6 @@ export async function sendExport(
     sending--
   }
 }
+
+const UNREADABLE =
+  'a file of this run cannot be read; one that has another name outside of the served directory, a hard link, is not: copy the run to export it'

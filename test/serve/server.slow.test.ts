@@ -309,6 +309,8 @@ test('a file that has another name outside of the directory is not served', asyn
   const asked = (id: string) =>
     Promise.all(['events', 'chat', 'raw/stdout', 'export.md'].map((what) => ask(`${url}runs/${id}/${what}`)))
   for (const { text } of await asked('linked')) expect(text).not.toMatch(/outsider|x{20}|data:/)
+  const { status, text } = await ask(`${url}runs/linked/export.md`)
+  expect([status, text]).toEqual([403, expect.stringContaining('hard link')])
   for (const id of ['kept', 'copy'])
     for (const { status, text } of await asked(id)) {
       expect([id, status]).toEqual([id, 200])
