@@ -1,5 +1,4 @@
 import fs from 'node:fs'
-import { setImmediate } from 'node:timers/promises'
 import type { Cost } from '../events/cost.ts'
 import { type Event, type FailureClass, isEvent } from '../events/event.ts'
 import type { OutcomeEvidence } from '../events/run-outcome.ts'
@@ -9,6 +8,7 @@ import { Conversation, type RequestItem } from '../views/conversation.ts'
 import type { Problem } from '../views/problems.ts'
 import { askWords } from '../views/request-text.ts'
 import type { RunPlace } from './run-place.ts'
+import { turn } from './turns.ts'
 
 /** Facts about a whole run, from its events. */
 export interface RunOverview {
@@ -117,9 +117,9 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
   const readAll = async () => {
     for (const { place, print, large } of queue.values()) {
       if (signal.aborted) return
+      // A short log is read without waiting, and so would be ten thousand of them.
+      await turn()
       learn(place, print, await read(place, large))
-      // A short log is read without yielding, and so would be ten thousand of them.
-      await setImmediate()
     }
   }
   const read = async (place: RunPlace, large: boolean): Promise<RunOverview | undefined> => {
@@ -181,18 +181,14 @@ function bytesIn(attempts: readonly Attempt[]): number {
   return attempts.flatMap(({ logs }) => Object.values(logSizes(logs))).reduce((sum, bytes) => sum + bytes, 0)
 }
 
-/** After this many events, other requests get a turn: a replay from disk hardly ever waits by itself. */
-const TURN = 128
-
 /** The events of logs, read so that the server stays responsive. `signal` ends it. */
 export async function* readLogs(
   place: RunPlace,
   options: Parameters<RunPlace['replay']>[0],
 ): AsyncGenerator<Event> {
-  let count = 0
   for await (const event of place.replay(options)) {
+    await turn()
     yield event
-    if (++count % TURN === 0) await setImmediate()
   }
 }
 

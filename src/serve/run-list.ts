@@ -2,13 +2,12 @@ import { setImmediate } from 'node:timers/promises'
 import type { FoundRun } from './run-finder.ts'
 import type { RunInfo } from './run-info.ts'
 import { compareRuns } from './run-order.ts'
+import { turn } from './turns.ts'
 
 /** How long a list is reused: many clients ask at once. */
 const LIST_MS = 500
 /** It is reused for this many times as long as it took: thousands of runs must not be read all the time. */
 const PATIENCE = 10
-/** Milliseconds of reading after which other requests get a turn. */
-const SLICE_MS = 8
 /** Runs that are gone, to remember for clients that ask what has changed: as many as are listed at most. */
 const MAX_GONE = 20_000
 
@@ -115,24 +114,24 @@ export class RunList {
 
   async #readAll(): Promise<void> {
     const seen = new Set<string>()
-    let since = performance.now()
     let cost = 0
-    for (const run of this.#find()) {
+    const steps = this.#find()[Symbol.iterator]()
+    for (;;) {
+      await turn()
+      if (this.#signal.aborted) return
+      const began = performance.now()
+      const { value: run, done } = steps.next()
+      if (done) break
       if (run) {
         seen.add(run.place.key)
         this.#take(run)
       }
-      const spent = performance.now() - since
-      if (spent < SLICE_MS) continue
-      cost += spent
-      await setImmediate()
-      if (this.#signal.aborted) return
-      since = performance.now()
+      cost += performance.now() - began
     }
     this.#drop(seen)
     this.#readAt = performance.now()
     // The first time takes much longer than those after it.
-    if (this.#complete) this.#cost = cost + this.#readAt - since
+    if (this.#complete) this.#cost = cost
     // A page of a list that is not complete has another version than the same page of one that is.
     else this.#version++
     this.#complete = true

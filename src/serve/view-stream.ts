@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setImmediate } from 'node:timers/promises'
 import { comparePlaces, type Place } from '../disk/read-journal.ts'
 import type { SseView, ViewPlace } from '../streams/view-sse.ts'
 import { refuse } from './access.ts'
 import { eventsIn } from './journal-blocks.ts'
 import { type Line, openLine, ready, type StreamOptions } from './stream.ts'
+import { turn } from './turns.ts'
 
 /**
  * Sends the events of a run in another protocol. A client that was cut off resumes after the last message it
@@ -46,10 +46,7 @@ export async function streamView(
   const flush = async (): Promise<boolean> => {
     const text = waiting
     waiting = ''
-    if (text !== '') return await open().send(text)
-    // A long part of a run may be left out before something is sent.
-    await setImmediate()
-    return !response.destroyed
+    return text === '' ? !response.destroyed : await open().send(text)
   }
 
   try {
@@ -59,6 +56,7 @@ export async function streamView(
     let at = 0
     let last: Place | undefined
     while (!response.destroyed && !signal.aborted) {
+      await turn()
       // Checked before the read: what is added in between is then seen by the next round.
       const ended = over()
       const block = feed.read(at, last)
