@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 const TURN_MS = 8
 
 let began = Number.NEGATIVE_INFINITY
-let next: Promise<void> | undefined
+let renewal: Promise<void> | undefined
 
 /**
  * Waits until there is time for another piece of work: call it before each. All loops of the server share the
@@ -13,10 +13,12 @@ let next: Promise<void> | undefined
  */
 export async function turn(): Promise<void> {
   while (performance.now() - began > TURN_MS) {
-    next ??= setImmediate().then(() => {
+    // Before all who wait: the time begins again after the next look. Each of them then waits for its own
+    // callback, because one that is resumed works to the end of its piece before the next one is.
+    renewal ??= setImmediate().then(() => {
       began = performance.now()
-      next = undefined
+      renewal = undefined
     })
-    await next
+    await setImmediate()
   }
 }
