@@ -42,12 +42,16 @@ function workload(scenes: readonly SceneResult[], timed: boolean): string {
   const { id, title, input, clock } = scenes[0]!
   const rows = scenes.flatMap((scene) =>
     scene.candidates.map((candidate, index) => [
-      index === 0 ? `${scene.scene} (${(scene.bytes / 1e6).toFixed(1)} MB)` : '',
+      index > 0
+        ? ''
+        : scene.bytes === 0
+          ? scene.scene
+          : `${scene.scene} (${(scene.bytes / 1e6).toFixed(1)} MB)`,
       nameOf(candidate),
       ...figures(candidate, scene, timed),
     ]),
   )
-  const unit = clock === 'wall' ? 'MB per s' : 'MB per CPU s'
+  const unit = { cpu: 'MB per CPU s', wall: 'MB per s', wait: 'ms' }[clock]
   const columns = ['reading', 'candidate', unit, 'range', '× best peer', 'of the limit']
   return section(`${id}: ${title} (${input})`, columns, rows)
 }
