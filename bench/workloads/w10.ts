@@ -56,7 +56,7 @@ async function sceneOf(
   return { name, bytes: 0, expected, candidates: [candidate], goals, clock: 'wait', maxRounds: ROUNDS }
 }
 
-/** Copies of a real run, one each minute, in folders whose names do not tell their order; the newest first. */
+/** Copies of a real run, one each minute, in folders whose names do not tell that; the newest first. */
 function putRuns(dir: string, count: number): string[] {
   const from = 'fixtures/codex/0.42-07a-file-write.pipe'
   const files = readdirSync(from).map((name) => [name, readFileSync(join(from, name), 'utf8')] as const)

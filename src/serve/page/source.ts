@@ -8,8 +8,9 @@ export interface Source {
   /** Number of secrets that were hidden in it, if it was redacted. */
   readonly redacted?: number | undefined
   /**
-   * Hands over all runs that are known, in order, whenever more of them are read or some have changed. Resolves
-   * after the first time, or when they are not available now; the run `wanted` is there from the first time.
+   * Hands over all runs that are known, in order, whenever more of them are read or some have changed.
+   * Resolves after the first time, or if they are not available now; the run `wanted` is there from the first
+   * time.
    */
   runs(take: (runs: readonly RunInfo[]) => void, wanted?: string): Promise<void>
   /** Reads the events of a run, from the first to the last, and continues while it grows. */
