@@ -234,6 +234,17 @@ describe.skipIf(!chromiumPath)(`the table of runs${needsBrowser}`, () => {
       timeout: 60_000,
     })
     expect(answer.status()).toBe(304)
+    // Of a new run the page gets that run alone, and a link far down opens without the runs before it.
+    const changes = page.waitForResponse(
+      (response) => response.url().includes('/runs?since=') && response.status() === 200,
+      { timeout: 60_000 },
+    )
+    putRun(dir, 'new', { task: 'New', outcome: 'finished', day: 400, seconds: 1, tokens: 1 })
+    expect((await (await changes).body()).length).toBeLessThan(2000)
+    await page.locator('#count', { hasText: '10,001 runs' }).waitFor()
+    const linked = await pages.open(url, '#run/0%2F0')
+    await linked.locator('#conversation[data-over=true]').waitFor()
+    await expect.poll(() => linked.title()).toBe('Task number 0 · sluice')
     rmSync(dir, { recursive: true })
   })
 })

@@ -54,8 +54,10 @@ export function runLister(): Source['runs'] {
     const response = await fetch(pathOf(id))
     if (response.ok) known.set(id, (await response.json()) as RunInfo) // cast: the server is ours
   }
+  /** The other pages, and what the server found before them meanwhile. */
   const readOthers = async (take: (runs: readonly RunInfo[]) => void): Promise<void> => {
-    while (version === undefined || after !== undefined) {
+    for (let more = after !== undefined; more; ) {
+      more = after !== undefined
       if (!(await step())) return
       take(inOrder())
     }
