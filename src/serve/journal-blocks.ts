@@ -23,6 +23,8 @@ export interface Block {
   readonly next: number
   /** The last event in it; undefined if everything before `next` was left out. */
   readonly last: Place | undefined
+  /** More follows, and is there already. */
+  readonly full: boolean
   /** The journal is damaged here: nothing after it is sent. */
   readonly fault?: Fault
 }
@@ -155,7 +157,7 @@ export class Feed {
   }
 
   #spell(journal: JournalReader, lines: Lines, last: Place | undefined): Block | undefined {
-    if (lines.bytes.length === 0) return { bytes: lines.bytes, next: lines.next, last: undefined }
+    if (lines.bytes.length === 0) return { bytes: lines.bytes, next: lines.next, last: undefined, full: true }
     const parts: Buffer[] = []
     let head = ''
     let { at } = lines
@@ -175,10 +177,12 @@ export class Feed {
       }
     } catch (fault) {
       if (!Fault.is(fault)) throw fault
-      return { bytes: Buffer.alloc(0), next: at, last: before, fault }
+      return { bytes: Buffer.alloc(0), next: at, last: before, full: false, fault }
     }
     // Nothing but a torn tail.
-    return at === lines.at ? undefined : { bytes: Buffer.concat(parts), next: at, last: before }
+    return at === lines.at
+      ? undefined
+      : { bytes: Buffer.concat(parts), next: at, last: before, full: lines.full }
   }
 }
 

@@ -59,7 +59,6 @@ export async function stream(
     const sendFault = (found: Fault) => send(faultMessage(found, !named))
     if (start.reset !== undefined) await send(resetMessage(start.reset))
     while (!line.signal.aborted) {
-      await turn()
       // Checked before the read: what is added in between is then seen by the next round.
       const ended = over()
       const block = feed.read(at, last)
@@ -80,6 +79,7 @@ export async function stream(
         last = block.last
         named ||= last !== undefined
         waits = false
+        if (block.full) await turn()
       } else if (ended && (!waits || stale())) {
         const why = fault()
         if (why) await sendFault(why)

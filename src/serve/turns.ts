@@ -1,10 +1,10 @@
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate as nextLook } from 'node:timers/promises'
 
 /** Milliseconds of work after which the server looks for new requests. */
 const TURN_MS = 8
 
 let began = Number.NEGATIVE_INFINITY
-let renewal: Promise<void> | undefined
+let isRenewed = false
 
 /**
  * Waits until there is time for another piece of work: call it before each. All loops of the server share the
@@ -15,10 +15,13 @@ export async function turn(): Promise<void> {
   while (performance.now() - began > TURN_MS) {
     // Before all who wait: the time begins again after the next look. Each of them then waits for its own
     // callback, because one that is resumed works to the end of its piece before the next one is.
-    renewal ??= setImmediate().then(() => {
-      began = performance.now()
-      renewal = undefined
-    })
-    await setImmediate()
+    if (!isRenewed) setImmediate(renew)
+    isRenewed = true
+    await nextLook()
   }
+}
+
+function renew(): void {
+  began = performance.now()
+  isRenewed = false
 }

@@ -56,7 +56,6 @@ export async function streamView(
     let at = 0
     let last: Place | undefined
     while (!response.destroyed && !signal.aborted) {
-      await turn()
       // Checked before the read: what is added in between is then seen by the next round.
       const ended = over()
       const block = feed.read(at, last)
@@ -68,6 +67,7 @@ export async function streamView(
         at = block.next
         last = block.last
         if (!(await flush())) return
+        if (block.full) await turn()
       } else if (block || ended) {
         const why = block?.fault ?? fault()
         if (why) waiting += view.fault(why.message, why.code)
