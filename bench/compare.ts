@@ -27,6 +27,7 @@ export function compare(older: Results, newer: Results): string {
 function placesOf({ scenes }: Results): Map<string, { speed: number; place: string }> {
   const places = new Map<string, { speed: number; place: string }>()
   for (const scene of scenes) {
+    if (scene.clock === 'wait') continue
     const peer = bestPeer(scene)
     for (const candidate of scene.candidates) {
       if (candidate.role !== 'ours' || candidate.speeds.length === 0) continue

@@ -12,6 +12,8 @@ export interface Candidate {
    * away.
    */
   timed?(): Promise<void>
+  /** With the clock `wait`: milliseconds that somebody waited, measured by itself. */
+  waited?(): Promise<number>
   /** Why it cannot run here: a program that is not installed. */
   readonly skipped?: string
 }
@@ -24,7 +26,7 @@ export interface Answer {
 }
 
 /** `ours` must reach `atLeast` times the speed of `against`: of the fastest, if these are several. */
-export interface Goal {
+export interface SpeedGoal {
   readonly ours: string
   readonly against: string | readonly string[]
   readonly atLeast: number
@@ -32,8 +34,19 @@ export interface Goal {
   readonly within?: string
 }
 
-/** CPU seconds of this process, or seconds on the wall for processes that it starts. */
-export type Clock = 'cpu' | 'wall'
+/** `ours` must make nobody wait longer than this. */
+export interface WaitGoal {
+  readonly ours: string
+  readonly atMostMs: number
+}
+
+export type Goal = SpeedGoal | WaitGoal
+
+/**
+ * CPU seconds of this process, or seconds on the wall for processes that it starts, or what candidates say
+ * that somebody waited.
+ */
+export type Clock = 'cpu' | 'wall' | 'wait'
 
 /** Megabytes, or thousands of what the input holds. */
 export type Unit = 'MB' | 'thousands'
@@ -68,7 +81,7 @@ export interface CandidateResult {
   readonly wrong?: string
   /** Why it did not run at all. */
   readonly skipped?: string
-  /** The scene's unit per second of its clock, one for each round. */
+  /** The scene's unit per second of its clock, one for each round; milliseconds if that is `wait`. */
   readonly speeds: readonly number[]
 }
 
@@ -131,6 +144,10 @@ export async function measure(
     for (let round = 0; round < Math.min(pace.rounds, scene.maxRounds ?? pace.rounds); round++) {
       for (let turn = 0; turn < right.length; turn++) {
         const candidate = right[(turn + round) % right.length]!
+        if (clock === 'wait') {
+          speeds.get(candidate)!.push(await candidate.waited!())
+          continue
+        }
         const times = repeats.get(candidate) ?? 1
         const seconds = (await milliseconds(candidate, times, clock)) / 1000
         speeds.get(candidate)!.push((times * amount) / seconds)

@@ -37,7 +37,9 @@ ${groups.join('\n')}
 }
 
 function firstScenes({ scenes }: Results): SceneResult[] {
-  return scenes.filter(({ id }, index) => scenes.findIndex((scene) => scene.id === id) === index)
+  return scenes.filter(
+    ({ id, clock }, index) => clock !== 'wait' && scenes.findIndex((scene) => scene.id === id) === index,
+  )
 }
 
 /**

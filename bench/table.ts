@@ -42,12 +42,16 @@ function workload(scenes: readonly SceneResult[], timed: boolean): string {
   const { id, title, input, clock, unit } = scenes[0]!
   const rows = scenes.flatMap((scene) =>
     scene.candidates.map((candidate, index) => [
-      index === 0 ? `${scene.scene} (${(scene.bytes / 1e6).toFixed(1)} MB)` : '',
+      index > 0
+        ? ''
+        : scene.bytes === 0
+          ? scene.scene
+          : `${scene.scene} (${(scene.bytes / 1e6).toFixed(1)} MB)`,
       nameOf(candidate),
       ...figures(candidate, scene, timed),
     ]),
   )
-  const speed = `${unit} per ${clock === 'wall' ? 's' : 'CPU s'}`
+  const speed = clock === 'wait' ? 'ms' : `${unit} per ${clock === 'wall' ? 's' : 'CPU s'}`
   const columns = ['reading', 'candidate', speed, 'range', '× best peer', 'of the limit']
   return section(`${id}: ${title} (${input})`, columns, rows)
 }

@@ -1,4 +1,4 @@
-import { type CandidateResult, median, ratio, type SceneResult } from './measure.ts'
+import { type CandidateResult, median, ratio, type SceneResult, type WaitGoal } from './measure.ts'
 import type { MemoryResult } from './memory.ts'
 import type { Results } from './results.ts'
 
@@ -45,8 +45,10 @@ export function failures(results: Results): string[] {
 const GENEROUS_RATIO = 3
 
 function sceneVerdicts(scene: SceneResult): Verdict[] {
-  return scene.goals.map(({ ours, against, atLeast, within }) => {
-    const named = (name: string) => scene.candidates.find((candidate) => candidate.name === name)
+  const named = (name: string) => scene.candidates.find((candidate) => candidate.name === name)
+  return scene.goals.map((goal) => {
+    if ('atMostMs' in goal) return waitVerdict(scene, goal, named(goal.ours))
+    const { ours, against, atLeast, within } = goal
     const names = typeof against === 'string' ? [against] : against
     const others = names.flatMap((name) => named(name) ?? [])
     const one = named(ours)
@@ -65,6 +67,12 @@ function sceneVerdicts(scene: SceneResult): Verdict[] {
       ...(moot !== undefined && { moot }),
     }
   })
+}
+
+function waitVerdict({ id, scene }: SceneResult, goal: WaitGoal, ours: CandidateResult | undefined): Verdict {
+  const waited = median(ours?.speeds ?? [])
+  const measured = ours?.wrong ? 'WRONG' : `${waited.toFixed(0)} ms`
+  return { id, goal: `${goal.ours} ≤ ${goal.atMostMs} ms (${scene})`, measured, met: waited <= goal.atMostMs }
 }
 
 function memoryVerdicts(memory: readonly MemoryResult[], maxGrowth = MAX_GROWTH): Verdict[] {

@@ -17,4 +17,5 @@ export const workloads: ReadonlyMap<string, () => Promise<Workload>> = new Map([
   ['WF', async () => (await import('./wf.ts')).wf],
   ['W7', async () => (await import('./w7.ts')).w7],
   ['W8', async () => (await import('./w8.ts')).w8],
+  ['W10', async () => (await import('./w10.ts')).w10],
 ])

@@ -37,35 +37,50 @@ export function isInside(real: string | undefined, within: string): boolean {
   return real === within || real?.startsWith(within.endsWith(sep) ? within : within + sep) === true
 }
 
-/** Files of a directory that are looked at to find the names of one. */
+/** Files of a directory that are looked at to find those with several names. */
 const MAX_LOOKED = 20_000
-/** The answers so far, by what changes with a new link. */
-const linksKnown = new Map<string, boolean>()
-const MAX_KNOWN = 1000
+/** Milliseconds after a count in which a new name may have the same time stamp. */
+const SAME_MS = 100
+
+/** How many names each file has in a directory, of those that have several anywhere. */
+interface Links {
+  readonly at: number
+  readonly names: ReadonlyMap<string, number>
+}
+
+/** Counted once for all files of a directory, because a copy of hard links has thousands of them. */
+const counted = new Map<string, Links>()
+const MAX_COUNTED = 100
 
 /** Whether all names of a file are in a directory; a copy of hard links is, next to the original. */
 function hasAllLinksIn(dir: string, { dev, ino, nlink, ctimeMs }: fs.Stats): boolean {
   if (nlink < 2) return true
-  const key = [dir, dev, ino, nlink, ctimeMs].join()
-  const known = linksKnown.get(key) ?? countLinks(dir, dev, ino) === nlink
-  if (linksKnown.size >= MAX_KNOWN) linksKnown.clear()
-  linksKnown.set(key, known)
-  return known
+  const known = counted.get(dir)
+  // A new name changes the ctime of the file.
+  const links = known && ctimeMs < known.at - SAME_MS ? known : countLinks(dir)
+  if (counted.size >= MAX_COUNTED) counted.clear()
+  counted.set(dir, links)
+  return links.names.get(`${dev}:${ino}`) === nlink
 }
 
-function countLinks(dir: string, dev: number, ino: number): number {
-  let [links, looked] = [0, 0]
+function countLinks(dir: string): Links {
+  const at = Date.now()
+  const names = new Map<string, number>()
+  let looked = 0
   const folders = [dir]
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
-      if (++looked > MAX_LOOKED) return 0
+      // In a larger directory no file with several names counts as being inside.
+      if (++looked > MAX_LOOKED) return { at, names: new Map() }
       const path = join(folder, entry.name)
       if (entry.isDirectory()) folders.push(path)
       const found = entry.isFile() ? fs.lstatSync(path, { throwIfNoEntry: false }) : undefined
-      if (found?.ino === ino && found.dev === dev) links++
+      if (!found || found.nlink < 2) continue
+      const key = `${found.dev}:${found.ino}`
+      names.set(key, (names.get(key) ?? 0) + 1)
     }
   }
-  return links
+  return { at, names }
 }
 
 /** The real path of an open file: from the kernel, or else its name, if that still leads to the same file. */

@@ -7,7 +7,6 @@ import { pipeline } from 'node:stream/promises'
 import { checkPath, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import { readBlock } from '../disk/plain-file.ts'
 import type { Event } from '../events/event.ts'
-import { isGood, outcomeOf } from '../events/run-outcome.ts'
 import { type Attempt, listAttempts, openLog, shownChannels, singleLog } from '../run/audit.ts'
 import { fixedDir } from '../run/audit-dir.ts'
 import { readMeta } from '../run/meta.ts'
@@ -17,12 +16,13 @@ import { markdownStage } from '../views/markdown/markdown.ts'
 import { type Hidden, type Redactor, redactor } from '../views/redact/redact.ts'
 import { redactStage } from '../views/redact/redact-stage.ts'
 import { refuse } from './access.ts'
+import { realTime, runInfo } from './build-info.ts'
 import { withoutSecrets } from './hiding.ts'
 import { OverviewReader, readLogs } from './log-overviews.ts'
 import { EMBEDDED_ID, type EmbeddedData, type EmbeddedRun, type EmbeddedStream } from './page/embedded.ts'
 import { pageBody, pageScript, pageStyle } from './page-text.ts'
+import type { FoundRun } from './run-finder.ts'
 import type { RunInfo } from './run-info.ts'
-import { type FoundRun, openOrWrong, taskOf } from './runs.ts'
 
 /** A log of a run: its path, or its content. */
 export interface ExportLog {
@@ -273,52 +273,29 @@ function stretches(total: number, room: number): [number, number][] {
 function factsOf() {
   let count = 0
   let first: Event | undefined
-  let last: Event | undefined
   const reader = new OverviewReader()
   return {
     count: () => count,
     add(event: Event) {
       count++
       first ??= event
-      last = event
       reader.take(event)
     },
     info({ name, attempts, logs }: ExportSource, hide: Redactor | undefined): RunInfo {
       const metas = attempts.map((attempt) => readMeta(attempt.meta, attempt.within))
       const meta = metas.at(-1)
       const told = reader.overview()
-      const end = told?.completion
-      const outcome = end ? outcomeOf(end) : (meta?.outcome ?? 'unknown')
-      const texts = {
-        argv: meta?.argv ?? [],
-        task: taskOf(metas[0]) ?? told?.task ?? null,
-        ...openOrWrong(outcome, told, meta),
-      }
-      return {
-        id: name,
-        run_id: last?.run_id ?? meta?.run_id ?? null,
-        engine: last?.source.engine ?? meta?.engine ?? null,
-        attempts: Math.max(1, attempts.length),
-        state: end?.state ?? 'unknown',
-        outcome,
-        ok: isGood(outcome),
-        failure_class: end?.failure_class ?? meta?.failure_class ?? null,
-        cost: end?.cost ?? meta?.cost ?? null,
-        tokens: end?.tokens ?? meta?.tokens ?? null,
-        reason_code: end?.reason_code ?? null,
-        exit_code: meta?.exit_code ?? end?.evidence.exit_code ?? null,
-        signal: meta?.signal ?? end?.evidence.signal ?? null,
-        started_at: metas[0]?.started_at ?? timeOf(first),
-        ended_at: meta?.ended_at ?? timeOf(last),
-        ...(hide ? { ...withoutSecrets(texts, hide), raw_hidden: true } : texts),
+      const { exit_code = null, signal = null } = told?.completion?.evidence ?? {}
+      const info = runInfo({
+        ...{ id: name, attempts, told, first: metas[0] },
+        last: { ...meta, exit_code: meta?.exit_code ?? exit_code, signal: meta?.signal ?? signal },
+        started_at: realTime(first?.ts),
+        ended_at: realTime(told?.ts),
         streams: logs.map(({ attempt, stream, total }) => ({ attempt, stream, bytes: total })),
-      }
+      })
+      return hide ? { ...info, ...withoutSecrets(info, hide), raw_hidden: true } : info
     },
   }
-}
-
-function timeOf(event: Event | undefined): string | null {
-  return event && Date.parse(event.ts) > 0 ? event.ts : null
 }
 
 /** The logs of attempts. They are opened for each read: a run has few, and they are read in large pieces. */
@@ -374,15 +351,22 @@ export async function sendExport(
   const leave = new AbortController()
   response.once('close', () => leave.abort())
   const events = () => readLogs(place, { signal: leave.signal })
-  const source = { name: info.id, events, attempts, logs: logsOf(attempts) }
-  response.writeHead(200, {
-    'content-type': types[to],
-    'content-disposition': `attachment; filename="run.${to}"`,
-  })
   sending++
   try {
-    await pipeline(Readable.from(exportSource(source, { to, redact: true }).text), response)
+    const source = { name: info.id, events, attempts, logs: logsOf(attempts) }
+    const pieces = exportSource(source, { to, redact: true }).text[Symbol.asyncIterator]()
+    // The run is read once before the first piece: until then it can be said what is wrong with it.
+    const first = await pieces.next()
+    response.writeHead(200, {
+      'content-type': types[to],
+      'content-disposition': `attachment; filename="run.${to}"`,
+    })
+    const text = async function* () {
+      for (let piece = first; !piece.done; piece = await pieces.next()) yield piece.value
+    }
+    await pipeline(Readable.from(text()), response)
   } catch {
+    if (!response.headersSent) return refuse(response, 403, UNREADABLE)
     // The client disconnected, or the logs cannot be read any more: the file is cut off, and the client sees
     // an error.
     response.destroy()
@@ -390,3 +374,6 @@ export async function sendExport(
     sending--
   }
 }
+
+const UNREADABLE =
+  'a file of this run cannot be read; one that has another name outside of the served directory, a hard link, is not: copy the run to export it'

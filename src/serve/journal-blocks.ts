@@ -6,13 +6,15 @@ import {
   JournalReader,
   LINES_BLOCK,
   type Lines,
+  linesIn,
   type Place,
   readLine,
+  wholeLines,
 } from '../disk/read-journal.ts'
 import { Waker } from '../disk/wake.ts'
 import type { Event } from '../events/event.ts'
-import { sseRecord } from '../streams/sse.ts'
-import { LF } from '../text/characters.ts'
+import { sseId, sseMessage, sseRecord } from '../streams/sse.ts'
+import { CR } from '../text/characters.ts'
 
 /** A part of the journal as it is sent to a client: whole lines, formatted as SSE. */
 export interface Block {
@@ -21,6 +23,8 @@ export interface Block {
   readonly next: number
   /** The last event in it; undefined if everything before `next` was left out. */
   readonly last: Place | undefined
+  /** More follows, and is there already. */
+  readonly full: boolean
   /** The journal is damaged here: nothing after it is sent. */
   readonly fault?: Fault
 }
@@ -51,14 +55,11 @@ const CHECK_MS = 5
 export class Feed {
   readonly #path: string
   readonly #within: string | undefined
-  readonly #shown: (event: Event) => Event
+  readonly #shown: ((event: Event) => Event) | undefined
   #journal: JournalReader | undefined
   readonly #blocks = new Map<number, Block>()
   #cached = 0
   #checked = Number.NEGATIVE_INFINITY
-  /** The first event of each full block, so that a position is found without reading everything. */
-  #marks: { readonly place: Place; readonly at: number }[] = []
-  #marked = 0
   /** Counts how often the file was truncated or replaced. */
   generation = 0
   readonly #waker = new Waker(POLL_MS)
@@ -68,7 +69,7 @@ export class Feed {
    * `within` is the real path of the directory that must contain the journal, `shown` turns an event into
    * what is sent.
    */
-  constructor(path: string, within?: string, shown: (event: Event) => Event = (event) => event) {
+  constructor(path: string, within?: string, shown?: (event: Event) => Event) {
     this.#path = path
     this.#within = within
     this.#shown = shown
@@ -107,10 +108,8 @@ export class Feed {
   after(attempt_number: number, seq: number): number | undefined {
     const journal = this.#check()
     if (!journal) return undefined
-    this.#index(journal)
     const wanted = { attempt_number, seq }
-    const mark = this.#marks.findLast(({ place }) => comparePlaces(place, wanted) <= 0)
-    for (const { place, next } of journal.entries(mark?.at ?? 0)) {
+    for (const { place, next } of journal.entries(startNear(journal.fd, wanted))) {
       const order = place ? comparePlaces(place, wanted) : -1
       if (order >= 0) return order === 0 ? next : undefined
     }
@@ -153,44 +152,71 @@ export class Feed {
     this.#journal = undefined
     this.#blocks.clear()
     this.#cached = 0
-    this.#marks = []
-    this.#marked = 0
     this.#waker.unwatch()
     this.#watched = false
   }
 
   #spell(journal: JournalReader, lines: Lines, last: Place | undefined): Block | undefined {
-    if (lines.bytes.length === 0) return { bytes: lines.bytes, next: lines.next, last: undefined }
-    let text = ''
-    let spelled = ''
+    if (lines.bytes.length === 0) return { bytes: lines.bytes, next: lines.next, last: undefined, full: true }
+    const parts: Buffer[] = []
+    let head = ''
     let { at } = lines
     let before = last
     // An event whose id could forge a message is refused: other programs can write the journal.
-    const spell = (event: Event) => {
-      spelled = sseRecord(this.#shown(event))
+    const accept = (event: Event) => {
+      head = sseMessage({ id: sseId(event), event: event.type, data: '' })
     }
     try {
-      for (const { place, next } of journal.events(lines, last ?? 'unknown', spell)) {
-        text += spelled
+      for (const { bytes, event, place, next } of journal.events(lines, last ?? 'unknown', accept)) {
+        // The line is sent as it is; a CR between two tokens would end it.
+        if (this.#shown || bytes.includes(CR))
+          parts.push(Buffer.from(sseRecord(this.#shown?.(event) ?? event)))
+        else parts.push(Buffer.from(head.slice(0, -2)), bytes, END)
         before = place
         at = next
       }
     } catch (fault) {
       if (!Fault.is(fault)) throw fault
-      return { bytes: Buffer.alloc(0), next: at, last: before, fault }
+      return { bytes: Buffer.alloc(0), next: at, last: before, full: false, fault }
     }
     // Nothing but a torn tail.
-    return at === lines.at ? undefined : { bytes: Buffer.from(text), next: at, last: before }
+    return at === lines.at
+      ? undefined
+      : { bytes: Buffer.concat(parts), next: at, last: before, full: lines.full }
   }
+}
 
-  #index(journal: JournalReader): void {
-    for (;;) {
-      const lines = journal.lines(this.#marked)
-      // The last block still grows, and is marked when it is large; one before a long line stays short.
-      if (!lines || (!lines.full && lines.bytes.length < LINES_BLOCK / 2)) return
-      const { place } = readLine(lines.bytes.toString('utf8', 0, lines.bytes.indexOf(LF)))
-      if (place) this.#marks.push({ place, at: this.#marked })
-      this.#marked = lines.next
+/** A line has its own LF; another one ends the message. */
+const END = Buffer.from('\n')
+
+/** Bytes to read for one step of a search: some events. */
+const PROBE = 4096
+
+/** Where a line begins that is not long before an event, or right at it. */
+function startNear(fd: number, wanted: Omit<Place, 'run_id'>): number {
+  let from = 0
+  let to = fs.fstatSync(fd).size
+  while (to - from > LINES_BLOCK) {
+    const middle = Math.floor((from + to) / 2)
+    const found = firstEventAfter(fd, middle)
+    if (!found || comparePlaces(found.place, wanted) > 0) to = middle
+    else from = found.at
+  }
+  return from
+}
+
+//  …,"seq":7}\n{"seq":8,…}\n{"seq":9,…
+//     ^ at     ^ the first event after it
+function firstEventAfter(fd: number, at: number): { readonly at: number; readonly place: Place } | undefined {
+  let inside = true
+  for (let from = at; ; ) {
+    const lines = wholeLines(fd, from, PROBE)
+    if (typeof lines !== 'object') return undefined
+    for (const line of linesIn(lines)) {
+      const { place } = inside ? {} : readLine(line.bytes)
+      if (place) return { at: line.at, place }
+      inside = false
     }
+    from = lines.next
   }
 }

@@ -1,5 +1,4 @@
 import fs from 'node:fs'
-import { setImmediate } from 'node:timers/promises'
 import type { Cost } from '../events/cost.ts'
 import { type Event, type FailureClass, isEvent } from '../events/event.ts'
 import type { OutcomeEvidence } from '../events/run-outcome.ts'
@@ -9,6 +8,7 @@ import { Conversation, type RequestItem } from '../views/conversation.ts'
 import type { Problem } from '../views/problems.ts'
 import { askWords } from '../views/tool-text.ts'
 import type { RunPlace } from './run-place.ts'
+import { turn } from './turns.ts'
 
 /** Facts about a whole run, from its events. */
 export interface RunOverview {
@@ -80,11 +80,13 @@ export interface LogOverviews {
   of(place: RunPlace, attempts: readonly Attempt[]): RunOverview | undefined
   /** Stores the overview of logs with this fingerprint that were read elsewhere. */
   learn(place: RunPlace, print: string, overview: RunOverview | undefined): void
+  /** How many were read so far. */
+  learned(): number
   /**
-   * Waits until everything requested is read, or for `ms` milliseconds. True if it is, and more is known than
-   * before.
+   * Waits until everything requested is read, or for `ms` milliseconds. True if it is, and more than `before`
+   * were read.
    */
-  settled(ms: number): Promise<boolean>
+  settled(ms: number, before: number): Promise<boolean>
 }
 
 /** Number of runs to remember; more than are listed. */
@@ -115,9 +117,9 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
   const readAll = async () => {
     for (const { place, print, large } of queue.values()) {
       if (signal.aborted) return
+      // A short log is read without waiting, and so would be ten thousand of them.
+      await turn()
       learn(place, print, await read(place, large))
-      // A short log is read without yielding, and so would be ten thousand of them.
-      await setImmediate()
     }
   }
   const read = async (place: RunPlace, large: boolean): Promise<RunOverview | undefined> => {
@@ -161,8 +163,8 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
       return undefined
     },
     learn,
-    async settled(ms) {
-      const before = learned
+    learned: () => learned,
+    async settled(ms, before) {
       const until = performance.now() + ms
       let timer: NodeJS.Timeout | undefined
       const late = new Promise<void>((resolve) => {
@@ -179,18 +181,14 @@ function bytesIn(attempts: readonly Attempt[]): number {
   return attempts.flatMap(({ logs }) => Object.values(logSizes(logs))).reduce((sum, bytes) => sum + bytes, 0)
 }
 
-/** After this many events, other requests get a turn: a replay from disk hardly ever waits by itself. */
-const TURN = 128
-
 /** The events of logs, read so that the server stays responsive. `signal` ends it. */
 export async function* readLogs(
   place: RunPlace,
   options: Parameters<RunPlace['replay']>[0],
 ): AsyncGenerator<Event> {
-  let count = 0
   for await (const event of place.replay(options)) {
+    await turn()
     yield event
-    if (++count % TURN === 0) await setImmediate()
   }
 }
 
@@ -211,10 +209,20 @@ export function fingerprint(attempts: readonly Attempt[]): string {
 
 /** The same for one file; empty if it is missing. */
 export function fileMark(path: string): string {
+  const stats = statsOf(path)
+  return stats ? markOf(stats) : ''
+}
+
+/** Changes with what a file or a folder holds. */
+export function markOf({ dev, ino, size, mtimeMs }: fs.Stats): string {
+  return `${dev}:${ino}:${size}:${mtimeMs}`
+}
+
+/** Undefined if there is nothing, or nothing that may be looked at. */
+export function statsOf(path: string): fs.Stats | undefined {
   try {
-    const { dev, ino, size, mtimeMs } = fs.lstatSync(path)
-    return `${dev}:${ino}:${size}:${mtimeMs}`
+    return fs.lstatSync(path, { throwIfNoEntry: false })
   } catch {
-    return ''
+    return undefined
   }
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import fs from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -8,13 +7,14 @@ import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { channels } from '../run/audit.ts'
 import { type Access, accessBy, checkBindAddress, isOwnHost, refuse } from './access.ts'
-import { type Feeds, feeds, type Memo, memo } from './feeds.ts'
+import { type Feeds, feeds } from './feeds.ts'
 import { type Hiding, hidingOf } from './hiding.ts'
 import { type LogOverviews, logOverviews } from './log-overviews.ts'
 import { pageFiles } from './page.ts'
 import { sendRaw } from './raw.ts'
+import { type FoundRun, RunFinder } from './run-finder.ts'
 import type { RunInfo } from './run-info.ts'
-import { type FoundRun, findRuns, inOrder, type KeptRuns, type Tails } from './runs.ts'
+import { RunList } from './run-list.ts'
 import type { Served, ServeSettings } from './serve-options.ts'
 import { type SessionRuns, sessionRuns } from './session-runs.ts'
 import { stream } from './stream.ts'
@@ -32,8 +32,6 @@ const security = {
 /** What the login page needs, and what reveals nothing about the runs. */
 const openPaths: ReadonlySet<string> = new Set(['/page.css', '/icon.svg', '/healthz'])
 const MAX_ID = 1024
-/** How long a listing of the directory is reused: many clients ask at once. */
-const LIST_MS = 500
 /** How long a list waits for logs without a journal; what is not read by then is in the next list. */
 const LOGS_MS = 1000
 
@@ -81,9 +79,8 @@ class Router {
   readonly #logs: LogOverviews
   readonly #feeds: Feeds
   readonly #sessions: SessionRuns | undefined
-  readonly #runs: Memo<readonly FoundRun[]>
-  /** The infos as JSON: those of runs that are over stay the same. */
-  readonly #texts = new WeakMap<RunInfo, string>()
+  readonly #finder: RunFinder
+  readonly #list: RunList
   readonly #shut = new AbortController()
   /** Number of open event streams. */
   clients = 0
@@ -100,12 +97,12 @@ class Router {
     const { sessions } = options
     this.#sessions =
       sessions === false ? undefined : sessionRuns(this.#logs, sessions === true ? {} : sessions)
-    const tails: Tails = new Map()
-    const kept: KeptRuns = { folders: new Map(), ended: new Map() }
-    this.#runs = memo(LIST_MS, () => {
-      const found = findRuns(root, { logs: this.#logs, tails, kept })
-      return this.#sessions ? inOrder([...found, ...this.#sessions.find()]) : found
-    })
+    this.#finder = new RunFinder(root, { logs: this.#logs })
+    this.#list = new RunList(
+      () => this.#allRuns(),
+      (info) => this.#textOf(info),
+      this.#shut.signal,
+    )
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -133,7 +130,7 @@ class Router {
     if (file) return void response.writeHead(200, { 'content-type': file.type }).end(file.text)
     if (pathname === '/healthz')
       return sendJson(response, `${JSON.stringify({ ok: true, clients: this.clients })}\n`)
-    if (pathname === '/runs') return this.#sendRuns(request, response)
+    if (pathname === '/runs') return await this.#sendRuns(request, response, searchParams)
     return await this.#sendRun(request, response, pathname, searchParams)
   }
 
@@ -147,22 +144,32 @@ class Router {
     this.#sessions?.close()
   }
 
-  /** The list, unless the client has it: the page asks every two seconds, and it may have megabytes. */
-  async #sendRuns(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const found = await this.#informed(this.#runs)
-    const text = `[${found.map(({ info }) => this.#jsonOf(info)).join()}]\n`
-    const tag = `"${createHash('sha1').update(text).digest('base64url')}"`
+  /** The list, a page of it, or what changed in it; nothing if the client has it already. */
+  async #sendRuns(request: IncomingMessage, response: ServerResponse, query: URLSearchParams): Promise<void> {
+    const list = this.#list
+    const [limit, after, since] = ['limit', 'after', 'since'].map((name) => query.get(name) ?? undefined)
+    if (limit !== undefined && !/^[1-9]\d{0,8}$/.test(limit))
+      return refuse(response, 400, 'limit must be a whole number from 1 on')
+    const page = limit === undefined ? undefined : await list.page(Number(limit), after)
+    if (limit === undefined) {
+      const learned = this.#logs.learned()
+      await list.fresh()
+      // Logs without a journal are waited for, if that does not take long.
+      if (since === undefined && (await this.#logs.settled(LOGS_MS, learned))) await list.fresh(true)
+    }
+    const tag = `"${list.version}"`
     response.setHeader('etag', tag)
     if (request.headers['if-none-match'] === tag) return void response.writeHead(304).end()
-    sendJson(response, text)
-  }
-
-  #jsonOf(info: RunInfo): string {
-    const known = this.#texts.get(info)
-    if (known !== undefined) return known
-    const text = JSON.stringify(this.#shown(info))
-    this.#texts.set(info, text)
-    return text
+    if (limit !== undefined) {
+      if (!page) return refuse(response, 410, 'there is no such run any more; begin with the first page')
+      if (page.next !== undefined)
+        response.setHeader('link', `<?limit=${limit}&after=${encodeURIComponent(page.next)}>; rel="next"`)
+      return sendJson(response, `[${page.runs.join()}]\n`)
+    }
+    if (since === undefined) return sendJson(response, `[${list.all().join()}]\n`)
+    const changed = list.since(since)
+    if (!changed) return refuse(response, 410, 'that version is not known any more; ask for the whole list')
+    sendJson(response, `{"runs":[${changed.runs.join()}],"gone":${JSON.stringify(changed.gone)}}\n`)
   }
 
   /** What is under `/runs/:id`. */
@@ -173,11 +180,12 @@ class Router {
     query: URLSearchParams,
   ): Promise<void> {
     const [, place, id = '', what, name] = path.split('/')
+    const learned = this.#logs.learned()
     const run = place === 'runs' ? this.#findRun(id) : undefined
     if (!run) return refuse(response, 404, NO_RUN)
     if (what === undefined) {
-      const found = await this.#informed(() => this.#findRun(id))
-      return found ? sendJson(response, `${this.#jsonOf(found.info)}\n`) : refuse(response, 404, NO_RUN)
+      const found = (await this.#logs.settled(LOGS_MS, learned)) ? this.#findRun(id) : run
+      return found ? sendJson(response, `${this.#textOf(found.info)}\n`) : refuse(response, 404, NO_RUN)
     }
     if (name === undefined && isFormat(what))
       return await this.#sendEvents(request, response, run, query, what)
@@ -235,19 +243,15 @@ class Router {
     }
   }
 
-  #shown(info: RunInfo): RunInfo {
-    return this.#hiding ? this.#hiding.info(info) : info
+  #textOf(info: RunInfo): string {
+    return JSON.stringify(this.#hiding ? this.#hiding.info(info) : info)
   }
 
-  /** Calls `find` after logs without a journal were read, if that does not take long. */
-  async #informed<T>(find: () => T): Promise<T> {
-    const found = find()
-    if (!(await this.#logs.settled(LOGS_MS))) return found
-    this.#runs.fresh()
-    return find()
+  *#allRuns(): Generator<FoundRun | undefined, void> {
+    yield* this.#finder.all()
+    if (this.#sessions) yield* this.#sessions.find()
   }
 
-  /** Only runs that were found by listing can be requested, so no path in a request reaches the disk. */
   #findRun(encoded: string): FoundRun | undefined {
     if (encoded.length > MAX_ID * 3) return undefined
     let id: string
@@ -256,8 +260,8 @@ class Router {
     } catch {
       return undefined
     }
-    const named = (found: FoundRun) => found.info.id === id
-    const run = this.#runs().find(named) ?? this.#runs.fresh().find(named)
+    const [session] = this.#sessions?.find(id) ?? []
+    const run = session ?? this.#finder.find(id)
     return run?.place.isThere() ? run : undefined
   }
 }

@@ -4,20 +4,21 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { replaceFile } from '../disk/durable.ts'
 import { sessions } from '../engines/engines-by-name.ts'
-import { isGood, outcomeOf } from '../events/run-outcome.ts'
 import { openCodeLines, openCodeSession } from '../run/opencode-db.ts'
 import { replayLogs } from '../run/replay.ts'
 import { type SessionFile, sessionFiles } from '../run/session-files.ts'
 import { isoTime, outcomeBeside, readHead, type SessionHead } from '../run/session-summary.ts'
+import { runInfo } from './build-info.ts'
 import type { LogOverviews } from './log-overviews.ts'
+import type { FoundRun } from './run-finder.ts'
 import type { RunInfo } from './run-info.ts'
 import { grewWithin, liesWithin, type RunPlace } from './run-place.ts'
-import { type FoundRun, openOrWrong, streamsOf } from './runs.ts'
 import { SESSIONS_OPTIONS, type SessionsServed } from './serve-options.ts'
 
 /** The session files of agents, as runs. */
 export interface SessionRuns {
-  find(): FoundRun[]
+  /** All of them, or the one with this id; undefined for one that cannot be read now. */
+  find(id?: string): Iterable<FoundRun | undefined>
   /** Removes the copies from a database. */
   close(): void
 }
@@ -33,36 +34,47 @@ const MAX_LISTED = 16 << 20
 /** Finds session files for the list. Only these can be opened, and they are only read. */
 export function sessionRuns(logs: LogOverviews, options: SessionsServed = {}): SessionRuns {
   const { home, engine, max = SESSIONS_OPTIONS.max.default } = options
-  let heads = new Map<string, { readonly modified: number; readonly head: SessionHead }>()
+  let heads = new Map<string, Head>()
   const copies = openCodeCopies()
+  const foundAt = (file: SessionFile, place: RunPlace, head: SessionHead): FoundRun | undefined => {
+    try {
+      return { place, info: infoOf(file, place, head, logs, copies) }
+    } catch {
+      // The database cannot be read right now: the other sessions are listed all the same.
+      return undefined
+    }
+  }
 
   return {
-    find() {
-      const known = heads
-      heads = new Map()
-      return sessionFiles({ home, engine })
-        .slice(0, max)
-        .flatMap((file) => {
-          const id = idOf(file)
-          const before = known.get(id)
-          const head = before?.modified === file.modified ? before.head : readHead(file)
-          heads.set(id, { modified: file.modified, head })
-          const place = file.session === undefined ? filePlace(file) : rowPlace(file, copies)
-          try {
-            return [{ place, info: infoOf(file, place, head, logs, copies) }]
-          } catch {
-            // The database cannot be read right now: the other sessions are listed all the same.
-            return []
-          }
-        })
+    *find(wanted) {
+      if (wanted !== undefined && !wanted.startsWith(SCHEME)) return
+      const met = new Map<string, Head>()
+      for (const file of sessionFiles({ home, engine }).slice(0, max)) {
+        const id = idOf(file)
+        if (wanted !== undefined && wanted !== id) continue
+        const before = heads.get(id)
+        const head = before?.modified === file.modified ? before.head : readHead(file)
+        met.set(id, { modified: file.modified, head })
+        const place = file.session === undefined ? filePlace(file) : rowPlace(file, copies)
+        yield foundAt(file, place, head)
+      }
+      if (wanted === undefined) heads = met
     },
     close: copies.close,
   }
 }
 
+/** The first lines of a session file, and when it was changed. */
+interface Head {
+  readonly modified: number
+  readonly head: SessionHead
+}
+
+const SCHEME = 'session://'
+
 /** Two slashes: no path below the served directory has them, so it is the id of no other run. */
 function idOf({ engine, name }: SessionFile): string {
-  return `session://${engine}/${name}`
+  return `${SCHEME}${engine}/${name}`
 }
 
 /**
@@ -134,36 +146,18 @@ function infoOf(
   // A database is not copied for the list: the end of its sessions is known after they were opened.
   const copied = file.session === undefined || copies.has(file.session)
   const attempts = copied ? place.attempts() : []
-  const reported = running || !copied ? undefined : logs.of(place, attempts)
-  const end = reported?.completion
-  const outcome = running ? null : outcomeIn(file, end)
+  const told = running || !copied ? undefined : logs.of(place, attempts)
+  const outcome = outcomeBeside(file)
+  const last = outcome && { outcome }
+  const streams = copied ? undefined : [{ attempt: 1, stream: 'stdout', bytes: 0 }]
   return {
-    id: idOf(file),
+    ...runInfo({ id: idOf(file), running, attempts, last, told, streams }),
     run_id: runIdOf(file),
     engine: file.engine,
-    task: reported?.task ?? null,
     attempts: 1,
-    state: running ? 'running' : (end?.state ?? 'unknown'),
-    outcome,
-    ok: outcome && isGood(outcome),
-    failure_class: (outcome === 'failed' && end?.failure_class) || null,
-    cost: end?.cost ?? null,
-    tokens: end?.tokens ?? null,
-    ...openOrWrong(outcome, reported),
-    reason_code: end?.reason_code ?? null,
-    exit_code: null,
-    signal: null,
     started_at: head.started_at,
-    ended_at: null,
-    argv: [],
-    streams: copied ? streamsOf(attempts) : [{ attempt: 1, stream: 'stdout', bytes: 0 }],
     session: { directory: head.directory, updated_at: isoTime(file.modified) },
   }
-}
-
-function outcomeIn(file: SessionFile, end: Parameters<typeof outcomeOf>[0] | undefined) {
-  const outcome = end ? outcomeOf(end) : 'unknown'
-  return outcome === 'unknown' ? (outcomeBeside(file) ?? outcome) : outcome
 }
 
 /** Sessions of OpenCode's database as files in a temporary folder. */

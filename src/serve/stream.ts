@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setImmediate } from 'node:timers/promises'
 import type { Fault } from '../base/fault.ts'
 import type { Place } from '../disk/read-journal.ts'
 import { HEARTBEAT, sseMessage, sseRecord } from '../streams/sse.ts'
 import { chatStage } from '../views/chat.ts'
 import type { Shared } from './feeds.ts'
 import { type Block, eventsIn, type Feed } from './journal-blocks.ts'
+import { turn } from './turns.ts'
 
 export interface StreamOptions extends Omit<Shared, 'release'> {
   /** The last id the client saw. */
@@ -74,12 +74,12 @@ export async function stream(
         break
       } else if (block) {
         const bytes = spell ? spell(block) : block.bytes
-        if (bytes.length === 0) await setImmediate()
-        else if (!(await send(bytes))) return
+        if (bytes.length > 0 && !(await send(bytes))) return
         at = block.next
         last = block.last
         named ||= last !== undefined
         waits = false
+        if (block.full) await turn()
       } else if (ended && (!waits || stale())) {
         const why = fault()
         if (why) await sendFault(why)
@@ -215,7 +215,7 @@ async function hasMore(feed: Feed, start: Start): Promise<boolean | 'damaged'> {
     if (block.fault) return 'damaged'
     if ((spell ? spell(block) : block.bytes).length > 0) return true
     last = block.last
-    await setImmediate()
+    await turn()
   }
   return false
 }

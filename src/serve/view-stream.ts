@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setImmediate } from 'node:timers/promises'
 import { comparePlaces, type Place } from '../disk/read-journal.ts'
 import type { SseView, ViewPlace } from '../streams/view-sse.ts'
 import { refuse } from './access.ts'
 import { eventsIn } from './journal-blocks.ts'
 import { type Line, openLine, ready, type StreamOptions } from './stream.ts'
+import { turn } from './turns.ts'
 
 /**
  * Sends the events of a run in another protocol. A client that was cut off resumes after the last message it
@@ -46,10 +46,7 @@ export async function streamView(
   const flush = async (): Promise<boolean> => {
     const text = waiting
     waiting = ''
-    if (text !== '') return await open().send(text)
-    // A long part of a run may be left out before something is sent.
-    await setImmediate()
-    return !response.destroyed
+    return text === '' ? !response.destroyed : await open().send(text)
   }
 
   try {
@@ -70,6 +67,7 @@ export async function streamView(
         at = block.next
         last = block.last
         if (!(await flush())) return
+        if (block.full) await turn()
       } else if (block || ended) {
         const why = block?.fault ?? fault()
         if (why) waiting += view.fault(why.message, why.code)

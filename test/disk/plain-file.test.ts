@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import fs, { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import fs, { linkSync, mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -71,4 +71,24 @@ test.each(['with', 'without'])('opens nothing that lies elsewhere by its real pa
       expect.objectContaining({ code: 'EXDEV' }),
     )
   expect(readPlain(join(inside, 'link', 'file'), 999)).toBe(outside)
+})
+
+test('the names of a thousand hard links are counted once, and again for a new name', async () => {
+  const top = realpathSync(mkdtempSync(join(tmpdir(), 'sluice-plain-')))
+  const dir = join(top, 'served')
+  mkdirSync(dir)
+  const paths = Array.from({ length: 1000 }, (_, n) => join(dir, `copy-${n}`))
+  for (const [n, path] of paths.entries()) {
+    writeFileSync(path, String(n))
+    linkSync(path, `${path}.again`)
+  }
+  // A name that is as young as the count may be missing in it.
+  await expect.poll(() => Date.now() - fs.statSync(paths.at(-1)!).ctimeMs).toBeGreaterThan(200)
+  const listed = vi.spyOn(fs, 'readdirSync')
+  for (const [n, path] of paths.entries()) expect(readPlain(path, 9, dir)).toBe(String(n))
+  expect(listed).toHaveBeenCalledTimes(1)
+  linkSync(paths[0]!, join(top, 'outside'))
+  expect(() => readPlain(paths[0]!, 9, dir)).toThrow(expect.objectContaining({ code: 'EXDEV' }))
+  expect(readPlain(paths[1]!, 9, dir)).toBe('1')
+  expect(listed).toHaveBeenCalledTimes(2)
 })

@@ -230,10 +230,21 @@ describe.skipIf(!chromiumPath)(`the table of runs${needsBrowser}`, () => {
     await page.evaluate("document.getElementById('rows').scrollTop = 1e9")
     await expect.poll(async () => (await tasks(page)).at(-1)).toBe('Task number 0')
     // The list is asked for every two seconds, and not sent again while nothing changes.
-    const answer = await page.waitForResponse((response) => response.url().endsWith('/runs'), {
+    const answer = await page.waitForResponse((response) => response.url().includes('/runs?since='), {
       timeout: 60_000,
     })
     expect(answer.status()).toBe(304)
+    // Of a new run the page gets that run alone, and a link far down opens without the runs before it.
+    const changes = page.waitForResponse(
+      (response) => response.url().includes('/runs?since=') && response.status() === 200,
+      { timeout: 60_000 },
+    )
+    putRun(dir, 'new', { task: 'New', outcome: 'finished', day: 400, seconds: 1, tokens: 1 })
+    expect((await (await changes).body()).length).toBeLessThan(2000)
+    await page.locator('#count', { hasText: '10,001 runs' }).waitFor()
+    const linked = await pages.open(url, '#run/0%2F0')
+    await linked.locator('#conversation[data-over=true]').waitFor()
+    await expect.poll(() => linked.title()).toBe('Task number 0 · sluice')
     rmSync(dir, { recursive: true })
   })
 })

@@ -49,7 +49,7 @@ export function embeddedSource(data: EmbeddedData): Source {
   return {
     live: false,
     redacted: data.redacted,
-    runs: async () => data.runs.map(({ info }) => info),
+    runs: async (take) => take(data.runs.map(({ info }) => info)),
     open(id, reader) {
       let open = true
       const hand = async () => {

@@ -1,5 +1,5 @@
 import type { Event } from '../../events/event.ts'
-import type { RunInfo } from '../run-info.ts'
+import { pathOf, runLister } from './list-pages.ts'
 import { type EventReader, type OpenRun, pause, type Source } from './source.ts'
 import { sseReader } from './sse-reader.ts'
 
@@ -10,21 +10,9 @@ const SLICE_MS = 10
 
 /** The runs of the server that the page came from. */
 export function httpSource(): Source {
-  let tag = ''
   return {
     live: true,
-    async runs() {
-      try {
-        const response = await fetch('runs', { headers: { 'if-none-match': tag } })
-        // The session ended: the server shows its login page.
-        if (response.status === 401) location.reload()
-        if (response.ok) tag = response.headers.get('etag') ?? ''
-        // Cast: the server is ours, and its response has this shape.
-        return response.ok ? ((await response.json()) as RunInfo[]) : undefined
-      } catch {
-        return undefined
-      }
-    },
+    runs: runLister(),
     open: openRun,
     fileOf: (id) => `${pathOf(id)}/export.html`,
     async bytes(id, { attempt, stream, from, to }) {
@@ -39,10 +27,6 @@ export function httpSource(): Source {
       }
     },
   }
-}
-
-function pathOf(id: string): string {
-  return `runs/${encodeURIComponent(id)}`
 }
 
 function openRun(id: string, reader: EventReader): OpenRun {

@@ -96,9 +96,11 @@ function infoOf(id: string | undefined): RunInfo | undefined {
   return runs.find((run) => run.id === id)
 }
 
-async function loadRuns(): Promise<void> {
-  const found = await source.runs()
-  if (!found) return
+function loadRuns(): Promise<void> {
+  return source.runs(takeRuns, readAddress(location.hash)?.run)
+}
+
+function takeRuns(found: readonly RunInfo[]): void {
   runs = found
   // Drawing a table that nobody sees can wait until it is asked for.
   if (pane() === 'runs') list.show(runs)

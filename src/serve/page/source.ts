@@ -7,8 +7,12 @@ export interface Source {
   readonly live: boolean
   /** Number of secrets that were hidden in it, if it was redacted. */
   readonly redacted?: number | undefined
-  /** The runs, or undefined if they have not changed, or are not available now. */
-  runs(): Promise<readonly RunInfo[] | undefined>
+  /**
+   * Hands over all runs that are known, in order, whenever more of them are read or some have changed.
+   * Resolves after the first time, or if they are not available now; the run `wanted` is there from the first
+   * time.
+   */
+  runs(take: (runs: readonly RunInfo[]) => void, wanted?: string): Promise<void>
   /** Reads the events of a run, from the first to the last, and continues while it grows. */
   open(id: string, reader: EventReader): OpenRun
   /** The address of the run as one file, if there is one. */

@@ -1,11 +1,21 @@
-import { appendFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { takeLock } from '../../src/disk/lock.ts'
-import { findRuns, type KeptRuns } from '../../src/serve/runs.ts'
+import { RunFinder } from '../../src/serve/run-finder.ts'
 import { lineAt, writeRun } from '../nats/runs.ts'
 import { makeRun } from '../views/make-run.ts'
+import { findRuns, runsOf } from './find-runs.ts'
 
 let dir = ''
 beforeEach(() => {
@@ -16,17 +26,15 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }))
 test('a run that is over is read once, and again when its journal, its folder or its lock changes', () => {
   writeRun(join(dir, 'r1'), 'r1', 2)
   writeRun(join(dir, 'r2'), 'r2', 2)
-  const kept: KeptRuns = { folders: new Map(), ended: new Map() }
-  const { ended } = kept
-  const find = () => findRuns(dir, { kept })
+  const finder = new RunFinder(dir)
+  const find = () => runsOf(finder)
   const stateOf = (id: string) => find().find(({ info }) => info.id === id)?.info
-  const [first] = find()
-  expect(find()[0]).toEqual(first)
-  expect(find()[0]!.info).toBe(first!.info)
-  expect([...ended.keys()]).toEqual([join(dir, 'r1'), join(dir, 'r2')])
+  const first = stateOf('r1')
+  expect(first?.id).toBe('r1')
+  expect(stateOf('r1')).toBe(first)
+  expect(finder.find('r1')?.info).toBe(first)
   const lock = takeLock(join(dir, 'r1', 'journal.lock'))
   expect(stateOf('r1')?.state).toBe('running')
-  expect(ended.has(join(dir, 'r1'))).toBe(false)
   lock.release()
   expect(stateOf('r1')?.state).toBe('unknown')
   const end = JSON.parse(lineAt('r1', 1, 3))
@@ -44,7 +52,7 @@ test('a run that is over is read once, and again when its journal, its folder or
   rmSync(join(dir, 'r1'), { recursive: true })
   mkdirSync(join(dir, 'r1'))
   expect(find()).toHaveLength(0)
-  expect([ended.size, kept.folders.has(join(dir, 'r2'))]).toEqual([0, false])
+  expect([finder.find('r1'), finder.find('r2')]).toEqual([undefined, undefined])
 })
 
 /** A journal of an attempt with these events. */
@@ -105,4 +113,41 @@ test('the task of a run is in its meta, in its command line, or in the first lin
   writeFileSync(join(dir, 'command', 'meta.1.json'), JSON.stringify(meta))
   const tasks = findRuns(dir).map(({ info }) => `${info.id}: ${info.task}`)
   expect(tasks.sort()).toEqual(['command: From the command.', 'long: From the journal.'])
+})
+
+test('the runs in the folders that changed last are found first, at any depth', () => {
+  const names = ['a', 'deep/b', 'c', 'deep/d', 'e']
+  for (const name of names) writeRun(join(dir, name), name, 1)
+  names.forEach((name, at) => {
+    utimesSync(join(dir, name), 1000 + at, 1000 + at)
+  })
+  utimesSync(join(dir, 'deep'), 1003, 1003)
+  expect(findRuns(dir).map(({ info }) => info.id)).toEqual(['e', 'deep/d', 'c', 'deep/b', 'a'])
+  const [newest, second, ...others] = runsOf(new RunFinder(dir, { maxRuns: 2 }))
+  expect([newest?.info.id, second?.info.id, others]).toEqual(['e', 'deep/d', []])
+})
+
+test('a run is found by the names on its path, and by nothing else', () => {
+  writeRun(join(dir, 'a/b'), 'b', 1)
+  writeRun(join(dir, 'node_modules/c'), 'c', 1)
+  symlinkSync(join(dir, 'a'), join(dir, 'link'))
+  const finder = new RunFinder(dir)
+  expect(finder.find('a/b')?.info.id).toBe('a/b')
+  for (const id of [
+    'a',
+    'a/b/',
+    'a//b',
+    './a/b',
+    'x/../a/b',
+    'a/../a/b',
+    'link/b',
+    'node_modules/c',
+    '',
+    '/a/b',
+  ])
+    expect(finder.find(id), id).toBeUndefined()
+  const own = basename(dir)
+  expect(finder.find(own)).toBeUndefined()
+  writeRun(dir, 'top', 1)
+  expect(finder.find(own)?.info.run_id).toBe('top')
 })

@@ -1,0 +1,226 @@
+import fs from 'node:fs'
+import { basename, join, relative, sep } from 'node:path'
+import { EVENTS_FILE, LOCK_FILE } from '../disk/journal.ts'
+import { isLocked } from '../disk/lock.ts'
+import { isInside } from '../disk/plain-file.ts'
+import { attemptsIn } from '../run/audit.ts'
+import { isSearched, readFolder } from '../run/folders.ts'
+import { readMeta } from '../run/meta.ts'
+import { runInfo, taskOf } from './build-info.ts'
+import { journalTail } from './journal-tail.ts'
+import { fileMark, type LogOverviews, markOf, type RunOverview, statsOf } from './log-overviews.ts'
+import type { RunInfo } from './run-info.ts'
+import { auditPlace, isUnlockedRunning, type RunPlace } from './run-place.ts'
+
+/** A run and its place. */
+export interface FoundRun {
+  readonly info: RunInfo
+  readonly place: RunPlace
+}
+
+export interface FindOptions {
+  /** How many levels below the served directory are searched. @default 6 */
+  readonly maxDepth?: number | undefined
+  /** How many runs are listed; the oldest are left out. @default 20000 */
+  readonly maxRuns?: number | undefined
+  /** Maximum number of folders to read. @default 50000 */
+  readonly maxFolders?: number | undefined
+  /** Overviews of runs that have logs but no journal. @default none, so their end is unknown */
+  readonly logs?: LogOverviews | undefined
+}
+
+/** A folder, as it was before its entries were read. */
+interface Folder {
+  readonly path: string
+  readonly depth: number
+  readonly stats: fs.Stats
+}
+
+/** What does not have to be read again, as long as its mark is the same. */
+interface Kept {
+  entries?: { readonly mark: string; readonly list: readonly fs.Dirent[] }
+  tail?: { readonly mark: string; readonly overview: RunOverview | undefined }
+  /** A run that is over; its mark changes with the folder, the journal and the metas. */
+  ended?: { readonly mark: string; readonly run: FoundRun }
+}
+
+/** Folders to look at in one step. */
+const STEP = 16
+/** A folder that changed less than this ago may change again without another time stamp. */
+const SETTLED_MS = 100
+
+/**
+ * Finds the runs under a directory, including itself: every folder with logs or events. Links are not
+ * followed, so a link `latest` next to the runs is not another run. There may be thousands of them, and the
+ * page asks every two seconds: what did not change is not read again. Reused for every walk.
+ */
+export class RunFinder {
+  readonly #root: string
+  readonly #options: FindOptions
+  readonly #kept = new Map<string, Kept>()
+
+  constructor(root: string, options: FindOptions = {}) {
+    this.#root = root
+    this.#options = options
+  }
+
+  /**
+   * All runs, those in the folders that changed last first. Undefined for a step that found none, so that a
+   * caller can pause after any of them.
+   */
+  *all(): Generator<FoundRun | undefined, void> {
+    const { maxDepth = 6, maxRuns = 20_000, maxFolders = 50_000 } = this.#options
+    const seen = new Set<string>()
+    let [runs, looked] = [0, 0]
+    const waiting = folderAt(this.#root, 0)
+    for (let next = popNewest(waiting); next; next = popNewest(waiting)) {
+      if (seen.size >= maxFolders || runs >= maxRuns) break
+      seen.add(next.path)
+      const entries = this.#entries(next)
+      const run = this.#read(next, entries)
+      if (run) runs++
+      yield run
+      if (next.depth >= maxDepth) continue
+      for (const entry of entries) {
+        if (!isSearched(entry)) continue
+        // `join` takes a quarter of the time that looking at a folder takes.
+        const path = `${next.path}${sep}${entry.name}`
+        for (const folder of folderAt(path, next.depth + 1)) push(waiting, folder)
+        if (++looked % STEP === 0) yield undefined
+      }
+    }
+    for (const path of this.#kept.keys()) if (!seen.has(path)) this.#kept.delete(path)
+  }
+
+  /** The run with this id. Its path is followed by names that were listed: nothing else reaches the disk. */
+  find(id: string): FoundRun | undefined {
+    const [top] = folderAt(this.#root, 0)
+    const own = top && this.#idOf(this.#root) === id ? this.#read(top, this.#entries(top)) : undefined
+    if (own) return own
+    let folder = top
+    for (const name of id.split('/')) {
+      if (!folder || folder.depth >= (this.#options.maxDepth ?? 6)) return undefined
+      const entry = this.#entries(folder).find((one) => one.name === name)
+      if (!entry || !isSearched(entry)) return undefined
+      ;[folder] = folderAt(join(folder.path, name), folder.depth + 1)
+    }
+    return folder && this.#read(folder, this.#entries(folder))
+  }
+
+  #idOf(path: string): string {
+    return relative(this.#root, path).split(sep).join('/') || basename(this.#root) || 'run'
+  }
+
+  #keptAt(path: string): Kept {
+    const known = this.#kept.get(path) ?? {}
+    this.#kept.set(path, known)
+    return known
+  }
+
+  /** The entries of a folder; none if it cannot be read. */
+  #entries({ path, stats }: Folder): readonly fs.Dirent[] {
+    const kept = this.#keptAt(path)
+    const mark = markOf(stats)
+    if (kept.entries?.mark === mark) return kept.entries.list
+    try {
+      const list = readFolder(path)
+      if (Date.now() - stats.mtimeMs > SETTLED_MS) kept.entries = { mark, list }
+      return list
+    } catch {
+      return []
+    }
+  }
+
+  #read({ path, stats }: Folder, entries: readonly fs.Dirent[]): FoundRun | undefined {
+    const kept = this.#keptAt(path)
+    const has = (file: string) => entries.some(({ name }) => name === file)
+    const journal = has(EVENTS_FILE) ? statsOf(join(path, EVENTS_FILE)) : undefined
+    // Other programs write a meta in place.
+    const metas = entries.filter(({ name }) => name.startsWith('meta'))
+    const marks = [
+      markOf(stats),
+      journal && markOf(journal),
+      ...metas.map(({ name }) => fileMark(join(path, name))),
+    ]
+    const now = marks.join()
+    if (kept.ended?.mark === now) return kept.ended.run
+    delete kept.ended
+    try {
+      const locked = has(LOCK_FILE) && isLocked(join(path, LOCK_FILE))
+      const run = this.#readRun(path, entries, journal?.isFile() ? journal : undefined, locked)
+      // A folder may have become a link since it was seen: then all this is of somewhere else.
+      if (!run || !isInside(fs.realpathSync.native(path), this.#root)) return undefined
+      // The end of logs without a journal may not be known yet.
+      if (run.info.state !== 'running' && kept.tail) kept.ended = { mark: now, run }
+      return run
+    } catch {
+      // It was removed or replaced while it was read: the other runs are listed all the same.
+      return undefined
+    }
+  }
+
+  #readRun(
+    path: string,
+    entries: readonly fs.Dirent[],
+    journal: fs.Stats | undefined,
+    locked: boolean,
+  ): FoundRun | undefined {
+    const root = this.#root
+    const kept = this.#keptAt(path)
+    const attempts = attemptsIn(path, entries, root)
+    if (!journal && attempts.length === 0) return undefined
+    const place = auditPlace(path, root)
+    const last = readMeta(attempts.at(-1)?.meta, root)
+    const first = attempts.length > 1 ? readMeta(attempts[0]?.meta, root) : last
+    const running = locked || isUnlockedRunning(path, attempts.at(-1), last)
+    // An empty journal that no recorder holds has nothing that the logs lack.
+    if (!journal || (journal.size === 0 && !locked)) delete kept.tail
+    else if (kept.tail?.mark !== markOf(journal)) {
+      const overview = journalTail(join(path, EVENTS_FILE), root, taskOf(first) === undefined)
+      kept.tail = { mark: markOf(journal), overview }
+    }
+    const told = kept.tail
+      ? kept.tail.overview
+      : running
+        ? undefined
+        : this.#options.logs?.of(place, attempts)
+    return { place, info: runInfo({ id: this.#idOf(path), running, first, last, attempts, told }) }
+  }
+}
+
+/** A folder that is there now, or nothing. */
+function folderAt(path: string, depth: number): Folder[] {
+  const stats = statsOf(path)
+  return stats?.isDirectory() ? [{ path, depth, stats }] : []
+}
+
+/** Adds a folder to a heap: the one at half the index of another changed later, or at the same time. */
+function push(heap: Folder[], folder: Folder): void {
+  let at = heap.length
+  for (; at > 0; at = (at - 1) >> 1) {
+    const above = heap[(at - 1) >> 1]!
+    if (above.stats.mtimeMs >= folder.stats.mtimeMs) break
+    heap[at] = above
+  }
+  heap[at] = folder
+}
+
+/** Takes the folder that changed last from the heap. */
+function popNewest(heap: Folder[]): Folder | undefined {
+  const [newest] = heap
+  const moved = heap.pop()
+  if (!moved || moved === newest) return newest
+  let at = 0
+  for (let below = 1; below < heap.length; below = 2 * at + 1) {
+    if (below + 1 < heap.length && changed(heap, below + 1) > changed(heap, below)) below++
+    if (changed(heap, below) <= moved.stats.mtimeMs) break
+    heap[at] = heap[below]!
+    at = below
+  }
+  heap[at] = moved
+  return newest
+}
+
+function changed(heap: readonly Folder[], at: number): number {
+  return heap[at]!.stats.mtimeMs
+}

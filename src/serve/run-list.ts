@@ -1,0 +1,183 @@
+import { setImmediate } from 'node:timers/promises'
+import type { FoundRun } from './run-finder.ts'
+import type { RunInfo } from './run-info.ts'
+import { compareRuns } from './run-order.ts'
+import { turn } from './turns.ts'
+
+/** How long a list is reused: many clients ask at once. */
+const LIST_MS = 500
+/** It is reused for this many times as long as it took: thousands of runs must not be read all the time. */
+const PATIENCE = 10
+/** Runs that are gone, to remember for clients that ask what has changed: as many as are listed at most. */
+const MAX_GONE = 20_000
+
+/** A run in the list. */
+interface Listed {
+  info: RunInfo
+  /** Its info as JSON, as it is sent. */
+  text: string
+  /** The version of the list that brought it. */
+  version: number
+}
+
+/** A part of the list. */
+export interface ListPage {
+  /** As JSON. */
+  readonly runs: readonly string[]
+  /** The id after which the next page begins, if there are more. */
+  readonly next?: string | undefined
+}
+
+/**
+ * The runs of the server, read in the background in short slices and kept. Each change makes a new version;
+ * a client that has one asks for what changed since.
+ */
+export class RunList {
+  readonly #find: () => Iterable<FoundRun | undefined>
+  readonly #textOf: (info: RunInfo) => string
+  readonly #signal: AbortSignal
+  /** Versions of another server are not ours. */
+  readonly #epoch = Date.now().toString(36)
+  #version = 0
+  readonly #known = new Map<string, Listed>()
+  /** Those known, in order unless some of them changed. */
+  #order: Listed[] = []
+  #sorted = true
+  readonly #gone: { readonly id: string; readonly version: number }[] = []
+  /** What was gone before this version is forgotten. */
+  #forgotten = 0
+  #reading: Promise<void> | undefined
+  #complete = false
+  #readAt = Number.NEGATIVE_INFINITY
+  #cost = 0
+
+  /** `find` steps over all runs, `textOf` makes the JSON of one. */
+  constructor(
+    find: () => Iterable<FoundRun | undefined>,
+    textOf: (info: RunInfo) => string,
+    signal: AbortSignal,
+  ) {
+    this.#find = find
+    this.#textOf = textOf
+    this.#signal = signal
+  }
+
+  get version(): string {
+    return `${this.#epoch}-${this.#version}`
+  }
+
+  /** Reads what has changed, unless that was done a moment ago, or `again`. */
+  async fresh(again = false): Promise<void> {
+    const young = performance.now() - this.#readAt < Math.max(LIST_MS, this.#cost * PATIENCE)
+    if (young && !again) return
+    this.#reading ??= this.#readAll().finally(() => {
+      this.#reading = undefined
+    })
+    await this.#reading
+  }
+
+  /** All runs as JSON, in order. */
+  all(): string[] {
+    return this.#ordered().map(({ text }) => text)
+  }
+
+  /**
+   * So many runs after the one with this id, or from the first. While the runs are read for the first time,
+   * it does not wait for all of them: the newest are read first. Undefined if there is no such id.
+   */
+  async page(limit: number, after: string | undefined): Promise<ListPage | undefined> {
+    const reading = this.fresh()
+    if (this.#complete) await reading
+    const wanted = this.#indexAfter(after) + limit
+    // A failure is thrown by the wait for all of them.
+    reading.catch(() => {})
+    while (!this.#complete && this.#reading && this.#known.size < wanted) await setImmediate()
+    if (!this.#reading) await reading
+    const from = this.#indexAfter(after)
+    if (from < 0) return undefined
+    const order = this.#ordered()
+    const shown = order.slice(from, from + limit)
+    const more = !this.#complete || from + limit < order.length
+    return { runs: shown.map(({ text }) => text), next: more ? (shown.at(-1)?.info.id ?? after) : undefined }
+  }
+
+  /** What has changed since a version; undefined if that is not known any more. */
+  since(version: string): { readonly runs: readonly string[]; readonly gone: readonly string[] } | undefined {
+    const [epoch, number] = version.split('-')
+    const seen = Number(number)
+    if (epoch !== this.#epoch || !(seen >= this.#forgotten)) return undefined
+    return {
+      runs: this.#ordered().flatMap(({ text, version }) => (version > seen ? [text] : [])),
+      gone: this.#gone.flatMap(({ id, version }) => (version > seen ? [id] : [])),
+    }
+  }
+
+  async #readAll(): Promise<void> {
+    const seen = new Set<string>()
+    let cost = 0
+    const steps = this.#find()[Symbol.iterator]()
+    for (;;) {
+      await turn()
+      if (this.#signal.aborted) return
+      const began = performance.now()
+      const { value: run, done } = steps.next()
+      if (done) break
+      if (run) {
+        seen.add(run.place.key)
+        this.#take(run)
+      }
+      cost += performance.now() - began
+    }
+    this.#drop(seen)
+    this.#readAt = performance.now()
+    // The first time takes much longer than those after it.
+    if (this.#complete) this.#cost = cost
+    // A page of a list that is not complete has another version than the same page of one that is.
+    else this.#version++
+    this.#complete = true
+  }
+
+  #take({ info, place }: FoundRun): void {
+    const known = this.#known.get(place.key)
+    // Runs that are over have the same info as before.
+    if (known?.info === info) return
+    const text = this.#textOf(info)
+    if (known?.text === text) {
+      known.info = info
+      return
+    }
+    const listed = { info, text, version: ++this.#version }
+    if (known) Object.assign(known, listed)
+    else {
+      this.#known.set(place.key, listed)
+      this.#order.push(listed)
+    }
+    this.#sorted = false
+  }
+
+  /** Drops the runs that were not seen. */
+  #drop(seen: ReadonlySet<string>): void {
+    if (seen.size === this.#known.size) return
+    for (const [key, { info }] of this.#known) {
+      if (seen.has(key)) continue
+      this.#known.delete(key)
+      this.#gone.push({ id: info.id, version: ++this.#version })
+    }
+    this.#order = [...this.#known.values()]
+    this.#sorted = false
+    const forgotten = this.#gone.splice(0, Math.max(0, this.#gone.length - MAX_GONE))
+    this.#forgotten = forgotten.at(-1)?.version ?? this.#forgotten
+  }
+
+  #ordered(): readonly Listed[] {
+    if (!this.#sorted) this.#order.sort((a, b) => compareRuns(a.info, b.info))
+    this.#sorted = true
+    return this.#order
+  }
+
+  /** Negative if there is no such run. */
+  #indexAfter(id: string | undefined): number {
+    if (id === undefined) return 0
+    return this.#ordered().findIndex(({ info }) => info.id === id) + 1 || -1
+  }
+}

@@ -1,0 +1,110 @@
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import type { RunInfo } from '../../src/serve/run-info.ts'
+import { RunList } from '../../src/serve/run-list.ts'
+import { ask, putRun, root, serving, shutAll } from './serving.ts'
+
+afterEach(shutAll)
+
+/** A run of this day. */
+function putDay(dir: string, name: string, day: number): void {
+  const path = putRun(dir, name, 1)
+  writeFileSync(join(path, 'meta.1.json'), JSON.stringify({ started_at: `2026-01-0${day}T00:00:00Z` }))
+  utimesSync(path, day, day)
+}
+
+const idsIn = (text: string): string[] => JSON.parse(text).map(({ id }: RunInfo) => id)
+
+test('the list comes in pages, each with a link to the next', async () => {
+  const dir = root()
+  for (let day = 1; day <= 5; day++) putDay(dir, `day ${day}`, day)
+  const { url } = await serving(dir)
+  const pages: string[][] = []
+  for (let next: string | undefined = '?limit=2'; next !== undefined; ) {
+    const { text, headers } = await ask(`${url}runs${next}`)
+    pages.push(idsIn(text))
+    next = /^<(.*)>; rel="next"$/.exec(String(headers['link'] ?? ''))?.[1]
+  }
+  expect(pages).toEqual([['day 5', 'day 4'], ['day 3', 'day 2'], ['day 1']])
+  expect((await ask(`${url}runs?limit=5`)).headers['link']).toBeUndefined()
+  expect((await ask(`${url}runs?limit=0`)).status).toBe(400)
+  expect((await ask(`${url}runs?limit=2&after=nowhere`)).status).toBe(410)
+})
+
+test('a client that has a version gets what changed since, and a 304 while nothing does', async () => {
+  const dir = root()
+  for (const name of ['kept', 'grows', 'goes']) putRun(dir, name, 1)
+  const { url } = await serving(dir)
+  const { headers } = await ask(`${url}runs?limit=9`)
+  const tag = String(headers['etag'])
+  const since = `${url}runs?since=${tag.slice(1, -1)}`
+  const again = () => ask(since, { 'if-none-match': tag })
+  expect((await again()).status).toBe(304)
+  expect((await ask(`${url}runs`, { 'if-none-match': tag })).status).toBe(304)
+  expect(JSON.parse((await ask(since)).text)).toEqual({ runs: [], gone: [] })
+  rmSync(join(dir, 'goes'), { recursive: true })
+  putRun(dir, 'grows', 2)
+  putRun(dir, 'new', 1)
+  await expect.poll(async () => (await again()).status).toBe(200)
+  const { text, headers: later } = await again()
+  const { runs, gone } = JSON.parse(text)
+  expect([runs.map(({ id }: RunInfo) => id).sort(), gone]).toEqual([['grows', 'new'], ['goes']])
+  const next = String(later['etag'])
+  expect((await ask(`${url}runs?since=${next.slice(1, -1)}`, { 'if-none-match': next })).status).toBe(304)
+  for (const other of ['x', 'x-1', `${tag.slice(1, -1)}x`, '', '-'])
+    expect((await ask(`${url}runs?since=${other}`)).status, other).toBe(410)
+})
+
+/** A list of runs that are found when `go` is called for each. */
+function slowList(total: number) {
+  const info = (at: number) => ({ id: `r${at}`, state: 'unknown', started_at: null }) as unknown as RunInfo
+  let found = 0
+  const shut = new AbortController()
+  const list = new RunList(
+    function* () {
+      for (let at = 0; at < total; at++) {
+        found++
+        // Longer than a slice, so that others get a turn after each.
+        for (const began = performance.now(); performance.now() - began < 9; );
+        yield { info: info(at), place: { key: `/r${at}` } } as never // cast: no more of it is used
+      }
+    },
+    (run) => JSON.stringify(run.id),
+    shut.signal,
+  )
+  return { list, found: () => found, stop: () => shut.abort() }
+}
+
+test('the first page does not wait for the runs of the others, and others get a turn between two runs', async () => {
+  const { list, found } = slowList(20)
+  let turns = 0
+  const timer = setInterval(() => turns++, 0)
+  const page = await list.page(3, undefined)
+  expect(page).toEqual({ runs: ['"r0"', '"r1"', '"r2"'], next: 'r2' })
+  expect(found()).toBeLessThan(8)
+  const version = list.version
+  await list.fresh()
+  clearInterval(timer)
+  expect(found()).toBe(20)
+  expect(turns).toBeGreaterThan(10)
+  expect(list.since(version)?.runs).toHaveLength(20 - Number(version.split('-')[1]))
+  expect((await list.page(100, 'r2'))?.next).toBeUndefined()
+})
+
+test('a server that is shut while it reads stops reading', async () => {
+  const { list, found, stop } = slowList(50)
+  const page = await list.page(1, undefined)
+  stop()
+  await list.fresh()
+  expect([page?.next, found() < 10]).toEqual(['r0', true])
+})
+
+test('a run is opened while the list is not read yet', async () => {
+  const dir = root()
+  mkdirSync(join(dir, 'a'))
+  putRun(dir, 'a/run', 2)
+  const { url } = await serving(dir)
+  const { status, text } = await ask(`${url}runs/a%2Frun`)
+  expect([status, JSON.parse(text).id]).toEqual([200, 'a/run'])
+})
