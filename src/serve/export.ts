@@ -303,6 +303,7 @@ function factsOf() {
         outcome,
         ok: isGood(outcome),
         failure_class: end?.failure_class ?? meta?.failure_class ?? null,
+        files: told?.files ?? null,
         cost: end?.cost ?? meta?.cost ?? null,
         tokens: end?.tokens ?? meta?.tokens ?? null,
         reason_code: end?.reason_code ?? null,

@@ -19,6 +19,7 @@ import { tokensOf } from '../events/tokens.ts'
 import { type Attempt, attemptsIn, shownChannels } from '../run/audit.ts'
 import { folders, readFolder } from '../run/folders.ts'
 import { type Meta, readMeta } from '../run/meta.ts'
+import { countChanged } from '../run/read-attempt.ts'
 import { fileMark, type LogOverviews, OverviewReader, type RunOverview } from './log-overviews.ts'
 import type { RunInfo } from './run-info.ts'
 import { auditPlace, isUnlockedRunning, type RunPlace } from './run-place.ts'
@@ -183,6 +184,7 @@ function infoOf(
     cost: (running ? null : (end?.cost ?? (stale ? null : last?.cost))) ?? null,
     tokens: (running ? null : (end?.tokens ?? (stale ? null : last?.tokens))) ?? null,
     ...openOrWrong(outcome, stale ? undefined : tail, last),
+    files: countChanged(attempts) ?? tail?.files ?? null,
     reason_code: end?.reason_code ?? null,
     exit_code: running ? null : (last?.exit_code ?? null),
     signal: running ? null : (last?.signal ?? null),
@@ -269,15 +271,12 @@ function tailOf(
   return overview
 }
 
-/** Types and states of the events that tell a problem, a request or a task. */
-const TELLING = ['.failed"', 'diagnostic.', '_failed"', '"request', 'run.result"']
-
 /** What the events in these lines tell: of a run that ended badly or not yet, else its task alone. */
 function telling(ended: RunOverview | undefined, lines: readonly string[]): Partial<RunOverview> {
   const reader = new OverviewReader()
-  const wanted = ended ? TELLING : ['"user.message"']
   for (const line of lines) {
-    if (!wanted.some((word) => line.includes(word))) continue
+    // Pieces of a message, which may be thousands, say nothing that its end does not say.
+    if (ended ? line.includes('"agent.message.delta"') : !line.includes('"user.message"')) continue
     try {
       const event = JSON.parse(line)
       if (!ended || event.attempt_number === ended.attempt) reader.take(event)

@@ -150,6 +150,7 @@ function infoOf(
     cost: end?.cost ?? null,
     tokens: end?.tokens ?? null,
     ...openOrWrong(outcome, reported),
+    files: reported?.files ?? null,
     reason_code: end?.reason_code ?? null,
     exit_code: null,
     signal: null,

@@ -1,6 +1,6 @@
 import type { AgentRequest, CompletionData, Event, FailureClass, RawRef } from '../events/event.ts'
 import { failureKind, isGood, outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
-import { Conversation, type RequestItem, type ToolItem } from './conversation.ts'
+import { Conversation, type Item, type RequestItem, type ToolItem } from './conversation.ts'
 import { MAX_TITLE, type Problem, problemAt } from './problems.ts'
 import { askWords } from './request-text.ts'
 import { callSubject, callText } from './tool-text.ts'
@@ -63,7 +63,7 @@ export async function why(events: AsyncIterable<Event> | Iterable<Event>): Promi
 }
 
 /** The same, event by event. */
-export function whyOf(): { write(event: Event): void; why(): Why } {
+export function whyOf(): { write(event: Event): Item; why(): Why } {
   let attempt: number | undefined
   let facts: Facts = { talk: new Conversation() }
 
@@ -72,7 +72,7 @@ export function whyOf(): { write(event: Event): void; why(): Why } {
       attempt = event.attempt_number
       facts = { talk: new Conversation() }
     }
-    note(facts, event)
+    return note(facts, event)
   }
   return { write, why: () => conclude(facts) }
 }
@@ -114,11 +114,16 @@ interface Facts {
   readonly talk: Conversation
 }
 
-function note(facts: Facts, event: Event): void {
+function note(facts: Facts, event: Event): Item {
   if (event.raw_ref) facts.lastRef = event.raw_ref
   if (event.correlation.session_id !== undefined) facts.begun = true
   const item = facts.talk.take(event)
   if (item.problem) keep(facts, event, item.problem)
+  noteItem(facts, event, item)
+  return item
+}
+
+function noteItem(facts: Facts, event: Event, item: Item): void {
   switch (item.kind) {
     case 'end':
       facts.completion = item.end
@@ -241,6 +246,8 @@ function causeOf(facts: Facts, unfinished: FailedCall | undefined): Problem | un
   const { completion, end, cut, hints } = facts
   if (facts.limit) return facts.limit
   const reported = facts.engine ?? facts.tool
+  // A turn that failed without a reason says less than a line on stderr.
+  if (reported?.kind === 'turn' && !reported.title.includes(':') && hints) return hints.first
   if (reported || !end || !completion) return reported ?? end
   const { signal, exit_code } = completion.evidence ?? {}
   if (unfinished) {
