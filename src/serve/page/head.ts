@@ -9,7 +9,7 @@ import { belongs, type Filter, filters } from './filters.ts'
 import type { ItemList } from './item-list.ts'
 import { titleOf } from './run-table.ts'
 import { drawTimeline } from './timeline.ts'
-import { countWords, durationWords, spentWords } from './words.ts'
+import { countWords, dateWords, durationWords, spentWords } from './words.ts'
 
 /** Milliseconds between two redraws of the head, while events arrive. */
 const DRAW_MS = 300
@@ -31,7 +31,7 @@ export function runHead(view: ConversationView) {
     clearTimeout(waiting)
     waiting = 0
     drawFacts(info, view.model)
-    drawProblems(view.model)
+    drawProblems(info, view.model)
     drawWaits(info, view.model)
     for (; counted < items.length; counted++) {
       const item = items[counted]!
@@ -151,7 +151,7 @@ function drawFacts(info: RunInfo | undefined, model: ItemList): void {
   const summary = model.summary()
   const facts: (string | undefined | false)[] = [summary.model]
   const begin = info?.started_at
-  if (begin) facts.push(new Date(begin).toLocaleString())
+  if (begin) facts.push(dateWords(begin))
   const took = timeOf(info, model.items)
   if (took !== undefined) facts.push(durationWords(took))
   if (info && info.attempts > 1) facts.push(countWords(info.attempts, 'attempt'))
@@ -163,6 +163,7 @@ function drawFacts(info: RunInfo | undefined, model: ItemList): void {
   facts.push(spentWords(summary))
   const box = byId('facts')
   box.textContent = facts.filter(Boolean).join(' · ')
+  box.title = begin ? new Date(begin).toLocaleString() : ''
   box.dataset['events'] = String(summary.events)
   // The task is the title.
   const command = info?.argv.filter((word) => word !== info.task).map(quoted)
@@ -180,13 +181,12 @@ function drawWaits(info: RunInfo | undefined, { asked, items }: ItemList): void 
   byId('waits-for').textContent = open ?? ''
 }
 
-function drawProblems({ problems }: ItemList): void {
-  const box = byId('problems')
-  box.hidden = problems.length === 0
+/** Of a run that ended badly the reason, which may be on stderr only; else what went wrong first. */
+function drawProblems(info: RunInfo | undefined, { problems }: ItemList): void {
   const [first] = problems
-  if (!first || isDrawn(box, [problems.length, first.item.id])) return
+  byId('problems').hidden = !first
   byId('problems-count').textContent = countWords(problems.length, 'problem')
-  byId('problems-first').textContent = first.problem.title
+  byId('problems-first').textContent = info?.problem ?? first?.problem.title ?? ''
 }
 
 function goToProblem(view: ConversationView, by: 1 | -1): void {

@@ -11,17 +11,23 @@ const SLICE_MS = 10
 /** The runs of the server that the page came from. */
 export function httpSource(): Source {
   let tag = ''
+  let away = false
   return {
     live: true,
+    get away() {
+      return away
+    },
     async runs() {
       try {
         const response = await fetch('runs', { headers: { 'if-none-match': tag } })
+        away = false
         // The session ended: the server shows its login page.
         if (response.status === 401) location.reload()
         if (response.ok) tag = response.headers.get('etag') ?? ''
         // Cast: the server is ours, and its response has this shape.
         return response.ok ? ((await response.json()) as RunInfo[]) : undefined
       } catch {
+        away = true
         return undefined
       }
     },

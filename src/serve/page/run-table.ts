@@ -1,11 +1,10 @@
-import { costWords } from '../../events/cost.ts'
 import { endPhrase } from '../../events/run-outcome.ts'
 import type { RunInfo } from '../run-info.ts'
 import { addressOf } from './address.ts'
 import { button, byId, isDrawn, make } from './element.ts'
 import { firstLine } from './item-text.ts'
 import { VirtualList } from './virtual-list.ts'
-import { countWords, dateWords, durationWords, shortNumber, spentWords } from './words.ts'
+import { countWords, dateWords, durationWords, priceWords, shortNumber, spentWords } from './words.ts'
 
 /** The states to filter runs by, the most interesting first. */
 const states = ['running', 'failed', 'needs_input', 'unknown', 'cancelled', 'finished', 'succeeded'] as const
@@ -52,8 +51,14 @@ const columns: readonly Column[] = [
   },
   {
     name: 'Cost',
-    cell: ({ cost }) => [costWords(cost ?? undefined)],
+    cell: ({ cost }) => [priceWords(cost)],
     key: ({ cost }) => cost?.amount,
+    falls: true,
+  },
+  {
+    name: 'Files',
+    cell: ({ files }) => [files ? countWords(files, 'file') : ''],
+    key: ({ files }) => files || undefined,
     falls: true,
   },
   {
@@ -135,11 +140,6 @@ export class RunTable {
     this.#draw(true)
   }
 
-  /** The list is visible again: its size was unknown until now. */
-  reveal(): void {
-    this.#list.refresh()
-  }
-
   focusFind(): void {
     this.#find.focus()
     this.#find.select()
@@ -159,7 +159,8 @@ export class RunTable {
   }
 
   #draw(stay: boolean): void {
-    const wanted = this.#find.value.trim().toLowerCase().split(' ')
+    const typed = this.#find.value.trim()
+    const wanted = typed.toLowerCase().split(' ')
     const found = this.#runs.filter((run) => wanted.every((word) => wordsOf(run).includes(word)))
     this.#drawStates(found)
     const shown = found.filter((run) => this.#chosen.size === 0 || this.#chosen.has(stateOf(run)))
@@ -176,12 +177,31 @@ export class RunTable {
         : `${shown.length.toLocaleString()} of ${countWords(all, 'run')}`
     this.#none.hidden = shown.length > 0
     this.#box.hidden = shown.length === 0
-    this.#none.replaceChildren(...(all === 0 ? emptyWords() : [make('p', {}, 'No run matches.')]))
+    this.#none.replaceChildren(...(all === 0 ? emptyWords() : this.#unmatched(typed, found.length)))
     this.#table.setAttribute('aria-rowcount', String(shown.length + 1))
     const focused = focusedIn(this.#box)?.dataset['id']
     this.#list.show(this.#sort === SERVED ? shown : sorted(shown, column, falls), stay)
     if (focused !== undefined)
       for (const link of this.#links()) if (link.dataset['id'] === focused) link.focus()
+  }
+
+  /** Which of the two hides all runs, the search or the chosen outcomes, and a button that ends it. */
+  #unmatched(typed: string, found: number): Node[] {
+    const outcomes = [...this.#chosen].map((state) => state.replace('_', ' ')).join(' or ')
+    const reset = () => {
+      if (found === 0) this.#find.value = ''
+      else this.#chosen.clear()
+      this.#draw(false)
+      this.focusFind()
+    }
+    return [
+      make(
+        'p',
+        {},
+        found === 0 ? `No run matches “${typed}”.` : `${countWords(found, 'run')}, but none ${outcomes}.`,
+      ),
+      make('p', 'acts', button({}, reset, found === 0 ? 'Clear the search' : 'Show all outcomes')),
+    ]
   }
 
   #drawStates(found: readonly RunInfo[]): void {

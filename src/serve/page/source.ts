@@ -5,6 +5,8 @@ import type { RunInfo } from '../run-info.ts'
 export interface Source {
   /** Whether the list can change, so that it must be requested again. */
   readonly live: boolean
+  /** Whether the last request for the list got no answer. */
+  readonly away?: boolean
   /** Number of secrets that were hidden in it, if it was redacted. */
   readonly redacted?: number | undefined
   /** The runs, or undefined if they have not changed, or are not available now. */

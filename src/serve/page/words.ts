@@ -11,7 +11,7 @@ const reasonWords: Readonly<Record<string, string>> = {
   END_SIGNAL: 'its turn is over',
   REQUEST_OPEN: 'it waits for an answer',
   ENGINE_FAILED: 'the engine reported a failure',
-  EXIT_CODE: 'its exit code is not 0',
+  EXIT_CODE: '',
   SIGNAL: 'a signal ended it',
   MAX_TOKENS: 'its answer reached a limit of tokens',
   TRUNCATED: 'its output stops in the middle of a record',
@@ -58,7 +58,13 @@ export function spentWords(spent: {
       : []
   })
   const words = parts.length > 0 ? `tokens: ${parts.join(', ')}` : ''
-  return [words, costWords(spent.cost)].filter(Boolean).join(' · ')
+  return [words, priceWords(spent.cost)].filter(Boolean).join(' · ')
+}
+
+/** A cost; 0 is shown, too, because here a blank means that it is not known. */
+export function priceWords(cost: Cost | null | undefined): string {
+  if (!cost) return ''
+  return costWords(cost) || (cost.currency === 'USD' ? '$0' : `0 ${cost.currency}`)
 }
 
 /** A count in a few characters: 950, 12k, 3.4M. */
