@@ -16,10 +16,11 @@ const ends: Readonly<Record<SettledBy, string>> = {
  * @example
  * answerWords(item) // 'answered: Allow for this session'
  */
-export function answerWords({ by, option }: Pick<RequestItem, 'by' | 'option'>): string {
+export function answerWords({ by, option, answers }: Pick<RequestItem, 'by' | 'option' | 'answers'>): string {
   if (by === undefined) return 'waits for an answer'
   const words = Object.hasOwn(ends, by) ? ends[by] : by
-  return option ? `${words}: ${option.label}` : words
+  const chosen = answers.length > 0 ? answers.join(', ') : option?.label
+  return chosen ? `${words}: ${chosen}` : words
 }
 
 /** What a request asks, in one line: the question, or the tool and what it would do. */
@@ -32,10 +33,16 @@ export function askWords({ request: { kind, tool, title, input } }: Pick<Request
 }
 
 /** The questions of a request with the answers that are offered, or its options, a line for each. */
-export function choiceLines({ request: { questions, options }, option }: RequestItem): string[] {
-  if (!questions) return options.map(({ id, label }) => `${id === option?.id ? '●' : '○'} ${label}`)
-  return questions.flatMap(({ question, options: answers }) => [
+export function choiceLines({ request: { questions, options }, option, answers }: RequestItem): string[] {
+  const line = (chosen: boolean, label: string) => `${chosen ? '●' : '○'} ${label}`
+  if (!questions) return options.map(({ id, label }) => line(id === option?.id, label))
+  // Several answers to one question may be one text.
+  const isChosen = (label: string) =>
+    answers.some((text) => text === label || text.split(', ').includes(label))
+  return questions.flatMap(({ question, options: offered }) => [
     question,
-    ...answers.map(({ label, description }) => `○ ${label}${description ? ` – ${description}` : ''}`),
+    ...offered.map(({ label, description }) =>
+      line(isChosen(label), `${label}${description ? ` – ${description}` : ''}`),
+    ),
   ])
 }
