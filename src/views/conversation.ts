@@ -391,7 +391,7 @@ function settled(
   { by, option, answers = [] }: EventOf<'lifecycle.run.status'>['data'],
 ): RequestItem {
   item.by = by
-  item.answers = answers
+  item.answers = Array.isArray(answers) ? answers.map(String) : []
   item.option = item.request.options.find(({ id }) => id === option)
   return item
 }

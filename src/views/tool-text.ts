@@ -103,7 +103,9 @@ export function callText({
   readonly output?: unknown
   readonly error?: string | undefined
 }): string {
-  const text = textOf(unpacked(output), 0).trim()
+  const whole = textOf(unpacked(output), 0)
+  // Without blank lines at its start, but with the indent of its first line.
+  const text = whole.slice(whole.lastIndexOf('\n', whole.search(/\S/)) + 1).trimEnd()
   const reported = error?.trim() ?? ''
   if (reported === '' || text.includes(reported)) return text
   return text === '' ? reported : `${text}\n${reported}`

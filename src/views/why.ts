@@ -354,8 +354,11 @@ export function errorLine(line: string): string | undefined {
   const lower = text.toLowerCase()
   if (harmless.some((start) => lower.startsWith(start)) || again.some((word) => lower.includes(word)))
     return undefined
-  return errorWords.some((word) => lower.includes(word)) ? text : undefined
+  return errorWords.some((word) => lower.includes(word)) ? text.replace(STAMP, '') : undefined
 }
+
+/** The time that many programs write before a line of their log. */
+const STAMP = /^\[?\d{4}-\d\d-\d\d[T ][\d:.,]{1,20}Z?\]? +/
 
 function messageOf(line: string): string | undefined {
   let record: unknown

@@ -238,7 +238,7 @@ function permissionNodes(item: RequestItem): Node[] {
   const subject = askWords(item).slice(tool.length + 2)
   const listed = typeof input === 'object' && input !== null && 'changes' in input
   return [
-    ...(title === subject || title === tool ? [] : [make('p', {}, visible(title))]),
+    ...(title.includes(subject) || title === tool ? [] : [make('p', {}, visible(title))]),
     ...(listed ? [] : codeText(visible(subject), 'sh')),
     ...inputNodes(input, subject),
   ]

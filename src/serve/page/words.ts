@@ -11,6 +11,7 @@ const reasonWords: Readonly<Record<string, string>> = {
   END_SIGNAL: 'its turn is over',
   REQUEST_OPEN: 'it waits for an answer',
   ENGINE_FAILED: 'the engine reported a failure',
+  // Evidence has the code itself.
   EXIT_CODE: '',
   SIGNAL: 'a signal ended it',
   MAX_TOKENS: 'its answer reached a limit of tokens',
@@ -19,7 +20,9 @@ const reasonWords: Readonly<Record<string, string>> = {
 }
 
 export function outcomeLine(outcome: RunOutcome, failure?: FailureClass | null): string {
-  return `${outcome.replace('_', ' ')}: ${endPhrase(outcome, failure)}`
+  // What may be the reason of a failure is no reason.
+  const isVague = outcome === 'failed' && (failure ?? 'other') === 'other'
+  return outcome.replace('_', ' ') + (isVague ? '' : `: ${endPhrase(outcome, failure)}`)
 }
 
 /** Why a run ended as it did, in one sentence. */
@@ -33,7 +36,7 @@ export function whyEnded({ reason_code, evidence }: CompletionData): string {
   if (seen.signal) parts.push(seen.signal)
   else if (seen.exit_code !== null && seen.exit_code !== undefined) parts.push(`exit code ${seen.exit_code}`)
   if (seen.stopped) parts.push(`stopped on request: ${seen.stopped}`)
-  const text = parts.filter(Boolean).join('; ')
+  const text = parts.filter(Boolean).join('; ') || 'no reason is known'
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
