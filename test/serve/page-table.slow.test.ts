@@ -162,13 +162,13 @@ describe.skipIf(!chromiumPath)(`the table of runs${needsBrowser}`, () => {
     await page.getByRole('button', { name: 'Clear the search' }).click()
     expect(await tasks(page)).toHaveLength(3)
     // The search finds one, the outcome hides it.
-    await page.locator('#outcomes [data-state=finished]').click()
+    await page.locator('#outcomes [data-filter=finished]').click()
     await page.locator('#find').fill('bread')
     expect(await page.locator('#none p').first().innerText()).toBe('1 run, but none finished.')
     await page.getByRole('button', { name: 'Show all outcomes' }).click()
     expect(await tasks(page)).toEqual(['Bake bread'])
     await page.locator('#find').fill('')
-    await page.locator('#outcomes [data-state=finished]').click()
+    await page.locator('#outcomes [data-filter=finished]').click()
     expect(await tasks(page)).toEqual(['Answer mail', 'Mend the clock'])
     putRun(dir, 'c', { task: 'Come later', outcome: 'finished', day: 9, seconds: 1, tokens: 1 })
     await expect

@@ -1,6 +1,6 @@
 import type { ToolItem } from '../../views/conversation.ts'
 import { callText } from '../../views/tool-text.ts'
-import { codeText, languageOf, longText } from './code-nodes.ts'
+import { codeText, languageOf } from './code-nodes.ts'
 import { button, make } from './element.ts'
 import { imageNode, imagesIn } from './image-nodes.ts'
 import { pretty, subjectOf } from './item-text.ts'
@@ -50,7 +50,7 @@ export function inputNodes(input: unknown, told: string, depth = 0): Node[] {
   if (input === undefined || input === null) return []
   const isSaid = (value: unknown) => value === told || told.endsWith(`: ${value}`)
   if (typeof input === 'string') return isSaid(input) ? [] : textNodes(input, '')
-  if (typeof input !== 'object' || depth > 2) return longText(visible(pretty(input)))
+  if (typeof input !== 'object' || depth > 2) return codeText(visible(pretty(input)))
   if (Array.isArray(input)) return input.slice(0, 100).flatMap((one) => inputNodes(one, '', depth + 1))
   const fields = input as Fields // cast: an object, whose fields are checked
   const [old, fresh] = [before, after].map((names) => names.find((name) => typeof fields[name] === 'string'))
@@ -118,13 +118,13 @@ function outputNodes(item: ToolItem, language: string): Node[] {
 /** The end of a text, and all of it on request. */
 function tailNodes(text: string): Node[] {
   const lines = text.split('\n')
-  if (lines.length <= TAIL_LINES) return longText(visible(text))
+  if (lines.length <= TAIL_LINES) return codeText(visible(text))
   const frame = make('pre', { tabindex: 0 }, visible(lines.slice(-TAIL_LINES).join('\n')))
   const all = button(
     { class: 'more' },
     () => {
       all.remove()
-      frame.replaceWith(...longText(visible(text)))
+      frame.replaceWith(...codeText(visible(text)))
     },
     `Show all ${countWords(lines.length, 'line')}`,
   )

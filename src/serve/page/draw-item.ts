@@ -3,7 +3,7 @@ import type { FileItem, Item, NoteItem, RequestItem, StatusItem, ToolItem } from
 import { answerWords, askWords, choiceLines } from '../../views/request-text.ts'
 import { callSubject } from '../../views/tool-text.ts'
 import { callNodes, inputNodes } from './call-nodes.ts'
-import { codeText, languageOf, longText } from './code-nodes.ts'
+import { codeText, languageOf } from './code-nodes.ts'
 import { make } from './element.ts'
 import type { Group, Row } from './item-rows.ts'
 import { firstLine, pretty, subjectOf } from './item-text.ts'
@@ -75,7 +75,7 @@ function bodyOf(item: Item): Node {
       )
     case 'prompt':
       return isFold(item)
-        ? fold(item, 'asked', [make('span', 'text', firstLine(item.text))], () => longText(item.text))
+        ? fold(item, 'asked', [make('span', 'text', firstLine(item.text))], () => codeText(item.text))
         : make('div', 'asked', item.text)
     case 'reasoning': {
       const [first, rest] = thoughtParts(item)
@@ -117,7 +117,7 @@ function bodyOf(item: Item): Node {
       const head = [
         make('span', 'text', `${count} · ${item.stream} · ${visible(firstLine(item.lines[0] ?? ''))}`),
       ]
-      return fold(item, 'lines', head, () => longText(visible(item.lines.join('\n'))))
+      return fold(item, 'lines', head, () => codeText(visible(item.lines.join('\n'))))
     }
   }
 }

@@ -85,6 +85,11 @@ export function dateWords(text: string): string {
   return date.toLocaleString([], today ? time : { ...time, month: 'short', day: 'numeric' })
 }
 
+/** With the year and the seconds, for a title; empty without a time. */
+export function fullDate(text: string | null | undefined): string {
+  return text ? new Date(text).toLocaleString() : ''
+}
+
 /** Makes invisible characters visible, which a terminal would interpret. */
 export function visible(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, (character) =>
