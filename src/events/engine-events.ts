@@ -152,8 +152,7 @@ export class EngineEvents {
         const evidence = { ...this.#evidence.said(), request: reason, exit_code: null, signal: null }
         this.#write('lifecycle.run.status', { status: 'awaiting_user_input', reason, evidence, request })
       },
-      settle: (request_id, by, option, answer = this.#current) => {
-        const chosen = option === undefined ? {} : { option }
+      settle: (request_id, by, chosen, answer = this.#current) => {
         const data = { status: 'request_settled', request_id, ...chosen, by }
         this.#aboutSent(answer, () => this.#write('lifecycle.run.status', data))
       },
@@ -357,7 +356,8 @@ export class EngineEvents {
         return over
       },
       prompts: (text) => this.#send('prompt', () => this.#user(text)),
-      answers: (id, option) => this.#requests.answered({ id, option, by: this.sentBy }, this.#current!),
+      answers: (id, option, words) =>
+        this.#requests.answered({ id, option, words, by: this.sentBy }, this.#current!),
       interrupts: () => void this.#send('interrupt', () => true),
       truncated: (reason) => {
         evidence.cut(this.#now(), reason)

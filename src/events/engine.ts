@@ -218,10 +218,11 @@ export interface Say {
    */
   prompts(text: string): true | 'kept'
   /**
-   * In `Reader.sent`: the client answers a request, with one of its options or in another way. Return the
-   * result of it, too: an answer may be read before its request.
+   * In `Reader.sent`: the client answers a request, with one of its options or in another way; `words` has the
+   * answers to its questions, as texts at any level. Return the result of it, too: an answer may be read
+   * before its request.
    */
-  answers(id: unknown, option?: string): true | 'kept'
+  answers(id: unknown, option?: string, words?: unknown): true | 'kept'
   /** In `Reader.sent`: the client stops the turn. */
   interrupts(): void
   /**

@@ -135,6 +135,8 @@ interface StatusData {
   readonly request_id?: string
   readonly option?: string
   readonly by?: SettledBy
+  /** With `request_settled` of a question: what was answered, if that was seen and is no secret. */
+  readonly answers?: readonly string[]
 }
 
 export interface CompletionData {

@@ -1,5 +1,5 @@
 import type { Frame } from '../frames/frame.ts'
-import type { AgentRequest, RequestOption, SettledBy } from './event.ts'
+import type { AgentRequest, EventData, RequestOption, SettledBy } from './event.ts'
 import { memory } from './memory.ts'
 
 /**
@@ -24,10 +24,13 @@ interface OpenRequestsOptions {
   readonly attempt: number
   readonly ask: (request: AgentRequest, signal: string) => void
   /** `answer` is the record that settles it, if that was read before. */
-  readonly settle: (request_id: string, by: SettledBy, option?: string, answer?: Frame) => void
+  readonly settle: (request_id: string, by: SettledBy, chosen: Chosen, answer?: Frame) => void
   /** An answer that settles nothing. */
   readonly unused: (answer: Frame) => void
 }
+
+/** What the user chose, or answered. */
+type Chosen = Pick<EventData['lifecycle.run.status'], 'option' | 'answers'>
 
 interface Open {
   readonly request: AgentRequest
@@ -38,12 +41,14 @@ interface Open {
 interface Answer {
   readonly key: string
   readonly option: string | undefined
+  /** Has the answers to questions, as texts at any level. */
+  readonly words?: unknown
   readonly by: 'user' | 'limit'
   readonly frame: Frame
 }
 
 /** An answer on stdin, with the id of the wire. */
-interface Answered extends Pick<Answer, 'option' | 'by'> {
+interface Answered extends Pick<Answer, 'option' | 'words' | 'by'> {
   readonly id: unknown
 }
 
@@ -179,13 +184,21 @@ export class OpenRequests {
     return this.#interrupting ? 'interrupt' : 'agent'
   }
 
-  #answer({ key, option, by, frame }: Answer): void {
-    const chosen = this.#open.get(key)?.request.options.find(({ id }) => id === option)
+  #answer({ key, option, words, by, frame }: Answer): void {
+    const { options = [], questions = [] } = this.#open.get(key)?.request ?? {}
+    const chosen = options.find(({ id }) => id === option)
     this.#cancelled ||= chosen?.kind === 'cancel'
-    this.#settle(key, by, chosen, frame)
+    const isTold = questions.length > 0 && !questions.some(({ secret }) => secret)
+    this.#settle(key, by, chosen, frame, isTold ? [...new Set(textsIn(words, 0))] : [])
   }
 
-  #settle(key: string, by: SettledBy, option?: RequestOption, answer?: Frame): void {
+  #settle(
+    key: string,
+    by: SettledBy,
+    option?: RequestOption,
+    answer?: Frame,
+    answers: readonly string[] = [],
+  ): void {
     const open = this.#open.get(key)
     if (!open) return
     this.#open.delete(key)
@@ -195,8 +208,16 @@ export class OpenRequests {
     const refused = (by === 'user' || by === 'limit') && kind === 'permission' ? 'reject_once' : undefined
     if (call_id !== undefined && this.#answers.size < MAX_OPEN)
       this.#answers.set(call_id, option?.kind ?? refused)
-    this.#options.settle(id, by, option?.id, answer)
+    const chosen = { ...(option && { option: option.id }), ...(answers.length > 0 && { answers }) }
+    this.#options.settle(id, by, chosen, answer)
   }
+}
+
+/** The texts in the answers to a few questions. */
+function textsIn(value: unknown, depth: number): string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null || depth > 2) return []
+  return Object.values(value).flatMap((inner) => textsIn(inner, depth + 1))
 }
 
 /** As JSON, so that `0` and `"0"` differ. */

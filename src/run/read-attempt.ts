@@ -174,6 +174,13 @@ export function* exitOf(meta: Partial<Meta>, started: number, time: number): Gen
   yield { chunk, time: Math.max(time, started + (duration_ms ?? 0)) }
 }
 
+/** Number of files that the attempts changed, as far as that was recorded. */
+export function countChanged(attempts: readonly Attempt[]): number | undefined {
+  const diffs = attempts.flatMap(({ fsDiff, within }) => readFsDiff(fsDiff, within) ?? [])
+  const paths = diffs.flatMap(({ created, modified, deleted }) => [...created, ...modified, ...deleted])
+  return diffs.length === 0 ? undefined : new Set(paths).size
+}
+
 function readFsDiff(path: string | undefined, within: string | undefined): FsDiff | undefined {
   const found = readJson(path, within)
   if (!found) return undefined

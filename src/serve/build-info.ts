@@ -2,6 +2,7 @@ import { engineNamed } from '../engines/engine-name.ts'
 import { endPhrase, isGood, outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Attempt, shownChannels } from '../run/audit.ts'
 import type { Meta } from '../run/meta.ts'
+import { countChanged } from '../run/read-attempt.ts'
 import { type RunOverview, statsOf } from './log-overviews.ts'
 import type { RunInfo } from './run-info.ts'
 
@@ -40,6 +41,7 @@ export function runInfo({ id, running = false, first, last, attempts, told, ...r
     failure_class: (outcome === 'failed' && (end?.failure_class ?? last?.failure_class)) || null,
     cost: end?.cost ?? meta?.cost ?? null,
     tokens: end?.tokens ?? meta?.tokens ?? null,
+    files: running ? null : (countChanged(attempts) ?? told?.files ?? null),
     ...openOrWrong(outcome, stale ? undefined : told, last),
     reason_code: end?.reason_code ?? null,
     exit_code: running ? null : (last?.exit_code ?? null),

@@ -42,15 +42,12 @@ export function journalTail(path: string, root: string, asked: boolean): RunOver
   }
 }
 
-/** Types and states of the events that tell a problem, a request or a task. */
-const TELLING = ['.failed"', 'diagnostic.', '_failed"', '"request', 'run.result"']
-
 /** What the events in these lines tell: of a run that ended badly or not yet, else its task alone. */
 function telling(ended: RunOverview | undefined, lines: readonly string[]): Partial<RunOverview> {
   const reader = new OverviewReader()
-  const wanted = ended ? TELLING : ['"user.message"']
   for (const line of lines) {
-    if (!wanted.some((word) => line.includes(word))) continue
+    // Pieces of a message, which may be thousands, say nothing that its end does not say.
+    if (ended ? line.includes('"agent.message.delta"') : !line.includes('"user.message"')) continue
     try {
       const event = JSON.parse(line)
       if (!ended || event.attempt_number === ended.attempt) reader.take(event)

@@ -4,9 +4,7 @@ import { type Event, type FailureClass, isEvent } from '../events/event.ts'
 import type { OutcomeEvidence } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { type Attempt, channels, logSizes } from '../run/audit.ts'
-import { Conversation, type RequestItem } from '../views/conversation.ts'
-import type { Problem } from '../views/problems.ts'
-import { askWords } from '../views/tool-text.ts'
+import { whyOf } from '../views/why.ts'
 import type { RunPlace } from './run-place.ts'
 import { turn } from './turns.ts'
 
@@ -19,10 +17,12 @@ export interface RunOverview {
   readonly attempt: unknown
   /** The user's first prompt. */
   readonly task?: string | undefined
-  /** What went wrong first in the last attempt. */
+  /** Why the last attempt ended badly, or what went wrong in it so far. */
   readonly problem?: string | undefined
-  /** The last request of the last attempt, if nobody answered it. */
+  /** The first request of the last attempt that nobody answered. */
   readonly waits_for?: string | undefined
+  /** Number of files that it changed. */
+  readonly files?: number | undefined
   readonly completion?:
     | (OutcomeEvidence & {
         readonly reason_code: string | undefined
@@ -35,21 +35,15 @@ export interface RunOverview {
 
 /** Reads the overview of a run from its events, or from those of them that matter. */
 export class OverviewReader {
-  readonly #talk = new Conversation()
+  readonly #why = whyOf()
+  readonly #files = new Set<string>()
   #last: Event | undefined
   #task: string | undefined
-  #problem: Problem | undefined
-  #request: RequestItem | undefined
 
   take(event: Event): void {
-    if (event.attempt_number !== this.#last?.attempt_number) this.#problem = this.#request = undefined
-    const item = this.#talk.take(event)
+    const item = this.#why.write(event)
     if (item.kind === 'prompt') this.#task ??= item.text.slice(0, MAX_TASK)
-    if (item.kind === 'request') this.#request = item
-    const { problem } = item
-    // A failed tool is often mended on the way, and a bad end only says that something went wrong.
-    if (problem && (!this.#problem || weights[problem.kind] > weights[this.#problem.kind]))
-      this.#problem = problem
+    if (item.kind === 'artifact' && this.#files.size < MAX_FILES) this.#files.add(item.path)
     this.#last = event
   }
 
@@ -59,20 +53,21 @@ export class OverviewReader {
     if (!event) return undefined
     const completion = isEvent(event, 'lifecycle.completion.state') ? event.data : undefined
     const { run_id, ts, attempt_number: attempt } = event
-    const asked = this.#request
+    const { first, request } = this.#why.why()
     return {
       ...{ run_id, engine: event.source.engine, ts, attempt, completion },
       task: this.#task,
-      problem: this.#problem?.title,
-      waits_for: asked && (asked.by ?? 'end') === 'end' ? askWords(asked) : undefined,
+      problem: first?.title,
+      waits_for: request?.title,
+      files: this.#files.size,
     }
   }
 }
 
 /** Characters of a task to keep, as in `meta.json`. */
 const MAX_TASK = 2000
-
-const weights = { end: 0, tool: 1, engine: 2, turn: 2, output: 2, result: 2, limit: 2 } as const
+/** Files to tell apart; no list needs a larger number. */
+const MAX_FILES = 10_000
 
 /** Overviews of runs without a journal, read from their logs in the background. */
 export interface LogOverviews {

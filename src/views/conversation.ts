@@ -121,6 +121,8 @@ export interface RequestItem extends Common {
   by: SettledBy | undefined
   /** The option that was chosen. */
   option: AgentRequest['options'][number] | undefined
+  /** The answers to its questions. */
+  answers: readonly string[]
 }
 
 /**
@@ -329,7 +331,7 @@ export class Conversation {
   }
 
   #ask(event: Event, request: AgentRequest): RequestItem {
-    const made = this.#add(event, { kind: 'request', request, by: undefined, option: undefined })
+    const made = this.#add(event, { kind: 'request', request, by: undefined, option: undefined, answers: [] })
     this.#requests.start(request.id, made)
     return made
   }
@@ -384,8 +386,12 @@ export class Conversation {
   }
 }
 
-function settled(item: RequestItem, { by, option }: EventOf<'lifecycle.run.status'>['data']): RequestItem {
+function settled(
+  item: RequestItem,
+  { by, option, answers = [] }: EventOf<'lifecycle.run.status'>['data'],
+): RequestItem {
   item.by = by
+  item.answers = Array.isArray(answers) ? answers.map(String) : []
   item.option = item.request.options.find(({ id }) => id === option)
   return item
 }

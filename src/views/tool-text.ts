@@ -103,7 +103,9 @@ export function callText({
   readonly output?: unknown
   readonly error?: string | undefined
 }): string {
-  const text = textOf(unpacked(output), 0).trim()
+  const whole = textOf(unpacked(output), 0)
+  // Without blank lines at its start, but with the indent of its first line.
+  const text = whole.slice(whole.lastIndexOf('\n', whole.search(/\S/)) + 1).trimEnd()
   const reported = error?.trim() ?? ''
   if (reported === '' || text.includes(reported)) return text
   return text === '' ? reported : `${text}\n${reported}`
@@ -164,6 +166,7 @@ interface Asked {
   readonly request: AgentRequest
   readonly by: SettledBy | undefined
   readonly option: AgentRequest['options'][number] | undefined
+  readonly answers: readonly string[]
 }
 
 const ends: Readonly<Record<SettledBy, string>> = {
@@ -180,10 +183,11 @@ const ends: Readonly<Record<SettledBy, string>> = {
  * @example
  * answerWords(item) // 'answered: Allow for this session'
  */
-export function answerWords({ by, option }: Omit<Asked, 'request'>): string {
+export function answerWords({ by, option, answers }: Omit<Asked, 'request'>): string {
   if (by === undefined) return 'waits for an answer'
   const words = Object.hasOwn(ends, by) ? ends[by] : by
-  return option ? `${words}: ${option.label}` : words
+  const chosen = answers.length > 0 ? answers.join(', ') : option?.label
+  return chosen ? `${words}: ${chosen}` : words
 }
 
 /** What a request asks, in one line: the question, or the tool and what it would do. */
@@ -196,10 +200,20 @@ export function askWords({ request: { kind, tool, title, input } }: Pick<Asked, 
 }
 
 /** The questions of a request with the answers that are offered, or its options, a line for each. */
-export function choiceLines({ request: { questions, options }, option }: Omit<Asked, 'by'>): string[] {
-  if (!questions) return options.map(({ id, label }) => `${id === option?.id ? '●' : '○'} ${label}`)
-  return questions.flatMap(({ question, options: answers }) => [
+export function choiceLines({
+  request: { questions, options },
+  option,
+  answers,
+}: Omit<Asked, 'by'>): string[] {
+  const line = (chosen: boolean, label: string) => `${chosen ? '●' : '○'} ${label}`
+  if (!questions) return options.map(({ id, label }) => line(id === option?.id, label))
+  // Several answers to one question may be one text.
+  const isChosen = (label: string) =>
+    answers.some((text) => text === label || text.split(', ').includes(label))
+  return questions.flatMap(({ question, options: offered }) => [
     question,
-    ...answers.map(({ label, description }) => `○ ${label}${description ? ` – ${description}` : ''}`),
+    ...offered.map(({ label, description }) =>
+      line(isChosen(label), `${label}${description ? ` – ${description}` : ''}`),
+    ),
   ])
 }

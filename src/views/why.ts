@@ -1,6 +1,6 @@
 import type { AgentRequest, CompletionData, Event, FailureClass, RawRef } from '../events/event.ts'
 import { failureKind, isGood, outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
-import { Conversation, type RequestItem, type ToolItem } from './conversation.ts'
+import { Conversation, type Item, type RequestItem, type ToolItem } from './conversation.ts'
 import { MAX_TITLE, type Problem, problemAt } from './problems.ts'
 import { askWords, callSubject, callText } from './tool-text.ts'
 
@@ -62,7 +62,7 @@ export async function why(events: AsyncIterable<Event> | Iterable<Event>): Promi
 }
 
 /** The same, event by event. */
-export function whyOf(): { write(event: Event): void; why(): Why } {
+export function whyOf(): { write(event: Event): Item; why(): Why } {
   let attempt: number | undefined
   let facts: Facts = { talk: new Conversation() }
 
@@ -71,7 +71,7 @@ export function whyOf(): { write(event: Event): void; why(): Why } {
       attempt = event.attempt_number
       facts = { talk: new Conversation() }
     }
-    note(facts, event)
+    return note(facts, event)
   }
   return { write, why: () => conclude(facts) }
 }
@@ -113,11 +113,16 @@ interface Facts {
   readonly talk: Conversation
 }
 
-function note(facts: Facts, event: Event): void {
+function note(facts: Facts, event: Event): Item {
   if (event.raw_ref) facts.lastRef = event.raw_ref
   if (event.correlation.session_id !== undefined) facts.begun = true
   const item = facts.talk.take(event)
   if (item.problem) keep(facts, event, item.problem)
+  noteItem(facts, event, item)
+  return item
+}
+
+function noteItem(facts: Facts, event: Event, item: Item): void {
   switch (item.kind) {
     case 'end':
       facts.completion = item.end
@@ -236,6 +241,8 @@ function causeOf(facts: Facts, unfinished: FailedCall | undefined): Problem | un
   const { completion, end, cut, hints } = facts
   if (facts.limit) return facts.limit
   const reported = facts.engine ?? facts.tool
+  // A turn that failed without a reason says less than a line on stderr.
+  if (reported?.kind === 'turn' && !reported.title.includes(':') && hints) return hints.first
   if (reported || !end || !completion) return reported ?? end
   const { signal, exit_code } = completion.evidence ?? {}
   if (unfinished) {
@@ -342,8 +349,11 @@ export function errorLine(line: string): string | undefined {
   const lower = text.toLowerCase()
   if (harmless.some((start) => lower.startsWith(start)) || again.some((word) => lower.includes(word)))
     return undefined
-  return errorWords.some((word) => lower.includes(word)) ? text : undefined
+  return errorWords.some((word) => lower.includes(word)) ? text.replace(STAMP, '') : undefined
 }
+
+/** The time that many programs write before a line of their log. */
+const STAMP = /^\[?\d{4}-\d\d-\d\d[T ][\d:.,]{1,20}Z?\]? +/
 
 function messageOf(line: string): string | undefined {
   let record: unknown

@@ -8,10 +8,10 @@ import type { CompletionData, Event } from '../../src/events/event.ts'
 import { outcomeOf, outcomeWords } from '../../src/events/run-outcome.ts'
 import { resume } from '../../src/run/resume.ts'
 import { run } from '../../src/run/run.ts'
-import { findRuns } from '../serve/find-runs.ts'
 import { built } from '../built.ts'
 import { outputOf, type Row, rows } from '../events/ends.ts'
 import { agent, codexLines, workspace } from '../run/agent.ts'
+import { findRuns } from '../serve/find-runs.ts'
 import { inside, standIn } from './inside.ts'
 
 const metaOf = (audit: string) => JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))

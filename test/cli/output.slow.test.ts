@@ -7,11 +7,11 @@ import { afterAll, expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { resume } from '../../src/run/resume.ts'
 import { run } from '../../src/run/run.ts'
-import { findRuns } from '../serve/find-runs.ts'
 import { jsonl } from '../../src/streams/jsonl.ts'
 import { built } from '../built.ts'
 import { type SmallDisk, smallDisk } from '../faults/small-disk.ts'
 import { agent, codexLines, workspace } from '../run/agent.ts'
+import { findRuns } from '../serve/find-runs.ts'
 
 // Real processes, real pipes and real full disks: what a shell sees.
 const sluice = `${process.execPath} ${built('src/cli/main.ts')}`

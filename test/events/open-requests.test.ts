@@ -399,3 +399,40 @@ test('the options and questions of each wire are told in one form', () => {
     options: [{ id: 'deny' }],
   })
 })
+
+test('the answers to questions are told, unless one of them is a secret', () => {
+  const asked = (secret: boolean): Line => [
+    '<',
+    {
+      ...{ id: 7, method: 'item/tool/requestUserInput' },
+      params: {
+        ...{ threadId: 't', itemId: 'c' },
+        questions: [
+          { id: 'a', question: 'Which?', options: [{ label: 'Red' }, { label: 'Blue' }] },
+          { id: 'b', question: 'And?', isSecret: secret },
+        ],
+      },
+    },
+  ]
+  const given: Line = [
+    '>',
+    { id: 7, result: { answers: { a: { answers: ['Blue'] }, b: { answers: ['x', 'y'] } } } },
+  ]
+  const answersOf = (secret: boolean) =>
+    only(read(codex, [server, begins, asked(secret), given]), 'lifecycle.run.status').flatMap(
+      ({ data }) => data.answers ?? [],
+    )
+  expect(answersOf(false)).toEqual(['Blue', 'x', 'y'])
+  expect(answersOf(true)).toEqual([])
+  const questions = [{ question: 'Which?', options: [{ label: 'Red' }] }]
+  const tells: Line = [
+    '<',
+    {
+      ...{ type: 'control_request', request_id: 'q' },
+      request: { subtype: 'can_use_tool', tool_name: 'AskUserQuestion', input: { questions } },
+    },
+  ]
+  const told = responds('q', { behavior: 'allow', updatedInput: { answers: { 0: 'Red', 'Which?': 'Red' } } })
+  const claudes = only(read(claude, [init, tells, told]), 'lifecycle.run.status')
+  expect(claudes.flatMap(({ data }) => data.answers ?? [])).toEqual(['Red'])
+})

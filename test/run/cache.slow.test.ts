@@ -9,9 +9,9 @@ import { codex } from '../../src/engines/codex/codex.ts'
 import { replay } from '../../src/run/replay.ts'
 import { run } from '../../src/run/run.ts'
 import type { Run, RunCommand } from '../../src/run/run-options.ts'
-import { findRuns } from '../serve/find-runs.ts'
 import { chatStage } from '../../src/views/chat.ts'
 import { validChat, validEvents } from '../engines/valid.ts'
+import { findRuns } from '../serve/find-runs.ts'
 import { agent, ran, types, workspace } from './agent.ts'
 
 const schema = { type: 'object', required: ['a'], properties: { a: { type: 'number' } } }

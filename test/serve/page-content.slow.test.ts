@@ -68,7 +68,7 @@ const embedded: EmbeddedData = {
         ...{
           ok: true,
           failure_class: null,
-          ...{ cost: null, tokens: null, task: null, problem: null, waits_for: null },
+          ...{ cost: null, tokens: null, task: null, problem: null, waits_for: null, files: null },
           reason_code: 'DONE_MARKER',
           exit_code: 0,
           signal: null,

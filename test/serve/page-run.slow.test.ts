@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { exportRun } from '../../src/serve/export.ts'
 import { makeRun } from '../views/make-run.ts'
 import { chromiumPath, needsBrowser } from './browser.ts'
+import { putLargeRun } from './large-run.ts'
 import { over, pagesOfBrowser } from './opened-page.ts'
 import { root, serving } from './serving.ts'
 
@@ -198,8 +199,9 @@ describe.skipIf(!chromiumPath)(`a run in a browser${needsBrowser}`, () => {
     const page = await open(putRun('run', first))
     const card = page.locator('article[data-kind=request]')
     expect(await card.innerText()).toMatch(
-      /Bash: rm -r build\s*● Allow once\s*○ Reject\s*answered: Allow once/,
+      /May it use Bash\?\s*Run rm\s*rm -r build\s*● Allow once\s*○ Reject\s*answered: Allow once/,
     )
+    expect(await card.locator('.chosen').innerText()).toBe('● Allow once')
     expect(await page.locator('#waits').isVisible()).toBe(false)
     const words = { request: 'Bash: rm -r build' }
     const waiting = await open(putRun('run', [...first.slice(0, 9), asks, ended('needs_input', words)]))
@@ -209,6 +211,68 @@ describe.skipIf(!chromiumPath)(`a run in a browser${needsBrowser}`, () => {
     await bar.click()
     expect(await waiting.locator('article.chosen').getAttribute('data-kind')).toBe('request')
     expect(await waiting.locator('article.chosen').innerText()).toContain('waits for an answer')
+  })
+
+  test('an answered question marks its answer; a patch to allow is a diff, without ids', async () => {
+    const question = {
+      ...{ id: '1:1', kind: 'question', tool: 'ask', title: 'Which colour?', options: [] },
+      questions: [{ id: 'c', question: 'Which colour?', options: [{ label: 'Red' }, { label: 'Blue' }] }],
+    }
+    const changes = [{ path: 'a.ts', kind: { type: 'add' }, diff: 'let a = 1' }]
+    const patch = { ...request, id: '1:2', tool: 'file_change', input: { call_id: 'c77', changes } }
+    const answers = { status: 'request_settled', request_id: '1:1', by: 'user', answers: ['Blue'] }
+    const page = await open(
+      putRun('run', [
+        ['lifecycle.run.status', { status: 'request_opened', request: question }],
+        ['lifecycle.run.status', answers],
+        ['lifecycle.run.status', { status: 'request_opened', request: patch }],
+        ended('needs_input'),
+      ]),
+    )
+    const cards = page.locator('.request')
+    expect(await cards.nth(0).innerText()).toMatch(/^Which colour\?\s*○ Red\s*● Blue\s*answered: Blue$/)
+    expect(await cards.nth(1).locator('.fields').allInnerTexts()).toEqual(['+ a.ts'])
+    expect(await cards.nth(1).locator('.diff').innerText()).toBe('+let a = 1\n')
+    expect(await cards.nth(1).innerText()).not.toMatch(/c77|\{/)
+  })
+
+  test('the reason of a failure that is only on stderr is above the run', async () => {
+    const page = await open(
+      putRun('run', [
+        ['raw.stderr', { line: 'Error: no such file: rules.toml' }],
+        ended('failed', { exit_code: 1, end_signal: null }),
+      ]),
+    )
+    await page.locator('#problems', { hasText: '1 problem' }).waitFor()
+    expect(await page.locator('#problems-first').innerText()).toBe('Error: no such file: rules.toml')
+  })
+
+  test('an address of no run says so; from the first place in a run one "back" leads to the list', async () => {
+    const dir = putRun('run', first)
+    const { url } = await serving(dir)
+    // The browser itself reports a 404.
+    const page = await pages.bare()
+    await page.goto(`${url}#run/no-such-run`)
+    await over(page)
+    expect(await page.locator('#task').innerText()).toBe('This run is not here')
+    expect(await page.locator('#empty').innerText()).toContain('no-such-run')
+    expect(await page.locator('.acts:visible, #seek:visible, #state:visible').count()).toBe(0)
+    putLargeRun(dir, 'other', 20)
+    const list = await pages.open(url)
+    await list.getByRole('link', { name: 'Mend the clock' }).click()
+    await over(list)
+    expect(await list.locator('#empty').isVisible()).toBe(false)
+    await list.keyboard.press('p')
+    await expect.poll(() => list.url()).toMatch(/\/1\.\d+$/)
+    await list.keyboard.press('b')
+    for (const row of await list.locator('#bytes .row').all()) await row.click()
+    await list.goBack()
+    await expect.poll(() => list.locator('#list').isVisible()).toBe(true)
+    // The time is written as in the list.
+    const when = await list.locator('#runs tr', { hasText: 'Mend the clock' }).locator('.when').innerText()
+    await list.getByRole('link', { name: 'Mend the clock' }).click()
+    await over(list)
+    expect(await list.locator('#facts').innerText()).toContain(when)
   })
 
   test('a reply goes on with the conversation; another attempt is named', async () => {

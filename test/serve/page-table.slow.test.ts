@@ -15,11 +15,12 @@ interface Facts {
   readonly tokens: number
   readonly engine?: string
   readonly problem?: string
+  readonly files?: readonly string[]
 }
 
 /** A run that is over, as a recorder leaves it. */
 function putRun(dir: string, name: string, facts: Facts): void {
-  const { task, outcome, day, seconds, tokens, engine = 'codex', problem } = facts
+  const { task, outcome, day, seconds, tokens, engine = 'codex', problem, files } = facts
   const path = join(dir, name)
   mkdirSync(path, { recursive: true })
   const error = { code: 'ENGINE_ERROR', message: problem ?? '', severity: 'error', confidence: 1 } as const
@@ -31,7 +32,7 @@ function putRun(dir: string, name: string, facts: Facts): void {
         ...{ state: 'awaiting_user_input', reason_code: 'END_SIGNAL', ok: outcome === 'finished' },
         outcome: outcome as 'failed', // cast: any outcome
         tokens: { input: tokens, output: 1 },
-        cost: { amount: tokens / 1000, currency: 'USD' },
+        cost: { amount: tokens < 100 ? 0 : tokens / 1000, currency: 'USD' },
       },
     ],
   ])
@@ -40,6 +41,7 @@ function putRun(dir: string, name: string, facts: Facts): void {
   )
   writeFileSync(join(path, 'events.jsonl'), lines.join(''))
   writeFileSync(join(path, 'stdout.1.log'), '')
+  if (files) writeFileSync(join(path, 'fs-diff.1.json'), JSON.stringify({ modified: files }))
   const started_at = new Date(Date.UTC(2026, 0, day)).toISOString()
   writeFileSync(
     join(path, 'meta.1.json'),
@@ -56,6 +58,7 @@ const three = (dir: string) => {
     seconds: 90,
     tokens: 500,
     problem,
+    files: ['oven.ts', 'rye.ts'],
   })
   putRun(dir, 'a/two', { task: 'Mend the clock', outcome: 'finished', day: 2, seconds: 5, tokens: 12_000 })
   putRun(dir, 'b/three', {
@@ -90,6 +93,7 @@ describe.skipIf(!chromiumPath)(`the table of runs${needsBrowser}`, () => {
       'Took',
       'Tokens',
       'Cost',
+      'Files',
       'Problem',
     ])
     const cells = await table.getByRole('row').nth(3).getByRole('cell').allInnerTexts()
@@ -100,8 +104,11 @@ describe.skipIf(!chromiumPath)(`the table of runs${needsBrowser}`, () => {
       '1 min 30 s',
       '501',
       '$0.50',
+      '2 files',
       'quota exceeded',
     ])
+    // Free is not unknown.
+    expect(await table.getByRole('row').nth(1).locator('.cost').innerText()).toBe('$0')
     await page.getByRole('link', { name: 'Mend the clock' }).click()
     await expect.poll(() => page.locator('#task').innerText()).toBe('Mend the clock')
     expect(await page.locator('#list').isVisible()).toBe(false)
@@ -125,6 +132,9 @@ describe.skipIf(!chromiumPath)(`the table of runs${needsBrowser}`, () => {
     expect(await first('Task')).toEqual(['Answer mail', 'ascending'])
     expect(await header(page, 'Tokens').getAttribute('aria-sort')).toBe(null)
     expect(await first('Took')).toEqual(['Bake bread', 'descending'])
+    expect(await first('Files')).toEqual(['Bake bread', 'descending'])
+    expect(await first('Cost')).toEqual(['Mend the clock', 'descending'])
+    expect(await first('Cost')).toEqual(['Answer mail', 'ascending'])
     // Those without one are last, whichever way.
     expect(await first('Problem')).toEqual(['Bake bread', 'ascending'])
     expect(await first('Problem')).toEqual(['Bake bread', 'descending'])
@@ -148,9 +158,17 @@ describe.skipIf(!chromiumPath)(`the table of runs${needsBrowser}`, () => {
     }
     expect(await page.locator('#count').innerText()).toBe('1 of 3 runs')
     await page.locator('#find').fill('nothing like it')
-    expect(await page.locator('#none').innerText()).toBe('No run matches.')
+    expect(await page.locator('#none p').first().innerText()).toBe('No run matches “nothing like it”.')
+    await page.getByRole('button', { name: 'Clear the search' }).click()
+    expect(await tasks(page)).toHaveLength(3)
+    // The search finds one, the outcome hides it.
+    await page.locator('#outcomes [data-filter=finished]').click()
+    await page.locator('#find').fill('bread')
+    expect(await page.locator('#none p').first().innerText()).toBe('1 run, but none finished.')
+    await page.getByRole('button', { name: 'Show all outcomes' }).click()
+    expect(await tasks(page)).toEqual(['Bake bread'])
     await page.locator('#find').fill('')
-    await page.locator('#outcomes [data-state=finished]').click()
+    await page.locator('#outcomes [data-filter=finished]').click()
     expect(await tasks(page)).toEqual(['Answer mail', 'Mend the clock'])
     putRun(dir, 'c', { task: 'Come later', outcome: 'finished', day: 9, seconds: 1, tokens: 1 })
     await expect
@@ -170,6 +188,11 @@ describe.skipIf(!chromiumPath)(`the table of runs${needsBrowser}`, () => {
     expect(await page.locator('body').innerText()).not.toMatch(/\((r|\/|\?)\)/)
     const wide = 'document.documentElement.scrollWidth'
     expect(await page.evaluate(wide)).toBe(390)
+    // Chips and headers: none is cut at the edge.
+    for (const one of await page.locator('#outcomes > *, #rows th:visible').all()) {
+      const { x, width } = (await one.boundingBox())!
+      expect(x + width).toBeLessThanOrEqual(390)
+    }
     const row = page.getByRole('row').nth(3)
     expect(await row.innerText()).toMatch(/Bake bread[\s\S]*codex[\s\S]*failed[\s\S]*quota exceeded/)
     expect((await row.boundingBox())!.height).toBeLessThan(100)
@@ -179,6 +202,27 @@ describe.skipIf(!chromiumPath)(`the table of runs${needsBrowser}`, () => {
     await expect.poll(() => page.locator('#talk').isVisible()).toBe(true)
     expect(await page.evaluate(wide)).toBe(390)
     expect(await page.locator('kbd:visible').count()).toBe(0)
+  })
+
+  test('lists its own keys, and says when the server is gone', async () => {
+    const dir = root()
+    three(dir)
+    const { url, close } = await serving(dir)
+    const page = await pages.open(url)
+    await expect.poll(() => tasks(page)).toHaveLength(3)
+    const keys = async () => (await page.locator('#key-list kbd').allInnerTexts()).join(' ')
+    await page.keyboard.press('?')
+    expect(await keys()).toBe('/ r t ?')
+    await page.keyboard.press('Escape')
+    await page.getByRole('link', { name: 'Mend the clock' }).click()
+    await page.keyboard.press('?')
+    expect(await keys()).toMatch(/^p P \/ n N .* Esc$/)
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('r')
+    await close()
+    await expect
+      .poll(() => page.locator('#link').innerText(), { timeout: 20_000 })
+      .toContain('does not answer')
   })
 
   test('of 10,000 runs is filtered, sorted and scrolled within a few frames, with a screenful in the document', {

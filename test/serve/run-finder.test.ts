@@ -91,14 +91,22 @@ test('a run in the list has its task, its tokens, its first problem, and what it
   put('open', ['lifecycle.run.status', { status: 'request_opened', request }])
   const lock = takeLock(join(dir, 'open', 'journal.lock'))
   put('killed', ended('failed', { evidence: { exit_code: null, signal: 'SIGKILL' } }))
+  // Many CLIs say only on stderr why they ended.
+  const onStderr = ['raw.stderr', { line: 'Error: no such file: rules.toml' }] as const
+  put('stderr', onStderr, ['raw.stderr', { line: '    at open (rules.js:1:2)' }], ended('failed'))
+  put('turn', ['lifecycle.run.status', { status: 'turn_failed' }], onStderr, ended('failed'))
+  writeFileSync(join(dir, 'tool', 'fs-diff.1.json'), '{"created":["a","b"],"modified":["c"],"deleted":["a"]}')
+  writeFileSync(join(dir, 'tool', 'stdout.1.log'), '')
   const infos = Object.fromEntries(findRuns(dir).map(({ info }) => [info.id, info]))
   const facts = { task: null, problem: null, waits_for: null, tokens: { input: 5, output: 2 } }
   expect(infos).toMatchObject({
-    tool: { ...facts, task: 'Mend it.', problem: 'Bash exit 1 failed: no tests' },
+    tool: { ...facts, task: 'Mend it.', problem: 'Bash exit 1 failed: no tests', files: 3 },
     engine: { ...facts, problem: 'quota exceeded' },
-    good: facts,
+    good: { ...facts, files: null },
     asks: { ...facts, waits_for: 'Bash: rm' },
-    killed: { ...facts, problem: 'ended by SIGKILL' },
+    killed: { ...facts, problem: 'SIGKILL ended it' },
+    stderr: { ...facts, problem: 'Error: no such file: rules.toml' },
+    turn: { ...facts, problem: 'Error: no such file: rules.toml' },
     open: { ...facts, tokens: null, waits_for: 'Bash: rm -r build' },
   })
   lock.release()

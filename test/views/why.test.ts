@@ -170,7 +170,7 @@ describe('why', () => {
 
 test.each([
   ['Error: no key', 'Error: no key'],
-  ['  2026-01-01T00:00:00Z ERROR core: broken', '2026-01-01T00:00:00Z ERROR core: broken'],
+  ['  2026-01-01T00:00:00Z ERROR core: broken', 'ERROR core: broken'],
   ['{"level":"error","msg":"x"}', 'x'],
   ['{"type":"error"}', undefined],
   ['{"type":"info","message":"x"}', undefined],
@@ -228,6 +228,7 @@ test.each<[object, string]>([
   [{ output: { content: [{ text: 'boom' }] } }, 'boom'],
   [{ output: { ok: true } }, '{"ok":true}'],
   [{ output: 3 }, '3'],
+  [{ output: '\n\n  ✓ one\n  ✕ two\n' }, '  ✓ one\n  ✕ two'],
 ])('a call that gave %j says %j', (data, text) => expect(callText(data)).toBe(text))
 
 test.each([

@@ -67,7 +67,11 @@ export function readSent(line: Rec | undefined, say: Say): boolean | 'kept' {
   if (!line) return false
   if (line.at('request.subtype') === 'interrupt') say.interrupts()
   if (line.at('type') === 'control_response')
-    return say.answers(line.at('response.request_id'), choiceIn(line.record('response.response')))
+    return say.answers(
+      line.at('response.request_id'),
+      choiceIn(line.record('response.response')),
+      line.at('response.response.updatedInput.answers'),
+    )
   const { prompt } = line.at('type') === 'user' ? promptOf(line.at('message.content')) : {}
   return prompt === undefined || say.prompts(prompt)
 }

@@ -47,7 +47,7 @@ export function serverReader() {
     sent(line: Rec | undefined, say: Say): boolean | 'kept' {
       if (!line || !isServerLine(line)) return false
       const method = line.text('method')
-      if (method === undefined) return say.answers(line.at('id'), decisionIn(line))
+      if (method === undefined) return say.answers(line.at('id'), decisionIn(line), line.at('result.answers'))
       server.sent.set(JSON.stringify(line.at('id')) ?? '', method)
       if (method === 'turn/interrupt') say.interrupts()
       const prompt = method === 'turn/start' ? textsIn(line.records('params.input')) : ''

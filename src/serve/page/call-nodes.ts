@@ -1,6 +1,6 @@
 import type { ToolItem } from '../../views/conversation.ts'
 import { callText } from '../../views/tool-text.ts'
-import { codeText, languageOf, longText } from './code-nodes.ts'
+import { codeText, languageOf } from './code-nodes.ts'
 import { button, make } from './element.ts'
 import { imageNode, imagesIn } from './image-nodes.ts'
 import { pretty, subjectOf } from './item-text.ts'
@@ -32,6 +32,8 @@ const paths = ['file_path', 'filePath', 'path', 'absolute_path', 'notebook_path'
 /** Fields that are a file, however short. */
 const texts = ['content', 'contents', 'file_text', 'patch', 'diff', 'unified_diff']
 const commands = ['command', 'cmd', 'commands']
+/** Fields by which an agent finds its own calls again: they tell a reader nothing. */
+const ids = ['call_id', 'turn_id', 'thread_id', 'item_id', 'started_at_ms']
 
 function pathIn(input: unknown): string | undefined {
   if (typeof input !== 'object' || input === null) return undefined
@@ -48,7 +50,7 @@ export function inputNodes(input: unknown, told: string, depth = 0): Node[] {
   if (input === undefined || input === null) return []
   const isSaid = (value: unknown) => value === told || told.endsWith(`: ${value}`)
   if (typeof input === 'string') return isSaid(input) ? [] : textNodes(input, '')
-  if (typeof input !== 'object' || depth > 2) return longText(visible(pretty(input)))
+  if (typeof input !== 'object' || depth > 2) return codeText(visible(pretty(input)))
   if (Array.isArray(input)) return input.slice(0, 100).flatMap((one) => inputNodes(one, '', depth + 1))
   const fields = input as Fields // cast: an object, whose fields are checked
   const [old, fresh] = [before, after].map((names) => names.find((name) => typeof fields[name] === 'string'))
@@ -56,9 +58,10 @@ export function inputNodes(input: unknown, told: string, depth = 0): Node[] {
   const nodes: Node[] = []
   const short: string[] = []
   for (const [name, value] of Object.entries(fields)) {
-    if (name === old || name === fresh || (told !== '' && (commands.includes(name) || isSaid(value))))
-      continue
-    if (typeof value === 'object' && value !== null) {
+    if (name === old || name === fresh || ids.includes(name)) continue
+    if (told !== '' && (commands.includes(name) || isSaid(value))) continue
+    if (name === 'changes' && typeof value === 'object' && value !== null) nodes.push(...changeNodes(value))
+    else if (typeof value === 'object' && value !== null) {
       nodes.push(make('p', 'label', name), ...inputNodes(value, '', depth + 1))
     } else if (typeof value === 'string' && (texts.includes(name) || isLong(value))) {
       nodes.push(make('p', 'label', name), ...textNodes(value, language))
@@ -68,6 +71,24 @@ export function inputNodes(input: unknown, told: string, depth = 0): Node[] {
     nodes.push(replacedNodes(String(fields[old]), String(fields[fresh]), language))
   return [...(short.length > 0 ? [make('p', 'fields', visible(short.join(' · ')))] : []), ...nodes]
 }
+
+/** Changes of files, as Codex lists them: by path, or each with its path. */
+function changeNodes(changes: object): Node[] {
+  return Object.entries(changes).flatMap(([key, change]: [string, Fields | null]) => {
+    const path = pathIn(change) ?? key
+    const { kind, type, diff, unified_diff, content } = change ?? {}
+    const way = String((kind as Fields | undefined)?.['type'] ?? kind ?? type) // cast: any value has fields
+    const text = [diff, unified_diff, content].find((value) => typeof value === 'string') ?? ''
+    const language = languageOf(path)
+    const body =
+      way === 'add' || way === 'delete'
+        ? replacedNodes(way === 'add' ? '' : text, way === 'add' ? text : '', language)
+        : text && textNodes(text, language)
+    return [make('p', 'fields', `${signs[way] ?? ''}${path}`), ...(body ? [body].flat() : [])]
+  })
+}
+
+const signs: Readonly<Record<string, string>> = { add: '+ ', update: '~ ', delete: '− ' }
 
 function isLong(text: string): boolean {
   return text.length > MAX_LINE || text.includes('\n')
@@ -97,13 +118,13 @@ function outputNodes(item: ToolItem, language: string): Node[] {
 /** The end of a text, and all of it on request. */
 function tailNodes(text: string): Node[] {
   const lines = text.split('\n')
-  if (lines.length <= TAIL_LINES) return longText(visible(text))
+  if (lines.length <= TAIL_LINES) return codeText(visible(text))
   const frame = make('pre', { tabindex: 0 }, visible(lines.slice(-TAIL_LINES).join('\n')))
   const all = button(
     { class: 'more' },
     () => {
       all.remove()
-      frame.replaceWith(...longText(visible(text)))
+      frame.replaceWith(...codeText(visible(text)))
     },
     `Show all ${countWords(lines.length, 'line')}`,
   )

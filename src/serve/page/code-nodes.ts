@@ -11,21 +11,7 @@ const keywords: ReadonlySet<string> = /* @__PURE__ */ new Set(
     ' ',
   ),
 )
-const hashed = new Set([
-  'py',
-  'python',
-  'rb',
-  'ruby',
-  'sh',
-  'bash',
-  'zsh',
-  'shell',
-  'yaml',
-  'yml',
-  'toml',
-  'pl',
-  'r',
-])
+const hashed = new Set('py python rb ruby sh bash zsh shell yaml yml toml pl r'.split(' '))
 const slashed = new Set(
   'c cc cpp cs css go h hpp java javascript js json jsonc jsx kt mjs cjs php rs rust scala scss swift ts tsx typescript'.split(
     ' ',
@@ -68,12 +54,7 @@ export function coloured(code: string, language: string): (Node | string)[] {
 }
 
 /** A text in a separate box; a very long one only in part, until the reader asks for the rest. */
-export function longText(text: string): Node[] {
-  return codeText(text, '')
-}
-
-/** The same for code. */
-export function codeText(text: string, language: string): Node[] {
+export function codeText(text: string, language = ''): Node[] {
   const frame = make('pre', { tabindex: 0 }, ...coloured(text.slice(0, MAX_TEXT), language))
   if (text.length <= MAX_TEXT) return [frame]
   const more = button(

@@ -2,7 +2,7 @@ import { outcomeOf } from '../../events/run-outcome.ts'
 import type { FileItem, Item, NoteItem, RequestItem, StatusItem, ToolItem } from '../../views/conversation.ts'
 import { answerWords, askWords, callSubject, choiceLines } from '../../views/tool-text.ts'
 import { callNodes, inputNodes } from './call-nodes.ts'
-import { codeText, languageOf, longText } from './code-nodes.ts'
+import { codeText, languageOf } from './code-nodes.ts'
 import { make } from './element.ts'
 import type { Group, Row } from './item-rows.ts'
 import { firstLine, pretty, subjectOf } from './item-text.ts'
@@ -74,7 +74,7 @@ function bodyOf(item: Item): Node {
       )
     case 'prompt':
       return isFold(item)
-        ? fold(item, 'asked', [make('span', 'text', firstLine(item.text))], () => longText(item.text))
+        ? fold(item, 'asked', [make('span', 'text', firstLine(item.text))], () => codeText(item.text))
         : make('div', 'asked', item.text)
     case 'reasoning': {
       const [first, rest] = thoughtParts(item)
@@ -116,7 +116,7 @@ function bodyOf(item: Item): Node {
       const head = [
         make('span', 'text', `${count} · ${item.stream} · ${visible(firstLine(item.lines[0] ?? ''))}`),
       ]
-      return fold(item, 'lines', head, () => longText(visible(item.lines.join('\n'))))
+      return fold(item, 'lines', head, () => codeText(visible(item.lines.join('\n'))))
     }
   }
 }
@@ -161,7 +161,7 @@ function fold(
 
 function toolBody(item: ToolItem): Node {
   const bad = item.state === 'failed'
-  const took = item.milliseconds === undefined ? '' : durationWords(item.milliseconds)
+  const took = item.milliseconds ? durationWords(item.milliseconds) : ''
   const word = item.state === 'completed' && took !== '' ? '' : outcomeWord(item)
   const head = [
     make('span', { class: 'name', title: item.name }, item.does === 'execute' ? '$' : item.name),
@@ -214,14 +214,33 @@ const groupNouns: Readonly<Record<string, readonly [string, string]>> = {
 function requestBody(item: RequestItem): Node {
   const { request, by, option } = item
   const good = by === 'user' && !(option && /^(reject|cancel)/.test(option.kind))
+  const asked = request.kind === 'question' ? [] : permissionNodes(item)
+  // The title of a single question is the question.
+  const lines = choiceLines(item).filter((line) => line !== request.title)
   return make(
     'div',
     by === undefined || by === 'end' ? 'request open' : 'request',
-    make('p', 'title', visible(askWords(item))),
-    ...(request.kind === 'question' ? [] : inputNodes(request.input, askWords(item))),
-    make('ul', {}, ...choiceLines(item).map((line) => make('li', {}, visible(line)))),
+    make('p', 'title', visible(request.kind === 'question' ? request.title : `May it use ${request.tool}?`)),
+    ...asked,
+    make(
+      'ul',
+      {},
+      ...lines.map((line) => make('li', { class: line.startsWith('●') && 'chosen' }, visible(line))),
+    ),
     make('p', `how ${good ? 'good' : ''}`, answerWords(item)),
   )
+}
+
+/** What would be done: why, the command or the file, then the rest of the input. */
+function permissionNodes(item: RequestItem): Node[] {
+  const { input, title, tool } = item.request
+  const subject = askWords(item).slice(tool.length + 2)
+  const listed = typeof input === 'object' && input !== null && 'changes' in input
+  return [
+    ...(title.includes(subject) || title === tool ? [] : [make('p', {}, visible(title))]),
+    ...(listed ? [] : codeText(visible(subject), 'sh')),
+    ...inputNodes(input, subject),
+  ]
 }
 
 function outcomeWord(item: ToolItem): string {
@@ -242,7 +261,9 @@ function fileBody(item: FileItem): Node {
 
 function noteBody({ severity, code, count, message }: NoteItem): Node {
   const many = count > 1 ? ` × ${count}` : ''
-  return make('div', `note ${severity}`, make('b', {}, code + many), ` ${message}`)
+  // Every note of an engine has the same code: how bad it is says more.
+  const word = code === 'ENGINE_ERROR' ? severity : code
+  return make('div', `note ${severity}`, make('b', {}, word + many), ` ${message}`)
 }
 
 function statusBody({ status, model, reason }: StatusItem): Node {

@@ -49,7 +49,10 @@ export function embeddedSource(data: EmbeddedData): Source {
   return {
     live: false,
     redacted: data.redacted,
-    runs: async (take) => take(data.runs.map(({ info }) => info)),
+    async runs(take) {
+      take(data.runs.map(({ info }) => info))
+      return true
+    },
     open(id, reader) {
       let open = true
       const hand = async () => {

@@ -2,6 +2,7 @@ import { endPhrase } from '../../events/run-outcome.ts'
 import type { FileItem, Item } from '../../views/conversation.ts'
 import { askWords } from '../../views/tool-text.ts'
 import type { RunInfo } from '../run-info.ts'
+import { drawChips } from './chips.ts'
 import type { ConversationView } from './conversation-view.ts'
 import { fileSigns } from './draw-item.ts'
 import { button, byId, isDrawn, make } from './element.ts'
@@ -9,7 +10,7 @@ import { belongs, type Filter, filters } from './filters.ts'
 import type { ItemList } from './item-list.ts'
 import { titleOf } from './run-table.ts'
 import { drawTimeline } from './timeline.ts'
-import { countWords, durationWords, spentWords } from './words.ts'
+import { countWords, dateWords, durationWords, fullDate, spentWords } from './words.ts'
 
 /** Milliseconds between two redraws of the head, while events arrive. */
 const DRAW_MS = 300
@@ -31,7 +32,7 @@ export function runHead(view: ConversationView) {
     clearTimeout(waiting)
     waiting = 0
     drawFacts(info, view.model)
-    drawProblems(view.model)
+    drawProblems(info, view.model)
     drawWaits(info, view.model)
     for (; counted < items.length; counted++) {
       const item = items[counted]!
@@ -89,43 +90,38 @@ export function runHead(view: ConversationView) {
 
 /** The filters, each with the number of its items. */
 function filterBar(view: ConversationView) {
-  const bar = byId('filters')
   const chosen = new Set<Filter>()
   let counts = new Map<Filter, number>()
-  const chips = new Map(
-    filters.map((filter, index) => {
-      const number = make('b', {}, '0')
-      const props = { 'aria-pressed': 'false', 'data-filter': filter, title: `Only ${filter} (${index + 1})` }
-      const chip = button(props, () => toggle(filter), `${filter} `, number)
-      bar.append(chip)
-      return [filter, { chip, number }] as const
-    }),
-  )
 
   /** Chooses a filter or leaves it; without one, leaves all. */
   function toggle(filter: Filter | undefined): void {
     if (filter === undefined) chosen.clear()
     else if (!chosen.delete(filter)) chosen.add(filter)
-    for (const [name, { chip }] of chips) chip.setAttribute('aria-pressed', String(chosen.has(name)))
     view.setFilters(new Set(chosen))
+    draw()
+  }
+
+  function draw(): void {
+    counts.set('failed', new Set(view.model.problems.map(({ item }) => item)).size)
+    const chips = filters.map((name, index) => ({
+      name,
+      count: counts.get(name) ?? 0,
+      chosen: chosen.has(name),
+      title: `Only ${name} (${index + 1})`,
+      act: () => toggle(name),
+    }))
+    drawChips(
+      byId('filters'),
+      chips.filter(({ count, chosen: on }) => on || count > 0),
+    )
   }
 
   return {
     toggle,
+    draw,
     count(item: Item) {
       for (const filter of filters)
         if (filter !== 'failed' && belongs(item, filter)) counts.set(filter, (counts.get(filter) ?? 0) + 1)
-    },
-    draw() {
-      const { items, problems } = view.model
-      counts.set('failed', new Set(problems.map(({ item }) => item)).size)
-      for (const [filter, { chip, number }] of chips) {
-        const count = counts.get(filter) ?? 0
-        const text = count.toLocaleString()
-        if (number.textContent !== text) number.textContent = text
-        chip.hidden = count === 0 && !chosen.has(filter)
-      }
-      bar.hidden = items.length === 0
     },
     clear() {
       counts = new Map()
@@ -151,7 +147,7 @@ function drawFacts(info: RunInfo | undefined, model: ItemList): void {
   const summary = model.summary()
   const facts: (string | undefined | false)[] = [summary.model]
   const begin = info?.started_at
-  if (begin) facts.push(new Date(begin).toLocaleString())
+  if (begin) facts.push(dateWords(begin))
   const took = timeOf(info, model.items)
   if (took !== undefined) facts.push(durationWords(took))
   if (info && info.attempts > 1) facts.push(countWords(info.attempts, 'attempt'))
@@ -163,6 +159,7 @@ function drawFacts(info: RunInfo | undefined, model: ItemList): void {
   facts.push(spentWords(summary))
   const box = byId('facts')
   box.textContent = facts.filter(Boolean).join(' · ')
+  box.title = fullDate(begin)
   box.dataset['events'] = String(summary.events)
   // The task is the title.
   const command = info?.argv.filter((word) => word !== info.task).map(quoted)
@@ -180,13 +177,12 @@ function drawWaits(info: RunInfo | undefined, { asked, items }: ItemList): void 
   byId('waits-for').textContent = open ?? ''
 }
 
-function drawProblems({ problems }: ItemList): void {
-  const box = byId('problems')
-  box.hidden = problems.length === 0
+/** Of a run that ended badly the reason, which may be on stderr only; else what went wrong first. */
+function drawProblems(info: RunInfo | undefined, { problems }: ItemList): void {
   const [first] = problems
-  if (!first || isDrawn(box, [problems.length, first.item.id])) return
+  byId('problems').hidden = !first
   byId('problems-count').textContent = countWords(problems.length, 'problem')
-  byId('problems-first').textContent = first.problem.title
+  byId('problems-first').textContent = info?.problem ?? first?.problem.title ?? ''
 }
 
 function goToProblem(view: ConversationView, by: 1 | -1): void {

@@ -40,9 +40,14 @@ const MAX_SUMMARY = 300
 /** The subject of a call: its command as it was typed, its path, its query. */
 export function subjectOf({ input, lateInput }: Pick<ToolItem, 'input' | 'lateInput'>): string {
   const subject = callSubject(input) || callSubject(lateInput)
-  // Agents of ACP often tell no more than a title.
-  const title = subject.startsWith('{') && (input as { readonly title?: unknown } | undefined)?.title
-  return typeof title === 'string' ? title : subject
+  if (!subject.startsWith('{')) return subject
+  // Agents of ACP often tell no more than a title; a question is what it asks. Cast: fields are checked.
+  const { title, questions } = (input ?? {}) as {
+    title?: unknown
+    questions?: readonly { question?: unknown }[]
+  }
+  const told = title ?? (Array.isArray(questions) ? questions[0]?.question : undefined)
+  return typeof told === 'string' ? told : subject
 }
 
 /** The first line that is not blank, at most 300 characters of it. */

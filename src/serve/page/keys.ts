@@ -11,7 +11,7 @@ export interface Key {
   readonly always?: boolean
 }
 
-/** Handles key presses, and lists the keys in the help. */
+/** Handles key presses, and lists the keys in the help: of the list, those that work there. */
 export function listenToKeys(table: readonly Key[], isOpen: () => boolean): void {
   const names: Readonly<Record<string, string>> = {
     ArrowDown: '↓',
@@ -21,13 +21,16 @@ export function listenToKeys(table: readonly Key[], isOpen: () => boolean): void
   }
   const help = byId('help') as HTMLDialogElement // cast: a <dialog> in page.html
   const box = byId('conversation')
-  byId('key-list').replaceChildren(
-    ...table.flatMap(({ keys, words }) => [
-      make('dt', {}, ...keys.flatMap((key) => [make('kbd', {}, names[key] ?? key), ' '])),
-      make('dd', {}, words),
-    ]),
-  )
-  byId('keys').addEventListener('click', () => help.showModal())
+  byId('keys').addEventListener('click', () => {
+    const usable = table.filter(({ always }) => always || isOpen())
+    byId('key-list').replaceChildren(
+      ...usable.flatMap(({ keys, words }) => [
+        make('dt', {}, ...keys.flatMap((key) => [make('kbd', {}, names[key] ?? key), ' '])),
+        make('dd', {}, words),
+      ]),
+    )
+    help.showModal()
+  })
   const acts = new Map(table.flatMap((entry) => entry.keys.map((key) => [key, entry] as const)))
   document.addEventListener('keydown', (press) => {
     const target = press.target instanceof Element ? press.target : document.body

@@ -65,7 +65,7 @@ export function runLister(): Source['runs'] {
   const inOrder = () => [...known.values()].sort(compareRuns)
 
   return async (take, wanted) => {
-    if (reading) return
+    if (reading) return true
     reading = true
     try {
       const one = version === undefined && wanted !== undefined ? readOne(wanted) : undefined
@@ -76,9 +76,11 @@ export function runLister(): Source['runs'] {
         .finally(() => {
           reading = false
         })
+      return true
     } catch {
       // The server cannot be reached now.
       reading = false
+      return false
     }
   }
 }

@@ -21,6 +21,7 @@ import { countWords } from './words.ts'
 const THEME_KEY = 'sluice.theme'
 /** Milliseconds between two requests for the list of runs. */
 const LIST_MS = 2000
+const AWAY = 'The server does not answer; trying again'
 
 restoreTheme()
 const source = openSource()
@@ -38,10 +39,11 @@ const view = new ConversationView({
   onChoose(item, how) {
     showOrigin(item)
     if (current === undefined || how === 'quiet') return
-    // A step replaces the address, so that "back" leads to the last place that the reader jumped from.
+    // A step replaces the address, so that "back" leads to the last place that the reader jumped from, and
+    // from the first place to the list.
     const address = addressOf(current, item)
     if (location.hash === address) return
-    if (how === 'jump') history.pushState(null, '', address)
+    if (how === 'jump' && readAddress(location.hash)?.event) history.pushState(null, '', address)
     else history.replaceState(null, '', address)
   },
   onDraw() {
@@ -56,7 +58,7 @@ const raw = new RawPane({
   source,
   onLine(attempt, stream, byte) {
     const item = view.model.itemAt(attempt, stream, byte)
-    if (item) view.go(item)
+    if (item) view.go(item, 'step')
   },
 })
 const find = new FindInRun({
@@ -96,8 +98,9 @@ function infoOf(id: string | undefined): RunInfo | undefined {
   return runs.find((run) => run.id === id)
 }
 
-function loadRuns(): Promise<void> {
-  return source.runs(takeRuns, readAddress(location.hash)?.run)
+async function loadRuns(): Promise<void> {
+  const reached = await source.runs(takeRuns, readAddress(location.hash)?.run)
+  if (pane() === 'runs') head.connection(reached ? '' : AWAY)
 }
 
 function takeRuns(found: readonly RunInfo[]): void {
@@ -131,6 +134,8 @@ function openRun(id: string): void {
   head.clear()
   find.clear()
   box.dataset['over'] = 'false'
+  delete document.body.dataset['missing']
+  byId('empty').textContent = info?.state === 'running' ? 'Nothing yet.' : ''
   kept = info?.raw_hidden ? [] : undefined
   if (info) inform(info)
   else view.setLive(false)
@@ -157,16 +162,24 @@ function openRun(id: string): void {
         if (source.redacted !== undefined) head.connection(`${countWords(source.redacted, 'secret')} hidden`)
         else if (running || !byId('link').textContent?.includes(':')) head.connection('')
         requestAnimationFrame(() => settle(id))
-      } else if (state === 'away') head.connection(running ? 'reconnecting' : 'the server is away')
+      } else if (state === 'away') head.connection(AWAY)
       else if (running) head.connection(state === 'live' ? 'live' : 'connecting')
       else head.connection(state === 'live' ? 'loading' : '')
     },
   })
 }
 
-/** The last events were drawn: marks the page as settled, for tests that wait for it. */
+/** The last events were drawn: says why there are none, and marks the page as settled, for tests. */
 function settle(id: string): void {
   if (id !== current || !over) return
+  const isThere = infoOf(id) !== undefined
+  if (view.model.items.length > 0) byId('empty').textContent = 'Nothing of this kind.'
+  else if (isThere) byId('empty').textContent = 'This run has no events.'
+  else {
+    document.body.dataset['missing'] = ''
+    byId('task').textContent = 'This run is not here'
+    byId('empty').textContent = `It was removed, or the address is wrong: ${id}`
+  }
   box.dataset['over'] = 'true'
   head.draw()
 }
@@ -291,7 +304,7 @@ listenToKeys(
     { keys: ['p', 'P'], words: 'next, previous problem', act: (key) => head.problem(key === 'p' ? 1 : -1) },
     {
       keys: ['/'],
-      words: 'find in the run',
+      words: 'find in the run, or a run in the list',
       always: true,
       act: () => (current === undefined ? list.focusFind() : find.focus()),
     },
@@ -333,7 +346,7 @@ listenToKeys(
     { keys: ['C'], words: 'copy the run as Markdown', act: () => copyMarkdown(view.shown, 'Run') },
     {
       keys: ['r'],
-      words: 'find a run',
+      words: 'the list of runs',
       always: true,
       act() {
         if (isAlone()) return
@@ -343,14 +356,7 @@ listenToKeys(
       },
     },
     { keys: ['t'], words: 'light or dark', always: true, act: turnTheme },
-    // Cast: a <dialog> in page.html.
-    {
-      keys: ['?'],
-      words: 'all keys',
-      always: true,
-      // Cast: a <dialog> in page.html.
-      act: () => (byId('help') as HTMLDialogElement).showModal(),
-    },
+    { keys: ['?'], words: 'all keys', always: true, act: () => byId('keys').click() },
     {
       keys: ['Escape'],
       words: 'choose nothing',

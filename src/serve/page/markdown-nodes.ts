@@ -128,7 +128,8 @@ export function replacedNodes(before: string, after: string, language: string): 
     text === ''
       ? []
       : text
-          .slice(0, MAX_TEXT)
+          .slice(0, MAX_TEXT - 1)
+          .replace(/\n$/, '')
           .split('\n')
           .map((line) => sign + line)
   return diffNodes([...signed('-', before), ...signed('+', after)].join('\n'), language)

@@ -1,66 +1,76 @@
-import { costWords } from '../../events/cost.ts'
 import { endPhrase } from '../../events/run-outcome.ts'
 import type { RunInfo } from '../run-info.ts'
 import { addressOf } from './address.ts'
-import { button, byId, isDrawn, make } from './element.ts'
+import { drawChips, focusedIn } from './chips.ts'
+import { button, byId, make } from './element.ts'
 import { firstLine } from './item-text.ts'
 import { VirtualList } from './virtual-list.ts'
-import { countWords, dateWords, durationWords, shortNumber, spentWords } from './words.ts'
+import {
+  countWords,
+  dateWords,
+  durationWords,
+  fullDate,
+  priceWords,
+  shortNumber,
+  spentWords,
+} from './words.ts'
 
 /** The states to filter runs by, the most interesting first. */
 const states = ['running', 'failed', 'needs_input', 'unknown', 'cancelled', 'finished', 'succeeded'] as const
 type State = (typeof states)[number]
 
-/** A column: its cell, and what it is sorted by; a run without that is last. */
+/** A column: what it is sorted by, and its cell; a run without that is last, and its cell is empty. */
 interface Column {
   readonly name: string
-  readonly cell: (run: RunInfo) => readonly (Node | string)[]
   readonly key: (run: RunInfo) => string | number | undefined
-  readonly title?: (run: RunInfo) => string
+  readonly cell: (run: RunInfo) => readonly (Node | string)[]
+  readonly title?: ((run: RunInfo) => string) | undefined
   /** Numbers begin with the largest. */
-  readonly falls?: true
+  readonly falls?: boolean | undefined
 }
 
+/** A column of single values. */
+function values<V extends string | number>(
+  name: string,
+  key: (run: RunInfo) => V | undefined,
+  words: (value: V) => string,
+  more: Pick<Column, 'title' | 'falls'> = { falls: true },
+): Column {
+  const told = (run: RunInfo) => {
+    const value = key(run)
+    return value === undefined ? '' : words(value)
+  }
+  return { name, key, cell: (run) => [told(run)], ...more }
+}
+
+const same = (text: string) => text
 const columns: readonly Column[] = [
   { name: 'Task', cell: taskCell, key: (run) => titleOf(run).toLowerCase() },
-  { name: 'Engine', cell: (run) => [engineOf(run)], key: engineOf },
+  values('Engine', engineOf, same, {}),
   {
     name: 'Outcome',
     cell: (run) => [make('span', `dot ${stateOf(run)}`), outcomeWords(run)],
     key: (run) => states.indexOf(stateOf(run)),
     title: (run) => (run.outcome ? endPhrase(run.outcome, run.failure_class) : ''),
   },
-  {
-    name: 'When',
-    cell: (run) => [whenOf(run) === undefined ? '' : dateWords(whenOf(run)!)],
-    key: whenOf,
-    title: (run) => (whenOf(run) === undefined ? '' : new Date(whenOf(run)!).toLocaleString()),
-    falls: true,
-  },
-  {
-    name: 'Took',
-    cell: (run) => [tookOf(run) === undefined ? '' : durationWords(tookOf(run)!)],
-    key: tookOf,
-    falls: true,
-  },
-  {
-    name: 'Tokens',
-    cell: (run) => [tokensOf(run) === undefined ? '' : shortNumber(tokensOf(run)!)],
-    key: tokensOf,
+  values('When', whenOf, dateWords, { title: (run) => fullDate(whenOf(run)), falls: true }),
+  values('Took', tookOf, durationWords),
+  values('Tokens', tokensOf, shortNumber, {
     title: ({ tokens }) => spentWords({ tokens: tokens ?? undefined }),
     falls: true,
-  },
+  }),
   {
     name: 'Cost',
-    cell: ({ cost }) => [costWords(cost ?? undefined)],
+    cell: ({ cost }) => [priceWords(cost)],
     key: ({ cost }) => cost?.amount,
     falls: true,
   },
-  {
-    name: 'Problem',
-    cell: (run) => [problemOf(run)],
-    key: (run) => problemOf(run) || undefined,
-  },
+  values(
+    'Files',
+    ({ files }) => files || undefined,
+    (count) => countWords(count, 'file'),
+  ),
+  values('Problem', (run) => problemOf(run) || undefined, same, {}),
 ]
 
 const SERVED = { column: columns.find(({ name }) => name === 'When')!, falls: true }
@@ -135,11 +145,6 @@ export class RunTable {
     this.#draw(true)
   }
 
-  /** The list is visible again: its size was unknown until now. */
-  reveal(): void {
-    this.#list.refresh()
-  }
-
   focusFind(): void {
     this.#find.focus()
     this.#find.select()
@@ -159,7 +164,8 @@ export class RunTable {
   }
 
   #draw(stay: boolean): void {
-    const wanted = this.#find.value.trim().toLowerCase().split(' ')
+    const typed = this.#find.value.trim()
+    const wanted = typed.toLowerCase().split(' ')
     const found = this.#runs.filter((run) => wanted.every((word) => wordsOf(run).includes(word)))
     this.#drawStates(found)
     const shown = found.filter((run) => this.#chosen.size === 0 || this.#chosen.has(stateOf(run)))
@@ -176,7 +182,7 @@ export class RunTable {
         : `${shown.length.toLocaleString()} of ${countWords(all, 'run')}`
     this.#none.hidden = shown.length > 0
     this.#box.hidden = shown.length === 0
-    this.#none.replaceChildren(...(all === 0 ? emptyWords() : [make('p', {}, 'No run matches.')]))
+    this.#none.replaceChildren(...(all === 0 ? emptyWords() : this.#unmatched(typed, found.length)))
     this.#table.setAttribute('aria-rowcount', String(shown.length + 1))
     const focused = focusedIn(this.#box)?.dataset['id']
     this.#list.show(this.#sort === SERVED ? shown : sorted(shown, column, falls), stay)
@@ -184,35 +190,45 @@ export class RunTable {
       for (const link of this.#links()) if (link.dataset['id'] === focused) link.focus()
   }
 
+  /** Which of the two hides all runs, the search or the chosen outcomes, and a button that ends it. */
+  #unmatched(typed: string, found: number): Node[] {
+    const outcomes = [...this.#chosen].map((state) => state.replace('_', ' ')).join(' or ')
+    const reset = () => {
+      if (found === 0) this.#find.value = ''
+      else this.#chosen.clear()
+      this.#draw(false)
+      this.focusFind()
+    }
+    return [
+      make(
+        'p',
+        {},
+        found === 0 ? `No run matches “${typed}”.` : `${countWords(found, 'run')}, but none ${outcomes}.`,
+      ),
+      make('p', 'acts', button({}, reset, found === 0 ? 'Clear the search' : 'Show all outcomes')),
+    ]
+  }
+
   #drawStates(found: readonly RunInfo[]): void {
-    const [bar, chosen] = [this.#bar, this.#chosen]
+    const chosen = this.#chosen
     const counts = new Map<State, number>()
     for (const run of found) counts.set(stateOf(run), (counts.get(stateOf(run)) ?? 0) + 1)
     const known = states.filter((state) => counts.has(state) || chosen.has(state))
-    bar.hidden = known.length < 2 && chosen.size === 0
-    if (isDrawn(bar, [known.map((state) => [state, counts.get(state)]), [...chosen]])) return
-    const focused = focusedIn(bar)?.dataset['state']
-    bar.replaceChildren(
-      ...known.map((state) =>
-        button(
-          { 'aria-pressed': chosen.has(state) ? 'true' : 'false', 'data-state': state },
-          () => {
-            if (!chosen.delete(state)) chosen.add(state)
-            this.#draw(false)
-          },
-          make('span', `dot ${state}`),
-          `${state.replace('_', ' ')} `,
-          make('b', {}, (counts.get(state) ?? 0).toLocaleString()),
-        ),
-      ),
+    this.#bar.hidden = known.length < 2 && chosen.size === 0
+    drawChips(
+      this.#bar,
+      known.map((state) => ({
+        name: state,
+        dot: true,
+        count: counts.get(state) ?? 0,
+        chosen: chosen.has(state),
+        act: () => {
+          if (!chosen.delete(state)) chosen.add(state)
+          this.#draw(false)
+        },
+      })),
     )
-    if (focused !== undefined) bar.querySelector<HTMLElement>(`[data-state=${focused}]`)?.focus()
   }
-}
-
-function focusedIn(box: HTMLElement): HTMLElement | undefined {
-  const { activeElement } = document
-  return activeElement instanceof HTMLElement && box.contains(activeElement) ? activeElement : undefined
 }
 
 function sorted(runs: readonly RunInfo[], { key }: Column, falls: boolean): RunInfo[] {

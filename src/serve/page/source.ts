@@ -9,10 +9,10 @@ export interface Source {
   readonly redacted?: number | undefined
   /**
    * Hands over all runs that are known, in order, whenever more of them are read or some have changed.
-   * Resolves after the first time, or if they are not available now; the run `wanted` is there from the first
+   * Resolves after the first time, with false if nobody answers now; the run `wanted` is there from the first
    * time.
    */
-  runs(take: (runs: readonly RunInfo[]) => void, wanted?: string): Promise<void>
+  runs(take: (runs: readonly RunInfo[]) => void, wanted?: string): Promise<boolean>
   /** Reads the events of a run, from the first to the last, and continues while it grows. */
   open(id: string, reader: EventReader): OpenRun
   /** The address of the run as one file, if there is one. */

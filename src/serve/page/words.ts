@@ -11,7 +11,8 @@ const reasonWords: Readonly<Record<string, string>> = {
   END_SIGNAL: 'its turn is over',
   REQUEST_OPEN: 'it waits for an answer',
   ENGINE_FAILED: 'the engine reported a failure',
-  EXIT_CODE: 'its exit code is not 0',
+  // Evidence has the code itself.
+  EXIT_CODE: '',
   SIGNAL: 'a signal ended it',
   MAX_TOKENS: 'its answer reached a limit of tokens',
   TRUNCATED: 'its output stops in the middle of a record',
@@ -19,7 +20,9 @@ const reasonWords: Readonly<Record<string, string>> = {
 }
 
 export function outcomeLine(outcome: RunOutcome, failure?: FailureClass | null): string {
-  return `${outcome.replace('_', ' ')}: ${endPhrase(outcome, failure)}`
+  // What may be the reason of a failure is no reason.
+  const isVague = outcome === 'failed' && (failure ?? 'other') === 'other'
+  return outcome.replace('_', ' ') + (isVague ? '' : `: ${endPhrase(outcome, failure)}`)
 }
 
 /** Why a run ended as it did, in one sentence. */
@@ -33,7 +36,7 @@ export function whyEnded({ reason_code, evidence }: CompletionData): string {
   if (seen.signal) parts.push(seen.signal)
   else if (seen.exit_code !== null && seen.exit_code !== undefined) parts.push(`exit code ${seen.exit_code}`)
   if (seen.stopped) parts.push(`stopped on request: ${seen.stopped}`)
-  const text = parts.filter(Boolean).join('; ')
+  const text = parts.filter(Boolean).join('; ') || 'no reason is known'
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
@@ -58,7 +61,13 @@ export function spentWords(spent: {
       : []
   })
   const words = parts.length > 0 ? `tokens: ${parts.join(', ')}` : ''
-  return [words, costWords(spent.cost)].filter(Boolean).join(' · ')
+  return [words, priceWords(spent.cost)].filter(Boolean).join(' · ')
+}
+
+/** A cost; 0 is shown, too, because here a blank means that it is not known. */
+export function priceWords(cost: Cost | null | undefined): string {
+  if (!cost) return ''
+  return costWords(cost) || (cost.currency === 'USD' ? '$0' : `0 ${cost.currency}`)
 }
 
 /** A count in a few characters: 950, 12k, 3.4M. */
@@ -74,6 +83,11 @@ export function dateWords(text: string): string {
   const time = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
   const today = new Date().toDateString() === date.toDateString()
   return date.toLocaleString([], today ? time : { ...time, month: 'short', day: 'numeric' })
+}
+
+/** With the year and the seconds, for a title; empty without a time. */
+export function fullDate(text: string | null | undefined): string {
+  return text ? new Date(text).toLocaleString() : ''
 }
 
 /** Makes invisible characters visible, which a terminal would interpret. */
