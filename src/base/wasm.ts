@@ -89,7 +89,7 @@ function eightUnits(of: Uint16Array): string {
   return String.fromCharCode(of[0]!, of[1]!, of[2]!, of[3]!, of[4]!, of[5]!, of[6]!, of[7]!)
 }
 
-/** What a module exports; undefined where WebAssembly, or a feature that it needs, is missing or forbidden. */
+/** What a module exports; undefined where WebAssembly, or a feature of it, is missing or forbidden. */
 function compiled<Exports>(code: string): (Exports & Memory) | undefined {
   try {
     // Casts: our types have no WebAssembly, and it does not say what a module exports.

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readdir, rm, stat } from 'node:fs/promises'
+import { statSync } from 'node:fs'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { checkPath, type OptionTable, readOptions } from '../base/check-options.ts'
@@ -211,18 +212,11 @@ function entryOf(text: string, key: string): CacheEntry | undefined {
 async function clear(dir: string, maxEntries: number): Promise<void> {
   const names = (await readdir(dir)).filter((name) => name.endsWith('.json'))
   if (names.length <= maxEntries) return
-  const aged = await Promise.all(
-    names.map(async (name) => {
-      const path = join(dir, name)
-      return {
-        path,
-        age: await stat(path).then(
-          ({ mtimeMs }) => mtimeMs,
-          () => 0,
-        ),
-      }
-    }),
-  )
+  const aged = names.map((name) => {
+    const path = join(dir, name)
+    // Another process may have removed it.
+    return { path, age: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 }
+  })
   aged.sort((a, b) => a.age - b.age)
   const spare = Math.floor(maxEntries / 10)
   for (const { path } of aged.slice(0, names.length - maxEntries + spare)) await rm(path, { force: true })

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
@@ -5,6 +6,7 @@ import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-n
 import { checkOptions, defined, isFunction, isName, isText, type OptionTable } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
+import { unlessAborted } from '../base/unless-aborted.ts'
 import { Waker } from '../disk/wake.ts'
 
 /** Files of a TLS connection, in PEM. */
@@ -129,18 +131,16 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
   }
   const connection = await firstConnection(packages, settings, shown, options)
   let failed: Fault | undefined
-  let lost = false
+  /** Aborted while there is no connection, with an error that says that a retry may help: no Fault. */
+  let gone = new AbortController()
+  const lost = () => new Error('the connection was lost')
   const waker = new Waker(PING_MS)
-  const unanswered = new Set<(error: Error) => void>()
-  const cut = () => {
-    for (const reject of [...unanswered]) reject(new Error('the connection was lost'))
-  }
   const tell = (connected: boolean) => {
-    if (lost !== connected) return
-    lost = !connected
+    if (gone.signal.aborted !== connected) return
+    if (connected) gone = new AbortController()
+    else gone.abort(lost())
     options.onConnection?.(connected)
     if (connected) waker.wake()
-    else cut()
   }
   void (async () => {
     for await (const { type } of connection.status()) {
@@ -151,7 +151,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
   void connection.closed().then((error) => {
     failed = error ? brokerFault(error, shown) : new Fault('BROKER_FAILED', 'the connection was closed')
     waker.wake()
-    cut()
+    gone.abort(lost())
   })
   return {
     ...packages,
@@ -160,24 +160,13 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
     js: jetstream.jetstream(connection, { timeout: ANSWER_MS }),
     // Without checking the account, which restricted users are not allowed to do.
     manager: await jetstream.jetstreamManager(connection, { timeout: ANSWER_MS, checkAPI: false }),
-    async answer(ask) {
-      if (lost) throw new Error('there is no connection')
-      const asked = ask()
-      let fail: ((error: Error) => void) | undefined
-      const lostNow = new Promise<never>((_, reject) => {
-        fail = reject
-        unanswered.add(reject)
-      })
-      try {
-        return await Promise.race([asked, lostNow])
-      } finally {
-        unanswered.delete(fail!)
-        // It may still be answered, or fail, after we stopped waiting.
-        asked.catch(() => {})
-      }
+    answer(ask) {
+      // One listener for each request.
+      setMaxListeners(0, gone.signal)
+      return unlessAborted(ask, gone.signal)
     },
     async connected(signal) {
-      while (lost && !failed && !signal.aborted) await waker.sleep(signal)
+      while (gone.signal.aborted && !failed && !signal.aborted) await waker.sleep(signal)
       signal.throwIfAborted()
       if (failed) throw failed
     },

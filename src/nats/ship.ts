@@ -157,6 +157,8 @@ class Shipper {
   /** Wakes the loop of `ship`. */
   readonly #waker = new Waker(WALK_MS)
   readonly #stop = new AbortController()
+  /** Aborted at the end, and with the signal of the caller. */
+  readonly #signal: AbortSignal
   readonly #runOptions: ShipRunOptions
   /** Runs by state: with thousands of them they must not be counted each time. */
   readonly #counts = { waiting: 0, over: 0, gone: 0, refused: 0 }
@@ -173,8 +175,9 @@ class Shipper {
     this.#root = root
     this.#options = options
     this.#follow = options.follow
+    this.#signal = AbortSignal.any([this.#stop.signal, options.signal ?? []].flat())
     // Every run adds a listener while the broker is unreachable.
-    setMaxListeners(0, this.#stop.signal)
+    setMaxListeners(0, this.#signal)
     this.#runOptions = {
       tenant: options.tenant,
       redact: options.redact && guarded(options.redact),
@@ -185,17 +188,10 @@ class Shipper {
 
   async ship(): Promise<ShipProgress> {
     const { signal } = this.#options
-    const onAbort = () => {
-      this.#stop.abort(signal?.reason)
-      this.#waker.wake()
-    }
-    if (signal?.aborted) onAbort()
-    else signal?.addEventListener('abort', onAbort, { once: true })
     try {
       await this.#shipAll()
     } finally {
       this.#stop.abort()
-      signal?.removeEventListener('abort', onAbort)
       for (const entry of this.#entries.values()) entry.watcher?.close()
       for (const watcher of this.#watchedFolders.values()) watcher.close()
     }
@@ -210,7 +206,7 @@ class Shipper {
     this.#watchFolder(this.#root)
     let nextWalk = Number.NEGATIVE_INFINITY
     let nextPoll = Number.NEGATIVE_INFINITY
-    while (!this.#stop.signal.aborted && !this.#fatal) {
+    while (!this.#signal.aborted && !this.#fatal) {
       const isDone = this.#isIdle() && this.#counts.waiting === 0
       if (performance.now() >= nextWalk || (isDone && !this.#follow)) {
         const before = this.#entries.size
@@ -227,7 +223,7 @@ class Shipper {
         const ended = performance.now()
         nextPoll = ended + Math.max(POLL_MS, (ended - polled) * POLL_SHARE)
       }
-      await this.#waker.sleep(this.#stop.signal, Math.min(WALK_MS, nextPoll - performance.now()))
+      await this.#waker.sleep(this.#signal, Math.min(WALK_MS, nextPoll - performance.now()))
     }
   }
 
@@ -271,7 +267,7 @@ class Shipper {
   #drain(): void {
     const { maxInFlight } = this.#options
     for (const entry of this.#queue) {
-      if (this.#busy >= maxInFlight || this.#stop.signal.aborted) return
+      if (this.#busy >= maxInFlight || this.#signal.aborted) return
       this.#queue.delete(entry)
       this.#busy++
       entry.busy = true
@@ -298,7 +294,7 @@ class Shipper {
       if (entry.state === 'over') this.#moved()
     } catch (error) {
       entry.run.forget()
-      if (this.#stop.signal.aborted) return
+      if (this.#signal.aborted) return
       if (Fault.is(error) && error.code === 'BROKER_FAILED') this.#fatal ??= { error }
       else if (Fault.is(error)) this.#refuse(entry, error)
       else if (isOfDisk(error)) this.#refuse(entry, diskFault('read', entry.run.dir, error))
@@ -320,7 +316,7 @@ class Shipper {
    */
   async #pause(entry: Entry, why: unknown): Promise<void> {
     const { maxStall } = this.#options
-    const { signal } = this.#stop
+    const signal = this.#signal
     entry.again = true
     const ms = Math.min(MAX_BACKOFF_MS, 50 * 2 ** entry.failures++)
     this.#stalled ??= performance.now()
@@ -393,7 +389,7 @@ class Shipper {
         await turn()
         since = performance.now()
       }
-      if (this.#stop.signal.aborted) break
+      if (this.#signal.aborted) break
       if (files.some((file) => file.name === EVENTS_FILE && file.isFile())) this.#found(path)
     }
     return took + performance.now() - since

@@ -273,7 +273,8 @@ export class Conversation {
       case 'artifact.modified':
       case 'artifact.deleted': {
         const { path, diff } = event.data
-        const change = event.type.slice('artifact.'.length) as FileItem['change'] // cast: the types end in these words
+        // Cast: the types end in these words.
+        const change = event.type.slice('artifact.'.length) as FileItem['change']
         return this.#add(event, { kind: 'artifact', change, path: plain(path), diff: diff && plain(diff) })
       }
       case 'diagnostic.parser.warning':

@@ -1,4 +1,5 @@
-import { access, mkdir, readFile, realpath, rename } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, realpath, rename } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Fault, type Note } from '../base/fault.ts'
 import { writeWhole } from '../disk/durable.ts'
@@ -74,28 +75,21 @@ export async function auditPlace(dir: string): Promise<AuditPlace> {
 
 /** Keeps the audit of an earlier attempt as `work_audit.1.json`, `work_audit.2.json`, … */
 async function setAside(dir: string, path: string): Promise<void> {
-  if (!(await exists(path))) return
+  if (!existsSync(path)) return
   for (let attempt = 1; ; attempt++) {
     const older = join(dir, `work_audit.${attempt}.json`)
-    if (!(await exists(older))) return rename(path, older)
+    if (!existsSync(older)) return rename(path, older)
   }
 }
 
 /** The path of an audit that another start may have set aside since. */
 async function pathFor(dir: string, path: string, text: string): Promise<string> {
   let older = path
-  for (let attempt = 1; await exists(older); attempt++) {
+  for (let attempt = 1; existsSync(older); attempt++) {
     if ((await readFile(older, 'utf8')) === text) return older
     older = join(dir, `work_audit.${attempt}.json`)
   }
   return path
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }
 
 function unusable(error: unknown): never {

@@ -2,6 +2,7 @@ import { type BigIntStats, constants } from 'node:fs'
 import { lstat, open, realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { Fault, quote } from '../base/fault.ts'
+import { codeOf } from '../base/system-error-code.ts'
 
 /** What is at the path of a result file. */
 export type Found =
@@ -60,7 +61,7 @@ export async function readResult(root: string, name: string, old: Before, maxByt
     }
     return { state: 'read', text: utf8.decode(bytes.subarray(0, size)), bytes: size }
   } catch (error) {
-    return refused(error instanceof TypeError ? 'is not UTF-8' : `cannot be read (${errorCode(error)})`)
+    return refused(error instanceof TypeError ? 'is not UTF-8' : `cannot be read (${codeOf(error)})`)
   } finally {
     await file.close()
   }
@@ -74,7 +75,7 @@ async function look(path: string): Promise<BigIntStats | string> {
   try {
     return await lstat(path, { bigint: true })
   } catch (error) {
-    const code = errorCode(error)
+    const code = codeOf(error)
     return code === 'ENOENT' ? 'absent' : `cannot be checked (${code})`
   }
 }
@@ -101,10 +102,6 @@ async function outside(root: string, path: string): Promise<string | undefined> 
   const inside = relative(root, real)
   const left = inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside)
   return left ? 'is reached through a link out of repo_dir' : undefined
-}
-
-function errorCode(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? 'unknown error'
 }
 
 /** The worker in comments and audits when a person gave the result. */

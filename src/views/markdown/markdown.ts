@@ -116,7 +116,7 @@ export function markdownWriter({
         body.text(),
         brief ? tail({ ...summary, warnings: 0 }, 0) : tail(summary, raw),
       ]
-      return `${parts.filter((part) => part !== '').join('\n\n')}\n`
+      return `${joined(parts, '\n\n')}\n`
     },
   }
 }
@@ -203,9 +203,7 @@ function head(summary: RunSummary, problem: Problem | undefined): string {
   ]
   const why = outcome === undefined ? '' : `**${sentence(endPhrase(outcome, summary.failure_class))}**`
   const first = problem ? `First problem: ${codeSpan(problem.title)}` : ''
-  return [title, joined(about), joined([why, figures(summary)]), first]
-    .filter((part) => part !== '')
-    .join('\n\n')
+  return joined([title, joined(about), joined([why, figures(summary)]), first], '\n\n')
 }
 
 function figures(summary: RunSummary): string {
@@ -226,15 +224,13 @@ function figures(summary: RunSummary): string {
 }
 
 function toolLine(item: ToolItem): string {
-  const { name, state, exitCode, denied, measured } = item
-  const failed = state === 'failed'
+  const { name, exitCode, denied, measured } = item
+  const failed = item.state === 'failed'
   const subject = callSubject(item.input) || callSubject(item.lateInput)
-  const how = [
-    failed ? (denied ? 'denied' : 'failed') : '',
-    exitCode === undefined ? '' : `exit ${exitCode}`,
-    measured === undefined ? '' : durationWords(measured),
-  ].filter((part) => part !== '')
-  const ended = how.length === 0 ? '' : ` (${how.join(', ')})`
+  const state = failed ? (denied ? 'denied' : 'failed') : ''
+  const exit = exitCode === undefined ? '' : `exit ${exitCode}`
+  const how = joined([state, exit, measured === undefined ? '' : durationWords(measured)], ', ')
+  const ended = how === '' ? '' : ` (${how})`
   const output = callText(item)
   if (failed) {
     const line = `✗ **${safeMarkdown(cut(name, 100))}** ${codeSpan(cut(subject, 300))}${ended}`
@@ -257,14 +253,14 @@ function tail(summary: RunSummary, raw: number): string {
   const { files, fileCount, warnings } = summary
   const shown = files.slice(0, 20).map((path) => codeSpan(cut(path, 200)))
   const more = fileCount > shown.length ? ` and ${grouped(fileCount - shown.length)} more` : ''
-  const notes = [
+  const notes = joined([
     shown.length === 0 ? '' : `Files: ${shown.join(', ')}${more}`,
     warnings === 0 ? '' : countWords(warnings, 'warning'),
     raw === 0
       ? ''
       : `${countWords(raw, 'line')} of output that ${raw === 1 ? 'is not an event' : 'are not events'} left out`,
-  ].filter((part) => part !== '')
-  return notes.length === 0 ? '' : `---\n\n${notes.join(' · ')}`
+  ])
+  return notes === '' ? '' : `---\n\n${notes}`
 }
 
 /** The blank lines make GitHub read the content as Markdown. */
@@ -272,8 +268,9 @@ function folded(title: string, inside: string): string {
   return `<details><summary>${title}</summary>\n\n${inside}\n\n</details>`
 }
 
-function joined(parts: readonly string[]): string {
-  return parts.filter((part) => part !== '').join(' · ')
+/** The parts that are not empty. */
+function joined(parts: readonly string[], separator = ' · '): string {
+  return parts.filter((part) => part !== '').join(separator)
 }
 
 function sentence(words: string): string {

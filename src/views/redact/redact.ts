@@ -237,9 +237,10 @@ function hideInData(state: RedactorState, event: Event): object {
   let changed = false
   const data: Record<string, unknown> = {}
   const [raw, tool] = [event.type.startsWith('raw.'), event.type.startsWith('tool.')]
+  const clipped = 'truncated' in event.data && event.data.truncated === true
   for (const [key, given] of Object.entries(event.data)) {
     let whole: unknown = tool ? hideNestedPieces(given) : given
-    if (raw && key === 'line' && typeof given === 'string') whole = hidePieces(given, clippedBy(event))
+    if (raw && key === 'line' && typeof given === 'string') whole = hidePieces(given, { clipped })
     const made = fixed.has(key) ? whole : hideInValue(state, whole)
     changed ||= made !== given
     data[key] = made
@@ -259,10 +260,6 @@ function hideInData(state: RedactorState, event: Event): object {
     data['truncated'] = true
   }
   return changed ? data : event.data
-}
-
-function clippedBy({ data }: Event) {
-  return { clipped: 'truncated' in data && data.truncated === true }
 }
 
 /** What the item before this one says it is: `['--password', 'letmein']`, `['sshpass', '-p', 'letmein']`. */

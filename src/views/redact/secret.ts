@@ -80,8 +80,8 @@ export function startsLine(text: string, at: number): boolean {
 }
 
 /**
- * Whether a line ends here, also one in JSON text: before `\\n`, or before the quote that ends its string, which
- * has at most `level` backslashes (-1: the line is plain text).
+ * Whether a line ends here, also one in JSON text: before `\\n`, or before the quote that ends its string,
+ * which has at most `level` backslashes (-1: the line is plain text).
  */
 export function endsLine(text: string, at: number, level = MAX_ESCAPES): boolean {
   const escapes = backslashesAt(text, at)
