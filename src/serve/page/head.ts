@@ -44,7 +44,7 @@ export function runHead(view: ConversationView) {
     drawTimeline(byId('timeline'), view)
     drawnAt = performance.now()
   }
-  byId('problems').addEventListener('click', () => goToProblem(view, 1))
+  byId('problems').addEventListener('click', () => view.goToNext(isProblem, 1))
   byId('waits').addEventListener('click', () => {
     const asked = view.model.asked[0] ?? view.model.items.findLast(({ kind }) => kind === 'request')
     if (asked) view.go(asked)
@@ -82,8 +82,6 @@ export function runHead(view: ConversationView) {
       const box = byId('link')
       if (box.textContent !== words) box.textContent = words
     },
-    /** Chooses the next problem, or the previous one. */
-    problem: (by: 1 | -1) => goToProblem(view, by),
     toggleFilter: bar.toggle,
   }
 }
@@ -185,17 +183,8 @@ function drawProblems(info: RunInfo | undefined, { problems }: ItemList): void {
   byId('problems-first').textContent = info?.problem ?? first?.problem.title ?? ''
 }
 
-function goToProblem(view: ConversationView, by: 1 | -1): void {
-  const { problems } = view.model
-  if (problems.length === 0) return
-  // The position of the chosen item; without one, start before the first, or backwards after the last.
-  const here = view.chosen?.at ?? (by > 0 ? -1 : Number.POSITIVE_INFINITY)
-  const ordered = [...new Set(problems.map(({ item }) => item))].sort((a, b) => a.at - b.at)
-  const next =
-    by > 0
-      ? (ordered.find(({ at }) => at > here) ?? ordered[0])
-      : (ordered.findLast(({ at }) => at < here) ?? ordered.at(-1))
-  if (next) view.go(next)
+export function isProblem(item: Item): boolean {
+  return item.problem !== undefined
 }
 
 function drawFiles(files: ReadonlyMap<string, FileItem>, view: ConversationView): void {
