@@ -250,7 +250,10 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     await over(page)
     expect(await page.locator('#state').textContent()).toBe('failed')
     const end = page.locator('article[data-kind=end] .end p')
-    expect(await end.allInnerTexts()).toEqual(['failed', 'End signal turn.completed; exit code 1.'])
+    expect(await end.allInnerTexts()).toEqual([
+      'failed',
+      'Its turn is over; end signal turn.completed; exit code 1.',
+    ])
     await page.locator('#to-runs').click()
     expect(await page.locator('#runs tr').innerText()).toMatch(/codex\s*failed/)
   })

@@ -8,7 +8,7 @@ import { fileSigns } from './draw-item.ts'
 import { button, byId, isDrawn, make } from './element.ts'
 import { belongs, type Filter, filters } from './filters.ts'
 import type { ItemList } from './item-list.ts'
-import { titleOf } from './run-table.ts'
+import { titleOf, tookOf } from './run-table.ts'
 import { drawTimeline } from './timeline.ts'
 import { countWords, dateWords, durationWords, fullDate, spentWords } from './words.ts'
 
@@ -204,9 +204,10 @@ function drawFiles(files: ReadonlyMap<string, FileItem>, view: ConversationView)
   )
 }
 
-/** From the process if its times are known, else from the events. */
+/** From the process if its times are known, as in the list; else from the events. */
 function timeOf(info: RunInfo | undefined, items: readonly Item[]): number | undefined {
-  if (info?.started_at && info.ended_at) return Date.parse(info.ended_at) - Date.parse(info.started_at)
+  const told = info && tookOf(info)
+  if (told !== undefined) return told
   const [first, last] = [items[0]?.ts, items.at(-1)?.ts]
   const time = first && last ? Date.parse(last) - Date.parse(first) : 0
   return time > 0 ? time : undefined
