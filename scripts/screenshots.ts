@@ -1,5 +1,6 @@
-// Makes the pictures of the page in docs/images: npx tsx scripts/screenshots.ts (needs a Chromium; set CHROMIUM
-// to its path). The runs are fixtures, recorded from the real CLIs, with other tasks and times, and a long one.
+// Makes the pictures of the page in docs/images: npx tsx scripts/screenshots.ts (needs a Chromium; set
+// CHROMIUM to its path). The runs are fixtures, recorded from the real CLIs, with other tasks and times, and
+// a long one.
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

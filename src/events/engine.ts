@@ -218,8 +218,8 @@ export interface Say {
    */
   prompts(text: string): true | 'kept'
   /**
-   * In `Reader.sent`: the client answers a request, with one of its options or in another way; `words` has the
-   * answers to its questions, as texts at any level. Return the result of it, too: an answer may be read
+   * In `Reader.sent`: the client answers a request, with one of its options or in another way; `words` has
+   * the answers to its questions, as texts at any level. Return the result of it, too: an answer may be read
    * before its request.
    */
   answers(id: unknown, option?: string, words?: unknown): true | 'kept'

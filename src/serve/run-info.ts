@@ -39,8 +39,8 @@ export interface RunInfo {
   /** Number of files that it changed; null if that is not known, or while it runs. */
   readonly files: number | null
   /**
-   * Of a run that did not end well: why, as `sluice why` tells it first. A tool that failed counts only if the
-   * agent did not go on after it.
+   * Of a run that did not end well: why, as `sluice why` tells it first. A tool that failed counts only if
+   * the agent did not go on after it.
    */
   readonly problem: string | null
   /** The request or the question that has no answer yet, in one line; null if nothing is open. */

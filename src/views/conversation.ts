@@ -239,8 +239,9 @@ export class Conversation {
       open: false,
       version: 0,
     }
-    // Cast: joins the two halves of an item, which TypeScript cannot do for a union.
-    const item = { ...common, ...content } as unknown as Extract<Item, C>
+    // Assigned, because a spread of two objects costs ten times as much. Cast: joins the two halves of an
+    // item, which TypeScript cannot do for a union.
+    const item = Object.assign(common, content) as unknown as Extract<Item, C>
     this.#onItem?.(item as Item)
     return item
   }

@@ -44,20 +44,38 @@ describe.skipIf(!chromiumPath)(`accessible${needsBrowser}`, () => {
     }
   })
 
-  test('axe finds nothing in a run with everything in it, in the list, and where there is nothing', async () => {
-    const { url } = await serving(join(fixtures, 'claude'))
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const page = await pages.open(url, '#run/stream-json.tools', { colorScheme, reducedMotion: 'reduce' })
-      await over(page)
-      await page.keyboard.press('f')
-      await page.keyboard.press('j')
-      expect(await violations(page)).toEqual([])
-    }
-    const list = await pages.open(url)
-    await list.waitForSelector('#runs a')
-    expect(await violations(list)).toEqual([])
-    const empty = await pages.open((await serving(root())).url)
-    await empty.waitForSelector('#none pre')
-    expect(await violations(empty)).toEqual([])
-  })
+  test.each(['light', 'dark'] as const)(
+    'axe finds nothing in calls, requests, a list, and where there is nothing, in the %s',
+    async (colorScheme) => {
+      const look = { colorScheme, reducedMotion: 'reduce' } as const
+      const claude = await serving(join(fixtures, 'claude'))
+      const calls = await pages.open(claude.url, '#run/stream-json.tools', look)
+      await over(calls)
+      await calls.keyboard.press('f')
+      await calls.keyboard.press('j')
+      expect(await violations(calls)).toEqual([])
+      const codex = await serving(join(fixtures, 'codex'))
+      for (const name of ['app-server-question.loop', 'app-server-patch.loop']) {
+        const asked = await pages.open(codex.url, `#run/${name}`, look)
+        await over(asked)
+        expect(await violations(asked)).toEqual([])
+      }
+      const list = await pages.open(claude.url, '', look)
+      await list.waitForSelector('#runs a')
+      expect(await violations(list)).toEqual([])
+      await list.keyboard.press('?')
+      expect(await violations(list)).toEqual([])
+      await list.keyboard.press('Escape')
+      await list.locator('#find').fill('nothing like it')
+      expect(await violations(list)).toEqual([])
+      const gone = await pages.bare()
+      await gone.emulateMedia(look)
+      await gone.goto(`${claude.url}#run/no-such-run`)
+      await over(gone)
+      expect(await violations(gone)).toEqual([])
+      const empty = await pages.open((await serving(root())).url, '', look)
+      await empty.waitForSelector('#none pre')
+      expect(await violations(empty)).toEqual([])
+    },
+  )
 })

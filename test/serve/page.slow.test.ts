@@ -249,8 +249,11 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     const page = await open(url, '.audit')
     await over(page)
     expect(await page.locator('#state').textContent()).toBe('failed')
-    const words = 'failed: an error, a cut, or no valid result'
-    expect(await page.locator('article[data-kind=end] .title').textContent()).toBe(words)
+    const end = page.locator('article[data-kind=end] .end p')
+    expect(await end.allInnerTexts()).toEqual([
+      'failed',
+      'Its turn is over; end signal turn.completed; exit code 1.',
+    ])
     await page.locator('#to-runs').click()
     expect(await page.locator('#runs tr').innerText()).toMatch(/codex\s*failed/)
   })

@@ -126,6 +126,15 @@ export class ConversationView {
     this.focus()
   }
 
+  /** Goes to the next of these items, or the previous one; after the last comes the first. */
+  goToNext(isWanted: (item: Item) => boolean, by: 1 | -1): void {
+    const wanted = this.#model.items.filter(isWanted)
+    const here = this.#chosen?.at ?? -1
+    const next = by > 0 ? wanted.find(({ at }) => at > here) : wanted.findLast(({ at }) => at < here)
+    const item = next ?? wanted.at(by > 0 ? 0 : -1)
+    if (item) this.go(item)
+  }
+
   step(by: number): void {
     const { rows } = this.#rows
     if (rows.length === 0) return

@@ -11,22 +11,24 @@ import { countWords, durationWords, outcomeLine, visible, whyEnded } from './wor
 
 /** Draws an item. Folded content is drawn when it is unfolded. */
 export function drawItem(item: Item): HTMLElement {
-  const element = make(
-    'article',
-    {
-      tabindex: -1,
-      'data-id': item.id,
-      'data-kind': item.kind,
-      'data-outcome': item.kind === 'tool' && item.state !== 'running' ? item.state : undefined,
-      'data-problem': item.problem ? '' : undefined,
-      class: 'nested' in item && item.nested ? 'nested' : undefined,
-      'aria-label': labelOf(item),
-      title: titleOf(item),
-    },
-    make('span', { class: 'seq', 'aria-hidden': 'true' }, String(item.seq)),
-    make('div', 'body', safeBody(item)),
-  )
-  return element
+  const props = {
+    'data-kind': item.kind,
+    'data-outcome': item.kind === 'tool' && item.state !== 'running' ? item.state : undefined,
+    'data-problem': item.problem ? '' : undefined,
+    class: 'nested' in item && item.nested ? 'nested' : undefined,
+    'aria-label': labelOf(item),
+    title: titleOf(item),
+  }
+  return article(item, props, safeBody(item))
+}
+
+function article(
+  { id, seq }: Pick<Item, 'id' | 'seq'>,
+  props: Readonly<Record<string, string | undefined>>,
+  body: Node,
+): HTMLElement {
+  const number = make('span', { class: 'seq', 'aria-hidden': 'true' }, String(seq))
+  return make('article', { tabindex: -1, 'data-id': id, ...props }, number, make('div', 'body', body))
 }
 
 /** The label that a screen reader reads first. */
@@ -181,22 +183,14 @@ export function drawGroup({ items, open }: Group): HTMLElement {
   for (const { does } of items) counts.set(does, (counts.get(does) ?? 0) + 1)
   const words = [...counts].map(([does, count]) => countWords(count, ...(groupNouns[does] ?? CALLS)))
   const first = items.slice(0, 8).map((item) => firstLine(subjectOf(item)))
-  return make(
-    'article',
-    {
-      ...{ tabindex: -1, 'data-id': items[0]!.id, 'data-kind': 'group' },
-      'aria-label': `${words.join(', ')}, all done`,
-    },
-    make('span', { class: 'seq', 'aria-hidden': 'true' }, String(items[0]!.seq)),
+  return article(
+    items[0]!,
+    { 'data-kind': 'group', 'aria-label': `${words.join(', ')}, all done` },
     make(
-      'div',
-      'body',
-      make(
-        'button',
-        { class: 'group', type: 'button', tabindex: -1, 'aria-expanded': String(open) },
-        make('b', {}, words.join(', ')),
-        make('span', 'text', open ? '' : first.join(' · ')),
-      ),
+      'button',
+      { class: 'group', type: 'button', tabindex: -1, 'aria-expanded': String(open) },
+      make('b', {}, words.join(', ')),
+      make('span', 'text', open ? '' : first.join(' · ')),
     ),
   )
 }

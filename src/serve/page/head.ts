@@ -8,7 +8,7 @@ import { fileSigns } from './draw-item.ts'
 import { button, byId, isDrawn, make } from './element.ts'
 import { belongs, type Filter, filters } from './filters.ts'
 import type { ItemList } from './item-list.ts'
-import { titleOf } from './run-table.ts'
+import { titleOf, tookOf } from './run-table.ts'
 import { drawTimeline } from './timeline.ts'
 import { countWords, dateWords, durationWords, fullDate, spentWords } from './words.ts'
 
@@ -44,7 +44,7 @@ export function runHead(view: ConversationView) {
     drawTimeline(byId('timeline'), view)
     drawnAt = performance.now()
   }
-  byId('problems').addEventListener('click', () => goToProblem(view, 1))
+  byId('problems').addEventListener('click', () => view.goToNext(isProblem, 1))
   byId('waits').addEventListener('click', () => {
     const asked = view.model.asked[0] ?? view.model.items.findLast(({ kind }) => kind === 'request')
     if (asked) view.go(asked)
@@ -82,8 +82,6 @@ export function runHead(view: ConversationView) {
       const box = byId('link')
       if (box.textContent !== words) box.textContent = words
     },
-    /** Chooses the next problem, or the previous one. */
-    problem: (by: 1 | -1) => goToProblem(view, by),
     toggleFilter: bar.toggle,
   }
 }
@@ -185,17 +183,8 @@ function drawProblems(info: RunInfo | undefined, { problems }: ItemList): void {
   byId('problems-first').textContent = info?.problem ?? first?.problem.title ?? ''
 }
 
-function goToProblem(view: ConversationView, by: 1 | -1): void {
-  const { problems } = view.model
-  if (problems.length === 0) return
-  // The position of the chosen item; without one, start before the first, or backwards after the last.
-  const here = view.chosen?.at ?? (by > 0 ? -1 : Number.POSITIVE_INFINITY)
-  const ordered = [...new Set(problems.map(({ item }) => item))].sort((a, b) => a.at - b.at)
-  const next =
-    by > 0
-      ? (ordered.find(({ at }) => at > here) ?? ordered[0])
-      : (ordered.findLast(({ at }) => at < here) ?? ordered.at(-1))
-  if (next) view.go(next)
+export function isProblem(item: Item): boolean {
+  return item.problem !== undefined
 }
 
 function drawFiles(files: ReadonlyMap<string, FileItem>, view: ConversationView): void {
@@ -215,9 +204,10 @@ function drawFiles(files: ReadonlyMap<string, FileItem>, view: ConversationView)
   )
 }
 
-/** From the process if its times are known, else from the events. */
+/** From the process if its times are known, as in the list; else from the events. */
 function timeOf(info: RunInfo | undefined, items: readonly Item[]): number | undefined {
-  if (info?.started_at && info.ended_at) return Date.parse(info.ended_at) - Date.parse(info.started_at)
+  const told = info && tookOf(info)
+  if (told !== undefined) return told
   const [first, last] = [items[0]?.ts, items.at(-1)?.ts]
   const time = first && last ? Date.parse(last) - Date.parse(first) : 0
   return time > 0 ? time : undefined

@@ -5,8 +5,6 @@ export interface Key {
   readonly keys: readonly string[]
   readonly words: string
   readonly act: (key: string) => void
-  /** Only while the focus is in the conversation or nowhere: other parts use these keys themselves. */
-  readonly local?: boolean
   /** Also while no run is open. */
   readonly always?: boolean
 }
@@ -39,7 +37,9 @@ export function listenToKeys(table: readonly Key[], isOpen: () => boolean): void
     const entry = acts.get(press.key)
     if (!entry) return
     const here = target === document.body || target === box || target.tagName === 'ARTICLE'
-    if ((entry.local && !here) || !(entry.always || isOpen())) return
+    // Other parts use keys with names themselves.
+    const isNamed = press.key in names || press.key.length > 1
+    if ((isNamed && !here && press.key !== 'Escape') || !(entry.always || isOpen())) return
     press.preventDefault()
     entry.act(press.key)
   })

@@ -9,7 +9,7 @@ import { EMBEDDED_ID, type EmbeddedData, embeddedSource } from './embedded.ts'
 import { filters } from './filters.ts'
 import { FindInRun } from './find.ts'
 import { findBytes } from './find-bytes.ts'
-import { runHead } from './head.ts'
+import { isProblem, runHead } from './head.ts'
 import { httpSource } from './http-source.ts'
 import { markdownOf } from './item-text.ts'
 import { listenToKeys } from './keys.ts'
@@ -271,13 +271,6 @@ function copyMarkdown(items: readonly Item[], what: string): void {
   copyAndSay(`${text}\n`, what)
 }
 
-function nextNote(): void {
-  const here = view.chosen?.at ?? -1
-  const notes = view.model.items.filter(({ kind }) => kind === 'diagnostic')
-  const next = notes.find(({ at }) => at > here) ?? notes[0]
-  if (next) view.go(next)
-}
-
 /** Light or dark, as the reader last chose; else the system's setting. */
 function restoreTheme(): void {
   try {
@@ -301,7 +294,11 @@ function turnTheme(): void {
 
 listenToKeys(
   [
-    { keys: ['p', 'P'], words: 'next, previous problem', act: (key) => head.problem(key === 'p' ? 1 : -1) },
+    {
+      keys: ['p', 'P'],
+      words: 'next, previous problem',
+      act: (key) => view.goToNext(isProblem, key === 'p' ? 1 : -1),
+    },
     {
       keys: ['/'],
       words: 'find in the run, or a run in the list',
@@ -314,21 +311,11 @@ listenToKeys(
       words: `only ${filters.join(', ')}; 0 for all`,
       act: (key) => head.toggleFilter(filters[Number(key) - 1]),
     },
-    { keys: ['j', 'k'], words: 'next, previous', act: (key) => view.step(key === 'j' ? 1 : -1) },
-    {
-      keys: ['ArrowDown', 'ArrowUp'],
-      words: 'the same',
-      local: true,
-      act: (key) => view.step(key === 'ArrowDown' ? 1 : -1),
-    },
-    { keys: ['g', 'G'], words: 'first, last', act: (key) => view.step(key === 'g' ? -1e9 : 1e9) },
-    {
-      keys: ['Home', 'End'],
-      words: 'the same',
-      local: true,
-      act: (key) => view.step(key === 'Home' ? -1e9 : 1e9),
-    },
-    { keys: ['Enter', ' '], words: 'fold or unfold', local: true, act: () => view.toggle() },
+    { keys: ['j', 'ArrowDown'], words: 'next', act: () => view.step(1) },
+    { keys: ['k', 'ArrowUp'], words: 'previous', act: () => view.step(-1) },
+    { keys: ['g', 'Home'], words: 'first', act: () => view.step(-1e9) },
+    { keys: ['G', 'End'], words: 'last', act: () => view.step(1e9) },
+    { keys: ['Enter', ' '], words: 'fold or unfold', act: () => view.toggle() },
     { keys: ['f'], words: 'fold or unfold everything', act: () => view.toggleAll() },
     {
       keys: ['b'],
@@ -336,7 +323,11 @@ listenToKeys(
       act: () => current !== undefined && turnBytes(),
     },
     { keys: ['s'], words: 'next stream', act: () => raw.next() },
-    { keys: ['d'], words: 'next note of the parser or the engine', act: nextNote },
+    {
+      keys: ['d'],
+      words: 'next note of the parser or the engine',
+      act: () => view.goToNext((item) => item.kind === 'diagnostic', 1),
+    },
     { keys: ['y'], words: 'copy the address', act: copyAddress },
     {
       keys: ['c'],

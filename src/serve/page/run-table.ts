@@ -283,7 +283,8 @@ function whenOf(run: RunInfo): string | undefined {
   return run.session?.updated_at ?? run.started_at ?? undefined
 }
 
-function tookOf({ started_at, ended_at, outcome }: RunInfo): number | undefined {
+/** Milliseconds from its start to its end, or until now. */
+export function tookOf({ started_at, ended_at, outcome }: RunInfo): number | undefined {
   if (started_at === null || (ended_at === null && outcome !== null)) return undefined
   return Math.max(0, (ended_at === null ? Date.now() : Date.parse(ended_at)) - Date.parse(started_at))
 }
