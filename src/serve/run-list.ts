@@ -76,10 +76,13 @@ export class RunList {
     const now = performance.now()
     if (now - this.#lookedAt < LIST_MS && !again) return
     const all = again || now - this.#readAt >= this.#cost * PATIENCE
-    this.#reading ??= (all ? this.#readAll() : this.#readRunning()).finally(() => {
-      this.#reading = undefined
-      this.#lookedAt = performance.now()
-    })
+    this.#reading ??= (all ? this.#readAll() : this.#readRunning())
+      .then(() => {
+        this.#lookedAt = performance.now()
+      })
+      .finally(() => {
+        this.#reading = undefined
+      })
     await this.#reading
   }
 
