@@ -15,7 +15,7 @@ const PAGE = 100
 const READERS = 100
 const EVENTS = 1000
 /** Every round has a server of its own, which is started in half a second. */
-const ROUNDS = 5
+const ROUNDS = 3
 
 export const w10: Workload = {
   id: 'W10',

@@ -6,8 +6,8 @@ import { turn } from './turns.ts'
 
 /** How long a list is reused: many clients ask at once. */
 const LIST_MS = 500
-/** It is reused for this many times as long as it took: thousands of runs must not be read all the time. */
-const PATIENCE = 10
+/** All runs are looked at again only after this many times as long as that took; those in progress sooner. */
+const PATIENCE = 5
 /** Runs that are gone, to remember for clients that ask what has changed: as many as are listed at most. */
 const MAX_GONE = 20_000
 
@@ -18,6 +18,15 @@ interface Listed {
   text: string
   /** The version of the list that brought it. */
   version: number
+}
+
+/** Where a list gets its runs from. */
+export interface RunSource {
+  /** Steps over all runs. */
+  all(): Iterable<FoundRun | undefined>
+  find(id: string): FoundRun | undefined
+  /** The JSON of a run, as it is sent. */
+  textOf(info: RunInfo): string
 }
 
 /** A part of the list. */
@@ -33,8 +42,7 @@ export interface ListPage {
  * a client that has one asks for what changed since.
  */
 export class RunList {
-  readonly #find: () => Iterable<FoundRun | undefined>
-  readonly #textOf: (info: RunInfo) => string
+  readonly #source: RunSource
   readonly #signal: AbortSignal
   /** Versions of another server are not ours. */
   readonly #epoch = Date.now().toString(36)
@@ -48,17 +56,13 @@ export class RunList {
   #forgotten = 0
   #reading: Promise<void> | undefined
   #complete = false
+  /** When all runs were read, and when those in progress were, or all. */
   #readAt = Number.NEGATIVE_INFINITY
+  #lookedAt = Number.NEGATIVE_INFINITY
   #cost = 0
 
-  /** `find` steps over all runs, `textOf` makes the JSON of one. */
-  constructor(
-    find: () => Iterable<FoundRun | undefined>,
-    textOf: (info: RunInfo) => string,
-    signal: AbortSignal,
-  ) {
-    this.#find = find
-    this.#textOf = textOf
+  constructor(source: RunSource, signal: AbortSignal) {
+    this.#source = source
     this.#signal = signal
   }
 
@@ -68,11 +72,17 @@ export class RunList {
 
   /** Reads what has changed, unless that was done a moment ago, or `again`. */
   async fresh(again = false): Promise<void> {
-    const young = performance.now() - this.#readAt < Math.max(LIST_MS, this.#cost * PATIENCE)
-    if (young && !again) return
-    this.#reading ??= this.#readAll().finally(() => {
-      this.#reading = undefined
-    })
+    if (again) await this.#reading
+    const now = performance.now()
+    if (now - this.#lookedAt < LIST_MS && !again) return
+    const all = again || now - this.#readAt >= this.#cost * PATIENCE
+    this.#reading ??= (all ? this.#readAll() : this.#readRunning())
+      .then(() => {
+        this.#lookedAt = performance.now()
+      })
+      .finally(() => {
+        this.#reading = undefined
+      })
     await this.#reading
   }
 
@@ -115,7 +125,7 @@ export class RunList {
   async #readAll(): Promise<void> {
     const seen = new Set<string>()
     let cost = 0
-    const steps = this.#find()[Symbol.iterator]()
+    const steps = this.#source.all()[Symbol.iterator]()
     for (;;) {
       await turn()
       if (this.#signal.aborted) return
@@ -137,11 +147,20 @@ export class RunList {
     this.#complete = true
   }
 
+  async #readRunning(): Promise<void> {
+    const running = this.#ordered().filter(({ info }) => info.state === 'running')
+    for (const { info } of running) {
+      await turn()
+      const run = this.#source.find(info.id)
+      if (run) this.#take(run)
+    }
+  }
+
   #take({ info, place }: FoundRun): void {
     const known = this.#known.get(place.key)
     // Runs that are over have the same info as before.
     if (known?.info === info) return
-    const text = this.#textOf(info)
+    const text = this.#source.textOf(info)
     if (known?.text === text) {
       known.info = info
       return

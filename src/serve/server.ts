@@ -98,11 +98,12 @@ class Router {
     this.#sessions =
       sessions === false ? undefined : sessionRuns(this.#logs, sessions === true ? {} : sessions)
     this.#finder = new RunFinder(root, { logs: this.#logs })
-    this.#list = new RunList(
-      () => this.#allRuns(),
-      (info) => this.#textOf(info),
-      this.#shut.signal,
-    )
+    const source = {
+      all: () => this.#allRuns(),
+      find: (id: string) => this.#runOf(id),
+      textOf: (info: RunInfo) => this.#textOf(info),
+    }
+    this.#list = new RunList(source, this.#shut.signal)
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -260,9 +261,13 @@ class Router {
     } catch {
       return undefined
     }
-    const [session] = this.#sessions?.find(id) ?? []
-    const run = session ?? this.#finder.find(id)
+    const run = this.#runOf(id)
     return run?.place.isThere() ? run : undefined
+  }
+
+  #runOf(id: string): FoundRun | undefined {
+    const [session] = this.#sessions?.find(id) ?? []
+    return session ?? this.#finder.find(id)
   }
 }
 

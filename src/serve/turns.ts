@@ -4,7 +4,7 @@ import { setImmediate as nextLook } from 'node:timers/promises'
 const TURN_MS = 8
 
 let began = Number.NEGATIVE_INFINITY
-let isRenewed = false
+let renewing = false
 
 /**
  * Waits until there is time for another piece of work: call it before each. All loops of the server share the
@@ -15,13 +15,13 @@ export async function turn(): Promise<void> {
   while (performance.now() - began > TURN_MS) {
     // Before all who wait: the time begins again after the next look. Each of them then waits for its own
     // callback, because one that is resumed works to the end of its piece before the next one is.
-    if (!isRenewed) setImmediate(renew)
-    isRenewed = true
+    if (!renewing) setImmediate(renew)
+    renewing = true
     await nextLook()
   }
 }
 
 function renew(): void {
   began = performance.now()
-  isRenewed = false
+  renewing = false
 }

@@ -226,7 +226,7 @@ describe.skipIf(!chromiumPath)(`the table of runs${needsBrowser}`, () => {
   })
 
   test('of 10,000 runs is filtered, sorted and scrolled within a few frames, with a screenful in the document', {
-    timeout: 240_000,
+    timeout: 400_000,
   }, async () => {
     const dir = root()
     for (let i = 0; i < 10_000; i++) {
@@ -289,6 +289,7 @@ describe.skipIf(!chromiumPath)(`the table of runs${needsBrowser}`, () => {
     const linked = await pages.open(url, '#run/0%2F0')
     await linked.locator('#conversation[data-over=true]').waitFor()
     await expect.poll(() => linked.title()).toBe('Task number 0 · sluice')
+    await linked.close()
     rmSync(dir, { recursive: true })
   })
 })

@@ -61,18 +61,19 @@ function slowList(total: number) {
   const info = (at: number) => ({ id: `r${at}`, state: 'unknown', started_at: null }) as unknown as RunInfo
   let found = 0
   const shut = new AbortController()
-  const list = new RunList(
-    function* () {
+  const source = {
+    *all() {
       for (let at = 0; at < total; at++) {
         found++
-        // Longer than a slice, so that others get a turn after each.
+        // Longer than a turn, so that others get one after each.
         for (const began = performance.now(); performance.now() - began < 9; );
         yield { info: info(at), place: { key: `/r${at}` } } as never // cast: no more of it is used
       }
     },
-    (run) => JSON.stringify(run.id),
-    shut.signal,
-  )
+    find: () => undefined,
+    textOf: (run: RunInfo) => JSON.stringify(run.id),
+  }
+  const list = new RunList(source, shut.signal)
   return { list, found: () => found, stop: () => shut.abort() }
 }
 
@@ -107,4 +108,40 @@ test('a run is opened while the list is not read yet', async () => {
   const { url } = await serving(dir)
   const { status, text } = await ask(`${url}runs/a%2Frun`)
   expect([status, JSON.parse(text).id]).toEqual([200, 'a/run'])
+})
+
+test('of a list that takes long to read again, the runs in progress are read again soon', async () => {
+  let [walks, size] = [0, 0]
+  const infoAt = (at: number) =>
+    ({
+      id: `r${at}`,
+      state: at === 0 ? 'running' : 'unknown',
+      started_at: null,
+      attempts: size,
+    }) as unknown as RunInfo
+  const runAt = (at: number) => ({ info: infoAt(at), place: { key: `/r${at}` } }) as never // cast: as above
+  const asked: string[] = []
+  const source = {
+    *all() {
+      walks++
+      for (const began = performance.now(); performance.now() - began < 300; );
+      for (let at = 0; at < 3; at++) yield runAt(at)
+    },
+    find(id: string) {
+      asked.push(id)
+      return runAt(Number(id.slice(1)))
+    },
+    textOf: (run: RunInfo) => JSON.stringify(run),
+  }
+  const list = new RunList(source, new AbortController().signal)
+  await list.fresh()
+  await list.fresh(true)
+  const { version } = list
+  size = 5
+  const changed = async () => {
+    await list.fresh()
+    return list.since(version)?.runs.map((text) => JSON.parse(text).attempts)
+  }
+  await expect.poll(changed).toEqual([5])
+  expect([walks, new Set(asked)]).toEqual([2, new Set(['r0'])])
 })
