@@ -195,7 +195,10 @@ function* wrongBracket(stopped: Reading): Iterable<Reading> {
   if (!level || stopped.base || stopped.guesses > 1 || !'}]'.includes(text[at]!)) return
   // Of `[}` either may be wrong.
   if (state !== 'comma' && comma < 0) return
-  if (isFirstOnOwnLine(text, at) && indentOf(text, at) !== indentOf(text, level.from)) return
+  // A bracket that opens a block of lines is closed on a line of its own, on the same indent.
+  const isOnOwnLine = isFirstOnOwnLine(text, at)
+  if (isOnOwnLine !== /^[ \t\r]*\n/.test(text.slice(level.from + 1, level.from + 256))) return
+  if (isOnOwnLine && indentOf(text, at) !== indentOf(text, level.from)) return
   const next = stopped.copy()
   if (comma >= 0) next.add(comma, comma + 1, '', 'dropped a comma')
   next.add(at, at + 1, level.array ? ']' : '}', 'replaced a bracket')
