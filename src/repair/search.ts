@@ -98,7 +98,9 @@ function search(text: string, first: Reading): { best: Good | undefined; rival: 
       readings.guess(reading)
     if (readings.ended !== 'whole') continue
     reading.effort.spent += text.length
-    readings.take({ made: mended(text, reading), doubtful: reading.doubtful }, reading.guesses)
+    const made = mended(text, reading)
+    const doubtful = reading.doubtful || (reading.guess === 'bracket' && losesKeys(made.text, reading))
+    readings.take({ made, doubtful }, reading.guesses)
   }
   if (readings.exhausted) return { best: undefined, rival: true }
   if (readings.found.some(({ doubtful }) => doubtful)) return { best: undefined, rival: true }
@@ -108,6 +110,16 @@ function search(text: string, first: Reading): { best: Good | undefined; rival: 
   const meanings = found.map((made) => meaningOf(made.text))
   const known = new Set(meanings.filter((meaning) => meaning !== undefined))
   return { best: found.find((_, n) => meanings[n] !== undefined), rival: known.size > 1 }
+}
+
+/** Whether a key is twice in an object: then it is rather in two, and another bracket is missing. */
+function losesKeys(text: string, { quotedKeys, bareKeys }: Reading): boolean {
+  let keys = -1
+  JSON.parse(text, function (this: unknown, _key, value: unknown) {
+    if (!Array.isArray(this)) keys++
+    return value
+  })
+  return keys < quotedKeys + bareKeys
 }
 
 //  {a: 'it
