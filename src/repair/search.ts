@@ -115,11 +115,11 @@ function search(text: string, first: Reading): { best: Good | undefined; rival: 
 /** Whether a key is twice in an object: then it is rather in two, and another bracket is missing. */
 function losesKeys(text: string, { quotedKeys, bareKeys }: Reading): boolean {
   let keys = -1
-  JSON.parse(text, function (this: unknown, _key, value: unknown) {
+  const value = meaningOf(text, function (this: unknown, _key, inner: unknown) {
     if (!Array.isArray(this)) keys++
-    return value
+    return inner
   })
-  return keys < quotedKeys + bareKeys
+  return value !== undefined && keys < quotedKeys + bareKeys
 }
 
 //  {a: 'it
@@ -173,9 +173,9 @@ function mended(text: string, reading: Reading): Good {
 }
 
 /** The meaning of a text, to compare two readings; undefined if it is not JSON after all. */
-function meaningOf(text: string): string | undefined {
+function meaningOf(text: string, visit?: Parameters<typeof JSON.parse>[1]): string | undefined {
   try {
-    return JSON.stringify(JSON.parse(text))
+    return JSON.stringify(JSON.parse(text, visit))
   } catch {
     return undefined
   }
