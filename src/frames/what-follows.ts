@@ -152,7 +152,7 @@ export class WhatFollows {
     if (end === from || end - from > MAX_WORD) return false
     let colon = end
     if (this.#hasLineEnd(this.#start, from))
-      while (colon < bound && colon - from <= MAX_WORD && isKeyByte(scan.byte(colon)!, ' ')) colon++
+      while (colon < bound && colon - from <= MAX_WORD && isKeyByte(scan.byte(colon)!, ' ./')) colon++
     if (colon < bound && scan.byte(colon) === QUOTE) colon++
     if (colon === bound && !over) return undefined
     if (scan.byte(from) === MINUS) return end - from > 1 && isDigit(scan.byte(from + 1)!)

@@ -192,10 +192,14 @@ function* missingBracket(stopped: Reading): Iterable<Reading> {
 //         ^ at               ^^ at: as many close as were opened, but two have changed places
 function* wrongBracket(stopped: Reading): Iterable<Reading> {
   const { text, at, level, state, comma } = stopped
-  if (!level || stopped.base || stopped.guesses > 1 || !'}]'.includes(text[at]!)) return
+  if (!level || stopped.base || !'}]'.includes(text[at]!)) return
+  if (stopped.guesses > 0 && !(stopped.guesses === 1 && isReplaced(stopped))) return
   // Of `[}` either may be wrong.
   if (state !== 'comma' && comma < 0) return
-  if (isFirstOnOwnLine(text, at) && indentOf(text, at) !== indentOf(text, level.from)) return
+  // A bracket that opens a block of lines is closed on a line of its own, on the same indent.
+  const isOnOwnLine = isFirstOnOwnLine(text, at)
+  if (isOnOwnLine !== /^[ \t\r]*\n/.test(text.slice(level.from + 1, level.from + 256))) return
+  if (isOnOwnLine && indentOf(text, at) !== indentOf(text, level.from)) return
   const next = stopped.copy()
   if (comma >= 0) next.add(comma, comma + 1, '', 'dropped a comma')
   next.add(at, at + 1, level.array ? ']' : '}', 'replaced a bracket')
@@ -203,6 +207,11 @@ function* wrongBracket(stopped: Reading): Iterable<Reading> {
   next.token = { kind: 'other', from: at, to: at + 1, key: false, edits: next.edits }
   next.endValue(at + 1)
   yield next
+}
+
+/** Whether the bracket before `at` was replaced, and was the first one. */
+function isReplaced({ edits, valueEnd }: Reading): boolean {
+  return edits?.kind === 'replaced a bracket' && edits.to === valueEnd
 }
 
 /** One past the last value of an array or object, if what follows belongs around it; -1 if not. */

@@ -98,7 +98,9 @@ function search(text: string, first: Reading): { best: Good | undefined; rival: 
       readings.guess(reading)
     if (readings.ended !== 'whole') continue
     reading.effort.spent += text.length
-    readings.take({ made: mended(text, reading), doubtful: reading.doubtful }, reading.guesses)
+    const made = mended(text, reading)
+    const doubtful = reading.doubtful || (reading.guess === 'bracket' && losesKeys(made.text, reading))
+    readings.take({ made, doubtful }, reading.guesses)
   }
   if (readings.exhausted) return { best: undefined, rival: true }
   if (readings.found.some(({ doubtful }) => doubtful)) return { best: undefined, rival: true }
@@ -108,6 +110,16 @@ function search(text: string, first: Reading): { best: Good | undefined; rival: 
   const meanings = found.map((made) => meaningOf(made.text))
   const known = new Set(meanings.filter((meaning) => meaning !== undefined))
   return { best: found.find((_, n) => meanings[n] !== undefined), rival: known.size > 1 }
+}
+
+/** Whether a key is twice in an object: then it is rather in two, and another bracket is missing. */
+function losesKeys(text: string, { quotedKeys, bareKeys }: Reading): boolean {
+  let keys = -1
+  const value = meaningOf(text, function (this: unknown, _key, inner: unknown) {
+    if (!Array.isArray(this)) keys++
+    return inner
+  })
+  return value !== undefined && keys < quotedKeys + bareKeys
 }
 
 //  {a: 'it
@@ -161,9 +173,9 @@ function mended(text: string, reading: Reading): Good {
 }
 
 /** The meaning of a text, to compare two readings; undefined if it is not JSON after all. */
-function meaningOf(text: string): string | undefined {
+function meaningOf(text: string, visit?: Parameters<typeof JSON.parse>[1]): string | undefined {
   try {
-    return JSON.stringify(JSON.parse(text))
+    return JSON.stringify(JSON.parse(text, visit))
   } catch {
     return undefined
   }

@@ -321,7 +321,7 @@ export class Reading {
     const { text, edits } = this
     const isDoubtful =
       isFirstOnLine(text, from, close) ||
-      (key && text.slice(from, close).includes('\n') && /[,:{}[\]]|^.\s|\s$/.test(text.slice(from, close))) ||
+      (key && text.slice(from, close).includes('\n')) ||
       // `["a,"⏎ b", "c"]`: after a guess, this is rather what is between two strings.
       (this.guesses > 0 && /^\r?\n/.test(text.slice(from + 1, from + 3))) ||
       (!key && this.inArray() && mayBeElements(text, from, close))

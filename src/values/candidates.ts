@@ -88,11 +88,18 @@ const MAX_CANDIDATES = 64
  * quotes.
  */
 function mayBePayload({ text, from, broken, attached, aside }: Frame, bytes: Bytes, rules: Rules): boolean {
-  if (broken !== undefined || attached || aside || endsInString(text)) return false
+  if (broken !== undefined || attached || aside || isTorn(text)) return false
   if (hasQuotedKey(text)) return true
   // Told as a fault, if there is nothing else.
   if (rules.root === 'object' && text[0] === '[') return false
   return rules.check !== undefined && !isInside(bytes.toString('latin1', Math.max(0, from - 4096), from))
+}
+
+//  {"a": 'x}      {"a":1]
+//           ^          ^
+/** Whether the last bracket of a text is in a string, or of the wrong type: what cut it there was misled. */
+export function isTorn(text: string): boolean {
+  return endsInString(text) || text.endsWith(text[0] === '{' ? ']' : '}')
 }
 
 /**

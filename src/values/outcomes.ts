@@ -8,7 +8,7 @@ import { mend } from '../repair/search.ts'
 import { skipBlanks } from '../repair/syntax.ts'
 import { bomAt, isBlank, isBracket } from '../text/characters.ts'
 import type { Rules } from './attempt.ts'
-import { hasQuotedKey, isInside, isPayloadFence } from './candidates.ts'
+import { hasQuotedKey, isInside, isPayloadFence, isTorn } from './candidates.ts'
 import { brokenAround, climb, climbStrictly, continuesAt, type Miss, type Pass } from './ladder.ts'
 import { looseFrames, looseMatch } from './last-resort.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from './make-outcome.ts'
@@ -182,7 +182,7 @@ class Judge implements Sink<Frame> {
     )
       return
     this.#broken = true
-    const torn = !(quoted && frame.open) && endsInString(frame.text)
+    const torn = !(quoted && frame.open) && isTorn(frame.text)
     if (!quoted && (frame.broken !== undefined || torn)) this.#tornTo = frame.to
     if (torn) {
       if (quoted) this.#emitProse(badOf(frame, continuesAt(frame.text, frame.text.length), this.#label))

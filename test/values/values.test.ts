@@ -343,7 +343,7 @@ test('a fault says where, on which line and column of the payload, and what was 
     ['{"a":1,\n"b"\n:}', 13, '3:2', 'at "}", expected a value'],
     ['[1\n}', 3, '2:1', 'at "}", expected a comma or a closing bracket'],
     ['\n\n{"a":}', 7, '1:6', 'at "}", expected a value'],
-    ['文 <json>{"a":[1,2}}</json>', 19, '1:10', 'at "}}", expected a comma or a closing bracket'],
+    ['文 <json>{"a":[1,2)}</json>', 19, '1:10', 'at ")}", expected a comma or a closing bracket'],
     ['<json>\n{"a":\n}</json>', 13, '3:1', 'at "}", expected a value'],
     ['> ```json\n> {"a":\n>  }\n> ```', 21, '2:2', 'at "}", expected a value'],
     ['x {"a":1}},"b":{"c":2}}', 9, '1:8', 'at "}", expected the end of the value'],
