@@ -1,6 +1,5 @@
 import { goesOnAt, MAX_REST } from '../json/after-value.ts'
 import { isUnusualBlank } from '../repair/syntax.ts'
-import { ByteSearch } from '../text/byte-search.ts'
 import {
   APOSTROPHE,
   CLOSE_BRACE,
@@ -10,6 +9,7 @@ import {
   classTable,
   isBlank,
   isWordCharacter,
+  LF,
   QUOTE,
 } from '../text/characters.ts'
 import { MAX_WORD } from './broken-rest.ts'
@@ -24,22 +24,20 @@ import type { Scan } from './scan.ts'
  */
 export class WhatFollows {
   readonly #scan: Scan
-  readonly #lf: ByteSearch
   #to = 0
   #enclosed = false
   /** The first byte behind the object that is not blank; -1 if that has not arrived. */
   #start = -1
+  #isOnItsLine = false
   /** Only blanks, or separators and blanks, are between the object and here. */
   #seek = 0
 
   constructor(scan: Scan) {
     this.#scan = scan
-    this.#lf = new ByteSearch(scan.tape, '\n')
   }
 
   /** A value ends at `to`, and a quote precedes it or not. */
   begin(to: number, enclosed: boolean): void {
-    if (to < this.#to) this.#lf.reset(to)
     this.#to = to
     this.#enclosed = enclosed
     this.#start = -1
@@ -54,6 +52,7 @@ export class WhatFollows {
     if (this.#start < 0) {
       if (!this.#passBlanks(bound, over)) return over ? -1 : undefined
       this.#start = this.#seek
+      this.#isOnItsLine = this.#lineEnd(this.#to, this.#start) === this.#start
     }
     const start = this.#start
     const byte = this.#scan.byte(start)!
@@ -63,7 +62,7 @@ export class WhatFollows {
       while (this.#passBlanks(bound, over) && this.#scan.byte(this.#seek) === COMMA) this.#seek++
       const opens = this.#opensToken(bound, over)
       if (opens !== false) return opens && start
-    } else if (!isQuote(byte) && this.#lf.next(this.#to) < start) return -1
+    } else if (!isQuote(byte) && !this.#isOnItsLine) return -1
     return this.#lookAlong(start, bound, over)
   }
 
@@ -98,22 +97,35 @@ export class WhatFollows {
   #lookAlong(start: number, bound: number, over: boolean): number | undefined {
     const stop = Math.min(bound, start + MAX_REST)
     const enough = over || stop === start + MAX_REST
-    const end = Math.min(stop, this.#lf.next(start))
+    const end = this.#lineEnd(start, stop)
     const isBelow = end < stop && this.#mayGoOnBelow(end)
     if (!enough) {
-      if (end === stop && !OPENS_VALUE.test(this.#latin1(start, end))) return undefined
+      if (end === stop && !this.#opensValue(start, end)) return undefined
       if (isBelow && !this.#hasArrivedBelow(end, stop)) return undefined
     }
     // Without quotes and brackets, only the rest of a number or word can go on, on the line below.
-    if (!isBelow && !this.#hasQuoteOrCloser(start, end)) return -1
+    if (!isBelow && !this.#holds(QUOTE_OR_CLOSER, start, end)) return -1
     const { view, base } = this.#scan.tape
     const text = view.toString('utf8', this.#to - 1 - base, (isBelow ? stop : end) - base)
     return goesOnAt(text, 1, this.#enclosed) ? start : -1
   }
 
-  #hasQuoteOrCloser(from: number, to: number): boolean {
+  /** A loop, as below, because a line is short, and is asked about at each of its chunks. */
+  #lineEnd(from: number, stop: number): number {
     const { view, base } = this.#scan.tape
-    for (let at = from - base; at < to - base; at++) if (QUOTES_AND_CLOSERS[view[at]!] === 1) return true
+    let at = from
+    while (at < stop && view[at - base] !== LF) at++
+    return at
+  }
+
+  /** Whether another value opens on the line, without a quote before it: then its rest does not matter. */
+  #opensValue(from: number, to: number): boolean {
+    return this.#holds(OPENER, from, to) && OPENS_VALUE.test(this.#latin1(from, to))
+  }
+
+  #holds(kind: number, from: number, to: number): boolean {
+    const { view, base } = this.#scan.tape
+    for (let at = from - base; at < to - base; at++) if (KINDS[view[at]!] === kind) return true
     return false
   }
 
@@ -137,9 +149,10 @@ export class WhatFollows {
   }
 }
 
-/** Another value on the line, without a quote before it: the rest of the line does not matter. */
 const OPENS_VALUE = /^[^"'\xe2]*[{[][ \t\r]*(?:[{[]|["'][^ \t\r,:}\]])/
-const QUOTES_AND_CLOSERS = /* @__PURE__ */ classTable([1, '"\'}]\xe2'])
+const QUOTE_OR_CLOSER = 1
+const OPENER = 2
+const KINDS = /* @__PURE__ */ classTable([QUOTE_OR_CLOSER, '"\'}]\xe2'], [OPENER, '{['])
 /** First bytes of unusual blanks, and how many bytes those have. */
 const UNUSUAL = /* @__PURE__ */ classTable([2, '\xc2'], [3, '\xe1\xe2\xe3\xef'])
 /** The first of the three bytes of a curly quote. */
