@@ -106,7 +106,7 @@ export function brokenRestMachine(scan: Scan, interruptions: Interruptions): (fr
 }
 
 /** Whether a range is `true`, `false` or `null`. */
-function isLiteral(scan: Scan, from: number, to: number): boolean {
+export function isLiteral(scan: Scan, from: number, to: number): boolean {
   if (to - from < 4 || to - from > 5) return false
   const { view, base } = scan.tape
   const word = view.toString('latin1', from - base, to - base)

@@ -1,4 +1,4 @@
-import { goesOnAt, MAX_REST } from '../json/after-value.ts'
+import { goesOnAt, MAX_REST, mayFollowOpening } from '../json/after-value.ts'
 import { isUnusualBlank } from '../repair/syntax.ts'
 import {
   APOSTROPHE,
@@ -7,12 +7,19 @@ import {
   COLON,
   COMMA,
   classTable,
+  HASH,
   isBlank,
+  isBracket,
+  isDigit,
   isWordCharacter,
   LF,
+  MINUS,
   QUOTE,
+  SLASH,
+  STAR,
 } from '../text/characters.ts'
-import { MAX_WORD } from './broken-rest.ts'
+import type { Tape } from '../text/tape.ts'
+import { isLiteral, MAX_WORD } from './broken-rest.ts'
 import type { Scan } from './scan.ts'
 
 /**
@@ -24,24 +31,31 @@ import type { Scan } from './scan.ts'
  */
 export class WhatFollows {
   readonly #scan: Scan
+  readonly #tape: Tape
+  #stage: 'behind' | 'separated' | 'line' | 'below' = 'behind'
   #to = 0
   #enclosed = false
-  /** The first byte behind the object that is not blank; -1 if that has not arrived. */
-  #start = -1
-  #isOnItsLine = false
-  /** Only blanks, or separators and blanks, are between the object and here. */
+  /** Everything before it has been looked at. */
   #seek = 0
+  /** The first byte behind the object that is not blank. */
+  #start = 0
+  /** The line has a quote, or a closing bracket. */
+  #quoted = false
+  #closed = false
 
   constructor(scan: Scan) {
     this.#scan = scan
+    this.#tape = scan.tape
   }
 
   /** A value ends at `to`, and a quote precedes it or not. */
   begin(to: number, enclosed: boolean): void {
     this.#to = to
     this.#enclosed = enclosed
-    this.#start = -1
     this.#seek = to
+    this.#stage = 'behind'
+    this.#quoted = false
+    this.#closed = false
   }
 
   /**
@@ -49,84 +63,124 @@ export class WhatFollows {
    * is looked at; `over` says that nothing is there.
    */
   look(bound: number, over: boolean): number | undefined {
-    if (this.#start < 0) {
-      if (!this.#passBlanks(bound, over)) return over ? -1 : undefined
+    if (this.#stage === 'behind') {
+      const byte = this.#nextByte(bound, over)
+      if (byte === undefined) return over ? -1 : undefined
       this.#start = this.#seek
-      this.#isOnItsLine = this.#lineEnd(this.#to, this.#start) === this.#start
+      if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) return this.#start
+      if (byte === COMMA || byte === COLON) {
+        this.#seek++
+        this.#stage = 'separated'
+      } else if (KINDS[byte] === QUOTED || this.#isSameLine()) this.#stage = 'line'
+      else return -1
     }
-    const start = this.#start
-    const byte = this.#scan.byte(start)!
-    if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) return start
-    if (byte === COMMA || byte === COLON) {
-      if (this.#seek === start) this.#seek++
-      while (this.#passBlanks(bound, over) && this.#scan.byte(this.#seek) === COMMA) this.#seek++
-      const opens = this.#opensToken(bound, over)
-      if (opens !== false) return opens && start
-    } else if (!isQuote(byte) && !this.#isOnItsLine) return -1
-    return this.#lookAlong(start, bound, over)
+    if (this.#stage === 'separated') {
+      let byte = this.#nextByte(bound, over)
+      for (; byte === COMMA; byte = this.#nextByte(bound, over)) this.#seek++
+      if (byte === undefined) return over ? -1 : undefined
+      const closes = byte === CLOSE_BRACE || byte === CLOSE_BRACKET
+      const certain = isQuote(byte) || isBracket(byte) || closes || isDigit(byte) || byte === HASH
+      const opens =
+        certain ||
+        (byte === SLASH ? this.#opensComment(bound, over) : this.#opensWithWord(this.#seek, bound, over))
+      if (opens === undefined) return undefined
+      if (opens) return this.#start
+      this.#seek = this.#start
+      this.#stage = 'line'
+    }
+    return this.#lookAlong(bound, over)
   }
 
-  /** False if nothing but blanks has arrived. */
-  #passBlanks(bound: number, over: boolean): boolean {
-    const { view, base } = this.#scan.tape
+  #nextByte(bound: number, over: boolean): number | undefined {
+    const scan = this.#scan
+    const { view, base } = this.#tape
     for (; this.#seek < bound; this.#seek++) {
-      const byte = view[this.#seek - base]!
+      const byte = scan.byte(this.#seek)!
       if (isBlank(byte)) continue
-      const end = this.#seek + UNUSUAL[byte]!
-      if (end === this.#seek) return true
+      const length = UNUSUAL[byte]
+      if (length === 0) return byte
       // Models indent with no-break spaces what they copied from a page.
-      if (end > bound) return over
-      if (!isUnusualBlank(view.toString('utf8', this.#seek - base, end - base).charCodeAt(0))) return true
+      const end = this.#seek + length!
+      if (end > bound) return over ? byte : undefined
+      if (!isUnusualBlank(view.toString('utf8', this.#seek - base, end - base).charCodeAt(0))) return byte
       this.#seek = end - 1
     }
-    return false
+    return undefined
   }
 
-  /** Whether another token or a comment is behind the separators; a word only with its colon. */
-  #opensToken(bound: number, over: boolean): boolean | undefined {
-    const text = this.#latin1(this.#seek, Math.min(bound, this.#seek + MAX_WORD + 2))
-    if (/^(?:["'{}[\]\d#]|\/[/*])/.test(text)) return true
-    const mayGoOn = !over && text.length < MAX_WORD + 2
-    if (mayGoOn && /^(?:\/|[\w$\x80-\xff-]*)$/.test(text)) return undefined
-    return /^(?:-\d(?![\w$\x80-\xff-]{255})|(?!-)[\w$\x80-\xff-]{1,256}:|(?:true|false|null)(?![\w$\x80-\xff-]))/.test(
-      text,
-    )
+  #isSameLine(): boolean {
+    for (let at = this.#to; at < this.#start; at++) if (this.#scan.byte(at) === LF) return false
+    return true
+  }
+
+  #opensComment(bound: number, over: boolean): boolean | undefined {
+    const next = this.#seek + 1
+    if (next >= bound) return over ? false : undefined
+    return this.#scan.byte(next) === SLASH || this.#scan.byte(next) === STAR
+  }
+
+  /**
+   * Whether a number, a literal or a bare key with its colon begins at `from`. At most one word is read
+   * twice.
+   */
+  #opensWithWord(from: number, bound: number, over: boolean): boolean | undefined {
+    const scan = this.#scan
+    let end = from
+    while (end < bound && end - from <= MAX_WORD && isWordCharacter(scan.byte(end))) end++
+    if (end === from || end - from > MAX_WORD) return false
+    if (end === bound && !over) return undefined
+    if (scan.byte(from) === MINUS) return end - from > 1 && isDigit(scan.byte(from + 1)!)
+    return (end < bound && scan.byte(end) === COLON) || isLiteral(scan, from, end)
   }
 
   /** Waits for the end of the line and, if it may matter, for the next byte that is not blank. */
-  #lookAlong(start: number, bound: number, over: boolean): number | undefined {
-    const stop = Math.min(bound, start + MAX_REST)
-    const enough = over || stop === start + MAX_REST
-    const end = this.#lineEnd(start, stop)
-    const isBelow = end < stop && this.#mayGoOnBelow(end)
-    if (!enough) {
-      if (end === stop && !this.#opensValue(start, end)) return undefined
-      if (isBelow && !this.#hasArrivedBelow(end, stop)) return undefined
+  #lookAlong(bound: number, over: boolean): number | undefined {
+    const limit = this.#start + MAX_REST
+    const stop = Math.min(bound, limit)
+    if (this.#stage === 'line') {
+      const { view, base } = this.#tape
+      for (; this.#seek < stop; this.#seek++) {
+        const byte = view[this.#seek - base]!
+        if (KINDS[byte] === 0) continue
+        if (byte === LF) break
+        if (isBracket(byte) && !this.#quoted) {
+          const inner = this.#opensValue(this.#seek, stop)
+          if (inner === undefined && stop < limit && !over) return undefined
+          if (inner) return this.#decide(inner)
+        }
+        this.#quoted ||= KINDS[byte] === QUOTED
+        this.#closed ||= byte === CLOSE_BRACE || byte === CLOSE_BRACKET
+      }
+      if (this.#seek < stop && this.#mayGoOnBelow(this.#seek)) this.#stage = 'below'
     }
+    if (this.#stage === 'below')
+      while (this.#seek < stop && isBlank(this.#scan.byte(this.#seek))) this.#seek++
+    const end = this.#seek + (this.#stage === 'below' && this.#scan.byte(this.#seek) === CURLY ? 3 : 1)
+    if (bound < Math.min(end, limit) && !over) return undefined
+    return this.#decide(Math.min(end, stop))
+  }
+
+  #decide(end: number): number {
+    const { view, base } = this.#tape
     // Without quotes and brackets, only the rest of a number or word can go on, on the line below.
-    if (!isBelow && !this.#holds(QUOTE_OR_CLOSER, start, end)) return -1
-    const { view, base } = this.#scan.tape
-    const text = view.toString('utf8', this.#to - 1 - base, (isBelow ? stop : end) - base)
-    return goesOnAt(text, 1, this.#enclosed) ? start : -1
+    if (!this.#quoted && !this.#closed && this.#stage !== 'below') return -1
+    const text = view.toString('utf8', this.#to - 1 - base, end - base)
+    return goesOnAt(text, 1, this.#enclosed) ? this.#start : -1
   }
 
-  /** A loop, as below, because a line is short, and is asked about at each of its chunks. */
-  #lineEnd(from: number, stop: number): number {
-    const { view, base } = this.#scan.tape
-    let at = from
-    while (at < stop && view[at - base] !== LF) at++
-    return at
-  }
-
-  /** Whether another value opens on the line, without a quote before it: then its rest does not matter. */
-  #opensValue(from: number, to: number): boolean {
-    return this.#holds(OPENER, from, to) && OPENS_VALUE.test(this.#latin1(from, to))
-  }
-
-  #holds(kind: number, from: number, to: number): boolean {
-    const { view, base } = this.#scan.tape
-    for (let at = from - base; at < to - base; at++) if (KINDS[view[at]!] === kind) return true
-    return false
+  /**
+   * If another value opens at `from`, the end of what shows that: without a quote before it, the rest does
+   * not matter.
+   */
+  #opensValue(from: number, stop: number): number | undefined {
+    let next = from + 1
+    while (next < stop && isBlank(this.#scan.byte(next))) next++
+    if (next === stop) return undefined
+    const byte = this.#scan.byte(next)!
+    if (isBracket(byte)) return next + 1
+    if (!isQuote(byte)) return 0
+    if (next + 1 === stop) return undefined
+    return mayFollowOpening(this.#scan.byte(next + 1)!) ? next + 2 : 0
   }
 
   /** Whether the line that ends at `end` may be the end of a string, number or word, and maybe a comma. */
@@ -136,28 +190,16 @@ export class WhatFollows {
     const byte = this.#scan.byte(last)!
     return byte === COMMA || isQuote(byte) || isWordCharacter(byte)
   }
-
-  #hasArrivedBelow(end: number, stop: number): boolean {
-    let at = end
-    while (at < stop && isBlank(this.#scan.byte(at))) at++
-    return at + (this.#scan.byte(at) === CURLY ? 3 : 1) <= stop
-  }
-
-  #latin1(from: number, to: number): string {
-    const { view, base } = this.#scan.tape
-    return view.toString('latin1', from - base, to - base)
-  }
 }
 
-const OPENS_VALUE = /^[^"'\xe2]*[{[][ \t\r]*(?:[{[]|["'][^ \t\r,:}\]])/
-const QUOTE_OR_CLOSER = 1
-const OPENER = 2
-const KINDS = /* @__PURE__ */ classTable([QUOTE_OR_CLOSER, '"\'}]\xe2'], [OPENER, '{['])
 /** First bytes of unusual blanks, and how many bytes those have. */
 const UNUSUAL = /* @__PURE__ */ classTable([2, '\xc2'], [3, '\xe1\xe2\xe3\xef'])
 /** The first of the three bytes of a curly quote. */
 const CURLY = 0xe2
+/** What matters on the line: quotes, brackets and the line end. */
+const QUOTED = 1
+const KINDS = /* @__PURE__ */ classTable([QUOTED, '"\'\xe2'], [2, '{}[]\n'])
 
 function isQuote(byte: number): boolean {
-  return byte === QUOTE || byte === APOSTROPHE || byte === CURLY
+  return byte === QUOTE || byte === APOSTROPHE
 }

@@ -217,7 +217,7 @@ function isClosedBefore(text: string, at: number, end: number): boolean {
  * Whether a string may begin with this character: after the quote that closes one, a separator, a bracket or
  * a blank is more likely.
  */
-function mayFollowOpening(character: number): boolean {
+export function mayFollowOpening(character: number): boolean {
   if (Number.isNaN(character) || isBlank(character)) return false
   return character !== COMMA && character !== COLON && !isClosing(character)
 }
