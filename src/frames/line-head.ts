@@ -128,7 +128,7 @@ export class LineHead {
     const blank = this.blank(position)
     const { last, lastButOne } = this.#tail(position)
     this.#nul = blank && this.nul(position)
-    if (this.seesBackticks) this.#backtick = this.hasBacktick(position)
+    if (this.seesBackticks) this.#backtick = this.#hasNewBacktick(position)
     this.#prefix = this.prefix(position)
     this.#bare = bare
     this.#blank = blank
@@ -142,6 +142,15 @@ export class LineHead {
   skip(position: number): void {
     this.#before = LF
     this.#known = position
+  }
+
+  /** A native search, because a line may go on for many chunks; small ones are faster in a loop. */
+  #hasNewBacktick(position: number): boolean {
+    if (position - this.#known < 64) return this.hasBacktick(position)
+    const { view, base } = this.#tape
+    const head = view.subarray(this.#known - base, position - base)
+    const line = head.lastIndexOf(LF)
+    return head.subarray(line + 1).includes(BACKTICK) || (this.#backtick && line < 0)
   }
 
   #tail(position: number): { last: number; lastButOne: number } {
