@@ -66,8 +66,9 @@ class Output {
   }
 
   /**
-   * Adds a line of JSON. It is written when the lines fill a block, at the latest when the event loop turns:
-   * what is printed live is not delayed. On a terminal it is written at once: a question may follow it.
+   * Adds a line of JSON. The first one of a block is written at once: a reader that leaves after it is
+   * noticed. The others are written when they fill the block, at the latest when the event loop turns, so that
+   * nothing live is delayed. On a terminal each is written at once: a question may follow it.
    */
   print(line: string): true | Promise<boolean> {
     const fits = line.length * MAX_UTF8 <= this.#block.length - this.#to
