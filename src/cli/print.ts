@@ -42,10 +42,9 @@ class Output {
   readonly #fd: number | undefined
   #failure: NodeJS.ErrnoException | undefined
   #waiting: (() => void)[] = []
-  /** Lines of JSON that are written together, as a system call takes longer than most of them, and where. */
+  /** Lines of JSON that are written together, as a system call takes longer than most of them. */
   #block = Buffer.alloc(0)
-  #from = 0
-  #to = 0
+  #length = 0
   readonly #writeLines = () => void this.#flushLines()
 
   constructor(stream: NodeJS.WriteStream) {
@@ -66,24 +65,20 @@ class Output {
   }
 
   /**
-   * Adds a line of JSON. It is written when the lines fill a block, at the latest when the event loop turns:
-   * what is printed live is not delayed. On a terminal it is written at once: a question may follow it.
+   * Adds a line of JSON. The first one of a block is written at once: a reader that leaves after it is
+   * noticed. The others are written when they fill the block, at the latest when the event loop turns, so that
+   * nothing live is delayed. On a terminal each is written at once: a question may follow it.
    */
   print(line: string): true | Promise<boolean> {
-    const fits = line.length * MAX_UTF8 <= this.#block.length - this.#to
-    if (!fits) this.#flushLines()
-    if (line.length * MAX_UTF8 > BLOCK) this.#write(harmlessBytes(line))
-    else {
-      if (!fits) {
-        this.#block = Buffer.allocUnsafeSlow(BLOCK)
-        this.#from = this.#to = 0
-      }
-      if (this.#from === this.#to) setImmediate(this.#writeLines)
-      const length = this.#block.write(line, this.#to)
-      // In ASCII only DEL is unsafe, and it is looked for in the whole block.
-      if (length !== line.length && line.search(unsafe) >= 0) return this.print(harmless(line))
-      this.#to += length
-    }
+    // Into a block, because `Buffer.from` takes ten times as long for ASCII, and twice as long for the rest.
+    const fits = line.length * MAX_UTF8 <= this.#block.length - this.#length
+    if (!fits) this.#makeRoom(line.length * MAX_UTF8)
+    if (this.#length === 0) setImmediate(this.#writeLines)
+    const length = this.#block.write(line, this.#length)
+    const bytes = this.#block.subarray(this.#length, this.#length + length)
+    // In ASCII only DEL is unsafe, and it is looked for in the whole block.
+    if (length !== line.length && steers(line, bytes)) return this.print(harmless(line))
+    this.#length += length
     const { isTTY, writableNeedDrain } = this.#stream
     return fits && !isTTY && !writableNeedDrain && !this.#failure ? true : this.write('')
   }
@@ -98,11 +93,19 @@ class Output {
     return this.#isOpen()
   }
 
+  #makeRoom(bytes: number): void {
+    this.#flushLines()
+    const { length } = this.#block
+    if (length < bytes || length > MAX_KEPT) this.#block = Buffer.allocUnsafeSlow(Math.max(bytes, BLOCK))
+  }
+
   #flushLines(): void {
-    if (this.#from === this.#to) return
-    const lines = this.#block.subarray(this.#from, this.#to)
-    this.#from = this.#to
-    this.#write(lines.includes(DEL) ? Buffer.from(harmless(lines.toString())) : lines)
+    if (this.#length === 0) return
+    const lines = this.#block.subarray(0, this.#length)
+    this.#length = 0
+    if (lines.includes(DEL)) this.#write(Buffer.from(harmless(lines.toString())))
+    // A pipe may hold what it is given for a while.
+    else this.#write(this.#fd === undefined ? Buffer.from(lines) : lines)
   }
 
   #write(bytes: Buffer): void {
@@ -164,6 +167,8 @@ function fileOf(stream: NodeJS.WriteStream): number | undefined {
 
 /** So many bytes of lines are written at once. */
 const BLOCK = 64 * 1024
+/** A block that grew beyond this for a long line is not kept. */
+const MAX_KEPT = 4 * 1024 * 1024
 /** The most bytes of UTF-8 for a unit of a string. */
 const MAX_UTF8 = 3
 
@@ -191,9 +196,10 @@ export function harmless(json: string): string {
   return json.replace(unsafe, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-function harmlessBytes(json: string): Buffer {
-  const bytes = Buffer.from(json)
-  // A search for one byte is ten times as fast as the pattern.
-  const safe = bytes.length === json.length ? !bytes.includes(DEL) : json.search(unsafe) < 0
-  return safe ? bytes : Buffer.from(harmless(json))
+/** Whether there is such a character in a line that is not ASCII. */
+function steers(line: string, bytes: Buffer): boolean {
+  return LEADS.some((lead) => bytes.includes(lead)) && line.search(unsafe) >= 0
 }
+
+/** The first bytes of those characters in UTF-8. A search for a byte is thirty times as fast as the pattern. */
+const LEADS = [0xc2, 0xd8, 0xe2]

@@ -62,25 +62,22 @@ export function journal(dir: string, options: JournalOptions = {}): Flow<Event> 
   checkPath('journal', dir, 'journal(".audit/run-7")')
   const example = 'journal(".audit/run-7", { fsync: "each" })'
   const book = openJournal(dir, readOptions('journal', options, example, JOURNAL_OPTIONS))
-  const made = settledEnd(flow(journalStage(book), { signal: options.signal }), book)
-  // Also when it is destroyed early, which a stage does not notice.
-  made.once('close', () => book.close())
-  return made
-}
-
-/** A stage over an open journal. It closes the journal at the end, before the reader sees the end. */
-export function journalStage(book: Journal): Stage<Event, Event> {
-  return (next) => ({
+  const stage: Stage<Event, Event> = (next) => ({
     write(event) {
       book.append(event)
       next.write(event)
     },
+    // Closed before the reader sees the end.
     end() {
       book.sync()
       book.close()
       next.end()
     },
   })
+  const made = settledEnd(flow(stage, { signal: options.signal }), book)
+  // Also when it is destroyed early, which a stage does not notice.
+  made.once('close', () => book.close())
+  return made
 }
 
 /**
@@ -170,9 +167,8 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
     },
     appendAll(all, lines = all.map(jsonLine)) {
       let before = last
-      let text = ''
-      let notes = ''
-      let added = 0
+      const added: string[] = []
+      const notes: string[] = []
       for (const [index, event] of all.entries()) {
         if (before && event.run_id !== before.run_id) throw foreign(dir, before, event)
         if (before && comparePlaces(event, before) <= 0) {
@@ -183,17 +179,16 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
         kept = undefined
         const next = before && event.attempt_number === before.attempt_number ? before.seq + 1 : 1
         if (event.seq !== next) throw gap(dir, before, next, event)
-        text += lines[index]
-        if (event.event.category === 'diagnostic') notes += lines[index]
+        added.push(lines[index]!)
+        if (event.event.category === 'diagnostic') notes.push(lines[index]!)
         before = { run_id: event.run_id, attempt_number: event.attempt_number, seq: event.seq }
-        added++
       }
-      if (added === 0) return 0
-      events.append(text)
-      if (notes !== '') diagnostics.append(notes)
+      if (added.length === 0) return 0
+      events.append(...added)
+      if (notes.length > 0) diagnostics.append(...notes)
       if (fsync === 'each') for (const file of files) file.sync()
       last = before
-      return added
+      return added.length
     },
     sync() {
       for (const file of files) file.sync()

@@ -381,7 +381,9 @@ class AgentRun {
           next.end()
         },
       }
-      const live = this.#dir ? storedEvents(this.#dir.journal)(reported) : timedEvents(reported)
+      // Who talks must see an event while its record is read.
+      const stored = this.#dir && storedEvents(this.#dir.journal, this.#talk !== undefined)
+      const live = (stored ?? timedEvents)(reported)
       return {
         // A cached result is not written to the journal: a replay of the logs could not emit it again.
         write: (item) => {
@@ -443,27 +445,36 @@ class AgentRun {
 }
 
 /**
- * The events of chunks, stored before they are passed on. Those of one chunk are stored with one write: it
- * takes longer than reading most of them.
+ * The events of chunks, stored before they are passed on: `each` alone, or those of a chunk with one write,
+ * which takes longer than reading most of them.
  */
-function storedEvents(book: Journal): Stage<TimedChunk | Opening, Event> {
+function storedEvents(book: Journal, each: boolean): Stage<TimedChunk | Opening, Event> {
   return (next) => {
     let made: Event[] = []
-    const inner = timedEvents({ write: (event) => void made.push(event), end() {} })
-    const store = (read: () => void) => {
-      try {
-        read()
-      } finally {
-        const events = made
-        made = []
-        book.appendAll(events)
-        for (const event of events) next.write(event)
-      }
+    const store = () => {
+      const events = made
+      made = []
+      book.appendAll(events)
+      for (const event of events) next.write(event)
     }
+    const inner = timedEvents({
+      write(event) {
+        made.push(event)
+        if (each) store()
+      },
+      end() {},
+    })
     return {
-      write: (item) => store(() => inner.write(item)),
+      write(item) {
+        try {
+          inner.write(item)
+        } finally {
+          store()
+        }
+      },
       end() {
-        store(() => inner.end())
+        inner.end()
+        store()
         book.sync()
         book.close()
         next.end()

@@ -1,7 +1,8 @@
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { output } from '../../src/cli/print.ts'
+import { flushed, output, printer } from '../../src/cli/print.ts'
 import { workspace } from '../run/agent.ts'
 import { inside, standIn } from './inside.ts'
 
@@ -48,6 +49,47 @@ test('events and chat leave with 7 when their reader has left and an agent write
     const { code, err } = await inside([...args, '--engine', 'codex'], { stdin, stdout: impatient() })
     expect([code, err], args.join(' ')).toEqual([7, ''])
   }
+})
+
+test('prints short and long lines in order, and escapes what could steer a terminal in each', async () => {
+  const stdout = standIn()
+  vi.spyOn(process, 'stdout', 'get').mockReturnValue(stdout as unknown as typeof process.stdout)
+  let out = ''
+  stdout.setEncoding('utf8').on('data', (text) => {
+    out += text
+  })
+  const texts = [
+    'a',
+    'ü',
+    '\u007f',
+    'ü\u009b\u202e',
+    'x'.repeat(70_000),
+    '\u2028'.repeat(30_000),
+    '€'.repeat(20_000),
+  ]
+  const records = Array.from({ length: 400 }, (_, n) => ({ n, text: texts[n % texts.length]! }))
+  const print = printer()
+  for (const record of records) expect(await print(record)).toBe(true)
+  expect(await flushed()).toBe(true)
+  expect(out).not.toMatch(/[\u007f-\u009f\u2028-\u202e]/)
+  expect(out).toContain('"ü\\u009b\\u202e"')
+  expect(
+    out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toEqual(records)
+})
+
+test('a line that is printed alone is written when the event loop turns', async () => {
+  const stdout = standIn()
+  vi.spyOn(process, 'stdout', 'get').mockReturnValue(stdout as unknown as typeof process.stdout)
+  const print = printer()
+  await print({ a: 1 })
+  expect(String(stdout.read())).toBe('{"a":1}\n')
+  expect(print({ a: 2 })).toBe(true)
+  const [bytes] = await once(stdout, 'data')
+  expect(String(bytes)).toBe('{"a":2}\n')
 })
 
 test('waits for a slow reader, and for one that leaves meanwhile', async () => {

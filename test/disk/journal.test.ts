@@ -15,7 +15,7 @@ import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
-import { type JournalOptions, journal } from '../../src/disk/journal.ts'
+import { type JournalOptions, journal, openJournal } from '../../src/disk/journal.ts'
 import type { Event } from '../../src/events/event.ts'
 import { built } from '../built.ts'
 import { slow } from '../pace.ts'
@@ -52,6 +52,20 @@ test.each(['each', 'interval', 'end'] as const)(
     expect(existsSync(join(dir, 'journal.lock'))).toBe(false)
   },
 )
+
+test('stores several events with one write each file, and none of them if one does not belong there', () => {
+  const dir = fresh()
+  const book = openJournal(dir)
+  const write = vi.spyOn(fs, 'writeSync')
+  const events = [makeEvent(1), makeEvent(2, { diagnostic: true }), makeEvent(3)]
+  expect(book.appendAll(events)).toBe(3)
+  expect(write).toHaveBeenCalledTimes(2)
+  expect(() => book.appendAll([makeEvent(4), makeEvent(6)])).toThrow('event 6 of attempt 1 arrives')
+  expect(book.appendAll([makeEvent(4)])).toBe(1)
+  book.close()
+  expect(seqs(dir)).toEqual([1, 2, 3, 4])
+  expect(seqs(dir, 'parser_diagnostics.jsonl')).toEqual([2])
+})
 
 test('asks the disk after each event with fsync each, and once at the end with fsync end', async () => {
   const sync = vi.spyOn(fs, 'fdatasyncSync')

@@ -1,7 +1,7 @@
 import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { expect, test } from 'vitest'
-import { jsonl } from '../../src/streams/jsonl.ts'
+import { jsonLine, jsonl, rememberLines } from '../../src/streams/jsonl.ts'
 
 test('writes one line per record, whatever the strings hold', async () => {
   const records = [{ a: 'x\ny\r\u2028' }, { b: [1, null] }, { c: '\ud800' }]
@@ -31,4 +31,13 @@ test('takes no more records than its slow reader can hold', async () => {
   await pipeline(Readable.from(source()), jsonl(), slow)
   expect(taken).toBe(10_000)
   expect(most).toBeLessThan(200)
+})
+
+test('a record is stringified once, if lines are remembered', () => {
+  let times = 0
+  const record = { toJSON: () => ({ times: ++times }) }
+  expect([jsonLine(record), jsonLine(record)]).toEqual(['{"times":1}\n', '{"times":2}\n'])
+  rememberLines()
+  expect([jsonLine(record), jsonLine(record)]).toEqual(['{"times":3}\n', '{"times":3}\n'])
+  expect([jsonLine(1), jsonLine(null)]).toEqual(['1\n', 'null\n'])
 })
