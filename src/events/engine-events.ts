@@ -14,6 +14,7 @@ import {
 } from './engine.ts'
 import type {
   CompletionData,
+  DiagnosticData,
   EventData,
   EventType,
   FailureClass,
@@ -513,11 +514,10 @@ export class EngineEvents {
     const failure_class = heavy ? failureClassOf(message, code, this.#engine.failures) : undefined
     if (failure_class && heavy)
       this.#failures[severity] = { class: failure_class, range: this.#writer.place() }
-    this.#write('diagnostic.engine.error', {
-      ...this.#problem('ENGINE_ERROR', message, severity),
-      ...(retryable !== undefined && { retryable }),
-      ...(failure_class && { failure_class }),
-    })
+    const data: Writable<DiagnosticData> = this.#problem('ENGINE_ERROR', message, severity)
+    if (retryable !== undefined) data.retryable = retryable
+    if (failure_class) data.failure_class = failure_class
+    this.#write('diagnostic.engine.error', data)
   }
 
   #delta(id: string, text: string, more: Speaker): void {
@@ -614,14 +614,13 @@ export class EngineEvents {
   tellTurn(now = false): void {
     const turn = this.#ended
     if (!turn || !(now || this.#options.isSettled(turn.when.at))) return
-    const said = this.#evidence.waiting(turn.when)
-    if (!said) return
+    const evidence = this.#evidence.waiting(turn.when)
+    if (!evidence) return
     this.#ended = undefined
     if (this.#waiting && !(this.#worked && isAfter(this.#worked, this.#waiting))) return
     this.#waiting = turn.when
     const here = this.#writer.place()
     if (turn.range !== here) this.#writer.about(turn.range, true)
-    const evidence = { ...said, exit_code: null, signal: null }
     this.#write('lifecycle.run.status', { status: 'awaiting_user_input', reason: turn.signal, evidence })
     if (turn.range !== here) this.#writer.about(here, true)
   }

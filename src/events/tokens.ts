@@ -28,7 +28,7 @@ type Counts = { -readonly [K in keyof Tokens]: Tokens[K] }
 /** Adds up the tokens of a run. If an engine reports a running total, only the increase is added. */
 export function tokenCounter() {
   let sum: Counts | undefined
-  let before: Tokens = {}
+  let before: Counts = {}
 
   const add = (counts: Tokens): Tokens => {
     if (!sum) sum = { ...counts }
@@ -41,7 +41,7 @@ export function tokenCounter() {
     add,
     /** The running total begins here: what it was before is not this run's. */
     startAt(total: Tokens): void {
-      before = total
+      before = { ...total }
     },
     /** The running total, which some engines report. */
     soFar(total: Tokens): Tokens {
@@ -50,7 +50,8 @@ export function tokenCounter() {
       const again = kinds.some((kind) => (total[kind] ?? before[kind] ?? 0) < (before[kind] ?? 0))
       for (const kind of kinds)
         put(counts, kind, again ? total[kind] : plus(total[kind], -(before[kind] ?? 0)))
-      before = again ? total : { ...before, ...total }
+      if (again) before = { ...total }
+      else for (const kind of kinds) if (total[kind] !== undefined) before[kind] = total[kind]
       return add(counts)
     },
     /** For the whole run: a count is included if it was reported each time. */
@@ -61,8 +62,8 @@ export function tokenCounter() {
 }
 
 function put(counts: Counts, kind: keyof Tokens, count: number | undefined): void {
-  if (count === undefined) delete counts[kind]
-  else counts[kind] = count
+  if (count !== undefined) counts[kind] = count
+  else if (counts[kind] !== undefined) delete counts[kind]
 }
 
 function plus(a: number | undefined, b: number | undefined): number | undefined {
