@@ -293,7 +293,8 @@ class RunEvents {
     if (shown) this.#writer.about(frame, true)
     const understood = shown ? 'kept' : reported && events.frame(this.#reader!.read, frame, position)
     if (!reported) events.unread(frame)
-    if (frame.notes) for (const note of frame.notes) this.#warnings.warn(note.code, note.code, 0.7, note.message)
+    if (frame.notes)
+      for (const note of frame.notes) this.#warnings.warn(note.code, note.code, 0.7, note.message)
     if (frame.open && reported && shape !== 'text' && understood !== 'kept') {
       if (!engine.growing) events.sawTruncation()
       events.warn('TRUNCATED', 'the input ended inside a record')
