@@ -44,6 +44,9 @@ const MAX_RAW = 4096
 /** Characters of a line of stderr that may say why the run failed. */
 const MAX_FAILURE = 500
 
+/** A prompt up to this length is remembered as it is: a digest would take longer to make than to compare. */
+const SHORT = 64
+
 /** Events that may come before the first prompt. */
 const beforeWork = /^(?:lifecycle|raw|diagnostic|user)\./
 
@@ -123,7 +126,7 @@ export class EngineEvents {
   #nameless = 0
   /** Calls that were started. */
   readonly #calls = memory<true>(() => 0)
-  /** By its digest: how much more often a prompt was sent than repeated. */
+  /** By its text, or the digest of a long one: how much more often a prompt was sent than repeated. */
   readonly #prompts = memory<number>(() => 0)
   /** Prompts that were sent before the session was known: they come after it, and before any work. */
   #early: { readonly text: string; readonly range: Range }[] = []
@@ -427,7 +430,8 @@ export class EngineEvents {
    * the nth that was repeated. False if the other side was told already.
    */
   #user(text: string): boolean {
-    const key = digest(text.trim())
+    const words = text.trim()
+    const key = words.length > SHORT ? digest(words) : words
     const more = this.#prompts.take(key) ?? 0
     const step = this.#writer.place()?.channel === 'stdin' ? 1 : -1
     if (more + step !== 0) this.#prompts.set(key, more + step)
