@@ -133,8 +133,9 @@ export function rows<State>(given: Rows<State>) {
   }
   for (const name of given.quiet?.split(' ') ?? []) known.set(name, { read: () => true })
 
+  const [usual = by] = by.split(' ')
   const rowOf = (record: Rec): Row<State> | undefined => {
-    const type = record.text(by)
+    const type = record.text(usual) ?? record.text(by)
     if (type === undefined) return undefined
     const second = sub === undefined ? undefined : record.text(sub)
     return (second === undefined ? undefined : seconds.get(type)?.get(second)) ?? known.get(type)

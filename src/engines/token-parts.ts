@@ -29,29 +29,31 @@ interface Counting {
  * read in two ways is left out. Zeros alone are what engines print when they know nothing.
  */
 export function tokenParts(parts: TokenParts, known: Counting = {}): Tokens | undefined {
-  const reported = {
+  const reported = tokensOf({
     input: parts.input,
     output: parts.output,
     cached: parts.cacheRead,
     cache_write: parts.cacheWrite,
     reasoning: parts.reasoning,
-  }
-  const { input, output, ...within } = tokensOf(reported) ?? {}
-  if (!input && !output) return undefined
-  const read = within.cached ?? 0
-  const thought = within.reasoning ?? 0
-  const inputs = ways(known.cache, input, read, read + (within.cache_write ?? 0))
+  })
+  if (!reported || (!reported.input && !reported.output)) return undefined
+  const { input, output, cached, cache_write, reasoning } = reported
+  const read = cached ?? 0
+  const thought = reasoning ?? 0
+  const inputs = ways(known.cache, input, read, read + (cache_write ?? 0))
   const outputs = ways(known.reasoning, output, thought, thought)
   if (inputs.length === 1 && outputs.length === 1)
-    return tokensOf({ ...within, input: inputs[0], output: outputs[0] })
+    return tokensOf({ input: inputs[0], output: outputs[0], cached, cache_write, reasoning })
   const total = tokensOf({ input: parts.total })?.input
   const pairs = inputs.flatMap((one) => outputs.map((other) => [one, other] as const))
   const fitting = pairs.filter(([one, other]) => (one ?? 0) + (other ?? 0) === total)
   const left = fitting.length > 0 ? fitting : pairs
   return tokensOf({
-    ...within,
     input: only(left.map(([one]) => one)),
     output: only(left.map(([, one]) => one)),
+    cached,
+    cache_write,
+    reasoning,
   })
 }
 

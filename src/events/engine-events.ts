@@ -14,6 +14,7 @@ import {
 } from './engine.ts'
 import type {
   CompletionData,
+  DiagnosticData,
   EventData,
   EventType,
   FailureClass,
@@ -42,6 +43,9 @@ const LOW = 0.7
 const MAX_RAW = 4096
 /** Characters of a line of stderr that may say why the run failed. */
 const MAX_FAILURE = 500
+
+/** A prompt up to this length is remembered as it is: a digest would take longer to make than to compare. */
+const SHORT = 64
 
 /** Events that may come before the first prompt. */
 const beforeWork = /^(?:lifecycle|raw|diagnostic|user)\./
@@ -122,7 +126,7 @@ export class EngineEvents {
   #nameless = 0
   /** Calls that were started. */
   readonly #calls = memory<true>(() => 0)
-  /** By its digest: how much more often a prompt was sent than repeated. */
+  /** By its text, or the digest of a long one: how much more often a prompt was sent than repeated. */
   readonly #prompts = memory<number>(() => 0)
   /** Prompts that were sent before the session was known: they come after it, and before any work. */
   #early: { readonly text: string; readonly range: Range }[] = []
@@ -426,7 +430,8 @@ export class EngineEvents {
    * the nth that was repeated. False if the other side was told already.
    */
   #user(text: string): boolean {
-    const key = digest(text.trim())
+    const words = text.trim()
+    const key = words.length > SHORT ? digest(words) : words
     const more = this.#prompts.take(key) ?? 0
     const step = this.#writer.place()?.channel === 'stdin' ? 1 : -1
     if (more + step !== 0) this.#prompts.set(key, more + step)
@@ -513,11 +518,10 @@ export class EngineEvents {
     const failure_class = heavy ? failureClassOf(message, code, this.#engine.failures) : undefined
     if (failure_class && heavy)
       this.#failures[severity] = { class: failure_class, range: this.#writer.place() }
-    this.#write('diagnostic.engine.error', {
-      ...this.#problem('ENGINE_ERROR', message, severity),
-      ...(retryable !== undefined && { retryable }),
-      ...(failure_class && { failure_class }),
-    })
+    const data: Writable<DiagnosticData> = this.#problem('ENGINE_ERROR', message, severity)
+    if (retryable !== undefined) data.retryable = retryable
+    if (failure_class) data.failure_class = failure_class
+    this.#write('diagnostic.engine.error', data)
   }
 
   #delta(id: string, text: string, more: Speaker): void {
@@ -614,14 +618,13 @@ export class EngineEvents {
   tellTurn(now = false): void {
     const turn = this.#ended
     if (!turn || !(now || this.#options.isSettled(turn.when.at))) return
-    const said = this.#evidence.waiting(turn.when)
-    if (!said) return
+    const evidence = this.#evidence.waiting(turn.when)
+    if (!evidence) return
     this.#ended = undefined
     if (this.#waiting && !(this.#worked && isAfter(this.#worked, this.#waiting))) return
     this.#waiting = turn.when
     const here = this.#writer.place()
     if (turn.range !== here) this.#writer.about(turn.range, true)
-    const evidence = { ...said, exit_code: null, signal: null }
     this.#write('lifecycle.run.status', { status: 'awaiting_user_input', reason: turn.signal, evidence })
     if (turn.range !== here) this.#writer.about(here, true)
   }

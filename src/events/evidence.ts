@@ -118,11 +118,14 @@ export class RunEvidence {
     return said
   }
 
-  /** What is known, if the report of this moment ended a turn that now waits for the user. */
-  waiting(when: Moment): Said | undefined {
+  /** The evidence, if the report of this moment ended a turn that now waits for the user. */
+  waiting(when: Moment): Evidence | undefined {
     if (this.#ended()?.when !== when) return undefined
-    const said = this.said()
-    return said.done_marker || said.failure !== null || said.cut !== undefined ? undefined : said
+    const said: Said & { exit_code?: null; signal?: null } = this.said()
+    if (said.done_marker || said.failure !== null || said.cut !== undefined) return undefined
+    said.exit_code = null
+    said.signal = null
+    return said as Evidence // cast: nothing is missing now
   }
 
   #turnOf(when: Moment): Turn {

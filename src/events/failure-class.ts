@@ -4,6 +4,8 @@ import type { FailureClass } from './event.ts'
 /** Words decide within this many characters: the rest of a long message is a body or a stack trace. */
 const MAX_WORDS = 2000
 
+const NONE: FailureTable = []
+
 /**
  * What sort of failure the words of an error stand for; undefined if they do not say. `own` is what the
  * engine says in its own words, and counts first.
@@ -14,11 +16,20 @@ const MAX_WORDS = 2000
 export function failureClassOf(
   message: string,
   code?: unknown,
-  own: FailureTable = [],
+  own: FailureTable = NONE,
 ): FailureClass | undefined {
   const coded = typeof code === 'number' ? `status ${code}: ` : typeof code === 'string' ? `${code}: ` : ''
   const words = `${coded}${message}`.slice(0, MAX_WORDS)
-  for (const table of [own, usual]) for (const [name, says] of table) if (says.test(words)) return name
+  // Engines report an error, and then say it again as the end of the turn.
+  if (last?.words !== words || last.own !== own) last = { words, own, found: search(words, own) }
+  return last.found
+}
+
+let last: { words: string; own: FailureTable; found: FailureClass | undefined } | undefined
+
+function search(words: string, own: FailureTable): FailureClass | undefined {
+  for (const [name, says] of own) if (says.test(words)) return name
+  for (const [name, says] of usual) if (says.test(words)) return name
   const status = statusIn(words)
   return status === undefined ? undefined : classOfStatus(status)
 }

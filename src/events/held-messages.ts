@@ -64,7 +64,8 @@ export class OpenMessages {
       this.#held += id.length
     }
     message.when = when
-    if (message.range && place) message.range = { ...message.range, to: place.to }
+    const { range } = message
+    if (range && place) message.range = { channel: range.channel, from: range.from, to: place.to }
     if (message.cut) return false
     const room = this.#maxFrame - message.size - PART_COST
     message.cut = text.length > room

@@ -21,18 +21,15 @@ export interface Spent extends Tokens {
   readonly cost?: Cost
 }
 
-const kinds = ['input', 'output', 'cached', 'cache_write', 'reasoning'] as const
-
 type Counts = { -readonly [K in keyof Tokens]: Tokens[K] }
 
 /** Adds up the tokens of a run. If an engine reports a running total, only the increase is added. */
 export function tokenCounter() {
-  let sum: Counts | undefined
+  let sum: Tokens | undefined
   let before: Tokens = {}
 
   const add = (counts: Tokens): Tokens => {
-    if (!sum) sum = { ...counts }
-    else for (const kind of kinds) put(sum, kind, plus(sum[kind], counts[kind]))
+    sum = sum ? each(sum, counts, plus) : each(counts, counts, same)
     return counts
   }
 
@@ -45,28 +42,53 @@ export function tokenCounter() {
     },
     /** The running total, which some engines report. */
     soFar(total: Tokens): Tokens {
-      const counts: Counts = {}
       // A total that decreases has started over. One that is missing has not changed.
-      const again = kinds.some((kind) => (total[kind] ?? before[kind] ?? 0) < (before[kind] ?? 0))
-      for (const kind of kinds)
-        put(counts, kind, again ? total[kind] : plus(total[kind], -(before[kind] ?? 0)))
-      before = again ? total : { ...before, ...total }
+      const again = !isEmpty(each(total, before, decrease))
+      const counts = each(total, again ? {} : before, increase)
+      before = again ? total : each(total, before, known)
       return add(counts)
     },
     /** For the whole run: a count is included if it was reported each time. */
     sum(): Tokens | undefined {
-      return sum && kinds.some((kind) => sum?.[kind] !== undefined) ? { ...sum } : undefined
+      return sum && !isEmpty(sum) ? each(sum, sum, same) : undefined
     },
   }
 }
 
-function put(counts: Counts, kind: keyof Tokens, count: number | undefined): void {
-  if (count === undefined) delete counts[kind]
-  else counts[kind] = count
+/**
+ * The counts that `make` gives for each kind. By name and always in the same order: all have a few shapes,
+ * and none becomes a slow object because a key was deleted.
+ */
+function each<Value>(
+  a: { readonly [K in keyof Tokens]?: Value },
+  b: { readonly [K in keyof Tokens]?: Value },
+  make: (a: Value | undefined, b: Value | undefined) => number | undefined,
+): Tokens {
+  const counts: Counts = {}
+  const input = make(a.input, b.input)
+  if (input !== undefined) counts.input = input
+  const output = make(a.output, b.output)
+  if (output !== undefined) counts.output = output
+  const cached = make(a.cached, b.cached)
+  if (cached !== undefined) counts.cached = cached
+  const written = make(a.cache_write, b.cache_write)
+  if (written !== undefined) counts.cache_write = written
+  const reasoning = make(a.reasoning, b.reasoning)
+  if (reasoning !== undefined) counts.reasoning = reasoning
+  return counts
 }
 
-function plus(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined || b === undefined ? undefined : a + b
+type Count = number | undefined
+
+const same = (a: Count) => a
+const known = (a: Count, b: Count) => a ?? b
+const plus = (a: Count, b: Count) => (a === undefined || b === undefined ? undefined : a + b)
+const increase = (a: Count, b: Count) => (a === undefined ? undefined : a - (b ?? 0))
+const decrease = (a: Count, b: Count) => (a !== undefined && a < (b ?? 0) ? a : undefined)
+
+function isEmpty(counts: Tokens): boolean {
+  for (const _ in counts) return false
+  return true
 }
 
 /**
@@ -78,10 +100,10 @@ function plus(a: number | undefined, b: number | undefined): number | undefined 
  * tokensOf({ input: usage.input_tokens, output: usage.output_tokens }) // { input: 3 }
  */
 export function tokensOf(reported: { readonly [K in keyof Tokens]?: unknown }): Tokens | undefined {
-  const counts: Counts = {}
-  for (const kind of kinds) {
-    const count = reported[kind]
-    if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) counts[kind] = count
-  }
-  return Object.keys(counts).length === 0 ? undefined : counts
+  const counts = each(reported, reported, asCount)
+  return isEmpty(counts) ? undefined : counts
+}
+
+function asCount(count: unknown): Count {
+  return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : undefined
 }

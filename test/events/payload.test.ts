@@ -148,3 +148,34 @@ test('so it is with a schema, which opens braces before bare keys too', () => {
     { numRuns: runs(500) },
   )
 })
+
+test('a message that is one marked object is read as the scanner reads it', () => {
+  const part = (...list: string[]) => fc.constantFrom(...list)
+  const text = fc
+    .tuple(
+      part('', 'Here: ', 'Done.\n', '任务已完成。\n', 'a\n\n    ', 'not `this` ', '{'),
+      part('', '<json>', '<json>\n', '```json\n', '```\n', '<think>'),
+      part(
+        '{"a":1}',
+        '{}',
+        '{"a":1,"a":2}',
+        '{"a":"<b>"}',
+        '{"a":"<json>"}',
+        '{"a":"\ud800"}',
+        '{a:1}',
+        '{"__proto__":1}',
+      ),
+      part('', '</json>', '\n</json>', '\n```', '```', '</think>'),
+      part('', '\n', '\nThat is all.', ' {"b":2}', '\n```', '}'),
+    )
+    .map((list) => list.join(''))
+  fc.assert(
+    fc.property(text, fc.boolean(), (given, enveloped) => {
+      const find = (maxFrame: number) =>
+        payloadFinder({ ...READING, schema: undefined, maxFrame }).find(given, when, enveloped)
+      // Near the limit of a frame every message goes through the scanner.
+      expect(find(READING.maxFrame)).toEqual(find(Math.max(1, given.length * 3 - 1)))
+    }),
+    { numRuns: runs(500) },
+  )
+})

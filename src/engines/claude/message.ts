@@ -92,11 +92,13 @@ export function messageTokens() {
     const before = reported.get(id)
     reported.set(id, tokens)
     if (!before) return tokens
-    const more = Object.entries(tokens).map(([kind, count]) => [
-      kind,
-      Math.max(0, count - (before[kind as keyof Tokens] ?? 0)), // cast: a key of the tokens
-    ])
-    const added = tokensOf(Object.fromEntries(more))
-    return added && Object.values(added).some((count) => count > 0) ? added : undefined
+    const added: { -readonly [K in keyof Tokens]: number } = {}
+    let grew = false
+    for (const key in tokens) {
+      const kind = key as keyof Tokens // cast: a key of the tokens
+      added[kind] = Math.max(0, tokens[kind]! - (before[kind] ?? 0))
+      grew ||= added[kind] > 0
+    }
+    return grew ? added : undefined
   }
 }

@@ -61,10 +61,12 @@ export const codex: Engine = {
       read({ value }, say) {
         const line = Rec.of(value)
         if (!line) return false
-        if (fits(line.values, OLD_LINE)) return readOld(line, config ?? {}, say)
-        served ||= isServerShape(line)
-        if (isServerLine(line)) return (served || isRefusal(line)) && server.read(line, say)
-        if (fits(line.values, 'workdir:text provider:text')) {
+        if (line.has('msg') && fits(line.values, OLD_LINE)) return readOld(line, config ?? {}, say)
+        if (isServerLine(line)) {
+          served ||= isServerShape(line)
+          return (served || isRefusal(line)) && server.read(line, say)
+        }
+        if (line.has('workdir') && fits(line.values, 'workdir:text provider:text')) {
           config = { model: line.text('model'), cwd: line.text('workdir') }
           say.status('configured', config)
           return true

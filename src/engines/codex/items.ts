@@ -29,7 +29,7 @@ export function sayCall(
   const { name, input } = tool
   if (phase === 'started') say.started({ id: item.text('id') ?? '', name, input, parent })
   if (phase !== 'completed') return false
-  const { call, failed, unclear } = endOf(item, { ...tool, parent })
+  const { call, failed, unclear } = endOf(item, { name, input, output: tool.output, parent })
   if (failed) say.failed(call)
   else if (unclear) say.started({ id: call.id, name, input, parent })
   else say.completed(call)
