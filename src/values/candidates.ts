@@ -110,7 +110,7 @@ export function isTorn(text: string): boolean {
 export function isInside(before: string): boolean {
   const line = before.slice(before.lastIndexOf('\n') + 1).replaceAll('```', '')
   if (line.includes('"') || (!line.endsWith('`') && line.split('`').length % 2 === 0)) return true
-  return /^[ \t]+[^{}]*:\s*$/.test(line) && before.split('{').length > before.split('}').length
+  return /^[ \t][^{}]*:$/.test(line.trimEnd()) && before.split('{').length > before.split('}').length
 }
 
 /**

@@ -175,7 +175,8 @@ function beyond(
  */
 function mendScalar(text: string): Edited | undefined {
   const opens = isQuote(text.charCodeAt(0)) || text[0] === '\\' || text[0] === '('
-  if (text.length > MAX_SCALAR || !(opens || isScalarWord(text.replace(/\s*,$/, '')))) return undefined
+  const word = text.endsWith(',') ? text.slice(0, -1).trimEnd() : text
+  if (text.length > MAX_SCALAR || !(opens || isScalarWord(word))) return undefined
   // As a member: in an array, a quote in a string may be its neighbour's. Not if all its quotes are escaped.
   const before = text[0] === '\\' ? '[' : '{"":'
   const mended = mend(before + text + (before === '[' ? ']' : '}'))
