@@ -20,7 +20,6 @@ export {
   type ToolTable,
   text,
 } from './events/engine.ts'
-export { type Tokens, tokensOf } from './events/tokens.ts'
 export type {
   Wire,
   WireChoice,
@@ -29,4 +28,5 @@ export type {
   WireStart,
   WireState,
   WireStep,
-} from './events/wire.ts'
+} from './events/talk-wire.ts'
+export { type Tokens, tokensOf } from './events/tokens.ts'

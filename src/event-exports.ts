@@ -44,7 +44,6 @@ export type {
 export type { EventOptions } from './events/event-stage.ts'
 export type { Ask, TurnEnd } from './events/open-requests.ts'
 export type { OutcomeEvidence, RunOutcome } from './events/run-outcome.ts'
-export type { Spent, Tokens } from './events/tokens.ts'
 export type {
   Wire,
   WireChoice,
@@ -53,5 +52,6 @@ export type {
   WireStart,
   WireState,
   WireStep,
-} from './events/wire.ts'
+} from './events/talk-wire.ts'
+export type { Spent, Tokens } from './events/tokens.ts'
 export type { Chat, ChatData, ChatEnd, ChatOf, ChatOptions, ChatType } from './views/chat.ts'

@@ -1,7 +1,7 @@
 import { clip } from '../base/fault.ts'
 import { isRecord } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
-import type { WireRecord, WireResult } from '../events/wire.ts'
+import type { WireRecord, WireResult } from '../events/talk-wire.ts'
 
 /** Who speaks to the agent. The version is that of what is said, so that every release says the same. */
 export const CLIENT = { name: 'agent-sluice', title: 'agent-sluice', version: '1' }

@@ -4,8 +4,8 @@ import type { Channel } from '../text/chunk.ts'
 import type { Cost } from './cost.ts'
 import type { FailureClass, Severity, ToolKind } from './event.ts'
 import type { Ask, TurnEnd } from './open-requests.ts'
+import type { Wire } from './talk-wire.ts'
 import type { Tokens } from './tokens.ts'
-import type { Wire } from './wire.ts'
 
 /**
  * How the lines of a channel are joined before the engine reads them.

@@ -1,7 +1,7 @@
 import { Fault, quote } from '../base/fault.ts'
 import type { AgentRequest, RequestOption } from '../events/event.ts'
 import { Rec } from '../events/record.ts'
-import type { WireChoice } from '../events/wire.ts'
+import type { WireChoice } from '../events/talk-wire.ts'
 
 /**
  * An answer to a request of an agent: the id of one of its options, or a kind that exactly one of them has;

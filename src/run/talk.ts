@@ -2,7 +2,7 @@ import { type Note, quote } from '../base/fault.ts'
 import type { Engine, EngineFrame, Reader, Say } from '../events/engine.ts'
 import { type AgentRequest, type Event, isEvent } from '../events/event.ts'
 import { Rec } from '../events/record.ts'
-import type { Wire, WireChoice, WireRecord } from '../events/wire.ts'
+import type { Wire, WireChoice, WireRecord } from '../events/talk-wire.ts'
 import type { StopReason } from './meta.ts'
 import { answersIn, isOnly, optionIn, type RequestAnswer } from './request-answer.ts'
 

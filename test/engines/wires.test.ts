@@ -3,8 +3,8 @@ import { acp } from '../../src/engines/acp/acp.ts'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { qwen } from '../../src/engines/qwen.ts'
-import { wireOf } from '../../src/engines/wires.ts'
-import type { Wire } from '../../src/events/wire.ts'
+import { wireOf } from '../../src/engines/talk-wires.ts'
+import type { Wire } from '../../src/events/talk-wire.ts'
 
 const start = { cwd: '/w', argv: ['agent'], session: undefined }
 

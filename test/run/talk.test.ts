@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { acp } from '../../src/engines/acp/acp.ts'
-import { wireOf } from '../../src/engines/wires.ts'
+import { wireOf } from '../../src/engines/talk-wires.ts'
 import { type Event, isEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import { Talk } from '../../src/run/talk.ts'

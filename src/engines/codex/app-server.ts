@@ -4,7 +4,7 @@ import { fits, Rec } from '../../events/record.ts'
 import { type Tokens, tokenCounter, tokensOf } from '../../events/tokens.ts'
 import { rows } from '../table.ts'
 import { askedIn, type BegunCall, decisionIn } from './asked.ts'
-import { codexTokens, errorText, mcpName, type Phase, sayCall, sayChanges } from './items.ts'
+import { codexTokens, errorText, mcpName, type Phase, sayCall, sayChanges } from './shared.ts'
 
 /** JSON-RPC without the `jsonrpc` key: the server's half of `codex app-server`. */
 export function isServerLine({ values }: Rec): boolean {

@@ -3,7 +3,7 @@ import { memory } from '../../events/memory.ts'
 import { durationOf, Rec } from '../../events/record.ts'
 import { jsonIn } from '../calls.ts'
 import { rows } from '../table.ts'
-import { changesByPath, endOf, mcpName, sayChanges } from './items.ts'
+import { changesByPath, endOf, mcpName, sayChanges } from './shared.ts'
 
 /** Functions that run a command; on stdout all of them are `command_execution`. */
 const commands = new Set(['exec_command', 'shell', 'shell_command', 'local_shell', 'container.exec'])

@@ -4,8 +4,8 @@ import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
 import { codexDenial } from '../denials.ts'
 import { rows } from '../table.ts'
 import { isRefusal, isServerLine, isServerShape, serverReader } from './app-server.ts'
-import { codexTokens, errorText, mcpName, type Phase, sayCall, sayChanges, tools } from './items.ts'
 import { oldReader } from './old.ts'
+import { codexTokens, errorText, mcpName, type Phase, sayCall, sayChanges, tools } from './shared.ts'
 
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 

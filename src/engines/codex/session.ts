@@ -4,7 +4,7 @@ import { tokenCounter } from '../../events/tokens.ts'
 import { codexDenial } from '../denials.ts'
 import { rows, table } from '../table.ts'
 import { Calls, responses } from './calls.ts'
-import { codexTokens, errorText, tools } from './items.ts'
+import { codexTokens, errorText, tools } from './shared.ts'
 
 /** What is known of a rollout so far. */
 class Rollout {

@@ -1,5 +1,5 @@
 import { Rec } from '../../events/record.ts'
-import type { Wire } from '../../events/wire.ts'
+import type { Wire } from '../../events/talk-wire.ts'
 import { CLIENT, refusalOf, resultIn } from '../json-rpc.ts'
 
 /**

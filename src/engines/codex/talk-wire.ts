@@ -1,5 +1,5 @@
 import { Rec } from '../../events/record.ts'
-import type { Wire, WireChoice, WireRecord } from '../../events/wire.ts'
+import type { Wire, WireChoice, WireRecord } from '../../events/talk-wire.ts'
 import { CLIENT, refusalOf, resultIn } from '../json-rpc.ts'
 import { decisionOf } from './asked.ts'
 

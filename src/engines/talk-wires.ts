@@ -1,8 +1,8 @@
 import type { Engine, Picker } from '../events/engine.ts'
-import type { Wire } from '../events/wire.ts'
-import { acpWire } from './acp/wire.ts'
-import { controlWire } from './claude/wire.ts'
-import { codexWire } from './codex/wire.ts'
+import type { Wire } from '../events/talk-wire.ts'
+import { acpWire } from './acp/talk-wire.ts'
+import { controlWire } from './claude/talk-wire.ts'
+import { codexWire } from './codex/talk-wire.ts'
 
 /** The wires of our engines, apart from them: who only reads what agents print has no use for these. */
 const wires: Readonly<Record<string, Wire>> = {
