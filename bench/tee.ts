@@ -1,7 +1,8 @@
 /**
- * What `sluice run --tee` costs per round trip: `tsx bench/tee.ts [TRIPS]`, after a build, on a quiet machine.
- * A client sends a request of ACP and waits for its answer, to the agent itself and through the command, in
- * turns. Prints microseconds on the wall, and the CPU time that the command took meanwhile (on Linux).
+ * What `sluice run --tee` costs per round trip: `tsx bench/tee.ts [TRIPS]`, after a build, on a quiet
+ * machine. A client sends a request of ACP and waits for its answer, to the agent itself and through the
+ * command, in turns. Prints microseconds on the wall, and the CPU time that the command took meanwhile (on
+ * Linux).
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -364,7 +364,7 @@ export function visible(text: string): string {
 }
 
 /** C0, DEL, C1, line separators, bidirectional marks and overrides. */
-export function isUnsafe(unit: number): boolean {
+function isUnsafe(unit: number): boolean {
   return (
     unit < 0x20 ||
     (unit >= 0x7f && unit <= 0x9f) ||

@@ -193,8 +193,8 @@ function lineStart(fd: number, end: number): number | undefined {
 }
 
 /**
- * Lines as bytes, in a block that is used again: `Buffer.from` takes ten times as long for ASCII. Line by line,
- * because one that is not ASCII would make the text of all of them twice as large.
+ * Lines as bytes, in a block that is used again: `Buffer.from` takes ten times as long for ASCII. Line by
+ * line, because one that is not ASCII would make the text of all of them twice as large.
  */
 function encoded(lines: readonly string[]): Buffer {
   const most = MAX_UTF8 * lines.reduce((sum, { length }) => sum + length, 0)

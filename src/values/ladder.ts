@@ -76,7 +76,7 @@ export function climb(text: string, rules: Rules): Pass | Miss {
   return climbInto(text, rules, MAX_ENVELOPES)
 }
 
-/** The value of a text that is JSON as it is, and passes; undefined otherwise, without the work of saying why. */
+/** The value of a text that is JSON as it is, and passes; undefined otherwise, without saying why. */
 export function passUnchanged(text: string, rules: Rules): Pass | undefined {
   const asIs = attemptTrimmed(text, rules)
   return asIs.kind === 'passed' ? passOf(asIs, text, NONE, NONE) : undefined

@@ -75,7 +75,10 @@ function parsed<S extends Schema | undefined>(
   return outcome!
 }
 
-/** Most answers are one object and nothing else, valid or not: those need no scanner. Undefined if it is not as simple. */
+/**
+ * Most answers are one object and nothing else, valid or not: those need no scanner. Undefined if it is not
+ * as simple.
+ */
 function wholeObject<S extends Schema | undefined>(
   text: string,
   options: ParseOptions<S>,
