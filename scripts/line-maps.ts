@@ -4,8 +4,8 @@ import ts from 'typescript'
 
 /**
  * Makes the source maps small. They carry their sources, because the package has no src, but no comments and
- * no imports, and they map lines, not columns: that is what a stack trace and a breakpoint need, in a third of
- * the bytes.
+ * no imports, and they map lines, not columns: that is what a stack trace and a breakpoint need, in a third
+ * of the bytes.
  */
 export const lineMaps: NonNullable<Options['plugins']>[number] = {
   name: 'line-maps',
