@@ -135,8 +135,8 @@ test('an exit is one unit and is never divided', () => {
 
 test.each([
   [null, 'but got null'],
-  [undefined, 'a undefined'],
-  [42, 'a number'],
+  [undefined, 'a value of type undefined'],
+  [42, 'a value of type number'],
   [{ bytes: 'a', b: 1, c: 1, d: 1, e: 1, f: 1 }, 'the keys "bytes, b, c, d, e"'],
   [{ channel: 'stdio', bytes: Buffer.from('a') }, 'the keys "channel, bytes"'],
   [{ channel: 'pty' }, 'the keys "channel"'],
