@@ -107,14 +107,11 @@ describe.skipIf(!chromiumPath)(`the table of runs${needsBrowser}`, () => {
       '2 files',
       'quota exceeded',
     ])
-    const colour = (place: string) =>
-      table
-        .getByRole('row')
-        .nth(3)
-        .locator(place)
-        .evaluate((element) => [getComputedStyle(element).color, getComputedStyle(element).backgroundColor])
-    const [, red] = await colour('.dot')
-    expect(await colour('.problem')).toContain(red)
+    const styleOf = (place: string, name: string) =>
+      page.evaluate(
+        `getComputedStyle(document.querySelector('#runs [data-state="failed"] ${place}')).${name}`,
+      )
+    expect(await styleOf('.problem', 'color')).toBe(await styleOf('.dot', 'backgroundColor'))
     // Free is not unknown.
     expect(await table.getByRole('row').nth(1).locator('.cost').innerText()).toBe('$0')
     await page.getByRole('link', { name: 'Mend the clock' }).click()
