@@ -187,26 +187,29 @@ describe('what is cut is partial only when allowed, and half a scalar is never f
 })
 
 describe('a repair that would change the structure', () => {
-  const swapped: readonly (readonly [text: string, found: string])[] = [
-    ['{"a":[1,2}]', 'INVALID_JSON'],
-    ['{"a":{"b":[1}]}', 'INVALID_JSON'],
-    ['{"a":1]', 'INVALID_JSON'],
-    ['{"a":}', 'INVALID_JSON'],
-    ['{"a":1 "b" 2}', 'INVALID_JSON'],
-    ['[{"a":1]}', 'INVALID_JSON'],
-    ['{"a":[[1,2]}', 'INVALID_JSON'],
-    ['{"a":(1]}', 'INVALID_JSON'],
-    ['{"a":[1,2]]}', 'INVALID_JSON'],
-    ['{"a":{"b":1]', 'INVALID_JSON'],
-  ]
-  test.for(swapped)('%s is refused, whatever is allowed', ([text, found]) => {
+  const refused = ['{"a":}', '{"a":1 "b" 2}', '{"a":[[1,2]}', '{"a":(1]}', '{"a":[1,2]]}', '{"a":{"b":1]']
+  test.for(refused)('%s is refused, whatever is allowed', (text) => {
     for (const options of [{}, { partial: true }, { schema: {} }, { root: 'any' }] as const) {
-      expect(brief(text, options)).toEqual([found])
+      expect(brief(text, options)).toEqual(['INVALID_JSON'])
       expect(brief(`<json>${text}</json>`, { ...options, tag: 'json' })).toEqual(['INVALID_JSON'])
       expect(brief(`${T}json\n${text}\n${T}`, options)).toEqual(['INVALID_JSON'])
     }
     expect(brief(`${text}\n{"b":2}\n`, { lines: true }).at(-1)).toEqual({ b: 2 })
     expect(tryParse(text)).toMatchObject({ ok: false, repair_level: 'none' })
+  })
+  const swapped: readonly (readonly [text: string, value: unknown])[] = [
+    ['{"a":[1,2}]', { a: [1, 2] }],
+    ['{"a":{"b":[1}]}', { a: { b: [1] } }],
+    ['{"a":1]', { a: 1 }],
+    ['[{"a":1]}', [{ a: 1 }]],
+  ]
+  test.for(swapped)('the closers of %s have one reading, and their repair is told', ([text, value]) => {
+    for (const dressed of [text, `<json>${text}</json>`, `${T}json\n${text}\n${T}`]) {
+      const outcome = only(dressed, { root: 'any' })
+      expect(outcome).toMatchObject({ ok: true, value, repair_level: 'deterministic_generic' })
+      const note = outcome.notes.find(({ code }) => code === 'OUTPUT_REPAIRED_GENERIC')
+      expect(note?.changes?.map(({ kind }) => kind)).toContain('replaced a bracket')
+    }
   })
   test('a bracket too many is a fault, a brace too many is dropped; too few closers, where partial is allowed, is flagged with what was done', () => {
     expect(brief('{"a":1}]')).toEqual(['INVALID_JSON'])
