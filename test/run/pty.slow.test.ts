@@ -91,8 +91,11 @@ test('a command with a path is looked for from the working directory, one withou
   })
 })
 
-test('a signal that has no name of ours is told by its number', async () => {
+test.each([
+  [10, 'SIGUSR1'],
+  [40, 'signal 40'],
+])('signal %i is told by its name, or by its number if it has none', async (number, signal) => {
   const { cwd, audit } = workspace()
-  const { end } = await ran({ command: 'sh', args: ['-c', 'kill -10 $$'], cwd, audit, pty: true })
-  expect(end).toMatchObject({ exit_code: null, signal: 'signal 10' })
+  const { end } = await ran({ command: 'sh', args: ['-c', `kill -${number} $$`], cwd, audit, pty: true })
+  expect(end).toMatchObject({ exit_code: null, signal })
 })
