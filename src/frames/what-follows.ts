@@ -87,8 +87,8 @@ export class WhatFollows {
         certain ||
         (byte === SLASH || byte === LESS
           ? this.#opensComment(byte, bound, over)
-          : byte === BACKTICK
-            ? this.#opensAfterBackticks(bound, over)
+          : byte === BACKTICK || SIGNS[byte]
+            ? this.#opensAfterMark(bound, over)
             : this.#opensWithWord(this.#seek, bound, over))
       if (opens === undefined) return undefined
       if (opens) return this.#start
@@ -124,19 +124,21 @@ export class WhatFollows {
     const next = this.#seek + 1
     if (next >= bound) return over ? false : undefined
     const second = this.#scan.byte(next)
-    return first === LESS ? second === EXCLAMATION : second === SLASH || second === STAR
+    const opens = first === LESS ? second === EXCLAMATION : second === SLASH || second === STAR
+    return opens || this.#opensAfterMark(bound, over)
   }
 
-  //  {"k":1},⏎```json⏎"m":2}             {"k":1}, `m`: 2}
-  //          ^ seek     ^ after a fence mark        ^ a key in backticks
-  #opensAfterBackticks(bound: number, over: boolean): boolean | undefined {
+  //  {"k":1},⏎```json⏎"m":2}             {"k":1}, `m`: 2}         {"k":1},⏎|"m":2}
+  //          ^ seek     ^ after a fence mark        ^ a key in backticks    ^ one after a stray sign
+  #opensAfterMark(bound: number, over: boolean): boolean | undefined {
     const { view, base } = this.#tape
     const from = this.#seek
-    let at = from
-    while (at < bound && at - from <= MAX_WORD && isKeyByte(view[at - base]!, '` \n')) at++
+    const others = view[from - base] === BACKTICK ? '` \n' : '" ./'
+    let at = from + 1
+    while (at < bound && at - from <= MAX_WORD && isKeyByte(view[at - base]!, others)) at++
     if (at === bound && !over) return undefined
     const head = view.toString('latin1', from - base, Math.min(at + 1, bound) - base)
-    return /^```.*["'}\]]$/s.test(head) || /^`[^`]+` *:$/.test(head)
+    return /^(?:```.*["'}\]]|`[^`]+` *:|[^`] {0,9}"[^"]{1,200}" {0,9}:)$/s.test(head)
   }
 
   //  {"k":1}, m: 2}   {"k":1}, it's": 2}   {"k":1},⏎two words: 2}
@@ -218,6 +220,8 @@ export class WhatFollows {
   }
 }
 
+/** Signs that begin neither a value nor a comment. */
+const SIGNS = /* @__PURE__ */ classTable([1, '!%&()*;=>?@\\^|~'])
 /** First bytes of unusual blanks, and how many bytes those have. */
 const UNUSUAL = /* @__PURE__ */ classTable([2, '\xc2'], [3, '\xe1\xe2\xe3\xef'])
 /** The first of the three bytes of a curly quote. */

@@ -848,7 +848,7 @@ class Reference {
     if (next >= limit) return undefined
     const rest = this.#slice(next, Math.min(limit, next + MAX_WORD + 3)).toString('latin1')
     if (
-      /^(?:["'{}[\]0-9#]|\/[/*]|<!|```[\w$'` \n\u0080-\u00ff-]{0,254}["'}\]]|`[\w$' \n\u0080-\u00ff-]{1,254}`[ ]*:)/.test(
+      /^(?:["'{}[\]0-9#]|\/[/*]|<!|```[\w$'` \n\u0080-\u00ff-]{0,254}["'}\]]|`[\w$' \n\u0080-\u00ff-]{1,254}`[ ]*:|[!%&()*/;<=>?@\\^|~] {0,9}"[\w$' ./\u0080-\u00ff-]{1,200}" {0,9}:)/.test(
         rest,
       ) ||
       /^-[0-9]/.test(rest)
