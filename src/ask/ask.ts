@@ -241,6 +241,7 @@ async function cachedAnswer<S extends Schema | undefined>(options: AskOptions<S>
   type T = Value<S>
   const { cache, schema } = options
   if (!cache) return { hit: undefined, keep: async (outcome: Good<T>): Promise<Outcome<T>> => outcome }
+  // Cast: a key does not depend on the type of the schema.
   const access = cacheAccess(cache, questionKey(options as AskOptions), options)
   const entry = await access.get()
   return {
@@ -286,5 +287,6 @@ const BESIDES: ReadonlySet<string> = new Set<keyof AskOptions>([
 
 function hitOf<T>({ value, repair_level, notes }: CacheEntry): Good<T> {
   const frame = { kind: 'text', channel: 'stdout', from: 0, to: 0, text: '' } as const
+  // Cast: what was kept had passed the schema.
   return { ok: true, value: value as T, repair_level, notes, frame }
 }

@@ -122,7 +122,7 @@ class Known implements Progress {
  */
 export function subtreeCheck(schema: Schema | undefined): (seen: Snapshots) => readonly SchemaError[] {
   if (schema === undefined || '~standard' in schema) return () => NONE
-  const root = schema as JsonSchema
+  const root = schema as JsonSchema // cast: what is no Standard Schema is a JSON Schema
   const checks = new Map<JsonSchema, Check | undefined>()
   /** Errors of a part that were reported, so that they are not reported again for the whole. */
   const reported = new Set<string>()
@@ -188,5 +188,5 @@ function resolve(root: JsonSchema, schema: JsonSchema): JsonSchema | undefined {
 }
 
 function asSchema(value: unknown): JsonSchema | undefined {
-  return isObject(value) ? (value as JsonSchema) : undefined
+  return isObject(value) ? (value as JsonSchema) : undefined // cast: any object is read as a schema
 }
