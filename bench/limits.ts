@@ -1,7 +1,7 @@
 import { type Readable, Transform } from 'node:stream'
+import { isOrdinary } from '../src/json/plain-value.ts'
+import { inspect } from '../src/json/silent-losses.ts'
 import { decode } from '../src/text/decode.ts'
-import { isOrdinary } from '../src/values/plain-value.ts'
-import { inspect } from '../src/values/silent-losses.ts'
 import type { Candidate } from './measure.ts'
 import { batched } from './source.ts'
 

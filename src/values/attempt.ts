@@ -1,8 +1,8 @@
 import type { Code, Note, SchemaError } from '../base/fault.ts'
 import { withoutStack } from '../base/no-stack.ts'
 import { count, isDeeper } from '../json/depth.ts'
+import { isOrdinary } from '../json/plain-value.ts'
 import { CLOSE_BRACE, OPEN_BRACE, QUOTE, SPACE } from '../text/characters.ts'
-import { isOrdinary } from './plain-value.ts'
 import type { Check } from './schema/schema.ts'
 
 /**

@@ -1,6 +1,7 @@
 import { type Code, type Note, quote, type SchemaError } from '../base/fault.ts'
 import { endsInBraces, endsInString, isOnlyStructure, isStructureAt } from '../json/after-value.ts'
 import { closeCut } from '../json/cut-text.ts'
+import { inspect } from '../json/silent-losses.ts'
 import { whereBroken } from '../json/tokenizer.ts'
 import { isScalarWord } from '../repair/bare-words.ts'
 import { type Change, changeOf } from '../repair/change.ts'
@@ -23,7 +24,6 @@ import {
 import { type Candidate, candidatesIn, hasQuotedKey } from './candidates.ts'
 import { envelopePlaces } from './envelope.ts'
 import { isBetter } from './pick.ts'
-import { inspect } from './silent-losses.ts'
 
 /**
  * A value that passed. `changes` is empty if the text was used unchanged; their `at` counts units of the

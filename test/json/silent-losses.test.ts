@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { inspect } from '../../src/json/silent-losses.ts'
 import { removeProtoKeys } from '../../src/values/attempt.ts'
 import { tryParse } from '../../src/values/parse.ts'
-import { inspect } from '../../src/values/silent-losses.ts'
 
 const messages = (text: string) => inspect(text).map(({ message }) => message)
 const lost = (token: string) => `"${token}" cannot be represented exactly as a JavaScript number`

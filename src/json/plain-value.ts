@@ -1,4 +1,3 @@
-import { stringEnd } from '../json/strings.ts'
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -12,6 +11,7 @@ import {
   pastBlanks,
   QUOTE,
 } from '../text/characters.ts'
+import { stringEnd } from './strings.ts'
 
 /**
  * Whether a parsed value needs no note. Nearly always true, and checked for every payload, so it must be

@@ -1,6 +1,6 @@
 import { type Note, quote } from '../base/fault.ts'
-import { stringValue } from '../json/strings.ts'
-import { type Visitor, walk } from '../json/walk.ts'
+import { stringValue } from './strings.ts'
+import { type Visitor, walk } from './walk.ts'
 
 /**
  * Looks for what `JSON.parse` drops silently: a key that occurs twice in one object, and a number that cannot
