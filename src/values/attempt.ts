@@ -1,8 +1,5 @@
 import type { Code, Note, SchemaError } from '../base/fault.ts'
-import { withoutStack } from '../base/no-stack.ts'
-import { count, isDeeper } from '../json/depth.ts'
-import { isOrdinary } from '../json/plain-value.ts'
-import { CLOSE_BRACE, OPEN_BRACE, QUOTE, SPACE } from '../text/characters.ts'
+import { readStrictly } from '../json/strict.ts'
 import type { Check } from './schema/schema.ts'
 
 /**
@@ -79,26 +76,13 @@ export interface Broken {
 /** Parses one text strictly and applies the root rule, the normalizers and the schema, in this order. */
 export function attempt(text: string, rules: Rules): Tried {
   const { maxDepth, verdict } = rules
-  // Brackets alone become many times their size: the depth of a large text is checked before it is parsed,
-  // that of a small one only if it looks unusual.
-  const asked = text.length > LARGE && isDense(text)
-  if (asked && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
-  if (text === lastBroken?.text) return lastBroken.tried
-  // Creating an error costs twenty times as much as checking the first key, and logs are full of `{name} …`.
-  if (opensNoKey(text)) return isDeeper(text, maxDepth) ? tooDeep(maxDepth) : NO_KEY
-  let value: unknown
-  try {
-    value = withoutStack(JSON.parse, text)
-  } catch (cause) {
-    if (!asked && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
-    const tried: Broken = { kind: 'broken', code: 'INVALID_JSON', detail: '', cause }
-    if (text.length <= LARGE) lastBroken = { text, tried }
-    return tried
-  }
-  const unusual = !isOrdinary(value, text, Math.min(maxDepth, MAX_RECURSION))
+  const read = readStrictly(text, maxDepth)
+  if (read.kind === 'deep')
+    return { kind: 'broken', code: 'MAX_DEPTH', detail: `more than ${maxDepth} levels` }
+  if (read.kind === 'broken') return { kind: 'broken', code: 'INVALID_JSON', detail: '', cause: read.cause }
+  const { value, unusual } = read
   let notes = NONE
   if (unusual) {
-    if (!asked && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
     const removed = rules.protoKeys === 'keep' ? 0 : removeProtoKeys(value)
     if (removed > 0) {
       if (rules.protoKeys === 'error') {
@@ -125,32 +109,7 @@ function reread(text: string, { protoKeys }: Rules): unknown {
   return value
 }
 
-/** A text that is not JSON is often tried again at once, by the scanner and by the ladder. */
-let lastBroken: { readonly text: string; readonly tried: Broken } | undefined
-
 const NONE: readonly Note[] = []
-/** Characters of a text that may be parsed before its depth is known. */
-const LARGE = 1 << 16
-const MAX_RECURSION = 256
-
-const NO_KEY: Broken = { kind: 'broken', code: 'INVALID_JSON', detail: '' }
-
-/** A brace followed by neither a key, a closer nor a blank is certainly not JSON. */
-function opensNoKey(text: string): boolean {
-  if (text.charCodeAt(0) !== OPEN_BRACE || text.length < 2) return false
-  const next = text.charCodeAt(1)
-  return next !== QUOTE && next !== CLOSE_BRACE && next > SPACE
-}
-
-function tooDeep(maxDepth: number): Broken {
-  return { kind: 'broken', code: 'MAX_DEPTH', detail: `more than ${maxDepth} levels` }
-}
-
-/** Whether there are so many brackets that parsing them may need many times the size of the text. */
-function isDense(text: string): boolean {
-  const some = text.length >> 5
-  return count(text, '{', some) + count(text, '[', some) > some
-}
 
 /**
  * Applies the root rule, the normalizers and the schema to a parsed value. `again` gives that value once
