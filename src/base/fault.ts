@@ -3,9 +3,7 @@ const meanings: Record<string, string> = {}
 /** What to do about a fault, shown on the console. */
 export const nextSteps: Record<string, string> = {}
 
-/**
- * Only codes that are thrown or make an outcome fail have a next step; the message itself says what was found.
- */
+/** Only codes that are thrown or make an outcome fail have a next step; the message says what was found. */
 function spoken<Table extends Readonly<Record<string, string>>>(
   table: Table,
   steps: { readonly [K in keyof Table]?: string } = {},

@@ -5,7 +5,7 @@ import type { DriftName, DriftPlace, DriftReport, EngineDrift } from '../../run/
 import { safeLine } from '../draw/safe.ts'
 import { statusLine } from '../draw/status-line.ts'
 import { fitTo, widthOf } from '../draw/width.ts'
-import { exits } from '../exit-code-table.ts'
+import { exits } from '../exit-codes.ts'
 import { engineOption, namedEngine } from '../input/engine-option.ts'
 import { output, printer } from '../print.ts'
 
