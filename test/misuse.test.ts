@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { nextSteps } from '../src/base/fault.ts'
 import * as eventDoor from '../src/events.ts'
 import * as root from '../src/index.ts'
 import * as nats from '../src/nats.ts'
@@ -220,8 +219,4 @@ test('a journal that was refused for its options is free for the next', async ()
 test('what is no completion and no event is unknown and none', () => {
   expect(api.outcomeOf(undefined as never)).toBe('unknown')
   expect(api.isEvent(undefined as never, 'raw.stdout')).toBe(false)
-})
-
-test('every next step belongs to a code', () => {
-  for (const code of Object.keys(nextSteps)) expect(Object.keys(api.codes)).toContain(code)
 })

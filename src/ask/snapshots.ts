@@ -1,7 +1,6 @@
 import { defined, isObject, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { SchemaError } from '../base/fault.ts'
-import type { JsonSchema } from '../values/schema/plain-schemas.ts'
-import { type Check, checkOf, type Schema } from '../values/schema/schema.ts'
+import { type Check, checkOf, type JsonSchema, type Schema } from '../values/schema/schema.ts'
 import { type Branch, type Completed, NOTHING, pointer, valueAt } from './growing-value.ts'
 import { PayloadSearch } from './payload-search.ts'
 

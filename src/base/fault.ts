@@ -1,90 +1,75 @@
-/**
- * What to do about a fault, shown on the console. Only for codes that are thrown or make an outcome fail; the
- * message itself says what was found.
- */
-export const nextSteps: Readonly<Record<string, string>> = {
-  BAD_OPTION: 'change the call; the message says what it accepts',
-  BAD_CHUNK: 'write Buffers, Uint8Arrays, strings or chunks of tap() to this stream',
-  BAD_SCHEMA: 'give a Standard Schema that validates synchronously, or a JSON Schema object',
-  BAD_STATE: 'call it earlier, or not at all; the message says why',
-  EMPTY: 'look at stderr and the exit code of the agent: it printed nothing here',
-  NO_MATCH: 'outcome.comment has the text that came instead; check tag, lines and root',
-  TRUNCATED: 'ask for a shorter answer or allow more tokens; partial: true returns what has arrived',
-  INVALID_JSON: 'fault.broken has the position; ask() retries by itself',
-  ROOT_NOT_OBJECT: "give a schema, or root: 'any'",
-  SCHEMA_FAILED: 'look at fault.errors; change the schema, or ask again with the errors',
-  NORMALIZE_FAILED: 'look at the cause and at fault.value: a function in normalize threw',
-  MAX_DEPTH: 'raise maxDepth if such a payload is wanted',
-  PROTO_KEY: "protoKeys: 'remove' removes such keys",
-  JOURNAL_LOCKED: 'wait for the other process, or use another directory',
-  JOURNAL_FAILED: 'free disk space, or use another directory; what was written is whole',
-  JOURNAL_MISMATCH: 'use a fresh directory, or give the runId and attempt of this one',
-  SSE_FIELD: 'remove line breaks and NUL from run ids and event names',
-  CANNOT_REPLY: 'start a new run; the message says why this one cannot be continued',
-  SPAWN_FAILED: 'check the command, PATH and cwd',
-  PTY_MISSING: 'npm install @lydell/node-pty, and use Node or Deno; or run without pty',
-  RECORD_FAILED: 'free disk space, or use another audit directory',
-  NOT_AN_AUDIT: 'name a directory of sluice run, or a log file',
-  OUTPUT_FAILED: 'free disk space, or write elsewhere; npx agent-sluice replay --resume completes the events',
-  BROKER_MISSING: 'npm install @nats-io/transport-node@3 @nats-io/jetstream@3',
-  BROKER_FAILED: 'check the address, the user and its permissions (docs/hosts.md)',
-  BROKER_GAP: 'look at the limits of the stream; the journal on its host has the whole run',
-  RUN_REFUSED: 'ship it under another tenant or run id; the journal on this host is whole',
-  COMMAND_FAILED: 'run the command by hand and look at its stderr',
-  BAD_ORDER: 'fix the order; the message names the field',
-  OUTBOX_FAILED: 'look at the cause; the result is settled and can be posted again',
-  LEDGER_FAILED: 'look at the cause; nothing was changed',
-  AUDIT_FAILED: 'free disk space, or use another audit directory',
+/** Default message of each code, as far as the tables below are in use. */
+const meanings: Record<string, string> = {}
+/** What to do about a fault, shown on the console. */
+export const nextSteps: Record<string, string> = {}
+
+/** Only codes that are thrown or make an outcome fail have a next step; the message says what was found. */
+function spoken<Table extends Readonly<Record<string, string>>>(
+  table: Table,
+  steps: { readonly [K in keyof Table]?: string } = {},
+): Table {
+  Object.assign(meanings, table)
+  Object.assign(nextSteps, steps)
+  return table
 }
 
-/** Default message and next step of each code. */
-let words: { readonly [K in 'meanings' | 'nextSteps']: Readonly<Record<string, string>> } = {
-  meanings: {},
-  nextSteps: {},
-}
+// Three tables, each pure for bundlers: a bundle has only those that it uses, and a Fault without a message
+// shows its code there. All of them are 5 KB.
 
-/**
- * All codes, shared by faults (thrown, or carried by a failed outcome) and notes (data).
- * The text says what the code means; a message adds what was found and where.
- *
- * @example
- * console.log(codes.TRUNCATED) // 'the input ended inside the payload'
- */
-// Pure for bundlers: a bundle that does not use the texts drops the table (3 KB), and a Fault without a
-// message then shows its code.
-export const codes = /* @__PURE__ */ spoken({
-  // Misuse: thrown at once, before any byte flows.
-  BAD_OPTION: 'an option has a value that cannot be used',
-  BAD_CHUNK: 'a chunk is neither bytes, nor text, nor a Chunk',
-  BAD_SCHEMA: 'the schema cannot be compiled or validates asynchronously',
-  BAD_STATE: 'the call comes too late, or too early',
+/** The codes of misuse, payloads and frames. */
+export const payloadCodes = /* @__PURE__ */ spoken(
+  {
+    // Misuse: thrown at once, before any byte flows.
+    BAD_OPTION: 'an option has a value that cannot be used',
+    BAD_CHUNK: 'a chunk is neither bytes, nor text, nor a Chunk',
+    BAD_SCHEMA: 'the schema cannot be compiled or validates asynchronously',
+    BAD_STATE: 'the call comes too late, or too early',
 
-  // A payload fails with these.
-  EMPTY: 'the input is empty or blank',
-  NO_MATCH: 'no payload was found in the input',
-  TRUNCATED: 'the input ended inside the payload',
-  INVALID_JSON: 'the payload is not JSON and could not be repaired',
-  ROOT_NOT_OBJECT: 'the payload is JSON, but its root is not an object',
-  SCHEMA_FAILED: 'the payload is JSON, but the schema rejects it',
-  NORMALIZE_FAILED: 'a normalizer threw on every candidate',
-  MAX_DEPTH: 'the payload is nested deeper than allowed',
-  PROTO_KEY: 'the payload has a key that could change a prototype',
+    // A payload fails with these.
+    EMPTY: 'the input is empty or blank',
+    NO_MATCH: 'no payload was found in the input',
+    TRUNCATED: 'the input ended inside the payload',
+    INVALID_JSON: 'the payload is not JSON and could not be repaired',
+    ROOT_NOT_OBJECT: 'the payload is JSON, but its root is not an object',
+    SCHEMA_FAILED: 'the payload is JSON, but the schema rejects it',
+    NORMALIZE_FAILED: 'a normalizer threw on every candidate',
+    MAX_DEPTH: 'the payload is nested deeper than allowed',
+    PROTO_KEY: 'the payload has a key that could change a prototype',
 
-  // Notes about a payload or a frame.
-  OUTPUT_REPAIRED_GENERIC: 'the payload was repaired by deterministic rules',
-  REPAIR_SKIPPED: 'the payload is larger than the repair limit, so repair was not tried',
-  AMBIGUOUS: 'more than one candidate passes, and one had to be chosen',
-  TAG_UNCLOSED: 'the value is complete, but its closing tag is missing',
-  THINK_UNCLOSED: 'the payload is in a think block that was never closed',
-  THINK_OPEN: 'the payload is in a think block that had not been closed when the payload was emitted',
-  LOOSE_MATCH: 'the payload was found by the last resort: it is not JSON, and nothing marks it as the answer',
-  FRAME_TOO_LONG: 'a frame grew past maxFrame and was passed on as text',
-  INVALID_UTF8: 'bytes that are not UTF-8 were replaced by U+FFFD',
-  NUL_BYTES: 'NUL bytes at the start of a line were skipped',
-  PRECISION_LOSS: 'a number cannot be represented exactly as a JavaScript number',
-  DUPLICATE_KEY: 'an object has the same key twice; the last one wins',
+    // Notes about a payload or a frame.
+    OUTPUT_REPAIRED_GENERIC: 'the payload was repaired by deterministic rules',
+    REPAIR_SKIPPED: 'the payload is larger than the repair limit, so repair was not tried',
+    AMBIGUOUS: 'more than one candidate passes, and one had to be chosen',
+    TAG_UNCLOSED: 'the value is complete, but its closing tag is missing',
+    THINK_UNCLOSED: 'the payload is in a think block that was never closed',
+    THINK_OPEN: 'the payload is in a think block that had not been closed when the payload was emitted',
+    LOOSE_MATCH:
+      'the payload was found by the last resort: it is not JSON, and nothing marks it as the answer',
+    FRAME_TOO_LONG: 'a frame grew past maxFrame and was passed on as text',
+    INVALID_UTF8: 'bytes that are not UTF-8 were replaced by U+FFFD',
+    NUL_BYTES: 'NUL bytes at the start of a line were skipped',
+    PRECISION_LOSS: 'a number cannot be represented exactly as a JavaScript number',
+    DUPLICATE_KEY: 'an object has the same key twice; the last one wins',
+  } as const,
+  {
+    BAD_OPTION: 'change the call; the message says what it accepts',
+    BAD_CHUNK: 'write Buffers, Uint8Arrays, strings or chunks of tap() to this stream',
+    BAD_SCHEMA: 'give a Standard Schema that validates synchronously, or a JSON Schema object',
+    BAD_STATE: 'call it earlier, or not at all; the message says why',
+    EMPTY: 'look at stderr and the exit code of the agent: it printed nothing here',
+    NO_MATCH: 'outcome.comment has the text that came instead; check tag, lines and root',
+    TRUNCATED: 'ask for a shorter answer or allow more tokens; partial: true returns what has arrived',
+    INVALID_JSON: 'fault.broken has the position; ask() retries by itself',
+    ROOT_NOT_OBJECT: "give a schema, or root: 'any'",
+    SCHEMA_FAILED: 'look at fault.errors; change the schema, or ask again with the errors',
+    NORMALIZE_FAILED: 'look at the cause and at fault.value: a function in normalize threw',
+    MAX_DEPTH: 'raise maxDepth if such a payload is wanted',
+    PROTO_KEY: "protoKeys: 'remove' removes such keys",
+  },
+)
 
-  // Notes about a run.
+/** The codes of notes about a run. */
+export const runCodes = /* @__PURE__ */ spoken({
   RAW_LINE: 'a line was not understood and is kept as raw',
   LOW_CONFIDENCE_PARSE: 'the classification is a guess',
   UNKNOWN_TYPE: 'a record of a type this parser does not know is kept as raw',
@@ -110,56 +95,95 @@ export const codes = /* @__PURE__ */ spoken({
   LOG_RESTARTED: 'a followed log was truncated or replaced and is read again from its start',
   LATEST_NOT_LINKED: 'the link to the newest run could not be made',
   PROFILE_FAILED: 'the code of the engine profile threw, so its input is kept as raw',
+} as const)
 
-  // Sinks, runs and the server fail with these.
-  JOURNAL_LOCKED: 'another process writes this journal',
-  JOURNAL_FAILED: 'the journal cannot be written',
-  JOURNAL_MISMATCH: 'the journal is damaged, or has other events than the ones that arrive',
-  SSE_FIELD: 'an SSE id or event name has a CR, LF or NUL in it',
-  CANNOT_REPLY: 'the run cannot be continued',
-  SPAWN_FAILED: 'the command cannot be started',
-  PTY_MISSING: 'the optional package for pseudo-terminals is not installed, or does not work in this runtime',
-  RECORD_FAILED: 'the raw output of the process cannot be recorded',
-  NOT_AN_AUDIT: 'the directory has no logs of a run',
-  OUTPUT_FAILED: 'the output of the command cannot be written',
+/**
+ * All codes, shared by faults (thrown, or carried by a failed outcome) and notes (data).
+ * The text says what the code means; a message adds what was found and where.
+ *
+ * @example
+ * console.log(codes.TRUNCATED) // 'the input ended inside the payload'
+ */
+export const codes = /* @__PURE__ */ allCodes()
 
-  // Shipping runs fails with these.
-  BROKER_MISSING: 'the optional packages for NATS are not installed',
-  BROKER_FAILED: 'the broker cannot be used, or does not allow what was asked',
-  BROKER_GAP: 'events of a run are missing at the broker',
-  RUN_REFUSED: 'the run cannot be shipped: the broker has other events of it, or it cannot be sent whole',
+function allCodes() {
+  const others = spoken(
+    {
+      // Sinks, runs and the server fail with these.
+      JOURNAL_LOCKED: 'another process writes this journal',
+      JOURNAL_FAILED: 'the journal cannot be written',
+      JOURNAL_MISMATCH: 'the journal is damaged, or has other events than the ones that arrive',
+      SSE_FIELD: 'an SSE id or event name has a CR, LF or NUL in it',
+      CANNOT_REPLY: 'the run cannot be continued',
+      SPAWN_FAILED: 'the command cannot be started',
+      PTY_MISSING:
+        'the optional package for pseudo-terminals is not installed, or does not work in this runtime',
+      RECORD_FAILED: 'the raw output of the process cannot be recorded',
+      NOT_AN_AUDIT: 'the directory has no logs of a run',
+      OUTPUT_FAILED: 'the output of the command cannot be written',
 
-  // Faults and notes of an answer.
-  COMMAND_FAILED: 'the command failed, or gave no answer in time',
-  RESULT_CACHED: 'the result was taken from the cache, and nothing was run',
-  CACHE_FAILED: 'the cache could not be read or written, so it was not used',
+      // Shipping runs fails with these.
+      BROKER_MISSING: 'the optional packages for NATS are not installed',
+      BROKER_FAILED: 'the broker cannot be used, or does not allow what was asked',
+      BROKER_GAP: 'events of a run are missing at the broker',
+      RUN_REFUSED: 'the run cannot be shipped: the broker has other events of it, or it cannot be sent whole',
 
-  // Notes about the result of a worker.
-  BAD_ORDER: 'the work order lacks a field or has a value that cannot be used',
-  WORK_NO_RESULT: 'the worker left nothing that says what it did',
-  WORK_FILE_REFUSED: 'a result file is not a small regular file, or it changed while it was read',
-  WORK_FILE_STALE: 'a result file is left over from before the run and does not count',
-  WORK_RESULT_BROKEN: 'a result file cannot be parsed',
-  WORK_FIELD_MISSING: 'a required field is missing or blank',
-  WORK_FIELD_INVALID: 'a field has a value that cannot be used',
-  WORK_FIELD_TWICE: 'a field is given twice, so it is not known which one counts',
-  WORK_ISSUE_MISMATCH: 'the result names another issue than the order',
-  WORK_RUN_MISMATCH: 'the result names another run than the active one',
-  WORK_UNTRUSTED: 'the only evidence is what the worker said, which is never enough to advance',
-  WORK_INTERRUPTED: 'the worker was ended before it was done',
-  WORK_RESULT_TWICE: 'another result of this run was posted before, so this one is archived',
-  OUTBOX_FAILED: 'the result could not be posted to the outbox',
-  LEDGER_FAILED: 'the ledger of active runs could not be read or written',
-  AUDIT_FAILED: 'the audit cannot be written',
-} as const satisfies Record<string, string>)
+      // Faults and notes of an answer.
+      COMMAND_FAILED: 'the command failed, or gave no answer in time',
+      RESULT_CACHED: 'the result was taken from the cache, and nothing was run',
+      CACHE_FAILED: 'the cache could not be read or written, so it was not used',
 
-function spoken<Table extends Readonly<Record<string, string>>>(meanings: Table): Table {
-  words = { meanings, nextSteps }
-  return meanings
+      // Notes about the result of a worker.
+      BAD_ORDER: 'the work order lacks a field or has a value that cannot be used',
+      WORK_NO_RESULT: 'the worker left nothing that says what it did',
+      WORK_FILE_REFUSED: 'a result file is not a small regular file, or it changed while it was read',
+      WORK_FILE_STALE: 'a result file is left over from before the run and does not count',
+      WORK_RESULT_BROKEN: 'a result file cannot be parsed',
+      WORK_FIELD_MISSING: 'a required field is missing or blank',
+      WORK_FIELD_INVALID: 'a field has a value that cannot be used',
+      WORK_FIELD_TWICE: 'a field is given twice, so it is not known which one counts',
+      WORK_ISSUE_MISMATCH: 'the result names another issue than the order',
+      WORK_RUN_MISMATCH: 'the result names another run than the active one',
+      WORK_UNTRUSTED: 'the only evidence is what the worker said, which is never enough to advance',
+      WORK_INTERRUPTED: 'the worker was ended before it was done',
+      WORK_RESULT_TWICE: 'another result of this run was posted before, so this one is archived',
+      OUTBOX_FAILED: 'the result could not be posted to the outbox',
+      LEDGER_FAILED: 'the ledger of active runs could not be read or written',
+      AUDIT_FAILED: 'the audit cannot be written',
+    } as const,
+    {
+      JOURNAL_LOCKED: 'wait for the other process, or use another directory',
+      JOURNAL_FAILED: 'free disk space, or use another directory; what was written is whole',
+      JOURNAL_MISMATCH: 'use a fresh directory, or give the runId and attempt of this one',
+      SSE_FIELD: 'remove line breaks and NUL from run ids and event names',
+      CANNOT_REPLY: 'start a new run; the message says why this one cannot be continued',
+      SPAWN_FAILED: 'check the command, PATH and cwd',
+      PTY_MISSING: 'npm install @lydell/node-pty, and use Node or Deno; or run without pty',
+      RECORD_FAILED: 'free disk space, or use another audit directory',
+      NOT_AN_AUDIT: 'name a directory of sluice run, or a log file',
+      OUTPUT_FAILED:
+        'free disk space, or write elsewhere; npx agent-sluice replay --resume completes the events',
+      BROKER_MISSING: 'npm install @nats-io/transport-node@3 @nats-io/jetstream@3',
+      BROKER_FAILED: 'check the address, the user and its permissions (docs/hosts.md)',
+      BROKER_GAP: 'look at the limits of the stream; the journal on its host has the whole run',
+      RUN_REFUSED: 'ship it under another tenant or run id; the journal on this host is whole',
+      COMMAND_FAILED: 'run the command by hand and look at its stderr',
+      BAD_ORDER: 'fix the order; the message names the field',
+      OUTBOX_FAILED: 'look at the cause; the result is settled and can be posted again',
+      LEDGER_FAILED: 'look at the cause; nothing was changed',
+      AUDIT_FAILED: 'free disk space, or use another audit directory',
+    },
+  )
+  return { ...payloadCodes, ...runCodes, ...others }
 }
 
 /** A code of the table. */
 export type Code = keyof typeof codes
+
+/** What the code means; the code itself in a bundle that has no use for its table. */
+export function meaningOf(code: Code): string {
+  return meanings[code] ?? code
+}
 
 /**
  * One change that a repair made to a payload.
@@ -271,7 +295,7 @@ export class Fault extends Error {
   declare readonly label?: string
   declare readonly attempts?: readonly FailedAttempt[]
 
-  constructor(code: Code, message: string = words.meanings[code] ?? code, details: FaultDetails = {}) {
+  constructor(code: Code, message: string = meaningOf(code), details: FaultDetails = {}) {
     // A schema or a file name may have put control characters into the message.
     super(visible(clip(message, MAX_MESSAGE)), 'cause' in details ? { cause: details.cause } : undefined)
     this.name = 'Fault'
@@ -323,7 +347,7 @@ function describeFault(fault: Fault, show: (value: unknown) => string): string {
   if ('value' in fault) add('value', show(fault.value))
   // An error that was thrown elsewhere may have control characters in its message.
   if (cause !== undefined) add('cause', show(cause).split('\n').map(visible).join('\n'))
-  if (Object.hasOwn(words.nextSteps, code)) add('next', words.nextSteps[code]!)
+  if (Object.hasOwn(nextSteps, code)) add('next', nextSteps[code]!)
   return lines.join('\n')
 }
 

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { version } from './commands/version.ts'
 import { safe } from './draw/safe.ts'
-import { exits } from './exit-code-table.ts'
+import { exits } from './exit-codes.ts'
 import { output } from './print.ts'
 import { describeOption, withHelpAll } from './short-help.ts'
 

@@ -1,6 +1,6 @@
 import { Fault } from '../base/fault.ts'
 import { version } from './commands/version.ts'
-import { exits, faultExit } from './exit-code-table.ts'
+import { exits, faultExit } from './exit-codes.ts'
 import { flushed, output, toleratingStderr } from './print.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { codes, quote } from '../base/fault.ts'
+import { quote, runCodes } from '../base/fault.ts'
 import type { Range, Writer } from './write.ts'
 
 /** What a run changed in its directory. Paths are relative to it. */
@@ -107,7 +107,7 @@ export function artifacts(options: ArtifactOptions) {
       for (const [path, { change }] of claims) {
         // A file that was created and deleted again leaves no trace, so none is missing.
         if (!seen.has(path) && change !== 'deleted')
-          tell('ARTIFACT_MISSING', `${codes.ARTIFACT_MISSING}: ${quote(path, 80)}`)
+          tell('ARTIFACT_MISSING', `${runCodes.ARTIFACT_MISSING}: ${quote(path, 80)}`)
       }
       if (reported > MAX_TOLD)
         options.warn('ARTIFACT_REJECTED', `${reported - MAX_TOLD} more paths were refused or missing`)

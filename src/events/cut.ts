@@ -1,4 +1,4 @@
-import { codes } from '../base/fault.ts'
+import { meaningOf } from '../base/fault.ts'
 import type { Bytes } from '../base/platform.ts'
 import { isDeeper, isNested } from '../json/depth.ts'
 import { TextBalance } from '../json/text-balance.ts'
@@ -342,7 +342,7 @@ export class Cutter {
 
   #emit(first: Line, frame: Omit<EngineFrame, 'channel' | 'from'>): void {
     const { blanks, glue, pieces, note, from } = first
-    const notes = note ? [{ code: note, message: codes[note], at: from }] : undefined
+    const notes = note ? [{ code: note, message: meaningOf(note), at: from }] : undefined
     const before = glue !== undefined ? { glue } : blanks && { blanks }
     this.#out({
       channel: this.#channel,

@@ -1,4 +1,4 @@
-import { type Code, clip, codes, quote } from '../base/fault.ts'
+import { type Code, clip, meaningOf, quote, runCodes } from '../base/fault.ts'
 import { digest } from '../base/platform.ts'
 import { type Cost, costCounter } from './cost.ts'
 import {
@@ -331,7 +331,7 @@ export class EngineEvents {
       // A claim becomes an event at the end, or never: it does not count as an event of its frame.
       artifact: this.#options.artifact,
       error: (message, severity = 'error', more = {}) => this.#error(message, severity, more),
-      warning: (code, message = codes[code], severity = 'warning') => this.warn(code, message, severity),
+      warning: (code, message = meaningOf(code), severity = 'warning') => this.warn(code, message, severity),
       begun: () => {
         this.tellTurn(true)
         this.#failures = { line: this.#failures.line }
@@ -591,12 +591,12 @@ export class EngineEvents {
     this.#write('agent.message.final', messageData(id, text, more.parent, more.incomplete, last))
     // The reader of a guess gets a warning, and the raw text next to it.
     if (this.#confidence < LOW) {
-      this.warn('LOW_CONFIDENCE_PARSE', codes.LOW_CONFIDENCE_PARSE)
+      this.warn('LOW_CONFIDENCE_PARSE', runCodes.LOW_CONFIDENCE_PARSE)
       this.#raw(text)
     }
     const broken = fault && !done && text.includes(`"${this.#options.doneMarker}"`)
     const why = broken ? 'the done marker does not count: ' : ''
-    if (fault) this.warn(fault, `${why}the last payload of the message ${id}: ${codes[fault]}`)
+    if (fault) this.warn(fault, `${why}the last payload of the message ${id}: ${meaningOf(fault)}`)
     this.#confidence = before
   }
 

@@ -1,4 +1,4 @@
-import { clip, codes, Fault, quote } from '../base/fault.ts'
+import { clip, Fault, quote, runCodes } from '../base/fault.ts'
 import type { Engine, EngineFrame, Limits, Picker, Reader, Say } from './engine.ts'
 
 /**
@@ -49,7 +49,7 @@ function opened(engine: Engine, limits: Limits): Reader {
     if (Fault.is(error)) throw error
     if (++failed > 1) return
     const words = error instanceof Error ? error.message : String(error)
-    say.warning('PROFILE_FAILED', `${codes.PROFILE_FAILED}: ${clip(words, 100)}`)
+    say.warning('PROFILE_FAILED', `${runCodes.PROFILE_FAILED}: ${clip(words, 100)}`)
   }
 
   const guard =
@@ -85,7 +85,7 @@ function opened(engine: Engine, limits: Limits): Reader {
       }
       if (failed > 1) {
         const where = failed > before ? ', the last time at the end' : ''
-        say.warning('PROFILE_FAILED', `${failed} times: ${codes.PROFILE_FAILED}${where}`)
+        say.warning('PROFILE_FAILED', `${failed} times: ${runCodes.PROFILE_FAILED}${where}`)
       }
     },
   }

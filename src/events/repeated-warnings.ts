@@ -1,4 +1,4 @@
-import { type Code, clip, codes, quote } from '../base/fault.ts'
+import { type Code, clip, meaningOf, quote, runCodes } from '../base/fault.ts'
 import type { Writer } from './write.ts'
 
 /** Number of names that are counted one by one; the rest is counted together. */
@@ -22,7 +22,7 @@ export class RepeatedWarnings {
   }
 
   /** One more of a kind. */
-  warn(kind: string, code: Code, confidence: number, message: string = codes[code]): void {
+  warn(kind: string, code: Code, confidence: number, message: string = meaningOf(code)): void {
     const known = this.#kinds.get(kind)
     if (known) {
       known.count++
@@ -35,13 +35,13 @@ export class RepeatedWarnings {
   unknownType(given: string): void {
     const name = clip(given, MAX_NAME)
     if (isNew(this.#types, name))
-      this.#write('UNKNOWN_TYPE', `${codes.UNKNOWN_TYPE}: ${quote(name)}`, 0.3, { name })
+      this.#write('UNKNOWN_TYPE', `${runCodes.UNKNOWN_TYPE}: ${quote(name)}`, 0.3, { name })
   }
 
   /** A field that is not known, or is `odd`: not known with such a value (`text: list`). */
   unknownField(given: string, odd: boolean): void {
     const name = clip(given, MAX_NAME)
-    const message = odd ? ODD_FIELD : codes.UNKNOWN_FIELD
+    const message = odd ? ODD_FIELD : runCodes.UNKNOWN_FIELD
     if (isNew(this.#fields, name)) this.#write('UNKNOWN_FIELD', `${message}: ${quote(name)}`, 0.7, { name })
   }
 

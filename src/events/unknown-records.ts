@@ -1,4 +1,4 @@
-import { codes } from '../base/fault.ts'
+import { runCodes } from '../base/fault.ts'
 import { type EngineFrame, isRecord } from './engine.ts'
 
 /** Limits of the shape of a record in a message. */
@@ -29,7 +29,7 @@ export class UnknownRecords {
   found(): { readonly first: EngineFrame; readonly message: string } | undefined {
     const first = this.#first
     if (this.known || this.#count < 2 || !first) return undefined
-    const message = `${codes.ENGINE_UNKNOWN} (${this.#count}); the first: ${shapeOf(first.value)}`
+    const message = `${runCodes.ENGINE_UNKNOWN} (${this.#count}); the first: ${shapeOf(first.value)}`
     return { first, message }
   }
 }

@@ -1,4 +1,4 @@
-import { type Code, codes, Fault, type Note } from '../base/fault.ts'
+import { type Code, Fault, meaningOf, type Note } from '../base/fault.ts'
 import type { Sink } from '../base/stage.ts'
 import {
   type Cache,
@@ -68,7 +68,7 @@ export function cachedResult(options: CachedResultOptions): CachedResult {
     async keep({ run_id, attempt, result, completion, exit_code, reason }) {
       if (!result?.cacheable || exit_code !== 0 || reason !== null) return
       const { value, repair_level, warnings } = result
-      const notes = warnings.map((code) => ({ code, message: codes[code] }))
+      const notes = warnings.map((code) => ({ code, message: meaningOf(code) }))
       const ts = new Date().toISOString()
       await access.set({
         value,

@@ -8,12 +8,12 @@ import { engines } from '../engines/engines-by-name.ts'
 import type { Engine, Limits, Picker, Reader } from '../events/engine.ts'
 import { type DiagnosticData, type Event, isEvent } from '../events/event.ts'
 import { type Attempt, listAttempts, singleLog } from './audit.ts'
-import { fixedDir } from './audit-dir.ts'
 import { type DriftPlace, type DriftReport, driftReport, type RunDrift } from './drift-report.ts'
 import { folders } from './folders.ts'
 import { readJson, readMeta } from './meta.ts'
 import { isDatabase } from './opencode-db.ts'
 import { replay } from './replay.ts'
+import { fixedDir } from './run-directory.ts'
 
 export interface DriftOptions {
   /**

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { codes } from '../base/fault.ts'
+import { runCodes } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import { LOCK_FILE } from '../disk/journal.ts'
 import { isLocked } from '../disk/lock.ts'
@@ -244,7 +244,7 @@ function restartNote(last: Event, seq: number, restarts: number): EventOf<'diagn
     type: 'diagnostic.parser.warning',
     seq,
     event: { category: 'diagnostic', type: 'diagnostic.parser.warning' },
-    data: { code: 'LOG_RESTARTED', message: codes.LOG_RESTARTED, severity: 'warning', confidence: 1 },
+    data: { code: 'LOG_RESTARTED', message: runCodes.LOG_RESTARTED, severity: 'warning', confidence: 1 },
     correlation: {
       ...last.correlation,
       event_id: `${last.run_id}:${last.attempt_number}:restart:${restarts}`,

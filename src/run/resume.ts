@@ -8,10 +8,10 @@ import { LineFile } from '../disk/line-file.ts'
 import { isSameProcess } from '../disk/lock.ts'
 import type { Channel } from '../text/chunk.ts'
 import { type Attempt, fileNames, listAttempts, logSizes } from './audit.ts'
-import { fixedDir } from './audit-dir.ts'
 import { chunkLine } from './chunk-log.ts'
 import { endInMeta, type LastWords, lastWords, type Meta, readJson, writeMeta } from './meta.ts'
 import { endedMeta, RECORDED_OPTIONS, type RecordedOptions, readAttempt, startOf } from './read-attempt.ts'
+import { fixedDir } from './run-directory.ts'
 import { timedEvents } from './timed.ts'
 
 /** The result of a resume. */

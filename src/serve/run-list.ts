@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { FoundRun } from './run-finder.ts'
-import type { RunInfo } from './run-info.ts'
-import { compareRuns } from './run-order.ts'
+import { compareRuns, type RunInfo } from './run-info.ts'
 import { turn } from './turns.ts'
 
 /** How long a list is reused: many clients ask at once. */

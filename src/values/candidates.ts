@@ -150,7 +150,7 @@ function candidateOf(
   const at = frame.kind === 'object' ? start : Math.max(start, text.indexOf(body, start))
   const kind = TAKEN[frame.kind as 'tag' | 'fence' | 'object']
   const changes = [...thoughts, changeOf(kind, start, text.slice(start, start + 80), '')]
-  return { text: body, at, changes, rank, notes: loose ? [looseMatch] : [] }
+  return { text: body, at, changes, rank, notes: loose ? [looseMatch()] : [] }
 }
 
 /** How clearly a frame is marked as the answer. */

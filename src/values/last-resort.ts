@@ -1,4 +1,4 @@
-import { codes, type Note } from '../base/fault.ts'
+import { type Note, payloadCodes } from '../base/fault.ts'
 import { Bytes } from '../base/platform.ts'
 import { drive } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
@@ -10,7 +10,7 @@ import type { Channel } from '../text/chunk.ts'
 import { attempt, type Rules } from './attempt.ts'
 
 /** The note on what the last resort found. */
-export const looseMatch: Note = { code: 'LOOSE_MATCH', message: codes.LOOSE_MATCH }
+export const looseMatch = (): Note => ({ code: 'LOOSE_MATCH', message: payloadCodes.LOOSE_MATCH })
 
 /**
  * The last resort, for a text in which no candidate was found, good or bad: objects as people and models

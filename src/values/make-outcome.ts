@@ -1,4 +1,12 @@
-import { type Breakage, type Code, codes, Fault, type FaultDetails, type Note } from '../base/fault.ts'
+import {
+  type Breakage,
+  type Code,
+  Fault,
+  type FaultDetails,
+  meaningOf,
+  type Note,
+  payloadCodes,
+} from '../base/fault.ts'
 import { withoutStack } from '../base/no-stack.ts'
 import type { Frame } from '../frames/frame.ts'
 import { frameOffset, risingOffsets } from '../frames/frame-offsets.ts'
@@ -24,13 +32,14 @@ export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): G
   if (how) found(how, frame.from)
   if (frame.notes?.some(({ code }) => code === 'THINK_UNCLOSED' || code === 'THINK_OPEN'))
     found('read an unclosed think block', frame.from)
-  if (frame.open && pass.incomplete) notes.push({ code: 'TRUNCATED', message: codes.TRUNCATED, at: frame.to })
+  if (frame.open && pass.incomplete)
+    notes.push({ code: 'TRUNCATED', message: payloadCodes.TRUNCATED, at: frame.to })
   else if (frame.open && frame.kind === 'tag') {
     found('added a missing closing tag', frame.to)
-    notes.push({ code: 'TAG_UNCLOSED', message: codes.TAG_UNCLOSED, at: frame.to })
+    notes.push({ code: 'TAG_UNCLOSED', message: payloadCodes.TAG_UNCLOSED, at: frame.to })
   }
   if (changes.length > 0) {
-    notes.unshift({ code: 'OUTPUT_REPAIRED_GENERIC', message: codes.OUTPUT_REPAIRED_GENERIC, changes })
+    notes.unshift({ code: 'OUTPUT_REPAIRED_GENERIC', message: payloadCodes.OUTPUT_REPAIRED_GENERIC, changes })
   }
   for (const note of pass.notes) {
     notes.push(note.places ? { ...note, places: note.places.map((at) => frameOffset(frame, at)) } : note)
@@ -109,7 +118,7 @@ function isOpen(text: string): boolean {
 const NONE: readonly Note[] = []
 
 function faultOf(code: Code, detail: string, label: string | undefined, details: FaultDetails): Fault {
-  const words = detail ? `${codes[code]}: ${detail}` : codes[code]
+  const words = detail ? `${meaningOf(code)}: ${detail}` : meaningOf(code)
   // Not thrown here; `parse`, which throws it, gives it the stack of its caller.
   return label
     ? withoutStack((message) => new Fault(code, message, { ...details, label }), `${label}: ${words}`)

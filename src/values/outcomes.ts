@@ -377,7 +377,7 @@ class Judge implements Sink<Frame> {
     for (const frame of looseFrames(text.bytes(), this.#channel, this.#rules)) {
       const result = climb(frame.text, this.#rules)
       if (!result.ok) continue
-      const pass = { ...result, notes: [...result.notes, looseMatch] }
+      const pass = { ...result, notes: [...result.notes, looseMatch()] }
       this.#emitProse(goodOf(frame, pass, 'took an object from prose'))
     }
   }

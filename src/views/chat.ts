@@ -1,5 +1,5 @@
 import { type Complete, defined, type OptionTable, readOptions } from '../base/check-options.ts'
-import { codes } from '../base/fault.ts'
+import { runCodes } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import { costCounter } from '../events/cost.ts'
 import type {
@@ -228,7 +228,7 @@ class ChatSink implements Sink<Event> {
       case 'unknown': {
         const { confidence } = event.source
         const code = 'END_UNKNOWN'
-        const warning = { code, message: codes[code], severity: 'warning', confidence } as const
+        const warning = { code, message: runCodes[code], severity: 'warning', confidence } as const
         return this.#say(event, 'diagnostic.warning', { ...warning, ...end })
       }
     }

@@ -5,7 +5,6 @@ import { isDatabase } from '../../run/opencode-db.ts'
 import { replay } from '../../run/replay.ts'
 import { type Chat, chatStage } from '../../views/chat.ts'
 import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn } from '../draw/flags.ts'
-import { runExits, watchEnd } from '../exit-code.ts'
 import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
 import {
   addRunInput,
@@ -17,6 +16,7 @@ import {
   runEvents,
 } from '../input/run-input.ts'
 import { flushed, printer } from '../print.ts'
+import { runExits, watchEnd } from '../run-exit-code.ts'
 import { type ShowOptions, show } from './show.ts'
 
 interface ChatFlags extends RunFlags, DrawFlags, LastFlags {

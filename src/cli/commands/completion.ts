@@ -1,5 +1,5 @@
 import { Argument, Command, type Option } from 'commander'
-import { exits } from '../exit-code-table.ts'
+import { exits } from '../exit-codes.ts'
 import { output } from '../print.ts'
 
 const examples = `

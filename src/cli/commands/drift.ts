@@ -1,11 +1,11 @@
 import { Command } from 'commander'
-import { codes } from '../../base/fault.ts'
+import { runCodes } from '../../base/fault.ts'
 import { drift } from '../../run/drift.ts'
 import type { DriftName, DriftPlace, DriftReport, EngineDrift } from '../../run/drift-report.ts'
 import { safeLine } from '../draw/safe.ts'
 import { statusLine } from '../draw/status-line.ts'
 import { fitTo, widthOf } from '../draw/width.ts'
-import { exits } from '../exit-code-table.ts'
+import { exits } from '../exit-codes.ts'
 import { engineOption, namedEngine } from '../input/engine-option.ts'
 import { output, printer } from '../print.ts'
 
@@ -91,7 +91,7 @@ function tableOf(report: DriftReport): string {
     ...(strangers.count === 0 ? [] : ['', `${words(strangers.count, 'run')} of an unknown engine:`]),
     ...strangers.first.map(
       (found) =>
-        `  ${placeWords(found)}: ${safeLine(found.message.replace(codes.ENGINE_UNKNOWN, 'records'))}`,
+        `  ${placeWords(found)}: ${safeLine(found.message.replace(runCodes.ENGINE_UNKNOWN, 'records'))}`,
     ),
     ...(strangers.count > strangers.first.length ? ['  …'] : []),
     '',

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
-import { runExits, watchEnd } from '../exit-code.ts'
 import { addRunInput, type RunFlags, readerLeft, runEvents } from '../input/run-input.ts'
 import { flushed, printer } from '../print.ts'
+import { runExits, watchEnd } from '../run-exit-code.ts'
 
 const examples = `
 ${runExits}

@@ -3,8 +3,8 @@ import { Command, Option } from 'commander'
 import { Fault, quote } from '../../base/fault.ts'
 import { codeOf } from '../../base/system-error-code.ts'
 import { replaceFile } from '../../disk/durable.ts'
-import { fixedDir } from '../../run/audit-dir.ts'
 import { isDatabase, openCodeLines } from '../../run/opencode-db.ts'
+import { fixedDir } from '../../run/run-directory.ts'
 import {
   type ExportFormat,
   type ExportSource,
@@ -17,7 +17,7 @@ import {
 import type { Hidden } from '../../views/redact/redact.ts'
 import { countWords } from '../../views/words.ts'
 import { safe, safeLine } from '../draw/safe.ts'
-import { exits } from '../exit-code-table.ts'
+import { exits } from '../exit-codes.ts'
 import { engineOption } from '../input/engine-option.ts'
 import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
 import { addReading, type ReadingFlags, replayOptions, runEvents } from '../input/run-input.ts'

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { Fault } from '../../base/fault.ts'
 import { serve } from '../../serve/serve.ts'
-import { exits } from '../exit-code-table.ts'
+import { exits } from '../exit-codes.ts'
 import { addNatsOptions, type NatsFlags } from '../input/nats-options.ts'
 import { warnAboutOpenCode } from './sessions.ts'
 

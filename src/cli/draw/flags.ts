@@ -2,8 +2,8 @@ import { relative, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { Fault } from '../../base/fault.ts'
 import { listAttempts } from '../../run/audit.ts'
-import { fixedDir } from '../../run/audit-dir.ts'
 import { readMeta } from '../../run/meta.ts'
+import { fixedDir } from '../../run/run-directory.ts'
 import type { About } from './draw.ts'
 
 /** How a run is drawn; every command that draws takes the same flags. */

@@ -3,7 +3,7 @@ import { Fault } from '../../base/fault.ts'
 import type { NatsOptions } from '../../nats/nats-client.ts'
 import { safe } from '../draw/safe.ts'
 import { statusLine } from '../draw/status-line.ts'
-import { exits } from '../exit-code-table.ts'
+import { exits } from '../exit-codes.ts'
 
 /** The values of the options below. */
 export interface NatsFlags {

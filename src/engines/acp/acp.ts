@@ -1,13 +1,14 @@
 import { costOf } from '../../events/cost.ts'
 import type { Engine, EngineFrame, Limits, Say } from '../../events/engine.ts'
+import type { RequestOption } from '../../events/event.ts'
 import { memory } from '../../events/memory.ts'
+import type { Ask } from '../../events/open-requests.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { anyDenial } from '../denials.ts'
+import { questionsIn } from '../questions.ts'
 import { rows } from '../table.ts'
-import { askedIn } from './asked.ts'
 import { chunkReader } from './chunks.ts'
-import { lateHistory } from './late-history.ts'
-import { ToolCalls } from './tool.ts'
+import { inputOf, ToolCalls, titleOf } from './tool.ts'
 import { AcpTurns, stops } from './turn.ts'
 
 /**
@@ -277,4 +278,71 @@ function readResult(given: unknown, say: Say, run: Run): boolean {
     say.status('session_opened', { model })
   }
   return true
+}
+
+/**
+ * Gemini CLI answers `session/load` before it has sent all of the old conversation: the rest arrives in the
+ * new turn. It never repeats the prompt of a turn, so a user message begins the rest. Each old answer is one
+ * chunk: the answer to the new prompt begins after that.
+ */
+function lateHistory() {
+  let session: string | undefined
+  /** The last update was of the old conversation: its user has asked, or was answered. */
+  let state: 'asked' | 'answered' | undefined
+  return {
+    /** The session was loaded. */
+    loaded(id: string): void {
+      session = id
+      state = undefined
+    },
+    /** Whether this update is about something that was said or done before. */
+    has(of: string, update: Rec): boolean {
+      if (of !== session) return false
+      const kind = update.at('sessionUpdate')
+      const status = update.at('status')
+      if (kind === 'user_message_chunk') state = 'asked'
+      else if (kind === 'agent_message_chunk') state = state === 'asked' ? 'answered' : undefined
+      // Old calls are shown with their end; what other updates say belongs to no turn.
+      else if (kind === 'tool_call' && status !== 'completed' && status !== 'failed') state = undefined
+      else if (kind === 'tool_call' && state === 'answered') state = 'asked'
+      else if (state === 'answered') state = undefined
+      return state !== undefined
+    },
+  }
+}
+
+/** What a permission request asks. */
+function askedIn(params: Rec, call: Rec, tool: string): Omit<Ask, 'id' | 'signal'> {
+  const questions = questionsIn(call.at('rawInput.questions'))
+  const options = params.records('options').map(optionOf)
+  const call_id = call.text('toolCallId')
+  const title = call.text('title')
+  // Where the title is all that is shown, it is the command: whoever allows it must see its end.
+  const input = inputOf(call.at('rawInput')) ?? diffsOf(call) ?? (title === undefined ? title : { title })
+  return {
+    kind: questions ? 'question' : 'permission',
+    tool,
+    title: titleOf(call)?.title ?? tool,
+    ...(input !== undefined && { input }),
+    ...(call_id !== undefined && { call_id }),
+    // The protocol has no field for the answers to a question: it can only be turned down.
+    options: questions ? options.filter(({ kind }) => !kind.startsWith('allow')) : options,
+    ...(questions && { questions }),
+  }
+}
+
+const kinds = ['allow_once', 'allow_always', 'reject_once', 'reject_always'] as const
+
+function optionOf(option: Rec): RequestOption {
+  const id = option.text('optionId') ?? ''
+  // An unknown kind must not look like a permission.
+  const kind = kinds.find((known) => known === option.at('kind')) ?? 'cancel'
+  return { id, kind, label: option.text('name') ?? id }
+}
+
+/** Gemini CLI shows only the change that a call would make. */
+function diffsOf(call: Rec): { readonly changes: readonly object[] } | undefined {
+  const diffs = call.records('content').filter((entry) => entry.at('type') === 'diff')
+  const changes = diffs.map(({ values: { path, oldText, newText } }) => ({ path, oldText, newText }))
+  return changes.length > 0 ? { changes } : undefined
 }

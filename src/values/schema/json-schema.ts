@@ -1,12 +1,11 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv'
+import type { Ajv, ErrorObject, KeywordDefinition, Options, ValidateFunction } from 'ajv'
 import { isObject } from '../../base/check-options.ts'
 import { Fault, quote, visible } from '../../base/fault.ts'
 import ajvLoader from './load-ajv.cjs'
-import { acceptPlainSchemas, type JsonSchema } from './plain-schemas.ts'
-import { linearUniqueItems } from './unique-items.ts'
+import { acceptPlainSchemas, type JsonSchema } from './schema.ts'
 
-export type { JsonSchema } from './plain-schemas.ts'
+export type { JsonSchema } from './schema.ts'
 
 /**
  * Makes a Standard Schema of a JSON Schema, so that it can have a type. Values are checked, never
@@ -133,3 +132,46 @@ function spelled(values: readonly unknown[]): string {
 }
 
 const MAX_SPELLED = 120
+
+/**
+ * `uniqueItems` in linear time: ajv compares every item with every other, unless their type is one scalar,
+ * and the value comes from the agent (100,000 untyped numbers take a minute). Items that are equal as JSON
+ * serialize to the same text.
+ */
+function linearUniqueItems(ajv: Ajv): void {
+  ajv.removeKeyword('uniqueItems')
+  ajv.addKeyword(uniqueItems)
+}
+
+const uniqueItems: KeywordDefinition = {
+  keyword: 'uniqueItems',
+  type: 'array',
+  schemaType: 'boolean',
+  compile: (wanted: boolean) => (items: readonly unknown[]) => !wanted || allDiffer(items),
+  error: { message: 'must NOT have duplicate items' },
+}
+
+function allDiffer(items: readonly unknown[]): boolean {
+  const seen = new Set<unknown>()
+  for (const item of items) {
+    // An object is the text of its sorted JSON, which no string can equal: strings get a quote in front.
+    const key =
+      typeof item === 'object' && item !== null
+        ? sortedJson(item)
+        : typeof item === 'string'
+          ? `"${item}`
+          : item
+    if (seen.has(key)) return false
+    seen.add(key)
+  }
+  return true
+}
+
+/** JSON with sorted keys. Values were parsed within maxDepth, so the recursion is bounded. */
+function sortedJson(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(sortedJson).join()}]`
+  const record = value as Readonly<Record<string, unknown>>
+  const keys = Object.keys(record).sort()
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${sortedJson(record[key])}`).join()}}`
+}

@@ -1,6 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { clip, Fault, quote, type SchemaError, visible } from '../../base/fault.ts'
-import { type JsonSchema, wrapped } from './plain-schemas.ts'
 
 /** Any Standard Schema (zod, valibot, arktype, …), or a plain JSON Schema object. */
 export type Schema = StandardSchemaV1 | JsonSchema
@@ -113,4 +112,28 @@ function describe(value: unknown): string {
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
+}
+
+/** A JSON Schema as an object: draft 2020-12, or draft-07 if its `$schema` says so. */
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+type Wrap = (schema: JsonSchema) => StandardSchemaV1
+
+let wrap: Wrap | undefined
+
+/**
+ * Enables plain JSON Schemas. Only the entries that include a validator call it, so that the small ones stay
+ * small.
+ */
+export function acceptPlainSchemas(by: Wrap): void {
+  wrap = by
+}
+
+/** The Standard Schema for a plain one. */
+export function wrapped(schema: JsonSchema): StandardSchemaV1 {
+  if (wrap) return wrap(schema)
+  throw new Fault(
+    'BAD_OPTION',
+    "a plain JSON Schema works in 'agent-sluice' only; here, wrap it with jsonSchema() of 'agent-sluice/json-schema'",
+  )
 }

@@ -1,6 +1,6 @@
 import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
 import { failureKind, outcomeOf } from '../events/run-outcome.ts'
-import { exits } from './exit-code-table.ts'
+import { exits } from './exit-codes.ts'
 
 /** The help text about the exit codes of `events`, `chat`, `run` and `replay`, which are the same. */
 export const runExits = `Exit codes, the first that applies:

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Fault } from '../../src/base/fault.ts'
-import { faultExit, isFull } from '../../src/cli/exit-code-table.ts'
+import { faultExit, isFull } from '../../src/cli/exit-codes.ts'
 
 const errno = (code: string) => Object.assign(new Error(code), { code })
 
