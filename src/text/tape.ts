@@ -59,7 +59,7 @@ export class Tape {
     const left = this.view.subarray(keep - this.base)
     if (left.length === 0) {
       this.view = EMPTY
-      if (this.#own && this.#own.length > SMALL) this.#own = undefined
+      if (this.#own && this.#own.length > MEDIUM) this.#own = undefined
     } else if (keep > this.base || left.buffer !== this.#own?.buffer) {
       // In our own buffer the bytes move only after half of it was consumed, so moving stays linear.
       if (left.buffer === this.#own?.buffer && keep - this.base < left.length) return
@@ -160,11 +160,13 @@ export class Tape {
   /** An own buffer with room for `size` bytes. It may be the current one. */
   #roomFor(size: number): Bytes {
     const own = this.#own
-    if (own && own.length >= size && (own.length <= SMALL || size > own.length >> 5)) return own
+    if (own && own.length >= size && (own.length <= MEDIUM || size > own.length >> 5)) return own
     // A frame larger than a few chunks may grow to the limit: reserving all of it at once saves the copies,
-    // and costs nothing before it is filled, because untouched pages use no memory.
+    // and costs no memory before it is filled. V8 counts all of it, though, and starts a full garbage
+    // collection after two of them, so that records of tool output, mostly under 1 MiB, get less.
     const large = Math.max(2 * size, Math.min(this.#roof, LARGE))
-    const capacity = size <= SHORT ? Math.max(2 * size, LEAST) : size <= SMALL ? SMALL : large
+    const usual = size <= SMALL ? SMALL : size <= MEDIUM ? MEDIUM : large
+    const capacity = size <= SHORT ? Math.max(2 * size, LEAST) : usual
     this.#own = Bytes.allocUnsafeSlow(capacity)
     return this.#own
   }
@@ -259,7 +261,9 @@ const MAX_CHUNK = 1 << 20
 /** A caller that parses many short texts creates a buffer for each, so it should be small. */
 const LEAST = 1 << 10
 const SHORT = 1 << 14
-/** A few chunks of a pipe. Larger buffers are released when they are empty. */
+/** A few chunks of a pipe. */
 const SMALL = 1 << 18
+/** Larger buffers are released when they are empty. */
+const MEDIUM = 1 << 20
 /** Maximum to reserve in advance. */
 const LARGE = 1 << 25
