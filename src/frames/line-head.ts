@@ -124,17 +124,20 @@ export class LineHead {
   /** Stores the facts about the line at `position`, because the bytes before it are about to be dropped. */
   remember(position: number): void {
     if (position <= this.#known) return
-    const bare = this.bare(position)
-    const blank = this.blank(position)
+    const before = this.#tape.view[position - 1 - this.#tape.base]
     const { last, lastButOne } = this.#tail(position)
-    this.#nul = blank && this.nul(position)
-    if (this.seesBackticks) this.#backtick = this.#hasNewBacktick(position)
-    this.#prefix = this.prefix(position)
+    // Nearly always: whole lines are dropped.
+    const isStart = before === LF
+    const bare = isStart || this.bare(position)
+    const blank = isStart || this.blank(position)
+    this.#nul = !isStart && blank && this.nul(position)
+    if (this.seesBackticks) this.#backtick = !isStart && this.#hasNewBacktick(position)
+    this.#prefix = isStart ? '' : this.prefix(position)
     this.#bare = bare
     this.#blank = blank
     this.#last = last
     this.#lastButOne = lastButOne
-    this.#before = this.#tape.view[position - 1 - this.#tape.base]
+    this.#before = before
     this.#known = position
   }
 

@@ -81,6 +81,10 @@ export class LineMachine implements Inside {
     return this.#from
   }
 
+  waitsForLf(): boolean {
+    return this.#shape !== undefined
+  }
+
   look(): boolean {
     const scan = this.#scan
     const limit = scan.limit(this.#from)

@@ -1,6 +1,7 @@
 import { Bytes } from '../base/platform.ts'
 import type { Sink } from '../base/stage.ts'
 import { EscapeRemover } from '../text/ansi.ts'
+import { LF } from '../text/characters.ts'
 import type { Scan } from './scan.ts'
 
 /** A scan that can skip lines. */
@@ -25,6 +26,25 @@ export function feed(scan: Scan, outside: { look(): boolean }, turn: number): Li
   let closed = false
   /** The turn ended before everything in the buffer was scanned. */
   let following = false
+
+  /** Small pieces of an open line: nothing can be cut before its LF, so they are scanned together. */
+  let pieces: Bytes | undefined
+  let gathered = 0
+
+  /** Adds a small chunk to the pieces; false if they must be scanned with it. */
+  function gather(chunk: Uint8Array): boolean {
+    pieces ??= Bytes.allocUnsafeSlow(MAX_GATHERED)
+    pieces.set(chunk, gathered)
+    gathered += chunk.length
+    return gathered <= MAX_GATHERED - MAX_PIECE && chunk.indexOf(LF) < 0
+  }
+
+  /** Takes the pieces. */
+  function taken(): Bytes {
+    const all = pieces!.subarray(0, gathered)
+    gathered = 0
+    return all
+  }
 
   /** Scans everything in the buffer; false if the turn ends before. */
   function run(): boolean {
@@ -56,13 +76,20 @@ export function feed(scan: Scan, outside: { look(): boolean }, turn: number): Li
 
   return {
     write(bytes) {
-      remover.write(
-        Bytes.isBuffer(bytes) ? bytes : Bytes.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-      )
+      if (bytes.length <= MAX_PIECE && !following && !scan.opened && scan.inside?.waitsForLf?.()) {
+        if (gather(bytes)) return
+        remover.write(taken())
+      } else {
+        if (gathered > 0) remover.write(taken())
+        remover.write(
+          Bytes.isBuffer(bytes) ? bytes : Bytes.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+        )
+      }
       goOn()
     },
     skip: (lines) => scan.skip(lines),
     end() {
+      if (gathered > 0) remover.write(taken())
       remover.end()
       scan.ended = true
       finish()
@@ -73,3 +100,7 @@ export function feed(scan: Scan, outside: { look(): boolean }, turn: number): Li
     },
   }
 }
+
+/** A longer chunk is scanned by itself. */
+const MAX_PIECE = 256
+const MAX_GATHERED = 4096

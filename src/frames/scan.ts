@@ -19,6 +19,8 @@ export interface Inside {
   look(): boolean
   /** End of input: cuts what there is, or goes back to prose. */
   finish(): void
+  /** True if only an LF, or its limit, can end the frame. */
+  waitsForLf?(): boolean
 }
 
 /** What a machine reports when its frame is complete. Positions are clean ones. */

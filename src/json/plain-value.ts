@@ -60,9 +60,20 @@ function leastNumber(value: number): number {
   if (value >= Number.MAX_SAFE_INTEGER) return UNUSUAL
   if (value % 1 !== 0) return (value * 10) % 1 === 0 ? 3 : value < LEAST_NORMAL ? UNUSUAL : 4
   if (value < 100) return value < 10 ? 1 : 2
-  if (value < 1000 || value % 10 === 0) return 3
-  if (value < 100_000) return value < 10_000 ? 4 : 5
-  return value < 1_000_000 ? 6 : 7
+  if (value < 1000) return 3
+  // With few zeros at the end, an exponent spares at most two characters.
+  if (value % 10 === 0) return value < 1e7 || value % 1e5 === 0 ? 3 : leastDigits(value) - 2
+  return leastDigits(value)
+}
+
+/**
+ * The digits of an integer over 999, or a few less. Not more than 12, though a time in milliseconds has 13: a
+ * number that loses digits has 17 characters, and these must be too many.
+ */
+function leastDigits(value: number): number {
+  if (value < 1e6) return value < 1e4 ? 4 : value < 1e5 ? 5 : 6
+  if (value < 1e9) return value < 1e7 ? 7 : 8
+  return value < 1e11 ? 10 : 12
 }
 
 /** Smaller numbers keep fewer digits. */

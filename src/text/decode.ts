@@ -84,7 +84,10 @@ export class Decoder {
   decode(from: number, to: number): string {
     const follows = from - this.#last <= 2
     this.#last = to
-    if (from >= this.#to && follows && from >= this.#foreignTo && to - from <= WINDOW / 2) this.#open(from)
+    // It pays only if the next record is in the buffer, too.
+    const isFollowed = this.#tape.end - to > to - from
+    if (from >= this.#to && follows && isFollowed && from >= this.#foreignTo && to - from <= WINDOW / 2)
+      this.#open(from)
     if (this.isPlain(from, to)) return this.#window.slice(from - this.#from, to - this.#from)
     const { view, base } = this.#tape
     return decode(view, from - base, to - base)

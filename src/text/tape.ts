@@ -20,8 +20,10 @@ export class Tape {
   #marks: Mark[] = []
   /** Where the last search among the marks ended. */
   #near = 0
-  /** The buffer that `view` points into, if it is ours to write to. */
+  /** A buffer that is ours to write to. */
   #own: Bytes | undefined
+  /** Whether `view` is the start of it. */
+  #isOwn = false
   /** The bytes that were removed, in order, if the tape was asked to keep them. */
   #taken: Taken | undefined
 
@@ -41,12 +43,12 @@ export class Tape {
     const live = this.end - this.base
     if (live === 0) this.view = chunk
     else {
-      const own = this.#own
+      const own = this.#isOwn ? this.#own : undefined
       // While a frame grows, its buffer stays: only a tape that was emptied moves to a smaller one.
-      const fits = own && own.buffer === this.view.buffer && own.length >= live + chunk.length
-      const room = fits ? own : this.#roomFor(live + chunk.length)
-      if (this.view.buffer !== room.buffer) room.set(this.view)
+      const room = own && own.length >= live + chunk.length ? own : this.#roomFor(live + chunk.length)
+      if (room !== own) room.set(this.view)
       room.set(chunk, live)
+      this.#isOwn = true
       this.view = room.subarray(0, live + chunk.length)
     }
     this.end += chunk.length
@@ -56,18 +58,20 @@ export class Tape {
   settle(keep: number): void {
     // What was removed further back than the length of a frame belongs to no frame that can still come.
     this.#taken?.forget(Math.max(this.#removedAtBase, this.#removed - this.#maxFrame))
-    const left = this.view.subarray(keep - this.base)
-    if (left.length === 0) {
+    const left = this.end - keep
+    if (left === 0) {
       this.view = EMPTY
-      if (this.#own && this.#own.length > SMALL) this.#own = undefined
-    } else if (keep > this.base || left.buffer !== this.#own?.buffer) {
+      this.#isOwn = false
+      if (this.#own && this.#own.length > MEDIUM) this.#own = undefined
+    } else if (this.#isOwn && keep - this.base < left) {
       // In our own buffer the bytes move only after half of it was consumed, so moving stays linear.
-      if (left.buffer === this.#own?.buffer && keep - this.base < left.length) return
+      if (keep > this.base) return
+    } else {
       // A line that continues after its first piece was dropped will need all of the buffer again.
-      const own = this.#own
-      const room = own && left.buffer === own.buffer ? own : this.#roomFor(left.length)
-      room.set(left)
-      this.view = room.subarray(0, left.length)
+      const room = this.#isOwn ? this.#own! : this.#roomFor(left)
+      room.set(this.view.subarray(keep - this.base))
+      this.#isOwn = true
+      this.view = room.subarray(0, left)
     }
     this.base = keep
     if (this.#marks.length > 0) this.#forgetMarks()
@@ -160,11 +164,13 @@ export class Tape {
   /** An own buffer with room for `size` bytes. It may be the current one. */
   #roomFor(size: number): Bytes {
     const own = this.#own
-    if (own && own.length >= size && (own.length <= SMALL || size > own.length >> 5)) return own
+    if (own && own.length >= size && (own.length <= MEDIUM || size > own.length >> 5)) return own
     // A frame larger than a few chunks may grow to the limit: reserving all of it at once saves the copies,
-    // and costs nothing before it is filled, because untouched pages use no memory.
+    // and costs no memory before it is filled. V8 counts all of it, though, and starts a full garbage
+    // collection after two of them, so that records of tool output, mostly under 1 MiB, get less.
     const large = Math.max(2 * size, Math.min(this.#roof, LARGE))
-    const capacity = size <= SHORT ? Math.max(2 * size, LEAST) : size <= SMALL ? SMALL : large
+    const usual = size <= SMALL ? SMALL : size <= MEDIUM ? MEDIUM : large
+    const capacity = size <= SHORT ? Math.max(2 * size, LEAST) : usual
     this.#own = Bytes.allocUnsafeSlow(capacity)
     return this.#own
   }
@@ -259,7 +265,9 @@ const MAX_CHUNK = 1 << 20
 /** A caller that parses many short texts creates a buffer for each, so it should be small. */
 const LEAST = 1 << 10
 const SHORT = 1 << 14
-/** A few chunks of a pipe. Larger buffers are released when they are empty. */
+/** A few chunks of a pipe. */
 const SMALL = 1 << 18
+/** Larger buffers are released when they are empty. */
+const MEDIUM = 1 << 20
 /** Maximum to reserve in advance. */
 const LARGE = 1 << 25

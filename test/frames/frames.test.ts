@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Frame } from '../../src/frames/frame.ts'
 import { frameStage, lineScan, openingScan } from '../../src/frames/frames.ts'
 import { chunkIntake } from '../../src/text/chunk.ts'
-import { brief } from './splits.ts'
+import { brief, inSizes, scan } from './splits.ts'
 
 /** The frames so far, and whether the stage has ended. */
 function collector() {
@@ -89,6 +89,18 @@ test('a line scan cuts nothing but lines', () => {
     'line 55..63 {"c":3}',
     'text 63..67',
   ])
+})
+
+test.each([
+  ['small chunks', [64]],
+  ['chunks as long as pieces may be, and longer ones', [255, 256, 257, 1]],
+  ['small chunks between large ones', [5000, 3, 64, 0, 900]],
+])('long lines in %s are cut as in one', (_, sizes) => {
+  const long = (name: string, size: number) => `{"${name}":"${'\u001b[31mé'.repeat(size / 7)}"}`
+  const text = `${long('a', 9000)}\r\n\n[1]\n${long('b', 40)}\nno record\n${long('c', 3839)}\n{"d": 1}`
+  const bytes = Buffer.from(text)
+  for (const options of [{ lines: true }, { lines: true, maxFrame: 4000 }, { lines: true, objects: false }])
+    expect(scan(inSizes(bytes, sizes), options)).toEqual(scan([bytes], options))
 })
 
 test('an opening is told as soon as it is certain, with where its body begins', () => {

@@ -99,10 +99,23 @@ test('nothing is unusual about these', () => {
   for (const text of ordinary) expect(isOrdinary(JSON.parse(text), text, 3), text.slice(0, 99)).toBe(true)
 })
 
+test('digits that are lost behind an integer are never overlooked', () => {
+  for (let digits = 1; digits <= 16; digits++) {
+    for (const integer of [10 ** digits - 1, 10 ** (digits - 1), 10 ** (digits - 1) + 10]) {
+      for (let zeros = 0; zeros < 20; zeros++) {
+        const text = `[${integer}.${'0'.repeat(zeros)}1]`
+        const isLost = inspect(text).length > 0
+        if (isLost) expect(isOrdinary(JSON.parse(text), text, 3), text).toBe(false)
+      }
+    }
+  }
+})
+
 /** Values in their shortest spelling: `"":1,` before one of them is the least that a duplicate key adds. */
 const shortest = [
   ...['0', '7', '9', '10', '42', '99', '100', '999', '1e3', '1001', '9999', '12345', '99999', '123456'],
   ...['999999', '1234567', '9e9', '-1', '-99', '-1e3', '0.5', '9.5', '-0.5', '0.25', '4e-2', '-4e-2'],
+  ...['1e7', '10000001', '10000010', '999999999', '1234567890', '99999999999', '1763391234561', '1763391234560'],
   ...['true', 'false', 'null', '""', '"x"', '"xyz"', '[]', '[1]', '[1,2]', '[[]]', '[1,[2],true]'],
   ...['{}', '{"a":1}', '{"a":1,"b":2}', '[{},{}]', '[{"a":[]}]', '{"":{}}'],
 ]
