@@ -5,12 +5,15 @@
 //   npx tsx scripts/corruptions.ts --write          puts it into bench/corruptions.md
 //   npx tsx scripts/corruptions.ts --kind NAME   what was misread, for kinds with NAME in their name
 //   npx tsx scripts/corruptions.ts --pairs 20000    two corruptions at once: each WRONG, smallest first
+//   --door NAME          the pairs at the doors of test/values/door-readers.ts with NAME in their name, or `all`
 //   --from N (1): the first pair's seed, --seeds N (120), --schema (ours with a schema), --ours (no peers)
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { tryParse } from '../src/values/parse.ts'
 import { jsonSchema } from '../src/values/schema/json-schema.ts'
 import { type Count, judge, KINDS, type Kind, type Miss, measure, pairsOf } from '../test/values/corrupt.ts'
+import { doorsWith, reasonOf } from '../test/values/door-readers.ts'
+import type { Answer } from '../test/values/doors.ts'
 import { type Peer, peers } from '../test/values/peers.ts'
 
 const { values: options } = parseArgs({
@@ -20,6 +23,7 @@ const { values: options } = parseArgs({
     pairs: { type: 'string' },
     from: { type: 'string', default: '1' },
     seeds: { type: 'string', default: '120' },
+    door: { type: 'string', multiple: true },
     schema: { type: 'boolean', default: false },
     ours: { type: 'boolean', default: false },
   },
@@ -36,7 +40,7 @@ const ours: Peer = {
   },
 }
 
-if (options.pairs !== undefined) showPairs(Number(options.pairs))
+if (options.pairs !== undefined) await showPairs(Number(options.pairs))
 else if (options.kind !== undefined) showKinds(options.kind)
 else {
   const parsers = options.ours ? [ours] : [ours, ...(await peers())]
@@ -122,15 +126,39 @@ function showKinds(name: string): void {
   }
 }
 
-function showPairs(count: number): void {
-  const { right, fault, wrong, missed } = judge(pairsOf(count, KINDS, Number(options.from)), ours.parse)
+async function showPairs(count: number): Promise<void> {
+  const cases = pairsOf(count, KINDS, Number(options.from))
+  const { door: wanted } = options
+  if (!wanted) return showCount('pairs', judge(cases, ours.parse))
+  for (const [name, door] of Object.entries(doorsWith(schema))) {
+    if (!wanted.some((one) => one === 'all' || name.includes(one))) continue
+    const answers = new Map<string, Answer>()
+    for (const { text } of cases) {
+      // The answer that the whole input gives is not needed: only another value is a failure.
+      if (reasonOf(door, text, { value: undefined }) === undefined) answers.set(text, await door.read(text))
+    }
+    const carried = cases.filter(({ text }) => answers.has(text))
+    showCount(
+      `pairs at ${name}`,
+      judge(carried, (text) => valueIn(answers.get(text)!)),
+    )
+  }
+}
+
+function valueIn(answer: Answer): unknown {
+  // A message without a payload has no value.
+  if ('value' in answer && answer.value !== undefined) return answer.value
+  throw new Error('fault' in answer ? answer.fault : 'no payload')
+}
+
+function showCount(name: string, { right, fault, wrong, missed }: Count): void {
   const wrongs = smallest(missed.filter((miss) => miss.got !== undefined))
   for (const miss of wrongs) show(miss)
   const often = new Map<string, number>()
   for (const { kind } of wrongs) often.set(kind, (often.get(kind) ?? 0) + 1)
   for (const [pair, times] of [...often].sort((one, two) => one[1] - two[1]))
     console.log(`${times} × ${pair}`)
-  console.log(`\n${right + fault + wrong} pairs: ${right} right, ${fault} faults, ${wrong} WRONG`)
+  console.log(`\n${right + fault + wrong} ${name}: ${right} right, ${fault} faults, ${wrong} WRONG`)
 }
 
 /** Wrong ones before faults, small ones before large ones. */

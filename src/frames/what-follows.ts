@@ -211,8 +211,12 @@ export class WhatFollows {
     return mayFollowOpening(this.#scan.byte(next + 1)!) ? next + 2 : 0
   }
 
-  /** Whether the line that ends at `end` may be the end of a string, number or word, and maybe a comma. */
+  /**
+   * Whether the line that ends at `end` may be the end of a string, number or word, and maybe a comma, or
+   * signs and a comment between two members.
+   */
   #mayGoOnBelow(end: number): boolean {
+    if (!isWordCharacter(this.#scan.byte(this.#start))) return true
     let last = end - 1
     while (isBlank(this.#scan.byte(last))) last--
     const byte = this.#scan.byte(last)!

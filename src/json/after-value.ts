@@ -81,7 +81,14 @@ export function isRestOfWhole(text: string, end: number): boolean {
 /** How far the rest of a line is read. */
 export const MAX_REST = 512
 
-type Last = 'other' | 'glued' | 'comma after glued' | 'quote' | 'end of a string' | 'comma after it'
+type Last =
+  | 'other'
+  | 'glued'
+  | 'comma after glued'
+  | 'quote'
+  | 'end of a string'
+  | 'comma after it'
+  | 'separator'
 
 /**
  * Whether the line after a value shows that its last bracket was not its end, but one too many, or part of a
@@ -155,8 +162,14 @@ export function goesOnAt(text: string, at: number, enclosed = false): boolean {
     hasComma ||= wasEnd
     last = wasEnd ? 'comma after it' : wasGlued ? 'comma after glued' : 'other'
   }
-  return goesOnBelow(text, end, last)
+  return goesOnBelow(text, end, !hasEnd && separator.test(text.slice(from, end)) ? 'separator' : last)
 }
+
+//  {"k": 1}，       {"k": 1}!,       {"k": 1} // one
+//   "m": 2}          "m": 2}          "m": 2}
+/** A line that is another comma than JSON's, one with stray signs, or a comment: a key may follow below. */
+const separator =
+  /^(?=\S)(?:[;，；、|/=&^~%@\\]{1,2}|[^\p{L}\p{N}_\s"'{}[\]]{0,2},[!%&()*/;<=>?@\\^|~]?)?\s*(?:(?:\/[/*]|#\s).*)?$/u
 
 function endOfWord(text: string, from: number, end: number): number {
   let at = from
@@ -175,7 +188,8 @@ function isFraction(text: string, at: number): boolean {
 function goesOnBelow(text: string, from: number, last: Last): boolean {
   if (last === 'other' || last === 'quote') return false
   const unit = text.charCodeAt(pastBlanks(text, from))
-  return isClosing(unit) || (last.startsWith('comma') && isQuote(unit))
+  if (isClosing(unit)) return last !== 'separator'
+  return (last === 'separator' || last.startsWith('comma')) && isQuote(unit)
 }
 
 /** Whether a quote right after a value may be the second of two around it. */

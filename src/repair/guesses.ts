@@ -125,16 +125,23 @@ function* missingComma(stopped: Reading): Iterable<Reading> {
   if (stopped.inArray()) {
     if (!isQuote(unit) && !isBracket(unit) && isQuote(text.charCodeAt(wordEnd(text, at)))) return
     if (!isValueAt(text, at)) return
+    // `[[1,][]]`: rather the two brackets in the middle changed places.
+    if (unit === OPEN_BRACKET && at === valueEnd && endsLike(text, valueEnd, /[[,]\s{0,99}\]$/)) return
     // `1 000` is one number, or two.
     const numbers = isNumberEnd(token, text) && (isDigit(unit) || unit === MINUS)
     if (numbers && !text.slice(valueEnd, at).includes('\n')) return
   } else if (!isKeyAt(text, at) || (token.kind === 'string' && token.to === at && !isQuote(unit))) return
   // `{"a":1,}"b":2}`: rather the bracket is one too many.
-  else if (!stopped.base && /,\s{0,99}[}\]]$/.test(text.slice(Math.max(0, valueEnd - 101), valueEnd))) return
+  else if (!stopped.base && endsLike(text, valueEnd, /,\s{0,99}[}\]]$/)) return
   const next = stopped.copy()
   next.add(valueEnd, valueEnd, ',', 'added a missing comma')
   next.state = next.inArray() ? 'value' : 'key'
   yield next
+}
+
+/** Whether the text before `at` ends in a pattern of at most 101 characters. */
+function endsLike(text: string, at: number, pattern: RegExp): boolean {
+  return pattern.test(text.slice(Math.max(0, at - 101), at))
 }
 
 //  {"a":[1,2}   {"a":[1,2,"b":3}   [{"a":1,{"a":2}]
@@ -228,7 +235,9 @@ function endBeforeOther({ text, at, level, state, comma, token, valueEnd }: Read
   const from = Math.max(level!.from, token.from - MAX_KEY)
   const before = text.slice(from, token.from).trimEnd()
   const end = before.endsWith(',') ? from + before.slice(0, -1).trimEnd().length : -1
-  return (token.edits?.to ?? 0) > end || text[end - 1] === '/' ? -1 : end
+  const last = token.edits
+  // A comment before the comma, or a change after it: the value ends before them.
+  return last && (last.to > end || (last.to === end && last.by.trim() === '')) ? -1 : end
 }
 
 function isFirstOnOwnLine(text: string, at: number): boolean {
@@ -813,9 +822,9 @@ function isDoubtfulInner(stopped: Reading, from: number, close: number, opening:
   return opens || isJsonWord(text.slice(from + 1, Math.min(close, from + MAX_WORD)).replaceAll('"', ''))
 }
 
-//  ", ."   ",⏎   ", // c
+//  ", ."   ",⏎   ", // c   "/, // c
 /** What follows a quote that is not inside a string: more punctuation, or a comment. */
-const notInner = /^\s{0,9}(?:[,;，.]\s{0,9}[,;，."]|,[ \t]{0,9}\r?\n|!?,?\s{0,9}(?:\/[/*]|#\s))/
+const notInner = /^\s{0,9}(?:[,;，.]\s{0,9}[,;，."]|,[ \t]{0,9}\r?\n|[^\w\s]?,?\s{0,9}(?:\/[/*]|#\s))/
 
 function mayOpenWord(text: string, quote: number): boolean {
   const before = text.charCodeAt(quote - 1)

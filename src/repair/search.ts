@@ -99,7 +99,9 @@ function search(text: string, first: Reading): { best: Good | undefined; rival: 
     if (readings.ended !== 'whole') continue
     reading.effort.spent += text.length
     const made = mended(text, reading)
-    const doubtful = reading.doubtful || (reading.guess === 'bracket' && losesKeys(made.text, reading))
+    const { guess, commaFirst } = reading
+    const doubtful =
+      reading.doubtful || (guess === 'bracket' && (commaFirst || losesKeys(made.text, reading)))
     readings.take({ made, doubtful }, reading.guesses)
   }
   if (readings.exhausted) return { best: undefined, rival: true }

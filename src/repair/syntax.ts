@@ -101,6 +101,8 @@ export class Reading {
   unclosed = false
   /** There is another reading that no guess leads to: it is not believed, even if it is the only one. */
   doubtful = false
+  /** An inner object began with a comma: rather its closing bracket is missing, if one is missing at all. */
+  commaFirst = false
   /** How many tuples are open. Parentheses are in prose, too: nothing is guessed in them. */
   tuples = 0
 
@@ -131,6 +133,7 @@ export class Reading {
     next.spacing = this.spacing
     next.unclosed = this.unclosed
     next.doubtful = this.doubtful
+    next.commaFirst = this.commaFirst
     next.tuples = this.tuples
     return next
   }
@@ -232,6 +235,7 @@ export class Reading {
   //   ^      ^ nothing is lost    "b": 1   is below: rather a bracket is missing
   #dropLeadingComma(): boolean {
     if (this.level?.up && isBelow(this.text, this.at)) return false
+    this.commaFirst ||= this.level?.up !== undefined && !this.inArray()
     this.add(this.at, this.at + 1, '', 'dropped a comma')
     this.at++
     this.state = this.inArray() ? 'value' : 'key'

@@ -50,6 +50,11 @@ const more: readonly (readonly [what: string, rest: string])[] = [
   ['the end of a string, and an array of strings', ' y" ["a"]'],
   ['a quote at the end of what is read', `${'x'.repeat(511)}"}`],
   ['a quote after a bracket of prose', ')"a" b}'],
+  ['a full-width comma, and a key below', '，\n"m": 2}'],
+  ['a semicolon, and a key below', ' ;\n  "m": 2\n}'],
+  ['a stray sign and a comma, and a key below', '!,\n  "m": 2\n}'],
+  ['a comma and a stray sign, and a key below', ',|\n  "m": 2\n}'],
+  ['a comment, and a key below', ' // one\n  "m": 2\n}'],
   ['a string far below', `${' '.repeat(600)}y"}`],
 ]
 
@@ -79,6 +84,10 @@ const prose = [
   '.]',
   '..., "x"',
   '.\n}',
+  '.\n"quoted" words',
+  ')\n"quoted" words',
+  ';\n}',
+  ' // one\nwords',
   '); h("x: y"); }',
   " isn't it",
   " it's the users' choice",
