@@ -33,7 +33,10 @@ export interface EventOptions {
   readonly runId?: string | undefined
   /** Which attempt of the run this is. @default 1 */
   readonly attempt?: number | undefined
-  /** Milliseconds since 1970; a fixed clock makes a replay reproducible. @default Date.now */
+  /**
+   * Milliseconds since 1970; a fixed clock makes a replay reproducible.
+   * @default Date.now, read once for each chunk
+   */
   readonly clock?: (() => number) | undefined
   /**
    * Records per channel that may wait for the same record on the other channel; beyond that, the oldest is
@@ -173,6 +176,8 @@ class RunEvents {
   #silent = true
   /** The engine that `auto` would pick if nothing more certain arrives. */
   #guessed: Engine | undefined
+  /** When the chunk arrived that is being read, if nobody gave a clock: asking for each event is slow. */
+  #arrived = 0
 
   constructor(given: Engine | Picker, options: RunOptions, next: Sink<Event>) {
     const { runId, attempt, clock, window, maxFrame, dir, fsDiff, doneMarker, hash, inside } = options
@@ -180,7 +185,8 @@ class RunEvents {
     this.#given = given
     this.#options = options
     this.#next = next
-    const write = writer({ runId, attempt, clock }, next)
+    const now = clock === EVENT_OPTIONS.clock.default ? () => this.#arrived : clock
+    const write = writer({ runId, attempt, clock: now }, next)
     this.#writer = write
     this.#warnings = new RepeatedWarnings(write)
     this.#payload = payloadFinder(options)
@@ -214,6 +220,7 @@ class RunEvents {
   }
 
   write(chunk: Chunk): void {
+    this.#arrived = Date.now()
     if (chunk.channel === 'exit') {
       this.#exit = chunk
       return
@@ -231,6 +238,7 @@ class RunEvents {
   }
 
   end(): void {
+    this.#arrived = Date.now()
     for (const name of ['stdout', 'stderr', 'pty'] as const) this.#channels.get(name)?.end()
     this.#once.end()
     if (!this.#engine && 'pick' in this.#given) this.#choose(this.#guessed ?? this.#given.fallback)

@@ -119,11 +119,15 @@ const UNWRAPPED = 'deterministic_generic'
 
 /**
  * Fast path: the payload of a message that is one valid object in a `<json>` tag or a fence, with nothing but
- * plain words around it, or nothing but the object. Setting up the scanner costs a hundred times as much as
- * parsing it. Undefined for everything else, which the scanner reads.
+ * plain words and a thought around it, or nothing but the object. Setting up the scanner costs a hundred times
+ * as much as parsing it. Undefined for everything else, which the scanner reads.
  */
-function onlyPayload(text: string, enveloped: boolean): Payload | undefined {
+function onlyPayload(message: string, enveloped: boolean): Payload | undefined {
+  const thought = THOUGHT.exec(message)?.[0].length ?? 0
+  const text = message.slice(thought)
   const brace = text.indexOf('{')
+  // A document after a thought is a repair.
+  if (thought > 0 && brace === 0) return undefined
   const end = text.lastIndexOf('}') + 1
   const repair_level = end === 0 ? undefined : levelOf(text.slice(0, brace), text.slice(end), enveloped)
   if (repair_level === undefined) return undefined
@@ -138,6 +142,9 @@ function onlyPayload(text: string, enveloped: boolean): Payload | undefined {
   }
   return isOrdinary(value, body, MAX_DEPTH) ? { value, repair_level, final: true } : undefined
 }
+
+/** A closed block, whatever is in it. */
+const THOUGHT = /^<(think|thinking|reasoning|scratchpad)>[^\u001b]*?<\/\1>\s*/
 
 /** Depth that is certainly within the limits of every reader. */
 const MAX_DEPTH = 64

@@ -8,6 +8,7 @@ import {
   COLON,
   COMMA,
   classTable,
+  DOT,
   EXCLAMATION,
   HASH,
   isBlank,
@@ -190,8 +191,11 @@ export class WhatFollows {
 
   #decide(end: number): number {
     const { view, base } = this.#tape
-    // Without quotes and brackets, only the rest of a number or word can go on, on the line below.
-    if (!this.#quoted && !this.#closed && this.#stage !== 'below') return -1
+    if (!this.#quoted && this.#stage !== 'below') {
+      // Without quotes and brackets, only the rest of a number or word can go on, on the line below; with
+      // brackets, also a bare key or a word right behind the value. Decoding the line costs more than all else.
+      if (!this.#closed || !mayBeWord(view[this.#start - base]!)) return -1
+    }
     const text = view.toString('utf8', this.#to - 1 - base, end - base)
     return goesOnAt(text, 1, this.#enclosed) ? this.#start : -1
   }
@@ -236,6 +240,11 @@ const KINDS = /* @__PURE__ */ classTable([QUOTED, '"\'\xe2'], [2, '{}[]\n'])
 
 function isQuote(byte: number): boolean {
   return byte === QUOTE || byte === APOSTROPHE
+}
+
+/** Whether a bare key, the rest of a number or word, or what follows one, may begin with this byte. */
+function mayBeWord(byte: number): boolean {
+  return isWordCharacter(byte) || byte === COLON || byte === COMMA || byte === DOT
 }
 
 function isKeyByte(byte: number, others = ''): boolean {

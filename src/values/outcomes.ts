@@ -121,11 +121,11 @@ class Judge implements Sink<Frame> {
   }
 
   #good(frame: Frame, pass: Pass, how?: ChangeKind): void {
-    this.#emit(goodOf(frame, pass, how))
+    this.#emit(ranked(goodOf(frame, pass, how), EXPLICIT))
   }
 
   #bad(frame: Frame, miss: Miss): void {
-    this.#emit(badOf(frame, miss, this.#label))
+    this.#emit(ranked(badOf(frame, miss, this.#label), EXPLICIT))
   }
 
   #emitProse(outcome: Outcome<unknown>): void {

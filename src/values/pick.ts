@@ -1,5 +1,6 @@
 import type { Note } from '../base/fault.ts'
 import type { Stage } from '../base/stage.ts'
+import type { Frame } from '../frames/frame.ts'
 import type { Good, Outcome } from './outcome.ts'
 
 /** Which outcomes are emitted. */
@@ -13,17 +14,26 @@ export const EXPLICIT = 3
 export const IMPLICIT = 2
 export const IN_FENCE = 1
 
-/** Only of outcomes that are not explicit. */
+/**
+ * Only of outcomes whose frame does not tell: adding one to a WeakMap takes as long as parsing a small
+ * object.
+ */
 const ranks = new WeakMap<Outcome<unknown>, number>()
 
 export function rankOf(outcome: Outcome<unknown>): number {
-  return ranks.get(outcome) ?? EXPLICIT
+  return ranks.get(outcome) ?? usualRank(outcome.frame)
 }
 
 /** The same outcome, with its rank. */
 export function ranked<T extends Outcome<unknown>>(outcome: T, rank: number): T {
-  ranks.set(outcome, rank)
+  if (rank !== usualRank(outcome.frame)) ranks.set(outcome, rank)
   return outcome
+}
+
+/** An element of a document is marked by its document. */
+function usualRank({ kind, path, inFence }: Frame): number {
+  if (kind !== 'object' || path !== undefined) return EXPLICIT
+  return inFence ? IN_FENCE : IMPLICIT
 }
 
 /**

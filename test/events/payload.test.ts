@@ -153,6 +153,7 @@ test('a message that is one marked object is read as the scanner reads it', () =
   const part = (...list: string[]) => fc.constantFrom(...list)
   const text = fc
     .tuple(
+      part('', '', '<think>{"a":0}</think>\n\n', '<thinking><json></thinking>', '<think>\u001b[1m</think>'),
       part('', 'Here: ', 'Done.\n', '任务已完成。\n', 'a\n\n    ', 'not `this` ', '{'),
       part('', '<json>', '<json>\n', '```json\n', '```\n', '<think>'),
       part(
