@@ -8,7 +8,7 @@ import { controlsEscaped, withoutSequences } from '../repair/control.ts'
 import type { Edited } from '../repair/edits.ts'
 import { isQuote } from '../repair/quotes.ts'
 import { mend } from '../repair/search.ts'
-import { skipBlanks } from '../repair/syntax.ts'
+import { skipBlanks } from '../repair/tolerant-reader.ts'
 import { isBracket } from '../text/characters.ts'
 import {
   attempt,
