@@ -4,8 +4,8 @@ import { fits, Rec } from '../events/record.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { contentBlocks, wordsOf } from './content-blocks.ts'
 import { usualDenial } from './denials.ts'
+import { rows, table } from './record-table.ts'
 import { turns } from './session-turns.ts'
-import { rows, table } from './table.ts'
 import { tokenParts } from './token-parts.ts'
 
 const tools: ToolTable = {

@@ -1,7 +1,7 @@
 import { type Engine, isRecord, type Say, type ToolTable, text } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { unifiedDiff } from './calls.ts'
-import { table } from './table.ts'
+import { table } from './record-table.ts'
 import { tokensAt } from './token-parts.ts'
 
 const tools: ToolTable = {

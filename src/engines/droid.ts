@@ -1,7 +1,7 @@
 import type { Engine } from '../events/engine.ts'
 import { calls } from './calls.ts'
 import { usualDenial } from './denials.ts'
-import { table } from './table.ts'
+import { table } from './record-table.ts'
 
 /** Calls that may wait for their result. */
 const MAX_WAITING = 4096

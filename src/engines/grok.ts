@@ -2,7 +2,7 @@ import type { Engine } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { calls, jsonIn } from './calls.ts'
 import { usualDenial } from './denials.ts'
-import { rows } from './table.ts'
+import { rows } from './record-table.ts'
 
 /**
  * grok-cli (`grok -p`): the chat as OpenAI messages, one per line, all at the end. Nothing says how the run

@@ -7,8 +7,8 @@ import { calls, unifiedDiff } from './calls.ts'
 import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
 import { contentBlocks, wordsOf } from './content-blocks.ts'
 import { usualDenial } from './denials.ts'
+import { rows, table } from './record-table.ts'
 import { turns } from './session-turns.ts'
-import { rows, table } from './table.ts'
 import { tokenParts } from './token-parts.ts'
 
 const tools: ToolTable = { read: 'read', edit: 'edit write', search: 'grep find ls', execute: 'bash' }

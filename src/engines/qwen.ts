@@ -8,8 +8,8 @@ import { contentBlocks } from './content-blocks.ts'
 import { qwenDenial } from './denials.ts'
 import { GEMINI_COMMAND } from './gemini/gemini.ts'
 import { geminiTokens } from './gemini/tokens.ts'
+import { rows, table } from './record-table.ts'
 import { turns } from './session-turns.ts'
-import { rows, table } from './table.ts'
 
 // Pure for bundlers: a bundle without this engine drops it.
 const COMMAND = /* @__PURE__ */ command(GEMINI_COMMAND)

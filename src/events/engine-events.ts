@@ -7,6 +7,7 @@ import {
   type EngineFrame,
   type ErrorFacts,
   isRecord,
+  kindsByName,
   type RunFacts,
   type Say,
   type Speaker,
@@ -33,7 +34,6 @@ import { checkFields } from './record.ts'
 import type { RepeatedWarnings } from './repeated-warnings.ts'
 import { SentTurns } from './sent-turns.ts'
 import { type Spent, type Tokens, tokenCounter } from './tokens.ts'
-import { kindsByName } from './tool-kind.ts'
 import { UnknownRecords } from './unknown-records.ts'
 import type { Range, Writer } from './write.ts'
 

@@ -1,5 +1,5 @@
 import { goesOnAt, MAX_REST, mayFollowOpening } from '../json/after-value.ts'
-import { isUnusualBlank } from '../repair/syntax.ts'
+import { isUnusualBlank } from '../repair/tolerant-reader.ts'
 import {
   APOSTROPHE,
   BACKTICK,

@@ -15,7 +15,7 @@ import {
 import { guessesFor, isKeyAt } from './guesses.ts'
 import { closingQuote, isQuote } from './quotes.ts'
 import { Search } from './search.ts'
-import { isHalfBlank, type Level, Reading, skipBlanks } from './syntax.ts'
+import { isHalfBlank, type Level, Reading, skipBlanks } from './tolerant-reader.ts'
 
 /** The place of an element. */
 export interface ElementPlace {

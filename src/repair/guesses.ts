@@ -29,7 +29,7 @@ import {
   skipBlanks,
   spacingAfter,
   wordEnd,
-} from './syntax.ts'
+} from './tolerant-reader.ts'
 
 /**
  * The ways in which a reading that stopped may continue. Each assumes one error in the text near the

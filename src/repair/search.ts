@@ -1,7 +1,7 @@
 import { applyEdits, type Mended } from './edits.ts'
 import { guessesFor } from './guesses.ts'
 import { spellString } from './quotes.ts'
-import { isHalfBlank, Reading, skipBlanks, wordEnd } from './syntax.ts'
+import { isHalfBlank, Reading, skipBlanks, wordEnd } from './tolerant-reader.ts'
 import { unescapeOnce } from './unescape.ts'
 
 /**

@@ -3,7 +3,7 @@ import { readBlock } from '../disk/plain-file.ts'
 import type { Tail } from '../disk/tail.ts'
 import { jsonLine } from '../streams/jsonl.ts'
 import type { Channel } from '../text/chunk.ts'
-import { type Attempt, channels, openLog, outputs } from './audit.ts'
+import { type Attempt, channels, openLog, outputs } from './attempt-logs.ts'
 import { isSpan } from './meta.ts'
 
 /** One read of one stream: which bytes, and when, in milliseconds since the start of the attempt. */

@@ -8,7 +8,7 @@ import { logRecorders } from '../process/log-writer.ts'
 import { heldPipe, type Recorders } from '../process/recorder.ts'
 import { teeRecorders } from '../process/tee.ts'
 import type { Channel, OutputChannel } from '../text/chunk.ts'
-import { logSizes, outputs } from './audit.ts'
+import { logSizes, outputs } from './attempt-logs.ts'
 import { chunkLine } from './chunk-log.ts'
 
 /** What a process writes, between the process and the reader of its events. */

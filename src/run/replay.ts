@@ -6,12 +6,12 @@ import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import type { Event } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
-import { type Attempt, listAttempts, singleLog } from './audit.ts'
+import { type Attempt, listAttempts, singleLog } from './attempt-logs.ts'
 import { follow, onceOver } from './follow.ts'
 import { RECORDED_OPTIONS, type RecordedOptions, readAttempt } from './read-attempt.ts'
 import { fixedDir, noLogs } from './run-directory.ts'
+import { feed } from './run-flow.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
-import { feed } from './write-to-flow.ts'
 
 export interface ReplayOptions extends RecordedOptions {
   /** Only this attempt. @default all, one after the other */

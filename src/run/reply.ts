@@ -6,7 +6,7 @@ import { engineNamed } from '../engines/engine-name.ts'
 import { wireOf } from '../engines/talk-wires.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { Event } from '../events/event.ts'
-import { listAttempts } from './audit.ts'
+import { listAttempts } from './attempt-logs.ts'
 import { type Meta, readMeta } from './meta.ts'
 import { lives } from './resume.ts'
 

@@ -13,7 +13,7 @@ import { passStdin } from '../process/tee.ts'
 import { startOnPty, startOnPtyAndPipes } from '../process/terminal.ts'
 import { watchdog } from '../process/watchdog.ts'
 import type { Channel, Chunk, OutputChannel } from '../text/chunk.ts'
-import { channels, fileNames, pinned } from './audit.ts'
+import { channels, fileNames, pinned } from './attempt-logs.ts'
 import {
   compare,
   type FsDiff,

@@ -11,7 +11,7 @@ import {
   makeDir,
   openJournal,
 } from '../disk/journal.ts'
-import { listAttempts } from './audit.ts'
+import { listAttempts } from './attempt-logs.ts'
 import { readMeta } from './meta.ts'
 
 export interface RunDirectoryOptions extends Pick<JournalOptions, 'fsync'> {

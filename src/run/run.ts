@@ -13,13 +13,13 @@ import { type Flow, flow } from '../streams/flow.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { withRounds } from './ask-again.ts'
 import { type CachedResult, cachedResult, type Hit, writeCached } from './cached-result.ts'
-import { withEnd } from './end-of-run.ts'
 import { type LastWords, lastWords, type StopReason } from './meta.ts'
 import { cannot, type EndedTurn, nextCommand, recordedTurn } from './reply.ts'
 import type { RequestAnswer } from './request-answer.ts'
 import { resumeInto } from './resume.ts'
 import { Recording } from './run-attempt.ts'
 import { RunDirectory } from './run-directory.ts'
+import { feed, withEnd } from './run-flow.ts'
 import { LimitCounter } from './run-limits.ts'
 import {
   type ReadOptions,
@@ -35,7 +35,6 @@ import { type SessionTokens, SpentTokens, spentIn } from './session-tokens.ts'
 import { Talk, whenUnheard } from './talk.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
 import { watchTurns } from './watch-turns.ts'
-import { feed } from './write-to-flow.ts'
 
 /** The end of a process that was not started. */
 const NO_PROCESS = { exit_code: null, signal: null, reason: null }

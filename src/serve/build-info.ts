@@ -1,6 +1,6 @@
 import { engineNamed } from '../engines/engine-name.ts'
 import { endPhrase, isGood, outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
-import { type Attempt, shownChannels } from '../run/audit.ts'
+import { type Attempt, shownChannels } from '../run/attempt-logs.ts'
 import type { Meta } from '../run/meta.ts'
 import { countChanged } from '../run/read-attempt.ts'
 import { type RunOverview, statsOf } from './log-overviews.ts'

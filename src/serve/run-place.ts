@@ -4,7 +4,7 @@ import { EVENTS_FILE, LOCK_FILE } from '../disk/journal.ts'
 import { isLocked, isSameProcess } from '../disk/lock.ts'
 import { isInside } from '../disk/plain-file.ts'
 import type { Event } from '../events/event.ts'
-import { type Attempt, listAttempts } from '../run/audit.ts'
+import { type Attempt, listAttempts } from '../run/attempt-logs.ts'
 import { readMeta } from '../run/meta.ts'
 import { type ReplayOptions, replay } from '../run/replay.ts'
 

@@ -5,11 +5,11 @@ import { inspect } from '../json/silent-losses.ts'
 import { whereBroken } from '../json/tokenizer.ts'
 import { isScalarWord } from '../repair/bare-words.ts'
 import { type Change, changeOf } from '../repair/change.ts'
-import { controlsEscaped, withoutSequences } from '../repair/control.ts'
+import { controlsEscaped, withoutSequences } from '../repair/control-characters.ts'
 import type { Edited } from '../repair/edits.ts'
 import { isQuote } from '../repair/quotes.ts'
 import { mend } from '../repair/search.ts'
-import { skipBlanks } from '../repair/syntax.ts'
+import { skipBlanks } from '../repair/tolerant-reader.ts'
 import { isBracket } from '../text/characters.ts'
 import {
   attempt,

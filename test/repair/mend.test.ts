@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { controlsEscaped } from '../../src/repair/control.ts'
+import { controlsEscaped } from '../../src/repair/control-characters.ts'
 import { mend } from '../../src/repair/search.ts'
 import { expectLinear } from '../growth.ts'
 import { runs, slow } from '../pace.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isHalfBlank } from '../../src/repair/syntax.ts'
+import { isHalfBlank } from '../../src/repair/tolerant-reader.ts'
 import type { Outcome } from '../../src/values/outcome.ts'
 import { tryParse } from '../../src/values/parse.ts'
 import { READ, REFUSED } from './ladder-rows.ts'

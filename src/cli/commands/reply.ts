@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { Fault, quote } from '../../base/fault.ts'
-import { listAttempts } from '../../run/audit.ts'
+import { listAttempts } from '../../run/attempt-logs.ts'
 import { readMeta } from '../../run/meta.ts'
 import { reply } from '../../run/run.ts'
 import { fixedDir } from '../../run/run-directory.ts'

@@ -1,7 +1,7 @@
 import { relative, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { Fault } from '../../base/fault.ts'
-import { listAttempts } from '../../run/audit.ts'
+import { listAttempts } from '../../run/attempt-logs.ts'
 import { readMeta } from '../../run/meta.ts'
 import { fixedDir } from '../../run/run-directory.ts'
 import type { About } from './draw.ts'

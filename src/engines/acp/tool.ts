@@ -1,10 +1,9 @@
 import { clip } from '../../base/fault.ts'
-import { isRecord, type Say } from '../../events/engine.ts'
+import { isRecord, readToolKind, type Say } from '../../events/engine.ts'
 import type { ToolKind } from '../../events/event.ts'
 import { memory } from '../../events/memory.ts'
 import type { TurnEnd } from '../../events/open-requests.ts'
 import type { Rec } from '../../events/record.ts'
-import { readToolKind } from '../../events/tool-kind.ts'
 import { unifiedDiff } from '../calls.ts'
 import { textIn } from './chunks.ts'
 

@@ -6,7 +6,7 @@ import { tokenCounter } from '../../events/tokens.ts'
 import { errorAnswer } from '../api-errors.ts'
 import { blocksOf, contentBlocks, wordsOf } from '../content-blocks.ts'
 import { statsTokens } from '../gemini/tokens.ts'
-import { rows } from '../table.ts'
+import { rows } from '../record-table.ts'
 import { askedIn, choiceIn } from './asked.ts'
 import { claudeTokens, isResult, messageTokens, promptOf, sayResult } from './message.ts'
 

@@ -2,7 +2,7 @@ import type { Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { type Tokens, tokenCounter, tokensOf } from '../../events/tokens.ts'
-import { rows } from '../table.ts'
+import { rows } from '../record-table.ts'
 import { askedIn, type BegunCall, decisionIn } from './asked.ts'
 import { codexTokens, errorText, mcpName, type Phase, sayCall, sayChanges } from './shared.ts'
 

@@ -1,7 +1,7 @@
 import type { RunFacts, Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import type { Rec } from '../../events/record.ts'
-import { rows } from '../table.ts'
+import { rows } from '../record-table.ts'
 import { type Change, changesByPath, codexTokens, durationOfParts, errorText, sayChanges } from './shared.ts'
 
 /** The dialect of 0.42: one `msg` per line, no end signal but `task_complete`. */

@@ -4,7 +4,7 @@ import { durationOf, fits, Rec } from '../../events/record.ts'
 import { tokenCounter } from '../../events/tokens.ts'
 import { jsonIn } from '../calls.ts'
 import { codexDenial } from '../denials.ts'
-import { rows, table } from '../table.ts'
+import { rows, table } from '../record-table.ts'
 import { changesByPath, codexTokens, endOf, errorText, mcpName, sayChanges, tools } from './shared.ts'
 
 /** What is known of a rollout so far. */

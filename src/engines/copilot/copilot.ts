@@ -3,7 +3,7 @@ import { memory } from '../../events/memory.ts'
 import { fits, type Rec } from '../../events/record.ts'
 import { calls, unifiedDiff } from '../calls.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
-import { table } from '../table.ts'
+import { table } from '../record-table.ts'
 import { tokensAt } from '../token-parts.ts'
 
 export const tools: ToolTable = {

@@ -1,7 +1,7 @@
 import type { Engine } from '../../events/engine.ts'
 import { calls, pathOf, sayChange } from '../calls.ts'
+import { table } from '../record-table.ts'
 import { turns } from '../session-turns.ts'
-import { table } from '../table.ts'
 import { agentOf, diffOf, sayEnd, sayPrompt, saySession, startOf, tokensIn, tools } from './copilot.ts'
 
 /**

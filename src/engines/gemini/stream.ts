@@ -2,7 +2,7 @@ import type { EngineFrame, Say, ToolTable } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { errorAnswer } from '../api-errors.ts'
 import { calls } from '../calls.ts'
-import { rows } from '../table.ts'
+import { rows } from '../record-table.ts'
 import { statsTokens } from './tokens.ts'
 
 export const tools: ToolTable = {

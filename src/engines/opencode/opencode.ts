@@ -5,7 +5,7 @@ import type { Tokens } from '../../events/tokens.ts'
 import { unifiedDiff } from '../calls.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
 import { opencodeDenial } from '../denials.ts'
-import { type Rows, rows, table } from '../table.ts'
+import { type Rows, rows, table } from '../record-table.ts'
 import { tokensAt } from '../token-parts.ts'
 
 interface Run {

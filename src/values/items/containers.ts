@@ -3,7 +3,7 @@ import type { Scan } from '../../frames/scan.ts'
 import { endsInBraces, isStructureAt } from '../../json/after-value.ts'
 import { byteStringEnd, stringValue } from '../../json/strings.ts'
 import { isQuote } from '../../repair/quotes.ts'
-import { isUnusualBlank, WIDE_COLON } from '../../repair/syntax.ts'
+import { isUnusualBlank, WIDE_COLON } from '../../repair/tolerant-reader.ts'
 import {
   CLOSE_BRACE,
   CLOSE_BRACKET,

@@ -1,4 +1,4 @@
-import { sequenceEnd } from '../../repair/control.ts'
+import { sequenceEnd } from '../../repair/control-characters.ts'
 import { COLON, EQUALS, isDigit, MINUS, STAR } from '../../text/characters.ts'
 import { assignedAt, leadDetectors, nameBefore, pgpassAt } from './leads.ts'
 import { isOpaqueName } from './names.ts'

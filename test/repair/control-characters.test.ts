@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { withoutSequences } from '../../src/repair/control.ts'
+import { withoutSequences } from '../../src/repair/control-characters.ts'
 import { slow } from '../pace.ts'
 import { outcomes } from '../values/chunked.ts'
 
