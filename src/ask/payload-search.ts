@@ -233,8 +233,9 @@ export class PayloadSearch {
     if (scan.head.prefix(from)?.includes('>')) return
     const body = { inside: scan.inside, search: undefined, needsBracket: !payload, begun: 0, seen: at }
     this.#body = body
-    const { end } = this.#tape
-    if (at < end && this.#isPayload(body)) this.#searchBody(body, scan.decode(at, end))
+    const to = Math.max(at, this.#stepOnTape)
+    if (at < this.#tape.end && this.#isPayload(body))
+      this.#searchBody(body, scan.decode(at, to) + this.#restOfStep(to))
   }
 
   /**
@@ -252,9 +253,13 @@ export class PayloadSearch {
       this.#read(found, scan.decode(seen, end), 0)
       seen = end
     }
-    if (!found.failed())
-      this.#read(found, this.#step, this.#unitsBefore(this.#tape.origin(to) - this.#stepInChannel))
+    if (!found.failed()) this.#read(found, this.#restOfStep(to), 0)
     this.#vague = this.#judged(found)
+  }
+
+  /** The text of the step from a position on the tape, as it came: the tape has no escape sequences. */
+  #restOfStep(from: number): string {
+    return this.#step.slice(this.#unitsBefore(this.#tape.origin(from) - this.#stepInChannel))
   }
 
   /** Number of units in the first `bytes` bytes of the step. */

@@ -157,7 +157,10 @@ export class Prose implements Interruptions {
    */
   #nextLine(from: number): number {
     let at = this.#lineSeek
-    if (at < from) at = this.#head.blank(from) ? from : this.#afterLine(from)
+    if (at < from) {
+      at = this.#afterBom(from)
+      if (!this.#head.blank(at)) at = this.#afterLine(at)
+    }
     for (;;) {
       at = this.#afterBlanks(at)
       if (at !== NOWHERE) this.#lineSeek = at
@@ -166,6 +169,13 @@ export class Prose implements Interruptions {
       if (at !== this.#noRecord && (this.#options.everyLine || beginsScalarLine(byte))) return at
       at = this.#afterLine(at)
     }
+  }
+
+  /** One past the BOM that `from` is in, because a frame that was too long ended there; `from` if in none. */
+  #afterBom(from: number): number {
+    const { view, base } = this.#tape
+    for (let at = from - 1; at >= from - 2; at--) if (bomAt(view, at - base) === 3) return at + 3
+    return from
   }
 
   #afterLine(from: number): number {

@@ -152,6 +152,10 @@ describe('snapshots', () => {
     for (const size of [1, 2, 100]) expect(last('x {[x{"a":1}', size, { root: 'any' })).toBe('{"a":1}')
   })
 
+  test('see an escape sequence at the end of the piece in which a fence begins', () => {
+    expect(snapshots({ root: 'any' }).push('```\n[{"c":"\x1b[0m')).toBe(undefined)
+  })
+
   test('end the same, however the text is cut', () => {
     const part = fc.oneof(
       { weight: 4, arbitrary: fc.constantFrom(...'{[<>"\\:,]}` \n1xé') },

@@ -1302,6 +1302,9 @@ const rows: readonly Row[] = [
     ['\u009fx\u009c{"a":1}\n', 'blank 0..5 | line 5..13 {"a":1}'],
     ['\u0091{"a":1}\n', 'text 0..2 | object 2..9 {"a":1} | blank 9..10'],
   ]),
+  ...group('limits: in a BOM', { scalars: true, maxFrame: 18 }, [
+    ['{"a":\0 " \tINFO\r\n\ufeff"x"', 'text 0..18 !FRAME_TOO_LONG | text 18..19 | line 19..22 "x"'],
+  ]),
   ...group('limits: a line of 11', { ...linesOnly, maxFrame: 11 }, [
     ['{"a":1234567}\nx\n', 'text 0..11 !FRAME_TOO_LONG | text 11..14 | text 14..16'],
     ['{"a":\x1b[1m1}\n', 'text 0..11 !FRAME_TOO_LONG | text 11..12'],
