@@ -5,6 +5,8 @@ import { drive } from '../base/stage.ts'
 import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
 import { isOnlyStructure } from '../json/after-value.ts'
 import { isOrdinary } from '../json/plain-value.ts'
+import { isFewWords } from '../repair/bare-words.ts'
+import { callbackArgument } from '../repair/callback.ts'
 import type { Chunk } from '../text/chunk.ts'
 import type { Outcome, RepairLevel } from '../values/outcome.ts'
 import { EXPLICIT, rankOf } from '../values/pick.ts'
@@ -198,11 +200,15 @@ function rankInRun(outcome: Outcome<unknown>): number {
  */
 function mayHoldPayload(text: string, loose: boolean): boolean {
   // A schema may want any root.
-  if (loose && /[{[]|^[\s\0]{0,99}["\d+.tfnTFN'“-]/.test(text.slice(0, MAX_LOOK))) return true
+  if (
+    loose &&
+    (isFewWords(text.trim()) || /[{[]|^[\s\0]{0,99}["\d+.tfnTFN'“-]/.test(text.slice(0, MAX_LOOK)))
+  )
+    return true
   let brace = text.indexOf('{')
   if (brace < 0) return false
   if (MARKS.some((mark) => text.includes(mark))) return true
-  if (isOnlyStructure(text)) return true
+  if (isOnlyStructure(text) || callbackArgument(text)) return true
   // A bracket that comes first may open the whole message, which is then its payload, valid or not.
   let first = 0
   while (first < brace && /[\s\0]/.test(text[first]!)) first++

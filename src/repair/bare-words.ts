@@ -22,7 +22,8 @@ export function isScalarWord(word: string): boolean {
 
 /**
  * Spells another language's literal or number as JSON does; `undefined` if it is neither. No value is
- * invented: `tru`, `0x1F` and `undefined` are neither, nor is `02134`, which may be a code and not a number.
+ * invented: `tru` and `undefined` are neither, nor is `02134`, which may be a code and not a number, nor a
+ * hexadecimal number that would lose digits.
  *
  * @example
  * spellingOf('None') // { text: 'null', kind: 'spelled a literal as JSON' }
@@ -31,13 +32,19 @@ export function spellingOf(word: string): Spelling | undefined {
   const literal = foreignLiterals.get(word)
   if (literal) return { text: literal, kind: 'spelled a literal as JSON' }
   if (word.length > MAX_NUMBER) return undefined
+  if (hexadecimal.test(word)) {
+    const digits = word.replace('-', '')
+    const value = Number(digits)
+    if (!Number.isSafeInteger(value)) return undefined
+    return { text: `${digits === word ? '' : '-'}${value}`, kind: 'spelled a number as JSON' }
+  }
   const parts = foreignNumber.exec(word)
   if (!parts) return undefined
   const [, sign = '', whole = '', rest = ''] = parts
   // A sign or an exponent alone is not a number.
   if (whole === '' && rest[0] !== '.') return undefined
   const digits = whole.replaceAll('_', '') || '0'
-  const text = `${sign === '-' ? '-' : ''}${digits}${rest === '.' ? '' : rest.replaceAll('_', '')}`
+  const text = `${sign === '-' ? '-' : ''}${digits}${rest.replace(/\.(?!\d)|_/g, '')}`
   return number.test(text) ? { text, kind: 'spelled a number as JSON' } : undefined
 }
 
@@ -54,6 +61,20 @@ export function codeEnd(text: string, at: number, inArray: boolean): number {
     : at + found.length
 }
 
+//  {"_id": ObjectId("65a1"), "at": new Date("2024-01-02"), "n": NumberLong(5)}
+//          ^ at           ^ end
+/**
+ * The constructor of a database shell or of JavaScript at `at`: where it ends, and its argument as JSON,
+ * which keeps its type. `NumberLong("5")` is a number, or a text.
+ */
+export function constructedAt(text: string, at: number): { end: number; argument: string } | undefined {
+  const found = namedType.exec(text.slice(at, at + MAX_CALL))
+  if (!found) return undefined
+  const [call, double, single, digits] = found
+  if (digits !== undefined && !number.test(digits)) return undefined
+  return { end: at + call.length, argument: digits ?? JSON.stringify(double ?? single) }
+}
+
 /**
  * Whether this text without quotes may be a string that lost both. Not if it is closer to a literal or a
  * number than to a word: `tru`, `ture`, `5px` and `1 000` would change their type. With `colons`, it may
@@ -66,6 +87,19 @@ export function isPlainText(text: string, colons: boolean): boolean {
   // `5 px` is a number with its unit; a sentence may begin with a number.
   if (isDigit(text.charCodeAt(0)) && !sentence.test(text)) return false
   return ![...new Set(text.split(/[^A-Za-z]+/))].some(isNearLiteral)
+}
+
+/** Whether a whole payload may be a word, or a few, without quotes. */
+export function isFewWords(text: string): boolean {
+  return text.length <= MAX_WORD && /^[^\s{}[\]"][^\n{}[\]"]*$/.test(text)
+}
+
+/** Whether the start of a text without quotes, at the end of a cut input, can only become a string. */
+export function isStartOfText(word: string): boolean {
+  const lower = word.toLowerCase()
+  const mayBeLiteral = [...literals, ...otherLiterals].some((one) => one.startsWith(lower))
+  // With a dot it is rather the start of a call: `np.float64(0.87)`.
+  return !mayBeLiteral && /^\p{L}+$/u.test(word) && isPlainText(word, false)
 }
 
 /**
@@ -107,8 +141,9 @@ function editDistance(a: string, b: string): number {
 /** No meaningful JSON number is longer. */
 const MAX_NUMBER = 400
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
-//  +5, .5, -.5, 5., 1_000: a sign, digits or none, and the rest
-const foreignNumber = /^([+-]?)(?=\.?\d)((?:\d+(?:_\d+)*)?)(\.|(?:\.\d+(?:_\d+)*)?(?:[eE][+-]?\d+)?)$/
+const hexadecimal = /^-?0[xX][0-9a-fA-F]+$/
+//  +5, .5, -.5, 5., 5.e3, 1_000: a sign, digits or none, and the rest
+const foreignNumber = /^([+-]?)(?=\.?\d)((?:\d+(?:_\d+)*)?)((?:\.(?:\d+(?:_\d+)*)?)?(?:[eE][+-]?\d+)?)$/
 /** No date, version or address is longer. */
 const MAX_CODE = 96
 /** What is written without blanks, or with known ones, and ends before a blank, a comma or a bracket. */
@@ -126,6 +161,9 @@ const codes = [
   // 1.2.3, v1.2.3-beta.1
   /^v?\d{1,9}\.\d{1,9}\.\d{1,9}(?:[-+.][\w.+-]{1,32})?(?=[\s,}\]])/,
 ]
+const MAX_CALL = 256
+const namedType =
+  /^(?:(?:ObjectId|ISODate|UUID|new\s+Date)\(\s*(?:"([\w.:+ -]+)"|'([\w.:+ -]+)')|Number(?:Long|Int|Decimal)\(\s*(-?[\d.]+))\s*\)/
 const beginsText = /^[\p{L}\p{N}\p{Extended_Pictographic}_$]/u
 const sentence = /^\d+(?: \p{L}+){3,}/u
 /**

@@ -13,6 +13,7 @@ export type ChangeKind =
   | 'decoded an escape'
   | 'dropped a backslash'
   | 'dropped a brace'
+  | 'dropped a call'
   | 'dropped a comma'
   | 'dropped a comment'
   | 'dropped a cut word'

@@ -365,9 +365,9 @@ function* missingClosingQuote(stopped: Reading): Iterable<Reading> {
 function* closingQuoteAtEnd(stopped: Reading): Iterable<Reading> {
   const { text, at, state } = stopped
   if (state === 'key' || state === 'first key') return
-  // `{"a":"x, b: 1}` has lost one quote, or three.
+  // `{"a":"x, b: 1}` has lost one quote, or three; `{"a":"x} b: 1}` ends before, or not.
   stopped.effort.spent += text.length - at
-  if (/,\s{0,99}[\p{L}_$][\p{L}\p{N}_$-]{0,99}\s{0,9}:(?!\/)/u.test(text.slice(at))) return
+  if (/[,}\]]\s{0,99}[\p{L}_$][\p{L}\p{N}_$-]{0,99}\s{0,9}:(?!\/)/u.test(text.slice(at))) return
   yield* endedEarlier(stopped, at, text.length, false)
 }
 
@@ -625,7 +625,7 @@ function* bareText(stopped: Reading): Iterable<Reading> {
   let end = urlEnd(text, at)
   if (end < 0) {
     end = at
-    while (end < at + MAX_WORD && end < text.length && !',}]\n\r'.includes(text[end]!)) end++
+    while (end < at + MAX_WORD && end < text.length && !',}]"\n\r'.includes(text[end]!)) end++
     // `either // or` is a word and a comment, or a text.
     const comment = /[ \t](?:\/\/|\/\*|# )/.exec(text.slice(at, end))
     if (comment?.[0].endsWith('//')) return
@@ -638,27 +638,37 @@ function* bareText(stopped: Reading): Iterable<Reading> {
   // `[1, TODO 2]` has a word too many, or a text.
   if (stopped.inArray() && isJsonWord(word.slice(word.lastIndexOf(' ') + 1))) return
   const delimiter = skipBlanks(text, end)
-  if (!',}]'.includes(text[delimiter] ?? ' ')) return
+  // `{"a":high "b":2}`: the comma is missing, too.
+  const isBeforeKey = !stopped.inArray() && delimiter > end && isKeyAt(text, delimiter)
+  if (!isBeforeKey && !',}]'.includes(text[delimiter] ?? ' ')) return
   if (stopped.inArray()) {
-    if (!isAlone(stopped, delimiter) && !isInListOfWords(stopped)) return
+    const isListed = !word.includes(' ') && !stopped.hasQuotes()
+    if (!isAlone(stopped, delimiter, isListed) && !isInListOfWords(stopped)) return
   } else if (stopped.bareKeys > 0 && stopped.quotedKeys > 0) return
   const next = stopped.copy()
   // Its escapes stay as they were between its quotes.
   next.add(at, end, `"${word}"`, 'quoted a word')
   next.token = { kind: 'other', from: at, to: end, key: false, edits: stopped.edits }
   next.endValue(end)
+  if (isBeforeKey) {
+    next.add(end, end, ',', 'added a missing comma')
+    next.state = 'key'
+    next.guesses++
+  }
   yield next
 }
 
 /**
  * In an array, a comma may belong to a text without quotes. It does not if the other commas look the same,
- * and no other bare text is next to it.
+ * and no other bare text is next to it. With `listed` it is a single word of a writer who uses no quotes at
+ * all, and another one may be next to it.
  */
-function isAlone(stopped: Reading, delimiter: number): boolean {
+function isAlone(stopped: Reading, delimiter: number, listed: boolean): boolean {
   const { text, comma, token, spacing } = stopped
   if (comma >= 0) {
     const after = spacingAfter(text, comma)
     if (
+      !listed &&
       after !== 'line' &&
       stopped.valueEnd === token.to &&
       token.kind === 'other' &&
@@ -671,7 +681,7 @@ function isAlone(stopped: Reading, delimiter: number): boolean {
   const after = spacingAfter(text, delimiter)
   if (after === 'line') return true
   if ((spacing ?? after) !== after) return false
-  return isValueAt(text, skipBlanks(text, delimiter + 1))
+  return listed || isValueAt(text, skipBlanks(text, delimiter + 1))
 }
 
 //  [red, green, 3]    [1,one,two]    ["a", b, c]    [first, second and third]

@@ -1,3 +1,4 @@
+import { isStartOfText } from './bare-words.ts'
 import { applyEdits, type Mended } from './edits.ts'
 import { guessesFor } from './guesses.ts'
 import { spellString } from './quotes.ts'
@@ -20,7 +21,7 @@ export function mend(text: string, cut = false): Mended {
   const first = new Reading(text)
   const end = first.run()
   if (cut && first.unclosed) spellCutString(first)
-  const isCut = end === 'cut' || first.unclosed || (cut && dropCutWord(first))
+  const isCut = end === 'cut' || first.unclosed || (cut && endCutWord(first))
   if (end === 'whole' || (cut && isCut)) return mended(text, first)
   if (end === 'cut' || cut) return { kind: isCut ? 'cut' : 'broken', at: first.at }
   const { best, rival } = search(text, first)
@@ -146,15 +147,20 @@ function halfEscape(text: string, from: number): number {
   return (last - first) % 2 === 0 ? last : text.length
 }
 
-//  {a: [True, Fal      {a: 1, ke      {a: 1 /* on
-//             ^ at            ^ at          ^ at
-/** Drops the half word or half comment at the end of a cut text. False if it was cut in something else. */
-function dropCutWord(reading: Reading): boolean {
+//  {a: [True, Fal      {a: 1, ke      {a: 1 /* on      {a: hel
+//             ^ at            ^ at          ^ at           ^ at: a string, like one in quotes
+/**
+ * Drops the half word or half comment at the end of a cut text, or quotes a word that can only become a
+ * string. False if it was cut in something else.
+ */
+function endCutWord(reading: Reading): boolean {
   const { text, at, state } = reading
   const comment = text.startsWith('/*', at)
   if (!comment && (state === 'colon' || state === 'comma' || state === 'end')) return false
   if (!comment && wordEnd(text, at) !== text.length) return false
-  reading.add(at, text.length, '', comment ? 'dropped a comment' : 'dropped a cut word')
+  if (!comment && !state.endsWith('key') && isStartOfText(text.slice(at)))
+    reading.add(at, at, '"', 'added a missing quote')
+  else reading.add(at, text.length, '', comment ? 'dropped a comment' : 'dropped a cut word')
   return true
 }
 

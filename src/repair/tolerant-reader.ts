@@ -23,7 +23,7 @@ import {
   SLASH,
   TILDE,
 } from '../text/characters.ts'
-import { codeEnd, isJsonWord, MAX_WORD, spellingOf } from './bare-words.ts'
+import { codeEnd, constructedAt, isJsonWord, MAX_WORD, spellingOf } from './bare-words.ts'
 import type { ChangeKind } from './change.ts'
 import type { Edit } from './edits.ts'
 import { closingQuote, isCleanString, isQuote, plainStringEnd, spellString } from './quotes.ts'
@@ -50,6 +50,11 @@ export interface Token {
   readonly key: boolean
   /** The edits before it was read. */
   readonly edits: Edit | undefined
+}
+
+interface Effort {
+  spent: number
+  quotes?: boolean
 }
 
 /** The error that a guess assumes in the text. A reading makes guesses of one kind only. */
@@ -106,10 +111,13 @@ export class Reading {
   /** How many tuples are open. Parentheses are in prose, too: nothing is guessed in them. */
   tuples = 0
 
-  /** Characters read for guesses, in all readings of the text together. */
-  readonly effort: { spent: number }
+  /**
+   * Characters read for guesses, and whether the text has quotes, if that was asked: the same for all
+   * readings of the text.
+   */
+  readonly effort: Effort
 
-  constructor(text: string, effort = { spent: 0 }) {
+  constructor(text: string, effort: Effort = { spent: 0 }) {
     this.text = text
     this.effort = effort
   }
@@ -150,6 +158,12 @@ export class Reading {
 
   add(from: number, to: number, by: string, kind: ChangeKind): void {
     this.edits = { from, to, by, kind, before: this.edits }
+  }
+
+  /** Whether the writer puts anything in quotes. */
+  hasQuotes(): boolean {
+    this.effort.quotes ??= /["'`“”‘’]/.test(this.text)
+    return this.effort.quotes
   }
 
   inArray(): boolean {
@@ -424,6 +438,13 @@ export class Reading {
       end = at + word.length
     }
     const after = text.charCodeAt(end)
+    const constructed = after === OPEN_PAREN || word === 'new' ? constructedAt(text, at) : undefined
+    if (constructed) {
+      this.add(at, constructed.end, constructed.argument, 'dropped a call')
+      this.token = { kind: 'other', from: at, to: constructed.end, key: false, edits }
+      this.endValue(constructed.end)
+      return true
+    }
     const isJson = isJsonWord(word)
     const spelling = isJson ? undefined : spellingOf(word)
     if ((!isJson && !spelling) || after === COLON || after === SLASH) {

@@ -3,7 +3,8 @@ import { endsInBraces, endsInString, isOnlyStructure, isStructureAt } from '../j
 import { closeCut } from '../json/cut-text.ts'
 import { inspect } from '../json/silent-losses.ts'
 import { whereBroken } from '../json/tokenizer.ts'
-import { isScalarWord } from '../repair/bare-words.ts'
+import { isFewWords, isScalarWord } from '../repair/bare-words.ts'
+import { callbackArgument } from '../repair/callback.ts'
 import { type Change, changeOf } from '../repair/change.ts'
 import { controlsEscaped, withoutSequences } from '../repair/control-characters.ts'
 import type { Edited } from '../repair/edits.ts'
@@ -156,7 +157,10 @@ function beyond(
   envelopes: number,
 ): Pass | Miss {
   if (rules.root === 'any') {
-    const scalar = mendScalar(text) ?? (rules.partial && text[0] === '"' ? closeEnd(text, false) : undefined)
+    const scalar =
+      mendScalar(text) ??
+      listedWord(text, rules) ??
+      (rules.partial && text[0] === '"' ? closeEnd(text, false) : undefined)
     const tried = scalar && attempt(scalar.text, rules)
     if (tried && tried.kind !== 'broken') {
       const incomplete = 'incomplete' in scalar ? (scalar.incomplete as readonly string[]) : undefined
@@ -164,9 +168,29 @@ function beyond(
       return settle(tried, { text: scalar.text, changes: all, notes: NONE, rules, envelopes }, incomplete)
     }
   }
+  const called = takeArgument(text, changes, rules, envelopes)
+  if (called) return called
   const candidates = candidatesIn(text, rules)
   if (candidates) return choose(candidates, text, broken, changes, rules, envelopes)
   return repair(text, broken, changes, rules, envelopes)
+}
+
+/** The argument of a JSONP callback. One that is no object or array counts only where a scalar does. */
+function takeArgument(
+  text: string,
+  changes: readonly Change[],
+  rules: Rules,
+  envelopes: number,
+): Pass | Miss | undefined {
+  const argument = callbackArgument(text)
+  if (!argument) return undefined
+  const { from, to } = argument
+  const inner = text.slice(from, to)
+  const isScalar = rules.root === 'any' && attempt(inner, rules).kind !== 'broken'
+  if (!isScalar && !isBracket(inner.charCodeAt(0))) return undefined
+  const result = moved(climbFurther(inner, NONE, rules, envelopes), (at) => at + from)
+  const dropped = changeOf('dropped a call', 0, text.slice(0, from), '')
+  return result.ok ? { ...result, changes: [...changes, dropped, ...result.changes] } : result
 }
 
 /**
@@ -189,6 +213,19 @@ function mendScalar(text: string): Edited | undefined {
 }
 
 const MAX_SCALAR = 16 * 1024
+
+/**
+ * A text without quotes that is the whole payload, if it is one of those that the schema lists: `approve`. A
+ * schema that takes other texts, too, would take any prose.
+ */
+function listedWord(text: string, rules: Rules): Edited | undefined {
+  if (!isFewWords(text) || !rules.check) return undefined
+  const passes = (word: string) => attempt(JSON.stringify(word), rules).kind === 'passed'
+  const others = ['\0'.repeat(text.length), `${text} ${text}`, `a ${text}`]
+  if (!passes(text) || others.some(passes)) return undefined
+  const word = JSON.stringify(text)
+  return { text: word, changes: [changeOf('quoted a word', 0, text, word)] }
+}
 
 /**
  * One of the candidates in a text that begins like prose: the first that passes or, if requested, the last

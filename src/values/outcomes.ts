@@ -3,6 +3,8 @@ import type { Sink, Stage } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
 import { endsInBraces, endsInString, isOnlyStructure, isRestOfWhole } from '../json/after-value.ts'
+import { isFewWords } from '../repair/bare-words.ts'
+import { callbackArgument } from '../repair/callback.ts'
 import type { ChangeKind } from '../repair/change.ts'
 import { mend } from '../repair/search.ts'
 import { skipBlanks } from '../repair/tolerant-reader.ts'
@@ -359,15 +361,19 @@ class Judge implements Sink<Frame> {
       if (beginsBroken(whole)) this.#bad({ ...frame, text: '' }, TOO_LONG)
       return
     }
+    const { root, check } = this.#rules
     const scalar =
-      this.#rules.root === 'any' && /^[\s\ufeff\0]{0,4096}["'`‘’“”\\(\d+.TFNI-]/.test(whole.slice(0, 4200))
-    if (!scalar && !isOnlyStructure(whole) && !beginsBroken(whole)) return
+      root === 'any' &&
+      (/^[\s\ufeff\0]{0,4096}["'`‘’“”\\(\d+.TFNI-]/.test(whole.slice(0, 4200)) ||
+        (check !== undefined && isFewWords(whole.trim())))
+    const called = callbackArgument(whole) !== undefined
+    if (!scalar && !called && !isOnlyStructure(whole) && !beginsBroken(whole)) return
     const result = climb(whole, this.#rules)
     if (result.ok) {
       // Valid JSON would have been found; here only unusual blanks can have hidden it.
       if (!scalar || (result.changes.length > 0 && result.changes.every(isSpelling)))
         this.#good(frame, result)
-    } else if (!scalar && !result.strict && !result.repaired && !isBeforeWords(whole, result))
+    } else if (!scalar && !called && !result.strict && !result.repaired && !isBeforeWords(whole, result))
       this.#bad(frame, result)
   }
 

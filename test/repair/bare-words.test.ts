@@ -21,6 +21,9 @@ test('literals and numbers of other languages, as JSON spells them', () => {
     ['-12.', '-12', 'number'],
     ['1_000', '1000', 'number'],
     ['-82_461_110.5', '-82461110.5', 'number'],
+    ['5.e1', '5e1', 'number'],
+    ['0x1F', '31', 'number'],
+    ['-0XfF', '-255', 'number'],
     [`+${'1'.repeat(399)}`, '1'.repeat(399), 'number'],
   ]
   const spelled = rows.map(([word]) => [word, spellingOf(word!)?.text, spellingOf(word!)?.kind])
@@ -29,7 +32,7 @@ test('literals and numbers of other languages, as JSON spells them', () => {
 
 test('what is no number and no literal of any language', () => {
   const words = [
-    ...['', '-', '+', '.', 'e5', '-e5', '5.e1', '2e', '2e+', '0x1F', '1..5', '--5', '1,5'],
+    ...['', '-', '+', '.', 'e5', '-e5', '2e', '2e+', '0x', '0x1G', '1..5', '--5', '1,5'],
     ...['1_', '_1', '1__0', '1_000_', '1._5', '02134', '007', '-05', '00', '0_1', '01.5'],
     ...['tru', 'nil', 'undefined', 'tRUE', 'nan', `+${'1'.repeat(400)}`],
   ]

@@ -59,7 +59,6 @@ describe('what has one meaning only', () => {
     '{"a":-05}',
     '{"a":2e}',
     '{"a":02134}',
-    '{"a":0x1F}',
     '[1..5]',
     '[1+2]',
     '[1:2]',
@@ -149,6 +148,9 @@ describe('mend', () => {
   test.each([
     ['{a: 1, b: "par', '{"a": 1, "b": "par'],
     ['{a: [True, Fal', '{"a": [true, '],
+    ['{a: [True, hel', '{"a": [true, "hel'],
+    ['{a: no', '{"a": '],
+    ['{a: np.fl', '{"a": '],
     ['{a: 1, ab', '{"a": 1, '],
     ['{a: "x\\', '{"a": "x\\'],
     ['{a: "x",', '{"a": "x",'],

@@ -46,6 +46,31 @@ describe('the whole input', () => {
       expect(code(text, { schema: {} })).toBe('NO_MATCH')
   })
 
+  test('words without quotes are a text only if the schema lists it', () => {
+    const listed = { enum: ['approve', 'needs work', 3] }
+    const texts = [
+      'approve',
+      ' needs work\n',
+      '```json\napprove\n```',
+      'Approve',
+      'approve it',
+      '"approve',
+      '3',
+    ]
+    expect(texts.map((text) => code(text, { schema: listed }))).toEqual([
+      ...['approve', 'needs work', 'approve', 'NO_MATCH', 'NO_MATCH', 'NO_MATCH', 3],
+    ])
+    const open = [
+      { type: 'string' },
+      { type: 'string', pattern: '[a-z]' },
+      { type: 'string', maxLength: 9 },
+      {},
+    ]
+    expect(open.map((schema) => code('approve', { schema }))).toEqual(open.map(() => 'NO_MATCH'))
+    expect(code('approve', { schema: { anyOf: [{ const: 'approve' }, { type: 'object' }] } })).toBe('approve')
+    expect(code('approve', { root: 'any' })).toBe('NO_MATCH')
+  })
+
   test('with a schema, too, no object inside a broken document is handed out', () => {
     for (const text of [
       "{'age': 'x}', 'line': 0, 'm': {'d': -78}, 'key': 0]}",
