@@ -1,4 +1,4 @@
-import { skipBlanks } from './syntax.ts'
+import { skipBlanks } from './tolerant-reader.ts'
 
 //  callback_123({"a":1});
 //               ^ from ^ to
