@@ -22,14 +22,14 @@ const imports: readonly Import[] = [
   },
   { names: '{ frames }', entry: 'values', limit: 25 },
   { names: '{ tryParse }', entry: 'values', limit: 52.5 },
-  { names: '{ values }', entry: 'values', limit: 66.5 },
+  { names: '{ values }', entry: 'values', limit: 67 },
   {
     names: '*',
     entry: 'values',
     limit: 69.5,
   },
   { names: '{ events, codex }', entry: 'events', limit: 87 },
-  { names: '{ events, auto }', entry: 'events', limit: 122.5 },
+  { names: '{ events, auto }', entry: 'events', limit: 123 },
   {
     names: '*',
     entry: 'events',
