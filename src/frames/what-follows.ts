@@ -193,7 +193,8 @@ export class WhatFollows {
     const { view, base } = this.#tape
     if (!this.#quoted && this.#stage !== 'below') {
       // Without quotes and brackets, only the rest of a number or word can go on, on the line below; with
-      // brackets, also a bare key or a word right behind the value. Decoding the line costs more than all else.
+      // brackets, also a bare key or a word right behind the value. To decode the line for nothing was a
+      // third of the time for an object in prose.
       if (!this.#closed || !mayBeWord(view[this.#start - base]!)) return -1
     }
     const text = view.toString('utf8', this.#to - 1 - base, end - base)
