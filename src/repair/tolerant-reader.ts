@@ -505,6 +505,8 @@ export class Reading {
 //  ["x', 1 // 5",⏎]   ["x], # 5",⏎
 //     ^    ^^            ^  ^ the string may have ended before, and the comment has the last quote
 function holdsEndAndComment(content: string): boolean {
+  // Hardly any string has a comment in it, and three searches from the end take three times as long as this.
+  if (!/ (?:\/[/*]|# )/.test(content)) return false
   const comment = Math.max(content.lastIndexOf(' //'), content.lastIndexOf(' # '), content.lastIndexOf(' /*'))
   return comment > 0 && /['’”`]\s{0,9},|[\]}],$/.test(content.slice(0, comment))
 }
