@@ -5,7 +5,7 @@
 //   npx tsx scripts/corruptions.ts --write          puts it into bench/corruptions.md
 //   npx tsx scripts/corruptions.ts --kind NAME   what was misread, for kinds with NAME in their name
 //   npx tsx scripts/corruptions.ts --pairs 20000    two corruptions at once: each WRONG, smallest first
-//   --door NAME          the pairs at the doors of test/values/door-readers.ts with NAME in their name, or `all`
+//   --door NAME (or all): the pairs at the doors of test/values/door-readers.ts with NAME in their name
 //   --from N (1): the first pair's seed, --seeds N (120), --schema (ours with a schema), --ours (no peers)
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'

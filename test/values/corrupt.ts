@@ -109,27 +109,27 @@ export function judge(cases: readonly Case[], parse: Parser): Count {
 //  {"a":{,"b":1}}      {"a":{}"b":1}
 //       a comma too many   a comma too few: in another document, and nobody can tell
 /**
- * Whether a single corruption of what was read gives this text, so that two are not the likelier story. Blank
- * lines are no corruption: `{"a":"\\" // c",⏎⏎}` has a comma too many, whatever left the empty line.
+ * Whether a single corruption of what was read gives this text, so that two are not the likelier story. Line
+ * breaks are no corruption: `{"a":"\\" // c",⏎⏎}` and `{"a":[]⏎,⏎}` have a comma too many, and nothing else.
  */
 function isSingleOf(value: Json, text: string): boolean {
   // All documents are objects, so a scalar is none of them, corrupted or not.
   if (typeof value !== 'object' || value === null) return false
-  const wanted = withoutBlankLines(text)
+  const wanted = withoutOddBreaks(text)
   return (['compact', 'pretty'] as const).some((layout) => {
     const clean = layOut(value, layout)
     return KINDS.some((kind) => {
       if (kind.alone || !kind.edits) return false
       const random = randomFrom(1)
       for (let place = 0; place < PLACES; place++)
-        if (withoutBlankLines(kind.corrupt(clean, random) ?? '') === wanted) return true
+        if (withoutOddBreaks(kind.corrupt(clean, random) ?? '') === wanted) return true
       return false
     })
   })
 }
 
-function withoutBlankLines(text: string): string {
-  return text.replace(/\n[ \t]*(?=\n)/g, '')
+function withoutOddBreaks(text: string): string {
+  return text.replace(/\n[ \t]*(?=[\n,])/g, '')
 }
 
 /** How often a kind picks a place: the documents have at most a hundred tokens. */

@@ -255,8 +255,8 @@ async function lastOf(call: Call, schema: Schema | undefined): Promise<unknown> 
 }
 
 /**
- * One value from the first bracket to the last, or one scalar of JSON, whatever counts as a quote, and with or
- * without the brackets in comments.
+ * One value from the first bracket to the last, or one scalar of JSON, whatever counts as a quote, and with
+ * or without the brackets in comments.
  */
 function isOneValue(text: string): boolean {
   const whole = text.trim()
