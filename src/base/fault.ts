@@ -174,7 +174,7 @@ function allCodes() {
       AUDIT_FAILED: 'free disk space, or use another audit directory',
     },
   )
-  return { ...payloadCodes, ...runCodes, ...others }
+  return { ...payloadCodes, ...runCodes, ...others } as const
 }
 
 /** A code of the table. */
