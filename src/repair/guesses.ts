@@ -436,7 +436,8 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
 /** Whether the content of a string that lost its closing quote may be that string and more. */
 function mayHoldValues(stopped: Reading, content: string, end: number): boolean {
   if (content[0] === ',' || MEMBER.test(content)) return true
-  if (/\\" {0,9}(?:[|&?+*=<>]|as )/.test(content)) return true
+  // `["one +]`: the plus may join it to a string that is lost.
+  if (/\\" {0,9}(?:[|&?+*=<>]|as )|\s\+$/.test(content)) return true
   if (!stopped.inArray()) return false
   return stopped.text.charCodeAt(end) === CLOSE_BRACKET && content.includes(',')
 }
