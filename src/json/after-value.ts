@@ -10,6 +10,7 @@ import {
   isDigit,
   isWordCharacter,
   LF,
+  MINUS,
   pastBlanks,
   QUOTE,
   quoteFamily,
@@ -181,14 +182,15 @@ function isFraction(text: string, at: number): boolean {
   return text.charCodeAt(at) === DOT && isDigit(text.charCodeAt(at + 1))
 }
 
-//  "k": "x} y",          "k": "x} y"
-//  "m": 2             }
-//  ^ a key            ^ the end
+//  "k": "x} y",          "k": "x} y"      ["x} y",
+//  "m": 2             }                    {"m": 2}]
+//  ^ a key            ^ the end            ^ an element
 /** Whether the line below continues a document whose string, or number, ended on this one. */
 function goesOnBelow(text: string, from: number, last: Last): boolean {
   if (last === 'other' || last === 'quote') return false
   const unit = text.charCodeAt(pastBlanks(text, from))
   if (isClosing(unit)) return last !== 'separator'
+  if (last === 'comma after it' && (isBracket(unit) || isDigit(unit) || unit === MINUS)) return true
   return (last === 'separator' || last.startsWith('comma')) && isQuote(unit)
 }
 

@@ -16,6 +16,8 @@ const more: readonly (readonly [what: string, rest: string])[] = [
   ['the end of a string, and a bracket below', ' y"\n}'],
   ['the end of a string, and a key below', ' y",\n  "m": 2\n}'],
   ['the end of a string, and an element', ' y", {"m":2}}'],
+  ['the end of a string, and an element below', " y',\n  {'m': 2}\n]"],
+  ['the end of a string, and a number below', " y',\n  -2\n]"],
   ['the end of a string, and a key without its colon', ` y','m' 2}`],
   ['the end of a string, and a bare key', " y', m: 2"],
   ['the end of a number', '2}'],
