@@ -142,8 +142,8 @@ export class WhatFollows {
     return /^(?:```.*["'}\]]|`[^`]+` *:|[^`] {0,9}"[^"]{1,200}" {0,9}:)$/s.test(head)
   }
 
-  //  {"k":1}, m: 2}   {"k":1}, it's": 2}   {"k":1},⏎two words: 2}
-  //           ^ from           ^ from: a key that lost its opening quote
+  //  {"k":1}, m/n: 2}   {"k":1}, it's": 2}   {"k":1},⏎two words: 2}
+  //           ^ from             ^ from: a key that lost its opening quote
   /**
    * Whether a number, a literal or a bare key with its colon begins at `from`. At most one word is read
    * twice.
@@ -154,8 +154,9 @@ export class WhatFollows {
     while (end < bound && end - from <= MAX_WORD && isKeyByte(scan.byte(end)!)) end++
     if (end === from || end - from > MAX_WORD) return false
     let colon = end
-    if (this.#hasLineEnd(this.#start, from))
-      while (colon < bound && colon - from <= MAX_WORD && isKeyByte(scan.byte(colon)!, ' ./')) colon++
+    // On the same line, words before a colon are prose.
+    const others = this.#hasLineEnd(this.#start, from) ? ' ./' : './'
+    while (colon < bound && colon - from <= MAX_WORD && isKeyByte(scan.byte(colon)!, others)) colon++
     if (colon < bound && scan.byte(colon) === QUOTE) colon++
     if (colon === bound && !over) return undefined
     if (scan.byte(from) === MINUS) return end - from > 1 && isDigit(scan.byte(from + 1)!)

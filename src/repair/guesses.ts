@@ -258,9 +258,8 @@ const FIRST_KEY = /^\{\s*("[^"\\]*")\s*:/
 function* missingColon(stopped: Reading): Iterable<Reading> {
   const { text, at, token } = stopped
   if (token.kind !== 'string' || !isValueAt(text, at)) return
-  // Two strings on two lines are rather elements without a comma.
-  const end = isQuote(text.charCodeAt(at)) ? at : token.to
-  if (text.slice(token.from, end).includes('\n')) return
+  // A string and a value on two lines are rather elements without a comma.
+  if (text.slice(token.from, at).includes('\n')) return
   if (/[,:]\s{0,9}$/.test(text.slice(Math.max(token.from, token.to - 11), token.to - 1))) return
   if (isQuote(text.charCodeAt(at)) && isSeparator(text.charCodeAt(at + 1))) return
   const next = stopped.copy()
