@@ -88,7 +88,7 @@ export class WhatFollows {
         certain ||
         (byte === SLASH || byte === LESS
           ? this.#opensComment(byte, bound, over)
-          : byte === BACKTICK || SIGNS[byte]
+          : byte === BACKTICK || byte === DOT || SIGNS[byte]
             ? this.#opensAfterMark(bound, over)
             : this.#opensWithWord(this.#seek, bound, over))
       if (opens === undefined) return undefined
@@ -129,8 +129,8 @@ export class WhatFollows {
     return opens || this.#opensAfterMark(bound, over)
   }
 
-  //  {"k":1},⏎```json⏎"m":2}             {"k":1}, `m`: 2}         {"k":1},⏎|"m":2}
-  //          ^ seek     ^ after a fence mark        ^ a key in backticks    ^ one after a stray sign
+  //  {"k":1},⏎```json⏎"m":2}             {"k":1}, `m`: 2}         {"k":1},⏎|"m":2}            {"k":1}, ...]
+  //          ^ seek     ^ after a fence mark        ^ a key in backticks    ^ one after a stray sign      ^
   #opensAfterMark(bound: number, over: boolean): boolean | undefined {
     const { view, base } = this.#tape
     const from = this.#seek
@@ -139,7 +139,7 @@ export class WhatFollows {
     while (at < bound && at - from <= MAX_WORD && isKeyByte(view[at - base]!, others)) at++
     if (at === bound && !over) return undefined
     const head = view.toString('latin1', from - base, Math.min(at + 1, bound) - base)
-    return /^(?:```.*["'}\]]|`[^`]+` *:|[^`] {0,9}"[^"]{1,200}" {0,9}:)$/s.test(head)
+    return /^(?:```.*["'}\]]|`[^`]+` *:|\.{3} {0,9}[}\]]|[^`] {0,9}"[^"]{1,200}" {0,9}:)$/s.test(head)
   }
 
   //  {"k":1}, m/n: 2}   {"k":1}, it's": 2}   {"k":1},⏎two words: 2}

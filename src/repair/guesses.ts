@@ -201,8 +201,8 @@ function* wrongBracket(stopped: Reading): Iterable<Reading> {
   const { text, at, level, state, comma } = stopped
   if (!level || stopped.base || !'}]'.includes(text[at]!)) return
   if (stopped.guesses > 0 && !(stopped.guesses === 1 && isReplaced(stopped))) return
-  // Of `[}` either may be wrong.
-  if (state !== 'comma' && comma < 0) return
+  // Of `[}` either may be wrong; of `[1,},` rather an opening one is missing.
+  if (state !== 'comma' && (comma < 0 || level.up)) return
   // A bracket that opens a block of lines is closed on a line of its own, on the same indent.
   const isOnOwnLine = isFirstOnOwnLine(text, at)
   if (isOnOwnLine !== /^[ \t\r]*\n/.test(text.slice(level.from + 1, level.from + 256))) return
@@ -832,9 +832,10 @@ function isDoubtfulInner(stopped: Reading, from: number, close: number, opening:
   return opens || isJsonWord(text.slice(from + 1, Math.min(close, from + MAX_WORD)).replaceAll('"', ''))
 }
 
-//  ", ."   ",⏎   ", // c   "/, // c
+//  ", ."   ",⏎   ", // c   "/, // c   " as const, // c
 /** What follows a quote that is not inside a string: more punctuation, or a comment. */
-const notInner = /^\s{0,9}(?:[,;，.]\s{0,9}[,;，."]|,[ \t]{0,9}\r?\n|[^\w\s]?,?\s{0,9}(?:\/[/*]|#\s))/
+const notInner =
+  /^\s{0,9}(?:[,;，.]\s{0,9}[,;，."]|,[ \t]{0,9}\r?\n|(?:[^\w\s]|[\w ]{0,16},)?,?\s{0,9}(?:\/[/*]|#\s))/
 
 function mayOpenWord(text: string, quote: number): boolean {
   const before = text.charCodeAt(quote - 1)
