@@ -107,6 +107,8 @@ type Last =
 export function goesOnAt(text: string, at: number, enclosed = false): boolean {
   const own = text.charCodeAt(at - 1)
   const from = pastBlanks(text, at)
+  const past = pastComments(text, from)
+  if (past > from) return isStructureAt(text, past)
   const limit = Math.min(text.length, from + MAX_REST)
   // Not indexOf, which would read a long text to its end each time.
   let end = from
@@ -164,6 +166,19 @@ export function goesOnAt(text: string, at: number, enclosed = false): boolean {
     last = wasEnd ? 'comma after it' : wasGlued ? 'comma after glued' : 'other'
   }
   return goesOnBelow(text, end, !hasEnd && separator.test(text.slice(from, end)) ? 'separator' : last)
+}
+
+/** After the block comments at `from`, if all of them end within what is read. */
+function pastComments(text: string, from: number): number {
+  if (!text.startsWith('/*', from)) return from
+  const rest = text.slice(from, from + MAX_REST)
+  let at = 0
+  while (rest.startsWith('/*', at)) {
+    const end = rest.indexOf('*/', at + 2)
+    if (end < 0) return from
+    at = pastBlanks(rest, end + 2)
+  }
+  return at < MAX_REST ? from + at : from
 }
 
 //  {"k": 1}，       {"k": 1}!,       {"k": 1} // one

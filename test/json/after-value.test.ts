@@ -57,6 +57,8 @@ const more: readonly (readonly [what: string, rest: string])[] = [
   ['a stray sign and a comma, and a key below', '!,\n  "m": 2\n}'],
   ['a comma and a stray sign, and a key below', ',|\n  "m": 2\n}'],
   ['a comment, and a key below', ' // one\n  "m": 2\n}'],
+  ['a comment with brackets, and a key after a comma', '/* { or [ */,"m":2}'],
+  ['a comment, and the bracket', ' /* one */ }'],
   ['a string far below', `${' '.repeat(600)}y"}`],
 ]
 
