@@ -20,7 +20,7 @@ const imports: readonly Import[] = [
     entry: 'values',
     limit: 20.5,
   },
-  { names: '{ frames }', entry: 'values', limit: 22 },
+  { names: '{ frames }', entry: 'values', limit: 22.5 },
   { names: '{ tryParse }', entry: 'values', limit: 52 },
   { names: '{ values }', entry: 'values', limit: 66.5 },
   {
