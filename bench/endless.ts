@@ -54,7 +54,7 @@ async function read(name: string, gigabytes: number): Promise<void> {
     const { user, system } = process.cpuUsage(before)
     before = process.cpuUsage()
     const rss = (process.memoryUsage.rss() / 1e6).toFixed(0)
-    // RSS also has garbage that nobody has collected yet. A leak is seen in the heap after a collection.
+    // RSS includes garbage that was not collected yet. A leak shows in the heap after a collection.
     globalThis.gc?.()
     const heap = (process.memoryUsage().heapUsed / 1e6).toFixed(1)
     const cpu = ((user + system) / 1e6).toFixed(1)

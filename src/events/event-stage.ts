@@ -176,7 +176,7 @@ class RunEvents {
   #silent = true
   /** The engine that `auto` would pick if nothing more certain arrives. */
   #guessed: Engine | undefined
-  /** When the chunk arrived that is being read, if nobody gave a clock: asking for each event is slow. */
+  /** When the current chunk arrived, if no clock was given: asking for the time of each event is slow. */
   #arrived = 0
 
   constructor(given: Engine | Picker, options: RunOptions, next: Sink<Event>) {

@@ -107,12 +107,12 @@ type Last =
 export function goesOnAt(text: string, at: number, enclosed = false): boolean {
   const own = text.charCodeAt(at - 1)
   const from = pastBlanks(text, at)
-  const past = pastComments(text, from)
-  if (past > from) return isStructureAt(text, past)
   const limit = Math.min(text.length, from + MAX_REST)
   // Not indexOf, which would read a long text to its end each time.
   let end = from
   while (end < limit && text.charCodeAt(end) !== LF) end++
+  const past = pastComments(text, from, end)
+  if (past > from) return isStructureAt(text[at - 1] + text.slice(past, pastBlanks(text, end) + 1), 1)
   /** What the last character that is not blank was. */
   let last = 'other' as Last
   /** The kind of quote that opened a string on this line, 0 for none, and where. */
@@ -168,17 +168,15 @@ export function goesOnAt(text: string, at: number, enclosed = false): boolean {
   return goesOnBelow(text, end, !hasEnd && separator.test(text.slice(from, end)) ? 'separator' : last)
 }
 
-/** After the block comments at `from`, if all of them end within what is read. */
-function pastComments(text: string, from: number): number {
-  if (!text.startsWith('/*', from)) return from
-  const rest = text.slice(from, from + MAX_REST)
-  let at = 0
-  while (rest.startsWith('/*', at)) {
-    const end = rest.indexOf('*/', at + 2)
-    if (end < 0) return from
-    at = pastBlanks(rest, end + 2)
+/** After the block comments of a line at `from`, if all of them end on it. */
+function pastComments(text: string, from: number, end: number): number {
+  let at = from
+  while (text.startsWith('/*', at)) {
+    const close = text.slice(at + 2, end).indexOf('*/')
+    if (close < 0) return from
+    at = pastBlanks(text, at + close + 4)
   }
-  return at < MAX_REST ? from + at : from
+  return at
 }
 
 //  {"k": 1}，       {"k": 1}!,       {"k": 1} // one

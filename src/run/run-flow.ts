@@ -69,9 +69,9 @@ function roomIn(flow: Transform, waits: (wake: () => void) => void): Promise<voi
 }
 
 /**
- * Adds `end` to the events of a run. Whoever asks for the end wants it: if nobody reads the events one turn
- * later, they are read to the end here. A reader that comes after that would miss the first of them, so it
- * gets BAD_STATE. `unread` is called then: nobody sees what the agent asks.
+ * Adds `end` to the events of a run. A caller that asks for the end must get it: if the events have no reader
+ * one turn later, they are read to the end here. A reader that comes after that would miss the first of them,
+ * so it gets BAD_STATE. `unread` is called then: no reader sees what the agent asks.
  */
 export function withEnd<R extends Readable, E>(
   run: R,
