@@ -580,7 +580,7 @@ describe('limits', () => {
       await expectLinear(piece, (size) => {
         const text = before + piece.repeat(size / piece.length)
         return () => {
-          // The last text that is not JSON is remembered if it is short: a run must not gain by the one before.
+          // The last short text that is not JSON is remembered: no run may gain by the one before.
           climb('[x', rules({}))
           return climb(text, rules(options))
         }
