@@ -173,7 +173,8 @@ export class WhatFollows {
         const byte = view[this.#seek - base]!
         if (KINDS[byte] === 0) continue
         if (byte === LF) break
-        if (isBracket(byte) && !this.#quoted) {
+        // In a comment, a bracket opens nothing.
+        if (isBracket(byte) && !this.#quoted && !this.#isComment()) {
           const inner = this.#opensValue(this.#seek, stop)
           if (inner === undefined && stop < limit && !over) return undefined
           if (inner) return this.#decide(inner)
@@ -192,7 +193,7 @@ export class WhatFollows {
 
   #decide(end: number): number {
     const { view, base } = this.#tape
-    if (!this.#quoted && this.#stage !== 'below') {
+    if (!this.#quoted && this.#stage !== 'below' && !this.#isComment()) {
       // Without quotes and brackets, only the rest of a number or word can go on, on the line below; with
       // brackets, also a bare key or a word right behind the value. To decode the line for nothing was a
       // third of the time for an object in prose.
@@ -200,6 +201,11 @@ export class WhatFollows {
     }
     const text = view.toString('utf8', this.#to - 1 - base, end - base)
     return goesOnAt(text, 1, this.#enclosed) ? this.#start : -1
+  }
+
+  /** Whether a comment may follow the value: what is behind it decides. */
+  #isComment(): boolean {
+    return this.#scan.byte(this.#start) === SLASH
   }
 
   /**

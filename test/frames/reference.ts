@@ -859,7 +859,8 @@ class Reference {
     const word = /^[\w$'\u0080-\u00ff-]{1,257}/.exec(rest)?.[0] ?? ''
     if (word === '' || word.length > MAX_WORD) return undefined
     const isBelow = this.#slice(at, next).includes(LF)
-    const more = isBelow ? (/^[\w$' ./\u0080-\u00ff-]{1,257}/.exec(rest)?.[0] ?? '') : word
+    const keys = isBelow ? /^[\w$' ./\u0080-\u00ff-]{1,257}/ : /^[\w$'./\u0080-\u00ff-]{1,257}/
+    const more = keys.exec(rest)?.[0] ?? ''
     return /^"?:/.test(rest.slice(more.length)) || /^(?:true|false|null)$/.test(word) ? at : undefined
   }
 
