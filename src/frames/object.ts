@@ -1,3 +1,4 @@
+import type { Place } from '../json/after-value.ts'
 import { ByteBalance } from '../json/byte-balance.ts'
 import {
   COLON,
@@ -61,8 +62,7 @@ export class ObjectMachine implements Inside {
   /** A string contained a raw LF: this is not JSON, but it may be repairable. */
   #torn = false
   #attached = false
-  /** A quote precedes it. */
-  #enclosed = false
+  #place: Place = 'prose'
   /** It is an array right behind a word, `list[0]`. */
   #glued = false
   /** Its first key has no quotes: outside a schema it is most often prose, and so is what follows it. */
@@ -109,7 +109,7 @@ export class ObjectMachine implements Inside {
       if (!opens) return this.#leave(this.#seek)
       this.#stage = 'body'
       this.#attached = scan.head.attached(this.#from)
-      this.#enclosed = scan.head.quoted(this.#from)
+      this.#place = this.#first ? 'document' : scan.head.quoted(this.#from) ? 'after a quote' : 'prose'
       this.#bare = scan.byte(this.#seek) === COLON
       this.#balance.reset(1)
       scan.opened?.('object', this.#from, this.#seek)
@@ -192,7 +192,7 @@ export class ObjectMachine implements Inside {
         case 'closed':
           this.#to = this.#seek
           this.#stage = 'behind'
-          this.#follows.begin(this.#to, this.#enclosed)
+          this.#follows.begin(this.#to, this.#place)
           return true
         default:
           return balance.stop satisfies never

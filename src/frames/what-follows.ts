@@ -1,4 +1,4 @@
-import { goesOnAt, MAX_REST, mayFollowOpening } from '../json/after-value.ts'
+import { goesOnAt, MAX_REST, mayFollowOpening, type Place } from '../json/after-value.ts'
 import { isUnusualBlank } from '../repair/tolerant-reader.ts'
 import {
   APOSTROPHE,
@@ -38,7 +38,7 @@ export class WhatFollows {
   readonly #tape: Tape
   #stage: 'behind' | 'separated' | 'line' | 'below' = 'behind'
   #to = 0
-  #enclosed = false
+  #place: Place = 'prose'
   /** Everything before it has been looked at. */
   #seek = 0
   /** The first byte behind the object that is not blank. */
@@ -52,10 +52,10 @@ export class WhatFollows {
     this.#tape = scan.tape
   }
 
-  /** A value ends at `to`, and a quote precedes it or not. */
-  begin(to: number, enclosed: boolean): void {
+  /** A value ends at `to`. */
+  begin(to: number, place: Place): void {
     this.#to = to
-    this.#enclosed = enclosed
+    this.#place = place
     this.#seek = to
     this.#stage = 'behind'
     this.#quoted = false
@@ -139,7 +139,7 @@ export class WhatFollows {
     while (at < bound && at - from <= MAX_WORD && isKeyByte(view[at - base]!, others)) at++
     if (at === bound && !over) return undefined
     const head = view.toString('latin1', from - base, Math.min(at + 1, bound) - base)
-    return /^(?:```.*["'}\]]|`[^`]+` *:|\.{3} {0,9}[}\]]|[^`] {0,9}"[^"]{1,200}" {0,9}:)$/s.test(head)
+    return /^(?:```.*["'}\]]|(?:`[^`]+` *:|\.{3} {0,9}[}\]]|[^`] {0,9}"[^"]{1,200}" {0,9}:)$)/s.test(head)
   }
 
   //  {"k":1}, m/n: 2}   {"k":1}, it's": 2}   {"k":1},⏎two words: 2}
@@ -200,7 +200,7 @@ export class WhatFollows {
       if (!this.#closed || !mayBeWord(view[this.#start - base]!)) return -1
     }
     const text = view.toString('utf8', this.#to - 1 - base, end - base)
-    return goesOnAt(text, 1, this.#enclosed) ? this.#start : -1
+    return goesOnAt(text, 1, this.#place) ? this.#start : -1
   }
 
   /** Whether a comment may follow the value: what is behind it decides. */

@@ -31,9 +31,12 @@ import { type Visitor, walk } from './walk.ts'
  * isStructureAt('{"k":1}},"m":2}', 7) // true
  * isStructureAt('{"k":1}, as asked', 7) // false
  */
-export function isStructureAt(text: string, at: number): boolean {
-  return structure.test(text.slice(at, at + MAX_LOOK)) || goesOnAt(text, at)
+export function isStructureAt(text: string, at: number, place: Place = 'document'): boolean {
+  return structure.test(text.slice(at, at + MAX_LOOK)) || goesOnAt(text, at, place)
 }
+
+/** Where a value is: the first thing of a text, so that it may be all of it; after a quote; or elsewhere. */
+export type Place = 'document' | 'after a quote' | 'prose'
 
 const MAX_LOOK = 4096
 const structure =
@@ -90,12 +93,12 @@ type Last =
   | 'end of a string'
   | 'comma after it'
   | 'separator'
+  | 'separator in a document'
 
 /**
  * Whether the line after a value shows that its last bracket was not its end, but one too many, or part of a
- * string whose quotes are lost or not double ones. `at` is the position after the bracket; `enclosed` says
- * that a quote precedes the value. Read up to the line end and the first character after it, or up to where
- * another value opens.
+ * string whose quotes are lost or not double ones. `at` is the position after the bracket. Read up to the
+ * line end and the first character after it, or up to where another value opens.
  *
  *     {"k":1}"m":2}      {"k": 'x} y', "m": 2}      {"k":1}23}      {"k":1}, the "key": 1
  *            ^^^^ a key          ^^ a string's end         ^^ a number's end         ^^^^^ prose
@@ -104,7 +107,7 @@ type Last =
  * goesOnAt('{"k":1}"m":2}', 7) // true
  * goesOnAt('{"k":1} and "m": 2', 7) // false
  */
-export function goesOnAt(text: string, at: number, enclosed = false): boolean {
+export function goesOnAt(text: string, at: number, place: Place = 'prose'): boolean {
   const own = text.charCodeAt(at - 1)
   const from = pastBlanks(text, at)
   const limit = Math.min(text.length, from + MAX_REST)
@@ -112,7 +115,7 @@ export function goesOnAt(text: string, at: number, enclosed = false): boolean {
   let end = from
   while (end < limit && text.charCodeAt(end) !== LF) end++
   const past = pastComments(text, from, end)
-  if (past > from) return isStructureAt(text[at - 1] + text.slice(past, pastBlanks(text, end) + 1), 1)
+  if (past > from) return isStructureAt(text[at - 1] + text.slice(past, pastBlanks(text, end) + 1), 1, place)
   /** What the last character that is not blank was. */
   let last = 'other' as Last
   /** The kind of quote that opened a string on this line, 0 for none, and where. */
@@ -134,7 +137,7 @@ export function goesOnAt(text: string, at: number, enclosed = false): boolean {
         opened = 0
         last = hasEnd ? 'end of a string' : 'quote'
       } else if (opened !== 0) continue
-      else if (here === at && (enclosed || mayEnclose(text, at))) last = 'quote'
+      else if (here === at && (place === 'after a quote' || mayEnclose(text, at))) last = 'quote'
       else if (last === 'comma after glued') return true
       else if (opensAt(text, here, from) && isClosedBefore(text, here, end)) {
         opened = quoteFamily(unit)
@@ -165,7 +168,8 @@ export function goesOnAt(text: string, at: number, enclosed = false): boolean {
     hasComma ||= wasEnd
     last = wasEnd ? 'comma after it' : wasGlued ? 'comma after glued' : 'other'
   }
-  return goesOnBelow(text, end, !hasEnd && separator.test(text.slice(from, end)) ? 'separator' : last)
+  if (hasEnd || !separator.test(text.slice(from, end))) return goesOnBelow(text, end, last)
+  return goesOnBelow(text, end, place === 'document' ? 'separator in a document' : 'separator')
 }
 
 /** After the block comments of a line at `from`, if all of them end on it. */
@@ -202,9 +206,10 @@ function isFraction(text: string, at: number): boolean {
 function goesOnBelow(text: string, from: number, last: Last): boolean {
   if (last === 'other' || last === 'quote') return false
   const unit = text.charCodeAt(pastBlanks(text, from))
+  // In prose, it may be the end of the code around an object.
   if (isClosing(unit)) return last !== 'separator'
   if (last === 'comma after it' && (isBracket(unit) || isDigit(unit) || unit === MINUS)) return true
-  return (last === 'separator' || last.startsWith('comma')) && isQuote(unit)
+  return (last.startsWith('separator') || last.startsWith('comma')) && isQuote(unit)
 }
 
 /** Whether a quote right after a value may be the second of two around it. */

@@ -99,7 +99,7 @@ function untilItsEnd(frame: Frame, bytes: Bytes, { maxRepair }: Rules): Frame {
     const made = mend(rest)
     if (made.kind !== 'followed' && size < most) continue
     const end = made.kind === 'followed' ? made.at : made.kind === 'mended' ? rest.trimEnd().length : 0
-    if (end === 0 || isStructureAt(rest, end)) return frame
+    if (end === 0 || isStructureAt(rest, end, 'prose')) return frame
     const text = rest.slice(0, end)
     const { open, broken, ...whole } = frame
     return { ...whole, text, to: frame.from + Bytes.byteLength(text) }

@@ -675,13 +675,14 @@ class Reference {
     if (typeof gate === 'number') return gate
 
     const attached = this.#isAttached(from)
-    let depth = 0
+    let depth = 1
     let inString = false
     /** A line ended inside a string: probably this is no JSON at all. */
     let torn = false
     /** Up to here it is a comment. */
     let comment = from
-    for (let at = from; at < limit; at++) {
+    const body = this.#bareKey ? this.#slice(0, limit).indexOf(':', from) : from + 1
+    for (let at = body; at < limit; at++) {
       if (torn && this.#origin[at]! >= this.#origin[from]! + REPAIR_CAP) return at
       if (this.#tagAt(at) !== undefined && (!inString || torn)) return at
       if (this.#fences && (this.#isProseCloser(at) || this.#isFenceLine(at))) return at
@@ -839,7 +840,9 @@ class Reference {
     const before = this.#slice(0, from)
       .toString('latin1')
       .replace(/[ \t\r\n]+$/, '')
-    return goesOnAt(rest, 1, /["'\x98-\x9f]$/.test(before)) ? at : undefined
+    const isFirst = this.#document !== false && from === this.#first
+    const place = isFirst ? 'document' : /["'\x98-\x9f]$/.test(before) ? 'after a quote' : 'prose'
+    return goesOnAt(rest, 1, place) ? at : undefined
   }
 
   #brokenAfterSeparator(at: number, limit: number): number | undefined {

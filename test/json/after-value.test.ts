@@ -147,6 +147,13 @@ test('prose follows', () => {
   for (const rest of prose) expect(goesOnAt(`{"k":1}${rest}`, 7), JSON.stringify(rest)).toBe(false)
 })
 
+test('a bracket below a comment closes the document, or the code around an object', () => {
+  for (const rest of [' // one\n}', ' # one\n]', '; // one\n}']) {
+    expect(goesOnAt(`{"k":1}${rest}`, 7, 'document'), rest).toBe(true)
+    expect(goesOnAt(`{"k":1}${rest}`, 7, 'prose'), rest).toBe(false)
+  }
+})
+
 const enclosed = [
   "', cwd: /tmp",
   "', headers={'Content-Type': 'x'})",
@@ -160,5 +167,6 @@ const enclosed = [
 ]
 
 test('a quote after a value in quotes belongs to it', () => {
-  for (const rest of enclosed) expect(goesOnAt(`{"k":1}${rest}`, 7, true), JSON.stringify(rest)).toBe(false)
+  for (const rest of enclosed)
+    expect(goesOnAt(`{"k":1}${rest}`, 7, 'after a quote'), JSON.stringify(rest)).toBe(false)
 })
