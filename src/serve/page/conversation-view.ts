@@ -3,8 +3,7 @@ import type { Item } from '../../views/conversation.ts'
 import { drawGroup, drawItem, estimateHeight, isFold } from './draw-item.ts'
 import { byId, make, onceAFrame } from './element.ts'
 import { type Filter, isShown } from './filters.ts'
-import { ItemList } from './item-list.ts'
-import { type Group, ItemRows, type Row } from './item-rows.ts'
+import { type Group, ItemList, ItemRows, type Row } from './item-list.ts'
 import { VirtualList } from './virtual-list.ts'
 
 /** How an item was chosen: step by step, by a jump, or not by the reader. */

@@ -4,7 +4,7 @@ import { answerWords, askWords, callSubject, choiceLines } from '../../views/too
 import { callNodes, inputNodes } from './call-nodes.ts'
 import { codeText, languageOf } from './code-nodes.ts'
 import { make } from './element.ts'
-import type { Group, Row } from './item-rows.ts'
+import type { Group, Row } from './item-list.ts'
 import { firstLine, pretty, subjectOf } from './item-text.ts'
 import { diffNodes, lineNodes, markdownNodes } from './markdown-nodes.ts'
 import { countWords, durationWords, outcomeLine, visible, whyEnded } from './words.ts'

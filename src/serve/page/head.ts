@@ -2,14 +2,12 @@ import { endPhrase } from '../../events/run-outcome.ts'
 import type { FileItem, Item } from '../../views/conversation.ts'
 import { askWords } from '../../views/tool-text.ts'
 import type { RunInfo } from '../run-info.ts'
-import { drawChips } from './chips.ts'
 import type { ConversationView } from './conversation-view.ts'
 import { fileSigns } from './draw-item.ts'
-import { button, byId, isDrawn, make } from './element.ts'
+import { button, byId, drawChips, isDrawn, make } from './element.ts'
 import { belongs, type Filter, filters } from './filters.ts'
 import type { ItemList } from './item-list.ts'
 import { titleOf, tookOf } from './run-table.ts'
-import { drawTimeline } from './timeline.ts'
 import { countWords, dateWords, durationWords, fullDate, spentWords } from './words.ts'
 
 /** Milliseconds between two redraws of the head, while events arrive. */
@@ -216,4 +214,85 @@ function timeOf(info: RunInfo | undefined, items: readonly Item[]): number | und
 /** A word of a command line, quoted for a shell. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]{1,500}$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}
+
+const BINS = 240
+const SVG = 'http://www.w3.org/2000/svg'
+type Rank = 'failed' | 'file' | 'tool' | 'message' | 'other'
+
+/** What happened in an interval, and the target of a click on it. */
+interface Bin {
+  readonly counts: Map<Rank, number>
+  first: Item
+}
+
+/**
+ * Shows when things happened: the time of the run from left to right, with the activity of each interval. A
+ * click goes there. Events that were read at once have the same time, and then there is no timeline.
+ */
+function drawTimeline(box: HTMLElement, view: ConversationView): void {
+  const { items } = view.model
+  const begin = Date.parse(items[0]?.ts ?? '')
+  const end = Date.parse(items.at(-1)?.ts ?? '')
+  const span = end - begin
+  box.hidden = !(span > 0)
+  // While a long run is being read, redrawing after every 5 % of it is enough.
+  // Another run may have as many items as the one before.
+  const [since, count = 0] = (box.dataset['drawn'] ?? '').split(' ').map(Number)
+  const drawn = since === begin ? count : 0
+  const over = byId('conversation').dataset['over'] === 'true'
+  if (
+    box.hidden ||
+    drawn === items.length ||
+    (!over && drawn > 1000 && items.length < drawn * 1.05 && items.length > drawn)
+  )
+    return
+  box.dataset['drawn'] = `${begin} ${items.length}`
+  const bins: Bin[] = []
+  for (const item of items) {
+    const from = Math.max(0, Math.floor(((Date.parse(item.ts) - begin) / span) * (BINS - 1)))
+    // A tool fills the time it took.
+    const took = item.kind === 'tool' ? (item.milliseconds ?? 0) : 0
+    const to = Math.min(BINS - 1, from + Math.floor((took / span) * (BINS - 1)))
+    const rank = rankOf(item)
+    for (let at = from; at <= to; at++) {
+      const bin = bins[at] ?? { counts: new Map(), first: item }
+      bins[at] = bin
+      bin.counts.set(rank, (bin.counts.get(rank) ?? 0) + 1)
+      if (rank === 'failed' && bin.first.problem === undefined) bin.first = item
+    }
+  }
+  const svg = document.createElementNS(SVG, 'svg')
+  svg.setAttribute('viewBox', `0 0 ${BINS} 8`)
+  svg.setAttribute('preserveAspectRatio', 'none')
+  svg.setAttribute('aria-hidden', 'true')
+  bins.forEach((bin, at) => {
+    const bar = document.createElementNS(SVG, 'rect')
+    bar.setAttribute('x', String(at))
+    bar.setAttribute('width', '1')
+    bar.setAttribute('height', '8')
+    bar.setAttribute('class', mostOf(bin.counts))
+    svg.append(bar)
+  })
+  svg.addEventListener('click', ({ clientX }) => {
+    const { left, width } = svg.getBoundingClientRect()
+    const wanted = Math.floor(((clientX - left) / width) * BINS)
+    let near: Item | undefined
+    for (let off = 0; off < BINS && !near; off++) near = (bins[wanted - off] ?? bins[wanted + off])?.first
+    if (near) view.go(near)
+  })
+  box.replaceChildren(svg)
+}
+
+function rankOf(item: Item): Rank {
+  if (item.problem) return 'failed'
+  if (item.kind === 'artifact') return 'file'
+  if (item.kind === 'tool' || item.kind === 'request') return 'tool'
+  return item.kind === 'message' || item.kind === 'prompt' || item.kind === 'reasoning' ? 'message' : 'other'
+}
+
+/** A failure always wins; else the most frequent kind. */
+function mostOf(counts: ReadonlyMap<Rank, number>): Rank {
+  if (counts.has('failed')) return 'failed'
+  return [...counts].reduce((most, next) => (next[1] > most[1] ? next : most))[0]
 }

@@ -1,5 +1,5 @@
 import type { Event } from '../../events/event.ts'
-import { Conversation, type Item, type RequestItem } from '../../views/conversation.ts'
+import { Conversation, type Item, type RequestItem, type ToolItem } from '../../views/conversation.ts'
 import type { Problem } from '../../views/problems.ts'
 import type { RunSummary } from '../../views/summary.ts'
 
@@ -72,3 +72,132 @@ const SHORT_LINES = 30
 function isShort(diff: string): boolean {
   return diff.length < SHORT_LINES * 120 && diff.split('\n').length <= SHORT_LINES
 }
+
+/** Calls in a row that all went well, as one row. */
+export interface Group {
+  readonly kind: 'group'
+  /** Just before its first item. */
+  readonly at: number
+  items: readonly ToolItem[]
+  /** Its calls follow as rows of their own. */
+  open: boolean
+  version: number
+}
+
+export type Row = Item | Group
+
+/** Fewer calls than this are not worth folding. */
+const LEAST = 3
+/** A call that goes on while this many items arrive is not folded any more. */
+const MAX_BEHIND = 64
+
+/** The rows of a conversation: its visible items, with good calls in a row folded into groups. */
+export class ItemRows {
+  readonly rows: Row[] = []
+  /** Whether calls are folded. */
+  folds = true
+  readonly #isVisible: (item: Item) => boolean
+  /** By the index of their first item: an open group stays open. */
+  readonly #groups = new Map<number, Group>()
+  /** The items from here on are not in rows yet, or their rows may change. */
+  #from = 0
+
+  constructor(isVisible: (item: Item) => boolean) {
+    this.#isVisible = isVisible
+  }
+
+  rebuild(items: readonly Item[]): void {
+    if (items.length === 0) this.#groups.clear()
+    this.rows.length = 0
+    this.#from = 0
+    this.add(items)
+  }
+
+  /** Takes what was added or settled since. Returns the index of the first row that is another one now. */
+  add(items: readonly Item[]): number | undefined {
+    const made: Row[] = []
+    let calls: ToolItem[] = []
+    let [next, looked] = [items.length, this.#from]
+    for (; looked < items.length; looked++) {
+      const item = items[looked]!
+      if (!this.#isVisible(item)) continue
+      if (item.kind === 'tool' && item.state === 'running' && looked > items.length - MAX_BEHIND)
+        next = Math.min(next, calls[0]?.at ?? looked)
+      if (!this.folds || !isGood(item) || (calls[0] && calls[0].nested !== item.nested)) {
+        this.#close(calls, made)
+        calls = []
+      }
+      if (this.folds && isGood(item)) calls.push(item)
+      else made.push(item)
+    }
+    next = Math.min(next, calls[0]?.at ?? next)
+    // Raw lines are added to the last item, and may make it visible.
+    if (items.at(-1)?.kind === 'raw') next = Math.min(next, items.length - 1)
+    this.#close(calls, made)
+    let at = this.#lowerBound(this.#from - 0.5)
+    const same = (row: Row, index: number) => this.rows[at + index] === row
+    const first = made.findIndex((row, index) => !same(row, index))
+    this.#from = next
+    if (first < 0 && at + made.length === this.rows.length) return undefined
+    at += first < 0 ? made.length : first
+    const changed = at < this.rows.length ? at : undefined
+    this.rows.length = at
+    for (const row of made.slice(first < 0 ? made.length : first)) this.rows.push(row)
+    return changed
+  }
+
+  /** The index of the row that shows an item, or -1. */
+  indexOf(item: Item): number {
+    const at = this.#lowerBound(item.at)
+    if (this.rows[at] === item) return at
+    const before = this.rows[at - 1]
+    return before?.kind === 'group' && holds(before, item) ? at - 1 : -1
+  }
+
+  groupOf(item: Item): Group | undefined {
+    const at = this.#lowerBound(item.at)
+    // In an open group the items before this one are rows, too.
+    for (let index = at - 1; index >= 0; index--) {
+      const row = this.rows[index]!
+      if (row.kind === 'group') return holds(row, item) ? row : undefined
+      if (!isGood(row)) return undefined
+    }
+    return undefined
+  }
+
+  #close(calls: readonly ToolItem[], made: Row[]): void {
+    const [first] = calls
+    if (!first || calls.length < LEAST) {
+      made.push(...calls)
+      return
+    }
+    const known = this.#groups.get(first.at)
+    const group = known ?? { kind: 'group', at: first.at - 0.5, items: calls, open: false, version: 0 }
+    this.#groups.set(first.at, group)
+    if (group.items.length !== calls.length) group.version++
+    group.items = calls
+    made.push(group)
+    if (group.open) for (const call of calls) made.push(call)
+  }
+
+  #lowerBound(at: number): number {
+    let [low, high] = [0, this.rows.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.rows[middle]!.at < at) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+function holds({ items }: Group, item: Item): boolean {
+  return items[0]!.at <= item.at && item.at <= items.at(-1)!.at
+}
+
+/** A call that went well, and changed nothing that a reader would look for. */
+function isGood(item: Row): item is ToolItem {
+  return item.kind === 'tool' && item.state === 'completed' && !changes.has(item.does)
+}
+
+const changes: ReadonlySet<string> = new Set(['edit', 'delete', 'move'])

@@ -3,12 +3,10 @@ import type { Item } from '../../views/conversation.ts'
 import type { RunInfo } from '../run-info.ts'
 import { addressOf, readAddress } from './address.ts'
 import { ConversationView } from './conversation-view.ts'
-import { copy } from './copy.ts'
-import { byId } from './element.ts'
+import { byId, make } from './element.ts'
 import { EMBEDDED_ID, type EmbeddedData, embeddedSource } from './embedded.ts'
 import { filters } from './filters.ts'
-import { FindInRun } from './find.ts'
-import { findBytes } from './find-bytes.ts'
+import { FindInRun, findBytes } from './find.ts'
 import { isProblem, runHead } from './head.ts'
 import { httpSource } from './http-source.ts'
 import { markdownOf } from './item-text.ts'
@@ -258,6 +256,31 @@ function say(text: string): void {
 
 async function copyAndSay(text: string, what: string): Promise<void> {
   say((await copy(text)) ? `${what} copied` : `The browser did not allow copying: ${what.toLowerCase()}`)
+}
+
+/** Copies a text. False if the browser does not allow it. */
+async function copy(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    // Without TLS a browser has a clipboard only for localhost; the old way still works.
+    return copyBySelection(text)
+  }
+}
+
+function copyBySelection(text: string): boolean {
+  const field = make('textarea', { 'aria-hidden': 'true', class: 'hidden' })
+  field.value = text
+  const focused = document.activeElement
+  document.body.append(field)
+  field.select()
+  try {
+    return document.execCommand('copy')
+  } finally {
+    field.remove()
+    if (focused instanceof HTMLElement) focused.focus({ preventScroll: true })
+  }
 }
 
 function copyAddress(): void {

@@ -1,8 +1,7 @@
 import { endPhrase } from '../../events/run-outcome.ts'
 import type { RunInfo } from '../run-info.ts'
 import { addressOf } from './address.ts'
-import { drawChips, focusedIn } from './chips.ts'
-import { button, byId, make } from './element.ts'
+import { button, byId, drawChips, focusedIn, make } from './element.ts'
 import { firstLine } from './item-text.ts'
 import { VirtualList } from './virtual-list.ts'
 import {
