@@ -7,7 +7,7 @@ import { writeWhole } from '../disk/durable.ts'
 import { type Journal, LOCK_FILE, makeDir, openJournal } from '../disk/journal.ts'
 import { takeLock } from '../disk/lock.ts'
 import { readPlain } from '../disk/plain-file.ts'
-import { folders } from '../run/folders.ts'
+import { folders } from '../run/run-directory.ts'
 import {
   type Assembler,
   assembler,

@@ -1,10 +1,9 @@
 import type { Event, ResultData } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
-import type { RequestAnswer } from './request-answer.ts'
 import { feed, withEnd } from './run-flow.ts'
 import type { Run, RunEnd } from './run-options.ts'
 import { SpentTokens } from './session-tokens.ts'
-import { nobodyAnswers, whenUnheard } from './talk.ts'
+import { nobodyAnswers, type RequestAnswer, whenUnheard } from './talk.ts'
 
 /**
  * A run whose result is asked for again while it fails its schema, at most so often: the events of all its

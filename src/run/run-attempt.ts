@@ -11,7 +11,6 @@ import { outcomeOf } from '../events/run-outcome.ts'
 import { type Exit, type Started, type StartOptions, startOnPipes } from '../process/process.ts'
 import { passStdin } from '../process/tee.ts'
 import { startOnPty, startOnPtyAndPipes } from '../process/terminal.ts'
-import { watchdog } from '../process/watchdog.ts'
 import type { Channel, Chunk, OutputChannel } from '../text/chunk.ts'
 import { channels, fileNames, pinned } from './attempt-logs.ts'
 import {
@@ -32,6 +31,7 @@ import {
   writeWhole,
 } from './meta.ts'
 import { type Output, PipedOutput, RecordedOutput } from './output.ts'
+import { watchdog } from './run-limits.ts'
 import type { SessionTokens } from './session-tokens.ts'
 import type { Opening, TimedChunk } from './timed.ts'
 

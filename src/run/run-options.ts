@@ -27,9 +27,9 @@ import type { Items } from '../streams/flow.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { SNAPSHOT_OPTIONS, type SnapshotOptions } from './fs-diff.ts'
 import type { StopReason } from './meta.ts'
-import type { RequestAnswer } from './request-answer.ts'
 import type { RecordOptions } from './run-attempt.ts'
 import type { RunLimits } from './run-limits.ts'
+import type { RequestAnswer } from './talk.ts'
 
 /** The options of `run()`: the third argument, or together with the command the only one. */
 export interface RunOptions<S extends Schema | undefined = Schema | undefined>

@@ -15,7 +15,6 @@ import { withRounds } from './ask-again.ts'
 import { type CachedResult, cachedResult, type Hit, writeCached } from './cached-result.ts'
 import { type LastWords, lastWords, type StopReason } from './meta.ts'
 import { cannot, type EndedTurn, nextCommand, recordedTurn } from './reply.ts'
-import type { RequestAnswer } from './request-answer.ts'
 import { resumeInto } from './resume.ts'
 import { Recording } from './run-attempt.ts'
 import { RunDirectory } from './run-directory.ts'
@@ -32,7 +31,7 @@ import {
   settingsOf,
 } from './run-options.ts'
 import { type SessionTokens, SpentTokens, spentIn } from './session-tokens.ts'
-import { Talk, whenUnheard } from './talk.ts'
+import { type RequestAnswer, Talk, whenUnheard } from './talk.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
 import { watchTurns } from './watch-turns.ts'
 

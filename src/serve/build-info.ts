@@ -3,8 +3,8 @@ import { endPhrase, isGood, outcomeOf, type RunOutcome } from '../events/run-out
 import { type Attempt, shownChannels } from '../run/attempt-logs.ts'
 import type { Meta } from '../run/meta.ts'
 import { countChanged } from '../run/read-attempt.ts'
-import { type RunOverview, statsOf } from './log-overviews.ts'
 import type { RunInfo } from './run-info.ts'
+import { type RunOverview, statsOf } from './run-overviews.ts'
 
 /** What is known about a run: of a recording, of a session file, or of events that are exported. */
 export interface RunFacts {

@@ -18,11 +18,11 @@ import { redactStage } from '../views/redact/redact-stage.ts'
 import { refuse } from './access.ts'
 import { realTime, runInfo } from './build-info.ts'
 import { withoutSecrets } from './hiding.ts'
-import { OverviewReader, readLogs } from './log-overviews.ts'
 import { EMBEDDED_ID, type EmbeddedData, type EmbeddedRun, type EmbeddedStream } from './page/embedded.ts'
 import { pageBody, pageScript, pageStyle } from './page-text.ts'
 import type { FoundRun } from './run-finder.ts'
 import type { RunInfo } from './run-info.ts'
+import { OverviewReader, readLogs } from './run-overviews.ts'
 
 /** A log of a run: its path, or its content. */
 export interface ExportLog {

@@ -16,7 +16,7 @@ import {
   OverviewReader,
   type RunOverview,
   readLogs,
-} from './log-overviews.ts'
+} from './run-overviews.ts'
 import type { RunPlace } from './run-place.ts'
 
 /** The events of a run that is read by some clients. */

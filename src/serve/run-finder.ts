@@ -4,12 +4,18 @@ import { EVENTS_FILE, LOCK_FILE } from '../disk/journal.ts'
 import { isLocked } from '../disk/lock.ts'
 import { isInside } from '../disk/plain-file.ts'
 import { attemptsIn } from '../run/attempt-logs.ts'
-import { isSearched, readFolder } from '../run/folders.ts'
 import { readMeta } from '../run/meta.ts'
+import { isSearched, readFolder } from '../run/run-directory.ts'
 import { runInfo, taskOf } from './build-info.ts'
-import { journalTail } from './journal-tail.ts'
-import { fileMark, type LogOverviews, markOf, type RunOverview, statsOf } from './log-overviews.ts'
 import type { RunInfo } from './run-info.ts'
+import {
+  fileMark,
+  journalTail,
+  type LogOverviews,
+  markOf,
+  type RunOverview,
+  statsOf,
+} from './run-overviews.ts'
 import { auditPlace, isUnlockedRunning, type RunPlace } from './run-place.ts'
 
 /** A run and its place. */

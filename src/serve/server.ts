@@ -3,21 +3,24 @@ import fs from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
+import { pipeline } from 'node:stream'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
+import { openPlain } from '../disk/plain-file.ts'
 import { channels } from '../run/attempt-logs.ts'
+import type { Channel } from '../text/chunk.ts'
 import { type Access, accessBy, checkBindAddress, isOwnHost, refuse } from './access.ts'
 import { type Feeds, feeds } from './feeds.ts'
 import { type Hiding, hidingOf } from './hiding.ts'
-import { type LogOverviews, logOverviews } from './log-overviews.ts'
 import { pageFiles } from './page.ts'
-import { sendRaw } from './raw.ts'
 import { type FoundRun, RunFinder } from './run-finder.ts'
 import type { RunInfo } from './run-info.ts'
 import { RunList } from './run-list.ts'
+import { type LogOverviews, logOverviews } from './run-overviews.ts'
+import type { RunPlace } from './run-place.ts'
 import type { Served, ServeSettings } from './serve-options.ts'
 import { type SessionRuns, sessionRuns } from './session-runs.ts'
-import { stream } from './stream.ts'
+import { stream, streamView } from './stream.ts'
 
 /** Nothing may be loaded, framed or sent anywhere but here. */
 const security = {
@@ -235,7 +238,6 @@ class Router {
       const options = { ...mine, after, heartbeat, maxStall, awaitsReply, signal: this.#shut.signal }
       if (format === 'ag-ui' || format === 'ai-sdk') {
         const { sseViews } = await import('../streams/view-sse.ts')
-        const { streamView } = await import('./view-stream.ts')
         await streamView(request, response, { ...options, view: sseViews[format] })
       } else await stream(request, response, { ...options, chat: format === 'chat' })
     } finally {
@@ -305,4 +307,57 @@ type Format = 'events' | 'chat' | 'ag-ui' | 'ai-sdk'
 
 function isFormat(what: string): what is Format {
   return ['events', 'chat', 'ag-ui', 'ai-sdk'].includes(what)
+}
+
+/**
+ * Sends the bytes `[from, to)` of a raw log, unchanged: never as something a browser would render or run.
+ * `attempt` selects the attempt (default: the last one); `x-total-bytes` is the size of the log. A log that
+ * is not really inside the directory of the run does not count.
+ */
+function sendRaw(response: ServerResponse, place: RunPlace, channel: Channel, query: URLSearchParams): void {
+  const wanted = numberIn(query, 'attempt')
+  const attempts = place.attempts().filter((attempt) => attempt.logs[channel] !== undefined)
+  const attempt = wanted === undefined ? attempts.at(-1) : attempts.find((found) => found.number === wanted)
+  const path = attempt?.logs[channel]
+  if (path === undefined) {
+    refuse(response, 404, 'there is no such stream')
+    return
+  }
+  let fd: number
+  try {
+    fd = openPlain(path, fs.constants.O_RDONLY, undefined, place.within)
+  } catch {
+    refuse(response, 404, 'the stream cannot be read')
+    return
+  }
+  const total = fs.fstatSync(fd).size
+  const from = numberIn(query, 'from') ?? 0
+  const to = Math.min(total, numberIn(query, 'to') ?? total)
+  const bad = Number.isNaN(from) || Number.isNaN(to)
+  if (bad || from > total || to < from) {
+    fs.closeSync(fd)
+    response.setHeader('x-total-bytes', total)
+    refuse(response, bad ? 400 : 416, `give from and to within 0 and ${total}`)
+    return
+  }
+  response.writeHead(200, {
+    'content-type': 'application/octet-stream',
+    'content-disposition': 'attachment',
+    'content-length': to - from,
+    'x-total-bytes': total,
+    'x-attempt': attempt!.number,
+  })
+  if (to === from) {
+    fs.closeSync(fd)
+    response.end()
+    return
+  }
+  pipeline(fs.createReadStream('', { fd, start: from, end: to - 1 }), response, () => {})
+}
+
+/** A whole number in the query, undefined if it is missing, NaN if it is something else. */
+function numberIn(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name)
+  if (text === null) return undefined
+  return /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
 }

@@ -1,7 +1,12 @@
 import { Command } from 'commander'
 import { runCodes } from '../../base/fault.ts'
-import { drift } from '../../run/drift.ts'
-import type { DriftName, DriftPlace, DriftReport, EngineDrift } from '../../run/drift-report.ts'
+import {
+  type DriftName,
+  type DriftPlace,
+  type DriftReport,
+  drift,
+  type EngineDrift,
+} from '../../run/drift.ts'
 import { safeLine } from '../draw/safe.ts'
 import { statusLine } from '../draw/status-line.ts'
 import { fitTo, widthOf } from '../draw/width.ts'

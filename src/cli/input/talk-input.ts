@@ -1,9 +1,8 @@
 import { createInterface } from 'node:readline'
 import { Fault } from '../../base/fault.ts'
 import { type AgentRequest, type Event, isEvent, type RequestOption } from '../../events/event.ts'
-import type { RequestAnswer } from '../../run/request-answer.ts'
 import type { Run } from '../../run/run-options.ts'
-import { nobodyAnswers } from '../../run/talk.ts'
+import { nobodyAnswers, type RequestAnswer } from '../../run/talk.ts'
 import { safe } from '../draw/safe.ts'
 
 /** Asks somebody what an agent asks. */

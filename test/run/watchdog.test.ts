@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { watchdog } from '../../src/process/watchdog.ts'
+import { watchdog } from '../../src/run/run-limits.ts'
 
 test('neither limit counts the time during which the process waits for us', async () => {
   const started = Date.now()

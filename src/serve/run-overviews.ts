@@ -1,8 +1,10 @@
 import fs from 'node:fs'
-import type { Cost } from '../events/cost.ts'
-import { type Event, type FailureClass, isEvent } from '../events/event.ts'
-import type { OutcomeEvidence } from '../events/run-outcome.ts'
-import type { Tokens } from '../events/tokens.ts'
+import { readBlock, withPlain } from '../disk/plain-file.ts'
+import { type Cost, readCost } from '../events/cost.ts'
+import { isRecord } from '../events/engine.ts'
+import { type EndState, type Event, type FailureClass, isEvent } from '../events/event.ts'
+import { isGood, type OutcomeEvidence, outcomeOf, readFailure } from '../events/run-outcome.ts'
+import { type Tokens, tokensOf } from '../events/tokens.ts'
 import { type Attempt, channels, logSizes } from '../run/attempt-logs.ts'
 import { whyOf } from '../views/why.ts'
 import type { RunPlace } from './run-place.ts'
@@ -220,4 +222,102 @@ export function statsOf(path: string): fs.Stats | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Bytes at the end of a journal, of a run that ended well and of any other. */
+const SHORT_TAIL = 4 * 1024
+const TAIL = 64 * 1024
+
+/**
+ * What the end of a journal tells, and the task at its start if it is `asked` for. Undefined if there is no
+ * event, or the file is not really inside `root`.
+ */
+export function journalTail(path: string, root: string, asked: boolean): RunOverview | undefined {
+  try {
+    return withPlain(path, root, (fd) => {
+      const { size } = fs.fstatSync(fd)
+      const linesIn = (from: number, to: number) =>
+        readBlock(fd, from, to - from)
+          .toString()
+          .split('\n')
+      const last = (length: number) => linesIn(Math.max(0, size - length), size)
+      let ended = lastEvents(last(SHORT_TAIL))
+      if (!ended?.completion || !isGood(outcomeOf(ended.completion))) {
+        const lines = last(TAIL)
+        ended = lastEvents(lines)
+        ended &&= { ...ended, ...telling(ended, lines) }
+      }
+      return (
+        ended && {
+          ...ended,
+          task: asked ? telling(undefined, linesIn(0, Math.min(size, TAIL))).task : undefined,
+        }
+      )
+    })
+  } catch {
+    return undefined
+  }
+}
+
+/** What the events in these lines tell: of a run that ended badly or not yet, else its task alone. */
+function telling(ended: RunOverview | undefined, lines: readonly string[]): Partial<RunOverview> {
+  const reader = new OverviewReader()
+  for (const line of lines) {
+    // Pieces of a message, which may be thousands, say nothing that its end does not say.
+    if (ended ? line.includes('"agent.message.delta"') : !line.includes('"user.message"')) continue
+    try {
+      const event = JSON.parse(line)
+      if (!ended || event.attempt_number === ended.attempt) reader.take(event)
+    } catch {
+      // The first line of the block may be incomplete.
+    }
+  }
+  const { task, problem, waits_for } = reader.overview() ?? {}
+  return { task, problem, waits_for }
+}
+
+/** Another program may have written it: only strings count as text. */
+function lastEvents(lines: readonly string[]): RunOverview | undefined {
+  let overview: RunOverview | undefined
+  // From the end: the last whole line has the run and attempt, the last completion of that attempt has the
+  // outcome.
+  for (let i = lines.length - 2; i >= 0; i--) {
+    try {
+      const event = JSON.parse(lines[i]!)
+      const { run_id, ts, attempt_number: attempt } = event
+      overview ??= { run_id: textOf(run_id), engine: textOf(event.source.engine), ts: textOf(ts), attempt }
+      // The previous attempt ended; this one has no end.
+      if (attempt !== overview.attempt) return overview
+      // Journals of before 0.2 have no `type` at the top.
+      if ((event.type ?? event.event?.type) === 'lifecycle.completion.state')
+        return { ...overview, completion: completionIn(event.data) }
+    } catch {
+      // The first line of the block may be incomplete.
+    }
+    if (overview && lines.length - i > 16) break
+  }
+  return overview
+}
+
+function completionIn(data: Record<string, unknown>): RunOverview['completion'] {
+  const state = endStates.find((known) => known === data['state']) ?? 'unknown'
+  const { evidence, tokens } = data
+  const { request, ...seen } = isRecord(evidence) ? evidence : {}
+  const end = { state, evidence: { ...seen, ...(typeof request === 'string' && { request }) } }
+  // Cast: `outcomeOf` checks each of them.
+  const outcome = outcomeOf({ ...end, outcome: data['outcome'] } as OutcomeEvidence)
+  return {
+    ...(end as OutcomeEvidence),
+    outcome,
+    failure_class: readFailure(data['failure_class']),
+    cost: readCost(data['cost']),
+    tokens: isRecord(tokens) ? tokensOf(tokens) : undefined,
+    reason_code: textOf(data['reason_code']),
+  }
+}
+
+const endStates: readonly EndState[] = ['completed', 'awaiting_user_input', 'interrupted', 'unknown']
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
 }
