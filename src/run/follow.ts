@@ -13,7 +13,7 @@ import { type AttemptBytes, ChunkedLogs, type Portion } from './chunk-log.ts'
 import { type Meta, readMeta } from './meta.ts'
 import { endedMeta, exitOf, firstChunk, opening, type RecordedOptions, startOf } from './read-attempt.ts'
 import { isDraining, lives, RECORDER_MS } from './resume.ts'
-import type { Opening, TimedChunk } from './timed.ts'
+import type { Opening, TimedChunk } from './run-flow.ts'
 
 export interface FollowOptions extends RecordedOptions {
   readonly attempt?: number | undefined

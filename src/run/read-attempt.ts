@@ -17,7 +17,7 @@ import { type Attempt, channels, fileNames, listAttempts, openLog } from './atte
 import { ChunkedLogs } from './chunk-log.ts'
 import type { FsDiff } from './fs-diff.ts'
 import { exitEvidence, type Meta, readJson, readMeta } from './meta.ts'
-import type { Opening, TimedChunk } from './timed.ts'
+import type { Opening, TimedChunk } from './run-flow.ts'
 
 /** Options that override how an attempt was recorded. */
 export interface RecordedOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir'> {

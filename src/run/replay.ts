@@ -10,8 +10,7 @@ import { type Attempt, listAttempts, singleLog } from './attempt-logs.ts'
 import { follow, onceOver } from './follow.ts'
 import { RECORDED_OPTIONS, type RecordedOptions, readAttempt } from './read-attempt.ts'
 import { fixedDir, noLogs } from './run-directory.ts'
-import { feed } from './run-flow.ts'
-import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
+import { feed, type Opening, type TimedChunk, timedEvents, timedIntake } from './run-flow.ts'
 
 export interface ReplayOptions extends RecordedOptions {
   /** Only this attempt. @default all, one after the other */

@@ -12,7 +12,7 @@ import { chunkLine } from './chunk-log.ts'
 import { endInMeta, type LastWords, lastWords, type Meta, readJson, writeMeta } from './meta.ts'
 import { endedMeta, RECORDED_OPTIONS, type RecordedOptions, readAttempt, startOf } from './read-attempt.ts'
 import { fixedDir } from './run-directory.ts'
-import { timedEvents } from './timed.ts'
+import { timedEvents } from './run-flow.ts'
 
 /** The result of a resume. */
 export interface Resumed {

@@ -31,9 +31,9 @@ import {
   writeWhole,
 } from './meta.ts'
 import { type Output, PipedOutput, RecordedOutput } from './output.ts'
+import type { Opening, TimedChunk } from './run-flow.ts'
 import { watchdog } from './run-limits.ts'
 import type { SessionTokens } from './session-tokens.ts'
-import type { Opening, TimedChunk } from './timed.ts'
 
 export interface RecordOptions {
   readonly reading: Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'runId' | 'dir'>

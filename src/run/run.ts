@@ -18,7 +18,7 @@ import { cannot, type EndedTurn, nextCommand, recordedTurn } from './reply.ts'
 import { resumeInto } from './resume.ts'
 import { Recording } from './run-attempt.ts'
 import { RunDirectory } from './run-directory.ts'
-import { feed, withEnd } from './run-flow.ts'
+import { feed, type Opening, type TimedChunk, timedEvents, timedIntake, withEnd } from './run-flow.ts'
 import { LimitCounter } from './run-limits.ts'
 import {
   type ReadOptions,
@@ -32,7 +32,6 @@ import {
 } from './run-options.ts'
 import { type SessionTokens, SpentTokens, spentIn } from './session-tokens.ts'
 import { type RequestAnswer, Talk, whenUnheard } from './talk.ts'
-import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
 import { watchTurns } from './watch-turns.ts'
 
 /** The end of a process that was not started. */

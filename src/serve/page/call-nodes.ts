@@ -1,9 +1,8 @@
 import type { ToolItem } from '../../views/conversation.ts'
 import { callText } from '../../views/tool-text.ts'
-import { codeText, languageOf } from './code-nodes.ts'
 import { button, make } from './element.ts'
 import { pretty, subjectOf } from './item-text.ts'
-import { diffNodes, isDiff, replacedNodes } from './markdown-nodes.ts'
+import { codeText, diffNodes, isDiff, languageOf, replacedNodes } from './markdown-nodes.ts'
 import { countWords, visible } from './words.ts'
 
 /** Characters of a command that the line of its call shows. */

@@ -2,11 +2,10 @@ import { outcomeOf } from '../../events/run-outcome.ts'
 import type { FileItem, Item, NoteItem, RequestItem, StatusItem, ToolItem } from '../../views/conversation.ts'
 import { answerWords, askWords, callSubject, choiceLines } from '../../views/tool-text.ts'
 import { callNodes, inputNodes } from './call-nodes.ts'
-import { codeText, languageOf } from './code-nodes.ts'
 import { make } from './element.ts'
 import type { Group, Row } from './item-list.ts'
 import { firstLine, pretty, subjectOf } from './item-text.ts'
-import { diffNodes, lineNodes, markdownNodes } from './markdown-nodes.ts'
+import { codeText, diffNodes, languageOf, lineNodes, markdownNodes } from './markdown-nodes.ts'
 import { countWords, durationWords, outcomeLine, visible, whyEnded } from './words.ts'
 
 /** Draws an item. Folded content is drawn when it is unfolded. */
