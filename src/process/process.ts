@@ -47,10 +47,11 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
   let stdout: Recorder
   let stderr: Recorder
   let child: ChildProcess
+  let exit: Promise<Exit>
   try {
     stdout = recorded('stdout')
     stderr = recorded('stderr')
-    child = start(command, cwd, () =>
+    ;({ child, exit } = await started(command, cwd, () =>
       spawn(command, [...args], {
         cwd,
         env,
@@ -61,16 +62,10 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
           stderr.stdio,
         ]),
       }),
-    )
+    ))
   } catch (error) {
     await abandon(recorders)
     throw error
-  }
-  const exit = exitOf(child)
-  const failed = await failureOf(child)
-  if (failed) {
-    await abandon(recorders)
-    throw cannotStart(command, cwd, failed)
   }
   for (const recorder of recorders) recorder.release()
   if (child.stdout) stdout.attach(child.stdout)
@@ -89,18 +84,20 @@ export function signalName(number: number): string {
   return name ?? `signal ${number}`
 }
 
-/** How a process ends; call it as soon as the process is created. */
-export function exitOf(child: ChildProcess): Promise<Exit> {
-  return new Promise((resolve) => {
+/** Spawns a process, and waits until it runs. If it does not, the command cannot be started. */
+export async function started<Child extends ChildProcess>(
+  command: string,
+  cwd: string,
+  spawned: () => Child,
+): Promise<{ readonly child: Child; readonly exit: Promise<Exit> }> {
+  const child = start(command, cwd, spawned)
+  const exit = new Promise<Exit>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }))
   })
-}
-
-/** Waits until a process runs; an error says why it does not. */
-export function failureOf(child: ChildProcess): Promise<Error | undefined> {
-  return new Promise((resolve) => {
-    child.once('error', resolve).once('spawn', () => resolve(undefined))
+  await new Promise<void>((resolve, reject) => {
+    child.once('error', (error) => reject(cannotStart(command, cwd, error))).once('spawn', resolve)
   })
+  return { child, exit }
 }
 
 /** Calls the function that spawns; if that throws, the command cannot be started. */

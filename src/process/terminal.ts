@@ -11,13 +11,12 @@ import { cannotStart } from '../streams/spawn-fault.ts'
 import {
   abandon,
   type Exit,
-  exitOf,
-  failureOf,
   keepToUs,
   type Started,
   type StartOptions,
   signalName,
   start,
+  started,
   withoutTerminals,
 } from './process.ts'
 import type { Recorder, ScreenRecorder } from './recorder.ts'
@@ -181,7 +180,7 @@ export async function startOnPtyAndPipes(
     recorded(screen)
     const stdout = recorded(options.recorders.pipe('stdout', shown))
     const stderr = recorded(options.recorders.pipe('stderr', shown))
-    child = start(command, cwd, () =>
+    ;({ child, exit } = await started(command, cwd, () =>
       // The shell leads the new session, so the terminal that it opens becomes its controlling terminal.
       spawn('/bin/sh', ['-c', 'tty=$0; exec "$@" <>"$tty"', terminal.ptsName, command, ...args], {
         cwd,
@@ -189,10 +188,7 @@ export async function startOnPtyAndPipes(
         detached: true,
         stdio: withoutTerminals(['ignore', stdout.stdio, stderr.stdio]),
       }),
-    )
-    exit = exitOf(child)
-    const failed = await failureOf(child)
-    if (failed) throw cannotStart(command, cwd, failed)
+    ))
     for (const recorder of recorders) recorder.release()
     if (child.stdout) stdout.attach(child.stdout)
     if (child.stderr) stderr.attach(child.stderr)

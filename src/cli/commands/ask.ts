@@ -5,13 +5,12 @@ import { ask } from '../../ask/ask.ts'
 import type { AttemptInfo, Call } from '../../ask/options.ts'
 import { Fault, quote } from '../../base/fault.ts'
 import { fileCache } from '../../disk/cache.ts'
-import { exitOf, failureOf, start } from '../../process/process.ts'
+import { started } from '../../process/process.ts'
 import { asLeader, killChild } from '../../streams/end-process-tree.ts'
-import { cannotStart } from '../../streams/spawn-fault.ts'
 import type { Outcome } from '../../values/outcome.ts'
 import { safe } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
-import { onSignals, openInput, readSchema, unreadable } from '../input/input.ts'
+import { onSignals, readPrompt, readSchema } from '../input/input.ts'
 import { duration } from '../input/numbers.ts'
 import { harmless, output } from '../print.ts'
 
@@ -164,28 +163,6 @@ function tell(outcome: Outcome<unknown>, { attempt, cached }: AttemptInfo, retri
   for (const { code, message } of outcome.notes) console.error(`sluice: ${code}: ${message}`)
 }
 
-const MAX_PROMPT = 16 * 1024 * 1024
-
-async function readPrompt(file: string | undefined): Promise<string> {
-  const pieces: Buffer[] = []
-  let size = 0
-  const what = file === undefined || file === '-' ? 'stdin' : quote(file, 200)
-  const { stream } = openInput(file)
-  try {
-    for await (const piece of stream) {
-      const bytes = Buffer.from(piece)
-      size += bytes.length
-      if (size > MAX_PROMPT) break
-      pieces.push(bytes)
-    }
-  } catch (cause) {
-    throw unreadable(what, cause)
-  }
-  if (size > MAX_PROMPT)
-    throw new Fault('BAD_OPTION', `the prompt in ${what} is longer than ${MAX_PROMPT} bytes`)
-  return Buffer.concat(pieces).toString('utf8')
-}
-
 /** A command that is called like a model. */
 interface CommandCall {
   readonly call: Call
@@ -211,12 +188,9 @@ function commandCall(command: string, args: readonly string[], timeout: number |
 
   async function* answer(prompt: string, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
     signal?.throwIfAborted()
-    const child = start(command, process.cwd(), () =>
+    const { child, exit } = await started(command, process.cwd(), () =>
       spawn(command, [...args], { ...asLeader(), stdio: ['pipe', 'pipe', 'pipe'] }),
     )
-    const exit = exitOf(child)
-    const failed = await failureOf(child)
-    if (failed) throw cannotStart(command, process.cwd(), failed)
     said = Buffer.alloc(0)
     child.stderr.on('data', (bytes: Buffer) => {
       said = Buffer.concat([said, bytes.subarray(-MAX_STDERR)]).subarray(-MAX_STDERR)

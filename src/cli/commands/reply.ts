@@ -6,7 +6,7 @@ import { reply } from '../../run/run.ts'
 import { fixedDir } from '../../run/run-directory.ts'
 import { checkDrawing } from '../draw/flags.ts'
 import { namedEngine } from '../input/engine-option.ts'
-import { textOfStdin } from '../input/input.ts'
+import { readPrompt } from '../input/input.ts'
 import { runExits } from '../run-exit-code.ts'
 import { addRunning, type RunningFlags, showRun } from './run.ts'
 
@@ -45,7 +45,7 @@ async function replyAndShow(words: readonly string[], flags: RunningFlags): Prom
   const [dir, given] = words.length === 2 ? words : [LATEST, words[0]]
   if (words.length === 1 && listAttempts(given!).length > 0)
     throw new Fault('BAD_OPTION', `the text is missing: sluice reply ${quote(given!, 200)} "…"`)
-  const text = given === '-' ? await textOfStdin() : given!
+  const text = given === '-' ? await readPrompt('-') : given!
   const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
   // A link such as `latest` may point to another run a moment later.
   const fixed = fixedDir(dir!)

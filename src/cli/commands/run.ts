@@ -16,7 +16,7 @@ import { safe } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
 import { type GithubStep, openGithubStep } from '../github-step.ts'
 import { engineOption, namedEngine } from '../input/engine-option.ts'
-import { onSignals, textOfStdin } from '../input/input.ts'
+import { onSignals, readPrompt } from '../input/input.ts'
 import { amount, duration, positiveInteger, wholeNumber } from '../input/numbers.ts'
 import { addReading, type ReadingFlags, readingOptions } from '../input/run-input.ts'
 import { asker } from '../input/talk-input.ts'
@@ -194,7 +194,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   if (flags.tee) checkTee(flags)
   if (flags.talk && flags.prompt === '-')
     throw new Fault('BAD_OPTION', '--talk reads answers from stdin; give the --prompt itself')
-  const prompt = flags.prompt === '-' ? await textOfStdin() : flags.prompt
+  const prompt = flags.prompt === '-' ? await readPrompt('-') : flags.prompt
   // A terminal is not passed on: the command leads its own session and could not read from it.
   const input = process.stdin.isTTY ? ('ignore' as const) : ('inherit' as const)
   const given = {

@@ -69,10 +69,26 @@ function statOf(file: string): Stats {
   return stats
 }
 
-/** All of stdin, as text. */
-export async function textOfStdin(): Promise<string> {
+const MAX_PROMPT = 16 * 1024 * 1024
+
+/** The text of a prompt in FILE, or on stdin for none and for `-`. */
+export async function readPrompt(file: string | undefined): Promise<string> {
   const pieces: Buffer[] = []
-  for await (const piece of process.stdin) pieces.push(piece)
+  let size = 0
+  const what = file === undefined || file === '-' ? 'stdin' : quote(file, 200)
+  const { stream } = openInput(file)
+  try {
+    for await (const piece of stream) {
+      const bytes = Buffer.from(piece)
+      size += bytes.length
+      if (size > MAX_PROMPT) break
+      pieces.push(bytes)
+    }
+  } catch (cause) {
+    throw unreadable(what, cause)
+  }
+  if (size > MAX_PROMPT)
+    throw new Fault('BAD_OPTION', `the prompt in ${what} is longer than ${MAX_PROMPT} bytes`)
   return Buffer.concat(pieces).toString('utf8')
 }
 
