@@ -2,13 +2,13 @@ import { Readable } from 'node:stream'
 import { defined } from '../base/check-options.ts'
 import { type FailedAttempt, Fault, type Note, type SchemaError } from '../base/fault.ts'
 import { unlessAborted } from '../base/unless-aborted.ts'
-import { type CacheEntry, cacheAccess, isPlainSchema, keyOf, stillPasses } from '../disk/cache.ts'
+import { type CacheEntry, cacheAccess, digestOf, isPlainSchema, stillPasses } from '../disk/cache.ts'
 import type { Good, Outcome, RepairLevel } from '../values/outcome.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { type Answer, type AskOptions, type Call, readAskOptions } from './options.ts'
 import { reading } from './reading.ts'
 import { type Failure, retryText, summaryOf } from './retry-prompt.ts'
-import { type Progress, snapshots, subtreeCheck } from './snapshots.ts'
+import { snapshots, subtreeCheck } from './snapshots.ts'
 
 /**
  * Asks a model until its answer parses and passes the schema, and returns the value. If an answer does not
@@ -189,28 +189,9 @@ function watcher<S extends Schema | undefined>(
   const check = subtreeCheck(options.normalize?.length ? undefined : options.schema)
   return (text) => {
     const progress = seen.push(text)
-    // Cast: the value so far is a part of the whole.
-    return progress && (new Glimpse(progress, check(seen), attempt) as Snapshot<Value<S>>)
-  }
-}
-
-/** A snapshot that computes its paths only when they are read. */
-class Glimpse {
-  readonly done = false
-  readonly value: unknown
-  readonly errors: readonly SchemaError[]
-  readonly attempt: number
-  readonly #progress: Progress
-
-  constructor(progress: Progress, errors: readonly SchemaError[], attempt: number) {
-    this.value = progress.value
-    this.errors = errors
-    this.attempt = attempt
-    this.#progress = progress
-  }
-
-  get complete(): readonly string[] {
-    return this.#progress.complete
+    if (!progress) return undefined
+    const snapshot = Object.assign(progress, { done: false as const, errors: check(seen), attempt })
+    return snapshot as Snapshot<Value<S>> // cast: the value so far is a part of the whole
   }
 }
 
@@ -269,7 +250,7 @@ function questionKey(options: AskOptions): string {
   const rules = Object.entries(options)
     .filter(([name, value]) => ['string', 'number', 'boolean'].includes(typeof value) && !BESIDES.has(name))
     .sort(([a], [b]) => (a < b ? -1 : 1))
-  return keyOf(['ask/3', prompt, system, temperature, cacheKey, plain ? schema : null, rules])
+  return digestOf(['ask/3', prompt, system, temperature, cacheKey, plain ? schema : null, rules])
 }
 
 /** Options that do not decide what a good answer is, or are in the key already. */

@@ -112,9 +112,9 @@ export function checkCacheWait(maxCacheWait: number | undefined): void {
   throw new Fault('BAD_OPTION', `maxCacheWait must be milliseconds, but is ${String(maxCacheWait)}`)
 }
 
-/** A key of 64 characters, derived from everything that decides an answer. */
-export function keyOf(parts: readonly unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+/** 64 characters for a value, the same for the same JSON: the key of everything that decides an answer. */
+export function digestOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex')
 }
 
 /** Whether a schema can be part of a key: it is data, not code. */

@@ -3,7 +3,7 @@ import { Fault } from '../base/fault.ts'
 import { diskFault } from '../base/system-error-code.ts'
 import { LF } from '../text/characters.ts'
 import { openPlain, readBlock } from './plain-file.ts'
-import { type Line, linesIn, wholeLines } from './read-journal.ts'
+import { type Line, linesFrom } from './read-journal.ts'
 
 const BLOCK = 64 * 1024
 
@@ -69,13 +69,8 @@ export class LineFile {
   }
 
   /** All lines from the start, however long: the one who wrote them had them in memory, too. */
-  *lines(): Generator<Line, void> {
-    for (let at = 0; at < this.#size; ) {
-      const lines = wholeLines(this.#fd, at, BLOCK, Number.POSITIVE_INFINITY)
-      if (typeof lines !== 'object') return
-      yield* linesIn(lines)
-      at = lines.next
-    }
+  lines(): Generator<Line, void> {
+    return linesFrom(this.#fd, 0, BLOCK, Number.POSITIVE_INFINITY)
   }
 
   /** The last line without its LF, or undefined in an empty file. */

@@ -95,6 +95,15 @@ function realPathOf(fd: number, path: string): string | undefined {
   }
 }
 
+/** When a file was last written, in milliseconds since 1970; 0 if that cannot be known. */
+export function writtenAt(path: string): number {
+  try {
+    return fs.statSync(path).mtimeMs
+  } catch {
+    return 0
+  }
+}
+
 /** Opens such a file for a moment. */
 export function withPlain<T>(path: string, within: string | undefined, use: (fd: number) => T): T {
   const fd = openPlain(path, O_RDONLY, undefined, within)

@@ -54,15 +54,25 @@ export function wholeLines(
   }
 }
 
+/** All whole lines from a position on, up to one that is too long. */
+export function* linesFrom(
+  fd: number,
+  from = 0,
+  limit: number = LINES_BLOCK,
+  maxLine?: number,
+): Generator<Line, void> {
+  for (let at = from; ; ) {
+    const lines = wholeLines(fd, at, limit, maxLine)
+    if (typeof lines !== 'object') return
+    yield* linesIn(lines)
+    at = lines.next
+  }
+}
+
 /** Reads a file that does not grow, line by line. The bytes are only valid during the call. */
 export function eachLine(path: string, see: (line: Buffer) => void): void {
   withPlain(path, undefined, (fd) => {
-    for (let at = 0; ; ) {
-      const lines = wholeLines(fd, at, LINES_BLOCK)
-      if (typeof lines !== 'object') return
-      for (const { bytes } of linesIn(lines)) see(bytes)
-      at = lines.next
-    }
+    for (const { bytes } of linesFrom(fd)) see(bytes)
   })
 }
 
@@ -286,6 +296,7 @@ export function damagedJournal(path: string, at: number, why: string): Fault {
 
 export const NO_EVENT = 'the line is not an event'
 
-function isCount(value: unknown): value is number {
+/** A positive whole number. */
+export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0
 }

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Fault, quote } from '../base/fault.ts'
+import { digestOf } from '../disk/cache.ts'
 import { comparePlaces, journalLine, MAX_LINE, outOfOrder, type Place } from '../disk/read-journal.ts'
 import type { Event } from '../events/event.ts'
 import { LF } from '../text/characters.ts'
@@ -123,8 +123,7 @@ export function tokenOf(name: string): string {
   const plain = Buffer.from(name).toString()
   const token = encodeURIComponent(plain).replaceAll('.', '%2E').replaceAll('*', '%2A')
   if (token.length > 0 && token.length <= MAX_TOKEN && plain === name) return token
-  const hash = createHash('sha256').update(JSON.stringify(name)).digest('hex').slice(0, 32)
-  return `${token.slice(0, KEPT)}-${hash}`
+  return `${token.slice(0, KEPT)}-${digestOf(name).slice(0, 32)}`
 }
 
 /**

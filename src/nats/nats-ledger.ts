@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
+import { digestOf } from '../disk/cache.ts'
 import { type Ledger, type LedgerEntry, parseEntry } from '../work/ledger.ts'
-import { digestOf } from '../work/outbox.ts'
 import {
   ANSWER_MS,
   brokerFault,

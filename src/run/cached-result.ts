@@ -6,8 +6,8 @@ import {
   type CacheEntry,
   cacheAccess,
   checkCacheWait,
+  digestOf,
   isPlainSchema,
-  keyOf,
   stillPasses,
 } from '../disk/cache.ts'
 import { auto } from '../engines/auto.ts'
@@ -102,7 +102,18 @@ function runKey(options: CachedResultOptions): string {
   }
   const rules = [doneMarker, maxFrame, window, pick, maxRepair]
   const on = pty ? (pty.pipes ? 'pty+pipe' : 'pty') : 'pipe'
-  return keyOf(['run/1', engine.name, command, args, cwd, input, on, cacheKey, plain ? schema : null, rules])
+  return digestOf([
+    'run/1',
+    engine.name,
+    command,
+    args,
+    cwd,
+    input,
+    on,
+    cacheKey,
+    plain ? schema : null,
+    rules,
+  ])
 }
 
 function resultOf({ value, repair_level, notes }: CacheEntry): ResultData {

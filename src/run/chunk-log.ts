@@ -1,4 +1,5 @@
 import fs from 'node:fs'
+import { isWhole } from '../base/check-options.ts'
 import { readBlock } from '../disk/plain-file.ts'
 import type { Tail } from '../disk/tail.ts'
 import { jsonLine } from '../streams/jsonl.ts'
@@ -37,7 +38,7 @@ export function parseChunkLine(line: string): Read | undefined {
     ? value
     : [named['stream'] ?? 'pty', named['off'], named['len'], named['t_ms']]
   const channel = channels.find((name) => name === stream)
-  if (!channel || !isCount(from) || !isCount(length) || !isSpan(ms)) return undefined
+  if (!channel || !isWhole(from) || !isWhole(length) || !isSpan(ms)) return undefined
   return { channel, from, length, ms, ...(by === 'limit' && { by }) }
 }
 
@@ -173,8 +174,4 @@ export class ChunkedLogs implements AttemptBytes {
     log!.done += bytes.length
     return bytes
   }
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 }

@@ -5,13 +5,14 @@ import { codeOf } from '../base/system-error-code.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines-by-name.ts'
-import type { Engine, Limits, Picker, Reader } from '../events/engine.ts'
+import type { Engine, Picker } from '../events/engine.ts'
 import { type DiagnosticData, type Event, isEvent } from '../events/event.ts'
 import { type Attempt, listAttempts, singleLog } from './attempt-logs.ts'
 import { readJson, readMeta } from './meta.ts'
 import { isDatabase } from './opencode-db.ts'
 import { replay } from './replay.ts'
 import { fixedDir, folders } from './run-directory.ts'
+import { withReaders } from './watch-turns.ts'
 
 export interface DriftOptions {
   /**
@@ -139,30 +140,14 @@ function plainVersion(reported: string): string | undefined {
 
 /** The same engine, with a callback for each record that it reads. */
 function countingRecords(engine: Engine | Picker, saw: () => void): Engine | Picker {
-  const counted = (one: Engine): Engine => ({
-    ...one,
-    open(limits: Limits): Reader {
-      const reader = one.open(limits)
-      // An invalid reader is refused by the caller.
-      if (typeof reader?.read !== 'function') return reader
-      return {
-        read(frame, say) {
-          if (frame.value !== undefined) saw()
-          return reader.read(frame, say)
-        },
-        ...(reader.sent && { sent: reader.sent }),
-        end: (say) => reader.end?.(say),
-      }
+  return withReaders(engine, (reader) => ({
+    read(frame, say) {
+      if (frame.value !== undefined) saw()
+      return reader.read(frame, say)
     },
-  })
-  if (!('pick' in engine)) return counted(engine)
-  const picked = (one: Engine | undefined) => (one?.open ? counted(one) : one)
-  return {
-    ...engine,
-    pick: (frame) => picked(engine.pick(frame)),
-    guess: (frame) => picked(engine.guess?.(frame)),
-    fallback: counted(engine.fallback),
-  }
+    ...(reader.sent && { sent: reader.sent }),
+    end: (say) => reader.end?.(say),
+  }))
 }
 
 /** A recorded attempt, or a single log, to be read by `replay(path, { attempt })`. */

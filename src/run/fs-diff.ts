@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { type OptionTable, readOptions } from '../base/check-options.ts'
-import { readPlain } from '../disk/plain-file.ts'
+import { isInside, readPlain } from '../disk/plain-file.ts'
 
 /** `fs-diff.N.json`: what changed in the working directory, as paths with `/`, sorted. */
 export interface FsDiff {
@@ -114,8 +114,7 @@ export function withOutside(root: string, diff: FsDiff): FsDiff {
   const top = fs.realpathSync(root)
   const outside = [...diff.created, ...diff.modified].filter((path) => {
     try {
-      const real = fs.realpathSync(join(root, path))
-      return real !== top && !real.startsWith(top + sep)
+      return !isInside(fs.realpathSync(join(root, path)), top)
     } catch {
       // A dangling link may lead outside as soon as its target exists.
       return true

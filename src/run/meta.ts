@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
+import { defined } from '../base/check-options.ts'
 import { codes, Fault, type Note } from '../base/fault.ts'
 import { diskFault } from '../base/system-error-code.ts'
 import { replaceFile } from '../disk/durable.ts'
 import { readPlain } from '../disk/plain-file.ts'
+import { isCount } from '../disk/read-journal.ts'
 import { type Cost, readCost } from '../events/cost.ts'
 import { isRecord } from '../events/engine.ts'
 import type { CompletionData, Event, FailureClass } from '../events/event.ts'
@@ -185,6 +187,13 @@ export function isSpan(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= MAX_MS
 }
 
+/** The fields of a meta that are any text, and those that are a number above 0. */
+const TEXTS = [
+  ...(['run_id', 'engine', 'mode', 'cwd', 'ended_at', 'reason', 'pid_started', 'task'] as const),
+  ...(['session', 'text'] as const),
+]
+const COUNTS = ['attempt_number', 'pid'] as const
+
 /**
  * Reads `meta.N.json`, ours or one of another recorder: fields that are missing or of another type are
  * left out. A negative exit code means a signal, as in Python.
@@ -192,27 +201,18 @@ export function isSpan(value: unknown): value is number {
 export function readMeta(path: string | undefined, within?: string): Partial<Meta> | undefined {
   const found = readJson(path, within)
   if (!found) return undefined
-  const text = (key: string) => (typeof found[key] === 'string' ? { [key]: found[key] } : {})
-  const number = (key: string) => (isCount(found[key]) ? { [key]: found[key] } : {})
+  const texts = TEXTS.filter((key) => typeof found[key] === 'string')
+  // As a pid, 0 and less would mean whole groups.
+  const counts = COUNTS.filter((key) => isCount(found[key]))
   const code = typeof found['exit_code'] === 'number' ? found['exit_code'] : null
   const seconds = found['duration_s']
   const spans = [found['duration_ms'], typeof seconds === 'number' ? seconds * 1000 : undefined]
   const duration = spans.find(isSpan)
   const started = typeof found['started_at'] === 'string' ? Date.parse(found['started_at']) : Number.NaN
   return {
-    ...text('run_id'),
-    ...text('engine'),
-    ...text('mode'),
-    ...text('cwd'),
-    ...text('ended_at'),
-    ...text('reason'),
-    ...text('pid_started'),
-    ...text('task'),
+    // Cast: their types were checked.
+    ...(Object.fromEntries([...texts, ...counts].map((key) => [key, found[key]])) as Partial<Meta>),
     ...(found['prompt'] === 'stdin' || found['prompt'] === 'wire' ? { prompt: found['prompt'] } : {}),
-    ...text('session'),
-    ...text('text'),
-    ...number('attempt_number'),
-    ...number('pid'),
     ...(duration === undefined ? {} : { duration_ms: duration }),
     ...(started >= 0 && started <= MAX_TIME ? { started_at: new Date(started).toISOString() } : {}),
     ...(Array.isArray(found['argv'])
@@ -278,6 +278,12 @@ function readingOf(value: unknown): Pick<Partial<Meta>, 'reading'> {
   }
 }
 
+/** How an attempt was read, as options; the names in a meta are those of the wire. */
+export function recordedOptions(reading: Meta['reading'] = {}) {
+  const { done_marker: doneMarker, max_frame: maxFrame, window, pick, max_repair: maxRepair } = reading
+  return defined({ doneMarker, maxFrame, window, pick, maxRepair })
+}
+
 function tokensBySession(found: Record<string, unknown>): Readonly<Record<string, Spent>> {
   const known = Object.entries(found).map(([id, given]) => {
     const { cost, ...counts } = isRecord(given) ? given : {}
@@ -285,9 +291,4 @@ function tokensBySession(found: Record<string, unknown>): Readonly<Record<string
     return [id, { ...tokensOf(counts), ...(spent && { cost: spent }) }] as const
   })
   return Object.fromEntries(known.filter(([, spent]) => Object.keys(spent).length > 0))
-}
-
-/** A positive whole number. As a pid, 0 and less would mean whole groups. */
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) > 0
 }

@@ -1,5 +1,6 @@
 import fs from 'node:fs'
 import { Fault, quote } from '../base/fault.ts'
+import { readBlock } from '../disk/plain-file.ts'
 
 /** The part of `node:sqlite` that is used; Node has it from 22.5 on. */
 interface Sqlite {
@@ -34,9 +35,7 @@ export function isDatabase(path: string): boolean {
   let fd: number | undefined
   try {
     fd = fs.openSync(path, 'r')
-    const start = Buffer.alloc(16)
-    fs.readSync(fd, start, 0, 16, 0)
-    return start.toString('latin1') === 'SQLite format 3\0'
+    return readBlock(fd, 0, 16).toString('latin1') === 'SQLite format 3\0'
   } catch {
     return false
   } finally {

@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import { Fault } from '../base/fault.ts'
 import { diskFault } from '../base/system-error-code.ts'
 import { LineFile } from '../disk/line-file.ts'
+import { writtenAt } from '../disk/plain-file.ts'
 import { Tail } from '../disk/tail.ts'
 import type { Waker } from '../disk/wake.ts'
 import { logRecorders } from '../process/log-writer.ts'
@@ -74,7 +75,7 @@ export class RecordedOutput implements Output {
   }
 
   lastWrite(): number {
-    return Math.max(...outputs.map((channel) => lastChange(this.#logs[channel])))
+    return Math.max(...outputs.map((channel) => writtenAt(this.#logs[channel])))
   }
 
   sizes(): Partial<Record<OutputChannel, number>> {
@@ -84,14 +85,6 @@ export class RecordedOutput implements Output {
   close(): void {
     for (const tail of this.#tails.values()) tail.close()
     this.#reads.close()
-  }
-}
-
-function lastChange(path: string): number {
-  try {
-    return fs.statSync(path).mtimeMs
-  } catch {
-    return 0
   }
 }
 

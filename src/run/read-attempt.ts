@@ -1,22 +1,20 @@
-import fs from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { OptionTable } from '../base/check-options.ts'
+import { defined, type OptionTable } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
-import { withPlain } from '../disk/plain-file.ts'
-import { LINES_BLOCK, wholeLines } from '../disk/read-journal.ts'
+import { withPlain, writtenAt } from '../disk/plain-file.ts'
+import { linesFrom } from '../disk/read-journal.ts'
 import { Tail } from '../disk/tail.ts'
 import { auto } from '../engines/auto.ts'
 import { type EngineName, engineNamed, engineOf } from '../engines/engine-name.ts'
 import { checkEngine } from '../events/check-engine.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { EventOptions } from '../events/event-stage.ts'
-import { LF } from '../text/characters.ts'
 import type { Channel, Chunk } from '../text/chunk.ts'
 import { type Attempt, channels, fileNames, listAttempts, openLog } from './attempt-logs.ts'
 import { ChunkedLogs } from './chunk-log.ts'
 import type { FsDiff } from './fs-diff.ts'
-import { exitEvidence, type Meta, readJson, readMeta } from './meta.ts'
+import { exitEvidence, type Meta, readJson, readMeta, recordedOptions } from './meta.ts'
 import type { Opening, TimedChunk } from './run-flow.ts'
 
 /** Options that override how an attempt was recorded. */
@@ -110,15 +108,11 @@ export function opening(
   return {
     engine: engine ?? named ?? auto,
     opens: {
-      ...rest,
-      doneMarker: rest.doneMarker ?? meta.reading?.done_marker,
-      maxFrame: rest.maxFrame ?? meta.reading?.max_frame,
-      window: rest.window ?? meta.reading?.window,
-      pick: rest.pick ?? meta.reading?.pick,
-      maxRepair: rest.maxRepair ?? meta.reading?.max_repair,
-      sessionTokens: rest.sessionTokens ?? meta.reading?.session_tokens,
-      session: rest.session ?? meta.reading?.session,
-      wire: rest.wire ?? meta.prompt === 'wire',
+      sessionTokens: meta.reading?.session_tokens,
+      session: meta.reading?.session,
+      wire: meta.prompt === 'wire',
+      ...recordedOptions(meta.reading),
+      ...defined(rest),
       runId: rest.runId ?? meta.run_id ?? runIdOf(dir, attempt),
       attempt: attempt.number,
       dir: meta.cwd,
@@ -163,7 +157,7 @@ function runIdOf(dir: string, { within, alone }: Attempt): string {
 export function startOf(attempt: Attempt, meta: Partial<Meta>): number {
   if (meta.started_at !== undefined) return Date.parse(meta.started_at)
   const path = channels.map((channel) => attempt.logs[channel]).find((log) => log !== undefined)
-  return path === undefined ? 0 : Math.floor(fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0)
+  return path === undefined ? 0 : Math.floor(writtenAt(path))
 }
 
 /** The exit, if it is known; `time` is that of the last chunk. */
@@ -194,12 +188,9 @@ function readFsDiff(path: string | undefined, within: string | undefined): FsDif
 
 function firstRunId(path: string, within: string | undefined): string | undefined {
   try {
-    return withPlain(path, within, (fd) => {
-      const lines = wholeLines(fd, 0, LINES_BLOCK)
-      if (typeof lines !== 'object') return undefined
-      const id: unknown = JSON.parse(lines.bytes.toString('utf8', 0, lines.bytes.indexOf(LF))).run_id
-      return typeof id === 'string' ? id : undefined
-    })
+    const first = withPlain(path, within, (fd) => linesFrom(fd).next().value)
+    const id: unknown = first && JSON.parse(first.bytes.toString()).run_id
+    return typeof id === 'string' ? id : undefined
   } catch {
     return undefined
   }

@@ -1,4 +1,3 @@
-import fs from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { checkOptions, checkPath } from '../base/check-options.ts'
@@ -6,6 +5,7 @@ import { Fault, quote } from '../base/fault.ts'
 import { type Journal, openJournal } from '../disk/journal.ts'
 import { LineFile } from '../disk/line-file.ts'
 import { isSameProcess } from '../disk/lock.ts'
+import { writtenAt } from '../disk/plain-file.ts'
 import type { Channel } from '../text/chunk.ts'
 import { type Attempt, fileNames, listAttempts, logSizes } from './attempt-logs.ts'
 import { chunkLine } from './chunk-log.ts'
@@ -167,10 +167,7 @@ async function gone(attempt: Attempt, wait: boolean, signal: AbortSignal | undef
 export function lives(attempt: Attempt, { pid, pid_started = null }: Partial<Meta>): boolean {
   if (typeof pid === 'number') return isSameProcess(pid, pid_started)
   // We were killed between the start of the process and storing its pid.
-  return Object.values(attempt.logs).some((path) => {
-    const written = fs.lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
-    return Date.now() - written < QUIET_MS
-  })
+  return Object.values(attempt.logs).some((path) => Date.now() - writtenAt(path) < QUIET_MS)
 }
 
 /** Whether a recorder may still write the rest of the pipes into the logs. */

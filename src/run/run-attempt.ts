@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { defined } from '../base/check-options.ts'
 import { clip, type Note, quote } from '../base/fault.ts'
 import { startOf } from '../disk/lock.ts'
 import { Waker } from '../disk/wake.ts'
@@ -470,16 +471,10 @@ function outcomeOfExit(exit: Exit, reason: StopReason | null): Pick<Meta, 'outco
 
 /** The options that a replay must use, too. */
 function recordedReading(options: RecordOptions['reading']): Pick<Meta, 'reading'> {
-  const { doneMarker, maxFrame, window, pick, maxRepair, session, schema } = options
-  const reading = {
-    ...(doneMarker === undefined ? {} : { done_marker: doneMarker }),
-    ...(maxFrame === undefined ? {} : { max_frame: maxFrame }),
-    ...(window === undefined ? {} : { window }),
-    ...(pick === undefined ? {} : { pick }),
-    ...(maxRepair === undefined ? {} : { max_repair: maxRepair }),
-    ...(session === undefined ? {} : { session }),
-    ...(schema === undefined ? {} : { schema: true }),
-  }
+  const { doneMarker: done_marker, maxFrame: max_frame, maxRepair: max_repair } = options
+  const { window, pick, session } = options
+  const schema = options.schema === undefined ? undefined : true
+  const reading = defined({ done_marker, max_frame, window, pick, max_repair, session, schema })
   return Object.keys(reading).length === 0 ? {} : { reading }
 }
 

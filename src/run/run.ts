@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { finished } from 'node:stream'
-import { checkOptions, isName, isText, misfit } from '../base/check-options.ts'
+import { checkOptions, defined, isName, isText, misfit } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import { codeOf } from '../base/system-error-code.ts'
@@ -13,7 +13,7 @@ import { type Flow, flow } from '../streams/flow.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { withRounds } from './ask-again.ts'
 import { type CachedResult, cachedResult, type Hit, writeCached } from './cached-result.ts'
-import { type LastWords, lastWords, type StopReason } from './meta.ts'
+import { type LastWords, lastWords, recordedOptions, type StopReason } from './meta.ts'
 import { cannot, type EndedTurn, nextCommand, recordedTurn } from './reply.ts'
 import { resumeInto } from './resume.ts'
 import { Recording } from './run-attempt.ts'
@@ -113,13 +113,9 @@ export function reply(dir: string, text: string, options: ReplyOptions = {}): Ru
     if (!isText(text)) throw misfit('reply', 'a text', text, REPLY)
     const given = options.engine === undefined ? undefined : engineOf(options.engine)
     const { cwd, reading, ...turn } = recordedTurn(dir, given)
-    const { done_marker: doneMarker, max_frame: maxFrame, window, pick, max_repair: maxRepair } = reading
-    const before = { doneMarker, maxFrame, window, pick, maxRepair }
     const { talk = turn.talk } = options
-    // Options that are undefined are not given.
-    const own = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
-    const now = { engine: turn.engine, ...before, ...own, talk, audit: dir, cwd }
-    const next = continued({ ...turn, talk }, text, now)
+    const before = { engine: turn.engine, ...recordedOptions(reading) }
+    const next = continued({ ...turn, talk }, text, { ...before, ...defined(options), talk, audit: dir, cwd })
     return withRounds(next, options.rounds ?? 0)
   } catch (error) {
     return failedRun(error as Error)

@@ -4,6 +4,7 @@ import { type AgentRequest, type Event, isEvent, type RequestOption } from '../e
 import { Rec } from '../events/record.ts'
 import type { Wire, WireChoice, WireRecord } from '../events/talk-wire.ts'
 import type { StopReason } from './meta.ts'
+import { withReaders } from './watch-turns.ts'
 
 /** The process at the other end. */
 interface TalkProcess {
@@ -87,17 +88,11 @@ export class Talk {
 
   /** An engine that shows its records here, too. Its events stay the same. */
   listen(engine: Engine): Engine {
-    return {
-      ...engine,
-      open: (limits) => {
-        const reader = engine.open(limits)
-        return {
-          read: (frame, say) => this.#read(reader, frame, say),
-          ...(reader.sent && { sent: (frame: EngineFrame, say: Say) => reader.sent!(frame, say) }),
-          end: (say) => reader.end?.(say),
-        }
-      },
-    }
+    return withReaders(engine, (reader) => ({
+      read: (frame, say) => this.#read(reader, frame, say),
+      ...(reader.sent && { sent: (frame: EngineFrame, say: Say) => reader.sent!(frame, say) }),
+      end: (say) => reader.end?.(say),
+    }))
   }
 
   /** Takes an event of the run, at the moment when it is made. */

@@ -3,27 +3,31 @@ import type { Engine, EngineFrame, Limits, Picker, Reader, Say } from '../events
 /**
  * An engine that also reports when its turn has ended, and when it continues after that. Its events stay the
  * same.
- *
- * @example
- * watchTurns(codex, (over) => console.log(over ? 'waits' : 'works'))
  */
 export function watchTurns<E extends Engine | Picker>(engine: E, tell: (over: boolean) => void): E {
+  return withReaders(engine, (reader) => watchReader(reader, tell))
+}
+
+/** An engine, or those that a picker picks, with other readers. Its caller refuses an invalid one. */
+export function withReaders<E extends Engine | Picker>(engine: E, change: (reader: Reader) => Reader): E {
   if ('pick' in engine) {
-    const watch = (picked: Engine | undefined) => picked && watchTurns(picked, tell)
+    const changed = (picked: Engine | undefined) => picked && withReaders(picked, change)
     return {
       ...engine,
-      pick: (frame: EngineFrame) => watch(engine.pick(frame)),
-      guess: (frame: EngineFrame) => watch(engine.guess?.(frame)),
-      fallback: watchTurns(engine.fallback, tell),
+      pick: (frame: EngineFrame) => changed(engine.pick(frame)),
+      guess: (frame: EngineFrame) => changed(engine.guess?.(frame)),
+      fallback: withReaders(engine.fallback, change),
     }
   }
-  // An invalid engine is refused by the caller.
   if (typeof engine.open !== 'function') return engine
-  return { ...engine, open: (limits: Limits) => watchReader(engine.open(limits), tell) }
+  const open = (limits: Limits) => {
+    const reader = engine.open(limits)
+    return typeof reader?.read === 'function' ? change(reader) : reader
+  }
+  return { ...engine, open }
 }
 
 function watchReader(reader: Reader, tell: (over: boolean) => void): Reader {
-  if (typeof reader?.read !== 'function') return reader
   /** What the current frame says: the turn has ended, whatever else is in it; it continues; or nothing. */
   let over: boolean | undefined
   /** The reader keeps the end of the run. */

@@ -11,6 +11,7 @@ import { type Attempt, listAttempts, openLog, shownChannels, singleLog } from '.
 import { readMeta } from '../run/meta.ts'
 import { type ReplayOptions, replay } from '../run/replay.ts'
 import { fixedDir } from '../run/run-directory.ts'
+import { through } from '../streams/flow.ts'
 import type { Channel } from '../text/chunk.ts'
 import { markdownStage } from '../views/markdown/markdown.ts'
 import { type Hidden, type Redactor, redactor } from '../views/redact/redact.ts'
@@ -139,8 +140,8 @@ export function exportSource(source: ExportSource, options: ExportOptions): Expo
   let hide: Redactor | undefined
   async function* text(): AsyncGenerator<string> {
     if (redact) hide = await learned(source, own)
-    const events = shown(source.events(), hide)
-    if (to === 'md') yield* markdownOf(events)
+    const events = hide ? through(source.events(), redactStage(hide)) : source.events()
+    if (to === 'md') yield* through(events, markdownStage())
     else if (to === 'html') yield* pageOf(source, events, hide, maxRaw)
     else yield* dataOf({ ...source, logs: [] }, events, hide, 0)
   }
@@ -152,27 +153,6 @@ async function learned(source: ExportSource, patterns: readonly string[]): Promi
   const scout = redactor({ patterns })
   for await (const event of source.events()) scout.event(event)
   return redactor({ patterns, known: scout.known(), learn: false })
-}
-
-async function* shown(events: AsyncIterable<Event>, hide: Redactor | undefined): AsyncGenerator<Event> {
-  let made: Event[] = []
-  const sink = hide && redactStage(hide)({ write: (event) => void made.push(event), end() {} })
-  for await (const event of events) {
-    if (!sink) yield event
-    else {
-      sink.write(event)
-      yield* made
-      made = []
-    }
-  }
-}
-
-async function* markdownOf(events: AsyncIterable<Event>): AsyncGenerator<string> {
-  const texts: string[] = []
-  const sink = markdownStage()({ write: (text) => void texts.push(text), end() {} })
-  for await (const event of events) sink.write(event)
-  sink.end()
-  yield* texts
 }
 
 /**

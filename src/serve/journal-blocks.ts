@@ -6,10 +6,9 @@ import {
   JournalReader,
   LINES_BLOCK,
   type Lines,
-  linesIn,
+  linesFrom,
   type Place,
   readLine,
-  wholeLines,
 } from '../disk/read-journal.ts'
 import { Waker } from '../disk/wake.ts'
 import type { Event } from '../events/event.ts'
@@ -209,14 +208,10 @@ function startNear(fd: number, wanted: Omit<Place, 'run_id'>): number {
 //     ^ at     ^ the first event after it
 function firstEventAfter(fd: number, at: number): { readonly at: number; readonly place: Place } | undefined {
   let inside = true
-  for (let from = at; ; ) {
-    const lines = wholeLines(fd, from, PROBE)
-    if (typeof lines !== 'object') return undefined
-    for (const line of linesIn(lines)) {
-      const { place } = inside ? {} : readLine(line.bytes)
-      if (place) return { at: line.at, place }
-      inside = false
-    }
-    from = lines.next
+  for (const line of linesFrom(fd, at, PROBE)) {
+    const { place } = inside ? {} : readLine(line.bytes)
+    if (place) return { at: line.at, place }
+    inside = false
   }
+  return undefined
 }

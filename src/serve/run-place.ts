@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import { EVENTS_FILE, LOCK_FILE } from '../disk/journal.ts'
 import { isLocked, isSameProcess } from '../disk/lock.ts'
-import { isInside } from '../disk/plain-file.ts'
+import { isInside, writtenAt } from '../disk/plain-file.ts'
 import type { Event } from '../events/event.ts'
 import { type Attempt, listAttempts } from '../run/attempt-logs.ts'
 import { readMeta } from '../run/meta.ts'
@@ -70,7 +70,7 @@ export function isUnlockedRunning(
     )
   }
   if (!last || hasJournal(dir)) return false
-  return Object.values(last.logs).some((log) => grewWithin(FRESH_MS, log))
+  return Object.values(last.logs).some((log) => Date.now() - writtenAt(log) < FRESH_MS)
 }
 
 /** True if the run has a journal. An empty one that no recorder holds has nothing that the logs lack. */
@@ -83,15 +83,6 @@ function hasJournal(dir: string): boolean {
 export function liesWithin(path: string, within: string): boolean {
   try {
     return isInside(fs.realpathSync(path), within)
-  } catch {
-    return false
-  }
-}
-
-/** Whether a file was written to in the last `ms` milliseconds. */
-export function grewWithin(ms: number, path: string): boolean {
-  try {
-    return Date.now() - fs.lstatSync(path).mtimeMs < ms
   } catch {
     return false
   }

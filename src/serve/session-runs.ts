@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { replaceFile } from '../disk/durable.ts'
+import { writtenAt } from '../disk/plain-file.ts'
 import { sessions } from '../engines/engines-by-name.ts'
 import { openCodeLines, openCodeSession } from '../run/opencode-db.ts'
 import { replayLogs } from '../run/replay.ts'
@@ -12,7 +13,7 @@ import { runInfo } from './build-info.ts'
 import type { FoundRun } from './run-finder.ts'
 import type { RunInfo } from './run-info.ts'
 import type { LogOverviews } from './run-overviews.ts'
-import { grewWithin, liesWithin, type RunPlace } from './run-place.ts'
+import { liesWithin, type RunPlace } from './run-place.ts'
 import { SESSIONS_OPTIONS, type SessionsServed } from './serve-options.ts'
 
 /** The session files of agents, as runs. */
@@ -95,7 +96,7 @@ function filePlace(file: SessionFile): RunPlace {
     maxListed: MAX_LISTED,
     attempts,
     isThere: () => liesWithin(path, within),
-    isRunning: () => grewWithin(FRESH_MS, path),
+    isRunning: () => Date.now() - writtenAt(path) < FRESH_MS,
     journal: () => undefined,
     replay: (options) => replayFile(file, attempts, options),
   }

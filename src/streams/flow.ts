@@ -44,6 +44,22 @@ export function flow<In, Out>(stage: Stage<In, Out>, options: FlowOptions<In> = 
   return made as unknown as Flow<Out>
 }
 
+/** What a stage makes of items, each when its reader asks for it. */
+export async function* through<In, Out>(
+  items: AsyncIterable<In>,
+  stage: Stage<In, Out>,
+): AsyncGenerator<Out, void> {
+  let made: Out[] = []
+  const sink = stage({ write: (value) => void made.push(value), end() {} })
+  for await (const item of items) {
+    sink.write(item)
+    yield* made
+    made = []
+  }
+  sink.end()
+  yield* made
+}
+
 /** Items that may wait for the reader before the flow stops feeding its stage. */
 const MAX_WAITING = 64
 /** Units (bytes, mostly) that these items may have been made from: 64 items of 16 MB are too many. */

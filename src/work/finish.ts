@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { Fault, type Note, quote } from '../base/fault.ts'
+import { digestOf } from '../disk/cache.ts'
 import type { AuditPlace, Delivery, WorkAudit } from './audit.ts'
 import { renderComment } from './comment.ts'
 import { headerParser } from './headers.ts'
 import { activeIn, conclude, endStates, type Ledger, type LedgerEntry, within } from './ledger.ts'
 import type { WorkOrder } from './order.ts'
-import { digestOf, type Outbox, type Post } from './outbox.ts'
+import type { Outbox, Post } from './outbox.ts'
 import { presence } from './result.ts'
 import { type Evidence, type Settled, settle, type WorkExit } from './settle.ts'
 

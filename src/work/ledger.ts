@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { checkPath, misfit } from '../base/check-options.ts'
 import { type Code, Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
+import { digestOf } from '../disk/cache.ts'
 import { writeWhole } from '../disk/durable.ts'
 import { readPlain } from '../disk/plain-file.ts'
-import { digestOf } from './outbox.ts'
 import type { Status } from './result.ts'
 
 /** The active run of an issue, and its state. */

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkPath } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
+import { digestOf } from '../disk/cache.ts'
 import { appendLine, writeWhole } from '../disk/durable.ts'
 import { withLock } from '../disk/lock.ts'
 import { readBlock, withPlain } from '../disk/plain-file.ts'
@@ -211,9 +211,4 @@ function unfit(path: string, cause: unknown): Fault {
 export function fileName({ issue_ref, run_id }: PostKey): string {
   const slug = `${issue_ref}-${run_id}`.replace(/[^A-Za-z0-9]+/g, '-').slice(0, 60)
   return `${slug}-${digestOf([issue_ref, run_id]).slice(0, 16)}`
-}
-
-/** A digest of JSON, the same for the same content. */
-export function digestOf(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value)).digest('hex')
 }

@@ -3,6 +3,7 @@ import { lstat, open, realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
+import { readBlock } from '../disk/plain-file.ts'
 
 /** What is at the path of a result file. */
 export type Found =
@@ -48,18 +49,12 @@ export async function readResult(root: string, name: string, old: Before, maxByt
   try {
     const opened = await file.stat({ bigint: true })
     if (fingerprint(opened) !== fingerprint(seen)) return refused('was swapped while it was opened')
-    const bytes = Buffer.alloc(Number(opened.size) + 1)
-    let size = 0
-    while (size < bytes.length) {
-      const { bytesRead } = await file.read(bytes, size, bytes.length - size, size)
-      if (bytesRead === 0) break
-      size += bytesRead
-    }
+    const bytes = readBlock(file.fd, 0, Number(opened.size) + 1)
     const after = await file.stat({ bigint: true })
-    if (size !== Number(opened.size) || fingerprint(after) !== fingerprint(opened)) {
+    if (bytes.length !== Number(opened.size) || fingerprint(after) !== fingerprint(opened)) {
       return refused('changed while it was read')
     }
-    return { state: 'read', text: utf8.decode(bytes.subarray(0, size)), bytes: size }
+    return { state: 'read', text: utf8.decode(bytes), bytes: bytes.length }
   } catch (error) {
     return refused(error instanceof TypeError ? 'is not UTF-8' : `cannot be read (${codeOf(error)})`)
   } finally {

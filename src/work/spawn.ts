@@ -1,8 +1,10 @@
-import { mkdtemp, open, rm } from 'node:fs/promises'
+import fs from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Fault } from '../base/fault.ts'
+import { readBlock, withPlain } from '../disk/plain-file.ts'
 import { type EngineName, engineOf } from '../engines/engine-name.ts'
 import { isEvent } from '../events/event.ts'
 import { fileNames } from '../run/attempt-logs.ts'
@@ -59,8 +61,8 @@ export async function spawnWorker(options: SpawnOptions): Promise<Spawned> {
     const names = fileNames(running.attempt)
     return {
       exit: end ? exitOf(end) : { code: null, signal: null, ended: 'not started' },
-      stdout: await ends(join(place.dir, names.stdout)),
-      stderr: await ends(join(place.dir, names.stderr)),
+      stdout: ends(join(place.dir, names.stdout)),
+      stderr: ends(join(place.dir, names.stderr)),
       ...(said ? { said } : {}),
       place: recorded ? place : undefined,
     }
@@ -167,19 +169,16 @@ function nothing(ended: 'aborted' | 'not started'): Omit<Spawned, 'place'> {
 const MAX_END = 64 * 1024
 
 /** The first and last 64 KiB of a log. */
-async function ends(path: string): Promise<Output> {
-  const file = await open(path).catch(() => undefined)
-  if (!file) return { text: '', bytes: 0 }
+function ends(path: string): Output {
   try {
-    const { size } = await file.stat()
-    const read = async (from: number, to: number) => {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.max(0, to - from)), 0, null, from)
-      return buffer.toString('utf8', 0, bytesRead)
-    }
-    const head = await read(0, Math.min(size, MAX_END))
-    const tail = await read(Math.max(MAX_END, size - MAX_END), size)
-    return { text: size > 2 * MAX_END ? `${head}\n…\n${tail}` : head + tail, bytes: size }
-  } finally {
-    await file.close()
+    return withPlain(path, undefined, (fd) => {
+      const { size } = fs.fstatSync(fd)
+      const from = Math.max(MAX_END, size - MAX_END)
+      const head = readBlock(fd, 0, Math.min(size, MAX_END)).toString()
+      const tail = readBlock(fd, from, Math.max(0, size - from)).toString()
+      return { text: size > 2 * MAX_END ? `${head}\n…\n${tail}` : head + tail, bytes: size }
+    })
+  } catch {
+    return { text: '', bytes: 0 }
   }
 }

@@ -12,7 +12,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { digestOf, fileName, outbox, type Post } from '../../src/work/outbox.ts'
+import { digestOf } from '../../src/disk/cache.ts'
+import { fileName, outbox, type Post } from '../../src/work/outbox.ts'
 
 let dir = ''
 beforeEach(() => {

@@ -3,7 +3,8 @@ import { Fault } from '../../base/fault.ts'
 import type { Event } from '../../events/event.ts'
 import { isDatabase } from '../../run/opencode-db.ts'
 import { replay } from '../../run/replay.ts'
-import { type Chat, chatStage } from '../../views/chat.ts'
+import { through } from '../../streams/flow.ts'
+import { chatStage } from '../../views/chat.ts'
 import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn } from '../draw/flags.ts'
 import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
 import {
@@ -79,15 +80,6 @@ async function followed(file: string | undefined, flags: ChatFlags): Promise<Asy
 /** Prints FCMP records; false when the reader has left. */
 async function printChat(events: AsyncIterable<Event>): Promise<boolean> {
   const print = printer()
-  let records: Chat[] = []
-  const sink = chatStage()({ write: (record) => void records.push(record), end() {} })
-  for await (const event of events) {
-    records = []
-    sink.write(event)
-    for (const record of records) if (!(await print(record))) return false
-  }
-  records = []
-  sink.end()
-  for (const record of records) if (!(await print(record))) return false
+  for await (const record of through(events, chatStage())) if (!(await print(record))) return false
   return flushed()
 }

@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { Fault } from '../../base/fault.ts'
+import { writtenAt } from '../../disk/plain-file.ts'
 import { sessionFiles } from '../../run/session-files.ts'
 import { isSessionOf } from '../../run/session-summary.ts'
 import { safeLine } from '../draw/safe.ts'
@@ -80,13 +81,4 @@ function newestIn(dir: string): number {
     // There is no such directory.
   }
   return newest
-}
-
-function writtenAt(path: string): number {
-  try {
-    return fs.statSync(path).mtimeMs
-  } catch {
-    // A dangling link, or a file that was just removed: the others count.
-    return 0
-  }
 }

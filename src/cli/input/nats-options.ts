@@ -51,29 +51,14 @@ const FOLLOW_CONNECT_MS = 10_000
  * yet.
  */
 export function natsOptions(addresses: string, flags: NatsFlags, follows: boolean): NatsOptions {
-  const {
-    stream,
-    replicas,
-    user,
-    password,
-    natsToken: token,
-    creds,
-    tls,
-    tlsCa: ca,
-    tlsCert: cert,
-    tlsKey: key,
-  } = flags
-  if (replicas !== undefined && ![1, 3, 5].includes(replicas))
+  const { natsToken: token, tls, tlsCa: ca, tlsCert: cert, tlsKey: key, ...rest } = flags
+  if (rest.replicas !== undefined && ![1, 3, 5].includes(rest.replicas))
     throw new Fault('BAD_OPTION', '--replicas takes 1, 3 or 5')
   const files = ca ?? cert ?? key
   return {
+    ...rest,
     servers: addresses.split(','),
-    stream,
-    replicas,
-    user,
-    password,
     token,
-    creds,
     tls: files === undefined ? tls : { ca, cert, key },
     connectTimeout: follows ? FOLLOW_CONNECT_MS : undefined,
     onConnection: (connected) =>
