@@ -24,10 +24,7 @@ import type { Recorder, ScreenRecorder } from './recorder.ts'
 /** Starts a process on a pseudo-terminal. It leads its own session, so its group can be signalled too. */
 export async function startOnPty(options: StartOptions & { cols: number; rows: number }): Promise<Started> {
   const { command, args, cwd, env, input, recorders, cols, rows } = options
-  const pty = await loadPty()
-  // The terminal itself would only report an exit code.
-  if (!fs.existsSync(cwd) || !findCommand(command, cwd, env))
-    throw cannotStart(command, cwd, { code: 'ENOENT' })
+  const pty = await loadPty(options)
   const recorder = recorders.terminal()
   let terminal: Terminal
   try {
@@ -107,7 +104,7 @@ function drain({ fd }: { readonly fd?: number }, write: (bytes: Uint8Array) => v
 /** Bytes to read from a terminal at once, so that other work gets a turn. */
 const MAX_TURN = 1 << 20
 
-async function loadPty(): Promise<typeof import('@lydell/node-pty')> {
+async function loadPty({ command, cwd, env }: StartOptions): Promise<typeof import('@lydell/node-pty')> {
   // Bun's tty.ReadStream closes the terminal at the first EAGAIN, so the agent gets a hangup and its output
   // is lost (Bun 1.4.4: 22 of 25 times).
   if ('bun' in process.versions)
@@ -118,15 +115,17 @@ async function loadPty(): Promise<typeof import('@lydell/node-pty')> {
   // Ending what runs in one, and keeping its last bytes, is written for POSIX.
   if (process.platform === 'win32')
     throw new Fault('PTY_MISSING', 'a pseudo-terminal is not offered on Windows; run this without pty')
-  try {
-    return await import('@lydell/node-pty')
-  } catch (error) {
+  const pty = await import('@lydell/node-pty').catch((cause: unknown) => {
     throw new Fault(
       'PTY_MISSING',
       'a pseudo-terminal needs the optional package @lydell/node-pty: npm install @lydell/node-pty (or run without pty)',
-      { cause: error },
+      { cause },
     )
-  }
+  })
+  // The terminal itself would only report an exit code.
+  if (!fs.existsSync(cwd) || !findCommand(command, cwd, env))
+    throw cannotStart(command, cwd, { code: 'ENOENT' })
+  return pty
 }
 
 function findCommand(command: string, cwd: string, env: NodeJS.ProcessEnv): boolean {
@@ -153,9 +152,7 @@ export async function startOnPtyAndPipes(
   options: StartOptions & { cols: number; rows: number },
 ): Promise<Started> {
   const { command, args, cwd, env, input, cols, rows } = options
-  const pty = await loadPty()
-  if (!fs.existsSync(cwd) || !findCommand(command, cwd, env))
-    throw cannotStart(command, cwd, { code: 'ENOENT' })
+  const pty = await loadPty(options)
   // Cast: node-pty exports `open` on Unix, but not in its types.
   const { open } = pty as unknown as { open?: (size: object) => OpenTerminal }
   if (!open)

@@ -25,12 +25,8 @@ export interface FoundRun {
 }
 
 export interface FindOptions {
-  /** How many levels below the served directory are searched. @default 6 */
-  readonly maxDepth?: number | undefined
   /** How many runs are listed; the oldest are left out. @default 20000 */
   readonly maxRuns?: number | undefined
-  /** Maximum number of folders to read. @default 50000 */
-  readonly maxFolders?: number | undefined
   /** Overviews of runs that have logs but no journal. @default none, so their end is unknown */
   readonly logs?: LogOverviews | undefined
 }
@@ -50,6 +46,9 @@ interface Kept {
   ended?: { readonly mark: string; readonly run: FoundRun }
 }
 
+/** Levels below the served directory that are searched, and folders that are read. */
+const MAX_DEPTH = 6
+const MAX_FOLDERS = 50_000
 /** Folders to look at in one step. */
 const STEP = 16
 /** A folder that changed less than this ago may change again without another time stamp. */
@@ -75,18 +74,18 @@ export class RunFinder {
    * caller can pause after any of them.
    */
   *all(): Generator<FoundRun | undefined, void> {
-    const { maxDepth = 6, maxRuns = 20_000, maxFolders = 50_000 } = this.#options
+    const { maxRuns = 20_000 } = this.#options
     const seen = new Set<string>()
     let [runs, looked] = [0, 0]
     const waiting = folderAt(this.#root, 0)
     for (let next = popNewest(waiting); next; next = popNewest(waiting)) {
-      if (seen.size >= maxFolders || runs >= maxRuns) break
+      if (seen.size >= MAX_FOLDERS || runs >= maxRuns) break
       seen.add(next.path)
       const entries = this.#entries(next)
       const run = this.#read(next, entries)
       if (run) runs++
       yield run
-      if (next.depth >= maxDepth) continue
+      if (next.depth >= MAX_DEPTH) continue
       for (const entry of entries) {
         if (!isSearched(entry)) continue
         // `join` takes a quarter of the time that looking at a folder takes.
@@ -105,7 +104,7 @@ export class RunFinder {
     if (own) return own
     let folder = top
     for (const name of id.split('/')) {
-      if (!folder || folder.depth >= (this.#options.maxDepth ?? 6)) return undefined
+      if (!folder || folder.depth >= MAX_DEPTH) return undefined
       const entry = this.#entries(folder).find((one) => one.name === name)
       if (!entry || !isSearched(entry)) return undefined
       ;[folder] = folderAt(join(folder.path, name), folder.depth + 1)

@@ -25,26 +25,18 @@ import { runExits, watchEnd } from '../run-exit-code.ts'
 import { shortHelp } from '../short-help.ts'
 import { show } from './show.ts'
 
-interface Flags extends RunningFlags {
-  readonly talk?: boolean
-  readonly prompt?: string
-  readonly audit?: string
+interface Flags extends RunningFlags, Pick<RunOptions, 'talk' | 'prompt' | 'audit' | 'cwd' | 'runId'> {
   readonly attemptOf?: string
   readonly pty?: boolean
   readonly pipes?: boolean
   readonly tee?: boolean
-  readonly cwd?: string
-  readonly runId?: string
 }
 
+type TimeFlags = Pick<RunOptions, 'timeout' | 'idleTimeout' | 'endAfter' | 'answerIn' | 'rounds'>
+
 /** The flags of `run` and `reply`. */
-export interface RunningFlags extends ReadingFlags, DrawFlags {
+export interface RunningFlags extends ReadingFlags, DrawFlags, TimeFlags {
   readonly engine?: string
-  readonly timeout?: number
-  readonly idleTimeout?: number
-  readonly endAfter?: number
-  readonly answerIn?: number
-  readonly rounds?: number
   readonly limitTokens?: number
   readonly limitCost?: number
   readonly limitToolCalls?: number

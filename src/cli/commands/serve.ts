@@ -2,21 +2,17 @@ import { once } from 'node:events'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { Fault } from '../../base/fault.ts'
 import { serve } from '../../serve/serve.ts'
+import type { ServeOptions } from '../../serve/serve-options.ts'
 import { exits } from '../exit-codes.ts'
 import { addNatsOptions, type NatsFlags } from '../input/nats-options.ts'
 import { warnAboutOpenCode } from './sessions.ts'
 
-interface Flags extends NatsFlags {
+interface Flags extends NatsFlags, Pick<ServeOptions, 'port' | 'host' | 'token' | 'insecure' | 'redact'> {
   readonly from?: string
   readonly dir?: string
   readonly tenant?: string
-  readonly port: number
-  readonly host: string
   readonly sessions?: boolean
   readonly home?: string
-  readonly token?: string
-  readonly insecure?: boolean
-  readonly redact?: boolean
 }
 
 const examples = `
@@ -60,19 +56,8 @@ export function serveCommand(exit: (code: number) => void): Command {
   return addNatsOptions(command)
     .addHelpText('after', examples)
     .action(async (named: string | undefined, flags: Flags) => {
-      const {
-        from,
-        dir: mirrored,
-        tenant,
-        port,
-        host,
-        token,
-        insecure,
-        redact,
-        sessions,
-        home,
-        ...nats
-      } = flags
+      const { from, dir: mirrored, tenant, sessions, home, ...others } = flags
+      const { port, host, token, insecure, redact, ...nats } = others
       if (home !== undefined && !sessions)
         throw new Fault('BAD_OPTION', '--home is for --sessions; add that, or leave it out')
       if (from === undefined && mirrored !== undefined)
@@ -82,15 +67,8 @@ export function serveCommand(exit: (code: number) => void): Command {
       const source = from === undefined ? undefined : await startMirror(from, mirrored, tenant, nats)
       const dir = source?.dir ?? named ?? '.'
       try {
-        const { url, close } = await serve({
-          dir,
-          port,
-          host,
-          token,
-          insecure,
-          redact,
-          sessions: sessions && { home },
-        })
+        const access = { port, host, token, insecure, redact }
+        const { url, close } = await serve({ ...access, dir, sessions: sessions && { home } })
         const what = [source ? 'the runs from NATS' : dir, ...(sessions ? ['the sessions of agents'] : [])]
         console.error(`sluice: serving ${what.join(' and ')} at ${url} (Ctrl-C ends it)`)
         if (sessions) warnAboutOpenCode(home)

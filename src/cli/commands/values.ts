@@ -20,20 +20,14 @@ import { wholeNumber } from '../input/numbers.ts'
 import { aboutMaxRepair } from '../input/run-input.ts'
 import { flushed, harmless, linePrinter, output } from '../print.ts'
 
-interface Flags {
+interface Flags
+  extends Pick<ValuesOptions, 'tag' | 'where' | 'envelope' | 'items' | 'partial' | 'maxRepair' | 'root'> {
   readonly schema?: string
-  readonly tag?: string
   readonly lines?: boolean
   readonly strict?: boolean
-  readonly where?: Where
-  readonly envelope?: string
   readonly explain?: boolean
-  readonly items?: readonly string[]
   readonly pick: 'each' | 'first' | 'last'
-  readonly partial?: boolean
-  readonly maxRepair?: number
   readonly raw?: boolean
-  readonly root?: 'object' | 'any'
 }
 
 const examples = `

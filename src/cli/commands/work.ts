@@ -7,24 +7,20 @@ import { type Adapter, adapters, checkAdapter } from '../../work/adapter.ts'
 import { activate, ledger } from '../../work/ledger.ts'
 import { readOrder, type WorkOrder } from '../../work/order.ts'
 import { outbox } from '../../work/outbox.ts'
-import { work } from '../../work/work.ts'
+import { type WorkOptions, work } from '../../work/work.ts'
 import { safe } from '../draw/safe.ts'
 import { exits, isFull } from '../exit-codes.ts'
 import { isModulePath, useModule } from '../input/engine-option.ts'
 import { duration, wholeNumber } from '../input/numbers.ts'
 import { printer } from '../print.ts'
 
-interface Flags {
+interface Flags extends Pick<WorkOptions, 'result' | 'timeout' | 'rounds' | 'template'> {
   readonly order: string
   readonly outbox?: string
   readonly worker: string
-  readonly result?: string
   readonly activeRun?: string
   readonly activate?: boolean
   readonly audit?: string
-  readonly template?: string
-  readonly timeout?: number
-  readonly rounds?: number
   readonly dryRun?: boolean
 }
 
@@ -132,9 +128,6 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
 /**
  * The worker for `--worker`: the type of an included adapter, or the path of a module whose default export is
  * an adapter.
- *
- * @example
- * await namedWorker('./my-adapter.js')
  */
 async function namedWorker(name: string): Promise<string | Adapter> {
   if (!isModulePath(name)) return name

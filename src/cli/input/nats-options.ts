@@ -6,13 +6,8 @@ import { statusLine } from '../draw/status-line.ts'
 import { exits } from '../exit-codes.ts'
 
 /** The values of the options below. */
-export interface NatsFlags {
-  readonly stream?: string
-  readonly replicas?: number
-  readonly user?: string
-  readonly password?: string
+export interface NatsFlags extends Pick<NatsOptions, 'stream' | 'replicas' | 'user' | 'password' | 'creds'> {
   readonly natsToken?: string
-  readonly creds?: string
   readonly tls?: boolean
   readonly tlsCa?: string
   readonly tlsCert?: string

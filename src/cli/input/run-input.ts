@@ -19,13 +19,9 @@ import { openInput, readObject, readSchema, unreadable } from './input.ts'
 import { positiveInteger, wholeNumber } from './numbers.ts'
 
 /** How the output of a run is read; `events`, `chat`, `run` and `replay` take the same flags. */
-export interface ReadingFlags {
+export interface ReadingFlags
+  extends Pick<EventOptions, 'doneMarker' | 'maxFrame' | 'window' | 'pick' | 'maxRepair'> {
   readonly schema?: string
-  readonly doneMarker?: string
-  readonly maxFrame?: number
-  readonly window?: number
-  readonly pick?: 'first' | 'last'
-  readonly maxRepair?: number
 }
 
 /** Said of `--max-repair` in every command that has it. */
