@@ -141,9 +141,6 @@ function lockedBy(path: string, holder: Holder): Fault {
 /**
  * Runs a function while no other process does: the lock is held for milliseconds, so the wait is short. The
  * lock of a killed process is stale, and is taken over.
- *
- * @example
- * await withLock('.outbox/locks/run-7.lock', () => replaceComment())
  */
 export async function withLock<T>(path: string, act: () => Promise<T>): Promise<T> {
   for (let turn = 1; ; turn++) {

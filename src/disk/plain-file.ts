@@ -11,9 +11,6 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants
  * `within` is the real path of a directory that must contain the file: one that was reached through a folder
  * that became a link is refused (EXDEV), and so is one that has another name elsewhere, a hard link. It is
  * checked after the open, because a check before it would be a race.
- *
- * @example
- * const fd = openPlain('.audit/events.jsonl')
  */
 export function openPlain(path: string, flags: number = O_RDONLY, mode?: number, within?: string): number {
   // Windows has no O_NOFOLLOW: this check can be raced, but a link that lies there is not followed.

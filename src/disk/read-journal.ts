@@ -233,12 +233,7 @@ export interface JournalLine extends Place {
   readonly type: string
 }
 
-/**
- * Reads a line of `events.jsonl`, with or without its LF. There is no `place` if it is not an event.
- *
- * @example
- * readLine('{"run_id":"r","attempt_number":1,"seq":1,"event":{"category":"raw","type":"raw.stdout"}}')
- */
+/** Reads a line of `events.jsonl`, with or without its LF. There is no `place` if it is not an event. */
 export function readLine(line: Buffer | string): {
   readonly value: unknown
   readonly place: JournalLine | undefined

@@ -280,12 +280,7 @@ function readPortion(
 
 const STEP = 1 << 20
 
-/**
- * The position in a journal right after an event, or undefined if the event is missing or differs.
- *
- * @example
- * placeAfter(journal, { attempt: 1, seq: 57, hash: '…' })
- */
+/** The position in a journal right after an event, or undefined if the event is missing or differs. */
 function placeAfter(
   journal: JournalReader,
   { attempt, seq, hash }: BlockEnd,

@@ -28,9 +28,6 @@ export interface DriftOptions {
  * Reads recorded runs again and adds up what the engines of this version do not know in them: unknown types
  * and fields, by engine and version, each with the first place. The numbers come from the events
  * (`UNKNOWN_TYPE`, `UNKNOWN_FIELD`, `DRIFT_REPORT`, `ENGINE_UNKNOWN`).
- *
- * @example
- * const { engines } = await drift(['.audit'])
  */
 export async function drift(paths: readonly string[], options: DriftOptions = {}): Promise<DriftReport> {
   const sum = driftReport()
@@ -165,10 +162,6 @@ const MAX_DEPTH = 32
  * Finds what can be read as runs, in the order of the names: each attempt of a folder with logs; in a folder
  * without logs, its single logs and session files. A path that is a file is one log. `unreadable` is called
  * for what cannot be read, and the search continues.
- *
- * @example
- * for (const { path, attempt } of findLogs('.audit', console.error)) replay(path, { attempt: attempt.number
- * })
  */
 function* findLogs(path: string, unreadable: (path: string, why: string) => void): Generator<FoundLogs> {
   const failed = (where: string, error: unknown) => unreadable(where, codeOf(error) ?? String(error))

@@ -60,9 +60,6 @@ export function openCodeSession(path: string, id: string): OpenCodeSession | und
 /**
  * A session as the lines that `opencode-session` reads: the row of the session, then each message with its
  * parts. The database is opened for reading only.
- *
- * @example
- * Readable.from(openCodeLines('opencode.db')) // the newest session
  */
 export function openCodeLines(path: string, session?: string | undefined): string[] {
   return reading(path, (all) => {

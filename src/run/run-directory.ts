@@ -84,9 +84,6 @@ const LATEST = 'latest'
 /**
  * Creates the directory of a new run: `.audit/2026-11-15T16-58-01.123Z-5e4d2f1a`. The time comes first, so
  * that the names sort by it, and has no colons, so that every file system accepts it.
- *
- * @example
- * const dir = newAuditDir('.audit', '5e4d2f1a', new Date())
  */
 export function newAuditDir(base: string, id: string, now: Date): string {
   makeDir(base)

@@ -57,9 +57,6 @@ export const sessionEngines: readonly SessionEngine[] = [...fileEngines(), 'open
 /**
  * Finds the session files of agents, the newest first. No file is opened, links below the engine's directory
  * are not followed, and what cannot be read is skipped.
- *
- * @example
- * for (const { engine, path } of sessionFiles()) console.log(engine, path)
  */
 export function sessionFiles(options: SessionPlaces = {}): SessionFile[] {
   const { home, engine: wanted, maxEntries = 50_000 } = options

@@ -38,12 +38,7 @@ const SHORT_HEAD = 64 * 1024
 const MAX_HEAD = 512 * 1024
 const MAX_FILE = 32 * 1024 * 1024
 
-/**
- * Reads a session file for the list: its head, its turns and how its last turn ended.
- *
- * @example
- * sessionFiles().slice(0, 20).map(summarise)
- */
+/** Reads a session file for the list: its head, its turns and how its last turn ended. */
 export function summarise(file: SessionFile): SessionSummary {
   const { engine, path, size, modified } = file
   const updated_at = isoTime(modified)

@@ -132,9 +132,6 @@ export function checkBindAddress(host: string, token: string | undefined, insecu
  * Whether the Host header of a request names this server. A page of another site can point its own name at
  * this machine (DNS rebinding), and the browser would then let it read the answer. So only names are accepted
  * that no other site can own: IP addresses, localhost, and the name the server was started with.
- *
- * @example
- * isOwnHost(request.headersDistinct['host'], '127.0.0.1')
  */
 export function isOwnHost(headers: readonly string[] | undefined, host: string): boolean {
   const [header, second] = headers ?? []

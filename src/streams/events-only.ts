@@ -5,9 +5,6 @@ import type { Event } from '../events/event.ts'
 /**
  * Takes events, and says what to do about anything else: a flow that is piped to the output of a process by
  * mistake would otherwise emit nothing, or fail deep inside.
- *
- * @example
- * flow(chatStage(), { intake: eventsOnly('chat') })
  */
 export function eventsOnly(who: string): () => Intake<Event> {
   return () => ({

@@ -33,10 +33,6 @@ export interface WebFlow<Out> {
 /**
  * A stage as a Web stream. A plain TransformStream cannot wait for room while it works on one chunk, so one
  * megabyte of small records would all be queued: this one feeds a chunk in portions and waits between them.
- *
- * @example
- * for await (const outcome of response.body.pipeThrough(webFlow(valueStage({ lines: true }), chunkIntake())))
- * console.log(outcome)
  */
 export function webFlow<In, Out>(stage: Stage<In, Out>, intake: Intake<In>): WebFlow<Out> {
   let out!: ReadableStreamDefaultController<Out>

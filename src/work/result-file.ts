@@ -30,9 +30,6 @@ export async function before(path: string): Promise<Before> {
  * So the path is checked without following links, opened without following links and without blocking, and
  * the opened file must be the same one that was checked: a regular file without a second hard link, small,
  * and unchanged after it was read.
- *
- * @example
- * const found = await readResult(root, 'work_result.json', await before(path), 1 << 20)
  */
 export async function readResult(root: string, name: string, old: Before, maxBytes: number): Promise<Found> {
   const path = join(root, name)

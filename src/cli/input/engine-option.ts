@@ -29,9 +29,6 @@ export function engineOption(): Option {
 /**
  * The engine for `--engine`: one of this package, or the path of a module whose default export (or whose
  * export `engine`) is the engine.
- *
- * @example
- * events(await namedEngine('./my-engine.js'))
  */
 export async function namedEngine(name: string): Promise<Engine | Picker>
 export async function namedEngine(name: string | undefined): Promise<Engine | Picker | undefined>
@@ -64,9 +61,6 @@ export function isModulePath(name: string): boolean {
 /**
  * Imports a module of the user and returns what `take` finds in it. Any error is a BAD_OPTION that names
  * the file: it is missing, throws while it is imported, or lacks the expected export.
- *
- * @example
- * await useModule('./my-adapter.js', 'worker', (module) => checkAdapter(module['default']))
  */
 export async function useModule<T>(
   path: string,
