@@ -7,9 +7,9 @@ import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
 import { contentBlocks } from './content-blocks.ts'
 import { qwenDenial } from './denials.ts'
 import { GEMINI_COMMAND } from './gemini/gemini.ts'
-import { geminiTokens } from './gemini/tokens.ts'
 import { rows, table } from './record-table.ts'
 import { turns } from './session-turns.ts'
+import { geminiTokens } from './token-parts.ts'
 
 // Pure for bundlers: a bundle without this engine drops it.
 const COMMAND = /* @__PURE__ */ command(GEMINI_COMMAND)
