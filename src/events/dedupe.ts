@@ -1,10 +1,9 @@
 import type { OutputChannel } from '../text/chunk.ts'
 import { LINE_COST, shownText } from '../text/lines.ts'
 import type { EngineFrame } from './engine.ts'
-import { Fifo } from './fifo.ts'
 import type { Position } from './position.ts'
 import { PtyOrder, PtyPosition } from './pty-order.ts'
-import { Outstanding, RecentRecords, twinOf } from './twins.ts'
+import { Fifo, Outstanding, RecentRecords, twinOf } from './twins.ts'
 
 interface DedupeOptions {
   /** A digest of at least 128 bits of a cryptographic hash. */

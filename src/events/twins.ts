@@ -1,5 +1,4 @@
 import { type EngineFrame, isRecord } from './engine.ts'
-import { Fifo } from './fifo.ts'
 import type { Position } from './position.ts'
 
 /** Several equal records, the oldest first. */
@@ -170,4 +169,36 @@ function written(value: unknown, timeless: boolean, level: number): string {
   const keys = Object.keys(value).sort()
   const kept = timeless && level < MAX_LEVEL ? keys.filter((key) => !times.has(key)) : keys
   return `{${kept.map((key) => `${JSON.stringify(key)}:${written(value[key], timeless, level + 1)}`).join()}}`
+}
+
+/** Gap at the front that is released in one step, so that it costs little. */
+const MAX_GAP = 1024
+
+/** First in, first out, in constant time. */
+export class Fifo<T> {
+  readonly #items: T[] = []
+  /** Position of the first remaining item. */
+  #head = 0
+
+  get length(): number {
+    return this.#items.length - this.#head
+  }
+
+  first(): T | undefined {
+    return this.#items[this.#head]
+  }
+
+  push(item: T): void {
+    this.#items.push(item)
+  }
+
+  shift(): T | undefined {
+    if (this.length === 0) return undefined
+    const item = this.#items[this.#head++]
+    if (this.#head === this.#items.length || (this.#head > MAX_GAP && this.#head * 2 > this.#items.length)) {
+      this.#items.splice(0, this.#head)
+      this.#head = 0
+    }
+    return item
+  }
 }
