@@ -115,7 +115,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
         // Also after an error: the engine continues, so the run did not fail.
         run.failed = false
         say.goesOn()
-        say.status('turn_started', run.model === undefined ? {} : { model: run.model })
+        say.status('turn_started', { model: run.model })
       },
     },
     'assistant.turn_end': {

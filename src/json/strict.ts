@@ -99,3 +99,12 @@ export function count(text: string, part: string, max: number): number {
   for (let at = text.indexOf(part); at >= 0 && found <= max; at = text.indexOf(part, at + 1)) found++
   return found
 }
+
+/** The value of a text that is JSON; undefined for any other text. */
+export function jsonValue(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
