@@ -1,5 +1,5 @@
 import { blake2b } from '@noble/hashes/blake2.js'
-import type { BytesMaker, Bytes as Shape } from './bytes.ts'
+import type { BytesMaker, Bytes as Shape } from './platform.ts'
 import type { SimdSearch } from './wasm.ts'
 
 /**

@@ -1,7 +1,6 @@
 import * as buffers from 'node:buffer'
 import { Buffer } from 'node:buffer'
 import { getHashes, hash, randomBytes } from 'node:crypto'
-import type { BytesMaker, Bytes as Shape } from './bytes.ts'
 import { type KeyedHash, keyedHash } from './wasm.ts'
 
 /**
@@ -10,9 +9,40 @@ import { type KeyedHash, keyedHash } from './wasm.ts'
 export { isAscii, isUtf8 } from 'node:buffer'
 export { simdSearch } from './wasm.ts'
 
+/**
+ * Bytes with the Buffer methods that the core uses. In Node they are Buffers; elsewhere `platform-web.ts`
+ * provides them.
+ */
+export interface Bytes extends Uint8Array {
+  subarray(from?: number, to?: number): Bytes
+  toString(encoding?: 'utf8' | 'latin1', from?: number, to?: number): string
+  indexOf(sought: number | Uint8Array, from?: number): number
+  lastIndexOf(sought: number | Uint8Array, from?: number): number
+  compare(other: Uint8Array, otherFrom?: number, otherTo?: number, from?: number, to?: number): number
+  copy(target: Uint8Array, at?: number, from?: number, to?: number): number
+}
+
+/** Creates bytes. The names are those of Buffer. */
+export interface BytesMaker {
+  from(text: string): Bytes
+  /** Copies the bytes. */
+  from(bytes: ArrayLike<number>): Bytes
+  /** Shares the memory. */
+  from(memory: ArrayBufferLike, offset: number, length: number): Bytes
+  alloc(length: number): Bytes
+  /** The memory is not zeroed. */
+  allocUnsafe(length: number): Bytes
+  /** Own memory, outside the pool, so that a slice keeps nothing else alive. */
+  allocUnsafeSlow(length: number): Bytes
+  concat(list: readonly Uint8Array[], length?: number): Bytes
+  /** Length of the text in UTF-8. */
+  byteLength(text: string): number
+  isBuffer(value: unknown): value is Bytes
+}
+
 /** Own name, because a browser has no Buffer. */
-export type Bytes = Shape
 export const Bytes: BytesMaker = Buffer
+
 /**
  * 128 bits to compare records by: a hash keyed per process, or a cryptographic one. Callers need not know
  * which, because no digest leaves the process; the two have different lengths, so they are never confused.
@@ -50,7 +80,7 @@ function choose(): string {
  * @example
  * decodeForeign(Bytes.from('…→…'.repeat(1000)))
  */
-export function decodeForeign(bytes: Shape): string {
+export function decodeForeign(bytes: Bytes): string {
   detour ??= isDetourFaster()
   return detour ? overUtf16(bytes) : bytes.toString('utf8')
 }

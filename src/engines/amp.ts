@@ -1,4 +1,6 @@
-import { type Call, type Engine, isRecord, type Say } from '../events/engine.ts'
+import type { Call, Engine, Say } from '../events/engine.ts'
+import { Rec } from '../events/record.ts'
+import { jsonIn } from './calls.ts'
 import { failures, first, isAmp, openDialect } from './claude/claude.ts'
 import { usualDenial } from './denials.ts'
 
@@ -38,11 +40,7 @@ function withExitCodes(say: Say): Say {
 }
 
 function exitCode({ name, output }: Call): number | undefined {
-  if (name !== 'Bash' || typeof output !== 'string' || !output.startsWith('{')) return undefined
-  try {
-    const result: unknown = JSON.parse(output)
-    return isRecord(result) && Number.isInteger(result['exitCode']) ? Number(result['exitCode']) : undefined
-  } catch {
-    return undefined
-  }
+  const code =
+    name === 'Bash' && typeof output === 'string' ? Rec.of(jsonIn(output))?.at('exitCode') : undefined
+  return Number.isInteger(code) ? Number(code) : undefined
 }

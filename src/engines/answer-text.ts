@@ -1,6 +1,7 @@
 import { Cutter } from '../events/cut.ts'
 import type { EngineFrame, Limits, Say } from '../events/engine.ts'
 import { holdsRecord } from '../events/unknown-records.ts'
+import { jsonValue } from '../json/strict.ts'
 import { errorAnswer } from './api-errors.ts'
 
 /** Maximum number of lines to hold: short lines cost more than their text. */
@@ -254,12 +255,7 @@ function openedIn(text: string): string | undefined {
 function afterPrefix(text: string): unknown {
   if (!text.endsWith('}') && !text.endsWith(']')) return undefined
   const head = prefix.exec(text.slice(0, MAX_PREFIX))?.[0]
-  if (head === undefined) return undefined
-  try {
-    return JSON.parse(text.slice(head.length - 1))
-  } catch {
-    return undefined
-  }
+  return head === undefined ? undefined : jsonValue(text.slice(head.length - 1))
 }
 
 /** Engines that look for documents after other text cut such a line in two. */

@@ -1,6 +1,8 @@
 import { type Call, isRecord, type Say, text } from '../events/engine.ts'
+import type { RequestQuestion } from '../events/event.ts'
 import { memory } from '../events/memory.ts'
-import type { Rec } from '../events/record.ts'
+import { type Rec, recordsIn } from '../events/record.ts'
+import { jsonValue } from '../json/strict.ts'
 
 /** What the end of a call does not repeat: its name, and the file it was to write. */
 interface Known {
@@ -47,12 +49,7 @@ export function calls() {
 
 /** The value of JSON in a string; the string itself if it is not JSON. */
 export function jsonIn(value: unknown): unknown {
-  if (typeof value !== 'string' || !value.startsWith('{')) return value
-  try {
-    return JSON.parse(value)
-  } catch {
-    return value
-  }
+  return typeof value === 'string' && value.startsWith('{') ? (jsonValue(value) ?? value) : value
 }
 
 /** Tools that write a file, and what they do to it. */
@@ -133,4 +130,27 @@ function hunkText(hunk: unknown): string | undefined {
   if (![oldStart, oldLines, newStart, newLines].every(Number.isInteger)) return undefined
   if (!lines.every((line) => typeof line === 'string')) return undefined
   return `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@\n${lines.map((line) => `${line}\n`).join('')}`
+}
+
+/** The questions of a tool that asks the user, by the names of Claude Code, Qwen Code and Codex. */
+export function questionsIn(list: unknown): readonly RequestQuestion[] | undefined {
+  const asked = recordsIn(Array.isArray(list) ? list : [])
+  const questions = asked.filter((one) => one.text('question') !== undefined).map(questionOf)
+  return questions.length > 0 ? questions : undefined
+}
+
+function questionOf(asked: Rec, index: number): RequestQuestion {
+  const header = asked.text('header')
+  return {
+    id: asked.text('id') ?? String(index),
+    question: asked.text('question')!,
+    ...(header !== undefined && { header }),
+    options: asked.records('options').map((option) => {
+      const description = option.text('description')
+      return { label: option.text('label') ?? '', ...(description !== undefined && { description }) }
+    }),
+    ...(asked.at('multiSelect') === true && { multiple: true }),
+    ...(asked.at('isOther') === true && { other: true }),
+    ...(asked.at('isSecret') === true && { secret: true }),
+  }
 }

@@ -1,12 +1,11 @@
 import { costOf } from '../events/cost.ts'
 import { type Engine, isRecord, type Say, type ToolTable, text } from '../events/engine.ts'
 import { fits, Rec } from '../events/record.ts'
-import type { Tokens } from '../events/tokens.ts'
 import { contentBlocks, wordsOf } from './content-blocks.ts'
 import { usualDenial } from './denials.ts'
 import { rows, table } from './record-table.ts'
 import { turns } from './session-turns.ts'
-import { tokenParts } from './token-parts.ts'
+import { tokensAt } from './token-parts.ts'
 
 const tools: ToolTable = {
   read: 'read_files read_file',
@@ -297,14 +296,15 @@ function userInput(words: string): string[] {
 }
 
 /** The input includes cached tokens. */
-function tokensIn(counts: unknown): Tokens | undefined {
-  if (!isRecord(counts)) return undefined
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = counts
-  return tokenParts(
-    { input: inputTokens, output: outputTokens, cacheRead: cacheReadTokens, cacheWrite: cacheWriteTokens },
-    { cache: 'within' },
-  )
-}
+const tokensIn = /* @__PURE__ */ tokensAt(
+  {
+    input: 'inputTokens',
+    output: 'outputTokens',
+    cacheRead: 'cacheReadTokens',
+    cacheWrite: 'cacheWriteTokens',
+  },
+  { cache: 'within' },
+)
 
 /** The failures in a call: its own, or those of each command or file it was about. */
 function failuresIn(call: { readonly error?: unknown }, output: unknown): string[] {

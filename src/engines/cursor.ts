@@ -78,9 +78,8 @@ export const cursor: Engine = /* @__PURE__ */ table({
     'system init': {
       shape: 'apiKeySource permissionMode !mcp_servers',
       read(line, say) {
-        const model = line.text('model')
         say.begun()
-        say.status('turn_started', model === undefined ? {} : { model })
+        say.status('turn_started', { model: line.text('model') })
       },
     },
     user(line, say) {

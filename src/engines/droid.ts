@@ -47,9 +47,8 @@ export const droid: Engine = /* @__PURE__ */ table({
       weak: true,
       shape: 'tools:list !mcp_servers !apiKeySource',
       read(line, say) {
-        const model = line.text('model')
         say.begun()
-        say.status('turn_started', model === undefined ? {} : { model })
+        say.status('turn_started', { model: line.text('model') })
       },
     },
     message: {

@@ -1,15 +1,14 @@
 import { costOf } from '../events/cost.ts'
-import { isRecord, type Say, type ToolTable } from '../events/engine.ts'
+import type { Say, ToolTable } from '../events/engine.ts'
 import { memory } from '../events/memory.ts'
 import { Rec } from '../events/record.ts'
-import type { Tokens } from '../events/tokens.ts'
 import { calls, unifiedDiff } from './calls.ts'
 import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
 import { contentBlocks, wordsOf } from './content-blocks.ts'
 import { usualDenial } from './denials.ts'
 import { rows, table } from './record-table.ts'
 import { turns } from './session-turns.ts'
-import { tokenParts } from './token-parts.ts'
+import { tokensAt } from './token-parts.ts'
 
 const tools: ToolTable = { read: 'read', edit: 'edit write', search: 'grep find ls', execute: 'bash' }
 
@@ -311,14 +310,13 @@ function callOf(line: Rec): { readonly id: string; readonly name: string } {
 }
 
 /** The input excludes cached tokens; the output includes reasoning, as the total shows. */
-function tokensIn(usage: unknown): Tokens | undefined {
-  if (!isRecord(usage)) return undefined
-  const { input, output, cacheRead, cacheWrite, reasoning, totalTokens } = usage
-  return tokenParts(
-    { input, output, cacheRead, cacheWrite, reasoning, total: totalTokens },
-    { cache: 'apart' },
-  )
-}
+const tokensIn = /* @__PURE__ */ tokensAt(
+  {
+    ...{ input: 'input', output: 'output', reasoning: 'reasoning', total: 'totalTokens' },
+    ...{ cacheRead: 'cacheRead', cacheWrite: 'cacheWrite' },
+  },
+  { cache: 'apart' },
+)
 
 /** What the request cost. An answer that was cut off has no tokens, and its cost is not known either. */
 function costIn(usage: unknown) {

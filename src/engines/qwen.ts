@@ -4,12 +4,12 @@ import type { Rec } from '../events/record.ts'
 import { shownIn } from './calls.ts'
 import { failures, first, isQwen, openDialect, sentTo } from './claude/claude.ts'
 import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
-import { contentBlocks } from './content-blocks.ts'
+import { contentBlocks, wordsOf } from './content-blocks.ts'
 import { qwenDenial } from './denials.ts'
 import { GEMINI_COMMAND } from './gemini/gemini.ts'
-import { geminiTokens } from './gemini/tokens.ts'
 import { rows, table } from './record-table.ts'
 import { turns } from './session-turns.ts'
+import { geminiTokens } from './token-parts.ts'
 
 // Pure for bundlers: a bundle without this engine drops it.
 const COMMAND = /* @__PURE__ */ command(GEMINI_COMMAND)
@@ -88,9 +88,9 @@ export const qwenSession = /* @__PURE__ */ table<File>({
       shape: SPOKEN,
       read(line, say, { turn }) {
         turn.begin(say)
-        const words = line.records('message.parts').flatMap((part) => part.text('text') || [])
+        const words = wordsOf(line.at('message.parts'), '')
         const own = (line.at('provenance') ?? 'real_user') === 'real_user'
-        if (own && words.length > 0) say.user(words.join(''))
+        if (own && words !== '') say.user(words)
       },
     },
     assistant: { shape: SPOKEN, read: readAnswer },

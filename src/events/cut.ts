@@ -1,6 +1,6 @@
 import { meaningOf } from '../base/fault.ts'
 import type { Bytes } from '../base/platform.ts'
-import { isDeeper, isNested } from '../json/depth.ts'
+import { isDeeper, isNested } from '../json/strict.ts'
 import { TextBalance } from '../json/text-balance.ts'
 import { CLOSE_BRACE, CLOSE_BRACKET, isBracket, OPEN_BRACE, SPACE } from '../text/characters.ts'
 import type { Channel } from '../text/chunk.ts'

@@ -1,11 +1,9 @@
 import type { OutputChannel } from '../text/chunk.ts'
 import { LINE_COST, shownText } from '../text/lines.ts'
 import type { EngineFrame } from './engine.ts'
-import { Fifo } from './fifo.ts'
-import { Outstanding } from './outstanding.ts'
 import type { Position } from './position.ts'
 import { PtyOrder, PtyPosition } from './pty-order.ts'
-import { RecentRecords, twinOf } from './same-record.ts'
+import { Fifo, Outstanding, RecentRecords, twinOf } from './twins.ts'
 
 interface DedupeOptions {
   /** A digest of at least 128 bits of a cryptographic hash. */

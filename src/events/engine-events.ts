@@ -32,7 +32,7 @@ import type { Found } from './payload.ts'
 import { AT_END, isAfter, type Moment, PerSource, type Position } from './position.ts'
 import { checkFields } from './record.ts'
 import type { RepeatedWarnings } from './repeated-warnings.ts'
-import { SentTurns } from './sent-turns.ts'
+import { SentTurns } from './sent-input.ts'
 import { type Spent, type Tokens, tokenCounter } from './tokens.ts'
 import { UnknownRecords } from './unknown-records.ts'
 import type { Range, Writer } from './write.ts'
@@ -332,16 +332,8 @@ export class EngineEvents {
       artifact: this.#options.artifact,
       error: (message, severity = 'error', more = {}) => this.#error(message, severity, more),
       warning: (code, message = meaningOf(code), severity = 'warning') => this.warn(code, message, severity),
-      begun: () => {
-        this.tellTurn(true)
-        this.#failures = { line: this.#failures.line }
-        evidence.begun(this.#work())
-      },
-      goesOn: () => {
-        this.tellTurn(true)
-        this.#failures = { line: this.#failures.line }
-        evidence.wentOn(this.#work())
-      },
+      begun: () => evidence.begun(this.#goOn()),
+      goesOn: () => evidence.wentOn(this.#goOn()),
       ended: (signal) => {
         const when = this.#now()
         evidence.ended(when, signal)
@@ -454,6 +446,13 @@ export class EngineEvents {
     const when = this.#now()
     if (!this.#worked || isAfter(when, this.#worked)) this.#worked = when
     return when
+  }
+
+  /** A turn begins or continues: the failures before it no longer count. */
+  #goOn(): Moment {
+    this.tellTurn(true)
+    this.#failures = { line: this.#failures.line }
+    return this.#work()
   }
 
   #write<T extends EventType>(type: T, data: EventData[T], sure = this.#confidence): void {

@@ -14,17 +14,17 @@ interface Turn {
   readonly begun: Moment | undefined
   /** When it continued after an end or a failure that the engine recovered from; else when it began. */
   readonly wentOn: Moment | undefined
-  marked: Moment | undefined
-  ended: Told | undefined
+  marked?: Moment | undefined
+  ended?: Told
   /** The engine said that the last answer was cut. */
-  cut: Told | undefined
-  failure: { readonly first: Told; readonly last: Told } | undefined
+  cut?: Told
+  failure?: { readonly first: Told; readonly last: Told }
   /** An error that fails the turn if nothing else is said in it. */
-  alone: Told | undefined
+  alone?: Told
   /** The last call, if it is a question to the user without an answer. */
-  question: Told | undefined
+  question?: Told | undefined
   /** It was stopped on request. */
-  stopped: Told | undefined
+  stopped?: Told
 }
 
 /** What the records of a run say about its end, without the exit code. */
@@ -47,12 +47,12 @@ export class RunEvidence {
   #truncated = false
 
   begun(when: Moment): void {
-    this.#turns.set(when, newTurn(when))
+    this.#turns.set(when, { begun: when, wentOn: when })
   }
 
   wentOn(when: Moment): void {
     const { begun, marked, question } = this.#turnOf(when)
-    this.#turns.set(when, { ...newTurn(when), begun, marked, question })
+    this.#turns.set(when, { begun, wentOn: when, marked, question })
   }
 
   ended(when: Moment, signal: string): void {
@@ -103,8 +103,8 @@ export class RunEvidence {
 
   said(): Said {
     // With a complete message after it the engine has asked the model again.
-    const cut = this.#lastOf(cutOf, this.#answers)?.words
-    const stopped = this.#lastOf(stoppedOf)?.words
+    const cut = this.#lastOf('cut', this.#answers)?.words
+    const stopped = this.#lastOf('stopped')?.words
     const request = this.#question()
     const said: { -readonly [K in keyof Said]: Said[K] } = {
       done_marker: this.#isMarked(),
@@ -131,7 +131,7 @@ export class RunEvidence {
   #turnOf(when: Moment): Turn {
     const known = this.#turns.get(when)
     if (known) return known
-    const turn = newTurn(undefined)
+    const turn = { begun: undefined, wentOn: undefined }
     this.#turns.set(when, turn)
     return turn
   }
@@ -143,10 +143,9 @@ export class RunEvidence {
   }
 
   /** The last report of this sort, unless something came after it that shows that it no longer holds. */
-  #lastOf(of: (turn: Turn) => Told | undefined, after?: PerSource<Moment>): Told | undefined {
+  #lastOf(sort: 'ended' | 'cut' | 'alone' | 'stopped', after?: PerSource<Moment>): Told | undefined {
     let last: Told | undefined
-    for (const turn of this.#turns.both()) {
-      const told = of(turn)
+    for (const { [sort]: told } of this.#turns.both()) {
       if (told && this.#holds(told) && !(last && isAfter(last.when, told.when))) last = told
     }
     return last && !after?.both().some((moment) => isAfter(moment, last.when)) ? last : undefined
@@ -165,7 +164,7 @@ export class RunEvidence {
 
   /** An agent that says more after the end of its turn has not ended. */
   #ended(): Told | undefined {
-    return this.#lastOf(endedOf, this.#words)
+    return this.#lastOf('ended', this.#words)
   }
 
   /** Whether this was in the turn that began last. */
@@ -187,26 +186,7 @@ export class RunEvidence {
   /** The last error of the turn, if it stands in place of an answer. */
   #failedAlone(): Told | undefined {
     const answered = this.#answers.both().some((moment) => this.#isCurrent(moment))
-    return answered ? undefined : this.#lastOf(aloneOf)
-  }
-}
-
-const cutOf = ({ cut }: Turn) => cut
-const stoppedOf = ({ stopped }: Turn) => stopped
-const endedOf = ({ ended }: Turn) => ended
-const aloneOf = ({ alone }: Turn) => alone
-
-function newTurn(begun: Moment | undefined): Turn {
-  return {
-    begun,
-    wentOn: begun,
-    marked: undefined,
-    ended: undefined,
-    cut: undefined,
-    failure: undefined,
-    alone: undefined,
-    question: undefined,
-    stopped: undefined,
+    return answered ? undefined : this.#lastOf('alone')
   }
 }
 

@@ -1,5 +1,4 @@
-import type { Code } from '../base/fault.ts'
-import { withoutStack } from '../base/no-stack.ts'
+import { type Code, withoutStack } from '../base/fault.ts'
 import { Bytes } from '../base/platform.ts'
 import { drive } from '../base/stage.ts'
 import { opensAs, opensInProse } from '../frames/opening-bracket.ts'

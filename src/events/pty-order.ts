@@ -1,5 +1,5 @@
-import { Fifo } from './fifo.ts'
 import type { Position } from './position.ts'
+import { Fifo } from './twins.ts'
 
 /**
  * Number of shared records that may still prove wrong. The next one shows whether one of them is.

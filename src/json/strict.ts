@@ -1,7 +1,7 @@
-import { withoutStack } from '../base/no-stack.ts'
-import { CLOSE_BRACE, OPEN_BRACE, QUOTE, SPACE } from '../text/characters.ts'
-import { count, isDeeper } from './depth.ts'
+import { withoutStack } from '../base/fault.ts'
+import { CLOSE_BRACE, isBracket, OPEN_BRACE, QUOTE, SPACE } from '../text/characters.ts'
 import { isOrdinary } from './plain-value.ts'
+import { walk } from './walk.ts'
 
 /** A text that was read as JSON: its value, nested too deep, or not JSON. */
 export type Strict =
@@ -59,4 +59,52 @@ function opensNoKey(text: string): boolean {
 function isDense(text: string): boolean {
   const some = text.length >> 5
   return count(text, '{', some) + count(text, '[', some) > some
+}
+
+/**
+ * Whether the text is nested deeper than `max`. Checked before every parse, so the common answer must be
+ * cheap: a text with at most `max` opening brackets cannot be deep, and those are counted natively.
+ *
+ * @example
+ * isDeeper('[[1]]', 1) // true
+ */
+export function isDeeper(text: string, max: number): boolean {
+  if (text.length <= max) return false
+  if (count(text, '{', max) + count(text, '[', max) <= max) return false
+  const stop = walk(text, undefined, max)
+  return stop < text.length && isBracket(text.charCodeAt(stop))
+}
+
+/**
+ * Whether a parsed value is nested deeper than `max`. Cheaper than checking its text, but a text of brackets
+ * alone becomes many times its size when parsed, so check the text first if it is large.
+ *
+ * @example
+ * isNested([[1]], 1) // true
+ */
+export function isNested(value: unknown, max: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (max === 0) return true
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) if (isNested(value[index], max - 1)) return true
+    return false
+  }
+  for (const key in value) if (isNested((value as Record<string, unknown>)[key], max - 1)) return true
+  return false
+}
+
+/** Occurrences of `part`, counted up to `max + 1`. */
+export function count(text: string, part: string, max: number): number {
+  let found = 0
+  for (let at = text.indexOf(part); at >= 0 && found <= max; at = text.indexOf(part, at + 1)) found++
+  return found
+}
+
+/** The value of a text that is JSON; undefined for any other text. */
+export function jsonValue(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }

@@ -6,8 +6,8 @@ import {
   meaningOf,
   type Note,
   payloadCodes,
+  withoutStack,
 } from '../base/fault.ts'
-import { withoutStack } from '../base/no-stack.ts'
 import type { Frame } from '../frames/frame.ts'
 import { frameOffset, risingOffsets } from '../frames/frame-offsets.ts'
 import { balancedEnd } from '../json/text-balance.ts'

@@ -1,4 +1,5 @@
 import type { AgentRequest, SettledBy, ToolData } from '../events/event.ts'
+import { jsonValue } from '../json/strict.ts'
 
 /** Maximum length of a subject, in characters. */
 const MAX_SUBJECT = 2000
@@ -114,12 +115,9 @@ export function callText({
 /** Some engines serialize an object with the output into a string. */
 function unpacked(output: unknown): unknown {
   if (typeof output !== 'string' || !output.startsWith('{"') || output.length > MAX_JSON) return output
-  try {
-    const value = JSON.parse(output)
-    return pieces.some((name) => typeof value[name] === 'string') ? value : output
-  } catch {
-    return output
-  }
+  // cast: the text begins with `{`
+  const value = jsonValue(output) as Record<string, unknown> | undefined
+  return pieces.some((name) => typeof value?.[name] === 'string') ? value : output
 }
 
 /** The fields of an object that may have its text. The first one counts, followed by the errors. */

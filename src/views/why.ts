@@ -1,5 +1,6 @@
 import type { AgentRequest, CompletionData, Event, FailureClass, RawRef } from '../events/event.ts'
 import { failureKind, isGood, outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
+import { jsonValue } from '../json/strict.ts'
 import { Conversation, type Item, type RequestItem, type ToolItem } from './conversation.ts'
 import { MAX_TITLE, type Problem, problemAt } from './problems.ts'
 import { askWords, callSubject, callText } from './tool-text.ts'
@@ -356,13 +357,8 @@ export function errorLine(line: string): string | undefined {
 const STAMP = /^\[?\d{4}-\d\d-\d\d[T ][\d:.,]{1,20}Z?\]? +/
 
 function messageOf(line: string): string | undefined {
-  let record: unknown
-  try {
-    record = JSON.parse(line)
-  } catch {
-    return undefined
-  }
-  const { type, level, message, msg } = record as Record<string, unknown> // cast: the line begins with `{`
+  // cast: the line begins with `{`
+  const { type, level, message, msg } = (jsonValue(line) ?? {}) as Record<string, unknown>
   if (type !== 'error' && level !== 'error' && level !== 'fatal') return undefined
   const reported = message ?? msg
   return typeof reported === 'string' ? reported : undefined

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { copilot } from '../../src/engines/copilot/copilot.ts'
+import { copilot } from '../../src/engines/copilot.ts'
 import { codesOf, endOf, lines, only, run, texts } from './run.ts'
 
 const line = (type: string, data: object = {}, more: object = {}) => ({

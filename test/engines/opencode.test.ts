@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { opencode } from '../../src/engines/opencode/opencode.ts'
+import { opencode } from '../../src/engines/opencode.ts'
 import { codesOf, endOf, lines, only, run, texts } from './run.ts'
 
 const line = (type: string, more: object) => ({ type, timestamp: 1, sessionID: 's-1', ...more })

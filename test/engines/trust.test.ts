@@ -3,7 +3,7 @@ import { auto } from '../../src/engines/auto.ts'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { gemini } from '../../src/engines/gemini/gemini.ts'
-import { opencode } from '../../src/engines/opencode/opencode.ts'
+import { opencode } from '../../src/engines/opencode.ts'
 import { endOf, lines, only, run, texts } from './run.ts'
 
 const schema = { type: 'object', required: ['a'] }

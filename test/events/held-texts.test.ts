@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
-import { Fifo } from '../../src/events/fifo.ts'
 import { Drafts, OpenMessages } from '../../src/events/held-messages.ts'
-import { Outstanding } from '../../src/events/outstanding.ts'
 import type { Moment, Position } from '../../src/events/position.ts'
 import { PtyOrder } from '../../src/events/pty-order.ts'
+import { Fifo, Outstanding } from '../../src/events/twins.ts'
 
 const when = (nth: number): Moment => ({ at: { channel: 'stdout', after: 0, behind: -1 }, nth })
 

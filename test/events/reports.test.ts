@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import type { Fault } from '../../src/base/fault.ts'
 import { drive } from '../../src/base/stage.ts'
+import { guarded } from '../../src/events/check-engine.ts'
 import type { Engine, Picker } from '../../src/events/engine.ts'
 import type { Event } from '../../src/events/event.ts'
 import { type EventOptions, eventStage } from '../../src/events/event-stage.ts'
-import { guarded } from '../../src/events/guard.ts'
 import { casesIn, toldIn } from './run-document.ts'
 import { scripted } from './scripted.ts'
 

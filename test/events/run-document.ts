@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { codes } from '../../src/base/fault.ts'
 import { drive } from '../../src/base/stage.ts'
+import { guarded } from '../../src/events/check-engine.ts'
 import type { Engine } from '../../src/events/engine.ts'
 import type { Event, RawRef } from '../../src/events/event.ts'
 import { type EventOptions, eventStage } from '../../src/events/event-stage.ts'
-import { guarded } from '../../src/events/guard.ts'
 import type { Channel, Chunk } from '../../src/text/chunk.ts'
 import { scripted } from './scripted.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { count, isDeeper, isNested } from '../../src/json/depth.ts'
+import { count, isDeeper, isNested } from '../../src/json/strict.ts'
 
 const depths: readonly (readonly [text: string, depth: number])[] = [
   ['1', 0],

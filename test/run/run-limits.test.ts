@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
-import { opencode } from '../../src/engines/opencode/opencode.ts'
+import { opencode } from '../../src/engines/opencode.ts'
 import { LimitCounter, type RunLimits } from '../../src/run/run-limits.ts'
 import { lines, run } from '../engines/run.ts'
 

@@ -4,12 +4,12 @@ import type { RequestOption } from '../../events/event.ts'
 import { memory } from '../../events/memory.ts'
 import type { Ask } from '../../events/open-requests.ts'
 import { fits, Rec } from '../../events/record.ts'
+import { questionsIn } from '../calls.ts'
+import { wordsOf } from '../content-blocks.ts'
 import { anyDenial } from '../denials.ts'
-import { questionsIn } from '../questions.ts'
 import { rows } from '../record-table.ts'
-import { chunkReader } from './chunks.ts'
 import { inputOf, ToolCalls, titleOf } from './tool.ts'
-import { AcpTurns, stops } from './turn.ts'
+import { AcpTurns, chunkReader, stops } from './turn.ts'
 
 /**
  * The Agent Client Protocol, version 1 (`gemini --acp`, `opencode acp`, …): JSON-RPC, one record per line.
@@ -124,13 +124,9 @@ function readSent(line: Rec | undefined, say: Say): boolean | 'kept' {
   // The answers to requests of the agent; those about files and terminals wait for nobody.
   if (!line.has('method') && line.has('id'))
     return say.answers(line.at('id'), line.text('result.outcome.optionId'))
-  const prompt = line.at('method') === 'session/prompt' ? promptIn(line.records('params.prompt')) : ''
+  // A file or an image in it is not shown.
+  const prompt = line.at('method') === 'session/prompt' ? wordsOf(line.list('params.prompt'), '') : ''
   return prompt === '' || say.prompts(prompt)
-}
-
-/** The text of a prompt; a file or an image in it is not shown. */
-function promptIn(blocks: readonly Rec[]): string {
-  return blocks.flatMap((block) => block.text('text') || []).join('')
 }
 
 function readUpdate(session: string, update: Rec, frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {

@@ -5,7 +5,6 @@ import { memory } from '../../events/memory.ts'
 import type { TurnEnd } from '../../events/open-requests.ts'
 import type { Rec } from '../../events/record.ts'
 import { unifiedDiff } from '../calls.ts'
-import { textIn } from './chunks.ts'
 
 type Change = readonly ['created' | 'modified' | 'deleted', string]
 
@@ -214,4 +213,9 @@ function changesOf(update: Rec): Known['changes'] | undefined {
 function shownBy(update: Rec, before: string): string {
   if (before.length >= MAX_KEPT) return before
   return before + (update.text('_meta.terminal_output_delta.data') ?? '').slice(0, MAX_KEPT - before.length)
+}
+
+/** The text of a record's content; undefined for an image, a link and the like. */
+export function textIn(record: Rec): string | undefined {
+  return record.at('content.type') === 'text' ? record.text('content.text') : undefined
 }

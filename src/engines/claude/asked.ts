@@ -2,7 +2,7 @@ import { clip } from '../../base/fault.ts'
 import type { RequestOption } from '../../events/event.ts'
 import type { Ask } from '../../events/open-requests.ts'
 import type { Rec } from '../../events/record.ts'
-import { questionsIn } from '../questions.ts'
+import { questionsIn } from '../calls.ts'
 
 const MAX_TITLE = 300
 

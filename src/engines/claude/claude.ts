@@ -9,6 +9,7 @@ import {
   type ToolTable,
 } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
+import { jsonValue } from '../../json/strict.ts'
 import { TextBalance } from '../../json/text-balance.ts'
 import { AnswerText } from '../answer-text.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
@@ -161,11 +162,9 @@ function elements(array: string, max = Number.POSITIVE_INFINITY): unknown[] {
     const rest = array.slice(at)
     const end = new TextBalance().readStrictly(rest)
     if (typeof end !== 'number') return found
-    try {
-      found.push(JSON.parse(rest.slice(0, end)))
-    } catch {
-      return found
-    }
+    const value = jsonValue(rest.slice(0, end))
+    if (value === undefined) return found
+    found.push(value)
     at += end
   }
 }

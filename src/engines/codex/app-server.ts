@@ -2,9 +2,18 @@ import type { Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { type Tokens, tokenCounter, tokensOf } from '../../events/tokens.ts'
+import { wordsOf } from '../content-blocks.ts'
 import { rows } from '../record-table.ts'
 import { askedIn, type BegunCall, decisionIn } from './asked.ts'
-import { codexTokens, errorText, mcpName, type Phase, sayCall, sayChanges } from './shared.ts'
+import {
+  codexTokens,
+  errorText,
+  mcpName,
+  type Phase,
+  readCommand,
+  readFileChange,
+  sayCall,
+} from './shared.ts'
 
 /** JSON-RPC without the `jsonrpc` key: the server's half of `codex app-server`. */
 export function isServerLine({ values }: Rec): boolean {
@@ -50,14 +59,10 @@ export function serverReader() {
       if (method === undefined) return say.answers(line.at('id'), decisionIn(line), line.at('result.answers'))
       server.sent.set(JSON.stringify(line.at('id')) ?? '', method)
       if (method === 'turn/interrupt') say.interrupts()
-      const prompt = method === 'turn/start' ? textsIn(line.records('params.input')) : ''
+      const prompt = method === 'turn/start' ? wordsOf(line.list('params.input')) : ''
       return prompt === '' || say.prompts(prompt)
     },
   }
-}
-
-function textsIn(parts: readonly Rec[]): string {
-  return parts.flatMap((part) => part.text('text') || []).join('\n')
 }
 
 /** The threads of a server. Those that another thread started are subagents: they end nothing. */
@@ -239,7 +244,7 @@ const items = /* @__PURE__ */ rows<Phase>({
   quiet: 'hookPrompt enteredReviewMode exitedReviewMode',
   on: {
     userMessage(item, say, { phase, parent }) {
-      const prompt = textsIn(item.records('content'))
+      const prompt = wordsOf(item.list('content'))
       if (phase === 'completed' && parent === undefined && prompt !== '') say.user(prompt)
     },
     agentMessage: {
@@ -260,18 +265,9 @@ const items = /* @__PURE__ */ rows<Phase>({
     commandExecution: {
       fields:
         'command cwd processId source commandActions aggregatedOutput exitCode:number pluginId scriptPath',
-      read(item, say, phase) {
-        const input = { command: item.at('command') }
-        sayCall(item, { name: 'command_execution', input, output: item.at('aggregatedOutput') }, phase, say)
-      },
+      read: readCommand,
     },
-    fileChange: {
-      fields: 'changes:list',
-      read(item, say, phase) {
-        const changes = item.at('changes')
-        if (sayCall(item, { name: 'file_change', input: { changes } }, phase, say)) sayChanges(changes, say)
-      },
-    },
+    fileChange: { fields: 'changes:list', read: readFileChange },
     mcpToolCall: (item, say, phase) => sayTool(item, mcpName(item), 'result', phase, say),
     dynamicToolCall: (item, say, phase) =>
       sayTool(item, item.text('tool') ?? 'tool', 'contentItems', phase, say),

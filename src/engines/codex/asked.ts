@@ -1,7 +1,7 @@
 import type { RequestOption } from '../../events/event.ts'
 import type { Ask } from '../../events/open-requests.ts'
 import { Rec } from '../../events/record.ts'
-import { questionsIn } from '../questions.ts'
+import { questionsIn } from '../calls.ts'
 
 /** What a request does not repeat of its call. */
 export interface BegunCall {

@@ -5,7 +5,16 @@ import { codexDenial } from '../denials.ts'
 import { rows } from '../record-table.ts'
 import { isRefusal, isServerLine, isServerShape, serverReader } from './app-server.ts'
 import { oldReader } from './old.ts'
-import { codexTokens, errorText, mcpName, type Phase, sayCall, sayChanges, tools } from './shared.ts'
+import {
+  codexTokens,
+  errorText,
+  mcpName,
+  type Phase,
+  readCommand,
+  readFileChange,
+  sayCall,
+  tools,
+} from './shared.ts'
 
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 
@@ -182,13 +191,7 @@ const items = /* @__PURE__ */ rows<Phase>({
       },
     },
     error: { fields: 'message:text', read: (item, say) => say.error(errorText(item.values), 'warning') },
-    command_execution: {
-      fields: 'command aggregated_output exit_code:number',
-      read(item, say, phase) {
-        const input = { command: item.at('command') }
-        sayCall(item, { name: 'command_execution', input, output: item.at('aggregated_output') }, phase, say)
-      },
-    },
+    command_execution: { fields: 'command aggregated_output exit_code:number', read: readCommand },
     mcp_tool_call: {
       fields: 'server:text tool:text arguments result error',
       read(item, say, phase) {
@@ -212,13 +215,7 @@ const items = /* @__PURE__ */ rows<Phase>({
         sayCall(item, { name, input, output: item.at('agents_states') }, phase, say)
       },
     },
-    file_change: {
-      fields: 'changes:list',
-      read(item, say, phase) {
-        const changes = item.at('changes')
-        if (sayCall(item, { name: 'file_change', input: { changes } }, phase, say)) sayChanges(changes, say)
-      },
-    },
+    file_change: { fields: 'changes:list', read: readFileChange },
     todo_list: {
       fields: 'items:list',
       read: (item, say, phase) => {

@@ -3,9 +3,19 @@ import { memory } from '../../events/memory.ts'
 import { durationOf, fits, Rec } from '../../events/record.ts'
 import { tokenCounter } from '../../events/tokens.ts'
 import { jsonIn } from '../calls.ts'
+import { wordsOf } from '../content-blocks.ts'
 import { codexDenial } from '../denials.ts'
 import { rows, table } from '../record-table.ts'
-import { changesByPath, codexTokens, endOf, errorText, mcpName, sayChanges, tools } from './shared.ts'
+import {
+  changesByPath,
+  codexTokens,
+  commandOf,
+  endOf,
+  errorText,
+  mcpName,
+  sayChanges,
+  tools,
+} from './shared.ts'
 
 /** What is known of a rollout so far. */
 class Rollout {
@@ -183,9 +193,9 @@ const ITEM = '* id:text status=inProgress|in_progress|completed|failed|declined'
 const items = /* @__PURE__ */ rows<Rollout>({
   called: 'item',
   on: {
-    UserMessage: (item, say, rollout) => rollout.asked('item', contentOf(item), say),
+    UserMessage: (item, say, rollout) => rollout.asked('item', wordsOf(item.at('content'), ''), say),
     AgentMessage(item, say, rollout) {
-      if (rollout.tells('item')) say.message(item.text('id'), contentOf(item))
+      if (rollout.tells('item')) say.message(item.text('id'), wordsOf(item.at('content'), ''))
     },
     Reasoning(item, say, rollout) {
       if (!rollout.tells('item')) return
@@ -198,14 +208,6 @@ const items = /* @__PURE__ */ rows<Rollout>({
     },
   },
 })
-
-function contentOf(item: Rec): string {
-  if (!Array.isArray(item.at('content'))) return item.text('content') ?? ''
-  return item
-    .records('content')
-    .map((part) => part.text('text') ?? '')
-    .join('')
-}
 
 /** Functions that run a command; on stdout all of them are `command_execution`. */
 const commands = new Set(['exec_command', 'shell', 'shell_command', 'local_shell', 'container.exec'])
@@ -248,16 +250,10 @@ class Calls {
   /** The item of a call that ended (0.166). */
   item(item: Rec, say: Say): void {
     const isCommand = item.at('type') === 'CommandExecution'
-    const { call, failed, unclear } = endOf(
-      item,
-      isCommand
-        ? {
-            name: 'command_execution',
-            input: { command: item.at('command') },
-            output: item.at('aggregated_output'),
-          }
-        : { name: mcpName(item), input: item.at('arguments'), output: item.at('result') },
-    )
+    const tool = isCommand
+      ? commandOf(item)
+      : { name: mcpName(item), input: item.at('arguments'), output: item.at('result') }
+    const { call, failed, unclear } = endOf(item, tool)
     if (unclear && !failed) return
     if (item.at('type') === 'FileChange') this.patched(call.id, item, failed, say)
     else this.#end(call, failed, say)

@@ -4,8 +4,8 @@ import { AnswerText } from '../answer-text.ts'
 import { apiError, errorAnswer, isHint, isRetry, loggedError } from '../api-errors.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
 import { geminiDenial } from '../denials.ts'
+import { statsTokens } from '../token-parts.ts'
 import { isEvent, isStreamLine, streamReader, tools } from './stream.ts'
-import { statsTokens } from './tokens.ts'
 
 /** First keys of the document, also after other text on its line. */
 export const documentKeys = ['session_id', 'response', 'stats']

@@ -5,8 +5,8 @@ import { wordsOf } from '../content-blocks.ts'
 import { geminiDenial } from '../denials.ts'
 import { rows } from '../record-table.ts'
 import { turns } from '../session-turns.ts'
+import { geminiTokens } from '../token-parts.ts'
 import { tools } from './stream.ts'
-import { geminiTokens } from './tokens.ts'
 
 /** The head of the log, or the whole document. */
 const HEAD = 'sessionId:text projectHash:text startTime:text'

@@ -3,7 +3,7 @@ import { fits, Rec } from '../../events/record.ts'
 import { errorAnswer } from '../api-errors.ts'
 import { calls } from '../calls.ts'
 import { rows } from '../record-table.ts'
-import { statsTokens } from './tokens.ts'
+import { statsTokens } from '../token-parts.ts'
 
 export const tools: ToolTable = {
   read: 'read_file read_many_files',

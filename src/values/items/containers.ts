@@ -135,20 +135,14 @@ export class ContainerReader {
     const byte = this.#nextByte()
     if (byte === undefined) return 'wait'
     const level = doc.levels.at(-1) as Level
-    switch (byte) {
-      case COMMA:
-        // A surplus comma, before the element or instead of it.
-        if (doc.notJson()) return this.#leave(doc.at)
-        doc.at++
-        return 'on'
-      case CLOSE_BRACE:
-      case CLOSE_BRACKET:
-        return this.#close(byte)
-      case LESS: {
-        const step = this.#stopAtTag()
-        if (step) return step
-      }
+    if (byte === COMMA) {
+      // A surplus comma, before the element or instead of it.
+      if (doc.notJson()) return this.#leave(doc.at)
+      doc.at++
+      return 'on'
     }
+    const end = this.#endAt(byte)
+    if (end) return end
     const place = placeIn(level, doc.name)
     if (place.selected) return this.#expectItem(level, byte)
     if (place.deeper.length > 0 && isBracket(byte)) {
@@ -217,17 +211,9 @@ export class ContainerReader {
     const byte = this.#nextByte()
     if (byte === undefined) return 'wait'
     doc.name = undefined
-    switch (byte) {
-      case QUOTE:
-        return this.#startName(true)
-      case CLOSE_BRACE:
-      case CLOSE_BRACKET:
-        return this.#close(byte)
-      case LESS: {
-        const step = this.#stopAtTag()
-        if (step) return step
-      }
-    }
+    if (byte === QUOTE) return this.#startName(true)
+    const end = this.#endAt(byte)
+    if (end) return end
     if (doc.notJson()) return this.#leave(doc.at)
     switch (byte) {
       case COMMA:
@@ -290,17 +276,9 @@ export class ContainerReader {
     const byte = this.#nextByte()
     if (byte === undefined) return 'wait'
     const level = doc.levels.at(-1) as Level
-    switch (byte) {
-      case COMMA:
-        return this.#toNext(level, true)
-      case CLOSE_BRACE:
-      case CLOSE_BRACKET:
-        return this.#close(byte)
-      case LESS: {
-        const step = this.#stopAtTag()
-        if (step) return step
-      }
-    }
+    if (byte === COMMA) return this.#toNext(level, true)
+    const end = this.#endAt(byte)
+    if (end) return end
     if (doc.notJson()) return this.#leave(doc.at)
     // A comma is missing, or the element before was not complete: two of a kind are side by side.
     const alike = byte === this.#element.first && (byte === OPEN_BRACE || byte === QUOTE)
@@ -312,6 +290,12 @@ export class ContainerReader {
     level.index++
     this.#doc.stage = level.array ? 'value' : 'key'
     return 'on'
+  }
+
+  /** Handles a closing bracket, or a tag that ends the document; undefined for any other byte. */
+  #endAt(byte: number): Step | undefined {
+    if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) return this.#close(byte)
+    return byte === LESS ? this.#stopAtTag() : undefined
   }
 
   #close(byte: number): Step {

@@ -1,3 +1,4 @@
+import { jsonValue } from '../../json/strict.ts'
 import { type LinkTargets, linkLabel, type MarkdownInline, markdownInlines } from './inlines.ts'
 
 /** A block of Markdown, as plain data for a terminal, a page or an export to render. */
@@ -155,12 +156,7 @@ function mayBeJson(line: string): boolean {
 function isJson(text: string): boolean {
   if (text.length > MAX_JSON || !mayBeJson(text)) return false
   const last = text.trimEnd().at(-1)
-  if (last !== '}' && last !== ']') return false
-  try {
-    return typeof JSON.parse(text) === 'object'
-  } catch {
-    return false
-  }
+  return (last === '}' || last === ']') && jsonValue(text) !== undefined
 }
 
 function paragraphAt(lines: readonly string[], at: number, around: Around): Read {

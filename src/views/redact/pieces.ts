@@ -1,3 +1,4 @@
+import { jsonValue } from '../../json/strict.ts'
 import { isToken } from './shapes.ts'
 
 /** Words that are shorter are no secret, and longer ones are data. */
@@ -107,13 +108,8 @@ function isRest(line: string): boolean {
 }
 
 function recordOf(text: string): object | undefined {
-  if (text.length < 2) return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = text.length < 2 ? undefined : jsonValue(text)
+  return typeof value === 'object' && value !== null ? value : undefined
 }
 
 /** Keys whose value, a word, says what a record is. */

@@ -1,12 +1,13 @@
-import { costOf } from '../../events/cost.ts'
-import type { Engine, FailureTable, Say, ToolTable } from '../../events/engine.ts'
-import { durationOf, fits, Rec } from '../../events/record.ts'
-import type { Tokens } from '../../events/tokens.ts'
-import { unifiedDiff } from '../calls.ts'
-import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
-import { opencodeDenial } from '../denials.ts'
-import { type Rows, rows, table } from '../record-table.ts'
-import { tokensAt } from '../token-parts.ts'
+import { costOf } from '../events/cost.ts'
+import type { Engine, FailureTable, Say, ToolTable } from '../events/engine.ts'
+import { durationOf, fits, Rec } from '../events/record.ts'
+import type { Tokens } from '../events/tokens.ts'
+import { unifiedDiff } from './calls.ts'
+import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
+import { opencodeDenial } from './denials.ts'
+import { type Rows, rows, table } from './record-table.ts'
+import { turns } from './session-turns.ts'
+import { tokensAt } from './token-parts.ts'
 
 interface Run {
   /** The run reported a failure; the engine may still retry. */
@@ -70,7 +71,7 @@ const failures: FailureTable = [
   ['auth', /^ProviderAuth/],
   ['denied', /Permission(?:Rejected|Denied)Error/],
 ]
-export const tools: ToolTable = {
+const tools: ToolTable = {
   read: 'read lsp',
   edit: 'edit write multiedit patch apply_patch',
   search: 'glob grep list websearch codesearch',
@@ -139,7 +140,7 @@ function isLine(line: Rec): boolean {
 }
 
 /** The parts of a message in the database. */
-export const parts = /* @__PURE__ */ rows<Run>({
+const parts = /* @__PURE__ */ rows<Run>({
   fields,
   on,
   called: 'part',
@@ -186,8 +187,71 @@ function readTool(part: Rec, say: Say): void {
 }
 
 /** The error in a line, or in a message of the database. */
-export function errorText(line: Rec): string {
+function errorText(line: Rec): string {
   if (!line.record('error')) return line.text('error') ?? 'an error without a message'
   const message = line.text('error.data.message error.message') ?? 'no message'
   return `${line.text('error.name') ?? 'error'}: ${message}`
+}
+
+/**
+ * OpenCode's sessions are rows of a database. They are read as lines: `{opencode: 'session', row}`, then one
+ * `{opencode: 'message', id, sessionID, data, parts}` per message. Tools and steps are those of stdout.
+ */
+export const opencodeSession: Engine = {
+  name: 'opencode',
+  parser: 'opencode_session',
+  growing: true,
+  tools,
+  denials: opencodeDenial,
+  cut: { stdout: 'records' },
+  about: 'session of opencode.db (with node:sqlite, from Node 22.5); 1.18, 1.14',
+  shape: ({ value }) => (sessionIn(value) ?? messageIn(value)) !== undefined,
+  open() {
+    const turn = turns()
+    const run: Run = { failed: false, over: false }
+    return {
+      read({ value }, say) {
+        const session = sessionIn(value)
+        if (session) {
+          const facts = { cwd: session.text('row.directory'), engine_version: session.text('row.version') }
+          say.session(session.at('row.id'), facts)
+          return true
+        }
+        const message = messageIn(value)
+        if (!message) return false
+        say.session(message.at('sessionID'))
+        turn.model(message.text('data.modelID'), say)
+        const role = message.at('data.role')
+        if (role === 'user') {
+          const words = promptOf(message)
+          if (words !== '') say.user(words)
+          run.over = false
+          return turn.begin(say)
+        }
+        if (role === 'assistant') return readAnswer(message, turn, run, say)
+        say.unknownType(`role ${String(role)}`)
+        return false
+      },
+    }
+  },
+}
+
+const sessionIn = (value: unknown) => Rec.of(value, 'opencode=session row:record')
+const messageIn = (value: unknown) => Rec.of(value, 'opencode=message sessionID:text data:record parts:list')
+
+/** The user's own text: files and additions of commands are synthetic. */
+function promptOf(message: Rec): string {
+  const texts = message.records('parts').filter((part) => part.at('type') === 'text')
+  const own = texts.filter((part) => part.at('synthetic') !== true)
+  return own.flatMap((part) => part.text('text') ?? []).join('\n')
+}
+
+function readAnswer(message: Rec, turn: ReturnType<typeof turns>, run: Run, say: Say): true {
+  turn.goOn(say)
+  const aborted = message.record('data.error') !== undefined
+  run.failed = false
+  run.stored = { aborted }
+  for (const part of message.records('parts')) parts.read(part, say, run)
+  if (aborted) turn.fail(errorText(message.record('data')!), say)
+  return true
 }

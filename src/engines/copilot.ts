@@ -1,12 +1,13 @@
-import type { Call, Engine, Say, ToolTable } from '../../events/engine.ts'
-import { memory } from '../../events/memory.ts'
-import { fits, type Rec } from '../../events/record.ts'
-import { calls, unifiedDiff } from '../calls.ts'
-import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
-import { table } from '../record-table.ts'
-import { tokensAt } from '../token-parts.ts'
+import type { Call, Engine, Say, ToolTable } from '../events/engine.ts'
+import { memory } from '../events/memory.ts'
+import { fits, type Rec } from '../events/record.ts'
+import { calls, pathOf, sayChange, unifiedDiff } from './calls.ts'
+import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
+import { table } from './record-table.ts'
+import { turns } from './session-turns.ts'
+import { tokensAt } from './token-parts.ts'
 
-export const tools: ToolTable = {
+const tools: ToolTable = {
   read: 'view show_file',
   edit: 'create edit str_replace str_replace_editor insert apply_patch',
   search: 'grep rg glob web_search',
@@ -114,7 +115,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
         // Also after an error: the engine continues, so the run did not fail.
         run.failed = false
         say.goesOn()
-        say.status('turn_started', run.model === undefined ? {} : { model: run.model })
+        say.status('turn_started', { model: run.model })
       },
     },
     'assistant.turn_end': {
@@ -231,12 +232,12 @@ const changeOf = new Map<unknown, 'created' | 'deleted'>([
 ])
 
 /** The subagent that a line is about: its call, or its id. */
-export function agentOf(line: Rec): string | undefined {
+function agentOf(line: Rec): string | undefined {
   return line.text('data.parentToolCallId agentId')
 }
 
 /** The facts about the run at the start of a session. */
-export function saySession(data: Rec, say: Say): void {
+function saySession(data: Rec, say: Say): void {
   say.session(data.at('sessionId'), {
     model: data.text('selectedModel'),
     cwd: data.text('context.cwd'),
@@ -248,13 +249,13 @@ export function saySession(data: Rec, say: Say): void {
  * Reports the prompt, without what Copilot added to it. Skills and Copilot itself write such messages, too,
  * with a source.
  */
-export function sayPrompt(data: Rec, say: Say): void {
+function sayPrompt(data: Rec, say: Say): void {
   const words = data.text('content')
   if (words && (data.at('source') === undefined || data.at('source') === 'user')) say.user(words)
 }
 
 /** A call that begins. */
-export function startOf(data: Rec, line: Rec): Call {
+function startOf(data: Rec, line: Rec): Call {
   return {
     id: data.text('toolCallId') ?? '',
     name: data.text('toolName') ?? 'tool',
@@ -264,7 +265,7 @@ export function startOf(data: Rec, line: Rec): Call {
 }
 
 /** Reports the end of a call; true if it succeeded. */
-export function sayEnd(data: Rec, name: string | undefined, line: Rec, say: Say): boolean {
+function sayEnd(data: Rec, name: string | undefined, line: Rec, say: Say): boolean {
   const exit_code = data.number('shellExecution.exitCode')
   const call = {
     id: data.text('toolCallId') ?? '',
@@ -283,7 +284,7 @@ export function sayEnd(data: Rec, name: string | undefined, line: Rec, say: Say)
 }
 
 /** One request to the model. The input includes cached tokens. */
-export const tokensIn = /* @__PURE__ */ tokensAt(
+const tokensIn = /* @__PURE__ */ tokensAt(
   {
     input: 'inputTokens',
     output: 'outputTokens',
@@ -295,6 +296,77 @@ export const tokensIn = /* @__PURE__ */ tokensAt(
 )
 
 /** The diff that a tool reports of the file it has changed. */
-export function diffOf(data: Rec): string | undefined {
+function diffOf(data: Rec): string | undefined {
   return unifiedDiff(data.at('result.detailedContent'))?.trimStart()
 }
+
+/**
+ * GitHub Copilot CLI's session files (`session-state/<session>/events.jsonl` in its home): the permanent
+ * lines of stdout, with the session at the start and without the result at the end. A shutdown is routine
+ * after a failure, too, so the end of a session that did not fail is unknown.
+ */
+export const copilotSession: Engine = /* @__PURE__ */ table({
+  name: 'copilot',
+  parser: 'copilot_session',
+  growing: true,
+  tools,
+  cut: { stdout: 'records' },
+  about: 'session file: session-state/*/events.jsonl; 1.0',
+  // Only the file begins with the start of the session; stdout has lines of the same types.
+  shape: 'type=session.start id:text data.sessionId:text data.copilotVersion:text',
+  later: 'type:text id:text data:record',
+  state: () => ({ begun: calls(), turn: turns() }),
+  of: 'data',
+  fields: '*',
+  quiet:
+    'system.message session.resume session.shutdown session.info assistant.turn_start assistant.turn_end ' +
+    'session.mode_changed',
+  on: {
+    'session.start': saySession,
+    'session.model_change'(data, say) {
+      const model = data.text('newModel')
+      if (model !== undefined) say.status('configured', { model })
+    },
+    'session.usage_record'(data, say) {
+      const usage = data.record('usage')?.values
+      if (usage) say.status('usage', { usage, tokens: tokensIn(usage) })
+    },
+    'user.message'(data, say, { turn }, line) {
+      // The prompt of a subagent.
+      if (agentOf(line) !== undefined) return
+      sayPrompt(data, say)
+      turn.begin(say)
+    },
+    'assistant.message': {
+      fields: 'messageId:text content:text reasoningText:text',
+      read(data, say, { turn }, line) {
+        const parent = agentOf(line)
+        if (parent === undefined) turn.goOn(say)
+        const id = data.text('messageId')
+        const thoughts = data.text('reasoningText')
+        const words = data.text('content')
+        if (thoughts) say.reasoning(id, thoughts)
+        if (words) say.message(id, words, { parent })
+      },
+    },
+    'tool.execution_start': {
+      fields: 'toolCallId:text toolName:text',
+      read(data, say, { begun }, line) {
+        const call = startOf(data, line)
+        begun.begun(call.id, call.name, { file_path: pathOf(call.input) })
+        say.started(call)
+      },
+    },
+    'tool.execution_complete': {
+      fields: 'toolCallId:text success:flag shellExecution:record result:record',
+      read(data, say, { begun }, line) {
+        const known = begun.ended(data.text('toolCallId') ?? '')
+        if (sayEnd(data, known?.name, line, say) && known)
+          sayChange(known.name, known.path, { fileDiff: diffOf(data) }, say)
+      },
+    },
+    'session.error': (data, say, { turn }) => turn.fail(data.text('message') ?? 'the session failed', say),
+    abort: (data, say, { turn }) => turn.fail(`aborted: ${data.text('reason') ?? 'no reason given'}`, say),
+    'session.compaction_complete': (_, say) => say.status('compacted'),
+  },
+})
