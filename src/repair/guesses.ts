@@ -199,10 +199,11 @@ function* missingBracket(stopped: Reading): Iterable<Reading> {
 //         ^ at               ^^ at: as many close as were opened, but two have changed places
 function* wrongBracket(stopped: Reading): Iterable<Reading> {
   const { text, at, level, state, comma } = stopped
-  if (!level || stopped.base || !'}]'.includes(text[at]!)) return
+  if (!level || stopped.base || text[at] !== (level.array ? '}' : ']')) return
   if (stopped.guesses > 0 && !(stopped.guesses === 1 && isReplaced(stopped))) return
-  // Of `[}` either may be wrong; of `[1,},` rather an opening one is missing.
+  // Of `[}` either may be wrong; of `[1,},` and `[1,]],` rather an opening one is missing.
   if (state !== 'comma' && (comma < 0 || level.up)) return
+  if (endsLike(text, at, /,\s{0,49}\]\s{0,49}$/)) return
   // A bracket that opens a block of lines is closed on a line of its own, on the same indent.
   const isOnOwnLine = isFirstOnOwnLine(text, at)
   if (isOnOwnLine !== /^[ \t\r]*\n/.test(text.slice(level.from + 1, level.from + 256))) return
@@ -422,7 +423,7 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
   // `{"a":1,"b":'5px}`: the quote may be a slip, and the rest a number.
   const isNumber = !isPlain && stopped.plainKeys > 0 && /^[-+.]?\d/.test(content)
   next.doubtful ||= isNumber || (key ? /[,{}[\]]/.test(content) : mayHoldValues(stopped, content, end))
-  next.token = { kind: 'string', from, to: end, key, edits: before }
+  next.token = { kind: 'other', from, to: end, key, edits: before }
   if (key) {
     next.at = end
     next.state = 'colon'
@@ -576,7 +577,8 @@ function* missingOpeningQuote(stopped: Reading): Iterable<Reading> {
 //         ^ at                   ^ at: the token before it is the text of a string
 function* openingQuoteBeforeToken(stopped: Reading): Iterable<Reading> {
   const { text, token } = stopped
-  const foreign = token.kind === 'string' && text.charCodeAt(token.from) !== QUOTE
+  const joined = token.edits !== undefined && token.edits.to > token.from
+  const foreign = token.kind === 'string' && text.charCodeAt(token.from) !== QUOTE && !joined
   if (token.kind !== 'word' && !foreign) return
   const next = stopped.copy()
   next.edits = token.edits

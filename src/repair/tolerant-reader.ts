@@ -397,15 +397,21 @@ export class Reading {
     if (this.token.kind !== 'string' || this.token.key || !isQuote(text.charCodeAt(next))) return false
     const close = closingQuote(text, next)
     if (close < 0) return false
-    const before = withoutEditAt(this.edits, this.token.to - 1)
+    const edits = editsBefore(this.edits, this.token.to - 1)
+    // From the closing quote of the first to the opening one of the second, and any comments between them.
+    const before: Edit = {
+      from: this.token.to - 1,
+      to: next + 1,
+      by: '',
+      kind: 'joined two strings',
+      before: edits,
+    }
     const spelled = isCleanString(text, next, close)
       ? { edits: before }
       : spellString(text, { from: next, to: close, opened: true, closed: true }, before)
     if (!spelled) return false
-    // From the closing quote of the first to the opening one of the second.
-    this.edits = withoutEditAt(spelled.edits, next)
-    this.add(this.token.to - 1, next + 1, '', 'joined two strings')
-    this.token = { ...this.token, from: next, to: close + 1, edits: this.edits }
+    this.edits = spelled.edits
+    this.token = { ...this.token, from: next, to: close + 1, edits: before }
     this.endValue(close + 1)
     return true
   }
@@ -511,14 +517,10 @@ function holdsEndAndComment(content: string): boolean {
   return comment > 0 && /['’”`]\s{0,9},|[\]}],$/.test(content.slice(0, comment))
 }
 
-/** The edits without the replacement of the character at `at`. Those after it are linked again. */
-function withoutEditAt(edits: Edit | undefined, at: number): Edit | undefined {
-  const later: Edit[] = []
+/** The edits of what is before `at`. */
+function editsBefore(edits: Edit | undefined, at: number): Edit | undefined {
   let edit = edits
-  for (; edit && edit.from >= at; edit = edit.before) {
-    if (edit.from !== at || edit.to !== at + 1) later.push(edit)
-  }
-  for (const one of later.reverse()) edit = { ...one, before: edit }
+  while (edit && edit.from >= at) edit = edit.before
   return edit
 }
 
