@@ -21,6 +21,7 @@ import { isJsonWord, isPlainText, isScalarWord, MAX_WORD, spellingOf } from './b
 import { closingQuote, isApostrophe, isQuote, pathEnd, spellString } from './quotes.ts'
 import {
   bareKeyEnd,
+  endsInComma,
   type GuessKind,
   isFirstOnLine,
   isJoined,
@@ -105,12 +106,7 @@ function* missingComma(stopped: Reading): Iterable<Reading> {
   const unit = text.charCodeAt(at)
   if (unit === COLON) return
   if (token.kind === 'string' && isFirstOnLine(text, token.from, token.to - 1)) return
-  // A comma at the end of a string may be the one that is missing after it.
-  if (
-    token.kind === 'string' &&
-    /,[ \t]{0,9}$/.test(text.slice(Math.max(token.from, token.to - 11), token.to - 1))
-  )
-    return
+  if (endsInComma(text, token)) return
   if (isQuote(unit) && ',]}'.includes(text[at + 1] ?? ' ')) return
   // Two backticks are rather what is left of a fence mark than an empty string.
   if ([at, token.to - 2].some((place) => text.startsWith('``', place))) return
@@ -589,6 +585,8 @@ function* openedAt(stopped: Reading, from: number, key: boolean): Iterable<Readi
   const { text } = stopped
   const first = text.charCodeAt(from)
   if (isPunctuation(first) || first === QUOTE || first === BACKSLASH) return
+  // `{"a":{b: c"}}`: the string may begin before the colon.
+  if (!key && stopped.bareKeys > 0 && stopped.quotedKeys > 0) return
   const close = nextClosing(text, from, QUOTE)
   stopped.effort.spent += (close < 0 ? text.length : close) - from
   if (close < 0 || !endsHere(stopped, close, key)) return

@@ -106,7 +106,7 @@ export class Reading {
   unclosed = false
   /** There is another reading that no guess leads to: it is not believed, even if it is the only one. */
   doubtful = false
-  /** An inner object began with a comma: rather its closing bracket is missing, if one is missing at all. */
+  /** An inner value began with a comma: rather its closing bracket is missing, if one is missing at all. */
   commaFirst = false
   /** How many tuples are open. Parentheses are in prose, too: nothing is guessed in them. */
   tuples = 0
@@ -225,11 +225,12 @@ export class Reading {
     return true
   }
 
-  //  [1; 2]  {"a":1，"b":2}
-  //    ^            ^
+  //  [1; 2]  {"a":1，"b":2}  {"a":"x,"; "b":2}
+  //    ^            ^             ^ may be the comma
   #replaceComma(): boolean {
     const next = skipBlanks(this.text, this.at + 1)
     if (next < this.text.length && '}],;，'.includes(this.text[next]!)) return false
+    if (endsInComma(this.text, this.token)) return false
     this.add(this.at, this.at + 1, ',', 'replaced a comma')
     this.at++
     this.state = this.inArray() ? 'value' : 'key'
@@ -248,8 +249,9 @@ export class Reading {
   //  [, 1]  {, "a": 1}           "a": {,
   //   ^      ^ nothing is lost    "b": 1   is below: rather a bracket is missing
   #dropLeadingComma(): boolean {
-    if (this.level?.up && isBelow(this.text, this.at)) return false
-    this.commaFirst ||= this.level?.up !== undefined && !this.inArray()
+    const up = this.level?.up
+    if (up && isBelow(this.text, this.at)) return false
+    this.commaFirst ||= up !== undefined && (up.array || !this.inArray())
     this.add(this.at, this.at + 1, '', 'dropped a comma')
     this.at++
     this.state = this.inArray() ? 'value' : 'key'
@@ -508,14 +510,16 @@ export class Reading {
   }
 }
 
-//  ["x', 1 // 5",⏎]   ["x], # 5",⏎
-//     ^    ^^            ^  ^ the string may have ended before, and the comment has the last quote
+//  ["x', 1 // 5",⏎]   ["x], # 5",⏎   ["x,1 // 5",⏎]
+//     ^    ^^            ^  ^           ^  ^^ it may have ended before, and the comment has the last quote
 function holdsEndAndComment(content: string): boolean {
   // Hardly any string has a comment in it, and three searches from the end take three times as long as this.
   if (!/ (?:\/[/*]|# )/.test(content)) return false
   const comment = Math.max(content.lastIndexOf(' //'), content.lastIndexOf(' # '), content.lastIndexOf(' /*'))
-  return comment > 0 && /['’”`]\s{0,9},|[\]}],$/.test(content.slice(0, comment))
+  return comment > 0 && endBeforeComment.test(content.slice(0, comment))
 }
+
+const endBeforeComment = /['’”`]\s{0,9},|[\]}],$|,\s{0,9}(?:-?\d[\d.eE+-]*|true|false|null),?$/
 
 /** The edits of what is before `at`. */
 function editsBefore(edits: Edit | undefined, at: number): Edit | undefined {
@@ -548,6 +552,11 @@ function mayBeElements(text: string, from: number, close: number): boolean {
     if (last === ',' && next !== ' ' && next !== '\t') return true
   }
   return false
+}
+
+/** Whether a string ends in a comma, which may be the one that is missing after it. */
+export function endsInComma(text: string, { kind, from, to }: Token): boolean {
+  return kind === 'string' && /,[ \t]{0,9}$/.test(text.slice(Math.max(from, to - 11), to - 1))
 }
 
 /** Whether the line ends after `at`, and the next one is not indented more. */
