@@ -21,6 +21,7 @@ import { isJsonWord, isPlainText, isScalarWord, MAX_WORD, spellingOf } from './b
 import { closingQuote, isApostrophe, isQuote, pathEnd, spellString } from './quotes.ts'
 import {
   bareKeyEnd,
+  endsInComma,
   type GuessKind,
   isFirstOnLine,
   isJoined,
@@ -105,12 +106,7 @@ function* missingComma(stopped: Reading): Iterable<Reading> {
   const unit = text.charCodeAt(at)
   if (unit === COLON) return
   if (token.kind === 'string' && isFirstOnLine(text, token.from, token.to - 1)) return
-  // A comma at the end of a string may be the one that is missing after it.
-  if (
-    token.kind === 'string' &&
-    /,[ \t]{0,9}$/.test(text.slice(Math.max(token.from, token.to - 11), token.to - 1))
-  )
-    return
+  if (endsInComma(text, token)) return
   if (isQuote(unit) && ',]}'.includes(text[at + 1] ?? ' ')) return
   // Two backticks are rather what is left of a fence mark than an empty string.
   if ([at, token.to - 2].some((place) => text.startsWith('``', place))) return
@@ -199,10 +195,11 @@ function* missingBracket(stopped: Reading): Iterable<Reading> {
 //         ^ at               ^^ at: as many close as were opened, but two have changed places
 function* wrongBracket(stopped: Reading): Iterable<Reading> {
   const { text, at, level, state, comma } = stopped
-  if (!level || stopped.base || !'}]'.includes(text[at]!)) return
+  if (!level || stopped.base || text[at] !== (level.array ? '}' : ']')) return
   if (stopped.guesses > 0 && !(stopped.guesses === 1 && isReplaced(stopped))) return
-  // Of `[}` either may be wrong; of `[1,},` rather an opening one is missing.
+  // Of `[}` either may be wrong; of `[1,},` and `[1,]],` rather an opening one is missing.
   if (state !== 'comma' && (comma < 0 || level.up)) return
+  if (endsLike(text, at, /,\s{0,49}\]\s{0,49}$/)) return
   // A bracket that opens a block of lines is closed on a line of its own, on the same indent.
   const isOnOwnLine = isFirstOnOwnLine(text, at)
   if (isOnOwnLine !== /^[ \t\r]*\n/.test(text.slice(level.from + 1, level.from + 256))) return
@@ -422,7 +419,7 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
   // `{"a":1,"b":'5px}`: the quote may be a slip, and the rest a number.
   const isNumber = !isPlain && stopped.plainKeys > 0 && /^[-+.]?\d/.test(content)
   next.doubtful ||= isNumber || (key ? /[,{}[\]]/.test(content) : mayHoldValues(stopped, content, end))
-  next.token = { kind: 'string', from, to: end, key, edits: before }
+  next.token = { kind: 'other', from, to: end, key, edits: before }
   if (key) {
     next.at = end
     next.state = 'colon'
@@ -576,7 +573,8 @@ function* missingOpeningQuote(stopped: Reading): Iterable<Reading> {
 //         ^ at                   ^ at: the token before it is the text of a string
 function* openingQuoteBeforeToken(stopped: Reading): Iterable<Reading> {
   const { text, token } = stopped
-  const foreign = token.kind === 'string' && text.charCodeAt(token.from) !== QUOTE
+  const joined = token.edits !== undefined && token.edits.to > token.from
+  const foreign = token.kind === 'string' && text.charCodeAt(token.from) !== QUOTE && !joined
   if (token.kind !== 'word' && !foreign) return
   const next = stopped.copy()
   next.edits = token.edits
@@ -587,6 +585,8 @@ function* openedAt(stopped: Reading, from: number, key: boolean): Iterable<Readi
   const { text } = stopped
   const first = text.charCodeAt(from)
   if (isPunctuation(first) || first === QUOTE || first === BACKSLASH) return
+  // `{"a":{b: c"}}`: the string may begin before the colon.
+  if (!key && stopped.bareKeys > 0 && stopped.quotedKeys > 0) return
   const close = nextClosing(text, from, QUOTE)
   stopped.effort.spent += (close < 0 ? text.length : close) - from
   if (close < 0 || !endsHere(stopped, close, key)) return

@@ -92,8 +92,10 @@ export function spellString(
   const add = (at: number, end: number, by: string, kind: Edit['kind']): void => {
     edits = { from: at, to: end, by, kind, before: edits }
   }
+  // The opening quote of a string that was joined to another one is gone.
+  const joined = before !== undefined && before.to > from
   if (!opened) add(from, from, '"', 'added a missing quote')
-  else if (text.charCodeAt(from) !== QUOTE) add(from, from + 1, '"', 'replaced a quote')
+  else if (text.charCodeAt(from) !== QUOTE && !joined) add(from, from + 1, '"', 'replaced a quote')
   let backslashes: Backslashes | undefined
   for (let at = start; at < to; at++) {
     const unit = text.charCodeAt(at)

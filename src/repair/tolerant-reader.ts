@@ -106,7 +106,7 @@ export class Reading {
   unclosed = false
   /** There is another reading that no guess leads to: it is not believed, even if it is the only one. */
   doubtful = false
-  /** An inner object began with a comma: rather its closing bracket is missing, if one is missing at all. */
+  /** An inner value began with a comma: rather its closing bracket is missing, if one is missing at all. */
   commaFirst = false
   /** How many tuples are open. Parentheses are in prose, too: nothing is guessed in them. */
   tuples = 0
@@ -225,11 +225,12 @@ export class Reading {
     return true
   }
 
-  //  [1; 2]  {"a":1，"b":2}
-  //    ^            ^
+  //  [1; 2]  {"a":1，"b":2}  {"a":"x,"; "b":2}
+  //    ^            ^             ^ may be the comma
   #replaceComma(): boolean {
     const next = skipBlanks(this.text, this.at + 1)
     if (next < this.text.length && '}],;，'.includes(this.text[next]!)) return false
+    if (endsInComma(this.text, this.token)) return false
     this.add(this.at, this.at + 1, ',', 'replaced a comma')
     this.at++
     this.state = this.inArray() ? 'value' : 'key'
@@ -248,8 +249,9 @@ export class Reading {
   //  [, 1]  {, "a": 1}           "a": {,
   //   ^      ^ nothing is lost    "b": 1   is below: rather a bracket is missing
   #dropLeadingComma(): boolean {
-    if (this.level?.up && isBelow(this.text, this.at)) return false
-    this.commaFirst ||= this.level?.up !== undefined && !this.inArray()
+    const up = this.level?.up
+    if (up && isBelow(this.text, this.at)) return false
+    this.commaFirst ||= up !== undefined && (up.array || !this.inArray())
     this.add(this.at, this.at + 1, '', 'dropped a comma')
     this.at++
     this.state = this.inArray() ? 'value' : 'key'
@@ -397,15 +399,21 @@ export class Reading {
     if (this.token.kind !== 'string' || this.token.key || !isQuote(text.charCodeAt(next))) return false
     const close = closingQuote(text, next)
     if (close < 0) return false
-    const before = withoutEditAt(this.edits, this.token.to - 1)
+    const edits = editsBefore(this.edits, this.token.to - 1)
+    // From the closing quote of the first to the opening one of the second, and any comments between them.
+    const before: Edit = {
+      from: this.token.to - 1,
+      to: next + 1,
+      by: '',
+      kind: 'joined two strings',
+      before: edits,
+    }
     const spelled = isCleanString(text, next, close)
       ? { edits: before }
       : spellString(text, { from: next, to: close, opened: true, closed: true }, before)
     if (!spelled) return false
-    // From the closing quote of the first to the opening one of the second.
-    this.edits = withoutEditAt(spelled.edits, next)
-    this.add(this.token.to - 1, next + 1, '', 'joined two strings')
-    this.token = { ...this.token, from: next, to: close + 1, edits: this.edits }
+    this.edits = spelled.edits
+    this.token = { ...this.token, from: next, to: close + 1, edits: before }
     this.endValue(close + 1)
     return true
   }
@@ -502,23 +510,21 @@ export class Reading {
   }
 }
 
-//  ["x', 1 // 5",⏎]   ["x], # 5",⏎
-//     ^    ^^            ^  ^ the string may have ended before, and the comment has the last quote
+//  ["x', 1 // 5",⏎]   ["x], # 5",⏎   ["x,1 // 5",⏎]
+//     ^    ^^            ^  ^           ^  ^^ it may have ended before, and the comment has the last quote
 function holdsEndAndComment(content: string): boolean {
   // Hardly any string has a comment in it, and three searches from the end take three times as long as this.
   if (!/ (?:\/[/*]|# )/.test(content)) return false
   const comment = Math.max(content.lastIndexOf(' //'), content.lastIndexOf(' # '), content.lastIndexOf(' /*'))
-  return comment > 0 && /['’”`]\s{0,9},|[\]}],$/.test(content.slice(0, comment))
+  return comment > 0 && endBeforeComment.test(content.slice(0, comment))
 }
 
-/** The edits without the replacement of the character at `at`. Those after it are linked again. */
-function withoutEditAt(edits: Edit | undefined, at: number): Edit | undefined {
-  const later: Edit[] = []
+const endBeforeComment = /['’”`]\s{0,9},|[\]}],$|,\s{0,9}(?:-?\d[\d.eE+-]*|true|false|null),?$/
+
+/** The edits of what is before `at`. */
+function editsBefore(edits: Edit | undefined, at: number): Edit | undefined {
   let edit = edits
-  for (; edit && edit.from >= at; edit = edit.before) {
-    if (edit.from !== at || edit.to !== at + 1) later.push(edit)
-  }
-  for (const one of later.reverse()) edit = { ...one, before: edit }
+  while (edit && edit.from >= at) edit = edit.before
   return edit
 }
 
@@ -546,6 +552,11 @@ function mayBeElements(text: string, from: number, close: number): boolean {
     if (last === ',' && next !== ' ' && next !== '\t') return true
   }
   return false
+}
+
+/** Whether a string ends in a comma, which may be the one that is missing after it. */
+export function endsInComma(text: string, { kind, from, to }: Token): boolean {
+  return kind === 'string' && /,[ \t]{0,9}$/.test(text.slice(Math.max(from, to - 11), to - 1))
 }
 
 /** Whether the line ends after `at`, and the next one is not indented more. */

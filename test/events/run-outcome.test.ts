@@ -7,17 +7,26 @@ import { codex } from '../../src/engines/codex/codex.ts'
 import type { EndState, Evidence } from '../../src/events/event.ts'
 import type { EventOptions } from '../../src/events/event-stage.ts'
 import { completionOf } from '../../src/events/evidence.ts'
-import { endPhrase, outcomeOf, outcomeWords, readOutcome } from '../../src/events/run-outcome.ts'
+import { endPhrase, failureKind, outcomeOf, outcomeWords, readOutcome } from '../../src/events/run-outcome.ts'
 import { events } from '../../src/streams/events.ts'
 import { tap } from '../../src/streams/tap.ts'
 import { jsonSchema } from '../../src/values/schema/json-schema.ts'
 import { chatStage } from '../../src/views/chat.ts'
 import { validEvents } from '../engines/valid.ts'
-import { rows } from './ends.ts'
+import { type Row, rows } from './ends.ts'
 
 test.each(rows)('$name is $outcome', ({ evidence, state, outcome }) => {
   const { data } = completionOf(evidence)
   expect([data.state, outcomeOf(data)]).toEqual([state, outcome])
+})
+
+test('a run failed because of a cut only if nothing else was wrong', () => {
+  const isCut = ({ evidence }: Row) => failureKind(completionOf(evidence).data) === 'cut'
+  expect(rows.filter(isCut).map(({ name }) => name)).toEqual([
+    'done marker, a cut record',
+    'end signal, a cut record',
+    'a cut record, exit 0',
+  ])
 })
 
 const nothing: Evidence = {

@@ -117,10 +117,11 @@ describe('mend', () => {
   })
 
   test('makes JSON, or nothing, of any text', () => {
-    const piece = fc.constantFrom(...'{}[]"\',: \na1-.\\“;=#+', 'true', '//', '/*', '*/', '```')
+    const piece = fc.constantFrom(...'{}[]"\',: \na1-.\\“’;=#+', 'true', '//', '/*', '*/', '```')
+    const around = fc.constantFrom(['', ''], ['[', ']'], ['{"":', '}'])
     fc.assert(
-      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
-        const made = mend(pieces.join(''))
+      fc.property(around, fc.array(piece, { maxLength: 30 }), ([before, after], pieces) => {
+        const made = mend(before + pieces.join('') + after)
         if (made.kind === 'mended') JSON.parse(made.text)
       }),
       { numRuns: runs(3000) },

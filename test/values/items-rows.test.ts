@@ -464,6 +464,8 @@ const groups: readonly Group[] = [
         '[{"a":[1,{"b":2',
         '/0 1-15 open {"a":[1,{"b":2}]} …[,/a,/a/1,/a/1/b] +closed what the input left open@15 !TRUNCATED@15',
       ],
+      ['[{"a" 1}', '/0 1-8 open TRUNCATED@1'],
+      [{ partial: true }, '[{"a" 1}', '/0 1-8 open TRUNCATED@1'],
       ['[tru', '/0 1-4 open TRUNCATED@1'],
       [{ partial: true }, '[tru', '/0 1-4 open TRUNCATED@1'],
       ['[{"a":tru', '/0 1-9 open TRUNCATED@1'],

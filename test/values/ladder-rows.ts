@@ -644,6 +644,7 @@ export const REFUSED: Readonly<Record<string, readonly RefusedRow[]>> = {
     ["['a'1']", 'INVALID_JSON at 1'],
     ["['a'_b']", 'INVALID_JSON at 1'],
     ['{"a":\'x","b":1}', 'TRUNCATED at 15'],
+    ["‘\n '", 'NO_MATCH'],
   ],
   'terminal sequences': [['{"a":\u001b[32m}', 'INVALID_JSON at 10']],
   'a document escaped once too often': [
