@@ -208,8 +208,11 @@ export function fileMark(path: string): string {
   return stats ? markOf(stats) : ''
 }
 
+/** What tells that a file or a folder has changed. */
+export type Marked = Pick<fs.Stats, 'dev' | 'ino' | 'size' | 'mtimeMs'>
+
 /** Changes with what a file or a folder holds. */
-export function markOf({ dev, ino, size, mtimeMs }: fs.Stats): string {
+export function markOf({ dev, ino, size, mtimeMs }: Marked): string {
   return `${dev}:${ino}:${size}:${mtimeMs}`
 }
 
