@@ -228,7 +228,7 @@ export class Tokenizer {
     loop: while (at < text.length) {
       switch (this.#state) {
         case IN_STRING:
-          at = this.#readPlain(text, at)
+          at = this.#readPlain(text, at, plainEnd(text, at))
           continue
         case IN_ESCAPE:
           at = this.#readEscape(text, at)
@@ -370,7 +370,7 @@ export class Tokenizer {
     this.#kept = this.#detail >= (this.#isKey ? NAMES : VALUES)
     this.#known = ''
     this.#state = IN_STRING
-    return at
+    return this.#readPlain(text, at, end)
   }
 
   #endKey(key: string): void {
@@ -382,10 +382,10 @@ export class Tokenizer {
     return this.#state === IN_STRING || this.#state === IN_ESCAPE || this.#state === IN_HEX
   }
 
-  #readPlain(text: string, start: number): number {
+  /** Reads on in a string. `firstEnd` is where its plain characters from `start` on end. */
+  #readPlain(text: string, start: number, firstEnd: number): number {
     let at = start
-    for (;;) {
-      const end = plainEnd(text, at)
+    for (let end = firstEnd; ; end = plainEnd(text, at)) {
       if (end === text.length) {
         this.#appendLast(text, at)
         return end

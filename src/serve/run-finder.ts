@@ -12,6 +12,7 @@ import {
   fileMark,
   journalTail,
   type LogOverviews,
+  type Marked,
   markOf,
   type RunOverview,
   statsOf,
@@ -35,7 +36,8 @@ export interface FindOptions {
 interface Folder {
   readonly path: string
   readonly depth: number
-  readonly stats: fs.Stats
+  /** Not all of its stats: those of thousands of folders, with four dates each, would wait in memory. */
+  readonly marked: Marked
 }
 
 /** What does not have to be read again, as long as its mark is the same. */
@@ -82,6 +84,7 @@ export class RunFinder {
       if (seen.size >= MAX_FOLDERS || runs >= maxRuns) break
       seen.add(next.path)
       const entries = this.#entries(next)
+      yield undefined
       const run = this.#read(next, entries)
       if (run) runs++
       yield run
@@ -123,27 +126,29 @@ export class RunFinder {
   }
 
   /** The entries of a folder; none if it cannot be read. */
-  #entries({ path, stats }: Folder): readonly fs.Dirent[] {
+  #entries({ path, marked }: Folder): readonly fs.Dirent[] {
     const kept = this.#keptAt(path)
-    const mark = markOf(stats)
+    const mark = markOf(marked)
     if (kept.entries?.mark === mark) return kept.entries.list
     try {
       const list = readFolder(path)
-      if (Date.now() - stats.mtimeMs > SETTLED_MS) kept.entries = { mark, list }
+      if (Date.now() - marked.mtimeMs > SETTLED_MS) kept.entries = { mark, list }
       return list
     } catch {
       return []
     }
   }
 
-  #read({ path, stats }: Folder, entries: readonly fs.Dirent[]): FoundRun | undefined {
+  #read({ path, marked }: Folder, entries: readonly fs.Dirent[]): FoundRun | undefined {
     const kept = this.#keptAt(path)
-    const has = (file: string) => entries.some(({ name }) => name === file)
+    // There may be thousands of runs beside the files of one.
+    const files = entries.filter((entry) => !entry.isDirectory())
+    const has = (file: string) => files.some(({ name }) => name === file)
     const journal = has(EVENTS_FILE) ? statsOf(join(path, EVENTS_FILE)) : undefined
     // Other programs write a meta in place.
-    const metas = entries.filter(({ name }) => name.startsWith('meta'))
+    const metas = files.filter(({ name }) => name.startsWith('meta'))
     const marks = [
-      markOf(stats),
+      markOf(marked),
       journal && markOf(journal),
       ...metas.map(({ name }) => fileMark(join(path, name))),
     ]
@@ -152,7 +157,7 @@ export class RunFinder {
     delete kept.ended
     try {
       const locked = has(LOCK_FILE) && isLocked(join(path, LOCK_FILE))
-      const run = this.#readRun(path, entries, journal?.isFile() ? journal : undefined, locked)
+      const run = this.#readRun(path, files, journal?.isFile() ? journal : undefined, locked)
       // A folder may have become a link since it was seen: then all this is of somewhere else.
       if (!run || !isInside(fs.realpathSync.native(path), this.#root)) return undefined
       // The end of logs without a journal may not be known yet.
@@ -166,13 +171,13 @@ export class RunFinder {
 
   #readRun(
     path: string,
-    entries: readonly fs.Dirent[],
+    files: readonly fs.Dirent[],
     journal: fs.Stats | undefined,
     locked: boolean,
   ): FoundRun | undefined {
     const root = this.#root
     const kept = this.#keptAt(path)
-    const attempts = attemptsIn(path, entries, root)
+    const attempts = attemptsIn(path, files, root)
     if (!journal && attempts.length === 0) return undefined
     const place = auditPlace(path, root)
     const last = readMeta(attempts.at(-1)?.meta, root)
@@ -196,7 +201,9 @@ export class RunFinder {
 /** A folder that is there now, or nothing. */
 function folderAt(path: string, depth: number): Folder[] {
   const stats = statsOf(path)
-  return stats?.isDirectory() ? [{ path, depth, stats }] : []
+  if (!stats?.isDirectory()) return []
+  const { dev, ino, size, mtimeMs } = stats
+  return [{ path, depth, marked: { dev, ino, size, mtimeMs } }]
 }
 
 /** Adds a folder to a heap: the one at half the index of another changed later, or at the same time. */
@@ -204,7 +211,7 @@ function push(heap: Folder[], folder: Folder): void {
   let at = heap.length
   for (; at > 0; at = (at - 1) >> 1) {
     const above = heap[(at - 1) >> 1]!
-    if (above.stats.mtimeMs >= folder.stats.mtimeMs) break
+    if (above.marked.mtimeMs >= folder.marked.mtimeMs) break
     heap[at] = above
   }
   heap[at] = folder
@@ -218,7 +225,7 @@ function popNewest(heap: Folder[]): Folder | undefined {
   let at = 0
   for (let below = 1; below < heap.length; below = 2 * at + 1) {
     if (below + 1 < heap.length && changed(heap, below + 1) > changed(heap, below)) below++
-    if (changed(heap, below) <= moved.stats.mtimeMs) break
+    if (changed(heap, below) <= moved.marked.mtimeMs) break
     heap[at] = heap[below]!
     at = below
   }
@@ -227,5 +234,5 @@ function popNewest(heap: Folder[]): Folder | undefined {
 }
 
 function changed(heap: readonly Folder[], at: number): number {
-  return heap[at]!.stats.mtimeMs
+  return heap[at]!.marked.mtimeMs
 }

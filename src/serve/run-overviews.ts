@@ -210,8 +210,11 @@ export function fileMark(path: string): string {
   return stats ? markOf(stats) : ''
 }
 
+/** What tells that a file or a folder has changed. */
+export type Marked = Pick<fs.Stats, 'dev' | 'ino' | 'size' | 'mtimeMs'>
+
 /** Changes with what a file or a folder holds. */
-export function markOf({ dev, ino, size, mtimeMs }: fs.Stats): string {
+export function markOf({ dev, ino, size, mtimeMs }: Marked): string {
   return `${dev}:${ino}:${size}:${mtimeMs}`
 }
 
@@ -242,17 +245,15 @@ export function journalTail(path: string, root: string, asked: boolean): RunOver
           .split('\n')
       const last = (length: number) => linesIn(Math.max(0, size - length), size)
       let ended = lastEvents(last(SHORT_TAIL))
+      let lines: readonly string[] | undefined
       if (!ended?.completion || !isGood(outcomeOf(ended.completion))) {
-        const lines = last(TAIL)
-        ended = lastEvents(lines)
+        lines = last(TAIL)
+        if (!ended?.completion) ended = lastEvents(lines)
         ended &&= { ...ended, ...telling(ended, lines) }
       }
-      return (
-        ended && {
-          ...ended,
-          task: asked ? telling(undefined, linesIn(0, Math.min(size, TAIL))).task : undefined,
-        }
-      )
+      if (!ended || !asked) return ended && { ...ended, task: undefined }
+      const first = lines && size <= TAIL ? lines : linesIn(0, Math.min(size, TAIL))
+      return { ...ended, task: telling(undefined, first).task }
     })
   } catch {
     return undefined

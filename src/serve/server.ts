@@ -21,6 +21,7 @@ import type { RunPlace } from './run-place.ts'
 import type { Served, ServeSettings } from './serve-options.ts'
 import { type SessionRuns, sessionRuns } from './session-runs.ts'
 import { stream, streamView } from './stream.ts'
+import { turn } from './turns.ts'
 
 /** Nothing may be loaded, framed or sent anywhere but here. */
 const security = {
@@ -160,6 +161,7 @@ class Router {
       await list.fresh()
       // Logs without a journal are waited for, if that does not take long.
       if (since === undefined && (await this.#logs.settled(LOGS_MS, learned))) await list.fresh(true)
+      await turn()
     }
     const tag = `"${list.version}"`
     response.setHeader('etag', tag)
@@ -168,12 +170,12 @@ class Router {
       if (!page) return refuse(response, 410, 'there is no such run any more; begin with the first page')
       if (page.next !== undefined)
         response.setHeader('link', `<?limit=${limit}&after=${encodeURIComponent(page.next)}>; rel="next"`)
-      return sendJson(response, `[${page.runs.join()}]\n`)
+      return await sendRuns(response, '[', page.runs, ']\n')
     }
-    if (since === undefined) return sendJson(response, `[${list.all().join()}]\n`)
+    if (since === undefined) return await sendRuns(response, '[', list.all(), ']\n')
     const changed = list.since(since)
     if (!changed) return refuse(response, 410, 'that version is not known any more; ask for the whole list')
-    sendJson(response, `{"runs":[${changed.runs.join()}],"gone":${JSON.stringify(changed.gone)}}\n`)
+    await sendRuns(response, '{"runs":[', changed.runs, `],"gone":${JSON.stringify(changed.gone)}}\n`)
   }
 
   /** What is under `/runs/:id`. */
@@ -298,8 +300,28 @@ async function listen(server: Server, port: number, host: string): Promise<void>
   })
 }
 
+const json = { 'content-type': 'application/json; charset=utf-8' }
+
 function sendJson(response: ServerResponse, text: string): void {
-  response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(text)
+  response.writeHead(200, json).end(text)
+}
+
+/** Runs to send at once: joining and encoding ten thousand of them takes longer than a request may wait. */
+const PIECE = 200
+
+/** Sends JSON with a list of runs in it. */
+async function sendRuns(
+  response: ServerResponse,
+  before: string,
+  runs: readonly string[],
+  after: string,
+): Promise<void> {
+  response.writeHead(200, json).write(before)
+  for (let at = 0; at < runs.length && !response.destroyed; at += PIECE) {
+    await turn()
+    response.write((at > 0 ? ',' : '') + runs.slice(at, at + PIECE).join())
+  }
+  response.end(after)
 }
 
 /** The formats of the events of a run. */

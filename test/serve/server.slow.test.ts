@@ -66,6 +66,15 @@ test('lists the runs, those that run first, then the newest', async () => {
   expect(await json(`${url}healthz`)).toEqual({ ok: true, clients: 0 })
 })
 
+test('sends a list that takes several pieces as one', async () => {
+  const dir = root()
+  const ids = Array.from({ length: 401 }, (_, n) => `run-${n}`)
+  for (const id of ids) putRun(dir, id, 1)
+  const { url } = await serving(dir)
+  const runs = await json(`${url}runs`)
+  expect(runs.map(({ id }: { id: string }) => id).toSorted()).toEqual(ids.toSorted())
+})
+
 test('gives all events of a run that is over, then ends; the data is the line of the journal', async () => {
   const dir = root()
   const path = putRun(dir, 'a/b', 500)

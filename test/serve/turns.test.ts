@@ -23,3 +23,17 @@ test('many loops share the time between two looks at new requests, and all of th
   expect(Math.max(...most)).toBeLessThanOrEqual(4)
   expect(done.sort()).toEqual([1, 2, 3, 4, 5])
 })
+
+test('a loop that never rests lets another one go on', async () => {
+  let pieces = 0
+  const busy = async () => {
+    for (; pieces < 100; pieces++) {
+      await turn()
+      for (const began = performance.now(); performance.now() - began < 1; );
+    }
+  }
+  const done = busy()
+  await turn()
+  expect(pieces).toBeLessThan(20)
+  await done
+})
