@@ -45,15 +45,8 @@ export function fileNames(attempt: number) {
   } as const
 }
 
-const kinds = new Map([
-  ['stdout.log', 'stdout'],
-  ['stderr.log', 'stderr'],
-  ['pty-output.log', 'pty'],
-  ['stdin.log', 'stdin'],
-  ['chunks.jsonl', 'chunks'],
-  ['meta.json', 'meta'],
-  ['fs-diff.json', 'fsDiff'],
-] as const)
+/** What a name without its number is: `stdout.log` is `stdout`. */
+const kinds = new Map(Object.entries(fileNames(1)).map(([kind, name]) => [name.replace('.1', ''), kind]))
 
 /**
  * Finds the attempts in an audit directory, in order. A name without a number counts as attempt 1. Links and
@@ -73,13 +66,14 @@ export function attemptsIn(dir: string, entries: readonly fs.Dirent[], within?: 
   const found = new Map<number, { logs: Partial<Record<Channel, string>>; [kind: string]: unknown }>()
   for (const entry of entries) {
     const match = /^([a-z-]+)(?:\.(\d{1,9}))?\.(log|jsonl?)$/.exec(entry.name)
-    const kind = match && kinds.get(`${match[1]}.${match[3]}` as 'stdout.log')
+    const kind = match && kinds.get(`${match[1]}.${match[3]}`)
     if (!kind || !entry.isFile()) continue
     const number = Number(match[2] ?? 1)
     const files = found.get(number) ?? { logs: {} }
     found.set(number, files)
     const path = join(dir, entry.name)
-    if (kind === 'stdout' || kind === 'stderr' || kind === 'pty' || kind === 'stdin') files.logs[kind] = path
+    const channel = channels.find((known) => known === kind)
+    if (channel) files.logs[channel] = path
     else files[kind] = path
   }
   return [...found]
@@ -135,6 +129,16 @@ export function openLog(path: string, within?: string): number {
     return openPlain(path, fs.constants.O_RDONLY, undefined, within)
   } catch (error) {
     throw new Fault('NOT_AN_AUDIT', `${quote(path, 200)} cannot be read (${codeOf(error)})`, { cause: error })
+  }
+}
+
+/** Opens such a log for a moment. */
+export function withLog<T>(path: string, within: string | undefined, use: (fd: number) => T): T {
+  const fd = openLog(path, within)
+  try {
+    return use(fd)
+  } finally {
+    fs.closeSync(fd)
   }
 }
 

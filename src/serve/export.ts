@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { checkPath, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import { readBlock } from '../disk/plain-file.ts'
 import type { Event } from '../events/event.ts'
-import { type Attempt, listAttempts, openLog, shownChannels, singleLog } from '../run/attempt-logs.ts'
+import { type Attempt, listAttempts, shownChannels, singleLog, withLog } from '../run/attempt-logs.ts'
 import { readMeta } from '../run/meta.ts'
 import { type ReplayOptions, replay } from '../run/replay.ts'
 import { fixedDir } from '../run/run-directory.ts'
@@ -284,18 +284,10 @@ export function logsOf(attempts: readonly Attempt[]): ExportLog[] {
     shownChannels.flatMap((stream) => {
       const path = logs[stream]
       if (path === undefined) return []
-      const opened = <T>(use: (fd: number) => T): T => {
-        const fd = openLog(path, within)
-        try {
-          return use(fd)
-        } finally {
-          fs.closeSync(fd)
-        }
-      }
-      const total = opened((fd) => fs.fstatSync(fd).size)
+      const total = withLog(path, within, (fd) => fs.fstatSync(fd).size)
       // What is added meanwhile does not belong to this export.
       const read = (from: number, length: number) =>
-        opened((fd) => readBlock(fd, from, Math.max(0, Math.min(length, total - from))))
+        withLog(path, within, (fd) => readBlock(fd, from, Math.max(0, Math.min(length, total - from))))
       return [{ attempt: number, stream, read, total }]
     }),
   )

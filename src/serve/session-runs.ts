@@ -56,8 +56,7 @@ export function sessionRuns(logs: LogOverviews, options: SessionsServed = {}): S
         const before = heads.get(id)
         const head = before?.modified === file.modified ? before.head : readHead(file)
         met.set(id, { modified: file.modified, head })
-        const place = file.session === undefined ? filePlace(file) : rowPlace(file, copies)
-        yield foundAt(file, place, head)
+        yield foundAt(file, placeOf(file, copies), head)
       }
       if (wanted === undefined) heads = met
     },
@@ -87,31 +86,17 @@ function runIdOf({ engine, name, path }: SessionFile): string {
   return `${engine}-${plain ? name.replaceAll('/', '.') : createHash('sha256').update(path).digest('hex').slice(0, 16)}`
 }
 
-function filePlace(file: SessionFile): RunPlace {
-  const { path, within } = file
-  const attempts = () => [{ number: 1, logs: { stdout: path }, within, alone: true as const }]
-  return {
-    key: path,
-    within,
-    maxListed: MAX_LISTED,
-    attempts,
-    isThere: () => liesWithin(path, within),
-    isRunning: () => Date.now() - writtenAt(path) < FRESH_MS,
-    journal: () => undefined,
-    replay: (options) => replayFile(file, attempts, options),
-  }
-}
-
 /**
- * A session of OpenCode's database: its rows are copied into a file, so that they can be read and shown as
- * bytes.
+ * A session file; or a session of OpenCode's database, whose rows are copied into a file, so that they can be
+ * read and shown as bytes.
  */
-function rowPlace(file: SessionFile, copies: OpenCodeCopies): RunPlace {
-  const session = file.session!
-  const path = copies.pathOf(session)
-  const within = dirname(path)
+function placeOf(file: SessionFile, copies: OpenCodeCopies): RunPlace {
+  const { session, engine } = file
+  const path = session === undefined ? file.path : copies.pathOf(session)
+  const within = session === undefined ? file.within : dirname(path)
+  const updated = () => (session === undefined ? writtenAt(path) : copies.updated(file.path, session))
   const attempts = () => {
-    copies.refresh(file.path, session)
+    if (session !== undefined) copies.refresh(file.path, session)
     return [{ number: 1, logs: { stdout: path }, within, alone: true as const }]
   }
   return {
@@ -119,21 +104,14 @@ function rowPlace(file: SessionFile, copies: OpenCodeCopies): RunPlace {
     within,
     maxListed: MAX_LISTED,
     attempts,
-    isThere: () => copies.updated(file.path, session) > 0,
-    isRunning: () => Date.now() - copies.updated(file.path, session) < FRESH_MS,
+    isThere: () => (session === undefined ? liesWithin(path, within) : updated() > 0),
+    isRunning: () => Date.now() - updated() < FRESH_MS,
     journal: () => undefined,
-    replay: (options) => replayFile(file, attempts, options),
+    replay(options) {
+      const reading = { ...options, engine: sessions[`${engine}-session`], runId: runIdOf(file) }
+      return replayLogs(file.path, { dir: dirname(file.path), list: attempts }, reading)
+    },
   }
-}
-
-function replayFile(
-  file: SessionFile,
-  list: RunPlace['attempts'],
-  options: Parameters<RunPlace['replay']>[0],
-): ReturnType<RunPlace['replay']> {
-  const { path, engine } = file
-  const reading = { engine: sessions[`${engine}-session`], runId: runIdOf(file) }
-  return replayLogs(path, { dir: dirname(path), list }, { ...options, ...reading })
 }
 
 function infoOf(

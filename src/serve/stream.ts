@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Fault } from '../base/fault.ts'
 import { comparePlaces, type Place } from '../disk/read-journal.ts'
@@ -264,22 +265,17 @@ function locate({ feed, after, retracted }: StreamOptions): Start {
   return { at, last: { run_id, attempt_number, seq }, resumes }
 }
 
-function drained(response: ServerResponse, maxStall: number, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    const settle = (taken: boolean) => {
-      clearTimeout(timer)
-      response.off('drain', onDrain)
-      signal.removeEventListener('abort', onGone)
-      resolve(taken)
-    }
-    const onDrain = () => settle(true)
-    const onGone = () => settle(false)
-    // Only this client is dropped: it costs no more than what it was sent.
-    const timer = setTimeout(() => response.destroy(), maxStall)
-    response.once('drain', onDrain)
-    signal.addEventListener('abort', onGone)
-    if (signal.aborted) settle(false)
-  })
+async function drained(response: ServerResponse, maxStall: number, signal: AbortSignal): Promise<boolean> {
+  // Only this client is dropped: it costs no more than what it was sent.
+  const timer = setTimeout(() => response.destroy(), maxStall)
+  try {
+    await once(response, 'drain', { signal })
+    return true
+  } catch {
+    return false
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /**

@@ -1,4 +1,5 @@
 import fs from 'node:fs'
+import { pipeline } from 'node:stream/promises'
 import { Command, Option } from 'commander'
 import { Fault, quote } from '../../base/fault.ts'
 import { codeOf } from '../../base/system-error-code.ts'
@@ -154,12 +155,7 @@ async function sourceOf(given: string | undefined, asked: Flags): Promise<Export
 async function writeFile(out: string, text: AsyncIterable<string>): Promise<void> {
   const draft = `${out}.${process.pid}.part`
   try {
-    const file = await fs.promises.open(draft, 'wx')
-    try {
-      for await (const piece of text) await file.writeFile(piece)
-    } finally {
-      await file.close()
-    }
+    await pipeline(text, fs.createWriteStream(draft, { flags: 'wx' }))
     replaceFile(draft, out)
   } catch (error) {
     await fs.promises.rm(draft, { force: true })

@@ -6,7 +6,7 @@ import { readBlock } from '../../disk/plain-file.ts'
 import { costWords } from '../../events/cost.ts'
 import type { RawRef } from '../../events/event.ts'
 import { endPhrase } from '../../events/run-outcome.ts'
-import { listAttempts, openLog } from '../../run/attempt-logs.ts'
+import { listAttempts, withLog } from '../../run/attempt-logs.ts'
 import { isDatabase } from '../../run/opencode-db.ts'
 import { fixedDir } from '../../run/run-directory.ts'
 import { type FailedCall, type Why, whyOf } from '../../views/why.ts'
@@ -167,13 +167,10 @@ async function printBytes({ first }: Why, log: string | undefined): Promise<numb
   if (!ref || log === undefined)
     throw new Fault('BAD_OPTION', 'there are no bytes to show: nothing went wrong, or the log is not a file')
   // The log was found already; if the user named it by a link, use the target of the link.
-  const fd = openLog(fs.realpathSync(log))
-  try {
-    const bytes = readBlock(fd, ref.byte_from, ref.byte_to - ref.byte_from)
-    const text = bytes.toString()
-    await output()(process.stdout.isTTY ? safe(text) : text)
-  } finally {
-    fs.closeSync(fd)
-  }
+  const bytes = withLog(fs.realpathSync(log), undefined, (fd) =>
+    readBlock(fd, ref.byte_from, ref.byte_to - ref.byte_from),
+  )
+  const text = bytes.toString()
+  await output()(process.stdout.isTTY ? safe(text) : text)
   return exits.good
 }
