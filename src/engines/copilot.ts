@@ -1,7 +1,7 @@
 import type { Call, Engine, Say, ToolTable } from '../events/engine.ts'
 import { memory } from '../events/memory.ts'
 import { fits, type Rec } from '../events/record.ts'
-import { calls, pathOf, sayChange, unifiedDiff } from './calls.ts'
+import { type Calls, calls, type Shown, unifiedDiff } from './calls.ts'
 import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
 import { table } from './record-table.ts'
 import { turns } from './session-turns.ts'
@@ -169,6 +169,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
         'toolCallId:text toolName:text arguments turnId model toolTitle shellToolInfo parentToolCallId:text',
       read(data, say, { begun }, line) {
         const call = startOf(data, line)
+        // Without its path: the end of the call tells the files that it has changed.
         begun.begun(call.id, call.name, undefined)
         say.started(call)
       },
@@ -178,7 +179,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
         'toolCallId:text model interactionId turnId rte shellExecution:record fileEdits:list success:flag ' +
         'result:record error toolTelemetry parentToolCallId:text',
       read(data, say, { begun }, line) {
-        sayEnd(data, begun.ended(data.text('toolCallId') ?? '')?.name, line, say)
+        sayEnd(data, line, begun, say)
         const edits = data.records('fileEdits')
         // A diff of several files is not the diff of one of them.
         const diff = data.list('fileEdits').length === 1 ? diffOf(data) : undefined
@@ -264,23 +265,20 @@ function startOf(data: Rec, line: Rec): Call {
   }
 }
 
-/** Reports the end of a call; true if it succeeded. */
-function sayEnd(data: Rec, name: string | undefined, line: Rec, say: Say): boolean {
+/** Reports the end of a call. */
+function sayEnd(data: Rec, line: Rec, begun: Calls, say: Say, shown?: Shown): void {
   const exit_code = data.number('shellExecution.exitCode')
   const call = {
     id: data.text('toolCallId') ?? '',
-    name: name ?? data.text('toolName') ?? 'tool',
+    name: data.text('toolName'),
     output: data.at('result.content'),
     exit_code,
     error: data.text('error.message error'),
-    ...(['denied', 'rejected'].includes(data.text('error.code') ?? '') && { denied: true }),
+    denied: ['denied', 'rejected'].includes(data.text('error.code') ?? '') || undefined,
     parent: agentOf(line),
   }
   // `success` only means that the shell ran: the command itself may have failed.
-  const failed = data.at('success') !== true || (exit_code ?? 0) !== 0
-  if (failed) say.failed(call)
-  else say.completed(call)
-  return !failed
+  begun.end(call, data.at('success') !== true || (exit_code ?? 0) !== 0, say, shown)
 }
 
 /** One request to the model. The input includes cached tokens. */
@@ -351,19 +349,11 @@ export const copilotSession: Engine = /* @__PURE__ */ table({
     },
     'tool.execution_start': {
       fields: 'toolCallId:text toolName:text',
-      read(data, say, { begun }, line) {
-        const call = startOf(data, line)
-        begun.begun(call.id, call.name, { file_path: pathOf(call.input) })
-        say.started(call)
-      },
+      read: (data, say, { begun }, line) => begun.start(startOf(data, line), say),
     },
     'tool.execution_complete': {
       fields: 'toolCallId:text success:flag shellExecution:record result:record',
-      read(data, say, { begun }, line) {
-        const known = begun.ended(data.text('toolCallId') ?? '')
-        if (sayEnd(data, known?.name, line, say) && known)
-          sayChange(known.name, known.path, { fileDiff: diffOf(data) }, say)
-      },
+      read: (data, say, { begun }, line) => sayEnd(data, line, begun, say, { fileDiff: diffOf(data) }),
     },
     'session.error': (data, say, { turn }) => turn.fail(data.text('message') ?? 'the session failed', say),
     abort: (data, say, { turn }) => turn.fail(`aborted: ${data.text('reason') ?? 'no reason given'}`, say),

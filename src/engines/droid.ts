@@ -6,12 +6,6 @@ import { table } from './record-table.ts'
 /** Calls that may wait for their result. */
 const MAX_WAITING = 4096
 
-const changes = new Map<string, 'created' | 'modified'>([
-  ['Create', 'created'],
-  ['Edit', 'modified'],
-  ['MultiEdit', 'modified'],
-])
-
 /** Factory Droid (`droid exec --output-format stream-json`). */
 export const droid: Engine = /* @__PURE__ */ table({
   name: 'droid',
@@ -70,11 +64,9 @@ export const droid: Engine = /* @__PURE__ */ table({
       fields: 'toolCallId:text toolId:text toolName:text parameters',
       read(line, say, { begun, waiting }) {
         const id = line.text('toolCallId id') ?? ''
-        const name = line.text('toolName') ?? 'tool'
-        begun.begun(id, name, { file_path: line.at('parameters.file_path parameters.path') })
         waiting.add(id)
         if (waiting.size > MAX_WAITING) waiting.delete(oldest(waiting) ?? '')
-        say.started({ id, name, input: line.at('parameters') })
+        begun.start({ id, name: line.text('toolName') ?? 'tool', input: line.at('parameters') }, say)
       },
     },
     tool_result: {
@@ -83,17 +75,9 @@ export const droid: Engine = /* @__PURE__ */ table({
       read(line, say, { begun, waiting }) {
         const id = line.text('toolCallId id') ?? oldest(waiting) ?? ''
         waiting.delete(id)
-        const known = begun.ended(id)
-        const name = known?.name ?? line.text('toolName toolId') ?? 'tool'
-        const call = { id, name, output: line.at('value') }
-        if (line.at('isError') !== false || line.has('error')) {
-          const error = line.record('error') ? line.text('error.message') : line.text('error value')
-          say.failed({ ...call, error })
-          return
-        }
-        say.completed(call)
-        const change = changes.get(name)
-        if (change !== undefined && known?.path !== undefined) say.artifact(change, known.path)
+        const error = line.text(line.record('error') ? 'error.message' : 'error value')
+        const call = { id, name: line.text('toolName toolId'), output: line.at('value'), error }
+        begun.end(call, line.at('isError') !== false || line.has('error'), say)
       },
     },
     // If nothing follows it, the run has no end. The completion or the exit code says whether it failed.

@@ -62,11 +62,9 @@ const messages = /* @__PURE__ */ rows<ReturnType<typeof calls>>({
         if (words.startsWith(APOLOGY)) say.error(words.slice(APOLOGY.length), 'fatal')
         else if (words !== '') say.message(undefined, words)
         for (const call of message.records('tool_calls')) {
-          const id = call.text('id') ?? ''
           const name = call.text('function.name') ?? 'tool'
           const input = jsonIn(call.at('function.arguments'))
-          begun.begun(id, name, { file_path: Rec.of(input)?.at('path') })
-          say.started({ id, name, input })
+          begun.start({ id: call.text('id') ?? '', name, input }, say)
         }
       },
     },

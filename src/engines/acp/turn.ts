@@ -3,7 +3,7 @@ import { memory } from '../../events/memory.ts'
 import type { Rec } from '../../events/record.ts'
 import type { Tokens } from '../../events/tokens.ts'
 import { errorAnswer } from '../api-errors.ts'
-import { tokenParts } from '../token-parts.ts'
+import { tokensAt } from '../token-parts.ts'
 import { type ToolCalls, textIn } from './tool.ts'
 
 /** Reasons why a turn can stop. Those with a message are failures. */
@@ -77,7 +77,7 @@ export class AcpTurns {
   /** Qwen Code reports the tokens of each answer of the model. */
   step(usage: Rec | undefined, say: Say): void {
     this.#counted = true
-    say.status('step_finish', { usage: usage?.values, tokens: usageTokens(usage) })
+    say.status('step_finish', { usage: usage?.values, tokens: usageTokens(usage?.values) })
   }
 
   /** Reads the answer to `session/prompt`. */
@@ -156,7 +156,7 @@ export class AcpTurns {
     const way = counted[`${this.agent} ${this.#version?.split('.', 1)[0]}`]
     const single = !this.#called
     const all = way === 'request' ? single : way === 'first turn' ? this.#fresh : this.#fresh && single
-    return way === 'turn' || all ? usageTokens(usage) : {}
+    return way === 'turn' || all ? usageTokens(usage.values) : {}
   }
 }
 
@@ -164,18 +164,14 @@ export class AcpTurns {
  * Counts with the protocol's names, or Gemini's, whose output excludes the thoughts, which it does not
  * report.
  */
-function usageTokens(usage: Rec | undefined): Tokens | undefined {
-  if (!usage) return undefined
-  const { outputTokens, cachedReadTokens, cachedWriteTokens, thoughtTokens, totalTokens } = usage.values
-  return tokenParts({
-    input: usage.at('inputTokens input_tokens'),
-    output: outputTokens,
-    cacheRead: cachedReadTokens,
-    cacheWrite: cachedWriteTokens,
-    reasoning: thoughtTokens,
-    total: totalTokens,
-  })
-}
+const usageTokens = /* @__PURE__ */ tokensAt({
+  input: 'inputTokens input_tokens',
+  output: 'outputTokens',
+  cacheRead: 'cachedReadTokens',
+  cacheWrite: 'cachedWriteTokens',
+  reasoning: 'thoughtTokens',
+  total: 'totalTokens',
+})
 
 type Gathered = 'agent_thought_chunk' | 'user_message_chunk'
 

@@ -1,9 +1,10 @@
 import { Bytes } from '../../base/platform.ts'
+import { FenceClosing, type FenceOpener } from '../../frames/fence-closing.ts'
 import type { bracketCheck } from '../../frames/opening-bracket.ts'
 import type { Scan } from '../../frames/scan.ts'
 import type { ChangeKind } from '../../repair/change.ts'
-import { ByteSearch, NOWHERE } from '../../text/byte-search.ts'
-import { isBlank, LF, SPACE } from '../../text/characters.ts'
+import { ByteSearch } from '../../text/byte-search.ts'
+import { BACKTICK } from '../../text/characters.ts'
 import type { Level } from './item-paths.ts'
 
 /** Until the first bracket of a document is certain, and after its last one. */
@@ -152,14 +153,7 @@ export class DocumentEnd {
   }
 }
 
-//  ```json
-//  {"issues":[          ^ line: the body is known up to here
-//     ```   LF
-//  ^^^          indent
-//     ^^^       marks, at least as many as in the opener
-//        ^^^    blanks
-
-/** Finds the line that closes a fence, across chunks. */
+/** The fence around a document: its body, and the line that closes it, as far as they have arrived. */
 export class FenceEnd {
   /** The body is known up to here; when the fence is closed, the start of its closing line. */
   line: number
@@ -167,74 +161,24 @@ export class FenceEnd {
   /** Where prose continues after the closing line. */
   after = 0
   readonly #scan: Scan
-  readonly #mark: number
-  readonly #length: number
-  readonly #maxIndent: number
-  readonly #lf: ByteSearch
-  /** Start of the current line, and how far it was read. */
-  #start: number
-  #at: number
-  #marks = 0
-  /** `no` if the current line closes nothing. */
-  #stage: 'indent' | 'marks' | 'blanks' | 'no' = 'indent'
+  readonly #closing: FenceClosing
 
-  /** For a fence with `length` marks, indented by `indent`, whose body begins at `body`. */
-  constructor(scan: Scan, mark: number, length: number, indent: number, body: number) {
+  constructor(scan: Scan, opener: FenceOpener) {
+    this.line = opener.body
     this.#scan = scan
-    this.#mark = mark
-    this.#length = length
-    this.#maxIndent = indent + 3
-    this.#lf = new ByteSearch(scan.tape, '\n')
-    this.#lf.reset(body)
-    this.#start = body
-    this.#at = body
-    this.line = body
+    this.#closing = new FenceClosing(scan)
+    this.#closing.begin(opener, new ByteSearch(scan.tape, opener.mark === BACKTICK ? '```' : '~~~'))
   }
 
   /** Reads the bytes that have arrived. */
   look(): void {
+    if (this.closed) return
     const { tape, ended } = this.#scan
-    while (!this.closed && this.#at < tape.end) {
-      if (this.#stage === 'no') {
-        const lf = this.#lf.next(this.#at)
-        if (lf === NOWHERE) {
-          this.#at = tape.end
-          break
-        }
-        this.#begin(lf + 1)
-      } else this.#judge(this.#scan.byte(this.#at) as number)
-    }
-    const marked = this.#stage === 'blanks' || (this.#stage === 'marks' && this.#marks >= this.#length)
-    if (ended && marked && !this.closed) this.#close()
-    if (!this.closed) this.line = this.#stage === 'no' || ended ? tape.end : this.#start
-  }
-
-  #begin(line: number): void {
-    this.#start = line
-    this.#at = line
-    this.#marks = 0
-    this.#stage = 'indent'
-  }
-
-  #judge(byte: number): void {
-    if (this.#stage === 'indent' && byte !== SPACE) this.#stage = 'marks'
-    if (this.#stage === 'marks' && byte !== this.#mark) this.#stage = this.#isMarked() ? 'blanks' : 'no'
-    const tooLong = this.#at - this.#start >= this.#scan.maxFrame
-    if (tooLong || (this.#stage === 'indent' && this.#at - this.#start >= this.#maxIndent)) this.#stage = 'no'
-    if (this.#stage === 'blanks' && !isBlank(byte)) this.#stage = 'no'
-    if (this.#stage === 'no') return
-    if (this.#stage === 'marks') this.#marks++
-    this.#at++
-    if (byte === LF) this.#close()
-  }
-
-  #isMarked(): boolean {
-    return this.#marks >= this.#length
-  }
-
-  #close(): void {
-    this.closed = true
-    this.line = this.#start
-    this.after = this.#at
+    const closer = this.#closing.next(tape.end, ended)
+    if (closer) {
+      this.closed = true
+      this.line = closer.from
+      this.after = closer.to
+    } else this.line = ended ? tape.end : Math.max(this.line, this.#closing.keep())
   }
 }

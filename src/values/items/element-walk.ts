@@ -184,7 +184,7 @@ export class ElementWalk {
 
   /** The first position that is still needed. */
   get keep(): number {
-    return this.#item || this.#isHeld() ? this.#from : this.#walk.keep
+    return this.#item || this.#isHeld() ? this.#from : this.#walk.lastToken
   }
 
   /** An element that is not an item is still held while the ladder may be asked where it ends. */

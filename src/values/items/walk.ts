@@ -71,7 +71,9 @@ export class Walk {
     return this.#inString && this.#isStringKept() ? this.#string : -1
   }
 
-  /** Start of the last token if it was a string; else the current position. */
+  /**
+   * Start of the last token if it was a string; else the current position. Nothing before it is needed again.
+   */
   get lastToken(): number {
     return this.#isStringKept() ? this.#string : this.at
   }
@@ -79,11 +81,6 @@ export class Walk {
   /** Whether the value is a whole string after which only the separator is missing. */
   get wholeString(): boolean {
     return !this.#inBrackets && this.#string >= 0 && !this.#inString
-  }
-
-  /** The first position that may be needed again. */
-  get keep(): number {
-    return this.#isStringKept() ? this.#string : this.at
   }
 
   //  [12, "text" , {"a":1}]
