@@ -17,9 +17,12 @@ export function blocksOf(content: unknown): Rec[] {
 /** The text of a message or of a tool's result; images and the like are left out. */
 export function wordsOf(content: unknown, between = '\n'): string {
   if (typeof content === 'string') return content
-  return blocksOf(content)
-    .flatMap((block) => block.text('text') || [])
-    .join(between)
+  const words: string[] = []
+  for (const block of blocksOf(content)) {
+    const text = block.text('text')
+    if (text) words.push(text)
+  }
+  return words.join(between)
 }
 
 /** Reports what a model wrote, block by block, and how its calls end. One for each run. */
