@@ -15,6 +15,18 @@ export class Fifo<T> {
     return this.#items[this.#head]
   }
 
+  /** The first item that passes, by a binary search: all items after it must pass, too. */
+  find(passes: (item: T) => boolean): T | undefined {
+    let low = this.#head
+    let high = this.#items.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (passes(this.#items[middle]!)) high = middle
+      else low = middle + 1
+    }
+    return this.#items[low]
+  }
+
   push(item: T): void {
     this.#items.push(item)
   }

@@ -35,6 +35,13 @@ export class Outstanding {
     return 'more' in known ? known.positions.length + known.more : 1
   }
 
+  /** The oldest of these whose position passes. */
+  find(key: string, passes: (position: Position) => boolean): Position | undefined {
+    const known = this.#byKey.get(key)
+    if (known && 'more' in known) return known.positions.find(passes)
+    return known && passes(known) ? known : undefined
+  }
+
   add(key: string, position: Position): void {
     const known = this.#byKey.get(key)
     if (known === undefined) {
