@@ -18,6 +18,7 @@ import {
   quoteFamily,
 } from '../text/characters.ts'
 import { isJsonWord, isPlainText, isScalarWord, MAX_WORD, spellingOf } from './bare-words.ts'
+import type { Edit } from './edits.ts'
 import { closingQuote, isApostrophe, isQuote, pathEnd, spellString } from './quotes.ts'
 import {
   bareKeyEnd,
@@ -150,9 +151,11 @@ function* missingBracket(stopped: Reading): Iterable<Reading> {
   const end = endBeforeOther(stopped)
   if (end < 0) return
   const bracket = level.array ? ']' : '}'
-  // `[[1,2}`: it is missing after the 1, or after the 2. `["a]"}`: two characters changed places.
-  if (text[end - 1] === bracket || text[end - 2] === bracket) return
   const isKey = text.charCodeAt(at) === COLON
+  // `[[1,2}`: it is missing after the 1, or after the 2. `["a]"}`: two characters changed places.
+  const isBehindOther =
+    text[end - 1] === bracket || isReplaced(isKey ? stopped.token.edits : stopped.edits, end)
+  if (isBehindOther || text[end - 2] === bracket) return
   const goesOn = isKey ? stopped.token.from : at
   const sibling = state === 'key' || isKey ? level.from : up.from
   if (isFirstOnOwnLine(text, goesOn)) {
@@ -196,7 +199,7 @@ function* missingBracket(stopped: Reading): Iterable<Reading> {
 function* wrongBracket(stopped: Reading): Iterable<Reading> {
   const { text, at, level, state, comma } = stopped
   if (!level || stopped.base || text[at] !== (level.array ? '}' : ']')) return
-  if (stopped.guesses > 0 && !(stopped.guesses === 1 && isReplaced(stopped))) return
+  if (stopped.guesses > 0 && !(stopped.guesses === 1 && isReplaced(stopped.edits, stopped.valueEnd))) return
   // Of `[}` either may be wrong; of `[1,},` and `[1,]],` rather an opening one is missing.
   if (state !== 'comma' && (comma < 0 || level.up)) return
   if (endsLike(text, at, /,\s{0,49}\]\s{0,49}$/)) return
@@ -213,9 +216,9 @@ function* wrongBracket(stopped: Reading): Iterable<Reading> {
   yield next
 }
 
-/** Whether the bracket before `at` was replaced, and was the first one. */
-function isReplaced({ edits, valueEnd }: Reading): boolean {
-  return edits?.kind === 'replaced a bracket' && edits.to === valueEnd
+/** Whether the last edit replaced the bracket before `at`. */
+function isReplaced(last: Edit | undefined, at: number): boolean {
+  return last?.kind === 'replaced a bracket' && last.to === at
 }
 
 /** One past the last value of an array or object, if what follows belongs around it; -1 if not. */

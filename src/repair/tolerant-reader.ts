@@ -181,6 +181,7 @@ export class Reading {
   #step(unit: number): boolean {
     switch (this.state) {
       case 'end':
+        if (unit === PLUS) return this.join(skipBlanks(this.text, this.at + 1))
         return (unit === COMMA || unit === SEMICOLON) && this.#dropLastComma()
       case 'colon':
         return this.#colon(unit)
