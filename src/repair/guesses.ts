@@ -61,19 +61,22 @@ export function guessesFor(stopped: Reading): Reading[] {
       found.push(next)
     }
   }
-  const afterString = stopped.token.kind === 'string' && stopped.token.to === endOfToken(stopped)
+  const isDoubtful = stopped.token.kind === 'doubtful string'
+  const isString = isDoubtful || stopped.token.kind === 'string'
+  const afterString = isString && stopped.token.to === endOfToken(stopped)
   if (stopped.unclosed) {
     add('closing quote', closingQuoteAtEnd)
     add('path', pathBeforeQuote)
   } else if (stopped.state === 'comma') {
-    add('comma', missingComma)
     if (afterString) {
       add('inner quote', innerQuotes)
       add('closing quote', missingClosingQuote)
       add('path', pathBeforeQuote)
-      add('line', stringOnNextLine)
     }
     add('opening quote', openingQuoteBeforeToken)
+    if (isDoubtful) return found
+    add('comma', missingComma)
+    if (afterString) add('line', stringOnNextLine)
     add('bracket', missingBracket)
     add('bracket', wrongBracket)
   } else if (stopped.state === 'colon') {
@@ -106,7 +109,6 @@ function* missingComma(stopped: Reading): Iterable<Reading> {
   const { text, at, token, valueEnd } = stopped
   const unit = text.charCodeAt(at)
   if (unit === COLON) return
-  if (token.kind === 'string' && isFirstOnLine(text, token.from, token.to - 1)) return
   if (endsInComma(text, token)) return
   if (isQuote(unit) && ',]}'.includes(text[at + 1] ?? ' ')) return
   // Two backticks are rather what is left of a fence mark than an empty string.
@@ -577,7 +579,7 @@ function* missingOpeningQuote(stopped: Reading): Iterable<Reading> {
 function* openingQuoteBeforeToken(stopped: Reading): Iterable<Reading> {
   const { text, token } = stopped
   const joined = token.edits !== undefined && token.edits.to > token.from
-  const foreign = token.kind === 'string' && text.charCodeAt(token.from) !== QUOTE && !joined
+  const foreign = token.kind.endsWith('string') && text.charCodeAt(token.from) !== QUOTE && !joined
   if (token.kind !== 'word' && !foreign) return
   const next = stopped.copy()
   next.edits = token.edits
