@@ -80,7 +80,11 @@ export class Dedupe {
       stderr: new Outstanding(options.window),
       pty: new Outstanding(options.window),
     }
-    this.#ptyOrder = new PtyOrder(options.window)
+    // What was emitted is older than what waits.
+    this.#ptyOrder = new PtyOrder(options.window, (key, last) => {
+      const emitted = this.#emitted.pty.find(key, ({ behind }) => behind > last)
+      return emitted?.behind ?? this.#waitingByKey.get(key)?.find((id) => id > last)
+    })
   }
 
   /** Sets the complete list of channels. */
@@ -290,7 +294,7 @@ export class Dedupe {
       this.#paired++
       if (channel === 'stderr') return
       if (!(reported instanceof PtyPosition)) return
-      this.#ptyOrder.write(reported.behind, position.after, key, this.#waitingByKey.get(key)?.first())
+      this.#ptyOrder.write(reported.behind, position.after, key)
       reported.become(position.after)
       return
     }
@@ -303,7 +307,7 @@ export class Dedupe {
       if (channel === 'stdout') {
         if (following) following.last = true
         if (own) own.shared = true
-        this.#ptyOrder.write(id, position.after, key, this.#waitingByKey.get(key)?.first())
+        this.#ptyOrder.write(id, position.after, key)
       }
       this.#pair(id, position)
     }

@@ -1,4 +1,5 @@
-import type { Code } from '../base/fault.ts'
+import { type Code, Fault } from '../base/fault.ts'
+import { type Intake, wholeIntake } from '../base/stage.ts'
 import type { Channel } from '../text/chunk.ts'
 import type { RepairLevel } from '../values/outcome.ts'
 import type { Cost } from './cost.ts'
@@ -365,4 +366,22 @@ export type EventOf<T extends EventType> = Extract<Event, { readonly type: T }>
 export function isEvent<T extends EventType>(event: Event, ...types: readonly T[]): event is EventOf<T> {
   // Works for values that are not events, too: a type guard must not throw.
   return (types as readonly EventType[]).includes(event?.type)
+}
+
+/**
+ * Takes events, and says what to do about anything else: a flow that is piped to the output of a process by
+ * mistake would otherwise emit nothing, or fail deep inside.
+ */
+export function eventsOnly(who: string): () => Intake<Event> {
+  return () => ({
+    ...wholeIntake<Event>(),
+    take(written) {
+      if (typeof written === 'object' && written !== null && 'type' in written && 'data' in written)
+        return written as Event // cast: a record with these fields is meant as one
+      throw new Fault(
+        'BAD_CHUNK',
+        `${who} takes events, not the output of a process; put events() between them`,
+      )
+    },
+  })
 }

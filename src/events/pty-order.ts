@@ -55,17 +55,20 @@ export class PtyPosition implements Position {
  */
 export class PtyOrder {
   readonly #window: number
+  /** The first record of the PTY with this key after this id that stdout does not have yet. */
+  readonly #nextEqual: (key: string, id: number) => number | undefined
   /** In order on both channels. */
   readonly #shared: SharedRecord[] = []
   /** The position before all of them. */
   #start: SharedRecord = { id: -1, twin: -1, key: '', instead: undefined }
   /** Positions after which a record may still turn out to be shared, in order, at most `window`. */
   readonly #unplaced = new Fifo<PtyPosition>()
-  /** Records of stdout whose PTY record has not arrived, by key: their first pair was wrong. */
-  readonly #free = new Map<string, Fifo<number>>()
+  /** Records of stdout whose PTY record has not arrived, by key, in order: their first pair was wrong. */
+  readonly #free = new Map<string, number[]>()
 
-  constructor(window: number) {
+  constructor(window: number, nextEqual: (key: string, id: number) => number | undefined) {
     this.#window = window
+    this.#nextEqual = nextEqual
   }
 
   /** The last record of stdout that the PTY has shown. */
@@ -94,13 +97,10 @@ export class PtyOrder {
     this.#add({ id, twin: this.#take(key) ?? twin, key, instead: undefined })
   }
 
-  /**
-   * The record `twin` of stdout, its newest, pairs with the one of the PTY at `id`; `next` is the next equal
-   * one there, if it has arrived.
-   */
-  write(id: number, twin: number, key: string, next: number | undefined): void {
+  /** The record `twin` of stdout, its newest, pairs with the one of the PTY at `id`, or with a later one. */
+  write(id: number, twin: number, key: string): void {
     const last = this.#last().id
-    const place = id > last ? id : next !== undefined && next > last ? next : undefined
+    const place = id > last ? id : this.#nextEqual(key, last)
     if (place === undefined) this.#leave(key, twin)
     else this.#add({ id: place, twin, key, instead: undefined })
   }
@@ -130,8 +130,8 @@ export class PtyOrder {
   #leave(key: string, twin: number): void {
     const known = this.#free.get(key)
     if (!known && this.#free.size >= MAX_SHARED) return
-    const twins = known ?? new Fifo<number>()
-    if (twins.length < MAX_SHARED) twins.push(twin)
+    const twins = known ?? []
+    if (twins.length < MAX_SHARED) twins.splice(twins.findLastIndex((earlier) => earlier < twin) + 1, 0, twin)
     this.#free.set(key, twins)
   }
 

@@ -35,6 +35,13 @@ export class Outstanding {
     return 'more' in known ? known.positions.length + known.more : 1
   }
 
+  /** The oldest of these whose position passes. */
+  find(key: string, passes: (position: Position) => boolean): Position | undefined {
+    const known = this.#byKey.get(key)
+    if (known && 'more' in known) return known.positions.find(passes)
+    return known && passes(known) ? known : undefined
+  }
+
   add(key: string, position: Position): void {
     const known = this.#byKey.get(key)
     if (known === undefined) {
@@ -186,6 +193,18 @@ export class Fifo<T> {
 
   first(): T | undefined {
     return this.#items[this.#head]
+  }
+
+  /** The first item that passes, by a binary search: all items after it must pass, too. */
+  find(passes: (item: T) => boolean): T | undefined {
+    let low = this.#head
+    let high = this.#items.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (passes(this.#items[middle]!)) high = middle
+      else low = middle + 1
+    }
+    return this.#items[low]
   }
 
   push(item: T): void {

@@ -188,3 +188,17 @@ const foreignLiterals = new Map([
   ['Infinity', 'null'],
   ['-Infinity', 'null'],
 ])
+
+//  callback_123({"a":1});
+//               ^ from ^ to
+/** Where the argument of a JSONP callback is, if the text is nothing else. */
+export function callbackArgument(text: string): { from: number; to: number } | undefined {
+  const to = text.lastIndexOf(')')
+  if (to < 0 || !/^\)[\s;]*$/.test(text.slice(to, to + MAX_CALL))) return undefined
+  const at = text.length - text.trimStart().length
+  const call = callback.exec(text.slice(at, at + MAX_CALL))
+  return call ? { from: at + call[0].length, to } : undefined
+}
+
+const MAX_CALL = 256
+const callback = /^(?=[\w$.]{0,128}(?:callback|jsonp))[\w$.]+\s*\(\s*/i

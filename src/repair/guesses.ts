@@ -18,6 +18,7 @@ import {
   quoteFamily,
 } from '../text/characters.ts'
 import { isJsonWord, isPlainText, isScalarWord, MAX_WORD, spellingOf } from './bare-words.ts'
+import type { Edit } from './edits.ts'
 import { closingQuote, isApostrophe, isQuote, pathEnd, spellString } from './quotes.ts'
 import {
   bareKeyEnd,
@@ -60,19 +61,22 @@ export function guessesFor(stopped: Reading): Reading[] {
       found.push(next)
     }
   }
-  const afterString = stopped.token.kind === 'string' && stopped.token.to === endOfToken(stopped)
+  const isDoubtful = stopped.token.kind === 'doubtful string'
+  const isString = isDoubtful || stopped.token.kind === 'string'
+  const afterString = isString && stopped.token.to === endOfToken(stopped)
   if (stopped.unclosed) {
     add('closing quote', closingQuoteAtEnd)
     add('path', pathBeforeQuote)
   } else if (stopped.state === 'comma') {
-    add('comma', missingComma)
     if (afterString) {
       add('inner quote', innerQuotes)
       add('closing quote', missingClosingQuote)
       add('path', pathBeforeQuote)
-      add('line', stringOnNextLine)
     }
     add('opening quote', openingQuoteBeforeToken)
+    if (isDoubtful) return found
+    add('comma', missingComma)
+    if (afterString) add('line', stringOnNextLine)
     add('bracket', missingBracket)
     add('bracket', wrongBracket)
   } else if (stopped.state === 'colon') {
@@ -105,7 +109,6 @@ function* missingComma(stopped: Reading): Iterable<Reading> {
   const { text, at, token, valueEnd } = stopped
   const unit = text.charCodeAt(at)
   if (unit === COLON) return
-  if (token.kind === 'string' && isFirstOnLine(text, token.from, token.to - 1)) return
   if (endsInComma(text, token)) return
   if (isQuote(unit) && ',]}'.includes(text[at + 1] ?? ' ')) return
   // Two backticks are rather what is left of a fence mark than an empty string.
@@ -150,9 +153,11 @@ function* missingBracket(stopped: Reading): Iterable<Reading> {
   const end = endBeforeOther(stopped)
   if (end < 0) return
   const bracket = level.array ? ']' : '}'
-  // `[[1,2}`: it is missing after the 1, or after the 2. `["a]"}`: two characters changed places.
-  if (text[end - 1] === bracket || text[end - 2] === bracket) return
   const isKey = text.charCodeAt(at) === COLON
+  // `[[1,2}`: it is missing after the 1, or after the 2. `["a]"}`: two characters changed places.
+  const isBehindOther =
+    text[end - 1] === bracket || isReplaced(isKey ? stopped.token.edits : stopped.edits, end)
+  if (isBehindOther || text[end - 2] === bracket) return
   const goesOn = isKey ? stopped.token.from : at
   const sibling = state === 'key' || isKey ? level.from : up.from
   if (isFirstOnOwnLine(text, goesOn)) {
@@ -196,7 +201,7 @@ function* missingBracket(stopped: Reading): Iterable<Reading> {
 function* wrongBracket(stopped: Reading): Iterable<Reading> {
   const { text, at, level, state, comma } = stopped
   if (!level || stopped.base || text[at] !== (level.array ? '}' : ']')) return
-  if (stopped.guesses > 0 && !(stopped.guesses === 1 && isReplaced(stopped))) return
+  if (stopped.guesses > 0 && !(stopped.guesses === 1 && isReplaced(stopped.edits, stopped.valueEnd))) return
   // Of `[}` either may be wrong; of `[1,},` and `[1,]],` rather an opening one is missing.
   if (state !== 'comma' && (comma < 0 || level.up)) return
   if (endsLike(text, at, /,\s{0,49}\]\s{0,49}$/)) return
@@ -213,9 +218,9 @@ function* wrongBracket(stopped: Reading): Iterable<Reading> {
   yield next
 }
 
-/** Whether the bracket before `at` was replaced, and was the first one. */
-function isReplaced({ edits, valueEnd }: Reading): boolean {
-  return edits?.kind === 'replaced a bracket' && edits.to === valueEnd
+/** Whether the last edit replaced the bracket before `at`. */
+function isReplaced(last: Edit | undefined, at: number): boolean {
+  return last?.kind === 'replaced a bracket' && last.to === at
 }
 
 /** One past the last value of an array or object, if what follows belongs around it; -1 if not. */
@@ -574,7 +579,7 @@ function* missingOpeningQuote(stopped: Reading): Iterable<Reading> {
 function* openingQuoteBeforeToken(stopped: Reading): Iterable<Reading> {
   const { text, token } = stopped
   const joined = token.edits !== undefined && token.edits.to > token.from
-  const foreign = token.kind === 'string' && text.charCodeAt(token.from) !== QUOTE && !joined
+  const foreign = token.kind.endsWith('string') && text.charCodeAt(token.from) !== QUOTE && !joined
   if (token.kind !== 'word' && !foreign) return
   const next = stopped.copy()
   next.edits = token.edits

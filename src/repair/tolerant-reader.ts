@@ -43,7 +43,8 @@ export interface Level {
 
 /** The last token, kept so that a guess can read it again. */
 export interface Token {
-  readonly kind: 'string' | 'word' | 'other'
+  /** A doubtful string may not be what it seems: only a guess that reads it again may take it. */
+  readonly kind: 'string' | 'doubtful string' | 'word' | 'other'
   readonly from: number
   /** One past it; for a string, its closing quote is the character before. */
   readonly to: number
@@ -181,6 +182,7 @@ export class Reading {
   #step(unit: number): boolean {
     switch (this.state) {
       case 'end':
+        if (unit === PLUS) return this.join(skipBlanks(this.text, this.at + 1))
         return (unit === COMMA || unit === SEMICOLON) && this.#dropLastComma()
       case 'colon':
         return this.#colon(unit)
@@ -356,6 +358,7 @@ export class Reading {
       if (key && text[from] === '"') this.plainKeys++
     }
     this.#endString(from, close, key, edits)
+    if (isDoubtful) this.token = { ...this.token, kind: 'doubtful string' }
     return !isDoubtful
   }
 
@@ -673,7 +676,7 @@ function markEnd(text: string, at: number): number {
   return end + (label?.[0].length ?? 0)
 }
 
-const LABEL = /^[A-Za-z0-9]{1,16}[ \t]*(?=\r?\n|$)/
+const LABEL = /^[A-Za-z][A-Za-z0-9]{0,15}[ \t]*(?=\r?\n|$)/
 
 /** Whether a quote and a comma are the last characters before `end`. */
 function endsLikeElement(text: string, end: number): boolean {

@@ -3,11 +3,10 @@ import { join, sep } from 'node:path'
 import { checkOptions } from '../base/check-options.ts'
 import { checkEngine, guarded } from '../events/check-engine.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import type { Event } from '../events/event.ts'
+import { type Event, eventsOnly } from '../events/event.ts'
 import { EVENT_OPTIONS, type EventOptions, eventStage } from '../events/event-stage.ts'
 import { eventIntake } from '../text/chunk.ts'
 import { CHAT_OPTIONS, type Chat, type ChatOptions, chatStage } from '../views/chat.ts'
-import { eventsOnly } from './events-only.ts'
 import { type Flow, flow } from './flow.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { checkOptions } from '../base/check-options.ts'
 import type { Sink } from '../base/stage.ts'
-import type { Event } from '../events/event.ts'
+import { type Event, eventsOnly } from '../events/event.ts'
 import { AG_UI_OPTIONS, type AgUiEvent, type AgUiOptions, agUiStage } from '../views/ag-ui.ts'
 import { type AiSdkChunk, aiSdkStage } from '../views/ai-sdk.ts'
 import {
@@ -13,7 +13,6 @@ import { MARKDOWN_OPTIONS, type MarkdownOptions, markdownStage } from '../views/
 import { type OtelOptions, type OtelTracer, otelStage } from '../views/otel.ts'
 import { checkRedacting, type RedactOptions, type Redactor } from '../views/redact/redact.ts'
 import { redactStage } from '../views/redact/redact-stage.ts'
-import { eventsOnly } from './events-only.ts'
 import { type Flow, flow } from './flow.ts'
 
 interface Abortable {

@@ -1,7 +1,7 @@
 import type { Intake, Sink, Stage } from '../base/stage.ts'
 import { guarded } from '../events/check-engine.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import type { Event } from '../events/event.ts'
+import { type Event, eventsOnly } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { type FrameOptions, frameStage, TURN } from '../frames/frames.ts'
@@ -12,7 +12,6 @@ import { type ValuesOptions, valueStage } from '../values/values.ts'
 import { type AgUiEvent, type AgUiOptions, agUiStage } from '../views/ag-ui.ts'
 import { type AiSdkChunk, aiSdkStage } from '../views/ai-sdk.ts'
 import { type Chat, type ChatOptions, chatStage } from '../views/chat.ts'
-import { eventsOnly } from './events-only.ts'
 
 /** Results that may wait for the reader before a source must wait. */
 const MAX_WAITING = 64

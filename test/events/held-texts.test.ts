@@ -194,11 +194,11 @@ test('records that only the PTY has get their places when stdout catches up, as 
     [2, [0, 0]],
     [1, [-1, 0]],
   ] as const) {
-    const order = new PtyOrder(window)
+    const order = new PtyOrder(window, () => undefined)
     expect(order.shown).toBe(-1)
     const ahead = [order.position(1, false), order.position(2, false)]
-    order.write(0, 0, 'a', undefined)
-    order.write(3, 1, 'b', undefined)
+    order.write(0, 0, 'a')
+    order.write(3, 1, 'b')
     expect([ahead.map(({ after }) => after), order.shown]).toEqual([places, 1])
     const [first] = ahead
     first!.become(7)

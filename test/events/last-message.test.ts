@@ -115,6 +115,21 @@ describe('the result of a run is its last message, whatever channel is read firs
       expect(endOf(read(chunks)), name).toMatchObject({ state: 'interrupted' })
   })
 
+  // In this order: `p` is the next record of the PTY, `s` that of stdout.
+  test.each([
+    ['the PTY told two that are equal before stdout began', [m1, m2, m1, m2, m1], [0], 'pppsppss'],
+    ['it told four of them', [m1, m1, m1, m3, m2, m1, m2, m1], [0, 1, 2, 3, 7], 'ppppppsssspspssp'],
+    ['stdout is behind with two that are equal', [m2, m1, m2, m1, m1, m2, m2, m3], [0, 2, 7], 'ssspppss'],
+  ])('of equal messages, though stdout lost some: %s', (_, said, lost, order) => {
+    const rest = { p: [...said, over], s: [...said.filter((_, n) => !lost.includes(n)), over] }
+    const chunks: Chunk[] = []
+    for (const from of `${order}${'p'.repeat(9)}${'s'.repeat(9)}` as Iterable<'p' | 's'>) {
+      const record = rest[from].shift()
+      if (record) chunks.push({ channel: from === 'p' ? 'pty' : 'stdout', bytes: Buffer.from(lines(record)) })
+    }
+    expect(`<json>${JSON.stringify(resultOf(read(chunks)))}</json>`).toBe(said.at(-1)!.item.text)
+  })
+
   test('of an engine that keeps lines until the end', () => {
     const stdout = 'The answer:\n<json>{"a":2}</json>\n\n'
     for (const profile of [claude, gemini, text]) {

@@ -45,6 +45,7 @@ describe('what has one meaning only', () => {
     ['semicolons for commas', '{a:1;b:[2; 3]}', { a: 1, b: [2, 3] }],
     ['joined strings', '{"a":"one " + "two" +\n"three"}', { a: 'one twothree' }],
     ['fence marks inside', '{"a":1,\n```json\n"b":2\n~~~}', { a: 1, b: 2 }],
+    ['a number behind a fence mark', '[```1\n]', [1]],
   ])('%s', (_name, text, value) => {
     expect(mended(text)).toEqual(value)
   })
@@ -83,6 +84,9 @@ describe('what has one meaning only', () => {
     // An inner quote, or the opening one of the next string.
     '["a\n  " "b"]',
     '["a\n ""b"]',
+    '{"a":"\n "]',
+    `["a"'\n'1]`,
+    '[\n",\n"\'b\']',
     ']',
   ])('refuses %s, where a value would be invented or another meaning is possible', (text) => {
     expect(mended(text)).toBe('broken')

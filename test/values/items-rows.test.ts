@@ -1325,6 +1325,7 @@ const groups: readonly Group[] = [
     'an element that is broken costs itself, and no other',
     { items: '*', root: 'any' },
     [
+      ['[0,"a" + "b",1]', '/0 1-2 0', '/1 3-12 "ab" +joined two strings@5', '/2 13-14 1'],
       ['[{"a":1},{"a":2]', '/0 1-8 {"a":1}', '/1 9-15 INVALID_JSON@9'],
       [
         '[{"a":"x},{"a":2},{"a":3}]',
