@@ -66,12 +66,14 @@ test('prints short and long lines in order, and escapes what could steer a termi
     'x'.repeat(70_000),
     '\u2028'.repeat(30_000),
     '€'.repeat(20_000),
+    // Each alone, because a line is searched for how they begin first.
+    ...'\u0080\u009f\u061c\u200e\u200f\u2028\u202e\u2066\u2069',
   ]
   const records = Array.from({ length: 400 }, (_, n) => ({ n, text: texts[n % texts.length]! }))
   const print = printer()
   for (const record of records) expect(await print(record)).toBe(true)
   expect(await flushed()).toBe(true)
-  expect(out).not.toMatch(/[\u007f-\u009f\u2028-\u202e]/)
+  expect(out).not.toMatch(/[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/)
   expect(out).toContain('"ü\\u009b\\u202e"')
   expect(
     out
