@@ -205,7 +205,9 @@ export class WhatFollows {
 
   /** Whether a comment may follow the value: what is behind it decides. */
   #isComment(): boolean {
-    return this.#scan.byte(this.#start) === SLASH
+    const first = this.#scan.byte(this.#start)
+    if (first !== LESS || this.#seek < this.#start + 2) return first === SLASH
+    return this.#scan.byte(this.#start + 1) === EXCLAMATION
   }
 
   /**

@@ -172,16 +172,23 @@ export function goesOnAt(text: string, at: number, place: Place = 'prose'): bool
   return goesOnBelow(text, end, place === 'document' ? 'separator in a document' : 'separator')
 }
 
-/** After the block comments of a line at `from`, if all of them end on it. */
+/** After the comments of a line at `from` that have a closing mark, if all of them end on it. */
 function pastComments(text: string, from: number, end: number): number {
   let at = from
-  while (text.startsWith('/*', at)) {
-    const close = text.slice(at + 2, end).indexOf('*/')
+  for (;;) {
+    const [open, closing] = COMMENTS.find(([mark]) => text.startsWith(mark, at)) ?? []
+    if (!open || !closing) return at
+    const inner = at + open.length
+    const close = text.slice(inner, end).indexOf(closing)
     if (close < 0) return from
-    at = pastBlanks(text, at + close + 4)
+    at = pastBlanks(text, inner + close + closing.length)
   }
-  return at
 }
+
+const COMMENTS = [
+  ['/*', '*/'],
+  ['<!--', '-->'],
+] as const
 
 //  {"k": 1}，       {"k": 1}!,       {"k": 1} // one
 //   "m": 2}          "m": 2}          "m": 2}

@@ -20,6 +20,8 @@ const more: readonly (readonly [what: string, rest: string])[] = [
   ['the end of a string, and a number below', " y',\n  -2\n]"],
   ['the end of a string, and a key without its colon', ` y','m' 2}`],
   ['the end of a string, and a bare key', " y', m: 2"],
+  ['a comment, and a key', ' /* one */, "m": 2}'],
+  ['a comment of HTML, and a key below', '<!-- one -->,\n"m": 2}'],
   ['the end of a number', '2}'],
   ['the end of a number, and a key', '23,"m":2}'],
   ['the end of a number with an exponent', 'e5}'],

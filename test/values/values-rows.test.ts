@@ -33,6 +33,7 @@ const groups: readonly Group[] = [
       ['{"a":1},', 'object 0-7 {"a":1} +took an object from prose@0'],
       ['{"a":1};', 'object 0-7 {"a":1} +took an object from prose@0'],
       ['{"a":1}, x', 'object 0-7 {"a":1} +took an object from prose@0'],
+      ['So {a: x}, {"b":1}', 'text 0-18 NO_MATCH'],
       ['{"a":1},"b":2', 'object 0-7 INVALID_JSON@7'],
       ['{"a":1}:', 'object 0-7 {"a":1} +took an object from prose@0'],
       ['{"a":1}: 2', 'object 0-7 INVALID_JSON@7'],
