@@ -75,17 +75,6 @@ export function constructedAt(text: string, at: number): { end: number; argument
   return { end: at + call.length, argument: digits ?? JSON.stringify(double ?? single) }
 }
 
-//  callback_123({"a":1});
-//               ^ from ^ to
-/** Where the argument of a JSONP callback is, if the text is nothing else. */
-export function callbackArgument(text: string): { from: number; to: number } | undefined {
-  const to = text.lastIndexOf(')')
-  if (to < 0 || !/^\)[\s;]*$/.test(text.slice(to, to + MAX_CALL))) return undefined
-  const at = text.length - text.trimStart().length
-  const call = callback.exec(text.slice(at, at + MAX_CALL))
-  return call ? { from: at + call[0].length, to } : undefined
-}
-
 /**
  * Whether this text without quotes may be a string that lost both. Not if it is closer to a literal or a
  * number than to a word: `tru`, `ture`, `5px` and `1 000` would change their type. With `colons`, it may
@@ -173,7 +162,6 @@ const codes = [
   /^v?\d{1,9}\.\d{1,9}\.\d{1,9}(?:[-+.][\w.+-]{1,32})?(?=[\s,}\]])/,
 ]
 const MAX_CALL = 256
-const callback = /^(?=[\w$.]{0,128}(?:callback|jsonp))[\w$.]+\s*\(\s*/i
 const namedType =
   /^(?:(?:ObjectId|ISODate|UUID|new\s+Date)\(\s*(?:"([\w.:+ -]+)"|'([\w.:+ -]+)')|Number(?:Long|Int|Decimal)\(\s*(-?[\d.]+))\s*\)/
 const beginsText = /^[\p{L}\p{N}\p{Extended_Pictographic}_$]/u

@@ -3,7 +3,7 @@ import { endsInBraces, endsInString, isOnlyStructure, isStructureAt } from '../j
 import { closeCut } from '../json/cut-text.ts'
 import { inspect } from '../json/silent-losses.ts'
 import { whereBroken } from '../json/tokenizer.ts'
-import { callbackArgument, isFewWords, isScalarWord } from '../repair/bare-words.ts'
+import { isFewWords, isScalarWord } from '../repair/bare-words.ts'
 import { type Change, changeOf } from '../repair/change.ts'
 import { controlsEscaped, withoutSequences } from '../repair/control-characters.ts'
 import type { Edited } from '../repair/edits.ts'
@@ -22,7 +22,7 @@ import {
   type Tried,
 } from './attempt.ts'
 import { type Candidate, candidatesIn, hasQuotedKey } from './candidates.ts'
-import { envelopePlaces } from './envelope.ts'
+import { callbackArgument, envelopePlaces } from './envelope.ts'
 import { isBetter } from './pick.ts'
 
 /**
