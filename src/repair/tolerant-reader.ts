@@ -107,7 +107,7 @@ export class Reading {
   unclosed = false
   /** There is another reading that no guess leads to: it is not believed, even if it is the only one. */
   doubtful = false
-  /** An inner value began with a comma: rather its closing bracket is missing, if one is missing at all. */
+  /** An inner object began with a comma: rather its closing bracket is missing, if one is missing at all. */
   commaFirst = false
   /** How many tuples are open. Parentheses are in prose, too: nothing is guessed in them. */
   tuples = 0
@@ -251,9 +251,8 @@ export class Reading {
   //  [, 1]  {, "a": 1}           "a": {,
   //   ^      ^ nothing is lost    "b": 1   is below: rather a bracket is missing
   #dropLeadingComma(): boolean {
-    const up = this.level?.up
-    if (up && isBelow(this.text, this.at)) return false
-    this.commaFirst ||= up !== undefined && (up.array || !this.inArray())
+    if (this.level?.up && isBelow(this.text, this.at)) return false
+    this.commaFirst ||= this.level?.up !== undefined && !this.inArray()
     this.add(this.at, this.at + 1, '', 'dropped a comma')
     this.at++
     this.state = this.inArray() ? 'value' : 'key'

@@ -312,6 +312,10 @@ class Judge implements Sink<Frame> {
         return
       }
       const end = first.text.length
+      if (end === 0 && !result.ok && frames.some((frame) => this.#closesMore(frame))) {
+        this.#bad(whole, result)
+        return
+      }
       if (end > 0 && isOver(whole.text, end)) {
         this.#wholeInput({ ...first, to: whole.to, text: whole.text })
         return
@@ -330,6 +334,14 @@ class Judge implements Sink<Frame> {
       frames.find(({ blank }) => !blank),
     )
     for (const frame of frames) this.#judge(frame)
+  }
+
+  //  {"a":[⏎```⏎[1]⏎}
+  //                 ^ closes the document, not something in the fence
+  /** Whether a fence that never ends has a bracket too many. */
+  #closesMore({ kind, open, text }: Frame): boolean {
+    const result = kind === 'fence' && open ? climb(text, this.#rules) : undefined
+    return result?.ok === true && result.changes.some((change) => change.kind === 'dropped a brace')
   }
 
   /** Why an input is no document, though its first bracket is closed. */

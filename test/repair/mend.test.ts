@@ -84,6 +84,7 @@ describe('what has one meaning only', () => {
     // An inner quote, or the opening one of the next string.
     '["a\n  " "b"]',
     '["a\n ""b"]',
+    '["x" + “y” z"]',
     '{"a":"\n "]',
     `["a"'\n'1]`,
     '[\n",\n"\'b\']',
