@@ -111,6 +111,8 @@ function* missingComma(stopped: Reading): Iterable<Reading> {
   if (unit === COLON) return
   if (endsInComma(text, token)) return
   if (isQuote(unit) && ',]}'.includes(text[at + 1] ?? ' ')) return
+  // `["x"" // 5"⏎]`: rather the quote is one too many, and a comment has the last one.
+  if (isQuote(unit) && /^\s{0,9}(?:\/[/*]|#\s)/.test(text.slice(at + 1, at + 12))) return
   // Two backticks are rather what is left of a fence mark than an empty string.
   if ([at, token.to - 2].some((place) => text.startsWith('``', place))) return
   if (token.kind === 'string') {
@@ -406,7 +408,7 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
     (isBlank(text.charCodeAt(from + 1)) ||
       text[end - 1] === ' ' ||
       text[end - 1] === '\t' ||
-      (text[end - 1] === ',' && text[end] === ',') ||
+      (text[end - 1] === ',' && text[skipBlanks(text, end)] === ',') ||
       isUnusualBlank(text.charCodeAt(end - 1)))
   )
     return

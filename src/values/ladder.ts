@@ -1,5 +1,5 @@
 import { type Code, type Note, quote, type SchemaError } from '../base/fault.ts'
-import { endsInBraces, endsInString, isOnlyStructure, isStructureAt } from '../json/after-value.ts'
+import { endsInBraces, endsInString, isOnlyStructure, isRestOfWhole } from '../json/after-value.ts'
 import { closeCut } from '../json/cut-text.ts'
 import { inspect } from '../json/silent-losses.ts'
 import { whereBroken } from '../json/tokenizer.ts'
@@ -328,7 +328,7 @@ function takeFirst(
     const dropped = changeOf('dropped a brace', end, text.slice(end), '')
     return climbFurther(first, [...before, dropped], rules, envelopes)
   }
-  if (isStructureAt(text, end) || endsInString(first) || isOnlyStructure(text))
+  if (isRestOfWhole(text, end) || endsInString(first) || isOnlyStructure(text))
     return { ...brokenAround(text, end), cause: broken.cause }
   // As in prose: without a schema, only a first key in double quotes distinguishes an object from code.
   const rest = text.slice(end, end + 256)
