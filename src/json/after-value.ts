@@ -137,7 +137,7 @@ export function goesOnAt(text: string, at: number, place: Place = 'prose'): bool
         opened = 0
         last = hasEnd ? 'end of a string' : 'quote'
       } else if (opened !== 0) continue
-      else if (here === at && (place === 'after a quote' || mayEnclose(text, at))) last = 'quote'
+      else if (here === at && mayEnclose(text, at, place)) last = 'quote'
       else if (last === 'comma after glued') return true
       else if (opensAt(text, here, from) && isClosedBefore(text, here, end)) {
         opened = quoteFamily(unit)
@@ -220,7 +220,8 @@ function goesOnBelow(text: string, from: number, last: Last): boolean {
 }
 
 /** Whether a quote right after a value may be the second of two around it. */
-function mayEnclose(text: string, at: number): boolean {
+function mayEnclose(text: string, at: number, place: Place): boolean {
+  if (place !== 'prose') return place === 'after a quote'
   const after = text.charCodeAt(at + 1)
   return after !== COMMA && !isClosing(after)
 }
