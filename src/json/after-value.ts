@@ -5,6 +5,7 @@ import {
   COLON,
   COMMA,
   DOT,
+  EQUALS,
   isBlank,
   isBracket,
   isDigit,
@@ -158,8 +159,9 @@ export function goesOnAt(text: string, at: number, place: Place = 'prose'): bool
     } else if (isClosing(unit)) {
       if (wasEnd || wasGlued || (depth === 0 && unit === own && (hasKey || hasBareKey || hasEnd))) return true
       depth = Math.max(0, depth - 1)
-    } else if (unit === COLON) {
-      if (wasEnd || hasComma || (last === 'quote' && openedAt === from)) return true
+    } else if ((unit === COLON || unit === EQUALS) && last === 'quote' && openedAt === from) return true
+    else if (unit === COLON) {
+      if (wasEnd || hasComma) return true
       hasKey ||= last === 'quote'
       hasBareKey ||= here === wordEnd
     }
