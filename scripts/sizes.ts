@@ -18,7 +18,7 @@ const imports: readonly Import[] = [
   {
     names: '{ frameStage }',
     entry: 'values',
-    limit: 20.5,
+    limit: 21,
   },
   { names: '{ frames }', entry: 'values', limit: 22.5 },
   { names: '{ tryParse }', entry: 'values', limit: 52.5 },
