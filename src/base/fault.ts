@@ -406,3 +406,28 @@ export function clip(text: string, max: number): string {
   const end = /[\ud800-\udbff]/.test(text[max - 2] ?? '') ? max - 2 : max - 1
   return `${text.slice(0, end)}…`
 }
+
+/**
+ * Calls `make` with stack traces off, so that errors it creates or throws have none. Taking a trace costs
+ * more than reading a line, and hostile input creates an error for every line. Only for errors that are data,
+ * or that are caught at once.
+ *
+ * @example
+ * try { return withoutStack(JSON.parse, text) } catch { return undefined }
+ */
+export function withoutStack<In, Out>(make: (input: In) => Out, input: In): Out {
+  if (!isWritable) return make(input)
+  const { stackTraceLimit = 0 } = errors
+  errors.stackTraceLimit = 0
+  try {
+    return make(input)
+  } finally {
+    errors.stackTraceLimit = stackTraceLimit
+  }
+}
+
+/** Only V8 has a limit of the trace. */
+const errors: ErrorConstructor & { stackTraceLimit?: number } = Error
+/** False where the intrinsics are frozen. */
+const isWritable =
+  /* @__PURE__ */ Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true

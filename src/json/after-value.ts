@@ -12,12 +12,11 @@ import {
   isWordCharacter,
   LF,
   MINUS,
-  pastBlanks,
   QUOTE,
   quoteFamily,
 } from '../text/characters.ts'
 import { closes, nextQuote } from './strings.ts'
-import { type Visitor, walk } from './walk.ts'
+import { pastBlanks, type Visitor, walk } from './walk.ts'
 
 /*
  * Whether a value is over where its last bracket is, or goes on: the only answer to that question. The frame

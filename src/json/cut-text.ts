@@ -1,5 +1,5 @@
-import { pastBlanks } from '../text/characters.ts'
 import { type Handler, NAMES, Tokenizer } from './tokenizer.ts'
+import { pastBlanks } from './walk.ts'
 
 /**
  * Cut JSON: the beginning of a JSON text that stops somewhere inside it.

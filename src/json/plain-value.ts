@@ -8,10 +8,10 @@ import {
   MINUS,
   OPEN_BRACE,
   OPEN_BRACKET,
-  pastBlanks,
   QUOTE,
 } from '../text/characters.ts'
 import { stringEnd } from './strings.ts'
+import { pastBlanks } from './walk.ts'
 
 /**
  * Whether a parsed value needs no note. Nearly always true, and checked for every payload, so it must be

@@ -14,12 +14,12 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   PLUS,
-  pastBlanks,
   QUOTE,
   SPACE,
   ZERO,
 } from '../text/characters.ts'
 import { ESCAPES } from './strings.ts'
+import { pastBlanks } from './walk.ts'
 
 /**
  * Receives what a tokenizer reads, in order. `end` is one past the token, as an index in the current piece.

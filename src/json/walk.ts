@@ -3,12 +3,12 @@ import {
   CLOSE_BRACKET,
   COLON,
   DOT,
+  isBlank,
   isDigit,
   MINUS,
   OPEN_BRACE,
   OPEN_BRACKET,
   PLUS,
-  pastBlanks,
   QUOTE,
   SPACE,
 } from '../text/characters.ts'
@@ -78,3 +78,10 @@ function isNumberPart(unit: number): boolean {
 }
 
 const LETTER_E = 0x65
+
+/** The first index at or after `from` that is not blank. */
+export function pastBlanks(text: string, from: number): number {
+  let at = from
+  while (isBlank(text.charCodeAt(at))) at++
+  return at
+}

@@ -47,13 +47,6 @@ export function isBlank(character: number | undefined): boolean {
   return character === SPACE || character === LF || character === CR || character === TAB
 }
 
-/** The first index at or after `from` that is not blank. */
-export function pastBlanks(text: string, from: number): number {
-  let at = from
-  while (isBlank(text.charCodeAt(at))) at++
-  return at
-}
-
 /** `0` to `9`. */
 export function isDigit(character: number): boolean {
   return character >= ZERO && character <= NINE

@@ -1,7 +1,6 @@
 import { stringValue } from '../json/strings.ts'
-import { walk } from '../json/walk.ts'
+import { pastBlanks, walk } from '../json/walk.ts'
 import { skipBlanks } from '../repair/tolerant-reader.ts'
-import { pastBlanks } from '../text/characters.ts'
 
 /** Where the content of an envelope is in the text of the envelope. */
 export interface EnvelopePlaces {

@@ -6,10 +6,10 @@ import {
   meaningOf,
   type Note,
   payloadCodes,
+  withoutStack,
 } from '../base/fault.ts'
 import type { Frame } from '../frames/frame.ts'
 import { frameOffset, risingOffsets } from '../frames/frame-offsets.ts'
-import { withoutStack } from '../json/strict.ts'
 import { balancedEnd } from '../json/text-balance.ts'
 import { type ChangeKind, changeOf } from '../repair/change.ts'
 import type { Channel } from '../text/chunk.ts'
