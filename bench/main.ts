@@ -15,7 +15,7 @@ const PARTS = [...workloads.keys(), 'M', 'linear']
 
 const HELP = `npm run bench -- [options]
 
-Measures the built package beside its peers, after checking every answer. A full run takes half an hour and
+Measures the built package beside its peers, after checking every answer. A full run takes forty minutes and
 writes bench/results.json, bench/README.md and bench/plot.svg.
 
   --quick          smaller inputs, fewer rounds and chunk sizes, under two minutes; prints, and writes nothing
@@ -28,7 +28,7 @@ writes bench/results.json, bench/README.md and bench/plot.svg.
 /** The part of bench/README.md above this line is written by hand and kept. */
 const MARK = '<!-- Below this line the bench writes. -->'
 
-const FULL: Pace = { rounds: 5, minCpuMs: 150, warmUpMs: 450 }
+const FULL: Pace = { rounds: 7, minCpuMs: 150, warmUpMs: 450 }
 const QUICK: Pace = { rounds: 3, minCpuMs: 60, warmUpMs: 150 }
 
 const { values: options } = parseArgs({

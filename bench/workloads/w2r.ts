@@ -3,7 +3,7 @@ import { HONEST, honestLimit, limit, plainLines } from '../limits.ts'
 import { answerTo, type Candidate, type Goal, type Scene, type Workload } from '../measure.ts'
 import { engineLines, logOf, mixedLines, recordsOf } from '../real-lines.ts'
 import { batched, chunksOf, source } from '../source.ts'
-import { linePeers, OURS, PEERS, sluice } from './lines.ts'
+import { AHEAD, linePeers, OURS, sluice } from './lines.ts'
 
 /** Engines with enough lines of their own; the others are only in the mix. */
 const ENGINES = ['codex', 'opencode', 'gemini', 'qwen', 'copilot', 'pi']
@@ -52,7 +52,7 @@ async function* scenesOf(
         honestLimit(open),
         limit(input),
       ],
-      goals: [...(size === 65_536 ? [NEAR] : []), { ours: OURS, against: PEERS, atLeast: 1 }],
+      goals: [...(size === 65_536 ? [NEAR] : []), AHEAD],
     }
   }
 }

@@ -106,10 +106,15 @@ function wholeObject<S extends Schema | undefined>(
  */
 function isOneDocument(text: string): boolean {
   if (text.length > MAX_BROKEN) return false
-  if (!/^{\s*"/.test(text) || /[<`~]|[^\P{Cc}\t\n\r]/u.test(text)) return false
+  if (!/^{\s*"/.test(text) || NOT_PLAIN.test(text)) return false
   return balancedEnd(text, 0) === text.length
 }
 
+/**
+ * A `<`, a backtick, a tilde or a control character. One class of what is allowed, because it takes half of
+ * the time of one that names these.
+ */
+const NOT_PLAIN = /[^\t\n\r -;=-_a-}\u00a0-\uffff]/
 const NO_OPTIONS = {}
 let usual: Rules | undefined
 /** Options about where to look, which the stages check. */
