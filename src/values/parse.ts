@@ -100,16 +100,18 @@ function wholeObject<S extends Schema | undefined>(
 }
 
 /**
- * Whether the scanner would cut exactly one frame, the whole text: it begins with a quoted key, its first
+ * Whether the scanner would cut exactly one frame, the whole text: it begins with a key, its first
  * bracket is closed by the last one, and it has nothing in it that might be a tag, a fence or a terminal
  * sequence.
  */
 function isOneDocument(text: string): boolean {
   if (text.length > MAX_BROKEN) return false
-  if (!/^{\s*"/.test(text) || NOT_PLAIN.test(text)) return false
+  if (!KEY.test(text) || NOT_PLAIN.test(text)) return false
   return balancedEnd(text, 0) === text.length
 }
 
+/** A brace and a key, whatever its quotes. */
+const KEY = /^{\s*(?:"|'|[A-Za-z_]\w*\s*:)/
 /**
  * A `<`, a backtick, a tilde or a control character. One class of what is allowed, because it takes half of
  * the time of one that names these.
