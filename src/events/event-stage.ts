@@ -1,6 +1,7 @@
 import {
   type Complete,
   isCount,
+  isLine,
   isName,
   isWhole,
   type OptionTable,
@@ -29,7 +30,7 @@ import type { Spent } from './tokens.ts'
 import { type Writer, writer } from './write.ts'
 
 export interface EventOptions {
-  /** The run id in every record. @default 'run' */
+  /** The run id in every record: one line. @default 'run' */
   readonly runId?: string | undefined
   /** Which attempt of the run this is. @default 1 */
   readonly attempt?: number | undefined
@@ -94,10 +95,11 @@ export interface EventOptions {
   readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
 }
 
+const ID = 'be one line that is not empty, but is "%"'
 const COUNT = 'be a whole number above 0, but is %'
 
 export const EVENT_OPTIONS = {
-  runId: { default: 'run' },
+  runId: { default: 'run', is: isLine, must: ID },
   attempt: { default: 1, is: isCount, must: COUNT },
   clock: { default: () => Date.now() },
   window: { default: 65_536, is: isCount, must: COUNT },

@@ -4,6 +4,7 @@ import {
   checkOptions,
   DELAY,
   isDelay,
+  isLine,
   isName,
   isObject,
   isText,
@@ -286,7 +287,7 @@ export const RUN_OPTIONS = {
   cache: {},
   cacheKey: {},
   maxCacheWait: {},
-  runId: {},
+  runId: { is: isLine, must: 'be one line that is not empty, but is "%"' },
   // Events check the others and have their defaults: what is not given is not recorded either.
   window: {},
   doneMarker: { is: isName, must: 'be the name of a key, and not empty' },

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { defined, isObject, misfit } from '../base/check-options.ts'
+import { defined, isLine, isObject, misfit } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 
 /**
@@ -59,7 +59,7 @@ export function readOrder(value: unknown): WorkOrder {
 /** Names appear in file headers and comments, so they are one short line without control characters. */
 function name(key: string, value: unknown): string {
   const found = text(key, value)
-  if (found.length > MAX_NAME || found !== found.trim() || /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(found)) {
+  if (found.length > MAX_NAME || found !== found.trim() || !isLine(found)) {
     throw new Fault(
       'BAD_ORDER',
       `${key} must be one line of at most ${MAX_NAME} characters without blanks around it, but is ${quote(found)}`,

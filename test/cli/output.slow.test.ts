@@ -118,3 +118,25 @@ test('help | head prints no stack', async () => {
   const { code, out, err } = await shell(`${sluice} help chat | true; exit \${PIPESTATUS[0]}`)
   expect([code, out, err]).toEqual([0, '', ''])
 })
+
+test('an answer that nothing read is no success', async () => {
+  const { cwd, audit } = workspace()
+  const { command, args = [] } = agent(cwd, 'for (const line of lines) say(line)')
+  const running = `run --quiet --engine codex --no-fs-diff --audit ${audit} -- ${[command, ...args].join(' ')}`
+  const answering = `ask hi -- ${process.execPath} -e 'console.log("<json>{}</json>")'`
+  for (const words of [answering, running, `chat --quiet < ${log}`]) {
+    const { code } = await shell(`${sluice} ${words} | true; exit \${PIPESTATUS[0]}`)
+    expect([words, code]).toEqual([words, 7])
+  }
+})
+
+test.runIf(hasFull)('run --tee tells that the disk behind stdout is full', async () => {
+  const { cwd, audit } = workspace()
+  const { command, args = [] } = agent(cwd, 'say(lines[0])')
+  const words = `run --tee --engine codex --no-fs-diff --audit ${audit} -- ${[command, ...args].join(' ')}`
+  const { code, err } = await shell(`${sluice} ${words} > /dev/full < /dev/null`)
+  expect([code, err]).toEqual([
+    7,
+    expect.stringContaining('cannot write to stdout (ENOSPC): the disk is full'),
+  ])
+})

@@ -106,6 +106,12 @@ test('at the root, events takes a name too', async () => {
   expect(() => events(5)).toThrow(/events needs an engine of this package or one of your own/)
 })
 
+test('the run id is one line: it is a field of a line in SSE, and in journals', () => {
+  expect(() => eventStage(scripted as Engine, { runId: 'ticket 4711/é' })).not.toThrow()
+  for (const runId of ['', 'a\nb', 'a\u2028b', '\0', 5 as never])
+    expect(() => eventStage(scripted, { runId })).toThrow(/^runId must be one line that is not empty/)
+})
+
 test('attempt, window and maxFrame are whole numbers above 0', () => {
   for (const name of ['attempt', 'window', 'maxFrame']) {
     expect(() => eventStage(scripted as Engine, { [name]: 1 })).not.toThrow()

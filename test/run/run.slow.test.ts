@@ -324,6 +324,12 @@ test.each([
   ['a schema that cannot be compiled', { schema: { type: 'nonsense' } }, 'cannot be compiled'],
   ['a marker that is no text', { doneMarker: 7 as never }, 'doneMarker must be the name of a key'],
   ['a marker without a name', { doneMarker: '' }, 'doneMarker must be the name of a key'],
+  [
+    'a run id of two lines',
+    { runId: 'a\nb' },
+    'runId must be one line that is not empty, but is "a\\u000ab"',
+  ],
+  ['a run id that is empty', { runId: '' }, 'runId must be one line that is not empty'],
 ])('refuses %s before anything is started', async (_what, options, words) => {
   const { cwd, audit } = workspace()
   const refused = {

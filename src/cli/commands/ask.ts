@@ -12,7 +12,7 @@ import { safe } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
 import { onSignals, readPrompt, readSchema } from '../input/input.ts'
 import { duration } from '../input/numbers.ts'
-import { harmless, output } from '../print.ts'
+import { flushed, harmless, output } from '../print.ts'
 
 interface Flags {
   readonly promptFile?: string
@@ -125,8 +125,8 @@ async function askAndPrint({ prompt: given, command, args }: Question, flags: Fl
       onAttempt: (outcome, info) => tell(outcome, info, flags.retries),
       ...(cache !== undefined && { cache: fileCache(cache), cacheKey: keyOf(command, args) }),
     })
-    const write = output()
-    return (await write(`${harmless(JSON.stringify(value))}\n`)) ? exits.good : exits.output
+    await output()(`${harmless(JSON.stringify(value))}\n`)
+    return (await flushed()) ? exits.good : exits.output
   } catch (error) {
     if (stop.signal.aborted) {
       console.error('sluice: interrupted')

@@ -21,6 +21,7 @@ import { amount, duration, positiveInteger, wholeNumber } from '../input/numbers
 import { addReading, type ReadingFlags, readingOptions } from '../input/run-input.ts'
 import { asker } from '../input/talk-input.ts'
 import { openOtel } from '../otel-export.ts'
+import { output } from '../print.ts'
 import { runExits, watchEnd } from '../run-exit-code.ts'
 import { shortHelp } from '../short-help.ts'
 import { show } from './show.ts'
@@ -227,6 +228,8 @@ export async function showRun(
   const limit = { tokens: flags.limitTokens, cost: flags.limitCost, toolCalls: flags.limitToolCalls }
   const limits = { timeout, idleTimeout, endAfter, answerIn, limit }
   const fsDiff = flags.fsDiff ? {} : false
+  // The agent's output goes past us: a disk that is full for it is told at the end.
+  if (tee) output()
   const agent = start({ ...reading, ...limits, rounds, fsync, fsDiff, ...(step && { env: step.env }) })
   const release = forwardSignals(agent, talk)
   if (pty) typeInto(agent)

@@ -66,7 +66,8 @@ async function showAnswer(events: AsyncIterable<Event>, options: ShowOptions): P
   const drawn = isDrawn(options)
   const lines = drawn ? drawMarkdown(safe(answer), columnsOf(), painter(wantsColor(options))) : [answer]
   const text = lines.join('\n')
-  return guarded(options, output())(text.endsWith('\n') ? text : `${text}\n`)
+  await guarded(options, output())(text.endsWith('\n') ? text : `${text}\n`)
+  return guarded(options, flushed)('')
 }
 
 /** Writes, and reports a failure before it is thrown. */
