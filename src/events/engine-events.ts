@@ -131,8 +131,8 @@ export class EngineEvents {
   /** Prompts that were sent before the session was known: they come after it, and before any work. */
   #early: { readonly text: string; readonly range: Range }[] = []
   readonly #sentTurns = new SentTurns()
-  /** The next prompt is told after the current frame, which may report more of its turn. */
-  #turnIsOver = false
+  /** How the turn is over. The next prompt is told after the current frame, which may report more of it. */
+  #over: 'stopped on request' | 'by itself' | undefined
   readonly #requests: OpenRequests
   /** Who sends what is on stdin now. */
   sentBy: 'user' | 'limit' = 'user'
@@ -199,8 +199,8 @@ export class EngineEvents {
     this.#unknown = false
     this.#current = undefined
     if (this.#ended !== before) this.tellTurn()
-    if (this.#turnIsOver) this.#sentTurns.over()
-    this.#turnIsOver = false
+    if (this.#over) this.#sentTurns.over()
+    this.#over = undefined
     return understood
   }
 
@@ -347,8 +347,9 @@ export class EngineEvents {
       worksOn: (call) => this.#requests.goesOn(call),
       turnOver: (how) => {
         const over = this.#requests.turnOver(how === 'interrupted')
-        if (how !== 'well' && over.interrupted) evidence.stopped(this.#now(), 'interrupted')
-        this.#turnIsOver = true
+        const stopped = how !== 'well' && over.interrupted
+        if (stopped) evidence.stopped(this.#now(), 'interrupted')
+        this.#over = stopped ? 'stopped on request' : 'by itself'
         return over
       },
       prompts: (text) => this.#send('prompt', () => this.#user(text)),
@@ -510,9 +511,11 @@ export class EngineEvents {
     this.#drifted = false
   }
 
-  #error(message: string, severity: Severity, { retryable, code, alone }: ErrorFacts): void {
-    if (severity === 'fatal') this.#evidence.failed(this.#now(), message)
+  #error(message: string, given: Severity, { retryable, code, alone }: ErrorFacts): void {
+    if (given === 'fatal') this.#evidence.failed(this.#now(), message)
     else if (alone) this.#evidence.failedAlone(this.#now(), message)
+    // An agent ends a turn that the user stopped as it ends one that failed.
+    const severity = given === 'fatal' && this.#over === 'stopped on request' ? 'info' : given
     const heavy = severity === 'fatal' || severity === 'error'
     const failure_class = heavy ? failureClassOf(message, code, this.#engine.failures) : undefined
     if (failure_class && heavy)

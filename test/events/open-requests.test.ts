@@ -292,6 +292,9 @@ test('each request is asked once and settled once, with and without a clock', ()
           .map(({ id }) => id)
           .sort(),
       ).toEqual(settled.split('|').map((one) => one.split(' ')[0]))
+      // What the user stopped or did not allow is no failure.
+      const fatal = only(events, 'diagnostic.engine.error').filter(({ data }) => data.severity === 'fatal')
+      expect([name, fatal]).toEqual([name, []])
     }
   }
 })
