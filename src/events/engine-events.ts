@@ -156,8 +156,9 @@ export class EngineEvents {
         const evidence = { ...this.#evidence.said(), request: reason, exit_code: null, signal: null }
         this.#write('lifecycle.run.status', { status: 'awaiting_user_input', reason, evidence, request })
       },
-      settle: (request_id, by, chosen, answer = this.#current) => {
-        const data = { status: 'request_settled', request_id, ...chosen, by }
+      settle: ({ id, call_id }, by, chosen, answer = this.#current) => {
+        if (by === 'user' && call_id !== undefined) this.#evidence.answered(call_id)
+        const data = { status: 'request_settled', request_id: id, ...chosen, by }
         this.#aboutSent(answer, () => this.#write('lifecycle.run.status', data))
       },
       unused: (answer) => this.#aboutSent(answer, () => this.#raw(answer.text, SURE)),
@@ -639,11 +640,10 @@ export class EngineEvents {
     else if (!this.#calls.take(of.id)) {
       const { id, name, kind, input, parent } = of
       this.#write('tool.call.started', this.#toolData({ id, name, kind, input, parent }))
-      if (parent === undefined) this.#evidence.called(when, name, 'started')
+      if (parent === undefined) this.#evidence.called(when, { id, name }, 'started')
     }
     // A subagent does not ask the user.
-    if (of.parent === undefined)
-      this.#evidence.called(when, of.name, type.slice('tool.call.'.length) as CallState)
+    if (of.parent === undefined) this.#evidence.called(when, of, type.slice('tool.call.'.length) as CallState)
     const data = this.#toolData(of, type === 'tool.call.failed')
     if (data.denied && of.parent === undefined)
       this.#failures.denied = { class: 'denied', range: this.#writer.place() }
