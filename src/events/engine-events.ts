@@ -387,6 +387,8 @@ export class EngineEvents {
     const later = () =>
       this.#aboutSent(frame, () => {
         this.#requests.tells(what)
+        // A prompt that waited may have been a part of the turn that is over now.
+        if (what === 'prompt' && frame === this.#current) this.#evidence.begun(this.#goOn())
         if (!tell() && frame !== this.#current) this.#raw(frame.text, SURE)
       })
     return this.#sentTurns.add({ begins: what === 'prompt', tell: later }) ? true : 'kept'

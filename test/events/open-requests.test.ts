@@ -353,6 +353,23 @@ test('a prompt that was sent during a turn is told when that is over', () => {
   expect(told.map(({ data }) => 'text' in data && data.text)).toEqual(['p2', 'a', 'p3', 'a'])
 })
 
+test('a prompt after the end of a turn must be answered, too, before the run has ended well', () => {
+  const done = [hello, prompt(2), words, stops(2, 'end_turn')]
+  const outcome = (...said: Line[]) => endOf(read(acp, [...done, ...said])).outcome
+  expect([outcome(), outcome(prompt(3)), outcome(prompt(3), words)]).toEqual([
+    'finished',
+    'unknown',
+    'unknown',
+  ])
+  expect(outcome(prompt(3), stops(3, 'end_turn'))).toBe('finished')
+  // Codex takes a prompt in the middle of a turn for a part of it.
+  const starts: Line = [
+    '>',
+    { id: 3, method: 'turn/start', params: { input: [{ type: 'text', text: 'p' }] } },
+  ]
+  expect(endOf(read(codex, [server, starts, begins, starts, over('completed')])).outcome).toBe('finished')
+})
+
 test('a call that was not allowed, and of which no more is said, has failed at the end of the turn', () => {
   const calls = (...said: Line[]) =>
     only(read(acp, [hello, prompt(2), asks(0, 'c'), ...said]), 'tool.call.failed').map(
