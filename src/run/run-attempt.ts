@@ -66,6 +66,8 @@ export interface RecordOptions {
   readonly fsDiff: SnapshotOptions | false
   /** Called when the process has started; the notes it returns are reported with the end. */
   readonly onStart: () => readonly Note[]
+  /** Called when something was sent that the process cannot read, because it has closed its stdin. */
+  readonly onUnreachable: () => void
 }
 
 const stopNotes: Partial<Record<StopReason, Note>> = {
@@ -276,7 +278,7 @@ export class Recording {
 
   /** Starts the process and its recorders. */
   async #start(): Promise<readonly Note[]> {
-    const { pty, talk, tee, onStart } = this.#options
+    const { pty, talk, tee, onStart, onUnreachable } = this.#options
     const input = talk || tee ? 'open' : this.#options.input
     const { recorders: made } = this.#output!
     const running = await this.#way.start({ ...this.#options, ...(pty ?? NO_SIZE), input, recorders: made })
@@ -288,6 +290,7 @@ export class Recording {
       this.stop('recorder_failed', 'SIGTERM')
     })
     this.#over = this.#end(running, recorded)
+    running.stdin?.on('error', onUnreachable)
     if (tee) void passStdin(running.stdin!, (bytes) => this.#pass(bytes))
     const pids = recorders.flatMap((recorder) => recorder.pid ?? [])
     this.#save({ pid, pid_started: startOf(pid), recorders: pids })

@@ -374,7 +374,7 @@ function ptyOf({ pty }: ReadOptions) {
   return readOptions('pty of run', pty === true ? {} : pty, '{ pty: { cols: 120 } }', PTY_OPTIONS)
 }
 
-type Settings = Omit<RecordOptions, 'runId' | 'attempt' | 'audit' | 'records' | 'onStart'>
+type Settings = Omit<RecordOptions, 'runId' | 'attempt' | 'audit' | 'records' | 'onStart' | 'onUnreachable'>
 
 /** The options with their defaults. */
 export function settingsOf(options: ReadOptions): Settings {

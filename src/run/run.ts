@@ -230,6 +230,7 @@ class AgentRun {
         this.#talk?.begin()
         return notes
       },
+      onUnreachable: () => this.#talk?.unreachable(),
     })
   }
 

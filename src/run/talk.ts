@@ -156,7 +156,18 @@ export class Talk {
     this.#sendInterrupt()
   }
 
-  /** The process has ended. */
+  /** The agent has closed its stdin, and waits for what it cannot get, unless it is about to exit. */
+  unreachable(): void {
+    if (this.#phase === 'closed') return
+    this.end()
+    const { killGrace, process } = this.#options
+    const message = 'the agent closed its stdin, so it did not get what was sent last'
+    process().note({ code: 'TALK_FAILED', message })
+    const reason = this.#interrupting ? 'interrupted' : 'talk_failed'
+    this.#timer = setTimeout(() => process().stop(reason, 'SIGTERM'), killGrace)
+  }
+
+  /** The conversation is over: nothing more is sent. */
   end(): void {
     this.#phase = 'closed'
     clearTimeout(this.#timer)
@@ -226,7 +237,7 @@ export class Talk {
   #fail(why: string): void {
     const what = this.#phase === 'turn' ? 'the prompt was refused' : 'the session could not be opened'
     const message = `${what}: ${why}`
-    this.#phase = 'closed'
+    this.end()
     this.#options.process().stop('talk_failed', 'SIGTERM', { code: 'TALK_FAILED', message })
   }
 
@@ -258,8 +269,7 @@ export class Talk {
       this.#timer = setTimeout(() => this.#close(), READ_MS)
       return
     }
-    this.#phase = 'closed'
-    for (const id of this.#open.keys()) this.#forget(id)
+    this.end()
     process().closeInput()
     this.#timer = setTimeout(() => process().stop('end_signal', 'SIGTERM'), endAfter)
   }
