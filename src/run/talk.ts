@@ -8,8 +8,8 @@ import { withReaders } from './watch-turns.ts'
 
 /** The process at the other end. */
 interface TalkProcess {
-  /** Records the bytes, then sends them. */
-  send(bytes: Buffer, by?: 'limit'): void
+  /** Records the bytes, then sends them. False if the process has ended. */
+  send(bytes: Buffer, by?: 'limit'): boolean
   closeInput(): void
   stop(reason: StopReason, signal: NodeJS.Signals, note?: Note): void
   /** Adds to the notes of the run. */
@@ -133,8 +133,7 @@ export class Talk {
     if (!open) return false
     const { request } = open
     const isChoice = typeof answer === 'string' || !this.#options.wire.questions
-    this.#settle(open, isChoice ? optionIn(request, answer) : answersIn(request, answer?.answers))
-    return true
+    return this.#settle(open, isChoice ? optionIn(request, answer) : answersIn(request, answer?.answers))
   }
 
   /** A prompt for the next turn. False if the conversation is over. */
@@ -165,6 +164,15 @@ export class Talk {
     process().note({ code: 'TALK_FAILED', message })
     const reason = this.#interrupting ? 'interrupted' : 'talk_failed'
     this.#timer = setTimeout(() => process().stop(reason, 'SIGTERM'), killGrace)
+  }
+
+  /** The process has ended. Returns what must be told: replies that were not sent. */
+  exited(): readonly Note[] {
+    this.end()
+    const replies = this.#prompts.length - (this.#prompted === 0 ? 1 : 0)
+    if (replies <= 0) return []
+    const message = `${replies} ${replies === 1 ? 'reply was' : 'replies were'} not sent: the agent had ended`
+    return [{ code: 'TALK_FAILED', message }]
   }
 
   /** The conversation is over: nothing more is sent. */
@@ -243,7 +251,7 @@ export class Talk {
 
   #sayNext(): void {
     clearTimeout(this.#timer)
-    const prompt = this.#prompts.shift()
+    const [prompt] = this.#prompts
     if (prompt === undefined) {
       this.#phase = 'idle'
       this.#timer = setTimeout(() => this.#close(), READ_MS)
@@ -252,7 +260,7 @@ export class Talk {
     this.#phase = 'turn'
     const state = this.#state()
     this.#prompted = state.id
-    this.#send(this.#options.wire.say(prompt, state))
+    if (this.#send(this.#options.wire.say(prompt, state))) this.#prompts.shift()
   }
 
   #turnOver(): void {
@@ -303,9 +311,9 @@ export class Talk {
     this.#settle(open, reject && isOnly(open.request, reject) ? { option: reject.id } : {}, 'limit')
   }
 
-  #settle({ request, record }: OpenRequest, choice: WireChoice, by?: 'limit'): void {
+  #settle({ request, record }: OpenRequest, choice: WireChoice, by?: 'limit'): boolean {
     this.#forget(request.id)
-    this.#send(this.#options.wire.answer(record, choice), by)
+    return this.#send(this.#options.wire.answer(record, choice), by)
   }
 
   #forget(id: string): void {
@@ -316,8 +324,8 @@ export class Talk {
     if (this.#open.size === 0) this.#waited = { ...this.waited(), since: undefined }
   }
 
-  #send(record: object, by?: 'limit'): void {
-    this.#options.process().send(Buffer.from(`${JSON.stringify(record)}\n`), by)
+  #send(record: object, by?: 'limit'): boolean {
+    return this.#options.process().send(Buffer.from(`${JSON.stringify(record)}\n`), by)
   }
 }
 

@@ -418,36 +418,46 @@ test('an agent that does not exit when its stdin is closed is ended, and that is
   expect(end).toMatchObject({ outcome: 'finished', reason: 'end_signal', notes: [{ code: 'RUN_LINGERED' }] })
 })
 
+/** Speaks ACP, does `first` in its turn, asks, and does `last` when it is answered. */
+function asking(first: string, last = ''): Run {
+  const options = [{ optionId: 'y', name: 'Yes', kind: 'allow_once' }]
+  const params = { sessionId: 's', toolCall: { toolCallId: 'c', title: 'ls' }, options }
+  const body = `
+    const say = (record) => console.log(JSON.stringify({ jsonrpc: '2.0', ...record }))
+    require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method } = JSON.parse(line)
+      if (method === 'initialize') say({ id, result: { protocolVersion: 1, agentInfo: { name: 'a' } } })
+      if (method === 'session/new') say({ id, result: { sessionId: 's' } })
+      if (method === undefined) { ${last} }
+      if (method !== 'session/prompt') return
+      ${first}
+      say({ id: 0, method: 'session/request_permission', params: ${JSON.stringify(params)} })
+    })`
+  return run(process.execPath, ['-e', body], { engine: 'acp', talk: true, prompt: 'Go.', killGrace: 300 })
+}
+
 test.for([
   ['stays', 'setInterval(() => {}, 1000)', { outcome: 'failed', reason: 'talk_failed' }],
   ['exits', 'setTimeout(() => process.exit(3), 50)', { outcome: 'failed', reason: null, exit_code: 3 }],
 ] as const)(
   'an agent that closes its stdin, asks, and %s does not wait for ever',
   async ([, then, ended]) => {
-    const options = [{ optionId: 'y', name: 'Yes', kind: 'allow_once' }]
-    const params = { sessionId: 's', toolCall: { toolCallId: 'c', title: 'ls' }, options }
-    const body = `
-    const say = (record) => console.log(JSON.stringify({ jsonrpc: '2.0', ...record }))
-    require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
-      const { id, method } = JSON.parse(line)
-      if (method === 'initialize') say({ id, result: { protocolVersion: 1, agentInfo: { name: 'a' } } })
-      if (method === 'session/new') say({ id, result: { sessionId: 's' } })
-      if (method !== 'session/prompt') return
-      process.stdin.destroy()
-      require('fs').closeSync(0)
-      say({ id: 0, method: 'session/request_permission', params: ${JSON.stringify(params)} })
-      ${then}
-    })`
-    const agent = run(process.execPath, ['-e', body], {
-      engine: 'acp',
-      talk: true,
-      prompt: 'Go.',
-      killGrace: 300,
-    })
+    const agent = asking(`process.stdin.destroy(); require('fs').closeSync(0); ${then}`)
     const seen = await watch(agent, choose('allow_once'))
     expect(seen.end).toMatchObject({ ...ended, notes: [{ code: 'TALK_FAILED' }] })
   },
 )
+
+test('a reply that waits when the agent exits is told', async () => {
+  const agent = asking('', 'process.exit(0)')
+  const seen = await watch(agent, ({ id }) => {
+    expect(agent.reply('And then?')).toBe(agent)
+    expect(agent.answer(id, 'allow_once')).toBe(true)
+  })
+  const message = expect.stringMatching(/1 reply was not sent/)
+  expect(seen.end).toMatchObject({ outcome: 'unknown', notes: [{ code: 'TALK_FAILED', message }] })
+  expect(asText(seen.events)).toEqual(['Go.'])
+})
 
 test('with nobody who reads the events, a request is rejected at once', async () => {
   const { agent, sent } = standIn('gemini-acp.reject', { rounds: 0 })
