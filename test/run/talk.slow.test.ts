@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { AgentRequest, Event } from '../../src/events/event.ts'
@@ -457,6 +457,19 @@ test('a reply that waits when the agent exits is told', async () => {
   const message = expect.stringMatching(/1 reply was not sent/)
   expect(seen.end).toMatchObject({ outcome: 'unknown', notes: [{ code: 'TALK_FAILED', message }] })
   expect(asText(seen.events)).toEqual(['Go.'])
+})
+
+test('nothing is written into a directory that was put in place of the recorded one', async () => {
+  const { agent, audit } = standIn('gemini-acp.allow-once')
+  const moved = `${audit}-moved`
+  const seen = watch(agent, ({ id }) => {
+    renameSync(audit, moved)
+    mkdirSync(audit)
+    expect(agent.answer(id, 'allow_once')).toBe(true)
+  })
+  await expect(seen).rejects.toThrow(/moved or replaced/)
+  expect(readdirSync(audit)).toEqual([])
+  expect(readFileSync(join(moved, 'stdin.1.log'), 'utf8')).toContain('proceed_once')
 })
 
 test('with nobody who reads the events, a request is rejected at once', async () => {
