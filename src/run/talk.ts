@@ -140,7 +140,7 @@ export class Talk {
   say(prompt: string): boolean {
     if (this.#phase === 'closed') return false
     this.#prompts.push(prompt)
-    if (this.#phase === 'idle') this.#sayNext()
+    if (this.#phase === 'idle') this.#safely(() => this.#sayNext())
     return true
   }
 
@@ -194,7 +194,8 @@ export class Talk {
       return reader.read(frame, { ...say, turnOver })
     } finally {
       // Also if the engine failed: the agent may wait for an answer.
-      if (this.#record) this.#heard(this.#record)
+      const record = this.#record
+      if (record) this.#safely(() => this.#heard(record))
       this.#record = undefined
     }
   }
@@ -239,11 +240,21 @@ export class Talk {
   #becomeQuiet(): void {
     this.#phase = 'quiet'
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#sayNext(), QUIET_MS)
+    this.#timer = setTimeout(() => this.#safely(() => this.#sayNext()), QUIET_MS)
   }
 
-  #fail(why: string): void {
-    const what = this.#phase === 'turn' ? 'the prompt was refused' : 'the session could not be opened'
+  /** A wire of the caller's own may throw where the caller cannot catch it. */
+  #safely(act: () => void): void {
+    try {
+      act()
+    } catch (error) {
+      this.#fail(String(error), 'the wire failed')
+    }
+  }
+
+  #fail(why: string, failed?: string): void {
+    const refused = this.#phase === 'turn' ? 'the prompt was refused' : 'the session could not be opened'
+    const what = failed ?? refused
     const message = `${what}: ${why}`
     this.end()
     this.#options.process().stop('talk_failed', 'SIGTERM', { code: 'TALK_FAILED', message })
@@ -308,7 +319,8 @@ export class Talk {
     const message = `${why}, so it was rejected: ${quote(open.request.title, 100)}`
     if (this.#notes++ < MAX_NOTES) this.#options.process().note({ code: 'REQUEST_EXPIRED', message })
     const reject = open.request.options.find(({ kind }) => kind === 'reject_once')
-    this.#settle(open, reject && isOnly(open.request, reject) ? { option: reject.id } : {}, 'limit')
+    const choice = reject && isOnly(open.request, reject) ? { option: reject.id } : {}
+    this.#safely(() => void this.#settle(open, choice, 'limit'))
   }
 
   #settle({ request, record }: OpenRequest, choice: WireChoice, by?: 'limit'): boolean {

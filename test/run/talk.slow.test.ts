@@ -1,6 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { acp } from '../../src/engines/acp/acp.ts'
+import { wireOf } from '../../src/engines/talk-wires.ts'
 import type { AgentRequest, Event } from '../../src/events/event.ts'
 import { replay } from '../../src/run/replay.ts'
 import { reply, run } from '../../src/run/run.ts'
@@ -458,6 +460,22 @@ test('a reply that waits when the agent exits is told', async () => {
   expect(seen.end).toMatchObject({ outcome: 'unknown', notes: [{ code: 'TALK_FAILED', message }] })
   expect(asText(seen.events)).toEqual(['Go.'])
 })
+
+test.for(['say', 'result', 'refuse', 'answer'] as const)(
+  'a wire of your own that throws in `%s` ends the run, and nothing else',
+  async (name) => {
+    const broken = {
+      [name]() {
+        throw new Error('boom')
+      },
+    }
+    const engine = { ...acp, name: 'own', wire: { ...wireOf(acp)!, ...broken } }
+    const { agent } = standIn('gemini-acp.reject', { engine, answerIn: 50 })
+    const { end } = await watch(agent)
+    expect(end).toMatchObject({ outcome: 'failed', reason: 'talk_failed' })
+    expect(end.notes.at(-1)).toMatchObject({ code: 'TALK_FAILED', message: expect.stringContaining('boom') })
+  },
+)
 
 test('nothing is written into a directory that was put in place of the recorded one', async () => {
   const { agent, audit } = standIn('gemini-acp.allow-once')
