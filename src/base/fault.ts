@@ -89,7 +89,7 @@ export const runCodes = /* @__PURE__ */ spoken({
   RUN_LIMIT: 'the run used more than it was allowed to and was ended',
   RUN_LINGERED: 'the process reported its end but did not exit, so it was ended',
   REQUEST_EXPIRED: 'nobody answered a request of the agent in time, so it was rejected',
-  TALK_FAILED: 'the agent refused the session or the prompt, so it was ended',
+  TALK_FAILED: 'the agent refused the session or the prompt, or did not get all that was sent',
   SESSION_CHANGED: 'the agent did not continue the session that it was given, but another one',
   RUN_INTERRUPTED: 'the process was ended because the user asked for it',
   LOG_RESTARTED: 'a followed log was truncated or replaced and is read again from its start',

@@ -131,8 +131,8 @@ export class EngineEvents {
   /** Prompts that were sent before the session was known: they come after it, and before any work. */
   #early: { readonly text: string; readonly range: Range }[] = []
   readonly #sentTurns = new SentTurns()
-  /** The next prompt is told after the current frame, which may report more of its turn. */
-  #turnIsOver = false
+  /** How the turn is over. The next prompt is told after the current frame, which may report more of it. */
+  #over: 'stopped on request' | 'by itself' | undefined
   readonly #requests: OpenRequests
   /** Who sends what is on stdin now. */
   sentBy: 'user' | 'limit' = 'user'
@@ -156,8 +156,9 @@ export class EngineEvents {
         const evidence = { ...this.#evidence.said(), request: reason, exit_code: null, signal: null }
         this.#write('lifecycle.run.status', { status: 'awaiting_user_input', reason, evidence, request })
       },
-      settle: (request_id, by, chosen, answer = this.#current) => {
-        const data = { status: 'request_settled', request_id, ...chosen, by }
+      settle: ({ id, call_id }, by, chosen, answer = this.#current) => {
+        if (by === 'user' && call_id !== undefined) this.#evidence.answered(call_id)
+        const data = { status: 'request_settled', request_id: id, ...chosen, by }
         this.#aboutSent(answer, () => this.#write('lifecycle.run.status', data))
       },
       unused: (answer) => this.#aboutSent(answer, () => this.#raw(answer.text, SURE)),
@@ -199,8 +200,8 @@ export class EngineEvents {
     this.#unknown = false
     this.#current = undefined
     if (this.#ended !== before) this.tellTurn()
-    if (this.#turnIsOver) this.#sentTurns.over()
-    this.#turnIsOver = false
+    if (this.#over) this.#sentTurns.over()
+    this.#over = undefined
     return understood
   }
 
@@ -347,8 +348,9 @@ export class EngineEvents {
       worksOn: (call) => this.#requests.goesOn(call),
       turnOver: (how) => {
         const over = this.#requests.turnOver(how === 'interrupted')
-        if (how !== 'well' && over.interrupted) evidence.stopped(this.#now(), 'interrupted')
-        this.#turnIsOver = true
+        const stopped = how !== 'well' && over.interrupted
+        if (stopped) evidence.stopped(this.#now(), 'interrupted')
+        this.#over = stopped ? 'stopped on request' : 'by itself'
         return over
       },
       prompts: (text) => this.#send('prompt', () => this.#user(text)),
@@ -385,6 +387,8 @@ export class EngineEvents {
     const later = () =>
       this.#aboutSent(frame, () => {
         this.#requests.tells(what)
+        // A prompt that waited may have been a part of the turn that is over now.
+        if (what === 'prompt' && frame === this.#current) this.#evidence.begun(this.#goOn())
         if (!tell() && frame !== this.#current) this.#raw(frame.text, SURE)
       })
     return this.#sentTurns.add({ begins: what === 'prompt', tell: later }) ? true : 'kept'
@@ -510,9 +514,11 @@ export class EngineEvents {
     this.#drifted = false
   }
 
-  #error(message: string, severity: Severity, { retryable, code, alone }: ErrorFacts): void {
-    if (severity === 'fatal') this.#evidence.failed(this.#now(), message)
+  #error(message: string, given: Severity, { retryable, code, alone }: ErrorFacts): void {
+    if (given === 'fatal') this.#evidence.failed(this.#now(), message)
     else if (alone) this.#evidence.failedAlone(this.#now(), message)
+    // An agent ends a turn that the user stopped as it ends one that failed.
+    const severity = given === 'fatal' && this.#over === 'stopped on request' ? 'info' : given
     const heavy = severity === 'fatal' || severity === 'error'
     const failure_class = heavy ? failureClassOf(message, code, this.#engine.failures) : undefined
     if (failure_class && heavy)
@@ -636,11 +642,10 @@ export class EngineEvents {
     else if (!this.#calls.take(of.id)) {
       const { id, name, kind, input, parent } = of
       this.#write('tool.call.started', this.#toolData({ id, name, kind, input, parent }))
-      if (parent === undefined) this.#evidence.called(when, name, 'started')
+      if (parent === undefined) this.#evidence.called(when, { id, name }, 'started')
     }
     // A subagent does not ask the user.
-    if (of.parent === undefined)
-      this.#evidence.called(when, of.name, type.slice('tool.call.'.length) as CallState)
+    if (of.parent === undefined) this.#evidence.called(when, of, type.slice('tool.call.'.length) as CallState)
     const data = this.#toolData(of, type === 'tool.call.failed')
     if (data.denied && of.parent === undefined)
       this.#failures.denied = { class: 'denied', range: this.#writer.place() }

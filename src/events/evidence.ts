@@ -1,5 +1,7 @@
 import { clip } from '../base/fault.ts'
+import type { Call } from './engine.ts'
 import type { CompletionData, EndReason, EndState, Evidence, ResultData } from './event.ts'
+import { memory } from './memory.ts'
 import { isAfter, type Moment, PerSource } from './position.ts'
 import { isGood, outcomeOf } from './run-outcome.ts'
 
@@ -21,8 +23,8 @@ interface Turn {
   failure?: { readonly first: Told; readonly last: Told }
   /** An error that fails the turn if nothing else is said in it. */
   alone?: Told
-  /** The last call, if it is a question to the user without an answer. */
-  question?: Told | undefined
+  /** The last call, if it is a question to the user that did not succeed. */
+  question?: (Told & { readonly call: string }) | undefined
   /** It was stopped on request. */
   stopped?: Told
 }
@@ -44,6 +46,8 @@ export class RunEvidence {
   /** The last words of the run, and its last complete message. */
   readonly #words = new PerSource<Moment>()
   readonly #answers = new PerSource<Moment>()
+  /** Calls that the user was asked about, and has answered, if only with a no. */
+  readonly #answered = memory<true>(() => 0)
   #truncated = false
 
   begun(when: Moment): void {
@@ -65,10 +69,19 @@ export class RunEvidence {
   }
 
   /** A call began or ended. A question stays open until it is answered, or other work follows. */
-  called(when: Moment, name: string, state: 'started' | 'completed' | 'failed'): void {
+  called(
+    when: Moment,
+    { id, name }: Pick<Call, 'id' | 'name'>,
+    state: 'started' | 'completed' | 'failed',
+  ): void {
     const turn = this.#turnOf(when)
-    if (isQuestion(name)) turn.question = state === 'completed' ? undefined : { when, words: name }
+    if (isQuestion(name)) turn.question = state === 'completed' ? undefined : { when, words: name, call: id }
     else if (state === 'started') turn.question = undefined
+  }
+
+  /** The user answered what was asked about this call. */
+  answered(call: string): void {
+    this.#answered.set(call, true)
   }
 
   failed(when: Moment, message: string): void {
@@ -179,7 +192,8 @@ export class RunEvidence {
 
   /** The question tool that the user must still answer. */
   #question(): Told | undefined {
-    const open = ({ question }: Turn) => question && this.#isCurrent(question.when)
+    const open = ({ question }: Turn) =>
+      question && this.#isCurrent(question.when) && !this.#answered.get(question.call)
     return this.#turns.both().find(open)?.question
   }
 

@@ -24,7 +24,7 @@ interface OpenRequestsOptions {
   readonly attempt: number
   readonly ask: (request: AgentRequest, signal: string) => void
   /** `answer` is the record that settles it, if that was read before. */
-  readonly settle: (request_id: string, by: SettledBy, chosen: Chosen, answer?: Frame) => void
+  readonly settle: (request: AgentRequest, by: SettledBy, chosen: Chosen, answer?: Frame) => void
   /** An answer that settles nothing. */
   readonly unused: (answer: Frame) => void
 }
@@ -50,6 +50,13 @@ interface Answer {
 /** An answer on stdin, with the id of the wire. */
 interface Answered extends Pick<Answer, 'option' | 'words' | 'by'> {
   readonly id: unknown
+}
+
+/** What an answer has given. */
+interface Given {
+  readonly chosen?: Chosen
+  readonly kind?: RequestOption['kind'] | undefined
+  readonly frame?: Frame
 }
 
 interface Settled {
@@ -185,31 +192,30 @@ export class OpenRequests {
   }
 
   #answer({ key, option, words, by, frame }: Answer): void {
-    const { options = [], questions = [] } = this.#open.get(key)?.request ?? {}
+    const request = this.#open.get(key)?.request
+    if (!request) return
+    const { kind, options, questions = [] } = request
     const chosen = options.find(({ id }) => id === option)
+    const texts = [...new Set(textsIn(words, 0))]
     this.#cancelled ||= chosen?.kind === 'cancel'
-    const isTold = questions.length > 0 && !questions.some(({ secret }) => secret)
-    this.#settle(key, by, chosen, frame, isTold ? [...new Set(textsIn(words, 0))] : [])
+    // Every agent takes an answer that is none of its options, `cancelled` or an error, for a no.
+    const isNo = kind === 'permission' || (option === undefined && texts.length === 0)
+    const isTold = texts.length > 0 && questions.length > 0 && !questions.some(({ secret }) => secret)
+    this.#settle(key, by, {
+      chosen: { ...(chosen && { option: chosen.id }), ...(isTold && { answers: texts }) },
+      kind: chosen?.kind ?? (isNo ? 'reject_once' : undefined),
+      frame,
+    })
   }
 
-  #settle(
-    key: string,
-    by: SettledBy,
-    option?: RequestOption,
-    answer?: Frame,
-    answers: readonly string[] = [],
-  ): void {
+  #settle(key: string, by: SettledBy, { chosen = {}, kind, frame }: Given = {}): void {
     const open = this.#open.get(key)
     if (!open) return
     this.#open.delete(key)
-    const { id, call_id, kind } = open.request
+    const { call_id } = open.request
     this.#settled.set(key, { call_id, uses: open.uses })
-    // Every agent takes an answer that is none of its options, `cancelled` or an error, for a no.
-    const refused = (by === 'user' || by === 'limit') && kind === 'permission' ? 'reject_once' : undefined
-    if (call_id !== undefined && this.#answers.size < MAX_OPEN)
-      this.#answers.set(call_id, option?.kind ?? refused)
-    const chosen = { ...(option && { option: option.id }), ...(answers.length > 0 && { answers }) }
-    this.#options.settle(id, by, chosen, answer)
+    if (call_id !== undefined && this.#answers.size < MAX_OPEN) this.#answers.set(call_id, kind)
+    this.#options.settle(open.request, by, chosen, frame)
   }
 }
 

@@ -5,7 +5,7 @@ import { LineFile } from '../disk/line-file.ts'
 import { writtenAt } from '../disk/plain-file.ts'
 import { Tail } from '../disk/tail.ts'
 import type { Waker } from '../disk/wake.ts'
-import { logRecorders } from '../process/log-writer.ts'
+import { createLog, logRecorders } from '../process/log-writer.ts'
 import { heldPipe, type Recorders } from '../process/recorder.ts'
 import { teeRecorders } from '../process/tee.ts'
 import type { Channel, OutputChannel } from '../text/chunk.ts'
@@ -39,6 +39,7 @@ export class RecordedOutput implements Output {
   readonly #logs: Readonly<Record<Channel, string>>
   readonly #tails = new Map<OutputChannel, Tail>()
   readonly #reads: LineFile
+  #stdin: number | undefined
   #sent = 0
 
   constructor(logs: Readonly<Record<Channel, string>>, chunks: string, waker: Waker, tee: boolean) {
@@ -65,8 +66,10 @@ export class RecordedOutput implements Output {
 
   sent(bytes: Buffer, ms: number, by?: 'limit'): void {
     const path = this.#logs.stdin
+    // Kept open: by then another file may have its name.
+    this.#stdin ??= createLog(path)
     try {
-      fs.appendFileSync(path, bytes, { mode: 0o600 })
+      for (let at = 0; at < bytes.length; ) at += fs.writeSync(this.#stdin, bytes, at)
     } catch (error) {
       throw new Fault('RECORD_FAILED', diskFault('write', path, error).message, { cause: error })
     }
@@ -85,6 +88,8 @@ export class RecordedOutput implements Output {
   close(): void {
     for (const tail of this.#tails.values()) tail.close()
     this.#reads.close()
+    if (this.#stdin !== undefined) fs.closeSync(this.#stdin)
+    this.#stdin = undefined
   }
 }
 

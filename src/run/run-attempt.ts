@@ -66,6 +66,10 @@ export interface RecordOptions {
   readonly fsDiff: SnapshotOptions | false
   /** Called when the process has started; the notes it returns are reported with the end. */
   readonly onStart: () => readonly Note[]
+  /** Called when it has ended; the same. */
+  readonly onExit: () => readonly Note[]
+  /** Called when something was sent that the process cannot read, because it has closed its stdin. */
+  readonly onUnreachable: () => void
 }
 
 const stopNotes: Partial<Record<StopReason, Note>> = {
@@ -193,10 +197,13 @@ export class Recording {
     else if (this.#typed.length < MAX_TYPED) this.#typed += text
   }
 
-  /** Records what is about to be sent, then sends it. Nothing is sent that is not recorded. */
-  send(bytes: Buffer, by?: 'limit'): void {
+  /**
+   * Records what is about to be sent, then sends it: nothing is sent that is not recorded. False if the
+   * process has ended.
+   */
+  send(bytes: Buffer, by?: 'limit'): boolean {
     const output = this.#output
-    if (!output || !this.#running || this.#exited) return
+    if (!output || !this.#running || this.#exited) return false
     try {
       const ms = this.#now()
       output.sent(bytes, ms, by)
@@ -204,10 +211,11 @@ export class Recording {
     } catch (error) {
       this.#failure = error
       this.stop('recorder_failed', 'SIGTERM')
-      return
+      return false
     }
     this.#running.stdin?.write(bytes)
     this.#waker.wake()
+    return true
   }
 
   closeInput(): void {
@@ -276,7 +284,7 @@ export class Recording {
 
   /** Starts the process and its recorders. */
   async #start(): Promise<readonly Note[]> {
-    const { pty, talk, tee, onStart } = this.#options
+    const { pty, talk, tee, onStart, onUnreachable } = this.#options
     const input = talk || tee ? 'open' : this.#options.input
     const { recorders: made } = this.#output!
     const running = await this.#way.start({ ...this.#options, ...(pty ?? NO_SIZE), input, recorders: made })
@@ -288,6 +296,7 @@ export class Recording {
       this.stop('recorder_failed', 'SIGTERM')
     })
     this.#over = this.#end(running, recorded)
+    running.stdin?.on('error', onUnreachable)
     if (tee) void passStdin(running.stdin!, (bytes) => this.#pass(bytes))
     const pids = recorders.flatMap((recorder) => recorder.pid ?? [])
     this.#save({ pid, pid_started: startOf(pid), recorders: pids })
@@ -373,6 +382,7 @@ export class Recording {
     const notes = [
       ...startNotes,
       ...this.#notes,
+      ...this.#options.onExit(),
       ...[this.#stopNote, held ? heldNote : undefined].filter((note) => note !== undefined),
       ...lost.map((channel) => lostNote(this.#names[channel])),
     ]

@@ -375,7 +375,10 @@ function ptyOf({ pty }: ReadOptions) {
   return readOptions('pty of run', pty === true ? {} : pty, '{ pty: { cols: 120 } }', PTY_OPTIONS)
 }
 
-type Settings = Omit<RecordOptions, 'runId' | 'attempt' | 'audit' | 'records' | 'onStart'>
+type Settings = Omit<
+  RecordOptions,
+  'runId' | 'attempt' | 'audit' | 'records' | 'onStart' | 'onExit' | 'onUnreachable'
+>
 
 /** The options with their defaults. */
 export function settingsOf(options: ReadOptions): Settings {

@@ -230,6 +230,8 @@ class AgentRun {
         this.#talk?.begin()
         return notes
       },
+      onExit: () => this.#talk?.exited() ?? [],
+      onUnreachable: () => this.#talk?.unreachable(),
     })
   }
 

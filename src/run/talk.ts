@@ -8,8 +8,8 @@ import { withReaders } from './watch-turns.ts'
 
 /** The process at the other end. */
 interface TalkProcess {
-  /** Records the bytes, then sends them. */
-  send(bytes: Buffer, by?: 'limit'): void
+  /** Records the bytes, then sends them. False if the process has ended. */
+  send(bytes: Buffer, by?: 'limit'): boolean
   closeInput(): void
   stop(reason: StopReason, signal: NodeJS.Signals, note?: Note): void
   /** Adds to the notes of the run. */
@@ -133,15 +133,14 @@ export class Talk {
     if (!open) return false
     const { request } = open
     const isChoice = typeof answer === 'string' || !this.#options.wire.questions
-    this.#settle(open, isChoice ? optionIn(request, answer) : answersIn(request, answer?.answers))
-    return true
+    return this.#settle(open, isChoice ? optionIn(request, answer) : answersIn(request, answer?.answers))
   }
 
   /** A prompt for the next turn. False if the conversation is over. */
   say(prompt: string): boolean {
     if (this.#phase === 'closed') return false
     this.#prompts.push(prompt)
-    if (this.#phase === 'idle') this.#sayNext()
+    if (this.#phase === 'idle') this.#safely(() => this.#sayNext())
     return true
   }
 
@@ -156,7 +155,27 @@ export class Talk {
     this.#sendInterrupt()
   }
 
-  /** The process has ended. */
+  /** The agent has closed its stdin, and waits for what it cannot get, unless it is about to exit. */
+  unreachable(): void {
+    if (this.#phase === 'closed') return
+    this.end()
+    const { killGrace, process } = this.#options
+    const message = 'the agent closed its stdin, so it did not get what was sent last'
+    process().note({ code: 'TALK_FAILED', message })
+    const reason = this.#interrupting ? 'interrupted' : 'talk_failed'
+    this.#timer = setTimeout(() => process().stop(reason, 'SIGTERM'), killGrace)
+  }
+
+  /** The process has ended. Returns what must be told: replies that were not sent. */
+  exited(): readonly Note[] {
+    this.end()
+    const replies = this.#prompts.length - (this.#prompted === 0 ? 1 : 0)
+    if (replies <= 0) return []
+    const message = `${replies} ${replies === 1 ? 'reply was' : 'replies were'} not sent: the agent had ended`
+    return [{ code: 'TALK_FAILED', message }]
+  }
+
+  /** The conversation is over: nothing more is sent. */
   end(): void {
     this.#phase = 'closed'
     clearTimeout(this.#timer)
@@ -175,7 +194,8 @@ export class Talk {
       return reader.read(frame, { ...say, turnOver })
     } finally {
       // Also if the engine failed: the agent may wait for an answer.
-      if (this.#record) this.#heard(this.#record)
+      const record = this.#record
+      if (record) this.#safely(() => this.#heard(record))
       this.#record = undefined
     }
   }
@@ -220,19 +240,29 @@ export class Talk {
   #becomeQuiet(): void {
     this.#phase = 'quiet'
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#sayNext(), QUIET_MS)
+    this.#timer = setTimeout(() => this.#safely(() => this.#sayNext()), QUIET_MS)
   }
 
-  #fail(why: string): void {
-    const what = this.#phase === 'turn' ? 'the prompt was refused' : 'the session could not be opened'
+  /** A wire of the caller's own may throw where the caller cannot catch it. */
+  #safely(act: () => void): void {
+    try {
+      act()
+    } catch (error) {
+      this.#fail(String(error), 'the wire failed')
+    }
+  }
+
+  #fail(why: string, failed?: string): void {
+    const refused = this.#phase === 'turn' ? 'the prompt was refused' : 'the session could not be opened'
+    const what = failed ?? refused
     const message = `${what}: ${why}`
-    this.#phase = 'closed'
+    this.end()
     this.#options.process().stop('talk_failed', 'SIGTERM', { code: 'TALK_FAILED', message })
   }
 
   #sayNext(): void {
     clearTimeout(this.#timer)
-    const prompt = this.#prompts.shift()
+    const [prompt] = this.#prompts
     if (prompt === undefined) {
       this.#phase = 'idle'
       this.#timer = setTimeout(() => this.#close(), READ_MS)
@@ -241,7 +271,7 @@ export class Talk {
     this.#phase = 'turn'
     const state = this.#state()
     this.#prompted = state.id
-    this.#send(this.#options.wire.say(prompt, state))
+    if (this.#send(this.#options.wire.say(prompt, state))) this.#prompts.shift()
   }
 
   #turnOver(): void {
@@ -258,8 +288,7 @@ export class Talk {
       this.#timer = setTimeout(() => this.#close(), READ_MS)
       return
     }
-    this.#phase = 'closed'
-    for (const id of this.#open.keys()) this.#forget(id)
+    this.end()
     process().closeInput()
     this.#timer = setTimeout(() => process().stop('end_signal', 'SIGTERM'), endAfter)
   }
@@ -290,12 +319,13 @@ export class Talk {
     const message = `${why}, so it was rejected: ${quote(open.request.title, 100)}`
     if (this.#notes++ < MAX_NOTES) this.#options.process().note({ code: 'REQUEST_EXPIRED', message })
     const reject = open.request.options.find(({ kind }) => kind === 'reject_once')
-    this.#settle(open, reject && isOnly(open.request, reject) ? { option: reject.id } : {}, 'limit')
+    const choice = reject && isOnly(open.request, reject) ? { option: reject.id } : {}
+    this.#safely(() => void this.#settle(open, choice, 'limit'))
   }
 
-  #settle({ request, record }: OpenRequest, choice: WireChoice, by?: 'limit'): void {
+  #settle({ request, record }: OpenRequest, choice: WireChoice, by?: 'limit'): boolean {
     this.#forget(request.id)
-    this.#send(this.#options.wire.answer(record, choice), by)
+    return this.#send(this.#options.wire.answer(record, choice), by)
   }
 
   #forget(id: string): void {
@@ -306,8 +336,8 @@ export class Talk {
     if (this.#open.size === 0) this.#waited = { ...this.waited(), since: undefined }
   }
 
-  #send(record: object, by?: 'limit'): void {
-    this.#options.process().send(Buffer.from(`${JSON.stringify(record)}\n`), by)
+  #send(record: object, by?: 'limit'): boolean {
+    return this.#options.process().send(Buffer.from(`${JSON.stringify(record)}\n`), by)
   }
 }
 

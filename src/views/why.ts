@@ -241,7 +241,9 @@ function conclude(facts: Facts): Why {
 function causeOf(facts: Facts, unfinished: FailedCall | undefined): Problem | undefined {
   const { completion, end, cut, hints } = facts
   if (facts.limit) return facts.limit
-  const reported = facts.engine ?? facts.tool
+  // A turn that was stopped on request, and its calls, failed because of that.
+  const other = facts.engine?.kind === 'engine' ? facts.engine : undefined
+  const reported = completion && endedItsTurn(completion) ? other : (facts.engine ?? facts.tool)
   // A turn that failed without a reason says less than a line on stderr.
   if (reported?.kind === 'turn' && !reported.title.includes(':') && hints) return hints.first
   if (reported || !end || !completion) return reported ?? end
@@ -282,11 +284,17 @@ const signals: ReadonlyMap<number, string> = new Map([
   [143, 'SIGTERM'],
 ])
 
+/** Whether the agent was stopped on request, and reported the end of its turn. */
+function endedItsTurn({ evidence }: Pick<CompletionData, 'evidence'>): boolean {
+  return evidence?.stopped !== undefined && typeof evidence.failure === 'string'
+}
+
 /** How the process ended, as the start of a sentence. */
 function endWords({ evidence }: CompletionData): string {
   const { signal, exit_code, stopped } = evidence ?? {}
   const by = stopped === undefined ? '' : ' on request'
   if (typeof signal === 'string') return `${signal} ended it${by}`
+  if (endedItsTurn({ evidence })) return 'it was stopped on request'
   if (typeof exit_code !== 'number') return `the log stops${by}, without reporting an end,`
   if (exit_code === 0) return `it exited with code 0${by}, without reporting an end,`
   const likely = signals.get(exit_code)

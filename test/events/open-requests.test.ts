@@ -292,14 +292,82 @@ test('each request is asked once and settled once, with and without a clock', ()
           .map(({ id }) => id)
           .sort(),
       ).toEqual(settled.split('|').map((one) => one.split(' ')[0]))
+      // What the user stopped or did not allow is no failure.
+      const fatal = only(events, 'diagnostic.engine.error').filter(({ data }) => data.severity === 'fatal')
+      expect([name, fatal]).toEqual([name, []])
     }
   }
+})
+
+test('a question that the user turned down is settled, and one that got no answer is open', () => {
+  const questions = [{ question: 'Which?', options: [{ label: 'Red' }] }]
+  const toolCall = {
+    toolCallId: 'c',
+    title: 'Ask',
+    _meta: { toolName: 'ask_user_question' },
+    rawInput: { questions },
+  }
+  const params = { sessionId: 's', toolCall, options }
+  const asked: Line = ['<', rpc({ id: 0, method: 'session/request_permission', params })]
+  const dismissed: Line = ['>', rpc({ id: 0, result: { outcome: { outcome: 'cancelled' } } })]
+  const failed = update('tool_call_update', { toolCallId: 'c', status: 'failed' })
+  const overAcp = (...said: Line[]) => endOf(read(acp, [hello, prompt(2), asked, ...said])).outcome
+  for (const answer of [picks(0, 'no'), dismissed]) {
+    expect(overAcp(answer, failed, stops(2, 'end_turn'))).toBe('finished')
+    expect(overAcp(answer, words, stops(2, 'end_turn'))).toBe('finished')
+    expect(overAcp(answer, stops(2, 'cancelled'))).toBe('finished')
+    expect(overAcp(answer)).toBe('unknown')
+  }
+  expect(overAcp(failed, stops(2, 'end_turn'))).toBe('needs_input')
+
+  const use = {
+    subtype: 'can_use_tool',
+    tool_name: 'AskUserQuestion',
+    tool_use_id: 'c',
+    input: { questions },
+  }
+  const tool = { type: 'tool_use', id: 'c', name: 'AskUserQuestion', input: { questions } }
+  const refused = [{ type: 'tool_result', tool_use_id: 'c', content: 'No.', is_error: true }]
+  const line = (role: string, content: object): Line => [
+    '<',
+    { type: role, session_id: 's', uuid: role, message: { id: 'm', role, content } },
+  ]
+  const overStdio = (...said: Line[]) =>
+    endOf(
+      read(claude, [
+        init,
+        line('assistant', [tool]),
+        ['<', { type: 'control_request', request_id: 'r', request: use }],
+        ...said,
+        line('user', refused),
+        result('success'),
+      ]),
+    ).outcome
+  expect(overStdio(responds('r', { behavior: 'deny' }))).toBe('finished')
+  expect(overStdio(withdrawn('r'))).toBe('needs_input')
 })
 
 test('a prompt that was sent during a turn is told when that is over', () => {
   const said = [hello, prompt(2), words, prompt(3), stops(2, 'end_turn'), words, stops(3, 'end_turn')]
   const told = read(acp, said).filter(({ type }) => type === 'user.message' || type === 'agent.message.final')
   expect(told.map(({ data }) => 'text' in data && data.text)).toEqual(['p2', 'a', 'p3', 'a'])
+})
+
+test('a prompt after the end of a turn must be answered, too, before the run has ended well', () => {
+  const done = [hello, prompt(2), words, stops(2, 'end_turn')]
+  const outcome = (...said: Line[]) => endOf(read(acp, [...done, ...said])).outcome
+  expect([outcome(), outcome(prompt(3)), outcome(prompt(3), words)]).toEqual([
+    'finished',
+    'unknown',
+    'unknown',
+  ])
+  expect(outcome(prompt(3), stops(3, 'end_turn'))).toBe('finished')
+  // Codex takes a prompt in the middle of a turn for a part of it.
+  const starts: Line = [
+    '>',
+    { id: 3, method: 'turn/start', params: { input: [{ type: 'text', text: 'p' }] } },
+  ]
+  expect(endOf(read(codex, [server, starts, begins, starts, over('completed')])).outcome).toBe('finished')
 })
 
 test('a call that was not allowed, and of which no more is said, has failed at the end of the turn', () => {

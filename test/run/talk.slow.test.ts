@@ -1,6 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { acp } from '../../src/engines/acp/acp.ts'
+import { wireOf } from '../../src/engines/talk-wires.ts'
 import type { AgentRequest, Event } from '../../src/events/event.ts'
 import { replay } from '../../src/run/replay.ts'
 import { reply, run } from '../../src/run/run.ts'
@@ -416,6 +418,76 @@ test('an agent that does not exit when its stdin is closed is ended, and that is
   const { agent } = standIn('gemini-acp.reject', { flags: ['--linger'], endAfter: 50 })
   const { end } = await watch(agent, choose('reject_once'))
   expect(end).toMatchObject({ outcome: 'finished', reason: 'end_signal', notes: [{ code: 'RUN_LINGERED' }] })
+})
+
+/** Speaks ACP, does `first` in its turn, asks, and does `last` when it is answered. */
+function asking(first: string, last = ''): Run {
+  const options = [{ optionId: 'y', name: 'Yes', kind: 'allow_once' }]
+  const params = { sessionId: 's', toolCall: { toolCallId: 'c', title: 'ls' }, options }
+  const body = `
+    const say = (record) => console.log(JSON.stringify({ jsonrpc: '2.0', ...record }))
+    require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method } = JSON.parse(line)
+      if (method === 'initialize') say({ id, result: { protocolVersion: 1, agentInfo: { name: 'a' } } })
+      if (method === 'session/new') say({ id, result: { sessionId: 's' } })
+      if (method === undefined) { ${last} }
+      if (method !== 'session/prompt') return
+      ${first}
+      say({ id: 0, method: 'session/request_permission', params: ${JSON.stringify(params)} })
+    })`
+  return run(process.execPath, ['-e', body], { engine: 'acp', talk: true, prompt: 'Go.', killGrace: 300 })
+}
+
+test.for([
+  ['stays', 'setInterval(() => {}, 1000)', { outcome: 'failed', reason: 'talk_failed' }],
+  ['exits', 'setTimeout(() => process.exit(3), 50)', { outcome: 'failed', reason: null, exit_code: 3 }],
+] as const)(
+  'an agent that closes its stdin, asks, and %s does not wait for ever',
+  async ([, then, ended]) => {
+    const agent = asking(`process.stdin.destroy(); require('fs').closeSync(0); ${then}`)
+    const seen = await watch(agent, choose('allow_once'))
+    expect(seen.end).toMatchObject({ ...ended, notes: [{ code: 'TALK_FAILED' }] })
+  },
+)
+
+test('a reply that waits when the agent exits is told', async () => {
+  const agent = asking('', 'process.exit(0)')
+  const seen = await watch(agent, ({ id }) => {
+    expect(agent.reply('And then?')).toBe(agent)
+    expect(agent.answer(id, 'allow_once')).toBe(true)
+  })
+  const message = expect.stringMatching(/1 reply was not sent/)
+  expect(seen.end).toMatchObject({ outcome: 'unknown', notes: [{ code: 'TALK_FAILED', message }] })
+  expect(asText(seen.events)).toEqual(['Go.'])
+})
+
+test.for(['say', 'result', 'refuse', 'answer'] as const)(
+  'a wire of your own that throws in `%s` ends the run, and nothing else',
+  async (name) => {
+    const broken = {
+      [name]() {
+        throw new Error('boom')
+      },
+    }
+    const engine = { ...acp, name: 'own', wire: { ...wireOf(acp)!, ...broken } }
+    const { agent } = standIn('gemini-acp.reject', { engine, answerIn: 50 })
+    const { end } = await watch(agent)
+    expect(end).toMatchObject({ outcome: 'failed', reason: 'talk_failed' })
+    expect(end.notes.at(-1)).toMatchObject({ code: 'TALK_FAILED', message: expect.stringContaining('boom') })
+  },
+)
+
+test('nothing is written into a directory that was put in place of the recorded one', async () => {
+  const { agent, audit } = standIn('gemini-acp.allow-once')
+  const moved = `${audit}-moved`
+  const seen = watch(agent, ({ id }) => {
+    renameSync(audit, moved)
+    mkdirSync(audit)
+    expect(agent.answer(id, 'allow_once')).toBe(true)
+  })
+  await expect(seen).rejects.toThrow(/moved or replaced/)
+  expect(readdirSync(audit)).toEqual([])
+  expect(readFileSync(join(moved, 'stdin.1.log'), 'utf8')).toContain('proceed_once')
 })
 
 test('with nobody who reads the events, a request is rejected at once', async () => {

@@ -19,7 +19,7 @@ function asked(options: readonly object[], answerIn = 60_000, title = 'rm') {
     killGrace: 60_000,
     endAfter: 60_000,
     process: () => ({
-      send: (bytes, by) => void sent.push({ ...JSON.parse(bytes.toString()), ...(by && { by }) }),
+      send: (bytes, by) => sent.push({ ...JSON.parse(bytes.toString()), ...(by && { by }) }) > 0,
       closeInput() {},
       stop: (reason) => void notes.push(reason),
       note: ({ code }) => void notes.push(code),
@@ -134,7 +134,7 @@ test('an agent that cannot be initialized is ended, and so is one that cannot lo
   const failed = (session: string | undefined, ...records: object[]) => {
     const notes: unknown[] = []
     const process = {
-      send() {},
+      send: () => true,
       closeInput() {},
       stop: (...why: unknown[]) => void notes.push(why),
       note() {},
@@ -171,6 +171,14 @@ test('an agent that cannot be initialized is ended, and so is one that cannot lo
     ['talk_failed', 'SIGTERM', { message: expect.stringMatching(/cannot load/) }],
   ])
   expect(failed(undefined, hello, { id: 2, result: { sessionId: 's' } })).toEqual([])
+})
+
+test('no reply is taken after the exit, and those that wait are counted', () => {
+  const { talk } = asked([])
+  expect(talk.say('more')).toBe(true)
+  expect(talk.exited()).toMatchObject([{ code: 'TALK_FAILED', message: expect.stringMatching(/^1 reply /) }])
+  expect(talk.say('and more')).toBe(false)
+  talk.end()
 })
 
 test('what an agent asks after it was interrupted is dismissed', () => {

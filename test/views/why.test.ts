@@ -14,6 +14,7 @@ import { recordedRun, recordedRuns } from './fixtures.ts'
  * enough.
  */
 const table: readonly (readonly [run: string, first: string])[] = [
+  ['acp/codex-acp-cancel-during-request.loop', 'it was stopped on request in the middle of a turn'],
   ['acp/copilot-http_500.pipe', 'Error: Failed to get response from the AI model; retried 5 times'],
   ['acp/gemini-cancel.pipe', 'the turn was cancelled'],
   ['amp/cut.pipe', 'the input ended inside a record'],
