@@ -88,15 +88,16 @@ export function isPlainText(text: string, colons: boolean): boolean {
   return ![...new Set(text.split(/[^A-Za-z]+/))].some(isNearLiteral)
 }
 
-//  [$1,200]    {"a": [Circular], "b": [REDACTED]}
-//   ^^               ^^^^^^^^^^        ^^^^^^^^^^
+//  [$1,200]    [红，绿]    {"a": [Circular], "b": [REDACTED]}
+//   ^^          ^^^^            ^^^^^^^^^^        ^^^^^^^^^^
 /**
- * Whether a word in an array, from `at` to `end`, is rather half of a number, or all that a printer or a
- * filter left of a value.
+ * Whether a word in an array, from `at` to `end`, is rather half of a number, two words, or all that a
+ * printer or a filter left of a value.
  */
-export function isLeftOver(text: string, at: number, end: number): boolean {
-  if (/\d,\d{3}(?!\d)/.test(text.slice(end - 1, end + 5))) return true
-  return text[at - 1] === '[' && text[end] === ']' && leftOver.test(text.slice(at, end))
+export function isNoElement(text: string, at: number, end: number): boolean {
+  const word = text.slice(at, end)
+  if (/[，；、]/.test(word) || /\d,\d{3}(?!\d)/.test(text.slice(end - 1, end + 5))) return true
+  return text[at - 1] === '[' && text[end] === ']' && leftOver.test(word)
 }
 
 /** Whether a whole payload may be a word, or a few, without quotes. */
@@ -197,6 +198,8 @@ const notTexts = [
   /^[\w$.]+ [-/%^] [\w$.]+$|^(?:this|self|process\.env|Math)\.\w|^lambda\b.*:/,
   /^(?:await|typeof|void) [\w$.]+$|^new [A-Z]\w*$|\w as (?:const|any|unknown|string|number|boolean)$/,
   /\w if .+ else \w|\w for \w+ in \w/,
+  // `x，b: y`: two members
+  /[，；、].*:/,
   // `１２`, `ｔｒｕｅ`: a number or a literal, full-width
   /[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]/,
 ]

@@ -17,7 +17,7 @@ import {
   QUOTE,
   quoteFamily,
 } from '../text/characters.ts'
-import { isJsonWord, isLeftOver, isPlainText, isScalarWord, MAX_WORD, spellingOf } from './bare-words.ts'
+import { isJsonWord, isNoElement, isPlainText, isScalarWord, MAX_WORD, spellingOf } from './bare-words.ts'
 import type { Edit } from './edits.ts'
 import { closingQuote, isApostrophe, isQuote, pathEnd, spellString } from './quotes.ts'
 import {
@@ -645,7 +645,7 @@ function* bareText(stopped: Reading): Iterable<Reading> {
   if (isQuote(text.charCodeAt(end - 1)) || /^[eE][+-]?\d+$/.test(word)) return
   // `[1, TODO 2]` has a word too many, or a text.
   if (stopped.inArray() && isJsonWord(word.slice(word.lastIndexOf(' ') + 1))) return
-  if (stopped.inArray() && isLeftOver(text, at, end)) return
+  if (stopped.inArray() && isNoElement(text, at, end)) return
   const delimiter = skipBlanks(text, end)
   // `{"a":high "b":2}`: the comma is missing, too.
   const isBeforeKey = !stopped.inArray() && delimiter > end && isKeyAt(text, delimiter)

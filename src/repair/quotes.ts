@@ -173,7 +173,7 @@ function meaningOf(text: string, from: number, to: number): Backslashes {
     } else if (!valid && (path || !(kind === '$' || isHexEscape(text, at, to)))) {
       foreign++
       if ('dDsSwW'.includes(kind)) classes++
-      if (/[\p{L}\p{N}]/u.test(kind)) names++
+      if (/\p{L}/u.test(kind)) names++
     }
   }
   // `"C:\dir\", "b"`: the path ends there, or a quote was escaped. Two of them are around a word.
@@ -207,7 +207,8 @@ const endingPath = /^"(?:\\\\)?[^"\\\p{Cc}]*(?:\\[^"\\\p{Cc}]+)*\\"/u
 /** `C:\dir`, `"at D:\x"` or `\\server\share`: a drive or a host before the backslash that is there. */
 function isWindowsPath(text: string, from: number): boolean {
   const first = text.indexOf('\\', from)
-  if (first === from) return /^\\\\\w/.test(text.slice(from, from + 3))
+  // `\\d+\s` is a pattern: the name of a host is longer.
+  if (first === from) return /^\\\\[\w.-]{2,}/.test(text.slice(from, from + 4))
   if (text[first - 1] !== ':' || !/[A-Za-z]/.test(text[first - 2] ?? '')) return false
   if (isLineBreak(text, first)) return false
   return first - 2 === from || (first - 2 > from && !/\w/.test(text[first - 3] ?? ''))
