@@ -96,7 +96,10 @@ export function isPlainText(text: string, colons: boolean): boolean {
  */
 export function isNoElement(text: string, at: number, end: number): boolean {
   const word = text.slice(at, end)
-  if (/[，；、]/.test(word) || /\d,\d{3}(?!\d)/.test(text.slice(end - 1, end + 5))) return true
+  if (/\d,\d{3}(?!\d)/.test(text.slice(end - 1, end + 5))) return true
+  // A writer who separates elements with plain commas puts the others into texts.
+  if (/[，；、]/.test(word) && text[end] !== ',' && !/,\s{0,99}$/.test(text.slice(Math.max(0, at - 100), at)))
+    return true
   return text[at - 1] === '[' && text[end] === ']' && leftOver.test(word)
 }
 
