@@ -341,7 +341,8 @@ function takeFirst(
   const changes = [...before, changeOf('took an object from prose', end, text.slice(end, end + 80), '')]
   const taken = climbFurther(first, changes, rules, envelopes)
   // `{"a":1}⏎{"a":2}` in a tag, a fence or a line has two values, as it has for the whole input.
-  const all = taken.ok && /[{[]/.test(text.slice(end)) ? candidatesOf(text, rules) : NONE
+  const mayHoldMore = taken.ok && (rules.check ? /[{[]/ : /\{\s*["\u001b]/).test(text.slice(end))
+  const all = mayHoldMore ? candidatesOf(text, rules) : NONE
   const areAlike = all[0]?.at === 0 && all[0].text === first && all.every(({ rank }) => rank === all[0]!.rank)
   return areAlike && all.length > 1 ? choose(all, text, broken, before, rules, envelopes) : taken
 }
