@@ -1,4 +1,3 @@
-import { isDigit } from '../text/characters.ts'
 import type { ChangeKind } from './change.ts'
 
 /** A word as JSON spells it, and the change that makes. */
@@ -81,12 +80,27 @@ export function constructedAt(text: string, at: number): { end: number; argument
  * contain one before a blank.
  */
 export function isPlainText(text: string, colons: boolean): boolean {
-  if (text.length > MAX_WORD || notText.test(text)) return false
+  if (text.length > MAX_WORD || notTexts.some((one) => one.test(text))) return false
   const plain = text.replaceAll('\\\\', '  ')
   if (!beginsText.test(text) || forbidden.test(colons ? plain.replaceAll(': ', '  ') : plain)) return false
   // `5 px` is a number with its unit; a sentence may begin with a number.
-  if (isDigit(text.charCodeAt(0)) && !sentence.test(text)) return false
+  if (/^\p{Nd}/u.test(text) && !sentence.test(text)) return false
   return ![...new Set(text.split(/[^A-Za-z]+/))].some(isNearLiteral)
+}
+
+//  [$1,200]    [红，绿]    {"a": [Circular], "b": [REDACTED]}
+//   ^^          ^^^^            ^^^^^^^^^^        ^^^^^^^^^^
+/**
+ * Whether a word in an array, from `at` to `end`, is rather half of a number, two words, or all that a
+ * printer or a filter left of a value.
+ */
+export function isNoElement(text: string, at: number, end: number): boolean {
+  const word = text.slice(at, end)
+  if (/\d,\d{3}(?!\d)/.test(text.slice(end - 1, end + 5))) return true
+  // A writer who separates elements with plain commas puts the others into texts.
+  if (/[，；、]/.test(word) && text[end] !== ',' && !/,\s{0,99}$/.test(text.slice(Math.max(0, at - 100), at)))
+    return true
+  return text[at - 1] === '[' && text[end] === ']' && leftOver.test(word)
 }
 
 /** Whether a whole payload may be a word, or a few, without quotes. */
@@ -171,9 +185,30 @@ const sentence = /^\d+(?: \p{L}+){3,}/u
  * an expression, `a || 3`, or a type. An apostrophe is between letters.
  */
 const forbidden = /["“”„‟`{}[\]:,()|&?+*=<>]|\\(?!n)|;(?! )|[\u0000-\u001f]|(?<!\p{L})['‘’]|['‘’](?!\p{L})/u
-/** The name of a type is what the writer should have replaced; `b'x` is the start of a Python string. */
-const notText =
-  /^(?:string|number|boolean|integer|object|array|any|str|int|float|bool|list|dict)$|^[bfru]{1,2}'/i
+/** What the writer put in the place of a value. */
+const notTexts = [
+  // `string`, `an optional int`, `list of names`: a type
+  /^(?:(?:optional|required|nullable|an?) )*(?:string|number|boolean|integer|object|array|any|str|int|float|bool|list|dict|double|char|bytes|void|datetime|[iu](?:8|16|32|64))$/i,
+  /^(?:an? )?(?:array|list|number) of /i,
+  // `b'x`: the start of a Python string
+  /^[bfru]{1,2}'/i,
+  // No value, in Ruby, Go or Python.
+  /^(?:nil|Nil|NIL|NaT|Ellipsis|NotImplemented)$/,
+  // `etc.`: more elements; `___`: a form to fill in
+  /^(?:etc\.?|and (?:more|others|so on))$/i,
+  /^[_$]+$/,
+  // `n - 1`, `this.name`, `await x`, `new Foo`, `x as string`, `a if b else c`: an expression
+  /^[\w$.]+ [-/%^] [\w$.]+$|^(?:this|self|process\.env|Math)\.\w|^lambda\b.*:/,
+  /^(?:await|typeof|void) [\w$.]+$|^new [A-Z]\w*$|\w as (?:const|any|unknown|string|number|boolean)$/,
+  /\w if .+ else \w|\w for \w+ in \w/,
+  // `x，b: y`: two members
+  /[，；、].*:/,
+  // `１２`, `ｔｒｕｅ`: a number or a literal, full-width
+  /[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]/,
+]
+/** What Node prints for what it does not show, and what filters leave. */
+const leftOver =
+  /^(?:Circular|Function|Getter|Setter|Getter\/Setter|class \w+|object \w+|native code|(?:redacted|filtered|masked|hidden|truncated|omitted|elided|snip)\.?)$/i
 const literals = new Set(['true', 'false', 'null'])
 const otherLiterals = ['none', 'nan', 'undefined', 'infinity']
 const foreignLiterals = new Map([

@@ -17,7 +17,7 @@ import {
   QUOTE,
   quoteFamily,
 } from '../text/characters.ts'
-import { isJsonWord, isPlainText, isScalarWord, MAX_WORD, spellingOf } from './bare-words.ts'
+import { isJsonWord, isNoElement, isPlainText, isScalarWord, MAX_WORD, spellingOf } from './bare-words.ts'
 import type { Edit } from './edits.ts'
 import { closingQuote, isApostrophe, isQuote, pathEnd, spellString } from './quotes.ts'
 import {
@@ -128,9 +128,10 @@ function* missingComma(stopped: Reading): Iterable<Reading> {
     if (!isValueAt(text, at)) return
     // `[[1,][]]`: rather the two brackets in the middle changed places.
     if (unit === OPEN_BRACKET && at === valueEnd && endsLike(text, valueEnd, /[[,]\s{0,99}\]$/)) return
-    // `1 000` is one number, or two.
-    const numbers = isNumberEnd(token, text) && (isDigit(unit) || unit === MINUS)
-    if (numbers && !text.slice(valueEnd, at).includes('\n')) return
+    // `1 000` is one number, or two; `⏎2 "a",` and `⏎2. "a",` begin with the number of the line.
+    const isNumber = token.kind === 'word' && /[\d.]/.test(text[token.to - 1]!)
+    const isDoubtful = isDigit(unit) || unit === MINUS || isFirstOnOwnLine(text, token.from)
+    if (isNumber && isDoubtful && !text.slice(valueEnd, at).includes('\n')) return
   } else if (!isKeyAt(text, at) || (token.kind === 'string' && token.to === at && !isQuote(unit))) return
   // `{"a":1,}"b":2}`: rather the bracket is one too many.
   else if (!stopped.base && endsLike(text, valueEnd, /,\s{0,99}[}\]]$/)) return
@@ -644,6 +645,7 @@ function* bareText(stopped: Reading): Iterable<Reading> {
   if (isQuote(text.charCodeAt(end - 1)) || /^[eE][+-]?\d+$/.test(word)) return
   // `[1, TODO 2]` has a word too many, or a text.
   if (stopped.inArray() && isJsonWord(word.slice(word.lastIndexOf(' ') + 1))) return
+  if (stopped.inArray() && isNoElement(text, at, end)) return
   const delimiter = skipBlanks(text, end)
   // `{"a":high "b":2}`: the comma is missing, too.
   const isBeforeKey = !stopped.inArray() && delimiter > end && isKeyAt(text, delimiter)
@@ -764,11 +766,6 @@ function looksLikeOpening(text: string, from: number, quote: number): boolean {
 function isBeforeBracket(text: string, quote: number): boolean {
   const unit = text.charCodeAt(skipBlanks(text, quote + 1))
   return unit === CLOSE_BRACE || unit === CLOSE_BRACKET
-}
-
-/** Whether a number precedes it, judging by the last character. */
-function isNumberEnd({ kind, to }: Reading['token'], text: string): boolean {
-  return kind === 'word' && isDigit(text.charCodeAt(to - 1))
 }
 
 function isSeparator(unit: number): boolean {

@@ -108,6 +108,8 @@ export function spellString(
       const valid = at + 1 < to && isEscape(text, at)
       if (backslashes === 'text' && !(valid && next === QUOTE)) add(at, at, '\\', 'escaped a backslash')
       else if (valid) at++
+      // `it'\''s`: for a shell, these four are one apostrophe.
+      else if (at > start && at + 2 < to && text.startsWith("'\\''", at - 1)) return undefined
       else if (isQuote(next) || (next === DOLLAR && backslashes !== 'pattern')) {
         add(at, at + 1, '', 'dropped a backslash')
         at++
@@ -156,6 +158,7 @@ function meaningOf(text: string, from: number, to: number): Backslashes {
   const path = isWindowsPath(text, from)
   let foreign = 0
   let classes = 0
+  let names = 0
   let letters = 0
   let doubled = 0
   let quotes = 0
@@ -170,6 +173,7 @@ function meaningOf(text: string, from: number, to: number): Backslashes {
     } else if (!valid && (path || !(kind === '$' || isHexEscape(text, at, to)))) {
       foreign++
       if ('dDsSwW'.includes(kind)) classes++
+      if (/[\p{L}\p{Nd}]/u.test(kind)) names++
     }
   }
   // `"C:\dir\", "b"`: the path ends there, or a quote was escaped. Two of them are around a word.
@@ -180,9 +184,10 @@ function meaningOf(text: string, from: number, to: number): Backslashes {
     const start = text.startsWith('\\\\', from) ? 1 : 0
     return doubled <= start ? 'text' : 'unknown'
   }
-  // One lone `\z` may be the rest of a line break; several, or `\d`, are a path or a pattern.
+  // One lone `\z` may be the rest of a line break; several, or `\d`, are a path or a pattern. Before signs
+  // alone, `\*both\*`, they may be Markdown's.
   if (letters > 0 || doubled > 0) return 'unknown'
-  return foreign >= 2 || classes === foreign ? 'pattern' : 'unknown'
+  return (foreign >= 2 && names > 0) || classes === foreign ? 'pattern' : 'unknown'
 }
 
 //  {"dir":"C:\temp\","n":1}
@@ -202,7 +207,8 @@ const endingPath = /^"(?:\\\\)?[^"\\\p{Cc}]*(?:\\[^"\\\p{Cc}]+)*\\"/u
 /** `C:\dir`, `"at D:\x"` or `\\server\share`: a drive or a host before the backslash that is there. */
 function isWindowsPath(text: string, from: number): boolean {
   const first = text.indexOf('\\', from)
-  if (first === from) return /^\\\\\w/.test(text.slice(from, from + 3))
+  // `\\d+\s` is a pattern: the name of a host is longer.
+  if (first === from) return /^\\\\[\w.-]{2,}/.test(text.slice(from, from + 4))
   if (text[first - 1] !== ':' || !/[A-Za-z]/.test(text[first - 2] ?? '')) return false
   if (isLineBreak(text, first)) return false
   return first - 2 === from || (first - 2 > from && !/\w/.test(text[first - 3] ?? ''))

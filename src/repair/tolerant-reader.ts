@@ -487,6 +487,8 @@ export class Reading {
       const to = unusualEnd(text, this.at)
       if (to === this.at) return true
       if (to < 0 || (unit === SLASH && this.#isDoubtfulComment(to))) return false
+      // `// ... more items`: something was left out here.
+      if (ELLIPSIS.test(text.slice(this.at, to))) return false
       const kind = isUnusualBlank(unit)
         ? 'replaced a blank'
         : unit === BACKTICK || unit === TILDE
@@ -505,6 +507,9 @@ export class Reading {
   #isDoubtfulComment(end: number): boolean {
     const { text, at, token } = this
     if (this.inArray() && endsLikeElement(text, end)) return true
+    // `7 // 2` is a division in Python.
+    if (this.state === 'comma' && token.kind === 'word' && /^\/\/ ?[\d.]+,?\s*$/.test(text.slice(at, end)))
+      return true
     if (text[at + 1] !== '/' || token.kind !== 'string') return false
     if (this.state !== 'comma' && this.state !== 'colon') return false
     const parts = text.slice(at, end).split(text[token.from]!)
@@ -522,6 +527,10 @@ function holdsEndAndComment(content: string): boolean {
 }
 
 const endBeforeComment = /['’”`]\s{0,9},|[\]}],$|,\s{0,9}(?:-?\d[\d.eE+-]*|true|false|null),?$/
+
+/** `// ... rest unchanged` or `// more items ...`; `// loading...` is a comment like any other. */
+const ELLIPSIS =
+  /^(?:\/[/*]|#|<!--)\s*(?:\.{3}|…)|\b(?:more|rest|others?|remaining|unchanged|omitted|truncated|same|similar|etc)\b[^\n]{0,99}(?:\.{3}|…)\s*(?:\*\/|-->)?$/i
 
 /** The edits of what is before `at`. */
 function editsBefore(edits: Edit | undefined, at: number): Edit | undefined {
@@ -718,7 +727,9 @@ export function bareKeyEnd(text: string, at: number): number {
     if (isKeyPart(unit)) end = i + 1
     else if (unit !== 32 && unit !== 9) break
   }
-  const believed = end > at && text.charCodeAt(end - 1) !== APOSTROPHE
+  // `-  a: 1` is a line of a diff, or an item of a list.
+  const believed =
+    end > at && text.charCodeAt(end - 1) !== APOSTROPHE && !/^[-+][ \t]/.test(text.slice(at, at + 2))
   return believed && text.charCodeAt(i) === COLON && !isUrl(text, i) ? end : -1
 }
 

@@ -37,6 +37,11 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
   const opens = start === text.length - 1 || opensAs('document', text.slice(start))
   if (isBracket(text.charCodeAt(start)) && opens) return undefined
   if (IS_INSIDE.test(text.slice(0, 512)) || (!rules.check && !mayHoldPayload(text))) return []
+  return candidatesOf(text, rules)
+}
+
+/** The same for a text that need not begin like prose. */
+export function candidatesOf(text: string, rules: Rules): readonly Candidate[] {
   const bytes = Bytes.from(text)
   const stage = frameStage({
     tags: ['json'],

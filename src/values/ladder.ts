@@ -21,7 +21,7 @@ import {
   type Rules,
   type Tried,
 } from './attempt.ts'
-import { type Candidate, candidatesIn, hasQuotedKey } from './candidates.ts'
+import { type Candidate, candidatesIn, candidatesOf, hasQuotedKey } from './candidates.ts'
 import { callbackArgument, envelopePlaces } from './envelope.ts'
 import { isBetter } from './pick.ts'
 
@@ -206,8 +206,11 @@ function mendScalar(text: string): Edited | undefined {
   if (mended.kind !== 'mended') return undefined
   const inner = mended.text.slice(before.length, -1)
   const changes = mended.changes.map((change) => ({ ...change, at: change.at - before.length }))
-  // Two adjacent strings are not one, and a string without its closing quote was cut.
-  if (mended.changes.some(({ kind }) => kind === 'added a missing quote')) return undefined
+  // Two adjacent strings are not one, nor are two on lines of their own; and a string without its closing
+  // quote was cut.
+  const isDoubtful = ({ kind, before }: Change): boolean =>
+    kind === 'added a missing quote' || (kind === 'joined two strings' && !before.includes('+'))
+  if (mended.changes.some(isDoubtful)) return undefined
   return Object.keys(JSON.parse(mended.text) as object).length === 1 ? { text: inner, changes } : undefined
 }
 
@@ -336,7 +339,12 @@ function takeFirst(
   if (rules.check || isBeforeObject ? isCitation(first, rest) : !hasQuotedKey(first))
     return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
   const changes = [...before, changeOf('took an object from prose', end, text.slice(end, end + 80), '')]
-  return climbFurther(first, changes, rules, envelopes)
+  const taken = climbFurther(first, changes, rules, envelopes)
+  // `{"a":1}⏎{"a":2}` in a tag, a fence or a line has two values, as it has for the whole input.
+  const mayHoldMore = taken.ok && (rules.check ? /[{[]/ : /\{\s*["\u001b]/).test(text.slice(end))
+  const all = mayHoldMore ? candidatesOf(text, rules) : NONE
+  const areAlike = all[0]?.at === 0 && all[0].text === first && all.every(({ rank }) => rank === all[0]!.rank)
+  return areAlike && all.length > 1 ? choose(all, text, broken, before, rules, envelopes) : taken
 }
 
 //  {"a": ["x"}, "y"]}

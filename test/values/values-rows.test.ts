@@ -415,6 +415,16 @@ const groups: readonly Group[] = [
         '<out>x {"a":1} {"a":2}</out>',
         'tag 0-28 {"a":1} +took an object from prose@7 !AMBIGUOUS@7,15',
       ],
+      [
+        { tag: 'out' },
+        '<out>{"a":1} {"a":2}</out>',
+        'tag 0-26 {"a":1} +took an object from prose@5 !AMBIGUOUS@5,13',
+      ],
+      [
+        { tag: 'out', pick: 'last' },
+        '<out>{"a":1} {"a":2}</out>',
+        'tag 0-26 {"a":2} +took an object from prose@13 !AMBIGUOUS@5,13',
+      ],
       [{ tag: 'out' }, '<out>12</out>', 'tag 0-13 ROOT_NOT_OBJECT@0'],
       [{ tag: 'out' }, '<out>', 'text 0-5 NO_MATCH'],
       [{ tag: 'out' }, 'x', 'text 0-1 NO_MATCH'],
@@ -431,6 +441,7 @@ const groups: readonly Group[] = [
     [
       ['{"a":1}', 'line 0-7 {"a":1}'],
       ['{"a":1}\n{"a":2}\n', 'line 0-8 {"a":1}', 'line 8-16 {"a":2}'],
+      ['{"a":1}{"a":2}\n', 'line 0-15 {"a":1} +took an object from prose@0 !AMBIGUOUS@0,7'],
       ['{"a":1}\r\n', 'line 0-9 {"a":1}'],
       [' {"a":1}', 'line 1-8 {"a":1}'],
       ['noise\n{"a":1}\nmore', 'line 6-14 {"a":1}'],
