@@ -94,7 +94,7 @@ export const runCodes = /* @__PURE__ */ spoken({
   RUN_INTERRUPTED: 'the process was ended because the user asked for it',
   LOG_RESTARTED: 'a followed log was truncated or replaced and is read again from its start',
   LATEST_NOT_LINKED: 'the link to the newest run could not be made',
-  PROFILE_FAILED: 'the code of the engine profile threw, so its input is kept as raw',
+  PROFILE_FAILED: 'the code of the engine threw, so its input is kept as raw',
 } as const)
 
 /**

@@ -2,8 +2,17 @@ import { type CompletionData, type Event, isEvent, type ResultData } from '../ev
 import { failureKind, outcomeOf } from '../events/run-outcome.ts'
 import { exits } from './exit-codes.ts'
 
-/** The help text about the exit codes of `events`, `chat`, `run` and `replay`, which are the same. */
-export const runExits = `Exit codes, the first that applies:
+/** What it means that the reader of stdout left: the end of our agent, of the one on stdin, or nothing. */
+const readerLeft = {
+  run: `, or its reader left, which ended the
+     agent`,
+  stdin: `, or its reader left while stdin was
+     read`,
+  file: '',
+}
+
+/** The help text about the exit codes of a run: the same in all commands, but for a reader that left. */
+export const runExits = (input: keyof typeof readerLeft) => `Exit codes, the first that applies:
   1  the run failed or was cancelled: the agent reported an error, a signal
      ended it, or its exit code was not 0, whatever its output says
   4  the output was cut in the middle of a record, even after a good end
@@ -12,8 +21,7 @@ export const runExits = `Exit codes, the first that applies:
   5  the run needs input: a request or a question of the agent is open, or
      --done-marker was given and the marker is missing
   0  the run succeeded or finished
-  7  our own output could not be written, or its reader left, which ended the
-     agent
+  7  our own output could not be written${readerLeft[input]}
   2  bad usage`
 
 /** Events that pass through, and the exit code for them. */

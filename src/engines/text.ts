@@ -6,7 +6,7 @@ export const text: Engine = {
   name: 'text',
   parser: 'text',
   cut: { stdout: 'text', pty: 'text' },
-  about: 'any program; stdout is one message, the exit code says how it ended',
+  about: 'any program; stdout is one message; exit code 0 alone is no success, any other is a failure',
   open(limits) {
     const answer = new AnswerText(limits)
     return {

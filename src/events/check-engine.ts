@@ -104,7 +104,7 @@ function picked(picker: Picker, how: 'pick' | 'guess', frame: EngineFrame): Engi
   }
   if (engine === undefined) return undefined
   quiet(engine)
-  if (typeof engine?.open !== 'function') throw misuse(picker, `must ${how} a profile, or undefined`)
+  if (typeof engine?.open !== 'function') throw misuse(picker, `must ${how} an engine, or undefined`)
   return guarded(engine)
 }
 

@@ -159,8 +159,8 @@ test('a guarded engine that breaks its contract is misuse', () => {
     [{ open: () => JSON.parse('{') }, 'threw in open'],
     [picker],
     [{ ...picker, pick: () => scripted }],
-    [{ ...picker, pick: () => 5 }, 'must pick a profile, or undefined'],
-    [{ ...picker, guess: () => ({}) }, 'must guess a profile, or undefined'],
+    [{ ...picker, pick: () => 5 }, 'must pick an engine, or undefined'],
+    [{ ...picker, guess: () => ({}) }, 'must guess an engine, or undefined'],
     [{ ...picker, guess: undefined }],
     [{ ...picker, pick: () => JSON.parse('{') }, 'threw in pick'],
   ]

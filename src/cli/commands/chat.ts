@@ -28,7 +28,7 @@ const examples = `
 On a terminal, or with --draw, it draws the conversation. In a pipe, or with
 --json, it prints FCMP records as NDJSON.
 
-${runExits}
+${runExits('stdin')}
 
 Examples:
   $ codex exec --json "fix the test" | npx agent-sluice chat

@@ -4,7 +4,7 @@ import { flushed, printer } from '../print.ts'
 import { runExits, watchEnd } from '../run-exit-code.ts'
 
 const examples = `
-${runExits}
+${runExits('stdin')}
 
 Examples:
   $ codex exec --json "fix the test" | npx agent-sluice events

@@ -28,8 +28,8 @@ interface Flags extends ReadingFlags, LastFlags {
   readonly to?: ExportFormat
   readonly out?: string
   readonly redact: boolean
-  readonly hide: readonly string[]
-  readonly hideEnv: readonly string[]
+  readonly hide?: readonly string[]
+  readonly hideEnv?: readonly string[]
   readonly engine?: string
   readonly session?: string
   readonly runId?: string
@@ -42,25 +42,25 @@ Writes a run as one file to share:
         no server; with --no-redact it has the raw logs (up to 32 MiB of them)
   json  the events, and what is known of the run, as one JSON document
 
-Keys, tokens and passwords are hidden ([redacted:github]) in the file,
-never in the logs on disk; stderr says how many. Raw logs stay out of the file. Look at the file before you
-publish it: what is secret only to you, such as a name, cannot be known here.
-Hide it with --hide or --hide-env.
+Keys, tokens and passwords are hidden ([redacted:github]) in the file, never in
+the logs on disk; stderr says how many. Raw logs stay out of the file. Look at
+the file before you publish it: what is secret only to you, such as a name,
+cannot be known here. Hide it with --hide or --hide-env.
 
-Exit code 0 if the file was written, however the run ended; 2 for bad usage, 7 if
-it could not be written.
+Exit code 0 if the file was written, however the run ended; 2 for bad usage, 7
+if it could not be written.
 
 Examples:
-  $ npx agent-sluice export --out run.html              # the newest run
+  $ npx agent-sluice export --last --out run.html
   $ npx agent-sluice export --last --to md | gh issue create -t "It fails" -F -
-  $ npx agent-sluice export stdout.log --to json --hide-env DB_PASSWORD > run.json`
+  $ npx agent-sluice export run.log --to json --hide-env DB_PASSWORD > run.json`
 
 /** `sluice export`: a run as one file to share. */
 export function exportCommand(exit: (code: number) => void): Command {
-  const list = (value: string, before: readonly string[]) => [...before, value]
+  const list = (value: string, before: readonly string[] = []) => [...before, value]
   const command = addReading(new Command('export'))
     .description('Writes a run as one file, Markdown, a page or JSON, with its secrets hidden.')
-    .argument('[path]', 'the audit directory, or one log or session file')
+    .argument('[path]', 'the audit directory, or one log or session file (on a terminal: the newest run)')
     .addOption(
       new Option('--to <format>', 'what to write (default: by the name of --out)').choices([
         'md',
@@ -70,8 +70,8 @@ export function exportCommand(exit: (code: number) => void): Command {
     )
     .option('--out <file>', 'the file to write (default: stdout)')
     .option('--no-redact', 'do not hide secrets')
-    .option('--hide <text>', 'hide this text, too; can be given again', list, [])
-    .option('--hide-env <name>', 'hide the value of this environment variable; can be given again', list, [])
+    .option('--hide <text>', 'hide this text, too; can be given again', list)
+    .option('--hide-env <name>', 'hide the value of this environment variable; can be given again', list)
   return addLast(command, 'take')
     .addOption(engineOption())
     .option('--session <id>', 'the session to read if PATH is an OpenCode database (default: the newest)')
@@ -115,7 +115,7 @@ function hiddenWords({ total, kinds: found }: Hidden): string {
   return `hid ${countWords(total, 'secret')}${of}; look at it before you publish it`
 }
 
-function hiddenTexts({ hide, hideEnv }: Flags): string[] {
+function hiddenTexts({ hide = [], hideEnv = [] }: Flags): string[] {
   const values = hideEnv.map((name) => {
     const value = process.env[name]
     if (value === undefined || value === '')

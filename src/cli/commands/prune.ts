@@ -25,8 +25,8 @@ const examples = `
 Looks only at directories that were named by sluice run or run({ runs }), and
 only directly inside DIR. A run that is being written stays, whatever its age.
 
-Exit codes: 0 done, also if there was nothing to remove; 2 bad usage; 7 something
-could not be removed.
+Exit codes: 0 done, also if there was nothing to remove; 2 bad usage; 7
+something could not be removed.
 
 Examples:
   $ npx agent-sluice prune --dry-run

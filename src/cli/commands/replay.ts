@@ -33,7 +33,7 @@ missing). It can also be a single log.
 If an option for reading is not given, the one that the run was recorded with is
 used. A schema is not recorded: give it again, or the result is not checked.
 
-${runExits}
+${runExits('file')}
 
 Examples:
   $ npx agent-sluice replay .audit/latest

@@ -17,11 +17,11 @@ The text goes to the agent's stdin, in the session of the last attempt, with the
 options that attempt had, and in its directory. What cannot be continued says
 why, and nothing is started (exit code 2).
 
-${runExits}
+${runExits('run')}
 
 Examples:
   $ npx agent-sluice reply "and now the docs"
-  $ npx agent-sluice reply .audit/20261117-090000-1f2e3d4c "and now the docs"
+  $ npx agent-sluice reply .audit/2026-11-17T09-00-00.123Z-1f2e3d4c "the docs"
   $ npx agent-sluice reply .audit/latest - < answer.txt`
 
 /** `sluice reply`: continues a recorded run. */

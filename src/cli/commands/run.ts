@@ -68,7 +68,8 @@ const brief = `
 
 Records into .audit (or --audit DIR) and shows the conversation. The exit code is
 0 if it ended well, 1 if it failed, 2 for bad usage, 3 without a valid result
-(--schema), 4 if the end is not known.
+(--schema), 4 if the end is not known, 5 if it needs input, 7 if our own output
+could not be written.
 
 Examples:
   $ npx agent-sluice run -- codex exec --json "fix the test"
@@ -91,7 +92,7 @@ answered by {"answer": "<id>", "option": "<id or kind>"} lines on stdin, and
 rejected if stdin has ended. Ctrl-C interrupts the turn, a second one ends the
 agent.
 
-${runExits}, or a command that cannot be started
+${runExits('run')}, or a command that cannot be started
 
 Examples:
   $ npx agent-sluice run -- codex exec --json "fix the test"

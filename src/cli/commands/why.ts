@@ -36,7 +36,7 @@ went wrong, the last error, the last file, the failed tool with the end of its
 output (or the end of stderr, if nothing else tells), and where in the raw log
 it is. Of several attempts, the last counts.
 
-${runExits}
+${runExits('file')}
 
 Examples:
   $ npx agent-sluice why .audit/latest
