@@ -104,6 +104,23 @@ test('leaves with 2 for bad usage, and says what to do', async () => {
   }
 })
 
+test('names options as the command line does', async () => {
+  const { audit } = workspace()
+  await sluice('run', '--audit', audit, '--quiet', '--', 'true')
+  const cases: [string[], string][] = [
+    [['--answer-in', '5m'], '--answer-in is about requests that are answered: it needs --talk\n'],
+    [['--talk', '--engine', 'acp'], '--talk needs a --prompt: what to say first\n'],
+    [['--talk', '--prompt', 'hi'], '--talk needs an --engine with a wire'],
+    [['--rounds', '1'], '--rounds ask again for a result that fails the schema: give a --schema\n'],
+    [['--rounds', '9'], '--rounds must be 0, 1, 2 or 3, but is 9\n'],
+    [['--audit', audit, '--run-id', 'other'], 'name another directory, or no --run-id\n'],
+  ]
+  for (const [args, words] of cases) {
+    const { code, err } = await sluice('run', ...args, '--', 'true')
+    expect([code, err]).toEqual([2, expect.stringContaining(words)])
+  }
+})
+
 test('says where else to record if it cannot write here', () => {
   const { cwd } = workspace()
   writeFileSync(join(cwd, '.audit'), '')
