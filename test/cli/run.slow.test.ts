@@ -83,7 +83,8 @@ test('leaves with 2 for bad usage, and says what to do', async () => {
   const { cwd, audit } = workspace()
   const cases: [string[], string][] = [
     [['run', '--audit', audit], 'missing required argument'],
-    [['run', '--engine', 'cudex', '--', 'true'], 'cudex'],
+    [['run', '--engine', 'cudex', '--', 'true'], 'did you mean codex?'],
+    [['run', '--engine', 'my-engine', '--', 'true'], '(a module is a path: ./my-engine.js); it has auto, '],
     [['run', '--timeout', 'soon', '--', 'true'], '90s, 5m or 1h'],
     [['run', '--audit', audit, '--', 'no-such-agent-here'], 'no such command'],
     [['run', '--audit', `${audit}-2`, '--cwd', join(cwd, 'nowhere'), '--', 'true'], 'does not exist'],
