@@ -21,7 +21,7 @@ import { safe, safeLine } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
 import { engineOption } from '../input/engine-option.ts'
 import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
-import { addReading, type ReadingFlags, replayOptions, runEvents } from '../input/run-input.ts'
+import { addReading, type ReadingFlags, refuseSession, replayOptions, runEvents } from '../input/run-input.ts'
 import { harmless, output } from '../print.ts'
 
 interface Flags extends ReadingFlags, LastFlags {
@@ -140,6 +140,7 @@ async function sourceOf(given: string | undefined, asked: Flags): Promise<Export
   if (file === undefined)
     throw new Fault('BAD_OPTION', 'name an audit directory, a log or a session file, or give --last')
   const path = fixedDir(file)
+  refuseSession(path, flags)
   if (!isDatabase(path)) return recordedSource(path, await replayOptions(flags))
   const lines = openCodeLines(path, flags.session)
   const events = await runEvents(path, flags)
