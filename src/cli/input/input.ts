@@ -26,8 +26,16 @@ export function openInput(file: string | undefined): Input {
 /** Reads the JSON Schema, if one is named. The validator is large, so it is loaded with the first schema. */
 export async function readSchema(file: string | undefined): Promise<Record<string, unknown> | undefined> {
   if (file === undefined) return undefined
-  await import('../../values/schema/json-schema.ts')
-  return readObject(file, 'the schema')
+  const { jsonSchema } = await import('../../values/schema/json-schema.ts')
+  const schema = await readObject(file, 'the schema')
+  try {
+    // Compiled here, so that a message can name the file.
+    jsonSchema(schema)
+  } catch (cause) {
+    if (!Fault.is(cause)) throw cause
+    throw new Fault(cause.code, `${quote(file, 200)}: ${cause.message}`, { cause })
+  }
+  return schema
 }
 
 /** Reads a file with one JSON object, such as a schema. */
