@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { Command, Option } from 'commander'
 import { Fault, quote } from '../../base/fault.ts'
-import { codeOf } from '../../base/system-error-code.ts'
+import { whyFailed } from '../../base/system-error-code.ts'
 import { replaceFile } from '../../disk/durable.ts'
 import { isDatabase, openCodeLines } from '../../run/opencode-db.ts'
 import { fixedDir } from '../../run/run-directory.ts'
@@ -161,6 +161,6 @@ async function writeFile(out: string, text: AsyncIterable<string>): Promise<void
   } catch (error) {
     await fs.promises.rm(draft, { force: true })
     if (Fault.is(error)) throw error
-    throw new Fault('OUTPUT_FAILED', `cannot write ${quote(out, 200)} (${codeOf(error)})`, { cause: error })
+    throw new Fault('OUTPUT_FAILED', `cannot write ${quote(out, 200)}: ${whyFailed(error)}`, { cause: error })
   }
 }
