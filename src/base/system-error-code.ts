@@ -5,24 +5,62 @@ export function codeOf(error: unknown): string | undefined {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : undefined
 }
 
-/** What to do about the errors that disks report. */
+/** What the usual system errors mean. */
+const meanings: Record<string, string> = {
+  ENOENT: 'there is no such file or directory',
+  EACCES: 'permission denied',
+  ENOTDIR: 'there is a file where a directory should be',
+  EISDIR: 'it is a directory',
+  ELOOP: 'it is a symbolic link',
+  EFTYPE: 'it is not a regular file',
+  ENXIO: 'it is not a regular file',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota is used up',
+  EFBIG: 'the file is larger than allowed here',
+  EROFS: 'the file system is read-only',
+  EIO: 'the disk or the terminal reports an error',
+}
+
+/** What to do about those that our own files can have. */
 const advice: Record<string, string> = {
-  ENOSPC: 'the disk is full; free some space and resume',
-  EDQUOT: 'the quota is used up; free some space and resume',
-  EFBIG: 'the file is larger than allowed here; raise the limit and resume',
-  EROFS: 'the file system is read-only; choose another directory',
-  EACCES: 'permission denied; choose another directory',
-  ENOTDIR: 'a part of the path is a file; choose another directory',
-  EIO: 'the disk reports an error; what was written so far is whole',
-  ELOOP: 'it is a symbolic link; remove it',
-  EISDIR: 'it is a directory; remove it',
-  EFTYPE: 'it is not a regular file; remove it',
-  ENXIO: 'it is not a regular file; remove it',
+  EACCES: 'choose another directory',
+  ENOTDIR: 'choose another directory',
+  EISDIR: 'remove it',
+  ELOOP: 'remove it',
+  EFTYPE: 'remove it',
+  ENXIO: 'remove it',
+  ENOSPC: 'free some space and resume',
+  EDQUOT: 'free some space and resume',
+  EFBIG: 'raise the limit and resume',
+  EROFS: 'choose another directory',
+}
+
+/**
+ * A system error in words, or its code if it is not a usual one.
+ *
+ * @example
+ * meaningOfCode('EACCES') // 'permission denied'
+ */
+export function meaningOfCode(code: string, otherwise = code): string {
+  return Object.hasOwn(meanings, code) ? meanings[code]! : otherwise
+}
+
+/** Why a system call failed, in words. */
+export function whyFailed(error: unknown): string {
+  return meaningOfCode(codeOf(error) ?? 'unknown error')
+}
+
+/** The Fault for a file or a directory of the user that cannot be read. */
+export function cannotRead(code: 'BAD_OPTION' | 'NOT_AN_AUDIT', path: string, cause: unknown): Fault {
+  return new Fault(code, `${quote(path, 200)} cannot be read: ${whyFailed(cause)}`, { cause })
 }
 
 /** The Fault for a system call that failed on a file of ours. */
 export function diskFault(what: string, path: string, cause: unknown): Fault {
   const code = codeOf(cause) ?? 'unknown'
+  const meaning = Object.hasOwn(meanings, code) ? `${meanings[code]}; ` : ''
   const next = Object.hasOwn(advice, code) ? advice[code] : 'what was written so far is whole'
-  return new Fault('JOURNAL_FAILED', `cannot ${what} ${quote(path, 200)} (${code}): ${next}`, { cause })
+  return new Fault('JOURNAL_FAILED', `cannot ${what} ${quote(path, 200)} (${code}): ${meaning}${next}`, {
+    cause,
+  })
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import { Fault, quote } from '../base/fault.ts'
-import { codeOf } from '../base/system-error-code.ts'
+import { whyFailed } from '../base/system-error-code.ts'
 import type { Event } from '../events/event.ts'
 import { endPhrase } from '../events/run-outcome.ts'
 import type { RunEnd } from '../run/run-options.ts'
@@ -113,7 +113,7 @@ function fileIn(env: NodeJS.ProcessEnv, name: (typeof FILES)[number]): string {
   try {
     if (path) fs.accessSync(path, fs.constants.W_OK)
   } catch (cause) {
-    const what = `--github cannot write the file of ${name} (${codeOf(cause)})`
+    const what = `--github cannot write the file of ${name}: ${whyFailed(cause)}`
     throw new Fault('BAD_OPTION', `${what}; in a container, mount it`, { cause })
   }
   if (path) return path
@@ -140,7 +140,7 @@ function append(path: string, text: string, limit: number): void {
     if (size + bytes.length <= limit) fs.appendFileSync(path, bytes)
     else console.error(`sluice: ${quote(text, 20)} was left out: GitHub takes no more in one step`)
   } catch (cause) {
-    throw new Fault('OUTPUT_FAILED', `cannot write ${quote(path, 200)} (${codeOf(cause)})`, { cause })
+    throw new Fault('OUTPUT_FAILED', `cannot write ${quote(path, 200)}: ${whyFailed(cause)}`, { cause })
   }
 }
 

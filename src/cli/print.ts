@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { Socket } from 'node:net'
 import { Fault } from '../base/fault.ts'
+import { meaningOfCode } from '../base/system-error-code.ts'
 
 /**
  * Writes text to stdout at the speed of its reader. False once the reader has left (`| head`): then the
@@ -130,7 +131,7 @@ class Output {
     if (!this.#failure) return true
     const { code = 'unknown' } = this.#failure
     if (code === 'EPIPE') return false
-    const why = reasons.get(code) ?? 'it is broken'
+    const why = meaningOfCode(code, 'it is broken')
     throw new Fault(
       'OUTPUT_FAILED',
       `cannot write to stdout (${code}): ${why}; the output before it is complete`,
@@ -150,13 +151,6 @@ class Output {
     for (const resume of waiting) resume()
   }
 }
-
-const reasons = new Map([
-  ['ENOSPC', 'the disk is full'],
-  ['EDQUOT', 'the quota is used up'],
-  ['EFBIG', 'the file is larger than allowed here'],
-  ['EIO', 'the disk or the terminal reports an error'],
-])
 
 /** The descriptor of a stdout that is a file or a device, not a pipe or a terminal. */
 function fileOf(stream: NodeJS.WriteStream): number | undefined {

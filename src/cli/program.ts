@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import { Fault } from '../base/fault.ts'
 import { version } from './commands/version.ts'
 import { safe } from './draw/safe.ts'
 import { exits } from './exit-codes.ts'
@@ -112,11 +113,21 @@ export async function runProgram(typed: readonly string[]): Promise<number> {
     if (words[2] === 'complete' && words[3] === '--') await complete(program, words.slice(4))
     else await program.parseAsync(withoutUnknownHelp(words))
   } catch (error) {
+    if (Fault.is(error)) error.message = inFlags(error.message, program, words[2])
     // commander also throws after printing a help or the version.
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode !== 0) return exits.usage
   }
   return code
+}
+
+/** The library names options as code does: `answerIn` in backquotes, or `rounds must be …`. */
+function inFlags(message: string, program: Command, command: string | undefined): string {
+  const options = program.commands.find((each) => each.name() === command)?.options
+  return message.replace(/`(\w+)`|^(\w+)(?= must )/g, (found, quoted, first) => {
+    const flag = options?.find((option) => option.attributeName() === (quoted ?? first))
+    return flag?.long ?? found
+  })
 }
 
 /**

@@ -5,7 +5,7 @@ import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
 import { checkOptions, defined, isFunction, isName, isText, type OptionTable } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
-import { codeOf } from '../base/system-error-code.ts'
+import { cannotRead, codeOf } from '../base/system-error-code.ts'
 import { unlessAborted } from '../base/unless-aborted.ts'
 import { Waker } from '../disk/wake.ts'
 
@@ -298,7 +298,7 @@ function fileBytes(path: string): Uint8Array {
   try {
     return readFileSync(path)
   } catch (error) {
-    throw new Fault('BAD_OPTION', `${quote(path, 200)} cannot be read (${codeOf(error)})`, { cause: error })
+    throw cannotRead('BAD_OPTION', path, error)
   }
 }
 

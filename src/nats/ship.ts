@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { checkPath, isFunction, isName, type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
-import { codeOf, diskFault } from '../base/system-error-code.ts'
+import { cannotRead, diskFault } from '../base/system-error-code.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { Waker, watchPath } from '../disk/wake.ts'
 import type { Event } from '../events/event.ts'
@@ -473,6 +473,6 @@ function realDir(dir: string): string {
   try {
     return fs.realpathSync(dir)
   } catch (error) {
-    throw new Fault('BAD_OPTION', `${quote(dir, 200)} cannot be read (${codeOf(error)})`, { cause: error })
+    throw cannotRead('BAD_OPTION', dir, error)
   }
 }

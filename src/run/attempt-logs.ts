@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { basename, join } from 'node:path'
 import { Fault, quote } from '../base/fault.ts'
-import { codeOf } from '../base/system-error-code.ts'
+import { cannotRead, codeOf } from '../base/system-error-code.ts'
 import { openPlain } from '../disk/plain-file.ts'
 import type { Channel } from '../text/chunk.ts'
 
@@ -128,7 +128,7 @@ export function openLog(path: string, within?: string): number {
   try {
     return openPlain(path, fs.constants.O_RDONLY, undefined, within)
   } catch (error) {
-    throw new Fault('NOT_AN_AUDIT', `${quote(path, 200)} cannot be read (${codeOf(error)})`, { cause: error })
+    throw cannotRead('NOT_AN_AUDIT', path, error)
   }
 }
 
@@ -147,6 +147,6 @@ function entriesOf(dir: string): fs.Dirent[] {
     return fs.readdirSync(dir, { withFileTypes: true })
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return []
-    throw new Fault('NOT_AN_AUDIT', `${quote(dir, 200)} cannot be read (${codeOf(error)})`, { cause: error })
+    throw cannotRead('NOT_AN_AUDIT', dir, error)
   }
 }

@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { checkOptions, checkPath, type OptionTable } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
-import { codeOf } from '../base/system-error-code.ts'
+import { cannotRead } from '../base/system-error-code.ts'
 import type { Event } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { type Attempt, listAttempts, singleLog } from './attempt-logs.ts'
@@ -118,8 +118,7 @@ function find(path: string, within: string | undefined): Logs {
     // Checked here, because with `follow` a missing file would be waited for.
     if (log !== undefined) fs.accessSync(log, fs.constants.R_OK)
   } catch (error) {
-    const why = codeOf(error) === 'ENOENT' ? 'there is no such file or directory' : codeOf(error)
-    throw new Fault('NOT_AN_AUDIT', `${quote(path, 200)} cannot be read: ${why}`, { cause: error })
+    throw cannotRead('NOT_AN_AUDIT', path, error)
   }
   if (log === undefined) {
     const dir = fixedDir(path)

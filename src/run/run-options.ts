@@ -321,13 +321,13 @@ export function readCall(
   if (read.prompt !== undefined && read.pty)
     throw new Fault(
       'BAD_OPTION',
-      'a prompt goes to a pipe, and a pseudo-terminal has none: type it, or leave out pty',
+      'a prompt goes to a pipe, and a pseudo-terminal has none: type it, or leave out `pty`',
     )
   if (read.talk) checkTalk(read)
   else if (options.answerIn !== undefined && options.talk === undefined)
-    throw new Fault('BAD_OPTION', 'answerIn is about requests that are answered: it needs talk: true')
+    throw new Fault('BAD_OPTION', '`answerIn` is about requests that are answered: it needs `talk`')
   if (read.rounds > 0 && read.schema === undefined)
-    throw new Fault('BAD_OPTION', 'rounds ask again for a result that fails the schema: give a schema')
+    throw new Fault('BAD_OPTION', '`rounds` ask again for a result that fails the schema: give a `schema`')
   // The event stage is created when the agent already runs; what it refuses is refused now.
   eventStage(engineOf(read.engine), readingOf(read))
   read.signal?.throwIfAborted()
@@ -344,13 +344,13 @@ export function readCall(
 
 /** Who talks must know the wire before the agent says a word. */
 function checkTalk({ engine: given, command, args, prompt }: ReadOptions): void {
-  if (prompt === undefined) throw new Fault('BAD_OPTION', 'talk needs a prompt: what to say first')
+  if (prompt === undefined) throw new Fault('BAD_OPTION', '`talk` needs a `prompt`: what to say first')
   const engine = engineOf(given)
   const wire = wireOf(engine)
   if (!wire)
     throw new Fault(
       'BAD_OPTION',
-      `talk needs an engine with a wire: acp, codex (app-server), claude or qwen; ${quote(engine.name, 60)} has none`,
+      `\`talk\` needs an \`engine\` with a wire: acp, codex (app-server), claude or qwen; ${quote(engine.name, 60)} has none`,
     )
   if (!wire.speaks([command, ...args]))
     throw new Fault(

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
 import { pipeline } from 'node:stream'
 import { Fault, quote } from '../base/fault.ts'
-import { codeOf } from '../base/system-error-code.ts'
+import { codeOf, whyFailed } from '../base/system-error-code.ts'
 import { openPlain } from '../disk/plain-file.ts'
 import { channels } from '../run/attempt-logs.ts'
 import type { Channel } from '../text/chunk.ts'
@@ -280,8 +280,9 @@ function realDir(dir: string): string {
     const path = fs.realpathSync(resolve(dir))
     if (fs.statSync(path).isDirectory()) return path
   } catch (error) {
-    const why = codeOf(error) === 'ENOENT' ? 'there is no such directory' : codeOf(error)
-    throw new Fault('BAD_OPTION', `${quote(dir, 200)} cannot be served: ${why}`, { cause: error })
+    throw new Fault('BAD_OPTION', `${quote(dir, 200)} cannot be served: ${whyFailed(error)}`, {
+      cause: error,
+    })
   }
   throw new Fault('BAD_OPTION', `${quote(dir, 200)} is not a directory; give the one with the runs`)
 }

@@ -1,4 +1,5 @@
 import fs from 'node:fs'
+import { isAbsolute, resolve } from 'node:path'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 
@@ -10,14 +11,17 @@ export function cannotStart(command: string, cwd: string | undefined, cause: unk
   const code = String(codeOf(cause))
   // A whole command line, as a shell takes it.
   const line = / -/.test(command) ? '; arguments are a list of their own: ["exec", "--json"]' : ''
-  const why = code === 'ENOENT' ? `${whatIsMissing(cwd)}${line}` : (reasons.get(code) ?? code)
+  const why = code === 'ENOENT' ? `${whatIsMissing(command, cwd)}${line}` : (reasons.get(code) ?? code)
   return new Fault('SPAWN_FAILED', `cannot start ${quote(command, 120)}: ${why}`, { cause })
 }
 
-function whatIsMissing(cwd: string | undefined): string {
+function whatIsMissing(command: string, cwd: string | undefined): string {
   if (cwd === undefined)
     return 'no such command, or no such working directory; is it installed and on PATH, and is cwd right?'
   if (!fs.existsSync(cwd)) return `the working directory ${quote(cwd, 120)} does not exist`
+  // A relative path is looked up in the working directory, not where the caller is.
+  if (command.includes('/') && !isAbsolute(command) && !fs.existsSync(resolve(cwd, command)))
+    return `no such file in the working directory ${quote(cwd, 120)}`
   return 'no such command; is it installed and on PATH?'
 }
 

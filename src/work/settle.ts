@@ -40,6 +40,8 @@ export interface Evidence {
   readonly stdout?: string | undefined
   readonly stderr?: string | undefined
   readonly exit?: WorkExit | undefined
+  /** Why the process could not be started, if it was not. */
+  readonly notStarted?: string | undefined
 }
 
 /** What may happen now: post it, archive it, or ask a person. */
@@ -226,14 +228,14 @@ function note(source: Source, checked: Read, tried: Step[]): Best {
 }
 
 /** Reasons against a result although it is well formed. */
-function doubts({ claim }: Best, { exit }: Evidence, order: WorkOrder): Note[] {
+function doubts({ claim }: Best, { exit, notStarted }: Evidence, order: WorkOrder): Note[] {
   const found: Note[] = []
   if (claim.issue_ref !== undefined && claim.issue_ref !== order.issue_ref) {
     const message = `the result is for ${quote(claim.issue_ref)}, the order for ${quote(order.issue_ref)}`
     found.push({ code: 'WORK_ISSUE_MISMATCH', message })
   }
   if (exit?.ended === 'not started') {
-    found.push({ code: 'SPAWN_FAILED', message: 'the worker could not be started' })
+    found.push({ code: 'SPAWN_FAILED', message: notStarted ?? 'the worker could not be started' })
   } else if (exit?.ended !== undefined || (exit && exit.signal !== null)) {
     // Whatever it wrote before, it did not report that it was done.
     const how = exit.ended ?? `signal ${exit.signal}`

@@ -33,6 +33,8 @@ export interface SpawnOptions {
 /** What a process left. */
 export interface Spawned {
   readonly exit: WorkExit
+  /** Why it could not be started. */
+  readonly notStarted?: string
   readonly stdout: Output
   readonly stderr: Output
   /** The last payload in the messages of the agent, if it is an agent. */
@@ -60,7 +62,8 @@ export async function spawnWorker(options: SpawnOptions): Promise<Spawned> {
     const { running, said, end } = await asked(first, answer, options)
     const names = fileNames(running.attempt)
     return {
-      exit: end ? exitOf(end) : { code: null, signal: null, ended: 'not started' },
+      exit: Fault.is(end) ? { code: null, signal: null, ended: 'not started' } : exitOf(end),
+      ...(Fault.is(end) ? { notStarted: end.message } : {}),
       stdout: ends(join(place.dir, names.stdout)),
       stderr: ends(join(place.dir, names.stderr)),
       ...(said ? { said } : {}),
@@ -76,7 +79,7 @@ async function asked(first: Run, answer: Spawned['said'], { rounds, askAgain }: 
   let running = first
   let said = answer
   let end = await running.end.catch(cannotStart)
-  for (let round = 0; round < rounds && end?.ok; round++) {
+  for (let round = 0; round < rounds && !Fault.is(end) && end.ok; round++) {
     const text = await askAgain(said)
     const next = text === undefined ? undefined : running.reply(text)
     // It cannot be continued: what it left is the result.
@@ -151,9 +154,10 @@ async function listen(running: Run, isAgent: boolean): Promise<Spawned['said']> 
 }
 
 /** If a worker cannot be started, a human must decide; any other error is a failure of ours. */
-function cannotStart(error: unknown): undefined {
+function cannotStart(error: unknown): Fault {
   if (!Fault.is(error)) throw new Fault('AUDIT_FAILED', 'the run cannot be recorded', { cause: error })
   if (error.code !== 'SPAWN_FAILED') throw error
+  return error
 }
 
 function exitOf({ exit_code, signal, reason }: RunEnd): WorkExit {

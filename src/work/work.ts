@@ -154,6 +154,7 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
     stdout: spawned.stdout.text,
     stderr: spawned.stderr.text,
     exit: spawned.exit,
+    notStarted: spawned.notStarted,
   }
   const { place, exit } = spawned
   const bytes = { stdout: spawned.stdout.bytes, stderr: spawned.stderr.bytes }

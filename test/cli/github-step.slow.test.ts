@@ -215,7 +215,10 @@ describe('where it cannot work', () => {
   test.each([
     [['GITHUB_OUTPUT', ''], '--github needs GITHUB_OUTPUT, which GitHub Actions sets'],
     [['GITHUB_STEP_SUMMARY', ''], '--github needs GITHUB_STEP_SUMMARY'],
-    [['GITHUB_OUTPUT', '/nowhere/at/all'], 'cannot write the file of GITHUB_OUTPUT (ENOENT)'],
+    [
+      ['GITHUB_OUTPUT', '/nowhere/at/all'],
+      'cannot write the file of GITHUB_OUTPUT: there is no such file or directory',
+    ],
   ])('%j is bad usage', async ([name, value], message) => {
     const { dir } = job({ codex: 'touch started' })
     vi.stubEnv(name!, value)

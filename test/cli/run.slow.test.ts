@@ -83,7 +83,8 @@ test('leaves with 2 for bad usage, and says what to do', async () => {
   const { cwd, audit } = workspace()
   const cases: [string[], string][] = [
     [['run', '--audit', audit], 'missing required argument'],
-    [['run', '--engine', 'cudex', '--', 'true'], 'cudex'],
+    [['run', '--engine', 'cudex', '--', 'true'], 'did you mean codex?'],
+    [['run', '--engine', 'my-engine', '--', 'true'], '(a module is a path: ./my-engine.js); it has auto, '],
     [['run', '--timeout', 'soon', '--', 'true'], '90s, 5m or 1h'],
     [['run', '--audit', audit, '--', 'no-such-agent-here'], 'no such command'],
     [['run', '--audit', `${audit}-2`, '--cwd', join(cwd, 'nowhere'), '--', 'true'], 'does not exist'],
@@ -91,7 +92,14 @@ test('leaves with 2 for bad usage, and says what to do', async () => {
     [['run', '--attempt-of', '', '--', 'true'], '--attempt-of is empty'],
     [['run', '--audit', audit, '--done-marker', '', '--', 'true'], '--done-marker is empty'],
     [['replay', '--done-marker', '', audit], '--done-marker is empty'],
-    [['replay', join(cwd, 'nowhere')], 'cannot be read'],
+    [['replay', join(cwd, 'nowhere')], 'cannot be read: there is no such file or directory'],
+    [
+      ['replay', '--resume', 'LICENSE'],
+      'LICENSE" cannot be read: there is a file where a directory should be',
+    ],
+    [['export', '--to', 'md', 'LICENSE/x'], 'cannot be read: there is a file where a directory should be'],
+    [['ship', join(cwd, 'nowhere'), '--to', 'nats://x'], 'cannot be read: there is no such file'],
+    [['prune', join(cwd, 'nowhere')], 'cannot be read: there is no such file'],
     [['replay', cwd], 'no stdout.N.log'],
     [['replay', '--attempt', '0', cwd], 'from 1 on'],
     [['serve', join(cwd, 'nowhere')], 'cannot be served'],
@@ -101,6 +109,23 @@ test('leaves with 2 for bad usage, and says what to do', async () => {
     const { code, err } = await sluice(...args)
     expect(err, args.join(' ')).toContain(words)
     expect(code, args.join(' ')).toBe(2)
+  }
+})
+
+test('names options as the command line does', async () => {
+  const { audit } = workspace()
+  await sluice('run', '--audit', audit, '--quiet', '--', 'true')
+  const cases: [string[], string][] = [
+    [['--answer-in', '5m'], '--answer-in is about requests that are answered: it needs --talk\n'],
+    [['--talk', '--engine', 'acp'], '--talk needs a --prompt: what to say first\n'],
+    [['--talk', '--prompt', 'hi'], '--talk needs an --engine with a wire'],
+    [['--rounds', '1'], '--rounds ask again for a result that fails the schema: give a --schema\n'],
+    [['--rounds', '9'], '--rounds must be 0, 1, 2 or 3, but is 9\n'],
+    [['--audit', audit, '--run-id', 'other'], 'name another directory, or no --run-id\n'],
+  ]
+  for (const [args, words] of cases) {
+    const { code, err } = await sluice('run', ...args, '--', 'true')
+    expect([code, err]).toEqual([2, expect.stringContaining(words)])
   }
 })
 

@@ -104,6 +104,14 @@ describe('sluice chat --last', () => {
     })
   })
 
+  test.each(['events', 'chat', 'chat --follow', 'why', 'export --to md'])(
+    '%s --session of a file that is no database is told, not passed over',
+    async (words) => {
+      const { code, err } = await inside([...words.split(' '), 'LICENSE', '--session', 'abc'], { stdin: '' })
+      expect([code, err]).toEqual([2, 'sluice: --session is for an OpenCode database; leave it out\n'])
+    },
+  )
+
   test('opens the newest session of this directory', async () => {
     const { code, out, err } = await inside(['chat', '--last', '--home', home])
     expect(err).toBe(`sluice: ${claude}\n`)

@@ -83,7 +83,11 @@ test('--template is the comment', async () => {
 })
 
 test.each([
-  ['a missing order', ['--order', 'nowhere.json', '--', 'true'], /nowhere.json" cannot be read \(ENOENT\)/],
+  [
+    'a missing order',
+    ['--order', 'nowhere.json', '--', 'true'],
+    /nowhere.json" cannot be read: there is no such file/,
+  ],
   ['a worker type that does not exist', ['--worker', 'cobol', '--', 'true'], /cobol.*json-cli/],
   ['no command', [], /needs a command/],
 ])('exits 2 for %s', async (_, args, message) => {

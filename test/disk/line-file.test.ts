@@ -167,6 +167,9 @@ test('a file that cannot be looked at, or repaired, is closed again', () => {
 
 test('a fault says what can be done, where something can', () => {
   expect(diskFault('write', 'f', { code: 'ENOSPC' }).message).toMatch(/disk is full/)
+  expect(diskFault('make', 'd', { code: 'EACCES' }).message).toBe(
+    'cannot make "d" (EACCES): permission denied; choose another directory',
+  )
   expect(diskFault('write', 'f', { code: 'EWEIRD' }).message).toBe(
     'cannot write "f" (EWEIRD): what was written so far is whole',
   )

@@ -101,6 +101,10 @@ test.each<[string, string[], string]>([
   ['ship without an address', ['ship', '.'], "required option '--to <addresses>'"],
   ['mirror without an address', ['mirror', 'x'], "required option '--from <addresses>'"],
   ['--dir without --from', ['serve', '--dir', 'x'], '--dir is for --from'],
+  ['--stream without --from', ['serve', '--stream', 'x'], '--stream is for --from; add that'],
+  ['--tls without --from', ['serve', '--tls', '--port', '0'], '--tls is for --from'],
+  ['--nats-token without --from', ['serve', '--nats-token', 'x'], '--nats-token is for --from'],
+  ['--tenant without --from', ['serve', '--tenant', 'x'], '--tenant is for --from'],
   ['--from and a directory', ['serve', 'x', '--from', 'nats://x'], '--dir names the one for its mirror'],
   ['two replicas', ['ship', '.', '--to', 'nats://x', '--replicas', '2'], '1, 3 or 5'],
 ])('%s is bad usage', async (_, words, message) => {

@@ -514,14 +514,14 @@ test('without a wire an interrupt is a signal', async () => {
 test('talk is refused where it cannot be', async () => {
   const acp = { engine: 'acp', talk: true, prompt: 'Go.' } as const
   const refused: [RunOptions, RegExp][] = [
-    [{ ...acp, prompt: undefined }, /needs a prompt/],
-    [{ ...acp, engine: 'auto' }, /needs an engine/],
+    [{ ...acp, prompt: undefined }, /`talk` needs a `prompt`/],
+    [{ ...acp, engine: 'auto' }, /needs an `engine`/],
     [{ ...acp, engine: 'opencode' }, /opencode.*has none/],
     [{ ...acp, engine: 'codex' }, /app-server/],
     [{ ...acp, engine: 'claude' }, /stream-json/],
     [{ ...acp, input: 'inherit' }, /not both/],
     [{ ...acp, pty: true }, /pipe/],
-    [{ prompt: 'Go.', answerIn: 5 }, /needs talk/],
+    [{ prompt: 'Go.', answerIn: 5 }, /needs `talk`/],
   ]
   for (const [options, message] of refused)
     await expect(run('none', [], options).end).rejects.toThrow(message)

@@ -182,7 +182,11 @@ describe('JSON Schema', () => {
 
   test.each([
     ['an unknown draft', { $schema: 'http://json-schema.org/draft-04/schema#' }, /draft-04.*not supported/],
-    ['a broken rule', { type: 'nonsense' }, /cannot be compiled/],
+    [
+      'a broken rule',
+      { type: 'nonsense' },
+      /cannot be compiled: \/type must be one of "array", .*, but is "nonsense"$/,
+    ],
     ['a reference to nowhere', { $ref: '#/$defs/none' }, /cannot be compiled/],
     ['an array', [] as unknown as Schema, /expected a Standard Schema or a JSON Schema object/],
     ['a string', 'x' as unknown as Schema, /expected a Standard Schema/],

@@ -53,6 +53,13 @@ test('settles a worker that cannot be started', async () => {
   expect(done.exit).toEqual({ code: null, signal: null, ended: 'not started' })
 })
 
+test('says which worker could not be started, and where it was looked for', async () => {
+  const done = await work(order(), { worker: 'script', command: ['./worker.sh'], audit: false })
+  const message = `cannot start "./worker.sh": no such file in the working directory "${order().repo_dir}"`
+  expect(done.reasons).toContainEqual({ code: 'SPAWN_FAILED', message })
+  expect(done.comment).toContain('cannot start "./worker.sh": no such file in the working directory')
+})
+
 // These limits leave a busy host the time to start the shell, which must get as far as its trap or its child.
 test('ends a worker, and its children, that takes too long', async () => {
   const done = await run(`${good} > work_result.json; sleep 100 & echo $! > pid; wait`, { timeout: 3000 })

@@ -13,6 +13,7 @@ import {
   type RunFlags,
   readerLeft,
   readsStdin,
+  refuseSession,
   replayOptions,
   runEvents,
 } from '../input/run-input.ts'
@@ -74,6 +75,7 @@ async function followed(file: string | undefined, flags: ChatFlags): Promise<Asy
     throw new Fault('BAD_OPTION', '--follow is for a file; stdin is followed anyway')
   if (isDatabase(path))
     throw new Fault('BAD_OPTION', '--follow cannot follow a database; read it again instead')
+  refuseSession(path, flags)
   return replay(path, { ...(await replayOptions(flags)), follow: true })
 }
 

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { runCodes } from '../../base/fault.ts'
+import { meaningOfCode } from '../../base/system-error-code.ts'
 import {
   type DriftName,
   type DriftPlace,
@@ -33,12 +34,6 @@ Examples:
   $ npx agent-sluice drift ~/.codex/sessions ~/.claude/projects
   $ npx agent-sluice drift --json .audit | jq '.engines[].version'`
 
-/** What the usual codes of system errors mean. */
-const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file or directory',
-  EACCES: 'permission denied',
-}
-
 /** `sluice drift`: what the engines do not know in many runs. */
 export function driftCommand(exit: (code: number) => void): Command {
   return new Command('drift')
@@ -64,7 +59,7 @@ async function reportDrift(paths: readonly string[], flags: Flags): Promise<numb
   }
   const { count, first } = report.unreadable
   for (const { path, reason } of first)
-    console.error(`sluice: cannot read ${safeLine(path)}: ${safeLine(reasons[reason] ?? reason)}`)
+    console.error(`sluice: cannot read ${safeLine(path)}: ${safeLine(meaningOfCode(reason))}`)
   if (count > first.length) console.error(`sluice: … and ${count - first.length} more`)
   if (report.runs === 0) console.error('sluice: no runs were found')
   await (flags.json ? printer()(report) : output()(tableOf(report)))

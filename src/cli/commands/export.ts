@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { Command, Option } from 'commander'
 import { Fault, quote } from '../../base/fault.ts'
-import { codeOf } from '../../base/system-error-code.ts'
+import { whyFailed } from '../../base/system-error-code.ts'
 import { replaceFile } from '../../disk/durable.ts'
 import { isDatabase, openCodeLines } from '../../run/opencode-db.ts'
 import { fixedDir } from '../../run/run-directory.ts'
@@ -21,7 +21,7 @@ import { safe, safeLine } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
 import { engineOption } from '../input/engine-option.ts'
 import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
-import { addReading, type ReadingFlags, replayOptions, runEvents } from '../input/run-input.ts'
+import { addReading, type ReadingFlags, refuseSession, replayOptions, runEvents } from '../input/run-input.ts'
 import { harmless, output } from '../print.ts'
 
 interface Flags extends ReadingFlags, LastFlags {
@@ -140,6 +140,7 @@ async function sourceOf(given: string | undefined, asked: Flags): Promise<Export
   if (file === undefined)
     throw new Fault('BAD_OPTION', 'name an audit directory, a log or a session file, or give --last')
   const path = fixedDir(file)
+  refuseSession(path, flags)
   if (!isDatabase(path)) return recordedSource(path, await replayOptions(flags))
   const lines = openCodeLines(path, flags.session)
   const events = await runEvents(path, flags)
@@ -160,6 +161,6 @@ async function writeFile(out: string, text: AsyncIterable<string>): Promise<void
   } catch (error) {
     await fs.promises.rm(draft, { force: true })
     if (Fault.is(error)) throw error
-    throw new Fault('OUTPUT_FAILED', `cannot write ${quote(out, 200)} (${codeOf(error)})`, { cause: error })
+    throw new Fault('OUTPUT_FAILED', `cannot write ${quote(out, 200)}: ${whyFailed(error)}`, { cause: error })
   }
 }

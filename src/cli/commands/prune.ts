@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { Fault, quote } from '../../base/fault.ts'
-import { codeOf } from '../../base/system-error-code.ts'
+import { whyFailed } from '../../base/system-error-code.ts'
 import { EVENTS_FILE } from '../../disk/journal.ts'
 import { outcomeWords, type RunOutcome } from '../../events/run-outcome.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
@@ -101,7 +101,7 @@ function runsIn(dir: string): string[] {
   } catch (error) {
     throw new Fault(
       'BAD_OPTION',
-      `${quote(dir, 200)} cannot be read (${codeOf(error)}); name the directory of the runs`,
+      `${quote(dir, 200)} cannot be read: ${whyFailed(error)}; name the directory of the runs`,
     )
   }
 }
@@ -134,6 +134,6 @@ function remove({ path }: OldRun): string | undefined {
     fs.rmSync(path, { recursive: true })
     return undefined
   } catch (error) {
-    return codeOf(error) ?? 'unknown error'
+    return whyFailed(error)
   }
 }

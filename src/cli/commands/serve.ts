@@ -55,13 +55,12 @@ export function serveCommand(exit: (code: number) => void): Command {
     .option('--tenant <name>', 'with --from: only the runs of this tenant (default: all)')
   return addNatsOptions(command)
     .addHelpText('after', examples)
-    .action(async (named: string | undefined, flags: Flags) => {
+    .action(async (named: string | undefined, flags: Flags, command: Command) => {
       const { from, dir: mirrored, tenant, sessions, home, ...others } = flags
       const { port, host, token, insecure, redact, ...nats } = others
       if (home !== undefined && !sessions)
         throw new Fault('BAD_OPTION', '--home is for --sessions; add that, or leave it out')
-      if (from === undefined && mirrored !== undefined)
-        throw new Fault('BAD_OPTION', '--dir is for --from; name the directory without it')
+      if (from === undefined) refuseOfFrom({ dir: mirrored, tenant, ...nats }, command)
       if (from !== undefined && named !== undefined)
         throw new Fault('BAD_OPTION', '--from takes no directory; --dir names the one for its mirror')
       const source = from === undefined ? undefined : await startMirror(from, mirrored, tenant, nats)
@@ -83,6 +82,14 @@ export function serveCommand(exit: (code: number) => void): Command {
       }
       exit(exits.good)
     })
+}
+
+/** Options of --from without it. The environment may have some for other commands. */
+function refuseOfFrom(flags: object, command: Command): void {
+  const name = Object.keys(flags).find((each) => command.getOptionValueSource(each) === 'cli')
+  const flag = command.options.find((option) => option.attributeName() === name)?.long
+  const instead = name === 'dir' ? 'name the directory without it' : 'add that, or leave it out'
+  if (flag) throw new Fault('BAD_OPTION', `${flag} is for --from; ${instead}`)
 }
 
 /** Loaded only for --from. */

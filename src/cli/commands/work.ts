@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { clip, Fault, quote } from '../../base/fault.ts'
-import { codeOf } from '../../base/system-error-code.ts'
+import { cannotRead } from '../../base/system-error-code.ts'
 import { type Adapter, adapters, checkAdapter } from '../../work/adapter.ts'
 import { activate, ledger } from '../../work/ledger.ts'
 import { readOrder, type WorkOrder } from '../../work/order.ts'
@@ -152,6 +152,6 @@ function fileText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new Fault('BAD_OPTION', `${quote(path, 200)} cannot be read (${codeOf(error)})`, { cause: error })
+    throw cannotRead('BAD_OPTION', path, error)
   }
 }

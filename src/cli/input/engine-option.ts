@@ -1,7 +1,8 @@
 import fs from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { InvalidArgumentError, Option } from 'commander'
+import { Option } from 'commander'
+import { didYouMean } from '../../base/check-options.ts'
 import { Fault, quote } from '../../base/fault.ts'
 import { codeOf } from '../../base/system-error-code.ts'
 import { auto } from '../../engines/auto.ts'
@@ -19,9 +20,8 @@ export function engineOption(): Option {
       // Replaces the check that comes with the choices.
       .argParser((name: string) => {
         if (names.includes(name) || isModulePath(name)) return name
-        throw new InvalidArgumentError(
-          `Allowed choices are ${names.join(', ')}, or a module: ./my-engine.js.`,
-        )
+        const what = `--engine has no name ${quote(name)} (a module is a path: ./my-engine.js)`
+        throw new Fault('BAD_OPTION', `${what}; ${didYouMean(name, names)}`)
       })
   )
 }

@@ -1,8 +1,8 @@
-import { createReadStream, type Stats, statSync } from 'node:fs'
+import { accessSync, constants, createReadStream, type Stats, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { Fault, quote } from '../../base/fault.ts'
-import { codeOf } from '../../base/system-error-code.ts'
+import { codeOf, whyFailed } from '../../base/system-error-code.ts'
 
 /** The source of the bytes, and its size if known. */
 export interface Input {
@@ -26,8 +26,16 @@ export function openInput(file: string | undefined): Input {
 /** Reads the JSON Schema, if one is named. The validator is large, so it is loaded with the first schema. */
 export async function readSchema(file: string | undefined): Promise<Record<string, unknown> | undefined> {
   if (file === undefined) return undefined
-  await import('../../values/schema/json-schema.ts')
-  return readObject(file, 'the schema')
+  const { jsonSchema } = await import('../../values/schema/json-schema.ts')
+  const schema = await readObject(file, 'the schema')
+  try {
+    // Compiled here, so that a message can name the file.
+    jsonSchema(schema)
+  } catch (cause) {
+    if (!Fault.is(cause)) throw cause
+    throw new Fault(cause.code, `${quote(file, 200)}: ${cause.message}`, { cause })
+  }
+  return schema
 }
 
 /** Reads a file with one JSON object, such as a schema. */
@@ -50,20 +58,21 @@ export async function readObject(file: string, what: string): Promise<Record<str
   return value as Record<string, unknown> // cast: checked in the line above
 }
 
-/** The fault for an input that could be opened, but fails while it is read. */
+/** The fault for an input that cannot be opened, or fails while it is read. */
 export function unreadable(what: string, cause: unknown): Fault {
-  // Cast: the file system throws only Errors.
-  return new Fault('BAD_OPTION', `cannot read ${what}: ${quote((cause as Error).message, 120)}`, { cause })
+  // Cast: streams and the file system throw only Errors. Those of a stream may have no code.
+  const why = codeOf(cause) === undefined ? quote((cause as Error).message, 120) : whyFailed(cause)
+  return new Fault('BAD_OPTION', `cannot read ${what}: ${why}`, { cause })
 }
 
 function statOf(file: string): Stats {
   let stats: Stats
   try {
     stats = statSync(file)
+    // A stream that fails to open cannot say which file it was.
+    accessSync(file, constants.R_OK)
   } catch (cause) {
-    const code = codeOf(cause)
-    const why = code === 'ENOENT' ? 'there is no such file' : String(code)
-    throw new Fault('BAD_OPTION', `cannot read ${quote(file, 200)}: ${why}`, { cause })
+    throw unreadable(quote(file, 200), cause)
   }
   if (stats.isDirectory()) throw new Fault('BAD_OPTION', `cannot read ${quote(file, 200)}: it is a directory`)
   return stats

@@ -136,6 +136,7 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
   if (file !== undefined && flags.stdout !== undefined) {
     throw new Fault('BAD_OPTION', 'FILE and --stdout are the same thing; give one of them')
   }
+  refuseSession(file ?? flags.stdout ?? '-', flags)
   if (file !== undefined && isDirectory(file)) {
     refuseBeside(flags)
     tellMissing(file, flags)
@@ -168,6 +169,12 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
 /** True for a directory; not for `-`. */
 export function isDirectory(path: string): boolean {
   return path !== '-' && fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+/** Any other file has one session. */
+export function refuseSession(path: string, { session }: Pick<RunFlags, 'session'>): void {
+  if (session !== undefined && !isDatabase(path))
+    throw new Fault('BAD_OPTION', '--session is for an OpenCode database; leave it out')
 }
 
 /** An audit directory has its own logs, exit, diff and working directory. */

@@ -64,9 +64,9 @@ function compile(schema: JsonSchema, allErrors: boolean): ValidateFunction {
   try {
     const Draft = ajvLoader[draft]()
     // Compiling the schema of schemas takes longer than most schemas, so it is done once for all.
-    const judge = judges.get(draft) ?? new Draft(options)
+    const judge = judges.get(draft) ?? new Draft({ ...options, verbose: true })
     judges.set(draft, judge)
-    judge.validateSchema(schema, true)
+    if (!judge.validateSchema(schema)) throw new Error(judge.errors?.slice(0, 1).map(flawOf).join())
     // Own instance: two schemas may have the same `$id`, and none is kept longer than it is used.
     const ajv = new Draft({ ...options, allErrors, validateSchema: false })
     ajvLoader.addFormats(ajv)
@@ -76,6 +76,11 @@ function compile(schema: JsonSchema, allErrors: boolean): ValidateFunction {
     const message = error instanceof Error ? error.message : String(error)
     throw new Fault('BAD_SCHEMA', `the JSON Schema cannot be compiled: ${message}`, { cause: error })
   }
+}
+
+/** What is wrong in a schema, where, and what is there: `verbose` keeps the value. */
+function flawOf(error: ErrorObject): string {
+  return `${error.instancePath || 'it'} ${messageOf(error)}, but is ${spelled([error.data])}`
 }
 
 const options: Options = { strict: false, ownProperties: true, logger: false }
