@@ -27,7 +27,9 @@ test.runIf(process.platform === 'linux').each([
   ['a diff', ['events', '--fs-diff', unreadable]],
 ])('%s that breaks while it is read is bad usage, not a crash', async (_what, args) => {
   const { code, err } = await inside(args, { stdin: '' })
-  expect(err).toMatch(/^sluice: cannot read ("\/proc\/self\/mem"|the logs): the disk or the terminal reports an error$/m)
+  expect(err).toMatch(
+    /^sluice: cannot read ("\/proc\/self\/mem"|the logs): the disk or the terminal reports an error$/m,
+  )
   expect(code).toBe(2)
 })
 
