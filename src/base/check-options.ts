@@ -110,6 +110,7 @@ export const isName = (value: unknown) => isText(value) && value !== ''
 /** One line without control characters: an id, say, which is the field of a line elsewhere. */
 export const isLine = (value: unknown) =>
   isName(value) && !/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(value as string)
+export const LINE = 'be one line that is not empty, but is "%"'
 export const isFunction = (value: unknown) => typeof value === 'function'
 export const isWhole = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0
 export const isCount = (value: unknown) => isWhole(value) && value !== 0

@@ -4,6 +4,7 @@ import {
   isLine,
   isName,
   isWhole,
+  LINE,
   type OptionTable,
   readOptions,
 } from '../base/check-options.ts'
@@ -95,11 +96,10 @@ export interface EventOptions {
   readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
 }
 
-const ID = 'be one line that is not empty, but is "%"'
 const COUNT = 'be a whole number above 0, but is %'
 
 export const EVENT_OPTIONS = {
-  runId: { default: 'run', is: isLine, must: ID },
+  runId: { default: 'run', is: isLine, must: LINE },
   attempt: { default: 1, is: isCount, must: COUNT },
   clock: { default: () => Date.now() },
   window: { default: 65_536, is: isCount, must: COUNT },

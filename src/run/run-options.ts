@@ -8,6 +8,7 @@ import {
   isName,
   isObject,
   isText,
+  LINE,
   misfit,
   type OptionTable,
   readOptions,
@@ -287,7 +288,7 @@ export const RUN_OPTIONS = {
   cache: {},
   cacheKey: {},
   maxCacheWait: {},
-  runId: { is: isLine, must: 'be one line that is not empty, but is "%"' },
+  runId: { is: isLine, must: LINE },
   // Events check the others and have their defaults: what is not given is not recorded either.
   window: {},
   doneMarker: { is: isName, must: 'be the name of a key, and not empty' },

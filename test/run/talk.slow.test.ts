@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { acp } from '../../src/engines/acp/acp.ts'
@@ -439,13 +439,18 @@ function asking(first: string, last = ''): Run {
 }
 
 test.for([
-  ['stays', 'setInterval(() => {}, 1000)', { outcome: 'failed', reason: 'talk_failed' }],
-  ['exits', 'setTimeout(() => process.exit(3), 50)', { outcome: 'failed', reason: null, exit_code: 3 }],
+  ['stays', '', { outcome: 'failed', reason: 'talk_failed' }],
+  ['exits', 'process.exit(3)', { outcome: 'failed', reason: null, exit_code: 3 }],
 ] as const)(
   'an agent that closes its stdin, asks, and %s does not wait for ever',
   async ([, then, ended]) => {
-    const agent = asking(`process.stdin.destroy(); require('fs').closeSync(0); ${then}`)
-    const seen = await watch(agent, choose('allow_once'))
+    const { cwd } = workspace()
+    const closes = "process.stdin.destroy(); require('fs').closeSync(0)"
+    const agent = asking(`${closes}; require('fs').watch(${JSON.stringify(cwd)}, () => { ${then} })`)
+    const seen = await watch(agent, (request, run, nth) => {
+      choose('allow_once')(request, run, nth)
+      writeFileSync(join(cwd, 'answered'), '')
+    })
     expect(seen.end).toMatchObject({ ...ended, notes: [{ code: 'TALK_FAILED' }] })
   },
 )
