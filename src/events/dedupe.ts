@@ -1,5 +1,5 @@
 import type { OutputChannel } from '../text/chunk.ts'
-import { LINE_COST, shownText } from '../text/lines.ts'
+import { holdsC1Lead, LINE_COST, shownText } from '../text/lines.ts'
 import type { EngineFrame } from './engine.ts'
 import type { Position } from './position.ts'
 import { PtyOrder, PtyPosition } from './pty-order.ts'
@@ -37,6 +37,8 @@ export class Dedupe {
   readonly #pass: DedupeOptions['pass']
   readonly #settled: DedupeOptions['settled']
   readonly #seen = { stdout: false, stderr: false, pty: false }
+  /** A pipe has written what may be a C1 control, which a terminal does not show. */
+  #steers = false
   /** All channels are known, so no twin can come from another one. */
   #announced = false
   /** Emitted, twin not seen yet. */
@@ -94,7 +96,8 @@ export class Dedupe {
   }
 
   /** Bytes of this channel have arrived. */
-  saw(channel: OutputChannel): void {
+  saw(channel: OutputChannel, bytes: Uint8Array): void {
+    if (channel !== 'pty') this.#steers ||= holdsC1Lead(bytes)
     if (this.#seen[channel]) return
     this.#seen[channel] = true
     this.#announced = false
@@ -151,7 +154,7 @@ export class Dedupe {
    * pipe is compared as a terminal shows it.
    */
   #keyOf({ channel, text }: EngineFrame): string {
-    const shown = channel === 'pty' ? text : shownText(text)
+    const shown = this.#steers && channel !== 'pty' ? shownText(text) : text
     return this.#hash(shown.includes('\n') ? shown.replaceAll('\n', '') : shown)
   }
 

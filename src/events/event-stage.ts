@@ -234,7 +234,7 @@ class RunEvents {
       this.#sent.write(chunk.bytes)
       return
     }
-    this.#once.saw(chunk.channel)
+    this.#once.saw(chunk.channel, chunk.bytes)
     const channel = this.#channels.get(chunk.channel) ?? this.#open(chunk.channel)
     channel.write(chunk.bytes)
   }

@@ -206,7 +206,7 @@ function mayHoldPayload(text: string, loose: boolean): boolean {
     return true
   let brace = text.indexOf('{')
   if (brace < 0) return false
-  if (MARKS.some((mark) => text.includes(mark))) return true
+  if (hasMark(text)) return true
   if (isOnlyStructure(text) || callbackArgument(text)) return true
   // A bracket that comes first may open the whole message, which is then its payload, valid or not.
   let first = 0
@@ -228,7 +228,15 @@ function beginsWithLabel(head: string): boolean {
 
 const MAX_LOOK = 1 << 16
 /** The whole message may also begin after a think block. */
-const MARKS = ['<json>', '<think', '<reasoning>', '<scratchpad>', '```', '~~~', '\u001b']
+const TAGS = ['json>', 'think', 'reasoning>', 'scratchpad>']
+const MARKS = ['```', '~~~', '\u001b']
+
+/** One native search finds all tags: this is asked of every message. */
+function hasMark(text: string): boolean {
+  for (let at = text.indexOf('<'); at >= 0; at = text.indexOf('<', at + 1))
+    for (const tag of TAGS) if (text.startsWith(tag, at + 1)) return true
+  return MARKS.some((mark) => text.includes(mark))
+}
 
 const NOTHING: Found = { payloads: [], fault: undefined }
 

@@ -93,7 +93,7 @@ export class PtyOrder {
   /** The record of the PTY at `id`, its newest, pairs with the record `twin` of stdout. */
   show(id: number, twin: number, key: string): void {
     if (twin < 0) return
-    if (this.#free.has(key)) this.#leave(key, twin)
+    if (this.#free.size > 0 && this.#free.has(key)) this.#leave(key, twin)
     this.#add({ id, twin: this.#take(key) ?? twin, key, instead: undefined })
   }
 
@@ -136,6 +136,7 @@ export class PtyOrder {
   }
 
   #take(key: string): number | undefined {
+    if (this.#free.size === 0) return undefined
     const twins = this.#free.get(key)
     const twin = twins?.shift()
     if (twins?.length === 0) this.#free.delete(key)

@@ -244,14 +244,15 @@ const knownIn = /* @__PURE__ */ cached((list): Known => {
 export function checkFields(given: object, list: string, report: (name: string, odd: boolean) => void): void {
   const record = given as Values // cast: any object has keys and values
   const { own, order, inner, open } = knownIn(list)
-  const keys = Object.keys(record)
-  for (let nth = 0; nth < keys.length; nth++) {
-    const key = keys[nth]!
+  let nth = 0
+  // No list of the keys: every record of a run comes by here.
+  for (const key in record) {
     let named = order[nth]
     if (named?.key !== key) {
       named = own.get(key)
       if (named && nth <= order.length) order[nth] = named
     }
+    nth++
     if (named === undefined) {
       if (!open) report(key, false)
     } else if (named.field.is !== undefined && isOdd(record[key], named.field))

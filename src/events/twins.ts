@@ -1,3 +1,4 @@
+import { recordIn } from './cut.ts'
 import { type EngineFrame, isRecord } from './engine.ts'
 import type { Position } from './position.ts'
 
@@ -99,16 +100,16 @@ const MAX_COMPARED = 256
 
 /**
  * The last records of stdout that the PTY has not shown, by their key: bounded, the oldest is forgotten
- * first.
+ * first. Only their text, because hardly one is asked for, and values that live on cost the collector time.
  */
 export class RecentRecords {
-  readonly #frames = new Map<string, EngineFrame>()
+  readonly #frames = new Map<string, Kept>()
   #size = 0
 
-  add(key: string, frame: EngineFrame): void {
-    if (!isRecord(frame.value) || frame.text.length > MAX_RECENT || this.#frames.has(key)) return
-    this.#frames.set(key, frame)
-    this.#size += frame.text.length
+  add(key: string, { text, value }: EngineFrame): void {
+    if (!isRecord(value) || text.length > MAX_RECENT || this.#frames.has(key)) return
+    this.#frames.set(key, { text })
+    this.#size += text.length
     if (this.#size <= MAX_RECENT) return
     for (const oldest of this.#frames.keys()) {
       this.delete(oldest)
@@ -125,23 +126,24 @@ export class RecentRecords {
 
   /** The key of the oldest record that says the same as this one. */
   keyOf(frame: EngineFrame): string | undefined {
-    return this.#frames.size === 0 ? undefined : twinOf(frame, this.#frames)
+    return twinOf(frame, this.#frames)
   }
 }
 
+/** A record, whose value may have to be read again. */
+type Kept = Pick<EngineFrame, 'text' | 'value'>
+
 /** The oldest of these records that says the same as `frame`. */
-export function twinOf<Key>(
-  frame: EngineFrame,
-  others: Iterable<readonly [Key, EngineFrame]>,
-): Key | undefined {
+export function twinOf<Key>(frame: EngineFrame, others: Iterable<readonly [Key, Kept]>): Key | undefined {
   if (!isRecord(frame.value)) return undefined
-  const meaning = meaningOf(frame)
+  let meaning: string | undefined
   let compared = 0
   for (const [key, other] of others) {
     if (++compared > MAX_COMPARED) return undefined
     // The time may have another form, but hardly another length.
-    const near = Math.abs(other.text.length - frame.text.length) <= 64
-    if (near && meaningOf(other) === meaning) return key
+    if (Math.abs(other.text.length - frame.text.length) > 64) continue
+    meaning ??= meaningOf(frame.value)
+    if (meaningOf(other.value ?? recordIn(other.text)) === meaning) return key
   }
   return undefined
 }
@@ -157,7 +159,7 @@ const ids = new Set(['id', 'uuid', 'message_id', 'messageId', 'call_id', 'callID
  * its time does not count either. Without one, two records that differ only in their time may be two.
  * Undefined for what is no record.
  */
-function meaningOf({ value }: EngineFrame): string | undefined {
+function meaningOf(value: unknown): string | undefined {
   return isRecord(value) ? written(value, hasId(value, 0), 0) : undefined
 }
 

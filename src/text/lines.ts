@@ -212,12 +212,14 @@ function lineCleaner(channel: Channel): (bytes: Bytes, from: number) => Cleaned 
   }
 }
 
-/**
- * The text of a pipe as a terminal shows it: without the sequences that C1 controls introduce there. Nearly
- * every text is ASCII, which a native check finds out.
- */
+/** Whether text of these bytes may hold C1 controls: nearly no output does, and this search is native. */
+export function holdsC1Lead({ buffer, byteOffset, byteLength }: Uint8Array): boolean {
+  return Bytes.from(buffer, byteOffset, byteLength).includes(C1_LEAD)
+}
+
+/** The text of a pipe as a terminal shows it: without the sequences that C1 controls introduce there. */
 export function shownText(text: string): string {
-  if (Bytes.byteLength(text) === text.length || !/[\u0090\u0098\u009b\u009d-\u009f]/.test(text)) return text
+  if (!/[\u0090\u0098\u009b\u009d-\u009f]/.test(text)) return text
   return shown(Bytes.from(text), 0).kept.toString('utf8')
 }
 

@@ -54,8 +54,10 @@ export function envelopePlaces(text: string, field: string): EnvelopePlaces {
 //               ^ from ^ to
 /** Where the argument of a JSONP callback is, if the text is nothing else. */
 export function callbackArgument(text: string): { from: number; to: number } | undefined {
-  const to = text.lastIndexOf(')')
-  if (to < 0 || !/^\)[\s;]*$/.test(text.slice(to, to + MAX_CALL))) return undefined
+  let to = text.length - 1
+  // No search: every message of an agent is asked, and nearly all of them end in a word.
+  while (to > 0 && /[\s;]/.test(text[to]!)) to--
+  if (text[to] !== ')') return undefined
   const at = skipBlanks(text, 0)
   const call = callback.exec(text.slice(at, at + MAX_CALL))
   return call ? { from: at + call[0].length, to } : undefined

@@ -18,7 +18,7 @@ function pairing(window = 100, maxHeld = 1 << 20) {
       void passed.push(`${frame.channel}:${frame.text}${how === 'first' ? '' : ` ${how}`}`),
   })
   const put = (channel: OutputChannel, text: string, record = true) => {
-    floor.saw(channel)
+    floor.saw(channel, Buffer.from(text))
     const frame: EngineFrame = {
       kind: 'line',
       channel,
@@ -127,7 +127,7 @@ function orderOf(steps: string, channels: readonly OutputChannel[], window = 100
   for (const step of steps.split(' ')) {
     const channel = ({ o: 'stdout', e: 'stderr', p: 'pty' } as const)[step[0]!]!
     const text = step.slice(2)
-    floor.saw(channel)
+    floor.saw(channel, Buffer.from(text))
     const kind = { kind: 'line' as const, channel, from: 0, to: 1, text }
     if (step[1] === '_') floor.admit({ ...kind, blank: true })
     else floor.admit(step[1] === ':' ? { ...kind, value: text } : kind)
