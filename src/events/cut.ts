@@ -248,7 +248,8 @@ export class Cutter {
     const { text } = line
     const before = this.#channel === 'pty' ? held.state.copy() : undefined
     const end = held.state.readStrictly(text)
-    const log = before && end === 'inside' ? logAt(text) : -1
+    // Log text between two tokens breaks the document; in a string it seems to belong to it.
+    const log = before && typeof end === 'string' ? logAt(text) : -1
     if (!before || log < 0) return { text, end }
     //  …aaa2026-11-15T00:48:15Z ERROR …
     //      ^ log: read again up to here

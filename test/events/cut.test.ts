@@ -124,6 +124,12 @@ describe('the PTY', () => {
       log,
       { c: 1 },
     ])
+    // At every place of it: between two tokens, too, and inside a number.
+    const record = '{"a":[1200,"b"],"c":{"d":true}}'
+    for (let at = 2; at < record.length; at++) {
+      const torn = `${record.slice(0, at)}${log}\r\n${record.slice(at)}\r\n`
+      expect(brief(cut(torn, 'pty'))).toEqual([JSON.parse(record), log])
+    }
     const twice = `{"a":"x${log}\r\n${log}\r\ny${log}\r\nz"}\r\n`
     expect(brief(cut(twice, 'pty'))).toEqual([{ a: 'xyz' }, log, log, log])
   })
