@@ -102,8 +102,11 @@ export const copilot: Engine = /* @__PURE__ */ table({
     'tool.execution_partial_result assistant.idle',
   on: {
     'session.start': saySession,
-    'user.message': (data, say, _, line) => {
-      if (agentOf(line) === undefined) sayPrompt(data, say)
+    'user.message': {
+      fields: '* content:text',
+      read(data, say, _, line) {
+        if (agentOf(line) === undefined) sayPrompt(data, say)
+      },
     },
     'assistant.turn_start': {
       fields: 'turnId:text interactionId:text',
@@ -329,11 +332,14 @@ export const copilotSession: Engine = /* @__PURE__ */ table({
       const usage = data.record('usage')?.values
       if (usage) say.status('usage', { usage, tokens: tokensIn(usage) })
     },
-    'user.message'(data, say, { turn }, line) {
-      // The prompt of a subagent.
-      if (agentOf(line) !== undefined) return
-      sayPrompt(data, say)
-      turn.begin(say)
+    'user.message': {
+      fields: 'content:text',
+      read(data, say, { turn }, line) {
+        // The prompt of a subagent.
+        if (agentOf(line) !== undefined) return
+        sayPrompt(data, say)
+        turn.begin(say)
+      },
     },
     'assistant.message': {
       fields: 'messageId:text content:text reasoningText:text',

@@ -50,13 +50,14 @@ function messageIn(value: unknown): Rec | undefined {
 const messages = /* @__PURE__ */ rows<ReturnType<typeof calls>>({
   by: 'role',
   called: 'role',
+  fields: 'role content:text tool_calls:list tool_call_id:text',
   on: {
     user(message, say) {
       const words = message.text('content')
       if (words) say.user(words)
     },
     assistant: {
-      fields: 'role content:text tool_calls:list tool_call_id:text',
+      fields: '',
       read(message, say, begun) {
         const words = message.text('content') ?? ''
         if (words.startsWith(APOLOGY)) say.error(words.slice(APOLOGY.length), 'fatal')
@@ -68,19 +69,22 @@ const messages = /* @__PURE__ */ rows<ReturnType<typeof calls>>({
         }
       },
     },
-    tool(message, say, begun) {
-      const id = message.text('tool_call_id') ?? ''
-      const known = begun.ended(id)
-      const name = known?.name ?? 'tool'
-      const output = message.text('content') ?? ''
-      // Only its text says that it failed.
-      if (output.startsWith(name === 'bash' ? 'Command failed: ' : 'Error ')) {
-        say.failed({ id, name, output, error: output.slice(0, 2000) })
-        return
-      }
-      say.completed({ id, name, output })
-      if (known?.path !== undefined && name === 'create_file') say.artifact('created', known.path)
-      if (known?.path !== undefined && name === 'str_replace_editor') say.artifact('modified', known.path)
+    tool: {
+      fields: '',
+      read(message, say, begun) {
+        const id = message.text('tool_call_id') ?? ''
+        const known = begun.ended(id)
+        const name = known?.name ?? 'tool'
+        const output = message.text('content') ?? ''
+        // Only its text says that it failed.
+        if (output.startsWith(name === 'bash' ? 'Command failed: ' : 'Error ')) {
+          say.failed({ id, name, output, error: output.slice(0, 2000) })
+          return
+        }
+        say.completed({ id, name, output })
+        if (known?.path !== undefined && name === 'create_file') say.artifact('created', known.path)
+        if (known?.path !== undefined && name === 'str_replace_editor') say.artifact('modified', known.path)
+      },
     },
   },
 })

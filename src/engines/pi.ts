@@ -265,17 +265,24 @@ const messages = /* @__PURE__ */ rows<File>({
   by: 'message.role',
   of: 'message',
   called: 'role',
+  fields: '*',
   quiet: 'system bashExecution custom',
   on: {
-    user(message, say, { turn }) {
-      sayPrompt(message, say)
-      turn.begin(say)
+    user: {
+      fields: 'content:text|list',
+      read(message, say, { turn }) {
+        sayPrompt(message, say)
+        turn.begin(say)
+      },
     },
-    assistant: readSaved,
-    toolResult(message, say, { blocks }) {
-      const output = message.at('content')
-      const call = { ...callOf(message), output, error: wordsOf(output) }
-      blocks.end(call, message.at('isError') === true, say, { fileDiff: patchIn(message) })
+    assistant: { fields: messageFields, read: readSaved },
+    toolResult: {
+      fields: 'toolCallId:text toolName:text isError:flag',
+      read(message, say, { blocks }) {
+        const output = message.at('content')
+        const call = { ...callOf(message), output, error: wordsOf(output) }
+        blocks.end(call, message.at('isError') !== false, say, { fileDiff: patchIn(message) })
+      },
     },
   },
 })

@@ -42,6 +42,12 @@ const message = (...parts: object[]) => ({
   ...{ data: { role: 'assistant' }, parts },
 })
 
+const entry = (more: object) => ({
+  ...{ type: 'message', id: 'e', parentId: null, timestamp: 't' },
+  message: more,
+})
+const chats = { sessionId: 's', projectHash: 'h', startTime: 't', lastUpdated: 't' }
+
 const rows: Readonly<Record<string, Row>> = {
   'a message of Codex': {
     engine: codex,
@@ -379,6 +385,81 @@ const rows: Readonly<Record<string, Row>> = {
       params: { sessionId: 's', update: { sessionUpdate: 'tool_call', toolCallId: 'c', status: 'exploded' } },
     },
     name: 'status: exploded',
+  },
+  'the text of a message of ACP': {
+    engine: acp,
+    record: {
+      ...{ jsonrpc: '2.0', method: 'session/update' },
+      params: {
+        sessionId: 's',
+        update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: ['a'] } },
+      },
+    },
+    name: 'content.text: list',
+  },
+  'the prompt of Copilot': {
+    engine: copilot,
+    record: data('user.message', { content: [{ text: 'a' }] }),
+    name: 'content: list',
+  },
+  'the prompt in the session of Copilot': {
+    engine: engines['copilot-session'],
+    first: data('session.start', { sessionId: 's', copilotVersion: '1' }),
+    record: data('user.message', { content: ['a'] }),
+    name: 'content: list',
+  },
+  'the call of a result of grok': {
+    engine: grok,
+    first: { role: 'user', content: 'Hi' },
+    record: { role: 'tool', tool_call_id: 5, content: 'done' },
+    name: 'tool_call_id: number',
+    good: true,
+  },
+  'a call in the session of pi': {
+    engine: engines['pi-session'],
+    record: entry({ role: 'toolResult', toolCallId: 'c', toolName: 'bash', content: [], isError: 'true' }),
+    name: 'isError: text',
+  },
+  'the content in the session of pi': {
+    engine: engines['pi-session'],
+    record: entry({ role: 'assistant', content: 'a', stopReason: 'toolUse' }),
+    name: 'content: text',
+  },
+  'the end of an answer in the session of pi': {
+    engine: engines['pi-session'],
+    record: entry({ role: 'assistant', content: [], stopReason: 'paused' }),
+    name: 'stopReason: paused',
+  },
+  'the prompt in the session of pi': {
+    engine: engines['pi-session'],
+    record: entry({ role: 'user', content: { text: 'a' } }),
+    name: 'content: record',
+  },
+  'the content in the session of Gemini CLI': {
+    engine: engines['gemini-session'],
+    first: chats,
+    record: { id: 'm', timestamp: 't', type: 'gemini', content: 5 },
+    name: 'content: number',
+  },
+  'the calls in the session of Gemini CLI': {
+    engine: engines['gemini-session'],
+    first: chats,
+    record: { id: 'm', timestamp: 't', type: 'gemini', content: '', toolCalls: { a: 1 } },
+    name: 'toolCalls: record',
+  },
+  'a call in the session of Gemini CLI': {
+    engine: engines['gemini-session'],
+    first: chats,
+    record: {
+      ...{ id: 'm', timestamp: 't', type: 'gemini', content: '' },
+      toolCalls: [{ id: 'c', name: 'replace', args: {}, status: 'exploded' }],
+    },
+    name: 'status: exploded',
+  },
+  'the end of a patch in a rollout': {
+    engine: engines['codex-session'],
+    record: event({ type: 'patch_apply_end', call_id: 'c', success: 'yes', changes: {} }),
+    name: 'success: text',
   },
 }
 

@@ -166,6 +166,8 @@ function readSetting(update: Rec, say: Say, { turn }: Run): void {
   turn.codex(update, say)
 }
 
+const CHUNK = 'content:record content.type:text content.text:text messageId:text'
+
 /** What the agent says or does in a session. */
 const updates = /* @__PURE__ */ rows<{
   readonly run: Run
@@ -177,12 +179,12 @@ const updates = /* @__PURE__ */ rows<{
   fields: 'sessionUpdate _meta',
   on: {
     user_message_chunk: {
-      fields: 'content:record messageId:text',
+      fields: CHUNK,
       read: (update, say, { run, session, frame }) =>
         run.chunks.gather('user_message_chunk', session, update, frame, say),
     },
     agent_message_chunk: {
-      fields: 'content:record messageId:text',
+      fields: CHUNK,
       read(update, say, { run: { chunks, turn }, session }) {
         if (update.at('content.text') !== '') {
           turn.work(say)
@@ -196,7 +198,7 @@ const updates = /* @__PURE__ */ rows<{
       },
     },
     agent_thought_chunk: {
-      fields: 'content:record messageId:text',
+      fields: CHUNK,
       read(update, say, { run: { chunks, turn }, session, frame }) {
         turn.work(say)
         return chunks.gather('agent_thought_chunk', session, update, frame, say)

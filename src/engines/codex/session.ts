@@ -175,8 +175,11 @@ const events = /* @__PURE__ */ rows<Rollout>({
         if (words !== undefined && rollout.tells('event')) say.reasoning(undefined, words)
       },
     },
-    patch_apply_end: (event, say, { calls }) =>
-      calls.patched(event.text('call_id') ?? '', event, event.at('success') === false, say),
+    patch_apply_end: {
+      fields: 'call_id:text success:flag',
+      read: (event, say, { calls }) =>
+        calls.patched(event.text('call_id') ?? '', event, event.at('success') !== true, say),
+    },
     token_count(event, say, rollout) {
       const info = event.record('info')
       rollout.uncounted ||= event.at('info') === null

@@ -58,16 +58,20 @@ export const geminiSession: Engine = {
 }
 
 const messages = /* @__PURE__ */ rows<Turns>({
+  fields: '* id:text content:text|list',
   quiet: 'info warning',
   on: {
-    user(message, say, turn) {
-      const words = wordsOf(message.at('content'), '')
-      if (words === '' || words.startsWith('<session_context>')) return
-      if (!turn.isNew('prompt', message.text('id') ?? '')) return
-      turn.begin(say)
-      say.user(words)
+    user: {
+      fields: '',
+      read(message, say, turn) {
+        const words = wordsOf(message.at('content'), '')
+        if (words === '' || words.startsWith('<session_context>')) return
+        if (!turn.isNew('prompt', message.text('id') ?? '')) return
+        turn.begin(say)
+        say.user(words)
+      },
     },
-    gemini: readAnswer,
+    gemini: { fields: 'thoughts:list tokens:record toolCalls:list', read: readAnswer },
     error: (message, say) => say.error(wordsOf(message.at('content'), ''), 'error'),
   },
 })
@@ -88,7 +92,11 @@ function readAnswer(message: Rec, say: Say, turn: Turns): void {
   for (const call of message.records('toolCalls')) readCall(call, say, turn)
 }
 
+const CALL =
+  '* id:text name:text ' + 'status=success|error|cancelled|validating|scheduled|awaiting_approval|executing'
+
 function readCall(given: Rec, say: Say, turn: Turns): void {
+  say.fields(given.values, CALL)
   const call = { id: given.text('id') ?? '', name: given.text('name') ?? 'tool' }
   const input = given.at('args')
   const status = given.text('status') ?? ''
