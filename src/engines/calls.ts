@@ -17,11 +17,18 @@ export type Calls = ReturnType<typeof calls>
 
 /** Remembers the calls that have begun. Not their inputs: those may contain the whole text of a file. */
 export function calls() {
-  const known = memory<Known>(({ name, path }) => name.length + (path?.length ?? 0))
+  const sizeOf = ({ name, path }: Known) => name.length + (path?.length ?? 0)
+  const known = memory<Known>(sizeOf)
+  /** Calls that have ended: a result may come twice. Kept apart, so that they never push out an open one. */
+  const over = memory<Known>(sizeOf)
   const begun = (id: string, name: string, input: unknown): void => {
     known.set(id, { name, path: pathOf(input) })
   }
-  const ended = (id: string): Known | undefined => known.take(id)
+  const ended = (id: string): Known | undefined => {
+    const call = known.take(id) ?? over.get(id)
+    if (call) over.set(id, call)
+    return call
+  }
   return {
     begun,
     ended,

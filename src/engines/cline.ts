@@ -1,6 +1,7 @@
 import { costOf } from '../events/cost.ts'
 import { type Engine, isRecord, type Say, type ToolTable, text } from '../events/engine.ts'
 import { fits, Rec } from '../events/record.ts'
+import { calls } from './calls.ts'
 import { contentBlocks, wordsOf } from './content-blocks.ts'
 import { usualDenial } from './denials.ts'
 import { rows, table } from './record-table.ts'
@@ -18,6 +19,7 @@ const tools: ToolTable = {
 
 function newRun() {
   return {
+    begun: calls(),
     /** The message whose pieces are arriving. */
     open: undefined as string | undefined,
     spoke: false,
@@ -163,14 +165,18 @@ const contents = /* @__PURE__ */ rows<Run>({
     },
     tool: {
       fields: 'toolName:text toolCallId:text input output error durationMs:number',
-      read(event, say) {
+      read(event, say, { begun }) {
         const call = { id: event.text('toolCallId') ?? '', name: event.text('toolName') ?? 'tool' }
-        if (!isEnd(event)) return say.started({ ...call, input: event.at('input') })
+        if (!isEnd(event)) return begun.start({ ...call, input: event.at('input') }, say)
         const output = event.at('output')
-        const ended = { ...call, output, duration_ms: event.duration('durationMs') }
         const failures = failuresIn({ error: event.at('error') }, output)
-        if (failures.length > 0) say.failed({ ...ended, error: failures.join('\n') })
-        else say.completed(ended)
+        const ended = {
+          ...call,
+          output,
+          error: failures.join('\n'),
+          duration_ms: event.duration('durationMs'),
+        }
+        begun.end(ended, failures.length > 0, say)
       },
     },
   },

@@ -13,6 +13,7 @@ test.each([
   ['auth', 'You are not logged in. Please run /login'],
   ['auth', 'OAuth token has expired'],
   ['auth', '403 Forbidden'],
+  ['auth', 'status: 407'],
   ['auth', 'authentication_error: no'],
   ['auth', 'Failed to authenticate'],
   ['auth', 'Please authenticate first'],
@@ -23,6 +24,7 @@ test.each([
   ['quota', "You've hit your usage limit. Try again in 3 days."],
   ['quota', 'HTTP 402 Payment Required'],
   ['quota', 'Your credit balance is too low'],
+  ['quota', 'HTTP 402'],
   ['rate', '429 Too Many Requests'],
   ['rate', 'rate_limit_error: slow down'],
   [
@@ -33,6 +35,7 @@ test.each([
   ['rate', '529 {"type":"error"}'],
   ['rate', 'RESOURCE_EXHAUSTED'],
   ['context', 'context_length_exceeded'],
+  ['context', '413'],
   ['context', "400 This model's maximum context length is 8192 tokens"],
   ['context', 'prompt is too long: 205000 tokens > 200000 maximum'],
   ['context', 'The input token count (1200000) exceeds the maximum number of tokens allowed'],

@@ -2,6 +2,7 @@ import type { RequestOption } from '../../events/event.ts'
 import type { Ask } from '../../events/open-requests.ts'
 import { Rec } from '../../events/record.ts'
 import { questionsIn } from '../calls.ts'
+import { changesByPath } from './shared.ts'
 
 /** What a request does not repeat of its call. */
 export interface BegunCall {
@@ -45,7 +46,7 @@ export function askedIn(
 function inputOf(params: Rec): unknown {
   const { command, cwd, questions, fileChanges, permissions, requestedSchema } = params.values
   if (command !== undefined) return { command, cwd }
-  if (fileChanges !== undefined) return { changes: fileChanges }
+  if (fileChanges !== undefined) return { changes: changesByPath(Rec.of(fileChanges)) }
   if (questions !== undefined) return { questions }
   return permissions ?? requestedSchema ?? undefined
 }

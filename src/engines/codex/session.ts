@@ -289,10 +289,10 @@ const responses = /* @__PURE__ */ rows<Calls>({
   },
 })
 
-/** The name that `codex exec --json` uses for a function. */
+/** The name that `codex exec --json` uses for a function: `mcp__docs__find` is `docs.find` there. */
 function nameOf(name: string): string {
   if (commands.has(name)) return 'command_execution'
-  return name === 'apply_patch' ? 'file_change' : name
+  return name === 'apply_patch' ? 'file_change' : name.replace(/^mcp__(.+?)__/, '$1.')
 }
 
 /** The arguments of a function, with the command where stdout has it. */
