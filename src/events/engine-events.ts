@@ -545,8 +545,10 @@ export class EngineEvents {
       return
     }
     checkText('the text of say.message', text)
-    if (id !== undefined) this.#open.take(id)
-    this.#final(id ?? this.#newId(), text, more, this.#work())
+    const open = id === undefined ? undefined : this.#open.take(id)
+    // An end without words does not take back the pieces.
+    const words = text || (open?.parts.join('') ?? '')
+    this.#final(id ?? this.#newId(), words, more, this.#work())
   }
 
   #newId(): string {

@@ -160,7 +160,8 @@ export interface Say {
   delta(id: string, text: string, more?: Speaker): void
   /**
    * A finished assistant message. Without `text` it consists of the pieces reported so far under this id
-   * (nothing, if there are none). Only this text is searched for payloads and the done marker.
+   * (nothing, if there are none); an empty `text` does not take them back, only `withdraw` does. Only this
+   * text is searched for payloads and the done marker.
    */
   message(id: string | undefined, text?: string, more?: Speaker): void
   /**

@@ -397,6 +397,12 @@ describe('Gemini CLI', () => {
     },
   })
 
+  const message = { type: 'message', timestamp: 't', content: 'Done.' }
+
+  table(gemini, [{ type: 'init', timestamp: 't', session_id: 's', model: 'm' }], {
+    'a message without a role': { records: [message], told: ['RAW_LINE '] },
+  })
+
   test('a document whose answer reached the limit', () => {
     const document = { session_id: 's', response: 'Half', stats: {}, finishReason: 'MAX_TOKENS' }
     const events = run(gemini, { stdout: JSON.stringify(document), exit: 0 })
@@ -497,6 +503,41 @@ describe('Cline', () => {
         content('content_end', { output: [] }),
       ],
       told: ['started c run_commands', 'completed c run_commands'],
+    },
+  })
+})
+
+describe('an end without words does not take back the pieces of its message', () => {
+  const piece = { type: 'text_delta', contentIndex: 0, delta: 'Done.' }
+  const item = { type: 'agentMessage', id: 'i', text: null }
+  const served = (method: string, params: object) => ({ method, params: { threadId: 't', ...params } })
+  const content = (type: string, more: object) => ({
+    ...{ ts: 't', type: 'agent_event' },
+    event: { type, contentType: 'text', ...more },
+  })
+
+  table(cline, [{ ts: 't', type: 'hook_event', hookEventName: 'agent_start', agentId: 'a', taskId: 'c' }], {
+    Cline: {
+      records: [content('content_start', { text: 'Done.' }), content('content_end', {})],
+      told: ['says Done.'],
+    },
+  })
+  table(pi, [{ type: 'session', version: 3, id: 's', timestamp: 't', cwd: '/' }, { type: 'agent_start' }], {
+    pi: {
+      records: [
+        { type: 'message_update', assistantMessageEvent: piece },
+        { type: 'message_end', message: { role: 'assistant', content: [{ type: 'text', text: null }] } },
+      ],
+      told: ['says Done.'],
+    },
+  })
+  table(codex, [{ id: 1, result: { thread: { id: 't', modelProvider: 'p' }, model: 'm' } }], {
+    'the app-server of Codex': {
+      records: [
+        served('item/agentMessage/delta', { itemId: 'i', delta: 'Done.' }),
+        served('item/completed', { item }),
+      ],
+      told: ['says Done.'],
     },
   })
 })

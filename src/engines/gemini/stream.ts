@@ -85,6 +85,8 @@ const streamLines = /* @__PURE__ */ rows<State>({
       read(line, say, state) {
         const words = line.words('content')
         if (words === undefined) return
+        // It is not known who says it: kept as raw, with a warning.
+        if (line.text('role') === undefined) return false
         if (line.at('role') === 'assistant' && line.at('delta') === true) {
           const { message } = state
           if (message.open === undefined) message.head = ''
