@@ -401,6 +401,20 @@ describe('Gemini CLI', () => {
 
   table(gemini, [{ type: 'init', timestamp: 't', session_id: 's', model: 'm' }], {
     'a message without a role': { records: [message], told: ['RAW_LINE '] },
+    'an error in place of an answer': {
+      records: [{ type: 'error', timestamp: 't', severity: 'error', message: 'No key.' }],
+      told: ['error: No key.'],
+      outcome: 'failed',
+    },
+    'an error before the answer': {
+      records: [
+        { type: 'error', timestamp: 't', severity: 'error', message: 'No key.' },
+        { ...message, role: 'assistant' },
+        { type: 'result', timestamp: 't', status: 'success', stats: {} },
+      ],
+      told: ['error: No key.', 'says Done.', 'result', 'awaiting_user_input'],
+      outcome: 'finished',
+    },
   })
 
   test('a document whose answer reached the limit', () => {

@@ -133,7 +133,7 @@ const streamLines = /* @__PURE__ */ rows<State>({
       read(line, say) {
         const severity = line.at('severity') === 'warning' ? 'warning' : 'error'
         const message = line.text('message') ?? 'an error without a message'
-        say.error(message, severity)
+        say.error(message, severity, { alone: severity === 'error' })
         if (limited.test(message.slice(0, 300))) say.truncated('MAX_TOKENS')
       },
     },
