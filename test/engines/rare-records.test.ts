@@ -3,6 +3,7 @@ import { claude } from '../../src/engines/claude/claude.ts'
 import { cline } from '../../src/engines/cline.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { copilot } from '../../src/engines/copilot.ts'
+import { cursor } from '../../src/engines/cursor.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
 import { gemini } from '../../src/engines/gemini/gemini.ts'
 import { grok } from '../../src/engines/grok.ts'
@@ -553,6 +554,22 @@ describe('an end without words does not take back the pieces of its message', ()
       ],
       told: ['says Done.'],
     },
+  })
+})
+
+describe('a verdict that cannot be read is no success', () => {
+  const result = { type: 'result', subtype: 'success', session_id: 's', is_error: 'true', result: 'No.' }
+  const odd = ['UNKNOWN_FIELD is_error: text', 'result', 'fatal: No.', 'DRIFT_REPORT ']
+
+  table(claude, [{ type: 'system', subtype: 'init', session_id: 's', uuid: 'u', tools: [] }], {
+    'Claude Code': {
+      records: [{ ...result, uuid: 'v' }],
+      told: [...odd, 'COMPLETION_CONFLICT '],
+      outcome: 'failed',
+    },
+  })
+  table(cursor, [{ type: 'thinking', subtype: 'completed', session_id: 's' }], {
+    Cursor: { records: [{ ...result, request_id: 'r' }], told: odd, outcome: 'failed' },
   })
 })
 
