@@ -1,17 +1,23 @@
-import type { Say, Speaker } from '../events/engine.ts'
+import { isRecord, type Say, type Speaker } from '../events/engine.ts'
 import { memory } from '../events/memory.ts'
-import { Rec, recordsIn } from '../events/record.ts'
+import { Rec } from '../events/record.ts'
 import { calls } from './calls.ts'
 
 /**
  * Content in the form of Anthropic's API, which many agents print or keep: a text, or a list of blocks.
+ * In Gemini's API it is one of them, or a list in which there may be texts, too.
  *
  *     [{"type":"thinking","thinking":"Hm."}, {"type":"text","text":"Done."},
  *      {"type":"tool_use","id":"t1","name":"Read","input":{}}]
  */
 export function blocksOf(content: unknown): Rec[] {
-  if (typeof content === 'string') return [new Rec({ type: 'text', text: content })]
-  return Array.isArray(content) ? recordsIn(content) : []
+  const parts: readonly unknown[] = Array.isArray(content) ? content : [content]
+  const blocks: Rec[] = []
+  for (const part of parts) {
+    if (typeof part === 'string') blocks.push(new Rec({ type: 'text', text: part }))
+    else if (isRecord(part)) blocks.push(new Rec(part))
+  }
+  return blocks
 }
 
 /** The text of a message or of a tool's result; images and the like are left out. */

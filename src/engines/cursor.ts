@@ -1,6 +1,7 @@
 import { type Engine, isRecord, type Say, type ToolTable, text } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { unifiedDiff } from './calls.ts'
+import { blocksOf, wordsOf } from './content-blocks.ts'
 import { table } from './record-table.ts'
 import { tokensAt } from './token-parts.ts'
 
@@ -88,6 +89,7 @@ export const cursor: Engine = /* @__PURE__ */ table({
     },
     thinking: {
       shape: 'subtype=delta|completed',
+      fields: '* text:text',
       read(line, _, run) {
         if (run.thoughts.length < run.maxFrame) run.thoughts += line.text('text') ?? ''
       },
@@ -135,12 +137,12 @@ export const cursor: Engine = /* @__PURE__ */ table({
   },
 })
 
+/** The text of a message; undefined if it has a content without any. */
 function contentOf(line: Rec): string | undefined {
-  if (!Array.isArray(line.at('message.content'))) return line.text('message.content')
-  return line
-    .records('message.content')
-    .map((block) => block.text('text') ?? '')
-    .join('')
+  const content = line.at('message.content')
+  const isEmpty = Array.isArray(content) && content.length === 0
+  const hasText = blocksOf(content).some((block) => block.text('text') !== undefined)
+  return isEmpty || hasText ? wordsOf(content, '') : undefined
 }
 
 /** The tool is the only key of `tool_call`; how it ended is the only key of `result`. */

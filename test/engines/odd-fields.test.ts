@@ -332,6 +332,11 @@ const rows: Readonly<Record<string, Row>> = {
     record: { type: 'assistant', session_id: 's', message: 'a' },
     name: 'message: text',
   },
+  'a thought of Cursor': {
+    engine: cursor,
+    record: { type: 'thinking', subtype: 'delta', session_id: 's', text: ['Hm.'] },
+    name: 'text: list',
+  },
   'a message of Droid': {
     engine: droid,
     first: { type: 'tool_call', session_id: 's', toolName: 'Read', toolCallId: 'c' },

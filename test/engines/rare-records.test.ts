@@ -557,6 +557,35 @@ describe('an end without words does not take back the pieces of its message', ()
   })
 })
 
+describe('a content that is a list of texts, without blocks', () => {
+  const answer = { role: 'assistant', id: 'm', content: ['Do', 'ne.'] }
+  const line = { uuid: 'u', parentUuid: null, sessionId: 's', isSidechain: false }
+
+  table(engines['claude-session'], [{ ...line, type: 'system', subtype: 'local_command' }], {
+    'Claude Code': {
+      records: [{ ...line, type: 'assistant', message: { ...answer, content: ['Done.'] } }],
+      told: ['says Done.'],
+    },
+  })
+  table(cursor, [{ type: 'thinking', subtype: 'completed', session_id: 's' }], {
+    Cursor: { records: [{ type: 'assistant', session_id: 's', message: answer }], told: ['says Done.'] },
+    'Cursor, without any text in it': {
+      records: [{ type: 'assistant', session_id: 's', message: { ...answer, content: [{ text: 5 }] } }],
+      told: ['RAW_LINE '],
+    },
+  })
+  table(engines['gemini-session'], [{ sessionId: 's', projectHash: 'h', startTime: 't', lastUpdated: 't' }], {
+    'Gemini CLI': {
+      records: [{ id: 'p', timestamp: 't', type: 'user', content: ['Please'] }],
+      told: ['turn_started', 'user Please'],
+    },
+    'Gemini CLI, with one block and no list': {
+      records: [{ id: 'p', timestamp: 't', type: 'user', content: { text: 'Please' } }],
+      told: ['UNKNOWN_FIELD content: record', 'turn_started', 'user Please', 'DRIFT_REPORT '],
+    },
+  })
+})
+
 describe('a verdict that cannot be read is no success', () => {
   const result = { type: 'result', subtype: 'success', session_id: 's', is_error: 'true', result: 'No.' }
   const odd = ['UNKNOWN_FIELD is_error: text', 'result', 'fatal: No.', 'DRIFT_REPORT ']
