@@ -747,7 +747,7 @@ class Reference {
     const array = this.#has(from, '[')
     const openers = array
       ? isFirst
-        ? '{[]"\'-0123456789tfn/#\\,`<'
+        ? '{[]("\'-0123456789tfn/#\\,`<'
         : this.#loose
           ? '{["-0123456789tfn'
           : '{'
