@@ -461,8 +461,9 @@ function isKeyText(text: string, from: number, end: number): boolean {
 //         ^^ may be the end of the string, whose last character is a backslash; of a pair, the second is not
 function holdsEscapedEnd(stopped: Reading, from: number, end: number): boolean {
   const { text } = stopped
+  const escaped = `\\${text[from]}`
   let quotes = 0
-  for (let at = text.indexOf('\\"', from + 1); at >= 0 && at < end; at = text.indexOf('\\"', at + 2)) {
+  for (let at = text.indexOf(escaped, from + 1); at >= 0 && at < end; at = text.indexOf(escaped, at + 2)) {
     if (backslashesBefore(text, at + 1, from + 1) % 2 === 0 || quotes++ % 2 === 1) continue
     const next = skipBlanks(text, at + 2)
     if (stopped.inArray() ? ',]'.includes(text[next] ?? ']') : text[next] === '}') return true
