@@ -841,10 +841,11 @@ function isDoubtfulInner(stopped: Reading, from: number, close: number, opening:
   return opens || isJsonWord(text.slice(from + 1, Math.min(close, from + MAX_WORD)).replaceAll('"', ''))
 }
 
-//  "甲"、"乙"   "甲"和"乙"
-//    ^ what is in these quotes separates or joins two strings
-/** A sign or a conjunction in quotes, in a script that has no blanks between words. */
-const betweenStrings = /^[\u2e80-\uffff].(?:[\p{P}\p{S}]{1,3}|[和或与與及と]|및|또는).[\u2e80-\uffff]$/u
+//  "甲"、"乙"   "甲"和"乙"   "他说"好"就走了"
+//    ^^^          ^^^^          ^^^^ a word
+/** A sign or a conjunction in quotes, which may join two strings in a script without blanks between words. */
+const betweenStrings =
+  /^[\u2e80-\uffff].(?:[\p{P}\p{S}]{1,3}|[和或与與及とや과]|以及|还有|및|또는).[\u2e80-\uffff]$/u
 
 //  ", ."   ",⏎   ", // c   "/, // c   " as const, // c
 /** What follows a quote that is not inside a string: more punctuation, or a comment. */

@@ -993,6 +993,7 @@ const rows: readonly Row[] = [
     ['{"a":1} /* [" */, "b":2}', 'object 0..7 broken@8 {"a":1} | text 7..24'],
     ['{"a":1}.b', 'object 0..7 broken@7 {"a":1} | text 7..9'],
     ['{"a":1}. b', 'object 0..7 {"a":1} | text 7..10'],
+    ['{"a":1}.b({"c":2})', 'object 0..7 broken@7 {"a":1} | text 7..18'],
     ['{"a":1}["b"]', 'object 0..7 broken@7 {"a":1} | text 7..12'],
     ['{"a":1}[1]', 'object 0..7 {"a":1} | text 7..10'],
     ['{"a":1}/**/ x', 'object 0..7 {"a":1} | text 7..13'],

@@ -872,6 +872,11 @@ class Reference {
   /** Past the JSON tokens that follow a piece of something broken. */
   #debris(from: number): number {
     let at = from
+    // What takes an element or a member of the value is code, up to the end of its line.
+    if (/^(?:\.(?![0-9])|[[?])/.test(this.#slice(at, at + 2).toString('latin1'))) {
+      while (at < this.#end && this.#bytes[at] !== LF && this.#tagAt(at) === undefined) at++
+      return at
+    }
     while (at < this.#end) {
       if (this.#tagAt(at) !== undefined) return at
       const char = this.#char(at)
