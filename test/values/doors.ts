@@ -329,7 +329,10 @@ const broken: readonly Group[] = [
 /** No payload at all. */
 const prose: readonly Group[] = [
   [{ fault: 'EMPTY' }, ['', '  \n']],
-  [{ fault: 'NO_MATCH' }, ['hello', '[INFO] x', '{cmd}', 'fn() { return 1 }', '...', '<json>', FENCE]],
+  [
+    { fault: 'NO_MATCH' },
+    ['hello', '[INFO] x', '{cmd}', 'fn() { return 1 }', '[1, 2](x)', '...', '<json>', FENCE],
+  ],
   [{ value: {} }, ['{ }']],
 ]
 
