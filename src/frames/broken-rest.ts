@@ -12,7 +12,9 @@ import {
   isWordCharacter,
   LF,
   MINUS,
+  OPEN_BRACKET,
   PLUS,
+  QUESTION,
   QUOTE,
 } from '../text/characters.ts'
 import type { Inside, Scan } from './scan.ts'
@@ -35,11 +37,16 @@ interface Interruptions {
  *     {"k":1}},"m":{"n":2}} and so on
  *            ^^^^^^^^^^^^^^ the broken rest
  *                           ^ a word without a colon
+ *
+ * After what takes an element or a member of the value, it is the rest of the line: that is code.
+ *
+ *     [{"k":1}].concat([{"m":2}])
+ *              ^^^^^^^^^^^^^^^^^^
  */
 export function brokenRestMachine(scan: Scan, interruptions: Interruptions): (from: number) => void {
   const { tape } = scan
   let seek = 0
-  let stage: 'between' | 'string' | 'word' | 'colon' = 'between'
+  let stage: 'between' | 'string' | 'word' | 'colon' | 'code' = 'between'
   const string = new InString()
   /** Where the word began. */
   let start = 0
@@ -68,6 +75,7 @@ export function brokenRestMachine(scan: Scan, interruptions: Interruptions): (fr
 
   /** Whether the byte at `seek` continues a token, or begins one. */
   function passes(byte: number): boolean {
+    if (stage === 'code') return byte !== LF
     if (stage === 'string') {
       if (string.ends(byte)) stage = 'between'
       return byte !== LF
@@ -98,9 +106,15 @@ export function brokenRestMachine(scan: Scan, interruptions: Interruptions): (fr
     return isDigit(first) || (first === MINUS && to - from > 1 && isDigit(scan.byte(from + 1)!))
   }
 
+  function isCode(at: number): boolean {
+    const byte = scan.byte(at)
+    if (byte === DOT) return !isDigit(scan.byte(at + 1) ?? 0)
+    return byte === OPEN_BRACKET || byte === QUESTION
+  }
+
   return (from) => {
     seek = from
-    stage = 'between'
+    stage = isCode(from) ? 'code' : 'between'
     scan.enter(rest)
   }
 }

@@ -54,8 +54,8 @@ export function openings(scan: Scan, marks: string, trailing = false) {
         if (at === NOWHERE) return nothing
         const prefix = scan.head.prefix(at)
         const container = prefix === undefined ? undefined : readPrefix(prefix)
-        // A backtick before it on its line: it ends a piece of inline code.
-        if (!container && (!trailing || scan.head.hasBacktick(at))) {
+        // After a quote it is part of a string; after a backtick on its line it ends a piece of inline code.
+        if (!container && (!trailing || scan.head.quoted(at) || scan.head.hasBacktick(at))) {
           passed = at + 1
           continue
         }

@@ -43,7 +43,7 @@ export interface Frame {
    * only as the whole input.
    */
   readonly aside?: true
-  /** It is inside a fence that is not marked as JSON, which is read as prose. */
+  /** It is in code: in a fence that is not marked as JSON, which is read as prose, or after `//`. */
   readonly inFence?: true
   /** For text: only blanks. */
   readonly blank?: boolean

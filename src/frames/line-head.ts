@@ -76,19 +76,24 @@ export class LineHead {
     return this.#backtick
   }
 
-  /** What is before `position` on its line, if it is short and could precede a fence. */
+  /** What is before `position` on its line, if it is short and could precede a fence, or is `//`. */
   prefix(position: number): string | undefined {
     const { view, base } = this.#tape
     let at = position
     while (at > this.#known && position - at <= MAX_PREFIX) {
       const byte = view[at - 1 - base]
       if (byte === LF) return this.#slice(at, position, '')
-      if (!mayPrecedeFence(byte)) return undefined
+      if (!mayBeInPrefix(byte)) return undefined
       at--
     }
     return at > this.#known || this.#prefix === undefined
       ? undefined
       : this.#slice(at, position, this.#prefix)
+  }
+
+  /** True if only `//` is before `position` on its line. */
+  isComment(position: number): boolean {
+    return /^[ \t]*\/\/[ \t]*$/.test(this.prefix(position) ?? '')
   }
 
   /**
@@ -199,11 +204,11 @@ function isBlankOrNul(byte: number | undefined): boolean {
 /** The last byte of a BOM. */
 const BOM_END = 0xbf
 
-/** Spaces, tabs, `>`, list markers (`-`, `*`, `+`, `1.`, `1)`) and the bytes of a BOM. */
-function mayPrecedeFence(byte: number | undefined): boolean {
+/** Spaces, tabs, `>`, list markers (`-`, `*`, `+`, `1.`, `1)`), `//` and the bytes of a BOM. */
+function mayBeInPrefix(byte: number | undefined): boolean {
   if (byte === undefined) return false
   return PREFIX_BYTES[byte] === 1
 }
 
 const PREFIX_BYTES = new Uint8Array(256)
-for (const byte of Bytes.from(' \t>-*+0123456789.)\ufeff')) PREFIX_BYTES[byte] = 1
+for (const byte of Bytes.from(' \t>-*+0123456789.)/\ufeff')) PREFIX_BYTES[byte] = 1

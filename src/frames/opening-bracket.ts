@@ -15,6 +15,7 @@ import {
   MINUS,
   OPEN_BRACE,
   OPEN_BRACKET,
+  OPEN_PAREN,
   QUOTE,
   SLASH,
 } from '../text/characters.ts'
@@ -138,7 +139,8 @@ function opensArray(kind: BracketRule, byte: number): boolean {
   if (kind === 'strict') return false
   if (byte === QUOTE || byte === OPEN_BRACKET || byte === MINUS || isDigit(byte) || beginsLiteral(byte))
     return true
-  return kind === 'document' && (byte === CLOSE_BRACKET || byte === APOSTROPHE || beginsOddly(byte))
+  if (kind !== 'document') return false
+  return byte === CLOSE_BRACKET || byte === APOSTROPHE || byte === OPEN_PAREN || beginsOddly(byte)
 }
 
 /** A comment, a needless comma, another quote, or quotes that were escaped once too often: `{\"a\":1}`. */

@@ -174,7 +174,7 @@ export class WhatFollows {
         if (KINDS[byte] === 0) continue
         if (byte === LF) break
         // In a comment, a bracket opens nothing.
-        if (isBracket(byte) && !this.#quoted && !this.#isComment()) {
+        if (isBracket(byte) && !this.#quoted && !this.#isComment() && !this.#mayBeAccess(this.#seek, stop)) {
           const inner = this.#opensValue(this.#seek, stop)
           if (inner === undefined && stop < limit && !over) return undefined
           if (inner) return this.#decide(inner)
@@ -197,10 +197,19 @@ export class WhatFollows {
       // Without quotes and brackets, only the rest of a number or word can go on, on the line below; with
       // brackets, also a bare key or a word right behind the value. To decode the line for nothing was a
       // third of the time for an object in prose.
-      if (!this.#closed || !mayBeWord(view[this.#start - base]!)) return -1
+      const mayBeKey = this.#closed && mayBeWord(view[this.#start - base]!)
+      if (!mayBeKey && !this.#mayBeAccess(this.#start, end)) return -1
     }
     const text = view.toString('utf8', this.#to - 1 - base, end - base)
     return goesOnAt(text, 1, this.#place) ? this.#start : -1
+  }
+
+  //  [1,2][0]   {"a":1}.a   {"a":1}.
+  //       ^            ^           ^ not this one
+  /** Whether an index or the name of a member may be right after the value. */
+  #mayBeAccess(at: number, end: number): boolean {
+    if (at !== this.#to || at + 1 >= end || ACCESS[this.#scan.byte(at)!] !== 1) return false
+    return !isBlank(this.#scan.byte(at + 1))
   }
 
   /** Whether a comment may follow the value: what is behind it decides. */
@@ -240,6 +249,8 @@ export class WhatFollows {
 
 /** Signs that begin neither a value nor a comment. */
 const SIGNS = /* @__PURE__ */ classTable([1, '!%&()*;=>?@\\^|~'])
+/** First bytes of what takes an element or a member of a value. */
+const ACCESS = /* @__PURE__ */ classTable([1, '[.?'])
 /** First bytes of unusual blanks, and how many bytes those have. */
 const UNUSUAL = /* @__PURE__ */ classTable([2, '\xc2'], [3, '\xe1\xe2\xe3\xef'])
 /** The first of the three bytes of a curly quote. */

@@ -108,6 +108,8 @@ type Last =
  * goesOnAt('{"k":1} and "m": 2', 7) // false
  */
 export function goesOnAt(text: string, at: number, place: Place = 'prose'): boolean {
+  access.lastIndex = at
+  if (access.test(text)) return true
   const own = text.charCodeAt(at - 1)
   const from = pastBlanks(text, at)
   const limit = Math.min(text.length, from + MAX_REST)
@@ -172,6 +174,12 @@ export function goesOnAt(text: string, at: number, place: Place = 'prose'): bool
   if (hasEnd || !separator.test(text.slice(from, end))) return goesOnBelow(text, end, last)
   return goesOnBelow(text, end, place === 'document' ? 'separator in a document' : 'separator')
 }
+
+//  [1,2][0]   [1,2][1:]   {"a":1}["a"]   {"a":1}.a       {"a":1}[1]   {"a":1}.
+//       ^^^        ^^^^          ^^^^^          ^^ goes on       ^^^ a citation, and a full stop
+/** What takes an element or a member of the value before it: the text is code, and its value is not in it. */
+const access =
+  /\??\.[\p{Ll}_$]|(?<!\})\[(?:-?\d{1,9}|-?\d{0,9}:-?\d{0,9})\]|(?<!\])\[(?:"[^"\n]{1,99}"|'[^'\n]{1,99}')\]/uy
 
 /** After the comments of a line at `from` that have a closing mark, if all of them end on it. */
 function pastComments(text: string, from: number, end: number): number {

@@ -100,7 +100,8 @@ export function isNoElement(text: string, at: number, end: number): boolean {
   // A writer who separates elements with plain commas puts the others into texts.
   if (/[，；、]/.test(word) && text[end] !== ',' && !/,\s{0,99}$/.test(text.slice(Math.max(0, at - 100), at)))
     return true
-  return text[at - 1] === '[' && text[end] === ']' && leftOver.test(word)
+  // `[red green]`: two elements, or one.
+  return text[at - 1] === '[' && text[end] === ']' && (word.includes(' ') || leftOver.test(word))
 }
 
 /** Whether a whole payload may be a word, or a few, without quotes. */

@@ -461,8 +461,9 @@ function isKeyText(text: string, from: number, end: number): boolean {
 //         ^^ may be the end of the string, whose last character is a backslash; of a pair, the second is not
 function holdsEscapedEnd(stopped: Reading, from: number, end: number): boolean {
   const { text } = stopped
+  const escaped = `\\${text[from]}`
   let quotes = 0
-  for (let at = text.indexOf('\\"', from + 1); at >= 0 && at < end; at = text.indexOf('\\"', at + 2)) {
+  for (let at = text.indexOf(escaped, from + 1); at >= 0 && at < end; at = text.indexOf(escaped, at + 2)) {
     if (backslashesBefore(text, at + 1, from + 1) % 2 === 0 || quotes++ % 2 === 1) continue
     const next = skipBlanks(text, at + 2)
     if (stopped.inArray() ? ',]'.includes(text[next] ?? ']') : text[next] === '}') return true
@@ -641,7 +642,9 @@ function* bareText(stopped: Reading): Iterable<Reading> {
   }
   while (end > at && (' \t'.includes(text[end - 1]!) || isUnusualBlank(text.charCodeAt(end - 1)))) end--
   const word = text.slice(at, end)
-  if (!isUrl(word) && !isPlainText(word, !stopped.inArray() && stopped.plainKeys > 0)) return
+  // `{"a":⏎b: 1}`: on a line of its own, a word and a colon are rather a key.
+  const mayHoldColons = !stopped.inArray() && stopped.plainKeys > 0 && !isFirstOnOwnLine(text, at)
+  if (!isUrl(word) && !isPlainText(word, mayHoldColons)) return
   if (isQuote(text.charCodeAt(end - 1)) || /^[eE][+-]?\d+$/.test(word)) return
   // `[1, TODO 2]` has a word too many, or a text.
   if (stopped.inArray() && isJsonWord(word.slice(word.lastIndexOf(' ') + 1))) return
@@ -807,6 +810,7 @@ function isDoubtfulInner(stopped: Reading, from: number, close: number, opening:
   let others = 0
   let open = false
   let opens = false
+  let before = from
   for (
     let at = nextClosing(text, from + 1, opening);
     at >= 0 && at < close;
@@ -820,7 +824,7 @@ function isDoubtfulInner(stopped: Reading, from: number, close: number, opening:
     const begins = at === from + 1 || mayOpenWord(text, at)
     const ends = at + 1 === close || mayEndWord(text, at)
     if (open) {
-      if (begins && !ends) return true
+      if ((begins && !ends) || betweenStrings.test(text.slice(before - 1, at + 2))) return true
       open = false
     } else if (begins) open = true
     else if (at + 1 === close || /^\s{0,9}[|&?+*=<>]/.test(text.slice(at + 1, at + 11))) return true
@@ -828,6 +832,7 @@ function isDoubtfulInner(stopped: Reading, from: number, close: number, opening:
       if (stopped.inArray()) return true
       if (ends && !isDigit(text.charCodeAt(at - 1))) others++
     }
+    before = at
   }
   if (open || (others > 0 && inner > 1)) return true
   // `""x""` has both quotes doubled, or quotes inside.
@@ -835,6 +840,12 @@ function isDoubtfulInner(stopped: Reading, from: number, close: number, opening:
   if (inner % 2 === 0) return false
   return opens || isJsonWord(text.slice(from + 1, Math.min(close, from + MAX_WORD)).replaceAll('"', ''))
 }
+
+//  "甲"、"乙"   "甲"和"乙"   "他说"好"就走了"
+//    ^^^          ^^^^          ^^^^ a word
+/** A sign or a conjunction in quotes, which may join two strings in a script without blanks between words. */
+const betweenStrings =
+  /^[\u2e80-\uffff].(?:[\p{P}\p{S}]{1,3}|[和或与與及とや과]|以及|还有|및|또는).[\u2e80-\uffff]$/u
 
 //  ", ."   ",⏎   ", // c   "/, // c   " as const, // c
 /** What follows a quote that is not inside a string: more punctuation, or a comment. */

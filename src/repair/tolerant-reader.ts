@@ -227,22 +227,35 @@ export class Reading {
     return true
   }
 
-  //  [1; 2]  {"a":1，"b":2}  {"a":"x,"; "b":2}
-  //    ^            ^             ^ may be the comma
+  //  [1; 2]  {"a":1，"b":2}  {"a":1; "b":2;}  {"a":"x,"; "b":2}  [1, 2; 3, 4]
+  //    ^            ^                     ^ dropped  ^ may be the comma   ^ a new row
   #replaceComma(): boolean {
-    const next = skipBlanks(this.text, this.at + 1)
-    if (next < this.text.length && '}],;，'.includes(this.text[next]!)) return false
-    if (endsInComma(this.text, this.token)) return false
+    const { text, at } = this
+    const next = skipBlanks(text, at + 1)
+    // Only if it separates the members before it: a lone one may be the last character of a string.
+    if (text[next] === '}' && this.#hasReplacedComma()) return this.#dropComma()
+    if (next < text.length && '}],;，'.includes(text[next]!)) return false
+    if (endsInComma(text, this.token) || isBetweenRows(text, at)) return false
     this.add(this.at, this.at + 1, ',', 'replaced a comma')
     this.at++
     this.state = this.inArray() ? 'value' : 'key'
     return true
   }
 
+  #hasReplacedComma(): boolean {
+    const from = this.level?.from ?? -1
+    for (let edit = this.edits; edit && edit.from > from; edit = edit.before)
+      if (edit.kind === 'replaced a comma') return true
+    return false
+  }
+
   //  {"a":1},
   //         ^ and nothing more
   #dropLastComma(): boolean {
-    if (skipBlanks(this.text, this.at + 1) < this.text.length) return false
+    return skipBlanks(this.text, this.at + 1) >= this.text.length && this.#dropComma()
+  }
+
+  #dropComma(): true {
     this.add(this.at, this.at + 1, '', 'dropped a comma')
     this.at++
     return true
@@ -253,8 +266,7 @@ export class Reading {
   #dropLeadingComma(): boolean {
     if (this.level?.up && isBelow(this.text, this.at)) return false
     this.commaFirst ||= this.level?.up !== undefined && !this.inArray()
-    this.add(this.at, this.at + 1, '', 'dropped a comma')
-    this.at++
+    this.#dropComma()
     this.state = this.inArray() ? 'value' : 'key'
     return true
   }
@@ -531,6 +543,12 @@ const endBeforeComment = /['’”`]\s{0,9},|[\]}],$|,\s{0,9}(?:-?\d[\d.eE+-]*|t
 /** `// ... rest unchanged` or `// more items ...`; `// loading...` is a comment like any other. */
 const ELLIPSIS =
   /^(?:\/[/*]|#|<!--)\s*(?:\.{3}|…)|\b(?:more|rest|others?|remaining|unchanged|omitted|truncated|same|similar|etc)\b[^\n]{0,99}(?:\.{3}|…)\s*(?:\*\/|-->)?$/i
+
+/** Whether numbers with commas are on both sides: for MATLAB, a semicolon ends a row of a matrix. */
+function isBetweenRows(text: string, at: number): boolean {
+  const before = /\d[ \t]{0,9},\s{0,99}-?[\d.]{1,99}[ \t]{0,9}$/.test(text.slice(Math.max(0, at - 256), at))
+  return before && /^;\s{0,99}-?[\d.]{1,99}[ \t]{0,9},/.test(text.slice(at, at + 256))
+}
 
 /** The edits of what is before `at`. */
 function editsBefore(edits: Edit | undefined, at: number): Edit | undefined {

@@ -28,6 +28,7 @@ export const SEMICOLON = 0x3b
 export const LESS = 0x3c
 export const EQUALS = 0x3d
 export const GREATER = 0x3e
+export const QUESTION = 0x3f
 export const AT = 0x40
 export const OPEN_BRACKET = 0x5b
 export const BACKSLASH = 0x5c

@@ -361,8 +361,9 @@ export function brokenAround(text: string, end: number): Miss {
     : continuesAt(text, end)
 }
 
-/** Whether an array is one scalar with words behind it: `[1] as it says`. */
+/** Whether an array is the text of a link, or one scalar with words behind it: `[1] as it says`. */
 function isCitation(array: string, rest: string): boolean {
+  if (array[0] === '[' && rest[0] === '(') return true
   return /^\[[^[\]{},]*\]$/.test(array) && !/^[ \t\r]*(?:\n|$)/.test(rest)
 }
 

@@ -42,9 +42,10 @@ export function looseFrames(bytes: Bytes, channel: Channel, given: Rules): reado
   let past = 0
   for (const cut of drive(stage, [{ channel, bytes }])) {
     if (cut.from < past) continue
-    const opens = cut.kind === 'object' ? opensLoosely(cut, before(cut, bytes)) : 'no'
+    const opens = cut.kind === 'object' ? opensLoosely(cut, before(cut, bytes), found.length > 0) : 'no'
     const frame = opens === 'yes' ? untilItsEnd(cut, bytes, rules) : cut
     past = frame.to
+    if (opens === 'another' && isValue(frame, rules)) found.push(frame)
     if (opens === 'yes' && !isValue(frame, rules)) return []
     // Among other brackets, an empty pair may be what is left of something.
     const isEmpty = opens === 'empty' && rules.check && !/[{}[\]]/.test(text.replace('{}', ''))
@@ -64,14 +65,24 @@ function before({ from }: Frame, bytes: Bytes): string {
 
 const MAX_BEFORE = 400
 
-/** Whether a bracket looks like the start of a value; `empty` for `{}`, which only a schema can want. */
-function opensLoosely({ text, aside }: Frame, before: string): 'yes' | 'no' | 'empty' {
+/**
+ * Whether a bracket looks like the start of a value; `empty` for `{}`, which only a schema can want, and
+ * `another` for an array in prose after a value: `[1, 2] and [3, 4]`.
+ */
+function opensLoosely(
+  { text, aside }: Frame,
+  before: string,
+  hasValue: boolean,
+): 'yes' | 'no' | 'empty' | 'another' {
   // The value of a quoted key is a piece of something.
   if (aside || /["'”’`]\s{0,99}:\s{0,99}$/.test(before)) return 'no'
   const head = text.slice(0, MAX_HEAD)
   const startsLine = /(?:^|\n)[ \t\r]*$/.test(before)
   const isAfterColon = /[:：]\s{0,99}$/.test(before)
-  if (head[0] === '[') return (startsLine || isAfterColon) && FIRST_ELEMENT.test(head) ? 'yes' : 'no'
+  if (head[0] === '[') {
+    if (!FIRST_ELEMENT.test(head)) return 'no'
+    return startsLine || isAfterColon ? 'yes' : hasValue ? 'another' : 'no'
+  }
   if (QUOTED_KEY.test(head)) return 'yes'
   // `fn() { }` and `() => {}` are code.
   if (head === '{}') return /[)>]\s{0,99}$/.test(before) ? 'no' : 'empty'

@@ -8,7 +8,8 @@ export type Pick = 'each' | 'first' | 'last'
 
 /**
  * How clearly a candidate is marked as the answer: by a tag, a json fence, a line or as the whole input
- * (EXPLICIT); not at all, as an object in prose (IMPLICIT); not even that, inside the code of a fence.
+ * (EXPLICIT); not at all, as an object in prose (IMPLICIT); not even that, inside the code of a fence or
+ * after `//`.
  */
 export const EXPLICIT = 3
 export const IMPLICIT = 2

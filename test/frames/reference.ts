@@ -314,7 +314,8 @@ class Reference {
   /** Marks at the end of a line of prose, before a bracket on the next line that is not blank. */
   #isAfterProse(at: number): boolean {
     if (!this.#readFences || !this.#has(at, '```') || this.#fencePrefix(at) !== undefined) return false
-    if (this.#slice(this.#lineStart(at), at).includes('`')) return false
+    const before = this.#slice(this.#lineStart(at), at).toString('latin1')
+    if (before.includes('`') || this.#isAfterQuote(at)) return false
     const lineEnd = this.#lineEnd(at)
     const limit = this.#limit(at)
     const info = this.#slice(at + this.#runLength(at), lineEnd).toString('latin1')
@@ -747,7 +748,7 @@ class Reference {
     const array = this.#has(from, '[')
     const openers = array
       ? isFirst
-        ? '{[]"\'-0123456789tfn/#\\,`<'
+        ? '{[]("\'-0123456789tfn/#\\,`<'
         : this.#loose
           ? '{["-0123456789tfn'
           : '{'
@@ -837,12 +838,13 @@ class Reference {
   #brokenAlong(from: number, to: number, limit: number): number | undefined {
     const at = this.#pastAnyBlanks(to, limit)
     const rest = this.#slice(to - 1, Math.min(limit, at + MAX_REST)).toString('utf8')
-    const before = this.#slice(0, from)
-      .toString('latin1')
-      .replace(/[ \t\r\n]+$/, '')
     const isFirst = this.#document !== false && from === this.#first
-    const place = isFirst ? 'document' : /["'\x98-\x9f]$/.test(before) ? 'after a quote' : 'prose'
+    const place = isFirst ? 'document' : this.#isAfterQuote(from) ? 'after a quote' : 'prose'
     return goesOnAt(rest, 1, place) ? at : undefined
+  }
+
+  #isAfterQuote(at: number): boolean {
+    return /["'\x98-\x9f][ \t\r\n]*$/.test(this.#slice(0, at).toString('latin1'))
   }
 
   #brokenAfterSeparator(at: number, limit: number): number | undefined {
@@ -870,6 +872,11 @@ class Reference {
   /** Past the JSON tokens that follow a piece of something broken. */
   #debris(from: number): number {
     let at = from
+    // What takes an element or a member of the value is code, up to the end of its line.
+    if (/^(?:\.(?![0-9])|[[?])/.test(this.#slice(at, at + 2).toString('latin1'))) {
+      while (at < this.#end && this.#bytes[at] !== LF && this.#tagAt(at) === undefined) at++
+      return at
+    }
     while (at < this.#end) {
       if (this.#tagAt(at) !== undefined) return at
       const char = this.#char(at)
@@ -936,8 +943,15 @@ class Reference {
           ? ['THINK_OPEN' as const]
           : []),
     ]
-    const inFence = this.#around.length > 0
+    const inFence = this.#around.length > 0 || (cut.kind === 'object' && this.#isCommented(cut))
     this.#cuts.push({ ...cut, inFence, ...(notes.length > 0 && { notes }) })
+  }
+
+  //  // {"a":1}
+  #isCommented(cut: Cut): boolean {
+    const from = cut.lines?.[0]?.[0] ?? cut.from
+    const before = this.#slice(this.#lineStart(from), from).toString('latin1')
+    return before.length <= MAX_PREFIX && /^[ \t]*\/\/[ \t]*$/.test(before)
   }
 
   #isThought(cut: Cut): boolean {

@@ -61,6 +61,10 @@ const more: readonly (readonly [what: string, rest: string])[] = [
   ['a comment, and a key below', ' // one\n  "m": 2\n}'],
   ['a comment with brackets, and a key after a comma', '/* { or [ */,"m":2}'],
   ['a comment, and the bracket', ' /* one */ }'],
+  ['the name of a member in brackets', '["m"]'],
+  ['the same in single quotes', "['m']"],
+  ['the name of a member after a dot', '.m'],
+  ['the name of a member that may be missing', '?.m'],
   ['a string far below', `${' '.repeat(600)}y"}`],
 ]
 
@@ -68,6 +72,12 @@ test('a document goes on', () => {
   // The blank at the end: what follows a value is rarely the end of the input.
   for (const [what, rest] of more)
     for (const end of ['', ' ']) expect(goesOnAt(`{"k":1}${rest}${end}`, 7), what).toBe(true)
+})
+
+test('an index takes an element of an array', () => {
+  for (const rest of ['[0]', '[-1]', '[1:]', '[:2]', '.length', '.map(f)'])
+    expect(goesOnAt(`[1,2]${rest}`, 5), rest).toBe(true)
+  for (const rest of [' [0]', '["m"]', '[x]', '[1, 2]']) expect(goesOnAt(`[1,2]${rest}`, 5), rest).toBe(false)
 })
 
 const prose = [
@@ -116,7 +126,10 @@ const prose = [
   ':{}',
   ' {}}',
   '{"m": 2',
-  '["m"]',
+  ' ["m"]',
+  '[1]',
+  '.M',
+  '. m',
   '{ {',
   '("a": 2',
   ' ""}',

@@ -134,6 +134,7 @@ const found: readonly Group[] = [
       '<reasoning>{"a":9}</reasoning> so {"a":1}',
     ],
   ],
+  [{ value: { b: 2 } }, ['// {"a":1}\n{"b":2}']],
   [{ value: { b: 'full' } }, ['<json>{"b":"par<json>{"b":"full"}</json>']],
   [{ value: { a: 'x\n```\ny' } }, [`${FENCE}json\n{"a":"x\n${FENCE}\ny"}\n${FENCE}`]],
   [{ value: { a: 'x\u001b[0my' } }, [`{"a":"x${ESC}[0my"}`]],
@@ -249,6 +250,19 @@ const broken: readonly Group[] = [
       '{"a":"C:\\\\x\\","b":1}',
       '{"a":(1)}',
       '{"a":[10:20]}',
+      '[1,2][0]',
+      '[1,2][1:]',
+      '["a","b"].length',
+      '{"a":1}["a"]',
+      '{"a":1}.a',
+      '{"a":1}?.a',
+      '[{"a":1}].concat([{"b":2}])',
+      '[1, 2; 3, 4]',
+      '["甲"、"乙"]',
+      '{"a":"甲"和"乙"}',
+      '{"a":\nb: 1}',
+      '{"a":[red green]}',
+      "{'a':'x\\', 'b':'y'}",
     ],
   ],
   [{ value: { dir: 'C:\\x\\', n: 1 } }, ['{"dir":"C:\\x\\","n":1}']],
@@ -280,6 +294,7 @@ const broken: readonly Group[] = [
       '{"a":1, // 5" wide\n"b":2}',
       '{"a":1, /* } */ "b":2}',
       '{"a":1;"b":2}',
+      '{"a":1;\n"b":2;}',
       `{"a":1,\n${FENCE}json\n"b":2}`,
     ],
   ],
@@ -299,13 +314,25 @@ const broken: readonly Group[] = [
   [{ value: 82_461_110 }, ['82_461_110']],
   [{ value: null }, ['None']],
   [{ value: [1, 'x'] }, ["(1, 'x')"]],
+  [
+    {
+      value: [
+        ['a', 1],
+        ['b', 2],
+      ],
+    },
+    ["[('a',1),('b',2)]"],
+  ],
   [{ value: 0.5 }, ['.5']],
 ]
 
 /** No payload at all. */
 const prose: readonly Group[] = [
   [{ fault: 'EMPTY' }, ['', '  \n']],
-  [{ fault: 'NO_MATCH' }, ['hello', '[INFO] x', '{cmd}', 'fn() { return 1 }', '...', '<json>', FENCE]],
+  [
+    { fault: 'NO_MATCH' },
+    ['hello', '[INFO] x', '{cmd}', 'fn() { return 1 }', '[1, 2](x)', '...', '<json>', FENCE],
+  ],
   [{ value: {} }, ['{ }']],
 ]
 

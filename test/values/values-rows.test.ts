@@ -1171,6 +1171,11 @@ const answers: readonly Group[] = [
         "<json>so: {'a': 1}</json>",
         'tag 0-25 {"a":1} +took an object from prose@10 +replaced a quote@11 +replaced a quote@13 !LOOSE_MATCH',
       ],
+      [
+        { root: 'any', pick: 'first' },
+        '[1, 2] and [3, 4]',
+        'object 0-6 [1,2] +took an object from prose@0 !LOOSE_MATCH !AMBIGUOUS@0,11',
+      ],
       [{ root: 'any' }, 'They are:\n[1, 2]', 'object 10-16 [1,2] +took an object from prose@10 !LOOSE_MATCH'],
       [{ root: 'any' }, 'see [1, 2]', 'text 0-10 NO_MATCH'],
       [
