@@ -85,9 +85,7 @@ function load<T>(names: readonly string[], cwd: string): { readonly module: T; r
   throw new Fault(
     'BAD_OPTION',
     `--otel needs ${names[0]}, which is not installed: ${installLine(names[0]!)}`,
-    {
-      cause,
-    },
+    { cause },
   )
 }
 

@@ -135,9 +135,7 @@ class Output {
     throw new Fault(
       'OUTPUT_FAILED',
       `cannot write to stdout (${code}): ${why}; the output before it is complete`,
-      {
-        cause: this.#failure,
-      },
+      { cause: this.#failure },
     )
   }
 

@@ -152,11 +152,10 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
     close()
     throw Fault.is(error) ? error : diskFault('read', dir, error)
   }
-  if (fsync === 'interval') {
+  if (fsync === 'interval')
     timer = setInterval(() => {
       if (!settling) for (const file of files) file.syncSoon()
     }, interval).unref()
-  }
   return {
     get last() {
       return last

@@ -100,9 +100,8 @@ function readHolder(path: string): Holder | undefined {
   }
   try {
     const { token, pid, host, started } = JSON.parse(text) as Partial<Holder>
-    if (typeof token === 'string' && /^[\w-]{1,64}$/.test(token) && typeof pid === 'number') {
+    if (typeof token === 'string' && /^[\w-]{1,64}$/.test(token) && typeof pid === 'number')
       return { token, pid, host: String(host), started: started ?? null }
-    }
   } catch {}
   return unknown
 }

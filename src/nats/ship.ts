@@ -447,9 +447,7 @@ function guarded(redact: (event: Event) => Event): (event: Event) => Event {
       throw new Fault(
         'RUN_REFUSED',
         `redact threw on event ${attempt_number}.${seq}, so nothing from there on was sent`,
-        {
-          cause: error,
-        },
+        { cause: error },
       )
     }
   }

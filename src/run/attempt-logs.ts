@@ -96,9 +96,7 @@ export function pinned(dir: string): () => void {
     new Fault(
       'AUDIT_FAILED',
       `${quote(dir, 200)} was moved or replaced during the run; nothing is written there`,
-      {
-        cause,
-      },
+      { cause },
     )
   const fixed = print()
   return () => {

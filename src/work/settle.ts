@@ -164,9 +164,8 @@ function fromJson(text: string, name: string): Read {
   const { fields, reasons } = fieldsOf(value)
   // JSON.parse silently used the last one, and an earlier reader may have used the first.
   const doubled = duplicateKey(text, RESULT_LEVELS)
-  if (doubled !== undefined) {
+  if (doubled !== undefined)
     reasons.push({ code: 'WORK_FIELD_TWICE', message: `the key ${quote(doubled)} occurs twice` })
-  }
   return withReasons(check(fields), reasons)
 }
 

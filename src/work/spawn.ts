@@ -143,9 +143,8 @@ async function listen(running: Run, isAgent: boolean): Promise<Spawned['said']> 
   let said: { payload: unknown } | undefined
   try {
     for await (const event of running) {
-      if (isAgent && isEvent(event, 'agent.message.final') && event.data.structured_payload !== undefined) {
+      if (isAgent && isEvent(event, 'agent.message.final') && event.data.structured_payload !== undefined)
         said = { payload: event.data.structured_payload }
-      }
     }
   } catch (error) {
     cannotStart(error)

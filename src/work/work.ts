@@ -106,9 +106,8 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
   const ledger = options.ledger && boundedLedger(options.ledger, maxOutboxWait)
   const ending = { template, ledger, outbox: options.outbox, activeRunId, maxOutboxWait }
   if (options.result !== undefined) {
-    if (options.command?.length) {
+    if (options.command?.length)
       throw new Fault('BAD_OPTION', 'a result replaces the worker: leave out the command')
-    }
     const evidence = await readByHand(options.result, maxResult)
     return finish(asked, await handedIn(asked, evidence, read), ending)
   }
@@ -232,9 +231,8 @@ async function directory(path: string): Promise<string> {
 
 function fileOf(name: string | false | undefined, usual: string): string {
   const path = normalize(name || usual)
-  if (isAbsolute(path) || path === '..' || path.startsWith(`..${sep}`)) {
+  if (isAbsolute(path) || path === '..' || path.startsWith(`..${sep}`))
     throw new Fault('BAD_OPTION', `a result file must be inside repo_dir, but is ${quote(path)}`)
-  }
   return path
 }
 

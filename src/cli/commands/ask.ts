@@ -92,20 +92,17 @@ function divided(words: readonly string[], command: Command): Question {
   const following = at < 0 ? [] : rawArgs.slice(at + 1)
   const before = words.slice(0, words.length - following.length)
   const [program, ...args] = following
-  if (program === undefined || program === '') {
+  if (program === undefined || program === '')
     throw new Fault('BAD_OPTION', 'give the command after --: sluice ask "List the issues." -- claude -p')
-  }
-  if (before.length > 1) {
+  if (before.length > 1)
     throw new Fault('BAD_OPTION', `the prompt must be one argument, but there are ${before.length}; quote it`)
-  }
   return { prompt: before[0], command: program, args }
 }
 
 async function askAndPrint({ prompt: given, command, args }: Question, flags: Flags): Promise<number> {
   const { promptFile, schema: schemaFile, cache, timeout, ...reading } = flags
-  if (given !== undefined && promptFile !== undefined) {
+  if (given !== undefined && promptFile !== undefined)
     throw new Fault('BAD_OPTION', 'the prompt is given twice: as an argument and with --prompt-file')
-  }
   const schema = await readSchema(schemaFile)
   const prompt = given ?? (await readPrompt(promptFile))
   if (prompt.trim() === '') throw new Fault('BAD_OPTION', 'the prompt is empty')
@@ -153,11 +150,10 @@ function keyOf(command: string, args: readonly string[]): string {
 function tell(outcome: Outcome<unknown>, { attempt, cached }: AttemptInfo, retries: number): void {
   if (cached) console.error('sluice: the answer is from the cache; the command was not started')
   if (!outcome.ok) {
-    if (attempt <= retries) {
+    if (attempt <= retries)
       console.error(
         `sluice: attempt ${attempt}: ${outcome.fault.code}: ${outcome.fault.message}; asking again`,
       )
-    }
     return
   }
   for (const { code, message } of outcome.notes) console.error(`sluice: ${code}: ${message}`)
@@ -237,9 +233,7 @@ function commandCall(command: string, args: readonly string[], timeout: number |
       if (!child.stdout.destroyed) throw error
     } finally {
       // The reader stopped early: the rest will not be read.
-      if (child.exitCode === null && child.signalCode === null && !child.stdout.readableEnded) {
-        end('was left')
-      }
+      if (child.exitCode === null && child.signalCode === null && !child.stdout.readableEnded) end('was left')
     }
     const { code, signal: name } = await exit
     await over

@@ -101,9 +101,8 @@ function completionsOf(program: Command, typed: readonly string[]): Completions 
   // After -- comes the command line of another program.
   if (words.includes('--')) return { found: [], files: true }
   const name = words.find((word) => !word.startsWith('-'))
-  if (name === undefined || name === 'help') {
+  if (name === undefined || name === 'help')
     return { found: word.startsWith('-') ? options(program, word) : names(program, word), files: false }
-  }
   const command = program.commands.find((command) => command.name() === name)
   if (!command) return { found: [], files: true }
   const [flag = '', value = ''] =

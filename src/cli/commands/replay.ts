@@ -88,9 +88,8 @@ async function replayAndShow(given: string | undefined, asked: Flags): Promise<n
   const { engine, runId, ...reading } = await replayOptions(flags)
   tellMissing(dir, flags)
   // `replay` refuses a path without a run; a resume would create a directory there.
-  if (flags.resume && listAttempts(dir).length > 0) {
+  if (flags.resume && listAttempts(dir).length > 0)
     console.error(`sluice: ${resumedWords(dir, await resume(dir, { ...reading, custom: engine }))}`)
-  }
   const played = replay(dir, {
     ...reading,
     engine,

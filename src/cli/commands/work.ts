@@ -77,9 +77,8 @@ export function workCommand(exit: (code: number) => void): Command {
 
 async function runWork(command: string[], flags: Flags): Promise<number> {
   const { outbox: box, dryRun = false } = flags
-  if (flags.activate && box === undefined) {
+  if (flags.activate && box === undefined)
     throw new Fault('BAD_OPTION', '--activate needs --outbox, where the ledger is kept')
-  }
   const order = orderIn(flags.order)
   const template = flags.template === undefined ? undefined : fileText(flags.template)
   const worker = flags.result === undefined ? await namedWorker(flags.worker) : undefined
@@ -110,9 +109,8 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
         `sluice: this result ${how}: ${done.reasons.map(({ message }) => safe(clip(message, 200))).join('; ')}`,
       )
     }
-    if (flags.result !== undefined && box === undefined && !dryRun) {
+    if (flags.result !== undefined && box === undefined && !dryRun)
       console.error('sluice: nothing was posted: --result without --outbox is only checked')
-    }
     return { advance: exits.good, 'needs-human': exits.needsInput, archive: exits.archived }[done.verdict]
   } catch (error) {
     if (!Fault.is(error) || error.code === 'BAD_ORDER' || error.code === 'BAD_OPTION') throw error
