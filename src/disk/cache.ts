@@ -4,10 +4,11 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { checkPath, type OptionTable, readOptions } from '../base/check-options.ts'
-import { Fault, type Note } from '../base/fault.ts'
+import { Fault, type Note, orElse } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { unlessAborted } from '../base/unless-aborted.ts'
 import type { CompletionData } from '../events/event.ts'
+import { jsonValue } from '../json/strict.ts'
 import type { RepairLevel } from '../values/outcome.ts'
 import { checkOf, type Schema } from '../values/schema/schema.ts'
 import { writeWhole } from './durable.ts'
@@ -147,11 +148,7 @@ function copyOf({ value, repair_level, notes, run }: CacheEntry): CacheEntry {
 
 /** Only values that survive JSON unchanged may be stored: a Date would come back as a string. */
 function survivesJson(value: unknown): boolean {
-  try {
-    return isDeepStrictEqual(JSON.parse(JSON.stringify(value)), value)
-  } catch {
-    return false
-  }
+  return orElse(() => isDeepStrictEqual(JSON.parse(JSON.stringify(value)), value), false)
 }
 
 export interface FileCacheOptions {
@@ -198,12 +195,9 @@ export function fileCache(dir: string, options: FileCacheOptions = {}): Cache {
 }
 
 function entryOf(text: string, key: string): CacheEntry | undefined {
-  try {
-    const { key: kept, ...entry } = JSON.parse(text)
-    return kept === key && isEntry(entry) ? entry : undefined
-  } catch {
-    return undefined
-  }
+  // Cast: its fields are checked here.
+  const { key: kept, ...entry } = Object(jsonValue(text)) as Record<string, unknown>
+  return kept === key && isEntry(entry) ? entry : undefined
 }
 
 /**

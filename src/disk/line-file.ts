@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { Fault } from '../base/fault.ts'
 import { diskFault } from '../base/system-error-code.ts'
+import { isJson } from '../json/strict.ts'
 import { LF } from '../text/characters.ts'
 import { openPlain, readBlock } from './plain-file.ts'
 import { type Line, linesFrom } from './read-journal.ts'
@@ -131,7 +132,7 @@ export class LineFile {
     const torn = size > 0 && readBlock(this.#fd, size - 1, 1)[0] !== LF
     let whole = 0
     for (const { bytes, next } of linesBack(this.#fd, torn ? lineStart(this.#fd, size + 1)! : size)) {
-      if (!isJson(bytes)) continue
+      if (!isWholeLine(bytes)) continue
       whole = next
       break
     }
@@ -205,15 +206,10 @@ let block = Buffer.alloc(0)
 const MAX_UTF8 = 3
 const MAX_KEPT = 4 * 1024 * 1024
 
-function isJson(line: Buffer): boolean {
+function isWholeLine(line: Buffer): boolean {
   // Checked before parsing, because an exception costs more than a short line.
   if (!OPENS.includes(line[0]!) || !CLOSES.includes(line.at(-1)!)) return false
-  try {
-    JSON.parse(line.toString())
-    return true
-  } catch {
-    return false
-  }
+  return isJson(line.toString())
 }
 
 /** First and last bytes that a line of JSON may have. */

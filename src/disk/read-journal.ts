@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { Fault, quote } from '../base/fault.ts'
 import type { Event } from '../events/event.ts'
+import { jsonValue } from '../json/strict.ts'
 import { LF } from '../text/characters.ts'
 import { readBlock, withPlain } from './plain-file.ts'
 import { Mark } from './tail.ts'
@@ -238,12 +239,8 @@ export function readLine(line: Buffer | string): {
   readonly value: unknown
   readonly place: JournalLine | undefined
 } {
-  try {
-    const value: unknown = JSON.parse(line.toString())
-    return { value, place: journalLine(value) }
-  } catch {
-    return { value: undefined, place: undefined }
-  }
+  const value = jsonValue(line.toString())
+  return { value, place: journalLine(value) }
 }
 
 /** The same for a line that is parsed already. */

@@ -1,4 +1,5 @@
 import { ByteBalance } from '../json/byte-balance.ts'
+import { isJson } from '../json/strict.ts'
 import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
 import {
   BACKTICK,
@@ -13,7 +14,6 @@ import {
 import type { Tape } from '../text/tape.ts'
 import { afterQuotes, type FenceCloser, FenceClosing, type FenceOpener } from './fence-closing.ts'
 import { type FenceHit, openings } from './fence-opening.ts'
-import { isJson } from './line.ts'
 import type { Inside, Scan } from './scan.ts'
 import { type Found, tooLong } from './too-long.ts'
 

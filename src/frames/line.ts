@@ -1,4 +1,5 @@
 import { ByteBalance } from '../json/byte-balance.ts'
+import { isJson } from '../json/strict.ts'
 import { ByteSearch } from '../text/byte-search.ts'
 import {
   beginsLiteral,
@@ -228,13 +229,4 @@ function isTokenByte(byte: number | undefined): boolean {
 
 function isGap(byte: number | undefined): boolean {
   return byte === SPACE || byte === TAB || byte === CR
-}
-
-export function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

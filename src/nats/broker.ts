@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Fault, quote } from '../base/fault.ts'
 import { digestOf } from '../disk/cache.ts'
-import { comparePlaces, journalLine, MAX_LINE, outOfOrder, type Place } from '../disk/read-journal.ts'
+import { comparePlaces, MAX_LINE, outOfOrder, type Place, readLine } from '../disk/read-journal.ts'
 import type { Event } from '../events/event.ts'
 import { LF } from '../text/characters.ts'
 
@@ -217,13 +217,10 @@ export function assembler(last?: Omit<Place, 'run_id'>): Assembler {
 }
 
 function readEvent(block: StoredBlock, line: string): { event: Event; place: Place } {
-  try {
-    const event: unknown = JSON.parse(line)
-    const place = journalLine(event)
-    // Cast: the fields that every event has were checked; the rest is passed on unchanged.
-    if (place) return { event: event as Event, place }
-  } catch {}
-  throw foreign(block, 'one of its lines is not an event')
+  const { value, place } = readLine(line)
+  if (!place) throw foreign(block, 'one of its lines is not an event')
+  // Cast: the fields that every event has were checked; the rest is passed on unchanged.
+  return { event: value as Event, place }
 }
 
 function gap({ at, name }: StoredBlock, why: string): Fault {

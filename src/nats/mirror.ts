@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { checkPath, isName, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
-import { Fault } from '../base/fault.ts'
+import { Fault, orElse } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { writeWhole } from '../disk/durable.ts'
 import { type Journal, LOCK_FILE, makeDir, openJournal } from '../disk/journal.ts'
@@ -452,11 +452,7 @@ function isOfWholeDisk({ cause }: Fault): boolean {
 
 /** Names this start of the machine, where that can be known. */
 function bootId(): string | undefined {
-  try {
-    return fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-  } catch {
-    return undefined
-  }
+  return orElse(() => fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(), undefined)
 }
 
 /** The runs whose journals a killed mirror left locked. */

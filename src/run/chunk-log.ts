@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import { isWhole } from '../base/check-options.ts'
 import { readBlock } from '../disk/plain-file.ts'
 import type { Tail } from '../disk/tail.ts'
+import { jsonValue } from '../json/strict.ts'
 import { jsonLine } from '../streams/jsonl.ts'
 import type { Channel } from '../text/chunk.ts'
 import { type Attempt, channels, openLog, outputs } from './attempt-logs.ts'
@@ -25,12 +26,7 @@ export function chunkLine(read: Read): string {
 
 /** Reads one line, ours or `{"t_ms":…,"stream":…,"off":…,"len":…}`; undefined for anything else. */
 export function parseChunkLine(line: string): Read | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(line)
-  } catch {
-    return undefined
-  }
+  const value = jsonValue(line)
   if (typeof value !== 'object' || value === null) return undefined
   // Cast: every field is checked below.
   const named = value as Record<string, unknown>

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { defined } from '../base/check-options.ts'
-import { codes, Fault, type Note } from '../base/fault.ts'
+import { codes, Fault, type Note, orElse } from '../base/fault.ts'
 import { diskFault } from '../base/system-error-code.ts'
 import { replaceFile } from '../disk/durable.ts'
 import { readPlain } from '../disk/plain-file.ts'
@@ -11,6 +11,7 @@ import { isRecord } from '../events/engine.ts'
 import type { CompletionData, Event, FailureClass } from '../events/event.ts'
 import { isGood, type RunOutcome, readFailure, readOutcome } from '../events/run-outcome.ts'
 import { type Spent, type Tokens, tokensOf } from '../events/tokens.ts'
+import { jsonValue } from '../json/strict.ts'
 import { signalName } from '../process/process.ts'
 
 /** Why a process was ended, if it did not end by itself. */
@@ -166,15 +167,9 @@ const MAX_JSON = 4 << 20
 
 /** Reads a JSON file; undefined if it is missing, broken or something else. */
 export function readJson(path: string | undefined, within?: string): Record<string, unknown> | undefined {
-  if (path === undefined) return undefined
-  try {
-    const value: unknown = JSON.parse(readPlain(path, MAX_JSON, within))
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined
-  } catch {
-    return undefined
-  }
+  const text = path === undefined ? '' : orElse(() => readPlain(path, MAX_JSON, within), '')
+  const value = jsonValue(text)
+  return isRecord(value) ? value : undefined
 }
 
 /** Longer than any run (a century), and small enough to be added to any time. */

@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { Fault, quote } from '../base/fault.ts'
 import { readBlock } from '../disk/plain-file.ts'
+import { jsonValue } from '../json/strict.ts'
 
 /** The part of `node:sqlite` that is used; Node has it from 22.5 on. */
 interface Sqlite {
@@ -126,10 +127,6 @@ function tooOld(): never {
 }
 
 function parsed(json: string): object {
-  try {
-    const value: unknown = JSON.parse(json)
-    return typeof value === 'object' && value !== null ? value : {}
-  } catch {
-    return {}
-  }
+  const value = jsonValue(json)
+  return typeof value === 'object' && value !== null ? value : {}
 }

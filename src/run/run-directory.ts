@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { Fault, type Note, quote } from '../base/fault.ts'
+import { Fault, type Note, orElse, quote } from '../base/fault.ts'
 import { codeOf, diskFault } from '../base/system-error-code.ts'
 import {
   DIAGNOSTICS_FILE,
@@ -199,12 +199,8 @@ function isEmptyBut(dir: string, child: string): boolean {
  * to another run a moment later.
  */
 export function fixedDir(path: string): string {
-  try {
-    // Without a trailing slash, which would follow the link.
-    return fs.lstatSync(resolve(path)).isSymbolicLink() ? fs.realpathSync(path) : path
-  } catch {
-    return path
-  }
+  // Without a trailing slash, which would follow the link.
+  return orElse(() => (fs.lstatSync(resolve(path)).isSymbolicLink() ? fs.realpathSync(path) : path), path)
 }
 
 /** The fault for a directory without logs, which may be the parent of directories that have them. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { orElse } from '../base/fault.ts'
 import { drive } from '../base/stage.ts'
 import { readBlock, readPlain, withPlain } from '../disk/plain-file.ts'
 import { sessions } from '../engines/engines-by-name.ts'
@@ -8,6 +9,7 @@ import { isRecord, text } from '../events/engine.ts'
 import { isEvent } from '../events/event.ts'
 import { eventStage } from '../events/event-stage.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
+import { jsonValue } from '../json/strict.ts'
 import { openCodeLines, openCodeSession } from './opencode-db.ts'
 import type { SessionFile } from './session-files.ts'
 
@@ -68,11 +70,7 @@ export function outcomeBeside(file: SessionFile): RunOutcome | undefined {
 function bytesOf(file: SessionFile): Buffer | undefined {
   const { path, size, session } = file
   if (session === undefined) return size > MAX_FILE ? undefined : startOf(file, MAX_FILE)
-  try {
-    return Buffer.from(openCodeLines(path, session).join(''))
-  } catch {
-    return undefined
-  }
+  return orElse(() => Buffer.from(openCodeLines(path, session).join('')), undefined)
 }
 
 /** Reads the start of a session file. Empty if it cannot be read. */
@@ -114,12 +112,7 @@ function hash(path: string): string {
 
 function realOf(path: string): string {
   // The real path of an empty string would be the current directory.
-  if (path === '') return path
-  try {
-    return fs.realpathSync(path)
-  } catch {
-    return path
-  }
+  return path === '' ? path : orElse(() => fs.realpathSync(path), path)
 }
 
 function isKnown(found: SessionHead, beside: Partial<SessionHead> | undefined): boolean {
@@ -142,13 +135,12 @@ function headOf(start: string): SessionHead {
 
 /** OpenCode's row of the session. */
 function rowHead(path: string, session: string): SessionHead {
-  try {
+  const nothing = { directory: null, started_at: null }
+  return orElse(() => {
     const found = openCodeSession(path, session)
-    if (!found) return { directory: null, started_at: null }
+    if (!found) return nothing
     return { directory: found.directory, started_at: new Date(found.time_created).toISOString() }
-  } catch {
-    return { directory: null, started_at: null }
-  }
+  }, nothing)
 }
 
 /** Number of lines at the start to read. */
@@ -167,12 +159,8 @@ function* recordsIn(start: string): Generator<Record<string, unknown>> {
 }
 
 function parse(line: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(line)
-    return isRecord(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = jsonValue(line)
+  return isRecord(value) ? value : undefined
 }
 
 /**
@@ -203,11 +191,8 @@ export function isoTime(milliseconds: number): string {
 
 /** Gemini stores the directory next to the chats, from 0.40 on. */
 function projectOf({ path, within }: SessionFile): Partial<SessionHead> {
-  try {
-    return { directory: readPlain(join(dirname(dirname(path)), '.project_root'), 4096, within).trim() }
-  } catch {
-    return {}
-  }
+  const root = join(dirname(dirname(path)), '.project_root')
+  return orElse(() => ({ directory: readPlain(root, 4096, within).trim() }), {})
 }
 
 /** The outcomes in Cline's manifest; it stays `running` if the process was killed. */
@@ -236,9 +221,6 @@ function manifestOf(file: SessionFile): Partial<SessionHead> & { readonly outcom
 
 /** The first bytes of a file; nothing if it cannot be read. */
 function startOf({ path, within }: SessionFile, max: number): Buffer | undefined {
-  try {
-    return withPlain(path, within, (fd) => readBlock(fd, 0, Math.min(max, fs.fstatSync(fd).size)))
-  } catch {
-    return undefined
-  }
+  const read = (fd: number) => readBlock(fd, 0, Math.min(max, fs.fstatSync(fd).size))
+  return orElse(() => withPlain(path, within, read), undefined)
 }

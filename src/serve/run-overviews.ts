@@ -1,4 +1,5 @@
 import fs from 'node:fs'
+import { orElse } from '../base/fault.ts'
 import { readBlock, withPlain } from '../disk/plain-file.ts'
 import { type Cost, readCost } from '../events/cost.ts'
 import { isRecord } from '../events/engine.ts'
@@ -220,11 +221,7 @@ export function markOf({ dev, ino, size, mtimeMs }: Marked): string {
 
 /** Undefined if there is nothing, or nothing that may be looked at. */
 export function statsOf(path: string): fs.Stats | undefined {
-  try {
-    return fs.lstatSync(path, { throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
+  return orElse(() => fs.lstatSync(path, { throwIfNoEntry: false }), undefined)
 }
 
 /** Bytes at the end of a journal, of a run that ended well and of any other. */

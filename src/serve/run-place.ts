@@ -1,5 +1,6 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
+import { orElse } from '../base/fault.ts'
 import { EVENTS_FILE, LOCK_FILE } from '../disk/journal.ts'
 import { isLocked, isSameProcess } from '../disk/lock.ts'
 import { isInside, writtenAt } from '../disk/plain-file.ts'
@@ -81,9 +82,5 @@ function hasJournal(dir: string): boolean {
 
 /** Whether this path exists and is really inside that directory. */
 export function liesWithin(path: string, within: string): boolean {
-  try {
-    return isInside(fs.realpathSync(path), within)
-  } catch {
-    return false
-  }
+  return orElse(() => isInside(fs.realpathSync(path), within), false)
 }

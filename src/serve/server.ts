@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
 import { pipeline } from 'node:stream'
-import { Fault, quote } from '../base/fault.ts'
+import { Fault, orElse, quote } from '../base/fault.ts'
 import { codeOf, whyFailed } from '../base/system-error-code.ts'
 import { openPlain } from '../disk/plain-file.ts'
 import { channels } from '../run/attempt-logs.ts'
@@ -259,13 +259,8 @@ class Router {
 
   #findRun(encoded: string): FoundRun | undefined {
     if (encoded.length > MAX_ID * 3) return undefined
-    let id: string
-    try {
-      id = decodeURIComponent(encoded)
-    } catch {
-      return undefined
-    }
-    const run = this.#runOf(id)
+    const id = orElse(() => decodeURIComponent(encoded), undefined)
+    const run = id === undefined ? undefined : this.#runOf(id)
     return run?.place.isThere() ? run : undefined
   }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { orElse } from '../base/fault.ts'
 import { replaceFile } from '../disk/durable.ts'
 import { writtenAt } from '../disk/plain-file.ts'
 import { sessions } from '../engines/engines-by-name.ts'
@@ -37,14 +38,9 @@ export function sessionRuns(logs: LogOverviews, options: SessionsServed = {}): S
   const { home, engine, max = SESSIONS_OPTIONS.max.default } = options
   let heads = new Map<string, Head>()
   const copies = openCodeCopies()
-  const foundAt = (file: SessionFile, place: RunPlace, head: SessionHead): FoundRun | undefined => {
-    try {
-      return { place, info: infoOf(file, place, head, logs, copies) }
-    } catch {
-      // The database cannot be read right now: the other sessions are listed all the same.
-      return undefined
-    }
-  }
+  // If the database cannot be read right now, the other sessions are listed all the same.
+  const foundAt = (file: SessionFile, place: RunPlace, head: SessionHead): FoundRun | undefined =>
+    orElse(() => ({ place, info: infoOf(file, place, head, logs, copies) }), undefined)
 
   return {
     *find(wanted) {
@@ -163,13 +159,8 @@ function openCodeCopies(): OpenCodeCopies {
     // The id comes from another program: it may be anything.
     return join(folder, `${createHash('sha256').update(session).digest('hex')}.jsonl`)
   }
-  const updated = (database: string, session: string) => {
-    try {
-      return openCodeSession(database, session)?.time_updated ?? 0
-    } catch {
-      return 0
-    }
-  }
+  const updated = (database: string, session: string) =>
+    orElse(() => openCodeSession(database, session)?.time_updated ?? 0, 0)
   return {
     pathOf,
     has: (session) => copied.has(session),

@@ -8,6 +8,7 @@ import { digestOf } from '../disk/cache.ts'
 import { appendLine, writeWhole } from '../disk/durable.ts'
 import { withLock } from '../disk/lock.ts'
 import { readBlock, withPlain } from '../disk/plain-file.ts'
+import { isJson } from '../json/strict.ts'
 
 /** The owner of a comment: a run has one comment on its issue. */
 export interface PostKey {
@@ -111,8 +112,9 @@ export function outbox(dir: string): Outbox {
     try {
       if (file && !(await file.stat()).isFile()) throw unfit(journal, new Error('it is not a regular file'))
       if (file) {
+        // A writer that was killed in mid-line may have left half of it.
         for await (const line of file.readLines({ autoClose: false }))
-          if (line.startsWith(start) && isWhole(line)) return
+          if (line.startsWith(start) && isJson(line)) return
       }
     } finally {
       await file?.close()
@@ -180,16 +182,6 @@ const textOf = ({ digest, comment, revision = 1 }: Post & Posted) =>
   `<!-- sluice-work ${digest}${revision > 1 ? ` ${revision}` : ''} -->\n${comment}`
 
 const head = /^<!-- sluice-work ([0-9a-f]{64}(?:-[a-z-]{1,20})?)(?: (\d{1,9}))? -->\n/
-
-/** A writer that was killed in mid-line may have left half a line. */
-function isWhole(line: string): boolean {
-  try {
-    JSON.parse(line)
-    return true
-  } catch {
-    return false
-  }
-}
 
 /** The first bytes of a regular file, which contain the head. */
 function startOf(path: string): string {

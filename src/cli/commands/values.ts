@@ -2,6 +2,7 @@ import { pipeline } from 'node:stream/promises'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { type Code, Fault, type Note, quote, visible } from '../../base/fault.ts'
 import type { Frame } from '../../frames/frame.ts'
+import { jsonValue } from '../../json/strict.ts'
 import { flow } from '../../streams/flow.ts'
 import { values } from '../../streams/values.ts'
 import { chunkIntake } from '../../text/chunk.ts'
@@ -248,12 +249,7 @@ function valuesOf(where: Where, key: string): readonly Scalar[] {
 }
 
 function scalarsOf(text: string): readonly Scalar[] {
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text)
-  } catch {
-    return [text]
-  }
+  const parsed = jsonValue(text)
   if (typeof parsed === 'string') return [parsed]
   const isScalar = parsed === null || typeof parsed === 'boolean' || Number.isFinite(parsed)
   return isScalar ? [text, parsed as Scalar] : [text] // cast: checked in the line above

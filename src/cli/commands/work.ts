@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { clip, Fault, quote } from '../../base/fault.ts'
 import { cannotRead } from '../../base/system-error-code.ts'
+import { jsonValue } from '../../json/strict.ts'
 import { type Adapter, adapters, checkAdapter } from '../../work/adapter.ts'
 import { activate, ledger } from '../../work/ledger.ts'
 import { readOrder, type WorkOrder } from '../../work/order.ts'
@@ -136,13 +137,8 @@ async function namedWorker(name: string): Promise<string | Adapter> {
 }
 
 function orderIn(path: string): WorkOrder {
-  const text = fileText(path)
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new Fault('BAD_ORDER', `${quote(path, 200)} is not JSON`)
-  }
+  const value = jsonValue(fileText(path))
+  if (value === undefined) throw new Fault('BAD_ORDER', `${quote(path, 200)} is not JSON`)
   return readOrder(value)
 }
 
