@@ -1,4 +1,4 @@
-import { orElse, withoutStack } from '../base/fault.ts'
+import { withoutStack } from '../base/fault.ts'
 import { CLOSE_BRACE, isBracket, OPEN_BRACE, QUOTE, SPACE } from '../text/characters.ts'
 import { isOrdinary } from './plain-value.ts'
 import { walk } from './walk.ts'
@@ -102,7 +102,11 @@ export function count(text: string, part: string, max: number): number {
 
 /** The value of a text that is JSON; undefined for any other text. */
 export function jsonValue(text: string): unknown {
-  return orElse(() => JSON.parse(text), undefined)
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 export function isJson(text: string): boolean {
