@@ -111,8 +111,7 @@ function watched(exporter: Exporter, failed: (why: string) => void): Exporter {
   }
 }
 
-// The part of the packages that is used, in all versions since 2.0: they are not dependencies, so their types
-// are not available.
+// What is used of the packages, in all versions since 2.0: they are no dependencies and have no types here.
 
 interface Exporter {
   export(spans: unknown, done: (result: { code: number; error?: Error }) => void): void

@@ -108,8 +108,7 @@ export async function runProgram(typed: readonly string[]): Promise<number> {
     code = given
   })
   try {
-    // From the script of `sluice completion`. The rest is not for commander: it is an incomplete command
-    // line.
+    // From the script of `sluice completion`: an incomplete command line, which is not for commander.
     if (words[2] === 'complete' && words[3] === '--') await complete(program, words.slice(4))
     else await program.parseAsync(withoutUnknownHelp(words))
   } catch (error) {
@@ -130,10 +129,7 @@ function inFlags(message: string, program: Command, command: string | undefined)
   })
 }
 
-/**
- * `help nope` is read as `nope`, so that commander says that there is no such command; it would show the
- * whole help.
- */
+/** Reads `help nope` as `nope`: for that, commander says that there is no such command. */
 function withoutUnknownHelp(words: readonly string[]): readonly string[] {
   const [node = '', program = '', first, name = ''] = words
   const unknown = first === 'help' && !['', 'help'].includes(name) && !name.startsWith('-')

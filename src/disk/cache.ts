@@ -40,8 +40,7 @@ export interface CacheEntry {
 }
 
 /**
- * A store of answers and results. A cache that throws counts as empty: `ask` and `run` continue, with a note
- * CACHE_FAILED.
+ * A store of answers and results. One that throws counts as empty, with a note CACHE_FAILED.
  *
  * @example
  * const memory = new Map<string, CacheEntry>()
@@ -67,9 +66,7 @@ export interface AccessOptions {
   readonly maxCacheWait?: number | undefined
 }
 
-/**
- * One key of a cache. Neither call fails, unless the signal is aborted: errors are collected in `trouble`.
- */
+/** One key of a cache. Neither call fails, unless the signal is aborted: `trouble` has the errors. */
 export interface CacheAccess {
   get(): Promise<CacheEntry | undefined>
   /** Stores a copy, if the value survives JSON unchanged. */
@@ -138,10 +135,7 @@ function checked(entry: CacheEntry | undefined): CacheEntry | undefined {
   throw new Error('it returned something that is not an entry')
 }
 
-/**
- * A cache in memory keeps the same object: without a copy, changes by one caller would be visible to the
- * next.
- */
+/** A cache in memory keeps the object: without a copy, the next caller would see changes. */
 function copyOf({ value, repair_level, notes, run }: CacheEntry): CacheEntry {
   return structuredClone({ value, repair_level, notes, ...(run && { run }) })
 }
@@ -200,9 +194,7 @@ function entryOf(text: string, key: string): CacheEntry | undefined {
   return kept === key && isEntry(entry) ? entry : undefined
 }
 
-/**
- * Removes the oldest answers, a few more than needed, so that not every new answer has to list all of them.
- */
+/** Removes the oldest answers, and a few more, so that not every new one must list all of them. */
 async function clear(dir: string, maxEntries: number): Promise<void> {
   const names = (await readdir(dir)).filter((name) => name.endsWith('.json'))
   if (names.length <= maxEntries) return

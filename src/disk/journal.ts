@@ -80,10 +80,7 @@ export function journal(dir: string, options: JournalOptions = {}): Flow<Event> 
   return made
 }
 
-/**
- * Delays the end of a flow into a journal until background syncs are done: one may still fail, and then the
- * flow must fail, too.
- */
+/** Delays the end of a flow until background syncs are done: if one fails, the flow must fail. */
 export function settledEnd<F extends Transform>(made: F, book: Journal): F {
   const flush = made._flush.bind(made)
   made._flush = (done) => {
@@ -102,10 +99,7 @@ export interface Journal {
   readonly last: Place | undefined
   /** The attempts whose end was in the journal when it was opened. */
   readonly ended: ReadonlySet<number>
-  /**
-   * Stores an event. True if it was written, false if it was already there. `line` is its text, including the
-   * LF.
-   */
+  /** Stores an event; false if it was there already. `line` is its text, with the LF. */
   append(event: Event, line?: string): boolean
   /** Stores events with one write, all or none of them. How many were written. */
   appendAll(events: readonly Event[], lines?: readonly string[]): number

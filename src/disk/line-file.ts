@@ -147,8 +147,7 @@ export class LineFile {
 
 /**
  * The non-empty lines before `end`, the last one first: their bytes without LF, and where the next one
- * begins. Every block is read once, however many lines it has: a tail of a million line ends must not delay
- * the start.
+ * begins. Every block is read once: a tail of a million line ends must not delay the start.
  */
 function* linesBack(fd: number, end: number): Generator<{ bytes: Buffer; next: number }, void> {
   /** The known part of the line whose start was not read yet, its end first. */
@@ -174,9 +173,7 @@ function* linesBack(fd: number, end: number): Generator<{ bytes: Buffer; next: n
   if (parts.length > 0) yield line(Buffer.alloc(0))
 }
 
-/**
- * Start of the line that ends at `end` (its LF is the byte before `end`). Reads backwards, block by block.
- */
+/** Start of the line whose LF is the byte before `end`. Reads backwards, block by block. */
 function lineStart(fd: number, end: number): number | undefined {
   if (end === 0) return undefined
   for (let to = end - 1; to > 0; ) {

@@ -204,9 +204,7 @@ export class JournalReader {
     return { bytes: NOTHING, at, next, full: true }
   }
 
-  /**
-   * Between two checks it may have been rewritten: then the mark stays, so that the next check detects it.
-   */
+  /** A file that was rewritten since the last check keeps its mark, so that the next one detects it. */
   #reach({ bytes, at, next }: Line): void {
     if (next > this.#mark.at && this.isSame()) this.#mark.reach(at, bytes)
   }

@@ -302,9 +302,7 @@ function fileBytes(path: string): Uint8Array {
   }
 }
 
-/**
- * Addresses without users and passwords, and those of the first that has them: a message must not show them.
- */
+/** Addresses without users and passwords, which no message must show, and the first that there are. */
 function addressesOf({ servers, password }: NatsOptions) {
   let auth: Auth | undefined
   let secure = false

@@ -80,9 +80,7 @@ export function cachedResult(options: CachedResultOptions): CachedResult {
   }
 }
 
-/**
- * Everything known that decides the result; files, environment and the agent's own settings are not included.
- */
+/** What decides the result, without files, the environment and the agent's own settings. */
 function runKey(options: CachedResultOptions): string {
   const { engine, command, args, cwd, input, pty, cacheKey, reading } = options
   const { schema, doneMarker, maxFrame, window, pick, maxRepair } = reading

@@ -104,9 +104,7 @@ export function compare(before: Snapshot, after: Snapshot): FsDiff {
   }
 }
 
-/**
- * Adds which of the paths are links to a place outside the directory: later that can no longer be checked.
- */
+/** Adds which of the paths are links to a place outside: later that can no longer be checked. */
 export function withOutside(root: string, diff: FsDiff): FsDiff {
   const top = fs.realpathSync(root)
   // A dangling link may lead outside as soon as its target exists.
@@ -125,8 +123,7 @@ function fingerprint(path: string): string | undefined {
   }
 }
 
-// Case-folded, because on some disks `.Audit` is the same folder, and on others a lookalike must not slip
-// through.
+// Case-folded: on some disks `.Audit` is the same folder, on others a lookalike must not slip through.
 function fold(name: string): string {
   return name.normalize('NFKC').toLowerCase()
 }

@@ -32,8 +32,7 @@ export type StopReason =
 /**
  * The exit as evidence of the end. A stop that was requested (by the user, the caller, or a reader that left)
  * says who asked; a limit or a full disk, ours or the reader's, is not a request, so a run that ends by it
- * has failed. If an agent had reported its end and was then ended by us, its exit says nothing: it was our
- * signal.
+ * has failed. An agent that we ended after it reported its end exits by our signal: that says nothing.
  */
 export function exitEvidence(
   exit: { readonly code: number | null; readonly signal: string | null },

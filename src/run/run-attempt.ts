@@ -197,10 +197,7 @@ export class Recording {
     else if (this.#typed.length < MAX_TYPED) this.#typed += text
   }
 
-  /**
-   * Records what is about to be sent, then sends it: nothing is sent that is not recorded. False if the
-   * process has ended.
-   */
+  /** Records, then sends: nothing is sent that is not recorded. False if the process has ended. */
   send(bytes: Buffer, by?: 'limit'): boolean {
     const output = this.#output
     if (!output || !this.#running || this.#exited) return false
@@ -316,10 +313,7 @@ export class Recording {
     })
   }
 
-  /**
-   * Waits for the exit, then for the recorders; those whose pipe is still held open are stopped after a grace
-   * period.
-   */
+  /** Waits for the exit, then for the recorders; a pipe that is held open gets a grace period. */
   async #end(process: Started, recorded: Promise<unknown>): Promise<Exit & { held: boolean }> {
     const exit = await process.exit
     this.#exited = true

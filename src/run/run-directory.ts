@@ -62,10 +62,7 @@ export class RunDirectory {
     return this.#fresh ? linkLatest(this.path) : []
   }
 
-  /**
-   * Releases the directory; if nothing was started, with nothing added to it. Once: it may have another owner
-   * after that.
-   */
+  /** Releases the directory, unchanged if nothing was started. Once: it may have another owner then. */
   release(begun: boolean): void {
     if (this.#released) return
     this.#released = true
@@ -102,8 +99,7 @@ export function newAuditDir(base: string, id: string, now: Date): string {
 
 /**
  * Points `latest` to this directory. The link is relative, so that the folder can be moved, and is replaced
- * atomically, so that it is never missing. If that is not possible, a note says why; the run does not depend
- * on it.
+ * atomically, so that it is never missing. If that fails, a note says why, and the run goes on.
  */
 export function linkLatest(dir: string): readonly Note[] {
   const link = join(dirname(dir), LATEST)

@@ -127,9 +127,7 @@ function rowsOf(path: string): SessionFile[] {
   }))
 }
 
-/**
- * The newest names first, if names begin with the date: if the limit is reached, the old ones are missing.
- */
+/** The newest names first, if they begin with the date: beyond the limit the old ones are missing. */
 function entriesOf(dir: string): fs.Dirent[] {
   const entries = orElse(() => fs.readdirSync(dir, { withFileTypes: true }), [])
   return entries.sort((a, b) => (a.name < b.name ? 1 : -1))

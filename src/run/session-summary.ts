@@ -21,9 +21,7 @@ export interface SessionHead {
   readonly started_at: string | null
 }
 
-/**
- * A line of `sluice sessions`. What is not in the file is null, and an outcome that is not in it `unknown`.
- */
+/** A line of `sluice sessions`. What is not in the file is null, and the outcome `unknown`. */
 export interface SessionSummary extends SessionHead {
   readonly engine: string
   readonly session_id: string | null
@@ -163,10 +161,7 @@ function parse(line: string): Record<string, unknown> | undefined {
   return isRecord(value) ? value : undefined
 }
 
-/**
- * Where the engines have them: in the line (Claude Code, Qwen, pi, Gemini), its payload (Codex) or its
- * context (Copilot).
- */
+/** In the line (Claude Code, Qwen, pi, Gemini), in its payload (Codex) or its context (Copilot). */
 function headIn(line: Record<string, unknown>): SessionHead {
   const { payload, data } = line
   const context = isRecord(data) && isRecord(data['context']) ? data['context'] : {}

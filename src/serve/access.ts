@@ -23,9 +23,7 @@ const WRONG_MS = 500
 /** Wrong tokens of one address that may wait for their answer; meanwhile it gets no other token checked. */
 const MAX_WAITING = 16
 
-/**
- * Access control for this token; undefined without one. Throws if the token could be guessed or not be sent.
- */
+/** Undefined without a token. Throws if the token could be guessed, or cannot be sent. */
 export function accessBy(token: string | undefined): Access | undefined {
   if (token === undefined) return undefined
   if (typeof token !== 'string' || !/^[\x21-\x7e]{16,1024}$/.test(token))
@@ -114,10 +112,7 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
-/**
- * Refuses to listen on an address that other machines can reach, unless there is a token or the user allows
- * it.
- */
+/** Refuses an address that other machines can reach, unless there is a token or the user allows it. */
 export function checkBindAddress(host: string, token: string | undefined, insecure: boolean): void {
   const version = isIP(host)
   const here = version === 0 ? host === 'localhost' : loopback.check(host, version === 4 ? 'ipv4' : 'ipv6')

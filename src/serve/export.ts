@@ -71,8 +71,7 @@ const RAW_PIECE = 1 << 20
 
 /**
  * A recorded run in one file, in pieces: Markdown for an issue, a page that needs no server, or its data as
- * JSON. `path` is an audit directory or a log. Secrets are hidden, and no raw log is in it, unless `redact`
- * is false.
+ * JSON. `path` is an audit directory or a log. Unless `redact` is false, it has no secrets and no raw log.
  *
  * @example
  * for await (const text of exportRun('.audit/latest', { to: 'md' })) console.log(text)
@@ -132,8 +131,7 @@ export function runName(path: string): string {
 /**
  * A run in one file: Markdown for an issue, a page that needs no server, or its data as JSON. Secrets are
  * hidden in everything that is exported, and then no raw log is in it; nothing is written to the directory of
- * the run. The run is read twice, so that a password is also hidden where it occurs before the line that
- * identifies it.
+ * the run. It is read twice: a password is also hidden before the line that identifies it.
  */
 export function exportSource(source: ExportSource, options: ExportOptions): Exported {
   const { to, redact, hide: own = [], maxRaw = EXPORT_OPTIONS.maxRaw.default } = options
@@ -155,9 +153,7 @@ async function learned(source: ExportSource, patterns: readonly string[]): Promi
   return redactor({ patterns, known: scout.known(), learn: false })
 }
 
-/**
- * The page of `serve` with the data in it. Its policy allows only its own script and style, and no requests.
- */
+/** The page of `serve` with the data in it. Its policy allows only its own script and style. */
 async function* pageOf(
   source: ExportSource,
   events: AsyncIterable<Event>,
@@ -339,8 +335,7 @@ export async function sendExport(
     await pipeline(Readable.from(text()), response)
   } catch {
     if (!response.headersSent) return refuse(response, 403, UNREADABLE)
-    // The client disconnected, or the logs cannot be read any more: the file is cut off, and the client sees
-    // an error.
+    // The client left, or the logs cannot be read any more: the file is cut off, which the client sees.
     response.destroy()
   } finally {
     sending--

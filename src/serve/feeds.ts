@@ -58,10 +58,7 @@ interface Entry extends Omit<Shared, 'release'> {
   timer?: NodeJS.Timeout | undefined
 }
 
-/**
- * All clients of a run share its feed. It is closed with the last of them, or, if it was derived, a while
- * later.
- */
+/** All clients of a run share its feed, which is closed with the last; a derived one a while later. */
 export function feeds(logs: LogOverviews, hiding?: Hiding): Feeds {
   const entries = new Map<string, Entry>()
   /** Derived feeds without a client, the oldest first. */
@@ -110,8 +107,7 @@ export function feeds(logs: LogOverviews, hiding?: Hiding): Feeds {
     share(place) {
       const { key } = place
       let entry = entries.get(key)
-      // If logs grew after their end, or got a journal, they are read again; current readers keep the old
-      // events.
+      // Logs that grew after their end, or got a journal, are read again; readers keep the old events.
       if (!entry || (entry.derived && (!entry.derived.fresh() || place.journal() !== undefined))) {
         const made = open(place, entry)
         if (entry && entry.users === 0) drop(entry)

@@ -80,10 +80,7 @@ export interface LogOverviews {
   learn(place: RunPlace, print: string, overview: RunOverview | undefined): void
   /** How many were read so far. */
   learned(): number
-  /**
-   * Waits until everything requested is read, or for `ms` milliseconds. True if it is, and more than `before`
-   * were read.
-   */
+  /** Waits for what was requested, at most `ms`. True if all is read, and more than `before`. */
   settled(ms: number, before: number): Promise<boolean>
 }
 
@@ -190,9 +187,7 @@ export async function* readLogs(
   }
 }
 
-/**
- * Identifies the files of these attempts with their age and size: the value changes when one of them does.
- */
+/** Identifies the files of these attempts by age and size: it changes when one of them does. */
 export function fingerprint(attempts: readonly Attempt[]): string {
   return attempts
     .flatMap(({ logs, chunks, meta, fsDiff }) => [
@@ -277,8 +272,7 @@ function telling(ended: RunOverview | undefined, lines: readonly string[]): Part
 /** Another program may have written it: only strings count as text. */
 function lastEvents(lines: readonly string[]): RunOverview | undefined {
   let overview: RunOverview | undefined
-  // From the end: the last whole line has the run and attempt, the last completion of that attempt has the
-  // outcome.
+  // The last whole line has the run and attempt, the last completion of that attempt the outcome.
   for (let i = lines.length - 2; i >= 0; i--) {
     try {
       const event = JSON.parse(lines[i]!)

@@ -9,9 +9,7 @@ import { type Attempt, listAttempts } from '../run/attempt-logs.ts'
 import { readMeta } from '../run/meta.ts'
 import { type ReplayOptions, replay } from '../run/replay.ts'
 
-/**
- * Where a run is stored, and how it is read: a directory under the served one, or a session file of an agent.
- */
+/** Where a run is, and how it is read: a directory under the served one, or a session file. */
 export interface RunPlace {
   /** Unique among all places. */
   readonly key: string

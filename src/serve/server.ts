@@ -220,8 +220,7 @@ class Router {
     const header = request.headers['last-event-id']
     // The header is what the client saw last; the query is where it began.
     const seen = Array.isArray(header) ? header[0] : header
-    // Browsers send the bytes of the id, which Node decodes as Latin-1; invalid UTF-8 is the id of no run of
-    // ours.
+    // Browsers send bytes, which Node decodes as Latin-1; invalid UTF-8 is the id of no run of ours.
     const after =
       seen === undefined ? (query.get('after') ?? undefined) : Buffer.from(seen, 'latin1').toString()
     if (after !== undefined && after.length > MAX_ID) return refuse(response, 400, 'the id is too long')

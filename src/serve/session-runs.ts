@@ -25,10 +25,7 @@ export interface SessionRuns {
   close(): void
 }
 
-/**
- * An agent writes nothing while it waits for its model, so a file that did not change for this long may still
- * be in use.
- */
+/** An agent that waits for its model writes nothing: a file that rests for this long may be in use. */
 const FRESH_MS = 30_000
 /** The end of a larger file is read when it is opened: there are many of them, and each lasts for days. */
 const MAX_LISTED = 16 << 20
@@ -73,10 +70,7 @@ function idOf({ engine, name }: SessionFile): string {
   return `${SCHEME}${engine}/${name}`
 }
 
-/**
- * It is in every event, and in the ids that clients resume with: a name that could forge one of them is not
- * used.
- */
+/** It is in every event, and in the ids to resume with: a name that could forge one is not used. */
 function runIdOf({ engine, name, path }: SessionFile): string {
   const plain = /^[\w./-]{1,240}$/.test(name)
   return `${engine}-${plain ? name.replaceAll('/', '.') : createHash('sha256').update(path).digest('hex').slice(0, 16)}`

@@ -133,10 +133,7 @@ export function envOf(
   return returned(adapter, 'env', 'an object of strings', () => adapter.env?.(order, orderFile), isObject)
 }
 
-/**
- * Checks what a function of the caller returned, whatever its types say: a worker with half its arguments
- * must not start.
- */
+/** Checks what the caller's function returned: a worker with half its arguments must not start. */
 function returned<T extends object>(
   { type }: Adapter,
   field: string,

@@ -183,8 +183,7 @@ interface Delivered {
  * different result is archived, and the ledger gets the state in the comment, because the attempt that posted
  * it may have been killed before it stored the state.
  *
- * `told` is what a comment for a human shows besides the result (exit, stderr): if that differs, it is
- * another comment.
+ * `told` is what a comment also shows a human (exit, stderr): if that differs, it is another comment.
  *
  * An archived result with a comment is that of the active run's own worker, which named another run: the
  * comment asks for a human, and the run is no longer active.

@@ -24,10 +24,7 @@ export interface Post extends PostKey {
   readonly comment: string
   /** The settled work, for the archive. */
   readonly work: unknown
-  /**
-   * The digest of a comment of this run that says needs-human. This comment replaces it, if it is still the
-   * comment of the run.
-   */
+  /** The digest of this run's comment that says needs-human: if it is still there, it is replaced. */
   readonly replaces?: string
 }
 
@@ -48,10 +45,7 @@ export interface Post extends PostKey {
 export interface Outbox {
   /** The digest of the result that was posted for this run, if one was. */
   find(key: PostKey): Promise<string | undefined>
-  /**
-   * Posts a comment, or replaces the one with the digest `replaces`; else returns the digest of the existing
-   * one.
-   */
+  /** Posts a comment, or replaces the one with the digest `replaces`; else returns the digest it found. */
   post(post: Post): Promise<string | undefined>
   /** Stores a result without a comment. */
   archive(post: Post): Promise<void>

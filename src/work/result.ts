@@ -37,8 +37,7 @@ const MAX_QUESTIONS = 20
 /**
  * Checks raw fields (by snake_case name) and makes a result of them.
  *
- * `none`, `n/a` and `-` mean "there is none": for `pr` and `commit` they count as missing, for `tests`
- * they are an answer.
+ * `none`, `n/a` and `-` mean "there is none": `pr` and `commit` are missing then, `tests` are answered.
  */
 export function check(fields: ReadonlyMap<string, unknown>, body = ''): Checked {
   const reasons: Note[] = []
@@ -169,8 +168,7 @@ const MAX_CHANGES = 5
 const MAX_NOTES = 5
 
 /**
- * Reads a result that is not JSON as `parse` would, for display only: a repaired result never
- * counts.
+ * Reads a result that is not JSON as `parse` would, to show it: a repaired result never counts.
  *
  * @example
  * repairOf('{"run_id":"run-7","status":"ok",}').claim.status // 'ok'

@@ -257,8 +257,7 @@ function lateness(claim: Claim, order: WorkOrder, activeRunId: string): Note | u
 /**
  * Looks for a JSON result in the output of a worker: one document, a tag block, a fence or an object in the
  * log. Logs contain objects of any kind, so one counts only if it names the issue or the run; of several, the
- * one with the most anchors (issue, run, status), and of equal ones the last. Nothing found here is enough to
- * advance.
+ * one with the most anchors (issue, run, status), and of equal ones the last. It never advances.
  *
  * @example
  * jsonAnchors('done: {"run_id":"run-7","status":"ok"}').fields.get('run_id') // 'run-7'

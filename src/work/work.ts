@@ -119,8 +119,7 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
     text: fileOf(adapter.text, 'work_result.txt'),
   }
   const root = await directory(asked.repo_dir)
-  // Fails now if the ledger cannot be read, not when the work is done: the state is stored there whichever
-  // run is active.
+  // Fails now if the ledger cannot be read, not when the work is done and its state is stored there.
   await ledger?.read(asked.issue_ref)
 
   const old = { json: await before(join(root, files.json)), text: await before(join(root, files.text)) }

@@ -210,8 +210,7 @@ function commandCall(command: string, args: readonly string[], timeout: number |
     if (signal?.aborted) abort()
     const closed = new Promise<true>((resolve) => void child.stdout.once('close', () => resolve(true)))
     const over = exit.then(async () => {
-      // A process that we ended leaves nothing behind; one that ended by itself may, and that may hold the
-      // pipe forever.
+      // What we ended leaves nothing behind; what ended by itself may, and that may hold the pipe forever.
       if (why !== undefined) killChild(child, 'SIGKILL')
       for (let before = -1; !(await Promise.race([closed, quiet()])); before = taken) {
         // A slow reader still gets everything: only a pipe that is empty and silent is abandoned.

@@ -87,8 +87,7 @@ export function completionLines(program: Command, typed: readonly string[]): str
 
 /**
  * What can follow on a command line: commands, options, the values of an option with a fixed set. The last
- * word is the one being typed and may be empty. The program must contain the named command completely (the
- * others only by name).
+ * word is the one being typed, and may be empty. The program must contain the named command completely.
  *
  * @example
  * completionsOf(program, ['values', '--pick', 'l']) // found: [{ value: 'last', description: '' }]

@@ -87,8 +87,7 @@ export async function mirrorInBackground(
   const removed = async () => {
     if (named === undefined) await rm(dir, { recursive: true, force: true })
   }
-  // The journals of runs that go on are open when this is back, so that the server does not take them for
-  // ended.
+  // The journals of runs that go on are open when this returns, so the server does not think they ended.
   const mirrored = openMirror(dir, options)
   const broker = await natsBroker(options).catch(async (error) => {
     mirrored.close()

@@ -45,8 +45,7 @@ async function shipRuns(dir: string, { to, tenant, follow, redact, ...flags }: F
       ...natsOptions(to, flags, follow ?? false),
       tenant,
       follow,
-      // Each event by itself: after a restart another process continues the run, without having seen the
-      // earlier events.
+      // Each event by itself: after a restart, another process continues without the earlier events.
       redact: hidingOf(redact ?? false)?.event,
       signal,
       onProgress: ({ runs, over, events, bytes }) =>

@@ -124,10 +124,7 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
   }
 }
 
-/**
- * The worker for `--worker`: the type of an included adapter, or the path of a module whose default export is
- * an adapter.
- */
+/** The worker for `--worker`: an included type, or the path of a module that exports an adapter. */
 async function namedWorker(name: string): Promise<string | Adapter> {
   if (!isModulePath(name)) return name
   return useModule(name, 'worker', (module) => {

@@ -50,10 +50,7 @@ function engineIn(module: Readonly<Record<string, unknown>>): unknown {
 const scripts = ['.js', '.mjs', '.cjs']
 const typed = ['.ts', '.mts', '.cts']
 
-/**
- * Whether an option names a module of the user: a name with a slash, or with the extension of a module, is a
- * path.
- */
+/** Whether an option names a module: what has a slash, or the extension of a module, is a path. */
 export function isModulePath(name: string): boolean {
   return /[\\/]/.test(name) || [...scripts, ...typed].some((ending) => name.endsWith(ending))
 }

@@ -42,8 +42,7 @@ const FOLLOW_CONNECT_MS = 10_000
 
 /**
  * The options for the calls of `agent-sluice/nats`. The addresses can be several, with commas between them. A
- * command that goes on until it is stopped `follows`: it waits some seconds for a broker that is not there
- * yet.
+ * command that goes on until it is stopped `follows`: it waits some seconds for a missing broker.
  */
 export function natsOptions(addresses: string, flags: NatsFlags, follows: boolean): NatsOptions {
   const { natsToken: token, tls, tlsCa: ca, tlsCert: cert, tlsKey: key, ...rest } = flags

@@ -9,9 +9,7 @@ export function addressOf(run: string, event?: { readonly attempt: number; reado
   return `#run/${encodeURIComponent(run)}${event ? `/${event.attempt}.${event.seq}` : ''}`
 }
 
-/**
- * Reads an address; undefined if it names no run. Up to 0.1 it was `#<id>` alone, and such links still work.
- */
+/** Reads an address; undefined if it names no run. Links of 0.1, `#<id>` alone, still work. */
 export function readAddress(hash: string): Address | undefined {
   const [place = '', id = '', event = ''] = hash.slice(1).split('/')
   try {

@@ -154,8 +154,7 @@ const MAX_VALUES = 20_000
 
 /**
  * Finds the images in the output of a tool, in the shapes that engines use: `{data, mimeType}` (MCP),
- * `{source: {data, media_type}}` (Claude), a `data:` address in a text field. A plain address does not count:
- * nothing is fetched.
+ * `{source: {data, media_type}}` (Claude), a `data:` address in a text field. Nothing is fetched.
  */
 function imagesIn(value: unknown): ImageData64[] {
   const found: ImageData64[] = []

@@ -269,10 +269,7 @@ function mark(element: HTMLElement, on: boolean): void {
 const MAX_MARKS = 2000
 const NAME = 'found'
 
-/**
- * Marks a text wherever it occurs inside an element, without changing the element. Browsers without
- * highlights show none.
- */
+/** Marks a text inside an element without changing it; browsers without highlights show none. */
 function highlight(root: HTMLElement, needle: string): void {
   if (typeof Highlight === 'undefined') return
   CSS.highlights.delete(NAME)

@@ -313,8 +313,7 @@ const MIN_NEEDLE = 3
 /**
  * Searches the raw logs of a run, stream by stream, for what is in no event: parts of records that say
  * nothing to a reader, lines that were cut to be shown. ASCII letters are found in both cases. Hits come in
- * pieces, so that the page gets its turn; a log that is longer is searched from its start, up to 64 MiB of
- * it.
+ * pieces, so that the page gets its turn. Of a longer log, the first 64 MiB are searched.
  */
 export async function* findBytes(
   source: Source,

@@ -104,8 +104,7 @@ function openRun(id: string, reader: EventReader): OpenRun {
         since = performance.now()
       }
     }
-    // A stream that ended without an event has no id to resume with, and another request would return the
-    // same.
+    // Without an event there is no id to resume with, and another request would return the same.
     return count === 0
   }
 

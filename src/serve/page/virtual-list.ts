@@ -98,8 +98,7 @@ export class VirtualList<T> {
     const box = this.#box
     if (index < 0 || index >= this.#items.length) return
     this.refresh()
-    // Items are measured when they become visible, which can move them: repeat until the position is
-    // stable.
+    // Items that become visible are measured, which can move them: repeat until they stay.
     for (let tries = 0; tries < 5; tries++) {
       const target = Math.max(0, Math.round(this.#targetOf(index, where)))
       if (Math.abs(box.scrollTop - target) < 1) break
