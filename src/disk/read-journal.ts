@@ -1,4 +1,5 @@
 import fs from 'node:fs'
+import { isCount } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import type { Event } from '../events/event.ts'
 import { jsonValue } from '../json/strict.ts'
@@ -285,8 +286,3 @@ export function damagedJournal(path: string, at: number, why: string): Fault {
 }
 
 export const NO_EVENT = 'the line is not an event'
-
-/** A positive whole number. */
-export function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) > 0
-}
