@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { ask } from '../../ask/ask.ts'
 import type { AttemptInfo, Call } from '../../ask/options.ts'
 import { Fault, quote } from '../../base/fault.ts'
@@ -11,7 +11,7 @@ import type { Outcome } from '../../values/outcome.ts'
 import { safe } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
 import { onSignals, readPrompt, readSchema } from '../input/input.ts'
-import { duration } from '../input/numbers.ts'
+import { duration, wholeNumber } from '../input/numbers.ts'
 import { flushed, harmless, output } from '../print.ts'
 
 interface Flags {
@@ -46,7 +46,7 @@ Examples:
   $ npx agent-sluice ask "Name a colour as JSON." -- ollama run llama3`
 
 /** `sluice ask`: a command as a model, asked until its answer parses. */
-export function askCommand(exit: (code: number) => void): Command {
+export default function askCommand(exit: (code: number) => void): Command {
   return new Command('ask')
     .description('Asks a command until its answer parses and passes the schema, and prints the value.')
     .usage('[options] [prompt] -- <command...>')
@@ -59,7 +59,7 @@ export function askCommand(exit: (code: number) => void): Command {
         ['object', 'any'],
       ),
     )
-    .option('--retries <n>', 'how many times to ask again when an answer does not pass', count, 1)
+    .option('--retries <n>', 'how many times to ask again when an answer does not pass', wholeNumber, 1)
     .addOption(
       new Option('--pick <which>', 'which value to take if an answer has more than one')
         .choices(['first', 'last'])
@@ -71,11 +71,6 @@ export function askCommand(exit: (code: number) => void): Command {
     .action(async (words: string[], flags: Flags, command: Command) => {
       exit(await askAndPrint(divided(words, command), flags))
     })
-}
-
-function count(text: string): number {
-  if (/^\d{1,4}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Give a whole number from 0 on.')
 }
 
 interface Question {

@@ -16,7 +16,7 @@ Example:
   $ npx agent-sluice completion bash`
 
 /** `sluice completion`: the script with which a shell completes the command line of sluice. */
-export function completionCommand(exit: (code: number) => void): Command {
+export default function completionCommand(exit: (code: number) => void): Command {
   return new Command('completion')
     .description('Prints a script that lets a shell complete the command line of sluice.')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))

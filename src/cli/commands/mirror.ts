@@ -25,7 +25,7 @@ Examples:
   $ npx agent-sluice mirror runs --from nats://hub:4222 --until-idle 2s`
 
 /** `sluice mirror`: the runs that were shipped to NATS, as directories. */
-export function mirrorCommand(exit: (code: number) => void): Command {
+export default function mirrorCommand(exit: (code: number) => void): Command {
   const command = new Command('mirror')
     .description('Stores the runs that were shipped to NATS JetStream as directories.')
     .argument('<dir>', 'the directory for the runs')

@@ -34,7 +34,7 @@ Examples:
   $ npx agent-sluice prune runs --older 12h`
 
 /** `sluice prune`: removes old recordings. */
-export function pruneCommand(exit: (code: number) => void): Command {
+export default function pruneCommand(exit: (code: number) => void): Command {
   const outcomes = Object.keys(outcomeWords) as RunOutcome[] // cast: the keys of a record of outcomes
   return new Command('prune')
     .description('Removes recorded runs that ended long ago.')

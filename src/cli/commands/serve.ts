@@ -37,7 +37,7 @@ Examples:
   $ npx agent-sluice serve --from nats://hub:4222 --dir mirror`
 
 /** `sluice serve`: the runs under a directory as a web page. */
-export function serveCommand(exit: (code: number) => void): Command {
+export default function serveCommand(exit: (code: number) => void): Command {
   const command = new Command('serve')
     .description('Serves a web page with the runs under a directory, recorded or live.')
     .argument('[dir]', 'the directory with the runs (default: .)')

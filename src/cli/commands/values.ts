@@ -13,6 +13,7 @@ import type { Schema } from '../../values/schema/schema.ts'
 import type { ValuesOptions } from '../../values/values.ts'
 import type { Scalar, Where } from '../../values/where/conditions.ts'
 import type { Dropped } from '../../values/where/where.ts'
+import { countWords } from '../../views/words.ts'
 import { safe } from '../draw/safe.ts'
 import { progress } from '../draw/status-line.ts'
 import { exits } from '../exit-codes.ts'
@@ -52,7 +53,7 @@ Examples:
   $ npx agent-sluice values huge.jsonl --lines --where type=turn.completed`
 
 /** `sluice values`: the payloads in the output of an agent, as NDJSON outcomes. */
-export function valuesCommand(exit: (code: number) => void): Command {
+export default function valuesCommand(exit: (code: number) => void): Command {
   return new Command('values')
     .description('Finds the payloads in the output of an agent and prints one outcome for each, as NDJSON.')
     .argument('[file]', 'the recorded output (default: stdin)')
@@ -257,8 +258,8 @@ function scalarsOf(text: string): readonly Scalar[] {
 
 /** What was dropped, in words. */
 function droppedWords({ unread, parsed }: Dropped): string {
-  const lines = (count: number) => `${count} ${count === 1 ? 'line' : 'lines'}`
-  return parsed === 0 ? `${lines(unread)} unread` : `${lines(unread)} unread and ${parsed} after parsing`
+  const lines = `${countWords(unread, 'line')} unread`
+  return parsed === 0 ? lines : `${lines} and ${parsed} after parsing`
 }
 
 /**

@@ -45,7 +45,7 @@ Examples:
   $ npx agent-sluice work --order o.json --dry-run -- make review`
 
 /** `sluice work`: one worker, one result. */
-export function workCommand(exit: (code: number) => void): Command {
+export default function workCommand(exit: (code: number) => void): Command {
   return new Command('work')
     .description(
       'Runs a worker on an order, settles what it left against the active run, and posts one comment.',
