@@ -51,7 +51,7 @@ export function accessBy(token: string | undefined): Access | undefined {
         await waits.forWrong(addressOf(request))
       }
       response.setHeader('www-authenticate', 'Bearer')
-      if (request.headers.accept?.includes('text/html')) sendGate(response, 401)
+      if (request.headers.accept?.includes('text/html')) sendGate(response)
       else refuse(response, 401, 'send the token of this server: Authorization: Bearer <token>')
       return false
     },
@@ -67,7 +67,7 @@ export function accessBy(token: string | undefined): Access | undefined {
       const given = body === undefined ? undefined : new URLSearchParams(body).get('token')
       if (given == null || !isToken(given)) {
         await waits.forWrong(address)
-        return sendGate(response, 401, 'That is not the token.')
+        return sendGate(response, 'That is not the token.')
       }
       const cookie = `${cookieName(request)}=${session}; HttpOnly; SameSite=Strict; Path=/`
       // Without a fragment, so that the browser keeps its own.
@@ -168,10 +168,10 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(parts).toString()
 }
 
-function sendGate(response: ServerResponse, status: number, wrong?: string): void {
+function sendGate(response: ServerResponse, wrong?: string): void {
   // The form is the only thing here that may be submitted, and only to its own origin.
   const policy =
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
   response.setHeader('content-security-policy', policy)
-  response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end(loginPage(wrong))
+  response.writeHead(401, { 'content-type': 'text/html; charset=utf-8' }).end(loginPage(wrong))
 }

@@ -23,7 +23,7 @@ import { EMBEDDED_ID, type EmbeddedData, type EmbeddedRun, type EmbeddedStream }
 import { pageBody, pageScript, pageStyle } from './page-text.ts'
 import type { FoundRun } from './run-finder.ts'
 import type { RunInfo } from './run-info.ts'
-import { OverviewReader, readLogs } from './run-overviews.ts'
+import { OverviewReader, type RunOverview, readLogs } from './run-overviews.ts'
 
 /** A log of a run: its path, or its content. */
 export interface ExportLog {
@@ -207,12 +207,14 @@ async function* dataOf(
 ): AsyncGenerator<string> {
   const version: EmbeddedData['version'] = 1
   yield `{"version":${version},"runs":[{"events":[`
-  const facts = factsOf()
+  const reader = new OverviewReader()
+  let first: Event | undefined
   for await (const event of events) {
-    yield `${facts.count() === 0 ? '' : ','}${JSON.stringify(event)}`
-    facts.add(event)
+    yield `${first ? ',' : ''}${JSON.stringify(event)}`
+    first ??= event
+    reader.take(event)
   }
-  const info = facts.info(source, hide)
+  const info = infoOf(source, first, reader.overview(), hide)
   yield `],"info":${JSON.stringify(info satisfies EmbeddedRun['info'])},"streams":[`
   const logs = hide ? [] : source.logs.filter(({ total }) => total > 0)
   const room = Math.floor(maxRaw / Math.max(1, logs.length))
@@ -220,12 +222,10 @@ async function* dataOf(
     const { attempt, stream, total } = log
     const head = { attempt, stream, total } satisfies Omit<EmbeddedStream, 'pieces'>
     yield `${i === 0 ? '' : ','}${JSON.stringify(head).slice(0, -1)},"pieces":[`
-    let first = true
     for (const [from, to] of stretches(total, room)) {
       for (let at = from; at < to; at += RAW_PIECE) {
         const base64 = log.read(at, Math.min(to - at, RAW_PIECE)).toString('base64')
-        yield `${first ? '' : ','}${JSON.stringify({ from: at, base64 })}`
-        first = false
+        yield `${at === 0 ? '' : ','}${JSON.stringify({ from: at, base64 })}`
       }
     }
     yield ']}'
@@ -246,32 +246,23 @@ function stretches(total: number, room: number): [number, number][] {
 }
 
 /** The run info that `/runs` would return, from its events and metas. */
-function factsOf() {
-  let count = 0
-  let first: Event | undefined
-  const reader = new OverviewReader()
-  return {
-    count: () => count,
-    add(event: Event) {
-      count++
-      first ??= event
-      reader.take(event)
-    },
-    info({ name, attempts, logs }: ExportSource, hide: Redactor | undefined): RunInfo {
-      const metas = attempts.map((attempt) => readMeta(attempt.meta, attempt.within))
-      const meta = metas.at(-1)
-      const told = reader.overview()
-      const { exit_code = null, signal = null } = told?.completion?.evidence ?? {}
-      const info = runInfo({
-        ...{ id: name, attempts, told, first: metas[0] },
-        last: { ...meta, exit_code: meta?.exit_code ?? exit_code, signal: meta?.signal ?? signal },
-        started_at: realTime(first?.ts),
-        ended_at: realTime(told?.ts),
-        streams: logs.map(({ attempt, stream, total }) => ({ attempt, stream, bytes: total })),
-      })
-      return hide ? { ...info, ...withoutSecrets(info, hide), raw_hidden: true } : info
-    },
-  }
+function infoOf(
+  { name, attempts, logs }: ExportSource,
+  first: Event | undefined,
+  told: RunOverview | undefined,
+  hide: Redactor | undefined,
+): RunInfo {
+  const metas = attempts.map((attempt) => readMeta(attempt.meta, attempt.within))
+  const meta = metas.at(-1)
+  const { exit_code = null, signal = null } = told?.completion?.evidence ?? {}
+  const info = runInfo({
+    ...{ id: name, attempts, told, first: metas[0] },
+    last: { ...meta, exit_code: meta?.exit_code ?? exit_code, signal: meta?.signal ?? signal },
+    started_at: realTime(first?.ts),
+    ended_at: realTime(told?.ts),
+    streams: logs.map(({ attempt, stream, total }) => ({ attempt, stream, bytes: total })),
+  })
+  return hide ? { ...info, ...withoutSecrets(info, hide), raw_hidden: true } : info
 }
 
 /** The logs of attempts. They are opened for each read: a run has few, and they are read in large pieces. */

@@ -170,7 +170,7 @@ interface Derived {
  * ever written to the directory of the run. A run in progress is followed. `onOver` is called with the
  * overview of the logs with this fingerprint.
  */
-function derive(place: RunPlace, onOver: (print: string, reported: RunOverview) => void = () => {}): Derived {
+function derive(place: RunPlace, onOver: (print: string, reported: RunOverview) => void): Derived {
   const folder = fs.mkdtempSync(join(tmpdir(), 'sluice-serve-'))
   const path = join(folder, EVENTS_FILE)
   const print = () => fingerprint(place.attempts())

@@ -49,7 +49,7 @@ export async function startServer(options: ServeSettings): Promise<Served> {
   const { port, host, token, insecure } = options
   const access = accessBy(token)
   checkBindAddress(host, token, insecure)
-  const router = new Router(realDir(options.dir), host, access, options)
+  const router = new Router(realDir(options.dir), access, options)
   const server = createServer({ keepAliveTimeout: 5000 }, (request, response) => {
     for (const [name, value] of Object.entries(security)) response.setHeader(name, value)
     router.handle(request, response).catch(() => {
@@ -76,7 +76,6 @@ export async function startServer(options: ServeSettings): Promise<Served> {
 
 /** Answers the requests of all clients. */
 class Router {
-  readonly #host: string
   readonly #access: Access | undefined
   readonly #options: ServeSettings
   readonly #hiding: Hiding | undefined
@@ -89,8 +88,7 @@ class Router {
   /** Number of open event streams. */
   clients = 0
 
-  constructor(root: string, host: string, access: Access | undefined, options: ServeSettings) {
-    this.#host = host
+  constructor(root: string, access: Access | undefined, options: ServeSettings) {
     this.#access = access
     this.#options = options
     // Every client adds a listener.
@@ -111,7 +109,7 @@ class Router {
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!isOwnHost(request.headersDistinct['host'], this.#host))
+    if (!isOwnHost(request.headersDistinct['host'], this.#options.host))
       return refuse(response, 403, 'this server does not have that name')
     const access = this.#access
     const login = access && request.method === 'POST'

@@ -15,7 +15,8 @@ export function readAddress(hash: string): Address | undefined {
   try {
     if (place !== 'run') {
       const run = decodeURIComponent(hash.slice(1))
-      return run === '' || hash === CONVERSATION ? undefined : { run }
+      // The target of the link that skips to the conversation is no run.
+      return run === '' || hash === '#conversation' ? undefined : { run }
     }
     if (id === '') return undefined
     const match = /^(\d{1,9})\.(\d{1,15})$/.exec(event)
@@ -27,6 +28,3 @@ export function readAddress(hash: string): Address | undefined {
     return undefined
   }
 }
-
-/** The target of the link that skips to the conversation. */
-const CONVERSATION = '#conversation'

@@ -24,7 +24,6 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   return element
 }
 
-/** Creates a button with an action. */
 export function button(
   props: Readonly<Record<string, Prop>>,
   act: () => void,

@@ -11,7 +11,6 @@ export class Heights {
     return this.#heights.length
   }
 
-  /** The total height. */
   get total(): number {
     return this.top(this.length)
   }

@@ -46,7 +46,7 @@ function openRun(id: string, reader: EventReader): OpenRun {
       } catch {
         if (signal.aborted) return
         reader.connection('away')
-        await new Promise((done) => setTimeout(done, RETRY_MS))
+        await pause(RETRY_MS)
       }
     }
   }

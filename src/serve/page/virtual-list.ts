@@ -16,7 +16,7 @@ export interface VirtualOptions<T> {
   readonly below?: number | undefined
 }
 
-type Where = 'nearest' | 'center' | 'start'
+type Where = 'nearest' | 'center'
 
 /** Pixels above and below the visible part that are drawn too, so that a quick scroll shows no gaps. */
 const MARGIN = 700
@@ -228,7 +228,7 @@ export class VirtualList<T> {
     const { scrollTop, clientHeight } = this.#box
     const top = this.#heights.top(index)
     const height = this.#heights.of(index)
-    if (where === 'start' || height > clientHeight) return top
+    if (height > clientHeight) return top
     if (where === 'center') return top - (clientHeight - height) / 2
     if (top < scrollTop) return top
     return Math.max(scrollTop, top + height - clientHeight + Math.min(this.#below, 8))
