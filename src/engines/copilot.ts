@@ -68,10 +68,7 @@ const COMMAND: CommandLine = {
   next: (options, session) => [...options, `--resume=${session}`],
 }
 
-/**
- * GitHub Copilot CLI (`copilot --output-format json`). Only the last line, `result`, has the session id and
- * the verdict.
- */
+/** GitHub Copilot CLI (`--output-format json`). The last line has the session id and the verdict. */
 export const copilot: Engine = /* @__PURE__ */ table({
   name: 'copilot',
   parser: 'copilot_ndjson',
@@ -246,10 +243,7 @@ function saySession(data: Rec, say: Say): void {
   })
 }
 
-/**
- * Reports the prompt, without what Copilot added to it. Skills and Copilot itself write such messages, too,
- * with a source.
- */
+/** Reports the prompt without Copilot's additions. Such messages of skills have a source. */
 function sayPrompt(data: Rec, say: Say): void {
   const words = data.text('content')
   if (words && (data.at('source') === undefined || data.at('source') === 'user')) say.user(words)
