@@ -332,10 +332,7 @@ export class FenceMachine implements Inside {
     this.#scan.cut({ kind: 'fence', from, to, text, textFrom, textTo, lines, label: info || undefined, open })
   }
 
-  /**
-   * The body up to `bodyEnd`, without quote marks and indentation; with `clean`, also without escape
-   * sequences.
-   */
+  /** The body up to `bodyEnd` without quote marks and indentation; `clean`: without escapes, too. */
   #bodyText(bodyEnd: number, clean: boolean): string {
     const scan = this.#scan
     const from = Math.min(this.#opener.body, bodyEnd)

@@ -302,7 +302,7 @@ function fileBytes(path: string): Uint8Array {
   }
 }
 
-/** Addresses without users and passwords, which no message must show, and the first that there are. */
+/** Addresses without users and passwords, which no message must show, and the first pair. */
 function addressesOf({ servers, password }: NatsOptions) {
   let auth: Auth | undefined
   let secure = false

@@ -124,10 +124,7 @@ function hasOddComment({ text, edits }: Reading): boolean {
   return false
 }
 
-/**
- * Two objects, or two strings: between other values a comma is unlikely to be missing. In an object, a key
- * must follow.
- */
+/** Only between two objects or strings a comma is likely missing. In an object, a key must follow. */
 function isCommaMissing(text: string, at: number, { inArray }: ElementPlace): boolean {
   if (!inArray) return isKeyAt(text, at)
   const unit = text.charCodeAt(at)

@@ -25,7 +25,7 @@ export interface SessionRuns {
   close(): void
 }
 
-/** An agent that waits for its model writes nothing: a file that rests for this long may be in use. */
+/** An agent that waits for its model writes nothing: a file that rests this long may still be in use. */
 const FRESH_MS = 30_000
 /** The end of a larger file is read when it is opened: there are many of them, and each lasts for days. */
 const MAX_LISTED = 16 << 20

@@ -14,10 +14,7 @@ export const EXPLICIT = 3
 export const IMPLICIT = 2
 export const IN_FENCE = 1
 
-/**
- * Only of outcomes whose frame does not tell: adding one to a WeakMap takes as long as parsing a small
- * object.
- */
+/** Only of outcomes whose frame does not tell: a WeakMap takes as long as parsing a small object. */
 const ranks = new WeakMap<Outcome<unknown>, number>()
 
 export function rankOf(outcome: Outcome<unknown>): number {

@@ -62,10 +62,7 @@ export function escapeAt(text: string, at: number): number {
   return text[at] === 'u' ? 5 : ESCAPES.includes(text[at] ?? ' ') ? 1 : 0
 }
 
-/**
- * Whether the letter before this position, or `u` with four digits, belongs to an escape in JSON text, also
- * in JSON in JSON.
- */
+/** Whether the letter before, or `u` with four digits, is of an escape in JSON, or in JSON in JSON. */
 export function isAfterEscape(text: string, at: number): boolean {
   if (text.charCodeAt(at - 2) === BACKSLASH && ESCAPES.includes(text[at - 1]!)) return true
   return text[at - 5] === 'u' && text.charCodeAt(at - 6) === BACKSLASH
