@@ -93,7 +93,6 @@ export function settledEnd<F extends Transform>(made: F, book: Journal): F {
   return made
 }
 
-/** An open journal. */
 export interface Journal {
   /** The last event in it, if there is one. */
   readonly last: Place | undefined

@@ -80,7 +80,6 @@ export class LineFile {
     return start === undefined ? undefined : readBlock(this.#fd, start, this.#size - 1 - start).toString()
   }
 
-  /** Removes the last line. */
   dropLast(): void {
     const start = lineStart(this.#fd, this.#size)
     if (start !== undefined) this.#cut(start)

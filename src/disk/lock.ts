@@ -8,7 +8,6 @@ import { processStat } from '../streams/end-process-tree.ts'
 import { replaceFile } from './durable.ts'
 import { readPlain } from './plain-file.ts'
 
-/** A held lock. */
 export interface Lock {
   release(): void
 }

@@ -78,7 +78,6 @@ export function eachLine(path: string, see: (line: Buffer) => void): void {
   })
 }
 
-/** The lines one by one. */
 export function* linesIn({ bytes, at }: Lines): Generator<Line, void> {
   for (let from = 0; from < bytes.length; ) {
     const to = bytes.indexOf(LF, from) + 1
@@ -98,7 +97,6 @@ export interface JournalEntry extends Line {
   readonly place: JournalLine | undefined
 }
 
-/** A line of a journal that is an event. */
 export interface JournalEvent extends Line {
   readonly event: Event
   readonly place: Place

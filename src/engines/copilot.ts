@@ -259,7 +259,6 @@ function startOf(data: Rec, line: Rec): Call {
   }
 }
 
-/** Reports the end of a call. */
 function sayEnd(data: Rec, line: Rec, begun: Calls, say: Say, shown?: Shown): void {
   const exit_code = data.number('shellExecution.exitCode')
   const call = {

@@ -159,7 +159,6 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
   }
 }
 
-/** The runs of a mirror, and their journals. */
 class MirroredRuns {
   readonly #dir: string
   readonly #runs = new Map<string, MirroredRun>()

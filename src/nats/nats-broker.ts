@@ -274,7 +274,6 @@ function count(text: string): number {
   return Number.isSafeInteger(value) && value >= 0 ? value : 0
 }
 
-/** The code of a JetStream API error. */
 function apiCode(error: unknown): { code?: number; status?: number } {
   // Cast: the fields of an error of that name.
   return isNamed(error, 'JetStreamApiError') ? (error as { code?: number; status?: number }) : {}

@@ -174,7 +174,6 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
   }
 }
 
-/** Loads the optional packages. */
 async function loadNats(): Promise<NatsPackages> {
   try {
     const [transport, jetstream] = await Promise.all([

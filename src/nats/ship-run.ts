@@ -233,7 +233,6 @@ function tooLong(path: string, at: number): Fault {
   )
 }
 
-/** Whole lines of a journal, as they are sent. */
 interface Portion {
   /** Above the limit only if it is one line. */
   readonly bytes: Buffer

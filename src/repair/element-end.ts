@@ -17,7 +17,6 @@ import { closingQuote, isQuote } from './quotes.ts'
 import { Search } from './search.ts'
 import { isHalfBlank, type Level, Reading, skipBlanks } from './tolerant-reader.ts'
 
-/** The place of an element. */
 export interface ElementPlace {
   /** In an array; else a member of an object. */
   readonly inArray: boolean

@@ -98,7 +98,6 @@ export function guessesFor(stopped: Reading): Reading[] {
   return found
 }
 
-/** End of the token that the reading has just passed. */
 function endOfToken({ state, valueEnd, token }: Reading): number {
   return state === 'comma' ? valueEnd : token.to
 }

@@ -32,7 +32,6 @@ export const outputs = ['stdout', 'stderr', 'pty'] as const satisfies readonly C
 /** In the order in which they are shown: what the agent wrote comes first. */
 export const shownChannels = [...outputs, 'stdin'] as const
 
-/** File names of attempt N. */
 export function fileNames(attempt: number) {
   return {
     stdout: `stdout.${attempt}.log`,

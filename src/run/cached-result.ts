@@ -25,7 +25,6 @@ export interface CachedResultOptions
   readonly maxCacheWait: number | undefined
 }
 
-/** A cached result. */
 export interface Hit {
   readonly result: ResultData
   readonly from: CachedRun
@@ -36,7 +35,6 @@ export interface CachedResult {
   find(): Promise<Hit | undefined>
   /** Stores a result, if the run succeeded and its process exited with 0. */
   keep(ended: Ended): Promise<void>
-  /** Errors of the cache. */
   readonly trouble: readonly Note[]
 }
 

@@ -235,7 +235,6 @@ export interface EngineDrift {
   readonly fields: readonly DriftName[]
 }
 
-/** A count, and the first places. */
 interface Counted<Place> {
   readonly count: number
   /** The first 20. */

@@ -18,7 +18,6 @@ interface Sqlite {
   }
 }
 
-/** A session of the database. */
 export interface OpenCodeSession {
   readonly id: string
   readonly directory: string

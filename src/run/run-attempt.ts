@@ -162,7 +162,6 @@ export class Recording {
     this.#meta = { ...this.#meta, reading: { ...this.#meta.reading, session_tokens: sessionTokens } }
   }
 
-  /** The meta so far. */
   meta(): Meta {
     return this.#meta
   }

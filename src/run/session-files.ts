@@ -25,7 +25,6 @@ interface Place {
 
 export type SessionEngine = keyof typeof places | 'opencode'
 
-/** A session file that was found. */
 export interface SessionFile {
   readonly engine: SessionEngine
   readonly path: string
@@ -52,7 +51,6 @@ export interface SessionPlaces {
   readonly maxEntries?: number | undefined
 }
 
-/** The engines whose session files are looked for. */
 export const sessionEngines: readonly SessionEngine[] = [...fileEngines(), 'opencode']
 
 /**

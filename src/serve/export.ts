@@ -280,7 +280,6 @@ export function logsOf(attempts: readonly Attempt[]): ExportLog[] {
   )
 }
 
-/** Bytes in memory as a log. */
 export function logOfBytes(bytes: Buffer): ExportLog {
   return {
     attempt: 1,

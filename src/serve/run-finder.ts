@@ -19,7 +19,6 @@ import {
 } from './run-overviews.ts'
 import { auditPlace, isUnlockedRunning, type RunPlace } from './run-place.ts'
 
-/** A run and its place. */
 export interface FoundRun {
   readonly info: RunInfo
   readonly place: RunPlace

@@ -317,7 +317,6 @@ async function sendRuns(
   response.end(after)
 }
 
-/** The formats of the events of a run. */
 type Format = 'events' | 'chat' | 'ag-ui' | 'ai-sdk'
 
 function isFormat(what: string): what is Format {

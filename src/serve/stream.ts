@@ -97,7 +97,6 @@ export async function stream(
 
 const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
 
-/** An event stream to one client. */
 interface Line {
   /** False when the client is gone, or was dropped because it does not read. */
   send(bytes: Buffer | string): Promise<boolean>

@@ -21,7 +21,6 @@ export function rankOf(outcome: Outcome<unknown>): number {
   return ranks.get(outcome) ?? usualRank(outcome.frame)
 }
 
-/** The same outcome, with its rank. */
 export function ranked<T extends Outcome<unknown>>(outcome: T, rank: number): T {
   if (rank !== usualRank(outcome.frame)) ranks.set(outcome, rank)
   return outcome

@@ -116,7 +116,6 @@ export function otelStage(tracer: OtelTracer, options: OtelOptions = {}): Stage<
   }
 }
 
-/** Makes the spans of a run. */
 class RunSpans {
   readonly #tracer: OtelTracer
   readonly #content: boolean

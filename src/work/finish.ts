@@ -29,7 +29,6 @@ export interface Work extends Settled {
   readonly audit?: string
 }
 
-/** What a worker, or a person, left. */
 export interface Gathered {
   readonly worker: string
   readonly evidence: Evidence

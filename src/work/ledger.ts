@@ -192,7 +192,6 @@ async function clear(dir: string, path: string, newest: number): Promise<void> {
   }
 }
 
-/** The states of a run that has ended. */
 export const endStates = ['ok', 'fail', 'blocked', 'needs-human'] as const satisfies LedgerEntry['state'][]
 const states: readonly unknown[] = ['active', ...endStates]
 

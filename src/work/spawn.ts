@@ -30,7 +30,6 @@ export interface SpawnOptions {
   readonly askAgain: (said: Spawned['said']) => Promise<string | undefined>
 }
 
-/** What a process left. */
 export interface Spawned {
   readonly exit: WorkExit
   /** Why it could not be started. */

@@ -154,7 +154,6 @@ function tell(outcome: Outcome<unknown>, { attempt, cached }: AttemptInfo, retri
   for (const { code, message } of outcome.notes) console.error(`sluice: ${code}: ${message}`)
 }
 
-/** A command that is called like a model. */
 interface CommandCall {
   readonly call: Call
   /** The end of the last process's stderr, at most 2,000 bytes. */

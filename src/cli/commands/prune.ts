@@ -58,7 +58,6 @@ export default function pruneCommand(exit: (code: number) => void): Command {
     .action(async (dir: string, flags: Flags) => exit(await prune(dir, flags)))
 }
 
-/** A recorded run that may go. */
 interface OldRun {
   readonly path: string
   readonly name: string

@@ -256,7 +256,6 @@ function scalarsOf(text: string): readonly Scalar[] {
   return isScalar ? [text, parsed as Scalar] : [text] // cast: checked in the line above
 }
 
-/** What was dropped, in words. */
 function droppedWords({ unread, parsed }: Dropped): string {
   const lines = `${countWords(unread, 'line')} unread`
   return parsed === 0 ? lines : `${lines} and ${parsed} after parsing`

@@ -5,7 +5,6 @@ import { safe } from '../draw/safe.ts'
 import { statusLine } from '../draw/status-line.ts'
 import { exits } from '../exit-codes.ts'
 
-/** The values of the options below. */
 export interface NatsFlags extends Pick<NatsOptions, 'stream' | 'replicas' | 'user' | 'password' | 'creds'> {
   readonly natsToken?: string
   readonly tls?: boolean

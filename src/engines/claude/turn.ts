@@ -62,7 +62,6 @@ export function conversation() {
   }
 }
 
-/** Reads what the client sent. */
 export function readSent(line: Rec | undefined, say: Say): boolean | 'kept' {
   if (!line) return false
   if (line.at('request.subtype') === 'interrupt') say.interrupts()

@@ -212,7 +212,6 @@ const commands = new Set(['exec_command', 'shell', 'shell_command', 'local_shell
  * output that the model got, and by an event or an item that has the exit code. The first of them counts.
  */
 class Calls {
-  /** Names of the open calls. */
   readonly #open = memory<string>((name) => name.length)
   readonly #ended = memory<true>(() => 0)
 

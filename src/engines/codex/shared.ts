@@ -36,7 +36,6 @@ export function sayCall(
   return !failed && !unclear
 }
 
-/** Reads the item of a command. */
 export function readCommand(item: Rec, say: Say, phase: Phase): void {
   sayCall(item, commandOf(item), phase, say)
 }
@@ -46,7 +45,6 @@ export function commandOf(item: Rec): Pick<Call, 'name' | 'input' | 'output'> {
   return { name: 'command_execution', input: { command: item.at('command') }, output }
 }
 
-/** Reads the item of a change to files. */
 export function readFileChange(item: Rec, say: Say, phase: Phase): void {
   const changes = item.at('changes')
   if (sayCall(item, { name: 'file_change', input: { changes } }, phase, say)) sayChanges(changes, say)

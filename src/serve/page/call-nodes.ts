@@ -10,7 +10,6 @@ const MAX_LINE = 120
 /** Lines of the output of a failed call to show: errors are usually at the end. */
 const TAIL_LINES = 14
 
-/** What a call was given, and what came of it. */
 export function callNodes(item: ToolItem): Node[] {
   const subject = subjectOf(item)
   const long = item.does === 'execute' && isLong(subject)
@@ -174,7 +173,6 @@ function imagesIn(value: unknown): ImageData64[] {
   return found
 }
 
-/** The image as an element, with its data in the document. */
 function imageNode({ type, base64 }: ImageData64): HTMLElement {
   const alt = `Image from the tool, ${type.slice('image/'.length)}`
   return make('img', { src: `data:${type};base64,${base64}`, alt, loading: 'lazy', decoding: 'async' })

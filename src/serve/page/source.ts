@@ -20,7 +20,6 @@ export interface Source {
   bytes(id: string, range: ByteRange): Promise<Bytes | undefined>
 }
 
-/** Receives the events of a run. */
 export interface EventReader {
   take(events: readonly Event[]): void
   /** The events so far are no longer valid; everything is sent again. */
@@ -33,7 +32,6 @@ export interface EventReader {
 /** `away`: the server cannot be reached and is tried again; `over`: nothing more will come. */
 type Connection = 'connecting' | 'live' | 'away' | 'over'
 
-/** A run that is being read. */
 export interface OpenRun {
   /** Requests what was added after it seemed to be over. */
   resume(): void

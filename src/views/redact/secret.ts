@@ -44,12 +44,10 @@ export function isQuote(unit: number): boolean {
 /** Maximum number of backslashes before a quote: JSON in JSON, four times over. */
 const MAX_ESCAPES = 16
 
-/** Number of backslashes before this position. */
 export function backslashesBefore(text: string, at: number): number {
   return countBackslashes(text, at, at - MAX_ESCAPES)
 }
 
-/** Number of backslashes from this position on. */
 export function backslashesAt(text: string, at: number): number {
   let end = at
   while (end - at < MAX_ESCAPES && text.charCodeAt(end) === BACKSLASH) end++
