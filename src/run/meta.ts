@@ -139,10 +139,10 @@ export function endInMeta(
 
 /** Writes atomically: a reader never sees half of it. */
 export function writeMeta(path: string, meta: Meta): void {
-  writeWhole(path, `${JSON.stringify(meta, null, 1)}\n`)
+  writeWholeSync(path, `${JSON.stringify(meta, null, 1)}\n`)
 }
 
-export function writeWhole(path: string, text: string): void {
+export function writeWholeSync(path: string, text: string): void {
   const draft = `${path}.${randomUUID()}.tmp`
   try {
     fs.writeFileSync(draft, text, { flag: 'wx', mode: 0o600 })

@@ -29,7 +29,7 @@ import {
   type Meta,
   type StopReason,
   writeMeta,
-  writeWhole,
+  writeWholeSync,
 } from './meta.ts'
 import { type Output, PipedOutput, RecordedOutput } from './output.ts'
 import type { Opening, TimedChunk } from './run-flow.ts'
@@ -367,7 +367,7 @@ export class Recording {
     if (this.#failure !== undefined) throw this.#failure
     if (before) {
       this.#diff = withOutside(this.#options.cwd, compare(before, await this.#look()))
-      this.#write(() => writeWhole(this.#path('fsDiff'), `${JSON.stringify(this.#diff)}\n`))
+      this.#write(() => writeWholeSync(this.#path('fsDiff'), `${JSON.stringify(this.#diff)}\n`))
     }
     const { reason } = this.#meta
     const sizes = this.#output!.sizes()

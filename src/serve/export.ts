@@ -14,6 +14,7 @@ import { fixedDir } from '../run/run-directory.ts'
 import { through } from '../streams/flow.ts'
 import type { Channel } from '../text/chunk.ts'
 import { markdownStage } from '../views/markdown/markdown.ts'
+import { html } from '../views/markdown/safe.ts'
 import { type Hidden, type Redactor, redactor } from '../views/redact/redact.ts'
 import { redactStage } from '../views/redact/redact-stage.ts'
 import { refuse } from './access.ts'
@@ -176,7 +177,7 @@ async function* pageOf(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<title>${htmlText(source.name)} · sluice</title>
+<title>${html(source.name)} · sluice</title>
 <link rel="icon" href="data:,">
 <style>${pageStyle}</style>
 </head>
@@ -192,10 +193,6 @@ ${pageBody}<script type="application/json" id="${EMBEDDED_ID}">`
 
 function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`
-}
-
-function htmlText(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }
 
 /** The data of a page as JSON. Its last member is the count, which is known last. */

@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { orElse } from '../base/fault.ts'
 import { readBlock, withPlain } from '../disk/plain-file.ts'
 import { type Cost, readCost } from '../events/cost.ts'
-import { isRecord } from '../events/engine.ts'
+import { isRecord, text } from '../events/engine.ts'
 import { type EndState, type Event, type FailureClass, isEvent } from '../events/event.ts'
 import { isGood, type OutcomeEvidence, outcomeOf, readFailure } from '../events/run-outcome.ts'
 import { type Tokens, tokensOf } from '../events/tokens.ts'
@@ -277,7 +277,7 @@ function lastEvents(lines: readonly string[]): RunOverview | undefined {
     try {
       const event = JSON.parse(lines[i]!)
       const { run_id, ts, attempt_number: attempt } = event
-      overview ??= { run_id: textOf(run_id), engine: textOf(event.source.engine), ts: textOf(ts), attempt }
+      overview ??= { run_id: text(run_id), engine: text(event.source.engine), ts: text(ts), attempt }
       // The previous attempt ended; this one has no end.
       if (attempt !== overview.attempt) return overview
       // Journals of before 0.2 have no `type` at the top.
@@ -304,12 +304,8 @@ function completionIn(data: Record<string, unknown>): RunOverview['completion'] 
     failure_class: readFailure(data['failure_class']),
     cost: readCost(data['cost']),
     tokens: isRecord(tokens) ? tokensOf(tokens) : undefined,
-    reason_code: textOf(data['reason_code']),
+    reason_code: text(data['reason_code']),
   }
 }
 
 const endStates: readonly EndState[] = ['completed', 'awaiting_user_input', 'interrupted', 'unknown']
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined
-}

@@ -44,7 +44,7 @@ export interface WorkAudit {
  */
 export type Delivery = 'posted' | 'replaced' | 'already posted' | 'archived' | 'none'
 
-export interface AuditPlace {
+export interface WorkAuditPlace {
   readonly dir: string
   write(audit: WorkAudit): Promise<void>
 }
@@ -53,7 +53,7 @@ export interface AuditPlace {
  * A place for audits. The directory is resolved before the worker starts: if it has since become a link
  * to another place, nothing is written there.
  */
-export async function auditPlace(dir: string): Promise<AuditPlace> {
+export async function openWorkAudit(dir: string): Promise<WorkAuditPlace> {
   let mine: string | undefined
   await mkdir(dir, { recursive: true }).catch(unusable)
   const fixed = await realpath(dir).catch(unusable)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Fault, type Note, quote } from '../base/fault.ts'
 import { digestOf } from '../disk/cache.ts'
-import type { AuditPlace, Delivery, WorkAudit } from './audit.ts'
+import type { Delivery, WorkAudit, WorkAuditPlace } from './audit.ts'
 import { renderComment } from './comment.ts'
 import { headerParser } from './headers.ts'
 import { activeIn, conclude, endStates, type Ledger, type LedgerEntry, within } from './ledger.ts'
@@ -37,7 +37,7 @@ export interface Gathered {
   readonly started: Date
   readonly duration: number
   readonly bytes: { readonly stdout: number; readonly stderr: number }
-  readonly place: AuditPlace | undefined
+  readonly place: WorkAuditPlace | undefined
   /** The last lines of stderr. */
   readonly stderr?: string
 }

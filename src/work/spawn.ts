@@ -10,7 +10,7 @@ import { isEvent } from '../events/event.ts'
 import { fileNames } from '../run/attempt-logs.ts'
 import { startRun } from '../run/run.ts'
 import type { Run, RunEnd } from '../run/run-options.ts'
-import { type AuditPlace, auditPlace } from './audit.ts'
+import { openWorkAudit, type WorkAuditPlace } from './audit.ts'
 import type { WorkExit } from './settle.ts'
 
 export interface SpawnOptions {
@@ -38,7 +38,7 @@ export interface Spawned {
   readonly stderr: Output
   /** The last payload in the messages of the agent, if it is an agent. */
   readonly said?: { readonly payload: unknown }
-  readonly place: AuditPlace | undefined
+  readonly place: WorkAuditPlace | undefined
 }
 
 /** The start and the end of the output, and its size. */
@@ -97,7 +97,7 @@ async function asked(first: Run, answer: Spawned['said'], { rounds, askAgain }: 
 async function attempt(
   dir: string,
   options: SpawnOptions,
-): Promise<{ place: AuditPlace; running?: Run; said?: Spawned['said'] }> {
+): Promise<{ place: WorkAuditPlace; running?: Run; said?: Spawned['said'] }> {
   for (let turn = 1; ; turn++) {
     const { place, running } = await begin(dir, options)
     if (!running) return { place }
@@ -117,11 +117,11 @@ async function attempt(
 const MAX_WAITS = 9
 
 /** Starts in a separate directory: another process may run the same order in the same place. */
-async function begin(dir: string, options: SpawnOptions): Promise<{ place: AuditPlace; running?: Run }> {
+async function begin(dir: string, options: SpawnOptions): Promise<{ place: WorkAuditPlace; running?: Run }> {
   const { command, args, cwd, env, timeout, signal, runId } = options
   const engine = engineOf((options.engine ?? 'auto') as EngineName) // cast: it is checked there
   for (let n = 1; ; n++) {
-    const place = await auditPlace(n === 1 ? dir : `${dir}-${n}`)
+    const place = await openWorkAudit(n === 1 ? dir : `${dir}-${n}`)
     if (signal?.aborted) return { place }
     try {
       const recorded = { runId, engine, audit: place.dir }

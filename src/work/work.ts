@@ -6,7 +6,7 @@ import { Fault, type Note, quote } from '../base/fault.ts'
 import { RUN_OPTIONS } from '../run/run-options.ts'
 import { EscapeRemover } from '../text/ansi.ts'
 import { type Adapter, argsOf, checkAdapter, envOf, findAdapter } from './adapter.ts'
-import { auditPlace } from './audit.ts'
+import { openWorkAudit } from './audit.ts'
 import { checkTemplate, commentTemplate } from './comment.ts'
 import { finish, type Gathered, type Work } from './finish.ts'
 import { boundedLedger, type Ledger } from './ledger.ts'
@@ -178,7 +178,7 @@ async function handedIn(order: WorkOrder, evidence: Evidence, { audit }: ReadOpt
     started: new Date(),
     duration: 0,
     bytes: { stdout: 0, stderr: 0 },
-    place: audit === false ? undefined : await auditPlace(join(audit, fileName(order))),
+    place: audit === false ? undefined : await openWorkAudit(join(audit, fileName(order))),
   }
 }
 
