@@ -241,7 +241,7 @@ export function readLine(line: Buffer | string): {
 }
 
 /** The same for a line that is parsed already. */
-export function journalLine(value: unknown): JournalLine | undefined {
+function journalLine(value: unknown): JournalLine | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   // Cast: every field is checked below.
   const { run_id, attempt_number, seq, event } = value as Record<string, unknown>

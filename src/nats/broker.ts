@@ -51,10 +51,7 @@ interface BlockFilter {
 export interface Broker {
   /** Maximum size of one block in bytes. */
   readonly maxBlock: number
-  /**
-   * Appends a block right after the block of this run at `after` (0: as its first). Returns the new position;
-   * undefined if the run has moved on.
-   */
+  /** Appends after the run's block at `after` (0: as its first); undefined if the run has moved on. */
   append(name: RunName, end: BlockEnd, bytes: Uint8Array, after: number): Promise<number | undefined>
   /** The last block of a run, without its bytes; undefined if there is none. It may be outdated. */
   last(name: RunName): Promise<Pick<StoredBlock, 'at' | 'end'> | undefined>

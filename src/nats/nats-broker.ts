@@ -171,10 +171,7 @@ function roomIn({ connection, shown }: NatsClient, config: StreamConfig | undefi
   )
 }
 
-/**
- * Makes the stream if it is missing, and gives its settings. A user who may not ask about it goes on without
- * them: every block names the stream it is for.
- */
+/** Makes the stream if it is missing, and gives its settings, unless this user may not see them. */
 async function openStream(
   { manager, shown }: NatsClient,
   stream: string,

@@ -95,10 +95,7 @@ export interface NatsClient extends NatsPackages {
   readonly manager: JetStreamManager
   /** The addresses, without passwords. */
   readonly shown: string
-  /**
-   * Sends a request and waits for the answer, but only while there is a connection: the client itself would
-   * queue the request, and wait until the timeout.
-   */
+  /** Sends a request while there is a connection; else the client would queue it until the timeout. */
   answer<T>(ask: () => Promise<T>): Promise<T>
   /** Waits while the connection is lost; throws if it was closed for good. */
   connected(signal: AbortSignal): Promise<void>

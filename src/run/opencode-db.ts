@@ -57,10 +57,7 @@ export function openCodeSession(path: string, id: string): OpenCodeSession | und
   return reading(path, (all) => all(sql, id)[0] as OpenCodeSession | undefined)
 }
 
-/**
- * A session as the lines that `opencode-session` reads: the row of the session, then each message with its
- * parts. The database is opened for reading only.
- */
+/** A session as the lines that `opencode-session` reads: its row, then each message with its parts. */
 export function openCodeLines(path: string, session?: string | undefined): string[] {
   return reading(path, (all) => {
     const id = session ?? openCodeSessions(path, 1)[0]?.id

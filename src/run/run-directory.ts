@@ -190,10 +190,7 @@ function isEmptyBut(dir: string, child: string): boolean {
   return fs.readdirSync(dir).every((name) => name === basename(child))
 }
 
-/**
- * The directory that a path refers to. A link such as `latest` is followed once, at the start: it may point
- * to another run a moment later.
- */
+/** Follows a link such as `latest` once, at the start: it may point to another run a moment later. */
 export function fixedDir(path: string): string {
   // Without a trailing slash, which would follow the link.
   return orElse(() => (fs.lstatSync(resolve(path)).isSymbolicLink() ? fs.realpathSync(path) : path), path)

@@ -76,10 +76,7 @@ function runIdOf({ engine, name, path }: SessionFile): string {
   return `${engine}-${plain ? name.replaceAll('/', '.') : createHash('sha256').update(path).digest('hex').slice(0, 16)}`
 }
 
-/**
- * A session file; or a session of OpenCode's database, whose rows are copied into a file, so that they can be
- * read and shown as bytes.
- */
+/** A session file; or a copy of the rows of OpenCode's database, to be read and shown as bytes. */
 function placeOf(file: SessionFile, copies: OpenCodeCopies): RunPlace {
   const { session, engine } = file
   const path = session === undefined ? file.path : copies.pathOf(session)

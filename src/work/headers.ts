@@ -27,10 +27,7 @@ const spellings = new Map<string, string>([
 ])
 for (const snake of [...spellings.values()]) spellings.set(snake, snake)
 
-/**
- * The field of a key, or undefined. Spelling is exact: a key in another alphabet that looks
- * the same is another key.
- */
+/** The field of a key. Spelling is exact: a lookalike in another alphabet is another key. */
 export function fieldOf(key: string): string | undefined {
   return spellings.get(key)
 }

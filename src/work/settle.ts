@@ -243,10 +243,7 @@ function doubts({ claim }: Best, { exit, notStarted }: Evidence, order: WorkOrde
   return found
 }
 
-/**
- * Whether the run is not the active one. The order counts too: a worker of an old order may have looked
- * up, or guessed, the id of the active run.
- */
+/** Whether the run is not the active one; the worker of an old order may have guessed its id. */
 function lateness(claim: Claim, order: WorkOrder, activeRunId: string): Note | undefined {
   const other = [claim.run_id, order.run_id].find((id) => id !== undefined && id !== activeRunId)
   if (other === undefined) return undefined

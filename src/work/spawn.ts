@@ -47,10 +47,7 @@ interface Output {
   readonly bytes: number
 }
 
-/**
- * Runs a worker to its end and records it: raw output, events and everything else. The output is on disk;
- * only its start and end are read again.
- */
+/** Runs a worker to its end and records it; of its output, start and end are read again. */
 export async function spawnWorker(options: SpawnOptions): Promise<Spawned> {
   const recorded = options.audit !== false
   const dir = options.audit || (await mkdtemp(join(tmpdir(), 'work-run-')))

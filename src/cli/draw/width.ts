@@ -169,10 +169,7 @@ function simpleEnd(text: string, at: number): number {
   return end === text.length || isSimple(text.charCodeAt(end)) ? end : -1
 }
 
-/**
- * Characters that join no other: letters, numbers and signs of the first scripts and of Kana, Han and Hangul,
- * and what stands for broken bytes.
- */
+/** Characters that join no other: of the first scripts, Kana, Han, Hangul, and for broken bytes. */
 function isSimple(unit: number): boolean {
   return kindOf(unit) <= WIDE
 }

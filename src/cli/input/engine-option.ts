@@ -26,10 +26,7 @@ export function engineOption(): Option {
   )
 }
 
-/**
- * The engine for `--engine`: one of this package, or the path of a module whose default export (or whose
- * export `engine`) is the engine.
- */
+/** The engine for `--engine`: one of ours, or the export `default` or `engine` of a module. */
 export async function namedEngine(name: string): Promise<Engine | Picker>
 export async function namedEngine(name: string | undefined): Promise<Engine | Picker | undefined>
 export async function namedEngine(name: string | undefined): Promise<Engine | Picker | undefined> {

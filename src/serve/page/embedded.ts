@@ -5,10 +5,7 @@ import { pause, type Source } from './source.ts'
 /** The id of the `<script type="application/json">` with the data of a page that needs no server. */
 export const EMBEDDED_ID = 'sluice-data'
 
-/**
- * The data of a page that needs no server, as JSON. Write every `<` of it as `\u003c`, so that no text in it
- * can end the script element.
- */
+/** The data of a page, as JSON. Write each `<` as `\u003c`: no text may end the script element. */
 export interface EmbeddedData {
   readonly version: 1
   readonly runs: readonly EmbeddedRun[]

@@ -123,10 +123,7 @@ function openRun(id: string, reader: EventReader): OpenRun {
 const FIRST = 100
 const OTHERS = 2000
 
-/**
- * Keeps the list of a server: reads it page by page, the newest first, and then only what has changed. While
- * a call reads, others do nothing.
- */
+/** Reads the list page by page, the newest first, then what has changed; one call at a time. */
 function runLister(): Source['runs'] {
   let known = new Map<string, RunInfo>()
   /** The version of the first page; what changed since is in the answer to the first question for changes. */
