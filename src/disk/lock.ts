@@ -34,7 +34,7 @@ export function takeLock(path: string, depth = 0): Lock {
     token: randomUUID(),
     pid: process.pid,
     host: hostname(),
-    started: startOf(process.pid),
+    started: processStart(process.pid),
   }
   // The content must be there when the name appears, so the file is written first and then linked.
   const draft = `${path}.${mine.token}`
@@ -118,12 +118,12 @@ export function isSameProcess(pid: number, started: string | null): boolean {
     // EPERM: it exists, but belongs to another user.
     if (codeOf(error) !== 'EPERM') return false
   }
-  const now = startOf(pid)
+  const now = processStart(pid)
   return now !== 'zombie' && (started === null || now === null || now === started)
 }
 
 /** Start time of a process: on Linux from its stat line, elsewhere unknown. */
-export function startOf(pid: number): string | null {
+export function processStart(pid: number): string | null {
   const stat = processStat(pid)
   return stat?.zombie ? 'zombie' : stat?.started || null
 }

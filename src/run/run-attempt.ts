@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { defined } from '../base/check-options.ts'
 import { clip, type Note, quote } from '../base/fault.ts'
-import { startOf } from '../disk/lock.ts'
+import { processStart } from '../disk/lock.ts'
 import { Waker } from '../disk/wake.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { CompletionData } from '../events/event.ts'
@@ -295,7 +295,7 @@ export class Recording {
     running.stdin?.on('error', onUnreachable)
     if (tee) void passStdin(running.stdin!, (bytes) => this.#pass(bytes))
     const pids = recorders.flatMap((recorder) => recorder.pid ?? [])
-    this.#save({ pid, pid_started: startOf(pid), recorders: pids })
+    this.#save({ pid, pid_started: processStart(pid), recorders: pids })
     const notes = onStart()
     // It may have been stopped before it was running.
     if (this.#meta.reason !== null) this.stop(this.#meta.reason, 'SIGTERM')

@@ -67,7 +67,7 @@ export function outcomeBeside(file: SessionFile): RunOutcome | undefined {
 /** The input of the engine: the whole file, if it is not too large. */
 function bytesOf(file: SessionFile): Buffer | undefined {
   const { path, size, session } = file
-  if (session === undefined) return size > MAX_FILE ? undefined : startOf(file, MAX_FILE)
+  if (session === undefined) return size > MAX_FILE ? undefined : firstBytes(file, MAX_FILE)
   return orElse(() => Buffer.from(openCodeLines(path, session).join('')), undefined)
 }
 
@@ -78,7 +78,7 @@ export function readHead(file: SessionFile): SessionHead {
   const beside = engine === 'gemini' ? projectOf(file) : engine === 'cline' ? manifestOf(file) : undefined
   let found: SessionHead = { directory: null, started_at: null }
   for (const max of [SHORT_HEAD, MAX_HEAD]) {
-    const start = startOf(file, max)
+    const start = firstBytes(file, max)
     found = headOf(start?.toString('utf8') ?? '')
     // Reading more of the file would not help.
     if ((start?.length ?? 0) < max || isKnown(found, beside)) break
@@ -215,7 +215,7 @@ function manifestOf(file: SessionFile): Partial<SessionHead> & { readonly outcom
 }
 
 /** The first bytes of a file; nothing if it cannot be read. */
-function startOf({ path, within }: SessionFile, max: number): Buffer | undefined {
+function firstBytes({ path, within }: SessionFile, max: number): Buffer | undefined {
   const read = (fd: number) => readBlock(fd, 0, Math.min(max, fs.fstatSync(fd).size))
   return orElse(() => withPlain(path, within, read), undefined)
 }

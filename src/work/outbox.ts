@@ -68,7 +68,7 @@ export function outbox(dir: string): Outbox {
   /** The current comment of a run, if it can be read. */
   function standing(key: PostKey): Standing | undefined {
     try {
-      const found = head.exec(startOf(place(key)))
+      const found = head.exec(firstBytes(place(key)))
       return found
         ? { digest: found[1]!, revision: Number(found[2] ?? 1) }
         : { digest: 'unknown', revision: 1 }
@@ -178,7 +178,7 @@ const textOf = ({ digest, comment, revision = 1 }: Post & Posted) =>
 const head = /^<!-- sluice-work ([0-9a-f]{64}(?:-[a-z-]{1,20})?)(?: (\d{1,9}))? -->\n/
 
 /** The first bytes of a regular file, which contain the head. */
-function startOf(path: string): string {
+function firstBytes(path: string): string {
   return withPlain(path, undefined, (fd) => readBlock(fd, 0, 200).toString('latin1'))
 }
 
