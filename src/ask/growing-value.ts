@@ -30,8 +30,7 @@ export const NOTHING = new Completed()
 
 /**
  * A JSON value that grows in place while its text arrives, and which parts of it are complete. Strings show
- * what is known so far; numbers and literals only when they are complete, because a cut `12` may become
- * `123`.
+ * what is known so far; numbers and literals only when complete, because a cut `12` may become `123`.
  *
  * A class, because its fields are read and written at every token.
  */
@@ -46,20 +45,14 @@ export class GrowingValue implements Handler {
   #shown = true
   /** The last string is not complete. */
   #partial = false
-  /**
-   * What was completed since the last call of `takeCompleted`. A list of everything would grow with the
-   * document.
-   */
+  /** What was completed since the last `takeCompleted`: a list of everything would grow. */
   #completed = new Completed()
 
   constructor(maxDepth: number) {
     this.#tokens = new Tokenizer(this, VALUES, maxDepth)
   }
 
-  /**
-   * Reads from `at` to the end of the piece, the end of the document, or the first error; returns that
-   * position.
-   */
+  /** Reads from `at` to the end of the piece or of the document, or an error; returns that position. */
   push(text: string, at: number): number {
     return this.#tokens.push(text, at)
   }
@@ -198,8 +191,7 @@ export function valueAt(branch: Branch, key: string | number): unknown {
 /** The path of a value in a branch, as a JSON pointer. */
 export function pointer(branch: Branch | undefined, key: string | number): string {
   if (branch === undefined) return ''
-  // From the nearest branch that knows its path. Iterative: depth is bounded, but recursion would still be
-  // deep.
+  // From the nearest branch that knows its path. Iterative: recursion would be deep.
   const unknown: Branch[] = []
   let at: Branch | undefined = branch
   while (at !== undefined && at.path === undefined) {

@@ -34,10 +34,7 @@ export interface SearchOptions {
 /** An open tag block or fence, and the search in its body. */
 interface Body {
   readonly inside: Inside | undefined
-  /**
-   * Created at its first character that is not blank: a scanner is not cheap, and a fence often has no
-   * payload.
-   */
+  /** Created at its first non-blank: a scanner is not cheap, and a fence often has no payload. */
   search: PayloadSearch | undefined
   /** It counts only if it begins with a bracket. */
   readonly needsBracket: boolean
@@ -93,10 +90,7 @@ export class PayloadSearch {
     this.#tagEnd = rules.tags?.[0]?.charCodeAt(rules.tags[0].length - 1) ?? -1
   }
 
-  /**
-   * Takes text; returns the value, if it has begun. One that fails stays failed: the ladder may repair it
-   * later.
-   */
+  /** Returns the value, if it has begun. One that fails stays failed: the ladder may repair it later. */
   push(piece: string): GrowingValue | undefined {
     if (this.#settled) return this.#readOn(piece, 0)
     const text = this.#half + piece
@@ -126,9 +120,7 @@ export class PayloadSearch {
   //  {"k":1}},"m":2}    {"k":1} , "m":2}    {"k":1}, as asked
   //         ^ broken            ^ broken           ^ not
   //
-  /**
-   * A closed value before more JSON is not a payload but part of a broken one; so it is not shown any more.
-   */
+  /** A closed value before more JSON is part of a broken payload, so it is not shown any more. */
   #checkWhatFollows(text: string, from: number): void {
     for (let at = from; at < text.length; at++) {
       if (this.#following === 'broken' || this.#following === 'other') return
@@ -193,8 +185,7 @@ export class PayloadSearch {
   #judged(found: GrowingValue): GrowingValue | undefined {
     if (!found.begun()) return found.failed() ? undefined : found
     this.#value = found
-    // An empty object counts if it is the whole input. If something follows, it is prose, and the search
-    // continues.
+    // An empty object counts if it is the whole input. Before something else it is prose.
     this.#settled = this.#inBody || !(found.done() && found.isEmpty())
     return undefined
   }
@@ -238,10 +229,7 @@ export class PayloadSearch {
       this.#searchBody(body, scan.decode(at, to) + this.#restOfStep(to))
   }
 
-  /**
-   * Reads a value from its bracket on. The bytes that the scanner read to recognize it are taken from the
-   * tape.
-   */
+  /** Reads a value from its bracket on; what the scanner read to recognize it is on the tape. */
   #begin(from: number, at: number): void {
     const scan = this.#scan
     const found = new GrowingValue(this.#options.maxDepth)
@@ -295,9 +283,7 @@ function rulesFor({ tag, lines, root, loose }: SearchOptions): Rules {
 const BODY = { tags: [], fences: true, lines: false, objects: true, think: true }
 /** Number of bytes that decide whether it is a body: the length of a fence mark. */
 const BEGUN = 3
-/**
- * Longer lines are processed in parts, so that the scanner does not read far into a payload that is found.
- */
+/** Longer lines are read in parts: the scanner must not read far into a payload that is found. */
 const MAX_STEP = 4096
 
 /** Whether a value, or a quoted key, may begin with this. */

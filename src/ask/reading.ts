@@ -170,9 +170,7 @@ interface Question {
 interface AwaitedSchema {
   /** The schema with synchronous results: a pending value counts as rejected. */
   readonly schema: StandardSchemaV1
-  /**
-   * Whether it ever returned a promise, so that something may have been rejected before its result was known.
-   */
+  /** Whether it ever returned a promise: something may be rejected before its result is known. */
   isAsync(): boolean
   /**
    * Waits for all pending results. True if there were any: then what was read with the
@@ -259,10 +257,7 @@ function awaitedSchema(schema: StandardSchemaV1): AwaitedSchema {
   }
 }
 
-/**
- * Limit of readings, for a text whose candidates appear one by one, each only after the result for the one
- * before.
- */
+/** Limit of readings, if each candidate appears only after the result for the one before. */
 const MAX_ROUNDS = 8
 const PENDING: Result = { issues: [{ message: 'the result of the schema is pending' }] }
 const NOTHING: Result = { issues: [{ message: 'the schema returned nothing' }] }

@@ -37,10 +37,7 @@ export interface Progress {
 export interface Snapshots {
   /** Takes text; returns a snapshot if the value has begun, and may have changed. */
   push(text: string): Progress | undefined
-  /**
-   * The values that the last push completed, except the deepest ones: containers and keys, the outermost two
-   * levels.
-   */
+  /** What the last push completed: containers and keys, of the outermost two levels. */
   finished(): readonly { readonly branch: Branch | undefined; readonly key: string | number }[]
   /** The payload is complete. If it is empty, another one may still replace it. */
   done(): boolean

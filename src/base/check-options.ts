@@ -112,8 +112,9 @@ export const isLine = (value: unknown) =>
   isName(value) && !/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(value as string)
 export const LINE = 'be one line that is not empty, but is "%"'
 export const isFunction = (value: unknown) => typeof value === 'function'
-export const isWhole = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0
-export const isCount = (value: unknown) => isWhole(value) && value !== 0
+export const isWhole = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0
+export const isCount = (value: unknown): value is number => isWhole(value) && value !== 0
 /** Milliseconds that a timer can wait. */
 export const isDelay = (value: unknown) => (value as number) >= 0 && (value as number) < 2 ** 31
 export const DELAY = 'be milliseconds between 0 and 2147483647, but is %'

@@ -426,6 +426,15 @@ export function withoutStack<In, Out>(make: (input: In) => Out, input: In): Out 
   }
 }
 
+/** What `act` returns, or `otherwise` if it throws. */
+export function orElse<T, E>(act: () => T, otherwise: E): T | E {
+  try {
+    return act()
+  } catch {
+    return otherwise
+  }
+}
+
 /** Only V8 has a limit of the trace. */
 const errors: ErrorConstructor & { stackTraceLimit?: number } = Error
 /** False where the intrinsics are frozen. */

@@ -2,9 +2,7 @@ import { blake2b } from '@noble/hashes/blake2.js'
 import type { BytesMaker, Bytes as Shape } from './platform.ts'
 import type { SimdSearch } from './wasm.ts'
 
-/**
- * Replaces `platform.ts` outside of Node, with what every browser and worker has.
- */
+/** Replaces `platform.ts` outside of Node, with what every browser and worker has. */
 export type Bytes = Shape
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })

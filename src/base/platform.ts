@@ -3,16 +3,11 @@ import { Buffer } from 'node:buffer'
 import { getHashes, hash, randomBytes } from 'node:crypto'
 import { type KeyedHash, keyedHash } from './wasm.ts'
 
-/**
- * Everything the core takes from Node. The build for the Web replaces this file with `platform-web.ts`.
- */
+/** All that the core takes from Node. The build for the Web has `platform-web.ts` instead. */
 export { isAscii, isUtf8 } from 'node:buffer'
 export { simdSearch } from './wasm.ts'
 
-/**
- * Bytes with the Buffer methods that the core uses. In Node they are Buffers; elsewhere `platform-web.ts`
- * provides them.
- */
+/** Bytes with the Buffer methods that the core uses: in Node Buffers, else of `platform-web.ts`. */
 export interface Bytes extends Uint8Array {
   subarray(from?: number, to?: number): Bytes
   toString(encoding?: 'utf8' | 'latin1', from?: number, to?: number): string

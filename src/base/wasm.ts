@@ -38,10 +38,7 @@ export function simdSearch(): SimdSearch | undefined {
 
 let made: SimdSearch | null | undefined
 
-/**
- * A hash of texts and bytes, 16 bytes as a string of 8 characters; undefined if the input is longer than its
- * memory.
- */
+/** A hash of 16 bytes as 8 characters; undefined if the input is longer than its memory. */
 export type KeyedHash = (text: string | Uint8Array) => string | undefined
 
 /** Layout of the module's memory: the result, the key, then the data, followed by eight zeros. */

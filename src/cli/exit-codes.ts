@@ -16,9 +16,7 @@ export const exits = {
   needsInput: 5,
   /** The result of a worker is not of the active run, and is only archived. */
   archived: 6,
-  /**
-   * Our own output could not be written: stdout or the audit, or the reader of a run left, which ended it.
-   */
+  /** Our own output could not be written: stdout, the audit; or the reader of a run left and ended it. */
   output: 7,
 } as const
 
@@ -35,9 +33,7 @@ export function faultExit(fault: Fault): number {
   return unwritten.has(fault.code) || isFull(fault) ? exits.output : exits.usage
 }
 
-/**
- * True if stdout failed or a disk is full, for commands with an exit code of their own for other failures.
- */
+/** True if stdout failed or a disk is full: some commands have their own code for other failures. */
 export function isFull(fault: Fault): boolean {
   if (fault.code === 'OUTPUT_FAILED') return true
   for (

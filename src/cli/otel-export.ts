@@ -85,9 +85,7 @@ function load<T>(names: readonly string[], cwd: string): { readonly module: T; r
   throw new Fault(
     'BAD_OPTION',
     `--otel needs ${names[0]}, which is not installed: ${installLine(names[0]!)}`,
-    {
-      cause,
-    },
+    { cause },
   )
 }
 
@@ -113,8 +111,7 @@ function watched(exporter: Exporter, failed: (why: string) => void): Exporter {
   }
 }
 
-// The part of the packages that is used, in all versions since 2.0: they are not dependencies, so their types
-// are not available.
+// What is used of the packages, in all versions since 2.0: they are no dependencies and have no types here.
 
 interface Exporter {
   export(spans: unknown, done: (result: { code: number; error?: Error }) => void): void

@@ -12,10 +12,7 @@ export function output(): (text: string) => Promise<boolean> {
   return (text) => stdout.write(text)
 }
 
-/**
- * Waits until everything is written to stdout. False if its reader has left; throws OUTPUT_FAILED for any
- * other failure.
- */
+/** Waits until all is written to stdout. False if its reader has left; else a failure is OUTPUT_FAILED. */
 export function flushed(): Promise<boolean> {
   return outputOf(process.stdout).flushed()
 }
@@ -115,10 +112,7 @@ class Output {
     else this.#writeFile(this.#fd, bytes)
   }
 
-  /**
-   * Node treats a short write as a complete one: the last bytes before a disk is full would be lost without
-   * an error.
-   */
+  /** Node takes a short write for a complete one, and loses the last bytes before a disk is full. */
   #writeFile(fd: number, bytes: Buffer): void {
     try {
       for (let at = 0; at < bytes.length; ) at += fs.writeSync(fd, bytes, at)
@@ -135,9 +129,7 @@ class Output {
     throw new Fault(
       'OUTPUT_FAILED',
       `cannot write to stdout (${code}): ${why}; the output before it is complete`,
-      {
-        cause: this.#failure,
-      },
+      { cause: this.#failure },
     )
   }
 
@@ -183,8 +175,7 @@ const unsafe = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
 /**
  * JSON escapes only C0. DEL, C1 (which contains one-byte CSI and OSC), line separators and bidirectional
- * overrides can control a terminal too, so they are escaped here. They occur only in strings, where an
- * escape means the same.
+ * overrides can control a terminal too, so they are escaped: in a JSON string that means the same.
  */
 export function harmless(json: string): string {
   return json.replace(unsafe, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)

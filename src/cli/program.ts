@@ -9,89 +9,35 @@ import { describeOption, withHelpAll } from './short-help.ts'
 /** Creates one command. Its action passes the exit code on. */
 type MakeCommand = (exit: (code: number) => void) => Command
 
-interface Entry {
-  /** The line of `sluice --help`. */
-  readonly summary: string
-  readonly load: () => Promise<MakeCommand>
-}
-
 /**
- * Every command, one file each. A file is loaded only for its command: the engines, the server and
- * the parsers take longer to load than `sluice --version` takes in total.
+ * Every command with its line of `sluice --help`, one file each. A file is loaded only for its command: the
+ * engines, the server and the parsers take longer to load than `sluice --version` takes in total.
  */
-const commands: Readonly<Record<string, Entry>> = {
-  values: {
-    summary: 'find, repair and validate the payloads in agent output',
-    load: async () => (await import('./commands/values.ts')).valuesCommand,
-  },
-  events: {
-    summary: 'the output of an agent as events',
-    load: async () => (await import('./commands/events.ts')).eventsCommand,
-  },
-  chat: {
-    summary: 'the output of an agent as a conversation',
-    load: async () => (await import('./commands/chat.ts')).chatCommand,
-  },
-  run: {
-    summary: 'run an agent, record it and show the conversation',
-    load: async () => (await import('./commands/run.ts')).runCommand,
-  },
-  reply: {
-    summary: 'continue a recorded run in the session of its agent',
-    load: async () => (await import('./commands/reply.ts')).replyCommand,
-  },
-  replay: {
-    summary: 'read a recorded run again',
-    load: async () => (await import('./commands/replay.ts')).replayCommand,
-  },
-  export: {
-    summary: 'write a run as one file to share: Markdown, a page or JSON',
-    load: async () => (await import('./commands/export.ts')).exportCommand,
-  },
-  serve: {
-    summary: 'show recorded and live runs as a web page',
-    load: async () => (await import('./commands/serve.ts')).serveCommand,
-  },
-  ship: {
-    summary: 'send runs to NATS JetStream',
-    load: async () => (await import('./commands/ship.ts')).shipCommand,
-  },
-  mirror: {
-    summary: 'store the runs that were sent to NATS as directories',
-    load: async () => (await import('./commands/mirror.ts')).mirrorCommand,
-  },
-  work: {
-    summary: 'run a worker on an order and post its result once',
-    load: async () => (await import('./commands/work.ts')).workCommand,
-  },
-  ask: {
-    summary: 'ask any command that reads a prompt until its answer parses',
-    load: async () => (await import('./commands/ask.ts')).askCommand,
-  },
-  engines: {
-    summary: 'list the supported agents',
-    load: async () => (await import('./commands/engines.ts')).enginesCommand,
-  },
-  sessions: {
-    summary: 'list the session files of agents',
-    load: async () => (await import('./commands/sessions.ts')).sessionsCommand,
-  },
-  why: {
-    summary: 'explain in at most ten lines what went wrong in a run',
-    load: async () => (await import('./commands/why.ts')).whyCommand,
-  },
-  prune: {
-    summary: 'remove recorded runs that ended long ago',
-    load: async () => (await import('./commands/prune.ts')).pruneCommand,
-  },
-  drift: {
-    summary: 'list what the engines do not know in recorded runs',
-    load: async () => (await import('./commands/drift.ts')).driftCommand,
-  },
-  completion: {
-    summary: 'print a script that lets your shell complete this command line',
-    load: async () => (await import('./commands/completion.ts')).completionCommand,
-  },
+const commands: Readonly<Record<string, [summary: string, load: () => Promise<{ default: MakeCommand }>]>> = {
+  values: ['find, repair and validate the payloads in agent output', () => import('./commands/values.ts')],
+  events: ['the output of an agent as events', () => import('./commands/events.ts')],
+  chat: ['the output of an agent as a conversation', () => import('./commands/chat.ts')],
+  run: ['run an agent, record it and show the conversation', () => import('./commands/run.ts')],
+  reply: ['continue a recorded run in the session of its agent', () => import('./commands/reply.ts')],
+  replay: ['read a recorded run again', () => import('./commands/replay.ts')],
+  export: [
+    'write a run as one file to share: Markdown, a page or JSON',
+    () => import('./commands/export.ts'),
+  ],
+  serve: ['show recorded and live runs as a web page', () => import('./commands/serve.ts')],
+  ship: ['send runs to NATS JetStream', () => import('./commands/ship.ts')],
+  mirror: ['store the runs that were sent to NATS as directories', () => import('./commands/mirror.ts')],
+  work: ['run a worker on an order and post its result once', () => import('./commands/work.ts')],
+  ask: ['ask any command that reads a prompt until its answer parses', () => import('./commands/ask.ts')],
+  engines: ['list the supported agents', () => import('./commands/engines.ts')],
+  sessions: ['list the session files of agents', () => import('./commands/sessions.ts')],
+  why: ['explain in at most ten lines what went wrong in a run', () => import('./commands/why.ts')],
+  prune: ['remove recorded runs that ended long ago', () => import('./commands/prune.ts')],
+  drift: ['list what the engines do not know in recorded runs', () => import('./commands/drift.ts')],
+  completion: [
+    'print a script that lets your shell complete this command line',
+    () => import('./commands/completion.ts'),
+  ],
 }
 
 const examples = `
@@ -108,8 +54,7 @@ export async function runProgram(typed: readonly string[]): Promise<number> {
     code = given
   })
   try {
-    // From the script of `sluice completion`. The rest is not for commander: it is an incomplete command
-    // line.
+    // From the script of `sluice completion`: an incomplete command line, which is not for commander.
     if (words[2] === 'complete' && words[3] === '--') await complete(program, words.slice(4))
     else await program.parseAsync(withoutUnknownHelp(words))
   } catch (error) {
@@ -130,10 +75,7 @@ function inFlags(message: string, program: Command, command: string | undefined)
   })
 }
 
-/**
- * `help nope` is read as `nope`, so that commander says that there is no such command; it would show the
- * whole help.
- */
+/** Reads `help nope` as `nope`: for that, commander says that there is no such command. */
 function withoutUnknownHelp(words: readonly string[]): readonly string[] {
   const [node = '', program = '', first, name = ''] = words
   const unknown = first === 'help' && !['', 'help'].includes(name) && !name.startsWith('-')
@@ -149,8 +91,8 @@ async function programFor(words: readonly string[], exit: (code: number) => void
     .addHelpText('after', examples)
     // The arguments of a command that is not loaded are unknown; its own help shows them.
     .configureHelp({ subcommandTerm: (command) => command.name() })
-  for (const [name, { summary, load }] of Object.entries(commands)) {
-    const command = words.includes(name) ? (await load())(exit) : new Command(name)
+  for (const [name, [summary, load]] of Object.entries(commands)) {
+    const command = words.includes(name) ? (await load()).default(exit) : new Command(name)
     program.addCommand(command.summary(summary))
   }
   // commander exits with 1 on bad usage; here 1 means a failed run.

@@ -24,7 +24,6 @@ export const runExits = (input: keyof typeof readerLeft) => `Exit codes, the fir
   7  our own output could not be written${readerLeft[input]}
   2  bad usage`
 
-/** Events that pass through, and the exit code for them. */
 export interface Watched extends AsyncIterable<Event> {
   /** For the last attempt that was seen. */
   exit(): number

@@ -11,10 +11,7 @@ export function withHelpAll(words: readonly string[]): readonly string[] {
   return all ? words.with(at, '--help') : words
 }
 
-/**
- * Shows only the `common` options of a command in its help, and `brief` below them; with `--help-all` every
- * option, and `full`.
- */
+/** Shows the `common` options of a command and `brief`; with `--help-all` every option and `full`. */
 export function shortHelp(
   command: Command,
   common: readonly string[],

@@ -3,10 +3,7 @@ import { version } from './commands/version.ts'
 import { exits, faultExit } from './exit-codes.ts'
 import { flushed, output, toleratingStderr } from './print.ts'
 
-/**
- * The command `sluice`: runs the command line and returns the exit code. The first two words are Node and the
- * program.
- */
+/** Runs the command line and returns the exit code. The first two words are Node and the program. */
 export async function sluice(words: readonly string[]): Promise<number> {
   toleratingStderr()
   try {

@@ -4,10 +4,11 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { checkPath, type OptionTable, readOptions } from '../base/check-options.ts'
-import { Fault, type Note } from '../base/fault.ts'
+import { Fault, type Note, orElse } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { unlessAborted } from '../base/unless-aborted.ts'
 import type { CompletionData } from '../events/event.ts'
+import { jsonValue } from '../json/strict.ts'
 import type { RepairLevel } from '../values/outcome.ts'
 import { checkOf, type Schema } from '../values/schema/schema.ts'
 import { writeWhole } from './durable.ts'
@@ -39,8 +40,7 @@ export interface CacheEntry {
 }
 
 /**
- * A store of answers and results. A cache that throws counts as empty: `ask` and `run` continue, with a note
- * CACHE_FAILED.
+ * A store of answers and results. One that throws counts as empty, with a note CACHE_FAILED.
  *
  * @example
  * const memory = new Map<string, CacheEntry>()
@@ -66,9 +66,7 @@ export interface AccessOptions {
   readonly maxCacheWait?: number | undefined
 }
 
-/**
- * One key of a cache. Neither call fails, unless the signal is aborted: errors are collected in `trouble`.
- */
+/** One key of a cache. Neither call fails, unless the signal is aborted: `trouble` has the errors. */
 export interface CacheAccess {
   get(): Promise<CacheEntry | undefined>
   /** Stores a copy, if the value survives JSON unchanged. */
@@ -137,21 +135,14 @@ function checked(entry: CacheEntry | undefined): CacheEntry | undefined {
   throw new Error('it returned something that is not an entry')
 }
 
-/**
- * A cache in memory keeps the same object: without a copy, changes by one caller would be visible to the
- * next.
- */
+/** A cache in memory keeps the object: without a copy, the next caller would see changes. */
 function copyOf({ value, repair_level, notes, run }: CacheEntry): CacheEntry {
   return structuredClone({ value, repair_level, notes, ...(run && { run }) })
 }
 
 /** Only values that survive JSON unchanged may be stored: a Date would come back as a string. */
 function survivesJson(value: unknown): boolean {
-  try {
-    return isDeepStrictEqual(JSON.parse(JSON.stringify(value)), value)
-  } catch {
-    return false
-  }
+  return orElse(() => isDeepStrictEqual(JSON.parse(JSON.stringify(value)), value), false)
 }
 
 export interface FileCacheOptions {
@@ -198,17 +189,12 @@ export function fileCache(dir: string, options: FileCacheOptions = {}): Cache {
 }
 
 function entryOf(text: string, key: string): CacheEntry | undefined {
-  try {
-    const { key: kept, ...entry } = JSON.parse(text)
-    return kept === key && isEntry(entry) ? entry : undefined
-  } catch {
-    return undefined
-  }
+  // Cast: its fields are checked here.
+  const { key: kept, ...entry } = Object(jsonValue(text)) as Record<string, unknown>
+  return kept === key && isEntry(entry) ? entry : undefined
 }
 
-/**
- * Removes the oldest answers, a few more than needed, so that not every new answer has to list all of them.
- */
+/** Removes the oldest answers, and a few more, so that not every new one must list all of them. */
 async function clear(dir: string, maxEntries: number): Promise<void> {
   const names = (await readdir(dir)).filter((name) => name.endsWith('.json'))
   if (names.length <= maxEntries) return

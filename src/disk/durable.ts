@@ -7,8 +7,7 @@ import { LF } from '../text/characters.ts'
 
 /**
  * Writes a file atomically: it is complete or missing, also after a crash or a power cut. With
- * `exclusive`, it returns false and changes nothing if the name is taken: of any number of processes,
- * one wins.
+ * `exclusive`, it returns false if the name is taken: of any number of processes, one wins.
  */
 export async function writeWhole(path: string, text: string, exclusive = false): Promise<boolean> {
   await mkdir(dirname(path), { recursive: true })
@@ -42,8 +41,7 @@ export async function appendLine(path: string, line: string): Promise<void> {
     const { size } = await file.stat()
     const last = Buffer.alloc(1)
     if (size > 0) await file.read(last, 0, 1, size - 1)
-    // A writer that was killed in mid-line leaves a torn tail: start a new line, so that it does not swallow
-    // this one.
+    // A writer that was killed in mid-line leaves a torn tail, which must not swallow this line.
     const torn = size > 0 && last[0] !== LF
     await file.appendFile(`${torn ? '\n' : ''}${line}\n`)
     await file.sync()

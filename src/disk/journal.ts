@@ -80,10 +80,7 @@ export function journal(dir: string, options: JournalOptions = {}): Flow<Event> 
   return made
 }
 
-/**
- * Delays the end of a flow into a journal until background syncs are done: one may still fail, and then the
- * flow must fail, too.
- */
+/** Delays the end of a flow until background syncs are done: if one fails, the flow must fail. */
 export function settledEnd<F extends Transform>(made: F, book: Journal): F {
   const flush = made._flush.bind(made)
   made._flush = (done) => {
@@ -96,16 +93,12 @@ export function settledEnd<F extends Transform>(made: F, book: Journal): F {
   return made
 }
 
-/** An open journal. */
 export interface Journal {
   /** The last event in it, if there is one. */
   readonly last: Place | undefined
   /** The attempts whose end was in the journal when it was opened. */
   readonly ended: ReadonlySet<number>
-  /**
-   * Stores an event. True if it was written, false if it was already there. `line` is its text, including the
-   * LF.
-   */
+  /** Stores an event; false if it was there already. `line` is its text, with the LF. */
   append(event: Event, line?: string): boolean
   /** Stores events with one write, all or none of them. How many were written. */
   appendAll(events: readonly Event[], lines?: readonly string[]): number
@@ -152,11 +145,10 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
     close()
     throw Fault.is(error) ? error : diskFault('read', dir, error)
   }
-  if (fsync === 'interval') {
+  if (fsync === 'interval')
     timer = setInterval(() => {
       if (!settling) for (const file of files) file.syncSoon()
     }, interval).unref()
-  }
   return {
     get last() {
       return last

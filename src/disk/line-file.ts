@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { Fault } from '../base/fault.ts'
 import { diskFault } from '../base/system-error-code.ts'
+import { isJson } from '../json/strict.ts'
 import { LF } from '../text/characters.ts'
 import { openPlain, readBlock } from './plain-file.ts'
 import { type Line, linesFrom } from './read-journal.ts'
@@ -79,7 +80,6 @@ export class LineFile {
     return start === undefined ? undefined : readBlock(this.#fd, start, this.#size - 1 - start).toString()
   }
 
-  /** Removes the last line. */
   dropLast(): void {
     const start = lineStart(this.#fd, this.#size)
     if (start !== undefined) this.#cut(start)
@@ -131,7 +131,7 @@ export class LineFile {
     const torn = size > 0 && readBlock(this.#fd, size - 1, 1)[0] !== LF
     let whole = 0
     for (const { bytes, next } of linesBack(this.#fd, torn ? lineStart(this.#fd, size + 1)! : size)) {
-      if (!isJson(bytes)) continue
+      if (!isWholeLine(bytes)) continue
       whole = next
       break
     }
@@ -146,8 +146,7 @@ export class LineFile {
 
 /**
  * The non-empty lines before `end`, the last one first: their bytes without LF, and where the next one
- * begins. Every block is read once, however many lines it has: a tail of a million line ends must not delay
- * the start.
+ * begins. Every block is read once: a tail of a million line ends must not delay the start.
  */
 function* linesBack(fd: number, end: number): Generator<{ bytes: Buffer; next: number }, void> {
   /** The known part of the line whose start was not read yet, its end first. */
@@ -173,9 +172,7 @@ function* linesBack(fd: number, end: number): Generator<{ bytes: Buffer; next: n
   if (parts.length > 0) yield line(Buffer.alloc(0))
 }
 
-/**
- * Start of the line that ends at `end` (its LF is the byte before `end`). Reads backwards, block by block.
- */
+/** Start of the line whose LF is the byte before `end`. Reads backwards, block by block. */
 function lineStart(fd: number, end: number): number | undefined {
   if (end === 0) return undefined
   for (let to = end - 1; to > 0; ) {
@@ -205,15 +202,10 @@ let block = Buffer.alloc(0)
 const MAX_UTF8 = 3
 const MAX_KEPT = 4 * 1024 * 1024
 
-function isJson(line: Buffer): boolean {
+function isWholeLine(line: Buffer): boolean {
   // Checked before parsing, because an exception costs more than a short line.
   if (!OPENS.includes(line[0]!) || !CLOSES.includes(line.at(-1)!)) return false
-  try {
-    JSON.parse(line.toString())
-    return true
-  } catch {
-    return false
-  }
+  return isJson(line.toString())
 }
 
 /** First and last bytes that a line of JSON may have. */

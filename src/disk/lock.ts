@@ -8,7 +8,6 @@ import { processStat } from '../streams/end-process-tree.ts'
 import { replaceFile } from './durable.ts'
 import { readPlain } from './plain-file.ts'
 
-/** A held lock. */
 export interface Lock {
   release(): void
 }
@@ -35,7 +34,7 @@ export function takeLock(path: string, depth = 0): Lock {
     token: randomUUID(),
     pid: process.pid,
     host: hostname(),
-    started: startOf(process.pid),
+    started: processStart(process.pid),
   }
   // The content must be there when the name appears, so the file is written first and then linked.
   const draft = `${path}.${mine.token}`
@@ -100,9 +99,8 @@ function readHolder(path: string): Holder | undefined {
   }
   try {
     const { token, pid, host, started } = JSON.parse(text) as Partial<Holder>
-    if (typeof token === 'string' && /^[\w-]{1,64}$/.test(token) && typeof pid === 'number') {
+    if (typeof token === 'string' && /^[\w-]{1,64}$/.test(token) && typeof pid === 'number')
       return { token, pid, host: String(host), started: started ?? null }
-    }
   } catch {}
   return unknown
 }
@@ -120,12 +118,12 @@ export function isSameProcess(pid: number, started: string | null): boolean {
     // EPERM: it exists, but belongs to another user.
     if (codeOf(error) !== 'EPERM') return false
   }
-  const now = startOf(pid)
+  const now = processStart(pid)
   return now !== 'zombie' && (started === null || now === null || now === started)
 }
 
 /** Start time of a process: on Linux from its stat line, elsewhere unknown. */
-export function startOf(pid: number): string | null {
+export function processStart(pid: number): string | null {
   const stat = processStat(pid)
   return stat?.zombie ? 'zombie' : stat?.started || null
 }

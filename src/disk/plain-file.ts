@@ -1,5 +1,6 @@
 import fs from 'node:fs'
 import { join, sep } from 'node:path'
+import { orElse } from '../base/fault.ts'
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants
 
@@ -94,11 +95,7 @@ function realPathOf(fd: number, path: string): string | undefined {
 
 /** When a file was last written, in milliseconds since 1970; 0 if that cannot be known. */
 export function writtenAt(path: string): number {
-  try {
-    return fs.statSync(path).mtimeMs
-  } catch {
-    return 0
-  }
+  return orElse(() => fs.statSync(path).mtimeMs, 0)
 }
 
 /** Opens such a file for a moment. */

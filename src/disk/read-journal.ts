@@ -1,6 +1,8 @@
 import fs from 'node:fs'
+import { isCount } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import type { Event } from '../events/event.ts'
+import { jsonValue } from '../json/strict.ts'
 import { LF } from '../text/characters.ts'
 import { readBlock, withPlain } from './plain-file.ts'
 import { Mark } from './tail.ts'
@@ -76,7 +78,6 @@ export function eachLine(path: string, see: (line: Buffer) => void): void {
   })
 }
 
-/** The lines one by one. */
 export function* linesIn({ bytes, at }: Lines): Generator<Line, void> {
   for (let from = 0; from < bytes.length; ) {
     const to = bytes.indexOf(LF, from) + 1
@@ -96,7 +97,6 @@ export interface JournalEntry extends Line {
   readonly place: JournalLine | undefined
 }
 
-/** A line of a journal that is an event. */
 export interface JournalEvent extends Line {
   readonly event: Event
   readonly place: Place
@@ -203,9 +203,7 @@ export class JournalReader {
     return { bytes: NOTHING, at, next, full: true }
   }
 
-  /**
-   * Between two checks it may have been rewritten: then the mark stays, so that the next check detects it.
-   */
+  /** A file that was rewritten since the last check keeps its mark, so that the next one detects it. */
   #reach({ bytes, at, next }: Line): void {
     if (next > this.#mark.at && this.isSame()) this.#mark.reach(at, bytes)
   }
@@ -238,16 +236,12 @@ export function readLine(line: Buffer | string): {
   readonly value: unknown
   readonly place: JournalLine | undefined
 } {
-  try {
-    const value: unknown = JSON.parse(line.toString())
-    return { value, place: journalLine(value) }
-  } catch {
-    return { value: undefined, place: undefined }
-  }
+  const value = jsonValue(line.toString())
+  return { value, place: journalLine(value) }
 }
 
 /** The same for a line that is parsed already. */
-export function journalLine(value: unknown): JournalLine | undefined {
+function journalLine(value: unknown): JournalLine | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   // Cast: every field is checked below.
   const { run_id, attempt_number, seq, event } = value as Record<string, unknown>
@@ -290,8 +284,3 @@ export function damagedJournal(path: string, at: number, why: string): Fault {
 }
 
 export const NO_EVENT = 'the line is not an event'
-
-/** A positive whole number. */
-export function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) > 0
-}

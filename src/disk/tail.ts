@@ -59,10 +59,7 @@ export class Tail {
     }
   }
 
-  /**
-   * Switches to the file that replaced it; anything but a regular file is ignored, because the old one may
-   * still grow.
-   */
+  /** Switches to the regular file that replaced it; beside anything else, the old one may still grow. */
   #reopen(): boolean {
     if (!this.#replaced()) return false
     const old = this.#fd!

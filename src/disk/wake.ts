@@ -54,7 +54,7 @@ export class Waker {
 
   /** Also ends when the signal is aborted. */
   async sleep(signal?: AbortSignal, pollMs: number = this.#pollMs): Promise<void> {
-    if (!this.#woken && !signal?.aborted) {
+    if (!this.#woken && !signal?.aborted)
       await new Promise<void>((resolve) => {
         const resume = () => {
           this.#sleepers.delete(resume)
@@ -69,7 +69,6 @@ export class Waker {
         signal?.addEventListener('abort', resume)
         this.#timer ??= setTimeout(this.wake, pollMs)
       })
-    }
     this.#woken = false
   }
 

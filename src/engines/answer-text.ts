@@ -31,10 +31,7 @@ export class AnswerText {
   #waiting = false
   #fence: string | undefined
 
-  /**
-   * `patience`: lines to wait for before the first delta, because a line before the records of an engine is
-   * noise.
-   */
+  /** `patience`: lines to wait for before the first delta, because noise may precede the records. */
   constructor({ maxFrame }: Limits, patience = 0) {
     this.#maxFrame = maxFrame
     this.#patience = patience

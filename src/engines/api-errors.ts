@@ -7,8 +7,7 @@ const MAX_ERROR = 4000
 /**
  * The errors that CLIs print in place of an answer, or next to one, at the start of a line. `sure` ones are
  * never the words of a model, also in the middle of a text; each of the others could be a line of an answer.
- * What may follow a status is nothing, a body, or words of the server: a sentence that continues is the
- * model's.
+ * What may follow a status is nothing, a body, or words of the server: a sentence is the model's.
  */
 const errors: readonly { readonly sure: boolean; readonly pattern: RegExp }[] = [
   { sure: true, pattern: /^Attempt \d{1,4} failed(?: with status(?: code)? \d{3})?(?![,\w]| [a-z])/ },

@@ -110,9 +110,7 @@ export function unifiedDiff(value: unknown): string | undefined {
 /** Of longer texts the event has only the beginning anyway. */
 const MAX_TEXT = 65_536
 
-/**
- * A whole file as a unified diff: each line added, or each line removed. Undefined for a file without text.
- */
+/** A whole file as a diff: each line added, or each removed. Undefined without text. */
 export function wholeFile(sign: '+' | '-', content: unknown): string | undefined {
   if (typeof content !== 'string' || content === '') return undefined
   const ends = content.endsWith('\n')

@@ -34,10 +34,7 @@ type Run = ReturnType<typeof newRun>
 /** Other programs log errors, too, but with more fields. */
 const ERROR = 'message:text #3'
 
-/**
- * Cline CLI (`cline --json`). Each text comes four times, nothing has an id, and an interrupted run exits
- * with 0.
- */
+/** Cline CLI (`cline --json`). Texts come four times, without ids; an interrupted run exits with 0. */
 export const cline = /* @__PURE__ */ table<Run>({
   name: 'cline',
   parser: 'cline_ndjson',
@@ -292,10 +289,7 @@ function readAnswer(message: Rec, say: Say, { turn, blocks }: Session): void {
 
 const END = '</user_input>'
 
-/**
- * The user's text, which Cline puts in a tag: `<user_input mode="act">…</user_input>`. Text without it is
- * Cline's own.
- */
+/** The user's text in Cline's tag, `<user_input mode="act">`. Text without it is Cline's own. */
 function userInput(words: string): string[] {
   const from = words.startsWith('<user_input') ? words.indexOf('>') + 1 : 0
   return from > 0 && words.endsWith(END) ? [words.slice(from, -END.length)] : []

@@ -68,10 +68,7 @@ const COMMAND: CommandLine = {
   next: (options, session) => [...options, `--resume=${session}`],
 }
 
-/**
- * GitHub Copilot CLI (`copilot --output-format json`). Only the last line, `result`, has the session id and
- * the verdict.
- */
+/** GitHub Copilot CLI (`--output-format json`). The last line has the session id and the verdict. */
 export const copilot: Engine = /* @__PURE__ */ table({
   name: 'copilot',
   parser: 'copilot_ndjson',
@@ -249,10 +246,7 @@ function saySession(data: Rec, say: Say): void {
   })
 }
 
-/**
- * Reports the prompt, without what Copilot added to it. Skills and Copilot itself write such messages, too,
- * with a source.
- */
+/** Reports the prompt without Copilot's additions. Such messages of skills have a source. */
 function sayPrompt(data: Rec, say: Say): void {
   const words = data.text('content')
   if (words && (data.at('source') === undefined || data.at('source') === 'user')) say.user(words)
@@ -268,7 +262,6 @@ function startOf(data: Rec, line: Rec): Call {
   }
 }
 
-/** Reports the end of a call. */
 function sayEnd(data: Rec, line: Rec, begun: Calls, say: Say, shown?: Shown): void {
   const exit_code = data.number('shellExecution.exitCode')
   const call = {

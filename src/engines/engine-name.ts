@@ -7,7 +7,6 @@ import { engines } from './engines-by-name.ts'
 /** The name of an engine, or `auto`. */
 export type EngineName = keyof typeof engines | 'auto'
 
-/** The engine of that name, if there is one. */
 export function engineNamed(name: string | undefined): Engine | undefined {
   if (name === undefined || !Object.hasOwn(engines, name)) return undefined
   return engines[name as keyof typeof engines] // cast: the key exists

@@ -72,8 +72,7 @@ class IflowRun {
     const answer = this.#answer
     const last = answer.frames.findLastIndex(({ blank }) => !blank)
     // The model can print such a block too: it counts only if stderr has none, and then the last one
-    // does. One on the same line as other text counts only at the end of the text: elsewhere it is a
-    // quote.
+    // does. One on the same line as other text counts only at the end: elsewhere it is a quote.
     if (!this.#told)
       this.#info ??= answer.takeLast(
         (frame, index) =>
@@ -128,10 +127,7 @@ function isAlone({ glue, text }: EngineFrame): boolean {
   return glue === undefined && text.startsWith('\n')
 }
 
-/**
- * True if only the opener follows other text, an answer without a final line break: a sentence continues with
- * a blank, or a colon.
- */
+/** True if only the opener follows an answer without LF: a sentence goes on with a blank or colon. */
 function endsLine(frames: readonly EngineFrame[], index: number): boolean {
   const { glue, text, open, value } = frames[index]!
   const apart = glue === '' && text.startsWith('\n') && text.endsWith('\n')
@@ -157,10 +153,7 @@ function readNotice(frame: EngineFrame, say: Say): boolean {
   return true
 }
 
-/**
- * `ℹ️  Resuming session session-… (6 messages loaded)`, with or without the text around the id, and nothing
- * else on the line.
- */
+/** `ℹ️  Resuming session session-… (6 messages loaded)`, whole or in part, alone on its line. */
 const notice =
   /^(?:ℹ\ufe0f? {1,2})?(?:Resum|Continu|Restor)(?:ing|ed) (?:from )?(?:session|conversation):? ["'`]?([\w-]{8,100})["'`]?(?:\.{1,3}|…)?(?: \([^()]{1,60}\))?\.?$/iu
 

@@ -83,10 +83,7 @@ const tokensIn = /* @__PURE__ */ tokensAt({
   total: 'totalTokens',
 })
 
-/**
- * Reports a call; true if it succeeded. A failed command is recognizable only by the first line of its
- * output.
- */
+/** Reports a call; true if it succeeded. Only the first line of an output shows that it failed. */
 function readCall(id: string, call: Rec, say: Say): boolean {
   const name = call.text('name') ?? 'tool'
   const output = name === 'execute_bash' ? (call.text('result') ?? '') : ''

@@ -158,9 +158,7 @@ const paths = {
 const withinOutput = /* @__PURE__ */ tokensAt(paths, { cache: 'apart', reasoning: 'within' })
 const counted = /* @__PURE__ */ tokensAt(paths, { cache: 'apart' })
 
-/**
- * A tool appears only when it has ended. `completed` alone proves nothing: the exit code and `invalid` do.
- */
+/** A tool appears when it has ended. `completed` proves nothing: the exit code and `invalid` do. */
 function readTool(part: Rec, say: Say): void {
   const name = part.text('tool') ?? 'tool'
   const exit_code = part.number('state.metadata.exit')

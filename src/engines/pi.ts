@@ -46,10 +46,7 @@ const COMMAND: CommandLine = {
   ],
 }
 
-/**
- * pi (`pi --mode json`). Messages have no ids, every text comes up to five times, and a failed run exits with
- * 0.
- */
+/** pi (`pi --mode json`). Texts come up to five times, without ids; a failed run exits with 0. */
 export const pi = /* @__PURE__ */ table<Run>({
   name: 'pi',
   parser: 'pi_ndjson',

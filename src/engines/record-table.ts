@@ -1,10 +1,7 @@
 import type { Cut, Engine, Limits, Say } from '../events/engine.ts'
 import { fits, Rec } from '../events/record.ts'
 
-/**
- * Reads a record, which may be inside a `line`. Returns what `Reader.read` does; nothing means that it was
- * understood.
- */
+/** Reads a record, which may be in a `line`. Returns nothing, or what `Reader.read` does. */
 // biome-ignore lint/suspicious/noConfusingVoidType: most readers only report something
 type Read<State> = (record: Rec, say: Say, state: State, line: Rec) => boolean | 'kept' | void
 

@@ -2,10 +2,7 @@ import { isRecord } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { type Tokens, tokenCounter, tokensOf } from '../events/tokens.ts'
 
-/**
- * Counts as an engine reports them. Some include cached tokens in the input, and reasoning in the output;
- * some do not.
- */
+/** Counts as an engine reports them: some with cached tokens in the input, reasoning in the output. */
 interface TokenParts {
   readonly input?: unknown
   readonly output?: unknown
@@ -16,10 +13,7 @@ interface TokenParts {
   readonly total?: unknown
 }
 
-/**
- * What is known of an engine: its input includes the cached tokens, its output the reasoning (`within`), or
- * not (`apart`).
- */
+/** Whether the input of an engine includes cached tokens, its output reasoning (`within`, `apart`). */
 interface Counting {
   readonly cache?: 'within' | 'apart' | undefined
   readonly reasoning?: 'within' | 'apart' | undefined
@@ -114,9 +108,7 @@ interface Counted {
   /** The text of the model. */
   readonly output?: unknown
   readonly cached?: unknown
-  /**
-   * Thinking: not included in `output`, unless `total` shows that it is (other models used with Qwen Code).
-   */
+  /** Thinking: not in `output`, unless `total` shows that it is (other models in Qwen Code). */
   readonly thoughts?: unknown
   /** What the model's own tools added to the prompt, not included in `input`. */
   readonly tool?: unknown
@@ -134,9 +126,7 @@ export function geminiTokens({ thoughts, tool, total, ...counted }: Counted): To
   })
 }
 
-/**
- * The tokens of a run, from the `stats` of the document (per model) or of a stream (the sum of all models).
- */
+/** The tokens of a run, from the `stats` of the document (per model) or of a stream (their sum). */
 export function statsTokens(stats: unknown): Tokens | undefined {
   if (!isRecord(stats)) return undefined
   const { total_tokens, input_tokens, output_tokens, cached, models } = stats

@@ -22,10 +22,7 @@ export function checkEngine(who: string, engine: unknown): void {
     )
 }
 
-/**
- * Checks that the export of a user's file is an engine. Throws a `BAD_OPTION` Fault that says what is missing
- * or wrong.
- */
+/** Checks that the export of a user's file is an engine; a `BAD_OPTION` says what is wrong. */
 export function checkedEngine(value: unknown): Engine | Picker {
   const wrong = wrongIn(value)
   if (wrong !== undefined) throw new Fault('BAD_OPTION', `it is not an Engine: ${wrong}`)

@@ -183,10 +183,7 @@ export class Cutter {
     return this.#gather(gathering, line)
   }
 
-  /**
-   * A line that does not begin with a document. One that the engine recognizes by its first key may follow
-   * the text.
-   */
+  /** A line without a document at its start; one that the engine knows by its key may follow. */
   #afterText(line: Line): Line | undefined {
     const cut = this.#options.cut()
     const keys = cut[this.#channel] === 'documents' ? cut.glued : undefined
@@ -333,8 +330,7 @@ export class Cutter {
 
   #asText(line: Line): undefined {
     const frame = { kind: 'text' as const, to: line.to, text: line.text }
-    // The end of the input can cut a character, too: the line is then invalid UTF-8, but still a record that
-    // was cut.
+    // The end of the input can cut a character, too: invalid UTF-8, but still a record that was cut.
     const cut = line.open && line.note !== 'FRAME_TOO_LONG' && line.note !== 'MAX_DEPTH'
     if (line.text === '' && line.note === undefined) this.#emit(line, { ...frame, blank: true })
     else if (cut && opensDocument(line.text)) this.#emit(line, { ...frame, open: true })
@@ -399,10 +395,7 @@ function documentAt(text: string, keys: readonly string[]): number {
   return -1
 }
 
-/**
- * The value of a line that is one JSON object or array. A failed JSON.parse is expensive, so cheap checks
- * come first.
- */
+/** The value of a line that is JSON. A failed JSON.parse is expensive, so cheap checks come first. */
 export function recordIn(text: string): unknown {
   const first = text.charCodeAt(0)
   if (!isBracket(first)) return undefined

@@ -45,10 +45,7 @@ export class Dedupe {
   readonly #emitted: Readonly<Record<OutputChannel, Outstanding>>
   /** PTY records that wait for their twin, in order. */
   readonly #records = new Map<number, Waiting>()
-  /**
-   * PTY lines that wait. They may be stderr's, whose order relative to stdout is unknown: they wait for the
-   * end.
-   */
+  /** PTY lines that wait for the end: they may be stderr's, whose order to stdout is unknown. */
   readonly #lines = new Map<number, Waiting>()
   readonly #waitingByKey = new Map<string, Fifo<number>>()
   readonly #elsewhere = new WeakMap<readonly string[], boolean>()
@@ -64,9 +61,7 @@ export class Dedupe {
   /** Records of stdout so far. */
   #written = 0
   readonly #ptyOrder: PtyOrder
-  /**
-   * Records of stdout whose twin on the PTY may have other bytes: another time, another order of its keys.
-   */
+  /** Records of stdout whose twin on the PTY may differ: in time, in the order of its keys. */
   readonly #recent = new RecentRecords()
   /** The last record on the PTY, if stdout does not have it yet. */
   #lastOwn: Own | undefined
@@ -201,10 +196,7 @@ export class Dedupe {
     this.#pass(extra ? { ...frame, extra } : frame, late ? 'late' : 'pty-only', position)
   }
 
-  /**
-   * Whether another channel had the lines that a frame was cut from, as plain lines. All frames cut from them
-   * share the answer.
-   */
+  /** Whether another channel had the lines of a frame as plain ones: one answer for all their frames. */
   #belongsElsewhere(pieces: readonly string[]): boolean {
     const known = this.#elsewhere.get(pieces)
     if (known !== undefined) return known

@@ -97,9 +97,7 @@ export class EngineEvents {
   /** The position of the current frame in the run, and the number of things reported. */
   #here: Position = AT_END
   #said = 0
-  /**
-   * The last frame of the pipes and of the PTY: what an engine reports about kept lines is not after that.
-   */
+  /** The last frames of pipes and PTY: what an engine reports about kept lines is not after them. */
   #lastOfPipes = AT_END
   #lastOfPty = AT_END
   readonly #evidence = new RunEvidence()
@@ -168,10 +166,7 @@ export class EngineEvents {
     this.#say = this.#makeSay()
   }
 
-  /**
-   * Lets the engine read one frame, and keeps it as raw if the engine does not understand it. `again`: also
-   * read by another engine.
-   */
+  /** Lets the engine read a frame, raw if it cannot. `again`: another engine reads it, too. */
   frame(
     read: (frame: EngineFrame, say: Say) => boolean | 'kept',
     given: EngineFrame,
@@ -249,8 +244,7 @@ export class EngineEvents {
     this.#tellEarly()
     this.#openAtEnd = this.#requests.waitsFor
     this.#requests.end()
-    // Also a turn whose beginning only the PTY has: until that arrived, the failure before it seemed to be
-    // its own.
+    // Also a turn whose beginning only the PTY has: before, the failure seemed to be its own.
     this.tellTurn(true)
     this.#writer.about(undefined)
   }
@@ -720,10 +714,7 @@ export class EngineEvents {
   }
 }
 
-/**
- * An engine in JavaScript can say anything: what would break the schema of the records is thrown back at it
- * (PROFILE_FAILED).
- */
+/** An engine in JavaScript can say anything: what breaks the schema is thrown (PROFILE_FAILED). */
 function checkText(what: string, value: unknown): void {
   if (typeof value !== 'string') throw new TypeError(`${what} must be a string, but is ${typeof value}`)
 }

@@ -31,10 +31,7 @@ export interface Cut {
     | 'records'
     | 'text'
     | ((frame: Pick<EngineFrame, 'channel' | 'value'>) => 'records' | 'text' | undefined)
-  /**
-   * Names whose blocks (`<Name>` to `</Name>`) are one frame of kind `tag`; other text may be on the same
-   * line.
-   */
+  /** Names whose blocks (`<Name>` to `</Name>`) are frames of kind `tag`, even within a line. */
   readonly blocks?: readonly string[]
   /** First keys of documents that are also found after other text on their line. */
   readonly glued?: readonly string[]
@@ -58,10 +55,7 @@ export interface EngineFrame extends Frame {
   readonly glue?: string
   /** The record was joined from torn lines. */
   readonly mended?: true
-  /**
-   * The whole lines of a PTY that it was cut from, if it is not just one line: another channel may have had
-   * those lines unchanged.
-   */
+  /** The PTY lines that it was cut from, if not one: another channel may have them unchanged. */
   readonly pieces?: readonly string[]
   /**
    * Only the PTY has this record, so it may arrive long after what follows it there: it does not belong to
@@ -125,9 +119,7 @@ export interface StatusFacts extends RunFacts {
 export interface ErrorFacts {
   /** Whether the engine says that it will, or could, retry. */
   readonly retryable?: boolean | undefined
-  /**
-   * The engine's own code for it, an HTTP status or a word; with the message it tells the `failure_class`.
-   */
+  /** The engine's own code for it, a status or a word: it helps to tell the `failure_class`. */
   readonly code?: unknown
   /** It stands in place of an answer: unless one follows, the run failed, whatever its severity. */
   readonly alone?: boolean | undefined
@@ -148,9 +140,7 @@ export type FailureTable = readonly (readonly [FailureClass, RegExp])[]
  * say.message(item.id, item.text)
  */
 export interface Say {
-  /**
-   * The session this run belongs to. The first call starts the conversation; `facts` are reported with it.
-   */
+  /** The session of this run. The first call starts the conversation, and reports `facts`. */
   session(id: unknown, facts?: RunFacts): void
   /** A step of the run: `turn_started`, `turn_completed`, `step_start`, … */
   status(status: string, more?: StatusFacts): void
@@ -164,10 +154,7 @@ export interface Say {
    * text is searched for payloads and the done marker.
    */
   message(id: string | undefined, text?: string, more?: Speaker): void
-  /**
-   * A new id for a message that has none, as `message` without an id uses: no other message of the run has
-   * it.
-   */
+  /** A new id for a message that has none, as `message` uses: no other message has it. */
   newId(): string
   /** The pieces reported under this id were no message: they are never joined to one. */
   withdraw(id: string): void
@@ -184,10 +171,7 @@ export interface Say {
   error(message: string, severity?: Severity, more?: ErrorFacts): void
   /** The parser reports something about this frame. */
   warning(code: Code, message?: string, severity?: Severity): void
-  /**
-   * A turn begins: what was reported about the end of the turn before no longer counts, including the done
-   * marker.
-   */
+  /** A turn begins: the end of the turn before no longer counts, nor does the done marker. */
   begun(): void
   /**
    * The same turn continues after an end or a failure that the engine reported (it retried, its question was
@@ -244,9 +228,7 @@ export interface Say {
   confidence(value: number): void
   /** Report about these bytes instead of the current frame. For frames that were kept until later. */
   about(range: { readonly channel: Channel; readonly from: number; readonly to: number }): void
-  /**
-   * Give back a frame that was kept: it is raw after all. The next reports are about the current frame again.
-   */
+  /** Gives back a kept frame as raw. The next reports are about the current frame again. */
   giveBack(frame: EngineFrame): void
 }
 

@@ -81,10 +81,7 @@ export interface RequestQuestion {
 
 /** What an agent asks, before it goes on. Title and input are the model's words. */
 export interface AgentRequest {
-  /**
-   * The attempt, and the id of the wire as JSON: `1:0` and `1:"0"` are two requests. `1:0:2` is the second
-   * with the id 0.
-   */
+  /** The attempt, and the id of the wire as JSON: `1:0`, `1:"0"`. `1:0:2` is the second with the id 0. */
   readonly id: string
   readonly kind: 'permission' | 'question'
   /** The name of the tool that it is about. */
@@ -108,9 +105,7 @@ export type SettledBy = 'user' | 'limit' | 'agent' | 'interrupt' | 'end'
 
 interface StatusData {
   readonly status: string
-  /**
-   * Token counts in the engine's own format; cumulative in some engines: never add them up, add up `tokens`.
-   */
+  /** Token counts in the engine's own format, cumulative in some: never add them up, add up `tokens`. */
   readonly usage?: unknown
   /** The tokens of this step or turn only: the sum over all records is that of the run. */
   readonly tokens?: Tokens
@@ -159,16 +154,11 @@ export interface CompletionData {
   readonly ok: boolean
   /** If the run failed (`interrupted`): why, in one word. */
   readonly failure_class?: FailureClass
-  /**
-   * The bytes that say so: of a record, a line of stderr. Missing if only the exit code or a signal says it.
-   */
+  /** The bytes that say so: of a record, a line. Missing if only the exit code or a signal does. */
   readonly failure_ref?: RawRef
   /** For the whole run, as far as the engine reported them. */
   readonly tokens?: Tokens
-  /**
-   * The engine counts its session, not this run: if the run continued one, `tokens` includes what it had used
-   * before.
-   */
+  /** The engine counts its session: `tokens` includes what that had used before this run. */
   readonly cumulative?: true
   /** What the whole run cost, as the engine reported it, never computed. Missing if it did not. */
   readonly cost?: Cost
@@ -195,10 +185,7 @@ export interface MessageData {
   readonly parent_call_id?: string
 }
 
-/**
- * What the user, or a program on the user's behalf, told the agent. Never searched for payloads or the done
- * marker.
- */
+/** What the user, or a program for the user, told the agent: no payload, no done marker is read there. */
 export interface UserData {
   readonly text: string
 }
@@ -243,10 +230,7 @@ export interface ToolData {
 export interface ArtifactData {
   /** Relative to the run directory, with `/`. */
   readonly path: string
-  /**
-   * The change as a unified diff, as reported by the engine; the last change, and the beginning of a long
-   * one.
-   */
+  /** The last change as a unified diff, as the engine reported it; of a long one the beginning. */
   readonly diff?: string
 }
 
@@ -263,9 +247,7 @@ export interface DiagnosticData {
   readonly count?: number
   /** The unknown type or field, at most 80 characters of it. */
   readonly name?: string
-  /**
-   * The drift report: how often each unknown type and field was seen; `…` counts those after the first 256.
-   */
+  /** The drift report: counts of each unknown type and field; `…` is for those after the first 256. */
   readonly drift?: {
     readonly types: Readonly<Record<string, number>>
     readonly fields: Readonly<Record<string, number>>

@@ -217,8 +217,7 @@ function later(a: Moment | undefined, b: Moment | undefined): Moment | undefined
 }
 
 /**
- * Decides how a run ended from all evidence. `conflict` names the evidence that disagrees with the
- * verdict.
+ * Decides how a run ended from all evidence. `conflict` names what disagrees with the verdict.
  *
  * | # | evidence | state |
  * | 1 | the done marker | completed |
@@ -256,9 +255,7 @@ function verdict(evidence: Evidence): [EndState, EndReason] {
 
 /** The reason of an engine that stopped because of its limit of tokens: `length`, `max_tokens`. */
 const shortLimit = /^length$|tokens?\b/i
-/**
- * The same in an error. A request that asks for too many tokens (`max_tokens is too large`) is another one.
- */
+/** The same in an error. `max_tokens is too large`, about a request, is another one. */
 const tokenLimit =
   /reason\W{1,4}(?:max_(?:output_)?tokens|length)\b|\bMAX_TOKENS\b|exceeded the .{0,20}output token (?:maximum|limit)/
 

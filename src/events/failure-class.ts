@@ -34,10 +34,7 @@ function search(words: string, own: FailureTable): FailureClass | undefined {
   return status === undefined ? undefined : classOfStatus(status)
 }
 
-/**
- * Words that say more than the status beside them: a 429 may mean that the plan is used up, and a 400 that
- * the prompt is too long.
- */
+/** Words that say more than a status: a 429 may be a used up plan, a 400 a prompt too long. */
 const usual: FailureTable = [
   [
     'context',
@@ -73,10 +70,7 @@ function classOfStatus(status: number): FailureClass | undefined {
   return status === 408 || status >= 500 ? 'network' : undefined
 }
 
-/**
- * An HTTP status that is named as one: at the beginning, in brackets, after `status`, `code`, `HTTP`,
- * `Error`.
- */
+/** A status that is named as one: first, in brackets, after `status`, `code`, `HTTP`, `Error`. */
 function statusIn(words: string): number | undefined {
   const found = status.exec(words)
   return found ? Number(found[1] ?? found[2]) : undefined

@@ -52,10 +52,7 @@ export class OpenMessages {
     return message
   }
 
-  /**
-   * Adds a piece. If there is no room, `close` must remove the oldest message. True if the message has just
-   * reached the limit.
-   */
+  /** Adds a piece; for room, `close` removes the oldest message. True if it just reached the limit. */
   add(id: string, { text, place, more, when }: Piece, close: (oldest: string) => void): boolean {
     let message = this.#messages.get(id)
     if (!message) {

@@ -170,10 +170,7 @@ function isFinal(outcome: Outcome<unknown>, endsAt: (offset: number) => boolean)
   return frame.kind === 'object' && endsAt(frame.to)
 }
 
-/**
- * Says whether nothing but punctuation follows an offset. Asked from the last offset back, it reads every
- * byte at most once.
- */
+/** Whether only punctuation follows an offset. Asked from the last one back, it reads a byte once. */
 function endCheck(message: Bytes): (offset: number) => boolean {
   let punctuationFrom = message.length
   let wordsAfter = -1

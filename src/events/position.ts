@@ -10,10 +10,7 @@ export interface Position {
   readonly channel: Channel
   /** Index of the record on stdout, or of the last one before it, from 0; -1 before the first. */
   readonly after: number
-  /**
-   * Its position on the PTY, to order records that follow the same record of stdout; -1 for that record
-   * itself.
-   */
+  /** Its position on the PTY, to order what follows the same record of stdout; -1 for that record. */
   readonly behind: number
 }
 
@@ -24,10 +21,7 @@ export const AT_END: Position = {
   behind: -1,
 }
 
-/**
- * When something was reported: at which record, and as which report of that record, because one record can
- * make several.
- */
+/** When something was reported: at which record, and as which of its reports. */
 export interface Moment {
   readonly at: Position
   readonly nth: number

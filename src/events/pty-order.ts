@@ -1,9 +1,7 @@
 import type { Position } from './position.ts'
 import { Fifo } from './twins.ts'
 
-/**
- * Number of shared records that may still prove wrong. The next one shows whether one of them is.
- */
+/** Number of shared records that may still prove wrong; the next one shows whether one is. */
 const MAX_SHARED = 1024
 
 /** A record that stdout and the PTY both have: its position on the PTY, and its index on stdout. */

@@ -7,10 +7,7 @@ const MAX_NAME = 80
 
 const ODD_FIELD = 'a record has a field with a kind or a value this parser does not know'
 
-/**
- * Warnings about what is too frequent to report each time: the first of a kind is reported at once, the total
- * at the end.
- */
+/** Warnings about what is frequent: the first of a kind at once, the total at the end. */
 export class RepeatedWarnings {
   readonly #writer: Writer
   readonly #kinds = new Map<string, { code: Code; message: string; confidence: number; count: number }>()

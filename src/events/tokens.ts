@@ -92,8 +92,7 @@ function isEmpty(counts: Tokens): boolean {
 }
 
 /**
- * Reads counts from an engine's own record; anything that is not a count is left out. Undefined if there is
- * none.
+ * Reads counts from an engine's own record; what is not a count is left out. Undefined without any.
  *
  * @example
  * const usage = { input_tokens: 3, output_tokens: '?' }

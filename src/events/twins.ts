@@ -9,10 +9,7 @@ interface Equals {
   more: number
 }
 
-/**
- * The records of one channel that were emitted and have not arrived on the other one: digest → position in
- * the run.
- */
+/** What one channel emitted and the other one has not shown yet: digest → position in the run. */
 export class Outstanding {
   readonly #window: number
   /** Nearly every record is the only one of its kind, and then only its position is stored. */

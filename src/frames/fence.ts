@@ -1,4 +1,5 @@
 import { ByteBalance } from '../json/byte-balance.ts'
+import { isJson } from '../json/strict.ts'
 import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
 import {
   BACKTICK,
@@ -13,7 +14,6 @@ import {
 import type { Tape } from '../text/tape.ts'
 import { afterQuotes, type FenceCloser, FenceClosing, type FenceOpener } from './fence-closing.ts'
 import { type FenceHit, openings } from './fence-opening.ts'
-import { isJson } from './line.ts'
 import type { Inside, Scan } from './scan.ts'
 import { type Found, tooLong } from './too-long.ts'
 
@@ -332,10 +332,7 @@ export class FenceMachine implements Inside {
     this.#scan.cut({ kind: 'fence', from, to, text, textFrom, textTo, lines, label: info || undefined, open })
   }
 
-  /**
-   * The body up to `bodyEnd`, without quote marks and indentation; with `clean`, also without escape
-   * sequences.
-   */
+  /** The body up to `bodyEnd` without quote marks and indentation; `clean`: without escapes, too. */
   #bodyText(bodyEnd: number, clean: boolean): string {
     const scan = this.#scan
     const from = Math.min(this.#opener.body, bodyEnd)

@@ -36,20 +36,14 @@ export function risingOffsets(frame: Frame): (units: number) => number {
   }
 }
 
-/**
- * Only for the few frames whose text does not map directly; a number if the text is complete but begins
- * later.
- */
+/** Only for the few frames whose text does not map directly, or begins later (a number). */
 const placesOf = new WeakMap<Frame, Places | number>()
 
 export function keepOffsets(frame: Frame, places: Places | number): void {
   placesOf.set(frame, places)
 }
 
-/**
- * Where the text of a frame begins if it is written in the usual way: after `<json>`, or after "```json" and
- * an LF.
- */
+/** Where the text of an ordinary frame begins: after `<json>`, or after "```json" and an LF. */
 export function textStart({ kind, from, label = '' }: Frame): number {
   if (kind === 'tag') return from + label.length + 2
   return kind === 'fence' ? from + 3 + Bytes.byteLength(label) + 1 : from

@@ -71,10 +71,7 @@ export function openingScan(
   return { scan, write }
 }
 
-/**
- * The scanner of one channel, for a layer that skips lines. Only lines are cut: they do not depend on each
- * other.
- */
+/** The scanner of one channel, for a layer that skips lines, which do not depend on each other. */
 export function lineScan(
   options: Pick<FrameOptions & OpenerRules, 'maxFrame' | 'everyLine' | 'scalars' | 'turn'>,
 ): (channel: Channel, next: Sink<Frame>) => LineScan {

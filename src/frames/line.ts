@@ -1,4 +1,5 @@
 import { ByteBalance } from '../json/byte-balance.ts'
+import { isJson } from '../json/strict.ts'
 import { ByteSearch } from '../text/byte-search.ts'
 import {
   beginsLiteral,
@@ -156,9 +157,7 @@ export class LineMachine implements Inside {
     return last
   }
 
-  /**
-   * A failed JSON.parse is expensive, so cheap checks come first: the last byte, or every byte of a number.
-   */
+  /** A failed JSON.parse is expensive: first the last byte is checked, or every byte of a number. */
   #parses(end: number): boolean {
     const scan = this.#scan
     const from = this.#from
@@ -175,10 +174,7 @@ export class LineMachine implements Inside {
     return isJson(scan.decodeClean(from, last + 1))
   }
 
-  /**
-   * Without its LF, a line may have been cut right after an inner closer: `{"a":[1]`. Called once, at the end
-   * of the input.
-   */
+  /** At the end of the input, a line may have been cut right after an inner closer: `{"a":[1]`. */
   #isClosed(end: number): boolean {
     const { view, base } = this.#tape
     const balance = new ByteBalance()
@@ -228,13 +224,4 @@ function isTokenByte(byte: number | undefined): boolean {
 
 function isGap(byte: number | undefined): boolean {
   return byte === SPACE || byte === TAB || byte === CR
-}
-
-export function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

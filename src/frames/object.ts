@@ -29,9 +29,7 @@ export interface Interruptions {
   readonly lines: boolean
 }
 
-/**
- * After a raw line break inside a string, a candidate may grow to what the repair accepts, and no further.
- */
+/** After a raw line break in a string, a candidate may grow to what the repair accepts. */
 const MAX_BROKEN = 65_536
 /** An array of one scalar that is longer than this is no citation. */
 const MAX_CITATION = 1024
@@ -130,9 +128,7 @@ export class ObjectMachine implements Inside {
     else this.#scan.leave(end)
   }
 
-  /**
-   * Most brackets in prose are recognized by the next byte, as in `[INFO]` and `fn()[i]`, without any setup.
-   */
+  /** The next byte shows most brackets in prose, as in `[INFO]` and `fn()[i]`, without any setup. */
   #isPlainProse(from: number): boolean {
     const scan = this.#scan
     const next = from + 1
@@ -170,10 +166,7 @@ export class ObjectMachine implements Inside {
     }
   }
 
-  /**
-   * Walks to `stop`, or to just after the line break that tears a string. True if the candidate is given up
-   * or closed.
-   */
+  /** Walks to `stop`, or past the line break in a string. True if it is given up or closed. */
   #walkTo(stop: number): boolean {
     const { view, base } = this.#tape
     const balance = this.#balance
@@ -257,10 +250,7 @@ export class ObjectMachine implements Inside {
     return at === end || scan.byte(at) === LF
   }
 
-  /**
-   * One object literal for every frame: literals of several shapes, or a spread, cost more than everything
-   * else here.
-   */
+  /** One object literal for every frame: several shapes, or a spread, cost more than all else here. */
   #emit(to: number, open: boolean, broken: number | undefined, aside = false): void {
     const from = this.#from
     const first = this.#first

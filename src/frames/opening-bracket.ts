@@ -82,10 +82,7 @@ function mayBeginKey(opening: number, byte: number): boolean {
 
 //  {first name: 1   {name": 1   [text", "b"   [a, b]
 //            ^          ^           ^             ^ opens
-/**
- * At the very start of the input a key may contain blanks, and a key or a text may have lost its opening
- * quote.
- */
+/** At the start of the input a key may have blanks, and a key or a text may lack its first quote. */
 function judgeFirstWords(opening: number, byte: number): boolean | undefined {
   if (byte === QUOTE || byte === (opening === OPEN_BRACE ? COLON : COMMA)) return true
   return isBareCharacter(byte) || isBlank(byte) ? undefined : false

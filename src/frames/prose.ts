@@ -152,9 +152,7 @@ export class Prose implements Interruptions {
     }
   }
 
-  /**
-   * The next line that may be a record though it does not begin with a bracket, by its first non-blank byte.
-   */
+  /** The next line that may be a record without a bracket, by its first non-blank byte. */
   #nextLine(from: number): number {
     let at = this.#lineSeek
     if (at < from) {

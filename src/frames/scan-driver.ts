@@ -6,17 +6,13 @@ import type { Scan } from './scan.ts'
 
 /** A scan that can skip lines. */
 export interface LineScan extends Required<Sink<Uint8Array>> {
-  /**
-   * Skips whole lines of the channel, which become text. Only after whole lines, when all of them were
-   * scanned.
-   */
+  /** Skips whole lines, which become text. Only after whole lines that were scanned. */
   skip(lines: Bytes): void
 }
 
 /**
  * Feeds a scan with the bytes of its channel: removes escape sequences, then gives the rest to the open
- * machine, or to `outside` while none is open. After `turn` emissions it stops, and continues with
- * `more`.
+ * machine, or to `outside` while none is open. After `turn` emissions it stops until `more`.
  */
 export function feed(scan: Scan, outside: { look(): boolean }, turn: number): LineScan {
   const remover = new EscapeRemover(scan.channel, {

@@ -263,9 +263,7 @@ export class Scan {
     this.#textFrom = Math.max(this.#textFrom, origin)
   }
 
-  /**
-   * Emits `[from, to)` as a text frame of its own, in original offsets; `position` is the clean one of `to`.
-   */
+  /** Emits `[from, to)`, original offsets, as a text frame; `position` is the clean one of `to`. */
   cutText(from: number, to: number, position: number, note?: Note): void {
     this.#text(from, to, false, note)
     this.#textFrom = to
@@ -292,10 +290,7 @@ export class Scan {
     tape.settle(keep)
   }
 
-  /**
-   * Skips whole lines that no machine needs to see: they are text. Only at the start of a line, and outside
-   * frames.
-   */
+  /** Skips whole lines, which are text. Only at the start of a line, and outside frames. */
   skip(lines: Bytes): void {
     const { tape, head } = this
     this.position = tape.end

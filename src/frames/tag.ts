@@ -173,18 +173,13 @@ export class TagMachine implements Inside {
     this.#counted = position
   }
 
-  /**
-   * Ends the block at an in-string closer; if a retry broke off inside a string, at the retry's own opener.
-   */
+  /** Ends the block at an in-string closer; after a retry inside a string, at the retry's opener. */
   #endAt(close: number): void {
     this.#cut(this.#lastOpener(close), close)
     this.#goBackTo(this.#scan.position)
   }
 
-  /**
-   * The last opener before `close`. All but the block's own are in strings: any other would have restarted
-   * it.
-   */
+  /** The last opener before `close`. Others than the block's own are in strings. */
   #lastOpener(close: number): number {
     for (let at = close; ; ) {
       at = this.opener.last(at, this.#body)

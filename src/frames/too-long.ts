@@ -34,8 +34,7 @@ export function tooLong(scan: Scan, what: string, from: number, findEnd: (from: 
     },
     look() {
       const found = findEnd(seek)
-      // A search may look back further than before, to judge a line by its start; what was passed on stays
-      // passed on.
+      // A search may look back further, to judge a line by its start; what was passed on stays so.
       seek = Math.max(seek, found.at)
       if (!found.done) {
         if (seek > from) pieces(tape.origin(seek - 1) + 1, seek, false)

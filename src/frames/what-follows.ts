@@ -144,10 +144,7 @@ export class WhatFollows {
 
   //  {"k":1}, m/n: 2}   {"k":1}, it's": 2}   {"k":1},⏎two words: 2}
   //           ^ from             ^ from: a key that lost its opening quote
-  /**
-   * Whether a number, a literal or a bare key with its colon begins at `from`. At most one word is read
-   * twice.
-   */
+  /** Whether a number, a literal or a bare key with its colon begins here. Reads a word twice at most. */
   #opensWithWord(from: number, bound: number, over: boolean): boolean | undefined {
     const scan = this.#scan
     let end = from
@@ -219,10 +216,7 @@ export class WhatFollows {
     return this.#scan.byte(this.#start + 1) === EXCLAMATION
   }
 
-  /**
-   * If another value opens at `from`, the end of what shows that: without a quote before it, the rest does
-   * not matter.
-   */
+  /** The end of what shows that another value opens at `from`; without a quote, the rest is irrelevant. */
   #opensValue(from: number, stop: number): number | undefined {
     let next = from + 1
     while (next < stop && isBlank(this.#scan.byte(next))) next++

@@ -61,10 +61,7 @@ export function isOnlyStructure(text: string): boolean {
   return /^[\s\0\ufeff{}[\]:,]*$/.test(text) && /[{}[\]]/.test(text)
 }
 
-/**
- * Whether what follows the first value of a text at `end` belongs to it: structure, or keys and a bracket too
- * many.
- */
+/** Whether what follows the first value at `end` belongs to it: structure, or keys and a bracket. */
 export function isRestOfWhole(text: string, end: number): boolean {
   if (isStructureAt(text, end)) return true
   const rest = text.slice(end)
@@ -252,10 +249,7 @@ function opensAt(text: string, at: number, from: number): boolean {
   return mayFollowOpening(text.charCodeAt(at + 1))
 }
 
-/**
- * Whether a quote has a partner before `end`; of two curly ones the second looks different, and is taken for
- * granted.
- */
+/** Whether a quote has a partner before `end`; that of a curly one is taken for granted. */
 function isClosedBefore(text: string, at: number, end: number): boolean {
   const unit = text.charCodeAt(at)
   if (quoteFamily(unit) !== unit) return true
@@ -264,10 +258,7 @@ function isClosedBefore(text: string, at: number, end: number): boolean {
   return false
 }
 
-/**
- * Whether a string may begin with this character: after the quote that closes one, a separator, a bracket or
- * a blank is more likely.
- */
+/** Whether a string may begin with this: a separator, a bracket or a blank follows a closing quote. */
 export function mayFollowOpening(character: number): boolean {
   if (Number.isNaN(character) || isBlank(character)) return false
   return character !== COMMA && character !== COLON && !isClosing(character)
@@ -300,8 +291,7 @@ function isQuote(unit: number): boolean {
  */
 export function endsInString(text: string): boolean {
   if (!/['`´‘-‟]/.test(text)) return false
-  // A quote opens a string only where a key or a value may begin, and closes it only before what may follow
-  // one.
+  // A quote opens a string where a key or a value may begin, and closes it before what may follow.
   let last = 0
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at)

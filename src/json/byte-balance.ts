@@ -24,8 +24,7 @@ export type Stop = 'end' | 'closed' | 'line-end' | 'bracket'
  *
  * A backslash protects the next quote or backslash, inside strings and outside. `//` up to the line end and
  * `/*` up to its closer are comments, but not `//` after a colon: `http://` is not a comment. A class,
- * because its state is hot and carries over from piece to piece. Positions are absolute: `bytes[0]` is at
- * `base`.
+ * because its state is hot and carries over. Positions are absolute: `bytes[0]` is at `base`.
  */
 export class ByteBalance {
   depth = 0

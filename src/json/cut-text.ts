@@ -1,9 +1,7 @@
 import { type Handler, NAMES, Tokenizer } from './tokenizer.ts'
 import { pastBlanks } from './walk.ts'
 
-/**
- * Cut JSON: the beginning of a JSON text that stops somewhere inside it.
- */
+/** Cut JSON: the beginning of a JSON text that stops somewhere inside it. */
 
 /** A cut text with its brackets and strings closed. */
 export interface Closed {

@@ -28,9 +28,7 @@ export function isOrdinary(value: unknown, text: string, depth: number): boolean
 }
 
 const SHORT = 512
-/**
- * `"":1,` is the least that a duplicate key adds to a text; `1e-324`, which is 0, is as much longer than 0.
- */
+/** `"":1,` is the least that a duplicate key adds to a text; `1e-324`, which is 0, is as long. */
 const LEAST_MEMBER = 5
 
 /** Minimum length of the text of a value; negative if the value is unusual by itself. */

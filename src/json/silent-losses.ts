@@ -89,8 +89,7 @@ class Losses implements Visitor {
 
 /**
  * Whether a number keeps what its token says: the token has the digits that the number prints, or those of
- * its exact value. `0.1` survives though no double is exactly that; `1.000000000000000005`, which becomes 1,
- * does not.
+ * its exact value. `0.1` survives though no double is exactly that; `1.000000000000000005` does not.
  */
 function survives(token: string): boolean {
   if (token.length < 16 && !token.includes('e') && !token.includes('E')) return true

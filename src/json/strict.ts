@@ -108,3 +108,7 @@ export function jsonValue(text: string): unknown {
     return undefined
   }
 }
+
+export function isJson(text: string): boolean {
+  return jsonValue(text) !== undefined
+}

@@ -62,10 +62,7 @@ export function nextQuote(
 
 const MATTERS = /* @__PURE__ */ classTable([1, '"\'`\\'])
 
-/**
- * Typographic quotes end at any quote of their kind, because models mix up the two halves, or at the plain
- * one.
- */
+/** Typographic quotes end at any of their kind, as models mix up the halves, or at the plain one. */
 export function closes(unit: number, opening: number): boolean {
   if (opening === BACKTICK || opening === ACUTE) return unit === BACKTICK || unit === ACUTE
   if (opening < BACKTICK) return unit === opening

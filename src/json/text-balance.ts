@@ -11,10 +11,7 @@ import {
 } from '../text/characters.ts'
 import { backslashesBefore, stringEnd } from './strings.ts'
 
-/**
- * One past the bracket that closes the one at `from`, or -1 if the text ends first. Comments are skipped, see
- * ByteBalance.
- */
+/** One past the bracket that closes the one at `from`, or -1. Skips comments, see ByteBalance. */
 export function balancedEnd(text: string, from: number): number {
   const end = new TextBalance().readLoosely(text, from)
   return end === 'inside' ? -1 : end
@@ -43,8 +40,7 @@ export class TextBalance {
 
   /**
    * Reads one more piece of JSON, starting at `from`. Returns the index after the bracket that closes the
-   * value, `inside` if that has not arrived, or `broken` at a character that JSON does not allow outside
-   * strings.
+   * value, `inside` if that has not arrived, or `broken` at a character that only strings may have.
    */
   readStrictly(text: string, from = 0): number | 'inside' | 'broken' {
     return this.#read(text, from, true)
@@ -88,9 +84,7 @@ export class TextBalance {
   }
 }
 
-/**
- * One past the construct that begins with the backslash or slash before `at`: an escaped quote or a comment.
- */
+/** One past the escaped quote or comment that begins with the backslash or slash before `at`. */
 function passOddity(text: string, at: number): number {
   const next = text.charCodeAt(at)
   if (text.charCodeAt(at - 1) === BACKSLASH) return next === QUOTE || next === BACKSLASH ? at + 1 : at

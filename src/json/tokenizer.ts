@@ -23,8 +23,7 @@ import { pastBlanks } from './walk.ts'
 
 /**
  * Receives what a tokenizer reads, in order. `end` is one past the token, as an index in the current piece.
- * How much detail it gets depends on the tokenizer's `Detail`; what was not requested is an empty string or
- * 0.
+ * How much it gets depends on the tokenizer's `Detail`; what was not requested is '' or 0.
  */
 export interface Handler {
   open(array: boolean, end: number): void
@@ -86,8 +85,7 @@ const IGNORE: Handler = {
 }
 
 /*
- * State of the tokenizer. Numbers, not strings: they compile to a jump table, which saves a quarter of the
- * total time.
+ * State of the tokenizer, as numbers: a jump table saves a quarter of the total time.
  *
  *     {"a": [12, "x\n"], "b": true}
  *      ^^^^^                         AT_FIRST_KEY, AT_KEY, AT_COLON (a key is a string, too)
@@ -142,9 +140,7 @@ const IN_EXPONENT = 7
 export class Tokenizer {
   /** Units read so far, over all pieces. After a failure: its position. */
   consumed = 0
-  /**
-   * A string has begun or a value has ended: more than brackets and blanks, which prose may begin with, too.
-   */
+  /** A string has begun or a value has ended: more than what prose may begin with, too. */
   begun = false
   readonly #handler: Handler
   readonly #detail: Detail
@@ -195,9 +191,7 @@ export class Tokenizer {
     return this.#depth > 0 || this.#inString()
   }
 
-  /**
-   * Inside a string value: the number of units at its end that are half an escape or half a pair; else -1.
-   */
+  /** Inside a string value: units at its end that are half an escape or half a pair; else -1. */
   halfString(): number {
     if (!this.#inString() || this.#isKey) return -1
     const half = this.#state === IN_ESCAPE ? 1 : this.#state === IN_HEX ? 2 + this.#digits : 0
@@ -219,10 +213,7 @@ export class Tokenizer {
     return this.#expectedIn(this.#state === FAILED ? this.#failedIn : this.#state)
   }
 
-  /**
-   * Reads from `start` to the end of the piece, the end of the document, or the first error; returns that
-   * position.
-   */
+  /** Reads from `start` to the end of the piece or document, or an error; returns that position. */
   push(text: string, start: number): number {
     let at = start
     loop: while (at < text.length) {

@@ -1,13 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Fault, quote } from '../base/fault.ts'
 import { digestOf } from '../disk/cache.ts'
-import { comparePlaces, journalLine, MAX_LINE, outOfOrder, type Place } from '../disk/read-journal.ts'
+import { comparePlaces, MAX_LINE, outOfOrder, type Place, readLine } from '../disk/read-journal.ts'
 import type { Event } from '../events/event.ts'
 import { LF } from '../text/characters.ts'
 
-/**
- * A run at the broker. Both names are tokens (`tokenOf`), so they are valid in a subject and in a file name.
- */
+/** A run at the broker. Both names are tokens (`tokenOf`), valid in a subject and in a file name. */
 export interface RunName {
   readonly tenant: string
   readonly run: string
@@ -20,9 +18,7 @@ export interface BlockEnd {
   readonly seq: number
   /** Hash of its line in the host's journal, before redaction; empty if there is none yet. */
   readonly hash: string
-  /**
-   * The part of the next line that was sent: the line is too long for one block. `hash` is of these bytes.
-   */
+  /** What was sent of the next line, which is too long for one block. `hash` is of these bytes. */
   readonly part?: { readonly bytes: number; readonly hash: string } | undefined
   /** The block begins this many bytes into a line; earlier blocks have what is before. @default 0 */
   readonly from?: number | undefined
@@ -55,31 +51,20 @@ interface BlockFilter {
 export interface Broker {
   /** Maximum size of one block in bytes. */
   readonly maxBlock: number
-  /**
-   * Appends a block right after the block of this run at `after` (0: as its first). Returns the new position;
-   * undefined if the run has moved on.
-   */
+  /** Appends after the run's block at `after` (0: as its first); undefined if the run has moved on. */
   append(name: RunName, end: BlockEnd, bytes: Uint8Array, after: number): Promise<number | undefined>
   /** The last block of a run, without its bytes; undefined if there is none. It may be outdated. */
   last(name: RunName): Promise<Pick<StoredBlock, 'at' | 'end'> | undefined>
-  /**
-   * The id of the storage, and the last position in it. After a loss of storage either the id differs or the
-   * position is lower.
-   */
+  /** The storage and its last position. If it is lost, the id differs or the position is lower. */
   state(): Promise<{ readonly id: string; readonly last: number }>
-  /**
-   * All blocks from a position on, as they arrive, until the signal. Waits while the broker is unreachable.
-   */
+  /** All blocks from a position on, until the signal. Waits while the broker is unreachable. */
   read(from: number, filter: BlockFilter, signal: AbortSignal): AsyncGenerator<StoredBlock, void>
   /** Waits until the broker is reachable. */
   reachable(signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
-/**
- * Thrown by `read` if the broker has less than it had, or something else in its place: it must be read from
- * the start.
- */
+/** Thrown by `read` if the broker has lost or replaced something: read it from the start. */
 export class Rewound extends Error {}
 
 /** Tells a block from another one that is at its place since the broker lost it. */
@@ -112,8 +97,7 @@ const MAX_TOKEN = 200
 const KEPT = 160
 
 /**
- * A name as a token of a subject and as the name of a folder: percent-encoded, including `.` and `*`, which
- * are special there.
+ * A name as a token of a subject and as a folder: percent-encoded, with `.` and `*`, which are special.
  *
  * @example
  * tokenOf('shop/run.7') // 'shop%2Frun%2E7'
@@ -126,10 +110,7 @@ export function tokenOf(name: string): string {
   return `${token.slice(0, KEPT)}-${digestOf(name).slice(0, 32)}`
 }
 
-/**
- * Whether this is a token as `tokenOf` makes them. Others may publish what would lead to another folder: a
- * `/`, a name too long.
- */
+/** Whether `tokenOf` may have made it. Others may publish what leads to another folder: a `/`. */
 export function isToken(text: string): boolean {
   return text.length <= MAX_TOKEN && /^[\w\-!~'()%]+$/.test(text)
 }
@@ -142,10 +123,7 @@ interface ReadEvent {
 
 /** Joins the blocks of one run to its events. */
 export interface Assembler {
-  /**
-   * The new events in a block. Throws BROKER_GAP if earlier ones are missing, BROKER_FAILED if it contains
-   * something else.
-   */
+  /** The new events in a block. Throws BROKER_GAP for a gap, BROKER_FAILED if it has something else. */
   feed(block: StoredBlock): ReadEvent[]
   /** The position of the block in which the incomplete line begins. */
   readonly open: number | undefined
@@ -217,13 +195,10 @@ export function assembler(last?: Omit<Place, 'run_id'>): Assembler {
 }
 
 function readEvent(block: StoredBlock, line: string): { event: Event; place: Place } {
-  try {
-    const event: unknown = JSON.parse(line)
-    const place = journalLine(event)
-    // Cast: the fields that every event has were checked; the rest is passed on unchanged.
-    if (place) return { event: event as Event, place }
-  } catch {}
-  throw foreign(block, 'one of its lines is not an event')
+  const { value, place } = readLine(line)
+  if (!place) throw foreign(block, 'one of its lines is not an event')
+  // Cast: the fields that every event has were checked; the rest is passed on unchanged.
+  return { event: value as Event, place }
 }
 
 function gap({ at, name }: StoredBlock, why: string): Fault {

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { checkPath, isName, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
-import { Fault } from '../base/fault.ts'
+import { Fault, orElse } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { writeWhole } from '../disk/durable.ts'
 import { type Journal, LOCK_FILE, makeDir, openJournal } from '../disk/journal.ts'
@@ -100,10 +100,7 @@ const CURSOR_FILE = 'mirror.json'
 const MIRROR_LOCK = 'mirror.lock'
 const MAX_CURSOR = 4 << 20
 const SAVE_MS = 1000
-/**
- * Journals that are open at once, two files each. A run that is left out is opened again when something comes
- * for it.
- */
+/** Journals that are open at once, two files each; another one is opened when something comes for it. */
 const MAX_OPEN = 1000
 
 interface Cursor {
@@ -112,10 +109,7 @@ interface Cursor {
   readonly tenant?: string | undefined
   /** The storage of the position. */
   readonly id: string
-  /**
-   * Which start of this machine it was written in: after a power cut the files may have less than the cursor
-   * says.
-   */
+  /** Which start of this machine it is of: after a power cut the files may have less than it says. */
   readonly boot?: string | undefined
   readonly at: number
   /** Which block is there. After a loss at the broker it can be another one. */
@@ -129,10 +123,7 @@ interface MirroredRun {
   blocks: Assembler
   book?: Journal | undefined
   over: boolean
-  /**
-   * The place of the block that could not be written. It and those after it are read again by the next
-   * mirror.
-   */
+  /** The place of the block that could not be written: the next mirror reads on from there. */
   refused?: number | undefined
 }
 
@@ -168,7 +159,6 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
   }
 }
 
-/** The runs of a mirror, and their journals. */
 class MirroredRuns {
   readonly #dir: string
   readonly #runs = new Map<string, MirroredRun>()
@@ -193,10 +183,7 @@ class MirroredRuns {
     for (const run of [...this.#opened]) this.#shut(run)
   }
 
-  /**
-   * A damaged one is reported when something arrives for it, and must not keep the others from being
-   * mirrored.
-   */
+  /** A damaged one is reported when something arrives for it; the others are mirrored. */
   reopen(name: RunName): void {
     try {
       this.#bookOf(this.#runOf(name))
@@ -214,8 +201,7 @@ class MirroredRuns {
         'BROKER_FAILED',
         `message ${block.at} of the stream is of no run: its subject has other characters`,
       )
-    // A run that is over and has all of this needs no open journal: after a lost cursor there are thousands
-    // of them.
+    // A run that is over and has all of this needs no open journal: there may be thousands.
     if (!run.book && !(run.over && isStored(block, run.blocks))) this.#bookOf(run)
     const found = run.blocks.feed(block)
     for (const { event, line } of found) this.#bookOf(run).append(event, `${line}\n`)
@@ -236,10 +222,7 @@ class MirroredRuns {
     return run.dir
   }
 
-  /**
-   * Up to where nothing has to be read again. A line that is half there is not on the disk, nor is what was
-   * refused.
-   */
+  /** Nothing up to here must be read again. Half a line is not on the disk, nor is what was refused. */
   settled(at: number): number {
     let first = Math.min(at, this.#firstRefused - 1)
     for (const { blocks } of this.#opened)
@@ -452,11 +435,7 @@ function isOfWholeDisk({ cause }: Fault): boolean {
 
 /** Names this start of the machine, where that can be known. */
 function bootId(): string | undefined {
-  try {
-    return fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-  } catch {
-    return undefined
-  }
+  return orElse(() => fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(), undefined)
 }
 
 /** The runs whose journals a killed mirror left locked. */

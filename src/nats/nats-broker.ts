@@ -63,8 +63,7 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
       const direct = () => client.answer(() => manager.direct.getMessage(stream, query))
       const fromLeader = () => client.answer(() => manager.streams.getMessage(stream, query))
       // A stream that was made by others may not allow the direct way, and then there is no answer. Where
-      // it is allowed, the other one may be forbidden: a cluster without a leader must not look like a user
-      // without rights.
+      // it is allowed, the other may be forbidden: no leader must not look like no rights.
       const either = () => direct().catch((error) => (isFinal(error) ? Promise.reject(error) : fromLeader()))
       const message = await asked(config === undefined ? either : config.allow_direct ? direct : fromLeader)
       return message ? { at: message.seq, end: readEnd(message.header) } : undefined
@@ -106,10 +105,7 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
   }
 }
 
-/**
- * Blocks from one consumer, until it, the connection or the server fails. The stream must reach to the place
- * that is `known`.
- */
+/** Blocks of one consumer, until something fails. The stream must reach to the place that is `known`. */
 async function* consumed(
   { js, manager, connection, answer }: NatsClient,
   { stream, filter, from, known }: { stream: string; filter: string; from: number; known: number },
@@ -175,10 +171,7 @@ function roomIn({ connection, shown }: NatsClient, config: StreamConfig | undefi
   )
 }
 
-/**
- * Makes the stream if it is missing, and gives its settings. A user who may not ask about it goes on without
- * them: every block names the stream it is for.
- */
+/** Makes the stream if it is missing, and gives its settings, unless this user may not see them. */
 async function openStream(
   { manager, shown }: NatsClient,
   stream: string,
@@ -278,7 +271,6 @@ function count(text: string): number {
   return Number.isSafeInteger(value) && value >= 0 ? value : 0
 }
 
-/** The code of a JetStream API error. */
 function apiCode(error: unknown): { code?: number; status?: number } {
   // Cast: the fields of an error of that name.
   return isNamed(error, 'JetStreamApiError') ? (error as { code?: number; status?: number }) : {}

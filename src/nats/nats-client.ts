@@ -95,10 +95,7 @@ export interface NatsClient extends NatsPackages {
   readonly manager: JetStreamManager
   /** The addresses, without passwords. */
   readonly shown: string
-  /**
-   * Sends a request and waits for the answer, but only while there is a connection: the client itself would
-   * queue the request, and wait until the timeout.
-   */
+  /** Sends a request while there is a connection; else the client would queue it until the timeout. */
   answer<T>(ask: () => Promise<T>): Promise<T>
   /** Waits while the connection is lost; throws if it was closed for good. */
   connected(signal: AbortSignal): Promise<void>
@@ -174,7 +171,6 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
   }
 }
 
-/** Loads the optional packages. */
 async function loadNats(): Promise<NatsPackages> {
   try {
     const [transport, jetstream] = await Promise.all([
@@ -302,9 +298,7 @@ function fileBytes(path: string): Uint8Array {
   }
 }
 
-/**
- * Addresses without users and passwords, and those of the first that has them: a message must not show them.
- */
+/** Addresses without users and passwords, which no message must show, and the first pair. */
 function addressesOf({ servers, password }: NatsOptions) {
   let auth: Auth | undefined
   let secure = false

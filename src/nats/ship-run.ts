@@ -38,8 +38,7 @@ const START: Known = { at: 0, last: undefined, end: NO_EVENT_YET, tail: hashOf(N
 
 /**
  * Ships the journal in one directory. The journal is the queue: only the block in flight is held in memory,
- * and the broker says where to continue. `root` is the real path of the directory that must contain the
- * journal.
+ * and the broker says where to continue. `root` is the real path that must contain the journal.
  */
 export class ShippedRun {
   readonly dir: string
@@ -53,10 +52,7 @@ export class ShippedRun {
   #name: RunName | undefined
   /** The position of the broker; undefined if it must be asked. */
   #here: (Known & { readonly after: number }) | undefined
-  /**
-   * Its likely positions: the last block sent, and the last one acknowledged. Searching the journal takes
-   * long.
-   */
+  /** Its likely positions: the last block sent, and acknowledged. Searching the journal takes long. */
   #sent: Known | undefined
   #acked: Known | undefined
   #inode: number | undefined
@@ -237,7 +233,6 @@ function tooLong(path: string, at: number): Fault {
   )
 }
 
-/** Whole lines of a journal, as they are sent. */
 interface Portion {
   /** Above the limit only if it is one line. */
   readonly bytes: Buffer

@@ -36,10 +36,7 @@ export interface ShipOptions extends NatsOptions {
    * @default 30000
    */
   readonly maxStall?: number | undefined
-  /**
-   * With `follow`: called once when the broker accepts nothing for `maxStall`, until it accepts something
-   * again.
-   */
+  /** With `follow`: called once when the broker begins to accept nothing for `maxStall`. */
   readonly onStall?: ((fault: Fault) => void) | undefined
 }
 
@@ -73,8 +70,7 @@ export interface ShipProgress {
 /**
  * Sends the runs under a directory to NATS JetStream: every folder with an `events.jsonl`. Each event arrives
  * once and in order, despite crashes of this process, of the broker and of the readers. Waits for runs that
- * are being written, and resolves when all have ended and are acknowledged; with `follow`, when the signal is
- * aborted.
+ * are being written, and resolves when all have ended and are acknowledged; with `follow`, at the signal.
  *
  * The journal is the queue: while the broker is unreachable nothing is held in memory, and after a restart
  * the broker says where to continue. If the broker has other events of a run, that run is refused
@@ -100,10 +96,7 @@ const MAX_DEPTH = 6
 const FOLDERS_A_TURN = 100
 /** Milliseconds between two checks of the journals that are being written; a watcher is usually faster. */
 const POLL_MS = 100
-/**
- * After so many milliseconds a run that does not grow is asked whether it is over; of thousands, one part in
- * so many at a time.
- */
+/** After this time a run that does not grow is asked whether it is over; of thousands, a part. */
 const LOOK_MS = 300
 const LOOKS = 50
 const LOOK_SHARE = 20
@@ -310,10 +303,7 @@ class Shipper {
     this.#options.onRefused?.(entry.run.dir, fault)
   }
 
-  /**
-   * Waits until the broker can be asked again. Nothing is published meanwhile, so nothing piles up in the
-   * client.
-   */
+  /** Waits until the broker can be asked again. Meanwhile nothing piles up in the client. */
   async #pause(entry: Entry, why: unknown): Promise<void> {
     const { maxStall } = this.#options
     const signal = this.#signal
@@ -360,10 +350,7 @@ class Shipper {
     this.#enqueue(entry)
   }
 
-  /**
-   * Checks the runs that are being written: those that grew, and from time to time whether the others have
-   * ended.
-   */
+  /** Looks for runs that grew, and from time to time whether the others have ended. */
   #poll(): void {
     const now = performance.now()
     let looks = Math.max(LOOKS, this.#waiting.size / LOOK_SHARE)
@@ -447,9 +434,7 @@ function guarded(redact: (event: Event) => Event): (event: Event) => Event {
       throw new Fault(
         'RUN_REFUSED',
         `redact threw on event ${attempt_number}.${seq}, so nothing from there on was sent`,
-        {
-          cause: error,
-        },
+        { cause: error },
       )
     }
   }

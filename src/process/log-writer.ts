@@ -68,7 +68,6 @@ const TEE = ['/bin/sh', '-c', `trap '' PIPE; exec tee ${TEE_LOG}`] as const
 /** Names of the terminal in error messages of GNU and BSD. */
 const TEE_STDOUT = ['standard output', 'stdout']
 
-/** Creates the file of a log. */
 export function createLog(path: string): number {
   try {
     return fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL, 0o600)

@@ -78,7 +78,6 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
   return { pid, exit, recorders, kill: (signal) => killChild(child, signal), stdin }
 }
 
-/** The name of a signal. */
 export function signalName(number: number): string {
   const [name] = Object.entries(constants.signals).find(([, known]) => known === number) ?? []
   return name ?? `signal ${number}`

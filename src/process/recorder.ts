@@ -12,16 +12,11 @@ export interface Recorder {
   readonly pid: number | undefined
   /** The stdout or stderr of the process: the recorder's other end, or a pipe to us. */
   readonly stdio: number | Stream | 'pipe'
-  /**
-   * Resolves when the last writer has closed the stream and every byte is in the file, or read; rejects if
-   * the disk fails.
-   */
+  /** Resolves when the stream is closed and every byte is stored or read; rejects if the disk fails. */
   readonly ended: Promise<void>
   /** For `'pipe'`: takes the stream when the process is started. */
   attach(source: NodeJS.ReadableStream): void
-  /**
-   * Closes our copy of the recorder's end once the process has its own; otherwise the stream would never end.
-   */
+  /** Closes our copy of the recorder's end once the process has its own: else it never ends. */
   release(): void
   /** True if bytes of the process wait here for their reader. */
   isBehind(): boolean

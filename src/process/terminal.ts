@@ -83,9 +83,7 @@ function holdOpen({ ptsName }: Terminal): () => void {
   }
 }
 
-/**
- * Reads everything in the terminal's buffer: node-pty takes 4 KB at a time, and stops 200 ms after the exit.
- */
+/** Reads all of the terminal's buffer: node-pty takes 4 KB at a time, for 200 ms after the exit. */
 function drain({ fd }: { readonly fd?: number }, write: (bytes: Uint8Array) => void): void {
   const bytes = Buffer.allocUnsafe(4096)
   try {

@@ -117,9 +117,7 @@ export function isStartOfText(word: string): boolean {
   return !mayBeLiteral && /^\p{L}+$/u.test(word) && isPlainText(word, false)
 }
 
-/**
- * Whether a literal becomes this word when a character is lost, doubled, added or swapped with its neighbour.
- */
+/** Whether a literal with a character lost, doubled, added or swapped is this word. */
 function isNearLiteral(word: string): boolean {
   if (word.length < 2 || word.length > 12) return false
   const lower = word.toLowerCase()

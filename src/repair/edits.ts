@@ -28,15 +28,12 @@ export type Mended =
   | { readonly kind: 'followed'; readonly at: number }
   | { readonly kind: 'broken'; readonly at: number }
 
-/**
- * Applies all edits at once: one copy, however many there are. The list keeps the first MAX_CHANGES of them.
- */
+/** Applies all edits with one copy. The list keeps the first MAX_CHANGES of them. */
 export function applyEdits(text: string, last: Edit | undefined): Edited {
   const edits: Edit[] = []
   for (let edit = last; edit; edit = edit.before) edits.push(edit)
   edits.reverse()
-  // A trailing or missing comma is recognized only after the blanks that follow it, so edits may be out of
-  // order.
+  // A trailing or missing comma is recognized after the blanks behind it: edits may be out of order.
   if (!isInOrder(edits)) edits.sort((a, b) => a.from - b.from || a.to - b.to)
   const rewriter = new Rewriter(text)
   for (const { from, to, by, kind } of edits) rewriter.replace(from, to, by, kind)

@@ -17,7 +17,6 @@ import { closingQuote, isQuote } from './quotes.ts'
 import { Search } from './search.ts'
 import { isHalfBlank, type Level, Reading, skipBlanks } from './tolerant-reader.ts'
 
-/** The place of an element. */
 export interface ElementPlace {
   /** In an array; else a member of an object. */
   readonly inArray: boolean
@@ -124,10 +123,7 @@ function hasOddComment({ text, edits }: Reading): boolean {
   return false
 }
 
-/**
- * Two objects, or two strings: between other values a comma is unlikely to be missing. In an object, a key
- * must follow.
- */
+/** Only between two objects or strings a comma is likely missing. In an object, a key must follow. */
 function isCommaMissing(text: string, at: number, { inArray }: ElementPlace): boolean {
   if (!inArray) return isKeyAt(text, at)
   const unit = text.charCodeAt(at)

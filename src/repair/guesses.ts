@@ -98,7 +98,6 @@ export function guessesFor(stopped: Reading): Reading[] {
   return found
 }
 
-/** End of the token that the reading has just passed. */
 function endOfToken({ state, valueEnd, token }: Reading): number {
   return state === 'comma' ? valueEnd : token.to
 }
@@ -535,10 +534,7 @@ function isLone(text: string, family: number, from: number, end: number): boolea
   }
 }
 
-/**
- * Whether quotes around this text would turn another value into a string. `{"a":"12,"b":1}` has one quote too
- * few, or one too many.
- */
+/** Whether quotes around it would swallow a value: `{"a":"12,"b":1}` lacks a quote, or has one more. */
 function isOtherValue(text: string, from: number, end: number): boolean {
   const content = text.slice(from, end).trim().replace(/,$/, '')
   const quoted =

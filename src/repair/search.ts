@@ -164,10 +164,7 @@ function endCutWord(reading: Reading): boolean {
   return true
 }
 
-/**
- * A text that needs more guesses is not JSON with an error or two; and following 8,000 of them would take 50
- * ms.
- */
+/** A text that needs more guesses is not JSON with an error or two; 8,000 would take 50 ms. */
 const MAX_GUESSES = 2000
 const MAX_READS = 24
 const LEAST_WORK = 1 << 14

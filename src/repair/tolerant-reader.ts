@@ -93,10 +93,7 @@ export class Reading {
   valueEnd = 0
   guess: GuessKind | undefined = undefined
   guesses = 0
-  /**
-   * Counts keys with and without quotes: if a text mixes them, it is not assumed to have words without
-   * quotes, too.
-   */
+  /** Counts keys with and without quotes: a text that mixes them gets no bare words. */
   quotedKeys = 0
   bareKeys = 0
   /** Keys in double quotes. */
@@ -112,10 +109,7 @@ export class Reading {
   /** How many tuples are open. Parentheses are in prose, too: nothing is guessed in them. */
   tuples = 0
 
-  /**
-   * Characters read for guesses, and whether the text has quotes, if that was asked: the same for all
-   * readings of the text.
-   */
+  /** Characters read for guesses, and whether there are quotes: the same for all readings. */
   readonly effort: Effort
 
   constructor(text: string, effort: Effort = { spent: 0 }) {
@@ -632,10 +626,7 @@ function unusualEnd(text: string, at: number): number {
 
 //  ~~    #    <!-- one    ~~~json\r
 //    ^ a mark   ^ a comment        ^ a label, or none of them
-/**
- * Whether the text breaks off inside what may become a comment or a fence mark at `at`, where `skipBlanks`
- * stopped.
- */
+/** Whether the text breaks off in a comment or a fence mark at `at`, where `skipBlanks` stopped. */
 export function isHalfBlank(text: string, at: number): boolean {
   const rest = text.slice(at)
   if (rest === '') return false
@@ -678,10 +669,7 @@ function htmlCommentEnd(text: string, at: number): number {
   return end < 0 ? -1 : end + 3
 }
 
-/**
- * A comment of Python or YAML: a `#` between blanks, without quotes. One with quotes may be a value that lost
- * its opening one.
- */
+/** A comment of Python or YAML: a `#` between blanks. One with quotes may be a torn value. */
 function hashCommentEnd(text: string, at: number): number {
   const before = text[at - 1]
   const after = text[at + 1]

@@ -1,3 +1,5 @@
+import { orElse } from '../base/fault.ts'
+import { isJson, jsonValue } from '../json/strict.ts'
 import { backslashesBefore } from '../json/strings.ts'
 import { changeOf } from './change.ts'
 import type { Mended } from './edits.ts'
@@ -36,33 +38,15 @@ export function unescapeOnce(text: string, mend: (text: string) => Mended): Mend
 
 /** The text as the content of a JSON string; it may contain raw line breaks. */
 function decoded(text: string): string | undefined {
-  try {
-    return JSON.parse(
-      `"${text.replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t')}"`,
-    ) as string
-  } catch {
-    return undefined
-  }
+  const quoted = `"${text.replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t')}"`
+  return jsonValue(quoted) as string | undefined // cast: JSON in quotes is a string
 }
 
 function mendedText(made: Mended): string | undefined {
   return made.kind === 'mended' ? made.text : undefined
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
-}
-
+/** A value that is too deep to be serialized is too deep for us. */
 function isSame(one: string, two: string): boolean {
-  try {
-    return JSON.stringify(JSON.parse(one)) === JSON.stringify(JSON.parse(two))
-  } catch {
-    // Too deep to be serialized, so too deep for us.
-    return false
-  }
+  return orElse(() => JSON.stringify(JSON.parse(one)) === JSON.stringify(JSON.parse(two)), false)
 }

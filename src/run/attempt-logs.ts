@@ -32,7 +32,6 @@ export const outputs = ['stdout', 'stderr', 'pty'] as const satisfies readonly C
 /** In the order in which they are shown: what the agent wrote comes first. */
 export const shownChannels = [...outputs, 'stdin'] as const
 
-/** File names of attempt N. */
 export function fileNames(attempt: number) {
   return {
     stdout: `stdout.${attempt}.log`,
@@ -50,8 +49,7 @@ const kinds = new Map(Object.entries(fileNames(1)).map(([kind, name]) => [name.r
 
 /**
  * Finds the attempts in an audit directory, in order. A name without a number counts as attempt 1. Links and
- * anything else that is not a regular file are ignored. Readers refuse files that are not really `within` a
- * directory.
+ * anything else that is not a regular file are ignored. Readers refuse files that are not `within`.
  *
  * @example
  * listAttempts('.audit') // [{ number: 1, logs: { stdout: '.audit/stdout.1.log' }, meta: '.audit/meta.1.json'
@@ -84,8 +82,7 @@ export function attemptsIn(dir: string, entries: readonly fs.Dirent[], within?: 
 
 /**
  * Remembers which directory this is, and returns a check to call before each write by name. The agent that is
- * being recorded may have replaced it with a link, or another directory: nothing is written to another
- * place.
+ * being recorded may have replaced it with a link, or another directory: nothing is written there.
  */
 export function pinned(dir: string): () => void {
   const print = (): string => {
@@ -96,9 +93,7 @@ export function pinned(dir: string): () => void {
     new Fault(
       'AUDIT_FAILED',
       `${quote(dir, 200)} was moved or replaced during the run; nothing is written there`,
-      {
-        cause,
-      },
+      { cause },
     )
   const fixed = print()
   return () => {

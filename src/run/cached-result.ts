@@ -25,7 +25,6 @@ export interface CachedResultOptions
   readonly maxCacheWait: number | undefined
 }
 
-/** A cached result. */
 export interface Hit {
   readonly result: ResultData
   readonly from: CachedRun
@@ -36,7 +35,6 @@ export interface CachedResult {
   find(): Promise<Hit | undefined>
   /** Stores a result, if the run succeeded and its process exited with 0. */
   keep(ended: Ended): Promise<void>
-  /** Errors of the cache. */
   readonly trouble: readonly Note[]
 }
 
@@ -80,26 +78,21 @@ export function cachedResult(options: CachedResultOptions): CachedResult {
   }
 }
 
-/**
- * Everything known that decides the result; files, environment and the agent's own settings are not included.
- */
+/** What decides the result, without files, the environment and the agent's own settings. */
 function runKey(options: CachedResultOptions): string {
   const { engine, command, args, cwd, input, pty, cacheKey, reading } = options
   const { schema, doneMarker, maxFrame, window, pick, maxRepair } = reading
-  if (schema === undefined) {
+  if (schema === undefined)
     throw new Fault('BAD_OPTION', 'cache needs a schema: only a result that passed a schema is stored')
-  }
-  if (input === 'inherit') {
+  if (input === 'inherit')
     throw new Fault(
       'BAD_OPTION',
       "cache needs an input that is known in advance: give it as { text }, or 'ignore'",
     )
-  }
   const plain = isPlainSchema(schema)
   const ours = engine === auto || Object.values<Engine | Picker>(engines).includes(engine)
-  if (cacheKey === undefined && !(plain && ours)) {
+  if (cacheKey === undefined && !(plain && ours))
     throw new Fault('BAD_OPTION', 'a schema or an engine that is code needs a cacheKey')
-  }
   const rules = [doneMarker, maxFrame, window, pick, maxRepair]
   const on = pty ? (pty.pipes ? 'pty+pipe' : 'pty') : 'pipe'
   return digestOf([

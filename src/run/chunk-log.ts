@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import { isWhole } from '../base/check-options.ts'
 import { readBlock } from '../disk/plain-file.ts'
 import type { Tail } from '../disk/tail.ts'
+import { jsonValue } from '../json/strict.ts'
 import { jsonLine } from '../streams/jsonl.ts'
 import type { Channel } from '../text/chunk.ts'
 import { type Attempt, channels, openLog, outputs } from './attempt-logs.ts'
@@ -25,12 +26,7 @@ export function chunkLine(read: Read): string {
 
 /** Reads one line, ours or `{"t_ms":…,"stream":…,"off":…,"len":…}`; undefined for anything else. */
 export function parseChunkLine(line: string): Read | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(line)
-  } catch {
-    return undefined
-  }
+  const value = jsonValue(line)
   if (typeof value !== 'object' || value === null) return undefined
   // Cast: every field is checked below.
   const named = value as Record<string, unknown>
@@ -74,8 +70,7 @@ const MAX_LINE = 1024
  * of 64 KiB from each log in turn, so that a PTY copy stays close to its stdout. The chunk log counts up to
  * the first line that cannot be true.
  *
- * `find` looks at the directory again: the files of an attempt are created one after the other, so any of
- * them may appear late.
+ * `find` looks at the directory again: any file of an attempt may appear late.
  */
 export class ChunkedLogs implements AttemptBytes {
   readonly #find: () => Attempt
@@ -106,9 +101,7 @@ export class ChunkedLogs implements AttemptBytes {
     return this.#uncovered(over)
   }
 
-  /**
-   * The position in the log of this channel; undefined if there is no such log. It is opened if it is not.
-   */
+  /** The position in the log of this channel, which is opened if it is not; undefined without a log. */
   done(channel: Channel): number | undefined {
     const known = this.#logs.get(channel)
     if (known) return known.done

@@ -203,9 +203,7 @@ function isLog(name: string): boolean {
   return name.endsWith('.log') || name.endsWith('.jsonl') || name.endsWith('.ndjson')
 }
 
-/**
- * A place in a log: the file and the byte. The byte is null if the engine reports something only at the end.
- */
+/** A place in a log: the file and the byte, which is null for what is reported only at the end. */
 export interface DriftPlace {
   readonly path: string
   readonly byte: number | null
@@ -237,7 +235,6 @@ export interface EngineDrift {
   readonly fields: readonly DriftName[]
 }
 
-/** A count, and the first places. */
 interface Counted<Place> {
   readonly count: number
   /** The first 20. */

@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { type OptionTable, readOptions } from '../base/check-options.ts'
+import { orElse } from '../base/fault.ts'
 import { isInside, readPlain } from '../disk/plain-file.ts'
 
 /** `fs-diff.N.json`: what changed in the working directory, as paths with `/`, sorted. */
@@ -66,12 +67,8 @@ export async function snapshot(root: string, options: SnapshotOptions = {}): Pro
   const top = resolve(root)
   let seen = 0
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    let entries: fs.Dirent[]
-    try {
-      entries = fs.readdirSync(`${top}/${folder}`, { withFileTypes: true })
-    } catch {
-      continue
-    }
+    const inside = `${top}/${folder}`
+    const entries = orElse(() => fs.readdirSync(inside, { withFileTypes: true }), [])
     if (isRecording(entries)) continue
     for (const entry of entries) {
       const name = fold(entry.name)
@@ -107,19 +104,13 @@ export function compare(before: Snapshot, after: Snapshot): FsDiff {
   }
 }
 
-/**
- * Adds which of the paths are links to a place outside the directory: later that can no longer be checked.
- */
+/** Adds which of the paths are links to a place outside: later that can no longer be checked. */
 export function withOutside(root: string, diff: FsDiff): FsDiff {
   const top = fs.realpathSync(root)
-  const outside = [...diff.created, ...diff.modified].filter((path) => {
-    try {
-      return !isInside(fs.realpathSync(join(root, path)), top)
-    } catch {
-      // A dangling link may lead outside as soon as its target exists.
-      return true
-    }
-  })
+  // A dangling link may lead outside as soon as its target exists.
+  const outside = [...diff.created, ...diff.modified].filter((path) =>
+    orElse(() => !isInside(fs.realpathSync(join(root, path)), top), true),
+  )
   return outside.length > 0 ? { ...diff, outside } : diff
 }
 
@@ -132,21 +123,16 @@ function fingerprint(path: string): string | undefined {
   }
 }
 
-// Case-folded, because on some disks `.Audit` is the same folder, and on others a lookalike must not slip
-// through.
+// Case-folded: on some disks `.Audit` is the same folder, on others a lookalike must not slip through.
 function fold(name: string): string {
   return name.normalize('NFKC').toLowerCase()
 }
 
 function plainIgnores(root: string): string[] {
-  try {
-    return readPlain(join(root, '.gitignore'), MAX_GITIGNORE)
-      .split('\n')
-      .map((line) => line.trim())
-      .filter((line) => /^\/?[\w.-]+\/?$/.test(line))
-      .map((line) => line.replaceAll('/', ''))
-      .filter((name) => name !== '')
-  } catch {
-    return []
-  }
+  return orElse(() => readPlain(join(root, '.gitignore'), MAX_GITIGNORE), '')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => /^\/?[\w.-]+\/?$/.test(line))
+    .map((line) => line.replaceAll('/', ''))
+    .filter((name) => name !== '')
 }

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
-import { defined } from '../base/check-options.ts'
-import { codes, Fault, type Note } from '../base/fault.ts'
+import { defined, isCount } from '../base/check-options.ts'
+import { codes, Fault, type Note, orElse } from '../base/fault.ts'
 import { diskFault } from '../base/system-error-code.ts'
 import { replaceFile } from '../disk/durable.ts'
 import { readPlain } from '../disk/plain-file.ts'
-import { isCount } from '../disk/read-journal.ts'
 import { type Cost, readCost } from '../events/cost.ts'
 import { isRecord } from '../events/engine.ts'
 import type { CompletionData, Event, FailureClass } from '../events/event.ts'
 import { isGood, type RunOutcome, readFailure, readOutcome } from '../events/run-outcome.ts'
 import { type Spent, type Tokens, tokensOf } from '../events/tokens.ts'
+import { jsonValue } from '../json/strict.ts'
 import { signalName } from '../process/process.ts'
 
 /** Why a process was ended, if it did not end by itself. */
@@ -31,8 +31,7 @@ export type StopReason =
 /**
  * The exit as evidence of the end. A stop that was requested (by the user, the caller, or a reader that left)
  * says who asked; a limit or a full disk, ours or the reader's, is not a request, so a run that ends by it
- * has failed. If an agent had reported its end and was then ended by us, its exit says nothing: it was our
- * signal.
+ * has failed. An agent that we ended after it reported its end exits by our signal: that says nothing.
  */
 export function exitEvidence(
   exit: { readonly code: number | null; readonly signal: string | null },
@@ -140,10 +139,10 @@ export function endInMeta(
 
 /** Writes atomically: a reader never sees half of it. */
 export function writeMeta(path: string, meta: Meta): void {
-  writeWhole(path, `${JSON.stringify(meta, null, 1)}\n`)
+  writeWholeSync(path, `${JSON.stringify(meta, null, 1)}\n`)
 }
 
-export function writeWhole(path: string, text: string): void {
+export function writeWholeSync(path: string, text: string): void {
   const draft = `${path}.${randomUUID()}.tmp`
   try {
     fs.writeFileSync(draft, text, { flag: 'wx', mode: 0o600 })
@@ -166,15 +165,9 @@ const MAX_JSON = 4 << 20
 
 /** Reads a JSON file; undefined if it is missing, broken or something else. */
 export function readJson(path: string | undefined, within?: string): Record<string, unknown> | undefined {
-  if (path === undefined) return undefined
-  try {
-    const value: unknown = JSON.parse(readPlain(path, MAX_JSON, within))
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined
-  } catch {
-    return undefined
-  }
+  const text = path === undefined ? '' : orElse(() => readPlain(path, MAX_JSON, within), '')
+  const value = jsonValue(text)
+  return isRecord(value) ? value : undefined
 }
 
 /** Longer than any run (a century), and small enough to be added to any time. */

@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { Fault, quote } from '../base/fault.ts'
 import { readBlock } from '../disk/plain-file.ts'
+import { jsonValue } from '../json/strict.ts'
 
 /** The part of `node:sqlite` that is used; Node has it from 22.5 on. */
 interface Sqlite {
@@ -17,7 +18,6 @@ interface Sqlite {
   }
 }
 
-/** A session of the database. */
 export interface OpenCodeSession {
   readonly id: string
   readonly directory: string
@@ -57,10 +57,7 @@ export function openCodeSession(path: string, id: string): OpenCodeSession | und
   return reading(path, (all) => all(sql, id)[0] as OpenCodeSession | undefined)
 }
 
-/**
- * A session as the lines that `opencode-session` reads: the row of the session, then each message with its
- * parts. The database is opened for reading only.
- */
+/** A session as the lines that `opencode-session` reads: its row, then each message with its parts. */
 export function openCodeLines(path: string, session?: string | undefined): string[] {
   return reading(path, (all) => {
     const id = session ?? openCodeSessions(path, 1)[0]?.id
@@ -126,10 +123,6 @@ function tooOld(): never {
 }
 
 function parsed(json: string): object {
-  try {
-    const value: unknown = JSON.parse(json)
-    return typeof value === 'object' && value !== null ? value : {}
-  } catch {
-    return {}
-  }
+  const value = jsonValue(json)
+  return typeof value === 'object' && value !== null ? value : {}
 }

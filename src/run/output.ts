@@ -15,10 +15,7 @@ import { chunkLine } from './chunk-log.ts'
 /** What a process writes, between the process and the reader of its events. */
 export interface Output {
   readonly recorders: Recorders
-  /**
-   * The next bytes of a channel, or undefined if there are none now. `now` tells the milliseconds since the
-   * start, which is the time of these bytes.
-   */
+  /** The next bytes of a channel, if there are any now; `now` tells their milliseconds since the start. */
   read(channel: OutputChannel, now: () => number): { readonly bytes: Buffer; readonly ms: number } | undefined
   /** Takes bytes that are about to be sent to the process. */
   sent(bytes: Buffer, ms: number, by?: 'limit'): void

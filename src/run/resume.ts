@@ -150,13 +150,12 @@ async function gone(attempt: Attempt, wait: boolean, signal: AbortSignal | undef
   const { pid, ended_at } = meta
   if (ended_at !== undefined) return
   for (let first = true; lives(attempt, meta); first = false) {
-    if (!wait) {
+    if (!wait)
       throw new Fault(
         'JOURNAL_LOCKED',
         `attempt ${attempt.number} lost its recorder, but its process${typeof pid === 'number' ? ` ${pid}` : ''} is still running; ` +
           'end it, or wait for it with npx agent-sluice replay --resume',
       )
-    }
     await setTimeout(first ? 10 : 100, undefined, { signal })
   }
   const until = Date.now() + RECORDER_MS

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { defined } from '../base/check-options.ts'
 import { clip, type Note, quote } from '../base/fault.ts'
-import { startOf } from '../disk/lock.ts'
+import { processStart } from '../disk/lock.ts'
 import { Waker } from '../disk/wake.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { CompletionData } from '../events/event.ts'
@@ -29,7 +29,7 @@ import {
   type Meta,
   type StopReason,
   writeMeta,
-  writeWhole,
+  writeWholeSync,
 } from './meta.ts'
 import { type Output, PipedOutput, RecordedOutput } from './output.ts'
 import type { Opening, TimedChunk } from './run-flow.ts'
@@ -162,7 +162,6 @@ export class Recording {
     this.#meta = { ...this.#meta, reading: { ...this.#meta.reading, session_tokens: sessionTokens } }
   }
 
-  /** The meta so far. */
   meta(): Meta {
     return this.#meta
   }
@@ -197,10 +196,7 @@ export class Recording {
     else if (this.#typed.length < MAX_TYPED) this.#typed += text
   }
 
-  /**
-   * Records what is about to be sent, then sends it: nothing is sent that is not recorded. False if the
-   * process has ended.
-   */
+  /** Records, then sends: nothing is sent that is not recorded. False if the process has ended. */
   send(bytes: Buffer, by?: 'limit'): boolean {
     const output = this.#output
     if (!output || !this.#running || this.#exited) return false
@@ -299,7 +295,7 @@ export class Recording {
     running.stdin?.on('error', onUnreachable)
     if (tee) void passStdin(running.stdin!, (bytes) => this.#pass(bytes))
     const pids = recorders.flatMap((recorder) => recorder.pid ?? [])
-    this.#save({ pid, pid_started: startOf(pid), recorders: pids })
+    this.#save({ pid, pid_started: processStart(pid), recorders: pids })
     const notes = onStart()
     // It may have been stopped before it was running.
     if (this.#meta.reason !== null) this.stop(this.#meta.reason, 'SIGTERM')
@@ -316,10 +312,7 @@ export class Recording {
     })
   }
 
-  /**
-   * Waits for the exit, then for the recorders; those whose pipe is still held open are stopped after a grace
-   * period.
-   */
+  /** Waits for the exit, then for the recorders; a pipe that is held open gets a grace period. */
   async #end(process: Started, recorded: Promise<unknown>): Promise<Exit & { held: boolean }> {
     const exit = await process.exit
     this.#exited = true
@@ -374,7 +367,7 @@ export class Recording {
     if (this.#failure !== undefined) throw this.#failure
     if (before) {
       this.#diff = withOutside(this.#options.cwd, compare(before, await this.#look()))
-      this.#write(() => writeWhole(this.#path('fsDiff'), `${JSON.stringify(this.#diff)}\n`))
+      this.#write(() => writeWholeSync(this.#path('fsDiff'), `${JSON.stringify(this.#diff)}\n`))
     }
     const { reason } = this.#meta
     const sizes = this.#output!.sizes()

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { Fault, type Note, quote } from '../base/fault.ts'
+import { Fault, type Note, orElse, quote } from '../base/fault.ts'
 import { codeOf, diskFault } from '../base/system-error-code.ts'
 import {
   DIAGNOSTICS_FILE,
@@ -62,10 +62,7 @@ export class RunDirectory {
     return this.#fresh ? linkLatest(this.path) : []
   }
 
-  /**
-   * Releases the directory; if nothing was started, with nothing added to it. Once: it may have another owner
-   * after that.
-   */
+  /** Releases the directory, unchanged if nothing was started. Once: it may have another owner then. */
   release(begun: boolean): void {
     if (this.#released) return
     this.#released = true
@@ -102,8 +99,7 @@ export function newAuditDir(base: string, id: string, now: Date): string {
 
 /**
  * Points `latest` to this directory. The link is relative, so that the folder can be moved, and is replaced
- * atomically, so that it is never missing. If that is not possible, a note says why; the run does not depend
- * on it.
+ * atomically, so that it is never missing. If that fails, a note says why, and the run goes on.
  */
 export function linkLatest(dir: string): readonly Note[] {
   const link = join(dirname(dir), LATEST)
@@ -194,17 +190,10 @@ function isEmptyBut(dir: string, child: string): boolean {
   return fs.readdirSync(dir).every((name) => name === basename(child))
 }
 
-/**
- * The directory that a path refers to. A link such as `latest` is followed once, at the start: it may point
- * to another run a moment later.
- */
+/** Follows a link such as `latest` once, at the start: it may point to another run a moment later. */
 export function fixedDir(path: string): string {
-  try {
-    // Without a trailing slash, which would follow the link.
-    return fs.lstatSync(resolve(path)).isSymbolicLink() ? fs.realpathSync(path) : path
-  } catch {
-    return path
-  }
+  // Without a trailing slash, which would follow the link.
+  return orElse(() => (fs.lstatSync(resolve(path)).isSymbolicLink() ? fs.realpathSync(path) : path), path)
 }
 
 /** The fault for a directory without logs, which may be the parent of directories that have them. */

@@ -11,9 +11,7 @@ import { SpentTokens } from './session-tokens.ts'
 
 /** A resource that belongs to a flow and ends with it. */
 export interface Tied {
-  /**
-   * The flow is being destroyed, by a failure or because its reader left, or has ended: make the source end.
-   */
+  /** The flow is being destroyed, by a failure or by its reader, or has ended: make the source end. */
   stop(failure: Error | null): void
   /** The source has ended: release everything. */
   tidy(): void
@@ -21,8 +19,7 @@ export interface Tied {
 
 /**
  * Writes a source into the flow, at the pace of its reader. With `tied`, the flow is only closed, and its
- * failure only reported, when the source has ended and everything is released: a caller that sees the end can
- * start again at once.
+ * failure only reported, when all is released: a caller that sees the end can start again at once.
  */
 export function feed(source: AsyncIterable<unknown>, flow: Transform, tied?: Tied): Promise<void> {
   /** Wakes a write that waits for room, after the flow was destroyed. */
@@ -135,9 +132,7 @@ export interface Opening {
   readonly fsDiff: () => FsDiff | undefined
   /** When the attempt started, in milliseconds since 1970. */
   readonly time: number
-  /**
-   * The logs were replaced while they were followed: what was read of this attempt does not count any more.
-   */
+  /** The logs were replaced while they were followed: what was read of this attempt does not count. */
   readonly restarted?: true
 }
 

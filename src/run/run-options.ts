@@ -175,9 +175,7 @@ export interface RunEnd<T = unknown> {
   readonly signal: string | null
   /** Why we ended it, or null if it ended by itself. */
   readonly reason: StopReason | null
-  /**
-   * The audit directory, if the run was recorded. Nothing is added to it if the result is from the cache.
-   */
+  /** The audit directory, if the run was recorded. A result from the cache adds nothing to it. */
   readonly audit: string | undefined
   /** The last message of the agent, its subagents' aside; null if there was none. */
   readonly text: string | null
@@ -193,10 +191,7 @@ export interface RunEnd<T = unknown> {
   readonly usage: Tokens | null
   /** What all of that cost, as the engine reported it; null if it did not. */
   readonly cost: Cost | null
-  /**
-   * The run that the result is from, if it came from the cache. Then nothing was started, and `completion` is
-   * that of the cached run.
-   */
+  /** If the result is from the cache, its run, which `completion` is of. Then nothing was started. */
   readonly cached: CachedRun | null
   /** About the process (the limit that ended it, a pipe that was held open), and errors of the cache. */
   readonly notes: readonly Note[]

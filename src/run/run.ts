@@ -93,8 +93,7 @@ export type ReplyOptions<S extends Schema | undefined = Schema | undefined> = Om
 /**
  * Continues a recorded run in the agent's own session, also days later and from another process: the next
  * attempt in its directory. The command is that of the last attempt, with its options, in the directory it
- * ran in; the text goes to its stdin. A run that cannot be continued fails with CANNOT_REPLY, and nothing
- * is started.
+ * ran in; the text goes to its stdin. If that cannot be done, it fails with CANNOT_REPLY, and starts nothing.
  *
  * @example
  * const { ok, text } = await reply('.audit/latest', 'and now the docs').end
@@ -266,8 +265,7 @@ class AgentRun {
       finished(made, (error) => resolve(error ?? null))
     })
     const end = feed(this.#source(made), made, {
-      // With a silent agent the generator sleeps, and leaving the loop does not end it: so it is stopped
-      // here.
+      // With a silent agent the generator sleeps, and leaving the loop does not end it.
       stop: (failure) => this.#recording.stop(reasonOf(failure), 'SIGTERM'),
       tidy: () => {
         clearTimeout(this.#lingers)
@@ -281,8 +279,7 @@ class AgentRun {
         if (failure) throw failure
         return this.#end()
       })
-    // The reader of the flow gets the failure too; a caller that ignores `end` must not get an unhandled
-    // rejection.
+    // The reader of the flow gets the failure, too: an `end` that is ignored is no unhandled rejection.
     end.catch(() => {})
     const run = Object.assign(made as Flow<Event>, {
       run_id: this.#runId,

@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { orElse } from '../base/fault.ts'
 import { canReadOpenCode, openCodeSessions } from './opencode-db.ts'
 
 /** The engines that keep session files, and their places. */
@@ -24,7 +25,6 @@ interface Place {
 
 export type SessionEngine = keyof typeof places | 'opencode'
 
-/** A session file that was found. */
 export interface SessionFile {
   readonly engine: SessionEngine
   readonly path: string
@@ -51,7 +51,6 @@ export interface SessionPlaces {
   readonly maxEntries?: number | undefined
 }
 
-/** The engines whose session files are looked for. */
 export const sessionEngines: readonly SessionEngine[] = [...fileEngines(), 'opencode']
 
 /**
@@ -67,7 +66,7 @@ export function sessionFiles(options: SessionPlaces = {}): SessionFile[] {
     const variableSays = home === undefined && variable !== undefined ? process.env[variable] : undefined
     const fixed = path.findIndex((pattern) => pattern.includes('*'))
     const base = join(variableSays || join(home ?? homedir(), root), ...path.slice(0, fixed))
-    const within = realOf(base)
+    const within = orElse(() => fs.realpathSync(base), undefined)
     if (within === undefined) continue
     let left = maxEntries
     const walk = (dir: string, depth: number, name: string) => {
@@ -114,47 +113,26 @@ const MAX_ROWS = 2000
 function rowsOf(path: string): SessionFile[] {
   const stats = statOf(path)
   if (!stats?.isFile() || !canReadOpenCode()) return []
-  try {
-    return openCodeSessions(path, MAX_ROWS).map(({ id, time_updated }) => ({
-      engine: 'opencode' as const,
-      path,
-      name: id,
-      within: dirname(path),
-      session: id,
-      // Another program wrote it: it may not be a valid time.
-      modified: Number.isNaN(new Date(time_updated).valueOf()) ? 0 : time_updated,
-      size: stats.size,
-    }))
-  } catch {
-    return []
-  }
+  return orElse(() => openCodeSessions(path, MAX_ROWS), []).map(({ id, time_updated }) => ({
+    engine: 'opencode' as const,
+    path,
+    name: id,
+    within: dirname(path),
+    session: id,
+    // Another program wrote it: it may not be a valid time.
+    modified: Number.isNaN(new Date(time_updated).valueOf()) ? 0 : time_updated,
+    size: stats.size,
+  }))
 }
 
-/**
- * The newest names first, if names begin with the date: if the limit is reached, the old ones are missing.
- */
+/** The newest names first, if they begin with the date: beyond the limit the old ones are missing. */
 function entriesOf(dir: string): fs.Dirent[] {
-  try {
-    return fs.readdirSync(dir, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? 1 : -1))
-  } catch {
-    return []
-  }
-}
-
-function realOf(path: string): string | undefined {
-  try {
-    return fs.realpathSync(path)
-  } catch {
-    return undefined
-  }
+  const entries = orElse(() => fs.readdirSync(dir, { withFileTypes: true }), [])
+  return entries.sort((a, b) => (a.name < b.name ? 1 : -1))
 }
 
 function statOf(path: string): fs.Stats | undefined {
-  try {
-    return fs.statSync(path)
-  } catch {
-    return undefined
-  }
+  return orElse(() => fs.statSync(path), undefined)
 }
 
 function fits(name: string, pattern: string): boolean {

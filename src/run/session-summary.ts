@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { orElse } from '../base/fault.ts'
 import { drive } from '../base/stage.ts'
 import { readBlock, readPlain, withPlain } from '../disk/plain-file.ts'
 import { sessions } from '../engines/engines-by-name.ts'
@@ -8,6 +9,7 @@ import { isRecord, text } from '../events/engine.ts'
 import { isEvent } from '../events/event.ts'
 import { eventStage } from '../events/event-stage.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
+import { jsonValue } from '../json/strict.ts'
 import { openCodeLines, openCodeSession } from './opencode-db.ts'
 import type { SessionFile } from './session-files.ts'
 
@@ -19,9 +21,7 @@ export interface SessionHead {
   readonly started_at: string | null
 }
 
-/**
- * A line of `sluice sessions`. What is not in the file is null, and an outcome that is not in it `unknown`.
- */
+/** A line of `sluice sessions`. What is not in the file is null, and the outcome `unknown`. */
 export interface SessionSummary extends SessionHead {
   readonly engine: string
   readonly session_id: string | null
@@ -67,12 +67,8 @@ export function outcomeBeside(file: SessionFile): RunOutcome | undefined {
 /** The input of the engine: the whole file, if it is not too large. */
 function bytesOf(file: SessionFile): Buffer | undefined {
   const { path, size, session } = file
-  if (session === undefined) return size > MAX_FILE ? undefined : startOf(file, MAX_FILE)
-  try {
-    return Buffer.from(openCodeLines(path, session).join(''))
-  } catch {
-    return undefined
-  }
+  if (session === undefined) return size > MAX_FILE ? undefined : firstBytes(file, MAX_FILE)
+  return orElse(() => Buffer.from(openCodeLines(path, session).join('')), undefined)
 }
 
 /** Reads the start of a session file. Empty if it cannot be read. */
@@ -82,7 +78,7 @@ export function readHead(file: SessionFile): SessionHead {
   const beside = engine === 'gemini' ? projectOf(file) : engine === 'cline' ? manifestOf(file) : undefined
   let found: SessionHead = { directory: null, started_at: null }
   for (const max of [SHORT_HEAD, MAX_HEAD]) {
-    const start = startOf(file, max)
+    const start = firstBytes(file, max)
     found = headOf(start?.toString('utf8') ?? '')
     // Reading more of the file would not help.
     if ((start?.length ?? 0) < max || isKnown(found, beside)) break
@@ -114,12 +110,7 @@ function hash(path: string): string {
 
 function realOf(path: string): string {
   // The real path of an empty string would be the current directory.
-  if (path === '') return path
-  try {
-    return fs.realpathSync(path)
-  } catch {
-    return path
-  }
+  return path === '' ? path : orElse(() => fs.realpathSync(path), path)
 }
 
 function isKnown(found: SessionHead, beside: Partial<SessionHead> | undefined): boolean {
@@ -142,13 +133,12 @@ function headOf(start: string): SessionHead {
 
 /** OpenCode's row of the session. */
 function rowHead(path: string, session: string): SessionHead {
-  try {
+  const nothing = { directory: null, started_at: null }
+  return orElse(() => {
     const found = openCodeSession(path, session)
-    if (!found) return { directory: null, started_at: null }
+    if (!found) return nothing
     return { directory: found.directory, started_at: new Date(found.time_created).toISOString() }
-  } catch {
-    return { directory: null, started_at: null }
-  }
+  }, nothing)
 }
 
 /** Number of lines at the start to read. */
@@ -167,18 +157,11 @@ function* recordsIn(start: string): Generator<Record<string, unknown>> {
 }
 
 function parse(line: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(line)
-    return isRecord(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = jsonValue(line)
+  return isRecord(value) ? value : undefined
 }
 
-/**
- * Where the engines have them: in the line (Claude Code, Qwen, pi, Gemini), its payload (Codex) or its
- * context (Copilot).
- */
+/** In the line (Claude Code, Qwen, pi, Gemini), in its payload (Codex) or its context (Copilot). */
 function headIn(line: Record<string, unknown>): SessionHead {
   const { payload, data } = line
   const context = isRecord(data) && isRecord(data['context']) ? data['context'] : {}
@@ -203,11 +186,8 @@ export function isoTime(milliseconds: number): string {
 
 /** Gemini stores the directory next to the chats, from 0.40 on. */
 function projectOf({ path, within }: SessionFile): Partial<SessionHead> {
-  try {
-    return { directory: readPlain(join(dirname(dirname(path)), '.project_root'), 4096, within).trim() }
-  } catch {
-    return {}
-  }
+  const root = join(dirname(dirname(path)), '.project_root')
+  return orElse(() => ({ directory: readPlain(root, 4096, within).trim() }), {})
 }
 
 /** The outcomes in Cline's manifest; it stays `running` if the process was killed. */
@@ -235,10 +215,7 @@ function manifestOf(file: SessionFile): Partial<SessionHead> & { readonly outcom
 }
 
 /** The first bytes of a file; nothing if it cannot be read. */
-function startOf({ path, within }: SessionFile, max: number): Buffer | undefined {
-  try {
-    return withPlain(path, within, (fd) => readBlock(fd, 0, Math.min(max, fs.fstatSync(fd).size)))
-  } catch {
-    return undefined
-  }
+function firstBytes({ path, within }: SessionFile, max: number): Buffer | undefined {
+  const read = (fd: number) => readBlock(fd, 0, Math.min(max, fs.fstatSync(fd).size))
+  return orElse(() => withPlain(path, within, read), undefined)
 }

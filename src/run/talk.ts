@@ -370,8 +370,7 @@ function optionIn(request: AgentRequest, answer: unknown): WireChoice {
   const { options } = request
   const named = options.filter(({ id }) => id === answer)
   const alike = options.filter(({ kind }) => kind === answer)
-  // What an agent calls a kind of its own is `cancel` here: only its id chooses it. No id makes a refusal a
-  // permission.
+  // A kind of the agent's own is `cancel` here: only its id chooses it. No id makes a refusal a consent.
   const odd =
     named.some(({ kind }) => kind.startsWith('allow')) && /^(?:reject_|cancel$)/.test(String(answer))
   if (answer === 'cancel' && (named.length !== 1 || odd)) return {}

@@ -1,9 +1,6 @@
 import type { Engine, EngineFrame, Limits, Picker, Reader, Say } from '../events/engine.ts'
 
-/**
- * An engine that also reports when its turn has ended, and when it continues after that. Its events stay the
- * same.
- */
+/** An engine with the same events that also reports when its turn has ended, and when it goes on. */
 export function watchTurns<E extends Engine | Picker>(engine: E, tell: (over: boolean) => void): E {
   return withReaders(engine, (reader) => watchReader(reader, tell))
 }

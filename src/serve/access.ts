@@ -23,9 +23,7 @@ const WRONG_MS = 500
 /** Wrong tokens of one address that may wait for their answer; meanwhile it gets no other token checked. */
 const MAX_WAITING = 16
 
-/**
- * Access control for this token; undefined without one. Throws if the token could be guessed or not be sent.
- */
+/** Undefined without a token. Throws if the token could be guessed, or cannot be sent. */
 export function accessBy(token: string | undefined): Access | undefined {
   if (token === undefined) return undefined
   if (typeof token !== 'string' || !/^[\x21-\x7e]{16,1024}$/.test(token))
@@ -53,7 +51,7 @@ export function accessBy(token: string | undefined): Access | undefined {
         await waits.forWrong(addressOf(request))
       }
       response.setHeader('www-authenticate', 'Bearer')
-      if (request.headers.accept?.includes('text/html')) sendGate(response, 401)
+      if (request.headers.accept?.includes('text/html')) sendGate(response)
       else refuse(response, 401, 'send the token of this server: Authorization: Bearer <token>')
       return false
     },
@@ -69,7 +67,7 @@ export function accessBy(token: string | undefined): Access | undefined {
       const given = body === undefined ? undefined : new URLSearchParams(body).get('token')
       if (given == null || !isToken(given)) {
         await waits.forWrong(address)
-        return sendGate(response, 401, 'That is not the token.')
+        return sendGate(response, 'That is not the token.')
       }
       const cookie = `${cookieName(request)}=${session}; HttpOnly; SameSite=Strict; Path=/`
       // Without a fragment, so that the browser keeps its own.
@@ -114,10 +112,7 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
-/**
- * Refuses to listen on an address that other machines can reach, unless there is a token or the user allows
- * it.
- */
+/** Refuses an address that other machines can reach, unless there is a token or the user allows it. */
 export function checkBindAddress(host: string, token: string | undefined, insecure: boolean): void {
   const version = isIP(host)
   const here = version === 0 ? host === 'localhost' : loopback.check(host, version === 4 ? 'ipv4' : 'ipv6')
@@ -173,10 +168,10 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(parts).toString()
 }
 
-function sendGate(response: ServerResponse, status: number, wrong?: string): void {
+function sendGate(response: ServerResponse, wrong?: string): void {
   // The form is the only thing here that may be submitted, and only to its own origin.
   const policy =
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
   response.setHeader('content-security-policy', policy)
-  response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end(loginPage(wrong))
+  response.writeHead(401, { 'content-type': 'text/html; charset=utf-8' }).end(loginPage(wrong))
 }

@@ -22,7 +22,6 @@ export interface RunFacts {
   readonly streams?: RunInfo['streams'] | undefined
 }
 
-/** A run as it is listed. */
 export function runInfo({ id, running = false, first, last, attempts, told, ...rest }: RunFacts): RunInfo {
   // The last attempt may have no event yet, or none that was stored.
   const stale = typeof told?.attempt === 'number' && told.attempt < (attempts.at(-1)?.number ?? 0)
@@ -82,7 +81,6 @@ export function taskOf(meta: Partial<Meta> | undefined): string | undefined {
   return meta?.task ?? engineNamed(meta?.engine)?.task?.(meta?.argv ?? [])
 }
 
-/** The streams of attempts and their sizes. */
 function streamsOf(attempts: readonly Attempt[]): RunInfo['streams'] {
   return attempts.flatMap((attempt) =>
     shownChannels.flatMap((stream) => {

@@ -14,6 +14,7 @@ import { fixedDir } from '../run/run-directory.ts'
 import { through } from '../streams/flow.ts'
 import type { Channel } from '../text/chunk.ts'
 import { markdownStage } from '../views/markdown/markdown.ts'
+import { html } from '../views/markdown/safe.ts'
 import { type Hidden, type Redactor, redactor } from '../views/redact/redact.ts'
 import { redactStage } from '../views/redact/redact-stage.ts'
 import { refuse } from './access.ts'
@@ -23,7 +24,7 @@ import { EMBEDDED_ID, type EmbeddedData, type EmbeddedRun, type EmbeddedStream }
 import { pageBody, pageScript, pageStyle } from './page-text.ts'
 import type { FoundRun } from './run-finder.ts'
 import type { RunInfo } from './run-info.ts'
-import { OverviewReader, readLogs } from './run-overviews.ts'
+import { OverviewReader, type RunOverview, readLogs } from './run-overviews.ts'
 
 /** A log of a run: its path, or its content. */
 export interface ExportLog {
@@ -71,8 +72,7 @@ const RAW_PIECE = 1 << 20
 
 /**
  * A recorded run in one file, in pieces: Markdown for an issue, a page that needs no server, or its data as
- * JSON. `path` is an audit directory or a log. Secrets are hidden, and no raw log is in it, unless `redact`
- * is false.
+ * JSON. `path` is an audit directory or a log. Unless `redact` is false, it has no secrets and no raw log.
  *
  * @example
  * for await (const text of exportRun('.audit/latest', { to: 'md' })) console.log(text)
@@ -132,8 +132,7 @@ export function runName(path: string): string {
 /**
  * A run in one file: Markdown for an issue, a page that needs no server, or its data as JSON. Secrets are
  * hidden in everything that is exported, and then no raw log is in it; nothing is written to the directory of
- * the run. The run is read twice, so that a password is also hidden where it occurs before the line that
- * identifies it.
+ * the run. It is read twice: a password is also hidden before the line that identifies it.
  */
 export function exportSource(source: ExportSource, options: ExportOptions): Exported {
   const { to, redact, hide: own = [], maxRaw = EXPORT_OPTIONS.maxRaw.default } = options
@@ -155,9 +154,7 @@ async function learned(source: ExportSource, patterns: readonly string[]): Promi
   return redactor({ patterns, known: scout.known(), learn: false })
 }
 
-/**
- * The page of `serve` with the data in it. Its policy allows only its own script and style, and no requests.
- */
+/** The page of `serve` with the data in it. Its policy allows only its own script and style. */
 async function* pageOf(
   source: ExportSource,
   events: AsyncIterable<Event>,
@@ -180,7 +177,7 @@ async function* pageOf(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<title>${htmlText(source.name)} · sluice</title>
+<title>${html(source.name)} · sluice</title>
 <link rel="icon" href="data:,">
 <style>${pageStyle}</style>
 </head>
@@ -198,10 +195,6 @@ function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`
 }
 
-function htmlText(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
-}
-
 /** The data of a page as JSON. Its last member is the count, which is known last. */
 async function* dataOf(
   source: ExportSource,
@@ -211,12 +204,14 @@ async function* dataOf(
 ): AsyncGenerator<string> {
   const version: EmbeddedData['version'] = 1
   yield `{"version":${version},"runs":[{"events":[`
-  const facts = factsOf()
+  const reader = new OverviewReader()
+  let first: Event | undefined
   for await (const event of events) {
-    yield `${facts.count() === 0 ? '' : ','}${JSON.stringify(event)}`
-    facts.add(event)
+    yield `${first ? ',' : ''}${JSON.stringify(event)}`
+    first ??= event
+    reader.take(event)
   }
-  const info = facts.info(source, hide)
+  const info = infoOf(source, first, reader.overview(), hide)
   yield `],"info":${JSON.stringify(info satisfies EmbeddedRun['info'])},"streams":[`
   const logs = hide ? [] : source.logs.filter(({ total }) => total > 0)
   const room = Math.floor(maxRaw / Math.max(1, logs.length))
@@ -224,12 +219,10 @@ async function* dataOf(
     const { attempt, stream, total } = log
     const head = { attempt, stream, total } satisfies Omit<EmbeddedStream, 'pieces'>
     yield `${i === 0 ? '' : ','}${JSON.stringify(head).slice(0, -1)},"pieces":[`
-    let first = true
     for (const [from, to] of stretches(total, room)) {
       for (let at = from; at < to; at += RAW_PIECE) {
         const base64 = log.read(at, Math.min(to - at, RAW_PIECE)).toString('base64')
-        yield `${first ? '' : ','}${JSON.stringify({ from: at, base64 })}`
-        first = false
+        yield `${at === 0 ? '' : ','}${JSON.stringify({ from: at, base64 })}`
       }
     }
     yield ']}'
@@ -250,32 +243,23 @@ function stretches(total: number, room: number): [number, number][] {
 }
 
 /** The run info that `/runs` would return, from its events and metas. */
-function factsOf() {
-  let count = 0
-  let first: Event | undefined
-  const reader = new OverviewReader()
-  return {
-    count: () => count,
-    add(event: Event) {
-      count++
-      first ??= event
-      reader.take(event)
-    },
-    info({ name, attempts, logs }: ExportSource, hide: Redactor | undefined): RunInfo {
-      const metas = attempts.map((attempt) => readMeta(attempt.meta, attempt.within))
-      const meta = metas.at(-1)
-      const told = reader.overview()
-      const { exit_code = null, signal = null } = told?.completion?.evidence ?? {}
-      const info = runInfo({
-        ...{ id: name, attempts, told, first: metas[0] },
-        last: { ...meta, exit_code: meta?.exit_code ?? exit_code, signal: meta?.signal ?? signal },
-        started_at: realTime(first?.ts),
-        ended_at: realTime(told?.ts),
-        streams: logs.map(({ attempt, stream, total }) => ({ attempt, stream, bytes: total })),
-      })
-      return hide ? { ...info, ...withoutSecrets(info, hide), raw_hidden: true } : info
-    },
-  }
+function infoOf(
+  { name, attempts, logs }: ExportSource,
+  first: Event | undefined,
+  told: RunOverview | undefined,
+  hide: Redactor | undefined,
+): RunInfo {
+  const metas = attempts.map((attempt) => readMeta(attempt.meta, attempt.within))
+  const meta = metas.at(-1)
+  const { exit_code = null, signal = null } = told?.completion?.evidence ?? {}
+  const info = runInfo({
+    ...{ id: name, attempts, told, first: metas[0] },
+    last: { ...meta, exit_code: meta?.exit_code ?? exit_code, signal: meta?.signal ?? signal },
+    started_at: realTime(first?.ts),
+    ended_at: realTime(told?.ts),
+    streams: logs.map(({ attempt, stream, total }) => ({ attempt, stream, bytes: total })),
+  })
+  return hide ? { ...info, ...withoutSecrets(info, hide), raw_hidden: true } : info
 }
 
 /** The logs of attempts. They are opened for each read: a run has few, and they are read in large pieces. */
@@ -293,7 +277,6 @@ export function logsOf(attempts: readonly Attempt[]): ExportLog[] {
   )
 }
 
-/** Bytes in memory as a log. */
 export function logOfBytes(bytes: Buffer): ExportLog {
   return {
     attempt: 1,
@@ -339,8 +322,7 @@ export async function sendExport(
     await pipeline(Readable.from(text()), response)
   } catch {
     if (!response.headersSent) return refuse(response, 403, UNREADABLE)
-    // The client disconnected, or the logs cannot be read any more: the file is cut off, and the client sees
-    // an error.
+    // The client left, or the logs cannot be read any more: the file is cut off, which the client sees.
     response.destroy()
   } finally {
     sending--

@@ -58,10 +58,7 @@ interface Entry extends Omit<Shared, 'release'> {
   timer?: NodeJS.Timeout | undefined
 }
 
-/**
- * All clients of a run share its feed. It is closed with the last of them, or, if it was derived, a while
- * later.
- */
+/** All clients of a run share its feed, which is closed with the last; a derived one a while later. */
 export function feeds(logs: LogOverviews, hiding?: Hiding): Feeds {
   const entries = new Map<string, Entry>()
   /** Derived feeds without a client, the oldest first. */
@@ -110,8 +107,7 @@ export function feeds(logs: LogOverviews, hiding?: Hiding): Feeds {
     share(place) {
       const { key } = place
       let entry = entries.get(key)
-      // If logs grew after their end, or got a journal, they are read again; current readers keep the old
-      // events.
+      // Logs that grew after their end, or got a journal, are read again; readers keep the old events.
       if (!entry || (entry.derived && (!entry.derived.fresh() || place.journal() !== undefined))) {
         const made = open(place, entry)
         if (entry && entry.users === 0) drop(entry)
@@ -174,7 +170,7 @@ interface Derived {
  * ever written to the directory of the run. A run in progress is followed. `onOver` is called with the
  * overview of the logs with this fingerprint.
  */
-function derive(place: RunPlace, onOver: (print: string, reported: RunOverview) => void = () => {}): Derived {
+function derive(place: RunPlace, onOver: (print: string, reported: RunOverview) => void): Derived {
   const folder = fs.mkdtempSync(join(tmpdir(), 'sluice-serve-'))
   const path = join(folder, EVENTS_FILE)
   const print = () => fingerprint(place.attempts())

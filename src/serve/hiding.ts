@@ -20,8 +20,7 @@ export function hidingOf(redact: boolean | RedactOptions): Hiding | undefined {
   const hide = redactor({ ...(redact === true ? {} : redact), learn: false })
   return {
     event(event) {
-      // Cast: another program may have written the journal, and its `data` may be of any type: hide it like
-      // any value.
+      // Cast: another program may have written the journal, with `data` of any type. Hide it like any value.
       if (!isObject(event.data)) return { ...(event as object), data: hide.value(event.data) } as Event
       if (event.type === 'agent.message.delta') return { ...event, data: { ...event.data, text: '' } }
       return withoutKeyLine(hide.event(event))

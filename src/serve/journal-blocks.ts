@@ -64,10 +64,7 @@ export class Feed {
   readonly #waker = new Waker(POLL_MS)
   #watched = false
 
-  /**
-   * `within` is the real path of the directory that must contain the journal, `shown` turns an event into
-   * what is sent.
-   */
+  /** `within` is the real path that must contain the journal, `shown` makes of an event what is sent. */
   constructor(path: string, within?: string, shown?: (event: Event) => Event) {
     this.#path = path
     this.#within = within

@@ -19,7 +19,6 @@ import {
 } from './run-overviews.ts'
 import { auditPlace, isUnlockedRunning, type RunPlace } from './run-place.ts'
 
-/** A run and its place. */
 export interface FoundRun {
   readonly info: RunInfo
   readonly place: RunPlace
@@ -71,10 +70,7 @@ export class RunFinder {
     this.#options = options
   }
 
-  /**
-   * All runs, those in the folders that changed last first. Undefined for a step that found none, so that a
-   * caller can pause after any of them.
-   */
+  /** All runs, the last changed first; undefined after a step without any, where a caller may pause. */
   *all(): Generator<FoundRun | undefined, void> {
     const { maxRuns = 20_000 } = this.#options
     const seen = new Set<string>()

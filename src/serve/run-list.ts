@@ -10,7 +10,6 @@ const PATIENCE = 5
 /** Runs that are gone, to remember for clients that ask what has changed: as many as are listed at most. */
 const MAX_GONE = 20_000
 
-/** A run in the list. */
 interface Listed {
   info: RunInfo
   /** Its info as JSON, as it is sent. */
@@ -28,7 +27,6 @@ export interface RunSource {
   textOf(info: RunInfo): string
 }
 
-/** A part of the list. */
 export interface ListPage {
   /** As JSON. */
   readonly runs: readonly string[]

@@ -1,7 +1,8 @@
 import fs from 'node:fs'
+import { orElse } from '../base/fault.ts'
 import { readBlock, withPlain } from '../disk/plain-file.ts'
 import { type Cost, readCost } from '../events/cost.ts'
-import { isRecord } from '../events/engine.ts'
+import { isRecord, text } from '../events/engine.ts'
 import { type EndState, type Event, type FailureClass, isEvent } from '../events/event.ts'
 import { isGood, type OutcomeEvidence, outcomeOf, readFailure } from '../events/run-outcome.ts'
 import { type Tokens, tokensOf } from '../events/tokens.ts'
@@ -79,10 +80,7 @@ export interface LogOverviews {
   learn(place: RunPlace, print: string, overview: RunOverview | undefined): void
   /** How many were read so far. */
   learned(): number
-  /**
-   * Waits until everything requested is read, or for `ms` milliseconds. True if it is, and more than `before`
-   * were read.
-   */
+  /** Waits for what was requested, at most `ms`. True if all is read, and more than `before`. */
   settled(ms: number, before: number): Promise<boolean>
 }
 
@@ -189,9 +187,7 @@ export async function* readLogs(
   }
 }
 
-/**
- * Identifies the files of these attempts with their age and size: the value changes when one of them does.
- */
+/** Identifies the files of these attempts by age and size: it changes when one of them does. */
 export function fingerprint(attempts: readonly Attempt[]): string {
   return attempts
     .flatMap(({ logs, chunks, meta, fsDiff }) => [
@@ -220,11 +216,7 @@ export function markOf({ dev, ino, size, mtimeMs }: Marked): string {
 
 /** Undefined if there is nothing, or nothing that may be looked at. */
 export function statsOf(path: string): fs.Stats | undefined {
-  try {
-    return fs.lstatSync(path, { throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
+  return orElse(() => fs.lstatSync(path, { throwIfNoEntry: false }), undefined)
 }
 
 /** Bytes at the end of a journal, of a run that ended well and of any other. */
@@ -280,13 +272,12 @@ function telling(ended: RunOverview | undefined, lines: readonly string[]): Part
 /** Another program may have written it: only strings count as text. */
 function lastEvents(lines: readonly string[]): RunOverview | undefined {
   let overview: RunOverview | undefined
-  // From the end: the last whole line has the run and attempt, the last completion of that attempt has the
-  // outcome.
+  // The last whole line has the run and attempt, the last completion of that attempt the outcome.
   for (let i = lines.length - 2; i >= 0; i--) {
     try {
       const event = JSON.parse(lines[i]!)
       const { run_id, ts, attempt_number: attempt } = event
-      overview ??= { run_id: textOf(run_id), engine: textOf(event.source.engine), ts: textOf(ts), attempt }
+      overview ??= { run_id: text(run_id), engine: text(event.source.engine), ts: text(ts), attempt }
       // The previous attempt ended; this one has no end.
       if (attempt !== overview.attempt) return overview
       // Journals of before 0.2 have no `type` at the top.
@@ -313,12 +304,8 @@ function completionIn(data: Record<string, unknown>): RunOverview['completion'] 
     failure_class: readFailure(data['failure_class']),
     cost: readCost(data['cost']),
     tokens: isRecord(tokens) ? tokensOf(tokens) : undefined,
-    reason_code: textOf(data['reason_code']),
+    reason_code: text(data['reason_code']),
   }
 }
 
 const endStates: readonly EndState[] = ['completed', 'awaiting_user_input', 'interrupted', 'unknown']
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined
-}

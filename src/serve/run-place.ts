@@ -1,5 +1,6 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
+import { orElse } from '../base/fault.ts'
 import { EVENTS_FILE, LOCK_FILE } from '../disk/journal.ts'
 import { isLocked, isSameProcess } from '../disk/lock.ts'
 import { isInside, writtenAt } from '../disk/plain-file.ts'
@@ -8,9 +9,7 @@ import { type Attempt, listAttempts } from '../run/attempt-logs.ts'
 import { readMeta } from '../run/meta.ts'
 import { type ReplayOptions, replay } from '../run/replay.ts'
 
-/**
- * Where a run is stored, and how it is read: a directory under the served one, or a session file of an agent.
- */
+/** Where a run is, and how it is read: a directory under the served one, or a session file. */
 export interface RunPlace {
   /** Unique among all places. */
   readonly key: string
@@ -81,9 +80,5 @@ function hasJournal(dir: string): boolean {
 
 /** Whether this path exists and is really inside that directory. */
 export function liesWithin(path: string, within: string): boolean {
-  try {
-    return isInside(fs.realpathSync(path), within)
-  } catch {
-    return false
-  }
+  return orElse(() => isInside(fs.realpathSync(path), within), false)
 }

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
 import { pipeline } from 'node:stream'
-import { Fault, quote } from '../base/fault.ts'
+import { Fault, orElse, quote } from '../base/fault.ts'
 import { codeOf, whyFailed } from '../base/system-error-code.ts'
 import { openPlain } from '../disk/plain-file.ts'
 import { channels } from '../run/attempt-logs.ts'
@@ -49,7 +49,7 @@ export async function startServer(options: ServeSettings): Promise<Served> {
   const { port, host, token, insecure } = options
   const access = accessBy(token)
   checkBindAddress(host, token, insecure)
-  const router = new Router(realDir(options.dir), host, access, options)
+  const router = new Router(realDir(options.dir), access, options)
   const server = createServer({ keepAliveTimeout: 5000 }, (request, response) => {
     for (const [name, value] of Object.entries(security)) response.setHeader(name, value)
     router.handle(request, response).catch(() => {
@@ -76,7 +76,6 @@ export async function startServer(options: ServeSettings): Promise<Served> {
 
 /** Answers the requests of all clients. */
 class Router {
-  readonly #host: string
   readonly #access: Access | undefined
   readonly #options: ServeSettings
   readonly #hiding: Hiding | undefined
@@ -89,8 +88,7 @@ class Router {
   /** Number of open event streams. */
   clients = 0
 
-  constructor(root: string, host: string, access: Access | undefined, options: ServeSettings) {
-    this.#host = host
+  constructor(root: string, access: Access | undefined, options: ServeSettings) {
     this.#access = access
     this.#options = options
     // Every client adds a listener.
@@ -111,7 +109,7 @@ class Router {
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!isOwnHost(request.headersDistinct['host'], this.#host))
+    if (!isOwnHost(request.headersDistinct['host'], this.#options.host))
       return refuse(response, 403, 'this server does not have that name')
     const access = this.#access
     const login = access && request.method === 'POST'
@@ -220,8 +218,7 @@ class Router {
     const header = request.headers['last-event-id']
     // The header is what the client saw last; the query is where it began.
     const seen = Array.isArray(header) ? header[0] : header
-    // Browsers send the bytes of the id, which Node decodes as Latin-1; invalid UTF-8 is the id of no run of
-    // ours.
+    // Browsers send bytes, which Node decodes as Latin-1; invalid UTF-8 is the id of no run of ours.
     const after =
       seen === undefined ? (query.get('after') ?? undefined) : Buffer.from(seen, 'latin1').toString()
     if (after !== undefined && after.length > MAX_ID) return refuse(response, 400, 'the id is too long')
@@ -259,13 +256,8 @@ class Router {
 
   #findRun(encoded: string): FoundRun | undefined {
     if (encoded.length > MAX_ID * 3) return undefined
-    let id: string
-    try {
-      id = decodeURIComponent(encoded)
-    } catch {
-      return undefined
-    }
-    const run = this.#runOf(id)
+    const id = orElse(() => decodeURIComponent(encoded), undefined)
+    const run = id === undefined ? undefined : this.#runOf(id)
     return run?.place.isThere() ? run : undefined
   }
 
@@ -325,7 +317,6 @@ async function sendRuns(
   response.end(after)
 }
 
-/** The formats of the events of a run. */
 type Format = 'events' | 'chat' | 'ag-ui' | 'ai-sdk'
 
 function isFormat(what: string): what is Format {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { orElse } from '../base/fault.ts'
 import { replaceFile } from '../disk/durable.ts'
 import { writtenAt } from '../disk/plain-file.ts'
 import { sessions } from '../engines/engines-by-name.ts'
@@ -24,10 +25,7 @@ export interface SessionRuns {
   close(): void
 }
 
-/**
- * An agent writes nothing while it waits for its model, so a file that did not change for this long may still
- * be in use.
- */
+/** An agent that waits for its model writes nothing: a file that rests this long may still be in use. */
 const FRESH_MS = 30_000
 /** The end of a larger file is read when it is opened: there are many of them, and each lasts for days. */
 const MAX_LISTED = 16 << 20
@@ -37,14 +35,9 @@ export function sessionRuns(logs: LogOverviews, options: SessionsServed = {}): S
   const { home, engine, max = SESSIONS_OPTIONS.max.default } = options
   let heads = new Map<string, Head>()
   const copies = openCodeCopies()
-  const foundAt = (file: SessionFile, place: RunPlace, head: SessionHead): FoundRun | undefined => {
-    try {
-      return { place, info: infoOf(file, place, head, logs, copies) }
-    } catch {
-      // The database cannot be read right now: the other sessions are listed all the same.
-      return undefined
-    }
-  }
+  // If the database cannot be read right now, the other sessions are listed all the same.
+  const foundAt = (file: SessionFile, place: RunPlace, head: SessionHead): FoundRun | undefined =>
+    orElse(() => ({ place, info: infoOf(file, place, head, logs, copies) }), undefined)
 
   return {
     *find(wanted) {
@@ -77,19 +70,13 @@ function idOf({ engine, name }: SessionFile): string {
   return `${SCHEME}${engine}/${name}`
 }
 
-/**
- * It is in every event, and in the ids that clients resume with: a name that could forge one of them is not
- * used.
- */
+/** It is in every event, and in the ids to resume with: a name that could forge one is not used. */
 function runIdOf({ engine, name, path }: SessionFile): string {
   const plain = /^[\w./-]{1,240}$/.test(name)
   return `${engine}-${plain ? name.replaceAll('/', '.') : createHash('sha256').update(path).digest('hex').slice(0, 16)}`
 }
 
-/**
- * A session file; or a session of OpenCode's database, whose rows are copied into a file, so that they can be
- * read and shown as bytes.
- */
+/** A session file; or a copy of the rows of OpenCode's database, to be read and shown as bytes. */
 function placeOf(file: SessionFile, copies: OpenCodeCopies): RunPlace {
   const { session, engine } = file
   const path = session === undefined ? file.path : copies.pathOf(session)
@@ -163,13 +150,8 @@ function openCodeCopies(): OpenCodeCopies {
     // The id comes from another program: it may be anything.
     return join(folder, `${createHash('sha256').update(session).digest('hex')}.jsonl`)
   }
-  const updated = (database: string, session: string) => {
-    try {
-      return openCodeSession(database, session)?.time_updated ?? 0
-    } catch {
-      return 0
-    }
-  }
+  const updated = (database: string, session: string) =>
+    orElse(() => openCodeSession(database, session)?.time_updated ?? 0, 0)
   return {
     pathOf,
     has: (session) => copied.has(session),

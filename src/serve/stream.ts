@@ -97,7 +97,6 @@ export async function stream(
 
 const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
 
-/** An event stream to one client. */
 interface Line {
   /** False when the client is gone, or was dropped because it does not read. */
   send(bytes: Buffer | string): Promise<boolean>
@@ -152,16 +151,10 @@ interface Start {
   readonly skip?: number
 }
 
-/**
- * If derived events do not grow for this long, they have reached the end of logs that another process still
- * writes.
- */
+/** Derived events that rest for this long have reached the end of logs that are still written. */
 const QUIET_MS = 1000
 
-/**
- * Finds where a client begins. If events are still being derived, waits until the one it saw last is there
- * again.
- */
+/** Finds where a client begins. While events are derived, waits for the one that it saw last. */
 async function ready(options: StreamOptions, response: ServerResponse): Promise<Start> {
   const { feed, over, derived, signal } = options
   let size = -1
@@ -178,10 +171,7 @@ async function ready(options: StreamOptions, response: ServerResponse): Promise<
   }
 }
 
-/**
- * Where a client of chat records begins: its id is their number, so all of them are made again, and those it
- * has are left out.
- */
+/** A client of chat records has their number as its id: all are made again, without those it has. */
 function chatStart({ feed, after }: StreamOptions): Start {
   if (after === undefined || after === '') return { at: 0, resumes: false }
   const colon = after.lastIndexOf(':')
@@ -245,10 +235,7 @@ function resetMessage(reason: Reset): string {
   })
 }
 
-/**
- * Where to begin for a client that saw `<run_id>:<seq>` or `<run_id>:<attempt>.<seq>` last; the run may be
- * left out.
- */
+/** For a client that saw `<run_id>:<seq>` or `<run_id>:<attempt>.<seq>` last, or that without the run. */
 function locate({ feed, after, retracted }: StreamOptions): Start {
   if (after === undefined || after === '') return { at: 0, resumes: false }
   const resumes = true
@@ -331,8 +318,7 @@ export async function streamView(
       // Checked before the read: what is added in between is then seen by the next round.
       const ended = over()
       const block = feed.read(at, last)
-      // What was sent cannot be taken back: drop the client, which gets the right response when it
-      // reconnects.
+      // What was sent cannot be taken back: drop the client, which then connects again.
       if (feed.generation !== generation) return void response.destroy()
       if (block && !block.fault) {
         for (const event of eventsIn(block)) sink.write(event)

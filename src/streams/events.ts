@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { checkOptions } from '../base/check-options.ts'
+import { orElse } from '../base/fault.ts'
 import { checkEngine, guarded } from '../events/check-engine.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import { type Event, eventsOnly } from '../events/event.ts'
@@ -31,14 +32,9 @@ export function events(
 
 /** Follows links. A path that does not exist cannot lead outside. */
 function linkCheck(dir: string): (path: string) => boolean {
-  return (path) => {
-    try {
-      const root = realpathSync(dir)
-      return `${realpathSync(join(dir, path))}${sep}`.startsWith(`${root}${sep}`)
-    } catch {
-      return true
-    }
-  }
+  const isInside = (path: string) =>
+    `${realpathSync(join(dir, path))}${sep}`.startsWith(`${realpathSync(dir)}${sep}`)
+  return (path) => orElse(() => isInside(path), true)
 }
 
 /**

@@ -65,10 +65,7 @@ const MAX_WAITING = 64
 /** Units (bytes, mostly) that these items may have been made from: 64 items of 16 MB are too many. */
 const MAX_AHEAD = 64 * 1024
 const MIN_PORTION = 512
-/**
- * The most that one portion can queue: portions grow while they yield few items, and then every byte may be
- * an item.
- */
+/** The most that one portion can queue: portions grow while they yield few items. */
 const MAX_PORTION = 16 * 1024
 /** For a stage that takes turns: it stops by itself when it has written enough. */
 const WHOLE_PORTION = 64 * 1024
@@ -90,15 +87,11 @@ class StageTransform<In, Out> extends Transform {
   /** The stage has more to write before it takes the next portion. */
   #more = false
   #paused = false
-  /**
-   * The reader has called `read` and nothing was pushed since: Node will not call again, so the flow must not
-   * pause.
-   */
+  /** The reader has called `read` and got nothing: Node will not call again, so do not pause. */
   #asked = false
 
   constructor(stage: Stage<In, Out>, intake: Intake<In>) {
-    // Node reads when the queue is empty and not before: how full it may get is decided here, by items and
-    // bytes.
+    // Node reads when the queue is empty: how full it may get is decided here, by items and bytes.
     super({ objectMode: true, readableHighWaterMark: 1, writableHighWaterMark: 4 })
     this.#intake = intake
     this.#sink = stage({
@@ -236,8 +229,7 @@ function onFailure(source: Readable, failed: (error: Error) => void): () => void
   }
   source.on('error', failed)
   source.on('close', onClose)
-  // It closed before it was piped here, and will not emit again. On the next tick, when the reader is
-  // listening.
+  // It closed before it was piped here. On the next tick, when the reader is listening.
   if (source.closed) process.nextTick(onClose)
   return () => {
     source.off('error', failed)

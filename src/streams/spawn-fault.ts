@@ -3,10 +3,7 @@ import { isAbsolute, resolve } from 'node:path'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 
-/**
- * The Fault for a command that cannot be started. Node reports ENOENT both for a missing command and for a
- * missing `cwd`.
- */
+/** The Fault for a command that cannot be started. Node reports ENOENT for a missing `cwd`, too. */
 export function cannotStart(command: string, cwd: string | undefined, cause: unknown): Fault {
   const code = String(codeOf(cause))
   // A whole command line, as a shell takes it.

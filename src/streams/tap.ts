@@ -17,10 +17,7 @@ import { endChild } from './end-process-tree.ts'
 import type { Items } from './flow.ts'
 import { cannotStart } from './spawn-fault.ts'
 
-/**
- * How a process ended: its code, or code and signal; `stopped` says why it was stopped, if that was on
- * request.
- */
+/** How a process ended: code and signal; `stopped` says why, if that was on request. */
 export type Exit =
   | number
   | null
@@ -134,10 +131,7 @@ class Tap extends Readable {
   #wake = () => {}
   /** Removes our listeners from the sources, so that nothing is left if the reader stops early. */
   #forget = () => {}
-  /**
-   * Flushes what live channels kept back: not all of them emit an end, for instance a PTY or an abandoned
-   * pipe.
-   */
+  /** Flushes what live channels kept back: a PTY or an abandoned pipe emits no end. */
   readonly #flushes: (() => void)[] = []
   /** Channels whose end has not been seen. */
   readonly #open: Set<Channel>
@@ -306,10 +300,7 @@ async function* inSequence(sources: ReadonlyMap<Channel, Readable>): AsyncGenera
   }
 }
 
-/**
- * Takes all of stdin, then 64 KiB of each channel in turn, however the streams are chunked, so that the order
- * is always the same.
- */
+/** Takes all of stdin, then 64 KiB of each channel in turn: the order is always the same. */
 async function* inStep(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<Chunk> {
   const readers = [...sources].map(([channel, stream]) => ({
     channel,

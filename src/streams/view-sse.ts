@@ -90,10 +90,7 @@ export function aiSdkSse(options: SseOptions = {}): Flow<string> {
   return sseFlow(onlyText(placed(aiSdkStage(), JSON.stringify, DONE)), options)
 }
 
-/**
- * Formats what a view emits, each with its place. What it emits at the end counts as made from the last
- * event.
- */
+/** Formats what a view emits, with its place; at the end, that of the last event. */
 function placed<Out>(
   view: Stage<Event, Out>,
   spell: (value: Out) => string,

@@ -88,9 +88,7 @@ export class EscapeRemover {
     return at
   }
 
-  /**
-   * The byte after a lead byte that ended its chunk; returns 1 if it was consumed, 0 if it must be scanned.
-   */
+  /** The byte after a lead byte that ended its chunk; 1 if it was consumed, 0 if it must be scanned. */
   #settleC1(byte: number): 0 | 1 {
     if (!introducesAsC1(byte)) {
       this.#out.keep(LEAD)
@@ -103,9 +101,7 @@ export class EscapeRemover {
     return 1
   }
 
-  /**
-   * Handles one byte of a sequence; returns 1 if it belongs to the sequence, 0 if it must be scanned again.
-   */
+  /** Handles a byte of a sequence; 1 if it belongs to it, 0 if it must be scanned again. */
   #step(byte: number): 0 | 1 {
     switch (this.#state) {
       case 'escape':
@@ -181,10 +177,7 @@ function indexOrEnd(chunk: Bytes, byte: number, from: number): number {
   return index < 0 ? chunk.length : index
 }
 
-/**
- * The next lead byte of a C1 control; one at the very end counts, because its second byte has not arrived
- * yet.
- */
+/** The next lead byte of a C1 control; at the very end, its second byte has not arrived yet. */
 function nextC1(chunk: Bytes, from: number): number {
   for (let lead = chunk.indexOf(C1_LEAD, from); lead >= 0; lead = chunk.indexOf(C1_LEAD, lead + 1)) {
     const second = chunk[lead + 1]

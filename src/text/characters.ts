@@ -99,10 +99,7 @@ export function beginsLiteral(character: number | undefined): boolean {
   return character === 0x74 || character === 0x66 || character === 0x6e
 }
 
-/**
- * True for characters of a bare key: letters of any script, digits, `_`, `$` and `-`. In UTF-8, every byte
- * above ASCII counts.
- */
+/** True for a character of a bare key: a letter, digit, `_`, `$`, `-`, any byte above ASCII. */
 export function isWordCharacter(character: number | undefined): boolean {
   return character !== undefined && (character >= 0x80 || WORD[character] === 1)
 }

@@ -112,10 +112,7 @@ export class Decoder {
     this.#to = to
   }
 
-  /**
-   * The start of the block with the first non-ASCII byte; there is one in the range. By halving, because each
-   * check is a call.
-   */
+  /** The start of the block with the first non-ASCII byte. By halving: each check is a call. */
   #plainEnd(from: number, stop: number): number {
     let plain = from
     let blocks = Math.ceil((stop - from) / BLOCK)

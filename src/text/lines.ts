@@ -52,10 +52,7 @@ export function lines(
   const decoder = new Decoder(tape)
   const clean = lineCleaner(channel)
   const lf = new ByteSearch(tape, '\n')
-  /**
-   * The start of any escape sequence: searched for in the whole chunk, so that lines need not be searched one
-   * by one.
-   */
+  /** The start of any escape sequence, searched for in the whole chunk, not line by line. */
   const starts = [new ByteSearch(tape, '\u001b')]
   if (channel === 'pty') starts.push(new ByteSearch(tape, C1))
   /** Offset of the first byte of the current line. */

@@ -138,10 +138,7 @@ export class Tape {
     return positions
   }
 
-  /**
-   * The original bytes of a range, if the tape keeps what it removes; else, or if nothing was removed, the
-   * clean ones.
-   */
+  /** The original bytes of a range, if the tape keeps what it removes; else the clean ones. */
   original(from: number, to: number): Bytes {
     const clean = this.view.subarray(from - this.base, to - this.base)
     const taken = this.#taken

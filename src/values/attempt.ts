@@ -32,10 +32,7 @@ export interface Rules {
 /** Whether the record taken from a text is one that the caller wants. */
 export interface RecordFit {
   readonly fits: (record: unknown) => boolean
-  /**
-   * For the first value that was parsed: later ones were found inside it, in an envelope. Undefined before
-   * that.
-   */
+  /** Of the first value that was parsed, which may be an envelope. Undefined before that. */
   wanted: boolean | undefined
 }
 

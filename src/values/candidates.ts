@@ -71,10 +71,7 @@ export function candidatesOf(text: string, rules: Rules): readonly Candidate[] {
 /** A text that begins with a key or an element is the inside of a value that lost its bracket. */
 const IS_INSIDE = /^\s{0,99}"(?:[^"\\]|\\.){0,256}"\s{0,99}[:,]/s
 
-/**
- * Most log lines that begin with a bracket, `{cmd} failed`, have no quoted key, no tag and no fence: they
- * need no scan.
- */
+/** Most log lines with a bracket first, `{cmd} failed`, have no key, tag or fence: no scan. */
 function mayHoldPayload(text: string): boolean {
   return (
     /[{[]\s*["'“‘\u001b]/.test(text) ||
@@ -88,10 +85,7 @@ function mayHoldPayload(text: string): boolean {
 /** Limit, because a text may consist of nothing but candidates. */
 const MAX_CANDIDATES = 64
 
-/**
- * As in prose: not part of something broken and, without a schema, only if it begins with a key in double
- * quotes.
- */
+/** As in prose: not part of something broken and, without a schema, only with a quoted key first. */
 function mayBePayload({ text, from, broken, attached, aside }: Frame, bytes: Bytes, rules: Rules): boolean {
   if (broken !== undefined || attached || aside || isTorn(text)) return false
   if (hasQuotedKey(text)) return true

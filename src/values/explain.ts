@@ -13,8 +13,7 @@ export type Explained =
   | { readonly frame: Frame; readonly skipped: string }
 
 /**
- * `values()` with its reasons: every candidate in the order of the input, including those that were skipped
- * as prose.
+ * `values()` with its reasons: every candidate, in order, also those that were skipped as prose.
  *
  * @example
  * drive(explainStage({ schema }), [{ channel: 'stdout', bytes }])

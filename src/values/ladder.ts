@@ -25,10 +25,7 @@ import { type Candidate, candidatesIn, candidatesOf, hasQuotedKey } from './cand
 import { callbackArgument, envelopePlaces } from './envelope.ts'
 import { isBetter } from './pick.ts'
 
-/**
- * A value that passed. `changes` is empty if the text was used unchanged; their `at` counts units of the
- * text.
- */
+/** A value that passed. `changes` is empty for an unchanged text; their `at` counts its units. */
 export interface Pass {
   readonly ok: true
   readonly value: unknown
@@ -144,10 +141,7 @@ function climbFurther(
   return settle(tried, { text, changes, notes: NONE, rules, envelopes })
 }
 
-/**
- * A text that is not JSON: searched for candidates if it begins like prose, repaired if it begins like a
- * document.
- */
+/** A text that is not JSON: one like prose is searched, one like a document is repaired. */
 function beyond(
   text: string,
   broken: Broken,
@@ -192,10 +186,7 @@ function takeArgument(
   return result.ok ? { ...result, changes: [...changes, dropped, ...result.changes] } : result
 }
 
-/**
- * A string, a number, a literal or a tuple in the spelling of another language. Words without quotes are
- * prose.
- */
+/** A string, number, literal or tuple of another language. Words without quotes are prose. */
 function mendScalar(text: string): Edited | undefined {
   const opens = isQuote(text.charCodeAt(0)) || text[0] === '\\' || text[0] === '('
   const word = text.endsWith(',') ? text.slice(0, -1).trimEnd() : text
@@ -206,8 +197,7 @@ function mendScalar(text: string): Edited | undefined {
   if (mended.kind !== 'mended') return undefined
   const inner = mended.text.slice(before.length, -1)
   const changes = mended.changes.map((change) => ({ ...change, at: change.at - before.length }))
-  // Two adjacent strings are not one, nor are two on lines of their own; and a string without its closing
-  // quote was cut.
+  // Two strings side by side are not one, nor two on own lines; one without its last quote was cut.
   const isDoubtful = ({ kind, before }: Change): boolean =>
     kind === 'added a missing quote' || (kind === 'joined two strings' && !before.includes('+'))
   if (mended.changes.some(isDoubtful)) return undefined
@@ -229,10 +219,7 @@ function listedWord(text: string, rules: Rules): Edited | undefined {
   return { text: word, changes: [changeOf('quoted a word', 0, text, word)] }
 }
 
-/**
- * One of the candidates in a text that begins like prose: the first that passes or, if requested, the last
- * one.
- */
+/** A candidate in a text like prose: the first that passes or, if requested, the last. */
 function choose(
   candidates: readonly Candidate[],
   text: string,
@@ -501,8 +488,7 @@ function missOf(tried: Rejected | Broken | Passed, why: Why): Miss {
     return { ok: false, ...reason, notes, strict, repaired }
   }
   if (tried.kind === 'broken' && tried.code === 'INVALID_JSON') {
-    // Written out, because a log may have thousands of such lines, and a spread takes as long as everything
-    // else.
+    // Written out: a log may have thousands of such lines, and a spread takes as long as all else.
     const { code, detail, at, broken } = whyBroken(text, why)
     return { ok: false, code, detail, at, broken, cause: tried.cause, notes, strict, repaired }
   }

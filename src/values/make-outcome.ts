@@ -17,9 +17,7 @@ import type { Miss, Pass } from './ladder.ts'
 import type { Bad, Good } from './outcome.ts'
 import type { UnmatchedText } from './unmatched-text.ts'
 
-/**
- * The outcome of a frame whose value passed. `how` says how the frame was found, if that counts as a repair.
- */
+/** The outcome of a value that passed. `how` its frame was found, if that counts as a repair. */
 export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): Good<unknown> {
   // Most payloads are clean and need no further allocation.
   if (!how && pass.changes.length + pass.notes.length === 0 && !frame.notes && !frame.open) {
@@ -57,8 +55,7 @@ export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): G
 
 /** The outcome of a payload that could not be used, with the place where it broke. */
 export function badOf(frame: Frame, miss: Miss, label: string | undefined): Bad {
-  // If the input ended inside a block with open brackets, the payload was cut, whatever else is wrong with
-  // it.
+  // If the input ended inside a block with open brackets, the payload was cut, whatever else is wrong.
   const cut = frame.open && frame.kind !== 'object' && miss.code === 'INVALID_JSON' && isOpen(frame.text)
   const code = cut ? 'TRUNCATED' : miss.code
   const at = miss.place ?? (miss.at === undefined ? frame.from : frameOffset(frame, miss.at))

@@ -53,16 +53,12 @@ class Judge implements Sink<Frame> {
   #found = false
   #blank = true
   #channel: Frame['channel'] = 'stdout'
-  /**
-   * Frames after a first one that is not JSON: they count only if the whole input is not one broken document.
-   */
+  /** Frames after one that is not JSON, which count only if the input is not one broken document. */
   #queued: Frame[] | undefined
   /** A think block was skipped before the first frame. */
   #thinkBefore = false
   #started = false
-  /**
-   * The input begins with `"key":`, like a document that lost its first bracket: no object in it is emitted.
-   */
+  /** The input begins with `"key":`, like a document without its bracket: no object in it counts. */
   #inMembers = false
   /** The last bracket was the start of something broken: what looks like its inside is not emitted. */
   #broken = false
@@ -199,8 +195,7 @@ class Judge implements Sink<Frame> {
       if (quoted) this.#emitProse(badOf(frame, this.#brokenAt(frame, frame.broken), this.#label))
       return
     }
-    // An array of anything but objects, or an object whose first key has no double quotes, is most often
-    // prose.
+    // An array of anything but objects, or an object whose first key is not in quotes, is mostly prose.
     const sure = array ? /^\[\s{0,4096}\{/.test(frame.text.slice(0, 4100)) && quoted : quoted
     const result = sure || rules.check ? climb(frame.text, rules) : climbStrictly(frame.text, rules)
     if (result.ok) {
@@ -227,10 +222,7 @@ class Judge implements Sink<Frame> {
     this.#rejected = badOf(frame, result, this.#label)
   }
 
-  /**
-   * The larger value continues at a byte after the frame. Only that byte is sure to have arrived, however
-   * the input is split.
-   */
+  /** The larger value goes on at a byte after the frame: only that is sure to have arrived. */
   #brokenAt({ text, to }: Frame, place: number): Miss {
     const kept = this.#found ? undefined : this.#unmatched?.bytes()
     const rest = kept && place < kept.length ? kept.toString('latin1', to, place + 1) : ''
@@ -239,10 +231,7 @@ class Judge implements Sink<Frame> {
     return { ok: false, code: 'INVALID_JSON', detail, place, notes: [], strict: false, repaired: false }
   }
 
-  /**
-   * Whether it is the value of a quoted key without an opening bracket before it: then it is part of
-   * something broken.
-   */
+  /** Whether it is the value of a key without an opening bracket: part of something broken. */
   #isMember({ from }: Frame): boolean {
     return /"\s{0,99}:\s{0,99}$/.test(this.#textBefore(from, 200))
   }
@@ -253,10 +242,7 @@ class Judge implements Sink<Frame> {
     return kept && from <= kept.length ? kept.toString('latin1', Math.max(0, from - size), from) : ''
   }
 
-  /**
-   * Whether it may be the inside of an object that seemed to end too early: no blank line is between the
-   * two.
-   */
+  /** Whether it may be inside an object that seemed to end too early: no blank line is between. */
   #isAfterTorn({ from }: Frame): boolean {
     const unmatched = this.#unmatched
     if (this.#tornTo < 0 || !unmatched || from > unmatched.bytes().length) return false
@@ -290,10 +276,7 @@ class Judge implements Sink<Frame> {
     else this.#broken = isBracketed(frame.text)
   }
 
-  /**
-   * The input has ended, or is too long to be one broken document: it was one, or its frames are judged one
-   * by one.
-   */
+  /** The input has ended, or is too long for one broken document: its frames are judged. */
   #settleQueued(ended: boolean): void {
     const rules = this.#rules
     const unmatched = this.#unmatched
@@ -400,9 +383,7 @@ class Judge implements Sink<Frame> {
     }
   }
 
-  /**
-   * A string, a number or a literal. Anything else is prose, unless a change of its spelling makes it JSON.
-   */
+  /** A string, a number or a literal. Anything else is prose, unless another spelling makes it JSON. */
   #wholeScalar(frame: Frame): void {
     const result = climbStrictly(frame.text, this.#rules)
     if (result.ok) this.#good(frame, result, this.#thinkBefore ? 'dropped a think block' : undefined)

@@ -75,10 +75,7 @@ function parsed<S extends Schema | undefined>(
   return outcome!
 }
 
-/**
- * Most answers are one object and nothing else, valid or not: those need no scanner. Undefined if it is not
- * as simple.
- */
+/** Most answers are one object, valid or not, and need no scanner. Undefined for others. */
 function wholeObject<S extends Schema | undefined>(
   text: string,
   options: ParseOptions<S>,

@@ -15,17 +15,13 @@ export const EXPLICIT = 3
 export const IMPLICIT = 2
 export const IN_FENCE = 1
 
-/**
- * Only of outcomes whose frame does not tell: adding one to a WeakMap takes as long as parsing a small
- * object.
- */
+/** Only of outcomes whose frame does not tell: a WeakMap takes as long as parsing a small object. */
 const ranks = new WeakMap<Outcome<unknown>, number>()
 
 export function rankOf(outcome: Outcome<unknown>): number {
   return ranks.get(outcome) ?? usualRank(outcome.frame)
 }
 
-/** The same outcome, with its rank. */
 export function ranked<T extends Outcome<unknown>>(outcome: T, rank: number): T {
   if (rank !== usualRank(outcome.frame)) ranks.set(outcome, rank)
   return outcome

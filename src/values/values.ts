@@ -23,9 +23,7 @@ import { unmatchedText } from './unmatched-text.ts'
 import type { Where } from './where/conditions.ts'
 import { type Dropped, type LineRules, type WhereReader, whereReader } from './where/where.ts'
 
-/**
- * Maps the fields of a parsed value before the schema sees it. A throw fails the candidate, not the stream.
- */
+/** Maps the fields of a value before the schema sees it. A throw fails the candidate only. */
 // biome-ignore lint/suspicious/noExplicitAny: a normalizer declares its own input type
 export type Normalizer = (value: any) => unknown
 
@@ -177,10 +175,7 @@ export function valueStage<S extends Schema | undefined = undefined>(
   return pickedStage(options, turn, forStreams)
 }
 
-/**
- * Needed only for streams. It is a quarter of the code of `values()`: a bundle of `parse` or of an engine
- * drops it.
- */
+/** Only for streams, and a quarter of the code of `values()`: bundles of `parse` drop it. */
 interface ForStreams {
   readonly items: typeof elementsOf
   readonly where: typeof whereReader
@@ -269,9 +264,7 @@ function watched(next: Sink<Frame>, seen: ((frame: Frame) => void) | undefined):
   }
 }
 
-/**
- * The options of `outcomeStage`: those of `values()` that are about values, not about where to look for them.
- */
+/** The options of `outcomeStage`: those of `values()` about values, not where to look for them. */
 export type OutcomeOptions<S extends Schema | undefined = undefined> = Omit<
   ValuesOptions<S>,
   'tag' | 'items' | 'where' | 'onDropped' | 'maxFrame' | 'maxComment' | 'signal'

@@ -22,10 +22,7 @@ export interface AiSdkMessageMetadata {
   readonly cost?: unknown
 }
 
-/**
- * The chunks of an AI SDK UI message stream (protocol v1) that a run is sent as. Versions 6 and 7 support all
- * of them.
- */
+/** The chunks of an AI SDK UI message stream (v1) for a run, which versions 6 and 7 support. */
 export type AiSdkChunk =
   | Readonly<
       | { type: 'start'; messageId: string; messageMetadata: AiSdkMessageMetadata }
@@ -54,10 +51,7 @@ interface Called {
   readonly providerExecuted: true
 }
 
-/**
- * A record without a chunk of its own is sent as data. A transient one goes to `onData` and is not kept in
- * the message.
- */
+/** A record without its own chunk is sent as data; a transient one only goes to `onData`. */
 export interface AiSdkData {
   readonly type: `data-${'user' | 'payload' | 'artifact' | 'diagnostic' | 'status' | 'result' | 'end' | 'raw'}`
   readonly id: string

@@ -125,10 +125,7 @@ export interface RequestItem extends Common {
   answers: readonly string[]
 }
 
-/**
- * One entry of the conversation. It can be made of several events: the deltas of a message, the start and the
- * end of a call.
- */
+/** One entry of the conversation, of one event or several: the deltas of a message, a call. */
 export type Item =
   | MessageItem
   | ToolItem

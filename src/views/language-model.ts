@@ -74,9 +74,7 @@ interface Finish extends Annotated {
   }
 }
 
-/**
- * What a run is sent as: the part of `LanguageModelV3StreamPart` (`@ai-sdk/provider` 3) that an agent needs.
- */
+/** What a run is sent as: what an agent needs of `LanguageModelV3StreamPart` (`@ai-sdk/provider` 3). */
 export type LanguageModelPart =
   | { readonly type: 'stream-start'; readonly warnings: [] }
   | ({ readonly type: 'response-metadata' } & Answered)

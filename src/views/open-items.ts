@@ -68,9 +68,7 @@ interface TextSink {
   end(event: Event, open: OpenText, how: TextEnd): void
 }
 
-/**
- * The messages that are being streamed, the oldest first: protocols that only have deltas need what is new.
- */
+/** The messages that are being streamed, the oldest first: protocols of deltas need what is new. */
 export class OpenTexts {
   readonly #sink: TextSink
   readonly #unique: UniqueIds

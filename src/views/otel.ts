@@ -116,7 +116,6 @@ export function otelStage(tracer: OtelTracer, options: OtelOptions = {}): Stage<
   }
 }
 
-/** Makes the spans of a run. */
 class RunSpans {
   readonly #tracer: OtelTracer
   readonly #content: boolean
@@ -268,10 +267,7 @@ class RunSpans {
   }
 }
 
-/**
- * Seconds and nanoseconds: the SDK treats a small number of milliseconds as relative to the start of the
- * process.
- */
+/** Seconds and nanoseconds: the SDK takes few milliseconds for a time since the process began. */
 function timeOf(ms: number): [number, number] {
   const seconds = Math.floor(ms / 1000)
   return [seconds, (ms - seconds * 1000) * 1_000_000]

@@ -26,13 +26,7 @@ export function countWords(count: number, thing: string, things = `${thing}s`): 
 
 /** A number with thousands separators, the same in every locale. */
 export function grouped(count: number): string {
-  const digits = String(count)
-  let text = ''
-  for (let at = 0; at < digits.length; at++) {
-    if (at > 0 && (digits.length - at) % 3 === 0) text += ','
-    text += digits[at]
-  }
-  return text
+  return count.toLocaleString('en')
 }
 
 /** A size for people: `512 B`, `3.4 KB`, `12.0 MB`. */
@@ -40,4 +34,13 @@ export function sizeWords(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`
   if (bytes < 1e6) return `${(bytes / 1000).toFixed(1)} KB`
   return `${(bytes / 1e6).toFixed(1)} MB`
+}
+
+/** Characters of a word of a command that are shown. */
+const MAX_WORD = 4000
+
+/** A word of a command as it is typed in a shell. Letters of other scripts need no quotes there. */
+export function shellWord(word: string): string {
+  if (/^[\w=+/.,:@%\u007f-\uffff-]+$/.test(word)) return word
+  return `'${word.slice(0, MAX_WORD).replaceAll("'", "'\\''")}'`
 }

@@ -86,10 +86,7 @@ export function findAdapter(type: string, own: readonly Adapter[] = []): Adapter
   )
 }
 
-/**
- * Checks an adapter, wherever it came from: from a file of the user, or from a caller without types. Throws
- * a `BAD_OPTION` Fault that says what is wrong.
- */
+/** Checks an adapter of a user's file or an untyped caller; a `BAD_OPTION` says what is wrong. */
 export function checkAdapter(value: unknown): Adapter {
   const wrong = typeof value !== 'object' || value === null ? 'it is not an object' : wrongField(value)
   if (wrong !== undefined) throw new Fault('BAD_OPTION', `the adapter cannot be used: ${wrong}`)
@@ -133,10 +130,7 @@ export function envOf(
   return returned(adapter, 'env', 'an object of strings', () => adapter.env?.(order, orderFile), isObject)
 }
 
-/**
- * Checks what a function of the caller returned, whatever its types say: a worker with half its arguments
- * must not start.
- */
+/** Checks what the caller's function returned: a worker with half its arguments must not start. */
 function returned<T extends object>(
   { type }: Adapter,
   field: string,

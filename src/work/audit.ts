@@ -38,22 +38,16 @@ export interface WorkAudit {
   readonly events: string | null
 }
 
-/**
- * What happened to a result: posted now, replaced a comment that said needs-human, posted by an earlier
- * attempt, archived, or not passed to an outbox.
- */
+/** Whether a result was posted now or before, replaced a comment, was archived, or had no outbox. */
 export type Delivery = 'posted' | 'replaced' | 'already posted' | 'archived' | 'none'
 
-export interface AuditPlace {
+export interface WorkAuditPlace {
   readonly dir: string
   write(audit: WorkAudit): Promise<void>
 }
 
-/**
- * A place for audits. The directory is resolved before the worker starts: if it has since become a link
- * to another place, nothing is written there.
- */
-export async function auditPlace(dir: string): Promise<AuditPlace> {
+/** Resolves the directory before the worker starts: later it may be a link to another place. */
+export async function openWorkAudit(dir: string): Promise<WorkAuditPlace> {
   let mine: string | undefined
   await mkdir(dir, { recursive: true }).catch(unusable)
   const fixed = await realpath(dir).catch(unusable)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Fault, type Note, quote } from '../base/fault.ts'
 import { digestOf } from '../disk/cache.ts'
-import type { AuditPlace, Delivery, WorkAudit } from './audit.ts'
+import type { Delivery, WorkAudit, WorkAuditPlace } from './audit.ts'
 import { renderComment } from './comment.ts'
 import { headerParser } from './headers.ts'
 import { activeIn, conclude, endStates, type Ledger, type LedgerEntry, within } from './ledger.ts'
@@ -29,7 +29,6 @@ export interface Work extends Settled {
   readonly audit?: string
 }
 
-/** What a worker, or a person, left. */
 export interface Gathered {
   readonly worker: string
   readonly evidence: Evidence
@@ -38,7 +37,7 @@ export interface Gathered {
   readonly started: Date
   readonly duration: number
   readonly bytes: { readonly stdout: number; readonly stderr: number }
-  readonly place: AuditPlace | undefined
+  readonly place: WorkAuditPlace | undefined
   /** The last lines of stderr. */
   readonly stderr?: string
 }
@@ -183,8 +182,7 @@ interface Delivered {
  * different result is archived, and the ledger gets the state in the comment, because the attempt that posted
  * it may have been killed before it stored the state.
  *
- * `told` is what a comment for a human shows besides the result (exit, stderr): if that differs, it is
- * another comment.
+ * `told` is what a comment also shows a human (exit, stderr): if that differs, it is another comment.
  *
  * An archived result with a comment is that of the active run's own worker, which named another run: the
  * comment asks for a human, and the run is no longer active.

@@ -27,10 +27,7 @@ const spellings = new Map<string, string>([
 ])
 for (const snake of [...spellings.values()]) spellings.set(snake, snake)
 
-/**
- * The field of a key, or undefined. Spelling is exact: a key in another alphabet that looks
- * the same is another key.
- */
+/** The field of a key. Spelling is exact: a lookalike in another alphabet is another key. */
 export function fieldOf(key: string): string | undefined {
   return spellings.get(key)
 }
@@ -61,14 +58,12 @@ export function readHeaders(text: string): Headers {
       return broken('WORK_RESULT_BROKEN', `no blank line in the first ${MAX_LINES} lines`)
     const colon = line.indexOf(':')
     const key = line.slice(0, Math.max(colon, 0))
-    if (colon < 1 || key !== key.trim()) {
+    if (colon < 1 || key !== key.trim())
       return broken('WORK_RESULT_BROKEN', `line ${count} is not a header: ${quote(line)}`)
-    }
     const field = fieldOf(key)
     if (field === undefined) continue
-    if (fields.has(field)) {
+    if (fields.has(field))
       return broken('WORK_FIELD_TWICE', `the header ${quote(key)} occurs twice (line ${count})`)
-    }
     fields.set(field, line.slice(colon + 1).trim())
   }
   return { fields, body: '' }

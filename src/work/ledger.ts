@@ -13,10 +13,7 @@ export interface LedgerEntry {
   readonly issue_ref: string
   readonly run_id: string
   readonly state: 'active' | Status | 'needs-human'
-  /**
-   * False if no run of this issue was activated: the entry only records how the last run
-   * ended, and the next may be any.
-   */
+  /** False if no run was activated: the entry says how the last one ended, and the next may be any. */
   readonly activated?: false
   /** Counts the changes of this entry, from 1. */
   readonly version: number
@@ -192,7 +189,6 @@ async function clear(dir: string, path: string, newest: number): Promise<void> {
   }
 }
 
-/** The states of a run that has ended. */
 export const endStates = ['ok', 'fail', 'blocked', 'needs-human'] as const satisfies LedgerEntry['state'][]
 const states: readonly unknown[] = ['active', ...endStates]
 

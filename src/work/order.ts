@@ -33,14 +33,12 @@ const MAX_NAME = 200
  * const order = readOrder(JSON.parse(readFileSync('order.json', 'utf8')))
  */
 export function readOrder(value: unknown): WorkOrder {
-  if (!isObject(value)) {
+  if (!isObject(value))
     throw new Fault('BAD_ORDER', 'the order must be a JSON object with issue_ref, run_id and repo_dir')
-  }
   const given = new Map(Object.entries(value))
   const pick = (snake: string, pascal: string): unknown => {
-    if (given.has(snake) && given.has(pascal)) {
+    if (given.has(snake) && given.has(pascal))
       throw new Fault('BAD_ORDER', `the order has both ${snake} and ${pascal}; keep one`)
-    }
     return given.get(snake) ?? given.get(pascal)
   }
   const task = pick('task', 'Task')
@@ -59,19 +57,17 @@ export function readOrder(value: unknown): WorkOrder {
 /** Names appear in file headers and comments, so they are one short line without control characters. */
 function name(key: string, value: unknown): string {
   const found = text(key, value)
-  if (found.length > MAX_NAME || found !== found.trim() || !isLine(found)) {
+  if (found.length > MAX_NAME || found !== found.trim() || !isLine(found))
     throw new Fault(
       'BAD_ORDER',
       `${key} must be one line of at most ${MAX_NAME} characters without blanks around it, but is ${quote(found)}`,
     )
-  }
   return found
 }
 
 function text(key: string, value: unknown): string {
-  if (typeof value !== 'string' || value.trim() === '' || value.includes('\0')) {
+  if (typeof value !== 'string' || value.trim() === '' || value.includes('\0'))
     throw new Fault('BAD_ORDER', `the order needs ${key}: a string that is not blank and has no NUL`)
-  }
   return value
 }
 

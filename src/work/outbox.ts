@@ -8,6 +8,7 @@ import { digestOf } from '../disk/cache.ts'
 import { appendLine, writeWhole } from '../disk/durable.ts'
 import { withLock } from '../disk/lock.ts'
 import { readBlock, withPlain } from '../disk/plain-file.ts'
+import { isJson } from '../json/strict.ts'
 
 /** The owner of a comment: a run has one comment on its issue. */
 export interface PostKey {
@@ -23,10 +24,7 @@ export interface Post extends PostKey {
   readonly comment: string
   /** The settled work, for the archive. */
   readonly work: unknown
-  /**
-   * The digest of a comment of this run that says needs-human. This comment replaces it, if it is still the
-   * comment of the run.
-   */
+  /** The digest of this run's comment that says needs-human: if it is still there, it is replaced. */
   readonly replaces?: string
 }
 
@@ -47,10 +45,7 @@ export interface Post extends PostKey {
 export interface Outbox {
   /** The digest of the result that was posted for this run, if one was. */
   find(key: PostKey): Promise<string | undefined>
-  /**
-   * Posts a comment, or replaces the one with the digest `replaces`; else returns the digest of the existing
-   * one.
-   */
+  /** Posts a comment, or replaces the one with the digest `replaces`; else returns the digest it found. */
   post(post: Post): Promise<string | undefined>
   /** Stores a result without a comment. */
   archive(post: Post): Promise<void>
@@ -73,7 +68,7 @@ export function outbox(dir: string): Outbox {
   /** The current comment of a run, if it can be read. */
   function standing(key: PostKey): Standing | undefined {
     try {
-      const found = head.exec(startOf(place(key)))
+      const found = head.exec(firstBytes(place(key)))
       return found
         ? { digest: found[1]!, revision: Number(found[2] ?? 1) }
         : { digest: 'unknown', revision: 1 }
@@ -111,8 +106,9 @@ export function outbox(dir: string): Outbox {
     try {
       if (file && !(await file.stat()).isFile()) throw unfit(journal, new Error('it is not a regular file'))
       if (file) {
+        // A writer that was killed in mid-line may have left half of it.
         for await (const line of file.readLines({ autoClose: false }))
-          if (line.startsWith(start) && isWhole(line)) return
+          if (line.startsWith(start) && isJson(line)) return
       }
     } finally {
       await file?.close()
@@ -181,18 +177,8 @@ const textOf = ({ digest, comment, revision = 1 }: Post & Posted) =>
 
 const head = /^<!-- sluice-work ([0-9a-f]{64}(?:-[a-z-]{1,20})?)(?: (\d{1,9}))? -->\n/
 
-/** A writer that was killed in mid-line may have left half a line. */
-function isWhole(line: string): boolean {
-  try {
-    JSON.parse(line)
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** The first bytes of a regular file, which contain the head. */
-function startOf(path: string): string {
+function firstBytes(path: string): string {
   return withPlain(path, undefined, (fd) => readBlock(fd, 0, 200).toString('latin1'))
 }
 

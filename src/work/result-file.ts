@@ -48,9 +48,8 @@ export async function readResult(root: string, name: string, old: Before, maxByt
     if (fingerprint(opened) !== fingerprint(seen)) return refused('was swapped while it was opened')
     const bytes = readBlock(file.fd, 0, Number(opened.size) + 1)
     const after = await file.stat({ bigint: true })
-    if (bytes.length !== Number(opened.size) || fingerprint(after) !== fingerprint(opened)) {
+    if (bytes.length !== Number(opened.size) || fingerprint(after) !== fingerprint(opened))
       return refused('changed while it was read')
-    }
     return { state: 'read', text: utf8.decode(bytes), bytes: bytes.length }
   } catch (error) {
     return refused(error instanceof TypeError ? 'is not UTF-8' : `cannot be read (${codeOf(error)})`)

@@ -37,8 +37,7 @@ const MAX_QUESTIONS = 20
 /**
  * Checks raw fields (by snake_case name) and makes a result of them.
  *
- * `none`, `n/a` and `-` mean "there is none": for `pr` and `commit` they count as missing, for `tests`
- * they are an answer.
+ * `none`, `n/a` and `-` mean "there is none": `pr` and `commit` are missing then, `tests` are answered.
  */
 export function check(fields: ReadonlyMap<string, unknown>, body = ''): Checked {
   const reasons: Note[] = []
@@ -50,9 +49,8 @@ export function check(fields: ReadonlyMap<string, unknown>, body = ''): Checked 
     if (value === undefined || value === null || value === '') return undefined
     if (typeof value !== 'string') return say('WORK_FIELD_INVALID', `${key} must be a string`)
     if (value.trim() === '') return undefined
-    if (value.length > MAX_LINE || /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(value)) {
+    if (value.length > MAX_LINE || /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(value))
       return say('WORK_FIELD_INVALID', `${key} must be one line of at most ${MAX_LINE} characters`)
-    }
     return value
   }
   const required = (key: string): string | undefined => {
@@ -66,15 +64,13 @@ export function check(fields: ReadonlyMap<string, unknown>, body = ''): Checked 
   const run_id = required('run_id')
   const word = required('status')
   const status = word === 'ok' || word === 'fail' || word === 'blocked' ? word : undefined
-  if (word !== undefined && status === undefined) {
+  if (word !== undefined && status === undefined)
     say('WORK_FIELD_INVALID', `status must be ok, fail or blocked, but is ${quote(word)}`)
-  }
   const before = reasons.length
   const pr = meant(line('pr'))
   const commit = meant(line('commit'))
-  if (pr === undefined && commit === undefined && reasons.length === before) {
+  if (pr === undefined && commit === undefined && reasons.length === before)
     say('WORK_FIELD_MISSING', 'neither pr nor commit is given')
-  }
   const tests = required('tests')
   const summary = prose(fields.get('summary')) ?? prose(body) ?? ''
   const blocked_by = prose(fields.get('blocked_by'))
@@ -172,8 +168,7 @@ const MAX_CHANGES = 5
 const MAX_NOTES = 5
 
 /**
- * Reads a result that is not JSON as `parse` would, for display only: a repaired result never
- * counts.
+ * Reads a result that is not JSON as `parse` would, to show it: a repaired result never counts.
  *
  * @example
  * repairOf('{"run_id":"run-7","status":"ok",}').claim.status // 'ok'
@@ -182,9 +177,8 @@ export function repairOf(text: string): Repaired {
   const outcome = tryParse(text)
   if (!outcome.ok) return nothing(outcome.fault)
   const { fields, reasons } = fieldsOf(outcome.value)
-  if (fields.size === 0) {
+  if (fields.size === 0)
     return nothing({ code: 'WORK_FIELD_MISSING', message: 'there is no field of a result' })
-  }
   const changes = outcome.notes.flatMap((note) => note.changes ?? [])
   // The changes are listed one by one, so the general note is left out.
   const others = outcome.notes.filter(({ code }) => code !== 'OUTPUT_REPAIRED_GENERIC')

@@ -164,9 +164,8 @@ function fromJson(text: string, name: string): Read {
   const { fields, reasons } = fieldsOf(value)
   // JSON.parse silently used the last one, and an earlier reader may have used the first.
   const doubled = duplicateKey(text, RESULT_LEVELS)
-  if (doubled !== undefined) {
+  if (doubled !== undefined)
     reasons.push({ code: 'WORK_FIELD_TWICE', message: `the key ${quote(doubled)} occurs twice` })
-  }
   return withReasons(check(fields), reasons)
 }
 
@@ -244,10 +243,7 @@ function doubts({ claim }: Best, { exit, notStarted }: Evidence, order: WorkOrde
   return found
 }
 
-/**
- * Whether the run is not the active one. The order counts too: a worker of an old order may have looked
- * up, or guessed, the id of the active run.
- */
+/** Whether the run is not the active one; the worker of an old order may have guessed its id. */
 function lateness(claim: Claim, order: WorkOrder, activeRunId: string): Note | undefined {
   const other = [claim.run_id, order.run_id].find((id) => id !== undefined && id !== activeRunId)
   if (other === undefined) return undefined
@@ -258,8 +254,7 @@ function lateness(claim: Claim, order: WorkOrder, activeRunId: string): Note | u
 /**
  * Looks for a JSON result in the output of a worker: one document, a tag block, a fence or an object in the
  * log. Logs contain objects of any kind, so one counts only if it names the issue or the run; of several, the
- * one with the most anchors (issue, run, status), and of equal ones the last. Nothing found here is enough to
- * advance.
+ * one with the most anchors (issue, run, status), and of equal ones the last. It never advances.
  *
  * @example
  * jsonAnchors('done: {"run_id":"run-7","status":"ok"}').fields.get('run_id') // 'run-7'

@@ -10,7 +10,7 @@ import { isEvent } from '../events/event.ts'
 import { fileNames } from '../run/attempt-logs.ts'
 import { startRun } from '../run/run.ts'
 import type { Run, RunEnd } from '../run/run-options.ts'
-import { type AuditPlace, auditPlace } from './audit.ts'
+import { openWorkAudit, type WorkAuditPlace } from './audit.ts'
 import type { WorkExit } from './settle.ts'
 
 export interface SpawnOptions {
@@ -30,7 +30,6 @@ export interface SpawnOptions {
   readonly askAgain: (said: Spawned['said']) => Promise<string | undefined>
 }
 
-/** What a process left. */
 export interface Spawned {
   readonly exit: WorkExit
   /** Why it could not be started. */
@@ -39,7 +38,7 @@ export interface Spawned {
   readonly stderr: Output
   /** The last payload in the messages of the agent, if it is an agent. */
   readonly said?: { readonly payload: unknown }
-  readonly place: AuditPlace | undefined
+  readonly place: WorkAuditPlace | undefined
 }
 
 /** The start and the end of the output, and its size. */
@@ -48,10 +47,7 @@ interface Output {
   readonly bytes: number
 }
 
-/**
- * Runs a worker to its end and records it: raw output, events and everything else. The output is on disk;
- * only its start and end are read again.
- */
+/** Runs a worker to its end and records it; of its output, start and end are read again. */
 export async function spawnWorker(options: SpawnOptions): Promise<Spawned> {
   const recorded = options.audit !== false
   const dir = options.audit || (await mkdtemp(join(tmpdir(), 'work-run-')))
@@ -98,7 +94,7 @@ async function asked(first: Run, answer: Spawned['said'], { rounds, askAgain }: 
 async function attempt(
   dir: string,
   options: SpawnOptions,
-): Promise<{ place: AuditPlace; running?: Run; said?: Spawned['said'] }> {
+): Promise<{ place: WorkAuditPlace; running?: Run; said?: Spawned['said'] }> {
   for (let turn = 1; ; turn++) {
     const { place, running } = await begin(dir, options)
     if (!running) return { place }
@@ -118,11 +114,11 @@ async function attempt(
 const MAX_WAITS = 9
 
 /** Starts in a separate directory: another process may run the same order in the same place. */
-async function begin(dir: string, options: SpawnOptions): Promise<{ place: AuditPlace; running?: Run }> {
+async function begin(dir: string, options: SpawnOptions): Promise<{ place: WorkAuditPlace; running?: Run }> {
   const { command, args, cwd, env, timeout, signal, runId } = options
   const engine = engineOf((options.engine ?? 'auto') as EngineName) // cast: it is checked there
   for (let n = 1; ; n++) {
-    const place = await auditPlace(n === 1 ? dir : `${dir}-${n}`)
+    const place = await openWorkAudit(n === 1 ? dir : `${dir}-${n}`)
     if (signal?.aborted) return { place }
     try {
       const recorded = { runId, engine, audit: place.dir }
@@ -143,9 +139,8 @@ async function listen(running: Run, isAgent: boolean): Promise<Spawned['said']> 
   let said: { payload: unknown } | undefined
   try {
     for await (const event of running) {
-      if (isAgent && isEvent(event, 'agent.message.final') && event.data.structured_payload !== undefined) {
+      if (isAgent && isEvent(event, 'agent.message.final') && event.data.structured_payload !== undefined)
         said = { payload: event.data.structured_payload }
-      }
     }
   } catch (error) {
     cannotStart(error)

@@ -6,7 +6,7 @@ import { Fault, type Note, quote } from '../base/fault.ts'
 import { RUN_OPTIONS } from '../run/run-options.ts'
 import { EscapeRemover } from '../text/ansi.ts'
 import { type Adapter, argsOf, checkAdapter, envOf, findAdapter } from './adapter.ts'
-import { auditPlace } from './audit.ts'
+import { openWorkAudit } from './audit.ts'
 import { checkTemplate, commentTemplate } from './comment.ts'
 import { finish, type Gathered, type Work } from './finish.ts'
 import { boundedLedger, type Ledger } from './ledger.ts'
@@ -106,9 +106,8 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
   const ledger = options.ledger && boundedLedger(options.ledger, maxOutboxWait)
   const ending = { template, ledger, outbox: options.outbox, activeRunId, maxOutboxWait }
   if (options.result !== undefined) {
-    if (options.command?.length) {
+    if (options.command?.length)
       throw new Fault('BAD_OPTION', 'a result replaces the worker: leave out the command')
-    }
     const evidence = await readByHand(options.result, maxResult)
     return finish(asked, await handedIn(asked, evidence, read), ending)
   }
@@ -120,8 +119,7 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
     text: fileOf(adapter.text, 'work_result.txt'),
   }
   const root = await directory(asked.repo_dir)
-  // Fails now if the ledger cannot be read, not when the work is done: the state is stored there whichever
-  // run is active.
+  // Fails now if the ledger cannot be read, not when the work is done and its state is stored there.
   await ledger?.read(asked.issue_ref)
 
   const old = { json: await before(join(root, files.json)), text: await before(join(root, files.text)) }
@@ -180,7 +178,7 @@ async function handedIn(order: WorkOrder, evidence: Evidence, { audit }: ReadOpt
     started: new Date(),
     duration: 0,
     bytes: { stdout: 0, stderr: 0 },
-    place: audit === false ? undefined : await auditPlace(join(audit, fileName(order))),
+    place: audit === false ? undefined : await openWorkAudit(join(audit, fileName(order))),
   }
 }
 
@@ -232,9 +230,8 @@ async function directory(path: string): Promise<string> {
 
 function fileOf(name: string | false | undefined, usual: string): string {
   const path = normalize(name || usual)
-  if (isAbsolute(path) || path === '..' || path.startsWith(`..${sep}`)) {
+  if (isAbsolute(path) || path === '..' || path.startsWith(`..${sep}`))
     throw new Fault('BAD_OPTION', `a result file must be inside repo_dir, but is ${quote(path)}`)
-  }
   return path
 }
 

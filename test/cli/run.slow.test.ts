@@ -101,7 +101,7 @@ test('leaves with 2 for bad usage, and says what to do', async () => {
     [['ship', join(cwd, 'nowhere'), '--to', 'nats://x'], 'cannot be read: there is no such file'],
     [['prune', join(cwd, 'nowhere')], 'cannot be read: there is no such file'],
     [['replay', cwd], 'no stdout.N.log'],
-    [['replay', '--attempt', '0', cwd], 'from 1 on'],
+    [['replay', '--attempt', '0', cwd], 'a whole number above 0'],
     [['serve', join(cwd, 'nowhere')], 'cannot be served'],
     [['serve', '--port', '99999', cwd], 'between 0 and 65535'],
   ]

@@ -6,7 +6,7 @@ import { Tail } from '../../src/disk/tail.ts'
 import type { Event } from '../../src/events/event.ts'
 import { listAttempts, pinned } from '../../src/run/attempt-logs.ts'
 import { ChunkedLogs, parseChunkLine } from '../../src/run/chunk-log.ts'
-import { readJson, readMeta, writeWhole } from '../../src/run/meta.ts'
+import { readJson, readMeta, writeWholeSync } from '../../src/run/meta.ts'
 import { type ReplayOptions, replay } from '../../src/run/replay.ts'
 import { codexLines, types } from './agent.ts'
 
@@ -209,7 +209,7 @@ describe('meta.json', () => {
 
   test('leaves no draft where it cannot be written', () => {
     mkdirSync(join(dir, 'taken/x'), { recursive: true })
-    expect(() => writeWhole(join(dir, 'taken'), 'text')).toThrow()
+    expect(() => writeWholeSync(join(dir, 'taken'), 'text')).toThrow()
     expect(listAttempts(dir)).toEqual([])
   })
 })

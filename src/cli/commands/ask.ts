@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { ask } from '../../ask/ask.ts'
 import type { AttemptInfo, Call } from '../../ask/options.ts'
 import { Fault, quote } from '../../base/fault.ts'
@@ -11,7 +11,7 @@ import type { Outcome } from '../../values/outcome.ts'
 import { safe } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
 import { onSignals, readPrompt, readSchema } from '../input/input.ts'
-import { duration } from '../input/numbers.ts'
+import { duration, wholeNumber } from '../input/numbers.ts'
 import { flushed, harmless, output } from '../print.ts'
 
 interface Flags {
@@ -46,7 +46,7 @@ Examples:
   $ npx agent-sluice ask "Name a colour as JSON." -- ollama run llama3`
 
 /** `sluice ask`: a command as a model, asked until its answer parses. */
-export function askCommand(exit: (code: number) => void): Command {
+export default function askCommand(exit: (code: number) => void): Command {
   return new Command('ask')
     .description('Asks a command until its answer parses and passes the schema, and prints the value.')
     .usage('[options] [prompt] -- <command...>')
@@ -59,7 +59,7 @@ export function askCommand(exit: (code: number) => void): Command {
         ['object', 'any'],
       ),
     )
-    .option('--retries <n>', 'how many times to ask again when an answer does not pass', count, 1)
+    .option('--retries <n>', 'how many times to ask again when an answer does not pass', wholeNumber, 1)
     .addOption(
       new Option('--pick <which>', 'which value to take if an answer has more than one')
         .choices(['first', 'last'])
@@ -71,11 +71,6 @@ export function askCommand(exit: (code: number) => void): Command {
     .action(async (words: string[], flags: Flags, command: Command) => {
       exit(await askAndPrint(divided(words, command), flags))
     })
-}
-
-function count(text: string): number {
-  if (/^\d{1,4}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Give a whole number from 0 on.')
 }
 
 interface Question {
@@ -92,20 +87,17 @@ function divided(words: readonly string[], command: Command): Question {
   const following = at < 0 ? [] : rawArgs.slice(at + 1)
   const before = words.slice(0, words.length - following.length)
   const [program, ...args] = following
-  if (program === undefined || program === '') {
+  if (program === undefined || program === '')
     throw new Fault('BAD_OPTION', 'give the command after --: sluice ask "List the issues." -- claude -p')
-  }
-  if (before.length > 1) {
+  if (before.length > 1)
     throw new Fault('BAD_OPTION', `the prompt must be one argument, but there are ${before.length}; quote it`)
-  }
   return { prompt: before[0], command: program, args }
 }
 
 async function askAndPrint({ prompt: given, command, args }: Question, flags: Flags): Promise<number> {
   const { promptFile, schema: schemaFile, cache, timeout, ...reading } = flags
-  if (given !== undefined && promptFile !== undefined) {
+  if (given !== undefined && promptFile !== undefined)
     throw new Fault('BAD_OPTION', 'the prompt is given twice: as an argument and with --prompt-file')
-  }
   const schema = await readSchema(schemaFile)
   const prompt = given ?? (await readPrompt(promptFile))
   if (prompt.trim() === '') throw new Fault('BAD_OPTION', 'the prompt is empty')
@@ -153,17 +145,15 @@ function keyOf(command: string, args: readonly string[]): string {
 function tell(outcome: Outcome<unknown>, { attempt, cached }: AttemptInfo, retries: number): void {
   if (cached) console.error('sluice: the answer is from the cache; the command was not started')
   if (!outcome.ok) {
-    if (attempt <= retries) {
+    if (attempt <= retries)
       console.error(
         `sluice: attempt ${attempt}: ${outcome.fault.code}: ${outcome.fault.message}; asking again`,
       )
-    }
     return
   }
   for (const { code, message } of outcome.notes) console.error(`sluice: ${code}: ${message}`)
 }
 
-/** A command that is called like a model. */
 interface CommandCall {
   readonly call: Call
   /** The end of the last process's stderr, at most 2,000 bytes. */
@@ -214,8 +204,7 @@ function commandCall(command: string, args: readonly string[], timeout: number |
     if (signal?.aborted) abort()
     const closed = new Promise<true>((resolve) => void child.stdout.once('close', () => resolve(true)))
     const over = exit.then(async () => {
-      // A process that we ended leaves nothing behind; one that ended by itself may, and that may hold the
-      // pipe forever.
+      // What we ended leaves nothing behind; what ended by itself may, and that may hold the pipe forever.
       if (why !== undefined) killChild(child, 'SIGKILL')
       for (let before = -1; !(await Promise.race([closed, quiet()])); before = taken) {
         // A slow reader still gets everything: only a pipe that is empty and silent is abandoned.
@@ -237,9 +226,7 @@ function commandCall(command: string, args: readonly string[], timeout: number |
       if (!child.stdout.destroyed) throw error
     } finally {
       // The reader stopped early: the rest will not be read.
-      if (child.exitCode === null && child.signalCode === null && !child.stdout.readableEnded) {
-        end('was left')
-      }
+      if (child.exitCode === null && child.signalCode === null && !child.stdout.readableEnded) end('was left')
     }
     const { code, signal: name } = await exit
     await over

@@ -39,7 +39,7 @@ Examples:
   $ npx agent-sluice chat --last --follow   # watch the agent in this directory`
 
 /** `sluice chat`: the output of a run as a conversation. */
-export function chatCommand(exit: (code: number) => void): Command {
+export default function chatCommand(exit: (code: number) => void): Command {
   const command = addLast(addRunInput(new Command('chat')))
     .description('Reads the output of an agent and shows the conversation.')
     .option('--follow', 'keep reading while the file grows, until Ctrl-C')

@@ -16,7 +16,7 @@ Example:
   $ npx agent-sluice completion bash`
 
 /** `sluice completion`: the script with which a shell completes the command line of sluice. */
-export function completionCommand(exit: (code: number) => void): Command {
+export default function completionCommand(exit: (code: number) => void): Command {
   return new Command('completion')
     .description('Prints a script that lets a shell complete the command line of sluice.')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
@@ -87,8 +87,7 @@ export function completionLines(program: Command, typed: readonly string[]): str
 
 /**
  * What can follow on a command line: commands, options, the values of an option with a fixed set. The last
- * word is the one being typed and may be empty. The program must contain the named command completely (the
- * others only by name).
+ * word is the one being typed, and may be empty. The program must contain the named command completely.
  *
  * @example
  * completionsOf(program, ['values', '--pick', 'l']) // found: [{ value: 'last', description: '' }]
@@ -101,9 +100,8 @@ function completionsOf(program: Command, typed: readonly string[]): Completions 
   // After -- comes the command line of another program.
   if (words.includes('--')) return { found: [], files: true }
   const name = words.find((word) => !word.startsWith('-'))
-  if (name === undefined || name === 'help') {
+  if (name === undefined || name === 'help')
     return { found: word.startsWith('-') ? options(program, word) : names(program, word), files: false }
-  }
   const command = program.commands.find((command) => command.name() === name)
   if (!command) return { found: [], files: true }
   const [flag = '', value = ''] =

@@ -35,7 +35,7 @@ Examples:
   $ npx agent-sluice drift --json .audit | jq '.engines[].version'`
 
 /** `sluice drift`: what the engines do not know in many runs. */
-export function driftCommand(exit: (code: number) => void): Command {
+export default function driftCommand(exit: (code: number) => void): Command {
   return new Command('drift')
     .description('Counts the types and fields that the engines do not know in recorded runs.')
     .argument('<dir...>', 'directories with runs, or logs')

@@ -9,7 +9,7 @@ Examples:
   $ npx agent-sluice engines --json | jq -r .name`
 
 /** `sluice engines`: the engines and what they support. */
-export function enginesCommand(exit: (code: number) => void): Command {
+export default function enginesCommand(exit: (code: number) => void): Command {
   return new Command('engines')
     .description('Lists the supported agents: name, dialect, channels that are read, modes and versions.')
     .option('--json', 'print NDJSON')

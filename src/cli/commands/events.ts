@@ -12,7 +12,7 @@ Examples:
   $ npx agent-sluice events .audit/latest`
 
 /** `sluice events`: the output of a run as RASP records, one per line. */
-export function eventsCommand(exit: (code: number) => void): Command {
+export default function eventsCommand(exit: (code: number) => void): Command {
   return addRunInput(new Command('events'))
     .description('Reads the output of an agent and prints what it meant as RASP events, as NDJSON.')
     .addHelpText('after', examples)

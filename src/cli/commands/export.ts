@@ -56,7 +56,7 @@ Examples:
   $ npx agent-sluice export run.log --to json --hide-env DB_PASSWORD > run.json`
 
 /** `sluice export`: a run as one file to share. */
-export function exportCommand(exit: (code: number) => void): Command {
+export default function exportCommand(exit: (code: number) => void): Command {
   const list = (value: string, before: readonly string[] = []) => [...before, value]
   const command = addReading(new Command('export'))
     .description('Writes a run as one file, Markdown, a page or JSON, with its secrets hidden.')

@@ -25,7 +25,7 @@ Examples:
   $ npx agent-sluice mirror runs --from nats://hub:4222 --until-idle 2s`
 
 /** `sluice mirror`: the runs that were shipped to NATS, as directories. */
-export function mirrorCommand(exit: (code: number) => void): Command {
+export default function mirrorCommand(exit: (code: number) => void): Command {
   const command = new Command('mirror')
     .description('Stores the runs that were shipped to NATS JetStream as directories.')
     .argument('<dir>', 'the directory for the runs')
@@ -87,8 +87,7 @@ export async function mirrorInBackground(
   const removed = async () => {
     if (named === undefined) await rm(dir, { recursive: true, force: true })
   }
-  // The journals of runs that go on are open when this is back, so that the server does not take them for
-  // ended.
+  // The journals of runs that go on are open when this returns, so the server does not think they ended.
   const mirrored = openMirror(dir, options)
   const broker = await natsBroker(options).catch(async (error) => {
     mirrored.close()

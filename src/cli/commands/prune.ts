@@ -34,7 +34,7 @@ Examples:
   $ npx agent-sluice prune runs --older 12h`
 
 /** `sluice prune`: removes old recordings. */
-export function pruneCommand(exit: (code: number) => void): Command {
+export default function pruneCommand(exit: (code: number) => void): Command {
   const outcomes = Object.keys(outcomeWords) as RunOutcome[] // cast: the keys of a record of outcomes
   return new Command('prune')
     .description('Removes recorded runs that ended long ago.')
@@ -58,7 +58,6 @@ export function pruneCommand(exit: (code: number) => void): Command {
     .action(async (dir: string, flags: Flags) => exit(await prune(dir, flags)))
 }
 
-/** A recorded run that may go. */
 interface OldRun {
   readonly path: string
   readonly name: string

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { Fault } from '../../base/fault.ts'
 import { EVENTS_FILE } from '../../disk/journal.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
@@ -12,6 +12,7 @@ import { safeLine } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
 import { engineOption } from '../input/engine-option.ts'
 import { namedOrLast } from '../input/last-option.ts'
+import { positiveInteger } from '../input/numbers.ts'
 import { addReading, isDirectory, type ReadingFlags, replayOptions, tellMissing } from '../input/run-input.ts'
 import { runExits, watchEnd } from '../run-exit-code.ts'
 import { show } from './show.ts'
@@ -42,14 +43,14 @@ Examples:
   $ npx agent-sluice replay .audit/latest --resume   # after sluice run crashed`
 
 /** `sluice replay`: reads a recorded run again. */
-export function replayCommand(exit: (code: number) => void): Command {
+export default function replayCommand(exit: (code: number) => void): Command {
   const command = addReading(new Command('replay'))
     .description(
       'Reads an audit directory or a log again: the same events, byte for byte, as in the live run.',
     )
     .argument('[dir]', 'the audit directory, or one log (on a terminal: the newest run)')
     .addOption(engineOption())
-    .option('--attempt <n>', 'replay only this attempt', attemptNumber)
+    .option('--attempt <n>', 'replay only this attempt', positiveInteger)
     .addOption(
       new Option('--speed <speed>', 'real keeps the recorded pauses')
         .choices(['full', 'real'])
@@ -62,11 +63,6 @@ export function replayCommand(exit: (code: number) => void): Command {
   return addDrawing(command)
     .addHelpText('after', examples)
     .action(async (dir: string | undefined, flags: Flags) => exit(await replayAndShow(dir, flags)))
-}
-
-function attemptNumber(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Give the number of an attempt, from 1 on.')
 }
 
 /** What a resume has written. */
@@ -88,9 +84,8 @@ async function replayAndShow(given: string | undefined, asked: Flags): Promise<n
   const { engine, runId, ...reading } = await replayOptions(flags)
   tellMissing(dir, flags)
   // `replay` refuses a path without a run; a resume would create a directory there.
-  if (flags.resume && listAttempts(dir).length > 0) {
+  if (flags.resume && listAttempts(dir).length > 0)
     console.error(`sluice: ${resumedWords(dir, await resume(dir, { ...reading, custom: engine }))}`)
-  }
   const played = replay(dir, {
     ...reading,
     engine,

@@ -25,7 +25,7 @@ Examples:
   $ npx agent-sluice reply .audit/latest - < answer.txt`
 
 /** `sluice reply`: continues a recorded run. */
-export function replyCommand(exit: (code: number) => void): Command {
+export default function replyCommand(exit: (code: number) => void): Command {
   const command = new Command('reply')
     .description("Continues a recorded run in the agent's own session, and shows the conversation live.")
     .argument(

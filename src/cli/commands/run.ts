@@ -105,7 +105,7 @@ Examples:
   $ npx agent-sluice run --tee -- gemini --acp`
 
 /** `sluice run`: an agent, recorded and shown. */
-export function runCommand(exit: (code: number) => void): Command {
+export default function runCommand(exit: (code: number) => void): Command {
   const command = new Command('run')
     .description(
       'Runs a command, records what it writes into an audit directory, and shows the conversation live.',

@@ -37,7 +37,7 @@ Examples:
   $ npx agent-sluice serve --from nats://hub:4222 --dir mirror`
 
 /** `sluice serve`: the runs under a directory as a web page. */
-export function serveCommand(exit: (code: number) => void): Command {
+export default function serveCommand(exit: (code: number) => void): Command {
   const command = new Command('serve')
     .description('Serves a web page with the runs under a directory, recorded or live.')
     .argument('[dir]', 'the directory with the runs (default: .)')
@@ -63,7 +63,8 @@ export function serveCommand(exit: (code: number) => void): Command {
       if (from === undefined) refuseOfFrom({ dir: mirrored, tenant, ...nats }, command)
       if (from !== undefined && named !== undefined)
         throw new Fault('BAD_OPTION', '--from takes no directory; --dir names the one for its mirror')
-      const source = from === undefined ? undefined : await startMirror(from, mirrored, tenant, nats)
+      const mirror = from === undefined ? undefined : await import('./mirror.ts')
+      const source = await mirror?.mirrorInBackground(from!, mirrored, tenant, nats)
       const dir = source?.dir ?? named ?? '.'
       try {
         const access = { port, host, token, insecure, redact }
@@ -90,17 +91,6 @@ function refuseOfFrom(flags: object, command: Command): void {
   const flag = command.options.find((option) => option.attributeName() === name)?.long
   const instead = name === 'dir' ? 'name the directory without it' : 'add that, or leave it out'
   if (flag) throw new Fault('BAD_OPTION', `${flag} is for --from; ${instead}`)
-}
-
-/** Loaded only for --from. */
-async function startMirror(
-  from: string,
-  dir: string | undefined,
-  tenant: string | undefined,
-  flags: NatsFlags,
-) {
-  const { mirrorInBackground } = await import('./mirror.ts')
-  return mirrorInBackground(from, dir, tenant, flags)
 }
 
 function portNumber(text: string): number {

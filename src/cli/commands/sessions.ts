@@ -37,7 +37,7 @@ Examples:
   $ npx agent-sluice chat --last`
 
 /** `sluice sessions`: the session files of agents, newest first. */
-export function sessionsCommand(exit: (code: number) => void): Command {
+export default function sessionsCommand(exit: (code: number) => void): Command {
   const command = new Command('sessions')
     .description(
       'Lists the session files of agents, newest first: start, engine, turns, outcome, directory, file.',

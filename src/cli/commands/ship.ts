@@ -25,7 +25,7 @@ Examples:
   $ npx agent-sluice ship .audit --to tls://hub:4222 --tenant host-a --follow`
 
 /** `sluice ship`: sends the runs under a directory to NATS. */
-export function shipCommand(exit: (code: number) => void): Command {
+export default function shipCommand(exit: (code: number) => void): Command {
   const command = new Command('ship')
     .description('Sends the runs under a directory to NATS JetStream, each event once and in order.')
     .argument('[dir]', 'the directory with the runs', '.')
@@ -45,8 +45,7 @@ async function shipRuns(dir: string, { to, tenant, follow, redact, ...flags }: F
       ...natsOptions(to, flags, follow ?? false),
       tenant,
       follow,
-      // Each event by itself: after a restart another process continues the run, without having seen the
-      // earlier events.
+      // Each event by itself: after a restart, another process continues without the earlier events.
       redact: hidingOf(redact ?? false)?.event,
       signal,
       onProgress: ({ runs, over, events, bytes }) =>

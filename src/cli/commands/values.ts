@@ -2,6 +2,7 @@ import { pipeline } from 'node:stream/promises'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { type Code, Fault, type Note, quote, visible } from '../../base/fault.ts'
 import type { Frame } from '../../frames/frame.ts'
+import { jsonValue } from '../../json/strict.ts'
 import { flow } from '../../streams/flow.ts'
 import { values } from '../../streams/values.ts'
 import { chunkIntake } from '../../text/chunk.ts'
@@ -12,6 +13,7 @@ import type { Schema } from '../../values/schema/schema.ts'
 import type { ValuesOptions } from '../../values/values.ts'
 import type { Scalar, Where } from '../../values/where/conditions.ts'
 import type { Dropped } from '../../values/where/where.ts'
+import { countWords } from '../../views/words.ts'
 import { safe } from '../draw/safe.ts'
 import { progress } from '../draw/status-line.ts'
 import { exits } from '../exit-codes.ts'
@@ -51,7 +53,7 @@ Examples:
   $ npx agent-sluice values huge.jsonl --lines --where type=turn.completed`
 
 /** `sluice values`: the payloads in the output of an agent, as NDJSON outcomes. */
-export function valuesCommand(exit: (code: number) => void): Command {
+export default function valuesCommand(exit: (code: number) => void): Command {
   return new Command('values')
     .description('Finds the payloads in the output of an agent and prints one outcome for each, as NDJSON.')
     .argument('[file]', 'the recorded output (default: stdin)')
@@ -248,21 +250,15 @@ function valuesOf(where: Where, key: string): readonly Scalar[] {
 }
 
 function scalarsOf(text: string): readonly Scalar[] {
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text)
-  } catch {
-    return [text]
-  }
+  const parsed = jsonValue(text)
   if (typeof parsed === 'string') return [parsed]
   const isScalar = parsed === null || typeof parsed === 'boolean' || Number.isFinite(parsed)
   return isScalar ? [text, parsed as Scalar] : [text] // cast: checked in the line above
 }
 
-/** What was dropped, in words. */
 function droppedWords({ unread, parsed }: Dropped): string {
-  const lines = (count: number) => `${count} ${count === 1 ? 'line' : 'lines'}`
-  return parsed === 0 ? `${lines(unread)} unread` : `${lines(unread)} unread and ${parsed} after parsing`
+  const lines = `${countWords(unread, 'line')} unread`
+  return parsed === 0 ? lines : `${lines} and ${parsed} after parsing`
 }
 
 /**

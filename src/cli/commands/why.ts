@@ -10,9 +10,10 @@ import { listAttempts, withLog } from '../../run/attempt-logs.ts'
 import { isDatabase } from '../../run/opencode-db.ts'
 import { fixedDir } from '../../run/run-directory.ts'
 import { type FailedCall, type Why, whyOf } from '../../views/why.ts'
+import { shellWord } from '../../views/words.ts'
 import { outcomeStyles } from '../draw/end.ts'
 import { addColor, type ColorFlags, columnsOf, wantsColor } from '../draw/flags.ts'
-import { quoted, safe, safeLine } from '../draw/safe.ts'
+import { safe, safeLine } from '../draw/safe.ts'
 import { fitTo } from '../draw/width.ts'
 import { type Paint, painter, styles } from '../draw/wrap.ts'
 import { exits } from '../exit-codes.ts'
@@ -45,7 +46,7 @@ Examples:
   $ npx agent-sluice why .audit/latest --bytes | jq .`
 
 /** `sluice why`: explains what went wrong in a run. */
-export function whyCommand(exit: (code: number) => void): Command {
+export default function whyCommand(exit: (code: number) => void): Command {
   const command = addLast(addRunInput(new Command('why')))
     .description('Explains in at most ten lines why a run ended as it did.')
     .option('--bytes', 'print the bytes of the raw log with the first problem')
@@ -158,7 +159,7 @@ function opening(file: string | undefined, flags: RunFlags): string | undefined 
   })
   if (options.includes('-') || (file === undefined && flags.stdout === undefined)) return undefined
   const words = ['why', ...(file === undefined ? [] : [file]), ...options, '--bytes']
-  return `npx agent-sluice ${words.map(quoted).join(' ')}`
+  return `npx agent-sluice ${words.map(shellWord).join(' ')}`
 }
 
 /** Prints the bytes as text, unchanged in a pipe; on a terminal control characters are escaped. */

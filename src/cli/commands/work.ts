@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { clip, Fault, quote } from '../../base/fault.ts'
 import { cannotRead } from '../../base/system-error-code.ts'
+import { jsonValue } from '../../json/strict.ts'
 import { type Adapter, adapters, checkAdapter } from '../../work/adapter.ts'
 import { activate, ledger } from '../../work/ledger.ts'
 import { readOrder, type WorkOrder } from '../../work/order.ts'
@@ -44,7 +45,7 @@ Examples:
   $ npx agent-sluice work --order o.json --dry-run -- make review`
 
 /** `sluice work`: one worker, one result. */
-export function workCommand(exit: (code: number) => void): Command {
+export default function workCommand(exit: (code: number) => void): Command {
   return new Command('work')
     .description(
       'Runs a worker on an order, settles what it left against the active run, and posts one comment.',
@@ -77,9 +78,8 @@ export function workCommand(exit: (code: number) => void): Command {
 
 async function runWork(command: string[], flags: Flags): Promise<number> {
   const { outbox: box, dryRun = false } = flags
-  if (flags.activate && box === undefined) {
+  if (flags.activate && box === undefined)
     throw new Fault('BAD_OPTION', '--activate needs --outbox, where the ledger is kept')
-  }
   const order = orderIn(flags.order)
   const template = flags.template === undefined ? undefined : fileText(flags.template)
   const worker = flags.result === undefined ? await namedWorker(flags.worker) : undefined
@@ -110,9 +110,8 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
         `sluice: this result ${how}: ${done.reasons.map(({ message }) => safe(clip(message, 200))).join('; ')}`,
       )
     }
-    if (flags.result !== undefined && box === undefined && !dryRun) {
+    if (flags.result !== undefined && box === undefined && !dryRun)
       console.error('sluice: nothing was posted: --result without --outbox is only checked')
-    }
     return { advance: exits.good, 'needs-human': exits.needsInput, archive: exits.archived }[done.verdict]
   } catch (error) {
     if (!Fault.is(error) || error.code === 'BAD_ORDER' || error.code === 'BAD_OPTION') throw error
@@ -125,10 +124,7 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
   }
 }
 
-/**
- * The worker for `--worker`: the type of an included adapter, or the path of a module whose default export is
- * an adapter.
- */
+/** The worker for `--worker`: an included type, or the path of a module that exports an adapter. */
 async function namedWorker(name: string): Promise<string | Adapter> {
   if (!isModulePath(name)) return name
   return useModule(name, 'worker', (module) => {
@@ -138,13 +134,8 @@ async function namedWorker(name: string): Promise<string | Adapter> {
 }
 
 function orderIn(path: string): WorkOrder {
-  const text = fileText(path)
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new Fault('BAD_ORDER', `${quote(path, 200)} is not JSON`)
-  }
+  const value = jsonValue(fileText(path))
+  if (value === undefined) throw new Fault('BAD_ORDER', `${quote(path, 200)} is not JSON`)
   return readOrder(value)
 }
 

@@ -9,11 +9,11 @@ import {
   type ToolItem,
 } from '../../views/conversation.ts'
 import { answerWords, askWords, callSubject, callText, choiceLines } from '../../views/tool-text.ts'
-import { durationWords } from '../../views/words.ts'
+import { durationWords, shellWord } from '../../views/words.ts'
 import { endOf } from './end.ts'
 import { drawMarkdown, type MarkdownPieces, markdownPieces } from './markdown.ts'
 import { factLines, foldBinary, type Look, oneLine, type Rows, rowsFor } from './rows.ts'
-import { quoted, safe } from './safe.ts'
+import { safe } from './safe.ts'
 import { fitTo } from './width.ts'
 import { painter, type Style, styles } from './wrap.ts'
 
@@ -212,7 +212,7 @@ export class Drawing {
     ]
     const title = oneLine([name, model, attempt > 1 ? `attempt ${attempt}` : ''].filter(Boolean).join(' · '))
     const command =
-      argv && argv.length > 0 ? indented(oneLine(`$ ${argv.map(quoted).join(' ')}`), 2, styles.dim) : []
+      argv && argv.length > 0 ? indented(oneLine(`$ ${argv.map(shellWord).join(' ')}`), 2, styles.dim) : []
     const more = command.length - LINES.command
     const shown = full || more <= 0 ? command : [...command.slice(0, LINES.command), folds(more)]
     return this.#add('head', [

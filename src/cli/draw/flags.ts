@@ -48,10 +48,7 @@ export function isDrawn({ json, draw, full, verbose }: DrawFlags): boolean {
   return !json && (draw === true || full === true || verbose === true || process.stdout.isTTY === true)
 }
 
-/**
- * Whether to use colours: the option decides, then FORCE_COLOR, then NO_COLOR, then the terminal. An empty
- * variable counts as not set.
- */
+/** The option decides, then FORCE_COLOR, NO_COLOR and the terminal. An empty variable is not set. */
 export function wantsColor({ color }: ColorFlags): boolean {
   const { stdout, env } = process
   if (color !== undefined) return color

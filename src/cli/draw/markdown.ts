@@ -6,10 +6,7 @@ import { type Paint, type Span, type Style, styles, wrap } from './wrap.ts'
 /** Minimum width of a line, however deep a list is. */
 const MIN_COLUMNS = 16
 
-/**
- * Draws Markdown for a terminal: its lines, each at most `columns` wide. The text must be safe already
- * (`safe()`): nothing is removed here.
- */
+/** Draws Markdown as lines of at most `columns`. The text must be `safe()` already. */
 export function drawMarkdown(text: string, columns: number, paint: Paint): string[] {
   return linesOf(markdownBlocks(text), columns, paint)
 }

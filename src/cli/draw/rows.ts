@@ -58,7 +58,6 @@ export function rowsFor({ paint, columns, full }: Look) {
   }
 }
 
-/** The lines that a drawing is made of, for one look. */
 export type Rows = ReturnType<typeof rowsFor>
 
 /** Facts on as few lines as they need, indented; a fact is not broken unless it is longer than a line. */

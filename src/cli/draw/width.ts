@@ -32,8 +32,7 @@ export function widthOf(text: string): number {
 
 /** The longest start of a text that fits, with `…` if something is left out. */
 export function fitTo(text: string, columns: number): string {
-  // Except zero-width ones, no grapheme is narrower than a column, so a long text need not be read
-  // completely.
+  // Nearly every grapheme takes a column or more, so a long text need not be read completely.
   const head = text.slice(0, columns * 8)
   if (head.length === text.length && widthOf(text) <= columns) return text
   let width = 0
@@ -83,9 +82,7 @@ export function* wordsOf(line: string): Generator<Word> {
   if (from < line.length) yield word(line.length)
 }
 
-/**
- * Splits a text into pieces that fit, ignoring word boundaries: for code. An empty text is one empty piece.
- */
+/** Splits a text into pieces that fit, ignoring words: for code. An empty text is one empty piece. */
 export function cutTo(text: string, columns: number): string[] {
   const pieces: string[] = []
   if (isAscii(text)) {
@@ -109,8 +106,7 @@ const PIECE = 1024
 
 /**
  * Goes through the graphemes of a text. `Intl.Segmenter` takes some microseconds for each, so it is asked
- * only where characters may belong together. Without an object for each: binary output is drawn in a third
- * of the time.
+ * only where characters may join. Without an object for each: binary output takes a third of the time.
  */
 class Graphemes {
   readonly #text: string
@@ -156,10 +152,7 @@ class Graphemes {
 
 const SPACE = 0x20
 
-/**
- * Between two simple characters, where no grapheme continues; in a long text without any, between
- * two code points.
- */
+/** Between two simple characters, where no grapheme continues; else between two code points. */
 function pieceEnd(text: string, from: number): number {
   const last = Math.min(from + PIECE, text.length)
   for (let at = from + 1; at < last; at++)
@@ -176,10 +169,7 @@ function simpleEnd(text: string, at: number): number {
   return end === text.length || isSimple(text.charCodeAt(end)) ? end : -1
 }
 
-/**
- * Characters that join no other: letters, numbers and signs of the first scripts and of Kana, Han and Hangul,
- * and what stands for broken bytes.
- */
+/** Characters that join no other: of the first scripts, Kana, Han, Hangul, and for broken bytes. */
 function isSimple(unit: number): boolean {
   return kindOf(unit) <= WIDE
 }

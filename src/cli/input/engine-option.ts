@@ -26,10 +26,7 @@ export function engineOption(): Option {
   )
 }
 
-/**
- * The engine for `--engine`: one of this package, or the path of a module whose default export (or whose
- * export `engine`) is the engine.
- */
+/** The engine for `--engine`: one of ours, or the export `default` or `engine` of a module. */
 export async function namedEngine(name: string): Promise<Engine | Picker>
 export async function namedEngine(name: string | undefined): Promise<Engine | Picker | undefined>
 export async function namedEngine(name: string | undefined): Promise<Engine | Picker | undefined> {
@@ -50,10 +47,7 @@ function engineIn(module: Readonly<Record<string, unknown>>): unknown {
 const scripts = ['.js', '.mjs', '.cjs']
 const typed = ['.ts', '.mts', '.cts']
 
-/**
- * Whether an option names a module of the user: a name with a slash, or with the extension of a module, is a
- * path.
- */
+/** Whether an option names a module: what has a slash, or the extension of a module, is a path. */
 export function isModulePath(name: string): boolean {
   return /[\\/]/.test(name) || [...scripts, ...typed].some((ending) => name.endsWith(ending))
 }

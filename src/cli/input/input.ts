@@ -52,9 +52,8 @@ export async function readObject(file: string, what: string): Promise<Record<str
     const why = quote((cause as Error).message, 120)
     throw new Fault('BAD_OPTION', `${what} ${quote(file, 200)} is not JSON: ${why}`, { cause })
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Fault('BAD_OPTION', `${what} ${quote(file, 200)} must be a JSON object`)
-  }
   return value as Record<string, unknown> // cast: checked in the line above
 }
 

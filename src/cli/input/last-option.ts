@@ -55,10 +55,7 @@ export interface LastRun {
   readonly engine?: string
 }
 
-/**
- * The newest of: the recorded run at `.audit/latest`, and the session files of this directory. Throws a Fault
- * if there is neither.
- */
+/** The newest of the run at `.audit/latest` and the session files of this directory; throws without any. */
 export function lastRun(dir: string, home?: string | undefined): LastRun {
   const audit = join(dir, '.audit', 'latest')
   const recorded = newestIn(audit)

@@ -5,7 +5,6 @@ import { safe } from '../draw/safe.ts'
 import { statusLine } from '../draw/status-line.ts'
 import { exits } from '../exit-codes.ts'
 
-/** The values of the options below. */
 export interface NatsFlags extends Pick<NatsOptions, 'stream' | 'replicas' | 'user' | 'password' | 'creds'> {
   readonly natsToken?: string
   readonly tls?: boolean
@@ -42,8 +41,7 @@ const FOLLOW_CONNECT_MS = 10_000
 
 /**
  * The options for the calls of `agent-sluice/nats`. The addresses can be several, with commas between them. A
- * command that goes on until it is stopped `follows`: it waits some seconds for a broker that is not there
- * yet.
+ * command that goes on until it is stopped `follows`: it waits some seconds for a missing broker.
  */
 export function natsOptions(addresses: string, flags: NatsFlags, follows: boolean): NatsOptions {
   const { natsToken: token, tls, tlsCa: ca, tlsCert: cert, tlsKey: key, ...rest } = flags

@@ -133,9 +133,8 @@ function exitCode(text: string): number {
 
 /** Opens the named logs (none: stdin is the agent's stdout) and returns their events. */
 export async function runEvents(file: string | undefined, flags: RunFlags): Promise<Flow<Event>> {
-  if (file !== undefined && flags.stdout !== undefined) {
+  if (file !== undefined && flags.stdout !== undefined)
     throw new Fault('BAD_OPTION', 'FILE and --stdout are the same thing; give one of them')
-  }
   refuseSession(file ?? flags.stdout ?? '-', flags)
   if (file !== undefined && isDirectory(file)) {
     refuseBeside(flags)

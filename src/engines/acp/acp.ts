@@ -117,7 +117,6 @@ function readLine(frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {
   return false
 }
 
-/** Reads what the client sent. */
 function readSent(line: Rec | undefined, say: Say): boolean | 'kept' {
   if (!line) return false
   if (line.at('method') === 'session/cancel') say.interrupts()

@@ -172,9 +172,7 @@ export function titleOf(update: Rec): { readonly title: string } | undefined {
   return title === undefined ? undefined : { title: clip(title, MAX_TITLE) }
 }
 
-/**
- * `completed` alone proves nothing: several agents complete a command that failed, but report its exit code.
- */
+/** `completed` proves nothing: several agents complete a failed command, but report its exit code. */
 function exitOf(update: Rec, agent: string): number | undefined {
   const code = update.number(
     '_meta.terminal_exit.exit_code rawOutput.metadata.exit rawOutput.exitCode rawOutput.exit_code',
@@ -188,10 +186,7 @@ function exitOf(update: Rec, agent: string): number | undefined {
   return Number.isNaN(reported) ? undefined : reported
 }
 
-/**
- * The files that the diffs of a call change, or the one that OpenCode says it wrote; undefined if there is
- * none.
- */
+/** The files that the diffs of a call change, or the one that OpenCode says it wrote. */
 function changesOf(update: Rec): Known['changes'] | undefined {
   const list: Change[] = []
   for (const entry of update.records('content')) {

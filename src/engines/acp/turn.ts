@@ -15,9 +15,7 @@ export const stops = {
   cancelled: 'the turn was cancelled',
 }
 
-/**
- * What the usage in the answer to `session/prompt` counts: all model requests of the turn, or the last one.
- */
+/** What the usage in the answer to `session/prompt` counts: the turn, or its last request. */
 const counted: Readonly<Record<string, 'turn' | 'first turn' | 'request'>> = {
   'gemini-cli 0': 'turn',
   'nanocoder 1': 'turn',
@@ -160,10 +158,7 @@ export class AcpTurns {
   }
 }
 
-/**
- * Counts with the protocol's names, or Gemini's, whose output excludes the thoughts, which it does not
- * report.
- */
+/** Counts with the protocol's names, or Gemini's, whose output lacks thoughts. */
 const usageTokens = /* @__PURE__ */ tokensAt({
   input: 'inputTokens input_tokens',
   output: 'outputTokens',

@@ -63,10 +63,7 @@ export const claude: Engine = {
 const TYPES = 'type=system|assistant|user|result|stream_event|rate_limit_event'
 const DIALECT = 'type=system|assistant|user|result|stream_event|rate_limit_event session_id:text'
 
-/**
- * A record that only this dialect has. Others borrow its envelope (Cursor, Droid), but not the fields
- * required here.
- */
+/** A record of this dialect only. Cursor and Droid borrow its envelope, but not these fields. */
 function isOwn(value: unknown): boolean {
   return fits(value, DIALECT) && own.some((conditions) => fits(value, conditions))
 }

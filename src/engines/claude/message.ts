@@ -81,9 +81,7 @@ export function claudeTokens(usage: unknown): Tokens | undefined {
   return { ...reported, input: input + cached + written }
 }
 
-/**
- * Counts each message once. Its lines repeat its usage, and the first of them can have less than the last.
- */
+/** Counts each message once. Its lines repeat its usage, and the first can have less than the last. */
 export function messageTokens() {
   const reported = memory<Tokens>(() => 0)
   /** What a line of the message `id` adds to the lines before it; undefined if it adds nothing. */

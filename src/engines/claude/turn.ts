@@ -62,7 +62,6 @@ export function conversation() {
   }
 }
 
-/** Reads what the client sent. */
 export function readSent(line: Rec | undefined, say: Say): boolean | 'kept' {
   if (!line) return false
   if (line.at('request.subtype') === 'interrupt') say.interrupts()
@@ -304,8 +303,7 @@ function readResult(line: Rec, say: Say, run: Run): void {
   const failed =
     subtype !== 'success' || (line.at('is_error') ?? false) !== false || excused || error !== undefined
   say.turnOver(failed ? 'failed' : 'well')
-  // It repeats the last answer; it is the answer only if nothing else was said (json mode), unless it is an
-  // error.
+  // It repeats the last answer, and is the answer only if nothing else was said (json mode); or an error.
   if (!failed && !run.answered && answer) say.message(undefined, answer)
   sayDenials(line, say, run)
   say.status('result', {

@@ -26,9 +26,7 @@ export function isRefusal({ values }: Rec): boolean {
   return fits(values, '#2 id error:record')
 }
 
-/**
- * Lines that only the app-server writes: its greeting, or a notification about a thread, a turn or an item.
- */
+/** Lines of the app-server only: its greeting, a notification about a thread, a turn or an item. */
 export function isServerShape(line: Rec): boolean {
   if (!isServerLine(line)) return false
   if (line.record('result'))

@@ -18,10 +18,7 @@ class OldRun {
   config: RunFacts = {}
   /** The changes of the patches that are being applied, by call. */
   readonly patches = memory<readonly Change[]>(sizeOf)
-  /**
-   * The message that arrives in pieces, and how many messages its turn had before: pieces have only the id of
-   * their turn.
-   */
+  /** The message in pieces, which have only the id of their turn, and how many came before it there. */
   #turn = ''
   #messages = 0
   #open: string | undefined

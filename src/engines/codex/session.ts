@@ -27,10 +27,7 @@ class Rollout {
   /** Which kind of record has the messages of this turn, and which has the prompt: only that kind is read. */
   #teller: 'event' | 'item' | undefined
   #asker: 'event' | 'item' | undefined
-  /**
-   * The tokens of the thread. 0.74 starts again from 0 when it is resumed, and writes null until it has a
-   * count.
-   */
+  /** The tokens of the thread; 0.74 begins at 0 when it is resumed, and writes null before. */
   #counter = tokenCounter()
   uncounted = false
   /** The last count. 0.166 writes each of them twice, older versions some. */
@@ -78,8 +75,7 @@ function isRollout(line: Rec): boolean {
 
 /**
  * Codex rollouts (`sessions/YYYY/MM/DD/rollout-*.jsonl` in its home): `{timestamp, type, payload}` per line.
- * Each text is recorded twice, as an event and as a `response_item`: texts are read from the events, calls
- * from both.
+ * Each text is recorded twice: texts are read from the events, calls also from `response_item`.
  */
 export const codexSession: Engine = /* @__PURE__ */ table({
   name: 'codex',
@@ -146,8 +142,7 @@ const events = /* @__PURE__ */ rows<Rollout>({
         say.error(errorText(event.at('error')), 'fatal')
         return
       }
-      // In 0.142 a failed turn ends with the same record, only without a last message. So without one the end
-      // is unknown.
+      // In 0.142 a failed turn ends with this record, too, only without a last message: then it is unknown.
       const answered = event.text('last_agent_message') !== undefined
       say.status(answered ? 'turn_completed' : 'turn_over')
       if (answered) say.ended('task_complete')
@@ -220,7 +215,6 @@ const commands = new Set(['exec_command', 'shell', 'shell_command', 'local_shell
  * output that the model got, and by an event or an item that has the exit code. The first of them counts.
  */
 class Calls {
-  /** Names of the open calls. */
   readonly #open = memory<string>((name) => name.length)
   readonly #ended = memory<true>(() => 0)
 
@@ -310,8 +304,7 @@ const RUNNING = 'Process running with session ID '
 
 /**
  * What the output of a call contains: JSON with the exit code (0.74), or text with it (0.142). Nothing if the
- * command is still running. A command that never started, or a patch that was refused, has an output without
- * a head: it failed.
+ * command is still running. An output without a head is of a call that never started, or was refused.
  */
 function readOutput(
   payload: Rec,

@@ -36,7 +36,6 @@ export function sayCall(
   return !failed && !unclear
 }
 
-/** Reads the item of a command. */
 export function readCommand(item: Rec, say: Say, phase: Phase): void {
   sayCall(item, commandOf(item), phase, say)
 }
@@ -46,7 +45,6 @@ export function commandOf(item: Rec): Pick<Call, 'name' | 'input' | 'output'> {
   return { name: 'command_execution', input: { command: item.at('command') }, output }
 }
 
-/** Reads the item of a change to files. */
 export function readFileChange(item: Rec, say: Say, phase: Phase): void {
   const changes = item.at('changes')
   if (sayCall(item, { name: 'file_change', input: { changes } }, phase, say)) sayChanges(changes, say)
@@ -100,10 +98,7 @@ export function sayChanges(changes: unknown, say: Say): void {
   }
 }
 
-/**
- * A file and how it changes. `diff` is in the format of Codex: for a file that is added or deleted, the
- * file's text.
- */
+/** A file and how it changes. The `diff` of a file that is added or deleted is its text. */
 export interface Change {
   readonly path: string
   readonly kind: string | undefined
@@ -127,9 +122,7 @@ export function changesByPath(changes: Rec | undefined): Change[] {
   })
 }
 
-/**
- * The diff of a change as a unified diff. For a file that was added or deleted, Codex sends the file's text.
- */
+/** The change as a unified diff. Of a file that was added or deleted, Codex sends the text. */
 function diffOf(kind: string, change: Rec): string | undefined {
   const diff = change.text('diff') || undefined
   if (kind === 'add') return wholeFile('+', diff)
@@ -147,10 +140,7 @@ export function errorText(error: unknown): string {
   return (typeof error === 'string' ? error : Rec.of(error)?.text('message')) ?? 'an error without a message'
 }
 
-/**
- * The tokens of a usage, with the names of `codex exec` or of the app-server. Cached and reasoning tokens are
- * included in the others.
- */
+/** The tokens of a usage, of `codex exec` or the app-server, cached and reasoning ones included. */
 export function codexTokens(value: unknown): Tokens | undefined {
   const usage = Rec.of(value)
   return (

@@ -249,10 +249,7 @@ function isOwnDocument(value: unknown): boolean {
   return isDocument(value) && (fits(value, 'session_id:text') || fits(value, 'stats.models:record'))
 }
 
-/**
- * The session of a json document that was cut off at the edge of a pipe buffer: it is not an answer, but it
- * shows the format.
- */
+/** The session of a json document that was cut off at a pipe buffer: it shows the format. */
 function cutSession({ open, text }: EngineFrame): string | undefined {
   const start = open === true ? /^\{\s*"session_id":\s*"([^"]+)",\s*/.exec(text.slice(0, 200)) : null
   const next = text.slice(start?.[0].length)

@@ -9,15 +9,14 @@ export function addressOf(run: string, event?: { readonly attempt: number; reado
   return `#run/${encodeURIComponent(run)}${event ? `/${event.attempt}.${event.seq}` : ''}`
 }
 
-/**
- * Reads an address; undefined if it names no run. Up to 0.1 it was `#<id>` alone, and such links still work.
- */
+/** Reads an address; undefined if it names no run. Links of 0.1, `#<id>` alone, still work. */
 export function readAddress(hash: string): Address | undefined {
   const [place = '', id = '', event = ''] = hash.slice(1).split('/')
   try {
     if (place !== 'run') {
       const run = decodeURIComponent(hash.slice(1))
-      return run === '' || hash === CONVERSATION ? undefined : { run }
+      // The target of the link that skips to the conversation is no run.
+      return run === '' || hash === '#conversation' ? undefined : { run }
     }
     if (id === '') return undefined
     const match = /^(\d{1,9})\.(\d{1,15})$/.exec(event)
@@ -29,6 +28,3 @@ export function readAddress(hash: string): Address | undefined {
     return undefined
   }
 }
-
-/** The target of the link that skips to the conversation. */
-const CONVERSATION = '#conversation'

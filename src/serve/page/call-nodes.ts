@@ -10,7 +10,6 @@ const MAX_LINE = 120
 /** Lines of the output of a failed call to show: errors are usually at the end. */
 const TAIL_LINES = 14
 
-/** What a call was given, and what came of it. */
 export function callNodes(item: ToolItem): Node[] {
   const subject = subjectOf(item)
   const long = item.does === 'execute' && isLong(subject)
@@ -154,8 +153,7 @@ const MAX_VALUES = 20_000
 
 /**
  * Finds the images in the output of a tool, in the shapes that engines use: `{data, mimeType}` (MCP),
- * `{source: {data, media_type}}` (Claude), a `data:` address in a text field. A plain address does not count:
- * nothing is fetched.
+ * `{source: {data, media_type}}` (Claude), a `data:` address in a text field. Nothing is fetched.
  */
 function imagesIn(value: unknown): ImageData64[] {
   const found: ImageData64[] = []
@@ -175,7 +173,6 @@ function imagesIn(value: unknown): ImageData64[] {
   return found
 }
 
-/** The image as an element, with its data in the document. */
 function imageNode({ type, base64 }: ImageData64): HTMLElement {
   const alt = `Image from the tool, ${type.slice('image/'.length)}`
   return make('img', { src: `data:${type};base64,${base64}`, alt, loading: 'lazy', decoding: 'async' })

@@ -44,7 +44,8 @@ export class ConversationView {
       const selection = getSelection()
       if (selection && !selection.isCollapsed && this.#box.contains(selection.anchorNode)) return
       const folded = target instanceof Element && target.closest('button.group')
-      const group = folded ? this.#groupAt(target) : undefined
+      const item = folded ? this.#itemAt(target) : undefined
+      const group = item && this.#rows.groupOf(item)
       if (group) this.#turn(group)
       else this.#chooseAt(target)
     })
@@ -139,8 +140,9 @@ export class ConversationView {
     if (rows.length === 0) return
     const from = this.#chosen ? this.#rows.indexOf(this.#chosen) : by > 0 ? -1 : rows.length
     let at = Math.max(0, Math.min(rows.length - 1, from + by))
+    const found = rows[at]
     // An open group is a heading: its calls follow.
-    if (isOpen(rows[at])) at += by < 0 && at > 0 ? -1 : 1
+    if (found?.kind === 'group' && found.open) at += by < 0 && at > 0 ? -1 : 1
     const row = rows[at]
     this.#list.reveal(at, 'nearest')
     this.choose(row?.kind === 'group' ? row.items[0] : row, 'step')
@@ -233,11 +235,6 @@ export class ConversationView {
     this.#options.onDraw()
   }
 
-  #groupAt(target: Element): Group | undefined {
-    const item = this.#itemAt(target)
-    return item && this.#rows.groupOf(item)
-  }
-
   #itemAt(target: EventTarget | null): Item | undefined {
     const element = target instanceof Element ? target.closest<HTMLElement>('article') : null
     const [attempt, seq] = (element?.dataset['id'] ?? '').split('.')
@@ -248,10 +245,6 @@ export class ConversationView {
     const item = this.#itemAt(target)
     if (item) this.choose(item, 'step')
   }
-}
-
-function isOpen(row: Row | undefined): boolean {
-  return row?.kind === 'group' && row.open
 }
 
 function attemptOf(row: Row): number {
@@ -269,10 +262,7 @@ function mark(element: HTMLElement, on: boolean): void {
 const MAX_MARKS = 2000
 const NAME = 'found'
 
-/**
- * Marks a text wherever it occurs inside an element, without changing the element. Browsers without
- * highlights show none.
- */
+/** Marks a text inside an element without changing it; browsers without highlights show none. */
 function highlight(root: HTMLElement, needle: string): void {
   if (typeof Highlight === 'undefined') return
   CSS.highlights.delete(NAME)

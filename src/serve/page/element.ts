@@ -8,10 +8,7 @@ export function byId(id: string): HTMLElement {
 type Prop = string | number | boolean | undefined | null
 type Child = Node | string | undefined | null | false
 
-/**
- * Creates an element with these attributes, or with this class. Children are elements or text; text is never
- * parsed as HTML.
- */
+/** Creates an element with these attributes, or this class. Text is never parsed as HTML. */
 export function make<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   props: string | Readonly<Record<string, Prop>> = {},
@@ -27,7 +24,6 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   return element
 }
 
-/** Creates a button with an action. */
 export function button(
   props: Readonly<Record<string, Prop>>,
   act: () => void,

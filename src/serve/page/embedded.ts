@@ -2,16 +2,10 @@ import type { Event } from '../../events/event.ts'
 import type { RunInfo } from '../run-info.ts'
 import { pause, type Source } from './source.ts'
 
-/**
- * The id of the element with the data of a page that needs no server: `<script type="application/json"
- * id="sluice-data">`.
- */
+/** The id of the `<script type="application/json">` with the data of a page that needs no server. */
 export const EMBEDDED_ID = 'sluice-data'
 
-/**
- * The data of a page that needs no server, as JSON. Write every `<` of it as `\u003c`, so that no text in it
- * can end the script element.
- */
+/** The data of a page, as JSON. Write each `<` as `\u003c`: no text may end the script element. */
 export interface EmbeddedData {
   readonly version: 1
   readonly runs: readonly EmbeddedRun[]
@@ -33,10 +27,7 @@ export interface EmbeddedStream {
   readonly stream: string
   /** The size of the log in bytes, whether they are here or not. */
   readonly total: number
-  /**
-   * In order, without overlap. A piece has exactly the bytes of that part of the log, so that the byte ranges
-   * of events stay valid.
-   */
+  /** In order, without overlap, byte for byte as in the log: the ranges of events stay valid. */
   readonly pieces: readonly { readonly from: number; readonly base64: string }[]
 }
 
@@ -83,8 +74,7 @@ export function embeddedSource(data: EmbeddedData): Source {
 function cut(stream: EmbeddedStream, from: number, to: number): Uint8Array {
   const bytes = new Uint8Array(Math.max(0, to - from)).fill(LEFT_OUT)
   for (const { from: begin, base64 } of stream.pieces) {
-    // Four letters are three bytes, so most pieces need not be decoded to see that they are outside the
-    // range.
+    // Four letters are three bytes: most pieces outside the range need not be decoded to see it.
     if (begin >= to || begin + (base64.length / 4) * 3 <= from) continue
     const piece = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))
     const first = Math.max(begin, from)

@@ -22,10 +22,7 @@ export function belongs(item: Item, filter: Filter): boolean {
   }
 }
 
-/**
- * Whether it is shown. Notes of the parser about its own work, and steps that every run has, are hidden
- * until the reader selects them.
- */
+/** Notes of the parser, and steps that every run has, are hidden until the reader selects them. */
 export function isShown(item: Item, chosen: ReadonlySet<Filter>): boolean {
   if (chosen.size === 0) return item.problem !== undefined || !isQuiet(item)
   for (const filter of chosen) if (belongs(item, filter)) return true

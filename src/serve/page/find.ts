@@ -192,7 +192,7 @@ export class FindInRun {
     const covered = rangesOf(this.#hits)
     for await (const found of this.#options.searchBytes(this.#field.value)) {
       if (mine !== this.#ticket) return
-      for (const { ref, ...words } of found) if (!covered(ref)) this.#hits.push({ ref, count: 1, ...words })
+      for (const hit of found) if (!covered(hit.ref)) this.#hits.push(hit)
       this.#tellSome()
     }
     this.#searching = false
@@ -296,12 +296,7 @@ function hitOf(item: Item, needle: string): Hit | undefined {
 }
 
 /** A place of the raw logs that has the text. */
-interface ByteHit {
-  readonly ref: RawRef
-  readonly before: string
-  readonly match: string
-  readonly after: string
-}
+type ByteHit = Hit & { readonly ref: RawRef }
 
 /** How many bytes are requested at once, how many of a log are searched, and how many hits are listed. */
 const PIECE = 1 << 20
@@ -313,8 +308,7 @@ const MIN_NEEDLE = 3
 /**
  * Searches the raw logs of a run, stream by stream, for what is in no event: parts of records that say
  * nothing to a reader, lines that were cut to be shown. ASCII letters are found in both cases. Hits come in
- * pieces, so that the page gets its turn; a log that is longer is searched from its start, up to 64 MiB of
- * it.
+ * pieces, so that the page gets its turn. Of a longer log, the first 64 MiB are searched.
  */
 export async function* findBytes(
   source: Source,
@@ -324,7 +318,7 @@ export async function* findBytes(
   if (typed.length < MIN_NEEDLE) return
   const needle = new TextEncoder().encode(typed)
   const fold = needle.length === typed.length ? (text: string) => text.toLowerCase() : (text: string) => text
-  const wanted = fold(oneEach(needle))
+  const wanted = fold(latin.decode(needle))
   for (const { attempt, stream, bytes: size } of streams) {
     let found = 0
     const last = Math.min(size, MAX_BYTES)
@@ -333,7 +327,7 @@ export async function* findBytes(
       const to = Math.min(size, from + PIECE + needle.length - 1)
       const got = await source.bytes(id, { attempt, stream, from, to })
       if (!got) return
-      const text = fold(oneEach(got.bytes))
+      const text = fold(latin.decode(got.bytes))
       const hits: ByteHit[] = []
       for (let at = text.indexOf(wanted); at >= 0 && found < MAX_BYTE_HITS; found++) {
         hits.push(hitAt(got.bytes, from, { attempt, stream }, at, needle.length))
@@ -344,12 +338,8 @@ export async function* findBytes(
   }
 }
 
+/** Gives one character for each byte, so that an index in the text is an offset. */
 const latin = new TextDecoder('latin1')
-
-/** One character for each byte, so that places are places. */
-function oneEach(bytes: Uint8Array): string {
-  return latin.decode(bytes)
-}
 
 function hitAt(
   bytes: Uint8Array,
@@ -372,6 +362,7 @@ function hitAt(
   return {
     // The door: the list of streams has no other names.
     ref: ref as RawRef,
+    count: 1,
     before: text(at === 0 ? 0 : Math.max(line, at - AROUND / 2), at),
     match: text(at, end),
     after: text(end, end + AROUND * 2),

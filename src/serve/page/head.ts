@@ -1,6 +1,7 @@
 import { endPhrase } from '../../events/run-outcome.ts'
 import type { FileItem, Item } from '../../views/conversation.ts'
 import { askWords } from '../../views/tool-text.ts'
+import { shellWord } from '../../views/words.ts'
 import type { RunInfo } from '../run-info.ts'
 import type { ConversationView } from './conversation-view.ts'
 import { fileSigns } from './draw-item.ts'
@@ -158,7 +159,7 @@ function drawFacts(info: RunInfo | undefined, model: ItemList): void {
   box.title = fullDate(begin)
   box.dataset['events'] = String(summary.events)
   // The task is the title.
-  const command = info?.argv.filter((word) => word !== info.task).map(quoted)
+  const command = info?.argv.filter((word) => word !== info.task).map(shellWord)
   const version = summary.engine_version && `version ${summary.engine_version}`
   const about = [command?.join(' '), summary.cwd, version].filter(Boolean).join(' · ') || info?.id || ''
   byId('command').textContent = about
@@ -209,11 +210,6 @@ function timeOf(info: RunInfo | undefined, items: readonly Item[]): number | und
   const [first, last] = [items[0]?.ts, items.at(-1)?.ts]
   const time = first && last ? Date.parse(last) - Date.parse(first) : 0
   return time > 0 ? time : undefined
-}
-
-/** A word of a command line, quoted for a shell. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]{1,500}$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
 const BINS = 240

@@ -1,7 +1,6 @@
 /**
  * The heights of many items below each other: where each begins and which is at a position, both in
- * logarithmic time, also while heights change (a Fenwick tree). 100,000 items are measured only when they
- * become visible.
+ * logarithmic time, also while heights change (a Fenwick tree). Only visible items are measured.
  */
 export class Heights {
   readonly #heights: number[] = []
@@ -12,7 +11,6 @@ export class Heights {
     return this.#heights.length
   }
 
-  /** The total height. */
   get total(): number {
     return this.top(this.length)
   }

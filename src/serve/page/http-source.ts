@@ -46,7 +46,7 @@ function openRun(id: string, reader: EventReader): OpenRun {
       } catch {
         if (signal.aborted) return
         reader.connection('away')
-        await new Promise((done) => setTimeout(done, RETRY_MS))
+        await pause(RETRY_MS)
       }
     }
   }
@@ -104,8 +104,7 @@ function openRun(id: string, reader: EventReader): OpenRun {
         since = performance.now()
       }
     }
-    // A stream that ended without an event has no id to resume with, and another request would return the
-    // same.
+    // Without an event there is no id to resume with, and another request would return the same.
     return count === 0
   }
 
@@ -124,10 +123,7 @@ function openRun(id: string, reader: EventReader): OpenRun {
 const FIRST = 100
 const OTHERS = 2000
 
-/**
- * Keeps the list of a server: reads it page by page, the newest first, and then only what has changed. While
- * a call reads, others do nothing.
- */
+/** Reads the list page by page, the newest first, then what has changed; one call at a time. */
 function runLister(): Source['runs'] {
   let known = new Map<string, RunInfo>()
   /** The version of the first page; what changed since is in the answer to the first question for changes. */

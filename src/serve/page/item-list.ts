@@ -53,7 +53,6 @@ export class ItemList {
     return at === undefined ? undefined : this.items[at]
   }
 
-  /** The item that was read from this byte. */
   itemAt(attempt: number, stream: string, byte: number): Item | undefined {
     return this.items.find(({ refs }) =>
       refs.some(

@@ -1,5 +1,6 @@
 import { outcomeOf } from '../../events/run-outcome.ts'
 import type { Item, ToolItem } from '../../views/conversation.ts'
+import { codeSpan, fenced } from '../../views/markdown/safe.ts'
 import { answerWords, askWords, callSubject, choiceLines } from '../../views/tool-text.ts'
 import { outcomeLine, spentWords, whyEnded } from './words.ts'
 
@@ -72,15 +73,15 @@ export function markdownOf(item: Item): string {
       const word = item.denied ? 'denied' : item.state
       const how = item.exitCode === undefined ? word : `${item.state}, exit ${item.exitCode}`
       const output = item.error ?? pretty(item.output)
-      const head = `**${item.name}** ${code(firstLine(subjectOf(item)))} (${how})`
+      const head = `**${item.name}** ${codeSpan(firstLine(subjectOf(item)))} (${how})`
       return output === '' ? head : `${head}\n\n${fenced(output)}`
     }
     case 'request':
-      return `**Asked** ${code(askWords(item))} (${answerWords(item)})`
+      return `**Asked** ${codeSpan(askWords(item))} (${answerWords(item)})`
     case 'artifact':
-      return `${item.change} ${code(item.path)}${item.diff === undefined ? '' : `\n\n${fenced(item.diff, 'diff')}`}`
+      return `${item.change} ${codeSpan(item.path)}${item.diff === undefined ? '' : `\n\n${fenced(item.diff, 'diff')}`}`
     case 'diagnostic':
-      return `${item.severity} ${code(item.code)}: ${item.message}`
+      return `${item.severity} ${codeSpan(item.code)}: ${item.message}`
     case 'result':
       return `Result: ${item.result.status}\n\n${fenced(pretty(item.result.value ?? item.result.errors), 'json')}`
     case 'end':
@@ -104,16 +105,4 @@ function quote(text: string): string {
     .split('\n')
     .map((line) => `> ${line}`)
     .join('\n')
-}
-
-function code(text: string): string {
-  if (text === '') return ''
-  return text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``
-}
-
-/** A fence that is longer than any in the text. */
-function fenced(text: string, language = ''): string {
-  let marks = '```'
-  while (text.includes(marks)) marks += '`'
-  return `${marks}${language}\n${text.trimEnd()}\n${marks}`
 }

@@ -124,7 +124,7 @@ export class RawPane {
     this.#range.textContent = `${words} · ${sizeWords(size)}`
     if (begin >= this.#from && end <= this.#to && this.#bytes.length > 0) this.#draw()
     else if (!(await this.#show(begin - WINDOW, end + WINDOW))) return
-    this.reveal()
+    this.#reveal()
   }
 
   /** Says that the bytes are hidden, and shows these events instead. */
@@ -164,8 +164,7 @@ export class RawPane {
     if (other && !this.#info?.raw_hidden) this.#choose(other)
   }
 
-  /** Scrolls to the marked bytes, if the pane was not visible before. */
-  reveal(): void {
+  #reveal(): void {
     const lit = this.#box.querySelector('.lit')
     if (!lit) return
     const top = lit.getBoundingClientRect().top - this.#box.getBoundingClientRect().top + this.#box.scrollTop

@@ -9,8 +9,7 @@ export interface Source {
   readonly redacted?: number | undefined
   /**
    * Hands over all runs that are known, in order, whenever more of them are read or some have changed.
-   * Resolves after the first time, with false if nobody answers now; the run `wanted` is there from the first
-   * time.
+   * Resolves after the first time, when the run `wanted` is there; false if the server is unreachable.
    */
   runs(take: (runs: readonly RunInfo[]) => void, wanted?: string): Promise<boolean>
   /** Reads the events of a run, from the first to the last, and continues while it grows. */
@@ -21,7 +20,6 @@ export interface Source {
   bytes(id: string, range: ByteRange): Promise<Bytes | undefined>
 }
 
-/** Receives the events of a run. */
 export interface EventReader {
   take(events: readonly Event[]): void
   /** The events so far are no longer valid; everything is sent again. */
@@ -34,7 +32,6 @@ export interface EventReader {
 /** `away`: the server cannot be reached and is tried again; `over`: nothing more will come. */
 type Connection = 'connecting' | 'live' | 'away' | 'over'
 
-/** A run that is being read. */
 export interface OpenRun {
   /** Requests what was added after it seemed to be over. */
   resume(): void
@@ -54,10 +51,7 @@ interface Bytes {
   readonly total: number
 }
 
-/**
- * Lets the browser draw and handle input, then continues; works in a hidden page too, which has no animation
- * frames.
- */
+/** Lets the browser draw and handle input. A hidden page has timers, but no animation frames. */
 export function pause(milliseconds = 0): Promise<void> {
   return new Promise((done) => setTimeout(done, milliseconds))
 }

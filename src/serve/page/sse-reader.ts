@@ -1,4 +1,3 @@
-/** One message of an event stream. */
 export interface SseEvent {
   /** The last id that was sent, with this message or an earlier one. */
   readonly id: string

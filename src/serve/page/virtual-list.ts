@@ -16,7 +16,7 @@ export interface VirtualOptions<T> {
   readonly below?: number | undefined
 }
 
-type Where = 'nearest' | 'center' | 'start'
+type Where = 'nearest' | 'center'
 
 /** Pixels above and below the visible part that are drawn too, so that a quick scroll shows no gaps. */
 const MARGIN = 700
@@ -98,8 +98,7 @@ export class VirtualList<T> {
     const box = this.#box
     if (index < 0 || index >= this.#items.length) return
     this.refresh()
-    // Items are measured when they become visible, which can move them: repeat until the position is
-    // stable.
+    // Items that become visible are measured, which can move them: repeat until they stay.
     for (let tries = 0; tries < 5; tries++) {
       const target = Math.max(0, Math.round(this.#targetOf(index, where)))
       if (Math.abs(box.scrollTop - target) < 1) break
@@ -229,7 +228,7 @@ export class VirtualList<T> {
     const { scrollTop, clientHeight } = this.#box
     const top = this.#heights.top(index)
     const height = this.#heights.of(index)
-    if (where === 'start' || height > clientHeight) return top
+    if (height > clientHeight) return top
     if (where === 'center') return top - (clientHeight - height) / 2
     if (top < scrollTop) return top
     return Math.max(scrollTop, top + height - clientHeight + Math.min(this.#below, 8))

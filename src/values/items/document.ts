@@ -13,9 +13,7 @@ type OpeningStage = 'opening' | 'before' | 'marks'
 export type ContainerStage = 'value' | 'key' | 'in key' | 'colon' | 'comma' | 'walk' | 'lost'
 export type Stage = OpeningStage | ContainerStage
 
-/**
- * Result of a step: there is more to do, more bytes are needed, the document has ended, or it was given up.
- */
+/** Result of a step: more to do, more bytes needed, the document has ended, or was given up. */
 export type Step = 'on' | 'wait' | 'over' | 'left'
 
 /** How a document began. */
@@ -113,10 +111,7 @@ export class DocumentEnd {
     this.final = ended || this.fence?.closed === true
   }
 
-  /**
-   * Whether a tag that ends the document is between a position and a bound; undefined if more bytes are
-   * needed.
-   */
+  /** Whether a closing tag is between a position and a bound; undefined without enough bytes. */
   tagAt(position: number, bound: number): boolean | undefined {
     if (this.fence) return false
     const begun = this.#begins(this.opener, position, bound)

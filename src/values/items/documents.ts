@@ -23,8 +23,7 @@ export interface FinderOptions {
 
 /**
  * The state outside documents: finds where the next one begins. Think blocks hide their content. The body of
- * a json fence is a document; in any other fence, brackets are treated as in prose. With `tag`, fences are
- * text.
+ * a json fence is a document; any other fence is like prose. With `tag`, fences are text.
  */
 export class DocumentFinder {
   /** Only blanks have been seen. */

@@ -38,17 +38,13 @@ export interface ItemSink {
   guessed(piece: Piece): boolean
   /** A complete element, valid or not. */
   item(piece: Piece): void
-  /**
-   * An element whose end cannot be known, up to where it was read. Nothing more of its document is emitted.
-   */
+  /** An element without a known end, as far as it was read. Its document emits nothing more. */
   itemLost(piece: Piece): void
   /** An element inside which the document broke off. */
   itemCut(piece: Piece): void
   /** The element at `from` grew past `maxFrame`. */
   itemTooLong(path: string, from: number): void
-  /**
-   * A document that began at the original offset `from` broke off at `end`, between two elements in `path`.
-   */
+  /** A document from the original offset `from` broke off at `end`, between elements in `path`. */
   documentCut(path: string, from: number, end: number): void
   /** The place of the items was found, with or without items in it. */
   found(): void

@@ -21,9 +21,7 @@ export class Guess {
   /** The next occurrence of the head, or -1; there is none before it, up to `#seen`. */
   #hit = -1
   #seen = 0
-  /**
-   * Wrong guesses are paid for with bytes already read, so all of them together cost no more than the input.
-   */
+  /** Wrong guesses are paid for with bytes already read: together they cost no more than the input. */
   #credit = MAX_CREDIT
 
   constructor(tape: Tape) {

@@ -4,10 +4,7 @@ import { byteStringEnd } from '../../json/strings.ts'
 import { classTable, LESS, OPEN_BRACE } from '../../text/characters.ts'
 import type { DocumentEnd } from './document.ts'
 
-/**
- * Result of a walk: it waits for bytes, its value has ended, a tag has ended the document, or this is not
- * JSON.
- */
+/** Result of a walk: it waits for bytes, has its value, met a closing tag, or is not JSON. */
 export type Walked = 'wait' | 'end' | 'tag' | 'odd'
 
 type Expects = 'first value' | 'value' | 'first key' | 'key' | 'colon' | 'comma'
@@ -71,9 +68,7 @@ export class Walk {
     return this.#inString && this.#isStringKept() ? this.#string : -1
   }
 
-  /**
-   * Start of the last token if it was a string; else the current position. Nothing before it is needed again.
-   */
+  /** Start of the last token if it was a string; else the current position. Earlier bytes can go. */
   get lastToken(): number {
     return this.#isStringKept() ? this.#string : this.at
   }

@@ -39,10 +39,7 @@ export function checkOf(schema: Schema): Check {
   }
 }
 
-/**
- * Reads the result of a schema; undefined for a promise. Throws if it is not a valid result: a schema is
- * foreign code.
- */
+/** Reads the result of a schema, which is foreign code: throws if it is invalid. A promise: undefined. */
 function read(
   result: ReturnType<StandardSchemaV1['~standard']['validate']>,
   value: unknown,
@@ -57,10 +54,7 @@ function read(
   return { errors: result.issues.slice(0, MAX_ERRORS).map((issue) => errorOf(issue, value)) }
 }
 
-/**
- * Maximum number of errors to keep; the first twenty are enough to describe a value that breaks a thousand
- * rules.
- */
+/** Maximum number of errors to keep: twenty describe a value that breaks a thousand rules. */
 export const MAX_ERRORS = 20
 const MAX_MESSAGE = 200
 
@@ -121,10 +115,7 @@ type Wrap = (schema: JsonSchema) => StandardSchemaV1
 
 let wrap: Wrap | undefined
 
-/**
- * Enables plain JSON Schemas. Only the entries that include a validator call it, so that the small ones stay
- * small.
- */
+/** Enables plain JSON Schemas. Entries without a validator do not call it, and stay small. */
 export function acceptPlainSchemas(by: Wrap): void {
   wrap = by
 }

@@ -132,9 +132,7 @@ export class TraceSearch {
   }
 }
 
-/**
- * Whether the escape at `at` is of a wanted character. Whether it is a valid escape is left to the parser.
- */
+/** Whether the escape at `at` is of a wanted character. The parser decides whether it is valid. */
 function spells({ units }: Trace, bytes: Bytes, at: number): boolean {
   let unit = 0
   for (let digit = at + 2; digit < at + 6; digit++) {

@@ -19,10 +19,7 @@ import { ANY_LINE, type Trace, TraceSearch, tracesOf } from './line-trace.ts'
  * console.warn(unread) })
  */
 export interface Dropped {
-  /**
-   * Lines that were not parsed, because their bytes cannot match: records, broken or not, noise and blank
-   * lines alike.
-   */
+  /** Lines that were not parsed, because their bytes cannot match: records, noise, blank lines. */
   readonly unread: number
   /** Records that were parsed and do not match. */
   readonly parsed: number
@@ -66,8 +63,7 @@ export function whereReader(
     return {
       verdict,
       wanted({ frame }) {
-        // A line that could not be parsed may have matched, and an outcome about the whole input is not about
-        // a line.
+        // A line that could not be parsed may have matched; what is about the whole input is of no line.
         if (frame.kind !== 'line' || verdict.wanted !== false) return true
         parsed++
         return false
@@ -257,9 +253,7 @@ class LineFilter implements Required<Sink<Chunk>> {
     this.#held.settle(this.#held.end)
   }
 
-  /**
-   * Start of the next line, at or after the line at `from`, that has the first trace or is too long to check.
-   */
+  /** Start of the next line from `from` on that has the first trace, or is too long to check. */
   #nextLine(from: number): number {
     const hit = Math.min(this.#search.next(from), this.#nextLongLine(from))
     if (hit === NOWHERE) return this.#lines.length

@@ -35,9 +35,7 @@ export interface MarkdownItem {
   readonly blocks: readonly MarkdownBlock[]
 }
 
-/**
- * Maximum nesting of quotes and lists; anything deeper is a paragraph. Each level reads its lines once more.
- */
+/** Maximum nesting of quotes and lists, as each level reads its lines again; then a paragraph. */
 const MAX_DEPTH = 12
 /** Maximum number of columns; a wider table is a paragraph. */
 const MAX_COLUMNS = 64

@@ -292,10 +292,7 @@ export function markdownText(inlines: readonly MarkdownInline[]): string {
   return text
 }
 
-/**
- * The width of the mark that a run of these characters closes, and the index of its opener in the stack; -1
- * for none.
- */
+/** The width of the mark that these characters close, and the index of its opener; -1 for none. */
 function partner(open: readonly Opener[], char: string, left: number): [width: number, depth: number] {
   for (let depth = open.length - 1; depth >= 0; depth--) {
     const { mark } = open[depth]!

@@ -24,9 +24,7 @@ export const MARKDOWN_OPTIONS = {
   maxLength: { default: 60_000 },
 } as const satisfies OptionTable<MarkdownOptions>
 
-/**
- * Characters of one message, of the prompt, of an output or a diff, and lines of the output of a failed call.
- */
+/** Characters of a message, the prompt, an output or a diff; lines of a failed call's output. */
 const MAX_MESSAGE = 12_000
 const MAX_PROMPT = 4000
 const MAX_OUTPUT = 2000

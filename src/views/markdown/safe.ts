@@ -93,10 +93,7 @@ function safeLine(line: string, open: boolean): [string, boolean] {
   return [safe, true]
 }
 
-/**
- * The end of the next run of exactly `length` backticks; -1 if there is none. At most 1,000 characters are
- * read.
- */
+/** The end of the next run of `length` backticks within 1,000 characters; -1 if there is none. */
 function partner(line: string, from: number, length: number): number {
   const last = Math.min(line.length, from + 1000)
   for (let at = line.indexOf('`', from); at >= 0 && at < last; at = line.indexOf('`', at)) {

@@ -140,10 +140,7 @@ const MIN_RANDOM = 28
 const MAX_RANDOM = 200
 /** Bits per character: 32 random characters of base64 have 4.5 on average, a name in camel case 3.7. */
 const MIN_BITS = 4
-/**
- * Changes of kind (lowercase, uppercase, digit) between neighbours: 62 % of random characters, 30 % of a long
- * name or a path.
- */
+/** Changes of kind (case, digit) between neighbours: 62 % if random, 30 % in a long name or path. */
 const MIN_CHANGES = 0.36
 /** Lowercase letters in a row: more of them are a word. */
 const MAX_ROW = 12
@@ -157,8 +154,7 @@ function kindOf(unit: number): 0 | 1 | 2 | 3 {
 
 /**
  * The parts of a word that are as random as keys are: lowercase and uppercase letters and digits in no order.
- * A hex hash and a UUID are not, because they have one case. The word consists of letters, digits, `+`, `/`,
- * `_` and `-`.
+ * A hex hash and a UUID have one case. The word has letters, digits, `+`, `/`, `_` and `-`.
  */
 function randomIn(text: string, from: number, to: number): [number, number][] {
   if (to - from < MIN_RANDOM) return []

@@ -53,10 +53,7 @@ function withRecord(line: string, open: number, close: number, record: object, n
   return shown === record ? line : line.slice(0, open) + JSON.stringify(shown) + line.slice(close)
 }
 
-/**
- * The texts of a value, each without the pieces of records that lie in it: an agent that a tool has called
- * may have streamed.
- */
+/** The texts of a value without the pieces of records in it: an agent in a tool may have streamed. */
 export function hideNestedPieces(value: unknown): unknown {
   return mapTexts(value, (text) => withoutRecords(text, 1))
 }
@@ -129,10 +126,7 @@ function isPieceOrNone(item: unknown): boolean {
   return typeof item !== 'object' || item === null || isPiece(item)
 }
 
-/**
- * Whether a record has a piece, by the words that protocols use for it, so that unknown engines are covered
- * as well.
- */
+/** Whether a record has a piece, by the words of protocols: that covers unknown engines. */
 function isPiece(record: object): boolean {
   // Cursor's pieces have only a time that the whole has not.
   if ('timestamp_ms' in record && 'message' in record && !('model_call_id' in record)) return true

@@ -4,10 +4,7 @@ import { checkRedacting, type RedactOptions, type Redactor, redactor } from './r
 import { openKeyBlock } from './shapes.ts'
 import { linesBefore } from './tables.ts'
 
-/**
- * Limits of the characters of a message that may wait for the end of their line, and of the messages that
- * wait.
- */
+/** Limits of the characters that wait for the end of their line, and of the messages that wait. */
 const MAX_HELD = 64 * 1024
 const MAX_MESSAGES = 256
 

@@ -37,9 +37,7 @@ const REDACT_OPTIONS = {
   known: { default: [] },
 } as const satisfies OptionTable<RedactOptions>
 
-/**
- * The number of hidden secrets, in total and of each kind: `{ total: 3, kinds: { github: 1, password: 2 } }`.
- */
+/** The number of hidden secrets: `{ total: 3, kinds: { github: 1, password: 2 } }`. */
 export interface Hidden {
   readonly total: number
   readonly kinds: Readonly<Record<string, number>>
@@ -52,21 +50,12 @@ export interface Redactor {
    * again, and as `after` the lines before it: a name, or the header of a table, can be some lines above.
    */
   text(text: string, options?: { readonly count?: boolean; readonly after?: string }): string
-  /**
-   * A JSON value with all of its strings redacted, keys too. A value without secrets is returned as the same
-   * object.
-   */
+  /** A JSON value with its strings redacted, keys too. Without secrets it is the same object. */
   value(value: unknown): unknown
-  /**
-   * The event with its `data` redacted. Ids, `raw_ref` and everything else stay. For pieces of one message
-   * use `redactStage`.
-   */
+  /** The event with its `data` redacted. For pieces of one message use `redactStage`. */
   event(event: Event): Event
   hidden(): Hidden
-  /**
-   * The passwords and tokens that were recognized by their names. Keep them as safe as the secrets
-   * themselves.
-   */
+  /** Passwords and tokens that were recognized by their names: keep them as safe as secrets. */
   known(): readonly string[]
 }
 

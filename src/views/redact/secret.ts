@@ -44,12 +44,10 @@ export function isQuote(unit: number): boolean {
 /** Maximum number of backslashes before a quote: JSON in JSON, four times over. */
 const MAX_ESCAPES = 16
 
-/** Number of backslashes before this position. */
 export function backslashesBefore(text: string, at: number): number {
   return countBackslashes(text, at, at - MAX_ESCAPES)
 }
 
-/** Number of backslashes from this position on. */
 export function backslashesAt(text: string, at: number): number {
   let end = at
   while (end - at < MAX_ESCAPES && text.charCodeAt(end) === BACKSLASH) end++
@@ -62,10 +60,7 @@ export function escapeAt(text: string, at: number): number {
   return text[at] === 'u' ? 5 : ESCAPES.includes(text[at] ?? ' ') ? 1 : 0
 }
 
-/**
- * Whether the letter before this position, or `u` with four digits, belongs to an escape in JSON text, also
- * in JSON in JSON.
- */
+/** Whether the letter before, or `u` with four digits, is of an escape in JSON, or in JSON in JSON. */
 export function isAfterEscape(text: string, at: number): boolean {
   if (text.charCodeAt(at - 2) === BACKSLASH && ESCAPES.includes(text[at - 1]!)) return true
   return text[at - 5] === 'u' && text.charCodeAt(at - 6) === BACKSLASH

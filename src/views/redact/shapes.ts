@@ -1,10 +1,7 @@
 import { BACKSLASH, CR, classTable, EQUALS, LF, MINUS, PLUS, SLASH } from '../../text/characters.ts'
 import { isAfterEscape, isBlank, isWordUnit, type Secret } from './secret.ts'
 
-/**
- * The characters that may follow a prefix, 1 for each. A table, because it is read for every character of a
- * long word.
- */
+/** The characters that may follow a prefix, 1 for each: a table, because long words are read. */
 type Alphabet = Uint8Array
 
 const alphabet = (characters: string): Alphabet => classTable([1, characters])

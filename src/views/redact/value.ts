@@ -131,10 +131,7 @@ const LINE_STARTS = ' \t+->*|→0123456789'
 
 //  {"text":"password=","next":1}     ["\"password\":", 5]
 //                    ^ from                          ^ from
-/**
- * Whether the quote before this position does not open the value, but closes the JSON string that contains
- * the name.
- */
+/** Whether the quote before does not open the value, but closes the JSON string with the name. */
 function isClosing(text: string, from: number, quote: string, keyQuote: string): boolean {
   if (keyQuote !== '') return keyQuote.at(-1) === quote.at(-1) && keyQuote !== quote
   return isStringEnd(text, from)
@@ -142,10 +139,7 @@ function isClosing(text: string, from: number, quote: string, keyQuote: string):
 
 //  ["password= 'abc", 5]
 //                  ^ the end
-/**
- * The closing quote, escaped like the opening one; the end of the line, or of the JSON string it is in, if
- * there is none before.
- */
+/** The closing quote, escaped like the opening one; else the end of the line or the JSON string. */
 function closing(text: string, from: number, quote: string): number {
   const mark = quote.charCodeAt(quote.length - 1)
   const last = Math.min(text.length, from + MAX_VALUE)
@@ -174,10 +168,7 @@ function isStringEnd(text: string, from: number): boolean {
 /** The end of a value without quotes, which may be the rest of the line. */
 export type BareEnd = (from: number, wholeLine: boolean, stop: number) => number
 
-/**
- * Remembers the last end: otherwise a word with many names and no value would be read again from each of
- * them.
- */
+/** Remembers the last end: many names without a value would be read again from each. */
 export function bareEnds(text: string): BareEnd {
   let known = { from: 0, end: 0, wholeLine: false, stop: 0 }
   return (from, wholeLine, stop) => {
@@ -199,8 +190,7 @@ function bareEnd(text: string, from: number, wholeLine: boolean, stop: number): 
     if (unit === LF || unit === CR || isQuote(unit) || unit === ESC || unit === NUL) break
     if ((stop !== 0 && unit === stop) || (!wholeLine && isBlank(unit))) break
     if (unit !== BACKSLASH) continue
-    // The escape of a line end or a quote, also in JSON in JSON, is the end; any other backslash belongs to
-    // the value.
+    // The escape of a line end or a quote, also in JSON in JSON, ends it; other backslashes do not.
     let following = end + 1
     while (following < last && text.charCodeAt(following) === BACKSLASH) following++
     if (following === last || 'nrtu"\'`'.includes(text[following]!)) break
