@@ -166,7 +166,7 @@ export class EngineEvents {
     this.#say = this.#makeSay()
   }
 
-  /** Lets the engine read a frame, raw if it cannot. `again`: another engine reads it, too. */
+  /** Lets the engine read a frame; one that it does not know is raw. `again`: others read it, too. */
   frame(
     read: (frame: EngineFrame, say: Say) => boolean | 'kept',
     given: EngineFrame,

@@ -158,7 +158,7 @@ export interface CompletionData {
   readonly failure_ref?: RawRef
   /** For the whole run, as far as the engine reported them. */
   readonly tokens?: Tokens
-  /** The engine counts its session: `tokens` includes what that had used before this run. */
+  /** The engine counts its session: `tokens` includes what a continued one had used before. */
   readonly cumulative?: true
   /** What the whole run cost, as the engine reported it, never computed. Missing if it did not. */
   readonly cost?: Cost

@@ -179,7 +179,7 @@ export class TagMachine implements Inside {
     this.#goBackTo(this.#scan.position)
   }
 
-  /** The last opener before `close`. Others than the block's own are in strings. */
+  /** The last opener before `close`: the block's own, or one in a string. Any other restarts it. */
   #lastOpener(close: number): number {
     for (let at = close; ; ) {
       at = this.opener.last(at, this.#body)

@@ -63,7 +63,7 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
       const direct = () => client.answer(() => manager.direct.getMessage(stream, query))
       const fromLeader = () => client.answer(() => manager.streams.getMessage(stream, query))
       // A stream that was made by others may not allow the direct way, and then there is no answer. Where
-      // it is allowed, the other may be forbidden: no leader must not look like no rights.
+      // it is allowed, the other may be forbidden: a missing leader must not look like missing rights.
       const either = () => direct().catch((error) => (isFinal(error) ? Promise.reject(error) : fromLeader()))
       const message = await asked(config === undefined ? either : config.allow_direct ? direct : fromLeader)
       return message ? { at: message.seq, end: readEnd(message.header) } : undefined
