@@ -24,7 +24,8 @@ export interface Wrote {
 export function writers() {
   const plain = plainJs(
     'src/base',
-    'src/text/characters.ts',
+    'src/text',
+    'src/json',
     'src/streams',
     'src/disk',
     'test/disk/make-event.ts',
