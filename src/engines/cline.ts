@@ -272,7 +272,7 @@ function readUser(message: Rec, say: Say, { turn, blocks }: Session): void {
     const failures = failuresIn({}, output)
     const error = failures.join('\n') || text(output) || 'the tool failed'
     const call = { id: block.text('tool_use_id') ?? '', name: block.text('name'), output, error }
-    blocks.end(call, failures.length > 0 || (block.at('is_error') ?? false) !== false, say)
+    blocks.end(call, failures.length > 0 || block.isSet('is_error'), say)
   }
 }
 

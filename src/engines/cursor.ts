@@ -123,7 +123,7 @@ export const cursor: Engine = /* @__PURE__ */ table({
         'subtype:text is_error:flag duration_ms:number duration_api_ms:number result:text request_id:text usage:record',
       read(line, say, run) {
         const answer = line.text('result') ?? ''
-        const failed = (line.at('is_error') ?? false) !== false || line.at('subtype') !== 'success'
+        const failed = line.isSet('is_error') || line.at('subtype') !== 'success'
         // It joins all texts; it is the answer only if nothing else was said (json mode).
         if (!run.answered && !failed && answer !== '') say.message(undefined, answer)
         const usage = line.at('usage')

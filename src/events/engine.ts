@@ -121,7 +121,7 @@ export interface ErrorFacts {
   readonly retryable?: boolean | undefined
   /** The engine's own code for it, a status or a word: it helps to tell the `failure_class`. */
   readonly code?: unknown
-  /** It stands in place of an answer: unless one follows, the run failed, whatever its severity. */
+  /** It takes the place of an answer: unless one follows, the run failed, whatever its severity. */
   readonly alone?: boolean | undefined
 }
 

@@ -54,6 +54,11 @@ export class Rec {
     return typeof own === 'boolean' ? own : (this.#find(paths, kinds.flag) as boolean | undefined)
   }
 
+  /** Whether a flag is set. One that cannot be read counts as set: a failure must not pass for a success. */
+  isSet(path: string): boolean {
+    return (this.at(path) ?? false) !== false
+  }
+
   record(paths: string): Rec | undefined {
     const own = this.values[paths]
     const found = isRecord(own) ? own : this.#find(paths, kinds.record)

@@ -50,7 +50,7 @@ export function sayResult(
   const call = { id: block.text('tool_use_id') ?? '', output, error, denied, duration_ms, parent }
   const type = reported.at('type')
   say.fields(block.values, '* is_error:flag')
-  end(call, (block.at('is_error') ?? false) !== false, say, {
+  end(call, block.isSet('is_error'), say, {
     path: reported.text('filePath'),
     change: type === 'create' ? 'created' : type === 'update' ? 'modified' : undefined,
     // A new file comes as a whole.

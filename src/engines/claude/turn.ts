@@ -300,8 +300,7 @@ function readResult(line: Rec, say: Say, run: Run): void {
   const tokens = statsTokens(stats) ?? claudeTokens(usage) ?? run.spent.sum()
   const excused = run.engineMessage !== undefined && answer === run.engineMessage
   const error = run.answered ? undefined : errorAnswer(answer ?? '', tokens?.output)
-  const failed =
-    subtype !== 'success' || (line.at('is_error') ?? false) !== false || excused || error !== undefined
+  const failed = subtype !== 'success' || line.isSet('is_error') || excused || error !== undefined
   say.turnOver(failed ? 'failed' : 'well')
   // It repeats the last answer, and is the answer only if nothing else was said (json mode); or an error.
   if (!failed && !run.answered && answer) say.message(undefined, answer)

@@ -93,7 +93,7 @@ function readAnswer(message: Rec, say: Say, turn: Turns): void {
 }
 
 const CALL =
-  '* id:text name:text ' + 'status=success|error|cancelled|validating|scheduled|awaiting_approval|executing'
+  '* id:text name:text status=success|error|cancelled|validating|scheduled|awaiting_approval|executing'
 
 function readCall(given: Rec, say: Say, turn: Turns): void {
   say.fields(given.values, CALL)
