@@ -177,7 +177,7 @@ class Content {
       if (text[at] !== '{') return 'broken'
       this.state = 'inside'
     }
-    const end = this.#balance.readStrictly(text, at)
+    const end = this.#balance.read(text, at)
     if (end === 'inside') return undefined
     if (end !== 'broken') this.state = 'behind'
     else this.state = 'before'

@@ -78,7 +78,7 @@ export class Cutter {
     const looked = this.#looked
     if (looked.over) return 0
     // As latin1: only brackets, quotes and backslashes matter here.
-    const found = looked.state.readStrictly(rest.toString('latin1', looked.at))
+    const found = looked.state.read(rest.toString('latin1', looked.at))
     looked.over = found !== 'inside'
     const end = typeof found === 'number' ? looked.at + found : 0
     looked.at = rest.length
@@ -241,10 +241,10 @@ export class Cutter {
   }
 
   /** Reads a line of the document: its text without the log text in it, and where the document ends. */
-  #read(held: Gathering, line: Line): { text: string; end: ReturnType<TextBalance['readStrictly']> } {
+  #read(held: Gathering, line: Line): { text: string; end: ReturnType<TextBalance['read']> } {
     const { text } = line
     const before = this.#channel === 'pty' ? held.state.copy() : undefined
-    const end = held.state.readStrictly(text)
+    const end = held.state.read(text)
     // Log text between two tokens breaks the document; in a string it seems to belong to it.
     const log = before && typeof end === 'string' ? logAt(text) : -1
     if (!before || log < 0) return { text, end }
@@ -253,7 +253,7 @@ export class Cutter {
     held.state = before
     held.logs.add({ text: text.slice(log), from: endOffset(line, log), to: line.to, open: false })
     const own = text.slice(0, log)
-    return { text: own, end: before.readStrictly(own) }
+    return { text: own, end: before.read(own) }
   }
 
   //  {"a":1}2026-11-15T00:48:15Z ERROR …

@@ -1,21 +1,43 @@
 import {
-  BACKSLASH,
   CLOSE_BRACE,
-  COLON,
+  CLOSE_BRACKET,
   classTable,
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
-  SLASH,
-  STAR,
 } from '../text/characters.ts'
 import { backslashesBefore, stringEnd } from './strings.ts'
 
-/** One past the bracket that closes the one at `from`, or -1. Skips comments, see ByteBalance. */
+/**
+ * One past the bracket that closes the one at `from`, or -1, in a text that may need repair: comments and
+ * escaped quotes outside of strings are skipped, see ByteBalance.
+ */
 export function balancedEnd(text: string, from: number): number {
-  const end = new TextBalance().readLoosely(text, from)
-  return end === 'inside' ? -1 : end
+  let depth = 0
+  for (let at = from; at < text.length; ) {
+    NO_BRACKETS.lastIndex = at
+    NO_BRACKETS.test(text)
+    at = NO_BRACKETS.lastIndex
+    if (at === text.length) break
+    const unit = text.charCodeAt(at++)
+    if (unit === OPEN_BRACE || unit === OPEN_BRACKET) depth++
+    else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) {
+      if (--depth === 0) return at
+    } else if (unit === QUOTE) {
+      const close = stringEnd(text, at - 1)
+      if (close < 0) break
+      at = close + 1
+    }
+  }
+  return -1
 }
+
+/**
+ * What is between two brackets: strings without a backslash, comments (`://` is a URL), an escaped quote. One
+ * call for many of them, because it costs more than their characters; a limit, because each needs stack.
+ */
+const NO_BRACKETS =
+  /[^"{}[\]\\/]*(?:(?:"[^"\\]*"|(?<!:)\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|\\["\\])[^"{}[\]\\/]*){0,64}/y
 
 /**
  * Tracks how far a text that arrives in pieces is inside a bracketed value; ByteBalance does the same for
@@ -42,32 +64,17 @@ export class TextBalance {
    * Reads one more piece of JSON, starting at `from`. Returns the index after the bracket that closes the
    * value, `inside` if that has not arrived, or `broken` at a character that only strings may have.
    */
-  readStrictly(text: string, from = 0): number | 'inside' | 'broken' {
-    return this.#read(text, from, true)
-  }
-
-  /** The same for a value that may need repair: other characters and comments are skipped. */
-  readLoosely(text: string, from = 0): number | 'inside' {
-    const end = this.#read(text, from, false)
-    return end === 'broken' ? 'inside' : end
-  }
-
-  #read(text: string, from: number, strict: boolean): number | 'inside' | 'broken' {
+  read(text: string, from = 0): number | 'inside' | 'broken' {
     let at = this.inString ? this.#passString(text, from) : from
     while (at < text.length) {
       const unit = text.charCodeAt(at)
       const kind = unit > CLOSE_BRACE ? OTHER : KIND[unit]
       at++
       if (kind === PLAIN) continue
-      if (kind !== BRACKET) {
-        if (strict) return 'broken'
-        if (kind === ODD) at = passOddity(text, at)
-        continue
-      }
+      if (kind !== BRACKET) return 'broken'
       if (unit === QUOTE) at = this.#passString(text, at)
       else if (unit === OPEN_BRACE || unit === OPEN_BRACKET) this.depth++
-      else if (--this.depth === 0) return at
-      else if (this.depth < 0 && strict) return 'broken'
+      else if (--this.depth <= 0) return this.depth === 0 ? at : 'broken'
     }
     return 'inside'
   }
@@ -84,23 +91,8 @@ export class TextBalance {
   }
 }
 
-/** One past the escaped quote or comment that begins with the backslash or slash before `at`. */
-function passOddity(text: string, at: number): number {
-  const next = text.charCodeAt(at)
-  if (text.charCodeAt(at - 1) === BACKSLASH) return next === QUOTE || next === BACKSLASH ? at + 1 : at
-  if (next !== STAR && (next !== SLASH || text.charCodeAt(at - 2) === COLON)) return at
-  const end = next === SLASH ? text.indexOf('\n', at) : text.indexOf('*/', at + 1)
-  return end < 0 ? text.length : end + (next === SLASH ? 1 : 2)
-}
-
 const OTHER = 0
 /** Blanks, `,`, `:`, and the characters of numbers, `true`, `false` and `null`. */
 const PLAIN = 1
 const BRACKET = 2
-/** The beginning of what `passOddity` knows. */
-const ODD = 3
-const KIND = /* @__PURE__ */ classTable(
-  [PLAIN, ' \t\r\n,:0123456789+-.eEtrufalsn'],
-  [BRACKET, '"{[}]'],
-  [ODD, '\\/'],
-)
+const KIND = /* @__PURE__ */ classTable([PLAIN, ' \t\r\n,:0123456789+-.eEtrufalsn'], [BRACKET, '"{[}]'])

@@ -21,6 +21,7 @@ import {
   QUOTE,
   SEMICOLON,
   SLASH,
+  SPACE,
   TILDE,
 } from '../text/characters.ts'
 import { codeEnd, constructedAt, isJsonWord, MAX_WORD, spellingOf } from './bare-words.ts'
@@ -56,6 +57,7 @@ export interface Token {
 interface Effort {
   spent: number
   quotes?: boolean
+  comments?: boolean
 }
 
 /** The error that a guess assumes in the text. A reading makes guesses of one kind only. */
@@ -109,7 +111,7 @@ export class Reading {
   /** How many tuples are open. Parentheses are in prose, too: nothing is guessed in them. */
   tuples = 0
 
-  /** Characters read for guesses, and whether there are quotes: the same for all readings. */
+  /** Characters read for guesses, and whether there are quotes or comments: the same for all readings. */
   readonly effort: Effort
 
   constructor(text: string, effort: Effort = { spent: 0 }) {
@@ -159,6 +161,13 @@ export class Reading {
   hasQuotes(): boolean {
     this.effort.quotes ??= /["'`“”‘’]/.test(this.text)
     return this.effort.quotes
+  }
+
+  /** Whether anything may begin a comment. If not, no string needs to be searched for one. */
+  #hasComments(): boolean {
+    const { text, effort } = this
+    effort.comments ??= ['//', '/*', '# '].some((mark) => isAfterBlank(text, mark))
+    return effort.comments
   }
 
   inArray(): boolean {
@@ -315,8 +324,9 @@ export class Reading {
     }
     // `"a": red,", b": 1`: a key that begins with a comma has the closing quote of the value before it.
     if (key && this.guesses > 0 && this.text.charCodeAt(from + 1) === COMMA) return false
-    if (!key && holdsEndAndComment(this.text.slice(from + 1, close < 0 ? -2 - close : close))) return false
-    if (!plain || close < 0) return this.#spellString(from, close < 0 ? -2 - close : close, key)
+    const end = close < 0 ? -2 - close : close
+    if (!key && this.#hasComments() && holdsEndAndComment(this.text.slice(from + 1, end))) return false
+    if (!plain || close < 0) return this.#spellString(from, end, key)
     if (key) this.plainKeys++
     this.#endString(from, close, key, this.edits)
     return true
@@ -484,26 +494,24 @@ export class Reading {
   /** Blanks, comments and fence marks. False for a comment that never ends, or that may be something else. */
   #skip(): boolean {
     const { text } = this
-    while (this.at < text.length) {
-      const unit = text.charCodeAt(this.at)
-      if (isBlank(unit)) {
-        this.at++
-        continue
-      }
-      const to = unusualEnd(text, this.at)
-      if (to === this.at) return true
+    for (;;) {
+      let { at } = this
+      while (at < text.length && isBlank(text.charCodeAt(at))) at++
+      this.at = at
+      if (at === text.length) return true
+      const to = unusualEnd(text, at)
+      if (to === at) return true
+      const unit = text.charCodeAt(at)
       if (to < 0 || (unit === SLASH && this.#isDoubtfulComment(to))) return false
-      // `// ... more items`: something was left out here.
-      if (ELLIPSIS.test(text.slice(this.at, to))) return false
+      if (leavesOut(text.slice(at, to))) return false
       const kind = isUnusualBlank(unit)
         ? 'replaced a blank'
         : unit === BACKTICK || unit === TILDE
           ? 'dropped a fence mark'
           : 'dropped a comment'
-      this.add(this.at, to, kind === 'replaced a blank' ? ' ' : '', kind)
+      this.add(at, to, kind === 'replaced a blank' ? ' ' : '', kind)
       this.at = to
     }
-    return true
   }
 
   //  ["a",                             {"a": "b" // c"
@@ -523,10 +531,18 @@ export class Reading {
   }
 }
 
+/** Whether `mark` is somewhere behind a blank. */
+function isAfterBlank(text: string, mark: string): boolean {
+  // Not a search for both: it stops at every blank.
+  for (let at = text.indexOf(mark, 1); at > 0; at = text.indexOf(mark, at + 1))
+    if (text.charCodeAt(at - 1) === SPACE) return true
+  return false
+}
+
 //  ["x', 1 // 5",⏎]   ["x], # 5",⏎   ["x,1 // 5",⏎]
 //     ^    ^^            ^  ^           ^  ^^ it may have ended before, and the comment has the last quote
 function holdsEndAndComment(content: string): boolean {
-  // Hardly any string has a comment in it, and three searches from the end take three times as long as this.
+  // Three searches from the end take three times as long as this.
   if (!/ (?:\/[/*]|# )/.test(content)) return false
   const comment = Math.max(content.lastIndexOf(' //'), content.lastIndexOf(' # '), content.lastIndexOf(' /*'))
   return comment > 0 && endBeforeComment.test(content.slice(0, comment))
@@ -535,6 +551,10 @@ function holdsEndAndComment(content: string): boolean {
 const endBeforeComment = /['’”`]\s{0,9},|[\]}],$|,\s{0,9}(?:-?\d[\d.eE+-]*|true|false|null),?$/
 
 /** `// ... rest unchanged` or `// more items ...`; `// loading...` is a comment like any other. */
+function leavesOut(comment: string): boolean {
+  return (comment.includes('...') || comment.includes('…')) && ELLIPSIS.test(comment)
+}
+
 const ELLIPSIS =
   /^(?:\/[/*]|#|<!--)\s*(?:\.{3}|…)|\b(?:more|rest|others?|remaining|unchanged|omitted|truncated|same|similar|etc)\b[^\n]{0,99}(?:\.{3}|…)\s*(?:\*\/|-->)?$/i
 
@@ -772,5 +792,6 @@ export function isJoined(text: string, quote: number): boolean {
 }
 
 export function isFirstOnLine(text: string, from: number, quote: number): boolean {
+  if (!isBlank(text.charCodeAt(quote - 1))) return false
   return /\n[ \t]{1,99}$/.test(text.slice(Math.max(from + 1, quote - 100), quote))
 }

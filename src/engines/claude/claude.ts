@@ -157,7 +157,7 @@ function elements(array: string, max = Number.POSITIVE_INFINITY): unknown[] {
     if (found.length >= max) return found
     while (array[at] === ',' || array[at] === ' ') at++
     const rest = array.slice(at)
-    const end = new TextBalance().readStrictly(rest)
+    const end = new TextBalance().read(rest)
     if (typeof end !== 'number') return found
     const value = jsonValue(rest.slice(0, end))
     if (value === undefined) return found
