@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
-import { link, mkdir, open, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { link, open, rm } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { codeOf } from '../base/system-error-code.ts'
 import { LF } from '../text/characters.ts'
 
@@ -10,7 +10,7 @@ import { LF } from '../text/characters.ts'
  * `exclusive`, it returns false if the name is taken: of any number of processes, one wins.
  */
 export async function writeWhole(path: string, text: string, exclusive = false): Promise<boolean> {
-  await mkdir(dirname(path), { recursive: true })
+  makeDir(dirname(path))
   const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}.tmp`
   try {
     const file = await open(draft, 'wx')
@@ -33,9 +33,28 @@ export async function writeWhole(path: string, text: string, exclusive = false):
   return true
 }
 
+/** Creates a directory and its parents. */
+export function makeDir(dir: string, mode = 0o777): void {
+  // One by one: in /proc, Node's recursive call tries forever, and on a read-only disk it reports ENOENT.
+  const missing: string[] = []
+  for (let path = resolve(dir); !isDirectory(path) && path !== dirname(path); path = dirname(path))
+    missing.unshift(path)
+  for (const path of missing) {
+    try {
+      fs.mkdirSync(path, { mode })
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST' || !isDirectory(path)) throw error
+    }
+  }
+}
+
+function isDirectory(path: string): boolean {
+  return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
 /** Appends one line, whole, and waits until it is on the disk. */
 export async function appendLine(path: string, line: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
+  makeDir(dirname(path))
   const file = await open(path, 'a+')
   try {
     const { size } = await file.stat()

@@ -1,13 +1,13 @@
-import fs from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { Transform } from 'node:stream'
 import { checkPath, type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import type { Stage } from '../base/stage.ts'
-import { codeOf, diskFault } from '../base/system-error-code.ts'
+import { diskFault } from '../base/system-error-code.ts'
 import type { Event } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { jsonLine } from '../streams/jsonl.ts'
+import { makeDir } from './durable.ts'
 import { LineFile } from './line-file.ts'
 import { takeLock } from './lock.ts'
 import {
@@ -111,7 +111,7 @@ export interface Journal {
 
 export function openJournal(dir: string, options: JournalOptions = {}): Journal {
   const { fsync = JOURNAL_OPTIONS.fsync.default, interval = JOURNAL_OPTIONS.interval.default } = options
-  makeDir(dir)
+  makeRunDir(dir)
   const lock = takeLock(join(dir, LOCK_FILE))
   const files: LineFile[] = []
   let timer: NodeJS.Timeout | undefined
@@ -194,18 +194,12 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
   }
 }
 
-/** Creates a directory and its parents. */
-export function makeDir(dir: string): void {
-  // One by one: in /proc, Node's recursive call tries forever, and on a read-only disk it reports ENOENT.
-  const missing: string[] = []
-  for (let path = resolve(dir); !fs.existsSync(path) && path !== dirname(path); path = dirname(path))
-    missing.unshift(path)
-  for (const path of missing) {
-    try {
-      fs.mkdirSync(path, { mode: 0o700 })
-    } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw diskFault('make', dir, error)
-    }
+/** Creates the directory of a run and its parents, for this user only. */
+export function makeRunDir(dir: string): void {
+  try {
+    makeDir(dir, 0o700)
+  } catch (error) {
+    throw diskFault('make', dir, error)
   }
 }
 

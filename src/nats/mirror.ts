@@ -4,7 +4,7 @@ import { checkPath, isName, misfit, type OptionTable, readOptions } from '../bas
 import { Fault, orElse } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { writeWhole } from '../disk/durable.ts'
-import { type Journal, LOCK_FILE, makeDir, openJournal } from '../disk/journal.ts'
+import { type Journal, LOCK_FILE, makeRunDir, openJournal } from '../disk/journal.ts'
 import { takeLock } from '../disk/lock.ts'
 import { readPlain } from '../disk/plain-file.ts'
 import { folders } from '../run/run-directory.ts'
@@ -135,7 +135,7 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
   const example = 'mirror("mirror", { servers: "nats://127.0.0.1:4222" })'
   checkPath('mirror', dir, example)
   const read = readOptions('mirror', options, example, { ...NATS_OPTIONS, ...MIRROR_OPTIONS })
-  makeDir(dir)
+  makeRunDir(dir)
   const lock = takeLock(join(dir, MIRROR_LOCK))
   const runs = new MirroredRuns(dir)
   const saved = readCursor(join(dir, CURSOR_FILE))

@@ -8,7 +8,7 @@ import {
   EVENTS_FILE,
   type Journal,
   type JournalOptions,
-  makeDir,
+  makeRunDir,
   openJournal,
 } from '../disk/journal.ts'
 import { listAttempts } from './attempt-logs.ts'
@@ -83,7 +83,7 @@ const LATEST = 'latest'
  * that the names sort by it, and has no colons, so that every file system accepts it.
  */
 export function newAuditDir(base: string, id: string, now: Date): string {
-  makeDir(base)
+  makeRunDir(base)
   const time = now.toISOString().replaceAll(':', '-')
   // The name is taken by another run: try a random id.
   for (let short = id; ; short = randomUUID().slice(0, 8)) {

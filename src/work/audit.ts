@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, realpath, rename } from 'node:fs/promises'
+import { readFile, realpath, rename } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Fault, type Note } from '../base/fault.ts'
-import { writeWhole } from '../disk/durable.ts'
+import { makeDir, writeWhole } from '../disk/durable.ts'
 import { withLock } from '../disk/lock.ts'
 import type { headerParser } from './headers.ts'
 import type { Source, Step, Verdict, WorkExit } from './settle.ts'
@@ -49,7 +49,11 @@ export interface WorkAuditPlace {
 /** Resolves the directory before the worker starts: later it may be a link to another place. */
 export async function openWorkAudit(dir: string): Promise<WorkAuditPlace> {
   let mine: string | undefined
-  await mkdir(dir, { recursive: true }).catch(unusable)
+  try {
+    makeDir(dir)
+  } catch (error) {
+    unusable(error)
+  }
   const fixed = await realpath(dir).catch(unusable)
   const path = join(fixed, 'work_audit.json')
   return {

@@ -1,11 +1,11 @@
 import fs from 'node:fs'
-import { mkdir, open } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkPath } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { digestOf } from '../disk/cache.ts'
-import { appendLine, writeWhole } from '../disk/durable.ts'
+import { appendLine, makeDir, writeWhole } from '../disk/durable.ts'
 import { withLock } from '../disk/lock.ts'
 import { readBlock, withPlain } from '../disk/plain-file.ts'
 import { isJson } from '../json/strict.ts'
@@ -120,7 +120,7 @@ export function outbox(dir: string): Outbox {
   async function replace(post: Post): Promise<string | undefined> {
     const locks = join(dir, 'locks')
     try {
-      await mkdir(locks, { recursive: true })
+      makeDir(locks)
       return await withLock(join(locks, `${fileName(post)}.lock`), async () => {
         const now = standing(post)
         if (now && now.digest !== post.replaces) return now.digest

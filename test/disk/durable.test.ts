@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { appendLine, writeWhole } from '../../src/disk/durable.ts'
+import { appendLine, makeDir, writeWhole } from '../../src/disk/durable.ts'
 
 let dir = ''
 beforeEach(() => {
@@ -39,4 +39,16 @@ test('a line is not swallowed by a torn one before it', async () => {
   writeFileSync(path, 'tw', { flag: 'a' })
   await appendLine(path, 'three')
   expect(readFileSync(path, 'utf8')).toBe('one\ntw\nthree\n')
+})
+
+test('a folder that cannot be made is an error, and no endless attempt', async () => {
+  writeFileSync(join(dir, 'file'), '')
+  expect(() => makeDir(join(dir, 'file'))).toThrow('EEXIST')
+  expect(() => makeDir(join(dir, 'file/below'))).toThrow('ENOTDIR')
+  makeDir(join(dir, 'one/two'))
+  makeDir(join(dir, 'one/two'))
+  expect(readdirSync(join(dir, 'one'))).toEqual(['two'])
+  if (!existsSync('/proc/self')) return
+  await expect(writeWhole('/proc/none/file', 'text')).rejects.toThrow('ENOENT')
+  await expect(appendLine('/proc/none/file', 'line')).rejects.toThrow('ENOENT')
 })
