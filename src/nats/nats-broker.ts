@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { StreamInfo } from '@nats-io/jetstream'
 import type { MsgHdrs } from '@nats-io/transport-node'
 import { Fault, quote } from '../base/fault.ts'
-import { type BlockEnd, type Broker, markOf, Rewound, type RunName, type StoredBlock } from './broker.ts'
+import { type BlockEnd, type Broker, blockMark, Rewound, type RunName, type StoredBlock } from './broker.ts'
 import {
   ANSWER_MS,
   brokerFault,
@@ -85,7 +85,7 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
           const wanted = { stream, filter: subject({ tenant, run }), from: start, known: next - 1 }
           for await (const block of consumed(client, wanted, signal)) {
             if (again && block.at === again.at) {
-              if (markOf(block) === markOf(again)) continue
+              if (blockMark(block) === blockMark(again)) continue
               throw new Rewound(`block ${block.at} is another one`)
             }
             next = block.at + 1
@@ -136,7 +136,7 @@ async function* consumed(
       // Messages that have already arrived are still delivered after it is stopped.
       if (signal.aborted) return
       const [, tenant = '', run = '', ...more] = message.subject.split('.')
-      if (run === '' || more.length > 0) throw foreign(stream, message.seq, 'its subject has other parts')
+      if (run === '' || more.length > 0) throw notABlock(stream, message.seq, 'its subject has other parts')
       yield { at: message.seq, name: { tenant, run }, end: readEnd(message.headers), bytes: message.data }
     }
   } finally {
@@ -221,17 +221,17 @@ function checkStream(config: StreamConfig, stream: string): void {
   const { subjects, retention, max_msgs_per_subject: kept, no_ack } = config
   if (!subjects?.some((subject) => subject === `${stream}.>` || subject === `${stream}.*.*`)) {
     const others = `has other subjects (${quote(String(subjects), 100)}) than ${stream}.>`
-    throw unfit(stream, others, 'name another stream')
+    throw wrongStream(stream, others, 'name another stream')
   }
   const addAnew = 'remove it and let ship make it, or name another stream'
   if (retention !== 'limits')
-    throw unfit(stream, `removes what was read (retention ${quote(String(retention))})`, addAnew)
-  if (no_ack) throw unfit(stream, 'acknowledges nothing (no_ack)', addAnew)
+    throw wrongStream(stream, `removes what was read (retention ${quote(String(retention))})`, addAnew)
+  if (no_ack) throw wrongStream(stream, 'acknowledges nothing (no_ack)', addAnew)
   const keepAll = `nats stream edit ${stream} --max-msgs-per-subject=-1`
-  if (kept > 0) throw unfit(stream, `keeps only ${kept} messages of a run`, keepAll)
+  if (kept > 0) throw wrongStream(stream, `keeps only ${kept} messages of a run`, keepAll)
 }
 
-function unfit(stream: string, why: string, next: string): Fault {
+function wrongStream(stream: string, why: string, next: string): Fault {
   return new Fault('BROKER_FAILED', `the stream ${quote(stream)} ${why}; ${next}`)
 }
 
@@ -295,7 +295,7 @@ function isFinal(error: unknown): boolean {
   )
 }
 
-function foreign(stream: string, at: number, why: string): Fault {
+function notABlock(stream: string, at: number, why: string): Fault {
   return new Fault(
     'BROKER_FAILED',
     `message ${at} of the stream ${quote(stream)} is not a block of a run: ${why}`,

@@ -111,7 +111,7 @@ export function diffNodes(diff: string, language = ''): HTMLElement {
   const lines = diff.split('\n')
   if (lines.at(-1) === '') lines.pop()
   const shown = lines.slice(0, MAX_LINES).map((line, index) => {
-    const kind = kindOf(line)
+    const kind = diffLineKind(line)
     const isCode = kind !== 'meta' && kind !== 'hunk' && index < MAX_COLOURED_LINES
     const code = isCode ? coloured(line.slice(1), language) : [line.slice(1)]
     return make('span', kind, line.slice(0, 1), ...code, '\n')
@@ -143,7 +143,7 @@ export function isDiff(text: string): boolean {
   return text.startsWith('diff --git ') || (text.startsWith('--- ') && text.slice(0, 2000).includes('\n+++ '))
 }
 
-function kindOf(line: string): string | undefined {
+function diffLineKind(line: string): string | undefined {
   if (
     line.startsWith('+++') ||
     line.startsWith('---') ||
