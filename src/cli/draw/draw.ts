@@ -408,10 +408,5 @@ const fileMarks = {
 
 /** The lines of a diff that only name its files. */
 function isFileLine(line: string): boolean {
-  return (
-    line.startsWith('+++ ') ||
-    line.startsWith('--- ') ||
-    line.startsWith('diff ') ||
-    line.startsWith('index ')
-  )
+  return ['+++ ', '--- ', 'diff ', 'index '].some((start) => line.startsWith(start))
 }
