@@ -54,7 +54,7 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
       const expect = { streamName: stream, lastSubjectSequence: after }
       const publish = () => js.publish(subject(name), bytes, { headers, timeout: ANSWER_MS, expect })
       const sent = client.answer(publish).catch((error) => {
-        if (!isConflict(error)) throw error
+        if (!WRONG_LAST_SEQUENCE.includes(apiCode(error).code ?? 0)) throw error
       })
       return (await asked(() => sent))?.seq
     },
@@ -184,7 +184,7 @@ async function openStream(
       return config
     } catch (error) {
       if (isNamed(error, 'PermissionViolationError')) return undefined
-      if (!isMissing(error)) {
+      if (!isNamed(error, 'StreamNotFoundError')) {
         if (Fault.is(error) || isFinal(error) || turn >= MAX_TURNS) throw error
         await delay(RETRY_MS * turn)
         continue
@@ -260,9 +260,9 @@ function readEnd(headers: MsgHdrs | undefined): BlockEnd {
     attempt,
     seq,
     hash: headers?.get(HEADERS.hash) ?? '',
-    ...(bytes ? { part: { bytes: count(bytes), hash } } : {}),
-    ...(from > 0 ? { from } : {}),
-    ...(headers?.has(HEADERS.over) ? { over: true } : {}),
+    part: bytes ? { bytes: count(bytes), hash } : undefined,
+    from: from || undefined,
+    over: headers?.has(HEADERS.over) || undefined,
   }
 }
 
@@ -276,15 +276,8 @@ function apiCode(error: unknown): { code?: number; status?: number } {
   return isNamed(error, 'JetStreamApiError') ? (error as { code?: number; status?: number }) : {}
 }
 
+/** Another process has written to this run meanwhile. */
 const WRONG_LAST_SEQUENCE = [10071, 10164]
-
-function isConflict(error: unknown): boolean {
-  return WRONG_LAST_SEQUENCE.includes(apiCode(error).code ?? 0)
-}
-
-function isMissing(error: unknown): boolean {
-  return isNamed(error, 'StreamNotFoundError')
-}
 
 /** True for errors that a retry cannot fix. No answer, no leader or no room may be temporary. */
 function isFinal(error: unknown): boolean {
