@@ -144,14 +144,7 @@ export function isDiff(text: string): boolean {
 }
 
 function diffLineKind(line: string): string | undefined {
-  if (
-    line.startsWith('+++') ||
-    line.startsWith('---') ||
-    line.startsWith('diff ') ||
-    line.startsWith('*** ') ||
-    line.startsWith('index ')
-  )
-    return 'meta'
+  if (['+++', '---', 'diff ', '*** ', 'index '].some((start) => line.startsWith(start))) return 'meta'
   if (line.startsWith('@@')) return 'hunk'
   if (line.startsWith('+')) return 'added'
   return line.startsWith('-') ? 'removed' : undefined
@@ -194,16 +187,9 @@ function coloured(code: string, language: string): (Node | string)[] {
   let done = 0
   for (const match of code.matchAll(pattern)) {
     const [text, comment, quoted, number] = match
-    const kind = comment
-      ? 'comment'
-      : quoted
-        ? 'quoted'
-        : number
-          ? 'number'
-          : keywords.has(text)
-            ? 'keyword'
-            : ''
-    if (kind === '') continue
+    const literal = (comment && 'comment') || (quoted && 'quoted') || (number && 'number')
+    const kind = literal || (keywords.has(text) && 'keyword')
+    if (!kind) continue
     nodes.push(code.slice(done, match.index), make('span', kind, text))
     done = match.index + text.length
   }

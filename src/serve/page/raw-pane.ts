@@ -106,14 +106,15 @@ export class RawPane {
       else if (this.#stream) await this.#rest()
       return
     }
-    if (!this.#isShown({ attempt: first.attempt_number, stream: first.stream })) {
-      this.#stream = { attempt: first.attempt_number, stream: first.stream }
+    const { attempt_number: attempt, stream } = first
+    if (!this.#isShown({ attempt, stream })) {
+      this.#stream = { attempt, stream }
       this.#bytes = NOTHING
       this.#from = this.#to = 0
       this.#drawTabs()
     }
     const ranges = refs
-      .filter((ref) => ref.stream === first.stream && ref.attempt_number === first.attempt_number)
+      .filter((ref) => ref.stream === stream && ref.attempt_number === attempt)
       .sort((a, b) => a.byte_from - b.byte_from)
     this.#ranges = ranges
     const begin = ranges[0]!.byte_from
