@@ -39,14 +39,11 @@ export interface StartOptions {
 export async function startOnPipes(options: StartOptions): Promise<Started> {
   const { command, args, cwd, env, input } = options
   const recorders: Recorder[] = []
-  const recorded = (channel: 'stdout' | 'stderr') => {
-    const recorder = options.recorders.pipe(channel)
-    recorders.push(recorder)
-    return recorder
-  }
   try {
-    const stdout = recorded('stdout')
-    const stderr = recorded('stderr')
+    const stdout = options.recorders.pipe('stdout')
+    recorders.push(stdout)
+    const stderr = options.recorders.pipe('stderr')
+    recorders.push(stderr)
     const { child, exit } = await started(command, cwd, () =>
       spawn(command, [...args], {
         cwd,
