@@ -78,7 +78,8 @@ export function natsLedger(options: NatsLedgerOptions = {}): NatsLedger {
   async function find({ manager, answer }: NatsClient, issueRef: string, after?: number): Promise<Found> {
     const key = `$KV.${bucket}.${issueKey(issueRef)}`
     const query = after === undefined ? { last_by_subj: key } : { seq: after + 1, next_by_subj: key }
-    const message = await answer(() => manager.streams.getMessage(stream, query))
+    const ask = () => answer(() => manager.streams.getMessage(stream, query))
+    const message = await patiently(ask).catch(natsFailed)
     const [revision, writer] = [message?.seq ?? 0, message?.header.get(WRITER) ?? '']
     // It was deleted with another tool: there is no entry, and the next one comes after that.
     if (!message || message.header.has('KV-Operation')) return { revision, writer, entry: undefined }
@@ -98,13 +99,13 @@ export function natsLedger(options: NatsLedgerOptions = {}): NatsLedger {
   return {
     async read(issueRef) {
       const client = await open().catch(natsFailed)
-      return (await patiently(() => find(client, issueRef)).catch(natsFailed)).entry
+      return (await find(client, issueRef)).entry
     },
     async swap(issueRef, version, next) {
       const client = await open().catch(natsFailed)
       const entry: LedgerEntry = { issue_ref: issueRef, ...next, version: version + 1 }
       const mine = randomUUID()
-      const before = await patiently(() => find(client, issueRef)).catch(natsFailed)
+      const before = await find(client, issueRef)
       if ((before.entry?.version ?? 0) !== version) return undefined
       for (let turn = 1; ; turn++) {
         try {
@@ -121,7 +122,7 @@ export function natsLedger(options: NatsLedgerOptions = {}): NatsLedger {
           return entry
         } catch (error) {
           // The answer may have been lost: the version after the one we read shows who wrote it.
-          const next = await patiently(() => find(client, issueRef, before.revision)).catch(natsFailed)
+          const next = await find(client, issueRef, before.revision)
           if (next.writer === mine) return entry
           if (next.revision > 0 && (next.entry?.version ?? entry.version) <= entry.version) return undefined
           if (next.revision > 0 || turn === MAX_TURNS) natsFailed(error)
