@@ -1,7 +1,7 @@
 import type { Event, RawRef } from '../../events/event.ts'
 import type { RunInfo } from '../run-info.ts'
 import { button, byId, isDrawn, make } from './element.ts'
-import type { Source } from './source.ts'
+import type { Source, StreamName } from './source.ts'
 import { countWords, sizeWords, visible } from './words.ts'
 
 export interface RawPaneOptions {
@@ -25,11 +25,6 @@ const MAX_EVENTS = 20
 const MAX_EVENT = 64 * 1024
 const HIDDEN =
   'The raw bytes are hidden, because this run is shown without its secrets. Choose a part of the conversation to see its events here.'
-
-interface StreamName {
-  readonly attempt: number
-  readonly stream: string
-}
 
 /**
  * The raw bytes of a run: one stream at a time, with the bytes of the chosen item marked. If they are hidden
