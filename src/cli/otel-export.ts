@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Tracer } from '@opentelemetry/api'
 import { Fault, quote } from '../base/fault.ts'
-import { version } from './commands/version.ts'
+import { version } from './version.ts'
 
 /** A tracer whose spans are exported by OTLP. */
 export interface OtelExport {
@@ -16,7 +16,7 @@ export interface OtelExport {
  * `_HEADERS` and so on, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`. The user installs the packages: they
  * are resolved from the current directory, then from this program. Undefined if the environment disables it.
  */
-export function openOtel(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd()): OtelExport | undefined {
+export function openOtel(env: NodeJS.ProcessEnv = process.env): OtelExport | undefined {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return undefined
   const wanted = env['OTEL_TRACES_EXPORTER'] || 'otlp'
   if (wanted === 'none') return undefined
@@ -25,8 +25,8 @@ export function openOtel(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd
       'BAD_OPTION',
       `--otel cannot export to ${quote(wanted)} (OTEL_TRACES_EXPORTER); set it to otlp or none, or leave it out`,
     )
-  const sdk = load<TraceSdk>(['@opentelemetry/sdk-trace-base', '@opentelemetry/sdk-trace'], cwd)
-  const { OTLPTraceExporter } = load<ExporterModule>(exporterNames(env), cwd).module
+  const sdk = load<TraceSdk>(['@opentelemetry/sdk-trace-base', '@opentelemetry/sdk-trace'])
+  const { OTLPTraceExporter } = load<ExporterModule>(exporterNames(env)).module
   // Cast and own require: it is a dependency of the SDK, which with some installers only the SDK can resolve.
   const resources = createRequire(sdk.path)('@opentelemetry/resources') as ResourcesModule
   const { envDetector, defaultResource, detectResources, resourceFromAttributes } = resources
@@ -69,9 +69,9 @@ function exporterNames(env: NodeJS.ProcessEnv): string[] {
 }
 
 /** The first of these packages that is installed. */
-function load<T>(names: readonly string[], cwd: string): { readonly module: T; readonly path: string } {
+function load<T>(names: readonly string[]): { readonly module: T; readonly path: string } {
   let cause: unknown
-  for (const from of [join(cwd, 'package.json'), import.meta.url]) {
+  for (const from of [join(process.cwd(), 'package.json'), import.meta.url]) {
     const require = createRequire(from)
     for (const name of names) {
       try {

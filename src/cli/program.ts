@@ -1,10 +1,10 @@
 import { Command, CommanderError } from 'commander'
 import { Fault } from '../base/fault.ts'
-import { version } from './commands/version.ts'
 import { safe } from './draw/safe.ts'
 import { exits } from './exit-codes.ts'
 import { output } from './print.ts'
 import { describeOption, withHelpAll } from './short-help.ts'
+import { version } from './version.ts'
 
 /** Creates one command. Its action passes the exit code on. */
 type MakeCommand = (exit: (code: number) => void) => Command

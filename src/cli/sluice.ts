@@ -1,7 +1,7 @@
 import { Fault } from '../base/fault.ts'
-import { version } from './commands/version.ts'
 import { exits, faultExit } from './exit-codes.ts'
 import { flushed, output, toleratingStderr } from './print.ts'
+import { version } from './version.ts'
 
 /** Runs the command line and returns the exit code. The first two words are Node and the program. */
 export async function sluice(words: readonly string[]): Promise<number> {

@@ -68,7 +68,7 @@ export interface Broker {
 export class Rewound extends Error {}
 
 /** Tells a block from another one that is at its place since the broker lost it. */
-export function markOf({ name, end }: StoredBlock): string {
+export function blockMark({ name, end }: StoredBlock): string {
   const { attempt, seq, hash, part, over } = end
   return `${name.tenant}.${name.run} ${attempt}.${seq} ${hash} ${part?.bytes ?? ''} ${over ?? ''}`
 }
@@ -158,7 +158,7 @@ export function assembler(last?: Omit<Place, 'run_id'>): Assembler {
         open ??= at
         parts.push(bytes)
         gathered += bytes.length
-        if (gathered > MAX_JOINED) throw foreign(block, 'a line of it has no end')
+        if (gathered > MAX_JOINED) throw notOurs(block, 'a line of it has no end')
         if (gathered !== end.part.bytes)
           throw gap(block, `it should end at byte ${end.part.bytes} of a line, not at ${gathered}`)
         return []
@@ -171,11 +171,11 @@ export function assembler(last?: Omit<Place, 'run_id'>): Assembler {
       const found: ReadEvent[] = []
       for (let from = 0; from < whole.length; ) {
         const to = whole.indexOf(LF, from)
-        if (to < 0) throw foreign(block, 'its last line has no end')
+        if (to < 0) throw notOurs(block, 'its last line has no end')
         const line = whole.toString('utf8', from, to)
         from = to + 1
         const { event, place } = readEvent(block, line)
-        if (run !== undefined && place.run_id !== run) throw foreign(block, 'it has events of two runs')
+        if (run !== undefined && place.run_id !== run) throw notOurs(block, 'it has events of two runs')
         run = place.run_id
         if (last && comparePlaces(place, last) <= 0) continue
         const why = outOfOrder(last && { run_id: run, ...last }, place)
@@ -196,7 +196,7 @@ export function assembler(last?: Omit<Place, 'run_id'>): Assembler {
 
 function readEvent(block: StoredBlock, line: string): { event: Event; place: Place } {
   const { value, place } = readLine(line)
-  if (!place) throw foreign(block, 'one of its lines is not an event')
+  if (!place) throw notOurs(block, 'one of its lines is not an event')
   // Cast: the fields that every event has were checked; the rest is passed on unchanged.
   return { event: value as Event, place }
 }
@@ -205,7 +205,7 @@ function gap({ at, name }: StoredBlock, why: string): Fault {
   return new Fault('BROKER_GAP', `block ${at} of the run ${shown(name)} does not follow: ${why}`)
 }
 
-function foreign({ at, name }: StoredBlock, why: string): Fault {
+function notOurs({ at, name }: StoredBlock, why: string): Fault {
   return new Fault(
     'BROKER_FAILED',
     `block ${at} of the run ${shown(name)} was not written by agent-sluice: ${why}`,

@@ -12,8 +12,8 @@ import {
   type Assembler,
   assembler,
   type Broker,
+  blockMark,
   isToken,
-  markOf,
   Rewound,
   type RunName,
   type StoredBlock,
@@ -359,7 +359,7 @@ class Following {
     try {
       for await (const block of this.#broker.read(start, filter, this.#signal)) {
         if (expected !== undefined && block.at === start) {
-          if (markOf(block) !== expected) return true
+          if (blockMark(block) !== expected) return true
           continue
         }
         try {
@@ -371,7 +371,7 @@ class Following {
           onRefused?.(dir, error)
         }
         this.#at = block.at
-        this.#mark = markOf(block)
+        this.#mark = blockMark(block)
         this.#stir()
         onProgress?.(this.#runs.progress())
       }

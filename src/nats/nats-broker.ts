@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { StreamInfo } from '@nats-io/jetstream'
 import type { MsgHdrs } from '@nats-io/transport-node'
 import { Fault, quote } from '../base/fault.ts'
-import { type BlockEnd, type Broker, markOf, Rewound, type RunName, type StoredBlock } from './broker.ts'
+import { type BlockEnd, type Broker, blockMark, Rewound, type RunName, type StoredBlock } from './broker.ts'
 import {
   ANSWER_MS,
   brokerFault,
@@ -54,7 +54,7 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
       const expect = { streamName: stream, lastSubjectSequence: after }
       const publish = () => js.publish(subject(name), bytes, { headers, timeout: ANSWER_MS, expect })
       const sent = client.answer(publish).catch((error) => {
-        if (!isConflict(error)) throw error
+        if (!WRONG_LAST_SEQUENCE.includes(apiCode(error).code ?? 0)) throw error
       })
       return (await asked(() => sent))?.seq
     },
@@ -85,7 +85,7 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
           const wanted = { stream, filter: subject({ tenant, run }), from: start, known: next - 1 }
           for await (const block of consumed(client, wanted, signal)) {
             if (again && block.at === again.at) {
-              if (markOf(block) === markOf(again)) continue
+              if (blockMark(block) === blockMark(again)) continue
               throw new Rewound(`block ${block.at} is another one`)
             }
             next = block.at + 1
@@ -136,7 +136,7 @@ async function* consumed(
       // Messages that have already arrived are still delivered after it is stopped.
       if (signal.aborted) return
       const [, tenant = '', run = '', ...more] = message.subject.split('.')
-      if (run === '' || more.length > 0) throw foreign(stream, message.seq, 'its subject has other parts')
+      if (run === '' || more.length > 0) throw notABlock(stream, message.seq, 'its subject has other parts')
       yield { at: message.seq, name: { tenant, run }, end: readEnd(message.headers), bytes: message.data }
     }
   } finally {
@@ -184,7 +184,7 @@ async function openStream(
       return config
     } catch (error) {
       if (isNamed(error, 'PermissionViolationError')) return undefined
-      if (!isMissing(error)) {
+      if (!isNamed(error, 'StreamNotFoundError')) {
         if (Fault.is(error) || isFinal(error) || turn >= MAX_TURNS) throw error
         await delay(RETRY_MS * turn)
         continue
@@ -221,17 +221,17 @@ function checkStream(config: StreamConfig, stream: string): void {
   const { subjects, retention, max_msgs_per_subject: kept, no_ack } = config
   if (!subjects?.some((subject) => subject === `${stream}.>` || subject === `${stream}.*.*`)) {
     const others = `has other subjects (${quote(String(subjects), 100)}) than ${stream}.>`
-    throw unfit(stream, others, 'name another stream')
+    throw wrongStream(stream, others, 'name another stream')
   }
   const addAnew = 'remove it and let ship make it, or name another stream'
   if (retention !== 'limits')
-    throw unfit(stream, `removes what was read (retention ${quote(String(retention))})`, addAnew)
-  if (no_ack) throw unfit(stream, 'acknowledges nothing (no_ack)', addAnew)
+    throw wrongStream(stream, `removes what was read (retention ${quote(String(retention))})`, addAnew)
+  if (no_ack) throw wrongStream(stream, 'acknowledges nothing (no_ack)', addAnew)
   const keepAll = `nats stream edit ${stream} --max-msgs-per-subject=-1`
-  if (kept > 0) throw unfit(stream, `keeps only ${kept} messages of a run`, keepAll)
+  if (kept > 0) throw wrongStream(stream, `keeps only ${kept} messages of a run`, keepAll)
 }
 
-function unfit(stream: string, why: string, next: string): Fault {
+function wrongStream(stream: string, why: string, next: string): Fault {
   return new Fault('BROKER_FAILED', `the stream ${quote(stream)} ${why}; ${next}`)
 }
 
@@ -260,9 +260,9 @@ function readEnd(headers: MsgHdrs | undefined): BlockEnd {
     attempt,
     seq,
     hash: headers?.get(HEADERS.hash) ?? '',
-    ...(bytes ? { part: { bytes: count(bytes), hash } } : {}),
-    ...(from > 0 ? { from } : {}),
-    ...(headers?.has(HEADERS.over) ? { over: true } : {}),
+    part: bytes ? { bytes: count(bytes), hash } : undefined,
+    from: from || undefined,
+    over: headers?.has(HEADERS.over) || undefined,
   }
 }
 
@@ -276,15 +276,8 @@ function apiCode(error: unknown): { code?: number; status?: number } {
   return isNamed(error, 'JetStreamApiError') ? (error as { code?: number; status?: number }) : {}
 }
 
+/** Another process has written to this run meanwhile. */
 const WRONG_LAST_SEQUENCE = [10071, 10164]
-
-function isConflict(error: unknown): boolean {
-  return WRONG_LAST_SEQUENCE.includes(apiCode(error).code ?? 0)
-}
-
-function isMissing(error: unknown): boolean {
-  return isNamed(error, 'StreamNotFoundError')
-}
 
 /** True for errors that a retry cannot fix. No answer, no leader or no room may be temporary. */
 function isFinal(error: unknown): boolean {
@@ -295,7 +288,7 @@ function isFinal(error: unknown): boolean {
   )
 }
 
-function foreign(stream: string, at: number, why: string): Fault {
+function notABlock(stream: string, at: number, why: string): Fault {
   return new Fault(
     'BROKER_FAILED',
     `message ${at} of the stream ${quote(stream)} is not a block of a run: ${why}`,

@@ -233,7 +233,9 @@ function isAway(error: unknown): boolean {
 /** An error of the broker, as a Fault with what to do about it. */
 export function brokerFault(error: unknown, shown: string): Fault {
   if (Fault.is(error)) return error
-  return new Fault('BROKER_FAILED', explained(error, shown, quote(deepest(error), 160)), { cause: error })
+  // The client wraps the innermost cause in messages like "request error".
+  const deepest = chainOf(error).at(-1)?.message ?? String(error)
+  return new Fault('BROKER_FAILED', explained(error, shown, quote(deepest, 160)), { cause: error })
 }
 
 function explained(error: unknown, shown: string, what: string): string {
@@ -268,11 +270,6 @@ function chainOf(error: unknown): Error[] {
   const chain: Error[] = []
   for (let each = error; each instanceof Error && chain.length < 4; each = each.cause) chain.push(each)
   return chain
-}
-
-/** The message of the innermost cause: the client wraps it in messages like "request error". */
-function deepest(error: unknown): string {
-  return chainOf(error).at(-1)?.message ?? String(error)
 }
 
 type Auth = Pick<NatsOptions, 'user' | 'password' | 'token' | 'creds'>

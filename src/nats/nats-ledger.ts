@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
-import { digestOf } from '../disk/cache.ts'
-import { type Ledger, type LedgerEntry, parseEntry } from '../work/ledger.ts'
+import { issueKey, type Ledger, type LedgerEntry, parseEntry } from '../work/ledger.ts'
 import {
   ANSWER_MS,
   brokerFault,
@@ -77,9 +76,10 @@ export function natsLedger(options: NatsLedgerOptions = {}): NatsLedger {
 
   /** The last version of an entry, or the first one after a revision; as the leader of the store knows it. */
   async function find({ manager, answer }: NatsClient, issueRef: string, after?: number): Promise<Found> {
-    const key = `$KV.${bucket}.${keyOf(issueRef)}`
+    const key = `$KV.${bucket}.${issueKey(issueRef)}`
     const query = after === undefined ? { last_by_subj: key } : { seq: after + 1, next_by_subj: key }
-    const message = await answer(() => manager.streams.getMessage(stream, query))
+    const ask = () => answer(() => manager.streams.getMessage(stream, query))
+    const message = await patiently(ask).catch(natsFailed)
     const [revision, writer] = [message?.seq ?? 0, message?.header.get(WRITER) ?? '']
     // It was deleted with another tool: there is no entry, and the next one comes after that.
     if (!message || message.header.has('KV-Operation')) return { revision, writer, entry: undefined }
@@ -90,7 +90,7 @@ export function natsLedger(options: NatsLedgerOptions = {}): NatsLedger {
       // Cast: JSON and `parseEntry` throw only Errors.
       throw new Fault(
         'LEDGER_FAILED',
-        `the bucket ${quote(bucket)} has a value that is not an entry under ${keyOf(issueRef)} (${quote((error as Error).message, 100)})`,
+        `the bucket ${quote(bucket)} has a value that is not an entry under ${issueKey(issueRef)} (${quote((error as Error).message, 100)})`,
         { cause: error },
       )
     }
@@ -98,14 +98,14 @@ export function natsLedger(options: NatsLedgerOptions = {}): NatsLedger {
 
   return {
     async read(issueRef) {
-      const client = await open().catch(unusable)
-      return (await patiently(() => find(client, issueRef)).catch(unusable)).entry
+      const client = await open().catch(natsFailed)
+      return (await find(client, issueRef)).entry
     },
     async swap(issueRef, version, next) {
-      const client = await open().catch(unusable)
+      const client = await open().catch(natsFailed)
       const entry: LedgerEntry = { issue_ref: issueRef, ...next, version: version + 1 }
       const mine = randomUUID()
-      const before = await patiently(() => find(client, issueRef)).catch(unusable)
+      const before = await find(client, issueRef)
       if ((before.entry?.version ?? 0) !== version) return undefined
       for (let turn = 1; ; turn++) {
         try {
@@ -113,7 +113,7 @@ export function natsLedger(options: NatsLedgerOptions = {}): NatsLedger {
           headers.set(WRITER, mine)
           const expect = { streamName: stream, lastSubjectSequence: before.revision }
           await client.answer(() =>
-            client.js.publish(`$KV.${bucket}.${keyOf(issueRef)}`, JSON.stringify(entry), {
+            client.js.publish(`$KV.${bucket}.${issueKey(issueRef)}`, JSON.stringify(entry), {
               headers,
               expect,
               timeout: ANSWER_MS,
@@ -122,10 +122,10 @@ export function natsLedger(options: NatsLedgerOptions = {}): NatsLedger {
           return entry
         } catch (error) {
           // The answer may have been lost: the version after the one we read shows who wrote it.
-          const next = await patiently(() => find(client, issueRef, before.revision)).catch(unusable)
+          const next = await find(client, issueRef, before.revision)
           if (next.writer === mine) return entry
           if (next.revision > 0 && (next.entry?.version ?? entry.version) <= entry.version) return undefined
-          if (next.revision > 0 || turn === MAX_TURNS) unusable(error)
+          if (next.revision > 0 || turn === MAX_TURNS) natsFailed(error)
         }
         await delay(RETRY_MS * turn)
       }
@@ -141,10 +141,6 @@ interface Found {
   readonly entry: LedgerEntry | undefined
   readonly revision: number
   readonly writer: string
-}
-
-function keyOf(issueRef: string): string {
-  return digestOf(issueRef).slice(0, 32)
 }
 
 /** Retries while a server is unreachable or has no leader. */
@@ -194,7 +190,7 @@ async function openBucket(
   }
 }
 
-function unusable(error: unknown): never {
+function natsFailed(error: unknown): never {
   if (Fault.is(error)) throw error
   throw new Fault('LEDGER_FAILED', 'the ledger of active runs at NATS cannot be read or written', {
     cause: error,

@@ -39,19 +39,12 @@ export interface StartOptions {
 export async function startOnPipes(options: StartOptions): Promise<Started> {
   const { command, args, cwd, env, input } = options
   const recorders: Recorder[] = []
-  const recorded = (channel: 'stdout' | 'stderr') => {
-    const recorder = options.recorders.pipe(channel)
-    recorders.push(recorder)
-    return recorder
-  }
-  let stdout: Recorder
-  let stderr: Recorder
-  let child: ChildProcess
-  let exit: Promise<Exit>
   try {
-    stdout = recorded('stdout')
-    stderr = recorded('stderr')
-    ;({ child, exit } = await started(command, cwd, () =>
+    const stdout = options.recorders.pipe('stdout')
+    recorders.push(stdout)
+    const stderr = options.recorders.pipe('stderr')
+    recorders.push(stderr)
+    const { child, exit } = await started(command, cwd, () =>
       spawn(command, [...args], {
         cwd,
         env,
@@ -62,20 +55,19 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
           stderr.stdio,
         ]),
       }),
-    ))
+    )
+    for (const recorder of recorders) recorder.release()
+    if (child.stdout) stdout.attach(child.stdout)
+    if (child.stderr) stderr.attach(child.stderr)
+    // A process that does not read its input closes the pipe: ignore the error.
+    child.stdin?.on('error', () => {})
+    if (typeof input === 'object') child.stdin?.end(input.text)
+    const stdin = input === 'open' ? child.stdin! : undefined
+    return { pid: child.pid!, exit, recorders, kill: (signal) => killChild(child, signal), stdin }
   } catch (error) {
     await abandon(recorders)
     throw error
   }
-  for (const recorder of recorders) recorder.release()
-  if (child.stdout) stdout.attach(child.stdout)
-  if (child.stderr) stderr.attach(child.stderr)
-  // A process that does not read its input closes the pipe: ignore the error.
-  child.stdin?.on('error', () => {})
-  if (typeof input === 'object') child.stdin?.end(input.text)
-  const pid = child.pid!
-  const stdin = input === 'open' ? child.stdin! : undefined
-  return { pid, exit, recorders, kill: (signal) => killChild(child, signal), stdin }
 }
 
 export function signalName(number: number): string {

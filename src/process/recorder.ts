@@ -52,13 +52,14 @@ export function realPipe(): { reader: number; writer: number } | undefined {
   }
 }
 
-/** One that this process reads; undefined where Node's own pipe is needed. */
-export function readPipe(): { source: Socket; writer: number } | undefined {
+/** One that this process reads: `take` gets what comes out of it. */
+export function readPipe(take: (source: Readable) => void): Pick<Recorder, 'stdio' | 'attach' | 'release'> {
   // Bun and Deno cannot read one as a socket; their own pipes do.
   const pipe = 'bun' in process.versions || 'deno' in process.versions ? undefined : realPipe()
-  return (
-    pipe && { source: new Socket({ fd: pipe.reader, readable: true, writable: false }), writer: pipe.writer }
-  )
+  // Cast: the stdout of a child process is one.
+  if (!pipe) return { stdio: 'pipe', attach: (stream) => take(stream as Readable), release() {} }
+  take(new Socket({ fd: pipe.reader, readable: true, writable: false }))
+  return { stdio: pipe.writer, attach() {}, release: () => fs.closeSync(pipe.writer) }
 }
 
 /** Bytes of one stream of a process that nobody records: they wait in the pipe until they are read. */
@@ -75,14 +76,13 @@ export interface HeldPipe {
  * and then the process waits.
  */
 export function heldPipe(wake: () => void): HeldPipe {
-  const pipe = readPipe()
   let source: Readable | undefined
   let last = 0
   let done!: () => void
   const ended = new Promise<void>((resolve) => {
     done = resolve
   })
-  const attach = (stream: Readable) => {
+  const take = (stream: Readable) => {
     source = stream
     const over = () => {
       done()
@@ -96,15 +96,12 @@ export function heldPipe(wake: () => void): HeldPipe {
       .once('close', over)
       .once('error', over)
   }
-  if (pipe) attach(pipe.source)
   return {
     recorder: {
+      ...readPipe(take),
       pid: undefined,
-      stdio: pipe?.writer ?? 'pipe',
       ended,
       isBehind: () => (source?.readableLength ?? 0) > 0,
-      attach: (stream) => attach(stream as Readable), // cast: the stdout of a child process is one
-      release: () => void (pipe && fs.closeSync(pipe.writer)),
       stop: () => (source ? void source.destroy() : done()),
     },
     read: () => (source?.read() as Buffer | null | undefined) ?? undefined, // cast: it has no encoding

@@ -17,9 +17,8 @@ export function teeRecorders(
 
 function recordAndPass(path: string, wake: () => void, reader: Writable, closes: boolean): Recorder {
   const log = recordHere(path, createLog(path), wake)
-  const pipe = readPipe()
   let source: Readable | undefined
-  const attach = (stream: Readable) => {
+  const take = (stream: Readable) => {
     source = stream
     log.attach(stream)
     const proceed = () => void stream.resume()
@@ -34,13 +33,10 @@ function recordAndPass(path: string, wake: () => void, reader: Writable, closes:
       if (closes) reader.write('', () => closeOurs(1))
     })
   }
-  if (pipe) attach(pipe.source)
   return {
     ...log,
-    stdio: pipe?.writer ?? 'pipe',
-    attach: (stream) => attach(stream as Readable), // cast: the stdout of a child process is one
+    ...readPipe(take),
     isBehind: () => source?.isPaused() ?? false,
-    release: () => void (pipe && fs.closeSync(pipe.writer)),
     stop: () => (source ? void source.destroy() : log.stop()),
   }
 }

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -162,19 +162,14 @@ export async function startOnPtyAndPipes(
   // A terminal that hangs up reports an error; its end is enough.
   terminal.master.on('error', () => {})
   const recorders: Recorder[] = []
-  const recorded = (made: Recorder) => {
-    recorders.push(made)
-    return made
-  }
-  let screen: Screen | undefined
-  let child: ChildProcess
-  let exit: Started['exit']
   try {
-    screen = recordScreen(terminal, options.recorders.terminal())
-    recorded(screen)
-    const stdout = recorded(options.recorders.pipe('stdout', shown))
-    const stderr = recorded(options.recorders.pipe('stderr', shown))
-    ;({ child, exit } = await started(command, cwd, () =>
+    const screen = recordScreen(terminal, options.recorders.terminal())
+    recorders.push(screen)
+    const stdout = options.recorders.pipe('stdout', shown)
+    recorders.push(stdout)
+    const stderr = options.recorders.pipe('stderr', shown)
+    recorders.push(stderr)
+    const { child, exit } = await started(command, cwd, () =>
       // The shell leads the new session, so the terminal that it opens becomes its controlling terminal.
       spawn('/bin/sh', ['-c', 'tty=$0; exec "$@" <>"$tty"', terminal.ptsName, command, ...args], {
         cwd,
@@ -182,28 +177,28 @@ export async function startOnPtyAndPipes(
         detached: true,
         stdio: withoutTerminals(['ignore', stdout.stdio, stderr.stdio]),
       }),
-    ))
+    )
     for (const recorder of recorders) recorder.release()
     if (child.stdout) stdout.attach(child.stdout)
     if (child.stderr) stderr.attach(child.stderr)
     // Everything is on the terminal when both recorders are done and the process is gone. The process may
     // close both pipes long before, and losing its terminal then would kill it.
     void Promise.allSettled([stdout.ended, stderr.ended, exit]).then(screen.last)
+    if (typeof input === 'object') terminal.master.write(input.text)
+    const pid = child.pid!
+    return {
+      pid,
+      exit,
+      recorders,
+      kill: (signal) => killGroup(pid, signal),
+      type: (text) => void (terminal.master.destroyed || terminal.master.write(text)),
+    }
   } catch (error) {
     await abandon(recorders)
-    if (!screen) terminal.master.destroy()
+    if (recorders.length === 0) terminal.master.destroy()
     throw error
   } finally {
     fs.closeSync(shown)
-  }
-  if (typeof input === 'object') terminal.master.write(input.text)
-  const pid = child.pid!
-  return {
-    pid,
-    exit,
-    recorders,
-    kill: (signal) => killGroup(pid, signal),
-    type: (text) => void (terminal.master.destroyed || terminal.master.write(text)),
   }
 }
 

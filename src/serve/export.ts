@@ -259,7 +259,7 @@ function infoOf(
     ended_at: realTime(told?.ts),
     streams: logs.map(({ attempt, stream, total }) => ({ attempt, stream, bytes: total })),
   })
-  return hide ? { ...info, ...withoutSecrets(info, hide), raw_hidden: true } : info
+  return hide ? withoutSecrets(info, hide) : info
 }
 
 /** The logs of attempts. They are opened for each read: a run has few, and they are read in large pieces. */

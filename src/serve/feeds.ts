@@ -10,13 +10,7 @@ import type { Event, RunOutcome } from '../events/event.ts'
 import { jsonLine } from '../streams/jsonl.ts'
 import type { Hiding } from './hiding.ts'
 import { Feed } from './journal-blocks.ts'
-import {
-  fingerprint,
-  type LogOverviews,
-  OverviewReader,
-  type RunOverview,
-  readLogs,
-} from './run-overviews.ts'
+import { type LogOverviews, logsMark, OverviewReader, type RunOverview, readLogs } from './run-overviews.ts'
 import type { RunPlace } from './run-place.ts'
 
 /** The events of a run that is read by some clients. */
@@ -88,17 +82,15 @@ export function feeds(logs: LogOverviews, hiding?: Hiding): Feeds {
       const feed = new Feed(journal, within, hiding?.event)
       return { key, feed, over, stale: () => false, fault: () => undefined, users: 0 }
     }
-    const derived = derive(place, (print, reported) => logs.learn(place, print, reported))
-    const { over, fault } = derived
-    const retracted = before?.derived?.last()
+    const derived = derive(place, (mark, reported) => logs.learn(place, mark, reported))
     return {
       key,
       feed: new Feed(derived.path, undefined, hiding?.event),
       derived,
-      over,
+      over: derived.over,
       stale: memo(STALE_MS, () => !derived.fresh()),
-      fault,
-      retracted,
+      fault: derived.fault,
+      retracted: before?.derived?.last(),
       users: 0,
     }
   }
@@ -168,19 +160,19 @@ interface Derived {
 /**
  * Reads a run that has logs but no `events.jsonl`, and stores its events in a temporary folder: nothing is
  * ever written to the directory of the run. A run in progress is followed. `onOver` is called with the
- * overview of the logs with this fingerprint.
+ * overview of the logs with this mark.
  */
-function derive(place: RunPlace, onOver: (print: string, reported: RunOverview) => void): Derived {
+function derive(place: RunPlace, onOver: (mark: string, reported: RunOverview) => void): Derived {
   const folder = fs.mkdtempSync(join(tmpdir(), 'sluice-serve-'))
   const path = join(folder, EVENTS_FILE)
-  const print = () => fingerprint(place.attempts())
+  const mark = () => logsMark(place.attempts())
   const stop = new AbortController()
-  /** Fingerprint of the logs that were read. */
+  /** The mark of the logs that were read. */
   let read: string
   let follow: boolean
   let out: LineFile
   try {
-    read = print()
+    read = mark()
     follow = place.isRunning()
     out = new LineFile(path)
   } catch (error) {
@@ -202,7 +194,7 @@ function derive(place: RunPlace, onOver: (print: string, reported: RunOverview) 
       reader.take(event)
     }
     // While we followed, they grew with us; without following, we read the files as they were at the start.
-    if (follow) read = print()
+    if (follow) read = mark()
     const overview = reader.overview()
     if (overview) onOver(read, overview)
   }
@@ -221,7 +213,7 @@ function derive(place: RunPlace, onOver: (print: string, reported: RunOverview) 
     size: () => size,
     last: () => last,
     outcome: () => reader.overview()?.completion?.outcome,
-    fresh: () => !over || read === print(),
+    fresh: () => !over || read === mark(),
     close() {
       stop.abort()
       void done.then(() => fs.rmSync(folder, { recursive: true, force: true }))

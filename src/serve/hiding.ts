@@ -25,17 +25,16 @@ export function hidingOf(redact: boolean | RedactOptions): Hiding | undefined {
       if (event.type === 'agent.message.delta') return { ...event, data: { ...event.data, text: '' } }
       return withoutKeyLine(hide.event(event))
     },
-    info: (info) => ({ ...info, ...withoutSecrets(info, hide), raw_hidden: true }),
+    info: (info) => withoutSecrets(info, hide),
   }
 }
 
-/** The texts of an info that may have secrets, without them. */
-export function withoutSecrets(
-  { argv, task, problem, waits_for }: Pick<RunInfo, 'argv' | 'task' | 'problem' | 'waits_for'>,
-  hide: Redactor,
-): Pick<RunInfo, 'argv' | 'task' | 'problem' | 'waits_for'> {
+/** An info without the secrets in its texts. It says that raw bytes are hidden, too. */
+export function withoutSecrets(info: RunInfo, hide: Redactor): RunInfo {
+  const { argv, task, problem, waits_for } = info
   // Cast: redacting keeps the shape of a value.
-  return hide.value({ argv, task, problem, waits_for }) as ReturnType<typeof withoutSecrets>
+  const texts = hide.value({ argv, task, problem, waits_for }) as Partial<RunInfo>
+  return { ...info, ...texts, raw_hidden: true }
 }
 
 /**

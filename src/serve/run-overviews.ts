@@ -1,4 +1,5 @@
 import fs from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 import { orElse } from '../base/fault.ts'
 import { readBlock, withPlain } from '../disk/plain-file.ts'
 import { type Cost, readCost } from '../events/cost.ts'
@@ -76,8 +77,8 @@ const MAX_FILES = 10_000
 export interface LogOverviews {
   /** The overview of these logs in their current state; if it is not known, they are read soon. */
   of(place: RunPlace, attempts: readonly Attempt[]): RunOverview | undefined
-  /** Stores the overview of logs with this fingerprint that were read elsewhere. */
-  learn(place: RunPlace, print: string, overview: RunOverview | undefined): void
+  /** Stores the overview of logs with this mark that were read elsewhere. */
+  learn(place: RunPlace, mark: string, overview: RunOverview | undefined): void
   /** How many were read so far. */
   learned(): number
   /** Waits for what was requested, at most `ms`. True if all is read, and more than `before`. */
@@ -96,25 +97,25 @@ const MAX_HEAD = 100
  */
 export function logOverviews(signal: AbortSignal): LogOverviews {
   /** By place, in order of the last request. */
-  const known = new Map<string, { readonly print: string; readonly overview: RunOverview | undefined }>()
+  const known = new Map<string, { readonly mark: string; readonly overview: RunOverview | undefined }>()
   const queue = new Map<
     string,
-    { readonly place: RunPlace; readonly print: string; readonly large: boolean }
+    { readonly place: RunPlace; readonly mark: string; readonly large: boolean }
   >()
   let reading: Promise<void> | undefined
   let learned = 0
 
-  const learn = ({ key }: RunPlace, print: string, overview: RunOverview | undefined) => {
-    known.set(key, { print, overview })
-    if (queue.get(key)?.print === print) queue.delete(key)
+  const learn = ({ key }: RunPlace, mark: string, overview: RunOverview | undefined) => {
+    known.set(key, { mark, overview })
+    if (queue.get(key)?.mark === mark) queue.delete(key)
     learned++
   }
   const readAll = async () => {
-    for (const { place, print, large } of queue.values()) {
+    for (const { place, mark, large } of queue.values()) {
       if (signal.aborted) return
       // A short log is read without waiting, and so would be ten thousand of them.
       await turn()
-      learn(place, print, await read(place, large))
+      learn(place, mark, await read(place, large))
     }
   }
   const read = async (place: RunPlace, large: boolean): Promise<RunOverview | undefined> => {
@@ -139,10 +140,10 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
   return {
     of(place, attempts) {
       const { key, maxListed } = place
-      const print = fingerprint(attempts)
+      const mark = logsMark(attempts)
       const found = known.get(key)
       known.delete(key)
-      if (found?.print === print) {
+      if (found?.mark === mark) {
         known.set(key, found)
         return found.overview
       }
@@ -150,8 +151,8 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
         if (known.size < MAX_KNOWN) break
         known.delete(old)
       }
-      if (queue.get(key)?.print === print) return undefined
-      queue.set(key, { place, print, large: bytesIn(attempts) > maxListed })
+      if (queue.get(key)?.mark === mark) return undefined
+      queue.set(key, { place, mark, large: bytesIn(attempts) > maxListed })
       reading ??= readAll().finally(() => {
         reading = undefined
       })
@@ -161,12 +162,8 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
     learned: () => learned,
     async settled(ms, before) {
       const until = performance.now() + ms
-      let timer: NodeJS.Timeout | undefined
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, ms)
-      })
+      const late = setTimeout(ms, undefined, { ref: false })
       while (reading && performance.now() < until) await Promise.race([reading, late])
-      clearTimeout(timer)
       return learned > before && reading === undefined
     },
   }
@@ -188,7 +185,7 @@ export async function* readLogs(
 }
 
 /** Identifies the files of these attempts by age and size: it changes when one of them does. */
-export function fingerprint(attempts: readonly Attempt[]): string {
+export function logsMark(attempts: readonly Attempt[]): string {
   return attempts
     .flatMap(({ logs, chunks, meta, fsDiff }) => [
       ...channels.map((name) => logs[name]),

@@ -43,11 +43,9 @@ export function auditPlace(dir: string, root: string): RunPlace {
     attempts,
     isThere: () => liesWithin(dir, root),
     isRunning: () => {
-      const found = attempts()
-      const last = found.at(-1)
-      return (
-        isLocked(join(dir, LOCK_FILE)) || isUnlockedRunning(dir, last, readMeta(last?.meta, last?.within))
-      )
+      if (isLocked(join(dir, LOCK_FILE))) return true
+      const last = attempts().at(-1)
+      return isUnlockedRunning(dir, last, readMeta(last?.meta, last?.within))
     },
     journal: () => (hasJournal(dir) ? join(dir, EVENTS_FILE) : undefined),
     replay: (options) => replay(dir, { ...options, within: root }),

@@ -191,8 +191,8 @@ class Router {
       const found = (await this.#logs.settled(LOGS_MS, learned)) ? this.#findRun(id) : run
       return found ? sendJson(response, `${this.#textOf(found.info)}\n`) : refuse(response, 404, NO_RUN)
     }
-    if (name === undefined && isFormat(what))
-      return await this.#sendEvents(request, response, run, query, what)
+    const format = name === undefined ? formats.find((known) => known === what) : undefined
+    if (format) return await this.#sendEvents(request, response, run, query, format)
     const channel = what === 'raw' ? channels.find((known) => known === name) : undefined
     if (channel && this.#hiding) return refuse(response, 403, RAW_HIDDEN)
     if (channel) return sendRaw(response, run.place, channel, query)
@@ -212,7 +212,7 @@ class Router {
     response: ServerResponse,
     run: FoundRun,
     query: URLSearchParams,
-    format: Format,
+    format: (typeof formats)[number],
   ): Promise<void> {
     const { heartbeat, maxStall, maxClients } = this.#options
     const header = request.headers['last-event-id']
@@ -317,11 +317,7 @@ async function sendRuns(
   response.end(after)
 }
 
-type Format = 'events' | 'chat' | 'ag-ui' | 'ai-sdk'
-
-function isFormat(what: string): what is Format {
-  return ['events', 'chat', 'ag-ui', 'ai-sdk'].includes(what)
-}
+const formats = ['events', 'chat', 'ag-ui', 'ai-sdk'] as const
 
 /**
  * Sends the bytes `[from, to)` of a raw log, unchanged: never as something a browser would render or run.

@@ -37,12 +37,12 @@ export async function stream(
   options: StreamOptions,
 ): Promise<void> {
   const { feed, over, stale, fault, signal, chat = false } = options
-  const start = chat ? chatStart(options) : await ready(options, response)
+  const start = chat ? locate(options) : await ready(options, response)
   /** Stays connected although the run is over, until more of it comes. */
   let waits = false
   if (start.resumes && start.reset === undefined) {
     const last = over()
-    const more = await hasMore(feed, start)
+    const more = await hasMore(feed, start, spelling(chat, start.skip))
     waits = last && !more && options.awaitsReply() && 'last-event-id' in request.headers
     if (more === 'damaged' || (last && !more && !waits)) {
       response.writeHead(204).end()
@@ -56,7 +56,7 @@ export async function stream(
     await send('retry: 1000\n\n')
     let { at, last } = start
     let { generation } = feed
-    let spell = chat ? chatBlocks(start.skip ?? 0) : undefined
+    let spell = spelling(chat, start.skip)
     // The client has an id to come back with.
     let named = start.resumes && start.reset === undefined
     const sendFault = (found: Fault) => send(faultMessage(found, !named))
@@ -70,13 +70,13 @@ export async function stream(
         at = 0
         last = undefined
         named = false
-        if (spell) spell = chatBlocks(0)
+        spell = spelling(chat)
         if (!(await send(resetMessage('gone')))) return
       } else if (block?.fault) {
         await sendFault(block.fault)
         break
       } else if (block) {
-        const bytes = spell ? spell(block) : block.bytes
+        const bytes = spell(block)
         if (bytes.length > 0 && !(await send(bytes))) return
         at = block.next
         last = block.last
@@ -171,42 +171,34 @@ async function ready(options: StreamOptions, response: ServerResponse): Promise<
   }
 }
 
-/** A client of chat records has their number as its id: all are made again, without those it has. */
-function chatStart({ feed, after }: StreamOptions): Start {
-  if (after === undefined || after === '') return { at: 0, resumes: false }
-  const colon = after.lastIndexOf(':')
-  const seq = /^\d{1,15}$/.test(after.slice(colon + 1)) ? Number(after.slice(colon + 1)) : undefined
-  if (seq === undefined || (colon >= 0 && after.slice(0, colon) !== feed.run_id))
-    return { at: 0, reset: 'foreign', resumes: true }
-  return { at: 0, resumes: true, skip: seq }
-}
+type Spelling = (block: Block) => Buffer | string
 
 /**
- * Turns blocks of events into chat records. They are numbered from the first event of a run, so a reader
- * always begins there; the first `after` of them, which the client has, are left out.
+ * What is sent of a block: its events, or chat records. Those are numbered from the first event of a run, so
+ * a reader always begins there; the first `skip` of them, which the client has, are left out.
  */
-function chatBlocks(after: number): (events: Block) => string {
+function spelling(chat: boolean, skip = 0): Spelling {
+  if (!chat) return ({ bytes }) => bytes
   let spelled = ''
-  const chat = chatStage()({
+  const sink = chatStage()({
     write(record) {
-      if (record.seq > after) spelled += sseRecord(record)
+      if (record.seq > skip) spelled += sseRecord(record)
     },
     end() {},
   })
-  return (events) => {
+  return (block) => {
     spelled = ''
-    for (const event of eventsIn(events)) chat.write(event)
+    for (const event of eventsIn(block)) sink.write(event)
     return spelled
   }
 }
 
 /** Whether there is something for a client after this position; lines that are left out do not count. */
-async function hasMore(feed: Feed, start: Start): Promise<boolean | 'damaged'> {
+async function hasMore(feed: Feed, start: Start, spell: Spelling): Promise<boolean | 'damaged'> {
   let { last } = start
-  const spell = start.skip === undefined ? undefined : chatBlocks(start.skip)
   for (let block = feed.read(start.at, last); block; block = feed.read(block.next, last)) {
     if (block.fault) return 'damaged'
-    if ((spell ? spell(block) : block.bytes).length > 0) return true
+    if (spell(block).length > 0) return true
     last = block.last
     await turn()
   }
@@ -235,15 +227,20 @@ function resetMessage(reason: Reset): string {
   })
 }
 
-/** For a client that saw `<run_id>:<seq>` or `<run_id>:<attempt>.<seq>` last, or that without the run. */
-function locate({ feed, after, retracted }: StreamOptions): Start {
+/**
+ * For a client that saw `<run_id>:<seq>` or `<run_id>:<attempt>.<seq>` last, or that without the run. The id
+ * of a chat record has its number only: all of them are made again, without those that the client has.
+ */
+function locate({ feed, after, retracted, chat }: StreamOptions): Start {
   if (after === undefined || after === '') return { at: 0, resumes: false }
   const resumes = true
   const colon = after.lastIndexOf(':')
   const match = /^(?:(\d{1,9})\.)?(\d{1,15})$/.exec(after.slice(colon + 1))
   const { run_id } = feed
-  if (!match || (colon >= 0 && after.slice(0, colon) !== run_id)) return { at: 0, reset: 'foreign', resumes }
+  const isOther = colon >= 0 && after.slice(0, colon) !== run_id
+  if (!match || isOther || (chat && match[1])) return { at: 0, reset: 'foreign', resumes }
   const seq = Number(match[2])
+  if (chat) return { at: 0, resumes, skip: seq }
   if (seq === 0) return { at: 0, resumes }
   const attempt_number = Number(match[1] ?? 1)
   const wrong = retracted?.seq === seq && retracted.attempt_number === attempt_number

@@ -52,21 +52,21 @@ export async function openWorkAudit(dir: string): Promise<WorkAuditPlace> {
   try {
     makeDir(dir)
   } catch (error) {
-    unusable(error)
+    auditFailed(error)
   }
-  const fixed = await realpath(dir).catch(unusable)
+  const fixed = await realpath(dir).catch(auditFailed)
   const path = join(fixed, 'work_audit.json')
   return {
     dir: fixed,
     async write(audit) {
-      if ((await realpath(resolve(dir)).catch(unusable)) !== fixed) unusable(new Error('it was moved'))
+      if ((await realpath(resolve(dir)).catch(auditFailed)) !== fixed) auditFailed(new Error('it was moved'))
       const text = `${JSON.stringify(audit, null, 2)}\n`
       // Another start of the same run, or a person with its result, may write here at the same time.
       await withLock(join(fixed, 'work_audit.lock'), async () => {
         if (mine === undefined) await setAside(fixed, path)
         await writeWhole(mine === undefined ? path : await pathFor(fixed, path, mine), text)
         mine = text
-      }).catch(unusable)
+      }).catch(auditFailed)
     },
   }
 }
@@ -90,6 +90,6 @@ async function pathFor(dir: string, path: string, text: string): Promise<string>
   return path
 }
 
-function unusable(error: unknown): never {
+function auditFailed(error: unknown): never {
   throw new Fault('AUDIT_FAILED', 'the audit of the work cannot be written', { cause: error })
 }

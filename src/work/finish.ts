@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { defined } from '../base/check-options.ts'
 import { Fault, type Note, quote } from '../base/fault.ts'
 import { digestOf } from '../disk/cache.ts'
 import type { Delivery, WorkAudit, WorkAuditPlace } from './audit.ts'
@@ -100,31 +101,26 @@ export async function finish(order: WorkOrder, gathered: Gathered, ending: Endin
   // Written before the comment is posted, so that even a crash in between leaves a trace.
   await audit?.write(record)
   if (unread) throw unread
-  const done = {
+  const done: Done = {
     issue_ref,
     run_id,
     active_run_id: active,
     worker,
     ...settled,
     exit,
-    ...(comment === undefined ? {} : { comment }),
-    ...(auditFile ? { audit: auditFile } : {}),
+    ...defined({ comment, audit: auditFile }),
   }
   if (!outbox) return { ...done, delivery: 'none' }
-  const reported = { exit, stderr }
-  const { delivery, late, reached } = await deliver(done, outbox, {
-    byHand,
-    maxOutboxWait,
-    told: reported,
-  }).catch(async (error: Fault) => {
-    await audit?.write({ ...record, outbox: 'failed', failed: faultNote(error) })
-    throw error
-  })
+  const told = { exit, stderr }
+  const { delivery, late, reached } = await deliver(done, outbox, { byHand, maxOutboxWait, told }).catch(
+    async (error: Fault) => {
+      await audit?.write({ ...record, outbox: 'failed', failed: faultNote(error) })
+      throw error
+    },
+  )
   // The run keeps its comment, so a late result must not look as if it counted.
   const { comment: _, ...uncounted } = done
-  const ended: Omit<Work, 'delivery'> = late
-    ? { ...uncounted, verdict: 'archive', reasons: [late, ...settled.reasons] }
-    : done
+  const ended: Done = late ? { ...uncounted, verdict: 'archive', reasons: [late, ...settled.reasons] } : done
   const final = { ...record, verdict: ended.verdict, reasons: ended.reasons, outbox: delivery }
   try {
     if (ledger && reached) await conclude(ledger, issue_ref, run_id, reached)
@@ -159,18 +155,14 @@ function sizeOf(found: Evidence['json']): number {
   return found?.state === 'read' ? found.bytes : 0
 }
 
-interface Done extends Settled {
-  readonly issue_ref: string
-  readonly run_id: string
-  readonly comment?: string
-}
+type Done = Omit<Work, 'delivery'>
 
 /** What the outbox did and, if the run already has another result, the reason why this one does not count. */
 interface Delivered {
   readonly delivery: Delivery
-  readonly late?: Note
+  readonly late?: Note | undefined
   /** The state in the comment of the run, for the ledger; none if it has none, or is not from this work. */
-  readonly reached?: LedgerEntry['state']
+  readonly reached?: LedgerEntry['state'] | undefined
 }
 
 /**
@@ -192,41 +184,34 @@ interface Delivered {
 async function deliver(
   done: Done,
   outbox: Outbox,
-  options: {
-    readonly byHand: boolean
-    readonly maxOutboxWait: number
-    readonly told?: unknown
-  },
+  { byHand, maxOutboxWait, told }: { byHand: boolean; maxOutboxWait: number; told: object },
 ): Promise<Delivered> {
   const { issue_ref, run_id, verdict, claim, reasons } = done
-  const state: LedgerEntry['state'] =
-    verdict === 'advance' ? (done.result?.status ?? 'needs-human') : 'needs-human'
+  const state = (verdict === 'advance' && done.result?.status) || 'needs-human'
   // The content of the result, not the look of the comment: a changed template does not make a second result.
-  const openHash = digestOf(['needs-human', claim, reasons, options.told ?? null])
+  const openHash = digestOf(['needs-human', claim, reasons, told])
   const closedHash = digestOf([verdict, claim, reasons.map(({ code }) => code)])
   const hash = verdict === 'advance' ? closedHash : openHash
   const comment = done.comment ?? ''
   const post: Post = { issue_ref, run_id, digest: `${hash}-${state}`, comment, work: done }
-  const wait = <T>(ask: () => Promise<T>) => within(ask, 'the outbox', 'OUTBOX_FAILED', options.maxOutboxWait)
+  const wait = <T>(ask: () => Promise<T>) => within(ask, 'the outbox', 'OUTBOX_FAILED', maxOutboxWait)
   if (verdict === 'archive') {
     await wait(() => outbox.archive({ ...post, digest: closedHash, comment: '' }))
     if (done.comment === undefined) return { delivery: 'archived' }
     const { delivery, posted } = await settleWith(outbox, post, hash, wait)
-    const reached = delivery === 'archived' ? posted : state
-    return { delivery: 'archived', ...(reached ? { reached } : {}) }
+    return { delivery: 'archived', reached: delivery === 'archived' ? posted : state }
   }
-  const keeps = options.byHand && verdict === 'needs-human'
-  const { delivery, posted } = keeps
-    ? await leaveOpen(outbox, post, wait)
-    : await settleWith(outbox, post, hash, wait)
+  const { delivery, posted } =
+    byHand && verdict === 'needs-human'
+      ? await leaveOpen(outbox, post, wait)
+      : await settleWith(outbox, post, hash, wait)
   if (delivery === 'none') return { delivery }
   const late = delivery === 'archived' ? twice(run_id, posted) : undefined
   if (late) {
     const work = { ...done, verdict: 'archive', reasons: [late, ...reasons] }
     await wait(() => outbox.archive({ ...post, work }))
   }
-  const reached = late ? posted : state
-  return { delivery, ...(late ? { late } : {}), ...(reached ? { reached } : {}) }
+  return { delivery, late, reached: late ? posted : state }
 }
 
 function twice(runId: string, state: string | undefined): Note {

@@ -46,7 +46,7 @@ export interface Ledger {
  */
 export function ledger(dir: string): Ledger {
   checkPath('ledger', dir, 'ledger(".outbox/ledger")')
-  const folder = (issueRef: string) => join(dir, digestOf(issueRef).slice(0, 32))
+  const folder = (issueRef: string) => join(dir, issueKey(issueRef))
 
   async function read(issueRef: string): Promise<LedgerEntry | undefined> {
     for (let turn = 0; turn < MAX_TURNS; turn++) {
@@ -57,14 +57,14 @@ export function ledger(dir: string): Ledger {
         return parseEntry(readPlain(path, MAX_ENTRY), issueRef, version)
       } catch (error) {
         // Gone: newer versions were created meanwhile, and the old one was removed.
-        if (codeOf(error) !== 'ENOENT') throw foreign(path, error)
+        if (codeOf(error) !== 'ENOENT') throw notAnEntry(path, error)
       }
     }
     throw stuck('lost the entry that it lists')
   }
 
   return {
-    read: (issueRef) => read(issueRef).catch(unusable),
+    read: (issueRef) => read(issueRef).catch(ledgerFailed),
     async swap(issueRef, version, next) {
       const entry: LedgerEntry = { issue_ref: issueRef, ...next, version: version + 1 }
       const path = folder(issueRef)
@@ -79,11 +79,16 @@ export function ledger(dir: string): Ledger {
         if (newest >= entry.version + KEPT) return undefined
         await clear(dir, path, newest)
       } catch (error) {
-        unusable(error)
+        ledgerFailed(error)
       }
       return entry
     },
   }
+}
+
+/** The name of an issue in a store: it may contain anything. */
+export function issueKey(issueRef: string): string {
+  return digestOf(issueRef).slice(0, 32)
 }
 
 /** Number of old versions to keep, so that a slower process never finds an old name free again. */
@@ -170,10 +175,10 @@ const MAX_ENTRY = 16 * 1024
 /** The existing versions, newest first. */
 async function versions(dir: string, path: string): Promise<number[]> {
   const names = await readdir(path).catch(async (error) => {
-    if (codeOf(error) !== 'ENOENT') throw foreign(path, error)
+    if (codeOf(error) !== 'ENOENT') throw notAnEntry(path, error)
     // A dangling link looks absent, too, but nothing can be written there when the work is done.
     for (const place of [dir, path]) {
-      if (await lstat(place).then((stats) => stats.isSymbolicLink(), absent)) throw foreign(place, error)
+      if (await lstat(place).then((stats) => stats.isSymbolicLink(), absent)) throw notAnEntry(place, error)
     }
     return []
   })
@@ -207,7 +212,7 @@ function absent(error: unknown): undefined {
 }
 
 /** Something else under the name of an entry: it is never skipped, and never overwritten. */
-function foreign(path: string, cause: unknown): Fault {
+function notAnEntry(path: string, cause: unknown): Fault {
   const why = codeOf(cause) ?? (cause instanceof SyntaxError ? 'not JSON' : (cause as Error).message)
   const hint = Object.hasOwn(hints, why) ? hints[why] : why
   return new Fault(
@@ -226,7 +231,7 @@ const hints: Record<string, string> = {
   ENXIO: 'not a regular file',
 }
 
-function unusable(error: unknown): never {
+function ledgerFailed(error: unknown): never {
   if (Fault.is(error)) throw error
   throw new Fault('LEDGER_FAILED', 'the ledger of active runs cannot be read or written', { cause: error })
 }

@@ -20,7 +20,7 @@ export interface Before {
 /** Records the state of a path before the worker starts. */
 export async function before(path: string): Promise<Before> {
   const stats = await look(path)
-  return { print: typeof stats === 'object' ? fingerprint(stats) : undefined }
+  return { print: typeof stats === 'object' ? fileState(stats) : undefined }
 }
 
 /**
@@ -36,8 +36,8 @@ export async function readResult(root: string, name: string, old: Before, maxByt
   const seen = await look(path)
   if (seen === 'absent') return { state: 'absent' }
   if (typeof seen === 'string') return refused(seen)
-  if (fingerprint(seen) === old.print) return { state: 'stale' }
-  const wrong = unfit(seen, maxBytes) ?? (await outside(root, path))
+  if (fileState(seen) === old.print) return { state: 'stale' }
+  const wrong = whyRefused(seen, maxBytes) ?? (await outside(root, path))
   if (wrong) return refused(wrong)
   // Non-blocking: an ordinary open of a FIFO that was put here since would wait forever.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
@@ -45,10 +45,10 @@ export async function readResult(root: string, name: string, old: Before, maxByt
   if (typeof file === 'string') return refused(`cannot be opened (${file})`)
   try {
     const opened = await file.stat({ bigint: true })
-    if (fingerprint(opened) !== fingerprint(seen)) return refused('was swapped while it was opened')
+    if (fileState(opened) !== fileState(seen)) return refused('was swapped while it was opened')
     const bytes = readBlock(file.fd, 0, Number(opened.size) + 1)
     const after = await file.stat({ bigint: true })
-    if (bytes.length !== Number(opened.size) || fingerprint(after) !== fingerprint(opened))
+    if (bytes.length !== Number(opened.size) || fileState(after) !== fileState(opened))
       return refused('changed while it was read')
     return { state: 'read', text: utf8.decode(bytes), bytes: bytes.length }
   } catch (error) {
@@ -72,11 +72,11 @@ async function look(path: string): Promise<BigIntStats | string> {
 }
 
 /** Identity and state of a file, in one string: nanosecond times distinguish two writes. */
-function fingerprint(stats: BigIntStats): string {
+function fileState(stats: BigIntStats): string {
   return [stats.dev, stats.ino, stats.mode, stats.size, stats.mtimeNs, stats.ctimeNs].join(':')
 }
 
-function unfit(stats: BigIntStats, maxBytes: number): string | undefined {
+function whyRefused(stats: BigIntStats, maxBytes: number): string | undefined {
   if (stats.isSymbolicLink()) return 'is a symbolic link'
   if (stats.isDirectory()) return 'is a directory'
   if (stats.isFIFO()) return 'is a FIFO'

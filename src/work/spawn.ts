@@ -100,7 +100,7 @@ async function attempt(
     if (!running) return { place }
     try {
       const said = await listen(running, options.engine !== undefined)
-      return { place, running, ...(said ? { said } : {}) }
+      return { place, running, said }
     } catch (error) {
       const held = Fault.is(error) && error.code === 'JOURNAL_LOCKED'
       if (!held || turn === MAX_WAITS || options.signal?.aborted) throw error

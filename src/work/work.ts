@@ -101,10 +101,10 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
   if (!isObject(options))
     throw misfit('work', 'an object of options', options, 'work(order, { worker: "codex", outbox })')
   const read = readOptions('work', options, 'work(order, { worker: "codex", outbox })', WORK_OPTIONS)
-  const { template, maxResult, maxOutboxWait, activeRunId } = read
-  checkTemplate(template)
-  const ledger = options.ledger && boundedLedger(options.ledger, maxOutboxWait)
-  const ending = { template, ledger, outbox: options.outbox, activeRunId, maxOutboxWait }
+  const { maxResult } = read
+  checkTemplate(read.template)
+  const ledger = read.ledger && boundedLedger(read.ledger, read.maxOutboxWait)
+  const ending = { ...read, ledger }
   if (options.result !== undefined) {
     if (options.command?.length)
       throw new Fault('BAD_OPTION', 'a result replaces the worker: leave out the command')

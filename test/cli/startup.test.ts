@@ -18,7 +18,7 @@ function loaded(file: string, found = new Set<string>()): Set<string> {
 
 test('says its version without any package', () => {
   const modules = [...loaded('src/cli/main.ts')]
-  expect(modules).toContain('src/cli/commands/version.ts')
+  expect(modules).toContain('src/cli/version.ts')
   expect(modules.filter((name) => !/^(src\/cli\/|src\/base\/|node:)/.test(name))).toEqual([])
   expect(modules.length).toBeLessThan(15)
 })

@@ -115,7 +115,7 @@ async function askAndPrint({ prompt: given, command, args }: Question, flags: Fl
       schema,
       signal: stop.signal,
       onAttempt: (outcome, info) => tell(outcome, info, flags.retries),
-      ...(cache !== undefined && { cache: fileCache(cache), cacheKey: keyOf(command, args) }),
+      ...(cache !== undefined && { cache: fileCache(cache), cacheKey: cacheKeyOf(command, args) }),
     })
     await output()(`${harmless(JSON.stringify(value))}\n`)
     return (await flushed()) ? exits.good : exits.output
@@ -138,7 +138,7 @@ async function askAndPrint({ prompt: given, command, args }: Question, flags: Fl
 }
 
 /** Represents the model in the cache key. */
-function keyOf(command: string, args: readonly string[]): string {
+function cacheKeyOf(command: string, args: readonly string[]): string {
   return JSON.stringify([process.cwd(), command, ...args])
 }
 

@@ -6,6 +6,7 @@ import { replay } from '../../run/replay.ts'
 import { through } from '../../streams/flow.ts'
 import { chatStage } from '../../views/chat.ts'
 import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn } from '../draw/flags.ts'
+import { type ShowOptions, show } from '../draw/show.ts'
 import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
 import {
   addRunInput,
@@ -19,7 +20,6 @@ import {
 } from '../input/run-input.ts'
 import { flushed, printer } from '../print.ts'
 import { runExits, watchEnd } from '../run-exit-code.ts'
-import { type ShowOptions, show } from './show.ts'
 
 interface ChatFlags extends RunFlags, DrawFlags, LastFlags {
   readonly follow?: boolean

@@ -16,21 +16,12 @@ export default function enginesCommand(exit: (code: number) => void): Command {
     .addHelpText('after', examples)
     .action(async (flags: { readonly json?: boolean }) => {
       const write = output()
-      const rows = [...Object.entries(engines), ['auto', auto] as const].map(([name, engine]) => {
+      for (const [name, engine] of [...Object.entries(engines), ['auto', auto] as const]) {
         const { parser, cut, about = '' } = engine
-        const channels = (['stdout', 'stderr', 'pty'] as const).filter(
-          (channel) => cut[channel] !== undefined,
-        )
-        return { name, parser, channels, about }
-      })
-      for (const row of rows) {
-        const columns = [
-          row.name.padEnd(16),
-          row.parser.padEnd(16),
-          row.channels.join('+').padEnd(17),
-          row.about,
-        ]
-        if (!(await write(`${flags.json ? JSON.stringify(row) : columns.join('  ')}\n`))) break
+        const channels = (['stdout', 'stderr', 'pty'] as const).filter((channel) => cut[channel])
+        const columns = [name.padEnd(16), parser.padEnd(16), channels.join('+').padEnd(17), about]
+        const json = { name, parser, channels, about }
+        if (!(await write(`${flags.json ? JSON.stringify(json) : columns.join('  ')}\n`))) break
       }
       exit(0)
     })

@@ -21,18 +21,22 @@ import { safe, safeLine } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
 import { engineOption } from '../input/engine-option.ts'
 import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
-import { addReading, type ReadingFlags, refuseSession, replayOptions, runEvents } from '../input/run-input.ts'
+import {
+  addReading,
+  type ReadingFlags,
+  type RunFlags,
+  refuseSession,
+  replayOptions,
+  runEvents,
+} from '../input/run-input.ts'
 import { harmless, output } from '../print.ts'
 
-interface Flags extends ReadingFlags, LastFlags {
+interface Flags extends ReadingFlags, LastFlags, Pick<RunFlags, 'engine' | 'session' | 'runId'> {
   readonly to?: ExportFormat
   readonly out?: string
   readonly redact: boolean
   readonly hide?: readonly string[]
   readonly hideEnv?: readonly string[]
-  readonly engine?: string
-  readonly session?: string
-  readonly runId?: string
 }
 
 const examples = `

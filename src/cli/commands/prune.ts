@@ -58,12 +58,6 @@ export default function pruneCommand(exit: (code: number) => void): Command {
     .action(async (dir: string, flags: Flags) => exit(await prune(dir, flags)))
 }
 
-interface OldRun {
-  readonly path: string
-  readonly name: string
-  readonly bytes: number
-}
-
 async function prune(dir: string, { older, keep, dryRun = false }: Flags): Promise<number> {
   const runs = runsIn(dir)
   const write = output()
@@ -71,17 +65,18 @@ async function prune(dir: string, { older, keep, dryRun = false }: Flags): Promi
   let gone = 0
   let code: number = exits.good
   for (const name of runs) {
-    const run = oldRun(dir, name, Date.now() - older, keep)
-    if (!run) continue
-    const failed = dryRun ? undefined : remove(run)
+    const path = join(dir, name)
+    if (!isOld(path, dir, Date.now() - older, keep)) continue
+    const bytes = sizeOf(path)
+    const failed = dryRun ? undefined : remove(path)
     if (failed !== undefined) {
-      console.error(`sluice: cannot remove ${safeLine(run.path)} (${failed})`)
+      console.error(`sluice: cannot remove ${safeLine(path)} (${failed})`)
       code = exits.output
       continue
     }
     gone++
-    freed += run.bytes
-    if (!(await write(`${safeLine(name)}  ${sizeWords(run.bytes)}\n`))) return exits.good
+    freed += bytes
+    if (!(await write(`${safeLine(name)}  ${sizeWords(bytes)}\n`))) return exits.good
   }
   if (!dryRun) unlinkLatest(dir)
   const [would, frees] = dryRun ? ['would be removed', 'frees'] : ['removed', 'freed']
@@ -105,14 +100,12 @@ function runsIn(dir: string): string[] {
   }
 }
 
-/** The run of this name, if it ended before `before`, is not to be kept, and nobody writes it. */
-function oldRun(dir: string, name: string, before: number, keep: readonly RunOutcome[]): OldRun | undefined {
-  const path = join(dir, name)
-  if (auditPlace(path, fs.realpathSync(dir)).isRunning()) return undefined
+/** Whether a run ended before `before`, is not to be kept, and is not being written. */
+function isOld(path: string, dir: string, before: number, keep: readonly RunOutcome[]): boolean {
+  if (auditPlace(path, fs.realpathSync(dir)).isRunning()) return false
   const meta = readMeta(listAttempts(path).at(-1)?.meta)
   const ended = typeof meta?.ended_at === 'string' ? Date.parse(meta.ended_at) : lastChange(path)
-  if (!(ended < before) || (meta?.outcome && keep.includes(meta.outcome))) return undefined
-  return { path, name, bytes: sizeOf(path) }
+  return ended < before && !(meta?.outcome && keep.includes(meta.outcome))
 }
 
 /** When a run without an end was last written. */
@@ -128,7 +121,8 @@ function sizeOf(dir: string): number {
   return bytes
 }
 
-function remove({ path }: OldRun): string | undefined {
+/** Why it cannot be removed, if it cannot. */
+function remove(path: string): string | undefined {
   try {
     fs.rmSync(path, { recursive: true })
     return undefined

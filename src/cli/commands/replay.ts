@@ -9,21 +9,26 @@ import { fixedDir } from '../../run/run-directory.ts'
 import { countWords } from '../../views/words.ts'
 import { aboutAudit, addDrawing, checkDrawing, type DrawFlags } from '../draw/flags.ts'
 import { safeLine } from '../draw/safe.ts'
+import { show } from '../draw/show.ts'
 import { exits } from '../exit-codes.ts'
 import { engineOption } from '../input/engine-option.ts'
 import { namedOrLast } from '../input/last-option.ts'
 import { positiveInteger } from '../input/numbers.ts'
-import { addReading, isDirectory, type ReadingFlags, replayOptions, tellMissing } from '../input/run-input.ts'
+import {
+  addReading,
+  isDirectory,
+  type ReadingFlags,
+  type RunFlags,
+  replayOptions,
+  tellMissing,
+} from '../input/run-input.ts'
 import { runExits, watchEnd } from '../run-exit-code.ts'
-import { show } from './show.ts'
 
-interface Flags extends ReadingFlags, DrawFlags {
-  readonly engine?: string
+interface Flags extends ReadingFlags, DrawFlags, Pick<RunFlags, 'engine' | 'runId'> {
   readonly attempt?: number
   readonly speed: 'full' | 'real'
   readonly follow?: boolean
   readonly resume?: boolean
-  readonly runId?: string
 }
 
 const examples = `
@@ -86,16 +91,9 @@ async function replayAndShow(given: string | undefined, asked: Flags): Promise<n
   // `replay` refuses a path without a run; a resume would create a directory there.
   if (flags.resume && listAttempts(dir).length > 0)
     console.error(`sluice: ${resumedWords(dir, await resume(dir, { ...reading, custom: engine }))}`)
-  const played = replay(dir, {
-    ...reading,
-    engine,
-    attempt: flags.attempt,
-    speed: flags.speed,
-    follow: flags.follow,
-    runId,
-  })
-  const events = watchEnd(played)
-  const live = flags.follow === true || flags.speed === 'real'
+  const { attempt, speed, follow } = flags
+  const events = watchEnd(replay(dir, { ...reading, engine, attempt, speed, follow, runId }))
+  const live = follow === true || speed === 'real'
   const about = isDirectory(dir) ? aboutAudit(dir) : undefined
   return (await show(events, { ...flags, live, timed: true, about })) ? events.exit() : exits.good
 }

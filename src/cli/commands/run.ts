@@ -13,6 +13,7 @@ import { rememberLines } from '../../streams/jsonl.ts'
 import { otel } from '../../streams/views.ts'
 import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn, shortPath } from '../draw/flags.ts'
 import { safe } from '../draw/safe.ts'
+import { show } from '../draw/show.ts'
 import { exits } from '../exit-codes.ts'
 import { type GithubStep, openGithubStep } from '../github-step.ts'
 import { engineOption, namedEngine } from '../input/engine-option.ts'
@@ -24,7 +25,6 @@ import { openOtel } from '../otel-export.ts'
 import { output } from '../print.ts'
 import { runExits, watchEnd } from '../run-exit-code.ts'
 import { shortHelp } from '../short-help.ts'
-import { show } from './show.ts'
 
 interface Flags extends RunningFlags, Pick<RunOptions, 'talk' | 'prompt' | 'audit' | 'cwd' | 'runId'> {
   readonly attemptOf?: string
@@ -215,23 +215,19 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
 export async function showRun(
   given: RunningFlags,
   start: (options: RunOptions) => Run,
-  { pty, tee, talk }: Pick<Flags, 'pty' | 'tee' | 'talk'> = {},
+  { pty, tee, talk }: Pick<Flags, 'pty' | 'tee' | 'talk'>,
 ): Promise<number> {
   if (given.otelContent && !given.otel) throw new Fault('BAD_OPTION', '--otel-content needs --otel')
   const step = githubStep(given)
   // The log of a job is read by people.
   const flags = step ? { ...given, draw: true } : given
   if (!isDrawn(flags) && !flags.quiet) rememberLines()
-  const reading = await readingOptions(flags)
+  const options = await runOptions(flags)
   // Before anything is started: a package may be missing.
   const exported = flags.otel ? openOtel() : undefined
-  const { timeout, idleTimeout, endAfter, answerIn, rounds, fsync } = flags
-  const limit = { tokens: flags.limitTokens, cost: flags.limitCost, toolCalls: flags.limitToolCalls }
-  const limits = { timeout, idleTimeout, endAfter, answerIn, limit }
-  const fsDiff = flags.fsDiff ? {} : false
   // The agent's output goes past us: a disk that is full for it is told at the end.
   if (tee) output()
-  const agent = start({ ...reading, ...limits, rounds, fsync, fsDiff, ...(step && { env: step.env }) })
+  const agent = start({ ...options, ...(step && { env: step.env }) })
   const release = forwardSignals(agent, talk)
   if (pty) typeInto(agent)
   const asks = talk ? asker(agent) : undefined
@@ -270,6 +266,14 @@ export async function showRun(
     const unsent = await exported?.close()
     if (unsent !== undefined) console.error(`sluice: the trace could not be sent: ${quote(unsent, 200)}`)
   }
+}
+
+async function runOptions(flags: RunningFlags) {
+  const { timeout, idleTimeout, endAfter, answerIn, rounds, fsync } = flags
+  const limit = { tokens: flags.limitTokens, cost: flags.limitCost, toolCalls: flags.limitToolCalls }
+  const fsDiff = flags.fsDiff ? {} : false
+  const reading = await readingOptions(flags)
+  return { ...reading, timeout, idleTimeout, endAfter, answerIn, rounds, limit, fsync, fsDiff }
 }
 
 function githubStep({ github, redact = true, json }: RunningFlags): GithubStep | undefined {

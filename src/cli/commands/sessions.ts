@@ -63,7 +63,7 @@ async function list(flags: Flags): Promise<void> {
   const print = printer()
   let listed = 0
   for (const summary of summaries(flags)) {
-    if (draw && listed === 0 && !(await write(paint(styles.bold, heading())))) return
+    if (draw && listed === 0 && !(await write(paint(styles.bold, lineOf(cellsOf(names)))))) return
     if (!(await (draw ? write(row(summary, paint)) : print(summary)))) return
     listed++
   }
@@ -89,50 +89,31 @@ function* summaries({ engine, home, here, limit }: Flags): Generator<SessionSumm
   }
 }
 
-const columns = { started: 16, engine: 8, turns: 5, outcome: 11, directory: 32 }
-
-function heading(): string {
-  return line('started (UTC)', 'engine', 'turns', 'outcome', 'directory', 'file')
-}
+const names = ['started (UTC)', 'engine', 'turns', 'outcome', 'directory', 'file']
+/** The last cell, the file, is shown in full, so that it can be copied. */
+const widths = [16, 8, 5, 11, 32]
 
 function row({ started_at, engine, turns, outcome, directory, path }: SessionSummary, paint: Paint): string {
   const started =
     started_at === null ? '?' : new Date(started_at).toISOString().slice(0, 16).replace('T', ' ')
-  return line(
-    started,
-    engine,
-    turns === null ? '?' : String(turns),
-    outcome,
-    short(directory ?? '?'),
-    short(path),
-    (cell) => paint(outcomeStyles[outcome], cell),
+  const count = String(turns ?? '?').padStart(5)
+  const cells = cellsOf([started, engine, count, outcome, short(directory ?? '?'), short(path)])
+  return lineOf(
+    cells.map((cell, at) => (names[at] === 'outcome' ? paint(outcomeStyles[outcome], cell) : cell)),
   )
 }
 
-function line(
-  started: string,
-  engine: string,
-  turns: string,
-  outcome: string,
-  directory: string,
-  file: string,
-  look = (cell: string) => cell,
-) {
-  const cells = [
-    cell(started, columns.started),
-    cell(engine, columns.engine),
-    turns.padStart(columns.turns),
-    look(cell(outcome, columns.outcome)),
-    cell(directory, columns.directory),
-    // In full, so that it can be copied.
-    safeLine(file),
-  ]
+function lineOf(cells: readonly string[]): string {
   return `${cells.join('  ')}\n`
 }
 
-function cell(words: string, width: number): string {
-  const shown = fitTo(safeLine(words), width)
-  return shown + ' '.repeat(Math.max(0, width - widthOf(shown)))
+/** Texts that are cut and padded to their columns. */
+function cellsOf(texts: readonly string[]): string[] {
+  return texts.map((text, at) => {
+    const width = widths[at] ?? 0
+    const shown = width === 0 ? safeLine(text) : fitTo(safeLine(text), width)
+    return shown + ' '.repeat(Math.max(0, width - widthOf(shown)))
+  })
 }
 
 function short(path: string): string {

@@ -269,7 +269,7 @@ function droppedWords({ unread, parsed }: Dropped): string {
  *          dropped a comma at byte 18: "," becomes ""
  *          taken
  */
-export async function explainValues(
+async function explainValues(
   file: string | undefined,
   options: ValuesOptions<Schema | undefined>,
 ): Promise<number> {

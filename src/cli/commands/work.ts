@@ -77,12 +77,12 @@ export default function workCommand(exit: (code: number) => void): Command {
 }
 
 async function runWork(command: string[], flags: Flags): Promise<number> {
-  const { outbox: box, dryRun = false } = flags
+  const { outbox: box, dryRun = false, result, timeout, rounds } = flags
   if (flags.activate && box === undefined)
     throw new Fault('BAD_OPTION', '--activate needs --outbox, where the ledger is kept')
   const order = orderIn(flags.order)
   const template = flags.template === undefined ? undefined : fileText(flags.template)
-  const worker = flags.result === undefined ? await namedWorker(flags.worker) : undefined
+  const worker = result === undefined ? await namedWorker(flags.worker) : undefined
   const runs = box === undefined ? undefined : ledger(join(box, 'ledger'))
   const stop = new AbortController()
   const onSignal = () => stop.abort()
@@ -91,26 +91,21 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
   try {
     if (flags.activate && runs && !dryRun) await activate(runs, order.issue_ref, order.run_id)
     const done = await work(order, {
-      worker,
-      result: flags.result,
-      command,
-      template,
+      ...{ worker, result, command, template, timeout, rounds },
       activeRunId: flags.activeRun,
       ledger: runs,
       outbox: box === undefined || dryRun ? undefined : outbox(box),
       audit: dryRun ? false : (flags.audit ?? (box === undefined ? undefined : join(box, 'audit'))),
-      timeout: flags.timeout,
-      rounds: flags.rounds,
       signal: stop.signal,
     })
     await printer()(done)
-    if (flags.result !== undefined && done.verdict !== 'advance') {
+    if (result !== undefined && done.verdict !== 'advance') {
       const how = done.verdict === 'archive' ? 'is only archived' : 'does not count and changes nothing'
       console.error(
         `sluice: this result ${how}: ${done.reasons.map(({ message }) => safe(clip(message, 200))).join('; ')}`,
       )
     }
-    if (flags.result !== undefined && box === undefined && !dryRun)
+    if (result !== undefined && box === undefined && !dryRun)
       console.error('sluice: nothing was posted: --result without --outbox is only checked')
     return { advance: exits.good, 'needs-human': exits.needsInput, archive: exits.archived }[done.verdict]
   } catch (error) {

@@ -288,14 +288,9 @@ export class Drawing {
   #tool(item: ToolItem): string {
     const failed = item.state === 'failed'
     const took = (this.#options.timed ? item.milliseconds : item.measured) ?? 0
+    const word = failed ? (item.denied ? 'denied' : 'failed') : ''
     const tail = [
-      item.exitCode === undefined
-        ? failed
-          ? item.denied
-            ? 'denied'
-            : 'failed'
-          : ''
-        : `exit ${item.exitCode}`,
+      item.exitCode === undefined ? word : `exit ${item.exitCode}`,
       took > 0 ? durationWords(took) : '',
     ].filter(Boolean)
     const [mark, style] = failed ? (['✗', styles.red] as const) : (['✓', styles.green] as const)
@@ -408,10 +403,5 @@ const fileMarks = {
 
 /** The lines of a diff that only name its files. */
 function isFileLine(line: string): boolean {
-  return (
-    line.startsWith('+++ ') ||
-    line.startsWith('--- ') ||
-    line.startsWith('diff ') ||
-    line.startsWith('index ')
-  )
+  return ['+++ ', '--- ', 'diff ', 'index '].some((start) => line.startsWith(start))
 }

@@ -207,13 +207,7 @@ function isSimpleAndWide(unit: number): boolean {
   )
 }
 
-function isPlain(text: string, at: number): boolean {
-  const unit = text.charCodeAt(at)
-  return unit >= 0x20 && unit <= 0x7e
-}
-
 /** Printable ASCII is as wide as it is long, and is most of the text. */
 function isAscii(text: string): boolean {
-  for (let at = 0; at < text.length; at++) if (!isPlain(text, at)) return false
-  return true
+  return !/[^ -~]/.test(text)
 }

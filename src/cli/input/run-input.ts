@@ -56,11 +56,9 @@ export function addReading(command: Command): Command {
 }
 
 /** The flags as options of `events()`, with the schema read. */
-export async function readingOptions(
-  flags: ReadingFlags,
-): Promise<Pick<EventOptions, 'schema' | 'doneMarker' | 'maxFrame' | 'window' | 'pick' | 'maxRepair'>> {
-  const { doneMarker, maxFrame, window, pick, maxRepair } = flags
-  return { schema: await readSchema(flags.schema), doneMarker, maxFrame, window, pick, maxRepair }
+export async function readingOptions(flags: ReadingFlags) {
+  const { schema, doneMarker, maxFrame, window, pick, maxRepair } = flags
+  return { schema: await readSchema(schema), doneMarker, maxFrame, window, pick, maxRepair }
 }
 
 /** The flags as options of `replay()`: what is not given was recorded with the run. */

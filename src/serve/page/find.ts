@@ -4,7 +4,7 @@ import type { RunInfo } from '../run-info.ts'
 import { byId, make } from './element.ts'
 import type { ItemList } from './item-list.ts'
 import { textOf } from './item-text.ts'
-import { pause, type Source } from './source.ts'
+import { pause, type Source, type StreamName } from './source.ts'
 import { VirtualList } from './virtual-list.ts'
 import { countWords } from './words.ts'
 
@@ -344,7 +344,7 @@ const latin = new TextDecoder('latin1')
 function hitAt(
   bytes: Uint8Array,
   from: number,
-  { attempt, stream }: { attempt: number; stream: string },
+  { attempt, stream }: StreamName,
   at: number,
   length: number,
 ): ByteHit {

@@ -213,7 +213,6 @@ function timeOf(info: RunInfo | undefined, items: readonly Item[]): number | und
 }
 
 const BINS = 240
-const SVG = 'http://www.w3.org/2000/svg'
 type Rank = 'failed' | 'file' | 'tool' | 'message' | 'other'
 
 /** What happened in an interval, and the target of a click on it. */
@@ -258,17 +257,9 @@ function drawTimeline(box: HTMLElement, view: ConversationView): void {
       if (rank === 'failed' && bin.first.problem === undefined) bin.first = item
     }
   }
-  const svg = document.createElementNS(SVG, 'svg')
-  svg.setAttribute('viewBox', `0 0 ${BINS} 8`)
-  svg.setAttribute('preserveAspectRatio', 'none')
-  svg.setAttribute('aria-hidden', 'true')
-  bins.forEach((bin, at) => {
-    const bar = document.createElementNS(SVG, 'rect')
-    bar.setAttribute('x', String(at))
-    bar.setAttribute('width', '1')
-    bar.setAttribute('height', '8')
-    bar.setAttribute('class', mostOf(bin.counts))
-    svg.append(bar)
+  const svg = svgNode('svg', { viewBox: `0 0 ${BINS} 8`, preserveAspectRatio: 'none', 'aria-hidden': 'true' })
+  bins.forEach(({ counts }, at) => {
+    svg.append(svgNode('rect', { x: at, width: 1, height: 8, class: mostOf(counts) }))
   })
   svg.addEventListener('click', ({ clientX }) => {
     const { left, width } = svg.getBoundingClientRect()
@@ -278,6 +269,12 @@ function drawTimeline(box: HTMLElement, view: ConversationView): void {
     if (near) view.go(near)
   })
   box.replaceChildren(svg)
+}
+
+function svgNode(tag: 'svg' | 'rect', props: Readonly<Record<string, string | number>>): SVGElement {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag)
+  for (const [name, value] of Object.entries(props)) element.setAttribute(name, String(value))
+  return element
 }
 
 function rankOf(item: Item): Rank {

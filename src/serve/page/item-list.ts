@@ -116,8 +116,8 @@ export class ItemRows {
   add(items: readonly Item[]): number | undefined {
     const made: Row[] = []
     let calls: ToolItem[] = []
-    let [next, looked] = [items.length, this.#from]
-    for (; looked < items.length; looked++) {
+    let next = items.length
+    for (let looked = this.#from; looked < items.length; looked++) {
       const item = items[looked]!
       if (!this.#isVisible(item)) continue
       if (item.kind === 'tool' && item.state === 'running' && looked > items.length - MAX_BEHIND)
@@ -133,15 +133,19 @@ export class ItemRows {
     // Raw lines are added to the last item, and may make it visible.
     if (items.at(-1)?.kind === 'raw') next = Math.min(next, items.length - 1)
     this.#close(calls, made)
-    let at = this.#lowerBound(this.#from - 0.5)
-    const same = (row: Row, index: number) => this.rows[at + index] === row
-    const first = made.findIndex((row, index) => !same(row, index))
+    const start = this.#lowerBound(this.#from - 0.5)
     this.#from = next
-    if (first < 0 && at + made.length === this.rows.length) return undefined
-    at += first < 0 ? made.length : first
+    return this.#replaceFrom(start, made)
+  }
+
+  /** Replaces the rows from this index on. Returns the index of the first one that is another one now. */
+  #replaceFrom(start: number, made: readonly Row[]): number | undefined {
+    let same = 0
+    while (same < made.length && this.rows[start + same] === made[same]) same++
+    const at = start + same
     const changed = at < this.rows.length ? at : undefined
     this.rows.length = at
-    for (const row of made.slice(first < 0 ? made.length : first)) this.rows.push(row)
+    for (const row of made.slice(same)) this.rows.push(row)
     return changed
   }
 

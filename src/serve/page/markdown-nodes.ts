@@ -111,7 +111,7 @@ export function diffNodes(diff: string, language = ''): HTMLElement {
   const lines = diff.split('\n')
   if (lines.at(-1) === '') lines.pop()
   const shown = lines.slice(0, MAX_LINES).map((line, index) => {
-    const kind = kindOf(line)
+    const kind = diffLineKind(line)
     const isCode = kind !== 'meta' && kind !== 'hunk' && index < MAX_COLOURED_LINES
     const code = isCode ? coloured(line.slice(1), language) : [line.slice(1)]
     return make('span', kind, line.slice(0, 1), ...code, '\n')
@@ -143,15 +143,8 @@ export function isDiff(text: string): boolean {
   return text.startsWith('diff --git ') || (text.startsWith('--- ') && text.slice(0, 2000).includes('\n+++ '))
 }
 
-function kindOf(line: string): string | undefined {
-  if (
-    line.startsWith('+++') ||
-    line.startsWith('---') ||
-    line.startsWith('diff ') ||
-    line.startsWith('*** ') ||
-    line.startsWith('index ')
-  )
-    return 'meta'
+function diffLineKind(line: string): string | undefined {
+  if (['+++', '---', 'diff ', '*** ', 'index '].some((start) => line.startsWith(start))) return 'meta'
   if (line.startsWith('@@')) return 'hunk'
   if (line.startsWith('+')) return 'added'
   return line.startsWith('-') ? 'removed' : undefined
@@ -194,16 +187,9 @@ function coloured(code: string, language: string): (Node | string)[] {
   let done = 0
   for (const match of code.matchAll(pattern)) {
     const [text, comment, quoted, number] = match
-    const kind = comment
-      ? 'comment'
-      : quoted
-        ? 'quoted'
-        : number
-          ? 'number'
-          : keywords.has(text)
-            ? 'keyword'
-            : ''
-    if (kind === '') continue
+    const literal = (comment && 'comment') || (quoted && 'quoted') || (number && 'number')
+    const kind = literal || (keywords.has(text) && 'keyword')
+    if (!kind) continue
     nodes.push(code.slice(done, match.index), make('span', kind, text))
     done = match.index + text.length
   }

@@ -1,7 +1,7 @@
 import type { Event, RawRef } from '../../events/event.ts'
 import type { RunInfo } from '../run-info.ts'
 import { button, byId, isDrawn, make } from './element.ts'
-import type { Source } from './source.ts'
+import type { Source, StreamName } from './source.ts'
 import { countWords, sizeWords, visible } from './words.ts'
 
 export interface RawPaneOptions {
@@ -25,11 +25,6 @@ const MAX_EVENTS = 20
 const MAX_EVENT = 64 * 1024
 const HIDDEN =
   'The raw bytes are hidden, because this run is shown without its secrets. Choose a part of the conversation to see its events here.'
-
-interface StreamName {
-  readonly attempt: number
-  readonly stream: string
-}
 
 /**
  * The raw bytes of a run: one stream at a time, with the bytes of the chosen item marked. If they are hidden
@@ -106,14 +101,15 @@ export class RawPane {
       else if (this.#stream) await this.#rest()
       return
     }
-    if (!this.#isShown({ attempt: first.attempt_number, stream: first.stream })) {
-      this.#stream = { attempt: first.attempt_number, stream: first.stream }
+    const { attempt_number: attempt, stream } = first
+    if (!this.#isShown({ attempt, stream })) {
+      this.#stream = { attempt, stream }
       this.#bytes = NOTHING
       this.#from = this.#to = 0
       this.#drawTabs()
     }
     const ranges = refs
-      .filter((ref) => ref.stream === first.stream && ref.attempt_number === first.attempt_number)
+      .filter((ref) => ref.stream === stream && ref.attempt_number === attempt)
       .sort((a, b) => a.byte_from - b.byte_from)
     this.#ranges = ranges
     const begin = ranges[0]!.byte_from

@@ -38,9 +38,13 @@ export interface OpenRun {
   close(): void
 }
 
-interface ByteRange {
+/** A stream of a run, by the number of its attempt. */
+export interface StreamName {
   readonly attempt: number
   readonly stream: string
+}
+
+interface ByteRange extends StreamName {
   readonly from: number
   readonly to: number
 }

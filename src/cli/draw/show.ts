@@ -1,12 +1,12 @@
 import type { Event } from '../../events/event.ts'
 import { jsonLine } from '../../streams/jsonl.ts'
 import { summarizer } from '../../views/summary.ts'
-import { Drawing, type DrawOptions } from '../draw/draw.ts'
-import { columnsOf, type DrawFlags, isDrawn, wantsColor } from '../draw/flags.ts'
-import { drawMarkdown } from '../draw/markdown.ts'
-import { safe } from '../draw/safe.ts'
-import { painter } from '../draw/wrap.ts'
 import { flushed, linePrinter, output } from '../print.ts'
+import { Drawing, type DrawOptions } from './draw.ts'
+import { columnsOf, type DrawFlags, isDrawn, wantsColor } from './flags.ts'
+import { drawMarkdown } from './markdown.ts'
+import { safe } from './safe.ts'
+import { painter } from './wrap.ts'
 
 export interface ShowOptions extends DrawFlags, Pick<DrawOptions, 'timed' | 'about'> {
   /** The run is live: a terminal shows its current activity. @default false */
