@@ -88,11 +88,7 @@ export class Talk {
 
   /** An engine that shows its records here, too. Its events stay the same. */
   listen(engine: Engine): Engine {
-    return withReaders(engine, (reader) => ({
-      read: (frame, say) => this.#read(reader, frame, say),
-      ...(reader.sent && { sent: (frame: EngineFrame, say: Say) => reader.sent!(frame, say) }),
-      end: (say) => reader.end?.(say),
-    }))
+    return withReaders(engine, (reader) => ({ read: (frame, say) => this.#read(reader, frame, say) }))
   }
 
   /** Takes an event of the run, at the moment when it is made. */
