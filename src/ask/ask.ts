@@ -255,15 +255,8 @@ function questionKey(options: AskOptions): string {
 
 /** Options that do not decide what a good answer is, or are in the key already. */
 const BESIDES: ReadonlySet<string> = new Set<keyof AskOptions>([
-  'prompt',
-  'system',
-  'temperature',
-  'cacheKey',
-  'maxCacheWait',
-  'retries',
-  'stopWhenValid',
-  'label',
-  'maxComment',
+  ...(['prompt', 'system', 'temperature', 'cacheKey', 'maxCacheWait'] as const),
+  ...(['retries', 'stopWhenValid', 'label', 'maxComment'] as const),
 ])
 
 function hitOf<T>({ value, repair_level, notes }: CacheEntry): Good<T> {
