@@ -234,7 +234,8 @@ function awaitedSchema(schema: StandardSchemaV1): AwaitedSchema {
         vendor,
         validate(value) {
           // Most schemas never return a promise, and then nothing is remembered.
-          const found = known.size === 0 ? undefined : known.get(keyOf(value))?.find(isAbout(value))
+          const alike = known.size === 0 ? undefined : known.get(keyOf(value))
+          const found = alike?.find((question) => isDeepStrictEqual(question.value, value))
           if (found) return found.answer?.() ?? PENDING
           if (rounds >= MAX_ROUNDS) return TOO_MANY
           const question: Question = { value, answer: undefined }
@@ -263,10 +264,6 @@ const PENDING: Result = { issues: [{ message: 'the result of the schema is pendi
 const NOTHING: Result = { issues: [{ message: 'the schema returned nothing' }] }
 const TOO_MANY: Result = {
   issues: [{ message: `a candidate was found only after ${MAX_ROUNDS} readings, and is not checked` }],
-}
-
-function isAbout(value: unknown): (question: Question) => boolean {
-  return (question) => isDeepStrictEqual(question.value, value)
 }
 
 /** Equal values have equal keys; values that cannot be serialized share one. */

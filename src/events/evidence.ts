@@ -72,7 +72,8 @@ export class RunEvidence {
     state: 'started' | 'completed' | 'failed',
   ): void {
     const turn = this.#turnOf(when)
-    if (isQuestion(name)) turn.question = state === 'completed' ? undefined : { when, words: name, call: id }
+    if (questionTool.test(name))
+      turn.question = state === 'completed' ? undefined : { when, words: name, call: id }
     else if (state === 'started') turn.question = undefined
   }
 
@@ -195,10 +196,6 @@ export class RunEvidence {
 /** The tools by which agents ask their user. */
 const questionTool =
   /^(?:ask_?user(?:_?question)?|ask_?question|ask_?follow_?up_?question|question|request_?user_?input)$/i
-
-function isQuestion(name: string): boolean {
-  return questionTool.test(name)
-}
 
 function later(a: Moment | undefined, b: Moment | undefined): Moment | undefined {
   return a && b ? (isAfter(a, b) ? a : b) : (a ?? b)

@@ -147,7 +147,8 @@ function undoOf(dir: string, fresh: boolean): Undo {
   const missing = (path: string) => !fs.lstatSync(path, { throwIfNoEntry: false })
   const dirs = fresh ? [dir, dirname(dir)] : []
   for (let path = dir; missing(path) && path !== dirname(path); path = dirname(path)) dirs.push(path)
-  const made = fresh && isEmptyBut(dirname(dir), dir) ? dirname(dir) : fresh ? undefined : dirs.at(-1)
+  const isFirst = fresh && fs.readdirSync(dirname(dir)).every((name) => name === basename(dir))
+  const made = isFirst ? dirname(dir) : fresh ? undefined : dirs.at(-1)
   const files = [EVENTS_FILE, DIAGNOSTICS_FILE].map((name) => join(dir, name)).filter(missing)
   return {
     made,
@@ -184,10 +185,6 @@ function keepOutOfGit(made: string | undefined): string | undefined {
     // It is there already, or cannot be written: the run does not depend on it.
     return undefined
   }
-}
-
-function isEmptyBut(dir: string, child: string): boolean {
-  return fs.readdirSync(dir).every((name) => name === basename(child))
 }
 
 /** Follows a link such as `latest` once, at the start: it may point to another run a moment later. */

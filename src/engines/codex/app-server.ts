@@ -4,7 +4,7 @@ import { fits, Rec } from '../../events/record.ts'
 import { type Tokens, tokenCounter, tokensOf } from '../../events/tokens.ts'
 import { wordsOf } from '../content-blocks.ts'
 import { rows } from '../record-table.ts'
-import { askedIn, type BegunCall, decisionIn } from './asked.ts'
+import { askedIn, type BegunCall, decisionOf } from './asked.ts'
 import {
   codexTokens,
   errorText,
@@ -19,11 +19,6 @@ import {
 export function isServerLine({ values }: Rec): boolean {
   if ('jsonrpc' in values || 'type' in values) return false
   return typeof values['method'] === 'string' || fits(values, 'id result|error')
-}
-
-/** A refusal of the server, which can be its first line. */
-export function isRefusal({ values }: Rec): boolean {
-  return fits(values, '#2 id error:record')
 }
 
 /** Lines of the app-server only: its greeting, a notification about a thread, a turn or an item. */
@@ -68,7 +63,8 @@ export class CodexServer {
   sent(line: Rec | undefined, say: Say): boolean | 'kept' {
     if (!line || !isServerLine(line)) return false
     const method = line.text('method')
-    if (method === undefined) return say.answers(line.at('id'), decisionIn(line), line.at('result.answers'))
+    const choice = decisionOf(line.at('result.decision result.action'))
+    if (method === undefined) return say.answers(line.at('id'), choice?.id, line.at('result.answers'))
     this.#methods.set(JSON.stringify(line.at('id')) ?? '', method)
     if (method === 'turn/interrupt') say.interrupts()
     const prompt = method === 'turn/start' ? wordsOf(line.list('params.input')) : ''

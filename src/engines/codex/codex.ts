@@ -3,7 +3,7 @@ import { fits, Rec } from '../../events/record.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
 import { codexDenial } from '../denials.ts'
 import { rows } from '../record-table.ts'
-import { CodexServer, isRefusal, isServerLine, isServerShape } from './app-server.ts'
+import { CodexServer, isServerLine, isServerShape } from './app-server.ts'
 import { OldRun, oldLines } from './old.ts'
 import {
   codexTokens,
@@ -71,7 +71,8 @@ export const codex: Engine = {
         if (line.has('msg') && fits(line.values, OLD_LINE)) return oldLines.read(line, say, old)
         if (isServerLine(line)) {
           served ||= isServerShape(line)
-          return (served || isRefusal(line)) && server.read(line, say)
+          // A refusal can be the first line of the server.
+          return (served || fits(line.values, '#2 id error:record')) && server.read(line, say)
         }
         if (line.has('workdir') && fits(line.values, 'workdir:text provider:text')) {
           old.config = { model: line.text('model'), cwd: line.text('workdir') }

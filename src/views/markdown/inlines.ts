@@ -220,7 +220,7 @@ function bracket(state: Reading): boolean {
   unwind(state, depth + 1)
   const { mark, children } = state.open.pop()!
   if (mark === '![') put(state, { type: 'image', target, alt: markdownText(children) })
-  else put(state, { type: 'link', target, web: isWeb(target), children })
+  else put(state, { type: 'link', target, web: WEB.test(target), children })
   return true
 }
 
@@ -306,6 +306,7 @@ function bounded(end: number, target: string): [number, string] | undefined {
   return [end, target.replace(ENTITIES, (whole, name) => characterOf(name) ?? whole)]
 }
 
+const WEB = /^(?:https?:\/\/|mailto:)/i
 const ENTITY = /^&(#?\w{1,8});/
 const ENTITIES = /&(#?\w{1,8});/g
 const MAX_ENTITY = 11
@@ -393,10 +394,6 @@ function runLength(text: string, at: number): number {
   let end = at + 1
   while (text[end] === text[at]) end++
   return end - at
-}
-
-function isWeb(target: string): boolean {
-  return /^(?:https?:\/\/|mailto:)/i.test(target)
 }
 
 function isAddress(text: string, at: number): boolean {
