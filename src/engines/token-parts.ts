@@ -66,8 +66,9 @@ export function tokensAt(
   const named = Object.entries(paths)
   return (counts) => {
     const record = Rec.of(counts)
-    const parts = record && Object.fromEntries(named.map(([name, path]) => [name, record.at(path)]))
-    return parts && tokenParts(parts, known)
+    const parts: { [name: string]: unknown } = {}
+    for (const [name, path] of named) parts[name] = record?.at(path)
+    return record && tokenParts(parts, known)
   }
 }
 
