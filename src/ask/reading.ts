@@ -14,17 +14,6 @@ import { VALUES_OPTIONS, valueStage } from '../values/values.ts'
 import { type AskOptions, parseOptionsOf } from './options.ts'
 import { snapshots } from './snapshots.ts'
 
-/** The reader of one answer. */
-interface Reading<T> {
-  /** Takes a piece, and returns it as text. Throws BAD_CHUNK if it is neither text nor bytes. */
-  write(piece: string | Uint8Array): string
-  /** Whether a value has already passed. */
-  passed(): Promise<boolean>
-  end(): Promise<Outcome<T>>
-  /** The start of the answer, for messages. */
-  head(): string
-}
-
 /** How much of an answer is kept for the message if it fails. */
 const MAX_HEAD = 4096
 /** Deltas are a few bytes; the parser is fastest with thousands. */
@@ -35,7 +24,7 @@ const BATCH = 16 * 1024
  * only with a schema that may return a promise it holds the answer, up to `maxFrame`, to read it again with
  * the results of the schema.
  */
-export function reading<S extends Schema | undefined>(options: AskOptions<S>): Reading<Value<S>> {
+export function reading<S extends Schema | undefined>(options: AskOptions<S>) {
   const { schema, signal, maxFrame = VALUES_OPTIONS.maxFrame.default } = options
   const mayWait = asyncSchema(schema)
   const awaited = mayWait && awaitedSchema(mayWait)
@@ -72,7 +61,8 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>): R
     waiting = ''
   }
   return {
-    write(piece) {
+    /** Takes a piece, and returns it as text. Throws BAD_CHUNK if it is neither text nor bytes. */
+    write(piece: string | Uint8Array): string {
       let text: string
       if (typeof piece === 'string') {
         text = piece
@@ -88,11 +78,12 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>): R
       if (head.length < MAX_HEAD) head += text.slice(0, MAX_HEAD - head.length)
       return text
     },
-    async passed() {
+    /** Whether a value has already passed. */
+    async passed(): Promise<boolean> {
       if (outcome === undefined) outcome = await early?.passed()
       return outcome?.ok === true
     },
-    async end() {
+    async end(): Promise<Outcome<Value<S>>> {
       // A value that passed early counts, whatever follows.
       if (outcome) return outcome
       flush()
@@ -107,6 +98,7 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>): R
       // A value stage always emits an outcome, even if nothing was found.
       return outcome!
     },
+    /** The start of the answer, for messages. */
     head: () => head,
   }
 }
@@ -234,7 +226,8 @@ function awaitedSchema(schema: StandardSchemaV1): AwaitedSchema {
         vendor,
         validate(value) {
           // Most schemas never return a promise, and then nothing is remembered.
-          const found = known.size === 0 ? undefined : known.get(keyOf(value))?.find(isAbout(value))
+          const alike = known.size === 0 ? undefined : known.get(keyOf(value))
+          const found = alike?.find((question) => isDeepStrictEqual(question.value, value))
           if (found) return found.answer?.() ?? PENDING
           if (rounds >= MAX_ROUNDS) return TOO_MANY
           const question: Question = { value, answer: undefined }
@@ -263,10 +256,6 @@ const PENDING: Result = { issues: [{ message: 'the result of the schema is pendi
 const NOTHING: Result = { issues: [{ message: 'the schema returned nothing' }] }
 const TOO_MANY: Result = {
   issues: [{ message: `a candidate was found only after ${MAX_ROUNDS} readings, and is not checked` }],
-}
-
-function isAbout(value: unknown): (question: Question) => boolean {
-  return (question) => isDeepStrictEqual(question.value, value)
 }
 
 /** Equal values have equal keys; values that cannot be serialized share one. */

@@ -39,17 +39,15 @@ export function calls() {
     },
     /** Reports the end of a call, and the file that it has changed, as far as the engine shows that. */
     end(given: Ended, failed: boolean, say: Say, shown?: Shown): void {
-      const { id, kind, input, output, exit_code, denied, duration_ms, parent } = given
-      const before = ended(id)
+      const before = ended(given.id)
       const name = before?.name ?? given.name ?? 'tool'
-      const error = failed ? given.error : undefined
-      const call = { id, name, kind, input, output, exit_code, error, denied, duration_ms, parent }
+      const call = { ...given, name, error: failed ? given.error : undefined }
       if (failed) {
         say.failed(call)
         return
       }
       say.completed(call)
-      sayChange(call.name, before?.path ?? shown?.path, shown, say)
+      sayChange(name, before?.path ?? shown?.path, shown, say)
     },
   }
 }

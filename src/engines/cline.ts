@@ -5,7 +5,7 @@ import { calls } from './calls.ts'
 import { contentBlocks, wordsOf } from './content-blocks.ts'
 import { usualDenial } from './denials.ts'
 import { rows, table } from './record-table.ts'
-import { turns } from './session-turns.ts'
+import { type Turns, turns } from './session-turns.ts'
 import { tokensAt } from './token-parts.ts'
 
 const tools: ToolTable = {
@@ -237,7 +237,7 @@ export const clineSession: Engine = {
 }
 
 interface Session {
-  readonly turn: ReturnType<typeof turns>
+  readonly turn: Turns
   readonly blocks: ReturnType<typeof contentBlocks>
 }
 
@@ -300,8 +300,8 @@ const tokensIn = /* @__PURE__ */ tokensAt(
   {
     input: 'inputTokens',
     output: 'outputTokens',
-    cacheRead: 'cacheReadTokens',
-    cacheWrite: 'cacheWriteTokens',
+    cached: 'cacheReadTokens',
+    cache_write: 'cacheWriteTokens',
   },
   { cache: 'within' },
 )

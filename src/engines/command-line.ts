@@ -39,20 +39,11 @@ export function nextTurn(
   return read && !read.alone ? [...read.head, ...line.next(read.options, session)] : undefined
 }
 
-interface ReadLine {
-  /** The program, with what starts it, and the verb. */
-  readonly head: readonly string[]
-  /** Without those that choose a session, or give the task. */
-  readonly options: readonly string[]
-  readonly task: string | undefined
-  readonly alone: boolean
-}
-
 /**
  * Undefined if it cannot be told what is an option and what is the task: a word after an unknown option may
  * be its value or the task, unless the task came by a pipe (`piped`).
  */
-function readLine(argv: readonly string[], line: CommandLine, piped = false): ReadLine | undefined {
+function readLine(argv: readonly string[], line: CommandLine, piped = false) {
   const kinds = kindsOf(line)
   let at = programEnd(argv)
   if (line.verb !== undefined) {
@@ -60,7 +51,9 @@ function readLine(argv: readonly string[], line: CommandLine, piped = false): Re
     while (at < argv.length && !verbs.includes(argv[at]!)) at++
     if (at++ === argv.length) return undefined
   }
+  /** The program, with what starts it, and the verb. */
   const head = argv.slice(0, at)
+  /** Without those that choose a session, or give the task. */
   const options: string[] = []
   const words: string[] = []
   let said: string | undefined

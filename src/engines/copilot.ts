@@ -282,8 +282,8 @@ const tokensIn = /* @__PURE__ */ tokensAt(
   {
     input: 'inputTokens',
     output: 'outputTokens',
-    cacheRead: 'cacheReadTokens',
-    cacheWrite: 'cacheWriteTokens',
+    cached: 'cacheReadTokens',
+    cache_write: 'cacheWriteTokens',
     reasoning: 'reasoningTokens',
   },
   { cache: 'within', reasoning: 'within' },

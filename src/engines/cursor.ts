@@ -196,8 +196,8 @@ function firstIn(record: Rec | undefined, fits: (value: unknown) => boolean): [s
 const tokensIn = /* @__PURE__ */ tokensAt({
   input: 'inputTokens',
   output: 'outputTokens',
-  cacheRead: 'cacheReadTokens',
-  cacheWrite: 'cacheWriteTokens',
+  cached: 'cacheReadTokens',
+  cache_write: 'cacheWriteTokens',
 })
 
 const changes: ReadonlyMap<string, 'created' | 'modified' | 'deleted'> = new Map([

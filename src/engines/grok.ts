@@ -1,6 +1,6 @@
 import type { Engine } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
-import { calls, jsonIn } from './calls.ts'
+import { type Calls, calls, jsonIn } from './calls.ts'
 import { usualDenial } from './denials.ts'
 import { rows } from './record-table.ts'
 
@@ -47,7 +47,7 @@ function messageIn(value: unknown): Rec | undefined {
   return told && message.text('role') !== undefined ? message : undefined
 }
 
-const messages = /* @__PURE__ */ rows<ReturnType<typeof calls>>({
+const messages = /* @__PURE__ */ rows<Calls>({
   by: 'role',
   called: 'role',
   fields: 'role content:text tool_calls:list tool_call_id:text',

@@ -6,7 +6,7 @@ import { unifiedDiff } from './calls.ts'
 import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
 import { opencodeDenial } from './denials.ts'
 import { type Rows, rows, table } from './record-table.ts'
-import { turns } from './session-turns.ts'
+import { type Turns, turns } from './session-turns.ts'
 import { tokensAt } from './token-parts.ts'
 
 interface Run {
@@ -153,7 +153,7 @@ function tokensIn(counts: unknown): Tokens | undefined {
 }
 const paths = {
   ...{ input: 'input', output: 'output', reasoning: 'reasoning', total: 'total' },
-  ...{ cacheRead: 'cache.read', cacheWrite: 'cache.write' },
+  ...{ cached: 'cache.read', cache_write: 'cache.write' },
 }
 const withinOutput = /* @__PURE__ */ tokensAt(paths, { cache: 'apart', reasoning: 'within' })
 const counted = /* @__PURE__ */ tokensAt(paths, { cache: 'apart' })
@@ -244,7 +244,7 @@ function promptOf(message: Rec): string {
   return own.flatMap((part) => part.text('text') ?? []).join('\n')
 }
 
-function readAnswer(message: Rec, turn: ReturnType<typeof turns>, run: Run, say: Say): true {
+function readAnswer(message: Rec, turn: Turns, run: Run, say: Say): true {
   turn.goOn(say)
   const aborted = message.record('data.error') !== undefined
   run.failed = false

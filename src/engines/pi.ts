@@ -317,7 +317,7 @@ function callOf(line: Rec): { readonly id: string; readonly name: string } {
 const tokensIn = /* @__PURE__ */ tokensAt(
   {
     ...{ input: 'input', output: 'output', reasoning: 'reasoning', total: 'totalTokens' },
-    ...{ cacheRead: 'cacheRead', cacheWrite: 'cacheWrite' },
+    ...{ cached: 'cacheRead', cache_write: 'cacheWrite' },
   },
   { cache: 'apart' },
 )

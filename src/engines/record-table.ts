@@ -67,27 +67,20 @@ export interface Table<State>
 /** An engine from its table. Until a record has the shape of the engine, nothing is read. */
 export function table<State>(given: Table<State>): Engine {
   const all = /* @__PURE__ */ rows(given)
-  const { shape = '', later = '', confidence, each, end } = given
+  const { by, sub, of, called, fields, quiet, on, ...rest } = given
+  const { shape = '', later = '', confidence, state: newState, each, end, ...engine } = rest
   const shapeOf = (record: Rec): boolean | 'weak' | 'shared' =>
     meets(record, shape) && (all.shaped ? all.shapeOf(record) : true)
   return {
-    name: given.name,
-    parser: given.parser,
-    cut: given.cut ?? { stdout: 'records', pty: 'records' },
-    ...(given.about !== undefined && { about: given.about }),
-    ...(given.growing && { growing: true }),
-    ...(given.failures && { failures: given.failures }),
-    ...(given.task && { task: given.task }),
-    ...(given.resume && { resume: given.resume }),
-    ...(given.tools && { tools: given.tools }),
-    ...(given.denials && { denials: given.denials }),
+    cut: { stdout: 'records', pty: 'records' },
+    ...engine,
     shape({ value }) {
       const record = Rec.of(value)
       const own = record !== undefined && shapeOf(record)
       return own !== 'shared' && own
     },
     open(limits) {
-      const state = given.state(limits)
+      const state = newState(limits)
       let own = false
       return {
         read({ value }, say) {

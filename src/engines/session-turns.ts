@@ -2,6 +2,8 @@ import { digest } from '../base/platform.ts'
 import type { Say } from '../events/engine.ts'
 import { memory } from '../events/memory.ts'
 
+export type Turns = ReturnType<typeof turns>
+
 /**
  * Tracks the turns of a session. In a file that records failures but not retries, an agent that continues
  * after a failure has recovered from it; and one that continues after its end has not ended.

@@ -191,10 +191,7 @@ function control(id: number, request: object): object {
   return { type: 'control_request', request_id: `${OURS}${id}`, request }
 }
 
-function response(
-  record: WireRecord,
-  { subtype, ...more }: { readonly subtype: string; readonly [key: string]: unknown },
-) {
+function response(record: WireRecord, { subtype, ...more }: WireRecord): object {
   return { type: 'control_response', response: { subtype, request_id: record['request_id'], ...more } }
 }
 

@@ -2,16 +2,11 @@ import { isRecord } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { type Tokens, tokenCounter, tokensOf } from '../events/tokens.ts'
 
-/** Counts as an engine reports them: some with cached tokens in the input, reasoning in the output. */
-interface TokenParts {
-  readonly input?: unknown
-  readonly output?: unknown
-  readonly cacheRead?: unknown
-  readonly cacheWrite?: unknown
-  readonly reasoning?: unknown
-  /** The engine's own sum: it shows which parts are counted separately. */
-  readonly total?: unknown
-}
+/**
+ * Counts as an engine reports them: some with cached tokens in the input, reasoning in the output. The
+ * engine's own `total` shows which parts are counted separately.
+ */
+type TokenParts = { readonly [K in keyof Tokens | 'total']?: unknown }
 
 /** Whether the input of an engine includes cached tokens, its output reasoning (`within`, `apart`). */
 interface Counting {
@@ -24,32 +19,19 @@ interface Counting {
  * read in two ways is left out. Zeros alone are what engines print when they know nothing.
  */
 export function tokenParts(parts: TokenParts, known: Counting = {}): Tokens | undefined {
-  const reported = tokensOf({
-    input: parts.input,
-    output: parts.output,
-    cached: parts.cacheRead,
-    cache_write: parts.cacheWrite,
-    reasoning: parts.reasoning,
-  })
+  const reported = tokensOf(parts)
   if (!reported || (!reported.input && !reported.output)) return undefined
-  const { input, output, cached, cache_write, reasoning } = reported
-  const read = cached ?? 0
-  const thought = reasoning ?? 0
-  const inputs = ways(known.cache, input, read, read + (cache_write ?? 0))
-  const outputs = ways(known.reasoning, output, thought, thought)
+  const { cached: read = 0, cache_write: written = 0, reasoning: thought = 0 } = reported
+  const inputs = ways(known.cache, reported.input, read, read + written)
+  const outputs = ways(known.reasoning, reported.output, thought, thought)
   if (inputs.length === 1 && outputs.length === 1)
-    return tokensOf({ input: inputs[0], output: outputs[0], cached, cache_write, reasoning })
+    return tokensOf({ ...reported, input: inputs[0], output: outputs[0] })
   const total = tokensOf({ input: parts.total })?.input
   const pairs = inputs.flatMap((one) => outputs.map((other) => [one, other] as const))
   const fitting = pairs.filter(([one, other]) => (one ?? 0) + (other ?? 0) === total)
   const left = fitting.length > 0 ? fitting : pairs
-  return tokensOf({
-    input: only(left.map(([one]) => one)),
-    output: only(left.map(([, one]) => one)),
-    cached,
-    cache_write,
-    reasoning,
-  })
+  const [input, output] = [only(left.map(([one]) => one)), only(left.map(([, one]) => one))]
+  return tokensOf({ ...reported, input, output })
 }
 
 /** The possible values of a count: with the part included in it, and with the rest separate from it. */
@@ -81,23 +63,12 @@ export function tokensAt(
   paths: { readonly [K in keyof TokenParts]: string },
   known: Counting = {},
 ): (counts: unknown) => Tokens | undefined {
+  const named = Object.entries(paths)
   return (counts) => {
     const record = Rec.of(counts)
-    const at = (path: string | undefined) => (path === undefined ? undefined : record?.at(path))
-    return (
-      record &&
-      tokenParts(
-        {
-          input: at(paths.input),
-          output: at(paths.output),
-          cacheRead: at(paths.cacheRead),
-          cacheWrite: at(paths.cacheWrite),
-          reasoning: at(paths.reasoning),
-          total: at(paths.total),
-        },
-        known,
-      )
-    )
+    const parts: { [name: string]: unknown } = {}
+    for (const [name, path] of named) parts[name] = record?.at(path)
+    return record && tokenParts(parts, known)
   }
 }
 

@@ -179,8 +179,7 @@ class Content {
     }
     const end = this.#balance.read(text, at)
     if (end === 'inside') return undefined
-    if (end !== 'broken') this.state = 'behind'
-    else this.state = 'before'
+    this.state = end === 'broken' ? 'before' : 'behind'
     return end
   }
 }

@@ -178,9 +178,8 @@ export class Cutter {
       }
     }
     if (!gathers) return this.#afterText(line)
-    const gathering = newGathering()
-    this.#gathering = gathering
-    return this.#gather(gathering, line)
+    this.#gathering = { lines: [], parts: [], logs: new Set(), size: 0, state: new TextBalance() }
+    return this.#gather(this.#gathering, line)
   }
 
   /** A line without a document at its start; one that the engine knows by its key may follow. */
@@ -361,10 +360,6 @@ interface Gathering {
   readonly logs: Set<Line>
   size: number
   state: TextBalance
-}
-
-function newGathering(): Gathering {
-  return { lines: [], parts: [], logs: new Set(), size: 0, state: new TextBalance() }
 }
 
 /** True for `{` before a key or the line end, and for `[` before a value or the line end. */

@@ -31,11 +31,9 @@ interface DedupeOptions {
  * of what waits.
  */
 export class Dedupe {
+  readonly #options: DedupeOptions
   readonly #hash: DedupeOptions['hash']
-  readonly #window: number
-  readonly #maxHeld: number
   readonly #pass: DedupeOptions['pass']
-  readonly #settled: DedupeOptions['settled']
   readonly #seen = { stdout: false, stderr: false, pty: false }
   /** A pipe has written what may be a C1 control, which a terminal does not show. */
   #steers = false
@@ -67,11 +65,9 @@ export class Dedupe {
   #lastOwn: Own | undefined
 
   constructor(options: DedupeOptions) {
+    this.#options = options
     this.#hash = options.hash
-    this.#window = options.window
-    this.#maxHeld = options.maxHeld
     this.#pass = options.pass
-    this.#settled = options.settled
     this.#emitted = {
       stdout: new Outstanding(options.window),
       stderr: new Outstanding(options.window),
@@ -226,7 +222,7 @@ export class Dedupe {
       if (earlier >= settled) break
       this.#emitFromPty(earlier, this.#forgotten() > 0)
     }
-    this.#settled?.()
+    this.#options.settled?.()
   }
 
   /** Removes the twin of a PTY text, if stdout or stderr had one. */
@@ -260,7 +256,8 @@ export class Dedupe {
       return
     }
     this.#wait(key, frame)
-    while (this.#records.size + this.#lines.size > this.#window || this.#heldSize > this.#maxHeld)
+    const { window, maxHeld } = this.#options
+    while (this.#records.size + this.#lines.size > window || this.#heldSize > maxHeld)
       this.#emitFromPty(this.#oldest(), true)
   }
 

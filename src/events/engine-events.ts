@@ -43,6 +43,8 @@ const LOW = 0.7
 const MAX_RAW = 4096
 /** Characters of a line of stderr that may say why the run failed. */
 const MAX_FAILURE = 500
+/** Characters of a message in the evidence. */
+const MAX_WORDS = 200
 
 /** A prompt up to this length is remembered as it is: a digest would take longer to make than to compare. */
 const SHORT = 64
@@ -157,9 +159,9 @@ export class EngineEvents {
       settle: ({ id, call_id }, by, chosen, answer = this.#current) => {
         if (by === 'user' && call_id !== undefined) this.#evidence.answered(call_id)
         const data = { status: 'request_settled', request_id: id, ...chosen, by }
-        this.#aboutSent(answer, () => this.#write('lifecycle.run.status', data))
+        this.#aboutOther(answer, () => this.#write('lifecycle.run.status', data))
       },
-      unused: (answer) => this.#aboutSent(answer, () => this.#raw(answer.text, SURE)),
+      unused: (answer) => this.#aboutOther(answer, () => this.#raw(answer.text, SURE)),
     })
     this.#open = new OpenMessages(options.maxFrame)
     this.#drafts = new Drafts(options.maxFrame)
@@ -331,7 +333,7 @@ export class EngineEvents {
       goesOn: () => evidence.wentOn(this.#goOn()),
       ended: (signal) => {
         const when = this.#now()
-        evidence.ended(when, signal)
+        evidence.told('ended', when, signal)
         this.#ended = { signal, when, range: this.#writer.place() }
       },
       asks: (request) => {
@@ -343,7 +345,7 @@ export class EngineEvents {
       turnOver: (how) => {
         const over = this.#requests.turnOver(how === 'interrupted')
         const stopped = how !== 'well' && over.interrupted
-        if (stopped) evidence.stopped(this.#now(), 'interrupted')
+        if (stopped) evidence.told('stopped', this.#now(), 'interrupted')
         this.#over = stopped ? 'stopped on request' : 'by itself'
         return over
       },
@@ -352,7 +354,7 @@ export class EngineEvents {
         this.#requests.answered({ id, option, words, by: this.sentBy }, this.#current!),
       interrupts: () => void this.#send('interrupt', () => true),
       truncated: (reason) => {
-        evidence.cut(this.#now(), reason)
+        evidence.told('cut', this.#now(), clip(reason, MAX_WORDS))
         this.warn('TRUNCATED', `the answer was cut: ${reason}`)
       },
       unknownType: (name) => {
@@ -379,7 +381,7 @@ export class EngineEvents {
     const frame = this.#current!
     this.#requests.sends(what)
     const later = () =>
-      this.#aboutSent(frame, () => {
+      this.#aboutOther(frame, () => {
         this.#requests.tells(what)
         // A prompt that waited may have been a part of the turn that is over now.
         if (what === 'prompt' && frame === this.#current) this.#evidence.begun(this.#goOn())
@@ -392,11 +394,11 @@ export class EngineEvents {
   #tellEarly(): void {
     const early = this.#early
     this.#early = []
-    for (const { text, range } of early) this.#aboutSent(range, () => this.#write('user.message', { text }))
+    for (const { text, range } of early) this.#aboutOther(range, () => this.#write('user.message', { text }))
   }
 
-  /** Reports about a record of stdin that was kept, in the middle of another frame. */
-  #aboutSent(frame: Range | undefined, report: () => void): void {
+  /** Reports about another place in the middle of a frame: what was sent before, the end of a turn. */
+  #aboutOther(frame: Range | undefined, report: () => void): void {
     const here = this.#writer.place()
     if (frame !== here) this.#writer.about(frame, true)
     report()
@@ -407,7 +409,7 @@ export class EngineEvents {
     const { session = id } = this.#options
     if (id === session) return
     const message = `the agent began the session ${quote(id, 100)} and did not continue ${quote(session, 100)}`
-    this.#evidence.failed(this.#now(), message)
+    this.#evidence.failed(this.#now(), clip(message, MAX_WORDS))
     this.#write('diagnostic.engine.error', this.#problem('SESSION_CHANGED', message, 'fatal'))
   }
 
@@ -509,8 +511,9 @@ export class EngineEvents {
   }
 
   #error(message: string, given: Severity, { retryable, code, alone }: ErrorFacts): void {
-    if (given === 'fatal') this.#evidence.failed(this.#now(), message)
-    else if (alone) this.#evidence.failedAlone(this.#now(), message)
+    const words = clip(message, MAX_WORDS)
+    if (given === 'fatal') this.#evidence.failed(this.#now(), words)
+    else if (alone) this.#evidence.told('alone', this.#now(), words)
     // An agent ends a turn that the user stopped as it ends one that failed.
     const severity = given === 'fatal' && this.#over === 'stopped on request' ? 'info' : given
     const heavy = severity === 'fatal' || severity === 'error'
@@ -624,10 +627,8 @@ export class EngineEvents {
     this.#ended = undefined
     if (this.#waiting && !(this.#worked && isAfter(this.#worked, this.#waiting))) return
     this.#waiting = turn.when
-    const here = this.#writer.place()
-    if (turn.range !== here) this.#writer.about(turn.range, true)
-    this.#write('lifecycle.run.status', { status: 'awaiting_user_input', reason: turn.signal, evidence })
-    if (turn.range !== here) this.#writer.about(here, true)
+    const data = { status: 'awaiting_user_input', reason: turn.signal, evidence }
+    this.#aboutOther(turn.range, () => this.#write('lifecycle.run.status', data))
   }
 
   #call(type: 'tool.call.started' | 'tool.call.completed' | 'tool.call.failed', of: Call): void {

@@ -360,17 +360,7 @@ export function text(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-const kinds: readonly ToolKind[] = [
-  'read',
-  'edit',
-  'delete',
-  'move',
-  'search',
-  'execute',
-  'think',
-  'fetch',
-  'other',
-]
+const kinds: ToolKind[] = ['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'other']
 
 /** What a tool does, by its name, as the table of an engine says. Read once: a run has many calls. */
 export function kindsByName(table: ToolTable = {}): ReadonlyMap<string, ToolKind> {

@@ -1,4 +1,3 @@
-import { clip } from '../base/fault.ts'
 import type { Call } from './engine.ts'
 import type { CompletionData, EndReason, EndState, Evidence, ResultData } from './event.ts'
 import { memory } from './memory.ts'
@@ -9,6 +8,9 @@ interface Told {
   readonly when: Moment
   readonly words: string
 }
+
+/** Reports of which the last one counts: see `Turn`. */
+type LastTold = 'ended' | 'cut' | 'alone' | 'stopped'
 
 /** What the pipes, or the PTY, have reported about their current turn. */
 interface Turn {
@@ -25,7 +27,7 @@ interface Turn {
   alone?: Told
   /** The last call, if it is a question to the user that did not succeed. */
   question?: (Told & { readonly call: string }) | undefined
-  /** It was stopped on request. */
+  /** It was stopped on request, and has ended. */
   stopped?: Told
 }
 
@@ -59,13 +61,8 @@ export class RunEvidence {
     this.#turns.set(when, { begun, wentOn: when, marked, question })
   }
 
-  ended(when: Moment, signal: string): void {
-    this.#turnOf(when).ended = { when, words: signal }
-  }
-
-  /** The client stopped the turn, and it has ended. */
-  stopped(when: Moment, reason: string): void {
-    this.#turnOf(when).stopped = { when, words: reason }
+  told(what: LastTold, when: Moment, words: string): void {
+    this.#turnOf(when)[what] = { when, words }
   }
 
   /** A call began or ended. A question stays open until it is answered, or other work follows. */
@@ -75,7 +72,8 @@ export class RunEvidence {
     state: 'started' | 'completed' | 'failed',
   ): void {
     const turn = this.#turnOf(when)
-    if (isQuestion(name)) turn.question = state === 'completed' ? undefined : { when, words: name, call: id }
+    if (questionTool.test(name))
+      turn.question = state === 'completed' ? undefined : { when, words: name, call: id }
     else if (state === 'started') turn.question = undefined
   }
 
@@ -86,12 +84,8 @@ export class RunEvidence {
 
   failed(when: Moment, message: string): void {
     const turn = this.#turnOf(when)
-    const reported = { when, words: clip(message, 200) }
+    const reported = { when, words: message }
     turn.failure = { first: turn.failure?.first ?? reported, last: reported }
-  }
-
-  failedAlone(when: Moment, message: string): void {
-    this.#turnOf(when).alone = { when, words: clip(message, 200) }
   }
 
   done(when: Moment): void {
@@ -102,11 +96,6 @@ export class RunEvidence {
   wrote(when: Moment, complete: boolean): void {
     this.#words.set(when, when)
     if (complete) this.#answers.set(when, when)
-  }
-
-  /** The engine says that the answer was cut. */
-  cut(when: Moment, reason: string): void {
-    this.#turnOf(when).cut = { when, words: clip(reason, 200) }
   }
 
   /** The input ended inside a record. */
@@ -156,7 +145,7 @@ export class RunEvidence {
   }
 
   /** The last report of this sort, unless something came after it that shows that it no longer holds. */
-  #lastOf(sort: 'ended' | 'cut' | 'alone' | 'stopped', after?: PerSource<Moment>): Told | undefined {
+  #lastOf(sort: LastTold, after?: PerSource<Moment>): Told | undefined {
     let last: Told | undefined
     for (const { [sort]: told } of this.#turns.both()) {
       if (told && this.#holds(told) && !(last && isAfter(last.when, told.when))) last = told
@@ -207,10 +196,6 @@ export class RunEvidence {
 /** The tools by which agents ask their user. */
 const questionTool =
   /^(?:ask_?user(?:_?question)?|ask_?question|ask_?follow_?up_?question|question|request_?user_?input)$/i
-
-function isQuestion(name: string): boolean {
-  return questionTool.test(name)
-}
 
 function later(a: Moment | undefined, b: Moment | undefined): Moment | undefined {
   return a && b ? (isAfter(a, b) ? a : b) : (a ?? b)

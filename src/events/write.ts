@@ -1,6 +1,7 @@
 import { Fault } from '../base/fault.ts'
 import type { Sink } from '../base/stage.ts'
 import type { Channel } from '../text/chunk.ts'
+import type { Engine } from './engine.ts'
 import type { Category, Event, EventData, EventType, RawRef, Source } from './event.ts'
 
 /** The bytes of a channel that events are about. */
@@ -18,12 +19,6 @@ interface WriterOptions {
   readonly attempt: number
   /** Milliseconds since 1970. */
   readonly clock: () => number
-}
-
-/** The engine and parser in events. */
-interface EngineName {
-  readonly name: string
-  readonly parser: string
 }
 
 /** The range of a Date, in milliseconds. */
@@ -51,7 +46,7 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
   const prefix = `${runId}:${attempt}:`
   let seq = 0
   let session: string | undefined
-  let engine: EngineName = { name: '', parser: '' }
+  let engine: Pick<Engine, 'name' | 'parser'> = { name: '', parser: '' }
   /** What the events are about at the moment; undefined for the end of the run. */
   let range: Range | undefined
   /** Events were already written about this range: the index continues. */
@@ -154,7 +149,7 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
       return first
     },
     /** Changes when `auto` has picked. */
-    setEngine(given: EngineName): void {
+    setEngine(given: typeof engine): void {
       engine = given
       sources.clear()
       lastSource = undefined

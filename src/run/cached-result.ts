@@ -1,4 +1,4 @@
-import { type Code, Fault, meaningOf, type Note } from '../base/fault.ts'
+import { type Code, Fault, meaningOf } from '../base/fault.ts'
 import type { Sink } from '../base/stage.ts'
 import {
   type Cache,
@@ -13,10 +13,11 @@ import {
 import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines-by-name.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import type { CompletionData, Event, ResultData } from '../events/event.ts'
+import type { Event, ResultData } from '../events/event.ts'
 import { isGood, outcomeOf } from '../events/run-outcome.ts'
 import { writer } from '../events/write.ts'
 import type { RecordOptions } from './run-attempt.ts'
+import type { RunEnd } from './run-options.ts'
 
 export interface CachedResultOptions
   extends Pick<RecordOptions, 'engine' | 'command' | 'args' | 'cwd' | 'input' | 'pty' | 'reading'> {
@@ -30,40 +31,30 @@ export interface Hit {
   readonly from: CachedRun
 }
 
-/** The cache entry of one run's result. */
-export interface CachedResult {
-  find(): Promise<Hit | undefined>
-  /** Stores a result, if the run succeeded and its process exited with 0. */
-  keep(ended: Ended): Promise<void>
-  readonly trouble: readonly Note[]
-}
+/** What must be known of a run to store its result. */
+type Ended = Pick<RunEnd, 'run_id' | 'attempt' | 'result' | 'completion' | 'exit_code' | 'reason'>
 
-interface Ended {
-  readonly run_id: string
-  readonly attempt: number
-  readonly result: ResultData | null
-  readonly completion: CompletionData
-  readonly exit_code: number | null
-  readonly reason: string | null
-}
+/** The cache entry of one run's result. */
+export type CachedResult = ReturnType<typeof cachedResult>
 
 /**
  * Caches the result of a run. Only success is stored: the last payload passed the schema, repaired or not,
  * and neither the engine nor its process failed. Throws BAD_OPTION for a run that cannot have a key.
  */
-export function cachedResult(options: CachedResultOptions): CachedResult {
+export function cachedResult(options: CachedResultOptions) {
   const { cache, maxCacheWait, reading } = options
   checkCacheWait(maxCacheWait)
   const access = cacheAccess(cache, runKey(options), { maxCacheWait })
   return {
     trouble: access.trouble,
-    async find() {
+    async find(): Promise<Hit | undefined> {
       const entry = await access.get()
       return entry && isRun(entry.run) && stillPasses(reading.schema, entry.value)
         ? { result: resultOf(entry), from: entry.run }
         : undefined
     },
-    async keep({ run_id, attempt, result, completion, exit_code, reason }) {
+    /** Stores a result, if the run succeeded and its process exited with 0. */
+    async keep({ run_id, attempt, result, completion, exit_code, reason }: Ended): Promise<void> {
       if (!result?.cacheable || exit_code !== 0 || reason !== null) return
       const { value, repair_level, warnings } = result
       const notes = warnings.map((code) => ({ code, message: meaningOf(code) }))

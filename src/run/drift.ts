@@ -4,7 +4,7 @@ import { clip, Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { auto } from '../engines/auto.ts'
-import { engines } from '../engines/engines-by-name.ts'
+import { engineNamed } from '../engines/engine-name.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import { type DiagnosticData, type Event, isEvent } from '../events/event.ts'
 import { type Attempt, listAttempts, singleLog } from './attempt-logs.ts'
@@ -58,17 +58,12 @@ function reasonOf(error: unknown): string {
 }
 
 async function readFound(found: FoundLogs, given: Engine | Picker | undefined): Promise<RunDrift> {
-  const named = given ?? engineOf(found.attempt)
+  const named = given ?? engineNamed(readMeta(found.attempt.meta)?.engine) ?? auto
   const run = await readRun(found, named)
   if (!run.stranger || given || named === auto) return run
   // Another recorder may name the program instead of the protocol it uses.
   const byShape = await readRun(found, auto)
   return byShape.stranger ? run : byShape
-}
-
-function engineOf({ meta }: Attempt): Engine | Picker {
-  const name = readMeta(meta)?.engine
-  return name !== undefined && Object.hasOwn(engines, name) ? engines[name as keyof typeof engines] : auto
 }
 
 async function readRun({ path, attempt }: FoundLogs, engine: Engine | Picker): Promise<RunDrift> {
@@ -87,10 +82,8 @@ async function readRun({ path, attempt }: FoundLogs, engine: Engine | Picker): P
   })
   const saw = (event: Event, { code, message, name: unknown, drift }: DiagnosticData) => {
     if (code === 'ENGINE_UNKNOWN') stranger = { ...driftPlace(event), message }
-    if (unknown !== undefined && code === 'UNKNOWN_TYPE')
-      types.set(unknown, { count: 1, first: driftPlace(event) })
-    if (unknown !== undefined && code === 'UNKNOWN_FIELD')
-      fields.set(unknown, { count: 1, first: driftPlace(event) })
+    const named = code === 'UNKNOWN_TYPE' ? types : code === 'UNKNOWN_FIELD' ? fields : undefined
+    if (unknown !== undefined) named?.set(unknown, { count: 1, first: driftPlace(event) })
     for (const [names, counts] of [
       [types, drift?.types],
       [fields, drift?.fields],
@@ -142,8 +135,6 @@ function countingRecords(engine: Engine | Picker, saw: () => void): Engine | Pic
       if (frame.value !== undefined) saw()
       return reader.read(frame, say)
     },
-    ...(reader.sent && { sent: reader.sent }),
-    end: (say) => reader.end?.(say),
   }))
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
-import { defined, isCount } from '../base/check-options.ts'
+import { defined, isCount, isText } from '../base/check-options.ts'
 import { codes, Fault, type Note, orElse } from '../base/fault.ts'
 import { diskFault } from '../base/system-error-code.ts'
 import { replaceFile } from '../disk/durable.ts'
@@ -8,6 +8,7 @@ import { readPlain } from '../disk/plain-file.ts'
 import { type Cost, readCost } from '../events/cost.ts'
 import { isRecord } from '../events/engine.ts'
 import type { CompletionData, Event, FailureClass } from '../events/event.ts'
+import { Rec } from '../events/record.ts'
 import { isGood, type RunOutcome, readFailure, readOutcome } from '../events/run-outcome.ts'
 import { type Spent, type Tokens, tokensOf } from '../events/tokens.ts'
 import { jsonValue } from '../json/strict.ts'
@@ -154,10 +155,8 @@ export function writeWholeSync(path: string, text: string): void {
 }
 
 function isNote(value: unknown): value is Note {
-  if (typeof value !== 'object' || value === null || !('code' in value && 'message' in value)) return false
-  return (
-    typeof value.code === 'string' && Object.hasOwn(codes, value.code) && typeof value.message === 'string'
-  )
+  const note = Rec.of(value, 'code:text message:text')
+  return note !== undefined && Object.hasOwn(codes, note.text('code')!)
 }
 
 /** Metas are small; a larger file is not one. */
@@ -194,37 +193,31 @@ const COUNTS = ['attempt_number', 'pid'] as const
 export function readMeta(path: string | undefined, within?: string): Partial<Meta> | undefined {
   const found = readJson(path, within)
   if (!found) return undefined
+  const meta = new Rec(found)
   const texts = TEXTS.filter((key) => typeof found[key] === 'string')
   // As a pid, 0 and less would mean whole groups.
   const counts = COUNTS.filter((key) => isCount(found[key]))
-  const code = typeof found['exit_code'] === 'number' ? found['exit_code'] : null
-  const seconds = found['duration_s']
-  const spans = [found['duration_ms'], typeof seconds === 'number' ? seconds * 1000 : undefined]
+  const code = meta.number('exit_code') ?? null
+  const spans = [meta.number('duration_ms'), (meta.number('duration_s') ?? Number.NaN) * 1000]
   const duration = spans.find(isSpan)
-  const started = typeof found['started_at'] === 'string' ? Date.parse(found['started_at']) : Number.NaN
+  const started = Date.parse(meta.text('started_at') ?? '')
+  const complete = meta.flag('complete')
   return {
     // Cast: their types were checked.
     ...(Object.fromEntries([...texts, ...counts].map((key) => [key, found[key]])) as Partial<Meta>),
     ...(found['prompt'] === 'stdin' || found['prompt'] === 'wire' ? { prompt: found['prompt'] } : {}),
     ...(duration === undefined ? {} : { duration_ms: duration }),
     ...(started >= 0 && started <= MAX_TIME ? { started_at: new Date(started).toISOString() } : {}),
-    ...(Array.isArray(found['argv'])
-      ? { argv: found['argv'].filter((item) => typeof item === 'string') }
-      : {}),
+    ...(Array.isArray(found['argv']) ? { argv: found['argv'].filter(isText) } : {}),
     ...(Array.isArray(found['recorders']) ? { recorders: found['recorders'].filter(isCount) } : {}),
     ...(Array.isArray(found['notes']) ? { notes: found['notes'].filter(isNote) } : {}),
     exit_code: code !== null && code < 0 ? null : code,
-    signal:
-      typeof found['signal'] === 'string'
-        ? found['signal']
-        : code !== null && code < 0
-          ? signalName(-code)
-          : null,
+    signal: meta.text('signal') ?? (code !== null && code < 0 ? signalName(-code) : null),
     ...outcomeIn(found),
     ...spentIn(found),
     ...readingOf(found['reading']),
     // Only our recorder writes it; we do not complete what another recorder left.
-    ...(typeof found['complete'] === 'boolean' ? { complete: found['complete'] } : {}),
+    ...(complete === undefined ? {} : { complete }),
   }
 }
 

@@ -10,10 +10,7 @@ interface Sqlite {
     options: { readonly readOnly: boolean },
   ) => {
     exec(sql: string): void
-    prepare(sql: string): {
-      all(...values: unknown[]): unknown[]
-      iterate?(...values: unknown[]): Iterable<unknown>
-    }
+    prepare(sql: string): { all(...values: unknown[]): unknown[] }
     close(): void
   }
 }

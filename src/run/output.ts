@@ -93,10 +93,7 @@ export class RecordedOutput implements Output {
 /** Output that nobody records: it is read from the pipes, and a slow reader holds the agent back. */
 export class PipedOutput implements Output {
   readonly recorders: Recorders
-  readonly #pipes: {
-    readonly stdout: ReturnType<typeof heldPipe>
-    readonly stderr: ReturnType<typeof heldPipe>
-  }
+  readonly #pipes: Readonly<Record<'stdout' | 'stderr', ReturnType<typeof heldPipe>>>
   readonly #sizes = { stdout: 0, stderr: 0 }
 
   constructor(waker: Waker) {

@@ -3,23 +3,13 @@ import fs from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { Fault, type Note, orElse, quote } from '../base/fault.ts'
 import { codeOf, diskFault } from '../base/system-error-code.ts'
-import {
-  DIAGNOSTICS_FILE,
-  EVENTS_FILE,
-  type Journal,
-  type JournalOptions,
-  makeRunDir,
-  openJournal,
-} from '../disk/journal.ts'
+import { DIAGNOSTICS_FILE, EVENTS_FILE, type Journal, makeRunDir, openJournal } from '../disk/journal.ts'
 import { listAttempts } from './attempt-logs.ts'
 import { readMeta } from './meta.ts'
+import type { RunOptions } from './run-options.ts'
 
-export interface RunDirectoryOptions extends Pick<JournalOptions, 'fsync'> {
-  /** The directory of this run, or the one in which it gets its own. */
-  readonly audit: string | undefined
-  readonly runs: string | undefined
-  readonly runId: string | undefined
-}
+/** `audit` is the directory of this run, `runs` the one in which it gets its own. */
+type Recorded = Pick<RunOptions, 'audit' | 'runs' | 'runId' | 'fsync'>
 
 /** The directory of a run, held for one attempt: nobody else writes there until it is released. */
 export class RunDirectory {
@@ -28,13 +18,13 @@ export class RunDirectory {
   readonly attempt: number
   readonly journal: Journal
   readonly #fresh: boolean
-  readonly #undo: Undo
+  readonly #undo: ReturnType<typeof undoOf>
   /** Made before anything looks at the directory: it is no file of the agent. */
   readonly #ignoring: string | undefined
   #released = false
 
   /** `id` is the run id if neither the caller nor the directory knows one. */
-  constructor({ audit, runs = '', runId, fsync }: RunDirectoryOptions, id: string) {
+  constructor({ audit, runs = '', runId, fsync }: Recorded, id: string) {
     this.#fresh = audit === undefined
     this.path = resolve(
       audit === undefined
@@ -132,26 +122,22 @@ export function unlinkLatest(runs: string): void {
     fs.rmSync(link, { force: true })
 }
 
-/** Removes what was created for a run if the run never begins. */
-interface Undo {
-  /** The topmost directory that was not there before; undefined if all were. */
-  readonly made: string | undefined
-  /** Removes empty files that were not there before. The caller must hold the lock of the directory. */
-  files(): void
-  /** Removes directories that were not there before, if they are empty. */
-  dirs(): void
-}
-
-/** Looks at a directory before a run is recorded there; a `fresh` one was created for this run. */
-function undoOf(dir: string, fresh: boolean): Undo {
+/**
+ * Looks at a directory before a run is recorded there, to remove what was created for the run if it never
+ * begins. A `fresh` one was created for this run.
+ */
+function undoOf(dir: string, fresh: boolean) {
   const missing = (path: string) => !fs.lstatSync(path, { throwIfNoEntry: false })
   const dirs = fresh ? [dir, dirname(dir)] : []
   for (let path = dir; missing(path) && path !== dirname(path); path = dirname(path)) dirs.push(path)
-  const made = fresh && isEmptyBut(dirname(dir), dir) ? dirname(dir) : fresh ? undefined : dirs.at(-1)
+  const isFirst = fresh && fs.readdirSync(dirname(dir)).every((name) => name === basename(dir))
+  const made = isFirst ? dirname(dir) : fresh ? undefined : dirs.at(-1)
   const files = [EVENTS_FILE, DIAGNOSTICS_FILE].map((name) => join(dir, name)).filter(missing)
   return {
+    /** The topmost directory that was not there before; undefined if all were. */
     made,
-    files() {
+    /** Removes empty files that were not there before. The caller must hold the lock of the directory. */
+    files(): void {
       try {
         for (const path of files) {
           if (fs.lstatSync(path, { throwIfNoEntry: false })?.size === 0) fs.rmSync(path, { force: true })
@@ -160,7 +146,8 @@ function undoOf(dir: string, fresh: boolean): Undo {
         // It cannot be removed: an empty file does not make the run fail.
       }
     },
-    dirs() {
+    /** Removes directories that were not there before, if they are empty. */
+    dirs(): void {
       try {
         for (const path of dirs) fs.rmdirSync(path)
       } catch {
@@ -184,10 +171,6 @@ function keepOutOfGit(made: string | undefined): string | undefined {
     // It is there already, or cannot be written: the run does not depend on it.
     return undefined
   }
-}
-
-function isEmptyBut(dir: string, child: string): boolean {
-  return fs.readdirSync(dir).every((name) => name === basename(child))
 }
 
 /** Follows a link such as `latest` once, at the start: it may point to another run a moment later. */

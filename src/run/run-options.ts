@@ -378,23 +378,16 @@ type Settings = Omit<
 
 /** The options with their defaults. */
 export function settingsOf(options: ReadOptions): Settings {
-  const { command, args, env = process.env, prompt, audit, runs } = options
+  const { cwd = process.cwd(), env = process.env, prompt, audit, runs } = options
   const { fsDiff = audit !== undefined || runs !== undefined } = options
-  const { cwd = process.cwd(), timeout, idleTimeout, killGrace, pipeGrace } = options
   return {
-    command,
-    args,
+    ...options,
     engine: engineOf(options.engine),
     cwd: resolve(cwd),
     env,
     input: prompt === undefined ? options.input : { text: prompt },
     piped: prompt !== undefined,
-    talk: options.talk,
     pty: ptyOf(options),
-    timeout,
-    idleTimeout,
-    killGrace,
-    pipeGrace,
     fsDiff: fsDiff === true ? {} : fsDiff,
     reading: readingOf(options),
   }

@@ -80,8 +80,10 @@ export function sessionFiles(options: SessionPlaces = {}): SessionFile[] {
         if (left-- <= 0) return
         if (!fits(entry.name, pattern)) continue
         const there = join(dir, entry.name)
+        // The file of a subagent is not a session of its own.
+        const isPart = engine === 'claude' && entry.name.startsWith('agent-')
         if (!last && entry.isDirectory()) walk(there, depth + 1, `${name}${entry.name}/`)
-        else if (last && entry.isFile() && !isPart(engine, entry.name)) {
+        else if (last && entry.isFile() && !isPart) {
           const stats = statOf(there)
           if (!stats) continue
           const { mtimeMs: modified, size } = stats
@@ -141,9 +143,4 @@ function fits(name: string, pattern: string): boolean {
   const start = pattern.slice(0, at)
   const end = pattern.slice(at + 1)
   return name.length >= start.length + end.length && name.startsWith(start) && name.endsWith(end)
-}
-
-/** The file of a subagent: it is not a session of its own. */
-function isPart(engine: SessionEngine, name: string): boolean {
-  return engine === 'claude' && name.startsWith('agent-')
 }

@@ -5,9 +5,9 @@ import { orElse } from '../base/fault.ts'
 import { drive } from '../base/stage.ts'
 import { readBlock, readPlain, withPlain } from '../disk/plain-file.ts'
 import { sessions } from '../engines/engines-by-name.ts'
-import { isRecord, text } from '../events/engine.ts'
 import { isEvent } from '../events/event.ts'
 import { eventStage } from '../events/event-stage.ts'
+import { Rec } from '../events/record.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { jsonValue } from '../json/strict.ts'
 import { openCodeLines, openCodeSession } from './opencode-db.ts'
@@ -101,11 +101,8 @@ export function isSessionOf(file: SessionFile, dir: string): boolean {
   if (directory !== null) return realOf(directory) === real
   // Gemini 0.20 stores no directory, but names the folder of its chats by a hash of it.
   const project = basename(dirname(dirname(file.path)))
-  return file.engine === 'gemini' && [dir, real].some((path) => project === hash(path))
-}
-
-function hash(path: string): string {
-  return createHash('sha256').update(path).digest('hex')
+  const hashes = [dir, real].map((path) => createHash('sha256').update(path).digest('hex'))
+  return file.engine === 'gemini' && hashes.includes(project)
 }
 
 function realOf(path: string): string {
@@ -145,32 +142,21 @@ function rowHead(path: string, session: string): SessionHead {
 const HEAD_LINES = 40
 
 /** One by one: the first ones often have everything, and the next may be long. */
-function* recordsIn(start: string): Generator<Record<string, unknown>> {
+function* recordsIn(start: string): Generator<Rec> {
   // The document of Gemini 0.20 is one record on many lines.
-  const whole = start.startsWith('{\n') ? parse(start) : undefined
+  const whole = start.startsWith('{\n') ? Rec.of(jsonValue(start)) : undefined
   if (whole) yield whole
   else
     for (const line of start.split('\n', HEAD_LINES)) {
-      const record = parse(line)
+      const record = Rec.of(jsonValue(line))
       if (record) yield record
     }
 }
 
-function parse(line: string): Record<string, unknown> | undefined {
-  const value = jsonValue(line)
-  return isRecord(value) ? value : undefined
-}
-
 /** In the line (Claude Code, Qwen, pi, Gemini), in its payload (Codex) or its context (Copilot). */
-function headIn(line: Record<string, unknown>): SessionHead {
-  const { payload, data } = line
-  const context = isRecord(data) && isRecord(data['context']) ? data['context'] : {}
-  const inner = isRecord(payload) ? payload : context
-  const time = text(line['startTime']) ?? text(line['timestamp'])
-  return {
-    directory: text(line['cwd']) ?? text(inner['cwd']) ?? null,
-    started_at: validTime(time),
-  }
+function headIn(line: Rec): SessionHead {
+  const directory = line.text('cwd payload.cwd data.context.cwd') ?? null
+  return { directory, started_at: validTime(line.text('startTime timestamp')) }
 }
 
 /** A time in an engine's file may be invalid. */
@@ -202,11 +188,11 @@ function manifestOf(file: SessionFile): Partial<SessionHead> & { readonly outcom
   const { path, within } = file
   try {
     const name = basename(path).slice(0, -'.messages.json'.length)
-    const manifest = parse(readPlain(join(dirname(path), `${name}.json`), MAX_HEAD, within)) ?? {}
-    const status = text(manifest['status']) ?? ''
+    const manifest = Rec.of(jsonValue(readPlain(join(dirname(path), `${name}.json`), MAX_HEAD, within)))
+    const status = manifest?.text('status') ?? ''
     return {
-      directory: text(manifest['cwd']) ?? null,
-      started_at: validTime(text(manifest['started_at'])),
+      directory: manifest?.text('cwd') ?? null,
+      started_at: validTime(manifest?.text('started_at')),
       outcome: Object.hasOwn(statuses, status) ? statuses[status] : undefined,
     }
   } catch {

@@ -3,18 +3,8 @@ import type { Engine, EngineFrame, Reader, Say } from '../events/engine.ts'
 import { type AgentRequest, type Event, isEvent, type RequestOption } from '../events/event.ts'
 import { Rec } from '../events/record.ts'
 import type { Wire, WireChoice, WireRecord } from '../events/talk-wire.ts'
-import type { StopReason } from './meta.ts'
+import type { Recording } from './run-attempt.ts'
 import { withReaders } from './watch-turns.ts'
-
-/** The process at the other end. */
-interface TalkProcess {
-  /** Records the bytes, then sends them. False if the process has ended. */
-  send(bytes: Buffer, by?: 'limit'): boolean
-  closeInput(): void
-  stop(reason: StopReason, signal: NodeJS.Signals, note?: Note): void
-  /** Adds to the notes of the run. */
-  note(note: Note): void
-}
 
 interface TalkOptions {
   readonly wire: Wire
@@ -27,7 +17,8 @@ interface TalkOptions {
   readonly killGrace: number
   /** Milliseconds that the process may take to exit when its stdin is closed. */
   readonly endAfter: number
-  readonly process: () => TalkProcess
+  /** The process at the other end. */
+  readonly process: () => Pick<Recording, 'send' | 'closeInput' | 'stop' | 'note'>
   /** Events that nobody has read yet. */
   readonly unread: () => number
 }
@@ -88,11 +79,7 @@ export class Talk {
 
   /** An engine that shows its records here, too. Its events stay the same. */
   listen(engine: Engine): Engine {
-    return withReaders(engine, (reader) => ({
-      read: (frame, say) => this.#read(reader, frame, say),
-      ...(reader.sent && { sent: (frame: EngineFrame, say: Say) => reader.sent!(frame, say) }),
-      end: (say) => reader.end?.(say),
-    }))
+    return withReaders(engine, (reader) => ({ read: (frame, say) => this.#read(reader, frame, say) }))
   }
 
   /** Takes an event of the run, at the moment when it is made. */

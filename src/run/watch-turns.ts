@@ -5,7 +5,10 @@ export function watchTurns<E extends Engine | Picker>(engine: E, tell: (over: bo
   return withReaders(engine, (reader) => watchReader(reader, tell))
 }
 
-/** An engine, or those that a picker picks, with other readers. Its caller refuses an invalid one. */
+/**
+ * An engine, or those that a picker picks, with other readers. What a new one lacks, the one before does. Its
+ * caller refuses an invalid engine.
+ */
 export function withReaders<E extends Engine | Picker>(engine: E, change: (reader: Reader) => Reader): E {
   if ('pick' in engine) {
     const changed = (picked: Engine | undefined) => picked && withReaders(picked, change)
@@ -17,9 +20,14 @@ export function withReaders<E extends Engine | Picker>(engine: E, change: (reade
     }
   }
   if (typeof engine.open !== 'function') return engine
-  const open = (limits: Limits) => {
+  const open = (limits: Limits): Reader => {
     const reader = engine.open(limits)
-    return typeof reader?.read === 'function' ? change(reader) : reader
+    if (typeof reader?.read !== 'function') return reader
+    return {
+      ...(reader.sent && { sent: (frame: EngineFrame, say: Say) => reader.sent!(frame, say) }),
+      end: (say) => reader.end?.(say),
+      ...change(reader),
+    }
   }
   return { ...engine, open }
 }
@@ -34,10 +42,10 @@ function watchReader(reader: Reader, tell: (over: boolean) => void): Reader {
   const hear = (say: Say): Say => {
     if (heard?.from === say) return heard.to
     const works =
-      <Words extends unknown[]>(speak: (...words: Words) => void) =>
-      (...words: Words) => {
-        over ??= false
-        speak(...words)
+      <Words extends unknown[], Result>(speak: (...words: Words) => Result, ends = false) =>
+      (...words: Words): Result => {
+        over = ends || (over ?? false)
+        return speak(...words)
       }
     const to: Say = {
       ...say,
@@ -46,18 +54,9 @@ function watchReader(reader: Reader, tell: (over: boolean) => void): Reader {
       message: works(say.message),
       reasoning: works(say.reasoning),
       started: works(say.started),
-      ended(signal) {
-        over = true
-        say.ended(signal)
-      },
-      asks(request) {
-        over = true
-        say.asks(request)
-      },
-      answers(id, option) {
-        over ??= false
-        return say.answers(id, option)
-      },
+      answers: works(say.answers),
+      ended: works(say.ended, true),
+      asks: works(say.asks, true),
     }
     heard = { from: say, to }
     return to
@@ -83,6 +82,5 @@ function watchReader(reader: Reader, tell: (over: boolean) => void): Reader {
         return understood
       },
     }),
-    end: (say) => reader.end?.(say),
   }
 }

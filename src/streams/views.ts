@@ -102,9 +102,7 @@ export function markdown(options: MarkdownOptions & Abortable = {}): Flow<string
  * @example
  * await pipeline(replay('.audit/latest'), redact(), jsonl(), stream)
  */
-export function redact(
-  options: (RedactOptions & { readonly signal?: AbortSignal | undefined }) | Redactor = {},
-): Flow<Event> {
+export function redact(options: (RedactOptions & Abortable) | Redactor = {}): Flow<Event> {
   checkRedacting('redact', options)
   const signal = 'signal' in options ? options.signal : undefined
   return flow(redactStage(options), { signal, intake: eventsOnly('redact') })

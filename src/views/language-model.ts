@@ -102,6 +102,8 @@ export function languageModelStage(options: LanguageModelOptions = {}): Stage<Ev
   return (next) => aiSdkStage()(new LanguageModelSink(next, read))
 }
 
+type ChunkOf<T extends AiSdkChunk['type']> = Extract<AiSdkChunk, { type: T }>
+
 /** Turns the chunks of one message into the parts of one answer. */
 class LanguageModelSink implements Sink<AiSdkChunk> {
   readonly #next: Sink<LanguageModelPart>
@@ -111,7 +113,7 @@ class LanguageModelSink implements Sink<AiSdkChunk> {
   readonly #asides = new Set<string>()
   readonly #tokens = tokenCounter()
   #ended: CompletionData | undefined
-  #finish: Extract<AiSdkChunk, { type: 'finish' }> | undefined
+  #finish: ChunkOf<'finish'> | undefined
 
   constructor(next: Sink<LanguageModelPart>, options: LanguageModelOptions) {
     this.#next = next
@@ -176,12 +178,7 @@ class LanguageModelSink implements Sink<AiSdkChunk> {
     return this.#options.text === 'result' || facts?.sluice['parent_call_id'] !== undefined
   }
 
-  #call(
-    chunk: Extract<
-      AiSdkChunk,
-      { type: 'tool-input-available' | 'tool-output-available' | 'tool-output-error' }
-    >,
-  ) {
+  #call(chunk: ChunkOf<'tool-input-available' | 'tool-output-available' | 'tool-output-error'>) {
     const { toolCallId } = chunk
     if (chunk.type === 'tool-input-available') {
       const { toolName } = chunk
@@ -226,7 +223,7 @@ class LanguageModelSink implements Sink<AiSdkChunk> {
     }
   }
 
-  #finishOf({ finishReason, messageMetadata }: Extract<AiSdkChunk, { type: 'finish' }>): Finish {
+  #finishOf({ finishReason, messageMetadata }: ChunkOf<'finish'>): Finish {
     const raw = this.#ended?.reason_code
     const { tokens: _, ...facts } = messageMetadata
     return {

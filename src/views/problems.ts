@@ -29,8 +29,7 @@ export const MAX_TITLE = 300
  */
 export function problemOf(event: Event): Problem | undefined {
   const reported = titleOf(event)
-  if (!reported) return undefined
-  return problemAt(event, ...reported)
+  return reported && problemAt(event, ...reported)
 }
 
 /** A problem at an event, whatever its type. */

@@ -1,3 +1,4 @@
+import type { Call } from '../events/engine.ts'
 import type { AgentRequest, SettledBy, ToolData } from '../events/event.ts'
 import { jsonValue } from '../json/strict.ts'
 
@@ -97,13 +98,7 @@ function bounded(text: string): string {
  * @example
  * callText({ output: { stdout: '1 failed\n', stderr: 'boom\n' } }) // '1 failed\nboom'
  */
-export function callText({
-  output,
-  error,
-}: {
-  readonly output?: unknown
-  readonly error?: string | undefined
-}): string {
+export function callText({ output, error }: Pick<Call, 'output' | 'error'>): string {
   const whole = textOf(unpacked(output), 0)
   // Without blank lines at its start, but with the indent of its first line.
   const text = whole.slice(whole.lastIndexOf('\n', whole.search(/\S/)) + 1).trimEnd()

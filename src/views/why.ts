@@ -325,20 +325,8 @@ function callOf(item: ToolItem, { seq, raw_ref }: Pick<Event, 'seq' | 'raw_ref'>
 const MAX_ERROR_LINE = 4096
 
 const errorWords = [
-  'error',
-  'fatal',
-  'panic',
-  'exception',
-  'traceback',
-  'failed',
-  'cancelled',
-  'canceled',
-  'aborted',
-  'denied',
-  'unauthorized',
-  'refused',
-  'not found',
-  'no such file',
+  ...['error', 'fatal', 'panic', 'exception', 'traceback', 'failed', 'cancelled', 'canceled', 'aborted'],
+  ...['denied', 'unauthorized', 'refused', 'not found', 'no such file'],
 ]
 /** Lines that begin like these are not errors, or are retried. */
 const harmless = ['warn', '[warn', 'at ', 'info', 'debug', '[startup]', 'hint', 'note']

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { tokenParts } from '../../src/engines/token-parts.ts'
 
 test('the total shows which parts are counted apart', () => {
-  const parts = { input: 200, output: 22, cacheRead: 1000, reasoning: 12 }
+  const parts = { input: 200, output: 22, cached: 1000, reasoning: 12 }
   const whole = { input: 1200, output: 34, cached: 1000, reasoning: 12 }
   expect(tokenParts({ ...parts, total: 1234 })).toEqual(whole)
   expect(tokenParts({ ...parts, output: 34, total: 1234 })).toEqual(whole)
@@ -11,14 +11,14 @@ test('the total shows which parts are counted apart', () => {
 })
 
 test('what is written to a cache is input, too', () => {
-  const parts = { input: 200, output: 34, cacheRead: 900, cacheWrite: 100, total: 1234 }
+  const parts = { input: 200, output: 34, cached: 900, cache_write: 100, total: 1234 }
   expect(tokenParts(parts)).toEqual({ input: 1200, output: 34, cached: 900, cache_write: 100 })
 })
 
 test('a count that can be read in two ways is left out', () => {
-  expect(tokenParts({ input: 1200, output: 34, cacheRead: 1000 })).toEqual({ output: 34, cached: 1000 })
+  expect(tokenParts({ input: 1200, output: 34, cached: 1000 })).toEqual({ output: 34, cached: 1000 })
   // Either part may be the one that is apart.
-  expect(tokenParts({ input: 500, output: 400, cacheRead: 100, reasoning: 100, total: 1000 })).toEqual({
+  expect(tokenParts({ input: 500, output: 400, cached: 100, reasoning: 100, total: 1000 })).toEqual({
     cached: 100,
     reasoning: 100,
   })
@@ -29,19 +29,19 @@ test('a count that can be read in two ways is left out', () => {
 })
 
 test('a part that is more than the whole is not within it', () => {
-  expect(tokenParts({ input: 200, output: 34, cacheRead: 1000 })).toEqual({
+  expect(tokenParts({ input: 200, output: 34, cached: 1000 })).toEqual({
     input: 1200,
     output: 34,
     cached: 1000,
   })
-  expect(tokenParts({ input: 200, output: 34, cacheRead: 1000 }, { cache: 'within' })).toEqual({
+  expect(tokenParts({ input: 200, output: 34, cached: 1000 }, { cache: 'within' })).toEqual({
     output: 34,
     cached: 1000,
   })
 })
 
 test('zeros, and what is no count, tell nothing', () => {
-  expect(tokenParts({ input: 0, output: 0, cacheRead: 0, total: 0 })).toBeUndefined()
+  expect(tokenParts({ input: 0, output: 0, cached: 0, total: 0 })).toBeUndefined()
   expect(tokenParts({ input: 0, output: 0, total: 50 })).toBeUndefined()
   expect(tokenParts({ input: '5', output: -1 })).toBeUndefined()
   expect(tokenParts({ input: 5, output: null })).toEqual({ input: 5 })

@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest'
+import { drive } from '../../src/base/stage.ts'
 import { acp } from '../../src/engines/acp/acp.ts'
+import { claude } from '../../src/engines/claude/claude.ts'
 import { wireOf } from '../../src/engines/talk-wires.ts'
+import type { Engine } from '../../src/events/engine.ts'
 import { type Event, isEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import { Talk } from '../../src/run/talk.ts'
+import { watchTurns } from '../../src/run/watch-turns.ts'
+import type { Chunk } from '../../src/text/chunk.ts'
 
 /** A conversation over ACP whose agent asks with these options, and what is sent to it. */
 function asked(options: readonly object[], answerIn = 60_000, title = 'rm') {
@@ -194,4 +199,24 @@ test('what an agent asks after it was interrupted is dismissed', () => {
   ])
   expect(talk.answer('1:1', 'o')).toBe(false)
   talk.end()
+})
+
+test('an engine whose turns are watched tells the same answers to a question', () => {
+  const questions = [{ question: 'Which?', options: [{ label: 'Blue' }] }]
+  const request = { subtype: 'can_use_tool', tool_name: 'AskUserQuestion', input: { questions } }
+  const response = { behavior: 'allow', updatedInput: { answers: { 'Which?': 'Blue' } } }
+  const lineOf = (record: object) => Buffer.from(`${JSON.stringify(record)}\n`)
+  const chunks: Chunk[] = [
+    { channel: 'stdout', bytes: lineOf({ type: 'control_request', request_id: 'r', request }) },
+    {
+      channel: 'stdin',
+      bytes: lineOf({ type: 'control_response', response: { request_id: 'r', response } }),
+    },
+  ]
+  const settled = (engine: Engine) =>
+    drive(eventStage(engine, { wire: true }), chunks).flatMap((event) =>
+      isEvent(event, 'lifecycle.run.status') ? (event.data.answers ?? []) : [],
+    )
+  expect(settled(claude)).toEqual(['Blue'])
+  expect(settled(watchTurns(claude, () => {}))).toEqual(['Blue'])
 })

@@ -162,8 +162,8 @@ export class AcpTurns {
 const usageTokens = /* @__PURE__ */ tokensAt({
   input: 'inputTokens input_tokens',
   output: 'outputTokens',
-  cacheRead: 'cachedReadTokens',
-  cacheWrite: 'cachedWriteTokens',
+  cached: 'cachedReadTokens',
+  cache_write: 'cachedWriteTokens',
   reasoning: 'thoughtTokens',
   total: 'totalTokens',
 })

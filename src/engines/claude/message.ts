@@ -2,8 +2,7 @@ import { isRecord, type Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import { durationOf, Rec } from '../../events/record.ts'
 import { type Tokens, tokensOf } from '../../events/tokens.ts'
-import type { Calls } from '../calls.ts'
-import { hunksText, wholeFile } from '../calls.ts'
+import { type Calls, hunksText, wholeFile } from '../calls.ts'
 import { blocksOf, wordsOf } from '../content-blocks.ts'
 
 /** Beginnings of user lines, and blocks of them, that the user did not type. */

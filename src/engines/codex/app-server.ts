@@ -4,7 +4,7 @@ import { fits, Rec } from '../../events/record.ts'
 import { type Tokens, tokenCounter, tokensOf } from '../../events/tokens.ts'
 import { wordsOf } from '../content-blocks.ts'
 import { rows } from '../record-table.ts'
-import { askedIn, type BegunCall, decisionIn } from './asked.ts'
+import { askedIn, type BegunCall, decisionOf } from './asked.ts'
 import {
   codexTokens,
   errorText,
@@ -21,11 +21,6 @@ export function isServerLine({ values }: Rec): boolean {
   return typeof values['method'] === 'string' || fits(values, 'id result|error')
 }
 
-/** A refusal of the server, which can be its first line. */
-export function isRefusal({ values }: Rec): boolean {
-  return fits(values, '#2 id error:record')
-}
-
 /** Lines of the app-server only: its greeting, a notification about a thread, a turn or an item. */
 export function isServerShape(line: Rec): boolean {
   if (!isServerLine(line)) return false
@@ -38,33 +33,11 @@ function threadAt(record: Rec, path: string): Rec | undefined {
   return Rec.of(record.at(path), 'id:text modelProvider')
 }
 
-/** Reads the lines of one server, and what its client sent. */
-export function serverReader() {
-  const server = new Server()
-  return {
-    read(line: Rec, say: Say): boolean {
-      say.fields(line.values, 'id method params result error emittedAtMs')
-      const method = line.text('method')
-      if (method === undefined) return server.response(line, say)
-      const request = askedIn(method, line.record('params'), server.calls)
-      if (request === undefined) return notifications.read(line, say, server) === true
-      say.asks({ id: line.at('id'), signal: method, ...request })
-      return true
-    },
-    sent(line: Rec | undefined, say: Say): boolean | 'kept' {
-      if (!line || !isServerLine(line)) return false
-      const method = line.text('method')
-      if (method === undefined) return say.answers(line.at('id'), decisionIn(line), line.at('result.answers'))
-      server.sent.set(JSON.stringify(line.at('id')) ?? '', method)
-      if (method === 'turn/interrupt') say.interrupts()
-      const prompt = method === 'turn/start' ? wordsOf(line.list('params.input')) : ''
-      return prompt === '' || say.prompts(prompt)
-    },
-  }
-}
-
-/** The threads of a server. Those that another thread started are subagents: they end nothing. */
-class Server {
+/**
+ * Reads the lines of one server, and what its client sent. Threads that another thread started are subagents:
+ * they end nothing.
+ */
+export class CodexServer {
   readonly subagents = memory<true>(() => 0)
   /** The message whose pieces are arriving, per thread. */
   readonly speaking = memory<string>((id) => id.length)
@@ -72,10 +45,31 @@ class Server {
   readonly #counters = memory<ReturnType<typeof tokenCounter>>(() => 0)
   #usage: unknown
   /** The calls that have begun: a request names only the id of its call. */
-  readonly calls = memory<BegunCall>(({ changes }) => JSON.stringify(changes).length)
+  readonly #calls = memory<BegunCall>(({ changes }) => JSON.stringify(changes).length)
   /** The methods of the client's requests, by id. */
-  readonly sent = memory<string>((method) => method.length)
+  readonly #methods = memory<string>((method) => method.length)
   #opened = false
+
+  read(line: Rec, say: Say): boolean | 'kept' {
+    say.fields(line.values, 'id method params result error emittedAtMs')
+    const method = line.text('method')
+    if (method === undefined) return this.#response(line, say)
+    const request = askedIn(method, line.record('params'), this.#calls)
+    if (request === undefined) return notifications.read(line, say, this)
+    say.asks({ id: line.at('id'), signal: method, ...request })
+    return true
+  }
+
+  sent(line: Rec | undefined, say: Say): boolean | 'kept' {
+    if (!line || !isServerLine(line)) return false
+    const method = line.text('method')
+    const choice = decisionOf(line.at('result.decision result.action'))
+    if (method === undefined) return say.answers(line.at('id'), choice?.id, line.at('result.answers'))
+    this.#methods.set(JSON.stringify(line.at('id')) ?? '', method)
+    if (method === 'turn/interrupt') say.interrupts()
+    const prompt = method === 'turn/start' ? wordsOf(line.list('params.input')) : ''
+    return prompt === '' || say.prompts(prompt)
+  }
 
   /** The thread, if it is a subagent's. */
   parent(threadId: string): string | undefined {
@@ -98,9 +92,9 @@ class Server {
   }
 
   /** The answer to a request of the client. */
-  response(line: Rec, say: Say): true {
+  #response(line: Rec, say: Say): true {
     const error = line.record('error')
-    const method = this.sent.take(JSON.stringify(line.at('id')) ?? '')
+    const method = this.#methods.take(JSON.stringify(line.at('id')) ?? '')
     if (error) this.#refused(errorText(error.values), method, say)
     const model = line.text('result.model')
     const thread = threadAt(line, 'result.thread')
@@ -151,15 +145,15 @@ class Server {
     if (status === 'interrupted') say.error('the turn was interrupted', 'fatal')
   }
 
-  item(params: Rec, phase: Phase['phase'], say: Say): boolean {
+  item(params: Rec, phase: Phase['phase'], say: Say): boolean | 'kept' {
     const threadId = threadOf(params)
     const item = params.record('item')
     if (!item) return false
     const id = item.text('id') ?? ''
     if (phase === 'completed' && id === this.speaking.get(threadId)) this.speaking.take(threadId)
-    if (phase === 'started' && item.has('changes')) this.calls.set(id, { changes: item.list('changes') })
+    if (phase === 'started' && item.has('changes')) this.#calls.set(id, { changes: item.list('changes') })
     if (phase === 'completed') say.worksOn(id)
-    return items.read(item, say, { phase, parent: this.parent(threadId) }) === true
+    return items.read(item, say, { phase, parent: this.parent(threadId) })
   }
 }
 
@@ -170,7 +164,7 @@ function without(sum: Tokens, last: Tokens): Tokens {
   return tokensOf(Object.fromEntries(before)) ?? {}
 }
 
-const notifications = /* @__PURE__ */ rows<Server>({
+const notifications = /* @__PURE__ */ rows<CodexServer>({
   by: 'method',
   of: 'params',
   fields: '*',

@@ -116,8 +116,3 @@ export function decisionOf(decision: unknown): RequestOption | undefined {
     ? { id, kind: 'reject_always', label: `Always reject ${subject}` }
     : { id, kind: 'allow_always', label: `Always allow ${subject}` }
 }
-
-/** The option that an answer of the client chooses. */
-export function decisionIn(answer: Rec): string | undefined {
-  return decisionOf(answer.at('result.decision result.action'))?.id
-}

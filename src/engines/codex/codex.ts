@@ -1,10 +1,10 @@
-import type { Engine, EngineFrame, RunFacts, Say } from '../../events/engine.ts'
+import type { Engine, EngineFrame, Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
 import { codexDenial } from '../denials.ts'
 import { rows } from '../record-table.ts'
-import { isRefusal, isServerLine, isServerShape, serverReader } from './app-server.ts'
-import { oldReader } from './old.ts'
+import { CodexServer, isServerLine, isServerShape } from './app-server.ts'
+import { OldRun, oldLines } from './old.ts'
 import {
   codexTokens,
   errorText,
@@ -58,30 +58,29 @@ export const codex: Engine = {
     return line !== undefined && (isLine(line) || fits(line.values, OLD_LINE) || isServerShape(line))
   },
   open() {
-    const readOld = oldReader()
-    const server = serverReader()
+    const old = new OldRun()
+    const server = new CodexServer()
     /** A record of the dialect was seen, so one of another type is a new type. */
     let known = false
     let served = false
-    /** The first line of 0.42; a session may come later. */
-    let config: RunFacts | undefined
     return {
       sent: ({ value }, say) => server.sent(Rec.of(value), say),
       read({ value }, say) {
         const line = Rec.of(value)
         if (!line) return false
-        if (line.has('msg') && fits(line.values, OLD_LINE)) return readOld(line, config ?? {}, say)
+        if (line.has('msg') && fits(line.values, OLD_LINE)) return oldLines.read(line, say, old)
         if (isServerLine(line)) {
           served ||= isServerShape(line)
-          return (served || isRefusal(line)) && server.read(line, say)
+          // A refusal can be the first line of the server.
+          return (served || fits(line.values, '#2 id error:record')) && server.read(line, say)
         }
         if (line.has('workdir') && fits(line.values, 'workdir:text provider:text')) {
-          config = { model: line.text('model'), cwd: line.text('workdir') }
-          say.status('configured', config)
+          old.config = { model: line.text('model'), cwd: line.text('workdir') }
+          say.status('configured', old.config)
           return true
         }
         // It is the second line. Other programs write prompts, too.
-        if (config && fits(line.values, '#1 prompt:text')) {
+        if (old.config && fits(line.values, '#1 prompt:text')) {
           say.user(line.text('prompt') ?? '')
           return true
         }

@@ -1,21 +1,12 @@
-import type { RunFacts, Say } from '../../events/engine.ts'
+import type { RunFacts } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import type { Rec } from '../../events/record.ts'
 import { rows } from '../record-table.ts'
 import { type Change, changesByPath, codexTokens, durationOfParts, errorText, sayChanges } from './shared.ts'
 
-/** The dialect of 0.42: one `msg` per line, no end signal but `task_complete`. */
-export function oldReader(): (line: Rec, config: RunFacts, say: Say) => boolean {
-  const run = new OldRun()
-  return (line, config, say) => {
-    run.config = config
-    return messages.read(line, say, run) === true
-  }
-}
-
-class OldRun {
-  /** Facts about the run in the line before the first message. */
-  config: RunFacts = {}
+export class OldRun {
+  /** The first line; a session may come later. */
+  config: RunFacts | undefined
   /** The changes of the patches that are being applied, by call. */
   readonly patches = memory<readonly Change[]>(sizeOf)
   /** The message in pieces, which have only the id of their turn, and how many came before it there. */
@@ -50,7 +41,8 @@ function sizeOf(changes: readonly Change[]): number {
 
 const callId = (msg: Rec): string => msg.text('call_id') ?? ''
 
-const messages = /* @__PURE__ */ rows<OldRun>({
+/** The dialect of 0.42: one `msg` per line, no end signal but `task_complete`. */
+export const oldLines = /* @__PURE__ */ rows<OldRun>({
   by: 'msg.type',
   of: 'msg',
   called: 'msg',
@@ -58,7 +50,7 @@ const messages = /* @__PURE__ */ rows<OldRun>({
   quiet: 'agent_reasoning_section_break exec_command_output_delta turn_diff',
   on: {
     session_configured(msg, say, { config }) {
-      say.session(msg.at('session_id'), { ...config, model: msg.text('model') ?? config.model })
+      say.session(msg.at('session_id'), { ...config, model: msg.text('model') ?? config?.model })
     },
     task_started(_, say) {
       say.begun()

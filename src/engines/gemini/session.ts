@@ -4,14 +4,12 @@ import { pathOf, sayChange, shownIn } from '../calls.ts'
 import { wordsOf } from '../content-blocks.ts'
 import { geminiDenial } from '../denials.ts'
 import { rows } from '../record-table.ts'
-import { turns } from '../session-turns.ts'
+import { type Turns, turns } from '../session-turns.ts'
 import { geminiTokens } from '../token-parts.ts'
 import { tools } from './stream.ts'
 
 /** The head of the log, or the whole document. */
 const HEAD = 'sessionId:text projectHash:text startTime:text'
-
-type Turns = ReturnType<typeof turns>
 
 /**
  * Gemini CLI's session files (`tmp/<project>/chats/session-*` in its home): one document (0.20), or a log of

@@ -1,7 +1,7 @@
 import type { EngineFrame, Say, ToolTable } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { errorAnswer } from '../api-errors.ts'
-import { calls } from '../calls.ts'
+import { type Calls, calls } from '../calls.ts'
 import { rows } from '../record-table.ts'
 import { statsTokens } from '../token-parts.ts'
 
@@ -22,7 +22,7 @@ interface Message {
 }
 
 interface State {
-  readonly begun: ReturnType<typeof calls>
+  readonly begun: Calls
   message: Message
 }
 

@@ -54,10 +54,7 @@ export function markdownInlines(text: string, targets = NO_TARGETS): MarkdownInl
     top: [],
     open: [],
     nextTicks: tickRuns(text),
-    nextClose: nextOf(text, ')'),
-    nextSpace: nextOf(text, ' '),
-    nextLine: nextOf(text, '\n'),
-    nextAngle: nextOf(text, '>'),
+    next: nextOf(text),
   }
   while (state.at < text.length) if (!readMark(state)) state.at++
   flush(state, state.at)
@@ -75,10 +72,7 @@ interface Reading {
   readonly top: MarkdownInline[]
   readonly open: Opener[]
   readonly nextTicks: (at: number, length: number) => number
-  readonly nextClose: (at: number) => number
-  readonly nextSpace: (at: number) => number
-  readonly nextLine: (at: number) => number
-  readonly nextAngle: (at: number) => number
+  readonly next: (char: string, at: number) => number
 }
 
 /** Reads the mark at `at`. False if the character is text. */
@@ -220,7 +214,7 @@ function bracket(state: Reading): boolean {
   unwind(state, depth + 1)
   const { mark, children } = state.open.pop()!
   if (mark === '![') put(state, { type: 'image', target, alt: markdownText(children) })
-  else put(state, { type: 'link', target, web: isWeb(target), children })
+  else put(state, { type: 'link', target, web: WEB.test(target), children })
   return true
 }
 
@@ -228,10 +222,10 @@ function bracket(state: Reading): boolean {
 function targetAt(state: Reading, at: number): [end: number, target: string] | undefined {
   const text = state.text
   if (text[at] !== '(') return undefined
-  let close = state.nextClose(at)
+  let close = state.next(')', at)
   if (close < 0) return undefined
-  const space = state.nextSpace(at)
-  const line = state.nextLine(at)
+  const space = state.next(' ', at)
+  const line = state.next('\n', at)
   if (line >= 0 && line < close) return undefined
   if (space >= 0 && space < close) {
     // (target "title"): the title is dropped.
@@ -261,7 +255,7 @@ function definedAt(
 
 function angles(state: Reading): boolean {
   const from = state.at + 1
-  const end = isAddress(state.text, from) ? state.nextAngle(from) : -1
+  const end = isAddress(state.text, from) ? state.next('>', from) : -1
   const target = end < 0 ? '' : state.text.slice(from, Math.min(end, from + MAX_TARGET))
   if (end < 0 || target.length !== end - from || /[ \n<]/.test(target)) return false
   return replace(state, end + 1, link(target))
@@ -306,6 +300,7 @@ function bounded(end: number, target: string): [number, string] | undefined {
   return [end, target.replace(ENTITIES, (whole, name) => characterOf(name) ?? whole)]
 }
 
+const WEB = /^(?:https?:\/\/|mailto:)/i
 const ENTITY = /^&(#?\w{1,8});/
 const ENTITIES = /&(#?\w{1,8});/g
 const MAX_ENTITY = 11
@@ -373,12 +368,14 @@ function tickRuns(text: string): (at: number, length: number) => number {
 }
 
 /** `indexOf` for positions that only grow: a hit is kept until it is passed. */
-function nextOf(text: string, char: string): (at: number) => number {
-  let found = -2
-  return (at) => {
-    if (found === -1 || found >= at) return found
-    found = text.indexOf(char, at)
-    return found
+function nextOf(text: string): (char: string, at: number) => number {
+  const found = new Map<string, number>()
+  return (char, at) => {
+    const known = found.get(char) ?? -2
+    if (known === -1 || known >= at) return known
+    const next = text.indexOf(char, at)
+    found.set(char, next)
+    return next
   }
 }
 
@@ -393,10 +390,6 @@ function runLength(text: string, at: number): number {
   let end = at + 1
   while (text[end] === text[at]) end++
   return end - at
-}
-
-function isWeb(target: string): boolean {
-  return /^(?:https?:\/\/|mailto:)/i.test(target)
 }
 
 function isAddress(text: string, at: number): boolean {

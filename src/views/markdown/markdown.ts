@@ -70,11 +70,7 @@ export interface MarkdownFacts {
 export function markdownWriter({
   maxLength = MARKDOWN_OPTIONS.maxLength.default,
   brief = false,
-}: MarkdownOptions & { readonly brief?: boolean } = {}): {
-  write(event: Event): void
-  summary(): RunSummary
-  text(facts?: MarkdownFacts): string
-} {
+}: MarkdownOptions & { readonly brief?: boolean } = {}) {
   const talk = new Conversation()
   const body = middleCut(Math.max(MIN_LENGTH, maxLength))
   let attempt: number | undefined
@@ -85,7 +81,7 @@ export function markdownWriter({
   let raw = 0
 
   return {
-    write(event) {
+    write(event: Event): void {
       if (event.attempt_number !== attempt) unfinished.push(...talk.running)
       attempt = event.attempt_number
       const item = talk.take(event)
@@ -98,8 +94,8 @@ export function markdownWriter({
       const part = inHead || (brief && isWork(item)) ? '' : partOf(item)
       if (part !== '') body.add(part)
     },
-    summary: () => talk.summary(),
-    text({ task, why } = {}) {
+    summary: (): RunSummary => talk.summary(),
+    text({ task, why }: MarkdownFacts = {}): string {
       const summary = talk.summary()
       for (const { input } of [...unfinished, ...talk.running])
         body.add(`… ${codeSpan(cut(callSubject(input), 300))} did not end`)

@@ -50,11 +50,9 @@ export function redactStage(options: RedactOptions | Redactor = {}): Stage<Event
       const rest = all.slice(sure)
       if (held.size >= MAX_MESSAGES && !held.has(id)) {
         // The oldest loses its held text; its final message has it.
-        for (const oldest of held.keys()) {
-          held.set(oldest, undefined)
-          before.delete(`m:${oldest}`)
-          break
-        }
+        const [oldest = ''] = held.keys()
+        held.set(oldest, undefined)
+        before.delete(`m:${oldest}`)
       }
       held.set(id, rest.length > MAX_HELD ? undefined : rest)
       // They are counted in the final message.
