@@ -144,7 +144,8 @@ interface Undo {
 
 /** Looks at a directory before a run is recorded there; a `fresh` one was created for this run. */
 function undoOf(dir: string, fresh: boolean): Undo {
-  const missing = (path: string) => !fs.lstatSync(path, { throwIfNoEntry: false })
+  // A path that cannot be looked at was not made here; opening the journal says what is wrong with it.
+  const missing = (path: string) => orElse(() => !fs.lstatSync(path, { throwIfNoEntry: false }), false)
   const dirs = fresh ? [dir, dirname(dir)] : []
   for (let path = dir; missing(path) && path !== dirname(path); path = dirname(path)) dirs.push(path)
   const made = fresh && isEmptyBut(dirname(dir), dir) ? dirname(dir) : fresh ? undefined : dirs.at(-1)
@@ -187,7 +188,7 @@ function keepOutOfGit(made: string | undefined): string | undefined {
 }
 
 function isEmptyBut(dir: string, child: string): boolean {
-  return fs.readdirSync(dir).every((name) => name === basename(child))
+  return orElse(() => fs.readdirSync(dir).every((name) => name === basename(child)), false)
 }
 
 /** Follows a link such as `latest` once, at the start: it may point to another run a moment later. */
