@@ -1,4 +1,14 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -301,5 +311,18 @@ describe('sluice export', () => {
       expect.stringMatching(/cannot write .*: there is no such file or directory/),
     ])
     expect(readdirSync(dir).sort()).toEqual(['meta.1.json', 'stderr.1.log', 'stdout.1.log'])
+  })
+
+  test('goes into a pipe and through a link, which both stay what they are', async () => {
+    const there = tempDir('export-out')
+    const [pipe, link, file] = ['pipe.md', 'link.md', 'file.md'].map((name) => join(there, name))
+    execFileSync('mkfifo', [pipe!])
+    writeFileSync(file!, 'old')
+    symlinkSync(file!, link!)
+    const [read] = await Promise.all([readFile(pipe!, 'utf8'), inside(['export', dir, '--out', pipe!])])
+    await inside(['export', dir, '--out', link!])
+    expect(read).toBe(readFileSync(file!, 'utf8'))
+    expect(read).toMatch(/^## claude run: finished\n/)
+    expect([lstatSync(pipe!).isFIFO(), lstatSync(link!).isSymbolicLink()]).toEqual([true, true])
   })
 })
