@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test, vi } from 'vitest'
 import type { EmbeddedData } from '../../src/serve/page/embedded.ts'
+import { built } from '../built.ts'
 import { validEvents } from '../engines/valid.ts'
 import { chromiumPath, launch, needsBrowser } from '../serve/browser.ts'
 import { type Planted, plantedSecrets } from '../views/secrets.ts'
@@ -324,5 +325,12 @@ describe('sluice export', () => {
     expect(read).toBe(readFileSync(file!, 'utf8'))
     expect(read).toMatch(/^## claude run: finished\n/)
     expect([lstatSync(pipe!).isFIFO(), lstatSync(link!).isSymbolicLink()]).toEqual([true, true])
+  })
+
+  test('goes to /dev/stdout, also if that is a pipe', () => {
+    const args = [built('src/cli/main.ts'), 'export', dir, '--to', 'md', '--out', '/dev/stdout']
+    // The stdout of a process that Node starts is a socket, which cannot be opened by its name.
+    const out = execFileSync('sh', ['-c', '"$@" | cat', 'sh', process.execPath, ...args], { stdio: 'pipe' })
+    expect(String(out)).toMatch(/^## claude run: finished\n/)
   })
 })

@@ -157,7 +157,8 @@ async function sourceOf(given: string | undefined, asked: Flags): Promise<Export
  * is written directly, because the rename would put a file in its place; so would it for a link.
  */
 async function writeFile(named: string, text: AsyncIterable<string>): Promise<void> {
-  const out = orElse(() => fs.realpathSync(named), named)
+  // The native one, because the other makes a path that does not exist of /dev/stdout in a pipe.
+  const out = orElse(() => fs.realpathSync.native(named), named)
   const draft = `${out}.${process.pid}.part`
   try {
     if (fs.statSync(out, { throwIfNoEntry: false })?.isFile() === false) {
