@@ -127,6 +127,11 @@ test.each<[string, Call]>([
   expect(fault).toMatchObject({ code: 'BAD_OPTION' })
 })
 
+test('an empty path is called empty', async () => {
+  const fault = await faultOf(() => api.replay(''), [])
+  expect(fault).toMatchObject({ message: expect.stringContaining('needs a path, but got an empty string') })
+})
+
 test.each<[string, (signal: never) => unknown]>([
   ['frames', (signal) => api.frames({ signal })],
   ['values', (signal) => api.values({ signal })],

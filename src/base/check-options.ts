@@ -193,6 +193,7 @@ export function checkPath(who: string, path: unknown, example: string): void {
 
 function kindOf(value: unknown): string {
   if (value === undefined || value === null) return String(value)
+  if (value === '') return 'an empty string'
   if (Array.isArray(value)) return 'an array'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }

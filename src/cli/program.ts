@@ -75,10 +75,14 @@ function inFlags(message: string, program: Command, command: string | undefined)
   })
 }
 
-/** Reads `help nope` as `nope`: for that, commander says that there is no such command. */
+/**
+ * Reads `help nope` as `nope`: for that, commander says that there is no such command. `help --help` is
+ * `help`: commander would print it as an error.
+ */
 function withoutUnknownHelp(words: readonly string[]): readonly string[] {
   const [node = '', program = '', first, name = ''] = words
-  const unknown = first === 'help' && !['', 'help'].includes(name) && !name.startsWith('-')
+  if (first === 'help' && ['help', '--help', '-h'].includes(name)) return [node, program, first]
+  const unknown = first === 'help' && name !== '' && !name.startsWith('-')
   return unknown && !Object.hasOwn(commands, name) ? [node, program, name] : words
 }
 

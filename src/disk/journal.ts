@@ -4,7 +4,7 @@ import { checkPath, type OptionTable, readOptions } from '../base/check-options.
 import { Fault, quote } from '../base/fault.ts'
 import type { Stage } from '../base/stage.ts'
 import { diskFault } from '../base/system-error-code.ts'
-import type { Event } from '../events/event.ts'
+import { type Event, eventsOnly } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { jsonLine } from '../streams/jsonl.ts'
 import { makeDir } from './durable.ts'
@@ -74,7 +74,7 @@ export function journal(dir: string, options: JournalOptions = {}): Flow<Event> 
       next.end()
     },
   })
-  const made = settledEnd(flow(stage, { signal: options.signal }), book)
+  const made = settledEnd(flow(stage, { signal: options.signal, intake: eventsOnly('journal') }), book)
   // Also when it is destroyed early, which a stage does not notice.
   made.once('close', () => book.close())
   return made

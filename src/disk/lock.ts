@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Fault, quote } from '../base/fault.ts'
+import { Fault, orElse, quote } from '../base/fault.ts'
 import { codeOf, diskFault } from '../base/system-error-code.ts'
 import { processStat } from '../streams/end-process-tree.ts'
 import { replaceFile } from './durable.ts'
@@ -63,7 +63,8 @@ export function takeLock(path: string, depth = 0): Lock {
   } catch (error) {
     throw Fault.is(error) ? error : diskFault('lock', path, error)
   } finally {
-    fs.rmSync(draft, { force: true })
+    // Where the draft could not be made, this may fail, too, and must not hide why.
+    orElse(() => fs.rmSync(draft, { force: true }), undefined)
   }
 }
 

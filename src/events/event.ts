@@ -354,12 +354,12 @@ export function isEvent<T extends EventType>(event: Event, ...types: readonly T[
  * Takes events, and says what to do about anything else: a flow that is piped to the output of a process by
  * mistake would otherwise emit nothing, or fail deep inside.
  */
-export function eventsOnly(who: string): () => Intake<Event> {
+export function eventsOnly<In = Event>(who: string): () => Intake<In> {
   return () => ({
-    ...wholeIntake<Event>(),
+    ...wholeIntake<In>(),
     take(written) {
       if (typeof written === 'object' && written !== null && 'type' in written && 'data' in written)
-        return written as Event // cast: a record with these fields is meant as one
+        return written as In // cast: a record with these fields is meant as one
       throw new Fault(
         'BAD_CHUNK',
         `${who} takes events, not the output of a process; put events() between them`,

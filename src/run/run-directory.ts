@@ -127,10 +127,12 @@ export function unlinkLatest(runs: string): void {
  * begins. A `fresh` one was created for this run.
  */
 function undoOf(dir: string, fresh: boolean) {
-  const missing = (path: string) => !fs.lstatSync(path, { throwIfNoEntry: false })
+  // A path that cannot be looked at was not made here; opening the journal says what is wrong with it.
+  const missing = (path: string) => orElse(() => !fs.lstatSync(path, { throwIfNoEntry: false }), false)
   const dirs = fresh ? [dir, dirname(dir)] : []
   for (let path = dir; missing(path) && path !== dirname(path); path = dirname(path)) dirs.push(path)
-  const isFirst = fresh && fs.readdirSync(dirname(dir)).every((name) => name === basename(dir))
+  const siblings = fresh ? orElse(() => fs.readdirSync(dirname(dir)), undefined) : undefined
+  const isFirst = siblings?.every((name) => name === basename(dir))
   const made = isFirst ? dirname(dir) : fresh ? undefined : dirs.at(-1)
   const files = [EVENTS_FILE, DIAGNOSTICS_FILE].map((name) => join(dir, name)).filter(missing)
   return {

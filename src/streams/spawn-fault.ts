@@ -23,7 +23,7 @@ function whatIsMissing(command: string, cwd: string | undefined): string {
 }
 
 const reasons = new Map([
-  ['EACCES', 'it is not an executable program (EACCES)'],
+  ['EACCES', 'it is not an executable program, or the working directory cannot be entered (EACCES)'],
   ['ENOTDIR', 'a part of its path, or the working directory, is not a directory (ENOTDIR)'],
   ['E2BIG', 'its arguments and environment are too long; pass long text as input (E2BIG)'],
   ['ERR_INVALID_ARG_VALUE', 'its arguments or environment contain a NUL character'],

@@ -1,7 +1,7 @@
 import { checkOptions, misfit, type OptionTable } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import type { Stage } from '../base/stage.ts'
-import type { Event } from '../events/event.ts'
+import { type Event, eventsOnly } from '../events/event.ts'
 import type { Chat } from '../views/chat.ts'
 import { type Flow, flow } from './flow.ts'
 
@@ -29,11 +29,11 @@ export const SSE_OPTIONS = { heartbeat: { default: 15_000 } } as const satisfies
  */
 export function sse(options: SseOptions = {}): Flow<string> {
   checkOptions('sse', options, 'sse({ heartbeat: 5000 })', SSE_OPTIONS)
-  return sseFlow(sseStage, options)
+  return sseFlow('sse', sseStage, options)
 }
 
-/** A flow of SSE messages that sends a heartbeat after a silence. */
-export function sseFlow<In>(stage: Stage<In, string>, options: SseOptions): Flow<string> {
+/** A flow of SSE messages, of events or what is made of them, that sends a heartbeat after a silence. */
+export function sseFlow<In>(who: string, stage: Stage<In, string>, options: SseOptions): Flow<string> {
   const { heartbeat = SSE_OPTIONS.heartbeat.default } = options
   let quiet = true
   const made = flow<In, string>(
@@ -47,7 +47,7 @@ export function sseFlow<In>(stage: Stage<In, string>, options: SseOptions): Flow
         end: () => sink.end(),
       }
     },
-    { signal: options.signal },
+    { signal: options.signal, intake: eventsOnly<In>(who) },
   )
   if (heartbeat > 0) {
     const timer = setInterval(() => {

@@ -74,7 +74,7 @@ export const sseViews: Readonly<Record<'ag-ui' | 'ai-sdk', SseView>> = {
  */
 export function agUiSse(options: AgUiOptions & SseOptions = {}): Flow<string> {
   checkOptions('agUiSse', options, 'agUiSse({ heartbeat: 5000 })', { ...SSE_OPTIONS, ...AG_UI_OPTIONS })
-  return sseFlow(onlyText(placed(agUiStage({ raw: options.raw }), agUiJson)), options)
+  return sseFlow('agUiSse', onlyText(placed(agUiStage({ raw: options.raw }), agUiJson)), options)
 }
 
 /**
@@ -87,7 +87,7 @@ export function agUiSse(options: AgUiOptions & SseOptions = {}): Flow<string> {
  */
 export function aiSdkSse(options: SseOptions = {}): Flow<string> {
   checkOptions('aiSdkSse', options, 'aiSdkSse({ heartbeat: 5000 })', SSE_OPTIONS)
-  return sseFlow(onlyText(placed(aiSdkStage(), JSON.stringify, DONE)), options)
+  return sseFlow('aiSdkSse', onlyText(placed(aiSdkStage(), JSON.stringify, DONE)), options)
 }
 
 /** Formats what a view emits, with its place; at the end, that of the last event. */

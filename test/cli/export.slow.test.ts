@@ -1,9 +1,20 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test, vi } from 'vitest'
 import type { EmbeddedData } from '../../src/serve/page/embedded.ts'
+import { built } from '../built.ts'
 import { validEvents } from '../engines/valid.ts'
 import { chromiumPath, launch, needsBrowser } from '../serve/browser.ts'
 import { type Planted, plantedSecrets } from '../views/secrets.ts'
@@ -301,5 +312,25 @@ describe('sluice export', () => {
       expect.stringMatching(/cannot write .*: there is no such file or directory/),
     ])
     expect(readdirSync(dir).sort()).toEqual(['meta.1.json', 'stderr.1.log', 'stdout.1.log'])
+  })
+
+  test('goes into a pipe and through a link, which both stay what they are', async () => {
+    const there = tempDir('export-out')
+    const [pipe, link, file] = ['pipe.md', 'link.md', 'file.md'].map((name) => join(there, name))
+    execFileSync('mkfifo', [pipe!])
+    writeFileSync(file!, 'old')
+    symlinkSync(file!, link!)
+    const [read] = await Promise.all([readFile(pipe!, 'utf8'), inside(['export', dir, '--out', pipe!])])
+    await inside(['export', dir, '--out', link!])
+    expect(read).toBe(readFileSync(file!, 'utf8'))
+    expect(read).toMatch(/^## claude run: finished\n/)
+    expect([lstatSync(pipe!).isFIFO(), lstatSync(link!).isSymbolicLink()]).toEqual([true, true])
+  })
+
+  test('goes to /dev/stdout, also if that is a pipe', () => {
+    const args = [built('src/cli/main.ts'), 'export', dir, '--to', 'md', '--out', '/dev/stdout']
+    // The stdout of a process that Node starts is a socket, which cannot be opened by its name.
+    const out = execFileSync('sh', ['-c', '"$@" | cat', 'sh', process.execPath, ...args], { stdio: 'pipe' })
+    expect(String(out)).toMatch(/^## claude run: finished\n/)
   })
 })

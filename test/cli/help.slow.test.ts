@@ -16,6 +16,10 @@ test('the help of every command fits into 80 columns', () => {
     for (const line of help.split('\n')) expect(line.length, `${name}: ${line}`).toBeLessThanOrEqual(80)
 })
 
+test.each(['help', '--help', '-h'])('help %s is help, not bad usage', async (word) => {
+  expect(await inside(['help', word])).toEqual(await inside(['help']))
+})
+
 test('every option is on a page of docs', () => {
   const docs = join(import.meta.dirname, '../../docs')
   const pages = readdirSync(docs).filter((name) => name.endsWith('.md'))

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -20,10 +20,9 @@ const file = (name: string, content: string) => {
   return path
 }
 
+const program = built('src/cli/main.ts')
 const start = (args: readonly string[]) =>
-  spawn(process.execPath, [built('src/cli/main.ts'), ...args], {
-    stdio: ['pipe', 'pipe', 'pipe'],
-  })
+  spawn(process.execPath, [program, ...args], { stdio: ['pipe', 'pipe', 'pipe'] })
 
 async function sluice(args: readonly string[], input = '') {
   const { code, err, out } = await inside(args, { stdin: input })
@@ -204,6 +203,15 @@ describe('sluice values', () => {
     const { code, out } = await sluice(['values', '--help'])
     expect(code).toBe(0)
     expect(out).toMatch(/Examples:\n.*npx agent-sluice values/)
+  })
+
+  test('refuses a directory as stdin, which is not an empty input', async () => {
+    const fd = openSync(dir, 'r')
+    const { status, stderr } = spawnSync(process.execPath, [program, 'values'], {
+      stdio: [fd, 'pipe', 'pipe'],
+    })
+    closeSync(fd)
+    expect([status, String(stderr)]).toEqual([2, 'sluice: cannot read stdin: it is a directory\n'])
   })
 
   test('stops quietly when its reader has left', async () => {

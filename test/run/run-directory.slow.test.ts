@@ -95,6 +95,19 @@ test('a command that cannot be started leaves no directory and no link behind', 
   expect(linked()).toBe(basename(end.audit))
 })
 
+test('a file where the directory of a run should be is refused in words, and stays', async () => {
+  const file = join(cwd, 'file')
+  writeFileSync(file, 'mine')
+  for (const audit of [file, join(file, 'below')]) {
+    const refused = await inside(['run', '--audit', audit, ...words()])
+    expect(refused).toMatchObject({
+      code: 7,
+      err: expect.stringContaining('a file where a directory should be'),
+    })
+  }
+  expect(readFileSync(file, 'utf8')).toBe('mine')
+})
+
 test('the names sort by time, and two runs of one moment get two', () => {
   const base = join(cwd, 'audits')
   const early = newAuditDir(base, 'ffffffff', new Date('2026-11-15T16:58:01.123Z'))

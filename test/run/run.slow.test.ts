@@ -369,7 +369,7 @@ test.runIf(existsSync('/proc/self/fd'))(
     const open = () => readdirSync('/proc/self/fd').length
     const before = open()
     for (const [options, why] of [
-      [{ command: join(cwd, 'plain.txt') }, 'EACCES'],
+      [{ command: join(cwd, 'plain.txt') }, 'or the working directory cannot be entered (EACCES)'],
       [{ command: join(cwd, 'plain.txt', 'x') }, 'ENOTDIR'],
       [{ command: 'true', cwd: join(cwd, 'plain.txt') }, 'ENOTDIR'],
       [{ command: 'true', args: ['x'.repeat(200_000)] }, 'E2BIG'],

@@ -11,7 +11,7 @@ import { auto, chat, codex, events, type Flow, frames, jsonl, sse, tap, values }
 import { journal } from '../../src/serve.ts'
 import { outcomeStage } from '../../src/values/values.ts'
 import { flow } from '../../src/values.ts'
-import { agUi, aiSdk, markdown, redact } from '../../src/views.ts'
+import { agUi, agUiSse, aiSdk, aiSdkSse, markdown, redact } from '../../src/views.ts'
 
 /** Every kind of flow: those that take bytes, and those that take the items of another one. */
 const flows: Record<string, () => Flow<unknown>> = {
@@ -223,6 +223,10 @@ test.each([
   ['aiSdk', () => aiSdk()],
   ['markdown', () => markdown()],
   ['redact', () => redact()],
+  ['sse', () => sse()],
+  ['agUiSse', () => agUiSse()],
+  ['aiSdkSse', () => aiSdkSse()],
+  ['journal', () => journal(mkdtempSync(join(tmpdir(), 'sluice-no-events-')))],
 ])('%s after tap() says that events() is missing between them', async (name, made) => {
   const child = spawn('echo', ['{"type":"thread.started","thread_id":"t"}'])
   await expect(

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { Command, Option } from 'commander'
-import { Fault, quote } from '../../base/fault.ts'
+import { Fault, orElse, quote } from '../../base/fault.ts'
 import { whyFailed } from '../../base/system-error-code.ts'
 import { replaceFile } from '../../disk/durable.ts'
 import { isDatabase, openCodeLines } from '../../run/opencode-db.ts'
@@ -156,15 +156,26 @@ async function sourceOf(given: string | undefined, asked: Flags): Promise<Export
   }
 }
 
-/** Written to a temporary file and then renamed: a failure leaves the old file unchanged. */
-async function writeFile(out: string, text: AsyncIterable<string>): Promise<void> {
+/**
+ * Written to a temporary file and then renamed: a failure leaves the old file unchanged. A device or a pipe
+ * is written directly, because the rename would put a file in its place; so would it for a link.
+ */
+async function writeFile(named: string, text: AsyncIterable<string>): Promise<void> {
+  // The native one, because the other makes a path that does not exist of /dev/stdout in a pipe.
+  const out = orElse(() => fs.realpathSync.native(named), named)
   const draft = `${out}.${process.pid}.part`
   try {
+    if (fs.statSync(out, { throwIfNoEntry: false })?.isFile() === false) {
+      await pipeline(text, fs.createWriteStream(out))
+      return
+    }
     await pipeline(text, fs.createWriteStream(draft, { flags: 'wx' }))
     replaceFile(draft, out)
   } catch (error) {
-    await fs.promises.rm(draft, { force: true })
+    await fs.promises.rm(draft, { force: true }).catch(() => {})
     if (Fault.is(error)) throw error
-    throw new Fault('OUTPUT_FAILED', `cannot write ${quote(out, 200)}: ${whyFailed(error)}`, { cause: error })
+    throw new Fault('OUTPUT_FAILED', `cannot write ${quote(named, 200)}: ${whyFailed(error)}`, {
+      cause: error,
+    })
   }
 }

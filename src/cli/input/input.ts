@@ -1,7 +1,7 @@
-import { accessSync, constants, createReadStream, type Stats, statSync } from 'node:fs'
+import { accessSync, constants, createReadStream, fstatSync, type Stats, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
-import { Fault, quote } from '../../base/fault.ts'
+import { Fault, orElse, quote } from '../../base/fault.ts'
 import { codeOf, whyFailed } from '../../base/system-error-code.ts'
 
 /** The source of the bytes, and its size if known. */
@@ -13,6 +13,8 @@ export interface Input {
 /** Opens FILE, or stdin for none and for `-`. Throws a Fault that says what is wrong with it. */
 export function openInput(file: string | undefined): Input {
   if (file === undefined || file === '-') {
+    // Node makes an empty stream of a directory.
+    if (orElse(() => fstatSync(0).isDirectory(), false)) throw isDirectory('stdin')
     if (process.stdin.isTTY) console.error('sluice: reading from the terminal; end with Ctrl-D')
     return { stream: process.stdin, size: undefined }
   }
@@ -73,8 +75,12 @@ function statOf(file: string): Stats {
   } catch (cause) {
     throw unreadable(quote(file, 200), cause)
   }
-  if (stats.isDirectory()) throw new Fault('BAD_OPTION', `cannot read ${quote(file, 200)}: it is a directory`)
+  if (stats.isDirectory()) throw isDirectory(quote(file, 200))
   return stats
+}
+
+function isDirectory(what: string): Fault {
+  return unreadable(what, { code: 'EISDIR' })
 }
 
 const MAX_PROMPT = 16 * 1024 * 1024
