@@ -22,15 +22,7 @@ export interface Wrote {
 
 /** Writers of a journal that really are processes and really are killed. */
 export function writers() {
-  const plain = plainJs(
-    'src/base',
-    'src/text',
-    'src/json',
-    'src/streams',
-    'src/disk',
-    'test/disk/make-event.ts',
-    'test/faults/journal-writer.ts',
-  )
+  const plain = plainJs('test/disk/make-event.ts', 'test/faults/journal-writer.ts')
   return {
     /** Where the translated sources are. */
     plain,
