@@ -43,7 +43,9 @@ export function makeDir(dir: string, mode = 0o777): void {
     try {
       fs.mkdirSync(path, { mode })
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST' || !isDirectory(path)) throw error
+      if (codeOf(error) !== 'EEXIST') throw error
+      // Another process was faster, or it is a file, which this refuses with ENOTDIR.
+      fs.statSync(`${path}/.`)
     }
   }
 }

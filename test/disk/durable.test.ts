@@ -43,7 +43,7 @@ test('a line is not swallowed by a torn one before it', async () => {
 
 test('a folder that cannot be made is an error, and no endless attempt', async () => {
   writeFileSync(join(dir, 'file'), '')
-  expect(() => makeDir(join(dir, 'file'))).toThrow('EEXIST')
+  expect(() => makeDir(join(dir, 'file'))).toThrow('ENOTDIR')
   expect(() => makeDir(join(dir, 'file/below'))).toThrow('ENOTDIR')
   makeDir(join(dir, 'one/two'))
   makeDir(join(dir, 'one/two'))
