@@ -39,15 +39,17 @@ export function calls() {
     },
     /** Reports the end of a call, and the file that it has changed, as far as the engine shows that. */
     end(given: Ended, failed: boolean, say: Say, shown?: Shown): void {
-      const before = ended(given.id)
+      const { id, kind, input, output, exit_code, denied, duration_ms, parent } = given
+      const before = ended(id)
       const name = before?.name ?? given.name ?? 'tool'
-      const call = { ...given, name, error: failed ? given.error : undefined }
+      const error = failed ? given.error : undefined
+      const call = { id, name, kind, input, output, exit_code, error, denied, duration_ms, parent }
       if (failed) {
         say.failed(call)
         return
       }
       say.completed(call)
-      sayChange(name, before?.path ?? shown?.path, shown, say)
+      sayChange(call.name, before?.path ?? shown?.path, shown, say)
     },
   }
 }
