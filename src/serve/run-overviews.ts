@@ -1,5 +1,5 @@
 import fs from 'node:fs'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { orElse } from '../base/fault.ts'
 import { readBlock, withPlain } from '../disk/plain-file.ts'
 import { type Cost, readCost } from '../events/cost.ts'
@@ -162,7 +162,7 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
     learned: () => learned,
     async settled(ms, before) {
       const until = performance.now() + ms
-      const late = setTimeout(ms, undefined, { ref: false })
+      const late = delay(ms, undefined, { ref: false })
       while (reading && performance.now() < until) await Promise.race([reading, late])
       return learned > before && reading === undefined
     },
