@@ -1,6 +1,6 @@
 import { ByteSearch } from '../text/byte-search.ts'
-import { GREATER, isBlank, isWordCharacter, LF, SPACE } from '../text/characters.ts'
-import type { Container } from './fence-opening.ts'
+import { isBlank, isWordCharacter, LF, SPACE } from '../text/characters.ts'
+import { afterQuotes, type Container } from './line-head.ts'
 import type { Scan } from './scan.ts'
 
 /** The line that opened a block. */
@@ -130,7 +130,7 @@ export class FenceClosing {
   #judge(line: number, end: number, whole: boolean): FenceCloser | false | undefined {
     const { quotes, indent, mark, length } = this.#opener
     const scan = this.#scan
-    const content = afterQuotes(scan, line, end, quotes)
+    const content = afterQuotes(scan.tape, line, end, quotes)
     if (quotes > 0 && content === line) {
       const at = passWhile(scan, line, Math.min(end, line + 3), isSpace)
       return at === end && !whole ? undefined : { from: line, at, to: line, outside: true, words: false }
@@ -148,18 +148,6 @@ export class FenceClosing {
     }
     return whole ? { from: line, at: marks, to: end, outside: false, words: false } : undefined
   }
-}
-
-/** Where the content of a line of a quotation begins, after its `>` marks; its start if there is none. */
-export function afterQuotes(scan: Scan, line: number, end: number, quotes: number): number {
-  let at = line
-  for (let quote = 0; quote < quotes; quote++) {
-    const mark = passWhile(scan, at, Math.min(end, at + 3), isSpace)
-    if (mark >= end || scan.byte(mark) !== GREATER) return at
-    at = mark + 1
-    if (at < end && scan.byte(at) === SPACE) at++
-  }
-  return at
 }
 
 function passWhile(scan: Scan, from: number, end: number, passes: (byte?: number) => boolean): number {

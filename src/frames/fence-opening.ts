@@ -1,6 +1,7 @@
 import type { Bytes } from '../base/platform.ts'
 import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
 import { BACKTICK, isBlank, isBracket } from '../text/characters.ts'
+import { AT_COLUMN_0, type Container } from './line-head.ts'
 import type { Scan } from './scan.ts'
 
 /** Position of a fence line; not `decided` while its line is incomplete. */
@@ -9,14 +10,6 @@ export interface FenceHit {
   readonly decided: boolean
   /** It closes the fence that is read as prose. */
   readonly closes?: true
-}
-
-/** What precedes a fence on its line, as far as it matters for the lines of its body. */
-export interface Container {
-  /** How many `>` each body line carries. */
-  readonly quotes: number
-  /** Columns from the last `>` to the fence: that many spaces are removed from each body line. */
-  readonly indent: number
 }
 
 interface Opening {
@@ -52,8 +45,7 @@ export function openings(scan: Scan, marks: string, trailing = false) {
       if (!opening) {
         const at = search.next(Math.max(from, passed))
         if (at === NOWHERE) return nothing
-        const prefix = scan.head.prefix(at)
-        const container = prefix === undefined ? undefined : readPrefix(prefix)
+        const container = scan.head.container(at)
         // After a quote it is part of a string; after a backtick on its line it ends a piece of inline code.
         if (!container && (!trailing || scan.head.quoted(at) || scan.head.hasBacktick(at))) {
           passed = at + 1
@@ -116,25 +108,3 @@ export function openings(scan: Scan, marks: string, trailing = false) {
 }
 
 const nothing: FenceHit = { at: NOWHERE, decided: true }
-const AT_COLUMN_0: Container = { quotes: 0, indent: 0 }
-const BOM = '\u00ef\u00bb\u00bf'
-
-/** Reads what precedes a fence; undefined if no fence can follow it. The prefix has at most 64 characters. */
-function readPrefix(prefix: string): Container | undefined {
-  if (prefix === '') return AT_COLUMN_0
-  const text = prefix.startsWith(BOM) ? prefix.slice(3) : prefix
-  let quotes = 0
-  let indent = 0
-  let at = 0
-  for (;;) {
-    const marker = /^ {0,3}(?:(>) ?|(?:[-*+]|\d{1,9}[.)])[ \t]+)/.exec(text.slice(at))
-    if (!marker) break
-    at += marker[0].length
-    if (marker[1]) {
-      quotes++
-      indent = 0
-    } else indent += marker[0].length
-  }
-  const rest = text.slice(at)
-  return /^ {0,3}$/.test(rest) ? { quotes, indent: indent + rest.length } : undefined
-}

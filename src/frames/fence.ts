@@ -1,19 +1,11 @@
 import { ByteBalance } from '../json/byte-balance.ts'
 import { isJson } from '../json/strict.ts'
 import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
-import {
-  BACKTICK,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  GREATER,
-  isBlank,
-  isBracket,
-  LF,
-  SPACE,
-} from '../text/characters.ts'
+import { BACKTICK, CLOSE_BRACE, CLOSE_BRACKET, GREATER, isBlank, isBracket, LF } from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
-import { afterQuotes, type FenceCloser, FenceClosing, type FenceOpener } from './fence-closing.ts'
+import { type FenceCloser, FenceClosing, type FenceOpener } from './fence-closing.ts'
 import { type FenceHit, openings } from './fence-opening.ts'
+import { afterQuotes, withoutQuotes } from './line-head.ts'
 import type { Inside, Scan } from './scan.ts'
 import { type Found, tooLong } from './too-long.ts'
 
@@ -267,7 +259,7 @@ export class FenceMachine implements Inside {
     const { view, base } = this.#tape
     for (let line = this.#opener.body; line < end; ) {
       const found = view.indexOf(LF, line - base) + base
-      let at = afterQuotes(scan, line, found, this.#opener.quotes)
+      let at = afterQuotes(this.#tape, line, found, this.#opener.quotes)
       while (at < found && isBlank(scan.byte(at))) at++
       if (at < found) return scan.byte(at)
       line = found + 1
@@ -326,7 +318,7 @@ export class FenceMachine implements Inside {
     const { from, info, body } = this.#opener
     const textFrom = Math.min(body, bodyEnd)
     const textTo = this.#beforeLf(textFrom, bodyEnd)
-    const lines = this.#isPlain() ? undefined : this.#contents(textFrom, textTo)
+    const lines = this.#isPlain() ? undefined : withoutQuotes(this.#tape, textFrom, textTo, this.#opener)
     const text = this.#bodyText(bodyEnd, false)
     this.#stretch = undefined
     this.#scan.cut({ kind: 'fence', from, to, text, textFrom, textTo, lines, label: info || undefined, open })
@@ -338,14 +330,7 @@ export class FenceMachine implements Inside {
     const from = Math.min(this.#opener.body, bodyEnd)
     const to = this.#beforeLf(from, bodyEnd)
     if (this.#isPlain()) return clean ? scan.decodeClean(from, to) : scan.decode(from, to)
-    const ranges = this.#contents(from, to)
-    const lines: string[] = []
-    for (let index = 0; index < ranges.length; index += 2) {
-      const start = ranges[index]!
-      const end = ranges[index + 1]!
-      lines.push(clean ? scan.decodeClean(start, end) : scan.decode(start, end))
-    }
-    return lines.join('\n')
+    return scan.decodeLines(withoutQuotes(this.#tape, from, to, this.#opener), clean)
   }
 
   /** The last LF of a body belongs to its closer. */
@@ -355,22 +340,6 @@ export class FenceMachine implements Inside {
 
   #isPlain(): boolean {
     return this.#opener.quotes === 0 && this.#opener.indent === 0
-  }
-
-  /** The ranges of the body's lines, as alternating starts and ends, without quote marks and indentation. */
-  #contents(from: number, to: number): number[] {
-    const { view, base } = this.#tape
-    const { indent } = this.#opener
-    const ranges: number[] = []
-    for (let line = from; line <= to; ) {
-      const found = view.indexOf(LF, line - base)
-      const end = found < 0 ? to : Math.min(to, found + base)
-      let at = afterQuotes(this.#scan, line, end, this.#opener.quotes)
-      for (let spaces = 0; spaces < indent && at < end && this.#scan.byte(at) === SPACE; spaces++) at++
-      ranges.push(at, end)
-      line = end + 1
-    }
-    return ranges
   }
 }
 

@@ -6,6 +6,7 @@ import {
   COLON,
   COMMA,
   EQUALS,
+  GREATER,
   isBlank,
   isWordCharacter,
   LF,
@@ -14,8 +15,19 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
+  SPACE,
 } from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
+
+/** What precedes a fence or an object on its line, as far as it matters for the lines of its body. */
+export interface Container {
+  /** How many `>` each body line carries. */
+  readonly quotes: number
+  /** Columns from the last `>` to the fence: that many spaces are removed from each body line. */
+  readonly indent: number
+}
+
+export const AT_COLUMN_0: Container = { quotes: 0, indent: 0 }
 
 /** Maximum length of a fence prefix; a longer one is prose. */
 const MAX_PREFIX = 64
@@ -89,6 +101,12 @@ export class LineHead {
     return at > this.#known || this.#prefix === undefined
       ? undefined
       : this.#slice(at, position, this.#prefix)
+  }
+
+  /** The quote and list marks before `position`, if only such marks are before it on its line. */
+  container(position: number): Container | undefined {
+    const prefix = this.prefix(position)
+    return prefix === undefined ? undefined : readPrefix(prefix)
   }
 
   /** True if only `//` is before `position` on its line. */
@@ -212,3 +230,54 @@ function mayBeInPrefix(byte: number | undefined): boolean {
 
 const PREFIX_BYTES = new Uint8Array(256)
 for (const byte of Bytes.from(' \t>-*+0123456789.)/\ufeff')) PREFIX_BYTES[byte] = 1
+
+/** The bytes of a BOM, as `prefix` has them. */
+const BOM = '\u00ef\u00bb\u00bf'
+
+/** Reads what precedes a fence; undefined if no fence can follow it. The prefix has at most 64 characters. */
+function readPrefix(prefix: string): Container | undefined {
+  if (prefix === '') return AT_COLUMN_0
+  const text = prefix.startsWith(BOM) ? prefix.slice(3) : prefix
+  let quotes = 0
+  let indent = 0
+  let at = 0
+  for (;;) {
+    const marker = /^ {0,3}(?:(>) ?|(?:[-*+]|\d{1,9}[.)])[ \t]+)/.exec(text.slice(at))
+    if (!marker) break
+    at += marker[0].length
+    if (marker[1]) {
+      quotes++
+      indent = 0
+    } else indent += marker[0].length
+  }
+  const rest = text.slice(at)
+  return /^ {0,3}$/.test(rest) ? { quotes, indent: indent + rest.length } : undefined
+}
+
+/** Where the content of a line of a quotation begins, after its `>` marks; its start if there is none. */
+export function afterQuotes({ view, base }: Tape, line: number, end: number, quotes: number): number {
+  let at = line
+  for (let quote = 0; quote < quotes; quote++) {
+    let mark = at
+    while (mark < Math.min(end, at + 3) && view[mark - base] === SPACE) mark++
+    if (mark >= end || view[mark - base] !== GREATER) return at
+    at = mark + 1
+    if (at < end && view[at - base] === SPACE) at++
+  }
+  return at
+}
+
+/** The ranges of the lines of a body, as alternating starts and ends, without quote marks and indentation. */
+export function withoutQuotes(tape: Tape, from: number, to: number, { quotes, indent }: Container): number[] {
+  const { view, base } = tape
+  const ranges: number[] = []
+  for (let line = from; line <= to; ) {
+    const found = view.indexOf(LF, line - base)
+    const end = found < 0 ? to : Math.min(to, found + base)
+    let at = afterQuotes(tape, line, end, quotes)
+    for (let spaces = 0; spaces < indent && at < end && view[at - base] === SPACE; spaces++) at++
+    ranges.push(at, end)
+    line = end + 1
+  }
+  return ranges
+}

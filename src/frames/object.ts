@@ -3,6 +3,7 @@ import { ByteBalance } from '../json/byte-balance.ts'
 import {
   COLON,
   COMMA,
+  GREATER,
   isBlank,
   isBracket,
   LF,
@@ -10,9 +11,11 @@ import {
   OPEN_BRACKET,
   OPEN_PAREN,
   QUOTE,
+  SPACE,
 } from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
 import { brokenRestMachine } from './broken-rest.ts'
+import { withoutQuotes } from './line-head.ts'
 import { type BracketRule, bracketCheck } from './opening-bracket.ts'
 import type { Inside, Scan } from './scan.ts'
 import { WhatFollows } from './what-follows.ts'
@@ -63,6 +66,8 @@ export class ObjectMachine implements Inside {
   #place: Place = 'prose'
   /** It is an array right behind a word, `list[0]`. */
   #glued = false
+  /** How many `>` are before it, and before its other lines. */
+  #quotes = 0
   /** Its first key has no quotes: outside a schema it is most often prose, and so is what follows it. */
   #bare = false
   /** One past its closer, once that is found. */
@@ -84,6 +89,7 @@ export class ObjectMachine implements Inside {
     }
     this.#from = from
     this.#first = first
+    this.#quotes = this.#scan.head.container(from)?.quotes ?? 0
     this.#judge = bracketCheck(rule, this.#scan.byte(from) ?? 0)
     this.#seek = from + 1
     this.#stage = 'opening'
@@ -139,7 +145,9 @@ export class ObjectMachine implements Inside {
 
   #judgeOpening(bound: number): boolean | undefined {
     for (; this.#seek < bound; this.#seek++) {
-      const opens = this.#judge(this.#scan.byte(this.#seek) ?? 0)
+      const byte = this.#scan.byte(this.#seek) ?? 0
+      const isMark = byte === GREATER && this.#quotes > 0 && this.#scan.head.container(this.#seek)
+      const opens = this.#judge(isMark ? SPACE : byte)
       if (opens !== undefined) return opens
     }
     return undefined
@@ -255,7 +263,9 @@ export class ObjectMachine implements Inside {
     const from = this.#from
     const first = this.#first
     const attached = this.#attached
-    const text = this.#scan.decode(from, to)
+    const quotes = this.#quotes
+    const lines = quotes > 0 ? withoutQuotes(this.#tape, from, to, { quotes, indent: 0 }) : undefined
+    const text = lines ? this.#scan.decodeLines(lines, false) : this.#scan.decode(from, to)
     this.#scan.cut({
       kind: 'object',
       from,
@@ -263,6 +273,7 @@ export class ObjectMachine implements Inside {
       text,
       textFrom: from,
       textTo: to,
+      lines,
       open,
       first,
       attached,

@@ -134,6 +134,17 @@ export class Scan {
     return this.#decoder.decode(from, to)
   }
 
+  /** The text of ranges, alternating starts and ends, as lines; `clean`: without escape sequences. */
+  decodeLines(ranges: readonly number[], clean: boolean): string {
+    const lines: string[] = []
+    for (let index = 0; index < ranges.length; index += 2) {
+      const from = ranges[index]!
+      const to = ranges[index + 1]!
+      lines.push(clean ? this.decodeClean(from, to) : this.decode(from, to))
+    }
+    return lines.join('\n')
+  }
+
   byte(position: number): number | undefined {
     return this.tape.view[position - this.tape.base]
   }
@@ -160,7 +171,7 @@ export class Scan {
     if (cut.broken !== undefined) frame.broken = tape.origin(cut.broken)
     const notes = this.notesOf(cut)
     if (notes) frame.notes = notes
-    if (cut.kind === 'fence' || notes || this.tape.isMarked) this.#keepOffsets(frame, cut)
+    if (cut.kind === 'fence' || cut.lines || notes || this.tape.isMarked) this.#keepOffsets(frame, cut)
     this.#textFrom = to
     this.#textBlank.reset()
     this.#textSeen = cut.to

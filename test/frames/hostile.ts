@@ -45,6 +45,7 @@ const subjects: readonly Subject[] = [
   subject('>␠```\n >␠ > ␠ \n ``` x {"a":1} -␠ ␠␠␠>␠ >␠>␠```\n', fencesOnly, {}),
   subject('{ } [ ] \n \n \r\n \r ␠ \0 \ufeff " {"a":1} {"a":1}\n x', {}, linesOnly, { objects: false }),
   subject('{ {" } [ ] [{ " " \\ \n ␠ : , a \' <json> ``` / -1', objectsOnly, prose, {}),
+  subject('>␠{"a" >␠{ > >␠ \n \n>␠ \n>␠>␠ ␠ " : 1 , a } -␠ {"b":2} x', objectsOnly, prose, {}),
   subject(
     '{ { a : 1 - _ $ ␠ \u201c \u201d é \u00a0 } [ ] \n # \\ \' true . @ / " , ` <',
     objectsOnly,

@@ -94,7 +94,7 @@ const MAX_CITATION = 1024
 const MAX_NESTED = 2
 
 class Reference {
-  readonly #bytes: Buffer
+  #bytes: Buffer
   readonly #origin: readonly number[]
   readonly #end: number
   /** Bytes of the original, escapes included. */
@@ -664,13 +664,22 @@ class Reference {
     const isFirst = this.#document !== false && from === this.#first
     const limit = this.#limit(from)
     this.#bareKey = false
-    const gate = this.#gate(from, limit, isFirst)
+    const quotes = this.#fencePrefix(from)?.quotes ?? 0
+    const gate = quotes > 0 ? this.#gateInQuotation(from, limit, isFirst) : this.#gate(from, limit, isFirst)
     if (gate === 'unknown') {
       if (this.#outgrown(from)) return this.#tooLongObject(from)
       const to = this.#end
       // The first bracket of the input may be all there is of a document.
       if (isFirst)
-        this.#cut({ kind: 'object', from, to, lines: [[from, to]], open: true, first: true, attached: false })
+        this.#cut({
+          kind: 'object',
+          from,
+          to,
+          lines: this.#objectLines(from, to, quotes),
+          open: true,
+          first: true,
+          attached: false,
+        })
       return to
     }
     if (typeof gate === 'number') return gate
@@ -706,7 +715,7 @@ class Reference {
           kind: 'object',
           from,
           to,
-          lines: [[from, to]],
+          lines: this.#objectLines(from, to, quotes),
           first: isFirst,
           attached,
           aside,
@@ -717,8 +726,34 @@ class Reference {
     }
     if (this.#outgrown(from)) return this.#tooLongObject(from)
     const to = this.#end
-    this.#cut({ kind: 'object', from, to, lines: [[from, to]], open: true, first: isFirst, attached })
+    const lines = this.#objectLines(from, to, quotes)
+    this.#cut({ kind: 'object', from, to, lines, open: true, first: isFirst, attached })
     return this.#end
+  }
+
+  //  > {"a": 1,
+  //  > "b": 2}
+  //    ^ its second line begins here
+  #objectLines(from: number, to: number, quotes: number): Range[] {
+    if (quotes === 0) return [[from, to]]
+    const lines: Range[] = []
+    for (let at = from; at <= to; at = lines.at(-1)![1] + 1) {
+      const end = Math.min(this.#lineEnd(at), to)
+      lines.push([this.#pastQuotes(at, end, quotes) ?? at, end])
+    }
+    return lines
+  }
+
+  /** The marks of a quotation count as blanks. */
+  #gateInQuotation(from: number, limit: number, isFirst: boolean): 'open' | 'unknown' | number {
+    const bytes = this.#bytes
+    const masked = Buffer.from(bytes)
+    for (let at = from + 1; at < limit; at++)
+      if (this.#has(at, '>') && this.#fencePrefix(at)) masked[at] = SPACE
+    this.#bytes = masked
+    const gate = this.#gate(from, limit, isFirst)
+    this.#bytes = bytes
+    return gate
   }
 
   //  see [1].   list[0]   [1](url)
