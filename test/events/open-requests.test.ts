@@ -482,9 +482,11 @@ test('the answers to questions are told, unless one of them is a secret', () => 
       },
     },
   ]
+  // No agent nests them deeper.
+  const deep = { answers: [['z']] }
   const given: Line = [
     '>',
-    { id: 7, result: { answers: { a: { answers: ['Blue'] }, b: { answers: ['x', 'y'] } } } },
+    { id: 7, result: { answers: { a: { answers: ['Blue'] }, b: { answers: ['x', 'y'] }, deep } } },
   ]
   const answersOf = (secret: boolean) =>
     only(read(codex, [server, begins, asked(secret), given]), 'lifecycle.run.status').flatMap(

@@ -146,6 +146,21 @@ describe('mend', () => {
     })
   })
 
+  //  The work for one of them must not grow with the text before it.
+  test.each([
+    ['a text without its first quote', (n: number) => `"m${n}": word ${n}"`, (n: number) => `word ${n}`],
+    ['a text without its last quote', (n: number) => `"m${n}": "word ${n}`, (n: number) => `word ${n}`],
+    ['quotes in a text', (n: number) => `"m${n}": "a "word" ${n}"`, (n: number) => `a "word" ${n}`],
+    ['a lost colon', (n: number) => `"m${n}" ${n}`, (n: number) => n],
+    ['a lost bracket', (n: number) => `"m${n}": [1, ${n}`, (n: number) => [1, n]],
+  ])('mends a hundred errors at the end of a long text: %s', (_, broken, value) => {
+    const hundred = Array.from({ length: 100 }, (_, n) => n)
+    const long = `"k": "${'x'.repeat(99_999)}"`
+    expect(mended(`{${[long, ...hundred.map(broken)].join(', ')}}`)).toMatchObject(
+      Object.fromEntries(hundred.map((n) => [`m${n}`, value(n)])),
+    )
+  })
+
   test('lists the changes in the order of the text', () => {
     const made = mend('{"a":[1 ,/*x*/ ],b:2}')
     expect(made.kind === 'mended' && made.changes.map(({ at }) => at)).toEqual([8, 9, 17])
