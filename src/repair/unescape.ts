@@ -26,9 +26,8 @@ export function unescapeOnce(text: string, mend: (text: string) => Mended): Mend
   const other = readings.find((made) => made !== one)
   const two = other === undefined || isJson(other) ? other : mendedText(mend(other))
   // `\\u12` is half an escape, or text.
-  if (one === readings[0] && other !== undefined && two === undefined)
-    return { kind: 'ambiguous', at: first - 1 }
-  if (two !== undefined && !isSame(one, two)) return { kind: 'ambiguous', at: first - 1 }
+  const isHalf = one === readings[0] && other !== undefined && two === undefined
+  if (isHalf || (two !== undefined && !isSame(one, two))) return { kind: 'ambiguous', at: first - 1 }
   return {
     kind: 'mended',
     text: one,
