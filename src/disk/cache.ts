@@ -79,10 +79,12 @@ export interface CacheAccess {
 export function cacheAccess(cache: Cache, key: string, options: AccessOptions): CacheAccess {
   const { signal, maxCacheWait = 10_000 } = options
   const trouble: Note[] = []
-  const note = (error: unknown): undefined => {
+  const note = (done: 'read' | 'written') => (error: unknown) => {
     signal?.throwIfAborted()
-    const message = error instanceof Error ? error.message : String(error)
-    trouble.push({ code: 'CACHE_FAILED', message: `the cache failed: ${message.slice(0, 200)}` })
+    const why = error instanceof Error ? error.message : String(error)
+    const message = `the cache could not be ${done}: ${why.slice(0, 200)}`
+    trouble.push({ code: 'CACHE_FAILED', message })
+    return undefined
   }
   const wait = async <R>(ask: () => Promise<R>): Promise<R> => {
     let timer: NodeJS.Timeout | undefined
@@ -97,10 +99,10 @@ export function cacheAccess(cache: Cache, key: string, options: AccessOptions): 
   }
   return {
     trouble,
-    get: () => wait(async () => checked(await cache.get(key))).catch(note),
+    get: () => wait(async () => checked(await cache.get(key))).catch(note('read')),
     async set(entry) {
       if (!survivesJson(entry.value)) return
-      await wait(async () => cache.set(key, copyOf(entry))).catch(note)
+      await wait(async () => cache.set(key, copyOf(entry))).catch(note('written'))
     },
   }
 }

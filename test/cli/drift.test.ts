@@ -39,7 +39,9 @@ test('says what cannot be read, reports the rest, and leaves with 2', async () =
 })
 
 test('leaves with 2 where there is no run', async () => {
-  expect(await inside(['drift', home])).toMatchObject({ code: 2, err: 'sluice: no runs were found\n' })
+  expect(await inside(['drift', home])).toMatchObject({
+    ...{ code: 2, out: '', err: 'sluice: no runs were found\n' },
+  })
 })
 
 test('lists runs that no engine knows with the keys of a record', async () => {

@@ -121,7 +121,7 @@ test('a cache may throw anything', async () => {
     cache,
     onAttempt: (outcome) => notes.push(...outcome.notes.map(({ message }) => message)),
   })
-  expect(notes).toEqual(['the cache failed: words'])
+  expect(notes).toEqual(['the cache could not be read: words'])
 })
 
 test('what JSON cannot keep is not kept', async () => {

@@ -62,7 +62,8 @@ async function reportDrift(paths: readonly string[], flags: Flags): Promise<numb
     console.error(`sluice: cannot read ${safeLine(path)}: ${safeLine(meaningOfCode(reason))}`)
   if (count > first.length) console.error(`sluice: … and ${count - first.length} more`)
   if (report.runs === 0) console.error('sluice: no runs were found')
-  await (flags.json ? printer()(report) : output()(tableOf(report)))
+  if (flags.json) await printer()(report)
+  else if (report.runs > 0) await output()(tableOf(report))
   return count > 0 || report.runs === 0 ? exits.usage : exits.good
 }
 
@@ -95,7 +96,7 @@ function tableOf(report: DriftReport): string {
     ),
     ...(strangers.count > strangers.first.length ? ['  …'] : []),
     '',
-    `${words(report.runs, 'run') || 'no runs'}, ${words(report.records, 'record') || 'no records'}`,
+    `${words(report.runs, 'run')}, ${words(report.records, 'record') || 'no records'}`,
     '',
   ].join('\n')
 }
