@@ -6,6 +6,7 @@ import {
   COMMA,
   DOT,
   EQUALS,
+  GREATER,
   isBlank,
   isBracket,
   isDigit,
@@ -14,6 +15,9 @@ import {
   MINUS,
   QUOTE,
   quoteFamily,
+  SEMICOLON,
+  WIDE_COLON,
+  WIDE_COMMA,
 } from '../text/characters.ts'
 import { closes, nextQuote } from './strings.ts'
 import { pastBlanks, type Visitor, walk } from './walk.ts'
@@ -313,11 +317,24 @@ export function endsInString(text: string): boolean {
 }
 
 function mayPrecedeString(unit: number): boolean {
-  return isBracket(unit) || unit === COMMA || unit === COLON
+  return isBracket(unit) || isSeparator(unit) || unit === GREATER
 }
 
 /** Whether what follows a string may be at `from`: a separator, a closing bracket, or the end of the text. */
 export function mayFollowString(text: string, from: number): boolean {
   const at = pastBlanks(text, from)
-  return at >= text.length || ',:}]'.includes(text[at]!)
+  const unit = text.charCodeAt(at)
+  return at >= text.length || unit === CLOSE_BRACE || unit === CLOSE_BRACKET || isSeparator(unit)
+}
+
+/** Whether repair reads it as a comma or a colon. */
+function isSeparator(unit: number): boolean {
+  return (
+    unit === COMMA ||
+    unit === COLON ||
+    unit === WIDE_COMMA ||
+    unit === WIDE_COLON ||
+    unit === SEMICOLON ||
+    unit === EQUALS
+  )
 }

@@ -23,6 +23,8 @@ import {
   SLASH,
   SPACE,
   TILDE,
+  WIDE_COLON,
+  WIDE_COMMA,
 } from '../text/characters.ts'
 import { codeEnd, constructedAt, isJsonWord, MAX_WORD, spellingOf } from './bare-words.ts'
 import type { ChangeKind } from './change.ts'
@@ -572,8 +574,6 @@ function editsBefore(edits: Edit | undefined, at: number): Edit | undefined {
 }
 
 const NO_TOKEN: Token = { kind: 'other', from: 0, to: 0, key: false, edits: undefined }
-const WIDE_COMMA = 0xff0c
-export const WIDE_COLON = 0xff1a
 
 //  [
 //    "one,

@@ -42,6 +42,9 @@ export const TILDE = 0x7e
 export const C1_LEAD = 0xc2
 /** `´`, sometimes paired with the backtick. */
 export const ACUTE = 0xb4
+/** `，` and `：`, as units. */
+export const WIDE_COMMA = 0xff0c
+export const WIDE_COLON = 0xff1a
 
 /** Space, tab, CR and LF: what JSON allows between its tokens. */
 export function isBlank(character: number | undefined): boolean {

@@ -3,7 +3,7 @@ import type { Scan } from '../../frames/scan.ts'
 import { endsInBraces, isStructureAt } from '../../json/after-value.ts'
 import { byteStringEnd, stringValue } from '../../json/strings.ts'
 import { isQuote } from '../../repair/quotes.ts'
-import { isUnusualBlank, WIDE_COLON } from '../../repair/tolerant-reader.ts'
+import { isUnusualBlank } from '../../repair/tolerant-reader.ts'
 import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
@@ -24,6 +24,7 @@ import {
   SPACE,
   STAR,
   TAB,
+  WIDE_COLON,
 } from '../../text/characters.ts'
 import type { Tape } from '../../text/tape.ts'
 import type { ContainerStage, DocumentEnd, DocumentState, Step } from './document.ts'
