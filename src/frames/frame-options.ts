@@ -82,6 +82,12 @@ export interface OpenerRules {
   /** Every bracket in prose opens, whatever follows it. @default false */
   readonly everyBracket?: boolean | undefined
   /**
+   * Where an object in prose ends whose quotes or brackets do not match, so that it would never close; -1 if
+   * it is not one.
+   * @default it is none
+   */
+  readonly endOfBroken?: ((text: string) => number) | undefined
+  /**
    * Frames to emit before the rest waits for `more()`.
    * @default unlimited, and `more()` need not be called
    */
@@ -97,6 +103,7 @@ export const OPENER_RULES = {
   readFences: { default: false },
   patient: { default: false },
   everyBracket: { default: false },
+  endOfBroken: { default: () => -1 },
   turn: { default: Number.POSITIVE_INFINITY },
 } as const satisfies OptionTable<OpenerRules>
 

@@ -47,9 +47,8 @@ export class LineHead {
   #nul = false
   #backtick = false
   #prefix: string | undefined = ''
-  /** The last byte that is not blank, and the one before it; -1 for none. */
-  #last = -1
-  #lastButOne = -1
+  /** The last few bytes that are not blank, the last one first. */
+  #tail: readonly number[] = []
   /** The last byte, blank or not. */
   #before: number | undefined
 
@@ -116,19 +115,20 @@ export class LineHead {
 
   /**
    * True if what precedes `position` looks like the inside of a larger document: `[`, `{`, `,`, or a colon
-   * after a quote. Blanks and line breaks are ignored.
+   * after a quote, or what is read as one. Blanks and line breaks are ignored.
    */
   attached(position: number): boolean {
-    const { last, lastButOne } = this.#tail(position)
-    if (last === COLON) return lastButOne === QUOTE || lastButOne === APOSTROPHE || lastButOne === BACKTICK
+    const tail = this.#tailAt(position)
+    const colon = sizeOfColon(tail)
+    const last = tail[colon]
+    if (colon > 0) return last === QUOTE || last === APOSTROPHE || last === BACKTICK
     return last === OPEN_BRACKET || last === OPEN_BRACE || last === COMMA
   }
 
   /** True if a colon or an equals sign, and maybe blanks, precede `position`. */
   isAfterColon(position: number): boolean {
-    const { last, lastButOne } = this.#tail(position)
-    // U+FF1A, the wide colon, ends in BC 9A.
-    return last === COLON || last === EQUALS || (last === 0x9a && lastButOne === 0xbc)
+    const tail = this.#tailAt(position)
+    return sizeOfColon(tail) > 0 && tail[0] !== GREATER
   }
 
   /** True if a word of ASCII ends right before `position`: other scripts may have no blanks between words. */
@@ -140,7 +140,7 @@ export class LineHead {
 
   /** True if the last character before `position` that is not blank is a quote. */
   quoted(position: number): boolean {
-    const { last } = this.#tail(position)
+    const [last = -1] = this.#tailAt(position)
     return last === QUOTE || last === APOSTROPHE || (last >= 0x98 && last <= 0x9f)
   }
 
@@ -148,7 +148,7 @@ export class LineHead {
   remember(position: number): void {
     if (position <= this.#known) return
     const before = this.#tape.view[position - 1 - this.#tape.base]
-    const { last, lastButOne } = this.#tail(position)
+    const tail = this.#tailAt(position)
     // Nearly always: whole lines are dropped.
     const isStart = before === LF
     const bare = isStart || this.bare(position)
@@ -158,8 +158,7 @@ export class LineHead {
     this.#prefix = isStart ? '' : this.prefix(position)
     this.#bare = bare
     this.#blank = blank
-    this.#last = last
-    this.#lastButOne = lastButOne
+    this.#tail = tail
     this.#before = before
     this.#known = position
   }
@@ -179,16 +178,14 @@ export class LineHead {
     return head.subarray(line + 1).includes(BACKTICK) || (this.#backtick && line < 0)
   }
 
-  #tail(position: number): { last: number; lastButOne: number } {
+  #tailAt(position: number): readonly number[] {
     const { view, base } = this.#tape
-    let last = -1
+    const tail: number[] = []
     for (let at = position; at > this.#known; at--) {
       const byte = view[at - 1 - base]!
-      if (isBlank(byte)) continue
-      if (last >= 0) return { last, lastButOne: byte }
-      last = byte
+      if (!isBlank(byte) && tail.push(byte) === TAIL) return tail
     }
-    return last < 0 ? { last: this.#last, lastButOne: this.#lastButOne } : { last, lastButOne: this.#last }
+    return tail.length === 0 ? this.#tail : [...tail, ...this.#tail].slice(0, TAIL)
   }
 
   #walk(position: number, passes: (byte: number | undefined) => boolean, before: boolean): boolean {
@@ -209,6 +206,16 @@ export class LineHead {
     const prefix = before + view.toString('latin1', from - base, to - base)
     return prefix.length <= MAX_PREFIX ? prefix : undefined
   }
+}
+
+/** How many bytes `attached` needs: a wide colon in UTF-8, and the quote before it. */
+const TAIL = 4
+
+/** How many bytes at the end of a text are a colon, or one of `=`, `=>` and `：`, as its last ones say. */
+function sizeOfColon([last, second, third]: readonly number[]): number {
+  if (last === COLON || last === EQUALS) return 1
+  if (last === GREATER && second === EQUALS) return 2
+  return last === 0x9a && second === 0xbc && third === 0xef ? 3 : 0
 }
 
 function isNul(byte: number | undefined): boolean {

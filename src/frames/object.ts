@@ -1,3 +1,4 @@
+import { Bytes } from '../base/platform.ts'
 import type { Place } from '../json/after-value.ts'
 import { ByteBalance } from '../json/byte-balance.ts'
 import {
@@ -34,6 +35,8 @@ export interface Interruptions {
 
 /** After a raw line break in a string, a candidate may grow to what the repair accepts. */
 const MAX_BROKEN = 65_536
+/** How many bytes of a channel are read again because an object in them did not end where it seemed to. */
+const MAX_REREAD = 16 * MAX_BROKEN
 /** An array of one scalar that is longer than this is no citation. */
 const MAX_CITATION = 1024
 
@@ -50,6 +53,8 @@ export class ObjectMachine implements Inside {
   readonly #scan: Scan
   readonly #tape: Tape
   readonly #interruptions: Interruptions
+  readonly #endOfBroken: (text: string) => number
+  #reread = 0
   readonly #passBrokenRest: (from: number) => void
   readonly #balance = new ByteBalance()
   readonly #follows: WhatFollows
@@ -73,10 +78,11 @@ export class ObjectMachine implements Inside {
   /** One past its closer, once that is found. */
   #to = 0
 
-  constructor(scan: Scan, interruptions: Interruptions) {
+  constructor(scan: Scan, interruptions: Interruptions, endOfBroken: (text: string) => number) {
     this.#scan = scan
     this.#tape = scan.tape
     this.#interruptions = interruptions
+    this.#endOfBroken = endOfBroken
     this.#passBrokenRest = brokenRestMachine(scan, interruptions)
     this.#follows = new WhatFollows(scan)
   }
@@ -129,6 +135,7 @@ export class ObjectMachine implements Inside {
   finish(): void {
     const { end } = this.#tape
     if (this.#stage === 'behind') this.#cut(this.#follows.look(end, true) ?? -1)
+    else if (this.#stage === 'body' && this.#endEarlier(end)) return
     // The first bracket of the input may be the whole document.
     else if (this.#stage === 'body' || this.#first) this.#emit(end, true, undefined)
     else this.#scan.leave(end)
@@ -166,10 +173,10 @@ export class ObjectMachine implements Inside {
       if (this.#walkTo(stop)) return true
       if (this.#seek < stop) continue // A string is torn: the limits have changed.
       if (stop === limit) return this.#outgrow(limit)
-      if (stop === tornLimit) return this.#leave(this.#seek)
-      if (stop === fence.at) return fence.decided && this.#leave(stop)
+      if (stop === tornLimit) return this.#endEarlier(this.#seek) || this.#leave(this.#seek)
+      if (stop === fence.at) return fence.decided && (this.#endEarlier(stop) || this.#leave(stop))
       if (stop !== tag) return false
-      if (!this.#balance.inString || this.#torn) return this.#leave(stop)
+      if (!this.#balance.inString || this.#torn) return this.#endEarlier(stop) || this.#leave(stop)
       this.#seek = stop + 1
     }
   }
@@ -191,6 +198,7 @@ export class ObjectMachine implements Inside {
           this.#seek++
           break
         case 'closed':
+          if (this.#torn && this.#endEarlier(this.#seek)) return true
           this.#to = this.#seek
           this.#stage = 'behind'
           this.#follows.begin(this.#to, this.#place)
@@ -200,6 +208,25 @@ export class ObjectMachine implements Inside {
       }
     }
     return false
+  }
+
+  //  {"size": "24" wide", "n": 1}⏎⏎Done.
+  //                     ^ a string that never ends
+  //                             ^ its end
+  /** Cuts an object that does not close before `bound`, or only there, where the next layer finds its end. */
+  #endEarlier(bound: number): boolean {
+    const from = this.#from
+    if (bound - from > MAX_BROKEN || this.#reread > MAX_REREAD) return false
+    const lines = withoutQuotes(this.#tape, from, bound, { quotes: this.#quotes, indent: 0 })
+    const text = this.#scan.decodeLines(lines, true)
+    // What is not UTF-8 has another length in the text.
+    const end = text.includes('\ufffd') ? -1 : this.#endOfBroken(text)
+    if (end >= 0 || this.#balance.depth > 0) this.#reread += bound - from
+    if (end < 0) return false
+    const before = text.slice(0, end).split('\n')
+    const lastLine = lines[2 * (before.length - 1)]!
+    this.#emit(lastLine + Bytes.byteLength(before.at(-1)!), false, undefined)
+    return true
   }
 
   #leave(position: number): true {

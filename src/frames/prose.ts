@@ -69,7 +69,7 @@ export class Prose implements Interruptions {
       think.length > 0 ? thinkMachine(scan, { names: think, patient, closed }, this.#openers) : undefined
     this.#fences = options.fences ? new FenceMachine(scan, options.readFences) : undefined
     this.#line = options.lines ? new LineMachine(scan, options, () => this.#giveUpLine()) : undefined
-    this.#object = options.objects ? new ObjectMachine(scan, this) : undefined
+    this.#object = options.objects ? new ObjectMachine(scan, this, options.endOfBroken) : undefined
     this.#rule = options.everyBracket ? 'any' : options.loose ? 'loose' : 'strict'
     this.#openScalar = scalarMachine(scan, (from) => scan.leave(from))
     this.#anyLine = options.lines && (options.everyLine || options.scalars)

@@ -156,7 +156,7 @@ export function goesOnAt(text: string, at: number, place: Place = 'prose'): bool
     const wasGlued = here === wordEnd && from === at && wordEnd > at
     const wasEnd = last === 'end of a string'
     if (isBracket(unit)) {
-      if (!hasEnd && !hasKey && opensValue(text, here)) return false
+      if (!hasEnd && !hasKey && opensValue(text, here, end)) return false
       depth++
     } else if (isClosing(unit)) {
       if (wasEnd || wasGlued || (depth === 0 && unit === own && (hasKey || hasBareKey || hasEnd))) return true
@@ -236,11 +236,11 @@ function mayEnclose(text: string, at: number, place: Place): boolean {
   return after !== COMMA && !isClosing(after)
 }
 
-/** Whether a bracket opens another value: another bracket or a string follows. */
-function opensValue(text: string, at: number): boolean {
+/** Whether a bracket opens another value: another bracket or a string follows, if only on the next line. */
+function opensValue(text: string, at: number, end: number): boolean {
   const next = pastBlanks(text, at + 1)
   const unit = text.charCodeAt(next)
-  return isBracket(unit) || (isQuote(unit) && mayFollowOpening(text.charCodeAt(next + 1)))
+  return isBracket(unit) || (isQuote(unit) && (next >= end || mayFollowOpening(text.charCodeAt(next + 1))))
 }
 
 /**

@@ -5,9 +5,10 @@ import { isJsonLabel } from '../frames/fence.ts'
 import type { Frame } from '../frames/frame.ts'
 import { frameStage } from '../frames/frames.ts'
 import { opensAs } from '../frames/opening-bracket.ts'
-import { endsInString } from '../json/after-value.ts'
+import { endsInString, isStructureAt } from '../json/after-value.ts'
 import { type Change, changeOf } from '../repair/change.ts'
 import { withoutSequences } from '../repair/control-characters.ts'
+import { mend } from '../repair/search.ts'
 import { skipBlanks } from '../repair/tolerant-reader.ts'
 import { BACKTICK, isBracket, TILDE } from '../text/characters.ts'
 import type { Rules } from './attempt.ts'
@@ -51,6 +52,7 @@ export function candidatesOf(text: string, rules: Rules): readonly Candidate[] {
     loose: rules.check !== undefined,
     readFences: rules.root === 'any' ? 'any' : 'object',
     patient: true,
+    endOfBroken,
     think: rules.think,
     // No limit here: the text is one payload.
     maxFrame: bytes.length + 1024,
@@ -99,6 +101,37 @@ function mayBePayload({ text, from, broken, attached, aside }: Frame, bytes: Byt
 /** Whether the last bracket of a text is in a string, or of the wrong type: what cut it there was misled. */
 export function isTorn(text: string): boolean {
   return endsInString(text) || text.endsWith(text[0] === '{' ? ']' : '}')
+}
+
+//  {"size": "24" wide", "n": 1}⏎⏎Done.
+//                             ^ here
+/**
+ * Where an object in prose ends that would never close because its quotes or brackets do not match: at the
+ * brace before prose up to which repair reads it in one way. -1 if there is none, or more than one, or if the
+ * text may just be cut.
+ */
+export function endOfBroken(text: string): number {
+  if (text[0] !== '{' || !hasQuotedKey(text)) return -1
+  const ends: number[] = []
+  for (let end = text.indexOf('}') + 1; end > 0 && end < text.length; end = text.indexOf('}', end) + 1)
+    if (!isStructureAt(text, end, 'prose') && ends.push(end) > MAX_ENDS) return -1
+  if (ends.length === 0) return -1
+  const { kind } = mend(text)
+  if (kind !== 'broken' && kind !== 'ambiguous') return -1
+  const found = ends.filter((end) => isMended(text.slice(0, end)))
+  return found.length === 1 ? found[0]! : -1
+}
+
+/** Each of them costs a repair. */
+const MAX_ENDS = 8
+
+/** Whether repair reads a text in one way. A quote that is missing at its end may be anywhere after it. */
+function isMended(text: string): boolean {
+  const made = mend(text)
+  if (made.kind !== 'mended') return false
+  const isLast = ({ kind, at }: Change) =>
+    kind === 'added a missing quote' && /^[\s}\]]*$/.test(text.slice(at))
+  return !made.changes.some(isLast)
 }
 
 /**

@@ -14,6 +14,7 @@ import { checkThink } from '../frames/frame-options.ts'
 import { type FrameOptions, frameStage, type OpenerRules } from '../frames/frames.ts'
 import type { Channel, Chunk } from '../text/chunk.ts'
 import type { ProtoKeys, Rules } from './attempt.ts'
+import { endOfBroken } from './candidates.ts'
 import { elementsOf } from './items/items.ts'
 import type { Outcome } from './outcome.ts'
 import { judgeStage } from './outcomes.ts'
@@ -326,6 +327,7 @@ function cutOf(
     loose: any && rules.check !== undefined,
     document: any && 'any',
     readFences: any && (rules.root === 'any' || rules.check ? 'any' : 'object'),
+    endOfBroken: any ? endOfBroken : undefined,
     patient,
     turn,
   }

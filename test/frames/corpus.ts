@@ -1074,6 +1074,7 @@ const rows: readonly Row[] = [
     ['{"k":1}}, -x {"b":2}', 'object 0..7 broken@7 {"k":1} | text 7..13 | object 13..20 {"b":2}'],
     ['{"k":1}}, "x\\" {"b":2}" {"c":3}', 'object 0..7 broken@7 {"k":1} | text 7..24 | object 24..31 {"c":3}'],
     ['{"k":1}}, "\\" {"b":2}"; {"c":3}', 'object 0..7 broken@7 {"k":1} | text 7..24 | object 24..31 {"c":3}'],
+    ['{"k":1} /*{\n"m"', 'object 0..7 {"k":1} | text 7..10 | object 10..15 open {\n"m"'],
     ['{"k":1}} xrue, {"b":2}', 'object 0..7 broken@7 {"k":1} | text 7..15 | object 15..22 attached {"b":2}'],
     ['{"k":1}}, w×256: {"b":2}', 'object 0..7 broken@7 {"k":1} | text 7..275'],
     ['{"k":1}}, w×257: {"b":2}', 'object 0..7 broken@7 {"k":1} | text 7..269 | object 269..276 {"b":2}'],
@@ -1121,7 +1122,14 @@ const rows: readonly Row[] = [
     ],
     ['{"a":"x\n{"b":"y\n{"c":1}\n', 'text 0..16 | line 16..24 {"c":1}'],
   ]),
-  ...group('attached', objectsOnly, [['x "k": {"a":1}', 'text 0..7 | object 7..14 attached {"a":1}']]),
+  ...group('attached', objectsOnly, [
+    ['x "k": {"a":1}', 'text 0..7 | object 7..14 attached {"a":1}'],
+    ['x "k"\uff1a{"a":1}', 'text 0..8 | object 8..15 attached {"a":1}'],
+    ['x \'k\' =\n{"a":1}', 'text 0..8 | object 8..15 attached {"a":1}'],
+    ['x `k` => {"a":1}', 'text 0..9 | object 9..16 attached {"a":1}'],
+    ['x k\uff1a{"a":1}', 'text 0..6 | object 6..13 {"a":1}'],
+    ['x "k" > {"a":1}', 'text 0..8 | object 8..15 {"a":1}'],
+  ]),
   ...group('lines', linesOnly, [
     ['{"a":1}\n', 'line 0..8 {"a":1}'],
     ['{"a":1}\r\n', 'line 0..9 {"a":1}'],

@@ -74,7 +74,7 @@ const subjects: readonly Subject[] = [
     { ...linesOnly, scalars: true },
   ),
   subject(
-    '{"a":1} {"a":1} } ] , : ␠ \n "k" " \' \\ key true nulls false - 12 1.5 { [ é <json> ```\n "x": \u201c \u2019 [{"b":2}]',
+    '{"a":1} {"a":1} } ] , : ␠ \n "k" " \' \\ key true nulls false - 12 1.5 { [ é <json> ```\n "x": "x"\uff1a \uff1a = => \u201c \u2019 [{"b":2}]',
     objectsOnly,
     prose,
     {},

@@ -850,10 +850,7 @@ class Reference {
   /** Does the opening bracket look like one inside a larger document? */
   #isAttached(from: number): boolean {
     const before = this.#slice(0, from).toString('latin1')
-    const [last, lastButOne] = [...before.replace(/[ \t\r\n]+/g, '').slice(-2)].reverse()
-    return last === ':'
-      ? lastButOne !== undefined && '"\'`'.includes(lastButOne)
-      : last !== undefined && '[{,'.includes(last)
+    return /(?:[[{,]|["'`](?::|=>?|\u00ef\u00bc\u009a))$/.test(before.replace(/[ \t\r\n]+/g, ''))
   }
 
   //  {"k":1}},"m":2}    {"k":1} , "m":2}    {"k":1}, as asked

@@ -174,8 +174,57 @@ const groups: readonly Group[] = [
       ['{"a":1}<b>', 'object 0-7 {"a":1} +took an object from prose@0'],
       ['{x} {"a":1}', 'object 4-11 {"a":1} +took an object from prose@4'],
       ['x {y} {"a":1}', 'object 6-13 {"a":1} +took an object from prose@6'],
-      ['{"a":"b"c"} {"a":2}', 'object 0-19 open INVALID_JSON@8'],
-      ['{"a":"b"c"} x', 'object 0-13 open INVALID_JSON@8'],
+    ],
+  ],
+  [
+    'objects in prose that would never close',
+    {},
+    [
+      [
+        '{"a":"b"c"} {"a":2}',
+        'object 0-11 {"a":"b\\"c"} +took an object from prose@0 +escaped a quote@7',
+        'object 12-19 {"a":2} +took an object from prose@12',
+      ],
+      ['{"a":"b"c"} x', 'object 0-11 {"a":"b\\"c"} +took an object from prose@0 +escaped a quote@7'],
+      [
+        'x {"a":"5" b","c":1}\n\ny "z"',
+        'object 2-20 {"a":"5\\" b","c":1} +took an object from prose@2 +escaped a quote@9',
+      ],
+      [
+        'x {"a":"5" b"} y\n\n{"c":1}\n',
+        'object 2-14 {"a":"5\\" b"} +took an object from prose@2 +escaped a quote@9',
+        'object 18-25 {"c":1} +took an object from prose@18',
+      ],
+      [
+        'x {"a":"5" b"} y\nz {"c":"6" d"} y',
+        'object 2-14 {"a":"5\\" b"} +took an object from prose@2 +escaped a quote@9',
+        'object 19-31 {"c":"6\\" d"} +took an object from prose@19 +escaped a quote@26',
+      ],
+      [
+        'x {"a":"5" b"} y\n```json\n{"c":1}\n```\n',
+        'object 2-14 {"a":"5\\" b"} +took an object from prose@2 +escaped a quote@9',
+        'fence 17-37 {"c":1} +took a fence body@17',
+      ],
+      [
+        'x {"a":"5" b"} y <json>{"c":1}</json>',
+        'object 2-14 {"a":"5\\" b"} +took an object from prose@2 +escaped a quote@9',
+        'tag 17-37 {"c":1}',
+      ],
+      ['x {"a":[1,2}\ny', 'object 2-12 {"a":[1,2]} +took an object from prose@2 +added a missing bracket@11'],
+      [
+        'x\n{\n  "a":"é" b",\n  "c":{\n    "d":1\n  }\n}\ny',
+        'object 2-42 {"a":"é\\" b","c":{"d":1}} +took an object from prose@2 +escaped a quote@13',
+      ],
+      [
+        '> {"a":"5" b",\n> "c":1}\ny',
+        'object 2-23 {"a":"5\\" b","c":1} +took an object from prose@2 +escaped a quote@9',
+      ],
+      // Cut, or with two ends, or one that is a guess.
+      ['x {"a":"b}\n\ny', 'object 2-13 open TRUNCATED@13'],
+      ['x {"a":"if (b) {\n say "c"\n}\nd', 'text 0-29 NO_MATCH'],
+      ['x {"a":"b "c" d}\n\ny', 'text 0-19 NO_MATCH'],
+      ['x {a:"5" b"} y', 'text 0-14 NO_MATCH'],
+      ['x ["a","5" b"] y', 'text 0-16 NO_MATCH'],
     ],
   ],
   [
