@@ -47,8 +47,8 @@ export class LineHead {
   #nul = false
   #backtick = false
   #prefix: string | undefined = ''
-  /** The last few bytes that are not blank, the last one first. */
-  #tail: readonly number[] = []
+  /** The last four bytes that are not blank, the last one lowest. */
+  #tail = 0
   /** The last byte, blank or not. */
   #before: number | undefined
 
@@ -120,7 +120,7 @@ export class LineHead {
   attached(position: number): boolean {
     const tail = this.#tailAt(position)
     const colon = sizeOfColon(tail)
-    const last = tail[colon]
+    const last = (tail >>> (8 * colon)) & 0xff
     if (colon > 0) return last === QUOTE || last === APOSTROPHE || last === BACKTICK
     return last === OPEN_BRACKET || last === OPEN_BRACE || last === COMMA
   }
@@ -128,7 +128,7 @@ export class LineHead {
   /** True if a colon or an equals sign, and maybe blanks, precede `position`. */
   isAfterColon(position: number): boolean {
     const tail = this.#tailAt(position)
-    return sizeOfColon(tail) > 0 && tail[0] !== GREATER
+    return sizeOfColon(tail) > 0 && (tail & 0xff) !== GREATER
   }
 
   /** True if a word of ASCII ends right before `position`: other scripts may have no blanks between words. */
@@ -140,7 +140,7 @@ export class LineHead {
 
   /** True if the last character before `position` that is not blank is a quote. */
   quoted(position: number): boolean {
-    const [last = -1] = this.#tailAt(position)
+    const last = this.#tailAt(position) & 0xff
     return last === QUOTE || last === APOSTROPHE || (last >= 0x98 && last <= 0x9f)
   }
 
@@ -178,14 +178,17 @@ export class LineHead {
     return head.subarray(line + 1).includes(BACKTICK) || (this.#backtick && line < 0)
   }
 
-  #tailAt(position: number): readonly number[] {
+  #tailAt(position: number): number {
     const { view, base } = this.#tape
-    const tail: number[] = []
-    for (let at = position; at > this.#known; at--) {
+    let tail = 0
+    let shift = 0
+    for (let at = position; at > this.#known && shift < 32; at--) {
       const byte = view[at - 1 - base]!
-      if (!isBlank(byte) && tail.push(byte) === TAIL) return tail
+      if (isBlank(byte)) continue
+      tail |= byte << shift
+      shift += 8
     }
-    return tail.length === 0 ? this.#tail : [...tail, ...this.#tail].slice(0, TAIL)
+    return shift === 32 ? tail : tail | (this.#tail << shift)
   }
 
   #walk(position: number, passes: (byte: number | undefined) => boolean, before: boolean): boolean {
@@ -208,15 +211,16 @@ export class LineHead {
   }
 }
 
-/** How many bytes `attached` needs: a wide colon in UTF-8, and the quote before it. */
-const TAIL = 4
-
-/** How many bytes at the end of a text are a colon, or one of `=`, `=>` and `：`, as its last ones say. */
-function sizeOfColon([last, second, third]: readonly number[]): number {
+/** How many bytes at the end of a text are a colon, or one of `=`, `=>` and `：`, as its last four say. */
+function sizeOfColon(tail: number): number {
+  const last = tail & 0xff
   if (last === COLON || last === EQUALS) return 1
-  if (last === GREATER && second === EQUALS) return 2
-  return last === 0x9a && second === 0xbc && third === 0xef ? 3 : 0
+  if ((tail & 0xffff) === ((EQUALS << 8) | GREATER)) return 2
+  return (tail & 0xffffff) === WIDE_COLON_BYTES ? 3 : 0
 }
+
+/** U+FF1A in UTF-8. */
+const WIDE_COLON_BYTES = 0xefbc9a
 
 function isNul(byte: number | undefined): boolean {
   return byte === NUL
