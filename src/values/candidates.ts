@@ -12,7 +12,7 @@ import { mend } from '../repair/search.ts'
 import { skipBlanks } from '../repair/tolerant-reader.ts'
 import { BACKTICK, isBracket, TILDE } from '../text/characters.ts'
 import type { Rules } from './attempt.ts'
-import { looseFrames, looseMatch } from './last-resort.ts'
+import { looseFrames, looseMatch, mayOpenLoosely } from './last-resort.ts'
 import { EXPLICIT, IMPLICIT, IN_FENCE } from './pick.ts'
 
 /** A part of a text that may be its payload. */
@@ -76,8 +76,8 @@ const IS_INSIDE = /^\s{0,99}"(?:[^"\\]|\\.){0,256}"\s{0,99}[:,]/s
 /** Most log lines with a bracket first, `{cmd} failed`, have no key, tag or fence: no scan. */
 function mayHoldPayload(text: string): boolean {
   return (
-    /[{[]\s*["'“‘\u001b]/.test(text) ||
-    /(?:^|\n|[:：=])[ \t]*(?:\{\s*[\p{L}\p{N}_$-]{1,256}\s*:|\[\s*[-+.\dtfnTFN])/u.test(text) ||
+    mayOpenLoosely(text) ||
+    /\[\s*["'“‘\u001b]/.test(text) ||
     text.includes('<json>') ||
     text.includes('```') ||
     text.includes('~~~')

@@ -27,7 +27,7 @@ export function looseFrames(bytes: Bytes, channel: Channel, given: Rules): reado
   const rules = { ...given, verdict: undefined }
   // Most texts without a candidate have no such place, and a scan costs more than this.
   const text = bytes.toString('utf8')
-  if (!PLACE.test(text) && !(rules.check && text.includes('{}'))) return []
+  if (!mayOpenLoosely(text) && !(rules.check && text.includes('{}'))) return []
   const stage = frameStage({
     tags: [],
     fences: false,
@@ -54,9 +54,13 @@ export function looseFrames(bytes: Bytes, channel: Channel, given: Rules): reado
   return found
 }
 
-/** A key in quotes, or a bare key or an element where a value may begin. */
+/** Whether a text has a key in quotes, or a bare key or an element where a value may begin. */
+export function mayOpenLoosely(text: string): boolean {
+  return PLACE.test(text)
+}
+
 const PLACE =
-  /\{\s*["'“”‘’\u001b]|(?:^|[\n:：=])[ \t\r]*(?:\{\s*[\p{L}\p{N}_$-]{1,256}\s*:|\[\s*["'“‘{[\d+.tfnTFN-])/u
+  /\{(?:\s|\\[nrt])*(?:u?["'“”‘’\u001b\\]|\/[/*]|#)|(?:^|[\n:：=])[ \t\r]*(?:\{\s*[\p{L}\p{N}_$-]{1,256}\s*:|\[\s*["'“‘{[\d+.tfnTFN-])/u
 
 /** The end of the text before a frame, long enough to see what it follows. */
 function before({ from }: Frame, bytes: Bytes): string {
@@ -75,8 +79,8 @@ function opensLoosely(
   hasValue: boolean,
 ): 'yes' | 'no' | 'empty' | 'another' {
   // The value of a quoted key is a piece of something.
-  if (aside || /["'”’`]\s{0,99}:\s{0,99}$/.test(before)) return 'no'
-  const head = text.slice(0, MAX_HEAD)
+  if (aside || /["'”’`]\s{0,99}(?:[:：]|=>)\s{0,99}$/.test(before)) return 'no'
+  const head = text.slice(0, MAX_HEAD).replace(FIRST_COMMENTS, '$1')
   const startsLine = /(?:^|\n)[ \t\r]*$/.test(before)
   const isAfterColon = /[:：]\s{0,99}$/.test(before)
   if (head[0] === '[') {
@@ -91,7 +95,9 @@ function opensLoosely(
 }
 
 const MAX_HEAD = 4096
-const QUOTED_KEY = /^\{\s*["'“”‘’]/
+const FIRST_COMMENTS = /^([{[])(?:\s|\/\/.*\n|#.*\n|\/\*[^*]*\*\/)+/
+/** The quote may have the prefix of Python 2, or a backslash if all of them have one. */
+const QUOTED_KEY = /^\{(?:\s|\\[nrt])*(?:[u\\]?["'“”‘’])/
 const BARE_KEY = /^\{\s*[\p{L}\p{N}_$-]{1,256}\s*:/u
 const FIRST_ELEMENT =
   /^\[\s*(?:["'“‘{[]|[-+]?[\d.][\d._eE+-]*\s*[,\]]|(?:true|false|null|True|False|None)\s*[,\]])/
