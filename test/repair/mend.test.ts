@@ -152,6 +152,8 @@ describe('mend', () => {
     ['a text without its last quote', (n: number) => `"m${n}": "word ${n}`, (n: number) => `word ${n}`],
     ['quotes in a text', (n: number) => `"m${n}": "a "word" ${n}"`, (n: number) => `a "word" ${n}`],
     ['a lost colon', (n: number) => `"m${n}" ${n}`, (n: number) => n],
+    ['one after u""', (n: number) => `"l${n}": u'a', "m${n}" ${n}`, (n: number) => n],
+    ['one after three quotes', (n: number) => `"l${n}": '''a''', "m${n}" ${n}`, (n: number) => n],
     ['a lost bracket', (n: number) => `"m${n}": [1, ${n}`, (n: number) => [1, n]],
   ])('mends a hundred errors at the end of a long text: %s', (_, broken, value) => {
     const hundred = Array.from({ length: 100 }, (_, n) => n)
