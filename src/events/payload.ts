@@ -7,6 +7,7 @@ import { isOrdinary } from '../json/plain-value.ts'
 import { isFewWords } from '../repair/bare-words.ts'
 import type { Chunk } from '../text/chunk.ts'
 import { callbackArgument } from '../values/envelope.ts'
+import { mayOpenLoosely } from '../values/last-resort.ts'
 import type { Outcome, RepairLevel } from '../values/outcome.ts'
 import { EXPLICIT, rankOf } from '../values/pick.ts'
 import type { Schema } from '../values/schema/schema.ts'
@@ -213,7 +214,7 @@ function mayHoldPayload(text: string, loose: boolean): boolean {
   for (; brace >= 0; brace = text.indexOf('{', brace + 1)) {
     if (opensInProse(text.slice(brace), loose)) return true
   }
-  return false
+  return mayOpenLoosely(text)
 }
 
 /** `{cmd} about it` and `[INFO] about it` do not open a document. */

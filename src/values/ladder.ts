@@ -21,7 +21,7 @@ import {
   type Rules,
   type Tried,
 } from './attempt.ts'
-import { type Candidate, candidatesIn, candidatesOf, hasQuotedKey } from './candidates.ts'
+import { type Candidate, candidatesIn, candidatesOf, endOfBroken, hasQuotedKey } from './candidates.ts'
 import { callbackArgument, envelopePlaces } from './envelope.ts'
 import { isBetter } from './pick.ts'
 
@@ -281,7 +281,8 @@ function repair(
     if (tried.kind !== 'broken') return settled(tried, mended)
     if (tried.code === 'MAX_DEPTH') return missOf(tried, { strict: false, repaired: false, text, notes })
   }
-  if (mended?.kind === 'followed') return takeFirst(text, mended.at, broken, before, rules, envelopes)
+  const end = mended?.kind === 'followed' ? mended.at : mended ? endOfBroken(text) : -1
+  if (end >= 0) return takeFirst(text, end, broken, before, rules, envelopes)
   if (!small) {
     // Raw control characters are by far the most common error, and escaping them takes one pass.
     const escaped = controlsEscaped(text)

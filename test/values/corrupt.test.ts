@@ -45,6 +45,20 @@ test(`${PAIRS} documents with two corruptions: never another value`, () => {
   expect(wrongs(judge(cases, oursWithSchema))).toEqual([])
 })
 
+test('in prose, too: never another value, and nearly as often right', () => {
+  const cases = pairsOf(PAIRS).filter(({ text }) => /^\{\s*"/.test(text) && text.endsWith('}'))
+  const around = [
+    (text: string) => `Here it is:\n\n${text}\n\nDo you need "more"?`,
+    (text: string) => `I found ${text} in it.`,
+  ]
+  const alone = judge(cases, ours).right
+  for (const inProse of around) {
+    const count = judge(cases, (text) => ours(inProse(text)))
+    expect(wrongs(count)).toEqual([])
+    expect(count.right).toBeGreaterThan(0.9 * alone)
+  }
+})
+
 test.runIf(slow)('the same comes out of values(), whatever the chunks', () => {
   const cases = [...KINDS.flatMap((kind) => casesOf(kind, { seeds: 3, layout: 'pretty' })), ...pairsOf(300)]
   for (const { text, kind, seed } of cases) {

@@ -90,7 +90,7 @@ const outcomes: readonly (readonly [
       ['{"a":1} and {x}', '{"a":1} | 7 took an object from prose'],
       ['[INFO] x', 'INVALID_JSON at 1: at "INFO] x", expected a value or a closing bracket'],
       ['{cmd} x', 'INVALID_JSON at 1: at "cmd} x", expected a key in double quotes or a closing brace'],
-      ['{"a" 1}{"b":2}', 'INVALID_JSON at 5: at "1}{"b":2}", expected a colon'],
+      ['{"a" 1}{"b":2}', '{"a":1} | 0 took an object from prose; 4 added a missing colon | AMBIGUOUS at 0,7'],
       ['x <json>{"a":1,}</json> <json>{"a":}</json>', '{"a":1} | 2 took a tag block; 14 dropped a comma'],
       ['{"a":1 "b":x}', 'INVALID_JSON at 7: at ""b":x}", expected a comma or a closing brace'],
       ['{"a":x, y: z}', 'INVALID_JSON at 5: at "x, y: z}", expected a value'],
