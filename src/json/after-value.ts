@@ -6,7 +6,6 @@ import {
   COMMA,
   DOT,
   EQUALS,
-  GREATER,
   isBlank,
   isBracket,
   isDigit,
@@ -15,7 +14,6 @@ import {
   MINUS,
   QUOTE,
   quoteFamily,
-  SEMICOLON,
   WIDE_COLON,
   WIDE_COMMA,
 } from '../text/characters.ts'
@@ -316,25 +314,13 @@ export function endsInString(text: string): boolean {
   return false
 }
 
+/** Not `=`, which is in the text of many strings. */
 function mayPrecedeString(unit: number): boolean {
-  return isBracket(unit) || isSeparator(unit) || unit === GREATER
+  return isBracket(unit) || unit === COMMA || unit === COLON || unit === WIDE_COMMA || unit === WIDE_COLON
 }
 
 /** Whether what follows a string may be at `from`: a separator, a closing bracket, or the end of the text. */
 export function mayFollowString(text: string, from: number): boolean {
   const at = pastBlanks(text, from)
-  const unit = text.charCodeAt(at)
-  return at >= text.length || unit === CLOSE_BRACE || unit === CLOSE_BRACKET || isSeparator(unit)
-}
-
-/** Whether repair reads it as a comma or a colon. */
-function isSeparator(unit: number): boolean {
-  return (
-    unit === COMMA ||
-    unit === COLON ||
-    unit === WIDE_COMMA ||
-    unit === WIDE_COLON ||
-    unit === SEMICOLON ||
-    unit === EQUALS
-  )
+  return at >= text.length || ',:}]，：;='.includes(text[at]!)
 }
