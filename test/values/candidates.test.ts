@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { drive } from '../../src/base/stage.ts'
 import type { Rules } from '../../src/values/attempt.ts'
-import { candidatesIn, hasQuotedKey, isPayloadFence } from '../../src/values/candidates.ts'
+import { candidatesIn, endOfBroken, hasQuotedKey, isPayloadFence } from '../../src/values/candidates.ts'
+import { valueStage } from '../../src/values/values.ts'
 
 const rules: Rules = {
   check: undefined,
@@ -107,4 +109,34 @@ test.each([
   ['js', '{"a":1}', false],
 ])('a fence labelled %j with %j is a payload: %s', (label, body, is) => {
   expect(isPayloadFence(label, body)).toBe(is)
+})
+
+describe('the end of a broken object', () => {
+  test.each([
+    ['where prose follows', '{"a":"5" b"} is it', 12],
+    ['on another line', '{"a":"5" b",\n"c":1}\n\nDone.', 19],
+    ['not inside it', '{"a":"5" b","c":{"d":1}}\nDone.', 24],
+    ['not before a bracket too many', '{"a":"5" b"}} is it', -1],
+    ['the first one, if the other is none', '{"a":"5" b"} is {"c":"6" d"}, or "e"}', 12],
+    ['not of what is no object', '["a","5" b"] is it', -1],
+    ['not without a key in double quotes', `{'a':"5" b"} is it`, -1],
+    ['not of what is read as a whole', '{"a":"5" b"}', -1],
+    ['not of what may be cut', '{"a":"b} is it', -1],
+    ['not if its last quote is lost', '{"a":"b "c" d} is it', -1],
+  ])('%s', (_name, text, end) => {
+    expect(endOfBroken(text)).toBe(end)
+  })
+
+  test('is looked for at eight places at most', () => {
+    expect(endOfBroken(`{"a":"5" b"}\n${'x {y} z\n'.repeat(7)}`)).toBe(12)
+    expect(endOfBroken(`{"a":"5" b"}\n${'x {y} z\n'.repeat(8)}`)).toBe(-1)
+  })
+
+  test('is looked for in 64 KiB, and in a channel of at most 1 MiB of them', () => {
+    const read = (text: string) =>
+      drive(valueStage({}), [{ channel: 'stdout', bytes: Buffer.from(text) }]).filter(({ ok }) => ok).length
+    const size = (size: number) => `x {"a":"5" b"} ${'y'.repeat(size - 13)}`
+    expect([65_536, 65_537].map((bytes) => read(size(bytes)))).toEqual([1, 0])
+    expect([18, 19].map((times) => read(`${size(65_000)}\n`.repeat(times)))).toEqual([18, 18])
+  })
 })
