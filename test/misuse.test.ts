@@ -10,6 +10,7 @@ import * as nats from '../src/nats.ts'
 import * as serveDoor from '../src/serve.ts'
 import * as valueDoor from '../src/values.ts'
 import * as views from '../src/views.ts'
+import * as web from '../src/web.ts'
 import * as workDoor from '../src/work.ts'
 
 // Callers without types, and with types that lie: whatever the argument is, the Fault is about the call.
@@ -85,6 +86,8 @@ test.each<[string, Call]>([
   ['frames({ tags: "json" })', () => api.frames({ tags: 'json' as never })],
   ["events('codx')", () => api.events('codx' as never)],
   ['events()', () => (api.events as Call)()],
+  ["events('codex') of /web", () => web.events('codex' as never)],
+  ['events() of /web', () => (web.events as Call)()],
   ['events(codex, 7)', () => api.events(api.codex, 7 as never)],
   ['chat(null)', () => api.chat(null as never)],
   ['sse(15000)', () => api.sse(15_000 as never)],
