@@ -8,6 +8,7 @@ import {
   isObject,
   isPromise,
   misfit,
+  OFF,
   type OptionTable,
   readOptions,
 } from '../base/check-options.ts'
@@ -62,9 +63,9 @@ export interface TapOptions {
 }
 
 const TAP_OPTIONS = {
-  order: { default: 'live' },
+  order: { default: 'live', words: ['live', 'sequence', 'step'] },
   grace: { default: 2000, is: isDelay, must: DELAY },
-  kill: { default: false },
+  kill: OFF,
   killGrace: { default: 5000, is: isDelay, must: DELAY },
 } as const satisfies OptionTable<TapOptions>
 
