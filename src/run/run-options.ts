@@ -186,7 +186,7 @@ export interface RunEnd<T = unknown> {
   /** The agent's own id of the conversation, with which it can be continued; null if it told none. */
   readonly session: string | null
   /** With a schema: whether the last payload passed it, and the value. */
-  readonly result: (ResultData & { readonly value?: T }) | null
+  readonly result: ResultData<T> | null
   /** What the agent was asked: the `prompt`, or what its command line says; null if neither is known. */
   readonly task: string | null
   /** The results that failed the schema and were asked for again, in their order. */
