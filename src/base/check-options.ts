@@ -119,7 +119,7 @@ const likeRule = (usual: unknown) =>
 export const OFF = { default: false, words: [false, true] } as const
 
 // What a value can be.
-export const isText = (value: unknown) => typeof value === 'string'
+export const isText = (value: unknown): value is string => typeof value === 'string'
 export const isName = (value: unknown) => isText(value) && value !== ''
 /** One line without control characters: an id, say, which is the field of a line elsewhere. */
 export const isLine = (value: unknown) =>

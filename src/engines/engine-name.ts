@@ -5,7 +5,12 @@ import type { Engine, Picker } from '../events/engine.ts'
 import { auto } from './auto.ts'
 import { engines } from './engines-by-name.ts'
 
-/** The name of an engine, or `auto`. */
+/**
+ * The name of an engine, or `auto`.
+ *
+ * @example
+ * const read = (engine: EngineName) => tap(child).pipe(events(engine))
+ */
 export type EngineName = keyof typeof engines | 'auto'
 
 export function engineNamed(name: string | undefined): Engine | undefined {

@@ -85,6 +85,12 @@ test('says what is wrong with a path that holds no run', async () => {
   expect(() => replay(join(fresh(), 'nowhere'), { follow: true })).toThrow('cannot be read')
 })
 
+test('a directory that has only a journal is told what the journal has', async () => {
+  const dir = fresh()
+  writeFileSync(join(dir, 'events.jsonl'), '')
+  await expect(all(dir)).rejects.toThrow('its events.jsonl has the events already')
+})
+
 test('a chunk log that lies is left where it stops being true', async () => {
   const dir = fresh()
   writeFileSync(join(dir, 'stdout.1.log'), `${codexLines.join('\n')}\n`)
