@@ -366,14 +366,20 @@ export type PlainSource =
   | string
   | Uint8Array
   | Readable
-  | ReadableStream<Uint8Array | string>
+  | WebSource<Uint8Array | string>
   | AsyncIterable<Uint8Array | string>
   | Iterable<Uint8Array | string>
   | FetchedBody
 
+/** A Web stream. The types of Node and of the DOM are not assignable to each other, but both are to this. */
+export interface WebSource<T> {
+  readonly locked: boolean
+  getReader(): { read(): Promise<{ readonly done: boolean; readonly value?: T | undefined }> }
+}
+
 /** The part of a `fetch` `Response` that is used. */
 export interface FetchedBody {
-  readonly body: ReadableStream<Uint8Array> | null
+  readonly body: WebSource<Uint8Array> | null
   readonly bodyUsed: boolean
 }
 
@@ -387,7 +393,7 @@ function plainStream(source: unknown): Readable | undefined {
     throw misfit('tap', 'a child process, a stream, a Response or a text', source, example)
   if ('spawnfile' in source) return undefined
   if ('body' in source && 'bodyUsed' in source) return bodyOf(source as FetchedBody)
-  if ('getReader' in source) return fromWeb(source as ReadableStream)
+  if ('getReader' in source) return fromWeb(source as WebSource<unknown>)
   if ('pipe' in source && 'on' in source) return source as Readable
   if (Symbol.asyncIterator in source || Symbol.iterator in source)
     return Readable.from(source as Iterable<string>)
@@ -403,13 +409,14 @@ function bodyOf({ body, bodyUsed }: FetchedBody): Readable {
   return body === null ? Readable.from([]) : fromWeb(body)
 }
 
-function fromWeb(stream: ReadableStream): Readable {
+function fromWeb(stream: WebSource<unknown>): Readable {
   if (stream.locked)
     throw new Fault(
       'BAD_OPTION',
       'this stream is locked to another reader; tap it before it is read, or tee() it',
     )
-  return Readable.fromWeb(stream, { objectMode: true })
+  // Cast: what has a reader and can be locked is a Web stream.
+  return Readable.fromWeb(stream as ReadableStream, { objectMode: true })
 }
 
 /** Whether it is the handle of a child process. */
