@@ -10,6 +10,7 @@ import {
 } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import { CACHE_OPTIONS, type Cache } from '../disk/cache.ts'
+import { shared } from '../streams/shared-signal.ts'
 import type { Outcome } from '../values/outcome.ts'
 import type { ParseOptions } from '../values/parse.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
@@ -116,5 +117,6 @@ export function readAskOptions<S extends Schema | undefined>(call: Call, options
   if (read.pick === 'last' && read.stopWhenValid) {
     throw new Fault('BAD_OPTION', 'stopWhenValid takes the first value, so it cannot be used with pick: last')
   }
+  if (read.signal) shared(read.signal)
   return read
 }

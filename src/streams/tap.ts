@@ -16,6 +16,7 @@ import { Fault } from '../base/fault.ts'
 import { type Channel, type Chunk, type ExitChunk, encoder } from '../text/chunk.ts'
 import { endChild } from './end-process-tree.ts'
 import type { Items } from './flow.ts'
+import { shared } from './shared-signal.ts'
 import { cannotStart } from './spawn-fault.ts'
 
 /** How a process ended: code and signal; `stopped` says why, if that was on request. */
@@ -113,7 +114,7 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
     throw new Fault('BAD_OPTION', 'tap needs stdout, stderr or pty; spawn the child with stdio: "pipe"')
 
   const tapped = new Tap(sources, grace, kill ? () => endChild(child!, killGrace) : undefined)
-  if (signal) addAbortSignal(signal, tapped)
+  if (signal) addAbortSignal(shared(signal), tapped)
   tapped.watch(child ?? (source as TapSources).exit)
   if (order === 'live') tapped.listen()
   else tapped.pump(order === 'sequence' ? inSequence(sources) : inStep(sources))
