@@ -12,6 +12,7 @@ export {
   fileCache,
 } from './disk/cache.ts'
 export type { JournalOptions } from './disk/journal.ts'
+export type { EngineName } from './engines/engine-name.ts'
 export * from './event-exports.ts'
 export type { MirrorOptions, MirrorProgress } from './nats/mirror.ts'
 export type { NatsOptions, NatsTls } from './nats/nats-client.ts'

@@ -10,6 +10,7 @@ import * as nats from '../src/nats.ts'
 import * as serveDoor from '../src/serve.ts'
 import * as valueDoor from '../src/values.ts'
 import * as views from '../src/views.ts'
+import * as web from '../src/web.ts'
 import * as workDoor from '../src/work.ts'
 
 // Callers without types, and with types that lie: whatever the argument is, the Fault is about the call.
@@ -85,6 +86,8 @@ test.each<[string, Call]>([
   ['frames({ tags: "json" })', () => api.frames({ tags: 'json' as never })],
   ["events('codx')", () => api.events('codx' as never)],
   ['events()', () => (api.events as Call)()],
+  ["events('codex') of /web", () => web.events('codex' as never)],
+  ['events() of /web', () => (web.events as Call)()],
   ['events(codex, 7)', () => api.events(api.codex, 7 as never)],
   ['chat(null)', () => api.chat(null as never)],
   ['sse(15000)', () => api.sse(15_000 as never)],
@@ -148,6 +151,64 @@ test.each<[string, (signal: never) => unknown]>([
 ])('%s takes no signal that is none', async (_name, call) => {
   for (const signal of [7, 'abort', {}, new AbortController()])
     expect(await faultOf(() => call(signal as never), [])).toMatchObject({ code: 'BAD_OPTION' })
+})
+
+// What JSON, an environment variable or a slip would give: none of it may be taken for something else.
+test.each<[string, unknown, (options: never) => unknown]>([
+  ['partial', 'no', api.values],
+  ['label', 7, api.values],
+  ['partial', 'no', (options) => api.tryParse('{}', options)],
+  ['heartbeat', Number.POSITIVE_INFINITY, api.sse],
+  ['heartbeat', Number.NaN, views.agUiSse],
+  ['order', 'stdout', (options) => api.tap('text', options)],
+  ['doneMarker', '', (options) => api.events(api.codex, options)],
+  ['dir', 7, (options) => api.events(api.codex, options)],
+  ['clock', 0, (options) => api.events(api.codex, options)],
+  ['lines', 'true', api.snapshots],
+  ['root', 'array', api.snapshots],
+  ['maxLength', '60000', views.markdown],
+  ['raw', 'no', views.agUi],
+  ['patterns', 'project-x', views.redactor],
+  ['maxEntries', Number.NaN, (options) => api.fileCache(inDir('o'), options)],
+  ['interval', '1s', (options) => api.journal(inDir('o'), options)],
+  ['speed', 'fast', (options) => api.replay(dir, options)],
+  ['attempt', 0, (options) => api.replay(dir, options)],
+  ['window', 0, (options) => api.replay(dir, options)],
+  ['follow', 1, (options) => api.replay(dir, options)],
+  ['engine', 'codx', (options) => api.replay(dir, options)],
+  ['timeout', null, (options) => api.run('true', [], options)],
+  ['timeout', '60000', (options) => api.run('true', [], options)],
+  ['timeout', 10n, (options) => api.run('true', [], options)],
+  ['killGrace', true, (options) => api.run('true', [], options)],
+  ['env', 'PATH=/bin', (options) => api.run('true', [], options)],
+  ['limit', 0, (options) => api.run('true', [], options)],
+  ['fsDiff', 'yes', (options) => api.run('true', [], options)],
+  ['fsync', 'always', (options) => api.run('true', [], options)],
+  ['pty', 1, (options) => api.run('true', [], options)],
+  ['cache', '.cache', (options) => api.run('true', [], options)],
+  ['cacheKey', 7, (options) => api.run('true', [], options)],
+  ['system', 7, (options) => api.ask(() => '{}', { prompt: 'x', ...(options as object) })],
+  ['retryPrompt', 'again', (options) => api.ask(() => '{}', { prompt: 'x', ...(options as object) })],
+  ['cache', true, (options) => api.ask(() => '{}', { prompt: 'x', ...(options as object) })],
+  ['stopWhenValid', 'no', (options) => api.ask(() => '{}', { prompt: 'x', ...(options as object) })],
+  ['dir', '', api.serve],
+  ['maxClients', '10', (options) => api.serve({ dir, port: 0, ...(options as object) })],
+  ['maxStall', Number.POSITIVE_INFINITY, (options) => api.serve({ dir, port: 0, ...(options as object) })],
+  ['insecure', 'no', (options) => api.serve({ dir, port: 0, ...(options as object) })],
+  ['redact', 'no', (options) => api.serve({ dir, port: 0, ...(options as object) })],
+  ['hide', 'project-x', (options) => api.exportRun(dir, { to: 'md', ...(options as object) })],
+  ['command', './worker.sh', (options) => api.work({ issue_ref: 'a', run_id: 'r', repo_dir: dir }, options)],
+  ['outbox', '.outbox', (options) => api.work({ issue_ref: 'a', run_id: 'r', repo_dir: dir }, options)],
+  ['ledger', {}, (options) => api.work({ issue_ref: 'a', run_id: 'r', repo_dir: dir }, options)],
+])('the option %s refuses %o, and is named', async (name, value, call) => {
+  const fault = await faultOf(() => call({ [name]: value } as never), [])
+  expect(fault).toMatchObject({ code: 'BAD_OPTION', message: expect.stringContaining(name) })
+})
+
+test('a wrong option is told by the function that was called', async () => {
+  expect(() => api.events(api.codex, { session: '' })).toThrow(/^events needs an id as session/)
+  const fault = await faultOf(() => api.run('true', [], { engine: 7 as never }), [])
+  expect(fault).toMatchObject({ message: expect.stringMatching(/^run needs an engine .*: run\("codex"/) })
 })
 
 const strange = { strange: 1 } as never

@@ -24,7 +24,7 @@ const table: readonly (Omit<ConsumerProgram, 'prints'> & { readonly prints: read
   {
     file: 'strict.ts',
     where: 'node',
-    prints: ['Fixed.', 'END_SIGNAL', 'succeeded cart.ts 3.0 10', 'SPAWN_FAILED'],
+    prints: ['Fixed.', 'END_SIGNAL', 'succeeded cart.ts 3.0 10', 'SPAWN_FAILED', '1', '2', '3'],
   },
   {
     file: 'plain.cjs',
@@ -132,6 +132,7 @@ export async function compilePrograms(home: string): Promise<void> {
   const tsc = join('node_modules', 'typescript', 'bin', 'tsc')
   await run(process.execPath, [tsc, '-p', 'tsconfig.json'])
   await run(process.execPath, [tsc, '-p', 'tsconfig.web.json'])
+  await run(process.execPath, [tsc, '-p', 'tsconfig.dom.json'])
   const esbuild = join('node_modules', 'esbuild', 'bin', 'esbuild')
   for (const { file, where, bundle } of programs) {
     const web = where === 'browser' || where === 'workerd'

@@ -1,14 +1,16 @@
 import {
-  isDelay,
   isFunction,
   isObject,
+  isText,
   isWhole,
   misfit,
+  OFF,
   type OptionTable,
   readOptions,
 } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
-import type { Cache } from '../disk/cache.ts'
+import { CACHE_OPTIONS, type Cache } from '../disk/cache.ts'
+import { shared } from '../streams/shared-signal.ts'
 import type { Outcome } from '../values/outcome.ts'
 import type { ParseOptions } from '../values/parse.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
@@ -88,14 +90,12 @@ const ASK_OPTIONS = {
   schema: { check: checkSchema },
   pick: { default: 'first', words: ['first', 'last'] },
   prompt: {},
-  system: {},
+  system: { is: isText, needs: 'a text as system' },
   temperature: { default: 0.7, is: Number.isFinite, must: 'be a number, but is %' },
   retries: { default: 1, is: isWhole, must: 'be a whole number from 0, but is %' },
   retryPrompt: { default: retryInEnglish },
-  cache: {},
-  maxCacheWait: { is: isDelay, must: 'be milliseconds, but is %' },
-  cacheKey: {},
-  stopWhenValid: { default: false },
+  ...CACHE_OPTIONS,
+  stopWhenValid: OFF,
   onAttempt: { is: isFunction, needs: 'a function as onAttempt' },
 } as const satisfies OptionTable<Omit<AskOptions, keyof ParseOptions> & Pick<AskOptions, 'schema' | 'pick'>>
 
@@ -117,5 +117,6 @@ export function readAskOptions<S extends Schema | undefined>(call: Call, options
   if (read.pick === 'last' && read.stopWhenValid) {
     throw new Fault('BAD_OPTION', 'stopWhenValid takes the first value, so it cannot be used with pick: last')
   }
+  if (read.signal) shared(read.signal)
   return read
 }

@@ -19,9 +19,9 @@ export interface SnapshotOptions {
 
 const SNAPSHOT_OPTIONS = {
   tag: {},
-  lines: { default: false },
+  lines: { default: false, words: [true, false, 'strict'] },
   schema: {},
-  root: {},
+  root: { words: ['object', 'any'] },
   maxDepth: { default: 512 },
 } as const satisfies OptionTable<SnapshotOptions>
 

@@ -2,6 +2,10 @@ import { Fault, quote } from './fault.ts'
 
 /** What an option may be, and what it is if it is left out. */
 interface Option<T> {
+  /**
+   * Without a rule, the option must have the type of its default; a number must be 0 or more. `false` says
+   * nothing about what else it may be: a flag is `OFF`.
+   */
   readonly default?: T
   /** The values that it may have. */
   readonly words?: readonly T[]
@@ -51,15 +55,9 @@ export function readOptions<O extends object, T extends object>(
 ): Complete<O, T> {
   checkOptions(who, options, example, table)
   // The casts are the door: a table is read by names here, and its type says which there are.
-  const rows = table as Record<string, Option<unknown>>
   const given = options as Record<string, unknown> | undefined
-  const complete = { ...defaultsOf(rows) }
-  for (const name in given) {
-    const value = given[name]
-    if (value === undefined) continue
-    if (name !== 'signal') checkValue(who, name, value, rows[name]!, example)
-    complete[name] = value
-  }
+  const complete = { ...defaultsOf(table as Record<string, Option<unknown>>) }
+  for (const name in given) if (given[name] !== undefined) complete[name] = given[name]
   return complete as Complete<O, T>
 }
 
@@ -75,19 +73,10 @@ function defaultsOf(rows: Record<string, Option<unknown>>): Record<string, unkno
 
 const defaults = /* @__PURE__ */ new WeakMap<object, Record<string, unknown>>()
 
-function checkValue(who: string, name: string, value: unknown, row: Option<unknown>, example: string): void {
-  const { words, is, needs, must, check } = row
-  check?.(value, who, example)
-  if (words ? words.includes(value) : !is || is(value)) return
-  if (needs !== undefined) throw misfit(who, needs, value, example)
-  const rule = words ? `be one of ${words.join(', ')}, but is "%"` : must!
-  const text = rule.replace(/"%"|%/, (mark) => (mark === '%' ? String(value) : quote(String(value))))
-  throw new Fault('BAD_OPTION', `${name} must ${text}`)
-}
-
 /**
- * Throws BAD_OPTION unless the options are undefined or an object with the names of the table, and `signal`
- * is an AbortSignal. For a function that passes them on to the one that reads them.
+ * Throws BAD_OPTION unless the options are undefined or an object with names and values as in the table, and
+ * `signal` is an AbortSignal. For a function that passes them on to the one that reads them: the message
+ * names the function that was called.
  */
 export function checkOptions<O extends object>(
   who: string,
@@ -99,24 +88,59 @@ export function checkOptions<O extends object>(
   if (!isObject(options)) throw misfit(who, 'an object of options', options, example)
   if ('signal' in options && options.signal !== undefined && !isSignal(options.signal))
     throw misfit(who, 'an AbortSignal as signal', options.signal, '{ signal: new AbortController().signal }')
-  for (const name in options)
-    if (options[name] !== undefined && name !== 'signal' && !Object.hasOwn(table, name))
-      throw unknownOption(who, name, Object.keys(table))
+  const rows = table as Record<string, Option<unknown>> // the same door as above
+  for (const name in options) {
+    if (options[name] === undefined || name === 'signal') continue
+    if (!Object.hasOwn(rows, name)) throw unknownOption(who, name, Object.keys(rows))
+    checkValue(who, name, options[name], rows[name]!, example)
+  }
 }
 
+function checkValue(who: string, name: string, value: unknown, row: Option<unknown>, example: string): void {
+  const { words, is, needs, must, check } = row
+  check?.(value, who, example)
+  if (words ? words.includes(value) : is ? is(value) : check || isLike(value, row.default)) return
+  if (needs !== undefined) throw misfit(who, needs, value, example)
+  const rule = words ? `be one of ${words.join(', ')}, but is "%"` : (must ?? likeRule(row.default))
+  const text = rule.replace(/"%"|%/, (mark) => (mark === '%' ? String(value) : quote(String(value))))
+  throw new Fault('BAD_OPTION', `${name} must ${text}`)
+}
+
+/** Whether a value has the type of the default, if there is one that says it. */
+function isLike(value: unknown, usual: unknown): boolean {
+  if (usual === undefined || usual === false) return true
+  return typeof usual === 'number' ? isNumber(value) : kindOf(value) === kindOf(usual)
+}
+
+const likeRule = (usual: unknown) =>
+  `be ${typeof usual === 'number' ? 'a number from 0 on' : kindOf(usual)}, but is "%"`
+
+/** The row of a flag that is off by default. */
+export const OFF = { default: false, words: [false, true] } as const
+
 // What a value can be.
-export const isText = (value: unknown) => typeof value === 'string'
+export const isText = (value: unknown): value is string => typeof value === 'string'
 export const isName = (value: unknown) => isText(value) && value !== ''
 /** One line without control characters: an id, say, which is the field of a line elsewhere. */
 export const isLine = (value: unknown) =>
   isName(value) && !/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(value as string)
 export const LINE = 'be one line that is not empty, but is "%"'
+export const areTexts = (value: unknown) => Array.isArray(value) && value.every(isText)
+/** Off, on as usual, or on with options of its own. */
+export const isFlagOrObject = (value: unknown) => typeof value === 'boolean' || isObject(value)
+export const FLAG_OR_OBJECT = 'be true, false or an object of options, but is "%"'
 export const isFunction = (value: unknown) => typeof value === 'function'
+/** Whether a value is an object with these methods. */
+export const hasMethods =
+  (...names: readonly string[]) =>
+  (value: unknown) =>
+    isObject(value) && names.every((name) => isFunction(Reflect.get(value, name)))
 export const isWhole = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0
 export const isCount = (value: unknown): value is number => isWhole(value) && value !== 0
+const isNumber = (value: unknown): value is number => typeof value === 'number' && value >= 0
 /** Milliseconds that a timer can wait. */
-export const isDelay = (value: unknown) => (value as number) >= 0 && (value as number) < 2 ** 31
+export const isDelay = (value: unknown) => isNumber(value) && value < 2 ** 31
 export const DELAY = 'be milliseconds between 0 and 2147483647, but is %'
 
 function unknownOption(who: string, name: string, known: readonly string[]): Fault {

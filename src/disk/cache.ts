@@ -3,8 +3,16 @@ import { statSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { checkPath, type OptionTable, readOptions } from '../base/check-options.ts'
-import { Fault, type Note, orElse } from '../base/fault.ts'
+import {
+  checkPath,
+  DELAY,
+  hasMethods,
+  isDelay,
+  isText,
+  type OptionTable,
+  readOptions,
+} from '../base/check-options.ts'
+import { type Note, orElse } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { unlessAborted } from '../base/unless-aborted.ts'
 import type { CompletionData } from '../events/event.ts'
@@ -50,6 +58,13 @@ export interface Cache {
   get(key: string): CacheEntry | undefined | Promise<CacheEntry | undefined>
   set(key: string, entry: CacheEntry): unknown
 }
+
+/** What `ask` and `run` are told about their cache. */
+export const CACHE_OPTIONS = {
+  cache: { is: hasMethods('get', 'set'), needs: 'an object with get and set as cache' },
+  cacheKey: { is: isText, needs: 'a text as cacheKey' },
+  maxCacheWait: { is: isDelay, must: DELAY },
+} as const satisfies OptionTable<{ cache?: Cache; cacheKey?: string; maxCacheWait?: number }>
 
 /** Whether a value from a cache is a valid entry. */
 function isEntry(entry: unknown): entry is CacheEntry {
@@ -107,11 +122,6 @@ export function cacheAccess(cache: Cache, key: string, options: AccessOptions): 
   }
 }
 
-export function checkCacheWait(maxCacheWait: number | undefined): void {
-  if (maxCacheWait === undefined || (maxCacheWait >= 0 && maxCacheWait < 2 ** 31)) return
-  throw new Fault('BAD_OPTION', `maxCacheWait must be milliseconds, but is ${String(maxCacheWait)}`)
-}
-
 /** 64 characters for a value, the same for the same JSON: the key of everything that decides an answer. */
 export function digestOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex')
@@ -154,7 +164,7 @@ export interface FileCacheOptions {
   readonly maxBytes?: number | undefined
 }
 
-const CACHE_OPTIONS = {
+const FILE_CACHE_OPTIONS = {
   maxEntries: { default: 1000 },
   maxBytes: { default: 1 << 20 },
 } as const satisfies OptionTable<FileCacheOptions>
@@ -169,7 +179,7 @@ const CACHE_OPTIONS = {
 export function fileCache(dir: string, options: FileCacheOptions = {}): Cache {
   checkPath('fileCache', dir, 'fileCache(".cache")')
   const example = 'fileCache(".cache", { maxEntries: 100 })'
-  const { maxEntries, maxBytes } = readOptions('fileCache', options, example, CACHE_OPTIONS)
+  const { maxEntries, maxBytes } = readOptions('fileCache', options, example, FILE_CACHE_OPTIONS)
   const place = (key: string) => join(dir, `${createHash('sha256').update(key).digest('hex')}.json`)
   return {
     async get(key) {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Transform } from 'node:stream'
-import { checkPath, type OptionTable, readOptions } from '../base/check-options.ts'
+import { checkPath, DELAY, isDelay, type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import type { Stage } from '../base/stage.ts'
 import { diskFault } from '../base/system-error-code.ts'
@@ -39,9 +39,9 @@ export interface JournalOptions {
 
 const isFsync = (fsync: unknown) => ['each', 'interval', 'end'].includes(fsync as string)
 
-const JOURNAL_OPTIONS = {
+export const JOURNAL_OPTIONS = {
   fsync: { default: 'interval', is: isFsync, needs: "'each', 'interval' or 'end' as fsync" },
-  interval: { default: 1000 },
+  interval: { default: 1000, is: isDelay, must: DELAY },
 } as const satisfies OptionTable<JournalOptions>
 
 /**

@@ -11,14 +11,14 @@ import {
 } from './engine.ts'
 
 /** Throws BAD_OPTION if it is not an engine. A name is refused here: it would need every engine. */
-export function checkEngine(who: string, engine: unknown): void {
+export function checkEngine(who: string, engine: unknown, example = `${who}(codex)`): void {
   const called = isObject(engine) && ('open' in engine || 'pick' in engine) && 'cut' in engine
   if (!called || !isObject(engine.cut))
     throw misfit(
       who,
       `an engine of this package${typeof engine === 'string' ? ' (not its name)' : ''} or one of your own`,
       engine,
-      `${who}(codex)`,
+      example,
     )
 }
 

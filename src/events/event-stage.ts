@@ -5,6 +5,7 @@ import {
   isName,
   isWhole,
   LINE,
+  OFF,
   type OptionTable,
   readOptions,
 } from '../base/check-options.ts'
@@ -103,15 +104,15 @@ export const EVENT_OPTIONS = {
   attempt: { default: 1, is: isCount, must: COUNT },
   clock: { default: () => Date.now() },
   window: { default: 65_536, is: isCount, must: COUNT },
-  doneMarker: {},
+  doneMarker: { is: isName, must: 'be the name of a key, and not empty' },
   maxFrame: { default: 16_777_216, is: isCount, must: COUNT },
-  dir: {},
+  dir: { is: isName, needs: 'a path as dir' },
   schema: {},
   pick: { default: 'last', words: ['first', 'last'] },
   maxRepair: { default: 65_536, is: isWhole, must: 'be a whole number, but is %' },
   sessionTokens: {},
   session: { is: isName, needs: 'an id as session' },
-  wire: { default: false },
+  wire: OFF,
   fsDiff: {},
 } as const satisfies OptionTable<EventOptions>
 

@@ -164,14 +164,26 @@ export interface CompletionData {
   readonly cost?: Cost
 }
 
-export interface ResultData {
-  readonly status: 'success' | 'failed'
-  readonly value?: unknown
+/**
+ * Whether the answer of a run passed the schema: with `success` there is a `value`, and `failed` may have
+ * `errors`.
+ *
+ * @example
+ * const { result } = await run('codex', ['exec', '--json', task], { schema: Report }).end
+ * if (result?.status === 'success') console.log(result.value.issues)
+ */
+export type ResultData<T = unknown> = {
   readonly repair_level: RepairLevel
   readonly warnings: readonly Code[]
   readonly cacheable: boolean
-  readonly errors?: readonly { readonly path: string; readonly rule: string; readonly message: string }[]
-}
+} & (
+  | { readonly status: 'success'; readonly value: T; readonly errors?: undefined }
+  | {
+      readonly status: 'failed'
+      readonly value?: undefined
+      readonly errors?: readonly { readonly path: string; readonly rule: string; readonly message: string }[]
+    }
+)
 
 export interface MessageData {
   readonly message_id: string

@@ -1,6 +1,13 @@
 import fs from 'node:fs'
 import { join, relative, sep } from 'node:path'
-import { checkPath, isName, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
+import {
+  checkPath,
+  isFunction,
+  isName,
+  misfit,
+  type OptionTable,
+  readOptions,
+} from '../base/check-options.ts'
 import { Fault, orElse } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { writeWhole } from '../disk/durable.ts'
@@ -45,8 +52,8 @@ function checkIdle(wait: unknown, who: string): void {
 const MIRROR_OPTIONS = {
   tenant: { is: isName, needs: 'a name as tenant' },
   untilIdle: { check: checkIdle },
-  onProgress: {},
-  onRefused: {},
+  onProgress: { is: isFunction, needs: 'a function as onProgress' },
+  onRefused: { is: isFunction, needs: 'a function as onRefused' },
 } as const satisfies OptionTable<Omit<MirrorOptions, keyof NatsOptions>>
 
 /** The progress of `mirror`. */

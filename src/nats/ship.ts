@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
-import { checkPath, isFunction, isName, type OptionTable, readOptions } from '../base/check-options.ts'
+import { checkPath, isFunction, isName, OFF, type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { cannotRead, diskFault } from '../base/system-error-code.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
@@ -44,7 +44,7 @@ const isAbove0 = (value: unknown) => typeof value === 'number' && value > 0
 
 const SHIP_OPTIONS = {
   tenant: { default: 'default', is: isName, needs: 'a name as tenant' },
-  follow: { default: false },
+  follow: OFF,
   redact: { is: isFunction, needs: 'a function as redact' },
   maxInFlight: { default: 32, is: isAbove0, needs: 'a number above 0 as maxInFlight' },
   onProgress: { is: isFunction, needs: 'a function as onProgress' },

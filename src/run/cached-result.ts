@@ -5,7 +5,6 @@ import {
   type CachedRun,
   type CacheEntry,
   cacheAccess,
-  checkCacheWait,
   digestOf,
   isPlainSchema,
   stillPasses,
@@ -43,7 +42,6 @@ export type CachedResult = ReturnType<typeof cachedResult>
  */
 export function cachedResult(options: CachedResultOptions) {
   const { cache, maxCacheWait, reading } = options
-  checkCacheWait(maxCacheWait)
   const access = cacheAccess(cache, runKey(options), { maxCacheWait })
   return {
     trouble: access.trouble,

@@ -6,10 +6,10 @@ import { withPlain, writtenAt } from '../disk/plain-file.ts'
 import { linesFrom } from '../disk/read-journal.ts'
 import { Tail } from '../disk/tail.ts'
 import { auto } from '../engines/auto.ts'
-import { type EngineName, engineNamed, engineOf } from '../engines/engine-name.ts'
+import { checkEngineOption, type EngineName, engineNamed, engineOf } from '../engines/engine-name.ts'
 import { checkEngine } from '../events/check-engine.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import type { EventOptions } from '../events/event-stage.ts'
+import { EVENT_OPTIONS, type EventOptions } from '../events/event-stage.ts'
 import type { Channel, Chunk } from '../text/chunk.ts'
 import { type Attempt, channels, fileNames, listAttempts, openLog } from './attempt-logs.ts'
 import { ChunkedLogs } from './chunk-log.ts'
@@ -27,18 +27,18 @@ export interface RecordedOptions extends Omit<EventOptions, 'attempt' | 'clock' 
 
 /** What is left out is as the attempt was recorded. */
 export const RECORDED_OPTIONS = {
-  engine: {},
+  engine: { check: checkEngineOption },
   custom: {},
-  runId: {},
-  window: {},
-  doneMarker: {},
-  maxFrame: {},
-  pick: {},
-  maxRepair: {},
+  runId: EVENT_OPTIONS.runId,
+  window: EVENT_OPTIONS.window,
+  doneMarker: EVENT_OPTIONS.doneMarker,
+  maxFrame: EVENT_OPTIONS.maxFrame,
+  pick: EVENT_OPTIONS.pick,
+  maxRepair: EVENT_OPTIONS.maxRepair,
   schema: {},
   sessionTokens: {},
-  session: {},
-  wire: {},
+  session: EVENT_OPTIONS.session,
+  wire: EVENT_OPTIONS.wire,
 } as const satisfies OptionTable<RecordedOptions>
 
 /**

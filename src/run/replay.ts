@@ -1,10 +1,11 @@
 import fs from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { checkOptions, checkPath, type OptionTable } from '../base/check-options.ts'
+import { checkOptions, checkPath, isFunction, isName, type OptionTable } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { cannotRead } from '../base/system-error-code.ts'
 import type { Event } from '../events/event.ts'
+import { EVENT_OPTIONS } from '../events/event-stage.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { type Attempt, listAttempts, singleLog } from './attempt-logs.ts'
 import { follow, onceOver } from './follow.ts'
@@ -31,11 +32,13 @@ export interface ReplayOptions extends RecordedOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+const isFollow = (value: unknown) => typeof value === 'boolean' || isFunction(value)
+
 const REPLAY_OPTIONS = {
-  attempt: {},
-  speed: { default: 'full' },
-  follow: { default: false },
-  within: {},
+  attempt: EVENT_OPTIONS.attempt,
+  speed: { default: 'full', words: ['full', 'real'] },
+  follow: { default: false, is: isFollow, must: 'be true, false or a function, but is "%"' },
+  within: { is: isName, needs: 'a path as within' },
 } as const satisfies OptionTable<Omit<ReplayOptions, keyof RecordedOptions>>
 
 /**

@@ -11,7 +11,7 @@ import { type Attempt, fileNames, listAttempts, logSizes } from './attempt-logs.
 import { chunkLine } from './chunk-log.ts'
 import { endInMeta, type LastWords, lastWords, type Meta, readJson, writeMeta } from './meta.ts'
 import { endedMeta, RECORDED_OPTIONS, type RecordedOptions, readAttempt, startOf } from './read-attempt.ts'
-import { fixedDir } from './run-directory.ts'
+import { fixedDir, noLogs } from './run-directory.ts'
 import { timedEvents } from './run-flow.ts'
 
 /** The result of a resume. */
@@ -26,7 +26,7 @@ export interface Resumed {
  * Completes `events.jsonl` after a crash of the recorder: reads the raw logs again, checks that the existing
  * events are the same, and adds the missing ones. Nothing is added twice; a complete directory is not
  * changed, and attempts of another recorder are left alone. A damaged journal is refused with
- * JOURNAL_MISMATCH; after it is moved away, this creates it again.
+ * JOURNAL_MISMATCH; after it is moved away, this creates it again. A directory without logs is NOT_AN_AUDIT.
  * If the agent itself is still running, this waits for it.
  *
  * @example
@@ -39,8 +39,10 @@ export async function resume(
   checkPath('resume', dir, 'resume(".audit/latest")')
   checkOptions('resume', options, 'resume(".audit/latest", { signal })', RECORDED_OPTIONS)
   const fixed = fixedDir(dir)
+  const attempts = listAttempts(fixed)
+  if (attempts.length === 0) throw noLogs(dir)
   // Nothing is created beside the logs of another recorder: an empty journal there would hide them.
-  if (!listAttempts(fixed).some(isOurs)) return { attempts: [], added: 0 }
+  if (!attempts.some(isOurs)) return { attempts: [], added: 0 }
   const book = openJournal(fixed)
   try {
     return await resumeInto(fixed, book, options)

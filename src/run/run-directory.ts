@@ -184,9 +184,12 @@ export function fixedDir(path: string): string {
 /** The fault for a directory without logs, which may be the parent of directories that have them. */
 export function noLogs(path: string): Fault {
   const latest = join(path, LATEST)
-  const next = fs.existsSync(latest)
-    ? `it has a directory per run; give one of them, such as ${quote(latest, 200)}`
-    : 'give the audit directory itself'
+  let next = 'give the audit directory itself'
+  if (fs.existsSync(latest))
+    next = `it has a directory per run; give one of them, such as ${quote(latest, 200)}`
+  // A journal() of the user's own pipeline writes no logs.
+  else if (fs.existsSync(join(path, EVENTS_FILE)))
+    next = `its ${EVENTS_FILE} has the events already, one on each line`
   return new Fault(
     'NOT_AN_AUDIT',
     `${quote(path, 200)} has no stdout.N.log, stderr.N.log or pty-output.N.log; ${next}`,

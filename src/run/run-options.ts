@@ -1,28 +1,32 @@
 import { resolve } from 'node:path'
 import {
+  areTexts,
   type Complete,
   checkOptions,
   DELAY,
+  FLAG_OR_OBJECT,
   isDelay,
+  isFlagOrObject,
   isLine,
   isName,
   isObject,
   isText,
   LINE,
   misfit,
+  OFF,
   type OptionTable,
   readOptions,
 } from '../base/check-options.ts'
 import { Fault, type Note, quote } from '../base/fault.ts'
-import type { Cache, CachedRun } from '../disk/cache.ts'
-import type { JournalOptions } from '../disk/journal.ts'
+import { CACHE_OPTIONS, type Cache, type CachedRun } from '../disk/cache.ts'
+import { JOURNAL_OPTIONS, type JournalOptions } from '../disk/journal.ts'
 import { auto } from '../engines/auto.ts'
-import { type EngineName, engineOf } from '../engines/engine-name.ts'
+import { checkEngineOption, type EngineName, engineOf } from '../engines/engine-name.ts'
 import { wireOf } from '../engines/talk-wires.ts'
 import type { Cost } from '../events/cost.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { CompletionData, Event, FailureClass, ResultData } from '../events/event.ts'
-import { type EventOptions, eventStage } from '../events/event-stage.ts'
+import { EVENT_OPTIONS, type EventOptions, eventStage } from '../events/event-stage.ts'
 import type { RunOutcome } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
 import type { Items } from '../streams/flow.ts'
@@ -182,7 +186,7 @@ export interface RunEnd<T = unknown> {
   /** The agent's own id of the conversation, with which it can be continued; null if it told none. */
   readonly session: string | null
   /** With a schema: whether the last payload passed it, and the value. */
-  readonly result: (ResultData & { readonly value?: T }) | null
+  readonly result: ResultData<T> | null
   /** What the agent was asked: the `prompt`, or what its command line says; null if neither is known. */
   readonly task: string | null
   /** The results that failed the schema and were asked for again, in their order. */
@@ -249,44 +253,40 @@ function checkAudit(audit: unknown): void {
   if (audit === '') throw new Fault('BAD_OPTION', 'audit is empty; name a directory, or leave it out')
 }
 
-const areTexts = (all: unknown) => Array.isArray(all) && all.every(isText)
 const isInput = (input: unknown) =>
   ['ignore', 'inherit'].includes(input as string) ||
   (isObject(input) && 'text' in input && isText(input.text))
-const isFlag = (value: unknown) => typeof value === 'boolean'
 const isRounds = (rounds: unknown) => [0, 1, 2, MAX_ROUNDS].includes(rounds as number)
 const ARGS = 'be an array of strings; options are the third argument of run'
 
 export const RUN_OPTIONS = {
   command: {},
   args: { default: [], is: areTexts, must: ARGS },
-  engine: { default: auto },
+  engine: { default: auto, check: checkEngineOption },
   audit: { check: checkAudit, is: isText, needs: 'a path as audit' },
   runs: { is: isName, needs: 'a path as runs' },
   cwd: { is: isText, needs: 'a path as cwd' },
-  env: {},
-  pty: { default: false },
+  env: { is: isObject, needs: 'an object of variables as env' },
+  pty: { default: false, is: isFlagOrObject, must: FLAG_OR_OBJECT },
   prompt: { is: isName, must: 'be a text that is not empty' },
   rounds: { default: 0, is: isRounds, must: 'be 0, 1, 2 or 3, but is %' },
-  talk: { default: false, is: isFlag, must: 'be true or false' },
+  talk: OFF,
   answerIn: { default: 300_000, is: isDelay, must: DELAY },
   input: { default: 'ignore', is: isInput, needs: "'ignore', 'inherit' or { text } as input" },
   timeout: { is: isDelay, must: DELAY },
   idleTimeout: { is: isDelay, must: DELAY },
   endAfter: { is: isDelay, must: DELAY },
-  limit: {},
+  limit: { is: isObject, needs: 'an object of limits as limit' },
   killGrace: { default: 5000, is: isDelay, must: DELAY },
   pipeGrace: { default: 2000, is: isDelay, must: DELAY },
   schema: {},
-  fsDiff: {},
-  fsync: {},
-  cache: {},
-  cacheKey: {},
-  maxCacheWait: {},
+  fsDiff: { is: isFlagOrObject, must: FLAG_OR_OBJECT },
+  fsync: JOURNAL_OPTIONS.fsync,
+  ...CACHE_OPTIONS,
   runId: { is: isLine, must: LINE },
   // Events check the others and have their defaults: what is not given is not recorded either.
   window: {},
-  doneMarker: { is: isName, must: 'be the name of a key, and not empty' },
+  doneMarker: EVENT_OPTIONS.doneMarker,
   maxFrame: {},
   pick: {},
   maxRepair: {},
@@ -295,7 +295,7 @@ export const RUN_OPTIONS = {
 const PTY_OPTIONS = {
   cols: { default: 200 },
   rows: { default: 50 },
-  pipes: { default: false },
+  pipes: OFF,
 } as const satisfies OptionTable<Exclude<RunOptions['pty'], boolean | undefined>>
 
 export type ReadOptions = Complete<RunCommand, typeof RUN_OPTIONS>

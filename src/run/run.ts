@@ -10,6 +10,7 @@ import { wireOf } from '../engines/talk-wires.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
+import { shared } from '../streams/shared-signal.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { withRounds } from './ask-again.ts'
 import { type CachedResult, cachedResult, type Hit, writeCached } from './cached-result.ts'
@@ -260,7 +261,7 @@ class AgentRun {
     const events = flow<never, Event>(this.#stage(), { intake: timedIntake as never })
     const made = this.#dir ? settledEnd(events, this.#dir.journal) : events
     const abort = () => this.#recording.stop('aborted', 'SIGTERM')
-    signal?.addEventListener('abort', abort, { once: true })
+    if (signal) shared(signal).addEventListener('abort', abort, { once: true })
     const closed = new Promise<Error | null>((resolve) => {
       finished(made, (error) => resolve(error ?? null))
     })

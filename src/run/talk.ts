@@ -1,3 +1,4 @@
+import { isText } from '../base/check-options.ts'
 import { Fault, type Note, quote } from '../base/fault.ts'
 import type { Engine, EngineFrame, Reader, Say } from '../events/engine.ts'
 import { type AgentRequest, type Event, isEvent, type RequestOption } from '../events/event.ts'
@@ -367,10 +368,8 @@ function optionIn(request: AgentRequest, answer: unknown): WireChoice {
   if (option && clear && isOnly(request, option)) return { option: option.id }
   const offered = options.map(({ id, kind }) => `${quote(id, 60)} (${kind})`).join(', ') || 'none'
   const why = option ? 'several options are called' : 'there is no option'
-  throw new Fault(
-    'BAD_OPTION',
-    `answer: ${why} ${quote(String(answer), 60)}; there are: ${offered}, and "cancel"`,
-  )
+  const wrong = isText(answer) ? `${why} ${quote(answer, 60)}` : 'this agent takes an option, and no answers'
+  throw new Fault('BAD_OPTION', `answer: ${wrong}; there are: ${offered}, and "cancel"`)
 }
 
 function isOnly({ options }: AgentRequest, option: RequestOption): boolean {
@@ -381,7 +380,6 @@ function isOnly({ options }: AgentRequest, option: RequestOption): boolean {
 function answersIn(request: AgentRequest, given: unknown): WireChoice {
   const { questions = [] } = request
   const answers = Rec.of(given)?.values
-  const isText = (word: unknown) => typeof word === 'string'
   const fits = (words: unknown) =>
     isText(words) || (Array.isArray(words) && words.length > 0 && words.every(isText))
   const known = new Set(questions.map(({ id }) => id))

@@ -119,7 +119,7 @@ export function checkBindAddress(host: string, token: string | undefined, insecu
   if (here || token !== undefined || insecure) return
   throw new Fault(
     'BAD_OPTION',
-    `${quote(host)} can be reached from other machines, and anyone there could read the runs; set a token (--token, or SLUICE_TOKEN), or use --insecure`,
+    `${quote(host)} can be reached from other machines, and anyone there could read the runs; set a token (of the command: --token, or SLUICE_TOKEN), or insecure (--insecure)`,
   )
 }
 

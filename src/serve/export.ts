@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { basename, dirname, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { checkPath, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
+import { areTexts, checkPath, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import { readBlock } from '../disk/plain-file.ts'
 import type { Event } from '../events/event.ts'
 import { type Attempt, listAttempts, shownChannels, singleLog, withLog } from '../run/attempt-logs.ts'
@@ -94,7 +94,7 @@ export interface RunExportOptions extends Omit<ExportOptions, 'redact'> {
 const EXPORT_OPTIONS = {
   to: { words: ['md', 'html', 'json'] },
   redact: { default: true },
-  hide: {},
+  hide: { is: areTexts, must: 'be an array of texts' },
   maxRaw: { default: 33_554_432 },
 } as const satisfies OptionTable<RunExportOptions>
 

@@ -1,4 +1,13 @@
-import type { Complete, OptionTable } from '../base/check-options.ts'
+import {
+  type Complete,
+  DELAY,
+  FLAG_OR_OBJECT,
+  isDelay,
+  isFlagOrObject,
+  isName,
+  OFF,
+  type OptionTable,
+} from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import type { SessionEngine } from '../run/session-files.ts'
 import type { RedactOptions } from '../views/redact/redact.ts'
@@ -60,16 +69,16 @@ function checkHost(host: unknown): void {
 }
 
 export const SERVE_OPTIONS = {
-  dir: {},
+  dir: { is: isName, needs: 'the directory of the runs as dir' },
   port: { default: 4180, is: Number.isInteger, must: ADDRESS },
   host: { default: '127.0.0.1', check: checkHost },
-  heartbeat: { default: 15_000 },
-  maxStall: { default: 30_000 },
+  heartbeat: { default: 15_000, is: isDelay, must: DELAY },
+  maxStall: { default: 30_000, is: isDelay, must: DELAY },
   maxClients: { default: 2000 },
-  sessions: { default: false },
+  sessions: { default: false, is: isFlagOrObject, must: FLAG_OR_OBJECT },
   token: {},
-  insecure: { default: false },
-  redact: { default: false },
+  insecure: OFF,
+  redact: { default: false, is: isFlagOrObject, must: FLAG_OR_OBJECT },
 } as const satisfies OptionTable<ServeOptions>
 
 export type ServeSettings = Complete<ServeOptions, typeof SERVE_OPTIONS>

@@ -284,9 +284,7 @@ async function listen(server: Server, port: number, host: string): Promise<void>
     server.once('error', (error) => {
       const code = codeOf(error)
       const why =
-        code === 'EADDRINUSE'
-          ? `port ${port} is taken; choose another with --port`
-          : `${host}:${port}: ${code}`
+        code === 'EADDRINUSE' ? `port ${port} is taken; choose another one` : `${host}:${port}: ${code}`
       fail(new Fault('BAD_OPTION', `cannot listen: ${why}`, { cause: error }))
     })
     server.listen(port, host, done)

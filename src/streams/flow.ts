@@ -1,6 +1,7 @@
 import { addAbortSignal, finished, type Readable, Transform, type TransformCallback } from 'node:stream'
 import { checkOptions, misfit } from '../base/check-options.ts'
 import { checkStage, type Intake, type Sink, type Stage, wholeIntake } from '../base/stage.ts'
+import { shared } from './shared-signal.ts'
 
 /**
  * A stage as a Node stream: `for await`, `pipe` and `pipeline` all work and are typed.
@@ -39,7 +40,7 @@ export function flow<In, Out>(stage: Stage<In, Out>, options: FlowOptions<In> = 
   if (typeof intake !== 'function')
     throw misfit('flow', 'a function as intake', intake, 'flow(stage, { intake })')
   const made = new StageTransform(stage, intake())
-  if (signal) addAbortSignal(signal, made)
+  if (signal) addAbortSignal(shared(signal), made)
   // Cast: Node types what a stream emits as `any`.
   return made as unknown as Flow<Out>
 }

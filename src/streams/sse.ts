@@ -1,4 +1,4 @@
-import { checkOptions, misfit, type OptionTable } from '../base/check-options.ts'
+import { checkOptions, DELAY, isDelay, misfit, type OptionTable } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import type { Stage } from '../base/stage.ts'
 import { type Event, eventsOnly } from '../events/event.ts'
@@ -16,7 +16,9 @@ export interface SseOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-export const SSE_OPTIONS = { heartbeat: { default: 15_000 } } as const satisfies OptionTable<SseOptions>
+export const SSE_OPTIONS = {
+  heartbeat: { default: 15_000, is: isDelay, must: DELAY },
+} as const satisfies OptionTable<SseOptions>
 
 /**
  * Events or chat records to `text/event-stream`. The id of each is `<run_id>:<seq>` (an event of a later

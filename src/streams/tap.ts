@@ -8,6 +8,7 @@ import {
   isObject,
   isPromise,
   misfit,
+  OFF,
   type OptionTable,
   readOptions,
 } from '../base/check-options.ts'
@@ -15,6 +16,7 @@ import { Fault } from '../base/fault.ts'
 import { type Channel, type Chunk, type ExitChunk, encoder } from '../text/chunk.ts'
 import { endChild } from './end-process-tree.ts'
 import type { Items } from './flow.ts'
+import { shared } from './shared-signal.ts'
 import { cannotStart } from './spawn-fault.ts'
 
 /** How a process ended: code and signal; `stopped` says why, if that was on request. */
@@ -62,9 +64,9 @@ export interface TapOptions {
 }
 
 const TAP_OPTIONS = {
-  order: { default: 'live' },
+  order: { default: 'live', words: ['live', 'sequence', 'step'] },
   grace: { default: 2000, is: isDelay, must: DELAY },
-  kill: { default: false },
+  kill: OFF,
   killGrace: { default: 5000, is: isDelay, must: DELAY },
 } as const satisfies OptionTable<TapOptions>
 
@@ -112,7 +114,7 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
     throw new Fault('BAD_OPTION', 'tap needs stdout, stderr or pty; spawn the child with stdio: "pipe"')
 
   const tapped = new Tap(sources, grace, kill ? () => endChild(child!, killGrace) : undefined)
-  if (signal) addAbortSignal(signal, tapped)
+  if (signal) addAbortSignal(shared(signal), tapped)
   tapped.watch(child ?? (source as TapSources).exit)
   if (order === 'live') tapped.listen()
   else tapped.pump(order === 'sequence' ? inSequence(sources) : inStep(sources))
@@ -365,14 +367,20 @@ export type PlainSource =
   | string
   | Uint8Array
   | Readable
-  | ReadableStream<Uint8Array | string>
+  | WebSource<Uint8Array | string>
   | AsyncIterable<Uint8Array | string>
   | Iterable<Uint8Array | string>
   | FetchedBody
 
+/** A Web stream. The types of Node and of the DOM are not assignable to each other, but both are to this. */
+export interface WebSource<T> {
+  readonly locked: boolean
+  getReader(): { read(): Promise<{ readonly done: boolean; readonly value?: T | undefined }> }
+}
+
 /** The part of a `fetch` `Response` that is used. */
 export interface FetchedBody {
-  readonly body: ReadableStream<Uint8Array> | null
+  readonly body: WebSource<Uint8Array> | null
   readonly bodyUsed: boolean
 }
 
@@ -386,7 +394,7 @@ function plainStream(source: unknown): Readable | undefined {
     throw misfit('tap', 'a child process, a stream, a Response or a text', source, example)
   if ('spawnfile' in source) return undefined
   if ('body' in source && 'bodyUsed' in source) return bodyOf(source as FetchedBody)
-  if ('getReader' in source) return fromWeb(source as ReadableStream)
+  if ('getReader' in source) return fromWeb(source as WebSource<unknown>)
   if ('pipe' in source && 'on' in source) return source as Readable
   if (Symbol.asyncIterator in source || Symbol.iterator in source)
     return Readable.from(source as Iterable<string>)
@@ -402,13 +410,14 @@ function bodyOf({ body, bodyUsed }: FetchedBody): Readable {
   return body === null ? Readable.from([]) : fromWeb(body)
 }
 
-function fromWeb(stream: ReadableStream): Readable {
+function fromWeb(stream: WebSource<unknown>): Readable {
   if (stream.locked)
     throw new Fault(
       'BAD_OPTION',
       'this stream is locked to another reader; tap it before it is read, or tee() it',
     )
-  return Readable.fromWeb(stream, { objectMode: true })
+  // Cast: what has a reader and can be locked is a Web stream.
+  return Readable.fromWeb(stream as ReadableStream, { objectMode: true })
 }
 
 /** Whether it is the handle of a child process. */

@@ -1,5 +1,5 @@
 import type { Intake, Sink, Stage } from '../base/stage.ts'
-import { guarded } from '../events/check-engine.ts'
+import { checkEngine, guarded } from '../events/check-engine.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import { type Event, eventsOnly } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
@@ -147,6 +147,7 @@ export function values<S extends Schema | undefined = undefined>(
  * for await (const event of response.body.pipeThrough(events(codex))) console.log(event.type)
  */
 export function events(engine: Engine | Picker, options: EventOptions = {}): WebFlow<Event> {
+  checkEngine('events', engine)
   return webFlow(eventStage(guarded(engine), options), eventIntake())
 }
 

@@ -1,4 +1,4 @@
-import { type Complete, defined, type OptionTable, readOptions } from '../base/check-options.ts'
+import { type Complete, defined, OFF, type OptionTable, readOptions } from '../base/check-options.ts'
 import { runCodes } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import { costCounter } from '../events/cost.ts'
@@ -90,7 +90,7 @@ export interface ChatOptions {
 
 export const CHAT_OPTIONS = {
   after: { default: 0 },
-  started: { default: false },
+  started: OFF,
 } as const satisfies OptionTable<ChatOptions>
 
 /** The stage of `chat()`. */

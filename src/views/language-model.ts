@@ -1,4 +1,4 @@
-import { type OptionTable, readOptions } from '../base/check-options.ts'
+import { OFF, type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { CompletionData, Event } from '../events/event.ts'
@@ -23,7 +23,7 @@ export interface LanguageModelOptions {
 
 export const LANGUAGE_MODEL_OPTIONS = {
   text: { default: 'messages', words: ['messages', 'result'] },
-  raw: { default: false },
+  raw: OFF,
 } as const satisfies OptionTable<LanguageModelOptions>
 
 /** A JSON value, as the AI SDK types it. */

@@ -1,4 +1,4 @@
-import { type Complete, defined, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
+import { type Complete, defined, misfit, OFF, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, ToolData } from '../events/event.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
@@ -56,7 +56,7 @@ export interface OtelOptions {
 }
 
 const OTEL_OPTIONS = {
-  content: { default: false },
+  content: OFF,
   maxContent: { default: 16_384 },
   parent: {},
 } as const satisfies OptionTable<OtelOptions>

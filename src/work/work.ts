@@ -1,7 +1,19 @@
 import { mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join, normalize, sep } from 'node:path'
-import { type Complete, isObject, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
+import {
+  areTexts,
+  type Complete,
+  DELAY,
+  hasMethods,
+  isDelay,
+  isName,
+  isObject,
+  isText,
+  misfit,
+  type OptionTable,
+  readOptions,
+} from '../base/check-options.ts'
 import { Fault, type Note, quote } from '../base/fault.ts'
 import { RUN_OPTIONS } from '../run/run-options.ts'
 import { EscapeRemover } from '../text/ansi.ts'
@@ -64,20 +76,22 @@ export interface WorkOptions {
   readonly maxOutboxWait?: number | undefined
 }
 
+const isAudit = (value: unknown) => value === false || isName(value)
+
 const WORK_OPTIONS = {
   worker: {},
-  result: {},
-  command: {},
+  result: { is: isText, needs: 'the path of a file as result' },
+  command: { is: areTexts, must: 'be an array of texts: the program, and its arguments' },
   adapters: { default: [] },
-  activeRunId: {},
-  ledger: {},
-  outbox: {},
+  activeRunId: { is: isText, needs: 'a run id as activeRunId' },
+  ledger: { is: hasMethods('read', 'swap'), needs: "an object like ledger('.ledger') as ledger" },
+  outbox: { is: hasMethods('find', 'post', 'archive'), needs: "an object like outbox('.outbox') as outbox" },
   template: { default: commentTemplate },
-  audit: { default: '.audit' },
-  timeout: {},
+  audit: { default: '.audit', is: isAudit, needs: 'a path or false as audit' },
+  timeout: RUN_OPTIONS.timeout,
   rounds: { ...RUN_OPTIONS.rounds, default: 0 },
   maxResult: { default: 1 << 20 },
-  maxOutboxWait: { default: 60_000 },
+  maxOutboxWait: { default: 60_000, is: isDelay, must: DELAY },
 } as const satisfies OptionTable<WorkOptions>
 
 type ReadOptions = Complete<WorkOptions, typeof WORK_OPTIONS>

@@ -1,5 +1,5 @@
 // Strict TypeScript, ES modules: run an agent, read its events and its result.
-import { codex, type AgentEvent as Event, Fault, run } from 'agent-sluice'
+import { codex, type AgentEvent as Event, Fault, run, tap, values } from 'agent-sluice'
 import { z } from 'zod'
 
 const Report = z.object({ issues: z.array(z.object({ file: z.string(), line: z.number() })) })
@@ -19,6 +19,12 @@ try {
 } catch (error) {
   if (Fault.is(error)) console.log(error.code)
 }
+
+// The DOM has types of its own for these; with `lib: ["dom"]`, the default, they are meant here, too.
+const { body } = new Response('[2]')
+for (const source of [new Response('[1]'), body!, new Blob(['[3]']).stream()])
+  for await (const outcome of tap(source).pipe(values({ schema: z.tuple([z.number()]) })))
+    if (outcome.ok) console.log(outcome.value[0])
 
 function told(event: Event): string | undefined {
   switch (event.type) {

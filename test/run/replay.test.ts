@@ -18,6 +18,7 @@ import type { Event } from '../../src/events/event.ts'
 import { listAttempts } from '../../src/run/attempt-logs.ts'
 import { follow } from '../../src/run/follow.ts'
 import { type ReplayOptions, replay } from '../../src/run/replay.ts'
+import { resume } from '../../src/run/resume.ts'
 import { run } from '../../src/run/run.ts'
 import { slow } from '../pace.ts'
 import { agent, codesOf, codexLines, ran, types, workspace } from './agent.ts'
@@ -83,6 +84,14 @@ test('says what is wrong with a path that holds no run', async () => {
   await expect(all(fresh())).rejects.toMatchObject({ code: 'NOT_AN_AUDIT' })
   expect(() => replay(join(fresh(), 'nowhere'))).toThrow(expect.objectContaining({ code: 'NOT_AN_AUDIT' }))
   expect(() => replay(join(fresh(), 'nowhere'), { follow: true })).toThrow('cannot be read')
+  for (const dir of [fresh(), join(fresh(), 'nowhere')])
+    await expect(resume(dir)).rejects.toMatchObject({ code: 'NOT_AN_AUDIT' })
+})
+
+test('a directory that has only a journal is told what the journal has', async () => {
+  const dir = fresh()
+  writeFileSync(join(dir, 'events.jsonl'), '')
+  await expect(all(dir)).rejects.toThrow('its events.jsonl has the events already')
 })
 
 test('a chunk log that lies is left where it stops being true', async () => {

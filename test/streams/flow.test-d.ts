@@ -52,6 +52,8 @@ test('run is typed: its events, and its result by the schema', async () => {
   }
   const { result, usage, outcome } = await agent.end
   expectTypeOf(result!.value!.issues).toEqualTypeOf<string[]>()
+  if (result?.status === 'success') expectTypeOf(result.value.issues).toEqualTypeOf<string[]>()
+  else expectTypeOf(result?.value).toEqualTypeOf<undefined>()
   expectTypeOf(outcome).toEqualTypeOf<
     'succeeded' | 'finished' | 'needs_input' | 'failed' | 'cancelled' | 'unknown'
   >()

@@ -3,9 +3,11 @@ import { PassThrough, Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { ask } from '../../src/ask/ask.ts'
 import { Fault } from '../../src/base/fault.ts'
 import type { Intake, Stage } from '../../src/base/stage.ts'
 import { type Flow, flow } from '../../src/streams/flow.ts'
+import { tap } from '../../src/streams/tap.ts'
 import { slow } from '../pace.ts'
 
 /** One item per LF: the densest input is twice as many bytes as items. */
@@ -421,3 +423,19 @@ function listeners(source: PassThrough): Record<string, number> {
     source.eventNames().map((name) => [String(name), source.listenerCount(name)] as const),
   )
 }
+
+test('one signal for many flows, taps and questions is no leak', async () => {
+  const warnings: Error[] = []
+  const keep = (warning: Error) => warnings.push(warning)
+  process.on('warning', keep)
+  const { signal } = new AbortController()
+  const many = Array.from({ length: 12 }, () => [
+    tap('text', { signal })
+      .pipe(flow((next) => next, { signal }))
+      .toArray(),
+    ask(async () => '{}', { prompt: 'x', signal }),
+  ])
+  await Promise.all(many.flat())
+  process.off('warning', keep)
+  expect(warnings).toEqual([])
+})

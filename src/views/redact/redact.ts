@@ -313,6 +313,6 @@ function insideMark(text: string, at: number): boolean {
 function checkPattern(pattern: unknown): string | RegExp {
   if (pattern instanceof RegExp && pattern.global) return pattern
   if (typeof pattern === 'string' && pattern.length >= 4) return pattern
-  const wanted = 'a RegExp with the flag g, or a string of four characters or more,'
+  const wanted = 'a RegExp with the flag g, or a string of four characters or more'
   throw misfit('redactor', wanted, pattern, EXAMPLE)
 }
