@@ -324,21 +324,17 @@ const formats = ['events', 'chat', 'ag-ui', 'ai-sdk'] as const
  * `attempt` selects the attempt (default: the last one); `x-total-bytes` is the size of the log. A log that
  * is not really inside the directory of the run does not count.
  */
-function sendRaw(response: ServerResponse, place: RunPlace, channel: Channel, query: URLSearchParams): void {
+function sendRaw(response: ServerResponse, place: RunPlace, channel: Channel, query: URLSearchParams) {
   const wanted = numberIn(query, 'attempt')
   const attempts = place.attempts().filter((attempt) => attempt.logs[channel] !== undefined)
   const attempt = wanted === undefined ? attempts.at(-1) : attempts.find((found) => found.number === wanted)
   const path = attempt?.logs[channel]
-  if (path === undefined) {
-    refuse(response, 404, 'there is no such stream')
-    return
-  }
+  if (path === undefined) return refuse(response, 404, 'there is no such stream')
   let fd: number
   try {
     fd = openPlain(path, fs.constants.O_RDONLY, undefined, place.within)
   } catch {
-    refuse(response, 404, 'the stream cannot be read')
-    return
+    return refuse(response, 404, 'the stream cannot be read')
   }
   const total = fs.fstatSync(fd).size
   const from = numberIn(query, 'from') ?? 0
@@ -347,8 +343,7 @@ function sendRaw(response: ServerResponse, place: RunPlace, channel: Channel, qu
   if (bad || from > total || to < from) {
     fs.closeSync(fd)
     response.setHeader('x-total-bytes', total)
-    refuse(response, bad ? 400 : 416, `give from and to within 0 and ${total}`)
-    return
+    return refuse(response, bad ? 400 : 416, `give from and to within 0 and ${total}`)
   }
   response.writeHead(200, {
     'content-type': 'application/octet-stream',
@@ -359,8 +354,7 @@ function sendRaw(response: ServerResponse, place: RunPlace, channel: Channel, qu
   })
   if (to === from) {
     fs.closeSync(fd)
-    response.end()
-    return
+    return void response.end()
   }
   pipeline(fs.createReadStream('', { fd, start: from, end: to - 1 }), response, () => {})
 }
