@@ -4,19 +4,13 @@ import type { Tracer } from '@opentelemetry/api'
 import { Fault, quote } from '../base/fault.ts'
 import { version } from './version.ts'
 
-/** A tracer whose spans are exported by OTLP. */
-export interface OtelExport {
-  readonly tracer: Tracer
-  /** Sends the rest. Returns the reason if not everything could be sent. */
-  close(): Promise<string | undefined>
-}
-
 /**
- * Sets up the export of spans over HTTP, configured by the environment: `OTEL_EXPORTER_OTLP_ENDPOINT`,
- * `_HEADERS` and so on, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`. The user installs the packages: they
- * are resolved from the current directory, then from this program. Undefined if the environment disables it.
+ * A tracer whose spans are exported by OTLP over HTTP, configured by the environment:
+ * `OTEL_EXPORTER_OTLP_ENDPOINT`, `_HEADERS` and so on, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`. The
+ * user installs the packages: they are resolved from the current directory, then from this program. Undefined
+ * if the environment disables it.
  */
-export function openOtel(env: NodeJS.ProcessEnv = process.env): OtelExport | undefined {
+export function openOtel(env: NodeJS.ProcessEnv = process.env) {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return undefined
   const wanted = env['OTEL_TRACES_EXPORTER'] || 'otlp'
   if (wanted === 'none') return undefined
@@ -45,7 +39,8 @@ export function openOtel(env: NodeJS.ProcessEnv = process.env): OtelExport | und
   const provider = new Provider({ resource, spanProcessors: [processor] })
   return {
     tracer: provider.getTracer('agent-sluice', version()),
-    async close() {
+    /** Sends the rest. Returns the reason if not everything could be sent. */
+    async close(): Promise<string | undefined> {
       // The exporter has reported what went wrong.
       await provider.shutdown().catch(() => {})
       return failure

@@ -154,23 +154,13 @@ function tell(outcome: Outcome<unknown>, { attempt, cached }: AttemptInfo, retri
   for (const { code, message } of outcome.notes) console.error(`sluice: ${code}: ${message}`)
 }
 
-interface CommandCall {
-  readonly call: Call
-  /** The end of the last process's stderr, at most 2,000 bytes. */
-  stderr(): string
-  /** Sends a signal to the running process and all its descendants. */
-  kill(signal: NodeJS.Signals): void
-  /** Resolves when no process is left. */
-  ended(): Promise<void>
-}
-
 /**
  * Makes a call for `ask` of any command that reads a prompt on stdin and writes its answer to stdout. Each
  * call is one process, in a group of its own. A command that cannot be started rejects with SPAWN_FAILED; one
  * that exits with another code than 0, by a signal, or not in `timeout` milliseconds, rejects with
  * COMMAND_FAILED, whatever it has written.
  */
-function commandCall(command: string, args: readonly string[], timeout: number | undefined): CommandCall {
+function commandCall(command: string, args: readonly string[], timeout: number | undefined) {
   let running: { readonly child: ChildProcess; readonly over: Promise<void> } | undefined
   let said = Buffer.alloc(0)
 
@@ -237,11 +227,14 @@ function commandCall(command: string, args: readonly string[], timeout: number |
   }
 
   return {
-    call: ({ prompt, signal }) => answer(prompt, signal),
+    call: (({ prompt, signal }) => answer(prompt, signal)) satisfies Call,
+    /** The end of the last process's stderr, at most 2,000 bytes. */
     stderr: () => said.toString('utf8'),
-    kill(signal) {
+    /** Sends a signal to the running process and all its descendants. */
+    kill(signal: NodeJS.Signals) {
       if (running) killChild(running.child, signal)
     },
+    /** Resolves when no process is left. */
     ended: async () => running?.over,
   }
 }

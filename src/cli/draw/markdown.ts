@@ -153,19 +153,13 @@ function join(outer: Style, inner: Style): Style {
   return outer.includes(inner[0]!) ? outer : [...outer, ...inner]
 }
 
-/** Takes a message as it arrives and returns what can be drawn. */
-export interface MarkdownPieces {
-  /** The pieces that are complete now. */
-  write(text: string): string[]
-  /** The rest, at the end of the message. */
-  end(): string[]
-}
+export type MarkdownPieces = ReturnType<typeof markdownPieces>
 
 /**
  * Splits a growing Markdown text where blocks end: at an empty line outside a fence, if the next line is not
  * indented. The pieces are the same however the text arrives.
  */
-export function markdownPieces(): MarkdownPieces {
+export function markdownPieces() {
   /** The incomplete line, and the whole lines of this piece. */
   let rest: string[] = []
   let lines: string[] = []
@@ -190,7 +184,8 @@ export function markdownPieces(): MarkdownPieces {
   }
 
   return {
-    write(text) {
+    /** The pieces that are complete now. */
+    write(text: string): string[] {
       const done: string[] = []
       let from = 0
       for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', from)) {
@@ -202,7 +197,8 @@ export function markdownPieces(): MarkdownPieces {
       if (from < text.length) rest.push(text.slice(from))
       return done
     },
-    end() {
+    /** The rest, at the end of the message. */
+    end(): string[] {
       const line = rest.join('')
       rest = []
       const done = [...(line === '' ? [] : take(line)), ...flush()]

@@ -5,31 +5,24 @@ import type { Run } from '../../run/run-options.ts'
 import { nobodyAnswers, type RequestAnswer } from '../../run/talk.ts'
 import { safe } from '../draw/safe.ts'
 
-/** Asks somebody what an agent asks. */
-export interface Asker {
-  /** Passes events on, and asks after the event that asks was shown. */
-  watch(events: AsyncIterable<Event>): AsyncIterable<Event>
-  /** A question is on the terminal. */
-  isAsking(): boolean
-  stop(): void
-}
-
 /**
  * Answers the requests of an agent from our stdin: a person on a terminal, or a program that writes
  * `{"answer": "<id>", "option": "<id or kind>"}` lines. When stdin has ended, nobody answers.
  */
-export function asker(agent: Run): Asker {
+export function asker(agent: Run) {
   const person = process.stdin.isTTY ? new Person(agent) : undefined
   const lines = createInterface({ input: process.stdin, terminal: false })
   lines.on('line', (line) => (person ? person.hear(line) : answerLine(agent, line)))
   lines.on('close', () => nobodyAnswers(agent))
   return {
-    async *watch(events) {
+    /** Passes events on, and asks after the event that asks was shown. */
+    async *watch(events: AsyncIterable<Event>): AsyncGenerator<Event> {
       for await (const event of events) {
         yield event
         person?.see(event)
       }
     },
+    /** A question is on the terminal. */
     isAsking: () => person?.isAsking() ?? false,
     stop() {
       lines.close()
