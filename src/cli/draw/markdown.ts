@@ -1,4 +1,11 @@
-import { type MarkdownBlock, type MarkdownItem, markdownBlocks } from '../../views/markdown/blocks.ts'
+import {
+  type Fence,
+  fenceAfter,
+  fenceOf,
+  type MarkdownBlock,
+  type MarkdownItem,
+  markdownBlocks,
+} from '../../views/markdown/blocks.ts'
 import { type MarkdownInline, markdownText } from '../../views/markdown/inlines.ts'
 import { cutTo, widthOf } from './width.ts'
 import { type Paint, type Span, type Style, styles, wrap } from './wrap.ts'
@@ -163,7 +170,7 @@ export function markdownPieces() {
   /** The incomplete line, and the whole lines of this piece. */
   let rest: string[] = []
   let lines: string[] = []
-  let fence = ''
+  let fence: Fence | undefined
   let gap = false
 
   const take = (line: string): string[] => {
@@ -171,9 +178,9 @@ export function markdownPieces() {
     const begins = gap && !empty && line[0] !== ' ' && line[0] !== '\t'
     const done = begins ? flush() : []
     if (!empty) gap = false
-    if (empty && fence === '') gap = true
+    if (empty && !fence) gap = true
     lines.push(line)
-    fence = fenceAfter(fence, line.trim())
+    fence = fenceAfter(fence, fenceOf(line.trim()))
     return done
   }
   const flush = (): string[] => {
@@ -202,20 +209,8 @@ export function markdownPieces() {
       const line = rest.join('')
       rest = []
       const done = [...(line === '' ? [] : take(line)), ...flush()]
-      fence = ''
+      fence = undefined
       return done
     },
   }
-}
-
-/** The fence that is open after a line, given the one before it; empty for none. */
-function fenceAfter(open: string, line: string): string {
-  const char = line[0]
-  if (char !== '`' && char !== '~') return open
-  let length = 1
-  while (line[length] === char) length++
-  const info = line.slice(length)
-  if (length < 3) return open
-  if (open === '') return char === '`' && info.includes('`') ? '' : line.slice(0, length)
-  return char === open[0] && length >= open.length && info === '' ? '' : open
 }
