@@ -154,12 +154,15 @@ export function failureText(data: ToolData): string {
   return error || outputText(data) || (exit_code === undefined ? 'failed' : `exit ${exit_code}`)
 }
 
-/** A request, who settled it, and the option that was chosen. */
-interface Asked {
+/** Something that the agent asks, and how that ended. */
+export interface Asked {
   readonly request: AgentRequest
-  readonly by: SettledBy | undefined
-  readonly option: AgentRequest['options'][number] | undefined
-  readonly answers: readonly string[]
+  /** Who settled it; undefined while it is open. */
+  by: SettledBy | undefined
+  /** The option that was chosen. */
+  option: AgentRequest['options'][number] | undefined
+  /** The answers to its questions. */
+  answers: readonly string[]
 }
 
 const ends: Readonly<Record<SettledBy, string>> = {
