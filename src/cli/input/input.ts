@@ -4,14 +4,8 @@ import type { Readable } from 'node:stream'
 import { Fault, orElse, quote } from '../../base/fault.ts'
 import { codeOf, whyFailed } from '../../base/system-error-code.ts'
 
-/** The source of the bytes, and its size if known. */
-export interface Input {
-  readonly stream: Readable
-  readonly size: number | undefined
-}
-
 /** Opens FILE, or stdin for none and for `-`. Throws a Fault that says what is wrong with it. */
-export function openInput(file: string | undefined): Input {
+export function openInput(file: string | undefined): { stream: Readable; size: number | undefined } {
   if (file === undefined || file === '-') {
     // Node makes an empty stream of a directory.
     if (orElse(() => fstatSync(0).isDirectory(), false)) throw isDirectory('stdin')
