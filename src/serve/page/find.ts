@@ -2,7 +2,7 @@ import type { RawRef } from '../../events/event.ts'
 import type { Item } from '../../views/conversation.ts'
 import type { RunInfo } from '../run-info.ts'
 import { byId, make } from './element.ts'
-import type { ItemList } from './item-list.ts'
+import { countFirst, type ItemList } from './item-list.ts'
 import { textOf } from './item-text.ts'
 import { pause, type Source, type StreamName } from './source.ts'
 import { VirtualList } from './virtual-list.ts'
@@ -263,14 +263,9 @@ function rangesOf(hits: readonly Hit[]): (ref: RawRef) => boolean {
   for (const refs of byLog.values()) refs.sort((a, b) => a.byte_from - b.byte_from)
   return ({ attempt_number, stream, byte_from }) => {
     const refs = byLog.get(`${attempt_number} ${stream}`) ?? []
-    let [low, high] = [0, refs.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (refs[middle]!.byte_from <= byte_from) low = middle + 1
-      else high = middle
-    }
+    const before = countFirst(refs, (ref) => ref.byte_from <= byte_from)
     // Those of nested items may begin before, and end behind: the nearest few tell.
-    return refs.slice(Math.max(0, low - 8), low).some(({ byte_to }) => byte_from < byte_to)
+    return refs.slice(Math.max(0, before - 8), before).some(({ byte_to }) => byte_from < byte_to)
   }
 }
 

@@ -66,7 +66,7 @@ export function markdownOf(item: Item): string {
     case 'message':
       return item.text.trim()
     case 'prompt':
-      return quote(item.text)
+      return `> ${item.text.trim().replaceAll('\n', '\n> ')}`
     case 'reasoning':
       return `<details><summary>Thoughts</summary>\n\n${item.text.trim()}\n\n</details>`
     case 'tool': {
@@ -97,12 +97,4 @@ export function markdownOf(item: Item): string {
     case 'status':
       return ''
   }
-}
-
-function quote(text: string): string {
-  return text
-    .trim()
-    .split('\n')
-    .map((line) => `> ${line}`)
-    .join('\n')
 }
