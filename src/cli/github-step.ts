@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
-import { Fault, quote } from '../base/fault.ts'
+import { badOption, Fault, quote } from '../base/fault.ts'
 import { whyFailed } from '../base/system-error-code.ts'
 import type { Event } from '../events/event.ts'
 import { endPhrase } from '../events/run-outcome.ts'
@@ -106,10 +106,10 @@ function fileIn(env: NodeJS.ProcessEnv, name: (typeof FILES)[number]): string {
     if (path) fs.accessSync(path, fs.constants.W_OK)
   } catch (cause) {
     const what = `--github cannot write the file of ${name}: ${whyFailed(cause)}`
-    throw new Fault('BAD_OPTION', `${what}; in a container, mount it`, { cause })
+    throw badOption(`${what}; in a container, mount it`, { cause })
   }
   if (path) return path
-  throw new Fault('BAD_OPTION', `--github needs ${name}, which GitHub Actions sets; leave it out elsewhere`)
+  throw badOption(`--github needs ${name}, which GitHub Actions sets; leave it out elsewhere`)
 }
 
 /** Shorter values of variables are words that occur everywhere: `DB_PASSWORD=postgres` is a common one. */

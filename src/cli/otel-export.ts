@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Tracer } from '@opentelemetry/api'
-import { Fault, quote } from '../base/fault.ts'
+import { badOption, quote } from '../base/fault.ts'
 import { version } from './version.ts'
 
 /**
@@ -15,8 +15,7 @@ export function openOtel(env: NodeJS.ProcessEnv = process.env) {
   const wanted = env['OTEL_TRACES_EXPORTER'] || 'otlp'
   if (wanted === 'none') return undefined
   if (wanted !== 'otlp')
-    throw new Fault(
-      'BAD_OPTION',
+    throw badOption(
       `--otel cannot export to ${quote(wanted)} (OTEL_TRACES_EXPORTER); set it to otlp or none, or leave it out`,
     )
   const sdk = load<TraceSdk>(['@opentelemetry/sdk-trace-base', '@opentelemetry/sdk-trace'])
@@ -57,8 +56,7 @@ function exporterNames(env: NodeJS.ProcessEnv): string[] {
   if (!protocol) return [json, protobuf]
   if (protocol === 'http/json') return [json]
   if (protocol === 'http/protobuf') return [protobuf]
-  throw new Fault(
-    'BAD_OPTION',
+  throw badOption(
     `--otel exports over HTTP and does not support ${quote(protocol)} (OTEL_EXPORTER_OTLP_PROTOCOL); set it to http/json or http/protobuf`,
   )
 }
@@ -77,11 +75,7 @@ function load<T>(names: readonly string[]): { readonly module: T; readonly path:
       }
     }
   }
-  throw new Fault(
-    'BAD_OPTION',
-    `--otel needs ${names[0]}, which is not installed: ${installLine(names[0]!)}`,
-    { cause },
-  )
+  throw badOption(`--otel needs ${names[0]}, which is not installed: ${installLine(names[0]!)}`, { cause })
 }
 
 /** SDK 3 needs Node 22.15; SDK 2 does not work with the newest API. */

@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
-import { Fault, quote } from '../base/fault.ts'
+import { badOption, quote } from '../base/fault.ts'
 import { loginPage } from './page.ts'
 
 /** Maximum size of a login body in bytes. */
@@ -19,8 +19,7 @@ export type Access = NonNullable<ReturnType<typeof accessBy>>
 export function accessBy(token: string | undefined) {
   if (token === undefined) return undefined
   if (typeof token !== 'string' || !/^[\x21-\x7e]{16,1024}$/.test(token))
-    throw new Fault(
-      'BAD_OPTION',
+    throw badOption(
       `the token must have at least 16 characters, printable ASCII without blanks; openssl rand -hex 16 makes one`,
     )
   const isToken = equals(token)
@@ -114,8 +113,7 @@ export function checkBindAddress(host: string, token: string | undefined, insecu
   const version = isIP(host)
   const here = version === 0 ? host === 'localhost' : loopback.check(host, version === 4 ? 'ipv4' : 'ipv6')
   if (here || token !== undefined || insecure) return
-  throw new Fault(
-    'BAD_OPTION',
+  throw badOption(
     `${quote(host)} can be reached from other machines, and anyone there could read the runs; set a token (--token, or SLUICE_TOKEN), or use --insecure`,
   )
 }

@@ -1,5 +1,5 @@
 import type { Complete, OptionTable } from '../base/check-options.ts'
-import { Fault } from '../base/fault.ts'
+import { badOption } from '../base/fault.ts'
 import type { SessionEngine } from '../run/session-files.ts'
 import type { RedactOptions } from '../views/redact/redact.ts'
 
@@ -56,7 +56,7 @@ export const SESSIONS_OPTIONS = {
 const ADDRESS = 'be a whole number and host a name or an address'
 
 function checkHost(host: unknown): void {
-  if (typeof host !== 'string') throw new Fault('BAD_OPTION', `port must ${ADDRESS}`)
+  if (typeof host !== 'string') throw badOption(`port must ${ADDRESS}`)
 }
 
 export const SERVE_OPTIONS = {

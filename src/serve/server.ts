@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
 import { pipeline } from 'node:stream'
-import { Fault, orElse, quote } from '../base/fault.ts'
+import { badOption, orElse, quote } from '../base/fault.ts'
 import { codeOf, whyFailed } from '../base/system-error-code.ts'
 import { openPlain } from '../disk/plain-file.ts'
 import { channels } from '../run/attempt-logs.ts'
@@ -272,11 +272,11 @@ function realDir(dir: string): string {
     const path = fs.realpathSync(resolve(dir))
     if (fs.statSync(path).isDirectory()) return path
   } catch (error) {
-    throw new Fault('BAD_OPTION', `${quote(dir, 200)} cannot be served: ${whyFailed(error)}`, {
+    throw badOption(`${quote(dir, 200)} cannot be served: ${whyFailed(error)}`, {
       cause: error,
     })
   }
-  throw new Fault('BAD_OPTION', `${quote(dir, 200)} is not a directory; give the one with the runs`)
+  throw badOption(`${quote(dir, 200)} is not a directory; give the one with the runs`)
 }
 
 async function listen(server: Server, port: number, host: string): Promise<void> {
@@ -287,7 +287,7 @@ async function listen(server: Server, port: number, host: string): Promise<void>
         code === 'EADDRINUSE'
           ? `port ${port} is taken; choose another with --port`
           : `${host}:${port}: ${code}`
-      fail(new Fault('BAD_OPTION', `cannot listen: ${why}`, { cause: error }))
+      fail(badOption(`cannot listen: ${why}`, { cause: error }))
     })
     server.listen(port, host, done)
   })

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline'
-import { Fault } from '../../base/fault.ts'
+import { badOption, Fault } from '../../base/fault.ts'
 import { type AgentRequest, type Event, isEvent, type RequestOption } from '../../events/event.ts'
 import type { Run } from '../../run/run-options.ts'
 import { nobodyAnswers, type RequestAnswer } from '../../run/talk.ts'
@@ -40,7 +40,7 @@ function answerLine(agent: Run, line: string): void {
   try {
     // Cast: JSON of another program, whose fields are checked here and by `answer`.
     const { answer: id, option, answers } = JSON.parse(line) as Record<string, unknown>
-    if (typeof id !== 'string') throw new Fault('BAD_OPTION', `a line must be ${SHAPE}`)
+    if (typeof id !== 'string') throw badOption(`a line must be ${SHAPE}`)
     give(agent, id, (answers === undefined ? option : { answers }) as RequestAnswer)
   } catch (error) {
     tell(Fault.is(error) ? error.message : `a line on stdin is not JSON; it must be ${SHAPE}`)
