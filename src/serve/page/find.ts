@@ -214,7 +214,6 @@ export class FindInRun {
     this.#list.refresh()
   }
 
-  /** Goes to the hit. */
   #show(): void {
     const hit = this.#hits[this.#at]
     if (!hit) return

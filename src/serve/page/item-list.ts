@@ -93,7 +93,6 @@ const MAX_BEHIND = 64
 /** The rows of a conversation: its visible items, with good calls in a row folded into groups. */
 export class ItemRows {
   readonly rows: Row[] = []
-  /** Whether calls are folded. */
   folds = true
   readonly #isVisible: (item: Item) => boolean
   /** By the index of their first item: an open group stays open. */

@@ -110,7 +110,6 @@ function withoutSequences(text: string): { plain: string; at: (index: number) =>
   return { plain: kept.join(''), at }
 }
 
-/** Adds words that look random. */
 function addRandom(text: string, from: number, to: number, found: Secret[]): void {
   const random = randomIn(text, from + escapeAt(text, from), to)
   if (random.length === 0 || isOpaqueHere(text, from)) return
