@@ -35,7 +35,6 @@ export interface ExportLog {
   readonly total: number
 }
 
-/** A run to export. */
 export interface ExportSource {
   /** The name on the page. */
   readonly name: string
@@ -234,12 +233,10 @@ async function* dataOf(
 function stretches(total: number, room: number): [number, number][] {
   if (total <= room) return [[0, total]]
   const half = Math.floor(room / 2)
-  return half === 0
-    ? []
-    : [
-        [0, half],
-        [total - half, total],
-      ]
+  return [
+    [0, half],
+    [total - half, total],
+  ]
 }
 
 /** The run info that `/runs` would return, from its events and metas. */

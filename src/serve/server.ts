@@ -16,7 +16,7 @@ import { pageFiles } from './page.ts'
 import { type FoundRun, RunFinder } from './run-finder.ts'
 import type { RunInfo } from './run-info.ts'
 import { RunList } from './run-list.ts'
-import { type LogOverviews, logOverviews } from './run-overviews.ts'
+import { logOverviews } from './run-overviews.ts'
 import type { RunPlace } from './run-place.ts'
 import type { Served, ServeSettings } from './serve-options.ts'
 import { type SessionRuns, sessionRuns } from './session-runs.ts'
@@ -79,12 +79,12 @@ class Router {
   readonly #access: Access | undefined
   readonly #options: ServeSettings
   readonly #hiding: Hiding | undefined
-  readonly #logs: LogOverviews
+  readonly #shut = new AbortController()
+  readonly #logs = logOverviews(this.#shut.signal)
   readonly #feeds: Feeds
   readonly #sessions: SessionRuns | undefined
   readonly #finder: RunFinder
   readonly #list: RunList
-  readonly #shut = new AbortController()
   /** Number of open event streams. */
   clients = 0
 
@@ -93,13 +93,12 @@ class Router {
     this.#options = options
     // Every client adds a listener.
     setMaxListeners(0, this.#shut.signal)
-    this.#logs = logOverviews(this.#shut.signal)
     this.#hiding = hidingOf(options.redact)
     this.#feeds = feeds(this.#logs, this.#hiding)
     const { sessions } = options
     this.#sessions =
       sessions === false ? undefined : sessionRuns(this.#logs, sessions === true ? {} : sessions)
-    this.#finder = new RunFinder(root, { logs: this.#logs })
+    this.#finder = new RunFinder(root, this.#logs)
     const source = {
       all: () => this.#allRuns(),
       find: (id: string) => this.#runOf(id),

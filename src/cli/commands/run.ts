@@ -50,18 +50,9 @@ export interface RunningFlags extends ReadingFlags, DrawFlags, TimeFlags {
 }
 
 const COMMON = [
-  'engine',
-  'prompt',
-  'talk',
-  'schema',
-  'audit',
-  'attempt-of',
-  'pty',
-  'cwd',
-  'timeout',
-  'idle-timeout',
+  ...['engine', 'prompt', 'talk', 'schema', 'audit', 'attempt-of', 'pty', 'cwd', 'timeout', 'idle-timeout'],
+  ...['json', 'draw', 'full', 'quiet', 'help'],
 ]
-const SHOWING = ['json', 'draw', 'full', 'quiet', 'help']
 
 const brief = `
   --help-all             every option, what is recorded, and the exit codes
@@ -121,7 +112,7 @@ export default function runCommand(exit: (code: number) => void): Command {
     .option('--tee', 'pass stdin, stdout and stderr through, byte for byte, and only record them')
     .option('--cwd <dir>', 'the directory to run it in (default: the current one)')
     .option('--run-id <id>', 'the id in every record (default: that of the directory, or a new one)')
-  return shortHelp(addRunning(command), [...COMMON, ...SHOWING], { brief, full }).action(
+  return shortHelp(addRunning(command), COMMON, { brief, full }).action(
     async (words: string[], flags: Flags) => exit(await runAndShow(words, flags)),
   )
 }
