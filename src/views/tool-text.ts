@@ -148,6 +148,12 @@ export function outputText({ output, error }: ToolData): string {
   return typeof output === 'string' ? output : JSON.stringify(output)
 }
 
+/** A value for people: text unchanged, anything else as indented JSON. */
+export function pretty(value: unknown): string {
+  if (value === undefined) return ''
+  return typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '')
+}
+
 /** Why a call failed, as a short message or all of its output; never empty. */
 export function failureText(data: ToolData): string {
   const { error, exit_code } = data

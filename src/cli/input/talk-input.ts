@@ -3,6 +3,7 @@ import { badOption, Fault } from '../../base/fault.ts'
 import { type AgentRequest, type Event, isEvent, type RequestOption } from '../../events/event.ts'
 import type { Run } from '../../run/run-options.ts'
 import { nobodyAnswers, type RequestAnswer } from '../../run/talk.ts'
+import { pretty } from '../../views/tool-text.ts'
 import { safe } from '../draw/safe.ts'
 
 /**
@@ -188,16 +189,12 @@ function wordsOf(input: unknown): string {
   const { command, title, changes, ...more } = input as Record<string, unknown> // cast: an object
   const others = Object.entries({ ...more, ...(command === undefined ? {} : { title }) })
   return [
-    wordsIn(command ?? title),
-    ...(Array.isArray(changes) ? changes.map(changeWords) : [wordsIn(changes)]),
-    ...others.map(([name, value]) => (value === undefined ? '' : `${name}: ${wordsIn(value)}`)),
+    pretty(command ?? title),
+    ...(Array.isArray(changes) ? changes.map(changeWords) : [pretty(changes)]),
+    ...others.map(([name, value]) => (value === undefined ? '' : `${name}: ${pretty(value)}`)),
   ]
     .filter((words) => words !== '')
     .join('\n')
-}
-
-function wordsIn(value: unknown): string {
-  return value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2)
 }
 
 /** A diff, or the text before and after. */

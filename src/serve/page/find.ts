@@ -44,7 +44,12 @@ export class FindInRun {
   readonly #field = byId('seek') as HTMLInputElement // cast: an <input> in page.html
   readonly #count = byId('hits-count')
   readonly #box = byId('hits')
-  readonly #list: VirtualList<Hit>
+  readonly #list = new VirtualList<Hit>({
+    box: this.#box,
+    estimate: () => ROW,
+    version: (hit) => (hit === this.#hits[this.#at] ? 1 : 0),
+    draw: (hit, index) => this.#drawHit(hit, index),
+  })
   #hits: Hit[] = []
   /** The index of the hit that was last gone to. */
   #at = -1
@@ -64,12 +69,6 @@ export class FindInRun {
 
   constructor(options: FindOptions) {
     this.#options = options
-    this.#list = new VirtualList<Hit>({
-      box: this.#box,
-      estimate: () => ROW,
-      version: (hit) => (hit === this.#hits[this.#at] ? 1 : 0),
-      draw: (hit, index) => this.#drawHit(hit, index),
-    })
     this.#field.addEventListener('input', () => {
       clearTimeout(this.#timer)
       this.#count.dataset['done'] = 'false'
