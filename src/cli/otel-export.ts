@@ -19,7 +19,7 @@ export function openOtel(env: NodeJS.ProcessEnv = process.env) {
       `--otel cannot export to ${quote(wanted)} (OTEL_TRACES_EXPORTER); set it to otlp or none, or leave it out`,
     )
   const sdk = load<TraceSdk>(['@opentelemetry/sdk-trace-base', '@opentelemetry/sdk-trace'])
-  const { OTLPTraceExporter } = load<ExporterModule>(exporterNames(env)).module
+  const { OTLPTraceExporter } = load<{ OTLPTraceExporter: new () => Exporter }>(exporterNames(env)).module
   // Cast and own require: it is a dependency of the SDK, which with some installers only the SDK can resolve.
   const resources = createRequire(sdk.path)('@opentelemetry/resources') as ResourcesModule
   const { envDetector, defaultResource, detectResources, resourceFromAttributes } = resources
@@ -106,10 +106,6 @@ interface Exporter {
   export(spans: unknown, done: (result: { code: number; error?: Error }) => void): void
   shutdown(): Promise<void>
   forceFlush?(): Promise<void>
-}
-
-interface ExporterModule {
-  readonly OTLPTraceExporter: new () => Exporter
 }
 
 interface Provider {
