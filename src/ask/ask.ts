@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { defined } from '../base/check-options.ts'
-import { type FailedAttempt, Fault, type Note, type SchemaError } from '../base/fault.ts'
+import { badOption, type FailedAttempt, Fault, type Note, type SchemaError } from '../base/fault.ts'
 import { unlessAborted } from '../base/unless-aborted.ts'
 import { type CacheEntry, cacheAccess, digestOf, isPlainSchema, stillPasses } from '../disk/cache.ts'
 import type { Good, Outcome, RepairLevel } from '../values/outcome.ts'
@@ -161,7 +161,7 @@ function isStream(answer: Answer): answer is AsyncIterable<string | Uint8Array> 
   // Cast: the call is the caller's code, and may return anything.
   const streams = typeof (answer as AsyncIterable<string> | null)?.[Symbol.asyncIterator] === 'function'
   if (streams) return true
-  throw new Fault('BAD_OPTION', 'the call must return text, a Readable or an async iterable of text')
+  throw badOption('the call must return text, a Readable or an async iterable of text')
 }
 
 /** Closes an answer that arrived too late, if it is a stream. */
@@ -245,7 +245,7 @@ function questionKey(options: AskOptions): string {
   const { prompt, system, temperature, schema, normalize, cacheKey } = options
   const plain = schema === undefined || isPlainSchema(schema)
   if (cacheKey === undefined && (!plain || normalize?.length)) {
-    throw new Fault('BAD_OPTION', 'a schema or normalizer that is code needs a cacheKey to be cached by')
+    throw badOption('a schema or normalizer that is code needs a cacheKey to be cached by')
   }
   const rules = Object.entries(options)
     .filter(([name, value]) => ['string', 'number', 'boolean'].includes(typeof value) && !BESIDES.has(name))

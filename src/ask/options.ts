@@ -8,9 +8,9 @@ import {
   type OptionTable,
   readOptions,
 } from '../base/check-options.ts'
-import { Fault } from '../base/fault.ts'
+import { badOption, Fault } from '../base/fault.ts'
 import { CACHE_OPTIONS, type Cache } from '../disk/cache.ts'
-import { shared } from '../streams/shared-signal.ts'
+import { shared } from '../streams/flow.ts'
 import type { Outcome } from '../values/outcome.ts'
 import type { ParseOptions } from '../values/parse.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
@@ -112,10 +112,10 @@ export function readAskOptions<S extends Schema | undefined>(call: Call, options
   if (!isObject(options)) throw misfit('ask', 'an object of options', options, example)
   const read = readOptions('ask', options, example, { ...VALUES_OPTIONS, ...ASK_OPTIONS })
   if (typeof read.prompt !== 'string' || read.prompt === '') {
-    throw new Fault('BAD_OPTION', 'ask needs a prompt that is a string and not empty')
+    throw badOption('ask needs a prompt that is a string and not empty')
   }
   if (read.pick === 'last' && read.stopWhenValid) {
-    throw new Fault('BAD_OPTION', 'stopWhenValid takes the first value, so it cannot be used with pick: last')
+    throw badOption('stopWhenValid takes the first value, so it cannot be used with pick: last')
   }
   if (read.signal) shared(read.signal)
   return read

@@ -1,5 +1,5 @@
 import { isObject, misfit } from '../base/check-options.ts'
-import { type Code, codes, Fault, type SchemaError, visible } from '../base/fault.ts'
+import { badOption, type Code, codes, type Fault, type SchemaError, visible } from '../base/fault.ts'
 import { MAX_ERRORS } from '../values/schema/schema.ts'
 
 /** Why an answer could not be used, for the model. */
@@ -97,7 +97,7 @@ export function retryText(prompt: RetryPrompt, failure: Failure): string {
   if (typeof text === 'string') return text
   // The promise is not awaited, and its rejection must not end the process.
   if (text instanceof Promise) text.catch(() => {})
-  throw new Fault('BAD_OPTION', `retryPrompt must return a string synchronously, but returned ${typeof text}`)
+  throw badOption(`retryPrompt must return a string synchronously, but returned ${typeof text}`)
 }
 
 const MAX_SUMMARY = 600

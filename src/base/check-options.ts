@@ -1,4 +1,4 @@
-import { Fault, quote } from './fault.ts'
+import { badOption, type Fault, quote } from './fault.ts'
 
 /** What an option may be, and what it is if it is left out. */
 interface Option<T> {
@@ -103,7 +103,7 @@ function checkValue(who: string, name: string, value: unknown, row: Option<unkno
   if (needs !== undefined) throw misfit(who, needs, value, example)
   const rule = words ? `be one of ${words.join(', ')}, but is "%"` : (must ?? likeRule(row.default))
   const text = rule.replace(/"%"|%/, (mark) => (mark === '%' ? String(value) : quote(String(value))))
-  throw new Fault('BAD_OPTION', `${name} must ${text}`)
+  throw badOption(`${name} must ${text}`)
 }
 
 /** Whether a value has the type of the default, if there is one that says it. */
@@ -144,7 +144,7 @@ export const isDelay = (value: unknown) => isNumber(value) && value < 2 ** 31
 export const DELAY = 'be milliseconds between 0 and 2147483647, but is %'
 
 function unknownOption(who: string, name: string, known: readonly string[]): Fault {
-  return new Fault('BAD_OPTION', `${who} has no option ${quote(name)}; ${didYouMean(name, known)}`)
+  return badOption(`${who} has no option ${quote(name)}; ${didYouMean(name, known)}`)
 }
 
 /** Advice for a name that is not known: the one that was meant, or all of them. */
@@ -185,10 +185,7 @@ function isSignal(value: unknown): boolean {
 
 /** The Fault for an argument of the wrong kind: what the function needs, what it got, and an example call. */
 export function misfit(who: string, wanted: string, given: unknown, example: string): Fault {
-  return new Fault(
-    'BAD_OPTION',
-    `${who} needs ${wanted}, but got ${kindOf(given)}; call it like this: ${example}`,
-  )
+  return badOption(`${who} needs ${wanted}, but got ${kindOf(given)}; call it like this: ${example}`)
 }
 
 export function isObject(value: unknown): value is object {

@@ -330,6 +330,12 @@ export class Fault extends Error {
 
 // On the prototype, not in the constructor: hostile input creates a Fault for every line.
 Object.defineProperty(Fault.prototype, brand, { value: true })
+
+/** The Fault for a call or a command line that cannot be used as it is. */
+export function badOption(message: string, details?: FaultDetails): Fault {
+  return new Fault('BAD_OPTION', message, details)
+}
+
 function describeFault(fault: Fault, show: (value: unknown) => string): string {
   const { code, message, stack = '', at, broken, errors = [], attempts = [], cause } = fault
   const calls = stack.indexOf('\n    at ')

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
-import { Fault, quote } from '../base/fault.ts'
+import { badOption, Fault, quote } from '../base/fault.ts'
 import { whyFailed } from '../base/system-error-code.ts'
 import type { Event } from '../events/event.ts'
 import { endPhrase } from '../events/run-outcome.ts'
@@ -27,28 +27,15 @@ const MAX_ANSWER = 100_000
 const MAX_RESULT = 150_000
 const MAX_FILE_LIST = 40_000
 
+export type GithubStep = ReturnType<typeof openGithubStep>
+
 /**
  * A step of a GitHub workflow that runs an agent: its log, outputs, summary and annotations. Whatever the
  * agent writes stays text: commands to the runner (`::set-output`, `##[add-mask]`) are off while it is
- * shown, outputs have a delimiter that it cannot know, and secrets are hidden everywhere.
+ * shown, outputs have a delimiter that it cannot know, and secrets are hidden everywhere. Throws BAD_OPTION
+ * unless this is a step of a workflow.
  */
-export interface GithubStep {
-  /** The environment of the agent. */
-  readonly env: NodeJS.ProcessEnv
-  /** A value without secrets. */
-  hidden<T>(value: T): T
-  /** The events to show, without secrets. */
-  watch(events: Items<Event>): AsyncIterable<Event>
-  /** Call it before anything of the agent is shown. */
-  begin(): Promise<void>
-  /** Writes outputs, summary and annotations. */
-  end(end: RunEnd, exitCode: number): Promise<void>
-  /** Reports that the run could not be started or recorded. */
-  fail(error: unknown): Promise<void>
-}
-
-/** Throws BAD_OPTION unless this is a step of a workflow. */
-export function openGithubStep(hidesSecrets: boolean, env: NodeJS.ProcessEnv = process.env): GithubStep {
+export function openGithubStep(hidesSecrets: boolean, env: NodeJS.ProcessEnv = process.env) {
   const outputs = fileIn(env, 'GITHUB_OUTPUT')
   const summaries = fileIn(env, 'GITHUB_STEP_SUMMARY')
   const hide = hidesSecrets ? redactor({ known: secretsIn(env) }) : undefined
@@ -64,21 +51,25 @@ export function openGithubStep(hidesSecrets: boolean, env: NodeJS.ProcessEnv = p
     paused = false
   }
   return {
+    /** The environment of the agent. */
     env: Object.fromEntries(Object.entries(env).filter(([name]) => !FILES.some((file) => file === name))),
-    // Cast: only its texts change.
-    hidden: (value) => (hide ? (hide.value(value) as typeof value) : value),
-    async *watch(events) {
+    /** A value without secrets. Cast: only its texts change. */
+    hidden: <T>(value: T): T => (hide ? (hide.value(value) as T) : value),
+    /** The events to show, without secrets. */
+    async *watch(events: Items<Event>): AsyncGenerator<Event> {
       for await (const event of hide ? events.pipe(redact(hide)) : events) {
         markdown.write(event)
         reason.write(event)
         yield event
       }
     },
+    /** Call it before anything of the agent is shown. */
     async begin() {
       paused = true
       await write(`::stop-commands::${token}\n`)
     },
-    async end(end, exitCode) {
+    /** Writes outputs, summary and annotations. */
+    async end(end: RunEnd, exitCode: number) {
       await resume()
       const why = reason.why()
       const { files, engine = 'agent' } = markdown.summary()
@@ -99,7 +90,8 @@ export function openGithubStep(hidesSecrets: boolean, env: NodeJS.ProcessEnv = p
       const message = problem || endPhrase(end.outcome, end.failure_class ?? undefined)
       await write(`::${level} title=${title}::${escaped(message)}\n`)
     },
-    async fail(error) {
+    /** Reports that the run could not be started or recorded. */
+    async fail(error: unknown) {
       const message = error instanceof Error ? error.message : String(error)
       // A log that cannot be written is the error that is reported.
       await resume().catch(() => {})
@@ -114,10 +106,10 @@ function fileIn(env: NodeJS.ProcessEnv, name: (typeof FILES)[number]): string {
     if (path) fs.accessSync(path, fs.constants.W_OK)
   } catch (cause) {
     const what = `--github cannot write the file of ${name}: ${whyFailed(cause)}`
-    throw new Fault('BAD_OPTION', `${what}; in a container, mount it`, { cause })
+    throw badOption(`${what}; in a container, mount it`, { cause })
   }
   if (path) return path
-  throw new Fault('BAD_OPTION', `--github needs ${name}, which GitHub Actions sets; leave it out elsewhere`)
+  throw badOption(`--github needs ${name}, which GitHub Actions sets; leave it out elsewhere`)
 }
 
 /** Shorter values of variables are words that occur everywhere: `DB_PASSWORD=postgres` is a common one. */

@@ -1,32 +1,25 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Tracer } from '@opentelemetry/api'
-import { Fault, quote } from '../base/fault.ts'
+import { badOption, quote } from '../base/fault.ts'
 import { version } from './version.ts'
 
-/** A tracer whose spans are exported by OTLP. */
-export interface OtelExport {
-  readonly tracer: Tracer
-  /** Sends the rest. Returns the reason if not everything could be sent. */
-  close(): Promise<string | undefined>
-}
-
 /**
- * Sets up the export of spans over HTTP, configured by the environment: `OTEL_EXPORTER_OTLP_ENDPOINT`,
- * `_HEADERS` and so on, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`. The user installs the packages: they
- * are resolved from the current directory, then from this program. Undefined if the environment disables it.
+ * A tracer whose spans are exported by OTLP over HTTP, configured by the environment:
+ * `OTEL_EXPORTER_OTLP_ENDPOINT`, `_HEADERS` and so on, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`. The
+ * user installs the packages: they are resolved from the current directory, then from this program. Undefined
+ * if the environment disables it.
  */
-export function openOtel(env: NodeJS.ProcessEnv = process.env): OtelExport | undefined {
+export function openOtel(env: NodeJS.ProcessEnv = process.env) {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return undefined
   const wanted = env['OTEL_TRACES_EXPORTER'] || 'otlp'
   if (wanted === 'none') return undefined
   if (wanted !== 'otlp')
-    throw new Fault(
-      'BAD_OPTION',
+    throw badOption(
       `--otel cannot export to ${quote(wanted)} (OTEL_TRACES_EXPORTER); set it to otlp or none, or leave it out`,
     )
   const sdk = load<TraceSdk>(['@opentelemetry/sdk-trace-base', '@opentelemetry/sdk-trace'])
-  const { OTLPTraceExporter } = load<ExporterModule>(exporterNames(env)).module
+  const { OTLPTraceExporter } = load<{ OTLPTraceExporter: new () => Exporter }>(exporterNames(env)).module
   // Cast and own require: it is a dependency of the SDK, which with some installers only the SDK can resolve.
   const resources = createRequire(sdk.path)('@opentelemetry/resources') as ResourcesModule
   const { envDetector, defaultResource, detectResources, resourceFromAttributes } = resources
@@ -45,7 +38,8 @@ export function openOtel(env: NodeJS.ProcessEnv = process.env): OtelExport | und
   const provider = new Provider({ resource, spanProcessors: [processor] })
   return {
     tracer: provider.getTracer('agent-sluice', version()),
-    async close() {
+    /** Sends the rest. Returns the reason if not everything could be sent. */
+    async close(): Promise<string | undefined> {
       // The exporter has reported what went wrong.
       await provider.shutdown().catch(() => {})
       return failure
@@ -62,8 +56,7 @@ function exporterNames(env: NodeJS.ProcessEnv): string[] {
   if (!protocol) return [json, protobuf]
   if (protocol === 'http/json') return [json]
   if (protocol === 'http/protobuf') return [protobuf]
-  throw new Fault(
-    'BAD_OPTION',
+  throw badOption(
     `--otel exports over HTTP and does not support ${quote(protocol)} (OTEL_EXPORTER_OTLP_PROTOCOL); set it to http/json or http/protobuf`,
   )
 }
@@ -82,11 +75,7 @@ function load<T>(names: readonly string[]): { readonly module: T; readonly path:
       }
     }
   }
-  throw new Fault(
-    'BAD_OPTION',
-    `--otel needs ${names[0]}, which is not installed: ${installLine(names[0]!)}`,
-    { cause },
-  )
+  throw badOption(`--otel needs ${names[0]}, which is not installed: ${installLine(names[0]!)}`, { cause })
 }
 
 /** SDK 3 needs Node 22.15; SDK 2 does not work with the newest API. */
@@ -117,10 +106,6 @@ interface Exporter {
   export(spans: unknown, done: (result: { code: number; error?: Error }) => void): void
   shutdown(): Promise<void>
   forceFlush?(): Promise<void>
-}
-
-interface ExporterModule {
-  readonly OTLPTraceExporter: new () => Exporter
 }
 
 interface Provider {

@@ -1,5 +1,5 @@
 import { didYouMean } from '../base/check-options.ts'
-import { Fault, quote } from '../base/fault.ts'
+import { badOption, quote } from '../base/fault.ts'
 import { checkEngine } from '../events/check-engine.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import { auto } from './auto.ts'
@@ -29,7 +29,7 @@ export function engineOf(engine: Engine | Picker | EngineName): Engine | Picker 
   const found = engine === 'auto' ? auto : engineNamed(engine)
   if (found) return found
   const names = ['auto', ...Object.keys(engines)]
-  throw new Fault('BAD_OPTION', `engine has no name ${quote(engine)}; ${didYouMean(engine, names)}`)
+  throw badOption(`engine has no name ${quote(engine)}; ${didYouMean(engine, names)}`)
 }
 
 /** Throws BAD_OPTION unless it is an engine or the name of one. */

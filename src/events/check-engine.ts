@@ -1,5 +1,5 @@
 import { isObject, misfit } from '../base/check-options.ts'
-import { clip, Fault, quote, runCodes } from '../base/fault.ts'
+import { badOption, clip, Fault, quote, runCodes } from '../base/fault.ts'
 import {
   type Engine,
   type EngineFrame,
@@ -25,7 +25,7 @@ export function checkEngine(who: string, engine: unknown, example = `${who}(code
 /** Checks that the export of a user's file is an engine; a `BAD_OPTION` says what is wrong. */
 export function checkedEngine(value: unknown): Engine | Picker {
   const wrong = wrongIn(value)
-  if (wrong !== undefined) throw new Fault('BAD_OPTION', `it is not an Engine: ${wrong}`)
+  if (wrong !== undefined) throw badOption(`it is not an Engine: ${wrong}`)
   return value as Engine | Picker // cast: every field was checked
 }
 
@@ -172,5 +172,5 @@ function quiet(answer: unknown): void {
 }
 
 function misuse(engine: Engine | Picker, what: string, cause?: unknown): Fault {
-  return new Fault('BAD_OPTION', `the engine ${quote(engine.name)} ${what}`, { cause })
+  return badOption(`the engine ${quote(engine.name)} ${what}`, { cause })
 }

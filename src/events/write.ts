@@ -1,4 +1,4 @@
-import { Fault } from '../base/fault.ts'
+import { badOption, type Fault } from '../base/fault.ts'
 import type { Sink } from '../base/stage.ts'
 import type { Channel } from '../text/chunk.ts'
 import type { Engine } from './engine.ts'
@@ -29,7 +29,7 @@ function ask(clock: () => number): number {
   try {
     return clock()
   } catch (cause) {
-    throw new Fault('BAD_OPTION', 'the clock threw; it must return milliseconds since 1970', { cause })
+    throw badOption('the clock threw; it must return milliseconds since 1970', { cause })
   }
 }
 
@@ -37,7 +37,7 @@ function noTime(now: unknown): Fault {
   // Nothing awaits the promise, and its rejection must not end the process.
   if (now instanceof Promise) now.catch(() => {})
   const said = typeof now === 'number' ? now : `a ${typeof now}`
-  return new Fault('BAD_OPTION', `the clock must return milliseconds since 1970, but returned ${said}`)
+  return badOption(`the clock must return milliseconds since 1970, but returned ${said}`)
 }
 
 /** Numbers events, and gives them their time, source, session and place. */

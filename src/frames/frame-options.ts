@@ -1,5 +1,5 @@
 import { isCount, misfit, type OptionTable } from '../base/check-options.ts'
-import { Fault } from '../base/fault.ts'
+import { badOption } from '../base/fault.ts'
 
 /** What to cut. Every kind is on by default; what is not cut is text. */
 export interface FrameOptions {
@@ -35,8 +35,7 @@ function checkNames(option: string, names: unknown, example: string): void {
   if (!Array.isArray(names)) throw misfit(option, 'an array of names', names, example)
   for (const name of names) {
     if (typeof name === 'string' && /^[A-Za-z][A-Za-z0-9_:.-]{0,63}$/.test(name)) continue
-    throw new Fault(
-      'BAD_OPTION',
+    throw badOption(
       `${option}: "${String(name)}" is not a tag name; use letters, digits, "-", "_", "." or ":"`,
     )
   }

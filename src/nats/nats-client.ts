@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
 import { checkOptions, defined, isFunction, isName, isText, type OptionTable } from '../base/check-options.ts'
-import { Fault, quote } from '../base/fault.ts'
+import { badOption, Fault, quote } from '../base/fault.ts'
 import { cannotRead, codeOf } from '../base/system-error-code.ts'
 import { unlessAborted } from '../base/unless-aborted.ts'
 import { Waker } from '../disk/wake.ts'
@@ -332,8 +332,7 @@ function urlOf(address: string): URL {
 
 /** Does not quote it: it may hold a password. */
 function notAnAddress(): Fault {
-  return new Fault(
-    'BAD_OPTION',
+  return badOption(
     'an address of NATS looks like this: nats://127.0.0.1:4222, or with a user nats://user:password@host:4222 (a % in it is %25)',
   )
 }

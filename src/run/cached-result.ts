@@ -1,4 +1,4 @@
-import { type Code, Fault, meaningOf } from '../base/fault.ts'
+import { badOption, type Code, meaningOf } from '../base/fault.ts'
 import type { Sink } from '../base/stage.ts'
 import {
   type Cache,
@@ -72,16 +72,13 @@ function runKey(options: CachedResultOptions): string {
   const { engine, command, args, cwd, input, pty, cacheKey, reading } = options
   const { schema, doneMarker, maxFrame, window, pick, maxRepair } = reading
   if (schema === undefined)
-    throw new Fault('BAD_OPTION', 'cache needs a schema: only a result that passed a schema is stored')
+    throw badOption('cache needs a schema: only a result that passed a schema is stored')
   if (input === 'inherit')
-    throw new Fault(
-      'BAD_OPTION',
-      "cache needs an input that is known in advance: give it as { text }, or 'ignore'",
-    )
+    throw badOption("cache needs an input that is known in advance: give it as { text }, or 'ignore'")
   const plain = isPlainSchema(schema)
   const ours = engine === auto || Object.values<Engine | Picker>(engines).includes(engine)
   if (cacheKey === undefined && !(plain && ours))
-    throw new Fault('BAD_OPTION', 'a schema or an engine that is code needs a cacheKey')
+    throw badOption('a schema or an engine that is code needs a cacheKey')
   const rules = [doneMarker, maxFrame, window, pick, maxRepair]
   const on = pty ? (pty.pipes ? 'pty+pipe' : 'pty') : 'pipe'
   return digestOf([

@@ -1,5 +1,5 @@
 import fs from 'node:fs'
-import { Fault, quote } from '../base/fault.ts'
+import { badOption, Fault, quote } from '../base/fault.ts'
 import { readBlock } from '../disk/plain-file.ts'
 import { jsonValue } from '../json/strict.ts'
 
@@ -62,7 +62,7 @@ export function openCodeLines(path: string, session?: string | undefined): strin
       'SELECT id, directory, version, title, time_created FROM session WHERE id = ?',
       id ?? '',
     )
-    if (!row) throw new Fault('BAD_OPTION', `the database has no session${id ? ` ${quote(id)}` : ''}`)
+    if (!row) throw badOption(`the database has no session${id ? ` ${quote(id)}` : ''}`)
     const parts = new Map<string, unknown[]>()
     for (const { id: partId, message_id, data } of all(
       'SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id',
@@ -106,15 +106,14 @@ function reading<T>(path: string, read: (all: (sql: string, ...values: unknown[]
   } catch (cause) {
     if (Fault.is(cause)) throw cause
     const why = cause instanceof Error ? quote(cause.message, 120) : 'unknown'
-    throw new Fault('BAD_OPTION', `cannot read the database ${quote(path, 200)}: ${why}`, { cause })
+    throw badOption(`cannot read the database ${quote(path, 200)}: ${why}`, { cause })
   } finally {
     database?.close()
   }
 }
 
 function tooOld(): never {
-  throw new Fault(
-    'BAD_OPTION',
+  throw badOption(
     `OpenCode keeps its sessions in SQLite; reading them needs Node 22.5 or newer, and this is ${process.version}`,
   )
 }

@@ -17,7 +17,7 @@ import {
   type OptionTable,
   readOptions,
 } from '../base/check-options.ts'
-import { Fault, type Note, quote } from '../base/fault.ts'
+import { badOption, type Note, quote } from '../base/fault.ts'
 import { CACHE_OPTIONS, type Cache, type CachedRun } from '../disk/cache.ts'
 import { JOURNAL_OPTIONS, type JournalOptions } from '../disk/journal.ts'
 import { auto } from '../engines/auto.ts'
@@ -244,13 +244,13 @@ export interface RunCommand<S extends Schema | undefined = Schema | undefined> e
 }
 
 function checkCommand(command: unknown): void {
-  if (command === '') throw new Fault('BAD_OPTION', 'command is empty; name the program to run')
+  if (command === '') throw badOption('command is empty; name the program to run')
   if (typeof command !== 'string')
-    throw new Fault('BAD_OPTION', 'run needs the program to start: run("codex", ["exec", "--json", task])')
+    throw badOption('run needs the program to start: run("codex", ["exec", "--json", task])')
 }
 
 function checkAudit(audit: unknown): void {
-  if (audit === '') throw new Fault('BAD_OPTION', 'audit is empty; name a directory, or leave it out')
+  if (audit === '') throw badOption('audit is empty; name a directory, or leave it out')
 }
 
 const isInput = (input: unknown) =>
@@ -313,26 +313,23 @@ export function readCall(
   checkCommand(options.command)
   const read = readOptions('run', options, EXAMPLE, RUN_OPTIONS)
   if (options.prompt !== undefined && options.input !== undefined)
-    throw new Fault('BAD_OPTION', 'give prompt or input, not both: each is the stdin of the command')
+    throw badOption('give prompt or input, not both: each is the stdin of the command')
   if (read.prompt !== undefined && read.pty)
-    throw new Fault(
-      'BAD_OPTION',
-      'a prompt goes to a pipe, and a pseudo-terminal has none: type it, or leave out `pty`',
-    )
+    throw badOption('a prompt goes to a pipe, and a pseudo-terminal has none: type it, or leave out `pty`')
   if (read.talk) checkTalk(read)
   else if (options.answerIn !== undefined && options.talk === undefined)
-    throw new Fault('BAD_OPTION', '`answerIn` is about requests that are answered: it needs `talk`')
+    throw badOption('`answerIn` is about requests that are answered: it needs `talk`')
   if (read.rounds > 0 && read.schema === undefined)
-    throw new Fault('BAD_OPTION', '`rounds` ask again for a result that fails the schema: give a `schema`')
+    throw badOption('`rounds` ask again for a result that fails the schema: give a `schema`')
   // The event stage is created when the agent already runs; what it refuses is refused now.
   eventStage(engineOf(read.engine), readingOf(read))
   read.signal?.throwIfAborted()
   const { audit, runs, pty, fsDiff } = read
   if (audit !== undefined && runs !== undefined)
-    throw new Fault('BAD_OPTION', 'give audit or runs, not both: the directory of this run, or of all runs')
+    throw badOption('give audit or runs, not both: the directory of this run, or of all runs')
   ptyOf(read)
   if (pty && audit === undefined && runs === undefined)
-    throw new Fault('BAD_OPTION', 'a pseudo-terminal is recorded: give it a directory, audit or runs')
+    throw badOption('a pseudo-terminal is recorded: give it a directory, audit or runs')
   if (isObject(fsDiff))
     checkOptions('fsDiff of run', fsDiff, '{ fsDiff: { maxFiles: 9000 } }', SNAPSHOT_OPTIONS)
   return read
@@ -340,17 +337,15 @@ export function readCall(
 
 /** Who talks must know the wire before the agent says a word. */
 function checkTalk({ engine: given, command, args, prompt }: ReadOptions): void {
-  if (prompt === undefined) throw new Fault('BAD_OPTION', '`talk` needs a `prompt`: what to say first')
+  if (prompt === undefined) throw badOption('`talk` needs a `prompt`: what to say first')
   const engine = engineOf(given)
   const wire = wireOf(engine)
   if (!wire)
-    throw new Fault(
-      'BAD_OPTION',
+    throw badOption(
       `\`talk\` needs an \`engine\` with a wire: acp, codex (app-server), claude or qwen; ${quote(engine.name, 60)} has none`,
     )
   if (!wire.speaks([command, ...args]))
-    throw new Fault(
-      'BAD_OPTION',
+    throw badOption(
       `this command does not talk: give codex app-server, --input-format stream-json, or the engine acp`,
     )
 }

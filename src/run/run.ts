@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { finished } from 'node:stream'
 import { checkOptions, defined, isName, isText, misfit } from '../base/check-options.ts'
-import { Fault } from '../base/fault.ts'
+import { badOption, Fault } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { type Journal, settledEnd } from '../disk/journal.ts'
@@ -9,8 +9,7 @@ import { engineNamed, engineOf } from '../engines/engine-name.ts'
 import { wireOf } from '../engines/talk-wires.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
-import { type Flow, flow } from '../streams/flow.ts'
-import { shared } from '../streams/shared-signal.ts'
+import { type Flow, flow, shared } from '../streams/flow.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { withRounds } from './ask-again.ts'
 import { type CachedResult, cachedResult, type Hit, writeCached } from './cached-result.ts'
@@ -108,7 +107,7 @@ export function reply(dir: string, text: string, options: ReplyOptions = {}): Ru
   try {
     checkOptions<object>('reply', options, REPLY, RUN_OPTIONS)
     const decided = DECIDED.find((name) => Object.hasOwn(options, name))
-    if (decided) throw new Fault('BAD_OPTION', `reply takes no ${decided}: the recorded run decides it`)
+    if (decided) throw badOption(`reply takes no ${decided}: the recorded run decides it`)
     if (!isName(dir)) throw misfit('reply', 'a directory', dir, REPLY)
     if (!isText(text)) throw misfit('reply', 'a text', text, REPLY)
     const given = options.engine === undefined ? undefined : engineOf(options.engine)

@@ -1,5 +1,5 @@
 import { isText } from '../base/check-options.ts'
-import { Fault, type Note, quote } from '../base/fault.ts'
+import { badOption, type Note, quote } from '../base/fault.ts'
 import type { Engine, EngineFrame, Reader, Say } from '../events/engine.ts'
 import { type AgentRequest, type Event, isEvent, type RequestOption } from '../events/event.ts'
 import { Rec } from '../events/record.ts'
@@ -369,7 +369,7 @@ function optionIn(request: AgentRequest, answer: unknown): WireChoice {
   const offered = options.map(({ id, kind }) => `${quote(id, 60)} (${kind})`).join(', ') || 'none'
   const why = option ? 'several options are called' : 'there is no option'
   const wrong = isText(answer) ? `${why} ${quote(answer, 60)}` : 'this agent takes an option, and no answers'
-  throw new Fault('BAD_OPTION', `answer: ${wrong}; there are: ${offered}, and "cancel"`)
+  throw badOption(`answer: ${wrong}; there are: ${offered}, and "cancel"`)
 }
 
 function isOnly({ options }: AgentRequest, option: RequestOption): boolean {
@@ -385,8 +385,7 @@ function answersIn(request: AgentRequest, given: unknown): WireChoice {
   const known = new Set(questions.map(({ id }) => id))
   const names = Object.keys(answers ?? {})
   if (!answers || names.length === 0 || names.some((id) => !known.has(id) || !fits(answers[id])))
-    throw new Fault(
-      'BAD_OPTION',
+    throw badOption(
       `answer: give an option of the request, or { answers } with a text for its questions: ${[...known].map((id) => quote(id, 60)).join(', ') || 'it has none'}`,
     )
   return {

@@ -2,19 +2,8 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
-import { Fault, quote } from '../base/fault.ts'
+import { badOption, quote } from '../base/fault.ts'
 import { loginPage } from './page.ts'
-
-/** Access control: everyone who can reach the server may read, or only clients with the token. */
-export interface Access {
-  /**
-   * Whether the request may read. If not, responds that the token is needed, and a browser gets a page that
-   * asks for it; a wrong token is answered late.
-   */
-  admits(request: IncomingMessage, response: ServerResponse): Promise<boolean>
-  /** Handles the posted login form: sets a cookie for the right token, and redirects to `path`. */
-  login(request: IncomingMessage, response: ServerResponse, path: string): Promise<void>
-}
 
 /** Maximum size of a login body in bytes. */
 const MAX_BODY = 4096
@@ -23,12 +12,14 @@ const WRONG_MS = 500
 /** Wrong tokens of one address that may wait for their answer; meanwhile it gets no other token checked. */
 const MAX_WAITING = 16
 
+/** Access control: everyone who can reach the server may read, or only clients with the token. */
+export type Access = NonNullable<ReturnType<typeof accessBy>>
+
 /** Undefined without a token. Throws if the token could be guessed, or cannot be sent. */
-export function accessBy(token: string | undefined): Access | undefined {
+export function accessBy(token: string | undefined) {
   if (token === undefined) return undefined
   if (typeof token !== 'string' || !/^[\x21-\x7e]{16,1024}$/.test(token))
-    throw new Fault(
-      'BAD_OPTION',
+    throw badOption(
       `the token must have at least 16 characters, printable ASCII without blanks; openssl rand -hex 16 makes one`,
     )
   const isToken = equals(token)
@@ -41,7 +32,11 @@ export function accessBy(token: string | undefined): Access | undefined {
   const waits = new Waits()
 
   return {
-    async admits(request, response) {
+    /**
+     * Whether the request may read. If not, responds that the token is needed, and a browser gets a page that
+     * asks for it; a wrong token is answered late.
+     */
+    async admits(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
       const cookie = cookieOf(request, cookieName(request))
       if (cookie !== undefined && isSession(cookie)) return true
       const [scheme, given] = (request.headers.authorization ?? '').split(' ')
@@ -55,7 +50,8 @@ export function accessBy(token: string | undefined): Access | undefined {
       else refuse(response, 401, 'send the token of this server: Authorization: Bearer <token>')
       return false
     },
-    async login(request, response, path) {
+    /** Handles the posted login form: sets a cookie for the right token, and redirects to `path`. */
+    async login(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
       const { origin, host } = request.headers
       // The login page sends no referrer, and then browsers send no origin either.
       const own = [undefined, 'null', `http://${host}`, `https://${host}`]
@@ -117,8 +113,7 @@ export function checkBindAddress(host: string, token: string | undefined, insecu
   const version = isIP(host)
   const here = version === 0 ? host === 'localhost' : loopback.check(host, version === 4 ? 'ipv4' : 'ipv6')
   if (here || token !== undefined || insecure) return
-  throw new Fault(
-    'BAD_OPTION',
+  throw badOption(
     `${quote(host)} can be reached from other machines, and anyone there could read the runs; set a token (of the command: --token, or SLUICE_TOKEN), or insecure (--insecure)`,
   )
 }

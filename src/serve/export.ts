@@ -35,7 +35,6 @@ export interface ExportLog {
   readonly total: number
 }
 
-/** A run to export. */
 export interface ExportSource {
   /** The name on the page. */
   readonly name: string
@@ -141,7 +140,7 @@ export function exportSource(source: ExportSource, options: ExportOptions): Expo
     if (redact) hide = await learned(source, own)
     const events = hide ? through(source.events(), redactStage(hide)) : source.events()
     if (to === 'md') yield* through(events, markdownStage())
-    else if (to === 'html') yield* pageOf(source, events, hide, maxRaw)
+    else if (to === 'html') yield* pageOf(source.name, dataOf(source, events, hide, maxRaw))
     else yield* dataOf({ ...source, logs: [] }, events, hide, 0)
   }
   return { text: text(), hidden: () => hide?.hidden() }
@@ -155,12 +154,7 @@ async function learned(source: ExportSource, patterns: readonly string[]): Promi
 }
 
 /** The page of `serve` with the data in it. Its policy allows only its own script and style. */
-async function* pageOf(
-  source: ExportSource,
-  events: AsyncIterable<Event>,
-  hide: Redactor | undefined,
-  maxRaw: number,
-): AsyncGenerator<string> {
+async function* pageOf(name: string, data: AsyncIterable<string>): AsyncGenerator<string> {
   const policy = [
     "default-src 'none'",
     `script-src '${hashOf(pageScript)}'`,
@@ -177,13 +171,13 @@ async function* pageOf(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<title>${html(source.name)} · sluice</title>
+<title>${html(name)} · sluice</title>
 <link rel="icon" href="data:,">
 <style>${pageStyle}</style>
 </head>
 <body>
 ${pageBody}<script type="application/json" id="${EMBEDDED_ID}">`
-  for await (const piece of dataOf(source, events, hide, maxRaw)) yield piece.replaceAll('<', '\\u003c')
+  for await (const piece of data) yield piece.replaceAll('<', '\\u003c')
   yield `</script>
 <script>${pageScript}</script>
 </body>
@@ -234,12 +228,10 @@ async function* dataOf(
 function stretches(total: number, room: number): [number, number][] {
   if (total <= room) return [[0, total]]
   const half = Math.floor(room / 2)
-  return half === 0
-    ? []
-    : [
-        [0, half],
-        [total - half, total],
-      ]
+  return [
+    [0, half],
+    [total - half, total],
+  ]
 }
 
 /** The run info that `/runs` would return, from its events and metas. */

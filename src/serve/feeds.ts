@@ -6,7 +6,7 @@ import { diskFault } from '../base/system-error-code.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { LineFile } from '../disk/line-file.ts'
 import type { Place } from '../disk/read-journal.ts'
-import type { Event, RunOutcome } from '../events/event.ts'
+import type { Event } from '../events/event.ts'
 import { jsonLine } from '../streams/jsonl.ts'
 import type { Hiding } from './hiding.ts'
 import { Feed } from './journal-blocks.ts'
@@ -30,12 +30,6 @@ export interface Shared {
   release(): void
 }
 
-/** The feeds of all runs that are being read. */
-export interface Feeds {
-  share(place: RunPlace): Shared
-  close(): void
-}
-
 /** How long the answer that a run is in progress is reused: many clients ask at once. */
 const OVER_MS = 50
 /** How long the answer that logs have not changed is reused. */
@@ -52,8 +46,10 @@ interface Entry extends Omit<Shared, 'release'> {
   timer?: NodeJS.Timeout | undefined
 }
 
+export type Feeds = ReturnType<typeof feeds>
+
 /** All clients of a run share its feed, which is closed with the last; a derived one a while later. */
-export function feeds(logs: LogOverviews, hiding?: Hiding): Feeds {
+export function feeds(logs: LogOverviews, hiding?: Hiding) {
   const entries = new Map<string, Entry>()
   /** Derived feeds without a client, the oldest first. */
   const idle = new Set<Entry>()
@@ -96,7 +92,7 @@ export function feeds(logs: LogOverviews, hiding?: Hiding): Feeds {
   }
 
   return {
-    share(place) {
+    share(place: RunPlace): Shared {
       const { key } = place
       let entry = entries.get(key)
       // Logs that grew after their end, or got a journal, are read again; readers keep the old events.
@@ -139,30 +135,14 @@ function memo<T>(ms: number, ask: () => T): () => T {
 }
 
 /** Events that are made here from logs, because there is no journal. */
-interface Derived {
-  /** The journal that is being written. */
-  readonly path: string
-  /** True when it is complete. */
-  readonly over: () => boolean
-  /** Why it is incomplete, if it is. */
-  readonly fault: () => Fault | undefined
-  /** Its size in bytes. */
-  readonly size: () => number
-  /** The last event in it. */
-  readonly last: () => Place | undefined
-  /** How the run ended, if that is the last event in it. */
-  readonly outcome: () => RunOutcome | undefined
-  /** Whether the logs have not changed since they were read. */
-  readonly fresh: () => boolean
-  close(): void
-}
+type Derived = ReturnType<typeof derive>
 
 /**
  * Reads a run that has logs but no `events.jsonl`, and stores its events in a temporary folder: nothing is
  * ever written to the directory of the run. A run in progress is followed. `onOver` is called with the
  * overview of the logs with this mark.
  */
-function derive(place: RunPlace, onOver: (mark: string, reported: RunOverview) => void): Derived {
+function derive(place: RunPlace, onOver: (mark: string, reported: RunOverview) => void) {
   const folder = fs.mkdtempSync(join(tmpdir(), 'sluice-serve-'))
   const path = join(folder, EVENTS_FILE)
   const mark = () => logsMark(place.attempts())
@@ -180,9 +160,11 @@ function derive(place: RunPlace, onOver: (mark: string, reported: RunOverview) =
     throw error
   }
   let over = false
+  /** In bytes. */
   let size = 0
   let last: Event | undefined
   const reader = new OverviewReader()
+  /** Why it is incomplete. */
   let fault: Fault | undefined
   const fill = async () => {
     const options = { follow: follow && place.isRunning, signal: stop.signal }
@@ -207,12 +189,15 @@ function derive(place: RunPlace, onOver: (mark: string, reported: RunOverview) =
       out.close()
     })
   return {
+    /** The journal that is being written. */
     path,
     over: () => over,
     fault: () => fault,
     size: () => size,
     last: () => last,
+    /** How the run ended, if that is the last event in it. */
     outcome: () => reader.overview()?.completion?.outcome,
+    /** Whether the logs have not changed since they were read. */
     fresh: () => !over || read === mark(),
     close() {
       stop.abort()

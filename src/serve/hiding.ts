@@ -5,27 +5,24 @@ import { type RedactOptions, type Redactor, redactor } from '../views/redact/red
 import type { RunInfo } from './run-info.ts'
 
 /** Hides the secrets of everything that is served. */
-export interface Hiding {
-  event(event: Event): Event
-  info(info: RunInfo): RunInfo
-}
+export type Hiding = NonNullable<ReturnType<typeof hidingOf>>
 
 /**
  * Hides secrets in each event by itself, because a client may begin anywhere. So the pieces of messages have
  * no text: a secret could be cut in two, and the final message has all of it. Nothing is learned from one
  * event for another, for the same reason: every client must get the same event.
  */
-export function hidingOf(redact: boolean | RedactOptions): Hiding | undefined {
+export function hidingOf(redact: boolean | RedactOptions) {
   if (redact === false) return undefined
   const hide = redactor({ ...(redact === true ? {} : redact), learn: false })
   return {
-    event(event) {
+    event(event: Event): Event {
       // Cast: another program may have written the journal, with `data` of any type. Hide it like any value.
       if (!isObject(event.data)) return { ...(event as object), data: hide.value(event.data) } as Event
       if (event.type === 'agent.message.delta') return { ...event, data: { ...event.data, text: '' } }
       return withoutKeyLine(hide.event(event))
     },
-    info: (info) => withoutSecrets(info, hide),
+    info: (info: RunInfo) => withoutSecrets(info, hide),
   }
 }
 

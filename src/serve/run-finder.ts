@@ -24,13 +24,6 @@ export interface FoundRun {
   readonly place: RunPlace
 }
 
-export interface FindOptions {
-  /** How many runs are listed; the oldest are left out. @default 20000 */
-  readonly maxRuns?: number | undefined
-  /** Overviews of runs that have logs but no journal. @default none, so their end is unknown */
-  readonly logs?: LogOverviews | undefined
-}
-
 /** A folder, as it was before its entries were read. */
 interface Folder {
   readonly path: string
@@ -62,22 +55,24 @@ const SETTLED_MS = 100
  */
 export class RunFinder {
   readonly #root: string
-  readonly #options: FindOptions
+  readonly #logs: LogOverviews | undefined
+  readonly #maxRuns: number
   readonly #kept = new Map<string, Kept>()
 
-  constructor(root: string, options: FindOptions = {}) {
+  /** Without `logs`, the end of a run that has no journal is unknown. The newest `maxRuns` are listed. */
+  constructor(root: string, logs?: LogOverviews, maxRuns = 20_000) {
     this.#root = root
-    this.#options = options
+    this.#logs = logs
+    this.#maxRuns = maxRuns
   }
 
   /** All runs, the last changed first; undefined after a step without any, where a caller may pause. */
   *all(): Generator<FoundRun | undefined, void> {
-    const { maxRuns = 20_000 } = this.#options
     const seen = new Set<string>()
     let [runs, looked] = [0, 0]
     const waiting = folderAt(this.#root, 0)
     for (let next = popNewest(waiting); next; next = popNewest(waiting)) {
-      if (seen.size >= MAX_FOLDERS || runs >= maxRuns) break
+      if (seen.size >= MAX_FOLDERS || runs >= this.#maxRuns) break
       seen.add(next.path)
       const entries = this.#entries(next)
       yield undefined
@@ -185,11 +180,7 @@ export class RunFinder {
       const overview = journalTail(join(path, EVENTS_FILE), root, taskOf(first) === undefined)
       kept.tail = { mark: markOf(journal), overview }
     }
-    const told = kept.tail
-      ? kept.tail.overview
-      : running
-        ? undefined
-        : this.#options.logs?.of(place, attempts)
+    const told = kept.tail ? kept.tail.overview : running ? undefined : this.#logs?.of(place, attempts)
     return { place, info: runInfo({ id: this.#idOf(path), running, first, last, attempts, told }) }
   }
 }

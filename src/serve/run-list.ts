@@ -27,13 +27,6 @@ export interface RunSource {
   textOf(info: RunInfo): string
 }
 
-export interface ListPage {
-  /** As JSON. */
-  readonly runs: readonly string[]
-  /** The id after which the next page begins, if there are more. */
-  readonly next?: string | undefined
-}
-
 /**
  * The runs of the server, read in the background in short slices and kept. Each change makes a new version;
  * a client that has one asks for what changed since.
@@ -89,10 +82,11 @@ export class RunList {
   }
 
   /**
-   * So many runs after the one with this id, or from the first. While the runs are read for the first time,
-   * it does not wait for all of them: the newest are read first. Undefined if there is no such id.
+   * So many runs as JSON, after the one with this id or from the first, and the id after which the next page
+   * begins, if there are more. While the runs are read for the first time, it does not wait for all of them:
+   * the newest are read first. Undefined if there is no such id.
    */
-  async page(limit: number, after: string | undefined): Promise<ListPage | undefined> {
+  async page(limit: number, after: string | undefined) {
     const reading = this.fresh()
     if (this.#complete) await reading
     const wanted = this.#indexAfter(after) + limit
@@ -109,7 +103,7 @@ export class RunList {
   }
 
   /** What has changed since a version; undefined if that is not known any more. */
-  since(version: string): { readonly runs: readonly string[]; readonly gone: readonly string[] } | undefined {
+  since(version: string) {
     const [epoch, number] = version.split('-')
     const seen = Number(number)
     if (epoch !== this.#epoch || !(seen >= this.#forgotten)) return undefined

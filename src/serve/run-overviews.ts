@@ -73,29 +73,19 @@ const MAX_TASK = 2000
 /** Files to tell apart; no list needs a larger number. */
 const MAX_FILES = 10_000
 
-/** Overviews of runs without a journal, read from their logs in the background. */
-export interface LogOverviews {
-  /** The overview of these logs in their current state; if it is not known, they are read soon. */
-  of(place: RunPlace, attempts: readonly Attempt[]): RunOverview | undefined
-  /** Stores the overview of logs with this mark that were read elsewhere. */
-  learn(place: RunPlace, mark: string, overview: RunOverview | undefined): void
-  /** How many were read so far. */
-  learned(): number
-  /** Waits for what was requested, at most `ms`. True if all is read, and more than `before`. */
-  settled(ms: number, before: number): Promise<boolean>
-}
-
 /** Number of runs to remember; more than are listed. */
 const MAX_KNOWN = 20_000
 /** Number of events to read to find the engine of larger logs. */
 const MAX_HEAD = 100
 
+export type LogOverviews = ReturnType<typeof logOverviews>
+
 /**
- * Reads the logs of runs that have no `events.jsonl`, one run after the other, and remembers the overviews
- * until one of their files changes: the page requests the list every two seconds, and the server must not
- * read them again each time.
+ * Reads the logs of runs that have no `events.jsonl` in the background, one run after the other. Remembers
+ * the overviews until one of their files changes: the page requests the list every two seconds, and the
+ * server must not read them again each time.
  */
-export function logOverviews(signal: AbortSignal): LogOverviews {
+export function logOverviews(signal: AbortSignal) {
   /** By place, in order of the last request. */
   const known = new Map<string, { readonly mark: string; readonly overview: RunOverview | undefined }>()
   const queue = new Map<
@@ -138,7 +128,8 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
   }
 
   return {
-    of(place, attempts) {
+    /** The overview of these logs in their current state; if it is not known, they are read soon. */
+    of(place: RunPlace, attempts: readonly Attempt[]): RunOverview | undefined {
       const { key, maxListed } = place
       const mark = logsMark(attempts)
       const found = known.get(key)
@@ -158,9 +149,12 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
       })
       return undefined
     },
+    /** Stores the overview of logs with this mark that were read elsewhere. */
     learn,
+    /** How many were read so far. */
     learned: () => learned,
-    async settled(ms, before) {
+    /** Waits for what was requested, at most `ms`. True if all is read, and more than `before`. */
+    async settled(ms: number, before: number): Promise<boolean> {
       const until = performance.now() + ms
       const late = delay(ms, undefined, { ref: false })
       while (reading && performance.now() < until) await Promise.race([reading, late])

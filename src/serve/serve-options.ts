@@ -8,7 +8,7 @@ import {
   OFF,
   type OptionTable,
 } from '../base/check-options.ts'
-import { Fault } from '../base/fault.ts'
+import { badOption } from '../base/fault.ts'
 import type { SessionEngine } from '../run/session-files.ts'
 import type { RedactOptions } from '../views/redact/redact.ts'
 
@@ -65,7 +65,7 @@ export const SESSIONS_OPTIONS = {
 const ADDRESS = 'be a whole number and host a name or an address'
 
 function checkHost(host: unknown): void {
-  if (typeof host !== 'string') throw new Fault('BAD_OPTION', `port must ${ADDRESS}`)
+  if (typeof host !== 'string') throw badOption(`port must ${ADDRESS}`)
 }
 
 export const SERVE_OPTIONS = {

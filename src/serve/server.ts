@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
 import { pipeline } from 'node:stream'
-import { Fault, orElse, quote } from '../base/fault.ts'
+import { badOption, orElse, quote } from '../base/fault.ts'
 import { codeOf, whyFailed } from '../base/system-error-code.ts'
 import { openPlain } from '../disk/plain-file.ts'
 import { channels } from '../run/attempt-logs.ts'
@@ -16,7 +16,7 @@ import { pageFiles } from './page.ts'
 import { type FoundRun, RunFinder } from './run-finder.ts'
 import type { RunInfo } from './run-info.ts'
 import { RunList } from './run-list.ts'
-import { type LogOverviews, logOverviews } from './run-overviews.ts'
+import { logOverviews } from './run-overviews.ts'
 import type { RunPlace } from './run-place.ts'
 import type { Served, ServeSettings } from './serve-options.ts'
 import { type SessionRuns, sessionRuns } from './session-runs.ts'
@@ -79,12 +79,12 @@ class Router {
   readonly #access: Access | undefined
   readonly #options: ServeSettings
   readonly #hiding: Hiding | undefined
-  readonly #logs: LogOverviews
+  readonly #shut = new AbortController()
+  readonly #logs = logOverviews(this.#shut.signal)
   readonly #feeds: Feeds
   readonly #sessions: SessionRuns | undefined
   readonly #finder: RunFinder
   readonly #list: RunList
-  readonly #shut = new AbortController()
   /** Number of open event streams. */
   clients = 0
 
@@ -93,13 +93,12 @@ class Router {
     this.#options = options
     // Every client adds a listener.
     setMaxListeners(0, this.#shut.signal)
-    this.#logs = logOverviews(this.#shut.signal)
     this.#hiding = hidingOf(options.redact)
     this.#feeds = feeds(this.#logs, this.#hiding)
     const { sessions } = options
     this.#sessions =
       sessions === false ? undefined : sessionRuns(this.#logs, sessions === true ? {} : sessions)
-    this.#finder = new RunFinder(root, { logs: this.#logs })
+    this.#finder = new RunFinder(root, this.#logs)
     const source = {
       all: () => this.#allRuns(),
       find: (id: string) => this.#runOf(id),
@@ -272,11 +271,11 @@ function realDir(dir: string): string {
     const path = fs.realpathSync(resolve(dir))
     if (fs.statSync(path).isDirectory()) return path
   } catch (error) {
-    throw new Fault('BAD_OPTION', `${quote(dir, 200)} cannot be served: ${whyFailed(error)}`, {
+    throw badOption(`${quote(dir, 200)} cannot be served: ${whyFailed(error)}`, {
       cause: error,
     })
   }
-  throw new Fault('BAD_OPTION', `${quote(dir, 200)} is not a directory; give the one with the runs`)
+  throw badOption(`${quote(dir, 200)} is not a directory; give the one with the runs`)
 }
 
 async function listen(server: Server, port: number, host: string): Promise<void> {
@@ -285,7 +284,7 @@ async function listen(server: Server, port: number, host: string): Promise<void>
       const code = codeOf(error)
       const why =
         code === 'EADDRINUSE' ? `port ${port} is taken; choose another one` : `${host}:${port}: ${code}`
-      fail(new Fault('BAD_OPTION', `cannot listen: ${why}`, { cause: error }))
+      fail(badOption(`cannot listen: ${why}`, { cause: error }))
     })
     server.listen(port, host, done)
   })
@@ -322,21 +321,17 @@ const formats = ['events', 'chat', 'ag-ui', 'ai-sdk'] as const
  * `attempt` selects the attempt (default: the last one); `x-total-bytes` is the size of the log. A log that
  * is not really inside the directory of the run does not count.
  */
-function sendRaw(response: ServerResponse, place: RunPlace, channel: Channel, query: URLSearchParams): void {
+function sendRaw(response: ServerResponse, place: RunPlace, channel: Channel, query: URLSearchParams) {
   const wanted = numberIn(query, 'attempt')
   const attempts = place.attempts().filter((attempt) => attempt.logs[channel] !== undefined)
   const attempt = wanted === undefined ? attempts.at(-1) : attempts.find((found) => found.number === wanted)
   const path = attempt?.logs[channel]
-  if (path === undefined) {
-    refuse(response, 404, 'there is no such stream')
-    return
-  }
+  if (path === undefined) return refuse(response, 404, 'there is no such stream')
   let fd: number
   try {
     fd = openPlain(path, fs.constants.O_RDONLY, undefined, place.within)
   } catch {
-    refuse(response, 404, 'the stream cannot be read')
-    return
+    return refuse(response, 404, 'the stream cannot be read')
   }
   const total = fs.fstatSync(fd).size
   const from = numberIn(query, 'from') ?? 0
@@ -345,8 +340,7 @@ function sendRaw(response: ServerResponse, place: RunPlace, channel: Channel, qu
   if (bad || from > total || to < from) {
     fs.closeSync(fd)
     response.setHeader('x-total-bytes', total)
-    refuse(response, bad ? 400 : 416, `give from and to within 0 and ${total}`)
-    return
+    return refuse(response, bad ? 400 : 416, `give from and to within 0 and ${total}`)
   }
   response.writeHead(200, {
     'content-type': 'application/octet-stream',
@@ -357,8 +351,7 @@ function sendRaw(response: ServerResponse, place: RunPlace, channel: Channel, qu
   })
   if (to === from) {
     fs.closeSync(fd)
-    response.end()
-    return
+    return void response.end()
   }
   pipeline(fs.createReadStream('', { fd, start: from, end: to - 1 }), response, () => {})
 }

@@ -17,21 +17,15 @@ import type { LogOverviews } from './run-overviews.ts'
 import { liesWithin, type RunPlace } from './run-place.ts'
 import { SESSIONS_OPTIONS, type SessionsServed } from './serve-options.ts'
 
-/** The session files of agents, as runs. */
-export interface SessionRuns {
-  /** All of them, or the one with this id; undefined for one that cannot be read now. */
-  find(id?: string): Iterable<FoundRun | undefined>
-  /** Removes the copies from a database. */
-  close(): void
-}
-
 /** An agent that waits for its model writes nothing: a file that rests this long may still be in use. */
 const FRESH_MS = 30_000
 /** The end of a larger file is read when it is opened: there are many of them, and each lasts for days. */
 const MAX_LISTED = 16 << 20
 
-/** Finds session files for the list. Only these can be opened, and they are only read. */
-export function sessionRuns(logs: LogOverviews, options: SessionsServed = {}): SessionRuns {
+export type SessionRuns = ReturnType<typeof sessionRuns>
+
+/** Finds session files for the list, as runs. Only these can be opened, and they are only read. */
+export function sessionRuns(logs: LogOverviews, options: SessionsServed = {}) {
   const { home, engine, max = SESSIONS_OPTIONS.max.default } = options
   let heads = new Map<string, Head>()
   const copies = openCodeCopies()
@@ -40,7 +34,8 @@ export function sessionRuns(logs: LogOverviews, options: SessionsServed = {}): S
     orElse(() => ({ place, info: infoOf(file, place, head, logs, copies) }), undefined)
 
   return {
-    *find(wanted) {
+    /** All of them, or the one with this id; undefined for one that cannot be read now. */
+    *find(wanted?: string): Generator<FoundRun | undefined, void> {
       if (wanted !== undefined && !wanted.startsWith(SCHEME)) return
       const met = new Map<string, Head>()
       for (const file of sessionFiles({ home, engine }).slice(0, max)) {
@@ -53,6 +48,7 @@ export function sessionRuns(logs: LogOverviews, options: SessionsServed = {}): S
       }
       if (wanted === undefined) heads = met
     },
+    /** Removes the copies from a database. */
     close: copies.close,
   }
 }
@@ -126,37 +122,29 @@ function infoOf(
   }
 }
 
-/** Sessions of OpenCode's database as files in a temporary folder. */
-interface OpenCodeCopies {
-  /** The path of the copy of a session, whether it exists or not. */
-  pathOf(session: string): string
-  /** Whether it was copied. */
-  has(session: string): boolean
-  /** When the session was last changed, in milliseconds since 1970; 0 if it is gone. */
-  updated(database: string, session: string): number
-  /** Copies it again if it changed; removes the copy of a session that is gone. */
-  refresh(database: string, session: string): void
-  close(): void
-}
+type OpenCodeCopies = ReturnType<typeof openCodeCopies>
 
-/** Creates the folder when the first session is requested. */
-function openCodeCopies(): OpenCodeCopies {
+/** Sessions of OpenCode's database as files in a temporary folder, made when the first one is requested. */
+function openCodeCopies() {
   let folder: string | undefined
   /** The version of each session that was copied. */
   const copied = new Map<string, number>()
 
+  /** The path of the copy of a session, whether it exists or not. */
   const pathOf = (session: string) => {
     folder ??= fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'sluice-serve-')))
     // The id comes from another program: it may be anything.
     return join(folder, `${createHash('sha256').update(session).digest('hex')}.jsonl`)
   }
+  /** When the session was last changed, in milliseconds since 1970; 0 if it is gone. */
   const updated = (database: string, session: string) =>
     orElse(() => openCodeSession(database, session)?.time_updated ?? 0, 0)
   return {
     pathOf,
-    has: (session) => copied.has(session),
+    has: (session: string) => copied.has(session),
     updated,
-    refresh(database, session) {
+    /** Copies it again if it changed; removes the copy of a session that is gone. */
+    refresh(database: string, session: string) {
       const now = updated(database, session)
       if (copied.get(session) === now) return
       const path = pathOf(session)

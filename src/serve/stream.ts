@@ -97,13 +97,7 @@ export async function stream(
 
 const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
 
-interface Line {
-  /** False when the client is gone, or was dropped because it does not read. */
-  send(bytes: Buffer | string): Promise<boolean>
-  /** Aborted when the client is gone, or the server shuts down. */
-  readonly signal: AbortSignal
-  close(): void
-}
+type Line = ReturnType<typeof openLine>
 
 /** Begins the response. While nothing is sent, the client gets heartbeats. */
 function openLine(
@@ -111,7 +105,7 @@ function openLine(
   response: ServerResponse,
   headers: Readonly<Record<string, string>>,
   { heartbeat, maxStall, signal }: Pick<StreamOptions, 'heartbeat' | 'maxStall' | 'signal'>,
-): Line {
+) {
   request.socket.setKeepAlive(true, 30_000)
   request.socket.setNoDelay(true)
   response.writeHead(200, headers)
@@ -125,8 +119,10 @@ function openLine(
     quiet = true
   }, heartbeat)
   return {
+    /** Aborted when the client is gone, or the server shuts down. */
     signal: leave.signal,
-    async send(bytes) {
+    /** False when the client is gone, or was dropped because it does not read. */
+    async send(bytes: Buffer | string): Promise<boolean> {
       quiet = false
       if (response.destroyed) return false
       if (response.write(bytes)) return true

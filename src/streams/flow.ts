@@ -1,7 +1,7 @@
+import { setMaxListeners } from 'node:events'
 import { addAbortSignal, finished, type Readable, Transform, type TransformCallback } from 'node:stream'
 import { checkOptions, misfit } from '../base/check-options.ts'
 import { checkStage, type Intake, type Sink, type Stage, wholeIntake } from '../base/stage.ts'
-import { shared } from './shared-signal.ts'
 
 /**
  * A stage as a Node stream: `for await`, `pipe` and `pipeline` all work and are typed.
@@ -368,3 +368,13 @@ interface ItemMethods<Out> {
  *   .toArray()
  */
 export type Items<Out> = ItemMethods<Out> & Readable & AsyncIterable<Out>
+
+/**
+ * Lets one signal end any number of runs, questions and streams, as a server does when it shuts down. Node
+ * would warn of a leak at its eleventh listener; ours are removed when what they end is over.
+ */
+export function shared(signal: AbortSignal): AbortSignal {
+  // A signal that is not the platform's own has no such limit.
+  if (signal instanceof EventTarget) setMaxListeners(0, signal)
+  return signal
+}

@@ -12,11 +12,10 @@ import {
   type OptionTable,
   readOptions,
 } from '../base/check-options.ts'
-import { Fault } from '../base/fault.ts'
+import { badOption, Fault } from '../base/fault.ts'
 import { type Channel, type Chunk, type ExitChunk, encoder } from '../text/chunk.ts'
 import { endChild } from './end-process-tree.ts'
-import type { Items } from './flow.ts'
-import { shared } from './shared-signal.ts'
+import { type Items, shared } from './flow.ts'
 import { cannotStart } from './spawn-fault.ts'
 
 /** How a process ended: code and signal; `stopped` says why, if that was on request. */
@@ -98,10 +97,7 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
   }
   const child = isChild(source) ? source : undefined
   if (kill && !child)
-    throw new Fault(
-      'BAD_OPTION',
-      'kill needs a child process; tap the child itself, or end its process yourself',
-    )
+    throw badOption('kill needs a child process; tap the child itself, or end its process yourself')
   const sources = new Map<Channel, Readable>()
   for (const channel of CHANNELS) {
     const own = !child || channel === 'stdout' || channel === 'stderr'
@@ -111,7 +107,7 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
   // A child that could not be started may have no streams; its error follows.
   const silent = sources.size === (sources.has('stdin') ? 1 : 0)
   if (silent && !(child && child.pid === undefined))
-    throw new Fault('BAD_OPTION', 'tap needs stdout, stderr or pty; spawn the child with stdio: "pipe"')
+    throw badOption('tap needs stdout, stderr or pty; spawn the child with stdio: "pipe"')
 
   const tapped = new Tap(sources, grace, kill ? () => endChild(child!, killGrace) : undefined)
   if (signal) addAbortSignal(shared(signal), tapped)
@@ -373,7 +369,7 @@ export type PlainSource =
   | FetchedBody
 
 /** A Web stream. The types of Node and of the DOM are not assignable to each other, but both are to this. */
-export interface WebSource<T> {
+interface WebSource<T> {
   readonly locked: boolean
   getReader(): { read(): Promise<{ readonly done: boolean; readonly value?: T | undefined }> }
 }
@@ -403,19 +399,13 @@ function plainStream(source: unknown): Readable | undefined {
 
 function bodyOf({ body, bodyUsed }: FetchedBody): Readable {
   if (bodyUsed)
-    throw new Fault(
-      'BAD_OPTION',
-      'the body of this Response was read before; tap it instead of calling text() or json()',
-    )
+    throw badOption('the body of this Response was read before; tap it instead of calling text() or json()')
   return body === null ? Readable.from([]) : fromWeb(body)
 }
 
 function fromWeb(stream: WebSource<unknown>): Readable {
   if (stream.locked)
-    throw new Fault(
-      'BAD_OPTION',
-      'this stream is locked to another reader; tap it before it is read, or tee() it',
-    )
+    throw badOption('this stream is locked to another reader; tap it before it is read, or tee() it')
   // Cast: what has a reader and can be locked is a Web stream.
   return Readable.fromWeb(stream as ReadableStream, { objectMode: true })
 }

@@ -1,5 +1,5 @@
 import { checkOptions, misfit } from '../base/check-options.ts'
-import { Fault } from '../base/fault.ts'
+import { badOption } from '../base/fault.ts'
 import { Bytes } from '../base/platform.ts'
 import { drive } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
@@ -64,7 +64,7 @@ function parsed<S extends Schema | undefined>(
   if (options !== NO_OPTIONS) checkOptions<ValuesOptions<S>>(name, options, example, VALUES_OPTIONS)
   const { pick = 'first' } = options
   if (pick !== 'first' && pick !== 'last') {
-    throw new Fault('BAD_OPTION', "pick must be 'first' or 'last' here: one text gives one value")
+    throw badOption("pick must be 'first' or 'last' here: one text gives one value")
   }
   const whole = wholeObject(text, options)
   if (whole) return whole

@@ -9,7 +9,7 @@ import {
   type OptionTable,
   readOptions,
 } from '../base/check-options.ts'
-import { Fault } from '../base/fault.ts'
+import { badOption } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { checkThink } from '../frames/frame-options.ts'
@@ -212,14 +212,14 @@ export function valueParts(
   const { maxComment = options.where === undefined ? 1 << 20 : 0 } = options
   const rules = rulesOf(options)
   if (tag !== undefined && lines) {
-    throw new Fault('BAD_OPTION', 'tag and lines exclude each other; leave one of them out')
+    throw badOption('tag and lines exclude each other; leave one of them out')
   }
   if (options.items !== undefined && lines) {
-    throw new Fault('BAD_OPTION', 'items and lines exclude each other; leave one of them out')
+    throw badOption('items and lines exclude each other; leave one of them out')
   }
   for (const name of ['items', 'where'] as const)
     if (options[name] !== undefined && !more)
-      throw new Fault('BAD_OPTION', `${name} is an option of values() only; leave it out, or use values()`)
+      throw badOption(`${name} is an option of values() only; leave it out, or use values()`)
   const items = options.items === undefined ? undefined : more?.items(options.items)
   const patient = whole || pick !== 'each'
   const cutting = cutOf(options, rules, turn, patient)
@@ -304,7 +304,7 @@ function whereOf(
   more: ForStreams | undefined,
 ): (() => WhereReader) | undefined {
   if (where === undefined) return undefined
-  if (!lines) throw new Fault('BAD_OPTION', 'where needs lines: true; it filters lines only')
+  if (!lines) throw badOption('where needs lines: true; it filters lines only')
   return more?.where(where, rules, onDropped)
 }
 

@@ -90,7 +90,6 @@ export const AG_UI_OPTIONS = { raw: { default: true } } as const satisfies Optio
 
 /** Clients refuse a message of more than 10 MB, so long texts are sent in parts of this many characters. */
 const MAX_DELTA = 1 << 20
-/** Limit of the subagents to remember. */
 const MAX_SUBAGENTS = 4096
 
 /** A call whose end was not reported. */

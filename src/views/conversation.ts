@@ -6,7 +6,6 @@ import type {
   EventOf,
   RawRef,
   ResultData,
-  SettledBy,
   Severity,
   ToolKind,
 } from '../events/event.ts'
@@ -14,6 +13,7 @@ import type { Tokens } from '../events/tokens.ts'
 import { OpenCalls } from './open-items.ts'
 import { type Problem, problemOf } from './problems.ts'
 import { type RunSummary, summarizer } from './summary.ts'
+import type { Asked } from './tool-text.ts'
 
 /** Fields of every item of the conversation. */
 interface Common {
@@ -113,16 +113,8 @@ export interface StatusItem extends Common {
   readonly cost: Cost | undefined
 }
 
-/** Something that the agent asks, and how that ended. */
-export interface RequestItem extends Common {
+export interface RequestItem extends Common, Asked {
   readonly kind: 'request'
-  readonly request: AgentRequest
-  /** Who settled it; undefined while it is open. */
-  by: SettledBy | undefined
-  /** The option that was chosen. */
-  option: AgentRequest['options'][number] | undefined
-  /** The answers to its questions. */
-  answers: readonly string[]
 }
 
 /** One entry of the conversation, of one event or several: the deltas of a message, a call. */

@@ -80,9 +80,7 @@ interface OpenCall {
   readonly since: number
 }
 
-interface OpenRun {
-  readonly span: OtelSpan
-  readonly since: number
+interface OpenRun extends OpenCall {
   readonly context: OtelContext
   readonly calls: OpenCalls<OpenCall>
   readonly messages: { input: string[]; output: string[] }
@@ -244,10 +242,12 @@ class RunSpans {
     })
   }
 
-  #finish({ span, since, calls, messages }: OpenRun, data: CompletionData | undefined): void {
+  #finish(run: OpenRun, data: CompletionData | undefined): void {
+    const { calls, messages } = run
     for (const call of calls.takeAll()) this.#endCall(call, { 'sluice.unfinished': true })
     const outcome = data ? outcomeOf(data) : 'unknown'
-    span.setAttributes({
+    if (outcome === 'failed') run.span.setStatus({ code: ERROR })
+    this.#endCall(run, {
       'sluice.outcome': outcome,
       ...(data && { 'sluice.state': data.state, 'sluice.reason_code': data.reason_code }),
       ...usageOf(data?.tokens),
@@ -255,8 +255,6 @@ class RunSpans {
       ...(messages.input.length > 0 && { 'gen_ai.input.messages': `[${messages.input.join()}]` }),
       ...(messages.output.length > 0 && { 'gen_ai.output.messages': `[${messages.output.join()}]` }),
     })
-    if (outcome === 'failed') span.setStatus({ code: ERROR })
-    span.end(timeOf(Math.max(this.#now, since)))
     this.#run = undefined
   }
 

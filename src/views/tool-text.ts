@@ -148,18 +148,27 @@ export function outputText({ output, error }: ToolData): string {
   return typeof output === 'string' ? output : JSON.stringify(output)
 }
 
+/** A value for people: text unchanged, anything else as indented JSON. */
+export function pretty(value: unknown): string {
+  if (value === undefined) return ''
+  return typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '')
+}
+
 /** Why a call failed, as a short message or all of its output; never empty. */
 export function failureText(data: ToolData): string {
   const { error, exit_code } = data
   return error || outputText(data) || (exit_code === undefined ? 'failed' : `exit ${exit_code}`)
 }
 
-/** A request, who settled it, and the option that was chosen. */
-interface Asked {
+/** Something that the agent asks, and how that ended. */
+export interface Asked {
   readonly request: AgentRequest
-  readonly by: SettledBy | undefined
-  readonly option: AgentRequest['options'][number] | undefined
-  readonly answers: readonly string[]
+  /** Who settled it; undefined while it is open. */
+  by: SettledBy | undefined
+  /** The option that was chosen. */
+  option: AgentRequest['options'][number] | undefined
+  /** The answers to its questions. */
+  answers: readonly string[]
 }
 
 const ends: Readonly<Record<SettledBy, string>> = {

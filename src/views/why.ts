@@ -43,7 +43,6 @@ export interface Why {
 
 /** Lines of a failed call to keep. */
 const MAX_LINES = 12
-/** Lines of stderr that are kept. */
 const MAX_STDERR = 3
 
 /**
@@ -98,7 +97,6 @@ interface Facts {
   /** The first and the last line that no engine understands but that read like an error. */
   hints?: { first: Problem; last: Problem }
   lastLine?: Problem
-  /** The last lines of stderr. */
   stderr?: readonly string[]
   /** The conversation began: what comes before is about the start of the program. */
   begun?: boolean

@@ -1,5 +1,5 @@
 import { isFunction, isName, isObject, isPromise, misfit } from '../base/check-options.ts'
-import { clip, Fault, quote } from '../base/fault.ts'
+import { badOption, clip, quote } from '../base/fault.ts'
 import { brief, type WorkOrder } from './order.ts'
 
 /**
@@ -80,8 +80,7 @@ export function findAdapter(type: string, own: readonly Adapter[] = []): Adapter
   const found = [...own, ...adapters].find((adapter) => adapter.type === type)
   if (found) return found
   const known = [...new Set([...own, ...adapters].map((adapter) => adapter.type))].join(', ')
-  throw new Fault(
-    'BAD_OPTION',
+  throw badOption(
     `there is no worker type ${quote(type)}; the known types are ${known}; give a module by its path`,
   )
 }
@@ -89,7 +88,7 @@ export function findAdapter(type: string, own: readonly Adapter[] = []): Adapter
 /** Checks an adapter of a user's file or an untyped caller; a `BAD_OPTION` says what is wrong. */
 export function checkAdapter(value: unknown): Adapter {
   const wrong = typeof value !== 'object' || value === null ? 'it is not an object' : wrongField(value)
-  if (wrong !== undefined) throw new Fault('BAD_OPTION', `the adapter cannot be used: ${wrong}`)
+  if (wrong !== undefined) throw badOption(`the adapter cannot be used: ${wrong}`)
   return value as Adapter // cast: every field was checked
 }
 
@@ -139,14 +138,13 @@ function returned<T extends object>(
   isContainer: (found: unknown) => boolean,
 ): T {
   const of = `${field} of the adapter ${quote(type)}`
-  const wrong = (what: string) =>
-    new Fault('BAD_OPTION', `${of} must return ${must} without NUL, but returned ${what}`)
+  const wrong = (what: string) => badOption(`${of} must return ${must} without NUL, but returned ${what}`)
   let found: T | undefined
   try {
     found = ask()
   } catch (cause) {
     const why = cause instanceof Error ? quote(cause.message, 200) : inWords(cause)
-    throw new Fault('BAD_OPTION', `${of} threw: ${why}`, { cause })
+    throw badOption(`${of} threw: ${why}`, { cause })
   }
   if (isPromise(found)) {
     found.then(undefined, () => {}) // it is refused already, so its rejection does not matter

@@ -1,4 +1,4 @@
-import { clip, Fault, quote } from '../base/fault.ts'
+import { badOption, clip, type Fault, quote } from '../base/fault.ts'
 import type { WorkOrder } from './order.ts'
 import type { Repaired } from './result.ts'
 import { BY_HAND } from './result-file.ts'
@@ -185,11 +185,11 @@ function piecesOf(template: string): Piece[] {
 function nameOf(text: string): Name {
   if (Object.hasOwn(values, text)) return text as Name // cast: it is one of the keys
   const names = Object.keys(values).join(', ')
-  throw new Fault('BAD_OPTION', `the template names ${quote(text)}; it can name ${names}`)
+  throw badOption(`the template names ${quote(text)}; it can name ${names}`)
 }
 
 function misplaced(found: string, why: string): Fault {
-  return new Fault('BAD_OPTION', `the template has ${quote(found)}, which ${why}`)
+  return badOption(`the template has ${quote(found)}, which ${why}`)
 }
 
 function nextStep({ reasons, source }: Settled): string {

@@ -1,7 +1,7 @@
 import { type BigIntStats, constants } from 'node:fs'
 import { lstat, open, realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { Fault, quote } from '../base/fault.ts'
+import { badOption, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { readBlock } from '../disk/plain-file.ts'
 
@@ -117,7 +117,7 @@ export async function readByHand(
       : await readResult(folder, name, { print: undefined }, maxResult)
   if (found.state !== 'read') {
     const why = found.state === 'refused' ? found.message : 'is not there'
-    throw new Fault('BAD_OPTION', `the result file ${quote(path, 200)} ${why}`)
+    throw badOption(`the result file ${quote(path, 200)} ${why}`)
   }
   const names = { json: name, text: name }
   return '{['.includes(found.text.replace('\ufeff', '').trimStart()[0] ?? '.')

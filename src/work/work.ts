@@ -14,7 +14,7 @@ import {
   type OptionTable,
   readOptions,
 } from '../base/check-options.ts'
-import { Fault, type Note, quote } from '../base/fault.ts'
+import { badOption, Fault, type Note, quote } from '../base/fault.ts'
 import { RUN_OPTIONS } from '../run/run-options.ts'
 import { EscapeRemover } from '../text/ansi.ts'
 import { type Adapter, argsOf, checkAdapter, envOf, findAdapter } from './adapter.ts'
@@ -120,14 +120,13 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
   const ledger = read.ledger && boundedLedger(read.ledger, read.maxOutboxWait)
   const ending = { ...read, ledger }
   if (options.result !== undefined) {
-    if (options.command?.length)
-      throw new Fault('BAD_OPTION', 'a result replaces the worker: leave out the command')
+    if (options.command?.length) throw badOption('a result replaces the worker: leave out the command')
     const evidence = await readByHand(options.result, maxResult)
     return finish(asked, await handedIn(asked, evidence, read), ending)
   }
   const adapter = adapterOf(options)
   const command = options.command?.length ? options.command : adapter.command
-  if (!command?.[0]) throw new Fault('BAD_OPTION', `the worker ${quote(adapter.type)} needs a command`)
+  if (!command?.[0]) throw badOption(`the worker ${quote(adapter.type)} needs a command`)
   const files = {
     json: fileOf(adapter.json, 'work_result.json'),
     text: fileOf(adapter.text, 'work_result.txt'),
@@ -197,8 +196,7 @@ async function handedIn(order: WorkOrder, evidence: Evidence, { audit }: ReadOpt
 }
 
 function adapterOf({ worker, adapters }: WorkOptions): Adapter {
-  if (worker === undefined)
-    throw new Fault('BAD_OPTION', 'work needs a worker, or a result that a person wrote')
+  if (worker === undefined) throw badOption('work needs a worker, or a result that a person wrote')
   return typeof worker === 'string' ? findAdapter(worker, adapters) : checkAdapter(worker)
 }
 
@@ -245,7 +243,7 @@ async function directory(path: string): Promise<string> {
 function fileOf(name: string | false | undefined, usual: string): string {
   const path = normalize(name || usual)
   if (isAbsolute(path) || path === '..' || path.startsWith(`..${sep}`))
-    throw new Fault('BAD_OPTION', `a result file must be inside repo_dir, but is ${quote(path)}`)
+    throw badOption(`a result file must be inside repo_dir, but is ${quote(path)}`)
   return path
 }
 

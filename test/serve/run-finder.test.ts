@@ -131,7 +131,7 @@ test('the runs in the folders that changed last are found first, at any depth', 
   })
   utimesSync(join(dir, 'deep'), 1003, 1003)
   expect(findRuns(dir).map(({ info }) => info.id)).toEqual(['e', 'deep/d', 'c', 'deep/b', 'a'])
-  const [newest, second, ...others] = runsOf(new RunFinder(dir, { maxRuns: 2 }))
+  const [newest, second, ...others] = runsOf(new RunFinder(dir, undefined, 2))
   expect([newest?.info.id, second?.info.id, others]).toEqual(['e', 'deep/d', []])
 })
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Command, Option } from 'commander'
 import { ask } from '../../ask/ask.ts'
 import type { AttemptInfo, Call } from '../../ask/options.ts'
-import { Fault, quote } from '../../base/fault.ts'
+import { badOption, Fault, quote } from '../../base/fault.ts'
 import { fileCache } from '../../disk/cache.ts'
 import { started } from '../../process/process.ts'
 import { asLeader, killChild } from '../../streams/end-process-tree.ts'
@@ -88,19 +88,19 @@ function divided(words: readonly string[], command: Command): Question {
   const before = words.slice(0, words.length - following.length)
   const [program, ...args] = following
   if (program === undefined || program === '')
-    throw new Fault('BAD_OPTION', 'give the command after --: sluice ask "List the issues." -- claude -p')
+    throw badOption('give the command after --: sluice ask "List the issues." -- claude -p')
   if (before.length > 1)
-    throw new Fault('BAD_OPTION', `the prompt must be one argument, but there are ${before.length}; quote it`)
+    throw badOption(`the prompt must be one argument, but there are ${before.length}; quote it`)
   return { prompt: before[0], command: program, args }
 }
 
 async function askAndPrint({ prompt: given, command, args }: Question, flags: Flags): Promise<number> {
   const { promptFile, schema: schemaFile, cache, timeout, ...reading } = flags
   if (given !== undefined && promptFile !== undefined)
-    throw new Fault('BAD_OPTION', 'the prompt is given twice: as an argument and with --prompt-file')
+    throw badOption('the prompt is given twice: as an argument and with --prompt-file')
   const schema = await readSchema(schemaFile)
   const prompt = given ?? (await readPrompt(promptFile))
-  if (prompt.trim() === '') throw new Fault('BAD_OPTION', 'the prompt is empty')
+  if (prompt.trim() === '') throw badOption('the prompt is empty')
   const model = commandCall(command, args, timeout)
   const stop = new AbortController()
   // The first Ctrl-C ends the command and all its descendants, the second kills them.
@@ -154,23 +154,13 @@ function tell(outcome: Outcome<unknown>, { attempt, cached }: AttemptInfo, retri
   for (const { code, message } of outcome.notes) console.error(`sluice: ${code}: ${message}`)
 }
 
-interface CommandCall {
-  readonly call: Call
-  /** The end of the last process's stderr, at most 2,000 bytes. */
-  stderr(): string
-  /** Sends a signal to the running process and all its descendants. */
-  kill(signal: NodeJS.Signals): void
-  /** Resolves when no process is left. */
-  ended(): Promise<void>
-}
-
 /**
  * Makes a call for `ask` of any command that reads a prompt on stdin and writes its answer to stdout. Each
  * call is one process, in a group of its own. A command that cannot be started rejects with SPAWN_FAILED; one
  * that exits with another code than 0, by a signal, or not in `timeout` milliseconds, rejects with
  * COMMAND_FAILED, whatever it has written.
  */
-function commandCall(command: string, args: readonly string[], timeout: number | undefined): CommandCall {
+function commandCall(command: string, args: readonly string[], timeout: number | undefined) {
   let running: { readonly child: ChildProcess; readonly over: Promise<void> } | undefined
   let said = Buffer.alloc(0)
 
@@ -237,11 +227,14 @@ function commandCall(command: string, args: readonly string[], timeout: number |
   }
 
   return {
-    call: ({ prompt, signal }) => answer(prompt, signal),
+    call: (({ prompt, signal }) => answer(prompt, signal)) satisfies Call,
+    /** The end of the last process's stderr, at most 2,000 bytes. */
     stderr: () => said.toString('utf8'),
-    kill(signal) {
+    /** Sends a signal to the running process and all its descendants. */
+    kill(signal: NodeJS.Signals) {
       if (running) killChild(running.child, signal)
     },
+    /** Resolves when no process is left. */
     ended: async () => running?.over,
   }
 }

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { Fault } from '../../base/fault.ts'
+import { badOption } from '../../base/fault.ts'
 import type { Event } from '../../events/event.ts'
 import { isDatabase } from '../../run/opencode-db.ts'
 import { replay } from '../../run/replay.ts'
@@ -71,10 +71,8 @@ function timesOf(file: string | undefined, flags: ChatFlags): Pick<ShowOptions, 
 /** A file or an audit directory that is still being written. */
 async function followed(file: string | undefined, flags: ChatFlags): Promise<AsyncIterable<Event>> {
   const path = file ?? flags.stdout
-  if (path === undefined || path === '-')
-    throw new Fault('BAD_OPTION', '--follow is for a file; stdin is followed anyway')
-  if (isDatabase(path))
-    throw new Fault('BAD_OPTION', '--follow cannot follow a database; read it again instead')
+  if (path === undefined || path === '-') throw badOption('--follow is for a file; stdin is followed anyway')
+  if (isDatabase(path)) throw badOption('--follow cannot follow a database; read it again instead')
   refuseSession(path, flags)
   return replay(path, { ...(await replayOptions(flags)), follow: true })
 }

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { Command, Option } from 'commander'
-import { Fault, orElse, quote } from '../../base/fault.ts'
+import { badOption, Fault, orElse, quote } from '../../base/fault.ts'
 import { whyFailed } from '../../base/system-error-code.ts'
 import { replaceFile } from '../../disk/durable.ts'
 import { isDatabase, openCodeLines } from '../../run/opencode-db.ts'
@@ -89,7 +89,7 @@ async function exportTo(path: string | undefined, flags: Flags): Promise<number>
   const to = formatOf(flags)
   const terminal = out === undefined && process.stdout.isTTY === true
   if (terminal && to === 'html')
-    throw new Fault('BAD_OPTION', 'a page is not for a terminal; give --out FILE, or write stdout to a file')
+    throw badOption('a page is not for a terminal; give --out FILE, or write stdout to a file')
   const source = await sourceOf(path, flags)
   const exported = exportSource(source, { to, redact, hide: redact ? hiddenTexts(flags) : [] })
   if (out !== undefined) await writeFile(out, exported.text)
@@ -109,7 +109,7 @@ async function exportTo(path: string | undefined, flags: Flags): Promise<number>
 function formatOf({ to, out = '' }: Flags): ExportFormat {
   const format = to ?? (['md', 'html', 'json'] as const).find((ending) => out.endsWith(`.${ending}`))
   if (format) return format
-  throw new Fault('BAD_OPTION', 'say what to write: --to md, html or json, or --out with such an ending')
+  throw badOption('say what to write: --to md, html or json, or --out with such an ending')
 }
 
 /** `hid 3 secrets (github 1, password 2)` */
@@ -123,26 +123,19 @@ function hiddenTexts({ hide = [], hideEnv = [] }: Flags): string[] {
   const values = hideEnv.map((name) => {
     const value = process.env[name]
     if (value === undefined || value === '')
-      throw new Fault(
-        'BAD_OPTION',
-        `--hide-env: the environment has no ${quote(name)}; set it, or leave the option out`,
-      )
+      throw badOption(`--hide-env: the environment has no ${quote(name)}; set it, or leave the option out`)
     return { value, what: `the value of ${quote(name)}` }
   })
   return [...values, ...hide.map((value) => ({ value, what: '--hide' }))].map(({ value, what }) => {
     if (value.length >= 4) return value
-    throw new Fault(
-      'BAD_OPTION',
-      `${what} has fewer than four characters: it would be hidden in half of all words`,
-    )
+    throw badOption(`${what} has fewer than four characters: it would be hidden in half of all words`)
   })
 }
 
 /** The named run, and its logs. */
 async function sourceOf(given: string | undefined, asked: Flags): Promise<ExportSource> {
   const { file, flags } = namedOrLast(given, asked, '--last finds the run itself; leave out PATH')
-  if (file === undefined)
-    throw new Fault('BAD_OPTION', 'name an audit directory, a log or a session file, or give --last')
+  if (file === undefined) throw badOption('name an audit directory, a log or a session file, or give --last')
   const path = fixedDir(file)
   refuseSession(path, flags)
   if (!isDatabase(path)) return recordedSource(path, await replayOptions(flags))

@@ -58,20 +58,12 @@ async function mirrorRuns(dir: string, { from, tenant, untilIdle, ...flags }: Fl
 }
 
 /** A mirror that runs while its directory is served. */
-export interface BackgroundMirror {
-  readonly dir: string
-  /** Rejects when it cannot continue. */
-  readonly failed: Promise<never>
-  /** Stops it, and removes its directory if that is a temporary one. */
-  close(): Promise<void>
-}
-
 export async function mirrorInBackground(
   from: string,
   named: string | undefined,
   tenant: string | undefined,
   flags: NatsFlags,
-): Promise<BackgroundMirror> {
+) {
   const [{ openMirror }, { natsBroker }] = await Promise.all([
     import('../../nats/mirror.ts'),
     import('../../nats/nats-broker.ts'),
@@ -107,7 +99,9 @@ export async function mirrorInBackground(
   failed.catch(() => {})
   return {
     dir,
+    /** Rejects when it cannot continue. */
     failed,
+    /** Stops it, and removes its directory if that is a temporary one. */
     async close() {
       stopped = true
       stop.abort()

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { Command, Option } from 'commander'
-import { Fault, quote } from '../../base/fault.ts'
+import { badOption, quote } from '../../base/fault.ts'
 import { whyFailed } from '../../base/system-error-code.ts'
 import { EVENTS_FILE } from '../../disk/journal.ts'
 import { outcomeWords, type RunOutcome } from '../../events/run-outcome.ts'
@@ -49,7 +49,7 @@ export default function pruneCommand(exit: (code: number) => void): Command {
         .choices(outcomes)
         .argParser((value: string, before: readonly RunOutcome[]) => {
           if (outcomes.includes(value as RunOutcome)) return [...before, value as RunOutcome]
-          throw new Fault('BAD_OPTION', `--keep takes ${outcomes.join(', ')}, not ${quote(value)}`)
+          throw badOption(`--keep takes ${outcomes.join(', ')}, not ${quote(value)}`)
         })
         .default([], 'none'),
     )
@@ -93,10 +93,7 @@ function runsIn(dir: string): string[] {
       .map(({ name }) => name)
       .sort()
   } catch (error) {
-    throw new Fault(
-      'BAD_OPTION',
-      `${quote(dir, 200)} cannot be read: ${whyFailed(error)}; name the directory of the runs`,
-    )
+    throw badOption(`${quote(dir, 200)} cannot be read: ${whyFailed(error)}; name the directory of the runs`)
   }
 }
 

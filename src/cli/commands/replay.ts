@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Command, Option } from 'commander'
-import { Fault } from '../../base/fault.ts'
+import { badOption } from '../../base/fault.ts'
 import { EVENTS_FILE } from '../../disk/journal.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
 import { replay } from '../../run/replay.ts'
@@ -84,7 +84,7 @@ function resumedWords(dir: string, { attempts, added }: Resumed): string {
 async function replayAndShow(given: string | undefined, asked: Flags): Promise<number> {
   checkDrawing(asked)
   const { file, flags } = namedOrLast(given, asked)
-  if (file === undefined) throw new Fault('BAD_OPTION', 'name an audit directory or a log')
+  if (file === undefined) throw badOption('name an audit directory or a log')
   const dir = fixedDir(file)
   const { engine, runId, ...reading } = await replayOptions(flags)
   tellMissing(dir, flags)

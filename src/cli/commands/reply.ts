@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { Fault, quote } from '../../base/fault.ts'
+import { badOption, quote } from '../../base/fault.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
 import { readMeta } from '../../run/meta.ts'
 import { reply } from '../../run/run.ts'
@@ -40,11 +40,10 @@ export default function replyCommand(exit: (code: number) => void): Command {
 
 async function replyAndShow(words: readonly string[], flags: RunningFlags): Promise<number> {
   checkDrawing(flags)
-  if (words.length > 2)
-    throw new Fault('BAD_OPTION', 'give the directory and one text; put quotes around the text')
+  if (words.length > 2) throw badOption('give the directory and one text; put quotes around the text')
   const [dir, given] = words.length === 2 ? words : [LATEST, words[0]]
   if (words.length === 1 && listAttempts(given!).length > 0)
-    throw new Fault('BAD_OPTION', `the text is missing: sluice reply ${quote(given!, 200)} "…"`)
+    throw badOption(`the text is missing: sluice reply ${quote(given!, 200)} "…"`)
   const text = given === '-' ? await readPrompt('-') : given!
   const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
   // A link such as `latest` may point to another run a moment later.

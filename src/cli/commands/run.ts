@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { Command, Option } from 'commander'
-import { Fault, quote } from '../../base/fault.ts'
+import { badOption, Fault, quote } from '../../base/fault.ts'
 import { EVENTS_FILE } from '../../disk/journal.ts'
 import type { ResultData } from '../../events/event.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
@@ -50,18 +50,9 @@ export interface RunningFlags extends ReadingFlags, DrawFlags, TimeFlags {
 }
 
 const COMMON = [
-  'engine',
-  'prompt',
-  'talk',
-  'schema',
-  'audit',
-  'attempt-of',
-  'pty',
-  'cwd',
-  'timeout',
-  'idle-timeout',
+  ...['engine', 'prompt', 'talk', 'schema', 'audit', 'attempt-of', 'pty', 'cwd', 'timeout', 'idle-timeout'],
+  ...['json', 'draw', 'full', 'quiet', 'help'],
 ]
-const SHOWING = ['json', 'draw', 'full', 'quiet', 'help']
 
 const brief = `
   --help-all             every option, what is recorded, and the exit codes
@@ -121,7 +112,7 @@ export default function runCommand(exit: (code: number) => void): Command {
     .option('--tee', 'pass stdin, stdout and stderr through, byte for byte, and only record them')
     .option('--cwd <dir>', 'the directory to run it in (default: the current one)')
     .option('--run-id <id>', 'the id in every record (default: that of the directory, or a new one)')
-  return shortHelp(addRunning(command), [...COMMON, ...SHOWING], { brief, full }).action(
+  return shortHelp(addRunning(command), COMMON, { brief, full }).action(
     async (words: string[], flags: Flags) => exit(await runAndShow(words, flags)),
   )
 }
@@ -183,11 +174,10 @@ export function addRunning(command: Command): Command {
 async function runAndShow(words: readonly string[], flags: Flags): Promise<number> {
   checkDrawing(flags)
   const [command = '', ...args] = words
-  if (flags.pipes && !flags.pty)
-    throw new Fault('BAD_OPTION', '--pipes needs --pty; without both it runs with pipes only')
+  if (flags.pipes && !flags.pty) throw badOption('--pipes needs --pty; without both it runs with pipes only')
   if (flags.tee) checkTee(flags)
   if (flags.talk && flags.prompt === '-')
-    throw new Fault('BAD_OPTION', '--talk reads answers from stdin; give the --prompt itself')
+    throw badOption('--talk reads answers from stdin; give the --prompt itself')
   const prompt = flags.prompt === '-' ? await readPrompt('-') : flags.prompt
   // A terminal is not passed on: the command leads its own session and could not read from it.
   const input = process.stdin.isTTY ? ('ignore' as const) : ('inherit' as const)
@@ -217,7 +207,7 @@ export async function showRun(
   start: (options: RunOptions) => Run,
   { pty, tee, talk }: Pick<Flags, 'pty' | 'tee' | 'talk'>,
 ): Promise<number> {
-  if (given.otelContent && !given.otel) throw new Fault('BAD_OPTION', '--otel-content needs --otel')
+  if (given.otelContent && !given.otel) throw badOption('--otel-content needs --otel')
   const step = githubStep(given)
   // The log of a job is read by people.
   const flags = step ? { ...given, draw: true } : given
@@ -277,23 +267,17 @@ async function runOptions(flags: RunningFlags) {
 }
 
 function githubStep({ github, redact = true, json }: RunningFlags): GithubStep | undefined {
-  if (!github && !redact) throw new Fault('BAD_OPTION', '--no-redact needs --github')
+  if (!github && !redact) throw badOption('--no-redact needs --github')
   if (github && json)
-    throw new Fault(
-      'BAD_OPTION',
-      '--github draws the run into the log; its records are in the audit directory',
-    )
+    throw badOption('--github draws the run into the log; its records are in the audit directory')
   return github ? openGithubStep(redact) : undefined
 }
 
 function checkTee({ prompt, talk, pty, rounds, json, draw, full, quiet, verbose, github }: Flags): void {
   if (prompt !== undefined || talk || pty || rounds)
-    throw new Fault(
-      'BAD_OPTION',
-      '--tee passes our own stdin through: leave out --prompt, --talk, --pty and --rounds',
-    )
+    throw badOption('--tee passes our own stdin through: leave out --prompt, --talk, --pty and --rounds')
   if (json || draw || full || quiet || verbose || github)
-    throw new Fault('BAD_OPTION', "--tee passes the command's own stdout through: nothing can be shown there")
+    throw badOption("--tee passes the command's own stdout through: nothing can be shown there")
 }
 
 /** The exit code of the command, or of a shell whose command a signal has ended. */
@@ -309,9 +293,9 @@ function contentOf({ otelContent }: RunningFlags): { content: boolean } {
 
 function placeOf({ audit, attemptOf }: Flags): Pick<RunOptions, 'audit' | 'runs'> {
   if (audit === '' || attemptOf === '')
-    throw new Fault('BAD_OPTION', `--${audit === '' ? 'audit' : 'attempt-of'} is empty; name a directory`)
+    throw badOption(`--${audit === '' ? 'audit' : 'attempt-of'} is empty; name a directory`)
   if (attemptOf === undefined) return audit === undefined ? { runs: AUDITS } : { audit }
-  if (audit !== undefined) throw new Fault('BAD_OPTION', 'give --audit or --attempt-of, not both')
+  if (audit !== undefined) throw badOption('give --audit or --attempt-of, not both')
   if (!existsSync(join(attemptOf, EVENTS_FILE)) && listAttempts(attemptOf).length === 0)
     throw noLogs(attemptOf)
   return { audit: attemptOf }

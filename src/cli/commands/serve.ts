@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { Fault } from '../../base/fault.ts'
+import { badOption } from '../../base/fault.ts'
 import { serve } from '../../serve/serve.ts'
 import type { ServeOptions } from '../../serve/serve-options.ts'
 import { exits } from '../exit-codes.ts'
@@ -59,10 +59,10 @@ export default function serveCommand(exit: (code: number) => void): Command {
       const { from, dir: mirrored, tenant, sessions, home, ...others } = flags
       const { port, host, token, insecure, redact, ...nats } = others
       if (home !== undefined && !sessions)
-        throw new Fault('BAD_OPTION', '--home is for --sessions; add that, or leave it out')
+        throw badOption('--home is for --sessions; add that, or leave it out')
       if (from === undefined) refuseOfFrom({ dir: mirrored, tenant, ...nats }, command)
       if (from !== undefined && named !== undefined)
-        throw new Fault('BAD_OPTION', '--from takes no directory; --dir names the one for its mirror')
+        throw badOption('--from takes no directory; --dir names the one for its mirror')
       const mirror = from === undefined ? undefined : await import('./mirror.ts')
       const source = await mirror?.mirrorInBackground(from!, mirrored, tenant, nats)
       const dir = source?.dir ?? named ?? '.'
@@ -90,7 +90,7 @@ function refuseOfFrom(flags: object, command: Command): void {
   const name = Object.keys(flags).find((each) => command.getOptionValueSource(each) === 'cli')
   const flag = command.options.find((option) => option.attributeName() === name)?.long
   const instead = name === 'dir' ? 'name the directory without it' : 'add that, or leave it out'
-  if (flag) throw new Fault('BAD_OPTION', `${flag} is for --from; ${instead}`)
+  if (flag) throw badOption(`${flag} is for --from; ${instead}`)
 }
 
 function portNumber(text: string): number {

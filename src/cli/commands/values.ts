@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { type Code, Fault, type Note, quote, visible } from '../../base/fault.ts'
+import { badOption, type Code, Fault, type Note, quote, visible } from '../../base/fault.ts'
 import type { Frame } from '../../frames/frame.ts'
 import { jsonValue } from '../../json/strict.ts'
 import { flow } from '../../streams/flow.ts'
@@ -96,10 +96,10 @@ export default function valuesCommand(exit: (code: number) => void): Command {
 
 async function printValues(file: string | undefined, flags: Flags): Promise<number> {
   const { schema: schemaFile, explain, strict, raw, ...rest } = flags
-  if (strict && !rest.lines) throw new Fault('BAD_OPTION', '--strict needs --lines')
-  if (raw && explain) throw new Fault('BAD_OPTION', '--raw and --explain exclude each other')
+  if (strict && !rest.lines) throw badOption('--strict needs --lines')
+  if (raw && explain) throw badOption('--raw and --explain exclude each other')
   const schema = await readSchema(schemaFile)
-  if (rest.where && !rest.lines) throw new Fault('BAD_OPTION', '--where needs --lines')
+  if (rest.where && !rest.lines) throw badOption('--where needs --lines')
   let dropped: Dropped | undefined
   const onDropped = (counts: Dropped) => {
     dropped = counts

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { basename } from 'node:path'
 import { Command } from 'commander'
-import { Fault } from '../../base/fault.ts'
+import { badOption } from '../../base/fault.ts'
 import { readBlock } from '../../disk/plain-file.ts'
 import { costWords } from '../../events/cost.ts'
 import type { RawRef } from '../../events/event.ts'
@@ -57,7 +57,7 @@ export default function whyCommand(exit: (code: number) => void): Command {
 }
 
 async function printWhy(given: string | undefined, asked: Flags): Promise<number> {
-  if (asked.bytes && asked.json) throw new Fault('BAD_OPTION', 'give --bytes or --json, not both')
+  if (asked.bytes && asked.json) throw badOption('give --bytes or --json, not both')
   const { file: named, flags } = namedOrLast(given, asked)
   // A link such as `latest` may point to another run a moment later.
   const file = named !== undefined && isDirectory(named) ? fixedDir(named) : named
@@ -166,7 +166,7 @@ function opening(file: string | undefined, flags: RunFlags): string | undefined 
 async function printBytes({ first }: Why, log: string | undefined): Promise<number> {
   const ref = first?.raw_ref
   if (!ref || log === undefined)
-    throw new Fault('BAD_OPTION', 'there are no bytes to show: nothing went wrong, or the log is not a file')
+    throw badOption('there are no bytes to show: nothing went wrong, or the log is not a file')
   // The log was found already; if the user named it by a link, use the target of the link.
   const bytes = withLog(fs.realpathSync(log), undefined, (fd) =>
     readBlock(fd, ref.byte_from, ref.byte_to - ref.byte_from),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command, Option } from 'commander'
-import { clip, Fault, quote } from '../../base/fault.ts'
+import { badOption, clip, Fault, quote } from '../../base/fault.ts'
 import { cannotRead } from '../../base/system-error-code.ts'
 import { jsonValue } from '../../json/strict.ts'
 import { type Adapter, adapters, checkAdapter } from '../../work/adapter.ts'
@@ -79,7 +79,7 @@ export default function workCommand(exit: (code: number) => void): Command {
 async function runWork(command: string[], flags: Flags): Promise<number> {
   const { outbox: box, dryRun = false, result, timeout, rounds } = flags
   if (flags.activate && box === undefined)
-    throw new Fault('BAD_OPTION', '--activate needs --outbox, where the ledger is kept')
+    throw badOption('--activate needs --outbox, where the ledger is kept')
   const order = orderIn(flags.order)
   const template = flags.template === undefined ? undefined : fileText(flags.template)
   const worker = result === undefined ? await namedWorker(flags.worker) : undefined

@@ -53,37 +53,25 @@ const ofRawLines: ReadonlySet<string> = new Set(['RAW_LINE', 'LOW_CONFIDENCE_PAR
 type Kind = 'head' | 'user' | 'message' | 'step' | 'end'
 
 /** What is known of the attempt that is being drawn. */
-interface Drawn {
+class Drawn {
   /** Undefined before the first attempt and after the end of one. */
   readonly attempt: number | undefined
-  readonly talk: Conversation
+  readonly talk = new Conversation()
   /** When the start of a call was drawn: a replay at its own pace has other times in its events. */
-  readonly seen: WeakMap<ToolItem, number>
-  headed: boolean
+  readonly seen = new WeakMap<ToolItem, number>()
+  headed = false
   headModel: string | undefined
   /** The message whose pieces are being shown. */
   streaming: { readonly item: MessageItem; text: string; readonly pieces: MarkdownPieces } | undefined
   retries: { readonly count: number; readonly message: string } | undefined
   /** A turn ended and nothing followed it yet. */
-  waiting: boolean
-  readonly folded: { warnings: number; retries: number; raw: number }
+  waiting = false
+  readonly folded = { warnings: 0, retries: 0, raw: 0 }
   result: ResultData | undefined
   lastError: string | undefined
-}
 
-function begin(attempt: number | undefined): Drawn {
-  return {
-    attempt,
-    talk: new Conversation(),
-    seen: new WeakMap(),
-    headed: false,
-    headModel: undefined,
-    streaming: undefined,
-    retries: undefined,
-    waiting: false,
-    folded: { warnings: 0, retries: 0, raw: 0 },
-    result: undefined,
-    lastError: undefined,
+  constructor(attempt?: number) {
+    this.attempt = attempt
   }
 }
 
@@ -101,7 +89,7 @@ export class Drawing {
   readonly #look: Look
   readonly #rows: Rows
   #last: Kind | undefined
-  #now = begin(undefined)
+  #now = new Drawn()
 
   constructor(options: DrawOptions) {
     this.#options = options
@@ -118,7 +106,7 @@ export class Drawing {
     let before = ''
     if (event.attempt_number !== this.#now.attempt) {
       before = this.end()
-      this.#now = begin(event.attempt_number)
+      this.#now = new Drawn(event.attempt_number)
     }
     const item = this.#now.talk.take(event)
     // A conversation that has begun shows its head at once, because its first message may take long.
@@ -390,7 +378,7 @@ export class Drawing {
     const { verbose = false, timed = false } = this.#options
     const seen = { completion, result, summary: talk.summary(), headModel, folded, audit }
     text += this.#add('end', endOf(seen, { ...this.#look, verbose, timed }))
-    this.#now = begin(undefined)
+    this.#now = new Drawn()
     return text
   }
 }

@@ -1,6 +1,6 @@
 import { relative, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { Fault } from '../../base/fault.ts'
+import { badOption } from '../../base/fault.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
 import { readMeta } from '../../run/meta.ts'
 import { fixedDir } from '../../run/run-directory.ts'
@@ -38,9 +38,9 @@ export function addColor(command: Command): Command {
 /** Refuses flags that contradict each other. */
 export function checkDrawing({ json, draw, full, quiet, verbose }: DrawFlags): void {
   if (json && (draw || full || quiet || verbose))
-    throw new Fault('BAD_OPTION', '--json prints records; leave it out to draw, or leave out the others')
+    throw badOption('--json prints records; leave it out to draw, or leave out the others')
   if (quiet && (full || verbose))
-    throw new Fault('BAD_OPTION', '--quiet shows only the last message; leave out --full and --verbose')
+    throw badOption('--quiet shows only the last message; leave out --full and --verbose')
 }
 
 /** True if the run is drawn, not printed as records. */

@@ -1,4 +1,11 @@
-import { type MarkdownBlock, type MarkdownItem, markdownBlocks } from '../../views/markdown/blocks.ts'
+import {
+  type Fence,
+  fenceAfter,
+  fenceOf,
+  type MarkdownBlock,
+  type MarkdownItem,
+  markdownBlocks,
+} from '../../views/markdown/blocks.ts'
 import { type MarkdownInline, markdownText } from '../../views/markdown/inlines.ts'
 import { cutTo, widthOf } from './width.ts'
 import { type Paint, type Span, type Style, styles, wrap } from './wrap.ts'
@@ -153,23 +160,17 @@ function join(outer: Style, inner: Style): Style {
   return outer.includes(inner[0]!) ? outer : [...outer, ...inner]
 }
 
-/** Takes a message as it arrives and returns what can be drawn. */
-export interface MarkdownPieces {
-  /** The pieces that are complete now. */
-  write(text: string): string[]
-  /** The rest, at the end of the message. */
-  end(): string[]
-}
+export type MarkdownPieces = ReturnType<typeof markdownPieces>
 
 /**
  * Splits a growing Markdown text where blocks end: at an empty line outside a fence, if the next line is not
  * indented. The pieces are the same however the text arrives.
  */
-export function markdownPieces(): MarkdownPieces {
+export function markdownPieces() {
   /** The incomplete line, and the whole lines of this piece. */
   let rest: string[] = []
   let lines: string[] = []
-  let fence = ''
+  let fence: Fence | undefined
   let gap = false
 
   const take = (line: string): string[] => {
@@ -177,9 +178,9 @@ export function markdownPieces(): MarkdownPieces {
     const begins = gap && !empty && line[0] !== ' ' && line[0] !== '\t'
     const done = begins ? flush() : []
     if (!empty) gap = false
-    if (empty && fence === '') gap = true
+    if (empty && !fence) gap = true
     lines.push(line)
-    fence = fenceAfter(fence, line.trim())
+    fence = fenceAfter(fence, fenceOf(line.trim()))
     return done
   }
   const flush = (): string[] => {
@@ -190,7 +191,8 @@ export function markdownPieces(): MarkdownPieces {
   }
 
   return {
-    write(text) {
+    /** The pieces that are complete now. */
+    write(text: string): string[] {
       const done: string[] = []
       let from = 0
       for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', from)) {
@@ -202,24 +204,13 @@ export function markdownPieces(): MarkdownPieces {
       if (from < text.length) rest.push(text.slice(from))
       return done
     },
-    end() {
+    /** The rest, at the end of the message. */
+    end(): string[] {
       const line = rest.join('')
       rest = []
       const done = [...(line === '' ? [] : take(line)), ...flush()]
-      fence = ''
+      fence = undefined
       return done
     },
   }
-}
-
-/** The fence that is open after a line, given the one before it; empty for none. */
-function fenceAfter(open: string, line: string): string {
-  const char = line[0]
-  if (char !== '`' && char !== '~') return open
-  let length = 1
-  while (line[length] === char) length++
-  const info = line.slice(length)
-  if (length < 3) return open
-  if (open === '') return char === '`' && info.includes('`') ? '' : line.slice(0, length)
-  return char === open[0] && length >= open.length && info === '' ? '' : open
 }

@@ -11,7 +11,7 @@ export interface Look {
 }
 
 interface RowOptions {
-  /** Kept whole indented the text. */
+  /** Kept whole behind the text. */
   readonly tail?: string
   readonly indent?: number
   readonly look?: Style
@@ -28,7 +28,7 @@ interface MarginOptions {
 /** The lines that a drawing is made of. Nothing in them can steer the terminal. */
 export function rowsFor({ paint, columns, full }: Look) {
   return {
-    /** One line with a mark, cut to the width; what must be seen is kept whole indented it. */
+    /** One line with a mark, cut to the width; what must be seen is kept whole behind it. */
     row(mark: string, style: Style, text: string, options: RowOptions = {}): string {
       const { tail = '', indent = 0, look = styles.plain } = options
       const left = columns() - indent - 2 - widthOf(tail)

@@ -89,19 +89,12 @@ function guarded(
 const QUIET_MS = 150
 const EVERY_MS = 1000
 
-/** A line below the drawn output that shows the current activity, overwritten by what comes next. */
-interface LiveLine {
-  /** Replaces the line with text: one write, so that nothing flickers. Without text the line stays. */
-  over(text: string): string
-  /** Removes the line for good. */
-  stop(): void
-}
-
 /**
- * Shows a line during pauses in the output: a burst of events shows none. It must not be wider
- * than the terminal. Without `line`, nothing is ever shown.
+ * A line below the drawn output that shows the current activity, overwritten by what comes next. It is shown
+ * during pauses in the output: a burst of events shows none. It must not be wider than the terminal. Without
+ * `line`, nothing is ever shown.
  */
-function liveLine(write: (text: string) => void, line?: (time: number) => string): LiveLine {
+function liveLine(write: (text: string) => void, line?: (time: number) => string) {
   let timer: NodeJS.Timeout | undefined
   let shown = ''
 
@@ -115,7 +108,8 @@ function liveLine(write: (text: string) => void, line?: (time: number) => string
   const wiped = () => (shown === '' ? '' : '\r\u001b[K')
 
   return {
-    over(text) {
+    /** Replaces the line with text: one write, so that nothing flickers. Without text the line stays. */
+    over(text: string): string {
       if (!line) return text
       clearTimeout(timer)
       timer = setTimeout(show, QUIET_MS).unref()
@@ -124,6 +118,7 @@ function liveLine(write: (text: string) => void, line?: (time: number) => string
       shown = ''
       return before + text
     },
+    /** Removes the line for good. */
     stop() {
       clearTimeout(timer)
       if (shown !== '') write(wiped())

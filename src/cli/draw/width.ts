@@ -126,7 +126,6 @@ class Graphemes {
     return this.end - this.at === 1 && this.#text.charCodeAt(this.at) === SPACE
   }
 
-  /** Moves to the next grapheme. */
   next(): boolean {
     const text = this.#text
     this.at = this.end

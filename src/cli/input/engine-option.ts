@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Option } from 'commander'
 import { didYouMean } from '../../base/check-options.ts'
-import { Fault, quote } from '../../base/fault.ts'
+import { badOption, quote } from '../../base/fault.ts'
 import { codeOf } from '../../base/system-error-code.ts'
 import { auto } from '../../engines/auto.ts'
 import { engineNamed } from '../../engines/engine-name.ts'
@@ -21,7 +21,7 @@ export function engineOption(): Option {
       .argParser((name: string) => {
         if (names.includes(name) || isModulePath(name)) return name
         const what = `--engine has no name ${quote(name)} (a module is a path: ./my-engine.js)`
-        throw new Fault('BAD_OPTION', `${what}; ${didYouMean(name, names)}`)
+        throw badOption(`${what}; ${didYouMean(name, names)}`)
       })
   )
 }
@@ -69,7 +69,7 @@ export async function useModule<T>(
     return take(await import(pathToFileURL(resolve(path)).href))
   } catch (error) {
     const why = quote(reasonOf(error), 200)
-    throw new Fault('BAD_OPTION', `${quote(path, 200)} has no usable ${what}: ${why}`, { cause: error })
+    throw badOption(`${quote(path, 200)} has no usable ${what}: ${why}`, { cause: error })
   }
 }
 

@@ -1,17 +1,11 @@
 import { accessSync, constants, createReadStream, fstatSync, type Stats, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
-import { Fault, orElse, quote } from '../../base/fault.ts'
+import { badOption, Fault, orElse, quote } from '../../base/fault.ts'
 import { codeOf, whyFailed } from '../../base/system-error-code.ts'
 
-/** The source of the bytes, and its size if known. */
-export interface Input {
-  readonly stream: Readable
-  readonly size: number | undefined
-}
-
 /** Opens FILE, or stdin for none and for `-`. Throws a Fault that says what is wrong with it. */
-export function openInput(file: string | undefined): Input {
+export function openInput(file: string | undefined): { stream: Readable; size: number | undefined } {
   if (file === undefined || file === '-') {
     // Node makes an empty stream of a directory.
     if (orElse(() => fstatSync(0).isDirectory(), false)) throw isDirectory('stdin')
@@ -52,10 +46,10 @@ export async function readObject(file: string, what: string): Promise<Record<str
   } catch (cause) {
     // Cast: JSON.parse and the file system throw only Errors.
     const why = quote((cause as Error).message, 120)
-    throw new Fault('BAD_OPTION', `${what} ${quote(file, 200)} is not JSON: ${why}`, { cause })
+    throw badOption(`${what} ${quote(file, 200)} is not JSON: ${why}`, { cause })
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Fault('BAD_OPTION', `${what} ${quote(file, 200)} must be a JSON object`)
+    throw badOption(`${what} ${quote(file, 200)} must be a JSON object`)
   return value as Record<string, unknown> // cast: checked in the line above
 }
 
@@ -63,7 +57,7 @@ export async function readObject(file: string, what: string): Promise<Record<str
 export function unreadable(what: string, cause: unknown): Fault {
   // Cast: streams and the file system throw only Errors. Those of a stream may have no code.
   const why = codeOf(cause) === undefined ? quote((cause as Error).message, 120) : whyFailed(cause)
-  return new Fault('BAD_OPTION', `cannot read ${what}: ${why}`, { cause })
+  return badOption(`cannot read ${what}: ${why}`, { cause })
 }
 
 function statOf(file: string): Stats {
@@ -101,8 +95,7 @@ export async function readPrompt(file: string | undefined): Promise<string> {
   } catch (cause) {
     throw unreadable(what, cause)
   }
-  if (size > MAX_PROMPT)
-    throw new Fault('BAD_OPTION', `the prompt in ${what} is longer than ${MAX_PROMPT} bytes`)
+  if (size > MAX_PROMPT) throw badOption(`the prompt in ${what} is longer than ${MAX_PROMPT} bytes`)
   return Buffer.concat(pieces).toString('utf8')
 }
 

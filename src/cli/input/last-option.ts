@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { Fault } from '../../base/fault.ts'
+import { badOption } from '../../base/fault.ts'
 import { writtenAt } from '../../disk/plain-file.ts'
 import { sessionFiles } from '../../run/session-files.ts'
 import { isSessionOf } from '../../run/session-summary.ts'
@@ -27,11 +27,10 @@ export function namedOrLast<F extends LastFlags & Pick<RunFlags, 'stdout' | 'ses
   misuse = '--last finds the file itself; leave out FILE and --stdout',
 ): { readonly file: string | undefined; readonly flags: F } {
   if (!flags.last && !isLastMeant(given, flags)) {
-    if (flags.home !== undefined)
-      throw new Fault('BAD_OPTION', '--home is for --last; add that, or leave it out')
+    if (flags.home !== undefined) throw badOption('--home is for --last; add that, or leave it out')
     return { file: given, flags }
   }
-  if (given !== undefined || flags.stdout !== undefined) throw new Fault('BAD_OPTION', misuse)
+  if (given !== undefined || flags.stdout !== undefined) throw badOption(misuse)
   const { path, session, engine } = lastRun(process.cwd(), flags.home)
   console.error(`sluice: ${safeLine([path, session].filter(Boolean).join(' '))}`)
   const found = { ...(session !== undefined && { session }), ...(engine !== undefined && { engine }) }
@@ -63,8 +62,7 @@ export function lastRun(dir: string, home?: string | undefined): LastRun {
   const session = files.filter(({ modified }) => modified > recorded).find((file) => isSessionOf(file, dir))
   if (session) return { path: session.path, session: session.session, engine: `${session.engine}-session` }
   if (recorded > 0) return { path: audit }
-  throw new Fault(
-    'BAD_OPTION',
+  throw badOption(
     'there is no last run: no .audit/latest here, and no session file of this directory (see sluice sessions)',
   )
 }

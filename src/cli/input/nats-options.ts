@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { Fault } from '../../base/fault.ts'
+import { badOption } from '../../base/fault.ts'
 import type { NatsOptions } from '../../nats/nats-client.ts'
 import { safe } from '../draw/safe.ts'
 import { statusLine } from '../draw/status-line.ts'
@@ -46,7 +46,7 @@ const FOLLOW_CONNECT_MS = 10_000
 export function natsOptions(addresses: string, flags: NatsFlags, follows: boolean): NatsOptions {
   const { natsToken: token, tls, tlsCa: ca, tlsCert: cert, tlsKey: key, ...rest } = flags
   if (rest.replicas !== undefined && ![1, 3, 5].includes(rest.replicas))
-    throw new Fault('BAD_OPTION', '--replicas takes 1, 3 or 5')
+    throw badOption('--replicas takes 1, 3 or 5')
   const files = ca ?? cert ?? key
   return {
     ...rest,

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { Readable } from 'node:stream'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { Fault, quote } from '../../base/fault.ts'
+import { badOption, quote } from '../../base/fault.ts'
 import { engineNamed } from '../../engines/engine-name.ts'
 import type { FsDiff } from '../../events/artifacts.ts'
 import type { Event } from '../../events/event.ts'
@@ -89,7 +89,7 @@ export function tellMissing(dir: string, { schema, engine }: ReadingFlags & Pick
 /** With an empty key, any payload with an empty key would count as the end. */
 function keyName(text: string): string {
   if (text !== '') return text
-  throw new Fault('BAD_OPTION', '--done-marker is empty; name the key, or leave the option out')
+  throw badOption('--done-marker is empty; name the key, or leave the option out')
 }
 
 /** The flags of `events` and `chat`. */
@@ -132,7 +132,7 @@ function exitCode(text: string): number {
 /** Opens the named logs (none: stdin is the agent's stdout) and returns their events. */
 export async function runEvents(file: string | undefined, flags: RunFlags): Promise<Flow<Event>> {
   if (file !== undefined && flags.stdout !== undefined)
-    throw new Fault('BAD_OPTION', 'FILE and --stdout are the same thing; give one of them')
+    throw badOption('FILE and --stdout are the same thing; give one of them')
   refuseSession(file ?? flags.stdout ?? '-', flags)
   if (file !== undefined && isDirectory(file)) {
     refuseBeside(flags)
@@ -171,7 +171,7 @@ export function isDirectory(path: string): boolean {
 /** Any other file has one session. */
 export function refuseSession(path: string, { session }: Pick<RunFlags, 'session'>): void {
   if (session !== undefined && !isDatabase(path))
-    throw new Fault('BAD_OPTION', '--session is for an OpenCode database; leave it out')
+    throw badOption('--session is for an OpenCode database; leave it out')
 }
 
 /** An audit directory has its own logs, exit, diff and working directory. */
@@ -179,7 +179,7 @@ function refuseBeside(flags: RunFlags): void {
   for (const name of ['stderr', 'pty', 'stdin', 'fsDiff', 'exit', 'dir'] as const) {
     if (flags[name] === undefined) continue
     const option = name === 'fsDiff' ? '--fs-diff' : `--${name}`
-    throw new Fault('BAD_OPTION', `an audit directory contains that already; leave out ${option}`)
+    throw badOption(`an audit directory contains that already; leave out ${option}`)
   }
 }
 
@@ -202,7 +202,7 @@ async function readDiff(file: string): Promise<FsDiff> {
   const list = (name: string): string[] => {
     const paths = diff[name] ?? []
     if (Array.isArray(paths) && paths.every((path) => typeof path === 'string')) return paths
-    throw new Fault('BAD_OPTION', `"${name}" of the fs-diff must be an array of paths`)
+    throw badOption(`"${name}" of the fs-diff must be an array of paths`)
   }
   return { created: list('created'), modified: list('modified'), deleted: list('deleted') }
 }

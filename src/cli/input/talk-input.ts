@@ -1,35 +1,29 @@
 import { createInterface } from 'node:readline'
-import { Fault } from '../../base/fault.ts'
+import { badOption, Fault } from '../../base/fault.ts'
 import { type AgentRequest, type Event, isEvent, type RequestOption } from '../../events/event.ts'
 import type { Run } from '../../run/run-options.ts'
 import { nobodyAnswers, type RequestAnswer } from '../../run/talk.ts'
+import { pretty } from '../../views/tool-text.ts'
 import { safe } from '../draw/safe.ts'
-
-/** Asks somebody what an agent asks. */
-export interface Asker {
-  /** Passes events on, and asks after the event that asks was shown. */
-  watch(events: AsyncIterable<Event>): AsyncIterable<Event>
-  /** A question is on the terminal. */
-  isAsking(): boolean
-  stop(): void
-}
 
 /**
  * Answers the requests of an agent from our stdin: a person on a terminal, or a program that writes
  * `{"answer": "<id>", "option": "<id or kind>"}` lines. When stdin has ended, nobody answers.
  */
-export function asker(agent: Run): Asker {
+export function asker(agent: Run) {
   const person = process.stdin.isTTY ? new Person(agent) : undefined
   const lines = createInterface({ input: process.stdin, terminal: false })
   lines.on('line', (line) => (person ? person.hear(line) : answerLine(agent, line)))
   lines.on('close', () => nobodyAnswers(agent))
   return {
-    async *watch(events) {
+    /** Passes events on, and asks after the event that asks was shown. */
+    async *watch(events: AsyncIterable<Event>): AsyncGenerator<Event> {
       for await (const event of events) {
         yield event
         person?.see(event)
       }
     },
+    /** A question is on the terminal. */
     isAsking: () => person?.isAsking() ?? false,
     stop() {
       lines.close()
@@ -47,7 +41,7 @@ function answerLine(agent: Run, line: string): void {
   try {
     // Cast: JSON of another program, whose fields are checked here and by `answer`.
     const { answer: id, option, answers } = JSON.parse(line) as Record<string, unknown>
-    if (typeof id !== 'string') throw new Fault('BAD_OPTION', `a line must be ${SHAPE}`)
+    if (typeof id !== 'string') throw badOption(`a line must be ${SHAPE}`)
     give(agent, id, (answers === undefined ? option : { answers }) as RequestAnswer)
   } catch (error) {
     tell(Fault.is(error) ? error.message : `a line on stdin is not JSON; it must be ${SHAPE}`)
@@ -195,16 +189,12 @@ function wordsOf(input: unknown): string {
   const { command, title, changes, ...more } = input as Record<string, unknown> // cast: an object
   const others = Object.entries({ ...more, ...(command === undefined ? {} : { title }) })
   return [
-    wordsIn(command ?? title),
-    ...(Array.isArray(changes) ? changes.map(changeWords) : [wordsIn(changes)]),
-    ...others.map(([name, value]) => (value === undefined ? '' : `${name}: ${wordsIn(value)}`)),
+    pretty(command ?? title),
+    ...(Array.isArray(changes) ? changes.map(changeWords) : [pretty(changes)]),
+    ...others.map(([name, value]) => (value === undefined ? '' : `${name}: ${pretty(value)}`)),
   ]
     .filter((words) => words !== '')
     .join('\n')
-}
-
-function wordsIn(value: unknown): string {
-  return value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2)
 }
 
 /** A diff, or the text before and after. */

@@ -1,7 +1,7 @@
 import type { ToolItem } from '../../views/conversation.ts'
-import { callText } from '../../views/tool-text.ts'
+import { callText, pretty } from '../../views/tool-text.ts'
 import { button, make } from './element.ts'
-import { pretty, subjectOf } from './item-text.ts'
+import { subjectOf } from './item-text.ts'
 import { codeText, diffNodes, isDiff, languageOf, replacedNodes } from './markdown-nodes.ts'
 import { countWords, visible } from './words.ts'
 

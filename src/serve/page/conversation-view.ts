@@ -19,7 +19,13 @@ export interface ConversationOptions {
 export class ConversationView {
   readonly #options: ConversationOptions
   readonly #box = byId('conversation')
-  readonly #list: VirtualList<Row>
+  readonly #list = new VirtualList<Row>({
+    box: this.#box,
+    estimate: estimateHeight,
+    version: (row) => row.version,
+    below: 64,
+    draw: (row, index) => this.#drawRow(row, index),
+  })
   #model = new ItemList()
   readonly #rows = new ItemRows((item) => this.#isVisible(item))
   /** Items that the reader went to although the filters leave them out. */
@@ -33,13 +39,6 @@ export class ConversationView {
 
   constructor(options: ConversationOptions) {
     this.#options = options
-    this.#list = new VirtualList<Row>({
-      box: this.#box,
-      estimate: estimateHeight,
-      version: (row) => row.version,
-      below: 64,
-      draw: (row, index) => this.#drawRow(row, index),
-    })
     this.#box.addEventListener('click', ({ target }) => {
       const selection = getSelection()
       if (selection && !selection.isCollapsed && this.#box.contains(selection.anchorNode)) return

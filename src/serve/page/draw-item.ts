@@ -1,10 +1,10 @@
 import { outcomeOf } from '../../events/run-outcome.ts'
 import type { FileItem, Item, NoteItem, RequestItem, StatusItem, ToolItem } from '../../views/conversation.ts'
-import { answerWords, askWords, callSubject, choiceLines } from '../../views/tool-text.ts'
+import { answerWords, askWords, callSubject, choiceLines, pretty } from '../../views/tool-text.ts'
 import { callNodes, inputNodes } from './call-nodes.ts'
 import { make } from './element.ts'
 import type { Group, Row } from './item-list.ts'
-import { firstLine, pretty, subjectOf } from './item-text.ts'
+import { firstLine, subjectOf } from './item-text.ts'
 import { codeText, diffNodes, languageOf, lineNodes, markdownNodes } from './markdown-nodes.ts'
 import { countWords, durationWords, outcomeLine, visible, whyEnded } from './words.ts'
 

@@ -5,8 +5,8 @@ export function byId(id: string): HTMLElement {
   return found
 }
 
-type Prop = string | number | boolean | undefined | null
-type Child = Node | string | undefined | null | false
+type Prop = string | number | false | undefined
+type Child = Node | string | undefined | false
 
 /** Creates an element with these attributes, or this class. Text is never parsed as HTML. */
 export function make<K extends keyof HTMLElementTagNameMap>(
@@ -15,11 +15,8 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   ...children: readonly Child[]
 ): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag)
-  for (const [name, value] of Object.entries(typeof props === 'string' ? { class: props } : props)) {
-    if (value === undefined || value === null || value === false) continue
-    if (name === 'class') element.className = String(value)
-    else element.setAttribute(name, value === true ? '' : String(value))
-  }
+  for (const [name, value] of Object.entries(typeof props === 'string' ? { class: props } : props))
+    if (value !== undefined && value !== false) element.setAttribute(name, String(value))
   for (const child of children) if (child || child === '') element.append(child)
   return element
 }

@@ -1,6 +1,6 @@
 import type { Event } from '../../events/event.ts'
 import type { RunInfo } from '../run-info.ts'
-import { pause, type Source } from './source.ts'
+import { pause, type Source, type StreamName } from './source.ts'
 
 /** The id of the `<script type="application/json">` with the data of a page that needs no server. */
 export const EMBEDDED_ID = 'sluice-data'
@@ -22,9 +22,7 @@ export interface EmbeddedRun {
 }
 
 /** The bytes of one stream of one attempt, or some parts of them. */
-export interface EmbeddedStream {
-  readonly attempt: number
-  readonly stream: string
+export interface EmbeddedStream extends StreamName {
   /** The size of the log in bytes, whether they are here or not. */
   readonly total: number
   /** In order, without overlap, byte for byte as in the log: the ranges of events stay valid. */

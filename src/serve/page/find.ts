@@ -2,7 +2,7 @@ import type { RawRef } from '../../events/event.ts'
 import type { Item } from '../../views/conversation.ts'
 import type { RunInfo } from '../run-info.ts'
 import { byId, make } from './element.ts'
-import type { ItemList } from './item-list.ts'
+import { countFirst, type ItemList } from './item-list.ts'
 import { textOf } from './item-text.ts'
 import { pause, type Source, type StreamName } from './source.ts'
 import { VirtualList } from './virtual-list.ts'
@@ -44,7 +44,12 @@ export class FindInRun {
   readonly #field = byId('seek') as HTMLInputElement // cast: an <input> in page.html
   readonly #count = byId('hits-count')
   readonly #box = byId('hits')
-  readonly #list: VirtualList<Hit>
+  readonly #list = new VirtualList<Hit>({
+    box: this.#box,
+    estimate: () => ROW,
+    version: (hit) => (hit === this.#hits[this.#at] ? 1 : 0),
+    draw: (hit, index) => this.#drawHit(hit, index),
+  })
   #hits: Hit[] = []
   /** The index of the hit that was last gone to. */
   #at = -1
@@ -64,12 +69,6 @@ export class FindInRun {
 
   constructor(options: FindOptions) {
     this.#options = options
-    this.#list = new VirtualList<Hit>({
-      box: this.#box,
-      estimate: () => ROW,
-      version: (hit) => (hit === this.#hits[this.#at] ? 1 : 0),
-      draw: (hit, index) => this.#drawHit(hit, index),
-    })
     this.#field.addEventListener('input', () => {
       clearTimeout(this.#timer)
       this.#count.dataset['done'] = 'false'
@@ -214,7 +213,6 @@ export class FindInRun {
     this.#list.refresh()
   }
 
-  /** Goes to the hit. */
   #show(): void {
     const hit = this.#hits[this.#at]
     if (!hit) return
@@ -263,14 +261,9 @@ function rangesOf(hits: readonly Hit[]): (ref: RawRef) => boolean {
   for (const refs of byLog.values()) refs.sort((a, b) => a.byte_from - b.byte_from)
   return ({ attempt_number, stream, byte_from }) => {
     const refs = byLog.get(`${attempt_number} ${stream}`) ?? []
-    let [low, high] = [0, refs.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (refs[middle]!.byte_from <= byte_from) low = middle + 1
-      else high = middle
-    }
+    const before = countFirst(refs, (ref) => ref.byte_from <= byte_from)
     // Those of nested items may begin before, and end behind: the nearest few tell.
-    return refs.slice(Math.max(0, low - 8), low).some(({ byte_to }) => byte_from < byte_to)
+    return refs.slice(Math.max(0, before - 8), before).some(({ byte_to }) => byte_from < byte_to)
   }
 }
 

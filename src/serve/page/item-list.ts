@@ -93,7 +93,6 @@ const MAX_BEHIND = 64
 /** The rows of a conversation: its visible items, with good calls in a row folded into groups. */
 export class ItemRows {
   readonly rows: Row[] = []
-  /** Whether calls are folded. */
   folds = true
   readonly #isVisible: (item: Item) => boolean
   /** By the index of their first item: an open group stays open. */
@@ -184,14 +183,19 @@ export class ItemRows {
   }
 
   #lowerBound(at: number): number {
-    let [low, high] = [0, this.rows.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.rows[middle]!.at < at) low = middle + 1
-      else high = middle
-    }
-    return low
+    return countFirst(this.rows, (row) => row.at < at)
   }
+}
+
+/** How many of a list, its first ones, are so; the others are not. */
+export function countFirst<T>(list: readonly T[], isSo: (one: T) => boolean): number {
+  let [low, high] = [0, list.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (isSo(list[middle]!)) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 function holds({ items }: Group, item: Item): boolean {

@@ -1,7 +1,7 @@
 import { outcomeOf } from '../../events/run-outcome.ts'
 import type { Item, ToolItem } from '../../views/conversation.ts'
 import { codeSpan, fenced } from '../../views/markdown/safe.ts'
-import { answerWords, askWords, callSubject, choiceLines } from '../../views/tool-text.ts'
+import { answerWords, askWords, callSubject, choiceLines, pretty } from '../../views/tool-text.ts'
 import { outcomeLine, spentWords, whyEnded } from './words.ts'
 
 /** Everything in an item that can be searched, as text. */
@@ -28,12 +28,6 @@ export function textOf(item: Item): string {
     case 'raw':
       return item.lines.join('\n')
   }
-}
-
-/** A value for people: text unchanged, anything else as indented JSON. */
-export function pretty(value: unknown): string {
-  if (value === undefined) return ''
-  return typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '')
 }
 
 const MAX_SUMMARY = 300
@@ -66,7 +60,7 @@ export function markdownOf(item: Item): string {
     case 'message':
       return item.text.trim()
     case 'prompt':
-      return quote(item.text)
+      return `> ${item.text.trim().replaceAll('\n', '\n> ')}`
     case 'reasoning':
       return `<details><summary>Thoughts</summary>\n\n${item.text.trim()}\n\n</details>`
     case 'tool': {
@@ -97,12 +91,4 @@ export function markdownOf(item: Item): string {
     case 'status':
       return ''
   }
-}
-
-function quote(text: string): string {
-  return text
-    .trim()
-    .split('\n')
-    .map((line) => `> ${line}`)
-    .join('\n')
 }

@@ -124,14 +124,9 @@ export function diffNodes(diff: string, language = ''): HTMLElement {
 /** Two texts, the one before and the one after, as a diff of whole lines. */
 export function replacedNodes(before: string, after: string, language: string): HTMLElement {
   const signed = (sign: string, text: string) =>
-    text === ''
-      ? []
-      : text
-          .slice(0, MAX_REPLACED)
-          .replace(/\n$/, '')
-          .split('\n')
-          .map((line) => sign + line)
-  return diffNodes([...signed('-', before), ...signed('+', after)].join('\n'), language)
+    text && sign + text.slice(0, MAX_REPLACED).replace(/\n$/, '').replaceAll('\n', `\n${sign}`)
+  const sides = [signed('-', before), signed('+', after)]
+  return diffNodes(sides.filter(Boolean).join('\n'), language)
 }
 
 /** Characters of a text before and after to compare. */

@@ -153,7 +153,6 @@ export class RawPane {
     )
   }
 
-  /** Shows the next stream. */
   next(): void {
     const known = this.#info?.streams ?? []
     const other = known[(known.findIndex((one) => this.#isShown(one)) + 1) % known.length]

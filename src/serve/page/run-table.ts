@@ -83,38 +83,35 @@ export class RunTable {
   readonly #find = byId('find') as HTMLInputElement // cast: an <input> in page.html
   readonly #bar = byId('outcomes')
   readonly #none = byId('none')
-  readonly #table: HTMLTableElement
-  readonly #list: VirtualList<RunInfo>
-  readonly #heads: readonly HTMLElement[]
+  readonly #heads = columns.map((column) =>
+    make(
+      'th',
+      { role: 'columnheader', scope: 'col', class: column.name.toLowerCase() },
+      button({}, () => this.#sortBy(column), column.name),
+    ),
+  )
+  readonly #body = make('tbody', { role: 'rowgroup', id: 'runs' })
+  readonly #table = make(
+    'table',
+    { role: 'table', 'aria-label': 'Runs' },
+    make('thead', { role: 'rowgroup' }, make('tr', { role: 'row', 'aria-rowindex': 1 }, ...this.#heads)),
+    this.#body,
+  )
+  readonly #list = new VirtualList<RunInfo>({
+    box: this.#box,
+    rows: this.#body,
+    frame: this.#table,
+    estimate: () => ROW,
+    version: () => 0,
+    below: 48,
+    draw: drawRow,
+  })
   readonly #chosen = new Set<State>()
   #runs: readonly RunInfo[] = []
   /** By time they are as the server lists them: those in progress first, then the newest. */
   #sort: { readonly column: Column; readonly falls: boolean } = SERVED
 
   constructor() {
-    const body = make('tbody', { role: 'rowgroup', id: 'runs' })
-    this.#heads = columns.map((column) =>
-      make(
-        'th',
-        { role: 'columnheader', scope: 'col', class: column.name.toLowerCase() },
-        button({}, () => this.#sortBy(column), column.name),
-      ),
-    )
-    const head = make(
-      'thead',
-      { role: 'rowgroup' },
-      make('tr', { role: 'row', 'aria-rowindex': 1 }, ...this.#heads),
-    )
-    this.#table = make('table', { role: 'table', 'aria-label': 'Runs' }, head, body)
-    this.#list = new VirtualList<RunInfo>({
-      box: this.#box,
-      rows: body,
-      frame: this.#table,
-      estimate: () => ROW,
-      version: () => 0,
-      below: 48,
-      draw: drawRow,
-    })
     this.#find.addEventListener('input', () => this.#draw(false))
     this.#find.addEventListener('keydown', (press) => {
       const [first] = this.#links()

@@ -93,7 +93,6 @@ export class VirtualList<T> {
     if (lost) box.focus({ preventScroll: true })
   }
 
-  /** Scrolls to an item. */
   reveal(index: number, where: Where): void {
     const box = this.#box
     if (index < 0 || index >= this.#items.length) return

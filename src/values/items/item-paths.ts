@@ -1,4 +1,4 @@
-import { Fault, quote } from '../../base/fault.ts'
+import { badOption, quote } from '../../base/fault.ts'
 
 /** One path, as its steps: the name of a member, the index of an element, or `*` for every one. */
 export type Selection = readonly string[]
@@ -19,14 +19,13 @@ export interface Place {
 export function selectionsOf(items: string | readonly string[]): readonly Selection[] {
   const paths = typeof items === 'string' ? [items] : items
   if (!Array.isArray(paths) || paths.length === 0 || paths.length > MAX_PATHS) {
-    throw new Fault('BAD_OPTION', `items must be a path like "issues.*", or 1 to ${MAX_PATHS} of them`)
+    throw badOption(`items must be a path like "issues.*", or 1 to ${MAX_PATHS} of them`)
   }
   const selections = paths.map(stepsOf)
   for (const outer of selections) {
     const inner = selections.find((other) => other.length > outer.length && leadsInto(outer, other))
     if (!inner) continue
-    throw new Fault(
-      'BAD_OPTION',
+    throw badOption(
       `items: ${quote(inner.join('.'))} is inside ${quote(outer.join('.'))}, which is emitted whole; leave one out`,
     )
   }
@@ -52,13 +51,12 @@ const MAX_STEPS = 32
 
 function stepsOf(path: unknown): Selection {
   if (typeof path !== 'string') {
-    throw new Fault('BAD_OPTION', `items: expected a path like "issues.*", but got a ${typeof path}`)
+    throw badOption(`items: expected a path like "issues.*", but got a ${typeof path}`)
   }
   const pointer = path.startsWith('/')
   const steps = pointer ? path.slice(1).split('/').map(unescaped) : path.split('.')
   if (steps.length > MAX_STEPS || (!pointer && steps.includes(''))) {
-    throw new Fault(
-      'BAD_OPTION',
+    throw badOption(
       `items: ${quote(path)} is not a path; write "issues.*", "*" for a root array, or a JSON pointer "/issues/*"`,
     )
   }

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { clip, Fault, quote, type SchemaError, visible } from '../../base/fault.ts'
+import { badOption, clip, Fault, quote, type SchemaError, visible } from '../../base/fault.ts'
 
 /** Any Standard Schema (zod, valibot, arktype, …), or a plain JSON Schema object. */
 export type Schema = StandardSchemaV1 | JsonSchema
@@ -123,8 +123,7 @@ export function acceptPlainSchemas(by: Wrap): void {
 /** The Standard Schema for a plain one. */
 export function wrapped(schema: JsonSchema): StandardSchemaV1 {
   if (wrap) return wrap(schema)
-  throw new Fault(
-    'BAD_OPTION',
+  throw badOption(
     "a plain JSON Schema works in 'agent-sluice' only; here, wrap it with jsonSchema() of 'agent-sluice/json-schema'",
   )
 }

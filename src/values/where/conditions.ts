@@ -1,5 +1,5 @@
 import { isObject, misfit } from '../../base/check-options.ts'
-import { Fault, quote } from '../../base/fault.ts'
+import { badOption, quote } from '../../base/fault.ts'
 
 /**
  * A JSON value that is neither an object nor an array.
@@ -33,11 +33,11 @@ export function conditionsOf(where: unknown): readonly Condition[] {
   const conditions = Object.entries(where).map(([key, wanted]: [string, unknown]): Condition => {
     const scalars = Array.isArray(wanted) ? (wanted as readonly unknown[]) : [wanted]
     if (scalars.length === 0)
-      throw new Fault('BAD_OPTION', `where: ${quote(key)} has no values, so nothing could match; name one`)
+      throw badOption(`where: ${quote(key)} has no values, so nothing could match; name one`)
     return { key, scalars: new Set(scalars.map((scalar) => checkScalar(key, scalar))) }
   })
   if (conditions.length === 0)
-    throw new Fault('BAD_OPTION', `where has no keys; leave it out, or call it like this: ${EXAMPLE}`)
+    throw badOption(`where has no keys; leave it out, or call it like this: ${EXAMPLE}`)
   return conditions
 }
 
@@ -45,7 +45,7 @@ function checkScalar(key: string, scalar: unknown): Scalar {
   if (scalar === null || typeof scalar === 'string' || typeof scalar === 'boolean') return scalar
   if (typeof scalar === 'number' && Number.isFinite(scalar)) return scalar
   const what = 'a string, a finite number, true, false or null, or an array of these'
-  throw new Fault('BAD_OPTION', `where: ${quote(key)} needs ${what}, but got ${quote(String(scalar))}`)
+  throw badOption(`where: ${quote(key)} needs ${what}, but got ${quote(String(scalar))}`)
 }
 
 /** Whether a parsed record matches all conditions. Only an object can. */

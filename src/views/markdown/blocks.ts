@@ -197,14 +197,15 @@ function isRule(line: string): boolean {
   return indentOf(line) < 4 && /^(?:-{3,}|\*{3,}|_{3,})$/.test(line.replaceAll(' ', ''))
 }
 
-interface Fence {
+export interface Fence {
   readonly char: string
   readonly length: number
   readonly indent: number
   readonly info: string
 }
 
-function fenceOf(line: string): Fence | undefined {
+/** The fence on a line, whether it opens or closes a block. */
+export function fenceOf(line: string): Fence | undefined {
   const [, indent, marks] = /^( {0,3})(`{3,}|~{3,})/.exec(line) ?? []
   if (indent === undefined || marks === undefined) return undefined
   const info = line.slice(indent.length + marks.length).trim()
@@ -225,6 +226,12 @@ function fenceAt(lines: readonly string[], at: number): Read | undefined {
     text.push(line.slice(Math.min(indentOf(line), fence.indent)))
   }
   return [{ type: 'code', language, text: text.join('\n'), open: true }, lines.length]
+}
+
+/** The fence that is open after a line with this mark, given the one before it. */
+export function fenceAfter(open: Fence | undefined, mark: Fence | undefined): Fence | undefined {
+  if (!open || !mark) return open ?? mark
+  return closes(mark, open) ? undefined : open
 }
 
 function closes(mark: Fence, fence: Fence): boolean {
@@ -272,8 +279,7 @@ function quoteAt(lines: readonly string[], at: number, around: Around): Read | u
     const text = marked.startsWith(' ') ? marked.slice(1) : marked
     inside.push(text)
     const mark = fenceOf(text)
-    if (fence) fence = mark && closes(mark, fence) ? undefined : fence
-    else fence = mark
+    fence = fenceAfter(fence, mark)
     goesOn = !fence && !mark && isSentence(text)
   }
   return [{ type: 'quote', blocks: blocksOf(inside, deeper(around)) }, end]

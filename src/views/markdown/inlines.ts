@@ -31,7 +31,6 @@ interface Opener {
 export type LinkTargets = ReadonlyMap<string, string>
 
 const NO_TARGETS: LinkTargets = new Map()
-/** Maximum length of a label. */
 const MAX_LABEL = 999
 
 /** A label as it is compared: blanks and case do not matter. */

@@ -4,7 +4,6 @@ export function fenced(text: string, language = ''): string {
   return `${marks}${language}\n${plain(text).replace(/\n{1,9}$/, '')}\n${marks}`
 }
 
-/** A text as inline code. */
 export function codeSpan(text: string): string {
   const line = plain(text).replaceAll('\n', ' ').trim()
   if (line === '') return ''

@@ -11,29 +11,25 @@ import { bareEnds, type Search } from './value.ts'
 const isPair = new Uint8Array(128 * 128)
 for (const pair of [...shapeDetectors.pairs(), ...leadDetectors.pairs()]) isPair[pair] = 1
 
-export interface FindOptions {
-  /** Ignore words that look random: the text is an id, or data. */
-  readonly opaque?: boolean
-}
-
 /**
  * Finds the secrets of a text, reading each character a bounded number of times, in order. Names and values
  * are found in JSON text, also escaped, as well as in plain text, and with colors between their characters.
  * A name can be some lines before its value (`linesBefore`); no value but a private key has a line end in it.
+ * Words that look random are ignored in a text that is `opaque`: an id, or data.
  */
-export function findSecrets(text: string, options: FindOptions = {}): Secret[] {
-  const found = searched(text, options)
+export function findSecrets(text: string, opaque: boolean): Secret[] {
+  const found = searched(text, opaque)
   const clean = withoutSequences(text)
   if (clean) {
     const { at, plain } = clean
     // Both texts are searched: an address in a link of the terminal is inside of a sequence.
-    for (const secret of apart(searched(plain, options)))
+    for (const secret of apart(searched(plain, opaque)))
       found.push({ ...secret, from: at(secret.from), to: at(secret.to - 1) + 1 })
   }
   return found.length < 2 ? found : apart(found)
 }
 
-function searched(text: string, { opaque = false }: FindOptions): Secret[] {
+function searched(text: string, opaque: boolean): Secret[] {
   const found: Secret[] = cellSecrets(text)
   const search: Search = { text, bareEnd: bareEnds(text), label: undefined, field: undefined }
   const block = keyBlocks(text)
@@ -114,7 +110,6 @@ function withoutSequences(text: string): { plain: string; at: (index: number) =>
   return { plain: kept.join(''), at }
 }
 
-/** Adds words that look random. */
 function addRandom(text: string, from: number, to: number, found: Secret[]): void {
   const random = randomIn(text, from + escapeAt(text, from), to)
   if (random.length === 0 || isOpaqueHere(text, from)) return

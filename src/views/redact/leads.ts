@@ -225,7 +225,6 @@ export function pgpassAt(search: Search, at: number): Secret | undefined {
 /** The database is no number, as in `file:line:column:`; a fingerprint goes on with pairs. */
 const PGPASS = /:(?:\d{2,5}|\*):(?:[A-Za-z_][\w.-]{0,62}|\*):[\w.@*-]{1,63}:(?!\w\w:)/y
 
-/** Maximum characters of a name. */
 const MAX_NAME = 64
 /** Maximum characters between a name and its value in another field. */
 const MAX_APART = 200

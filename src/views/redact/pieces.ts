@@ -23,8 +23,8 @@ const MAX_DEPTH = 3
 const MAX_LOOKED = 4096
 /** Agents that call agents. */
 const MAX_NESTED = 3
-/** Values that are nested deeper are hidden as a whole, as in the redactor. */
-const MAX_VALUE_DEPTH = 500
+/** Values of an agent that are nested deeper are hidden as a whole. */
+export const MAX_VALUE_DEPTH = 500
 
 /**
  * The line without its texts, if it is a record that has only a piece of a text: a delta, a chunk, the state

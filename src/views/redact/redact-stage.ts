@@ -101,5 +101,4 @@ export function redactStage(options: RedactOptions | Redactor = {}): Stage<Event
   }
 }
 
-/** Maximum lines of a private key. */
 const MAX_KEY_LINES = 300

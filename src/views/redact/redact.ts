@@ -3,7 +3,7 @@ import type { Event } from '../../events/event.ts'
 import { apart, findSecrets } from './find.ts'
 import { isPasswordFlag, labelOf } from './leads.ts'
 import { afterScheme, familyOf, isOpaqueName, isSecretValue, roleOf } from './names.ts'
-import { cutWord, hideNestedPieces, hidePieces } from './pieces.ts'
+import { cutWord, hideNestedPieces, hidePieces, MAX_VALUE_DEPTH } from './pieces.ts'
 import type { Secret } from './secret.ts'
 import { kindOf, MAX_JUDGED } from './value.ts'
 
@@ -66,8 +66,6 @@ const MIN_KNOWN = 8
 /** A user's pattern sees this much at once, and this much overlap. */
 const PIECE = 16 * 1024
 const OVERLAP = 1024
-/** Maximum nesting of an agent's values; anything deeper is left out. */
-const MAX_DEPTH = 500
 /** How often a text in which something was hidden is searched again. */
 const MAX_PASSES = 4
 
@@ -112,7 +110,7 @@ interface RedactorState {
 }
 
 function findIn({ known, own, entropy }: RedactorState, text: string, opaque: boolean): Secret[] {
-  const found = findSecrets(text, { opaque: opaque || !entropy })
+  const found = findSecrets(text, opaque || !entropy)
   for (const value of known) addAll(text, value, 'known', found)
   for (const pattern of own) {
     if (typeof pattern === 'string') addAll(text, pattern, 'own', found)
@@ -164,7 +162,7 @@ function hideInValue(state: RedactorState, given: unknown, name = '', depth = 0)
     return '[redacted:password]'
   }
   if (typeof given !== 'object' || given === null) return given
-  if (depth >= MAX_DEPTH) return '[redacted:nested]'
+  if (depth >= MAX_VALUE_DEPTH) return '[redacted:nested]'
   let changed = false
   if (Array.isArray(given)) {
     const items = given.map((item: unknown, i) => {

@@ -12,7 +12,6 @@ import {
   TAB,
 } from '../../text/characters.ts'
 
-/** A secret in a text. */
 export interface Secret {
   readonly kind: string
   readonly from: number

@@ -11,7 +11,6 @@ import {
 } from './secret.ts'
 import { shapeDetectors } from './shapes.ts'
 
-/** Maximum characters of a value. */
 export const MAX_VALUE = 4096
 /** Characters of a value to judge: the rest of a long one is like its start. */
 export const MAX_JUDGED = 256
