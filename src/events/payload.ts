@@ -7,7 +7,7 @@ import { isOrdinary } from '../json/plain-value.ts'
 import { isFewWords } from '../repair/bare-words.ts'
 import type { Chunk } from '../text/chunk.ts'
 import { callbackArgument } from '../values/envelope.ts'
-import { mayOpenLoosely } from '../values/last-resort.ts'
+import { opensBeforeQuote } from '../values/last-resort.ts'
 import type { Outcome, RepairLevel } from '../values/outcome.ts'
 import { EXPLICIT, rankOf } from '../values/pick.ts'
 import type { Schema } from '../values/schema/schema.ts'
@@ -212,9 +212,9 @@ function mayHoldPayload(text: string, loose: boolean): boolean {
   if ((first === brace || text[first] === '[') && !beginsWithLabel(text.slice(first, first + 100)))
     return true
   for (; brace >= 0; brace = text.indexOf('{', brace + 1)) {
-    if (opensInProse(text.slice(brace), loose)) return true
+    if (opensInProse(text.slice(brace), loose) || opensBeforeQuote(text, brace)) return true
   }
-  return mayOpenLoosely(text)
+  return false
 }
 
 /** `{cmd} about it` and `[INFO] about it` do not open a document. */

@@ -56,11 +56,19 @@ export function looseFrames(bytes: Bytes, channel: Channel, given: Rules): reado
 
 /** Whether a text has a key in quotes, or a bare key or an element where a value may begin. */
 export function mayOpenLoosely(text: string): boolean {
-  return PLACE.test(text)
+  for (let brace = text.indexOf('{'); brace >= 0; brace = text.indexOf('{', brace + 1))
+    if (opensBeforeQuote(text, brace)) return true
+  return BARE_PLACE.test(text)
 }
 
-const PLACE =
-  /\{(?:\s|\\[nrt])*(?:u?["'“”‘’\u001b\\]|\/[/*]|#)|(?:^|[\n:：=])[ \t\r]*(?:\{\s*[\p{L}\p{N}_$-]{1,256}\s*:|\[\s*["'“‘{[\d+.tfnTFN-])/u
+/** Whether a brace is before a quote, or before what may precede one: a comment, a backslash, a prefix. */
+export function opensBeforeQuote(text: string, brace: number): boolean {
+  beforeQuote.lastIndex = brace
+  return beforeQuote.test(text)
+}
+
+const beforeQuote = /\{(?:\s|\\[nrt])*(?:u?["'“”‘’\u001b\\]|\/[/*]|#)/y
+const BARE_PLACE = /(?:^|[\n:：=])[ \t\r]*(?:\{\s*[\p{L}\p{N}_$-]{1,256}\s*:|\[\s*["'“‘{[\d+.tfnTFN-])/u
 
 /** The end of the text before a frame, long enough to see what it follows. */
 function before({ from }: Frame, bytes: Bytes): string {
