@@ -83,7 +83,7 @@ export interface OpenerRules {
   /**
    * Where an object in prose ends whose quotes or brackets do not match, so that it would never close; -1 if
    * it is not one.
-   * @default it is none
+   * @default () => -1
    */
   readonly endOfBroken?: ((text: string) => number) | undefined
   /**

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
+import { OFF } from '../../src/base/check-options.ts'
 
 const src = new URL('../../src/', import.meta.url)
 
@@ -24,10 +25,14 @@ function defaults(file: ts.SourceFile): [name: string, written: string][] {
     if (ts.isSatisfiesExpression(node) && node.type.getText(file).startsWith('OptionTable<')) {
       const table = (node.expression as ts.AsExpression).expression as ts.ObjectLiteralExpression
       for (const row of table.properties) {
-        const given = (row as ts.PropertyAssignment).initializer as ts.ObjectLiteralExpression
+        // A table that is part of another is read where it is written.
+        if (!ts.isPropertyAssignment(row)) continue
+        const given = row.initializer
+        const name = row.name.getText(file)
+        if (given.getText(file) === 'OFF') found.push([name, String(OFF.default)])
+        if (!ts.isObjectLiteralExpression(given)) continue
         const own = given.properties.find((property) => property.name?.getText(file) === 'default')
-        if (own)
-          found.push([row.name!.getText(file), (own as ts.PropertyAssignment).initializer.getText(file)])
+        if (own) found.push([name, (own as ts.PropertyAssignment).initializer.getText(file)])
       }
     }
     ts.forEachChild(node, visit)
