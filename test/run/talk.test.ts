@@ -71,7 +71,7 @@ test('two options with one id are not chosen by it, nor by their kinds', () => {
   talk.end()
 })
 
-test('answers to an agent that takes none are refused by that, not by a name that nobody gave', () => {
+test('answers to an agent that takes none are refused for that reason', () => {
   const { talk } = asked([{ optionId: 'x', name: 'Yes', kind: 'allow_once' }])
   expect(() => talk.answer('1:0', { answers: { colour: 'Blue' } })).toThrow(
     'answer: this agent takes an option, and no answers; there are: "x" (allow_once), and "cancel"',
