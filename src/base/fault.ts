@@ -80,6 +80,8 @@ export const runCodes = /* @__PURE__ */ spoken({
   ENGINE_UNKNOWN: 'the records match no known engine, so all of them are kept as raw',
   ENGINE_ERROR: 'the engine reported an error',
   PIPE_HELD_OPEN: 'the process ended, but another process still holds its pipe open',
+  LEFT_RUNNING: 'the run was ended, but a process that the agent had started runs on',
+  TASK_CUT: 'the recorder was lost before the agent had got all that was sent',
   ARTIFACT_REJECTED: 'a path leaves the run directory or cannot be used',
   ARTIFACT_MISSING: 'the engine claims a file that is not there',
   END_UNKNOWN: 'nothing says how the run ended',

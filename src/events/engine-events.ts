@@ -1,4 +1,4 @@
-import { type Code, clip, meaningOf, quote, runCodes } from '../base/fault.ts'
+import { type Code, clip, meaningOf, type Note, quote, runCodes } from '../base/fault.ts'
 import { digest } from '../base/platform.ts'
 import { type Cost, costCounter } from './cost.ts'
 import {
@@ -344,7 +344,8 @@ export class EngineEvents {
       worksOn: (call) => this.#requests.goesOn(call),
       turnOver: (how) => {
         const over = this.#requests.turnOver(how === 'interrupted')
-        const stopped = how !== 'well' && over.interrupted
+        // An agent may end well a turn that it was told to stop: it is stopped all the same.
+        const stopped = over.interrupted && (how !== 'well' || this.#requests.isInterrupting)
         if (stopped) evidence.told('stopped', this.#now(), 'interrupted')
         this.#over = stopped ? 'stopped on request' : 'by itself'
         return over
@@ -409,8 +410,13 @@ export class EngineEvents {
     const { session = id } = this.#options
     if (id === session) return
     const message = `the agent began the session ${quote(id, 100)} and did not continue ${quote(session, 100)}`
-    this.#evidence.failed(this.#now(), clip(message, MAX_WORDS))
-    this.#write('diagnostic.engine.error', this.#problem('SESSION_CHANGED', message, 'fatal'))
+    this.fails({ code: 'SESSION_CHANGED', message })
+  }
+
+  /** A fault of our own decides the end, whatever the agent says then. */
+  fails({ code, message }: Note): void {
+    this.#evidence.doom(clip(message, MAX_WORDS))
+    this.#write('diagnostic.engine.error', this.#problem(code, message, 'fatal'))
   }
 
   #problem(code: Code, message: string, severity: Severity) {

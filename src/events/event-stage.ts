@@ -359,7 +359,8 @@ class RunEvents {
 
   /** What is known about the process and its files. */
   #endProcess(): void {
-    const { notes = [], held } = this.#exit ?? {}
+    const { notes = [], held, failure } = this.#exit ?? {}
+    if (failure) this.#events.fails(failure)
     for (const note of notes) this.#events.warn(note.code, note.message)
     this.#files.end()
     if (!held) return

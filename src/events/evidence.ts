@@ -51,6 +51,8 @@ export class RunEvidence {
   /** Calls that the user was asked about, and has answered, if only with a no. */
   readonly #answered = memory<true>(() => 0)
   #truncated = false
+  /** The first fault of our own: no later turn makes it good. */
+  #doom: string | undefined
 
   begun(when: Moment): void {
     this.#turns.set(when, { begun: when, wentOn: when })
@@ -88,6 +90,11 @@ export class RunEvidence {
     turn.failure = { first: turn.failure?.first ?? reported, last: reported }
   }
 
+  /** A fault of our own, which fails the run. */
+  doom(message: string): void {
+    this.#doom ??= message
+  }
+
   done(when: Moment): void {
     this.#turnOf(when).marked = when
   }
@@ -111,7 +118,7 @@ export class RunEvidence {
     const said: { -readonly [K in keyof Said]: Said[K] } = {
       done_marker: this.#isMarked(),
       end_signal: this.#ended()?.words ?? null,
-      failure: (this.#fatal() ?? this.#failedAlone())?.words ?? null,
+      failure: this.#doom ?? (this.#fatal() ?? this.#failedAlone())?.words ?? null,
       truncated: this.#truncated || cut !== undefined,
     }
     if (cut !== undefined) said.cut = cut

@@ -99,6 +99,11 @@ export class OpenRequests {
     return this.#open.values().next().value?.signal
   }
 
+  /** The client sent an interrupt, and no prompt since. */
+  get isInterrupting(): boolean {
+    return this.#interrupting
+  }
+
   asks({ id, signal, ...ask }: Ask): void {
     const key = keyOf(id)
     const before = this.#settled.get(key)

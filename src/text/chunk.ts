@@ -28,6 +28,8 @@ export interface ExitChunk {
   readonly stopped?: string | undefined
   /** Notes about the process: a timeout ended it, or its pipe is still held open. */
   readonly notes?: readonly Note[] | undefined
+  /** A fault of our own that decides the end, whatever the agent said. */
+  readonly failure?: Note | undefined
   /** Channels that were abandoned while another process still held them open. */
   readonly held?: readonly Channel[] | undefined
 }

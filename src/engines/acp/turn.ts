@@ -82,6 +82,8 @@ export class AcpTurns {
   stop(result: Rec, say: Say): void {
     const reason = result.text('stopReason') ?? ''
     const usage = result.record('usage _meta.quota.token_count')
+    // A turn without any update begins with its end.
+    this.work(say)
     const over = say.turnOver(
       reason === 'end_turn' ? 'well' : reason === 'cancelled' ? 'interrupted' : 'failed',
     )
@@ -90,7 +92,6 @@ export class AcpTurns {
     const good = reason === 'end_turn' || (reason === 'cancelled' && rejected && !over.interrupted)
     const head = this.#chunks.takeHead()
     this.#chunks.endMessage(say, { incomplete: !good })
-    this.work(say)
     this.#tools.endAsked(over, good, say)
     const tokens = this.#turnTokens(usage)
     this.#rest()
