@@ -22,7 +22,7 @@ const imports: readonly Import[] = [
   { names: '*', entry: 'values', limit: 73.5 },
   { names: '{ events, codex }', entry: 'events', limit: 90.5 },
   { names: '{ events, auto }', entry: 'events', limit: 126 },
-  { names: '*', entry: 'events', limit: 132 },
+  { names: '*', entry: 'events', limit: 133.5 },
   { names: '{ tryParse }', entry: 'web', limit: 55 },
   { names: '{ events, codex }', entry: 'web', limit: 92 },
   { names: '*', entry: 'web', limit: 147 },
@@ -30,7 +30,7 @@ const imports: readonly Import[] = [
 ]
 
 /** The package, in MB of 1000 KB: as it is downloaded, and on disk. */
-const PACKAGE = { size: 2, unpackedSize: 7 }
+const PACKAGE = { size: 2.2, unpackedSize: 7.5 }
 
 const page = 'docs/runtimes.md'
 const [start, end] = ['<!-- sizes:begin -->', '<!-- sizes:end -->']

@@ -26,3 +26,11 @@ export function runs(all: number): number {
 export function some<T>(all: readonly T[]): readonly T[] {
   return slow ? all : all.filter((_, index) => index % 10 === 0)
 }
+
+/**
+ * How often a loop is repeated in which processes are killed or left at random: a tenth in `npm run
+ * test:slow`, all of them in `npm run soak`.
+ */
+export function loops(all: number): number {
+  return process.env['SLUICE_SOAK'] === '1' ? all : Math.ceil(all / 10)
+}

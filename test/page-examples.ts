@@ -144,5 +144,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
   },
   'docs/server.md': {
     pool: { prints: [/^finished fix the test \S*\.audit\S+$/m, /^finished remove dead code /m] },
+    elsewhere: { prints: [/^finished finished$/m] },
   },
 }

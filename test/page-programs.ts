@@ -85,6 +85,9 @@ export function standIns(dir: string): void {
     writeFileSync(join(dir, name), `#!/bin/sh\n${line}\n`, { mode: 0o755 })
   shell('claude', `printf '%s' '${answer}'`)
   shell('codex', `cat '${root}fixtures/codex/07a-file-write.tee80/stdout.log'`)
+  // They run the command here.
+  shell('docker', `shift 3; exec "$@"`)
+  shell('ssh', `shift; exec "$@"`)
   shell('opencode', `cat '${root}fixtures/opencode/01-plain.tee80/stdout.log'`)
 }
 

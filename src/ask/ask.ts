@@ -3,6 +3,7 @@ import { defined } from '../base/check-options.ts'
 import { badOption, type FailedAttempt, Fault, type Note, type SchemaError } from '../base/fault.ts'
 import { unlessAborted } from '../base/unless-aborted.ts'
 import { type CacheEntry, cacheAccess, digestOf, isPlainSchema, stillPasses } from '../disk/cache.ts'
+import { endWithHost } from '../process/host-exit.ts'
 import type { Good, Outcome, RepairLevel } from '../values/outcome.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { type Answer, type AskOptions, type Call, readAskOptions } from './options.ts'
@@ -81,14 +82,32 @@ export type Snapshot<T> =
       readonly notes: readonly Note[]
     }
 
-/**
- * Asks until an answer passes. The last snapshot is the value; the ones before it are only emitted if
- * `watch` is set.
- */
+/** Milliseconds that a call may take to end when this program is told to end. */
+const END_MS = 2000
+
+/** Asks until an answer passes, or this program ends: a call may have started a process. */
 async function* attempts<S extends Schema | undefined>(
   call: Call,
   options: AskOptions<S>,
   read: ReturnType<typeof readAskOptions<S>>,
+  watch: boolean,
+): AsyncGenerator<Snapshot<Value<S>>, undefined> {
+  const host = new AbortController()
+  const end = () => host.abort()
+  const release = endWithHost({ end, kill: end, grace: END_MS })
+  const signal = read.signal ? AbortSignal.any([read.signal, host.signal]) : host.signal
+  try {
+    yield* tries(call, options, { ...read, signal }, watch)
+  } finally {
+    release()
+  }
+}
+
+/** The last snapshot is the value; the ones before it are only emitted if `watch` is set. */
+async function* tries<S extends Schema | undefined>(
+  call: Call,
+  options: AskOptions<S>,
+  read: ReturnType<typeof readAskOptions<S>> & { readonly signal: AbortSignal },
   watch: boolean,
 ): AsyncGenerator<Snapshot<Value<S>>, undefined> {
   const { prompt, system, temperature, retries, retryPrompt, signal, label, stopWhenValid } = read
@@ -115,7 +134,8 @@ async function* attempts<S extends Schema | undefined>(
           prompt: again === undefined ? prompt : `${prompt}\n\n${again}`,
           temperature,
           attempt,
-          ...defined({ system, signal }),
+          signal,
+          ...defined({ system }),
         }),
       signal,
       leaveLate,
@@ -126,7 +146,7 @@ async function* attempts<S extends Schema | undefined>(
       let open = true
       try {
         while (open) {
-          const step = signal ? await unlessAborted(() => pieces.next(), signal) : await pieces.next()
+          const step = await unlessAborted(() => pieces.next(), signal)
           open = step.done !== true
           if (step.done) break
           const text = answered.write(step.value)

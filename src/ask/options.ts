@@ -27,7 +27,8 @@ export interface AskRequest {
   readonly temperature: number
   /** From 1. */
   readonly attempt: number
-  readonly signal?: AbortSignal
+  /** Aborted with the `signal` of `ask`, and when your program is told to end. */
+  readonly signal: AbortSignal
 }
 
 /**

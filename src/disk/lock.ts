@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Fault, orElse, quote } from '../base/fault.ts'
 import { codeOf, diskFault } from '../base/system-error-code.ts'
-import { processStat } from '../streams/end-process-tree.ts'
+import { processStat } from '../process/tree.ts'
 import { replaceFile } from './durable.ts'
 import { readPlain } from './plain-file.ts'
 

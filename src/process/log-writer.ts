@@ -1,15 +1,28 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import fs from 'node:fs'
+import type { Readable } from 'node:stream'
 import { Fault, quote } from '../base/fault.ts'
 import { diskFault } from '../base/system-error-code.ts'
 import type { OutputChannel } from '../text/chunk.ts'
 import { withoutTerminals } from './process.ts'
-import { type Recorder, type Recorders, realPipe, type ScreenRecorder } from './recorder.ts'
+import {
+  asBytes,
+  type Recorder,
+  type Recorders,
+  realPipe,
+  type ScreenRecorder,
+  waitingIn,
+} from './recorder.ts'
 
-/** Records into log files. */
-export function logRecorders(logs: Readonly<Record<OutputChannel, string>>, wake: () => void): Recorders {
+/** Records into log files. `here` records in this process what a stand-in for a child prints. */
+export function logRecorders(
+  logs: Readonly<Record<OutputChannel, string>>,
+  wake: () => void,
+  here: boolean,
+): Recorders {
   return {
-    pipe: (channel, mirror) => record(logs[channel], wake, mirror),
+    pipe: (channel, mirror) =>
+      here ? recordHere(logs[channel], createLog(logs[channel]), wake) : record(logs[channel], wake, mirror),
     terminal: () => recordHere(logs.pty, createLog(logs.pty), wake),
   }
 }
@@ -47,6 +60,7 @@ export function record(path: string, wake: () => void, mirror?: number): Recorde
     stdio: pipe?.writer ?? cat.stdin!,
     ended: catEnded(cat, path, () => stopped).finally(wake),
     isBehind: () => false,
+    drop() {},
     attach() {},
     release: () => (pipe ? fs.closeSync(pipe.writer) : void cat.stdin!.destroy()),
     stop() {
@@ -97,6 +111,7 @@ async function catEnded(cat: ChildProcess, path: string, stopped: () => boolean)
 /** Records in this process: for pseudo-terminals, and if `cat` is missing. */
 export function recordHere(path: string, fd: number, wake: () => void): ScreenRecorder {
   let closed = false
+  let source: NodeJS.ReadableStream | undefined
   let done!: () => void
   let fail!: (error: unknown) => void
   const ended = new Promise<void>((resolve, reject) => {
@@ -125,8 +140,18 @@ export function recordHere(path: string, fd: number, wake: () => void): ScreenRe
     pid: undefined,
     stdio: 'pipe',
     ended,
-    isBehind: () => false,
-    attach: (source) => void source.on('data', write).once('close', close).once('error', close),
+    // Cast: a Readable, as all streams of processes are.
+    isBehind: () => source !== undefined && waitingIn(source as Readable) > 0,
+    drop() {},
+    attach(stream) {
+      source = stream
+      // A stand-in may end without closing.
+      stream
+        .on('data', (data) => write(asBytes(data)!))
+        .once('close', close)
+        .once('end', close)
+        .once('error', close)
+    },
     release() {},
     stop: close,
     write,

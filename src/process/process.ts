@@ -1,72 +1,123 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn as spawnChild } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
-import { constants } from 'node:os'
+import { constants, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Stream, Writable } from 'node:stream'
-import { asLeader, killChild } from '../streams/end-process-tree.ts'
-import { cannotStart } from '../streams/spawn-fault.ts'
+import { setImmediate as turn } from 'node:timers/promises'
+import { Fault } from '../base/fault.ts'
+import { diskFault } from '../base/system-error-code.ts'
 import type { Recorder, Recorders } from './recorder.ts'
-
-/** How a process ended. */
-export interface Exit {
-  readonly code: number | null
-  readonly signal: string | null
-}
+import { cannotStart } from './spawn-fault.ts'
+import { type ChildLike, type Running, takeOver } from './supervise.ts'
+import { asLeader } from './tree.ts'
 
 /** A running process that is recorded. */
-export interface Started {
-  readonly pid: number
-  readonly exit: Promise<Exit>
+export interface Started extends Running {
   readonly recorders: readonly Recorder[]
-  /** Sends a signal to the process and all its descendants. */
-  kill(signal: NodeJS.Signals): void
   /** Types into the pseudo-terminal. */
   type?(text: string): void
-  /** Its stdin, if that was left open. */
+  /** Its stdin, if that is a pipe that we write to. */
   readonly stdin?: Writable | undefined
 }
+
+/**
+ * Starts a process in place of `spawn` of `node:child_process`: in a container, over ssh, or not at all. What
+ * it returns need not have a pid or file descriptors. `stdio` is `['pipe', 'pipe', 'pipe']`, or has
+ * `'ignore'` or `'inherit'` for a stdin that nothing is written to.
+ *
+ * @example
+ * const inContainer: SpawnLike = (command, args, { env, ...options }) =>
+ *   spawn('docker', ['exec', '-i', 'box', command, ...args], { ...options, cwd: undefined })
+ */
+export type SpawnLike = (
+  command: string,
+  args: string[],
+  options: {
+    readonly cwd: string
+    readonly env: NodeJS.ProcessEnv
+    readonly stdio: ['pipe' | 'ignore' | 'inherit', 'pipe', 'pipe']
+    readonly detached: boolean
+    readonly windowsHide: boolean
+  },
+) => ChildLike
 
 export interface StartOptions {
   readonly command: string
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
-  /** The stdin of the process: empty, our own, this text, or left open for more. */
-  readonly input: 'ignore' | 'inherit' | 'open' | { readonly text: string }
+  /** The stdin of the process: empty, our own, left open for more, this text, or the file that has it. */
+  readonly input:
+    | 'ignore'
+    | 'inherit'
+    | 'open'
+    | { readonly text: string; readonly file?: string | undefined }
   readonly recorders: Recorders
+  /** Starts it in place of `spawn`. */
+  readonly spawn?: SpawnLike | undefined
 }
 
 /** Starts a process on two pipes, as the leader of its own group. */
 export async function startOnPipes(options: StartOptions): Promise<Started> {
-  const { command, args, cwd, env, input } = options
+  const { command, args, cwd, env, input, spawn } = options
   const recorders: Recorder[] = []
+  let task: number | undefined
   try {
     const stdout = options.recorders.pipe('stdout')
     recorders.push(stdout)
     const stderr = options.recorders.pipe('stderr')
     recorders.push(stderr)
-    const { child, exit } = await started(command, cwd, () =>
-      spawn(command, [...args], {
-        cwd,
-        env,
-        ...asLeader(),
-        stdio: withoutTerminals([
-          input === 'ignore' || input === 'inherit' ? input : 'pipe',
-          stdout.stdio,
-          stderr.stdio,
-        ]),
-      }),
-    )
+    const given = { cwd, env, ...asLeader() }
+    const { child, running, closed } = await started(command, cwd, () => {
+      const stdin = typeof input === 'object' || input === 'open' ? 'pipe' : input
+      if (spawn) return spawn(command, [...args], { ...given, stdio: [stdin, 'pipe', 'pipe'] })
+      if (typeof input === 'object') task = openTask(input)
+      const stdio = withoutTerminals([task ?? stdin, stdout.stdio, stderr.stdio])
+      return spawnChild(command, [...args], { ...given, stdio })
+    })
     for (const recorder of recorders) recorder.release()
-    if (child.stdout) stdout.attach(child.stdout)
-    if (child.stderr) stderr.attach(child.stderr)
+    attach(stdout, child.stdout)
+    attach(stderr, child.stderr)
+    const stdin = task === undefined && input !== 'ignore' ? (child.stdin ?? undefined) : undefined
     // A process that does not read its input closes the pipe: ignore the error.
-    child.stdin?.on('error', () => {})
-    if (typeof input === 'object') child.stdin?.end(input.text)
-    const stdin = input === 'open' ? child.stdin! : undefined
-    return { pid: child.pid!, exit, recorders, kill: (signal) => killChild(child, signal), stdin }
+    stdin?.on('error', () => {})
+    return { ...running, ...(spawn && { closed }), recorders, stdin }
   } catch (error) {
     await abandon(recorders)
     throw error
+  } finally {
+    if (task !== undefined) fs.closeSync(task)
+  }
+}
+
+/** The streams of a child are ours to read, unless its recorder gave it another end. */
+function attach(recorder: Recorder, stream: ChildLike['stdout']): void {
+  if (stream) recorder.attach(stream)
+  else if (recorder.stdio === 'pipe') recorder.stop()
+}
+
+/**
+ * The task as a file, and not as a pipe: if we are killed while we write it, no agent has begun to read. A
+ * task that is not recorded gets a file without a name.
+ */
+export function openTask({
+  text,
+  file,
+}: {
+  readonly text: string
+  readonly file?: string | undefined
+}): number {
+  const path = file ?? join(tmpdir(), `sluice-${randomUUID()}`)
+  try {
+    if (file === undefined) fs.writeFileSync(path, text, { flag: 'wx', mode: 0o600 })
+    return fs.openSync(path, fs.constants.O_RDONLY)
+  } catch (error) {
+    throw new Fault('RECORD_FAILED', diskFault('hand over the task in', path, error).message, {
+      cause: error,
+    })
+  } finally {
+    if (file === undefined) fs.rmSync(path, { force: true })
   }
 }
 
@@ -76,19 +127,17 @@ export function signalName(number: number): string {
 }
 
 /** Spawns a process, and waits until it runs. If it does not, the command cannot be started. */
-export async function started<Child extends ChildProcess>(
+export async function started<Child extends ChildLike>(
   command: string,
   cwd: string,
   spawned: () => Child,
-): Promise<{ readonly child: Child; readonly exit: Promise<Exit> }> {
+): Promise<{ readonly child: Child; readonly running: Running; readonly closed: Running['closed'] }> {
   const child = start(command, cwd, spawned)
-  const exit = new Promise<Exit>((resolve) => {
-    child.once('exit', (code, signal) => resolve({ code, signal }))
-  })
-  await new Promise<void>((resolve, reject) => {
-    child.once('error', (error) => reject(cannotStart(command, cwd, error))).once('spawn', resolve)
-  })
-  return { child, exit }
+  // A child whose output goes past us into recorders closes before they are done.
+  const { closed, ...running } = takeOver(child, { command, cwd })
+  // Without a pid it has failed, and says so in a moment; or it only looks like a child process.
+  if (child.pid === undefined) await Promise.race([running.exit, turn()])
+  return { child, running, closed }
 }
 
 /** Calls the function that spawns; if that throws, the command cannot be started. */
@@ -96,7 +145,7 @@ export function start<Child>(command: string, cwd: string, spawned: () => Child)
   try {
     return spawned()
   } catch (error) {
-    throw cannotStart(command, cwd, error)
+    throw Fault.is(error) ? error : cannotStart(command, cwd, error)
   }
 }
 

@@ -4,24 +4,21 @@ import fs from 'node:fs'
 import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Readable, Stream } from 'node:stream'
+import type { Duplex, Readable, Stream } from 'node:stream'
+import type { Pipe } from './supervise.ts'
 
 /** Takes the bytes of one stream of a process: into its log file, or for its only reader. */
-export interface Recorder {
+export interface Recorder extends Pipe {
   /** The pid of the recording process, if it is not this one. */
   readonly pid: number | undefined
   /** The stdout or stderr of the process: the recorder's other end, or a pipe to us. */
   readonly stdio: number | Stream | 'pipe'
-  /** Resolves when the stream is closed and every byte is stored or read; rejects if the disk fails. */
-  readonly ended: Promise<void>
   /** For `'pipe'`: takes the stream when the process is started. */
   attach(source: NodeJS.ReadableStream): void
   /** Closes our copy of the recorder's end once the process has its own: else it never ends. */
   release(): void
-  /** True if bytes of the process wait here for their reader. */
-  isBehind(): boolean
-  /** Stops recording now, though another process still holds the stream. */
-  stop(): void
+  /** The reader has left: what it would have read is dropped, and holds the process back no longer. */
+  drop(): void
 }
 
 /** What a terminal shows is written by us. */
@@ -78,10 +75,14 @@ export interface HeldPipe {
 export function heldPipe(wake: () => void): HeldPipe {
   let source: Readable | undefined
   let last = 0
+  let isDropped = false
   let done!: () => void
   const ended = new Promise<void>((resolve) => {
     done = resolve
   })
+  const drain = () => {
+    while (isDropped && source?.read() != null);
+  }
   const take = (stream: Readable) => {
     source = stream
     const over = () => {
@@ -91,20 +92,43 @@ export function heldPipe(wake: () => void): HeldPipe {
     stream
       .on('readable', () => {
         last = Date.now()
+        drain()
         wake()
       })
       .once('close', over)
+      // A stand-in may end without closing.
+      .once('end', over)
       .once('error', over)
   }
+  const isBehind = () => source !== undefined && waitingIn(source) > 0
   return {
     recorder: {
-      ...readPipe(take),
       pid: undefined,
+      // Node's own pipes: a run that is not recorded starts no other process, not even `mkfifo`.
+      stdio: 'pipe',
+      attach: (stream) => take(stream as Readable), // cast: the stdout of a child process is one
+      release() {},
       ended,
-      isBehind: () => (source?.readableLength ?? 0) > 0,
+      isBehind,
+      drop() {
+        isDropped = true
+        drain()
+      },
       stop: () => (source ? void source.destroy() : done()),
     },
-    read: () => (source?.read() as Buffer | null | undefined) ?? undefined, // cast: it has no encoding
-    lastWrite: () => ((source?.readableLength ?? 0) > 0 ? Date.now() : last),
+    read: () => asBytes(source?.read()),
+    lastWrite: () => (isBehind() ? Date.now() : last),
   }
+}
+
+/** What a stream of a process gave; that of a stand-in may give text. */
+export function asBytes(data: Uint8Array | string | null | undefined): Buffer | undefined {
+  if (data === null || data === undefined) return undefined
+  return Buffer.isBuffer(data) ? data : Buffer.from(data)
+}
+
+/** Bytes in a stream that its reader has not taken. A stand-in for a pipe may hold some on both sides. */
+export function waitingIn(stream: Readable): number {
+  const { writableLength = 0 } = stream as Partial<Duplex>
+  return stream.readableLength + writableLength
 }

@@ -37,6 +37,7 @@ function recordAndPass(path: string, wake: () => void, reader: Writable, closes:
     ...log,
     ...readPipe(take),
     isBehind: () => source?.isPaused() ?? false,
+    drop: () => void source?.destroy(),
     stop: () => (source ? void source.destroy() : log.stop()),
   }
 }

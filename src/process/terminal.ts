@@ -5,11 +5,8 @@ import { delimiter, join } from 'node:path'
 import type { ReadStream } from 'node:tty'
 import type { IPty } from '@lydell/node-pty'
 import { Fault, withoutStack } from '../base/fault.ts'
-import { killGroup } from '../streams/end-process-tree.ts'
-import { cannotStart } from '../streams/spawn-fault.ts'
 import {
   abandon,
-  type Exit,
   keepToUs,
   type Started,
   type StartOptions,
@@ -19,6 +16,8 @@ import {
   withoutTerminals,
 } from './process.ts'
 import type { Recorder, ScreenRecorder } from './recorder.ts'
+import { cannotStart } from './spawn-fault.ts'
+import type { Exit } from './supervise.ts'
 
 /** Starts a process on a pseudo-terminal. It leads its own session, so its group can be signalled too. */
 export async function startOnPty(options: StartOptions & { cols: number; rows: number }): Promise<Started> {
@@ -61,7 +60,6 @@ export async function startOnPty(options: StartOptions & { cols: number; rows: n
     pid: terminal.pid,
     exit,
     recorders: [recorder],
-    kill: (signal) => killGroup(terminal.pid, signal),
     type: (text) => terminal.write(text),
   }
 }
@@ -169,7 +167,7 @@ export async function startOnPtyAndPipes(
     recorders.push(stdout)
     const stderr = options.recorders.pipe('stderr', shown)
     recorders.push(stderr)
-    const { child, exit } = await started(command, cwd, () =>
+    const { child, running } = await started(command, cwd, () =>
       // The shell leads the new session, so the terminal that it opens becomes its controlling terminal.
       spawn('/bin/sh', ['-c', 'tty=$0; exec "$@" <>"$tty"', terminal.ptsName, command, ...args], {
         cwd,
@@ -181,16 +179,14 @@ export async function startOnPtyAndPipes(
     for (const recorder of recorders) recorder.release()
     if (child.stdout) stdout.attach(child.stdout)
     if (child.stderr) stderr.attach(child.stderr)
+    const { exit } = running
     // Everything is on the terminal when both recorders are done and the process is gone. The process may
     // close both pipes long before, and losing its terminal then would kill it.
     void Promise.allSettled([stdout.ended, stderr.ended, exit]).then(screen.last)
     if (typeof input === 'object') terminal.master.write(input.text)
-    const pid = child.pid!
     return {
-      pid,
-      exit,
+      ...running,
       recorders,
-      kill: (signal) => killGroup(pid, signal),
       type: (text) => void (terminal.master.destroyed || terminal.master.write(text)),
     }
   } catch (error) {

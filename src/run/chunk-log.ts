@@ -10,7 +10,8 @@ import { isSpan } from './meta.ts'
 
 /** One read of one stream: which bytes, and when, in milliseconds since the start of the attempt. */
 export interface Read {
-  readonly channel: Channel
+  /** `sent`: these bytes of stdin have reached the process. */
+  readonly channel: Channel | 'sent'
   readonly from: number
   readonly length: number
   readonly ms: number
@@ -18,7 +19,7 @@ export interface Read {
   readonly by?: 'limit' | undefined
 }
 
-/** A line of `chunks.N.jsonl`: `["stdout",0,77,659.8]`, or `["stdin",0,77,659.8,"limit"]`. */
+/** A line of `chunks.N.jsonl`: `["stdout",0,77,659.8]`, `["stdin",0,77,659.8,"limit"]`. */
 export function chunkLine(read: Read): string {
   const { channel, from, length, ms, by } = read
   return jsonLine([channel, from, length, ms, ...(by ? [by] : [])])
@@ -33,7 +34,7 @@ export function parseChunkLine(line: string): Read | undefined {
   const [stream, from, length, ms, by] = Array.isArray(value)
     ? value
     : [named['stream'] ?? 'pty', named['off'], named['len'], named['t_ms']]
-  const channel = channels.find((name) => name === stream)
+  const channel = [...channels, 'sent' as const].find((name) => name === stream)
   if (!channel || !isWhole(from) || !isWhole(length) || !isSpan(ms)) return undefined
   return { channel, from, length, ms, ...(by === 'limit' && { by }) }
 }
@@ -57,6 +58,8 @@ export interface AttemptBytes {
    * then the bytes that no record covers are returned too.
    */
   next(over: boolean): Portion | 'restarted' | undefined
+  /** Bytes that were to be sent, and of which no line says that they were. */
+  unsent(): number
   close(): void
 }
 
@@ -83,6 +86,8 @@ export class ChunkedLogs implements AttemptBytes {
   #open: Read | undefined
   #believed: boolean
   #ms = 0
+  /** Bytes that have reached the process. */
+  #sent = 0
   /** The next channel among those that have uncovered bytes. */
   #turn = 0
 
@@ -112,6 +117,10 @@ export class ChunkedLogs implements AttemptBytes {
     return 0
   }
 
+  unsent(): number {
+    return (this.done('stdin') ?? 0) - this.#sent
+  }
+
   close(): void {
     this.#chunks?.close()
     for (const { fd } of this.#logs.values()) fs.closeSync(fd)
@@ -131,6 +140,10 @@ export class ChunkedLogs implements AttemptBytes {
       }
       const read: Read | undefined = this.#open ?? parseChunkLine(this.#lines.shift()!)
       this.#open = undefined
+      if (read?.channel === 'sent') {
+        this.#sent += read.length
+        continue
+      }
       if (!read || this.done(read.channel) !== read.from) return this.#distrust()
       this.#ms = read.ms
       if (read.length === 0) continue

@@ -87,7 +87,7 @@ async function* followAttempt(
         if (last) {
           const { meta: path } = find() ?? attempt
           const ended = attempt.alone ? {} : endedMeta({ ...attempt, ...(path && { meta: path }) })
-          yield* exitOf(ended, started, time)
+          yield* exitOf(ended, started, time, logs.unsent())
           return
         }
         // Once more after the end was seen, for what was written just before it, and what was never noted.
@@ -116,6 +116,7 @@ function growingLogs(find: () => Attempt): AttemptBytes {
       if (portion) chosen = logs
       return portion
     },
+    unsent: () => chosen?.unsent() ?? 0,
     close() {
       chosen?.close()
       logs.close()
@@ -145,6 +146,7 @@ function tailLogs(find: () => Attempt): AttemptBytes {
       }
       return next()
     },
+    unsent: () => 0,
     close() {
       for (const tail of tails.values()) tail.close()
     },

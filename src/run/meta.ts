@@ -23,6 +23,7 @@ export type StopReason =
   | 'interrupted'
   | 'aborted'
   | 'abandoned'
+  | 'host_ended'
   | 'output_failed'
   | 'recorder_failed'
   | 'recorder_lost'
@@ -43,8 +44,8 @@ export function exitEvidence(
   // It may have caught our signal: it was ended all the same.
   const limited = ['timeout', 'idle_timeout', 'limit', 'talk_failed'].includes(reason ?? '')
   if (limited && code === 0) return { code: null, signal: 'SIGTERM' }
-  const asked = reason === 'interrupted' || reason === 'aborted' || reason === 'abandoned'
-  return { code, signal, ...(asked ? { stopped: reason } : {}) }
+  const asked = ['interrupted', 'aborted', 'abandoned', 'host_ended'].includes(reason ?? '')
+  return { code, signal, ...(asked ? { stopped: reason! } : {}) }
 }
 
 /** `meta.N.json`: what is known about one attempt besides its bytes. */
@@ -56,6 +57,8 @@ export interface Meta {
   readonly argv: readonly string[]
   /** Its prompt went to its stdin, as text or as a record of its wire, and not into `argv`. */
   readonly prompt?: 'stdin' | 'wire'
+  /** What was sent to it went through a pipe: `sent` in the chunk log tells how much of that it got. */
+  readonly stdin?: 'pipe'
   /** What it was asked to do, as far as that is known; the first 2,000 characters. */
   readonly task?: string
   readonly cwd: string
@@ -206,6 +209,7 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
     // Cast: their types were checked.
     ...(Object.fromEntries([...texts, ...counts].map((key) => [key, found[key]])) as Partial<Meta>),
     ...(found['prompt'] === 'stdin' || found['prompt'] === 'wire' ? { prompt: found['prompt'] } : {}),
+    ...(found['stdin'] === 'pipe' ? { stdin: 'pipe' } : {}),
     ...(duration === undefined ? {} : { duration_ms: duration }),
     ...(started >= 0 && started <= MAX_TIME ? { started_at: new Date(started).toISOString() } : {}),
     ...(Array.isArray(found['argv']) ? { argv: found['argv'].filter(isText) } : {}),

@@ -1,5 +1,5 @@
 import fs from 'node:fs'
-import { Fault } from '../base/fault.ts'
+import { Fault, orElse } from '../base/fault.ts'
 import { diskFault } from '../base/system-error-code.ts'
 import { LineFile } from '../disk/line-file.ts'
 import { writtenAt } from '../disk/plain-file.ts'
@@ -17,8 +17,8 @@ export interface Output {
   readonly recorders: Recorders
   /** The next bytes of a channel, if there are any now; `now` tells their milliseconds since the start. */
   read(channel: OutputChannel, now: () => number): { readonly bytes: Buffer; readonly ms: number } | undefined
-  /** Takes bytes that are about to be sent to the process. */
-  sent(bytes: Buffer, ms: number, by?: 'limit'): void
+  /** Takes bytes that are about to be sent to the process; call the result when they are. */
+  sent(bytes: Buffer, ms: number, by?: 'limit'): () => void
   /** When the process wrote last, in milliseconds since 1970. */
   lastWrite(): number
   /** Bytes per channel, of those that can still be read. */
@@ -38,13 +38,19 @@ export class RecordedOutput implements Output {
   readonly #reads: LineFile
   #stdin: number | undefined
   #sent = 0
+  #closed = false
 
-  constructor(logs: Readonly<Record<Channel, string>>, chunks: string, waker: Waker, tee: boolean) {
+  constructor(
+    logs: Readonly<Record<Channel, string>>,
+    chunks: string,
+    waker: Waker,
+    { tee, here }: { readonly tee: boolean; readonly here: boolean },
+  ) {
     this.#logs = logs
     // A recorder that was killed before its agent was started has left them.
     for (const left of [logs.stdin, chunks]) fs.rmSync(left, { force: true })
     this.#reads = new LineFile(chunks)
-    this.recorders = { ...logRecorders(logs, waker.wake), ...(tee && teeRecorders(logs, waker.wake)) }
+    this.recorders = { ...logRecorders(logs, waker.wake, here), ...(tee && teeRecorders(logs, waker.wake)) }
   }
 
   read(channel: OutputChannel, now: () => number) {
@@ -61,17 +67,25 @@ export class RecordedOutput implements Output {
     return { bytes, ms }
   }
 
-  sent(bytes: Buffer, ms: number, by?: 'limit'): void {
+  sent(bytes: Buffer, ms: number, by?: 'limit'): () => void {
     const path = this.#logs.stdin
+    const isFirst = this.#stdin === undefined
     // Kept open: by then another file may have its name.
     this.#stdin ??= createLog(path)
     try {
       for (let at = 0; at < bytes.length; ) at += fs.writeSync(this.#stdin, bytes, at)
+      // The task itself: the agent may read it from there.
+      if (isFirst) fs.fsyncSync(this.#stdin)
     } catch (error) {
       throw new Fault('RECORD_FAILED', diskFault('write', path, error).message, { cause: error })
     }
-    this.#reads.append(chunkLine({ channel: 'stdin', from: this.#sent, length: bytes.length, ms, by }))
+    const range = { from: this.#sent, length: bytes.length, ms }
+    this.#reads.append(chunkLine({ channel: 'stdin', ...range, by }))
     this.#sent += bytes.length
+    return () => {
+      // A full disk is told with the next read.
+      if (!this.#closed) orElse(() => this.#reads.append(chunkLine({ channel: 'sent', ...range })), undefined)
+    }
   }
 
   lastWrite(): number {
@@ -83,6 +97,7 @@ export class RecordedOutput implements Output {
   }
 
   close(): void {
+    this.#closed = true
     for (const tail of this.#tails.values()) tail.close()
     this.#reads.close()
     if (this.#stdin !== undefined) fs.closeSync(this.#stdin)
@@ -113,7 +128,9 @@ export class PipedOutput implements Output {
     return { bytes, ms: now() }
   }
 
-  sent(): void {}
+  sent(): () => void {
+    return () => {}
+  }
 
   lastWrite(): number {
     return Math.max(this.#pipes.stdout.lastWrite(), this.#pipes.stderr.lastWrite())

@@ -67,7 +67,7 @@ export function* readAttempt(
       time = found && !covered ? found(channel, from, bytes.length) : started + ms
       yield { chunk: { channel, bytes, by }, time }
     }
-    yield* exitOf(meta, started, time)
+    yield* exitOf(meta, started, time, logs.unsent())
   } finally {
     logs.close()
   }
@@ -160,12 +160,24 @@ export function startOf(attempt: Attempt, meta: Partial<Meta>): number {
   return path === undefined ? 0 : Math.floor(writtenAt(path))
 }
 
-/** The exit, if it is known; `time` is that of the last chunk. */
-export function* exitOf(meta: Partial<Meta>, started: number, time: number): Generator<TimedChunk> {
+/**
+ * The exit, if it is known; `time` is that of the last chunk. If the recorder was lost while it handed over
+ * the task, the process worked on a part of it, and whatever it said then is no good end.
+ */
+export function* exitOf(
+  meta: Partial<Meta>,
+  started: number,
+  time: number,
+  unsent: number,
+): Generator<TimedChunk> {
   const { exit_code = null, signal = null, reason, notes = [], duration_ms } = meta
-  if (exit_code === null && signal === null) return
-  const chunk: Chunk = { channel: 'exit', ...exitEvidence({ code: exit_code, signal }, reason), notes }
-  yield { chunk, time: Math.max(time, started + (duration_ms ?? 0)) }
+  const exit = { channel: 'exit', ...exitEvidence({ code: exit_code, signal }, reason) } as const
+  const ends = Math.max(time, started + (duration_ms ?? 0))
+  if (exit_code !== null || signal !== null) yield { chunk: { ...exit, notes }, time: ends }
+  else if (meta.stdin === 'pipe' && unsent > 0) {
+    const failure = `the recorder was lost before the last ${unsent} bytes of what was sent had reached the agent`
+    yield { chunk: { ...exit, failure: { code: 'TASK_CUT', message: failure } }, time }
+  }
 }
 
 /** Number of files that the attempts changed, as far as that was recorded. */

@@ -8,7 +8,7 @@ import type { Engine, Picker } from '../events/engine.ts'
 import type { Event } from '../events/event.ts'
 import { listAttempts } from './attempt-logs.ts'
 import { type Meta, readMeta } from './meta.ts'
-import { lives } from './resume.ts'
+import { lives, stillRunning } from './resume.ts'
 
 /** A turn that has ended, as far as the next one in its session must know it. */
 export interface EndedTurn {
@@ -62,7 +62,8 @@ export function recordedTurn(dir: string, custom?: Engine | Picker): RecordedTur
   const meta = readMeta(last?.meta)
   if (!last || !meta) throw cannot(`${quote(dir, 200)} has no run that was recorded`)
   const { argv, cwd, reading = {} } = meta
-  if (meta.ended_at === undefined && lives(last, meta)) throw cannot('its last turn is still running')
+  if (meta.ended_at === undefined && lives(last, meta))
+    throw cannot(`its last turn has not ended: ${stillRunning(meta)}`)
   if (!argv || argv.length === 0) throw cannot('its command is not recorded')
   const told = lastTold(dir, last.number)
   const name = told?.source.engine ?? meta.engine

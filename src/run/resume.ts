@@ -149,19 +149,23 @@ const QUIET_MS = 1000
 /** Waits until the process of a lost attempt and its recorders are gone: they may still be writing. */
 async function gone(attempt: Attempt, wait: boolean, signal: AbortSignal | undefined): Promise<void> {
   const meta = endedMeta(attempt)
-  const { pid, ended_at } = meta
-  if (ended_at !== undefined) return
+  if (meta.ended_at !== undefined) return
   for (let first = true; lives(attempt, meta); first = false) {
     if (!wait)
       throw new Fault(
         'JOURNAL_LOCKED',
-        `attempt ${attempt.number} lost its recorder, but its process${typeof pid === 'number' ? ` ${pid}` : ''} is still running; ` +
+        `attempt ${attempt.number} lost its recorder, but ${stillRunning(meta)}; ` +
           'end it, or wait for it with npx agent-sluice replay --resume',
       )
     await setTimeout(first ? 10 : 100, undefined, { signal })
   }
   const until = Date.now() + RECORDER_MS
   while (isDraining(meta) && Date.now() < until) await setTimeout(10, undefined, { signal })
+}
+
+/** What to say about an agent whose recorder was killed: it was left alone. */
+export function stillRunning(meta: Partial<Meta> | undefined): string {
+  return `its process${typeof meta?.pid === 'number' ? ` ${meta.pid}` : ''} is still running`
 }
 
 /** Whether the process of an attempt is still running. */

@@ -1,18 +1,19 @@
 import fs from 'node:fs'
 import { join, resolve } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { defined } from '../base/check-options.ts'
-import { clip, type Note, quote } from '../base/fault.ts'
+import { clip, type Note, orElse, quote } from '../base/fault.ts'
 import { processStart } from '../disk/lock.ts'
 import { Waker } from '../disk/wake.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { CompletionData } from '../events/event.ts'
 import type { EventOptions } from '../events/event-stage.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
-import { type Exit, type Started, type StartOptions, startOnPipes } from '../process/process.ts'
+import { endWithHost } from '../process/host-exit.ts'
+import { type SpawnLike, type Started, type StartOptions, startOnPipes } from '../process/process.ts'
+import { type Exit, type Over, Supervised } from '../process/supervise.ts'
 import { passStdin } from '../process/tee.ts'
 import { startOnPty, startOnPtyAndPipes } from '../process/terminal.ts'
-import type { Channel, Chunk, OutputChannel } from '../text/chunk.ts'
+import type { Channel, Chunk, ExitChunk, OutputChannel } from '../text/chunk.ts'
 import { channels, fileNames, pinned } from './attempt-logs.ts'
 import {
   compare,
@@ -58,6 +59,10 @@ export interface RecordOptions {
   readonly talk: boolean
   /** How long the agent has waited for an answer. */
   readonly waited?: (() => { readonly ms: number; readonly until: number }) | undefined
+  /** Starts the process in place of `spawn`. */
+  readonly spawn?: SpawnLike | undefined
+  /** It may outlive this program. */
+  readonly detached: boolean
   readonly pty: { readonly cols: number; readonly rows: number; readonly pipes: boolean } | undefined
   readonly timeout: number | undefined
   readonly idleTimeout: number | undefined
@@ -81,6 +86,8 @@ const stopNotes: Partial<Record<StopReason, Note>> = {
   },
   interrupted: { code: 'RUN_INTERRUPTED', message: 'the user interrupted the process' },
   aborted: { code: 'RUN_INTERRUPTED', message: 'the caller aborted the process' },
+  abandoned: { code: 'RUN_INTERRUPTED', message: 'the reader of the run left, so the process was ended' },
+  host_ended: { code: 'RUN_INTERRUPTED', message: 'the program that ran it ended, and the process with it' },
 }
 const heldNote: Note = {
   code: 'PIPE_HELD_OPEN',
@@ -99,6 +106,9 @@ const startModes = {
     readonly start: (options: StartOptions & { cols: number; rows: number }) => Promise<Started>
   }
 >
+const NEVER_RAN: Over = { code: null, signal: null, held: [] }
+/** The environment variable that tells what an agent has started. */
+const MARK = 'AGENT_SLUICE_RUN'
 const NO_SIZE = { cols: 0, rows: 0 }
 /** How often to look at the logs without a watcher. */
 const POLL_MS = 200
@@ -121,6 +131,11 @@ export class Recording {
   #meta: Meta
   #before: SessionTokens | undefined
   #running: Started | undefined
+  #process: Supervised | undefined
+  /** Called when all is over: it no longer ends with this program. */
+  #release = () => {}
+  /** The reader has left. */
+  #left = false
   /** What was sent and not passed on yet: it comes before everything that is read after it. */
   readonly #sent: TimedChunk[] = []
   /** Called when all of it is passed on. */
@@ -129,10 +144,6 @@ export class Recording {
   /** Text typed before the terminal exists. */
   #typed = ''
   #stopNote: Note | undefined
-  #exited = false
-  #killer: NodeJS.Timeout | undefined
-  /** The end of the process and of its recorders. */
-  #over: Promise<Exit & { readonly held: boolean }> | undefined
   /** Why a recorder failed. */
   #failure: unknown
   /** When the process was started, in milliseconds since 1970, and on the clock that never jumps. */
@@ -162,23 +173,51 @@ export class Recording {
     this.#meta = { ...this.#meta, reading: { ...this.#meta.reading, session_tokens: sessionTokens } }
   }
 
+  /** Whether there was a process. */
+  get isStarted(): boolean {
+    return this.#process !== undefined
+  }
+
   meta(): Meta {
     return this.#meta
   }
 
-  /** Sends a signal to the whole group, and remembers that we did; `note` says more about the reason. */
+  /** Ends the process and all that it has started, and remembers that we did; `note` says more about why. */
   stop(reason: StopReason, signal: NodeJS.Signals, note = stopNotes[reason]): void {
-    if (this.#exited) {
+    if (this.#process?.exited) {
       // What it wrote may still wait for a reader that does not come.
       for (const recorder of this.#options.tee ? this.#running!.recorders : []) recorder.stop()
       return
     }
+    this.#because(reason, note)
+    // If it is not running yet, it is stopped when it is.
+    this.#process?.end(signal)
+  }
+
+  /** The first reason counts. */
+  #because(reason: StopReason, note: Note | undefined): void {
     if (this.#meta.reason === null) this.#stopNote = note
     this.#meta = { ...this.#meta, reason: this.#meta.reason ?? reason }
-    // If it is not running yet, it is stopped when it is.
-    if (!this.#running) return
-    this.#running.kill(signal)
-    this.#killer ??= setTimeout(() => this.#running?.kill('SIGKILL'), this.#options.killGrace)
+  }
+
+  /** Nobody reads any more: the process is ended, and what it prints is dropped unless it is recorded. */
+  leave(reason: StopReason, note?: Note): void {
+    this.#left = true
+    if (this.#meta.ended_at === null) this.#because(reason, note ?? stopNotes[reason])
+    for (const recorder of this.#running?.recorders ?? []) recorder.drop()
+    this.stop(reason, 'SIGTERM')
+    this.#waker.wake()
+  }
+
+  /** How the process ended, as a chunk: also of a run whose reader has left. */
+  exitChunk(): ExitChunk {
+    const { exit_code: code, signal, reason, notes } = this.#meta
+    return { channel: 'exit', ...exitEvidence({ code, signal }, reason), notes }
+  }
+
+  /** Nothing of the process is left, and its end is recorded. */
+  released(): void {
+    this.#release()
   }
 
   /** Records in `meta.N.json` that every event is stored, the outcome, and the task. */
@@ -188,6 +227,7 @@ export class Recording {
       ...(task !== undefined && { task: clip(task, MAX_TASK) }),
       complete: true,
     })
+    this.#release()
   }
 
   /** Types into the pseudo-terminal, if there is one. */
@@ -199,19 +239,26 @@ export class Recording {
   /** Records, then sends: nothing is sent that is not recorded. False if the process has ended. */
   send(bytes: Buffer, by?: 'limit'): boolean {
     const output = this.#output
-    if (!output || !this.#running || this.#exited) return false
+    if (!output || !this.#running || this.#process?.exited) return false
+    let delivered: () => void
     try {
       const ms = this.#now()
-      output.sent(bytes, ms, by)
+      delivered = output.sent(bytes, ms, by)
       this.#sent.push({ chunk: { channel: 'stdin', bytes, by }, time: this.#started + ms })
     } catch (error) {
-      this.#failure = error
-      this.stop('recorder_failed', 'SIGTERM')
+      this.#fail(error)
       return false
     }
-    this.#running.stdin?.write(bytes)
+    this.#running.stdin?.write(bytes, (error) => {
+      if (!error) delivered()
+    })
     this.#waker.wake()
     return true
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= error
+    this.stop('recorder_failed', 'SIGTERM')
   }
 
   closeInput(): void {
@@ -224,23 +271,20 @@ export class Recording {
   }
 
   async *#record(): AsyncGenerator<TimedChunk | Opening> {
-    const { engine, reading, runId, attempt, cwd, talk, tee = false } = this.#options
+    const { engine, reading, runId, attempt, cwd, talk } = this.#options
     const before = this.#options.fsDiff ? await this.#look() : undefined
     this.#started = Date.now()
     this.#origin = performance.now()
     // Before the process starts, so that a crash from here on leaves something to resume.
     this.#save({ started_at: new Date(this.#started).toISOString() })
-    const output =
-      this.#options.audit === undefined
-        ? new PipedOutput(this.#waker)
-        : new RecordedOutput(this.#logs, this.#path('chunks'), this.#waker, tee)
+    const output = this.#newOutput()
     this.#output = output
     let guard: ReturnType<typeof watchdog> | undefined
     const prompt = this.#prompt()
     try {
       // Before the process gets it: what was sent is known, whatever happens then.
-      if (prompt) output.sent(prompt, 0)
-      const startNotes = await this.#start()
+      const delivered = prompt && output.sent(prompt, 0)
+      const startNotes = await this.#start(delivered)
       guard = watchdog({
         ...this.#options,
         lastWrite: () => output.lastWrite(),
@@ -257,20 +301,30 @@ export class Recording {
       yield { chunk: first, time: this.#started }
       if (prompt) yield { chunk: { channel: 'stdin', bytes: prompt }, time: this.#started }
       yield* this.#read(output)
-      yield await this.#conclude(before, startNotes)
+      if (!this.#left) yield await this.#conclude(before, startNotes)
     } catch (error) {
       this.stop('recorder_failed', 'SIGTERM')
       throw error
     } finally {
       guard?.stop()
       this.#waker.close()
-      output.close()
-      if (!this.#running) this.#forget()
-      else if (this.#meta.ended_at === null && this.#over) {
-        this.stop('abandoned', 'SIGTERM')
-        this.#finish(await this.#over, this.#elapsed(), [])
+      if (!this.#process) this.#forget()
+      else if (this.#meta.ended_at === null) {
+        this.leave('abandoned')
+        const over = await this.#process.over.catch(() => NEVER_RAN)
+        this.#finish(over, this.#elapsed(), this.#endNotes(over))
       }
+      output.close()
     }
+  }
+
+  #newOutput(): Output {
+    const { audit, tee = false, spawn } = this.#options
+    if (audit === undefined) return new PipedOutput(this.#waker)
+    return new RecordedOutput(this.#logs, this.#path('chunks'), this.#waker, {
+      tee,
+      here: spawn !== undefined,
+    })
   }
 
   #prompt(): Buffer | undefined {
@@ -278,30 +332,66 @@ export class Recording {
     return piped && !talk && typeof input === 'object' ? Buffer.from(input.text) : undefined
   }
 
-  /** Starts the process and its recorders. */
-  async #start(): Promise<readonly Note[]> {
-    const { pty, talk, tee, onStart, onUnreachable } = this.#options
-    const input = talk || tee ? 'open' : this.#options.input
+  /** Starts the process and its recorders. `delivered` is called when it has got its prompt. */
+  async #start(delivered: (() => void) | undefined): Promise<readonly Note[]> {
+    const { pty, talk, tee, audit, onStart, onUnreachable, killGrace, pipeGrace } = this.#options
     const { recorders: made } = this.#output!
-    const running = await this.#way.start({ ...this.#options, ...(pty ?? NO_SIZE), input, recorders: made })
+    const running = await this.#way.start({
+      ...this.#options,
+      ...(pty ?? NO_SIZE),
+      input: talk || tee ? 'open' : this.#input(),
+      env: { ...this.#options.env, [MARK]: this.#options.runId },
+      recorders: made,
+    })
     this.#running = running
     if (this.#typed !== '') running.type?.(this.#typed)
     const { pid, recorders } = running
-    const recorded = Promise.all(recorders.map((recorder) => recorder.ended)).catch((error: unknown) => {
-      this.#failure = error
-      this.stop('recorder_failed', 'SIGTERM')
-    })
-    this.#over = this.#end(running, recorded)
-    running.stdin?.on('error', onUnreachable)
+    for (const recorder of recorders) recorder.ended.catch((error: unknown) => this.#fail(error))
+    this.#process = new Supervised(running, recorders, { killGrace, pipeGrace })
+    if (!this.#options.detached)
+      this.#release = endWithHost({
+        end: (signal) => this.stop('host_ended', signal),
+        kill: () => this.#endNow(),
+        grace: killGrace + pipeGrace,
+      })
+    if (talk || tee) running.stdin?.on('error', onUnreachable)
     if (tee) void passStdin(running.stdin!, (bytes) => this.#pass(bytes))
+    const text = this.#textInput()
+    if (running.stdin && text !== undefined) running.stdin.end(text, delivered)
     const pids = recorders.flatMap((recorder) => recorder.pid ?? [])
-    this.#save({ pid, pid_started: processStart(pid), recorders: pids })
+    this.#save({
+      pid: pid ?? null,
+      pid_started: pid === undefined ? null : processStart(pid),
+      recorders: pids,
+    })
     const notes = onStart()
     // It may have been stopped before it was running.
     if (this.#meta.reason !== null) this.stop(this.#meta.reason, 'SIGTERM')
-    if (this.#options.audit !== undefined)
-      for (const channel of this.#way.channels) this.#waker.watch(this.#logs[channel])
+    if (audit !== undefined) for (const channel of this.#way.channels) this.#waker.watch(this.#logs[channel])
     return notes
+  }
+
+  /** Its stdin: the log of the task, which is complete, if that is recorded. */
+  #input(): StartOptions['input'] {
+    const { input, piped, audit } = this.#options
+    const isLogged = typeof input === 'object' && piped && audit !== undefined
+    return isLogged ? { ...input, file: this.#logs.stdin } : input
+  }
+
+  /** The text that goes to a stdin that is a pipe. */
+  #textInput(): string | undefined {
+    const { input, talk, tee } = this.#options
+    return typeof input === 'object' && !talk && !tee ? input.text : undefined
+  }
+
+  /** This program ends: nothing can wait any more. */
+  #endNow(): void {
+    this.#process!.kill()
+    if (this.#meta.ended_at !== null) return
+    this.#because('host_ended', stopNotes.host_ended)
+    const killed = { code: null, signal: 'SIGKILL', held: [] }
+    // The disk may be the reason why the program ends.
+    orElse(() => this.#finish(killed, this.#elapsed(), this.#endNotes(killed)), undefined)
   }
 
   /** Sends what our own stdin has; resolves when it is passed on, too: only so much is held in memory. */
@@ -312,39 +402,19 @@ export class Recording {
     })
   }
 
-  /** Waits for the exit, then for the recorders; a pipe that is held open gets a grace period. */
-  async #end(process: Started, recorded: Promise<unknown>): Promise<Exit & { held: boolean }> {
-    const exit = await process.exit
-    this.#exited = true
-    clearTimeout(this.#killer)
-    // A process that we ended leaves no others behind; one that ended by itself may.
-    if (this.#meta.reason !== null) process.kill('SIGKILL')
-    const grace = new AbortController()
-    const wait = () => delay(this.#options.pipeGrace, true, { signal: grace.signal }).catch(() => true)
-    let held: boolean
-    do held = await Promise.race([recorded.then(() => false), wait()])
-    while (
-      // A slow reader is not a pipe that is held open.
-      held &&
-      process.recorders.some((recorder) => recorder.isBehind())
-    )
-    grace.abort()
-    for (const recorder of held ? process.recorders : []) recorder.stop()
-    await recorded
-    return { ...exit, held }
-  }
-
   /** The output as it comes, until the recorders are done. */
   async *#read(output: Output): AsyncGenerator<TimedChunk> {
     let finished = false
-    void this.#over!.finally(() => {
+    const over = () => {
       finished = true
       this.#now()
       this.#waker.wake()
-    })
+    }
+    this.#process!.over.then(over, over)
     for (let last = false; ; ) {
       // One more look after the recorders are done: they may have written since the last one.
       last = finished
+      if (this.#left) return
       let read = false
       for (const channel of this.#way.channels) {
         while (this.#sent.length > 0) yield this.#sent.shift()!
@@ -363,27 +433,31 @@ export class Recording {
 
   /** Stores how the process ended, and what changed in its working directory. */
   async #conclude(before: Snapshot | undefined, startNotes: readonly Note[]): Promise<TimedChunk> {
-    const { code, signal, held } = await this.#over!
+    const over = await this.#process!.over
     if (this.#failure !== undefined) throw this.#failure
     if (before) {
       this.#diff = withOutside(this.#options.cwd, compare(before, await this.#look()))
       this.#write(() => writeWholeSync(this.#path('fsDiff'), `${JSON.stringify(this.#diff)}\n`))
     }
-    const { reason } = this.#meta
     const sizes = this.#output!.sizes()
     const lost = this.#way.channels.filter((channel) => sizes[channel] === undefined)
     const notes = [
       ...startNotes,
-      ...this.#notes,
-      ...this.#options.onExit(),
-      ...[this.#stopNote, held ? heldNote : undefined].filter((note) => note !== undefined),
+      ...this.#endNotes(over),
       ...lost.map((channel) => lostNote(this.#names[channel])),
     ]
-    this.#finish({ code, signal }, this.#ms, notes)
-    return {
-      chunk: { channel: 'exit', ...exitEvidence({ code, signal }, reason), notes },
-      time: this.#started + this.#ms,
-    }
+    this.#finish(over, this.#ms, notes)
+    return { chunk: this.exitChunk(), time: this.#started + this.#ms }
+  }
+
+  /** What is told about the process when it has ended. */
+  #endNotes(over: Over): Note[] {
+    const notes = [...this.#notes, ...this.#options.onExit()]
+    if (this.#stopNote) notes.push(this.#stopNote)
+    if (over.held.length > 0) notes.push(heldNote)
+    const left = this.#process!.left(`${MARK}=${this.#options.runId}`)
+    if (left.length > 0) notes.push(leftNote(left))
+    return notes
   }
 
   #finish(exit: Exit, ms: number, notes: readonly Note[]): void {
@@ -446,6 +520,7 @@ function newMeta(options: RecordOptions, mode: Meta['mode']): Meta {
     mode,
     argv: [options.command, ...options.args],
     ...(options.piped && { prompt: options.talk ? ('wire' as const) : ('stdin' as const) }),
+    ...((options.talk || options.tee || options.spawn) && { stdin: 'pipe' as const }),
     cwd: options.cwd,
     pid: null,
     pid_started: null,
@@ -467,8 +542,9 @@ function newMeta(options: RecordOptions, mode: Meta['mode']): Meta {
 
 /** The outcome, if the exit alone decides it: the events of an abandoned run may never be read. */
 function outcomeOfExit(exit: Exit, reason: StopReason | null): Pick<Meta, 'outcome' | 'ok'> {
-  if (exit.code === 0 || reason === 'end_signal') return { outcome: null, ok: null }
   const { code, ...rest } = exitEvidence(exit, reason)
+  if (rest.stopped === undefined && rest.signal === null && (code === 0 || code === null))
+    return { outcome: null, ok: null }
   return { outcome: outcomeOf({ state: 'unknown', evidence: { exit_code: code, ...rest } }), ok: false }
 }
 
@@ -479,6 +555,15 @@ function recordedReading(options: RecordOptions['reading']): Pick<Meta, 'reading
   const schema = options.schema === undefined ? undefined : true
   const reading = defined({ done_marker, max_frame, window, pick, max_repair, session, schema })
   return Object.keys(reading).length === 0 ? {} : { reading }
+}
+
+/** Those that had lost their parent, and have a session of their own, cannot be found by the process. */
+function leftNote(pids: readonly number[]): Note {
+  const [one, ...more] = pids
+  const which =
+    more.length === 0 ? `process ${one}` : `${pids.length} processes (${pids.slice(0, 10).join(', ')})`
+  const message = `${which} that the agent had started ${more.length === 0 ? 'is' : 'are'} still running`
+  return { code: 'LEFT_RUNNING', message }
 }
 
 function lostNote(name: string): Note {

@@ -1,4 +1,5 @@
 import type { Readable, Transform } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
 import { Fault } from '../base/fault.ts'
 import type { Intake, Sink, Stage } from '../base/stage.ts'
 import { guarded } from '../events/check-engine.ts'
@@ -42,6 +43,9 @@ export function feed(source: AsyncIterable<unknown>, flow: Transform, tied?: Tie
   return fed
 }
 
+/** After this many milliseconds without a pause, signals, timers and sockets get a turn. */
+const MAX_BUSY_MS = 15
+
 async function write(
   source: AsyncIterable<unknown>,
   flow: Transform,
@@ -49,10 +53,18 @@ async function write(
 ): Promise<void> {
   // `end` of a run is a promise that hides the method, so it is bound before.
   const finish = flow.end.bind(flow)
+  let turned = performance.now()
   try {
     for await (const item of source) {
-      if (!flow.destroyed && !flow.write(item)) await roomIn(flow, waits)
+      const isFull = !flow.destroyed && !flow.write(item)
+      // A reader may have left while it got what was made of the item: then no room will come.
       if (flow.destroyed) return
+      if (isFull) await roomIn(flow, waits)
+      if (flow.destroyed) return
+      if (performance.now() - turned < MAX_BUSY_MS) continue
+      // Logs are read without waiting, and a fast reader does not wait either.
+      await turn()
+      turned = performance.now()
     }
     finish()
   } catch (error) {

@@ -7,6 +7,7 @@ import {
   FLAG_OR_OBJECT,
   isDelay,
   isFlagOrObject,
+  isFunction,
   isLine,
   isName,
   isObject,
@@ -29,6 +30,7 @@ import type { CompletionData, Event, FailureClass, ResultData } from '../events/
 import { EVENT_OPTIONS, type EventOptions, eventStage } from '../events/event-stage.ts'
 import type { RunOutcome } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
+import type { SpawnLike } from '../process/process.ts'
 import type { Items } from '../streams/flow.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { SNAPSHOT_OPTIONS, type SnapshotOptions } from './fs-diff.ts'
@@ -104,6 +106,19 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
    * @default 300,000
    */
   readonly answerIn?: number | undefined
+  /**
+   * Starts the process in place of `spawn` of `node:child_process`: `docker exec`, ssh, a sandbox, a stand-in
+   * of a test. It gets the command, its arguments, and `{ cwd, env, stdio, detached }`; what it returns needs
+   * streams and the events `exit` or `close`, but no pid. Not with `pty`.
+   * @default spawn
+   */
+  readonly spawn?: SpawnLike | undefined
+  /**
+   * Lets the agent outlive your program. Else it ends with it, with all it has started: by a signal, by
+   * `process.exit()`, by an uncaught error. One that is not recorded loses its pipes then.
+   * @default false
+   */
+  readonly detached?: boolean | undefined
   /** Its stdin: empty, our own stdin, or a text. @default 'ignore' */
   readonly input?: 'ignore' | 'inherit' | { readonly text: string } | undefined
   /** Milliseconds after which it is ended. @default never */
@@ -271,6 +286,8 @@ export const RUN_OPTIONS = {
   prompt: { is: isName, must: 'be a text that is not empty' },
   rounds: { default: 0, is: isRounds, must: 'be 0, 1, 2 or 3, but is %' },
   talk: OFF,
+  spawn: { is: isFunction, needs: 'a function as spawn' },
+  detached: OFF,
   answerIn: { default: 300_000, is: isDelay, must: DELAY },
   input: { default: 'ignore', is: isInput, needs: "'ignore', 'inherit' or { text } as input" },
   timeout: { is: isDelay, must: DELAY },
@@ -330,6 +347,7 @@ export function readCall(
   ptyOf(read)
   if (pty && audit === undefined && runs === undefined)
     throw badOption('a pseudo-terminal is recorded: give it a directory, audit or runs')
+  if (pty && read.spawn) throw badOption('a pseudo-terminal is started here: leave out `pty`, or `spawn`')
   if (isObject(fsDiff))
     checkOptions('fsDiff of run', fsDiff, '{ fsDiff: { maxFiles: 9000 } }', SNAPSHOT_OPTIONS)
   return read

@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { finished } from 'node:stream'
 import { checkOptions, defined, isName, isText, misfit } from '../base/check-options.ts'
-import { badOption, Fault } from '../base/fault.ts'
+import { badOption, clip, Fault, type Note, orElse } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { type Journal, settledEnd } from '../disk/journal.ts'
 import { engineNamed, engineOf } from '../engines/engine-name.ts'
 import { wireOf } from '../engines/talk-wires.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
+import { type CompletionData, type Event, type Evidence, isEvent, type ResultData } from '../events/event.ts'
+import { completionOf } from '../events/evidence.ts'
 import { type Flow, flow, shared } from '../streams/flow.ts'
+import type { ExitChunk } from '../text/chunk.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { withRounds } from './ask-again.ts'
 import { type CachedResult, cachedResult, type Hit, writeCached } from './cached-result.ts'
@@ -132,7 +134,7 @@ function continued(turn: EndedTurn, text: string, options: RunOptions, before?: 
     return new AgentRun(read, { ...before, session: turn.session! }).start()
   } catch (error) {
     if (!Fault.is(error) || error.code !== 'JOURNAL_LOCKED') throw error
-    throw cannot('its last turn is still running', error)
+    throw cannot('its last turn has not ended: it is still running', error)
   }
 }
 
@@ -189,6 +191,12 @@ class AgentRun {
   readonly #before: Before
   readonly #spent: SpentTokens
   #ended = false
+  /** The reader left, or we failed, before the end was told: why. */
+  #left: { readonly reason: StopReason; readonly notes: readonly Note[] } | undefined
+  /** What failed here, and not behind us. */
+  #failure: unknown
+  /** Reads the chunks, and makes the events. */
+  #live: Sink<TimedChunk | Opening> | undefined
   /** The result came from the cache, and nothing is started. */
   #hit: Hit | undefined
   /** Ends a process that has reported its end and does not exit. */
@@ -266,7 +274,7 @@ class AgentRun {
     })
     const end = feed(this.#source(made), made, {
       // With a silent agent the generator sleeps, and leaving the loop does not end it.
-      stop: (failure) => this.#recording.stop(reasonOf(failure), 'SIGTERM'),
+      stop: (failure) => this.#leave(failure),
       tidy: () => {
         clearTimeout(this.#lingers)
         this.#talk?.end()
@@ -275,10 +283,7 @@ class AgentRun {
       },
     })
       .then(() => closed)
-      .then((failure) => {
-        if (failure) throw failure
-        return this.#end()
-      })
+      .then((failure) => this.#settle(failure))
     // The reader of the flow gets the failure, too: an `end` that is ignored is no unhandled rejection.
     end.catch(() => {})
     const run = Object.assign(made as Flow<Event>, {
@@ -296,6 +301,58 @@ class AgentRun {
     this.#unread = () => made.readableLength
     whenUnheard(run, unread)
     return withEnd(run, end, unread) as unknown as Run // cast: the end of a stream is hidden
+  }
+
+  /** The flow is destroyed, or has ended. */
+  #leave(failure: Error | null): void {
+    if (!this.#completion) this.#recording.leave(this.#reasonOf(failure), this.#noteOf(failure))
+  }
+
+  /**
+   * How it ended, also if its reader left before the end, or we failed: then all that was read until then
+   * counts, and the exit. Only if nothing was started, there is nothing to tell.
+   */
+  #settle(failure: Error | null): Promise<RunEnd> {
+    const isStarted = this.#recording.isStarted && !(Fault.is(failure) && failure.code === 'SPAWN_FAILED')
+    if (Fault.is(failure) && !isStarted) throw failure
+    const fault = this.#noteOf(failure)
+    if (!this.#completion || fault) {
+      const exit = this.#recording.exitChunk()
+      // Cast: `stopped` is a reason.
+      const reason = (exit.stopped as StopReason | undefined) ?? this.#reasonOf(failure)
+      this.#left = { reason, notes: fault ? [fault] : [] }
+      const chunk = { ...exit, ...(fault ? { failure: fault } : { stopped: reason }) }
+      // What failed once may fail again; the exit alone says enough.
+      orElse(() => {
+        this.#live?.write({ chunk, time: Date.now() })
+        this.#live?.end()
+      }, undefined)
+      if (!this.#completion || this.#completion.ok) this.#completion = completionOf(evidenceOf(chunk)).data
+    }
+    return this.#end()
+  }
+
+  /** Why the flow is destroyed: its reader left, could not write the output, or we failed ourselves. */
+  #reasonOf(failure: Error | null): StopReason {
+    if (failure !== null && failure === this.#failure) return 'recorder_failed'
+    const isOutput = Fault.is(failure)
+      ? failure.code === 'OUTPUT_FAILED'
+      : unwritable.has(codeOf(failure) ?? '')
+    return isOutput ? 'output_failed' : 'abandoned'
+  }
+
+  /** What went wrong, unless the reader just left. */
+  #noteOf(failure: Error | null): Note | undefined {
+    const reason = this.#reasonOf(failure)
+    if (!failure || reason === 'abandoned') return undefined
+    const code = reason === 'output_failed' ? 'OUTPUT_FAILED' : 'RECORD_FAILED'
+    return { code: Fault.is(failure) ? failure.code : code, message: clip(failure.message, 300) }
+  }
+
+  /** Remembers a failure of our own: the flow may also fail because of what its reader does. */
+  #failed(error: unknown): unknown {
+    this.#failure ??= error
+    return error
   }
 
   #reply(text: string, run: Run): Run {
@@ -344,12 +401,16 @@ class AgentRun {
       yield found
       return
     }
-    // How earlier attempts were read is in their own metas.
-    if (this.#dir) {
-      await resumeInto(this.#dir.path, this.#dir.journal, { schema, custom: this.#engine, wait: false })
-      this.#recording.continues(spentIn(this.#dir.path))
-    } else if (this.#before.spent) this.#recording.continues(this.#before.spent)
-    if (!until.destroyed) yield* this.#recording.chunks
+    try {
+      // How earlier attempts were read is in their own metas.
+      if (this.#dir) {
+        await resumeInto(this.#dir.path, this.#dir.journal, { schema, custom: this.#engine, wait: false })
+        this.#recording.continues(spentIn(this.#dir.path))
+      } else if (this.#before.spent) this.#recording.continues(this.#before.spent)
+      if (!until.destroyed) yield* this.#recording.chunks
+    } catch (error) {
+      throw this.#failed(error)
+    }
   }
 
   #stage(): Stage<TimedChunk | Opening | Hit, Event> {
@@ -365,17 +426,19 @@ class AgentRun {
           this.#limits?.add(event)
           this.#recognised = event.source.engine
           this.#spent.add(event)
-          next.write(event)
+          if (!this.#left) next.write(event)
         },
         end: () => {
+          if (this.#left) return
           if (this.#hit) this.#release()
           else this.#recording.complete(this.#completion!, this.#said, this.#task())
           next.end()
         },
       }
       // Who talks must see an event while its record is read.
-      const stored = this.#dir && storedEvents(this.#dir.journal, this.#talk !== undefined)
+      const stored = this.#dir && this.#storedEvents(this.#dir.journal, this.#talk !== undefined)
       const live = (stored ?? timedEvents)(reported)
+      this.#live = live
       return {
         // A cached result is not written to the journal: a replay of the logs could not emit it again.
         write: (item) => {
@@ -383,19 +446,28 @@ class AgentRun {
             this.#hit = item
             const { name: engine } = this.#engine
             writeCached(item, { runId: this.#runId, attempt: this.#attempt, engine }, reported)
-          } else {
+            return
+          }
+          try {
             live.write(item)
             this.#checkLimits()
+          } catch (error) {
+            throw this.#failed(error)
           }
         },
-        end: () => (this.#hit ? reported : live).end(),
+        end: () => {
+          try {
+            ;(this.#hit ? reported : live).end()
+          } catch (error) {
+            throw this.#failed(error)
+          }
+        },
       }
     }
   }
 
-  /** The flow has ended without a failure, so its last event has arrived. */
   async #end(): Promise<RunEnd> {
-    const { exit_code, signal, reason } = this.#hit ? NO_PROCESS : this.#recording.meta()
+    const { exit_code, signal, ...known } = this.#hit ? NO_PROCESS : this.#recording.meta()
     const completion = this.#completion!
     this.#ended = true
     const ended = {
@@ -407,7 +479,7 @@ class AgentRun {
       failure_class: completion.failure_class ?? null,
       exit_code,
       signal,
-      reason,
+      reason: known.reason ?? this.#left?.reason ?? null,
       ...this.#said,
       task: this.#task() ?? null,
       rounds: [],
@@ -416,8 +488,10 @@ class AgentRun {
       usage: completion.tokens ?? null,
       cost: completion.cost ?? null,
     }
-    if (!this.#hit) await this.#kept?.keep(ended)
-    const notes = [...(this.#hit ? [] : this.#recording.meta().notes), ...(this.#kept?.trouble ?? [])]
+    if (!this.#hit && !this.#left) await this.#kept?.keep(ended)
+    const told = this.#hit ? [] : this.#recording.meta().notes
+    const trouble = this.#left?.notes.filter((note) => !told.some(({ code }) => code === note.code)) ?? []
+    const notes = [...told, ...trouble, ...(this.#kept?.trouble ?? [])]
     return { ...ended, cached: this.#hit?.from ?? null, notes }
   }
 
@@ -432,54 +506,58 @@ class AgentRun {
   }
 
   #release(): void {
-    this.#dir?.release(this.#recording.meta().pid !== null)
+    this.#dir?.release(this.#recording.isStarted)
+    this.#recording.released()
   }
-}
 
-/**
- * The events of chunks, stored before they are passed on: `each` alone, or those of a chunk with one write,
- * which takes longer than reading most of them.
- */
-function storedEvents(book: Journal, each: boolean): Stage<TimedChunk | Opening, Event> {
-  return (next) => {
-    let made: Event[] = []
-    const store = () => {
-      const events = made
-      made = []
-      book.appendAll(events)
-      for (const event of events) next.write(event)
-    }
-    const inner = timedEvents({
-      write(event) {
-        made.push(event)
-        if (each) store()
-      },
-      end() {},
-    })
-    return {
-      write(item) {
-        try {
-          inner.write(item)
-        } finally {
+  /**
+   * The events of chunks, stored before they are passed on: `each` alone, or those of a chunk with one write,
+   * which takes longer than reading most of them. What the journal must not have is not stored: the end of a
+   * run whose reader has left, because the logs may say more than was read.
+   */
+  #storedEvents(book: Journal, each: boolean): Stage<TimedChunk | Opening, Event> {
+    return (next) => {
+      let made: Event[] = []
+      const store = () => {
+        const events = made
+        made = []
+        if (!this.#left) book.appendAll(events)
+        for (const event of events) next.write(event)
+      }
+      const inner = timedEvents({
+        write(event) {
+          made.push(event)
+          if (each) store()
+        },
+        end() {},
+      })
+      return {
+        write(item) {
+          try {
+            inner.write(item)
+          } finally {
+            store()
+          }
+        },
+        end: () => {
+          inner.end()
           store()
-        }
-      },
-      end() {
-        inner.end()
-        store()
-        book.sync()
-        book.close()
-        next.end()
-      },
+          if (!this.#left) {
+            book.sync()
+            book.close()
+          }
+          next.end()
+        },
+      }
     }
   }
 }
 
-/** Why the flow is destroyed: its reader left, could not write the output, or we failed ourselves. */
-function reasonOf(failure: Error | null): StopReason {
-  if (Fault.is(failure)) return failure.code === 'OUTPUT_FAILED' ? 'output_failed' : 'recorder_failed'
-  // The error that a `pipeline` passes on from a file at its end.
-  return unwritable.has(codeOf(failure) ?? '') ? 'output_failed' : 'abandoned'
+/** The evidence of an exit alone. */
+function evidenceOf({ code, signal, stopped, failure }: ExitChunk): Evidence {
+  const said = { done_marker: false, end_signal: null, truncated: false, failure: failure?.message ?? null }
+  return { ...said, exit_code: code, signal, ...(stopped !== undefined && { stopped }) }
 }
 
+/** Errors of a disk, as a `pipeline` passes them on from a file at its end. */
 const unwritable: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS'])

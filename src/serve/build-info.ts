@@ -3,6 +3,7 @@ import { endPhrase, isGood, outcomeOf, type RunOutcome } from '../events/run-out
 import { type Attempt, shownChannels } from '../run/attempt-logs.ts'
 import type { Meta } from '../run/meta.ts'
 import { countChanged } from '../run/read-attempt.ts'
+import { stillRunning } from '../run/resume.ts'
 import type { RunInfo } from './run-info.ts'
 import { type RunOverview, statsOf } from './run-overviews.ts'
 
@@ -10,6 +11,8 @@ import { type RunOverview, statsOf } from './run-overviews.ts'
 export interface RunFacts {
   readonly id: string
   readonly running?: boolean
+  /** It runs, but its recorder does not. */
+  readonly lost?: boolean
   /** The metas of its first and its last attempt. */
   readonly first?: Partial<Meta> | undefined
   readonly last?: Partial<Meta> | undefined
@@ -22,11 +25,15 @@ export interface RunFacts {
   readonly streams?: RunInfo['streams'] | undefined
 }
 
-export function runInfo({ id, running = false, first, last, attempts, told, ...rest }: RunFacts): RunInfo {
+export function runInfo(facts: RunFacts): RunInfo {
+  const { id, running = false, lost = false, first, last, attempts, told, ...rest } = facts
   // The last attempt may have no event yet, or none that was stored.
   const stale = typeof told?.attempt === 'number' && told.attempt < (attempts.at(-1)?.number ?? 0)
   const end = running || stale ? undefined : told?.completion
-  const outcome = running ? null : outcomeIn(end, last)
+  const current = stale ? undefined : told
+  // Its recorder was killed while the agent asked: nobody has told an end, and nobody can answer any more.
+  const isWaiting = !running && !end && current?.waits_for !== undefined && !last?.outcome
+  const outcome = running ? null : isWaiting ? 'needs_input' : outcomeIn(end, last)
   const meta = running || stale ? undefined : last
   return {
     id,
@@ -41,7 +48,8 @@ export function runInfo({ id, running = false, first, last, attempts, told, ...r
     cost: end?.cost ?? meta?.cost ?? null,
     tokens: end?.tokens ?? meta?.tokens ?? null,
     files: running ? null : (countChanged(attempts) ?? told?.files ?? null),
-    ...openOrWrong(outcome, stale ? undefined : told, last),
+    ...openOrWrong(outcome, current, last),
+    ...(lost && { problem: `its recorder was lost, but ${stillRunning(last)}` }),
     reason_code: end?.reason_code ?? null,
     exit_code: running ? null : (last?.exit_code ?? null),
     signal: running ? null : (last?.signal ?? null),

@@ -174,6 +174,7 @@ export class RunFinder {
     const last = readMeta(attempts.at(-1)?.meta, root)
     const first = attempts.length > 1 ? readMeta(attempts[0]?.meta, root) : last
     const running = locked || isUnlockedRunning(path, attempts.at(-1), last)
+    const lost = running && !locked && last?.complete === false
     // An empty journal that no recorder holds has nothing that the logs lack.
     if (!journal || (journal.size === 0 && !locked)) delete kept.tail
     else if (kept.tail?.mark !== markOf(journal)) {
@@ -181,7 +182,7 @@ export class RunFinder {
       kept.tail = { mark: markOf(journal), overview }
     }
     const told = kept.tail ? kept.tail.overview : running ? undefined : this.#logs?.of(place, attempts)
-    return { place, info: runInfo({ id: this.#idOf(path), running, first, last, attempts, told }) }
+    return { place, info: runInfo({ id: this.#idOf(path), running, lost, first, last, attempts, told }) }
   }
 }
 

@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process'
 import { addAbortSignal, finished, Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import {
@@ -13,10 +12,18 @@ import {
   readOptions,
 } from '../base/check-options.ts'
 import { badOption, Fault } from '../base/fault.ts'
+import { endWithHost } from '../process/host-exit.ts'
+import { waitingIn } from '../process/recorder.ts'
+import {
+  type ChildLike,
+  type Pipe,
+  type Running,
+  Supervised,
+  type SuperviseOptions,
+  takeOver,
+} from '../process/supervise.ts'
 import { type Channel, type Chunk, type ExitChunk, encoder } from '../text/chunk.ts'
-import { endChild } from './end-process-tree.ts'
 import { type Items, shared } from './flow.ts'
-import { cannotStart } from './spawn-fault.ts'
 
 /** How a process ended: code and signal; `stopped` says why, if that was on request. */
 export type Exit =
@@ -50,10 +57,10 @@ export interface TapOptions {
   readonly grace?: number | undefined
   /**
    * End the child and all its descendants when the reader stops before the child has ended by itself: by
-   * `break`, an abort, a pipeline that fails, a response that closes. It gets SIGTERM, and SIGKILL after
-   * `killGrace`; the tap closes when it is gone. Process groups of `spawn(…, { detached: true })` are
-   * signaled as a whole; of other children, only descendants whose parents are still running are found.
-   * @default false
+   * `break`, an abort, a pipeline that fails, a response that closes; and when your program itself ends. It
+   * gets SIGTERM, and SIGKILL after `killGrace`; the tap closes when it is gone. Process groups of
+   * `spawn(…, { detached: true })` are signaled as a whole; of other children, only descendants whose parents
+   * are still running are found. @default false
    */
   readonly kill?: boolean | undefined
   /** With `kill`: milliseconds between SIGTERM and SIGKILL. @default 5000 */
@@ -85,11 +92,11 @@ const STEP = 65_536
  * for await (const event of tap(spawn('codex', ['exec', '--json', prompt])).pipe(events(codex)))
  * console.log(event)
  */
-export function tap(from: ChildProcess | TapSources | PlainSource, options: TapOptions = {}): Items<Chunk> {
+export function tap(from: ChildLike | TapSources | PlainSource, options: TapOptions = {}): Items<Chunk> {
   const { order, grace, kill, killGrace, signal } = readOptions('tap', options, EXAMPLE, TAP_OPTIONS)
   const plain = plainStream(from)
   // Cast: what is not a plain stream is a child or a set of streams.
-  const source = plain ? { stdout: plain } : (from as ChildProcess | TapSources)
+  const source = plain ? { stdout: plain } : (from as ChildLike | TapSources)
   for (const channel of CHANNELS) {
     const stream: unknown = (source as TapSources)[channel]
     if (stream && !(isObject(stream) && 'on' in stream && 'destroy' in stream))
@@ -109,9 +116,10 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
   if (silent && !(child && child.pid === undefined))
     throw badOption('tap needs stdout, stderr or pty; spawn the child with stdio: "pipe"')
 
-  const tapped = new Tap(sources, grace, kill ? () => endChild(child!, killGrace) : undefined)
+  const tapped = new Tap(sources, { killGrace, pipeGrace: grace })
   if (signal) addAbortSignal(shared(signal), tapped)
-  tapped.watch(child ?? (source as TapSources).exit)
+  if (child) tapped.follow(takeOver(child, { failed: (error) => tapped.destroy(error) }), kill)
+  else tapped.expect((source as TapSources).exit)
   if (order === 'live') tapped.listen()
   else tapped.pump(order === 'sequence' ? inSequence(sources) : inStep(sources))
   // Cast: Node types what a stream emits as `any`.
@@ -123,41 +131,55 @@ const EXAMPLE = 'tap(spawn("codex", ["exec", "--json", task]), { kill: true })'
 /** The chunks of the sources, and at last the exit. */
 class Tap extends Readable {
   readonly #sources: ReadonlyMap<Channel, Readable>
-  /** Ends the child, if it is ours to end. */
-  readonly #endChild: (() => Promise<unknown>) | undefined
+  readonly #options: SuperviseOptions
+  readonly #pipes: ReadonlyMap<Channel, Pipe>
+  /** The process, if there is one whose end is awaited. */
+  #process: Supervised | undefined
+  /** The process is ours to end. */
+  #kills = false
+  /** Called when this has ended, and the process with it. */
+  #release = () => {}
   /** Called when the reader has room again. */
   #wake = () => {}
   /** Removes our listeners from the sources, so that nothing is left if the reader stops early. */
   #forget = () => {}
   /** Flushes what live channels kept back: a PTY or an abandoned pipe emits no end. */
   readonly #flushes: (() => void)[] = []
-  /** Channels whose end has not been seen. */
-  readonly #open: Set<Channel>
-  #closed = () => {}
-  readonly #allClosed: Promise<void>
-  /** Channels that were abandoned while another process held them. */
-  #held: Channel[] | undefined
   #exit: Promise<Exit | undefined> = Promise.resolve(undefined)
-  #exited = false
   /** True while the reader has room. A slow reader must not lose the last output of the process. */
   #listening = true
-  #listeningSince = 0
-  #graceLeft: number
-  #timer: NodeJS.Timeout | undefined
 
-  constructor(
-    sources: ReadonlyMap<Channel, Readable>,
-    grace: number,
-    endChild: (() => Promise<unknown>) | undefined,
-  ) {
+  constructor(sources: ReadonlyMap<Channel, Readable>, options: SuperviseOptions) {
     super({ objectMode: true, highWaterMark: 4 })
     this.#sources = sources
-    this.#graceLeft = grace
-    this.#endChild = endChild
-    this.#open = new Set(sources.keys())
-    this.#allClosed = new Promise((resolve) => {
-      this.#closed = () => this.#open.size === 0 && resolve()
+    this.#options = options
+    this.#pipes = new Map([...sources].map(([channel, stream]) => [channel, this.#pipeOf(channel, stream)]))
+    const channels = [...sources.keys()]
+    if (channels[0]) this.push({ channel: channels[0], bytes: new Uint8Array(), channels } satisfies Chunk)
+  }
+
+  #pipeOf(channel: Channel, stream: Readable): Pipe {
+    let isStopped = false
+    const ended = new Promise<void>((resolve) => {
+      finished(stream, { writable: false }, (error) => {
+        // A PTY ends with EIO when its last writer is gone.
+        const usual = channel === 'pty' && error && 'code' in error && error.code === 'EIO'
+        if (error && !this.destroyed && !isStopped && !usual) this.destroy(error)
+        resolve()
+      })
     })
+    return {
+      ended,
+      isBehind: () => !this.#listening || (this.#isLive && waitingIn(stream) > 0),
+      stop() {
+        isStopped = true
+        stream.destroy()
+      },
+    }
+  }
+
+  get #isLive(): boolean {
+    return this.#flushes.length > 0
   }
 
   override _read(): void {
@@ -165,46 +187,46 @@ class Tap extends Readable {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    clearTimeout(this.#timer)
     this.#forget()
     for (const stream of this.#sources.values()) stream.destroy()
     this.#wake()
-    const ended = () => done(error)
-    if (this.#endChild) this.#endChild().then(ended, ended)
-    else ended()
+    const ended = () => {
+      this.#release()
+      done(error)
+    }
+    if (!this.#process || !this.#kills) {
+      ended()
+      return
+    }
+    this.#process.end()
+    this.#process.over.then(ended, ended)
   }
 
-  /** Waits for the ends of the sources and of the process, and announces the channels. */
-  watch(exit: ChildProcess | Exit | Promise<Exit> | undefined): void {
-    for (const [channel, stream] of this.#sources) {
-      finished(stream, { writable: false }, (error) => {
-        // A PTY ends with EIO when its last writer is gone.
-        const usual = channel === 'pty' && error && 'code' in error && error.code === 'EIO'
-        if (error && !this.destroyed && !this.#held && !usual) this.destroy(error)
-        this.#open.delete(channel)
-        this.#closed()
-      })
+  /** Follows a process; with `kill`, it is ended when the reader leaves, and when this program ends. */
+  follow(running: Running, kill: boolean): void {
+    // Nobody reads stdin after the exit, and its writer may never end it.
+    const pipes = [...this.#pipes].filter(([channel]) => channel !== 'stdin').map(([, pipe]) => pipe)
+    const process = new Supervised(running, pipes, this.#options)
+    this.#process = process
+    this.#exit = running.exit
+    this.#kills = kill
+    if (!kill) return
+    const { killGrace, pipeGrace } = this.#options
+    this.#release = endWithHost({
+      end: (signal) => process.end(signal),
+      kill: () => process.kill(),
+      grace: killGrace + pipeGrace,
+    })
+  }
+
+  /** Takes an exit that is told: only one that is still to come starts the clock, and not that of a log. */
+  expect(exit: Exit | Promise<Exit> | undefined): void {
+    const told = Promise.resolve(exit)
+    if (isPromise(exit)) {
+      this.follow({ pid: undefined, exit: told.then(asExit) }, false)
+      told.catch((error: Error) => this.destroy(error))
     }
-    this.#closed()
-    const child = isObject(exit) && isChild(exit) ? exit : undefined
-    // Cast: a child is the only other thing that it can be.
-    this.#exit = child ? this.#exitOf(child) : Promise.resolve(exit as Exit | Promise<Exit> | undefined)
-    // Only the exit of a process starts the clock: the exit of a log is known from the start.
-    if (child || isPromise(exit)) {
-      this.#exit.then(
-        () => {
-          this.#listeningSince = 0
-          this.#exited = true
-          // Nobody reads it any more, and its writer may never end it.
-          this.#open.delete('stdin')
-          this.#closed()
-          this.#setListening(this.#listening)
-        },
-        (error: Error) => this.destroy(error),
-      )
-    }
-    const channels = [...this.#sources.keys()]
-    if (channels[0]) this.push({ channel: channels[0], bytes: new Uint8Array(), channels } satisfies Chunk)
+    this.#exit = told
   }
 
   /** Takes bytes as they arrive. */
@@ -218,7 +240,7 @@ class Tap extends Readable {
           return
         }
         if (this.push({ channel, bytes: encode.bytes(data) } satisfies Chunk)) return
-        this.#setListening(false)
+        this.#listening = false
         for (const other of this.#sources.values()) other.pause()
       }
       stream.on('data', onData)
@@ -232,7 +254,7 @@ class Tap extends Readable {
       for (const off of listeners) off()
     }
     this.#wake = () => {
-      if (!this.#listening) this.#setListening(true)
+      this.#listening = true
       for (const stream of this.#sources.values()) stream.resume()
     }
     this.#finish().catch((error) => this.destroy(error))
@@ -243,51 +265,25 @@ class Tap extends Readable {
     const run = async () => {
       for await (const chunk of chunks) {
         if (this.destroyed) return
-        this.#setListening(false)
+        this.#listening = false
         if (!this.push(chunk)) await new Promise<void>((resolve) => (this.#wake = resolve))
         if (this.destroyed) return
-        this.#setListening(true)
+        this.#listening = true
       }
       await this.#finish()
     }
     run().catch((error) => this.destroy(error))
   }
 
-  #exitOf(child: ChildProcess): Promise<Exit> {
-    return new Promise((resolve) => {
-      child.on('error', (error) => this.destroy(startFault(child, error)))
-      if (child.exitCode !== null || child.signalCode !== null)
-        resolve({ code: child.exitCode, signal: child.signalCode })
-      else child.once('exit', (code, signal) => resolve({ code, signal }))
-    })
-  }
-
-  /** After the exit, sources are read for `grace` in total; then only another process can hold them open. */
-  #setListening(on: boolean): void {
-    clearTimeout(this.#timer)
-    const now = performance.now()
-    if (this.#exited && this.#listening && this.#listeningSince > 0)
-      this.#graceLeft -= now - this.#listeningSince
-    this.#listening = on
-    this.#listeningSince = now
-    if (!this.#exited || !this.#listening || this.#open.size === 0 || this.destroyed) return
-    this.#timer = setTimeout(
-      () => {
-        this.#held = [...this.#open]
-        for (const stream of this.#sources.values()) stream.destroy()
-      },
-      Math.max(0, this.#graceLeft),
-    )
-    this.#timer.unref()
-  }
-
   async #finish(): Promise<void> {
-    await this.#allClosed
-    clearTimeout(this.#timer)
+    const over = this.#process ? await this.#process.over : undefined
+    if (!over) await Promise.all([...this.#pipes.values()].map((pipe) => pipe.ended))
     const ended = await this.#exit
     if (this.destroyed) return
     for (const flush of this.#flushes) flush()
-    if (ended !== undefined || this.#held) this.push(exitChunk(ended ?? null, this.#held))
+    const held = [...this.#pipes].filter(([, pipe]) => over?.held.includes(pipe)).map(([channel]) => channel)
+    if (ended !== undefined || held.length > 0)
+      this.push(exitChunk(ended ?? null, held.length > 0 ? held : undefined))
     this.push(null)
   }
 }
@@ -326,9 +322,12 @@ async function* inStep(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<
 }
 
 function exitChunk(exit: Exit, held: readonly Channel[] | undefined): ExitChunk {
-  const { code, signal, stopped } =
-    typeof exit === 'object' && exit !== null ? exit : { code: exit, signal: null, stopped: undefined }
+  const { code, signal, stopped } = asExit(exit)
   return { channel: 'exit', code, signal, ...defined({ stopped, held }) }
+}
+
+function asExit(exit: Exit | undefined): Extract<Exit, object> {
+  return typeof exit === 'object' && exit !== null ? exit : { code: exit ?? null, signal: null }
 }
 
 async function* bytesOf(stream: Readable): AsyncGenerator<Uint8Array, void> {
@@ -351,11 +350,6 @@ function badData(where: string): Fault {
     'BAD_CHUNK',
     `the ${where} emits something that is neither bytes nor text; map it to text first`,
   )
-}
-
-/** Node uses one event for a child that cannot be started, cannot be killed, or was aborted. */
-function startFault(child: ChildProcess, error: Error & { syscall?: string }): Error {
-  return error.syscall?.startsWith('spawn') ? cannotStart(child.spawnfile, undefined, error) : error
 }
 
 /** Output of one channel that is not a child process; it counts as stdout. */
@@ -388,7 +382,7 @@ function plainStream(source: unknown): Readable | undefined {
   if (Array.isArray(source)) return Readable.from(source)
   if (!isObject(source))
     throw misfit('tap', 'a child process, a stream, a Response or a text', source, example)
-  if ('spawnfile' in source) return undefined
+  if (isChild(source)) return undefined
   if ('body' in source && 'bodyUsed' in source) return bodyOf(source as FetchedBody)
   if ('getReader' in source) return fromWeb(source as WebSource<unknown>)
   if ('pipe' in source && 'on' in source) return source as Readable
@@ -410,7 +404,7 @@ function fromWeb(stream: WebSource<unknown>): Readable {
   return Readable.fromWeb(stream as ReadableStream, { objectMode: true })
 }
 
-/** Whether it is the handle of a child process. */
-function isChild(source: object): source is ChildProcess {
-  return 'spawnfile' in source
+/** Whether it is a child process, or looks like one. */
+function isChild(source: object): source is ChildLike {
+  return 'on' in source && 'stdout' in source
 }

@@ -196,7 +196,12 @@ test('a failure of ours is no request: the run failed', async () => {
   const program = agent(cwd, `${text}; setInterval(() => {}, 1000)`)
   const live = run({ ...program, cwd, audit, engine: codex, fsDiff: false, schema })
   live.on('error', () => {}).resume()
-  await expect(live.end).rejects.toThrow()
+  expect(await live.end).toMatchObject({
+    outcome: 'failed',
+    ok: false,
+    reason: 'recorder_failed',
+    notes: [{ code: 'BAD_SCHEMA' }],
+  })
   expect(metaOf(audit)).toMatchObject({ reason: 'recorder_failed', outcome: 'failed', complete: false })
 })
 

@@ -5,10 +5,12 @@ import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
+import { isSameProcess } from '../../src/disk/lock.ts'
 import type { Event } from '../../src/events/event.ts'
 import { replay } from '../../src/run/replay.ts'
 import { resume } from '../../src/run/resume.ts'
 import { built } from '../built.ts'
+import { findRuns } from '../serve/find-runs.ts'
 import { workspace } from './agent.ts'
 
 /** Waits for a file. */
@@ -113,7 +115,10 @@ test.each([
   await over
   if (state === 'running') {
     const { err, code } = await ended(reply('too early'))
-    expect([code, err]).toEqual([2, expect.stringContaining('its last turn is still running')])
+    expect([code, err]).toEqual([
+      2,
+      expect.stringMatching(/its last turn has not ended: its process( \d+)? is still running/),
+    ])
   }
   rmSync(join(cwd, `hold-${place}`))
   if (state === 'running') await made(cwd, 'at-end')
@@ -186,13 +191,31 @@ test.each(['asked', 'answered'] as const)('kill -9 with a request of the agent t
     if (place === 'answered') {
       send({ id: 0, result: { outcome: { outcome: 'selected', optionId: 'once' } } })
       await made(cwd, 'at-answered')
+      // Until that is recorded, nobody knows that it arrived.
+      const chunks = () => readFileSync(join(audit, 'chunks.1.jsonl'), 'utf8')
+      await expect.poll(chunks).toContain(`["sent",${sent.slice(0, 2).join('').length},`)
     }
+    // The client may get it before it is read here.
+    await expect.poll(() => readFileSync(join(audit, 'events.jsonl'), 'utf8')).toContain('"request":')
     tee.kill('SIGKILL')
   }
   await over
+  // The agent has outlived its recorder, which is told.
+  if (place === 'answered') {
+    const { pid } = JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))
+    const problem = `its recorder was lost, but its process ${pid} is still running`
+    expect(findRuns(cwd).map(({ info }) => info)).toMatchObject([{ state: 'running', problem }])
+  }
   rmSync(join(cwd, 'hold-answered'))
   // Its stdin has ended with us.
   await made(cwd, 'at-end')
+  // Before the events are complete, too: the agent waits for what nobody can answer.
+  const { pid } = JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))
+  await expect.poll(() => isSameProcess(pid, null)).toBe(false)
+  if (place === 'asked')
+    expect(findRuns(cwd).map(({ info }) => info)).toMatchObject([
+      { outcome: 'needs_input', ok: false, waits_for: expect.any(String), problem: null },
+    ])
   const events = await whole(audit)
   const settled = events.flatMap((event) =>
     event.type === 'lifecycle.run.status' && event.data.status === 'request_settled' ? [event.data] : [],

@@ -145,8 +145,9 @@ test('a directory that was there before gets no .gitignore', async () => {
   expect(existsSync(join(audit, '.gitignore'))).toBe(false)
 })
 
-test('a script can write to /dev/stderr, as with any pipe', async () => {
-  const live = run('/bin/sh', ['-c', 'echo said > /dev/stderr'], { cwd })
-  const lines = (await eventsOf(live)).flatMap(({ data }) => ('line' in data ? [data.line] : []))
-  expect(lines).toContain('said')
+test('it starts no process but the agent', async () => {
+  const live = run('/bin/sh', ['-c', 'ps -o args= --ppid $PPID'], { cwd, prompt: 'look' })
+  const lines = (await eventsOf(live)).flatMap(({ data }) => ('line' in data ? [String(data.line)] : []))
+  expect(lines.filter((line) => /mkfifo|\bcat\b|tee/.test(line))).toEqual([])
+  expect(lines.join('\n')).toContain('ps -o args=')
 })

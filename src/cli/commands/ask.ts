@@ -1,16 +1,19 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { setTimeout as delay } from 'node:timers/promises'
+import { spawn } from 'node:child_process'
+import { closeSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import { ask } from '../../ask/ask.ts'
 import type { AttemptInfo, Call } from '../../ask/options.ts'
 import { badOption, Fault, quote } from '../../base/fault.ts'
 import { fileCache } from '../../disk/cache.ts'
-import { started } from '../../process/process.ts'
-import { asLeader, killChild } from '../../streams/end-process-tree.ts'
+import { handleSignals } from '../../process/host-exit.ts'
+import { openTask, start } from '../../process/process.ts'
+import { asLeader, ProcessTree } from '../../process/tree.ts'
+import { tap } from '../../streams/tap.ts'
+import type { ExitChunk } from '../../text/chunk.ts'
 import type { Outcome } from '../../values/outcome.ts'
 import { safe } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
-import { onSignals, readPrompt, readSchema } from '../input/input.ts'
+import { readPrompt, readSchema } from '../input/input.ts'
 import { duration, wholeNumber } from '../input/numbers.ts'
 import { flushed, harmless, output } from '../print.ts'
 
@@ -104,8 +107,8 @@ async function askAndPrint({ prompt: given, command, args }: Question, flags: Fl
   const model = commandCall(command, args, timeout)
   const stop = new AbortController()
   // The first Ctrl-C ends the command and all its descendants, the second kills them.
-  const release = onSignals(() => {
-    if (stop.signal.aborted) model.kill('SIGKILL')
+  const release = handleSignals(() => {
+    if (stop.signal.aborted) model.kill()
     stop.abort()
   })
   try {
@@ -161,86 +164,69 @@ function tell(outcome: Outcome<unknown>, { attempt, cached }: AttemptInfo, retri
  * COMMAND_FAILED, whatever it has written.
  */
 function commandCall(command: string, args: readonly string[], timeout: number | undefined) {
-  let running: { readonly child: ChildProcess; readonly over: Promise<void> } | undefined
+  let running: { readonly kill: () => void; readonly closed: Promise<unknown> } | undefined
   let said = Buffer.alloc(0)
 
-  const quiet = () => delay(PIPE_GRACE / 2, false, { ref: false })
-
-  async function* answer(prompt: string, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
+  async function* answer(prompt: string, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
     signal?.throwIfAborted()
-    const { child, exit } = await started(command, process.cwd(), () =>
-      spawn(command, [...args], { ...asLeader(), stdio: ['pipe', 'pipe', 'pipe'] }),
-    )
+    const late = timeout === undefined ? undefined : AbortSignal.timeout(timeout)
+    const child = startWithTask(command, args, prompt)
+    const { pid } = child
+    const output = tap(child, {
+      kill: true,
+      killGrace: KILL_GRACE,
+      signal: AbortSignal.any([signal, late].filter((one) => one !== undefined)),
+    })
     said = Buffer.alloc(0)
-    child.stderr.on('data', (bytes: Buffer) => {
-      said = Buffer.concat([said, bytes.subarray(-MAX_STDERR)]).subarray(-MAX_STDERR)
-    })
-    // A command that does not read its prompt closes the pipe: ignore the error.
-    child.stdin.on('error', () => {})
-    child.stdin.end(prompt)
-
-    let taken = 0
-    let why: string | undefined
-    const timers: NodeJS.Timeout[] = []
-    const end = (reason: string) => {
-      if (why !== undefined) return
-      why = reason
-      killChild(child, 'SIGTERM')
-      timers.push(setTimeout(() => killChild(child, 'SIGKILL'), KILL_GRACE))
+    running = {
+      kill: () => pid !== undefined && new ProcessTree(pid).signal('SIGKILL', false),
+      closed: new Promise((resolve) => output.once('close', resolve)),
     }
-    if (timeout !== undefined) timers.push(setTimeout(() => end(`gave no answer in ${timeout} ms`), timeout))
-    const abort = () => end('was interrupted')
-    signal?.addEventListener('abort', abort, { once: true })
-    if (signal?.aborted) abort()
-    const closed = new Promise<true>((resolve) => void child.stdout.once('close', () => resolve(true)))
-    const over = exit.then(async () => {
-      // What we ended leaves nothing behind; what ended by itself may, and that may hold the pipe forever.
-      if (why !== undefined) killChild(child, 'SIGKILL')
-      for (let before = -1; !(await Promise.race([closed, quiet()])); before = taken) {
-        // A slow reader still gets everything: only a pipe that is empty and silent is abandoned.
-        if (taken === before && child.stdout.readableLength === 0) break
-      }
-      for (const timer of timers) clearTimeout(timer)
-      signal?.removeEventListener('abort', abort)
-      child.stdout.destroy()
-      child.stderr.destroy()
-    })
-    running = { child, over }
+    let how: string | undefined
     try {
-      // An abandoned pipe ends as if everything had arrived.
-      for await (const bytes of child.stdout) {
-        taken += bytes.length
-        yield bytes
+      for await (const chunk of output) {
+        if (chunk.channel === 'stdout') yield chunk.bytes
+        else if (chunk.channel === 'exit') how = failureOf(chunk)
+        else said = Buffer.concat([said, chunk.bytes.subarray(-MAX_STDERR)]).subarray(-MAX_STDERR)
       }
     } catch (error) {
-      if (!child.stdout.destroyed) throw error
-    } finally {
-      // The reader stopped early: the rest will not be read.
-      if (child.exitCode === null && child.signalCode === null && !child.stdout.readableEnded) end('was left')
+      how = late?.aborted
+        ? `gave no answer in ${timeout} ms`
+        : signal?.aborted
+          ? 'was interrupted'
+          : undefined
+      if (how === undefined) throw error
     }
-    const { code, signal: name } = await exit
-    await over
-    running = undefined
-    if (why === undefined && code === 0) return
-    const how = why ?? (name === null ? `exited with code ${code}` : `was ended by ${name}`)
-    throw new Fault('COMMAND_FAILED', `${quote(command, 120)} ${how}`)
+    if (how !== undefined) throw new Fault('COMMAND_FAILED', `${quote(command, 120)} ${how}`)
   }
 
   return {
     call: (({ prompt, signal }) => answer(prompt, signal)) satisfies Call,
     /** The end of the last process's stderr, at most 2,000 bytes. */
     stderr: () => said.toString('utf8'),
-    /** Sends a signal to the running process and all its descendants. */
-    kill(signal: NodeJS.Signals) {
-      if (running) killChild(running.child, signal)
-    },
+    /** Kills the running process and all its descendants. */
+    kill: () => running?.kill(),
     /** Resolves when no process is left. */
-    ended: async () => running?.over,
+    ended: async () => running?.closed,
   }
+}
+
+function startWithTask(command: string, args: readonly string[], prompt: string) {
+  const task = openTask({ text: prompt })
+  try {
+    return start(command, process.cwd(), () =>
+      spawn(command, [...args], { ...asLeader(), stdio: [task, 'pipe', 'pipe'] }),
+    )
+  } finally {
+    closeSync(task)
+  }
+}
+
+function failureOf({ code, signal }: ExitChunk): string | undefined {
+  if (code === 0) return undefined
+  return signal === null ? `exited with code ${code}` : `was ended by ${signal}`
 }
 
 const MAX_STDERR = 2000
 /** Milliseconds between SIGTERM and SIGKILL. */
 const KILL_GRACE = 2000
-/** Milliseconds that a process it left behind may hold its pipe open after the exit. */
-const PIPE_GRACE = 2000

@@ -3,8 +3,9 @@ import { Command, Option } from 'commander'
 import { badOption } from '../../base/fault.ts'
 import { EVENTS_FILE } from '../../disk/journal.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
+import { readMeta } from '../../run/meta.ts'
 import { replay } from '../../run/replay.ts'
-import { isOurs, type Resumed, resume } from '../../run/resume.ts'
+import { isOurs, lives, type Resumed, resume, stillRunning } from '../../run/resume.ts'
 import { fixedDir } from '../../run/run-directory.ts'
 import { countWords } from '../../views/words.ts'
 import { aboutAudit, addDrawing, checkDrawing, type DrawFlags } from '../draw/flags.ts'
@@ -70,6 +71,17 @@ export default function replayCommand(exit: (code: number) => void): Command {
     .action(async (dir: string | undefined, flags: Flags) => exit(await replayAndShow(dir, flags)))
 }
 
+/** A resume waits for an agent that has outlived its recorder. */
+function tellRunning(dir: string): void {
+  for (const attempt of listAttempts(dir)) {
+    const meta = readMeta(attempt.meta)
+    if (meta?.complete === false && meta.ended_at === undefined && lives(attempt, meta))
+      console.error(
+        `sluice: attempt ${attempt.number} lost its recorder, but ${stillRunning(meta)}; waiting for it`,
+      )
+  }
+}
+
 /** What a resume has written. */
 function resumedWords(dir: string, { attempts, added }: Resumed): string {
   if (!listAttempts(dir).some(isOurs))
@@ -89,8 +101,10 @@ async function replayAndShow(given: string | undefined, asked: Flags): Promise<n
   const { engine, runId, ...reading } = await replayOptions(flags)
   tellMissing(dir, flags)
   // `replay` refuses a path without a run; a resume would create a directory there.
-  if (flags.resume && listAttempts(dir).length > 0)
+  if (flags.resume && listAttempts(dir).length > 0) {
+    tellRunning(dir)
     console.error(`sluice: ${resumedWords(dir, await resume(dir, { ...reading, custom: engine }))}`)
+  }
   const { attempt, speed, follow } = flags
   const events = watchEnd(replay(dir, { ...reading, engine, attempt, speed, follow, runId }))
   const live = follow === true || speed === 'real'

@@ -5,6 +5,7 @@ import { Command, Option } from 'commander'
 import { badOption, Fault, quote } from '../../base/fault.ts'
 import { EVENTS_FILE } from '../../disk/journal.ts'
 import type { ResultData } from '../../events/event.ts'
+import { handleSignals } from '../../process/host-exit.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
 import { run, teeRun } from '../../run/run.ts'
 import { AUDITS, noLogs } from '../../run/run-directory.ts'
@@ -17,7 +18,7 @@ import { show } from '../draw/show.ts'
 import { exits } from '../exit-codes.ts'
 import { type GithubStep, openGithubStep } from '../github-step.ts'
 import { engineOption, namedEngine } from '../input/engine-option.ts'
-import { onSignals, readPrompt } from '../input/input.ts'
+import { readPrompt } from '../input/input.ts'
 import { amount, duration, positiveInteger, wholeNumber } from '../input/numbers.ts'
 import { addReading, type ReadingFlags, readingOptions } from '../input/run-input.ts'
 import { asker } from '../input/talk-input.ts'
@@ -326,6 +327,7 @@ const reasons = {
   interrupted: 'interrupted',
   aborted: 'aborted',
   abandoned: 'abandoned',
+  host_ended: 'ended together with this program',
   output_failed: 'ended, because its events could not be written',
   recorder_failed: 'ended, because it could not be recorded',
   recorder_lost: 'its recorder was lost',
@@ -338,7 +340,7 @@ const CTRL_D = '\x04'
 /** The first Ctrl-C interrupts the agent, or its turn if we talk with it; the next one ends it. */
 function forwardSignals(agent: Run, talk = false): () => void {
   let asked = 0
-  return onSignals((signal) => {
+  return handleSignals((signal) => {
     const turn = talk && signal === 'SIGINT'
     if (turn && asked === 0) agent.interrupt()
     else agent.kill(asked > (turn ? 1 : 0) ? 'SIGKILL' : turn ? 'SIGTERM' : signal)

@@ -98,14 +98,3 @@ export async function readPrompt(file: string | undefined): Promise<string> {
   if (size > MAX_PROMPT) throw badOption(`the prompt in ${what} is longer than ${MAX_PROMPT} bytes`)
   return Buffer.concat(pieces).toString('utf8')
 }
-
-/** Signals that ask a command to end. */
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-
-/** Calls `act` for each signal that asks this command to end, until the returned function is called. */
-export function onSignals(act: (signal: NodeJS.Signals) => void): () => void {
-  for (const signal of signals) process.on(signal, act)
-  return () => {
-    for (const signal of signals) process.off(signal, act)
-  }
-}

@@ -1,11 +1,12 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, describe, expect, test } from 'vitest'
-import { asLeader, endChild, killChild, processStat } from '../../src/streams/end-process-tree.ts'
+import { Supervised, takeOver } from '../../src/process/supervise.ts'
+import { asLeader, processStat } from '../../src/process/tree.ts'
 
 // The ways of other systems, as far as this one can take them.
 
@@ -29,6 +30,13 @@ async function family(options: object) {
   return { child, pids }
 }
 
+/** Asks a child to end, and waits until it has. */
+async function endChild(child: ChildProcess, killGrace: number) {
+  const supervised = new Supervised(takeOver(child), [], { killGrace, pipeGrace: 2000 })
+  supervised.end()
+  return supervised.over
+}
+
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -38,7 +46,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-describe.skipIf(here === 'win32')('endChild', () => {
+describe.skipIf(here === 'win32')('a child that is asked to end', () => {
   test('finds the descendants of a child by ps where there is no /proc, as on macOS', async () => {
     pretend('darwin')
     const { child, pids } = await family({})
@@ -57,7 +65,7 @@ describe.skipIf(here === 'win32')('endChild', () => {
     pretend('win32')
     expect(asLeader()).toEqual({ detached: false, windowsHide: true })
     await endChild(child, 5000)
-    killChild(child, 'SIGKILL')
+    await endChild(child, 5000)
     expect(readFileSync(join(dir, 'calls'), 'utf8')).toBe(`/pid ${child.pid} /t /f\n`)
     await expect.poll(() => pids.map(isRunning)).toEqual([false, false, false])
   })
