@@ -20,7 +20,8 @@ describe('parse and ask', () => {
   test('ask calls, parses and retries, with any async function that returns text', async () => {
     const { call, asked } = model(good)
     expect(await ask(call, { prompt, schema: Verdict, system: 'You are a judge.' })).toEqual(JSON.parse(good))
-    expect(asked).toEqual([{ prompt, system: 'You are a judge.', temperature: 0.7, attempt: 1 }])
+    const signal = expect.any(AbortSignal)
+    expect(asked).toEqual([{ prompt, system: 'You are a judge.', temperature: 0.7, attempt: 1, signal }])
   })
 })
 

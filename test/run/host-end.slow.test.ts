@@ -49,9 +49,11 @@ async function hosted({ agent = 'quiet', source = 'run', ends, handles, options 
   for await (const line of createInterface({ input: host.stdout })) {
     lines.push(line)
     if (line !== 'ready') continue
+    // Else it is about to end by itself.
+    if (!isSignal) continue
     // The agent, its four children, and a shell of one of them.
     expect(processesWith(mark).length).toBeGreaterThanOrEqual(6)
-    if (isSignal) host.kill(ends as NodeJS.Signals)
+    host.kill(ends as NodeJS.Signals)
   }
   const [code, signal] = await over
   return { cwd, code, signal, stderr, lines, left: () => processesWith(mark).map(({ pid }) => pid) }

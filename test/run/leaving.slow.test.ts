@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isSameProcess } from '../../src/disk/lock.ts'
 import { chat, codex, type AgentEvent as Event, events, run, sse, tap } from '../../src/index.ts'
+import { built } from '../built.ts'
 import { workspace } from './agent.ts'
 
 const GRACE = 300
@@ -249,4 +250,65 @@ describe('tap(child, { kill })', () => {
       expect.objectContaining({ code: 'BAD_OPTION' }),
     )
   })
+})
+
+describe('what an agent has started', () => {
+  const pidOf = (event: Event) => Number('text' in event.data ? event.data.text : Number.NaN)
+  const isGone = (pid: number) => expect.poll(() => isSameProcess(pid, null)).toBe(false)
+
+  test('ends with it, in a session of its own, too', async () => {
+    const live = run('sh', ['-c', 'setsid sleep 3005 & echo $!; sleep 60'], { engine: 'text' })
+    let pid = Number.NaN
+    for await (const event of live) {
+      pid = pidOf(event)
+      if (pid > 0) break
+    }
+    expect(await live.end).toMatchObject({ outcome: 'cancelled', signal: 'SIGTERM' })
+    await isGone(pid)
+  })
+
+  test('is told if it had lost its parent, and is not hunted', async () => {
+    const script = 'sh -c "setsid sleep 3005 > /dev/null 2>&1 & echo \\$!"; sleep 60'
+    const live = run('sh', ['-c', script], { engine: 'text' })
+    let pid = Number.NaN
+    for await (const event of live) {
+      pid = pidOf(event)
+      if (pid > 0) break
+    }
+    const { notes } = await live.end
+    expect(notes.find(({ code }) => code === 'LEFT_RUNNING')?.message).toContain(`process ${pid}`)
+    process.kill(pid, 'SIGKILL')
+  })
+
+  test('is left alone after a good end', async () => {
+    const script = 'setsid sleep 3005 > /dev/null 2>&1 & echo $!'
+    let pid = Number.NaN
+    const live = run('sh', ['-c', script], { engine: 'text' })
+    for await (const event of live) pid = pidOf(event) || pid
+    const { notes } = await live.end
+    expect(isSameProcess(pid, null)).toBe(true)
+    expect(notes).toEqual([])
+    process.kill(pid, 'SIGKILL')
+  })
+})
+
+test('an agent that prints faster than it is read leaves turns for everything else', async () => {
+  const { cwd, audit } = workspace()
+  const live = run('sh', ['-c', 'yes words'], { engine: 'text', cwd, audit, fsDiff: false, killGrace: GRACE })
+  let isTurn = false
+  setTimeout(() => {
+    isTurn = true
+  }, 50)
+  for await (const _ of live) if (isTurn) break
+  expect((await live.end).outcome).toBe('cancelled')
+})
+
+test('a program that leaves its run ends by itself', async () => {
+  const { cwd } = workspace()
+  const program = `
+    import { run } from ${JSON.stringify(built('src/index.ts'))}
+    for (const options of [{}, { runs: 'runs' }])
+      for await (const _ of run('yes', [], { engine: 'text', ...options })) break`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { cwd, stdio: 'inherit' })
+  expect(await once(child, 'close')).toEqual([0, null])
 })
