@@ -42,10 +42,10 @@ class Run {
     say.delta(id, words, { parent: agent })
   }
 
-  think(id: string | undefined, content: string | undefined, say: Say): void {
+  think(id: string | undefined, content: string | undefined, parent: string | undefined, say: Say): void {
     if (content === undefined || content === '' || content === this.thought) return
     this.thought = content
-    say.reasoning(id, content)
+    say.reasoning(id, content, { parent })
   }
 
   fail(message: string, agent: string | undefined, say: Say, code?: unknown): void {
@@ -153,14 +153,15 @@ export const copilot: Engine = /* @__PURE__ */ table({
         const agent = agentOf(line)
         const id = data.text('messageId')
         if (run.open.get(agent ?? '') === id) run.open.take(agent ?? '')
-        run.think(undefined, data.text('reasoningText'), say)
+        run.think(undefined, data.text('reasoningText'), agent, say)
         // A message without text only calls tools.
         say.message(id, data.text('content') || undefined, { parent: agent })
       },
     },
     'assistant.reasoning': {
       fields: 'reasoningId:text content:text rte parentToolCallId:text',
-      read: (data, say, run) => run.think(data.text('reasoningId'), data.text('content'), say),
+      read: (data, say, run, line) =>
+        run.think(data.text('reasoningId'), data.text('content'), agentOf(line), say),
     },
     'assistant.usage': (data, say) =>
       say.status('usage', { usage: data.values, tokens: tokensIn(data.values) }),
@@ -342,7 +343,7 @@ export const copilotSession: Engine = /* @__PURE__ */ table({
         const id = data.text('messageId')
         const thoughts = data.text('reasoningText')
         const words = data.text('content')
-        if (thoughts) say.reasoning(id, thoughts)
+        if (thoughts) say.reasoning(id, thoughts, { parent })
         if (words) say.message(id, words, { parent })
       },
     },

@@ -316,11 +316,12 @@ export class EngineEvents {
       message: (id, text, more = {}) => this.#message(id, text, more),
       newId: () => this.#newId(),
       withdraw: (id) => void this.#open.take(id),
-      reasoning: (id, text) => {
+      reasoning: (id, text, more = {}) => {
         if (id !== undefined) checkText('the id of say.reasoning', id)
         checkText('the text of say.reasoning', text)
         this.#work()
-        this.#write('agent.reasoning.summary', { message_id: id ?? `reasoning-${++this.#nameless}`, text })
+        const message_id = id ?? `reasoning-${++this.#nameless}`
+        this.#write('agent.reasoning.summary', messageData(message_id, text, more.parent))
       },
       started: (call) => this.#call('tool.call.started', call),
       completed: (call) => this.#call('tool.call.completed', call),
@@ -724,8 +725,15 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 type CallState = 'started' | 'completed' | 'failed'
 
-/** The facts that are counted first. */
-const counted: ReadonlySet<string> = new Set(['tokens', 'tokensSoFar', 'cost', 'costSoFar', 'fresh'])
+/** The facts that are counted first, or have another name. */
+const counted: ReadonlySet<string> = new Set([
+  'tokens',
+  'tokensSoFar',
+  'cost',
+  'costSoFar',
+  'fresh',
+  'parent',
+])
 
 /** In the order in which the engine reports the facts. */
 function statusData(status: string, facts: StatusFacts, tokens: Tokens | undefined, cumulative: boolean) {
@@ -740,6 +748,7 @@ function statusData(status: string, facts: StatusFacts, tokens: Tokens | undefin
     data.tokens = tokens
     if (cumulative) data.cumulative = true
   }
+  if (facts.parent !== undefined) data.parent_call_id = facts.parent
   return data
 }
 

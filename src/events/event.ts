@@ -133,6 +133,8 @@ interface StatusData {
   readonly by?: SettledBy
   /** With `request_settled` of a question: what was answered, if that was seen and is no secret. */
   readonly answers?: readonly string[]
+  /** The call of the subagent that it is about: its tokens are a part of the run's. */
+  readonly parent_call_id?: string
 }
 
 export interface CompletionData {
@@ -205,6 +207,8 @@ export interface UserData {
 export interface ReasoningData {
   readonly message_id: string
   readonly text: string
+  /** The call of the subagent whose thought it is, if the engine reports that. */
+  readonly parent_call_id?: string
 }
 
 /**

@@ -34,15 +34,20 @@ function threadAt(record: Rec, path: string): Rec | undefined {
 }
 
 /**
- * Reads the lines of one server, and what its client sent. Threads that another thread started are subagents:
- * they end nothing.
+ * Reads the lines of one server, and what its client sent. A thread that the client did not open is a
+ * subagent: it ends nothing. Since 0.169 no record says so but the call that started it.
  */
 export class CodexServer {
-  readonly subagents = memory<true>(() => 0)
+  /** The client's threads: those of the answers to `thread/start` and `thread/resume`, or the first seen. */
+  readonly #own = memory<'answered' | 'seen'>(() => 0)
+  /** By the thread of a subagent: the call that started it, or the thread if no call was seen before it. */
+  readonly #parents = memory<string>((id) => id.length)
   /** The message whose pieces are arriving, per thread. */
   readonly speaking = memory<string>((id) => id.length)
   /** The tokens of each thread: its total counts from its start. */
   readonly #counters = memory<ReturnType<typeof tokenCounter>>(() => 0)
+  /** The last turn that began in each thread. */
+  readonly turns = memory<string>((id) => id.length)
   #usage: unknown
   /** The calls that have begun: a request names only the id of its call. */
   readonly #calls = memory<BegunCall>(({ changes }) => JSON.stringify(changes).length)
@@ -71,19 +76,33 @@ export class CodexServer {
     return prompt === '' || say.prompts(prompt)
   }
 
-  /** The thread, if it is a subagent's. */
+  /** What the records of a thread belong to: the call of a subagent, or nothing for a thread of the client. */
   parent(threadId: string): string | undefined {
-    return this.subagents.get(threadId) ? threadId : undefined
+    if (threadId === '' || this.#own.get(threadId)) return undefined
+    const known = this.#parents.get(threadId)
+    // Without the answer that opened it, the first thread is the client's.
+    if (known === undefined && !this.#opened) return this.#opens(threadId, 'seen')
+    if (known === undefined) this.#parents.set(threadId, threadId)
+    return known ?? threadId
+  }
+
+  /** A call names the threads that it starts or speaks to. The first such call is what they belong to. */
+  #called(threads: readonly unknown[], call: string): void {
+    for (const id of threads)
+      if (typeof id === 'string' && this.#parents.get(id) === undefined) this.#parents.set(id, call)
+  }
+
+  #opens(threadId: string, how: 'answered' | 'seen'): undefined {
+    this.#opened = true
+    this.#own.set(threadId, how)
   }
 
   /** A thread begins. The answer to a request has its model and its directory outside of it. */
   thread(thread: Rec, outside: Rec | undefined, say: Say): void {
     const id = thread.text('id') ?? ''
-    if (thread.text('parentThreadId') !== undefined) {
-      this.subagents.set(id, true)
-      return
-    }
-    this.#opened = true
+    if (outside) this.#opens(id, 'answered')
+    else if (thread.text('parentThreadId') !== undefined) this.#called([id], id)
+    if (this.parent(id) !== undefined) return
     say.session(id, {
       model: outside?.text('model') ?? thread.text('model'),
       cwd: outside?.text('cwd') ?? thread.text('cwd'),
@@ -113,17 +132,26 @@ export class CodexServer {
   }
 
   /** `total` counts from the start of the thread, as in `codex exec`. The end of the turn repeats it. */
-  tokens(usage: Rec, threadId: string, say: Say): void {
+  tokens(params: Rec, usage: Rec, say: Say): void {
+    const threadId = threadOf(params)
     const total = usage.at('total')
-    if (!this.subagents.get(threadId)) this.#usage = total
+    const parent = this.parent(threadId)
+    if (parent === undefined) this.#usage = total
     const sum = codexTokens(total)
     if (!sum) return
     const known = this.#counters.get(threadId)
     const counter = known ?? tokenCounter()
-    // A resumed thread has used some of it before this run.
-    if (!known) counter.soFar(without(sum, codexTokens(usage.at('last')) ?? sum))
     this.#counters.set(threadId, counter)
-    say.status('token_count', { usage: total, tokens: counter.soFar(sum) })
+    // The answer to `thread/resume` is followed by what the turns before this run have used.
+    const turnId = params.text('turnId')
+    const isOther = turnId !== undefined && turnId !== this.turns.get(threadId)
+    if (isOther && this.#own.get(threadId) === 'answered') {
+      counter.startAt(sum)
+      return
+    }
+    // A resumed thread has used some of it before this run.
+    if (!known) counter.startAt(without(sum, codexTokens(usage.at('last')) ?? sum))
+    say.status('token_count', { usage: total, tokens: counter.soFar(sum), parent })
   }
 
   /** A message without an end was cut off. */
@@ -135,7 +163,7 @@ export class CodexServer {
   turnCompleted(params: Rec, say: Say): void {
     const threadId = threadOf(params)
     this.closeOpen(threadId, say)
-    if (this.subagents.get(threadId)) return
+    if (this.parent(threadId) !== undefined) return
     const status = params.text('turn.status') ?? 'unknown'
     say.turnOver(status === 'completed' ? 'well' : status === 'interrupted' ? 'interrupted' : 'failed')
     const reported = this.#usage === undefined ? {} : { usage: this.#usage }
@@ -153,6 +181,7 @@ export class CodexServer {
     if (phase === 'completed' && id === this.speaking.get(threadId)) this.speaking.take(threadId)
     if (phase === 'started' && item.has('changes')) this.#calls.set(id, { changes: item.list('changes') })
     if (phase === 'completed') say.worksOn(id)
+    this.#called(item.list('receiverThreadIds'), id)
     return items.read(item, say, { phase, parent: this.parent(threadId) })
   }
 }
@@ -183,6 +212,7 @@ const notifications = /* @__PURE__ */ rows<CodexServer>({
       if (thread) server.thread(thread, undefined, say)
     },
     'turn/started'(params, say, server) {
+      server.turns.set(threadOf(params), params.text('turn.id') ?? '')
       if (server.parent(threadOf(params)) !== undefined) return
       say.session(threadOf(params))
       say.begun()
@@ -196,16 +226,17 @@ const notifications = /* @__PURE__ */ rows<CodexServer>({
       fields: 'tokenUsage:record',
       read(params, say, server) {
         const usage = params.record('tokenUsage')
-        if (usage) server.tokens(usage, threadOf(params), say)
+        if (usage) server.tokens(params, usage, say)
       },
     },
     'serverRequest/resolved': (params, say) => say.withdraws(params.at('requestId')),
     error: {
       fields: 'willRetry:flag',
-      read(params, say) {
-        // Only the end of the turn is fatal.
+      read(params, say, server) {
+        // Only the end of the turn is fatal. A subagent's failure belongs to its call.
         const retryable = params.flag('willRetry')
-        say.error(errorText(params.at('error')), retryable ? 'warning' : 'error', { retryable })
+        const mild = retryable || server.parent(threadOf(params)) !== undefined
+        say.error(errorText(params.at('error')), mild ? 'warning' : 'error', { retryable })
       },
     },
     'configWarning, deprecationNotice': (params, say, _, line) =>
@@ -249,9 +280,9 @@ const items = /* @__PURE__ */ rows<Phase>({
     },
     reasoning: {
       fields: 'summary:list content:list',
-      read(item, say, { phase }) {
+      read(item, say, { phase, parent }) {
         const thought = paragraphs(item.list('summary')) || paragraphs(item.list('content'))
-        if (phase === 'completed' && thought !== '') say.reasoning(item.text('id') ?? '', thought)
+        if (phase === 'completed' && thought !== '') say.reasoning(item.text('id') ?? '', thought, { parent })
       },
     },
     commandExecution: {
@@ -281,8 +312,8 @@ const items = /* @__PURE__ */ rows<Phase>({
     plan(item, say, phase) {
       sayCall(item, { name: 'plan', output: item.at('text') }, phase, say)
     },
-    contextCompaction(_, say, { phase }) {
-      if (phase === 'completed') say.status('compacted')
+    contextCompaction(_, say, { phase, parent }) {
+      if (phase === 'completed') say.status('compacted', { parent })
     },
   },
 })

@@ -10,7 +10,7 @@ export const tools: ToolTable = {
   edit: 'write_file replace edit',
   search: 'glob list_directory search_file_content grep_search google_web_search',
   execute: 'run_shell_command',
-  think: 'save_memory write_todos codebase_investigator',
+  think: 'save_memory write_todos codebase_investigator invoke_agent',
   fetch: 'web_fetch',
 }
 
