@@ -3,7 +3,7 @@ import { isRecord, readToolKind, type Say } from '../../events/engine.ts'
 import type { ToolKind } from '../../events/event.ts'
 import { memory } from '../../events/memory.ts'
 import type { TurnEnd } from '../../events/open-requests.ts'
-import type { Rec } from '../../events/record.ts'
+import { fits, type Rec } from '../../events/record.ts'
 import { unifiedDiff } from '../calls.ts'
 
 type Change = readonly ['created' | 'modified' | 'deleted', string]
@@ -44,6 +44,13 @@ export class ToolCalls {
 
   /** Calls that the user was asked about, and that did not go on since. */
   readonly #asked = new Set<string>()
+  /** Calls of Copilot that run a subagent: until they are over, the agent itself says nothing. */
+  readonly #subagents = new Set<string>()
+
+  /** The call whose subagent is speaking. */
+  subagent(): string | undefined {
+    return this.#subagents.values().next().value
+  }
 
   /** A call begins, or is shown again because the user must allow it. Returns its name. */
   asked(call: Rec, size: number, say: Say): string {
@@ -73,6 +80,7 @@ export class ToolCalls {
       })
     }
     this.#asked.clear()
+    this.#subagents.clear()
   }
 
   /** Reads one update; false if it is not understood. */
@@ -94,6 +102,8 @@ export class ToolCalls {
       return true
     }
     if (first || call) this.#merge(id, update, size, say)
+    if (first && agent === 'Copilot' && isSubagent(update) && this.#subagents.size < MAX_ASKED)
+      this.#subagents.add(id)
     if (!first) say.status('tool_call_update', { reason: status })
     if (status === undefined || status === 'pending' || status === 'in_progress') return true
     say.unknownType(`tool status ${status}`)
@@ -106,7 +116,10 @@ export class ToolCalls {
     const call = before?.over ? undefined : before
     const name = call?.name ?? nameOf(update)
     const input = inputOf(update.at('rawInput'))
-    const kind = readToolKind(update.text('kind') ?? call?.kind ?? 'other')
+    const said = readToolKind(update.text('kind') ?? call?.kind ?? 'other')
+    const isAgent =
+      said === 'other' && (call?.kind === 'think' || subagentTools.has(name) || isSubagent(update))
+    const kind = isAgent ? 'think' : said
     if (!call) say.started({ id, name, kind, input: input ?? titleOf(update) })
     const merged: Known = {
       name,
@@ -128,6 +141,7 @@ export class ToolCalls {
     const raw = update.at('rawOutput') ?? undefined
     const call = { id, name, kind, input: late?.input, exit_code }
     this.#known.set(id, { ...known, late: undefined, shown: '', changes: NONE, over: true })
+    this.#subagents.delete(id)
     if (update.at('status') === 'completed' && (exit_code ?? 0) === 0) {
       say.completed({ ...call, output: raw ?? words })
       // The protocol has the text before and after; some agents also send a diff of the file.
@@ -147,6 +161,21 @@ export class ToolCalls {
 function isDenied(update: Rec, { asked, refused }: Ending): boolean {
   if (refused || ['rejected', 'denied'].includes(update.text('rawOutput.code') ?? '')) return true
   return asked && update.at('_meta.terminal_exit.exit_code') === null
+}
+
+/** Tools that start another agent, or speak with one: the agents themselves call them `other`. */
+const subagentTools = new Set([
+  'agent',
+  'task',
+  'spawnAgent',
+  'sendInput',
+  'resumeAgent',
+  'wait',
+  'closeAgent',
+])
+
+function isSubagent(update: Rec): boolean {
+  return fits(update.values, 'rawInput.prompt:text rawInput.agent_type|rawInput.subagent_type:text')
 }
 
 /** The tool's own name if the agent sends it, else the kind of tool. */
