@@ -409,7 +409,7 @@ test('the options and questions of each wire are told in one form', () => {
   expect(change).toMatchObject({
     kind: 'permission',
     tool: 'file_change',
-    title: 'a.txt',
+    title: 'create a.txt',
     input: { changes },
     call_id: 'c',
   })

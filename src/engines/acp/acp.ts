@@ -1,3 +1,5 @@
+import { clip } from '../../base/fault.ts'
+import { deedOf } from '../../events/call-subject.ts'
 import { costOf } from '../../events/cost.ts'
 import type { Engine, EngineFrame, Limits, Say } from '../../events/engine.ts'
 import type { RequestOption } from '../../events/event.ts'
@@ -8,7 +10,7 @@ import { questionsIn } from '../calls.ts'
 import { wordsOf } from '../content-blocks.ts'
 import { anyDenial } from '../denials.ts'
 import { rows } from '../record-table.ts'
-import { inputOf, ToolCalls, titleOf } from './tool.ts'
+import { ToolCalls, titleOf } from './tool.ts'
 import { AcpTurns, chunkReader, stops } from './turn.ts'
 
 /**
@@ -243,7 +245,8 @@ function readPermission(id: unknown, params: Rec, frame: EngineFrame, say: Say, 
   chunks.endMessage(say)
   turn.work(say, '')
   const tool = tools.asked(call, frame.text.length, say)
-  say.asks({ id, signal: 'session/request_permission', ...askedIn(params, call, tool) })
+  const input = tools.inputOf(call, turn.agent)
+  say.asks({ id, signal: 'session/request_permission', ...askedIn(params, call, tool, input) })
   return true
 }
 
@@ -334,18 +337,25 @@ function lateHistory() {
   }
 }
 
-/** What a permission request asks. */
-function askedIn(params: Rec, call: Rec, tool: string): Omit<Ask, 'id' | 'signal'> {
+const MAX_REASON = 2000
+
+/** What a permission request asks. `given` is what the call would get, if the agent shows it. */
+function askedIn(params: Rec, call: Rec, tool: string, given: unknown): Omit<Ask, 'id' | 'signal'> {
   const questions = questionsIn(call.at('rawInput.questions'))
   const options = params.records('options').map(optionOf)
   const call_id = call.text('toolCallId')
-  const title = call.text('title')
-  // Where the title is all that is shown, it is the command: whoever allows it must see its end.
-  const input = inputOf(call.at('rawInput')) ?? diffsOf(call) ?? (title === undefined ? title : { title })
+  const words = call.text('title')
+  // Where the title is all that is shown, whoever allows it must see its end.
+  const input = given ?? (words === undefined ? words : { title: words })
+  const title = questions?.[0]?.question ?? (given === undefined ? titleOf(call)?.title : undefined)
+  const deed = title ?? deedOf(tool, given)
+  const reason = call.text('rawInput.description title') ?? ''
+  const told = reason.toLowerCase().includes(deed.toLowerCase()) || deed.includes(reason)
   return {
     kind: questions ? 'question' : 'permission',
     tool,
-    title: titleOf(call)?.title ?? tool,
+    title: deed,
+    ...(!questions && !told && { reason: clip(reason, MAX_REASON) }),
     ...(input !== undefined && { input }),
     ...(call_id !== undefined && { call_id }),
     // The protocol has no field for the answers to a question: it can only be turned down.
@@ -361,11 +371,4 @@ function optionOf(option: Rec): RequestOption {
   // An unknown kind must not look like a permission.
   const kind = kinds.find((known) => known === option.at('kind')) ?? 'cancel'
   return { id, kind, label: option.text('name') ?? id }
-}
-
-/** Gemini CLI shows only the change that a call would make. */
-function diffsOf(call: Rec): { readonly changes: readonly object[] } | undefined {
-  const diffs = call.records('content').filter((entry) => entry.at('type') === 'diff')
-  const changes = diffs.map(({ values: { path, oldText, newText } }) => ({ path, oldText, newText }))
-  return changes.length > 0 ? { changes } : undefined
 }

@@ -45,7 +45,7 @@ export class AcpTurns {
   #called = false
   #counted = false
   /** For an agent that counts from the start of its process. */
-  readonly #process = tokenCounter()
+  readonly #sinceStart = tokenCounter()
   readonly #chunks: ReturnType<typeof chunkReader>
   readonly #tools: ToolCalls
 
@@ -177,7 +177,7 @@ export class AcpTurns {
     if (!usage || this.#counted) return undefined
     const way = counted[`${this.agent} ${this.#version?.split('.', 1)[0]}`]
     const tokens = usageTokens(usage.values)
-    if (way === 'process') return tokens && this.#process.soFar(tokens)
+    if (way === 'process') return tokens && this.#sinceStart.soFar(tokens)
     const isWhole = way === 'turn' || (!this.#called && (way === 'request' || this.#fresh))
     return isWhole ? tokens : {}
   }

@@ -1,3 +1,4 @@
+import { deedOf } from '../../events/call-subject.ts'
 import type { RequestOption } from '../../events/event.ts'
 import type { Ask } from '../../events/open-requests.ts'
 import { Rec } from '../../events/record.ts'
@@ -32,10 +33,13 @@ export function askedIn(
   const questions = questionsIn(params.at('questions'))
   const begun = call_id === undefined ? undefined : calls.get(call_id)
   const input = inputOf(params) ?? begun
+  const isQuestion = questions !== undefined || tool === 'elicitation'
+  const reason = params.text('reason message')
   return {
-    kind: questions || tool === 'elicitation' ? 'question' : 'permission',
+    kind: isQuestion ? 'question' : 'permission',
     tool,
-    title: params.text('reason message') ?? questions?.[0]?.question ?? titleOf(input) ?? tool,
+    title: (isQuestion ? (questions?.[0]?.question ?? reason) : undefined) ?? deedOf(tool, input),
+    ...(reason !== undefined && !isQuestion && { reason }),
     ...(input !== undefined && { input }),
     ...(call_id !== undefined && { call_id }),
     options: optionsOf(method, params),
@@ -49,15 +53,6 @@ function inputOf(params: Rec): unknown {
   if (fileChanges !== undefined) return { changes: changesByPath(Rec.of(fileChanges)) }
   if (questions !== undefined) return { questions }
   return permissions ?? requestedSchema ?? undefined
-}
-
-/** The command, or the files to change. */
-function titleOf(input: unknown): string | undefined {
-  const given = Rec.of(input)
-  const words = given?.at('command')
-  if (Array.isArray(words)) return words.join(' ')
-  const paths = given?.records('changes').flatMap((change) => change.text('path') ?? [])
-  return given?.text('command') ?? (paths?.join(', ') || undefined)
 }
 
 const accept: RequestOption = { id: 'accept', kind: 'allow_once', label: 'Allow' }
