@@ -86,7 +86,7 @@ test('a person is shown what would be done before what the model says of it', as
   const { words, sent } = talking('copilot-acp.title')
   const { shown } = await person(words, [ASK, 'n'])
   expect(shown[0]).toMatch(
-    /execute asks:\nrm -f seed\.txt\n[^]*\(the model says: touch up the files\)\n {2}1 /,
+    /execute asks:\nrm -f seed\.txt\n.*\(the model says: touch up the files\)\n {2}1 /s,
   )
   expect(sent()).toContain('"optionId":"reject_once"')
 })
