@@ -253,3 +253,40 @@ test('no other engine takes its lines', () => {
     expect(takers.map(({ name }) => name)).toEqual(['codex'])
   }
 })
+
+test('the names that its own types list are known, and a warning of a guardian is one', () => {
+  const events = read(
+    ...['thread/section/changed', 'turn/moderationMetadata', 'item/autoApprovalReview/started'].map((name) =>
+      note(name),
+    ),
+    ...['thread/goal/updated', 'thread/queue/changed', 'currentTime/read'].map((name) => note(name)),
+    ...['functionCallOutput', 'subAgentActivity', 'sleep'].map((type) => item({ type })),
+    item({ type: 'imageGeneration', id: 'g', status: 'completed', revisedPrompt: 'a cat' }),
+    item({ type: 'agentMessage', text: 'Hi.', moderation: null }),
+    note('guardianWarning', { message: 'careful' }),
+  )
+  expect(codesOf(events)).toEqual(['ENGINE_ERROR'])
+  expect(only(events, 'tool.call.completed').map(({ data }) => data.name)).toEqual(['image_generation'])
+})
+
+test('what is asked for beside a command, or without one, is in the request', () => {
+  const asked = (method: string, params: object) =>
+    only(read({ id: 0, ...note(method, { itemId: 'i', ...params }) }), 'lifecycle.run.status').flatMap(
+      ({ data }) => data.request ?? [],
+    )[0]!
+  const approval = 'item/commandExecution/requestApproval'
+  const network = { host: 'example.org', protocol: 'https' }
+  expect(asked(approval, { kind: 'command', networkApprovalContext: network, reason: 'look' })).toMatchObject(
+    {
+      title: 'command_execution {"network":{"host":"example.org","protocol":"https"}}',
+      reason: 'look',
+      input: { network },
+    },
+  )
+  const more = { kind: 'writeStdin', command: 'y', additionalPermissions: { network: true } }
+  expect(asked(approval, more).input).toEqual({
+    command: 'y',
+    kind: 'writeStdin',
+    additionalPermissions: { network: true },
+  })
+})

@@ -157,8 +157,9 @@ export class AcpTurns {
    */
   codex(update: Rec, say: Say): void {
     const error = update.record('_meta.codex.error')
+    const retryable = error?.at('willRetry') === true || undefined
     if (error)
-      say.error(error.text('message') ?? 'Codex failed', error.at('willRetry') === true ? 'warning' : 'error')
+      say.error(error.text('message') ?? 'Codex failed', retryable ? 'warning' : 'error', { retryable })
     if (update.at('_meta.codex.threadStatus.type') !== 'systemError') return
     this.work(say)
     say.error('the Codex thread is in the state systemError', 'fatal')

@@ -197,15 +197,28 @@ const notifications = /* @__PURE__ */ rows<CodexServer>({
   by: 'method',
   of: 'params',
   fields: '*',
-  // Deltas are repeated as a whole item.
+  // Deltas are repeated as a whole item. From the types that `codex app-server generate-ts` writes (0.169).
   quiet:
-    'thread/status/changed thread/readState/changed thread/goal/cleared thread/name/updated thread/settings/updated thread/compacted thread/closed thread/archived ' +
-    'thread/unarchived turn/diff/updated turn/plan/updated item/plan/delta item/reasoning/summaryTextDelta ' +
-    'item/reasoning/summaryPartAdded item/reasoning/textDelta item/commandExecution/outputDelta ' +
-    'item/commandExecution/terminalInteraction item/fileChange/outputDelta item/fileChange/patchUpdated ' +
-    'item/mcpToolCall/progress item/tool/call account/rateLimits/updated account/updated ' +
-    'account/login/completed account/chatgptAuthTokens/refresh remoteControl/status/changed skills/changed app/list/updated ' +
-    'mcpServer/startupStatus/updated mcpServer/oauthLogin/completed hook/started hook/completed model/rerouted',
+    'thread/status/changed thread/readState/changed thread/goal/cleared thread/goal/updated thread/name/updated ' +
+    'thread/settings/updated thread/compacted thread/closed thread/archived thread/unarchived thread/deleted ' +
+    'thread/reverted thread/section/changed thread/queue/changed thread/project/updated thread/prediction/updated ' +
+    'thread/attachment/updated thread/environment/connected thread/environment/disconnected ' +
+    'thread/realtime/started thread/realtime/closed thread/realtime/error thread/realtime/sdp ' +
+    'thread/realtime/itemAdded thread/realtime/item/started thread/realtime/item/completed ' +
+    'thread/realtime/item/transcript/delta thread/realtime/transcript/delta thread/realtime/transcript/done ' +
+    'thread/realtime/outputAudio/delta turn/diff/updated turn/plan/updated turn/moderationMetadata ' +
+    'item/plan/delta item/reasoning/summaryTextDelta item/reasoning/summaryPartAdded item/reasoning/textDelta ' +
+    'item/commandExecution/outputDelta item/commandExecution/terminalInteraction item/fileChange/outputDelta ' +
+    'item/fileChange/patchUpdated item/mcpToolCall/progress item/tool/call item/autoApprovalReview/started ' +
+    'item/autoApprovalReview/completed autoApprovalReview/strictReviewRequired rawResponseItem/completed ' +
+    'rawResponse/completed account/rateLimits/updated account/updated account/login/completed ' +
+    'account/chatgptAuthTokens/refresh account/gatewayOAuth/changed attestation/generate currentTime/read ' +
+    'remoteControl/status/changed skills/changed app/list/updated project/changed fs/changed ' +
+    'mcpServer/startupStatus/updated mcpServer/oauthLogin/completed mcpServer/event/stream/notification ' +
+    'hook/started hook/completed model/rerouted model/verification model/safetyBuffering/updated ' +
+    'modelProvider/authRecoveryStarted modelProvider/authRecoveryCompleted command/exec/outputDelta ' +
+    'process/outputDelta process/exited fuzzyFileSearch/sessionUpdated fuzzyFileSearch/sessionCompleted ' +
+    'externalAgentConfig/import/progress externalAgentConfig/import/completed windowsSandbox/setupCompleted',
   on: {
     'thread/started'(params, say, server) {
       const thread = threadAt(params, 'thread')
@@ -241,7 +254,8 @@ const notifications = /* @__PURE__ */ rows<CodexServer>({
     },
     'configWarning, deprecationNotice': (params, say, _, line) =>
       say.error(params.text('summary') ?? line.text('method') ?? '', 'warning'),
-    warning: (params, say) => say.error(errorText(params.values), 'warning'),
+    'warning, guardianWarning, windows/worldWritableWarning': (params, say, _, line) =>
+      say.error(params.text('message') ?? line.text('method') ?? '', 'warning'),
     'item/agentMessage/delta': {
       fields: 'itemId:text delta:text',
       read(params, say, server) {
@@ -263,15 +277,15 @@ const items = /* @__PURE__ */ rows<Phase>({
   called: 'item',
   fields:
     'id:text type startedAtMs completedAtMs durationMs:number status=inProgress|completed|failed|declined',
-  // The review is repeated as a message.
-  quiet: 'hookPrompt enteredReviewMode exitedReviewMode',
+  // The review is repeated as a message, and the output of a function is that of its call.
+  quiet: 'hookPrompt enteredReviewMode exitedReviewMode functionCallOutput subAgentActivity sleep',
   on: {
     userMessage(item, say, { phase, parent }) {
       const prompt = wordsOf(item.list('content'))
       if (phase === 'completed' && parent === undefined && prompt !== '') say.user(prompt)
     },
     agentMessage: {
-      fields: 'text:text phase memoryCitation delivery questions',
+      fields: 'text:text phase memoryCitation delivery questions moderation',
       read(item, say, { phase, parent }) {
         const words = item.words('text')
         if (phase === 'completed' && words !== undefined)
@@ -308,6 +322,9 @@ const items = /* @__PURE__ */ rows<Phase>({
     },
     imageView(item, say, phase) {
       sayCall(item, { name: 'image_view', input: { path: item.at('path') } }, phase, say)
+    },
+    imageGeneration(item, say, phase) {
+      sayCall(item, { name: 'image_generation', input: { prompt: item.at('revisedPrompt') } }, phase, say)
     },
     plan(item, say, phase) {
       sayCall(item, { name: 'plan', output: item.at('text') }, phase, say)
