@@ -30,7 +30,7 @@ import { memory } from './memory.ts'
 import { OpenRequests } from './open-requests.ts'
 import type { Found } from './payload.ts'
 import { AT_END, isAfter, type Moment, PerSource, type Position } from './position.ts'
-import { checkFields } from './record.ts'
+import { checkFields, Rec } from './record.ts'
 import type { RepeatedWarnings } from './repeated-warnings.ts'
 import { SentTurns } from './sent-input.ts'
 import { type Spent, type Tokens, tokenCounter } from './tokens.ts'
@@ -482,7 +482,9 @@ export class EngineEvents {
   #keepAsRaw(given: EngineFrame): void {
     const { channel, blank, text } = given
     const kind = given.value === undefined ? 'line' : 'record'
-    if (channel !== 'stdout' && channel !== 'stdin' && kind === 'line') this.#noteFailure(given)
+    // A record on stderr may be an error of the CLI, too; what else it has is data.
+    const words = kind === 'line' ? text : Rec.of(given.value)?.text('message error.message error')
+    if (channel !== 'stdout' && channel !== 'stdin' && words) this.#noteFailure(given, words)
     this.#raw(text, blank ? SURE : 0.3)
     if (blank || this.#unknown) return
     const message = `a ${kind} on ${channel} was not understood and is kept as raw`
@@ -490,8 +492,8 @@ export class EngineEvents {
   }
 
   /** Many CLIs say only on stderr why they ended: it counts if the run failed and no record says why. */
-  #noteFailure(given: EngineFrame): void {
-    const found = failureClassOf(given.text.slice(0, MAX_FAILURE), undefined, this.#engine.failures)
+  #noteFailure(given: EngineFrame, words: string): void {
+    const found = failureClassOf(words.slice(0, MAX_FAILURE), undefined, this.#engine.failures)
     if (found) this.#failures.line = { class: found, range: given }
   }
 

@@ -59,7 +59,8 @@ function reasonOf(error: unknown): string {
 }
 
 async function readFound(found: FoundLogs, given: Engine | Picker | undefined): Promise<RunDrift> {
-  const named = given ?? engineNamed(readMeta(found.attempt.meta)?.engine) ?? auto
+  const meta = readMeta(found.attempt.meta)
+  const named = given ?? (meta?.recognised ? auto : engineNamed(meta?.engine)) ?? auto
   const run = await readRun(found, named)
   if (!run.stranger || given || named === auto) return run
   // Another recorder may name the program instead of the protocol it uses.

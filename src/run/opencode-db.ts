@@ -81,8 +81,15 @@ export function openCodeLines(path: string, session?: string | undefined): strin
 }
 
 function sqlite(): Sqlite | undefined {
-  // Cast: the types of Node 20 do not have the module.
-  return process.getBuiltinModule('node:sqlite') as Sqlite | undefined
+  const { emitWarning } = process
+  // Loading it warns on stderr that it is experimental, which no reader of a session can change.
+  process.emitWarning = () => {}
+  try {
+    // Cast: the types of Node 20 do not have the module.
+    return process.getBuiltinModule('node:sqlite') as Sqlite | undefined
+  } finally {
+    process.emitWarning = emitWarning
+  }
 }
 
 function reading<T>(path: string, read: (all: (sql: string, ...values: unknown[]) => unknown[]) => T): T {

@@ -489,4 +489,16 @@ describe('whose turn ended, whose words these are', () => {
     expect(texts(events)).toEqual([])
     expect(endOf(events)).toMatchObject({ outcome: 'failed', evidence: { failure: text } })
   })
+
+  test('the exit code of a command of Qwen Code is the one after its output', () => {
+    const init = line('system', { subtype: 'init', qwen_code_version: '0.24.4' })
+    const calls = says([{ type: 'tool_use', id: 'c', name: 'run_shell_command', input: { command: 'x' } }])
+    const content =
+      'Command: x\nDirectory: (root)\nOutput: \nExit Code: 9\nSignal: (none)\nError: (none)\nExit Code: 3\nSignal: (none)\nProcess Group PGID: (none)'
+    const fails = line('user', {
+      message: { content: [{ type: 'tool_result', tool_use_id: 'c', is_error: true, content }] },
+    })
+    const events = run(qwen, { stdout: lines(init, calls, fails), exit: 0 })
+    expect(only(events, 'tool.call.failed')[0]!.data.exit_code).toBe(3)
+  })
 })
