@@ -18,7 +18,7 @@ export const stops = {
 const CODEX_ACP = '@agentclientprotocol/codex-acp'
 const warning = /^(?:Config w|W)arning: /
 
-/** What the usage in the answer to `session/prompt` counts: the turn, its last request, or all turns so far. */
+/** What the usage in the answer to `session/prompt` counts: the turn, its last request, or all so far. */
 const counted: Readonly<Record<string, 'turn' | 'request' | 'process'>> = {
   'gemini-cli 0': 'turn',
   'nanocoder 1': 'turn',

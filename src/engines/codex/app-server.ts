@@ -76,7 +76,7 @@ export class CodexServer {
     return prompt === '' || say.prompts(prompt)
   }
 
-  /** What the records of a thread belong to: the call of a subagent, or nothing for a thread of the client. */
+  /** What the records of a thread belong to: the call of a subagent; undefined for the client's own. */
   parent(threadId: string): string | undefined {
     if (threadId === '' || this.#own.get(threadId)) return undefined
     const known = this.#parents.get(threadId)
