@@ -22,11 +22,11 @@ const failingCodex = codexOf(`cat <<'X'
 {"type":"turn.failed","error":{"message":"You have run out of quota."}}
 X`)
 
-/** A `gemini` that says what was recorded, and waits for what it was sent. */
-const geminiOf = (wire: string) => `
+/** An agent that says what was recorded, and waits for what it was sent. */
+const agentOf = (name: string, wire: string) => `
   import { writeFileSync as write } from 'node:fs'
   const wires = ${JSON.stringify(`${root}test/run/wires/`)}
-  write('gemini', '#!/bin/sh\\nexec "' + process.execPath + '" ' + wires + 'stand-in.mjs ' + wires + '${wire}.jsonl notes.jsonl "$@"\\n', { mode: 0o755 })`
+  write('${name}', '#!/bin/sh\\nexec "' + process.execPath + '" ' + wires + 'stand-in.mjs ' + wires + '${wire}.jsonl notes.jsonl "$@"\\n', { mode: 0o755 })`
 
 /** Two records, cut in the middle of a character, without a line end after the second. */
 const cutChunks = `
@@ -81,7 +81,7 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
       prints: [/^AbortError$/m, /^the agent has ended: cancelled$/m],
     },
     relay: {
-      before: `${geminiOf('gemini-acp.allow-once')}
+      before: `${agentOf('gemini', 'gemini-acp.allow-once')}
         process.env['PORT'] = '0'`,
       after: `
         await new Promise((resolve) => server.once('listening', resolve))
@@ -106,11 +106,12 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
   },
   'docs/talk.md': {
     talk: {
-      before: geminiOf('gemini-acp.two-requests'),
-      prints: [
-        /^execute: touch one\.txt.* \[ 'allow_always', 'allow_once', 'reject_once' \]$/m,
-        /^finished$/m,
-      ],
+      before: agentOf('copilot', 'copilot-acp.title'),
+      // The model calls a removal "touch up the files".
+      after: `
+        import { readFileSync } from 'node:fs'
+        console.log(readFileSync('notes.jsonl', 'utf8').includes('"optionId":"reject_once"'))`,
+      prints: [/^rm -f seed\.txt \(the model says: touch up the files\): reject_once\nfinished\ntrue$/m],
     },
   },
   'docs/stream-json-and-ndjson.md': {

@@ -120,6 +120,19 @@ export function readBlock(fd: number, at: number, length: number): Buffer {
   return bytes.subarray(0, read)
 }
 
+/** Whether a file begins with these characters of Latin-1. False if it cannot be read. */
+export function beginsWith(path: string, start: string): boolean {
+  let fd: number | undefined
+  try {
+    fd = fs.openSync(path, 'r')
+    return readBlock(fd, 0, start.length).toString('latin1') === start
+  } catch {
+    return false
+  } finally {
+    if (fd !== undefined) fs.closeSync(fd)
+  }
+}
+
 /** The text of such a file; a file larger than `maxBytes` is refused (EFBIG). */
 export function readPlain(path: string, maxBytes: number, within?: string): string {
   return withPlain(path, within, (fd) => {

@@ -120,7 +120,7 @@ const events = /* @__PURE__ */ rows<Run>({
       fields: 'error:text|record errorClass recoverable:flag iteration',
       read(event, say, run) {
         const message = event.text('error.message error') ?? 'an error without a message'
-        if (event.at('recoverable') === true) say.error(message, 'warning')
+        if (event.at('recoverable') === true) say.error(message, 'warning', { retryable: true })
         else fail(message, say, run)
       },
     },

@@ -62,7 +62,7 @@ export function contentBlocks() {
       if (words === undefined) {
         if (type !== 'redacted_thinking') say.unknownType(`content ${String(type)}`)
       } else if (type === 'text') say.message(nextId(message), words, speaker)
-      else say.reasoning(nextId(message), words)
+      else say.reasoning(nextId(message), words, speaker)
     },
   }
 }

@@ -42,16 +42,16 @@ class Run {
     say.delta(id, words, { parent: agent })
   }
 
-  think(id: string | undefined, content: string | undefined, say: Say): void {
+  think(id: string | undefined, content: string | undefined, parent: string | undefined, say: Say): void {
     if (content === undefined || content === '' || content === this.thought) return
     this.thought = content
-    say.reasoning(id, content)
+    say.reasoning(id, content, { parent })
   }
 
   fail(message: string, agent: string | undefined, say: Say, code?: unknown): void {
     // A subagent's failure belongs to its call: the run continues.
     if (agent === undefined) this.failed = true
-    say.error(message, agent === undefined ? 'fatal' : 'error', { code })
+    say.error(message, agent === undefined ? 'fatal' : 'warning', { code })
   }
 }
 
@@ -96,7 +96,9 @@ export const copilot: Engine = /* @__PURE__ */ table({
     'session.skills_loaded session.mcp_servers_loaded session.tools_updated session.info ' +
     'session.background_tasks_changed model.call_start model.call_finished model.call_final_result ' +
     'assistant.message_start assistant.reasoning_delta assistant.tool_call_delta tool.shell_output ' +
-    'tool.execution_partial_result assistant.idle',
+    'tool.execution_partial_result assistant.idle ' +
+    // The call of a subagent has the same.
+    'subagent.started subagent.selected subagent.configured subagent.completed',
   on: {
     'session.start': saySession,
     'user.message': {
@@ -106,7 +108,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
       },
     },
     'assistant.turn_start': {
-      fields: 'turnId:text interactionId:text',
+      fields: 'turnId:text interactionId:text parentToolCallId:text',
       read(_, say, run, line) {
         const agent = agentOf(line)
         run.leave(agent, say)
@@ -119,18 +121,20 @@ export const copilot: Engine = /* @__PURE__ */ table({
       },
     },
     'assistant.turn_end': {
-      fields: 'turnId:text',
+      fields: 'turnId:text parentToolCallId:text',
       read(_, say, run, line) {
         run.leave(agentOf(line), say)
         if (agentOf(line) === undefined) say.status('turn_ended')
       },
     },
     'assistant.turn_retry': {
-      fields: 'turnId:text model:text reason:text',
+      fields: 'turnId:text model:text reason:text parentToolCallId:text',
       read(data, say, run, line) {
         run.leave(agentOf(line), say)
         run.thought = undefined
-        say.status('turn_retry', { reason: data.text('reason') ?? 'unknown' })
+        const reason = data.text('reason') ?? 'unknown'
+        say.status('turn_retry', { reason })
+        say.error(`the engine asks the model again (${reason})`, 'warning', { retryable: true })
       },
     },
     'model.call_failure': (data, say) =>
@@ -153,17 +157,18 @@ export const copilot: Engine = /* @__PURE__ */ table({
         const agent = agentOf(line)
         const id = data.text('messageId')
         if (run.open.get(agent ?? '') === id) run.open.take(agent ?? '')
-        run.think(undefined, data.text('reasoningText'), say)
+        run.think(undefined, data.text('reasoningText'), agent, say)
         // A message without text only calls tools.
         say.message(id, data.text('content') || undefined, { parent: agent })
       },
     },
     'assistant.reasoning': {
       fields: 'reasoningId:text content:text rte parentToolCallId:text',
-      read: (data, say, run) => run.think(data.text('reasoningId'), data.text('content'), say),
+      read: (data, say, run, line) =>
+        run.think(data.text('reasoningId'), data.text('content'), agentOf(line), say),
     },
-    'assistant.usage': (data, say) =>
-      say.status('usage', { usage: data.values, tokens: tokensIn(data.values) }),
+    'assistant.usage': (data, say, _, line) =>
+      say.status('usage', { usage: data.values, tokens: tokensIn(data.values), parent: agentOf(line) }),
     'tool.execution_start': {
       fields:
         'toolCallId:text toolName:text arguments turnId model toolTitle shellToolInfo parentToolCallId:text',
@@ -314,7 +319,8 @@ export const copilotSession: Engine = /* @__PURE__ */ table({
   fields: '*',
   quiet:
     'system.message session.resume session.shutdown session.info assistant.turn_start assistant.turn_end ' +
-    'session.mode_changed',
+    'session.mode_changed permission.requested permission.completed subagent.started subagent.selected ' +
+    'subagent.configured subagent.completed',
   on: {
     'session.start': saySession,
     'session.model_change'(data, say) {
@@ -342,7 +348,7 @@ export const copilotSession: Engine = /* @__PURE__ */ table({
         const id = data.text('messageId')
         const thoughts = data.text('reasoningText')
         const words = data.text('content')
-        if (thoughts) say.reasoning(id, thoughts)
+        if (thoughts) say.reasoning(id, thoughts, { parent })
         if (words) say.message(id, words, { parent })
       },
     },
@@ -354,7 +360,11 @@ export const copilotSession: Engine = /* @__PURE__ */ table({
       fields: 'toolCallId:text success:flag shellExecution:record result:record',
       read: (data, say, { begun }, line) => sayEnd(data, line, begun, say, { fileDiff: diffOf(data) }),
     },
-    'session.error': (data, say, { turn }) => turn.fail(data.text('message') ?? 'the session failed', say),
+    'session.error'(data, say, { turn }, line) {
+      const message = data.text('message') ?? 'the session failed'
+      if (agentOf(line) === undefined) turn.fail(message, say)
+      else say.error(message, 'warning')
+    },
     abort: (data, say, { turn }) => turn.fail(`aborted: ${data.text('reason') ?? 'no reason given'}`, say),
     'session.compaction_complete': (_, say) => say.status('compacted'),
   },

@@ -1,5 +1,5 @@
 import { costOf } from '../events/cost.ts'
-import type { Say, ToolTable } from '../events/engine.ts'
+import type { Call, Say, ToolTable } from '../events/engine.ts'
 import { memory } from '../events/memory.ts'
 import { Rec } from '../events/record.ts'
 import { calls, unifiedDiff } from './calls.ts'
@@ -58,7 +58,10 @@ export const pi = /* @__PURE__ */ table<Run>({
   later: 'type:text',
   fields: 'type',
   state: newRun,
-  quiet: 'entry_appended agent_settled',
+  quiet:
+    'entry_appended agent_settled queue_update session_info_changed thinking_level_changed ' +
+    'bash_execution_update summarization_retry_scheduled summarization_retry_attempt_start ' +
+    'summarization_retry_finished',
   on: {
     // The first line is the same in a session file: the lines after it decide.
     session: {
@@ -116,7 +119,7 @@ export const pi = /* @__PURE__ */ table<Run>({
     tool_execution_update: { shape: CALL, read: () => true },
     tool_execution_end: {
       shape: CALL,
-      fields: 'toolCallId:text toolName:text result isError:flag',
+      fields: 'toolCallId:text toolName:text result isError:flag durationMs:number',
       read: readToolEnd,
     },
     agent_end: {
@@ -149,7 +152,8 @@ export const pi = /* @__PURE__ */ table<Run>({
 })
 
 function fail(severity: 'warning' | 'fatal', say: Say, run: Run): void {
-  if (run.failure !== undefined) say.error(run.failure, severity)
+  const more = severity === 'warning' ? { retryable: true } : {}
+  if (run.failure !== undefined) say.error(run.failure, severity, more)
   run.failure = undefined
 }
 
@@ -167,7 +171,7 @@ function readPiece(line: Rec, say: Say, { open }: Run): void {
 
 const messageFields =
   'role content:list api provider model:text usage stopReason=stop|length|toolUse|error|aborted rawStopReason ' +
-  'timestamp responseId responseModel errorMessage:text diagnostics'
+  'timestamp responseId responseModel errorMessage:text diagnostics durationMs thinkingLevel'
 
 function readAnswer(message: Rec, say: Say, run: Run): void {
   say.fields(message.values, messageFields)
@@ -190,17 +194,24 @@ function readAnswer(message: Rec, say: Say, run: Run): void {
 }
 
 function readToolEnd(line: Rec, say: Say, { begun }: Run): void {
+  begun.end(...endOf(line, line.record('result')), say, { fileDiff: patchIn(line.record('result')) })
+}
+
+/** How a call ended, and whether it failed: a line of stdout with its `result`, or a saved message. */
+function endOf(line: Rec, result: Rec | undefined): readonly [Call, boolean] {
   const call = callOf(line)
   const failed = line.at('isError') !== false
-  const content = line.at('result.content')
+  const content = result?.at('content')
   // A content that has only text.
-  const isText = line.list('result.content').every((block) => Rec.of(block)?.text('text') !== undefined)
+  const isText = result?.list('content').every((block) => Rec.of(block)?.text('text') !== undefined)
   const output = isText && Array.isArray(content) ? wordsOf(content) : content
   const words = typeof output === 'string' ? output : undefined
-  const exit_code = failed && call.name === 'bash' ? exitCode(words) : undefined
-  begun.end({ ...call, output, exit_code, error: words }, failed, say, {
-    fileDiff: patchIn(line.record('result')),
-  })
+  const told = result?.number('structuredContent.exit_code')
+  const exit_code = call.name === 'bash' ? (told ?? (failed ? exitCode(words) : undefined)) : undefined
+  return [
+    { ...call, output, exit_code, error: words, duration_ms: line.duration('durationMs') },
+    failed || (exit_code ?? 0) !== 0,
+  ]
 }
 
 /** pi writes the exit code after the output of a failed command. */
@@ -230,7 +241,7 @@ export const piSession = /* @__PURE__ */ table<File>({
   tools,
   denials: usualDenial,
   cut: { stdout: 'records' },
-  about: 'session file: sessions/*/*.jsonl; 0.87, 0.73',
+  about: 'session file: sessions/*/*.jsonl; 1.5, 0.87, 0.73',
   later: ENTRY,
   state: newFile,
   on: {
@@ -251,10 +262,11 @@ export const piSession = /* @__PURE__ */ table<File>({
         if (model !== undefined) say.status('configured', { model })
       },
     },
-    'thinking_level_change, context_edit, branch_summary, custom, custom_message, session_info, label': {
-      shape: ENTRY,
-      read: () => true,
-    },
+    'thinking_level_change, context_edit, branch_summary, custom, custom_message, session_info, label, usage':
+      {
+        shape: ENTRY,
+        read: () => true,
+      },
   },
 })
 
@@ -275,11 +287,8 @@ const messages = /* @__PURE__ */ rows<File>({
     assistant: { fields: messageFields, read: readSaved },
     toolResult: {
       fields: 'toolCallId:text toolName:text isError:flag',
-      read(message, say, { blocks }) {
-        const output = message.at('content')
-        const call = { ...callOf(message), output, error: wordsOf(output) }
-        blocks.end(call, message.at('isError') !== false, say, { fileDiff: patchIn(message) })
-      },
+      read: (message, say, { blocks }) =>
+        blocks.end(...endOf(message, message), say, { fileDiff: patchIn(message) }),
     },
   },
 })

@@ -44,7 +44,23 @@ export const qwen: Engine = {
   tools,
   denials: qwenDenial,
   shape: (frame) => isQwen(first(frame)),
-  open: openDialect,
+  open(limits) {
+    const { read, ...reader } = openDialect(limits)
+    return { ...reader, read: (frame, say) => read(frame, withExitCode(say)) }
+  },
+}
+
+/** The end of the text about a command that failed. The output of the command is before it. */
+const ENDING = /\nExit Code: (\d{1,3})\nSignal: [^\n]{0,40}(?:\nProcess Group PGID: [^\n]{0,40})?$/
+
+function withExitCode(say: Say): Say {
+  return {
+    ...say,
+    failed(call) {
+      const found = call.name === 'run_shell_command' ? ENDING.exec(call.error?.slice(-200) ?? '') : null
+      say.failed(found ? { ...call, exit_code: Number(found[1]) } : call)
+    },
+  }
 }
 
 function newFile() {

@@ -30,7 +30,7 @@ import { memory } from './memory.ts'
 import { OpenRequests } from './open-requests.ts'
 import type { Found } from './payload.ts'
 import { AT_END, isAfter, type Moment, PerSource, type Position } from './position.ts'
-import { checkFields } from './record.ts'
+import { checkFields, Rec } from './record.ts'
 import type { RepeatedWarnings } from './repeated-warnings.ts'
 import { SentTurns } from './sent-input.ts'
 import { type Spent, type Tokens, tokenCounter } from './tokens.ts'
@@ -316,11 +316,12 @@ export class EngineEvents {
       message: (id, text, more = {}) => this.#message(id, text, more),
       newId: () => this.#newId(),
       withdraw: (id) => void this.#open.take(id),
-      reasoning: (id, text) => {
+      reasoning: (id, text, more = {}) => {
         if (id !== undefined) checkText('the id of say.reasoning', id)
         checkText('the text of say.reasoning', text)
         this.#work()
-        this.#write('agent.reasoning.summary', { message_id: id ?? `reasoning-${++this.#nameless}`, text })
+        const message_id = id ?? `reasoning-${++this.#nameless}`
+        this.#write('agent.reasoning.summary', messageData(message_id, text, more.parent))
       },
       started: (call) => this.#call('tool.call.started', call),
       completed: (call) => this.#call('tool.call.completed', call),
@@ -487,7 +488,9 @@ export class EngineEvents {
   #keepAsRaw(given: EngineFrame): void {
     const { channel, blank, text } = given
     const kind = given.value === undefined ? 'line' : 'record'
-    if (channel !== 'stdout' && channel !== 'stdin' && kind === 'line') this.#noteFailure(given)
+    // A record on stderr may be an error of the CLI, too; what else it has is data.
+    const words = kind === 'line' ? text : Rec.of(given.value)?.text('message error.message error')
+    if (channel !== 'stdout' && channel !== 'stdin' && words) this.#noteFailure(given, words)
     this.#raw(text, blank ? SURE : 0.3)
     if (blank || this.#unknown) return
     const message = `a ${kind} on ${channel} was not understood and is kept as raw`
@@ -495,8 +498,8 @@ export class EngineEvents {
   }
 
   /** Many CLIs say only on stderr why they ended: it counts if the run failed and no record says why. */
-  #noteFailure(given: EngineFrame): void {
-    const found = failureClassOf(given.text.slice(0, MAX_FAILURE), undefined, this.#engine.failures)
+  #noteFailure(given: EngineFrame, words: string): void {
+    const found = failureClassOf(words.slice(0, MAX_FAILURE), undefined, this.#engine.failures)
     if (found) this.#failures.line = { class: found, range: given }
   }
 
@@ -730,8 +733,15 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 type CallState = 'started' | 'completed' | 'failed'
 
-/** The facts that are counted first. */
-const counted: ReadonlySet<string> = new Set(['tokens', 'tokensSoFar', 'cost', 'costSoFar', 'fresh'])
+/** The facts that are counted first, or have another name. */
+const counted: ReadonlySet<string> = new Set([
+  'tokens',
+  'tokensSoFar',
+  'cost',
+  'costSoFar',
+  'fresh',
+  'parent',
+])
 
 /** In the order in which the engine reports the facts. */
 function statusData(status: string, facts: StatusFacts, tokens: Tokens | undefined, cumulative: boolean) {
@@ -746,6 +756,7 @@ function statusData(status: string, facts: StatusFacts, tokens: Tokens | undefin
     data.tokens = tokens
     if (cumulative) data.cumulative = true
   }
+  if (facts.parent !== undefined) data.parent_call_id = facts.parent
   return data
 }
 

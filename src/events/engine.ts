@@ -113,6 +113,8 @@ export interface StatusFacts extends RunFacts {
   readonly structured_payload?: unknown
   readonly stats?: unknown
   readonly reason?: string | undefined
+  /** The call of the subagent that it is about. */
+  readonly parent?: string | undefined
 }
 
 /** What an engine can report about a problem. */
@@ -159,7 +161,7 @@ export interface Say {
   /** The pieces reported under this id were no message: they are never joined to one. */
   withdraw(id: string): void
   /** Thoughts. Never searched for payloads. */
-  reasoning(id: string | undefined, text: string): void
+  reasoning(id: string | undefined, text: string, more?: Pick<Speaker, 'parent'>): void
   /** A call begins. */
   started(call: Call): void
   /** A call ended; if its start was not reported, it is started first. */

@@ -79,14 +79,17 @@ export interface RequestQuestion {
   readonly secret?: true
 }
 
-/** What an agent asks, before it goes on. Title and input are the model's words. */
+/** What an agent asks, before it goes on. Command, paths and reason are the model's words. */
 export interface AgentRequest {
   /** The attempt, and the id of the wire as JSON: `1:0`, `1:"0"`. `1:0:2` is the second with the id 0. */
   readonly id: string
   readonly kind: 'permission' | 'question'
   /** The name of the tool that it is about. */
   readonly tool: string
+  /** What would be done, in one line made from `input`: the command, the files; or the question. */
   readonly title: string
+  /** Why, in the model's own words. They may say anything: never decide by them. */
+  readonly reason?: string
   /** What the tool would get. Missing if the agent does not show it. */
   readonly input?: unknown
   /** The call that waits for the answer. */
@@ -133,6 +136,8 @@ interface StatusData {
   readonly by?: SettledBy
   /** With `request_settled` of a question: what was answered, if that was seen and is no secret. */
   readonly answers?: readonly string[]
+  /** The call of the subagent that it is about: its tokens are a part of the run's. */
+  readonly parent_call_id?: string
 }
 
 export interface CompletionData {
@@ -205,6 +210,8 @@ export interface UserData {
 export interface ReasoningData {
   readonly message_id: string
   readonly text: string
+  /** The call of the subagent whose thought it is, if the engine reports that. */
+  readonly parent_call_id?: string
 }
 
 /**

@@ -81,6 +81,8 @@ export class OpenRequests {
   /** Answers to requests that were not read yet, and their ids. */
   readonly #early = memory<Answer>(({ frame }) => frame.text.length)
   readonly #earlyIds = new Set<string>()
+  /** Ids of open requests that were used again. */
+  readonly #doubled = new Set<string>()
   #answers = new Map<string, RequestOption['kind'] | undefined>()
   /** An interrupt was sent, and no prompt after it: in the order of the turns, and in that of stdin. */
   #interrupting = false
@@ -108,6 +110,7 @@ export class OpenRequests {
     const key = keyOf(id)
     const before = this.#settled.get(key)
     // The same id about another call is another request: JSON-RPC allows that once the first is answered.
+    if (this.#open.has(key)) this.#doubled.add(key)
     if (this.#open.has(key) || (before && before.call_id === ask.call_id)) return
     this.#settled.take(key)
     const uses = (before?.uses ?? 0) + 1
@@ -134,6 +137,8 @@ export class OpenRequests {
   answered({ id, ...given }: Answered, frame: Frame): true | 'kept' {
     const key = keyOf(id)
     if (this.#sentInterrupt || this.#settled.get(key) || this.#earlyIds.has(key)) return true
+    // Who asks twice under one id is refused: that is no answer to what was asked first.
+    if (given.option === undefined && given.words === undefined && this.#doubled.delete(key)) return true
     if (this.#open.has(key)) {
       this.#answer({ key, ...given, frame })
       return true
@@ -217,6 +222,7 @@ export class OpenRequests {
     const open = this.#open.get(key)
     if (!open) return
     this.#open.delete(key)
+    this.#doubled.delete(key)
     const { call_id } = open.request
     this.#settled.set(key, { call_id, uses: open.uses })
     if (call_id !== undefined && this.#answers.size < MAX_OPEN) this.#answers.set(call_id, kind)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { clip, Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
+import { beginsWith } from '../disk/plain-file.ts'
 import { auto } from '../engines/auto.ts'
 import { engineNamed } from '../engines/engine-name.ts'
 import type { Engine, Picker } from '../events/engine.ts'
@@ -11,7 +12,7 @@ import { type Attempt, listAttempts, singleLog } from './attempt-logs.ts'
 import { readJson, readMeta } from './meta.ts'
 import { isDatabase } from './opencode-db.ts'
 import { replay } from './replay.ts'
-import { fixedDir, folders } from './run-directory.ts'
+import { type Folder, fixedDir, folders } from './run-directory.ts'
 import { withReaders } from './watch-turns.ts'
 
 export interface DriftOptions {
@@ -58,7 +59,8 @@ function reasonOf(error: unknown): string {
 }
 
 async function readFound(found: FoundLogs, given: Engine | Picker | undefined): Promise<RunDrift> {
-  const named = given ?? engineNamed(readMeta(found.attempt.meta)?.engine) ?? auto
+  const meta = readMeta(found.attempt.meta)
+  const named = given ?? (meta?.recognised ? auto : engineNamed(meta?.engine)) ?? auto
   const run = await readRun(found, named)
   if (!run.stranger || given || named === auto) return run
   // Another recorder may name the program instead of the protocol it uses.
@@ -179,13 +181,19 @@ function* findLogs(path: string, unreadable: (path: string, why: string) => void
       continue
     }
     for (const attempt of attempts) yield { path: folder.path, attempt }
-    if (attempts.length > 0 || folder.entries.some(({ name }) => name === EVENTS_FILE)) continue
+    if (attempts.length > 0 || isJournal(folder)) continue
     for (const entry of folder.entries) {
       if (!entry.isFile() || !isLog(entry.name)) continue
       const file = join(folder.path, entry.name)
       yield { path: file, attempt: singleLog(file), loose: true }
     }
   }
+}
+
+/** Whether a folder has our own events: the session files of Copilot have the same name. */
+function isJournal({ path, entries }: Folder): boolean {
+  const file = join(path, EVENTS_FILE)
+  return entries.some(({ name }) => name === EVENTS_FILE) && beginsWith(file, '{"protocol_version":"rasp/')
 }
 
 /** Logs, and the documents that Gemini and Cline keep as session files. */

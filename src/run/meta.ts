@@ -52,7 +52,10 @@ export function exitEvidence(
 export interface Meta {
   readonly run_id: string
   readonly attempt_number: number
+  /** `auto` until it is recognised. */
   readonly engine: string
+  /** The engine was recognised by the shape of the output: a replay looks again. */
+  readonly recognised?: true
   readonly mode: 'pipe' | 'pty' | 'pty+pipe'
   readonly argv: readonly string[]
   /** Its prompt went to its stdin, as text or as a record of its wire, and not into `argv`. */
@@ -114,6 +117,8 @@ export interface Meta {
 export interface LastWords {
   readonly session: string | null
   readonly text: string | null
+  /** The engine, if it was recognised by the shape of the output. */
+  readonly engine?: string
 }
 
 /** The last words in the events of an attempt: subagents do not count. */
@@ -121,7 +126,9 @@ export function lastWords(before: LastWords, event: Event): LastWords {
   const session = event.correlation.session_id ?? before.session
   const own = event.type === 'agent.message.final' && event.data.parent_call_id === undefined
   const text = own ? event.data.text : before.text
-  return session === before.session && text === before.text ? before : { session, text }
+  const isPicked = event.type === 'lifecycle.run.status' && event.data.status === 'engine_picked'
+  if (isPicked) return { session, text, engine: event.source.engine }
+  return session === before.session && text === before.text ? before : { ...before, session, text }
 }
 
 const MAX_TEXT = 65_536
@@ -129,10 +136,11 @@ const MAX_TEXT = 65_536
 /** What a meta keeps of the end that the events tell. */
 export function endInMeta(
   { outcome, ok, failure_class, tokens, cost }: CompletionData,
-  { session, text }: LastWords,
-): Pick<Meta, 'outcome' | 'ok' | 'failure_class' | 'session' | 'text' | 'tokens' | 'cost'> {
+  { session, text, engine }: LastWords,
+): Partial<Meta> & Pick<Meta, 'outcome' | 'ok'> {
   return {
     ...{ outcome, ok },
+    ...(engine !== undefined && { engine, recognised: true }),
     ...(failure_class && { failure_class }),
     ...(session !== null && { session }),
     ...(text !== null && { text: text.slice(0, MAX_TEXT) }),
@@ -208,6 +216,7 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
   return {
     // Cast: their types were checked.
     ...(Object.fromEntries([...texts, ...counts].map((key) => [key, found[key]])) as Partial<Meta>),
+    ...(found['recognised'] === true && { recognised: true }),
     ...(found['prompt'] === 'stdin' || found['prompt'] === 'wire' ? { prompt: found['prompt'] } : {}),
     ...(found['stdin'] === 'pipe' ? { stdin: 'pipe' } : {}),
     ...(duration === undefined ? {} : { duration_ms: duration }),

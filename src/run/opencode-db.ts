@@ -1,6 +1,5 @@
-import fs from 'node:fs'
 import { badOption, Fault, quote } from '../base/fault.ts'
-import { readBlock } from '../disk/plain-file.ts'
+import { beginsWith } from '../disk/plain-file.ts'
 import { jsonValue } from '../json/strict.ts'
 
 /** The part of `node:sqlite` that is used; Node has it from 22.5 on. */
@@ -29,15 +28,7 @@ export function canReadOpenCode(): boolean {
 
 /** True for a file that begins like an SQLite database. */
 export function isDatabase(path: string): boolean {
-  let fd: number | undefined
-  try {
-    fd = fs.openSync(path, 'r')
-    return readBlock(fd, 0, 16).toString('latin1') === 'SQLite format 3\0'
-  } catch {
-    return false
-  } finally {
-    if (fd !== undefined) fs.closeSync(fd)
-  }
+  return beginsWith(path, 'SQLite format 3\0')
 }
 
 /** The newest sessions of a database; those of subagents are parts of others. */
@@ -90,8 +81,15 @@ export function openCodeLines(path: string, session?: string | undefined): strin
 }
 
 function sqlite(): Sqlite | undefined {
-  // Cast: the types of Node 20 do not have the module.
-  return process.getBuiltinModule('node:sqlite') as Sqlite | undefined
+  const { emitWarning } = process
+  // Loading it warns on stderr that it is experimental, which no reader of a session can change.
+  process.emitWarning = () => {}
+  try {
+    // Cast: the types of Node 20 do not have the module.
+    return process.getBuiltinModule('node:sqlite') as Sqlite | undefined
+  } finally {
+    process.emitWarning = emitWarning
+  }
 }
 
 function reading<T>(path: string, read: (all: (sql: string, ...values: unknown[]) => unknown[]) => T): T {

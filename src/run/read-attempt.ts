@@ -104,7 +104,8 @@ export function opening(
   const { engine: given, custom, ...rest } = options
   const engine = given === undefined ? undefined : engineOf(given)
   if (engine) checkEngine('engine', engine)
-  const named = custom && custom.name === meta.engine ? custom : engineNamed(meta.engine)
+  const name = meta.recognised ? auto.name : meta.engine
+  const named = custom && custom.name === name ? custom : engineNamed(name)
   return {
     engine: engine ?? named ?? auto,
     opens: {

@@ -24,6 +24,8 @@ export interface EndedTurn {
 
 /** Ids that no program takes for an option or a path. They come from what the agent wrote. */
 const ID = /^[A-Za-z0-9][\w.-]{0,127}$/
+/** Words with which a CLI itself picks a session: it would be another one. */
+const CHOICE = /^(?:latest|last|newest|recent|new|\d+)$/i
 
 /** The command that continues a turn, or why it cannot be continued. */
 export function nextCommand(turn: EndedTurn, text: string): readonly string[] {
@@ -37,7 +39,8 @@ export function nextCommand(turn: EndedTurn, text: string): readonly string[] {
   if (!loads && !engine.resume)
     throw cannot(`${engine.name} has no command that continues a session${wire ? '; talk with it' : ''}`)
   if (session === null) throw cannot('its agent told no session id')
-  if (!ID.test(session)) throw cannot(`its session id is ${quote(session, 100)}, which no agent gives`)
+  if (!ID.test(session) || CHOICE.test(session))
+    throw cannot(`its session id is ${quote(session, 100)}, which no agent gives`)
   const next = loads ? argv : engine.resume?.({ argv, session, piped })
   if (!next)
     throw cannot(
@@ -66,6 +69,7 @@ export function recordedTurn(dir: string, custom?: Engine | Picker): RecordedTur
     throw cannot(`its last turn has not ended: ${stillRunning(meta)}`)
   if (!argv || argv.length === 0) throw cannot('its command is not recorded')
   const told = lastTold(dir, last.number)
+  // `auto` may have recognised the engine, though no session was told.
   const name = told?.source.engine ?? meta.engine
   // An attempt that was cut short may only know which one it continued.
   const session = told?.correlation.session_id ?? reading.session
@@ -89,16 +93,20 @@ export function recordedTurn(dir: string, custom?: Engine | Picker): RecordedTur
   }
 }
 
-/** The last event of an attempt that has a session. */
+/** The last event of an attempt that has a session, else its last one. */
 function lastTold(dir: string, attempt: number): Event | undefined {
   let found: Buffer | undefined
+  let last: Buffer | undefined
   const own = `"attempt_number":${attempt},`
   try {
     eachLine(join(dir, EVENTS_FILE), (line) => {
-      if (line.includes(own) && line.includes('"correlation":{"session_id":')) found = Buffer.from(line)
+      if (!line.includes(own)) return
+      if (line.includes('"correlation":{"session_id":')) found = Buffer.from(line)
+      else if (!found) last = Buffer.from(line)
     })
   } catch (error) {
     throw cannot(`the events in ${quote(dir, 200)} cannot be read`, error)
   }
+  found ??= last
   return found && (JSON.parse(found.toString('utf8')) as Event) // cast: a line of our journal
 }

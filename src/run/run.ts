@@ -244,9 +244,10 @@ class AgentRun {
 
   #newTalk(cwd: string): Talk | undefined {
     const { command, args, talk, prompt = '', answerIn, killGrace, endAfter = killGrace } = this.#options
+    const { idleTimeout } = this.#options
     const wire = talk ? wireOf(this.#engine) : undefined
     const { session } = this.#before
-    const limits = { answerIn, killGrace, endAfter }
+    const limits = { answerIn, killGrace, endAfter, idleTimeout }
     const process = () => this.#recording
     const unread = () => this.#unread()
     const argv = [command, ...args]

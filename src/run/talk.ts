@@ -18,6 +18,10 @@ interface TalkOptions {
   readonly killGrace: number
   /** Milliseconds that the process may take to exit when its stdin is closed. */
   readonly endAfter: number
+  /** The limit of the run for an agent that says nothing. Then there is no need of ours. */
+  readonly idleTimeout?: number | undefined
+  /** Milliseconds that the agent may say nothing: until it answers what opens its session, and in a turn. */
+  readonly silence?: { readonly opening: number; readonly turn: number }
   /** The process at the other end. */
   readonly process: () => Pick<Recording, 'send' | 'closeInput' | 'stop' | 'note'>
   /** Events that nobody has read yet. */
@@ -31,6 +35,7 @@ interface OpenRequest {
   readonly timer: NodeJS.Timeout | undefined
 }
 
+const SILENCE = { opening: 120_000, turn: 1_800_000 }
 /** After `session/load` some agents go on sending its history: the first prompt waits for a silence. */
 const QUIET_MS = 250
 const READ_MS = 5
@@ -59,6 +64,10 @@ export class Talk {
   #interrupting: 'wanted' | 'sent' | undefined
   /** For the end of the phase, or of an interrupt. */
   #timer: NodeJS.Timeout | undefined
+  /** The last piece of a line that is longer than `maxFrame`; all but the last of a line are as long. */
+  #piece = { to: -1, size: 0 }
+  /** For an agent that says nothing more. */
+  #silent: NodeJS.Timeout | undefined
   #listened = true
   #notes = 0
   /** The record that is being read, whether it was told as a request, and whether it ends the turn. */
@@ -167,11 +176,14 @@ export class Talk {
   end(): void {
     this.#phase = 'closed'
     clearTimeout(this.#timer)
+    clearTimeout(this.#silent)
     for (const id of this.#open.keys()) this.#forget(id)
   }
 
   #read(reader: Reader, frame: EngineFrame, say: Say): boolean | 'kept' {
     if (frame.channel !== 'stdout') return reader.read(frame, say)
+    this.#silent?.refresh()
+    if (frame.notes?.some(({ code }) => code === 'FRAME_TOO_LONG')) this.#skip(frame)
     this.#record = Rec.of(frame.value)?.values
     this.#told = this.#ends = false
     const turnOver: Say['turnOver'] = (how) => {
@@ -186,6 +198,15 @@ export class Talk {
       if (record) this.#safely(() => this.#heard(record))
       this.#record = undefined
     }
+  }
+
+  /** A record that cannot be read: if someone waits for an answer to it, or for it, that comes never. */
+  #skip({ from, to, text }: EngineFrame): void {
+    const { to: end, size } = this.#piece
+    const isRest = from === end && to - from <= size
+    this.#piece = { to: isRest && to - from < size ? -1 : to, size: to - from }
+    if (isRest || !isAwaited(text)) return
+    this.#fail('a record that must be answered, or is an answer, is longer than maxFrame', 'the wire failed')
   }
 
   #heard(record: WireRecord): void {
@@ -217,12 +238,27 @@ export class Talk {
     if ('failed' in step) this.#fail(step.failed)
     else if ('send' in step) {
       this.#id++
+      this.#expect('opening')
       for (const record of step.send) this.#send(record)
     } else {
       this.#session = step.session
       if (step.quiet) this.#becomeQuiet()
       else this.#sayNext()
     }
+  }
+
+  /** Something of the agent is awaited from now on. */
+  #expect(what: 'opening' | 'turn'): void {
+    const { idleTimeout, silence = SILENCE } = this.#options
+    const ms = silence[what]
+    clearTimeout(this.#silent)
+    if (idleTimeout === undefined) this.#silent = setTimeout(() => this.#hearNothing(ms), ms)
+  }
+
+  /** The agent has said nothing for long; while a request is open, it waits for us. */
+  #hearNothing(ms: number): void {
+    if (this.#open.size > 0) this.#silent?.refresh()
+    else this.#fail(`it said nothing for ${ms / 1000} s`, 'the agent no longer answers')
   }
 
   #becomeQuiet(): void {
@@ -244,6 +280,7 @@ export class Talk {
     const refused = this.#phase === 'turn' ? 'the prompt was refused' : 'the session could not be opened'
     const what = failed ?? refused
     const message = `${what}: ${why}`
+    if (this.#phase === 'closed') return
     this.end()
     this.#options.process().stop('talk_failed', 'SIGTERM', { code: 'TALK_FAILED', message })
   }
@@ -252,11 +289,13 @@ export class Talk {
     clearTimeout(this.#timer)
     const [prompt] = this.#prompts
     if (prompt === undefined) {
+      clearTimeout(this.#silent)
       this.#phase = 'idle'
       this.#timer = setTimeout(() => this.#close(), READ_MS)
       return
     }
     this.#phase = 'turn'
+    this.#expect('turn')
     const state = this.#state()
     this.#prompted = state.id
     if (this.#send(this.#options.wire.say(prompt, state))) this.#prompts.shift()
@@ -321,12 +360,21 @@ export class Talk {
     if (!open) return
     clearTimeout(open.timer)
     this.#open.delete(id)
-    if (this.#open.size === 0) this.#waited = { ...this.waited(), since: undefined }
+    if (this.#open.size > 0) return
+    this.#waited = { ...this.waited(), since: undefined }
+    if (this.#phase !== 'closed') this.#silent?.refresh()
   }
 
   #send(record: object, by?: 'limit'): boolean {
     return this.#options.process().send(Buffer.from(`${JSON.stringify(record)}\n`), by)
   }
+}
+
+/** Whether a record that begins like this may be a request or an answer: then someone waits for the other. */
+function isAwaited(head: string): boolean {
+  const top = head.slice(0, head.indexOf('{', 1) >>> 0)
+  const isNote = /"method"/.test(top) && !/"id"|request/i.test(top)
+  return !isNote && !/"type":"(?!control_|result)/.test(top)
 }
 
 const unheard = new WeakMap<object, () => void>()

@@ -187,7 +187,8 @@ class AiSdkSink implements Sink<Event> {
 
   #reasoning(event: EventOf<'agent.reasoning.summary'>): void {
     const id = this.#unique(event.data.message_id, event)
-    this.#say({ type: 'reasoning-start', id })
+    const { parent_call_id } = event.data
+    this.#say({ type: 'reasoning-start', id, ...metadata({ parent_call_id }) })
     if (event.data.text !== '') this.#say({ type: 'reasoning-delta', id, delta: event.data.text })
     this.#say({ type: 'reasoning-end', id })
   }

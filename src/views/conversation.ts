@@ -127,7 +127,7 @@ export type Item =
   | StatusItem
   | RequestItem
   | PromptItem
-  | (Common & { readonly kind: 'reasoning'; readonly text: string })
+  | (Common & { readonly kind: 'reasoning'; readonly text: string; readonly nested: boolean })
   | (Common & { readonly kind: 'result'; readonly result: ResultData })
   | (Common & { readonly kind: 'end'; readonly end: CompletionData })
 
@@ -251,7 +251,11 @@ export class Conversation {
       case 'agent.message.final':
         return this.#message(event)
       case 'agent.reasoning.summary':
-        return this.#add(event, { kind: 'reasoning', text: plain(event.data.text) })
+        return this.#add(event, {
+          kind: 'reasoning',
+          text: plain(event.data.text),
+          nested: event.data.parent_call_id !== undefined,
+        })
       case 'user.message':
         return this.#prompt(event, plain(event.data.text))
       case 'tool.call.started':

@@ -1,9 +1,10 @@
+import { callSubject } from '../events/call-subject.ts'
 import type { AgentRequest, CompletionData, Event, FailureClass, RawRef } from '../events/event.ts'
 import { failureKind, isGood, outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { jsonValue } from '../json/strict.ts'
 import { Conversation, type Item, type RequestItem, type ToolItem } from './conversation.ts'
 import { MAX_TITLE, type Problem, problemAt } from './problems.ts'
-import { askWords, callSubject, callText } from './tool-text.ts'
+import { askWords, callText } from './tool-text.ts'
 
 /** A call that failed, or that did not finish. */
 export interface FailedCall {

@@ -302,6 +302,13 @@ describe('a drawn event', () => {
     )
   })
 
+  test('a warning of the engine was counted as a retry', () => {
+    const data = { code: 'A', message: 'no metadata for the model', severity: 'warning' }
+    expect(draw({}, ['diagnostic.engine.error', data], end({}))).toMatch(
+      /^■ [^\n]+\n {2}not shown: 1 warning \(--verbose\)\n$/,
+    )
+  })
+
   test('tells the end of a turn only if the run goes on', () => {
     const turn: [string, object] = ['lifecycle.run.status', { status: 'awaiting_user_input' }]
     expect(draw({}, turn, end({}))).not.toContain('?')

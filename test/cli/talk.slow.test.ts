@@ -82,6 +82,15 @@ test('what is no option is asked again, and what two options mean must be chosen
   expect(sent()).toContain('"optionId":"proceed_once"')
 })
 
+test('a person is shown what would be done before what the model says of it', async () => {
+  const { words, sent } = talking('copilot-acp.title')
+  const { shown } = await person(words, [ASK, 'n'])
+  expect(shown[0]).toMatch(
+    /execute asks:\nrm -f seed\.txt\n.*\(the model says: touch up the files\)\n {2}1 /s,
+  )
+  expect(sent()).toContain('"optionId":"reject_once"')
+})
+
 test('no is a rejection', async () => {
   const { words, sent } = talking('codex-app-server.decline')
   expect((await person(words, [ASK, 'n'])).code).toBe(0)

@@ -471,3 +471,118 @@ describe('other JSON is not taken for it', () => {
     expect(acp.shape!(frameOf(value))).toBe(false)
   })
 })
+
+describe('an answer that was not asked for', () => {
+  const asks = [
+    rpc({ id: 0, method: 'initialize', params: {} }),
+    rpc({ id: 1, method: 'session/new', params: {} }),
+    rpc({ id: 2, method: 'session/prompt', params: { prompt: [{ type: 'text', text: 'Go.' }] } }),
+  ]
+  const talk = (...records: object[]) =>
+    run(acp, { stdin: lines(...asks), stdout: lines(hello('x'), opened, ...records), exit: 0 })
+  const done = { stopReason: 'end_turn' }
+
+  test.each([
+    ['under another id', rpc({ id: 9, result: done })],
+    ['under its id as a text', rpc({ id: '2', result: done })],
+    ['without an id', rpc({ result: done })],
+    ['of a request that has its answer', rpc({ id: 1, result: done })],
+    ['as an error', rpc({ id: 9, error: { code: -32603, message: 'no' } })],
+  ])('ended the turn: %s', (_, record) => {
+    const events = talk(says('Hi.'), record)
+    expect(endOf(events)).toMatchObject({ outcome: 'unknown', evidence: { end_signal: null, failure: null } })
+    expect(endOf(talk(says('Hi.'), record, stops('end_turn'))).outcome).toBe('finished')
+  })
+
+  test('does not end it a second time', () => {
+    const events = talk(says('Hi.'), stops('end_turn'), rpc({ id: 2, error: { code: 1, message: 'no' } }))
+    expect(endOf(events).outcome).toBe('finished')
+  })
+
+  test('an answer to the prompt without a reason ends the turn as failed', () => {
+    const events = talk(says('Hi.'), rpc({ id: 2, result: {} }))
+    expect(endOf(events)).toMatchObject({
+      outcome: 'failed',
+      evidence: { failure: 'the prompt was answered without a stopReason' },
+    })
+  })
+
+  test('what fails beside the turn does not fail it', () => {
+    const mode = rpc({ id: 3, method: 'session/set_mode', params: {} })
+    const failed = rpc({ id: 3, error: { code: -32602, message: 'no such mode' } })
+    const stdout = lines(hello('x'), opened, failed, says('Hi.'), stops('end_turn'))
+    const events = run(acp, { stdin: lines(...asks, mode), stdout, exit: 0 })
+    expect(endOf(events).outcome).toBe('finished')
+  })
+})
+
+describe('whose words a chunk has', () => {
+  const spoken = (events: readonly Event[]) =>
+    only(events, 'agent.message.final').map(({ data }) => [data.text, data.parent_call_id])
+
+  test('a notice of Qwen Code was glued to the answer', () => {
+    const notice = says('Background agent "x" completed.', {
+      _meta: { source: 'background_task_completed', qwenDiscreteMessage: true },
+    })
+    const old = update('user_message_chunk', {
+      ...content('Background agent "x" completed.'),
+      _meta: { source: 'background_notification', qwenDiscreteMessage: true },
+    })
+    const events = read(hello('qwen-code'), opened, notice, says('Hi '), says('you.'), old, stops('end_turn'))
+    expect(spoken(events)).toEqual([['Hi you.', undefined]])
+    expect(only(events, 'user.message')).toEqual([])
+  })
+
+  test('a warning of codex-acp was a message of the model', () => {
+    const agent = '@agentclientprotocol/codex-acp'
+    const records = [says('Warning: no such model\n\n'), says('Warning: hot', { messageId: 'm' })]
+    const events = read(hello(agent), opened, ...records, stops('end_turn'))
+    expect(spoken(events)).toEqual([['Warning: hot', undefined]])
+    expect(only(events, 'diagnostic.engine.error')[0]!.data).toMatchObject({
+      message: 'Warning: no such model',
+      severity: 'warning',
+    })
+    expect(spoken(read(hello('x'), opened, ...records, stops('end_turn')))).toHaveLength(2)
+  })
+
+  test('the words of a subagent of Copilot were the answer of the run', () => {
+    const rawInput = { prompt: 'part', agent_type: 'explore', description: 'look' }
+    const events = read(
+      ...[
+        hello('Copilot'),
+        opened,
+        begins('c', { title: 'look', kind: 'other', status: 'pending', rawInput }),
+      ],
+      ...[
+        thinks('hm'),
+        says('inner'),
+        goesOn('c', { status: 'completed' }),
+        says('outer'),
+        stops('end_turn'),
+      ],
+    )
+    expect(spoken(events)).toEqual([
+      ['inner', 'c'],
+      ['outer', undefined],
+    ])
+    expect(only(events, 'agent.reasoning.summary')[0]!.data.parent_call_id).toBe('c')
+    expect(calls(events)[0]).toMatchObject(['started', { kind: 'think' }])
+  })
+})
+
+test('what Copilot counts since its process began, and codex-acp for each turn, is that of the turn', () => {
+  const tokens = (name: string, version: string, ...counts: number[]) => {
+    const agentInfo = { name, version }
+    const turns = counts.flatMap((inputTokens) => [
+      begins(`c${inputTokens}`),
+      says('Hi.'),
+      stops('end_turn', { usage: { inputTokens, outputTokens: 1 } }),
+    ])
+    const first = rpc({ id: 0, result: { protocolVersion: 1, agentCapabilities: {}, agentInfo } })
+    return only(read(first, opened, ...turns), 'lifecycle.run.status').flatMap(
+      ({ data }) => data.tokens?.input ?? [],
+    )
+  }
+  expect(tokens('Copilot', '1.0.102', 100, 300, 310)).toEqual([100, 200, 10])
+  expect(tokens('@agentclientprotocol/codex-acp', '2.6.0', 100, 300, 310)).toEqual([100, 300, 310])
+})

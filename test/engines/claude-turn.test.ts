@@ -420,3 +420,85 @@ test('the answer in the result is told where only a subagent has spoken', () => 
   const events = read(says('Looking.', { parent_tool_use_id: 'toolu_1' }), done)
   expect(texts(events)).toEqual(['Looking.', 'Done.'])
 })
+
+describe('whose turn ended, whose words these are', () => {
+  const init = (more: object = {}) => line('system', { subtype: 'init', ...more })
+  const answer = says([{ type: 'text', text: 'Done.' }])
+  const result = (more: object = {}) =>
+    line('result', {
+      subtype: 'success',
+      is_error: false,
+      num_turns: 1,
+      duration_ms: 5,
+      result: 'Done.',
+      ...more,
+    })
+
+  test('an error of a subagent was the error of the run', () => {
+    const failed = says('API Error: 401 no key', { parent_tool_use_id: 'c' }, { model: '<synthetic>' })
+    const events = read(init(), failed, answer, result())
+    expect(only(events, 'diagnostic.engine.error').map(({ data }) => data.severity)).toEqual(['warning'])
+    expect(endOf(events).outcome).toBe('finished')
+  })
+
+  test('a result of another session ends nothing, and does not take the session', () => {
+    const events = read(init(), answer, line('result', { ...result(), session_id: 's-2' }))
+    expect(endOf(events)).toMatchObject({ outcome: 'unknown', evidence: { end_signal: null, failure: null } })
+    expect(events.at(-1)!.correlation.session_id).toBe('s-1')
+    expect(endOf(read(init(), answer, result())).outcome).toBe('finished')
+  })
+
+  test('the result that Qwen Code prints for a subagent that failed ended the run', () => {
+    const qwens = (...records: object[]) => run(qwen, { stdout: lines(...records), exit: 0 })
+    const begins = init({ qwen_code_version: '0.24.4' })
+    const error = { subtype: 'error_during_execution', is_error: true, error: { message: 'cancelled' } }
+    const sub = line('result', { ...error, num_turns: 0, duration_ms: 0, usage: { input_tokens: 0 } })
+    const events = qwens(
+      begins,
+      says([{ type: 'tool_use', id: 'c', name: 'agent', input: {} }]),
+      sub,
+      answer,
+      result(),
+    )
+    expect(endOf(events)).toMatchObject({ outcome: 'finished', evidence: { failure: null } })
+    expect(endOf(qwens(begins, answer, sub)).outcome).toBe('unknown')
+    // Before the model has said anything, it is a failure of the start.
+    expect(endOf(qwens(begins, sub)).outcome).toBe('failed')
+  })
+
+  test('a notice of Qwen Code was a message of the user', () => {
+    const notice = line('user', {
+      parent_tool_use_id: null,
+      message: { role: 'user', content: [{ type: 'text', text: 'Background agent "x" completed.' }] },
+    })
+    const stdout = lines(init({ qwen_code_version: '0.24.4' }), answer, notice, answer, result())
+    expect(only(run(qwen, { stdout, exit: 0 }), 'user.message')).toEqual([])
+  })
+
+  test('an answer without text was told as a message of Qwen Code', () => {
+    const text = '[API Error: Model stream ended with empty response text.]'
+    const empty = says([{ type: 'text', text }], {}, { usage: { input_tokens: 100, output_tokens: 25 } })
+    const error = {
+      subtype: 'error_during_execution',
+      is_error: true,
+      result: undefined,
+      error: { message: text },
+    }
+    const stdout = lines(init({ qwen_code_version: '0.24.4' }), empty, result(error))
+    const events = run(qwen, { stdout, exit: 1 })
+    expect(texts(events)).toEqual([])
+    expect(endOf(events)).toMatchObject({ outcome: 'failed', evidence: { failure: text } })
+  })
+
+  test('the exit code of a command of Qwen Code is the one after its output', () => {
+    const init = line('system', { subtype: 'init', qwen_code_version: '0.24.4' })
+    const calls = says([{ type: 'tool_use', id: 'c', name: 'run_shell_command', input: { command: 'x' } }])
+    const content =
+      'Command: x\nDirectory: (root)\nOutput: \nExit Code: 9\nSignal: (none)\nError: (none)\nExit Code: 3\nSignal: (none)\nProcess Group PGID: (none)'
+    const fails = line('user', {
+      message: { content: [{ type: 'tool_result', tool_use_id: 'c', is_error: true, content }] },
+    })
+    const events = run(qwen, { stdout: lines(init, calls, fails), exit: 0 })
+    expect(only(events, 'tool.call.failed')[0]!.data.exit_code).toBe(3)
+  })
+})

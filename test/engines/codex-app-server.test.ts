@@ -85,6 +85,132 @@ test('a subagent has a thread of its own: its words and its end are not the runâ
   expect(endOf(events).state).toBe('unknown')
 })
 
+/** Records of the thread `id`, and the call of the main thread that starts it. */
+const subagent = (id: string, call: string, by = 't') => {
+  const of = (method: string, params: object) => ({ method, params: { threadId: id, ...params } })
+  const agent = { type: 'collabAgentToolCall', tool: 'spawnAgent', id: call, prompt: `do ${id}` }
+  return {
+    starts: [
+      { ...item({ ...agent, receiverThreadIds: [] }, 'item/started'), threadId: by },
+      { method: 'item/completed', params: { threadId: by, item: { ...agent, receiverThreadIds: [id] } } },
+    ],
+    begins: [
+      of('thread/status/changed', { status: { type: 'active' } }),
+      of('turn/started', { turn: { id: `turn-${id}`, status: 'inProgress' } }),
+      of('item/completed', { item: { type: 'userMessage', id: 'u', content: [{ text: `do ${id}` }] } }),
+    ],
+    says: (text: string) => [
+      of('item/agentMessage/delta', { itemId: `m-${id}`, delta: text.slice(0, 2) }),
+      of('item/completed', { item: { type: 'reasoning', id: `r-${id}`, summary: [`think ${id}`] } }),
+      of('item/completed', { item: { type: 'agentMessage', id: `m-${id}`, text } }),
+      of('thread/tokenUsage/updated', {
+        tokenUsage: { total: { inputTokens: 7 }, last: { inputTokens: 7 } },
+      }),
+    ],
+    ends: (turn: object = { status: 'completed' }) => [of('turn/completed', { turn })],
+    fails: of('error', { error: { message: '401 Unauthorized' }, willRetry: false }),
+  }
+}
+
+const spoken = (events: ReturnType<typeof read>) =>
+  only(events, 'agent.message.final').map(({ data }) => [data.text, data.parent_call_id])
+
+test('a thread that nobody announced ended the run, took its session and gave its answer', () => {
+  const one = subagent('s1', 'c1')
+  const records = [...one.starts, ...one.begins, ...one.says('inner'), ...one.ends()]
+  const cut = read(...records)
+  expect(endOf(cut).state).toBe('unknown')
+  const prompt = item({ type: 'userMessage', id: 'p', content: [{ text: 'delegate' }] })
+  const events = read(
+    prompt,
+    ...records,
+    item({ type: 'agentMessage', text: 'outer' }),
+    completed({ status: 'completed' }),
+  )
+  expect(spoken(events)).toEqual([
+    ['inner', 'c1'],
+    ['outer', undefined],
+  ])
+  expect(only(events, 'user.message').map(({ data }) => data.text)).toEqual(['delegate'])
+  expect(only(events, 'agent.reasoning.summary')[0]!.data.parent_call_id).toBe('c1')
+  const counted = only(events, 'lifecycle.run.status').filter(({ data }) => data.status === 'token_count')
+  expect(counted.map(({ data }) => data.parent_call_id)).toEqual(['c1'])
+  expect(new Set(events.map(({ correlation }) => correlation.session_id))).toEqual(new Set([undefined, 't']))
+  expect(endOf(events)).toMatchObject({ outcome: 'finished', evidence: { end_signal: 'turn/completed' } })
+})
+
+test('two subagents at once, and one inside another, each belong to their own call', () => {
+  const one = subagent('s1', 'c1')
+  const two = subagent('s2', 'c2')
+  const inner = subagent('s3', 'c3', 's1')
+  const events = read(
+    ...[...one.starts, ...two.starts, ...one.begins, ...two.begins, ...inner.starts, ...inner.begins],
+    ...[...two.says('two'), ...inner.says('three'), ...one.says('one')],
+    ...[...inner.ends(), ...one.ends(), ...two.ends()],
+    item({ type: 'agentMessage', text: 'outer' }),
+    completed({ status: 'completed' }),
+  )
+  expect(spoken(events)).toEqual([
+    ['two', 'c2'],
+    ['three', 'c3'],
+    ['one', 'c1'],
+    ['outer', undefined],
+  ])
+  expect(endOf(events)).toMatchObject({ outcome: 'finished', tokens: { input: 21 } })
+})
+
+test('a subagent that fails does not fail the run, nor give it a class of failure', () => {
+  const one = subagent('s1', 'c1')
+  const failed = [...one.starts, ...one.begins, one.fails, ...one.ends({ status: 'failed', error: {} })]
+  const good = read(
+    ...failed,
+    item({ type: 'agentMessage', text: 'outer' }),
+    completed({ status: 'completed' }),
+  )
+  expect(endOf(good)).toMatchObject({ outcome: 'finished', evidence: { failure: null } })
+  const bad = read(...failed, completed({ status: 'failed', error: { message: 'broken' } }))
+  expect(endOf(bad)).toMatchObject({ outcome: 'failed', failure_class: 'other' })
+})
+
+test('what the turns before a resume have used was counted again', () => {
+  const usage = (turnId: string, total: number, last: number) =>
+    note('thread/tokenUsage/updated', {
+      turnId,
+      tokenUsage: { total: { inputTokens: total }, last: { inputTokens: last } },
+    })
+  const [hello, opened, begun] = started
+  const end = completed({ status: 'completed' })
+  const events = run(codex, {
+    stdout: lines(
+      hello!,
+      opened!,
+      usage('before', 100, 40),
+      begun!,
+      usage('u', 110, 10),
+      usage('u', 130, 20),
+      end,
+    ),
+    exit: 0,
+  })
+  expect(endOf(events).tokens).toEqual({ input: 30 })
+  // A log that begins in the middle of a turn does not say which turn is the last.
+  const rest = run(codex, { stdout: lines(usage('u', 130, 20), end), exit: 0 })
+  expect(endOf(rest).tokens).toEqual({ input: 20 })
+})
+
+test('a thread that the client itself opens later is its own', () => {
+  const events = read(
+    { id: 7, result: { thread: thread('later'), model: 'gpt-5.5' } },
+    {
+      method: 'item/completed',
+      params: { threadId: 'later', item: { type: 'agentMessage', id: 'm', text: 'x' } },
+    },
+    { method: 'turn/completed', params: { threadId: 'later', turn: { status: 'completed' } } },
+  )
+  expect(spoken(events)).toEqual([['x', undefined]])
+  expect(endOf(events).outcome).toBe('finished')
+})
+
 test('thoughts, a plan and a compaction are told; a message that was begun anew is incomplete', () => {
   const events = read(
     item({ type: 'reasoning', summary: ['One.', 'Two.'], content: [] }),
@@ -126,4 +252,41 @@ test('no other engine takes its lines', () => {
     const takers = Object.values(engines).filter((engine) => engine.shape?.(frame))
     expect(takers.map(({ name }) => name)).toEqual(['codex'])
   }
+})
+
+test('the names that its own types list are known, and a warning of a guardian is one', () => {
+  const events = read(
+    ...['thread/section/changed', 'turn/moderationMetadata', 'item/autoApprovalReview/started'].map((name) =>
+      note(name),
+    ),
+    ...['thread/goal/updated', 'thread/queue/changed', 'currentTime/read'].map((name) => note(name)),
+    ...['functionCallOutput', 'subAgentActivity', 'sleep'].map((type) => item({ type })),
+    item({ type: 'imageGeneration', id: 'g', status: 'completed', revisedPrompt: 'a cat' }),
+    item({ type: 'agentMessage', text: 'Hi.', moderation: null }),
+    note('guardianWarning', { message: 'careful' }),
+  )
+  expect(codesOf(events)).toEqual(['ENGINE_ERROR'])
+  expect(only(events, 'tool.call.completed').map(({ data }) => data.name)).toEqual(['image_generation'])
+})
+
+test('what is asked for beside a command, or without one, is in the request', () => {
+  const asked = (method: string, params: object) =>
+    only(read({ id: 0, ...note(method, { itemId: 'i', ...params }) }), 'lifecycle.run.status').flatMap(
+      ({ data }) => data.request ?? [],
+    )[0]!
+  const approval = 'item/commandExecution/requestApproval'
+  const network = { host: 'example.org', protocol: 'https' }
+  expect(asked(approval, { kind: 'command', networkApprovalContext: network, reason: 'look' })).toMatchObject(
+    {
+      title: 'command_execution {"network":{"host":"example.org","protocol":"https"}}',
+      reason: 'look',
+      input: { network },
+    },
+  )
+  const more = { kind: 'writeStdin', command: 'y', additionalPermissions: { network: true } }
+  expect(asked(approval, more).input).toEqual({
+    command: 'y',
+    kind: 'writeStdin',
+    additionalPermissions: { network: true },
+  })
 })

@@ -26,3 +26,9 @@ test('blank lines alone, such as those of a terminal, are no message', () => {
   expect(texts(events)).toEqual([])
   expect(uncovered(events, 'stdout', 3)).toBe(-1)
 })
+
+test('an error of a program that nobody knows, as a JSON line on stderr, was of no class', () => {
+  const record = { status: 'error', message: '401 Incorrect API key provided: x.' }
+  const events = run(engines.text, { stderr: lines(record), exit: 1 })
+  expect(endOf(events)).toMatchObject({ outcome: 'failed', failure_class: 'auth' })
+})

@@ -395,3 +395,16 @@ describe('a document behind log text', () => {
     expect(texts(run(gemini, { stdout: `log${one}`, stderr, exit: 0 }))).toEqual(['yes'])
   })
 })
+
+test('a result without words lost those of the error before it', () => {
+  const timestamp = '2026-11-18T00:00:00.000Z'
+  const events = run(gemini, {
+    stdout: lines(
+      { type: 'init', timestamp, session_id: 's', model: 'm' },
+      { type: 'error', timestamp, severity: 'error', message: 'Invalid stream: the model answered nothing' },
+      { type: 'result', timestamp, status: 'error', stats: {} },
+    ),
+    exit: 1,
+  })
+  expect(endOf(events).evidence.failure).toBe('Invalid stream: the model answered nothing')
+})

@@ -220,7 +220,7 @@ describe('the app-server of Codex', () => {
       },
       kind: 'permission',
       tool: 'file_change',
-      title: 'a.txt, b.txt',
+      title: 'create a.txt, delete b.txt',
       input: {
         changes: [
           { path: 'a.txt', kind: 'add', diff: 'a' },
@@ -239,7 +239,7 @@ describe('the app-server of Codex', () => {
       params: { itemId: 'i', permissions: { network: true } },
       kind: 'permission',
       tool: 'permissions',
-      title: 'permissions',
+      title: 'permissions {"network":true}',
       input: { network: true },
       options: [],
     },

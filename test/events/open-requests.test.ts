@@ -409,7 +409,7 @@ test('the options and questions of each wire are told in one form', () => {
   expect(change).toMatchObject({
     kind: 'permission',
     tool: 'file_change',
-    title: 'a.txt',
+    title: 'create a.txt',
     input: { changes },
     call_id: 'c',
   })
@@ -505,4 +505,16 @@ test('the answers to questions are told, unless one of them is a secret', () => 
   const told = responds('q', { behavior: 'allow', updatedInput: { answers: { 0: 'Red', 'Which?': 'Red' } } })
   const claudes = only(read(claude, [init, tells, told]), 'lifecycle.run.status')
   expect(claudes.flatMap(({ data }) => data.answers ?? [])).toEqual(['Red'])
+})
+
+test('the refusal of a second request with one id took the first one away', () => {
+  const refusal: Line = ['>', rpc({ id: 0, error: { code: -32601 } })]
+  const said = [hello, prompt(2), asks(0, 'c'), asks(0, 'd'), refusal, picks(0, 'yes')]
+  const chunks = said.map(([way, record]) => ({
+    channel: way === '<' ? ('stdout' as const) : ('stdin' as const),
+    bytes: Buffer.from(lines(record)),
+  }))
+  const events = validEvents(drive(eventStage(acp, { clock: () => 0 }), chunks))
+  const settled = only(events, 'lifecycle.run.status').filter(({ data }) => data.status === 'request_settled')
+  expect(settled.map(({ data }) => [data.request_id, data.option, data.by])).toEqual([['1:0', 'yes', 'user']])
 })

@@ -89,7 +89,7 @@ describe('drift', () => {
     fs.cpSync('fixtures/codex-session/0.166.0-reasoning/session.jsonl', join(home, 'logs/rollout-1.jsonl'))
     write('run/stdout.log', 'plain words\n')
     write('run/chunks.jsonl', lines({ a: 1 }, { a: 2 }))
-    write('audit/events.jsonl', lines({ a: 1 }, { a: 2 }))
+    write('audit/events.jsonl', lines({ protocol_version: 'rasp/1.0', type: 'user.message' }))
     const { engines, runs, no_engine } = await drift([home])
     expect(runs).toBe(4)
     expect(engines.map(({ parser, runs }) => [parser, runs])).toEqual([
@@ -99,6 +99,16 @@ describe('drift', () => {
     ])
     expect(no_engine).toMatchObject({ count: 1, first: [{ path: join(home, 'logs/two.ndjson'), byte: 0 }] })
     expect(no_engine.first[0]!.message).toContain('{a}')
+  })
+
+  test('the session files of Copilot were taken for our own events', async () => {
+    const start = { type: 'session.start', id: 'i', data: { sessionId: 's', copilotVersion: '1.0.102' } }
+    write('session-state/s/events.jsonl', lines(start, { type: 'brand.new', id: 'j', data: {} }))
+    const { engines, runs } = await drift([join(home, 'session-state')])
+    expect(runs).toBe(1)
+    expect(engines).toMatchObject([
+      { parser: 'copilot_session', version: '1.0.102', types: [{ name: 'brand.new', count: 1 }] },
+    ])
   })
 
   test('a log that is named is a run, whatever is in it', async () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { isDatabase, openCodeLines, openCodeSessions } from '../../src/run/opencode-db.ts'
+import { canReadOpenCode, isDatabase, openCodeLines, openCodeSessions } from '../../src/run/opencode-db.ts'
 import { inside } from '../cli/inside.ts'
 import { closed, sessionLines, withSqlite } from './sqlite.ts'
 
@@ -51,4 +51,23 @@ describe('the database of OpenCode', () => {
     expect(code).toBe(0)
     expect((await inside(['chat', file, '--follow'])).code).toBe(2)
   })
+})
+
+test('loading the database of Node warned on stderr', () => {
+  const load = process.getBuiltinModule
+  const warn = process.emitWarning
+  const told: unknown[] = []
+  process.emitWarning = ((...words: unknown[]) => told.push(words)) as never // cast: one of its forms
+  process.getBuiltinModule = ((name: string) => {
+    process.emitWarning(`${name} is experimental`)
+    return undefined
+  }) as never // cast: a part of it
+  try {
+    expect(canReadOpenCode()).toBe(false)
+    process.emitWarning('another')
+  } finally {
+    process.getBuiltinModule = load
+    process.emitWarning = warn
+  }
+  expect(told).toEqual([['another']])
 })

@@ -558,3 +558,47 @@ test('a result that fails its schema is asked for again, in a process that loads
     result: { status: 'failed' },
   })
 })
+
+test.each([
+  ['copilot-acp.title', 'rm -f seed.txt', 'touch up the files', { command: 'rm -f seed.txt' }],
+  [
+    'codex-app-server.title',
+    'rm -f seed.txt',
+    'touch up the files',
+    { command: "/bin/bash -lc 'rm -f seed.txt'" },
+  ],
+  [
+    'codex-acp.write',
+    'create /w/one/made.txt',
+    'Edit files',
+    { changes: [{ path: '/w/one/made.txt', newText: 'hello\n' }] },
+  ],
+])(
+  'a request is called by what it would do, not by what the model says: %s',
+  async (wire, title, reason, input) => {
+    const { agent } = standIn(wire)
+    const requests: AgentRequest[] = []
+    await watch(agent, (request) => {
+      requests.push(request)
+      agent.answer(request.id, 'reject_once')
+    })
+    expect(requests).toMatchObject([{ title, reason, input }])
+  },
+)
+
+test('what nobody answers is named by what it would have done', async () => {
+  const { agent } = standIn('copilot-acp.title', { answerIn: 50 })
+  const { end } = await watch(agent)
+  expect(end.notes).toMatchObject([
+    { code: 'REQUEST_EXPIRED', message: expect.stringMatching(/: "rm -f seed\.txt"$/) },
+  ])
+})
+
+test('a subagent over codex app-server closed the stdin of its parent, which never answered', async () => {
+  const { agent, sent } = standIn('codex-app-server.subagent')
+  const { end, events } = await watch(agent)
+  expect(end).toMatchObject({ outcome: 'finished', text: expect.stringMatching(/SUBAGENT alpha/) })
+  expect(answersIn(sent())).toEqual([])
+  const inner = events.find(({ type, data }) => type === 'agent.message.final' && 'parent_call_id' in data)
+  expect(inner!.correlation.session_id).toBe(end.session)
+})

@@ -58,6 +58,84 @@ function asked(options: readonly object[], answerIn = 60_000, title = 'rm') {
 const outcome = (sent: readonly { result?: unknown }[]) =>
   sent.map(({ result }) => (result as { outcome: { optionId?: string; outcome: string } }).outcome)
 
+/** A conversation over ACP with an agent that is heard through `hear`, and why it was stopped. */
+function talking(more: Partial<ConstructorParameters<typeof Talk>[0]> = {}, maxFrame = 1 << 20) {
+  const stopped: string[] = []
+  const talk = new Talk({
+    wire: wireOf(acp)!,
+    cwd: '/w',
+    argv: ['agent'],
+    session: undefined,
+    prompt: 'Go.',
+    answerIn: 60_000,
+    killGrace: 60_000,
+    endAfter: 60_000,
+    process: () => ({
+      send: () => true,
+      closeInput() {},
+      stop: (_reason, _signal, note) => void stopped.push(note?.message ?? ''),
+      note() {},
+    }),
+    unread: () => 0,
+    ...more,
+  })
+  const stage = eventStage(talk.listen(acp), { wire: true, maxFrame })({
+    write: (event) => talk.event(event),
+    end() {},
+  })
+  const hear = (record: object) =>
+    stage.write({
+      channel: 'stdout',
+      bytes: Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', ...record })}\n`),
+    })
+  talk.begin()
+  return { talk, hear, stopped }
+}
+
+const hello = { id: 1, result: { protocolVersion: 1, agentCapabilities: {} } }
+const made = { id: 2, result: { sessionId: 's' } }
+const asking = (id: number, title: string) => ({
+  id,
+  method: 'session/request_permission',
+  params: { sessionId: 's', toolCall: { toolCallId: 'c', title }, options: [] },
+})
+
+test.each([
+  ['in its first answer', []],
+  ['when its session is opened', [hello]],
+  ['in its turn', [hello, made]],
+])('an agent that says nothing more waited for ever: %s', async (_, records) => {
+  const { talk, hear, stopped } = talking({ silence: { opening: 20, turn: 20 } })
+  for (const record of records) hear(record)
+  while (stopped.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  expect(stopped).toEqual(['the agent no longer answers: it said nothing for 0.02 s'])
+  expect(talk.say('more')).toBe(false)
+})
+
+test('an agent that waits for an answer may be silent, and so may one with a limit of its own', async () => {
+  const asks = talking({ silence: { opening: 20, turn: 20 } })
+  for (const record of [hello, made, asking(0, 'rm')]) asks.hear(record)
+  const limited = talking({ silence: { opening: 20, turn: 20 }, idleTimeout: 1 })
+  await new Promise((resolve) => setTimeout(resolve, 60))
+  expect([...asks.stopped, ...limited.stopped]).toEqual([])
+  asks.talk.answer('1:0', 'cancel')
+  while (asks.stopped.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  for (const { talk } of [asks, limited]) talk.end()
+})
+
+test('a request that is longer than maxFrame waited for ever', () => {
+  const { hear, stopped } = talking({}, 1000)
+  hear(hello)
+  hear(made)
+  const content = { type: 'text', text: 'x'.repeat(3000) }
+  hear({ method: 'session/update', params: { sessionId: 's', update: { content } } })
+  expect(stopped).toEqual([])
+  hear(asking(0, 'x'.repeat(3000)))
+  expect(stopped).toEqual([
+    'the wire failed: a record that must be answered, or is an answer, is longer than maxFrame',
+  ])
+})
+
 test('two options with one id are not chosen by it, nor by their kinds', () => {
   const options = [
     { optionId: 'x', name: 'Yes', kind: 'allow_once' },

@@ -31,7 +31,14 @@ const ended = (outcome: string, more: object = {}) =>
     },
   ] as const
 const request = {
-  ...{ id: '1:0', kind: 'permission', tool: 'Bash', title: 'Run rm', input: { command: 'rm -r build' } },
+  ...{
+    id: '1:0',
+    kind: 'permission',
+    tool: 'Bash',
+    title: 'rm -r build',
+    reason: 'tidy up',
+    input: { command: 'rm -r build' },
+  },
   options: [
     { id: 'yes', label: 'Allow once', kind: 'allow_once' },
     { id: 'no', label: 'Reject', kind: 'reject_once' },
@@ -199,7 +206,7 @@ describe.skipIf(!chromiumPath)(`a run in a browser${needsBrowser}`, () => {
     const page = await open(putRun('run', first))
     const card = page.locator('article[data-kind=request]')
     expect(await card.innerText()).toMatch(
-      /May it use Bash\?\s*Run rm\s*rm -r build\s*● Allow once\s*○ Reject\s*answered: Allow once/,
+      /May it use Bash\?\s*rm -r build\s*The model says: tidy up\s*● Allow once\s*○ Reject\s*answered: Allow once/,
     )
     expect(await card.locator('.chosen').innerText()).toBe('● Allow once')
     expect(await page.locator('#waits').isVisible()).toBe(false)

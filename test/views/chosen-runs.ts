@@ -16,6 +16,7 @@ export const chosen: Readonly<Record<string, string>> = {
   'codex/03h-interleave.tee80': 'calls that overlap, on pipes and PTY',
   'codex/app-server-file_write.pipe': 'pieces of messages, a new file with its diff, stderr',
   'codex/app-server-question.loop': 'a question with its answer',
+  'codex/app-server-subagent.loop': 'pieces and tokens of a subagent',
   'codex-session/0.142.3-file_edit': 'a changed file, and raw lines that were cut',
   'continue/done.json-tee80': 'the done marker',
   'copilot/sigterm.tee80': 'a signal in the middle of a message',

@@ -1,3 +1,4 @@
+import { callSubject } from '../../events/call-subject.ts'
 import type { CompletionData, Event, ResultData } from '../../events/event.ts'
 import {
   Conversation,
@@ -8,7 +9,7 @@ import {
   type RequestItem,
   type ToolItem,
 } from '../../views/conversation.ts'
-import { answerWords, askWords, callSubject, callText, choiceLines } from '../../views/tool-text.ts'
+import { answerWords, askWords, callText, choiceLines } from '../../views/tool-text.ts'
 import { durationWords, shellWord } from '../../views/words.ts'
 import { endOf } from './end.ts'
 import { drawMarkdown, type MarkdownPieces, markdownPieces } from './markdown.ts'
@@ -310,7 +311,7 @@ export class Drawing {
     return this.#settled(true) + this.#add('step', [row(mark, style, path, { tail }), ...shown])
   }
 
-  #note({ ours, severity, code, message, retryable }: NoteItem): string {
+  #note({ severity, code, message, retryable }: NoteItem): string {
     const now = this.#now
     const verbose = this.#options.verbose === true
     const bad = severity === 'fatal' || (severity === 'error' && !retryable)
@@ -325,7 +326,7 @@ export class Drawing {
       return this.#settled() + this.#add('step', [`${mark} ${first.slice(2)}`, ...rest])
     }
     if (severity === 'info') return ''
-    if (!ours) {
+    if (retryable) {
       now.folded.retries++
       now.retries = { count: (now.retries?.count ?? 0) + 1, message }
     } else if (!ofRawLines.has(code)) now.folded.warnings++

@@ -137,12 +137,13 @@ class Person {
 
   /** Shows all of what is asked. */
   #ask(): void {
-    const { tool, title, input, options, questions } = this.#open[0]!
+    const { tool, title, reason = '', input, options, questions } = this.#open[0]!
     const text = wordsOf(input) || title
+    const why = text.includes(reason) ? [] : [`(the model says: ${reason})`]
     const more = text.length > MAX_SHOWN ? `\n… ${text.length} characters in all` : ''
     const rows = options.map(({ label, kind }, at) => `  ${at + 1} ${label} (${kind})`)
     const head = `\n${tool} asks:${text.includes(title) ? '' : ` ${title}`}`
-    const shown = questions ? '' : [head, text.slice(0, MAX_SHOWN) + more, ...rows].join('\n')
+    const shown = questions ? '' : [head, text.slice(0, MAX_SHOWN) + more, ...why, ...rows].join('\n')
     process.stderr.write(`${safe(shown)}\n`)
     this.#asked = performance.now()
     this.#prompt()

@@ -1,3 +1,5 @@
+import { clip } from '../../base/fault.ts'
+import { deedOf } from '../../events/call-subject.ts'
 import { costOf } from '../../events/cost.ts'
 import type { Engine, EngineFrame, Limits, Say } from '../../events/engine.ts'
 import type { RequestOption } from '../../events/event.ts'
@@ -8,7 +10,7 @@ import { questionsIn } from '../calls.ts'
 import { wordsOf } from '../content-blocks.ts'
 import { anyDenial } from '../denials.ts'
 import { rows } from '../record-table.ts'
-import { inputOf, ToolCalls, titleOf } from './tool.ts'
+import { ToolCalls, titleOf } from './tool.ts'
 import { AcpTurns, chunkReader, stops } from './turn.ts'
 
 /**
@@ -26,7 +28,7 @@ export const acp: Engine = {
     const run = newRun(limits)
     return {
       read: (frame, say) => readLine(frame, say, run),
-      sent: (frame, say) => readSent(Rec.of(frame.value, 'jsonrpc=2.0'), say),
+      sent: (frame, say) => readSent(Rec.of(frame.value, 'jsonrpc=2.0'), say, run),
       end: (say) => run.chunks.endGathered(say),
     }
   },
@@ -75,6 +77,9 @@ function newRun(limits: Limits) {
     history: lateHistory(),
     /** Sessions that were new: what they have cost is this run's. */
     opened: memory<true>(() => 0),
+    /** What the client has asked and the agent has not answered, by id; only if what was sent is read. */
+    asked: memory<string>((method) => method.length),
+    heard: false,
     /** A record that only this protocol has was seen: MCP and LSP are JSON-RPC, too. */
     known: false,
   }
@@ -101,12 +106,7 @@ function readLine(frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {
     return readUpdate(params.text('sessionId')!, params.record('update')!, frame, say, run)
   }
   const method = line.at('method')
-  if (method === undefined && line.has('error')) {
-    run.loading = undefined
-    turn.failed(line, say)
-    return true
-  }
-  if (method === undefined && line.has('result')) return readResult(line.at('result'), say, run)
+  if (method === undefined && (line.has('error') || line.has('result'))) return readAnswer(line, say, run)
   if (method === '$/cancel_request') {
     say.withdraws(line.at('params.requestId'))
     return true
@@ -117,14 +117,17 @@ function readLine(frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {
   return false
 }
 
-function readSent(line: Rec | undefined, say: Say): boolean | 'kept' {
+function readSent(line: Rec | undefined, say: Say, run: Run): boolean | 'kept' {
   if (!line) return false
-  if (line.at('method') === 'session/cancel') say.interrupts()
+  run.heard = true
+  const method = line.text('method')
+  if (method !== undefined && line.has('id')) run.asked.set(JSON.stringify(line.at('id')), method)
+  if (method === 'session/cancel') say.interrupts()
   // The answers to requests of the agent; those about files and terminals wait for nobody.
   if (!line.has('method') && line.has('id'))
     return say.answers(line.at('id'), line.text('result.outcome.optionId'))
   // A file or an image in it is not shown.
-  const prompt = line.at('method') === 'session/prompt' ? wordsOf(line.list('params.prompt'), '') : ''
+  const prompt = method === 'session/prompt' ? wordsOf(line.list('params.prompt'), '') : ''
   return prompt === '' || say.prompts(prompt)
 }
 
@@ -180,16 +183,22 @@ const updates = /* @__PURE__ */ rows<{
     user_message_chunk: {
       fields: CHUNK,
       read: (update, say, { run, session, frame }) =>
-        run.chunks.gather('user_message_chunk', session, update, frame, say),
+        run.turn.notice(update) ? true : run.chunks.gather('user_message_chunk', session, update, frame, say),
     },
     agent_message_chunk: {
       fields: CHUNK,
-      read(update, say, { run: { chunks, turn }, session }) {
+      read(update, say, { run: { chunks, tools, turn }, session }) {
+        const notice = turn.notice(update)
+        if (notice) {
+          chunks.endMessage(say)
+          if (notice === 'warning') say.error(update.text('content.text')!.trim(), 'warning')
+          return
+        }
         if (update.at('content.text') !== '') {
           turn.work(say)
           say.worksOn()
         }
-        chunks.addMessage(session, update, say)
+        chunks.addMessage(session, update, tools.subagent(), say)
         // Qwen Code ends each answer of the model with an empty chunk.
         if (update.at('_meta.usage') === undefined) return
         chunks.endMessage(say)
@@ -198,9 +207,9 @@ const updates = /* @__PURE__ */ rows<{
     },
     agent_thought_chunk: {
       fields: CHUNK,
-      read(update, say, { run: { chunks, turn }, session, frame }) {
+      read(update, say, { run: { chunks, tools, turn }, session, frame }) {
         turn.work(say)
-        return chunks.gather('agent_thought_chunk', session, update, frame, say)
+        return chunks.gather('agent_thought_chunk', session, update, frame, say, tools.subagent())
       },
     },
     'tool_call, tool_call_update': {
@@ -236,8 +245,28 @@ function readPermission(id: unknown, params: Rec, frame: EngineFrame, say: Say, 
   chunks.endMessage(say)
   turn.work(say, '')
   const tool = tools.asked(call, frame.text.length, say)
-  say.asks({ id, signal: 'session/request_permission', ...askedIn(params, call, tool) })
+  const input = tools.inputOf(call, turn.agent)
+  say.asks({ id, signal: 'session/request_permission', ...askedIn(params, call, tool, input) })
   return true
+}
+
+/** The answer to a request of the client. One that answers nothing that was sent ends nothing. */
+function readAnswer(line: Rec, say: Say, run: Run): boolean {
+  const method = run.asked.take(JSON.stringify(line.at('id')) ?? '')
+  if (run.heard && method === undefined) return false
+  if (line.has('error')) {
+    run.loading = undefined
+    run.turn.failed(line, method, say)
+    return true
+  }
+  // Without a reason nobody knows why the turn is over, but it is.
+  if (method === 'session/prompt' && line.text('result.stopReason') === undefined) {
+    const message = 'the prompt was answered without a stopReason'
+    run.turn.failed(new Rec({ error: { message } }), method, say)
+    return true
+  }
+  const isOther = method !== undefined && method !== 'session/prompt' && line.has('result.stopReason')
+  return !isOther && readResult(line.at('result'), say, run)
 }
 
 function readResult(given: unknown, say: Say, run: Run): boolean {
@@ -308,18 +337,25 @@ function lateHistory() {
   }
 }
 
-/** What a permission request asks. */
-function askedIn(params: Rec, call: Rec, tool: string): Omit<Ask, 'id' | 'signal'> {
+const MAX_REASON = 2000
+
+/** What a permission request asks. `given` is what the call would get, if the agent shows it. */
+function askedIn(params: Rec, call: Rec, tool: string, given: unknown): Omit<Ask, 'id' | 'signal'> {
   const questions = questionsIn(call.at('rawInput.questions'))
   const options = params.records('options').map(optionOf)
   const call_id = call.text('toolCallId')
-  const title = call.text('title')
-  // Where the title is all that is shown, it is the command: whoever allows it must see its end.
-  const input = inputOf(call.at('rawInput')) ?? diffsOf(call) ?? (title === undefined ? title : { title })
+  const words = call.text('title')
+  // Where the title is all that is shown, whoever allows it must see its end.
+  const input = given ?? (words === undefined ? words : { title: words })
+  const title = questions?.[0]?.question ?? (given === undefined ? titleOf(call)?.title : undefined)
+  const deed = title ?? deedOf(tool, given)
+  const reason = call.text('rawInput.description title') ?? ''
+  const told = reason.toLowerCase().includes(deed.toLowerCase()) || deed.includes(reason)
   return {
     kind: questions ? 'question' : 'permission',
     tool,
-    title: titleOf(call)?.title ?? tool,
+    title: deed,
+    ...(!questions && !told && { reason: clip(reason, MAX_REASON) }),
     ...(input !== undefined && { input }),
     ...(call_id !== undefined && { call_id }),
     // The protocol has no field for the answers to a question: it can only be turned down.
@@ -335,11 +371,4 @@ function optionOf(option: Rec): RequestOption {
   // An unknown kind must not look like a permission.
   const kind = kinds.find((known) => known === option.at('kind')) ?? 'cancel'
   return { id, kind, label: option.text('name') ?? id }
-}
-
-/** Gemini CLI shows only the change that a call would make. */
-function diffsOf(call: Rec): { readonly changes: readonly object[] } | undefined {
-  const diffs = call.records('content').filter((entry) => entry.at('type') === 'diff')
-  const changes = diffs.map(({ values: { path, oldText, newText } }) => ({ path, oldText, newText }))
-  return changes.length > 0 ? { changes } : undefined
 }

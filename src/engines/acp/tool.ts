@@ -3,7 +3,7 @@ import { isRecord, readToolKind, type Say } from '../../events/engine.ts'
 import type { ToolKind } from '../../events/event.ts'
 import { memory } from '../../events/memory.ts'
 import type { TurnEnd } from '../../events/open-requests.ts'
-import type { Rec } from '../../events/record.ts'
+import { fits, type Rec } from '../../events/record.ts'
 import { unifiedDiff } from '../calls.ts'
 
 type Change = readonly ['created' | 'modified' | 'deleted', string]
@@ -14,8 +14,8 @@ interface Known {
   readonly kind: ToolKind
   /** The user was asked to allow it. */
   readonly asked: boolean
-  /** The input, if it arrived after the call had begun. */
-  readonly late: { readonly input: unknown; readonly size: number } | undefined
+  /** What it gets, or the change that it would make, until it ends; `late` if it came after the beginning. */
+  readonly input: { readonly value: unknown; readonly size: number; readonly late: boolean } | undefined
   /** Terminal output so far. */
   readonly shown: string
   readonly changes: { readonly list: readonly Change[]; readonly size: number }
@@ -39,11 +39,18 @@ const NONE = { list: [], size: 0 }
 /** Reads `tool_call`, `tool_call_update` and the call of a permission request. */
 export class ToolCalls {
   readonly #known = memory<Known>(
-    ({ name, late, shown, changes }) => name.length + (late?.size ?? 0) + shown.length + changes.size,
+    ({ name, input, shown, changes }) => name.length + (input?.size ?? 0) + shown.length + changes.size,
   )
 
   /** Calls that the user was asked about, and that did not go on since. */
   readonly #asked = new Set<string>()
+  /** Calls of Copilot that run a subagent: until they are over, the agent itself says nothing. */
+  readonly #subagents = new Set<string>()
+
+  /** The call whose subagent is speaking. */
+  subagent(): string | undefined {
+    return this.#subagents.values().next().value
+  }
 
   /** A call begins, or is shown again because the user must allow it. Returns its name. */
   asked(call: Rec, size: number, say: Say): string {
@@ -55,6 +62,18 @@ export class ToolCalls {
     return known.name
   }
 
+  /** What a call that waits for a permission would get; in codex-acp only the call itself shows it. */
+  inputOf(call: Rec, agent: string): unknown {
+    const known = this.#known.get(call.text('toolCallId') ?? '')
+    const input = inputOf(call.at('rawInput')) ?? diffsOf(call) ?? known?.input?.value
+    if (input !== undefined) return input
+    const paths = call.records('locations').flatMap((place) => place.text('path') ?? [])
+    if (paths.length > 0) return { changes: paths.map((path) => ({ path })) }
+    // Gemini CLI has the command as the title, and its own words about it elsewhere.
+    const isCommand = agent === 'gemini-cli' && call.at('kind') === 'execute'
+    return isCommand && call.has('title') ? { command: call.text('title') } : undefined
+  }
+
   /** At the end of a turn, ends the calls that were not allowed: Gemini CLI says no more about them. */
   endAsked({ answers }: TurnEnd, good: boolean, say: Say): void {
     for (const id of this.#asked) {
@@ -62,7 +81,7 @@ export class ToolCalls {
       const chosen = answers.get(id)
       if (!known || known.over || chosen?.startsWith('allow')) continue
       const { name, kind } = known
-      this.#known.set(id, { ...known, late: undefined, shown: '', changes: NONE, over: true })
+      this.#known.set(id, { ...known, input: undefined, shown: '', changes: NONE, over: true })
       const denied = good || chosen !== undefined
       say.failed({
         id,
@@ -73,6 +92,7 @@ export class ToolCalls {
       })
     }
     this.#asked.clear()
+    this.#subagents.clear()
   }
 
   /** Reads one update; false if it is not understood. */
@@ -94,6 +114,8 @@ export class ToolCalls {
       return true
     }
     if (first || call) this.#merge(id, update, size, say)
+    if (first && agent === 'Copilot' && isSubagent(update) && this.#subagents.size < MAX_ASKED)
+      this.#subagents.add(id)
     if (!first) say.status('tool_call_update', { reason: status })
     if (status === undefined || status === 'pending' || status === 'in_progress') return true
     say.unknownType(`tool status ${status}`)
@@ -106,13 +128,18 @@ export class ToolCalls {
     const call = before?.over ? undefined : before
     const name = call?.name ?? nameOf(update)
     const input = inputOf(update.at('rawInput'))
-    const kind = readToolKind(update.text('kind') ?? call?.kind ?? 'other')
+    const said = readToolKind(update.text('kind') ?? call?.kind ?? 'other')
+    const isAgent =
+      said === 'other' && (call?.kind === 'think' || subagentTools.has(name) || isSubagent(update))
+    const kind = isAgent ? 'think' : said
     if (!call) say.started({ id, name, kind, input: input ?? titleOf(update) })
+    const value = input ?? (call?.input ? undefined : diffsOf(update))
+    const late = call !== undefined && input !== undefined
     const merged: Known = {
       name,
       kind,
       asked: call?.asked ?? false,
-      late: call && input !== undefined && size <= MAX_KEPT ? { input, size } : call?.late,
+      input: value !== undefined && size <= MAX_KEPT ? { value, size, late } : call?.input,
       shown: shownBy(update, call?.shown ?? ''),
       changes: changesOf(update) ?? call?.changes ?? NONE,
       over: false,
@@ -122,12 +149,13 @@ export class ToolCalls {
   }
 
   #end(id: string, known: Ending, update: Rec, exit_code: number | undefined, say: Say): void {
-    const { name, kind, late, changes } = known
+    const { name, kind, changes } = known
     const shown = update.records('content').map((entry) => textIn(entry) ?? '')
     const words = shown.join('') || known.shown || undefined
     const raw = update.at('rawOutput') ?? undefined
-    const call = { id, name, kind, input: late?.input, exit_code }
-    this.#known.set(id, { ...known, late: undefined, shown: '', changes: NONE, over: true })
+    const call = { id, name, kind, input: known.input?.late ? known.input.value : undefined, exit_code }
+    this.#known.set(id, { ...known, input: undefined, shown: '', changes: NONE, over: true })
+    this.#subagents.delete(id)
     if (update.at('status') === 'completed' && (exit_code ?? 0) === 0) {
       say.completed({ ...call, output: raw ?? words })
       // The protocol has the text before and after; some agents also send a diff of the file.
@@ -149,6 +177,21 @@ function isDenied(update: Rec, { asked, refused }: Ending): boolean {
   return asked && update.at('_meta.terminal_exit.exit_code') === null
 }
 
+/** Tools that start another agent, or speak with one: the agents themselves call them `other`. */
+const subagentTools = new Set([
+  'agent',
+  'task',
+  'spawnAgent',
+  'sendInput',
+  'resumeAgent',
+  'wait',
+  'closeAgent',
+])
+
+function isSubagent(update: Rec): boolean {
+  return fits(update.values, 'rawInput.prompt:text rawInput.agent_type|rawInput.subagent_type:text')
+}
+
 /** The tool's own name if the agent sends it, else the kind of tool. */
 function nameOf(update: Rec): string {
   const kind = update.text('kind')
@@ -161,9 +204,20 @@ function nameOf(update: Rec): string {
 }
 
 /** An empty input means nothing: it comes with a later update. */
-export function inputOf(rawInput: unknown): unknown {
+function inputOf(rawInput: unknown): unknown {
   const empty = rawInput === null || (isRecord(rawInput) && Object.keys(rawInput).length === 0)
   return empty ? undefined : rawInput
+}
+
+/** The changes that a call would make: Gemini CLI and codex-acp show only those. */
+function diffsOf(call: Rec): { readonly changes: readonly object[] } | undefined {
+  const diffs = call.records('content').filter((entry) => entry.at('type') === 'diff')
+  const changes = diffs.map((entry) => {
+    const { path, oldText, newText } = entry.values
+    const kind = entry.text('_meta.kind')
+    return { path, ...(kind !== undefined && { kind }), oldText, newText }
+  })
+  return changes.length > 0 ? { changes } : undefined
 }
 
 /** The title of a call, for agents that send no input. */

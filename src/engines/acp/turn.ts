@@ -1,7 +1,7 @@
 import type { EngineFrame, Limits, Say, Speaker } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import type { Rec } from '../../events/record.ts'
-import type { Tokens } from '../../events/tokens.ts'
+import { type Tokens, tokenCounter } from '../../events/tokens.ts'
 import { errorAnswer } from '../api-errors.ts'
 import { tokensAt } from '../token-parts.ts'
 import { type ToolCalls, textIn } from './tool.ts'
@@ -15,17 +15,23 @@ export const stops = {
   cancelled: 'the turn was cancelled',
 }
 
-/** What the usage in the answer to `session/prompt` counts: the turn, or its last request. */
-const counted: Readonly<Record<string, 'turn' | 'first turn' | 'request'>> = {
+const CODEX_ACP = '@agentclientprotocol/codex-acp'
+const warning = /^(?:Config w|W)arning: /
+
+/** What the usage in the answer to `session/prompt` counts: the turn, its last request, or all so far. */
+const counted: Readonly<Record<string, 'turn' | 'request' | 'process'>> = {
   'gemini-cli 0': 'turn',
   'nanocoder 1': 'turn',
-  // Version 1 reported the last request. Whether later turns begin at 0 was not observed.
-  '@agentclientprotocol/codex-acp 2': 'first turn',
+  // Version 1 reported the last request.
+  '@agentclientprotocol/codex-acp 2': 'turn',
+  'Copilot 1': 'process',
   'OpenCode 1': 'request',
   'Kilo 7': 'request',
 }
 
 const METHOD_NOT_FOUND = -32601
+/** Requests without which there is no turn. */
+const needed = /^(?:initialize|session\/(?:new|load|resume|prompt))$/
 
 /** Tracks where turns begin and how they end. The client's half may not be visible here. */
 export class AcpTurns {
@@ -38,6 +44,8 @@ export class AcpTurns {
   #fresh = false
   #called = false
   #counted = false
+  /** For an agent that counts from the start of its process. */
+  readonly #sinceStart = tokenCounter()
   readonly #chunks: ReturnType<typeof chunkReader>
   readonly #tools: ToolCalls
 
@@ -70,6 +78,18 @@ export class AcpTurns {
   /** A new, empty session. */
   opened(): void {
     this.#fresh = true
+  }
+
+  /**
+   * Whether a chunk is a notice of the agent, which nobody said: Qwen Code marks its own; those of codex-acp
+   * are not part of a message, which has an id there.
+   */
+  notice(update: Rec): 'notice' | 'warning' | undefined {
+    const isMarked = update.at('_meta.qwenDiscreteMessage') === true
+    const isAgents = update.at('sessionUpdate') === 'agent_message_chunk'
+    if (update.text('_meta.source')?.startsWith('background_') || (isMarked && isAgents)) return 'notice'
+    const isCodex = this.agent === CODEX_ACP && isAgents && !update.has('messageId')
+    return isCodex && warning.test(update.text('content.text') ?? '') ? 'warning' : undefined
   }
 
   /** Qwen Code reports the tokens of each answer of the model. */
@@ -107,13 +127,17 @@ export class AcpTurns {
     else say.unknownType(`stopReason ${reason}`)
   }
 
-  /** Reads an error instead of an answer. It is not known which request failed: a later turn discards it. */
-  failed(line: Rec, say: Say): void {
+  /**
+   * Reads an error instead of an answer to `method`. Without that it is not known which request failed: a
+   * later turn discards it.
+   */
+  failed(line: Rec, method: string | undefined, say: Say): void {
     const details = line.text('error.data error.data.details error.data.message')
     const message = line.text('error.message') ?? 'an error without a message'
     const words = details === undefined ? message : `${message}: ${details}`
     // Every agent supports prompts, so this is about something else.
-    if (line.at('error.code') === METHOD_NOT_FOUND) {
+    const isOther = method === undefined ? line.at('error.code') === METHOD_NOT_FOUND : !needed.test(method)
+    if (isOther) {
       say.error(words)
       return
     }
@@ -134,8 +158,9 @@ export class AcpTurns {
    */
   codex(update: Rec, say: Say): void {
     const error = update.record('_meta.codex.error')
+    const retryable = error?.at('willRetry') === true || undefined
     if (error)
-      say.error(error.text('message') ?? 'Codex failed', error.at('willRetry') === true ? 'warning' : 'error')
+      say.error(error.text('message') ?? 'Codex failed', retryable ? 'warning' : 'error', { retryable })
     if (update.at('_meta.codex.threadStatus.type') !== 'systemError') return
     this.work(say)
     say.error('the Codex thread is in the state systemError', 'fatal')
@@ -153,9 +178,10 @@ export class AcpTurns {
   #turnTokens(usage: Rec | undefined): Tokens | undefined {
     if (!usage || this.#counted) return undefined
     const way = counted[`${this.agent} ${this.#version?.split('.', 1)[0]}`]
-    const single = !this.#called
-    const all = way === 'request' ? single : way === 'first turn' ? this.#fresh : this.#fresh && single
-    return way === 'turn' || all ? usageTokens(usage.values) : {}
+    const tokens = usageTokens(usage.values)
+    if (way === 'process') return tokens && this.#sinceStart.soFar(tokens)
+    const isWhole = way === 'turn' || (!this.#called && (way === 'request' || this.#fresh))
+    return isWhole ? tokens : {}
   }
 }
 
@@ -190,6 +216,7 @@ export function chunkReader({ maxFrame }: Limits) {
     | {
         kind: Gathered
         of: string
+        parent: string | undefined
         id: string | undefined
         range: Pick<EngineFrame, 'channel' | 'from' | 'to'>
         size: number
@@ -216,24 +243,31 @@ export function chunkReader({ maxFrame }: Limits) {
       return last
     },
     endMessage,
-    addMessage(session: string, update: Rec, say: Say): void {
+    addMessage(session: string, update: Rec, parent: string | undefined, say: Say): void {
       const piece = textIn(update)
       if (!piece) return
       const name = update.text('messageId')
-      const of = `${session} ${name ?? ''}`
+      const of = `${session} ${name ?? ''} ${parent ?? ''}`
       if (message?.of !== of) endMessage(say)
       if (!message) {
         message = { id: take(name) ?? say.newId(), of }
         head = ''
       }
       if (head.length < MAX_HEAD) head += piece.slice(0, MAX_HEAD)
-      say.delta(message.id, piece)
+      say.delta(message.id, piece, { parent })
     },
-    gather(kind: Gathered, session: string, update: Rec, frame: EngineFrame, say: Say): true | 'kept' {
+    gather(
+      kind: Gathered,
+      session: string,
+      update: Rec,
+      frame: EngineFrame,
+      say: Say,
+      parent?: string,
+    ): true | 'kept' {
       const piece = textIn(update)
       if (!piece) return true
       const name = update.text('messageId')
-      const of = `${kind} ${frame.channel} ${session} ${name ?? ''}`
+      const of = `${kind} ${frame.channel} ${session} ${name ?? ''} ${parent ?? ''}`
       if (
         gathered &&
         (gathered.of !== of || pieces.length >= MAX_PIECES || gathered.size > maxFrame - piece.length)
@@ -243,6 +277,7 @@ export function chunkReader({ maxFrame }: Limits) {
       gathered = {
         kind,
         of,
+        parent,
         id: gathered || kind === 'user_message_chunk' ? gathered?.id : take(name),
         range: { channel, from, to: frame.to },
         size: (gathered?.size ?? 0) + piece.length,
@@ -257,7 +292,7 @@ export function chunkReader({ maxFrame }: Limits) {
       if (!gathered) return
       say.about(gathered.range)
       if (gathered.kind === 'user_message_chunk') say.user(pieces.join(''))
-      else say.reasoning(gathered.id, pieces.join(''))
+      else say.reasoning(gathered.id, pieces.join(''), gathered)
       gathered = undefined
       pieces = []
       if (frame) say.about(frame)

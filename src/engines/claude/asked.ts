@@ -1,10 +1,8 @@
-import { clip } from '../../base/fault.ts'
+import { deedOf } from '../../events/call-subject.ts'
 import type { RequestOption } from '../../events/event.ts'
 import type { Ask } from '../../events/open-requests.ts'
 import type { Rec } from '../../events/record.ts'
 import { questionsIn } from '../calls.ts'
-
-const MAX_TITLE = 300
 
 /** What a `can_use_tool` request asks. */
 export function askedIn(id: unknown, request: Rec): Ask {
@@ -12,15 +10,14 @@ export function askedIn(id: unknown, request: Rec): Ask {
   const call_id = request.text('tool_use_id')
   const input = request.at('input')
   const questions = questionsIn(request.at('input.questions'))
-  const about = request.text(
-    'title input.command input.file_path input.path input.url input.query display_name',
-  )
+  const reason = request.text('input.description title decision_reason')
   return {
     id,
     signal: `can_use_tool ${tool}`,
     kind: questions ? 'question' : 'permission',
     tool,
-    title: clip(questions?.[0]?.question ?? about ?? tool, MAX_TITLE),
+    title: questions?.[0]?.question ?? deedOf(tool, input),
+    ...(reason !== undefined && !questions && { reason }),
     ...(input !== undefined && { input }),
     ...(call_id !== undefined && { call_id }),
     options: optionsOf(request.records('permission_suggestions'), questions === undefined),

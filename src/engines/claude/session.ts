@@ -53,7 +53,8 @@ export const claudeSession = /* @__PURE__ */ table<File>({
       read(line, say) {
         if (line.at('subtype') === 'compact_boundary') say.status('compacted')
         // Written before each retry. The synthetic assistant line says whether the last one failed.
-        if (line.at('subtype') === 'api_error') say.error('the request to the model failed', 'warning')
+        if (line.at('subtype') === 'api_error')
+          say.error('the request to the model failed', 'warning', { retryable: true })
       },
     },
     // Other records have no message: titles, snapshots of files, queued prompts. A file can begin with them.

@@ -28,6 +28,10 @@ function newRun() {
     added: messageTokens(),
     /** The `usage` of Qwen Code counts from the start of its session; the others count the turn. */
     sums: false,
+    /** The model has answered something, or called a tool. */
+    worked: false,
+    /** The session of the last `init` line. */
+    session: undefined as string | undefined,
     /** The session named in lines of hooks before the run began: its first line has more about it. */
     named: undefined as unknown,
     began: false,
@@ -50,8 +54,9 @@ export function conversation() {
     read(line: Rec, say: Say, extra: boolean): boolean | 'kept' {
       run.extra = extra
       run.began ||= !isHook(line)
-      if (run.began) say.session(line.at('session_id'), factsOf(line))
-      else run.named = line.at('session_id')
+      if (isInit(line)) run.session = line.text('session_id')
+      if (run.began && !isOfOther(line, run)) say.session(line.at('session_id'), factsOf(line))
+      else if (!run.began) run.named = line.at('session_id')
       run.sums ||= line.has('qwen_code_version')
       return lines.read(line, say, run)
     },
@@ -138,9 +143,18 @@ function isHook(line: Rec): boolean {
   return line.at('type') === 'system' && line.text('subtype')?.startsWith('hook_') === true
 }
 
+function isInit(line: Rec): boolean {
+  return line.at('type') === 'system' && line.at('subtype') === 'init'
+}
+
+/** Whether a line is of another session than the one that began last. */
+function isOfOther(line: Rec, { session }: Run): boolean {
+  return session !== undefined && (line.text('session_id') ?? session) !== session
+}
+
 /** The facts about the run in an `init` line. */
 function factsOf(line: Rec): RunFacts {
-  if (line.at('type') !== 'system' || line.at('subtype') !== 'init') return {}
+  if (!isInit(line)) return {}
   return {
     model: line.text('model'),
     cwd: line.text('cwd'),
@@ -162,23 +176,29 @@ function readAnswer(line: Rec, say: Say, run: Run): boolean {
   const message = line.record('message')
   if (!message) return false
   const content = message.at('content')
+  const speaker = { parent: line.text('parent_tool_use_id'), incomplete: line.at('aborted') === true }
   if (message.at('model') === '<synthetic>') {
     // The engine writes in place of the model, mostly because a request failed. `result` says whether the
-    // run failed.
-    run.engineMessage = wordsOf(content)
-    say.error(run.engineMessage || line.text('error') || 'an error without a message', 'error')
+    // run failed; what failed in a subagent belongs to its call.
+    const words = wordsOf(content)
+    if (speaker.parent === undefined) run.engineMessage = words
+    const message = words || line.text('error') || 'an error without a message'
+    say.error(message, speaker.parent === undefined ? 'error' : 'warning')
     return true
   }
-  if (line.text('parent_tool_use_id') === undefined) say.worksOn()
-  const speaker = { parent: line.text('parent_tool_use_id'), incomplete: line.at('aborted') === true }
+  run.worked = true
+  if (speaker.parent === undefined) say.worksOn()
   const id = message.text('id') ?? line.text('uuid') ?? 'message'
   const tokens = claudeTokens(message.at('usage'))
-  const error = speaker.parent === undefined ? errorAnswer(wordsOf(content), tokens?.output) : undefined
+  const words = wordsOf(content)
+  // Qwen Code says so of an answer without text, whose tokens it counts.
+  const wrote = run.sums && words.startsWith('[API Error: Model stream ended ') ? 0 : tokens?.output
+  const error = speaker.parent === undefined ? errorAnswer(words, wrote) : undefined
   // Qwen Code prints the error of a request as the model's words.
   if (error !== undefined && blocksOf(content).length === 1) {
     const open = run.streaming.take(speakerOf(undefined, run))
     if (open !== undefined) say.withdraw(open)
-    run.engineMessage = wordsOf(content)
+    run.engineMessage = words
     say.error(error, 'error')
     return true
   }
@@ -218,8 +238,10 @@ function readUser(line: Rec, say: Say, run: Run): void {
   const content = line.at('message.content')
   const parent = line.text('parent_tool_use_id')
   const { prompt } = promptOf(content)
-  // The prompt of a subagent comes from the agent, and a synthetic one from the engine.
-  if (prompt !== undefined && parent === undefined && line.at('isSynthetic') !== true) say.user(prompt)
+  // The prompt of a subagent comes from the agent, and a synthetic one from the engine. Qwen Code repeats no
+  // prompt: what it prints here are its notices ("Background agent … completed.").
+  const isTyped = parent === undefined && line.at('isSynthetic') !== true && !run.sums
+  if (prompt !== undefined && isTyped) say.user(prompt)
   for (const { values } of line.records('tool_result_meta'))
     if (notAllowed.test(String(values['non_execution_kind']))) run.denied.set(String(values['id']), true)
   for (const block of blocksOf(content).filter(isResult)) {
@@ -292,7 +314,20 @@ function speakerOf(parent: string | undefined, { extra }: Run): string {
   return extra ? `pty ${parent ?? ''}` : (parent ?? '')
 }
 
+/**
+ * Whether a `result` is not that of the turn: one of another session, or of a subagent that failed in Qwen
+ * Code, which only lacks what every turn has, a duration and turns of its own.
+ */
+function isForeign(line: Rec, run: Run): boolean {
+  if (line.text('parent_tool_use_id') !== undefined || isOfOther(line, run)) return true
+  return run.sums && run.worked && line.at('duration_ms') === 0 && line.at('num_turns') === 0
+}
+
 function readResult(line: Rec, say: Say, run: Run): void {
+  if (isForeign(line, run)) {
+    say.error(failure(line) ?? 'a subagent failed', 'warning')
+    return
+  }
   const subtype = line.text('subtype') ?? 'unknown'
   const answer = line.text('result')
   const usage = line.at('usage')

@@ -34,15 +34,20 @@ function threadAt(record: Rec, path: string): Rec | undefined {
 }
 
 /**
- * Reads the lines of one server, and what its client sent. Threads that another thread started are subagents:
- * they end nothing.
+ * Reads the lines of one server, and what its client sent. A thread that the client did not open is a
+ * subagent: it ends nothing. Since 0.169 no record says so but the call that started it.
  */
 export class CodexServer {
-  readonly subagents = memory<true>(() => 0)
+  /** The client's threads: those of the answers to `thread/start` and `thread/resume`, or the first seen. */
+  readonly #own = memory<'answered' | 'seen'>(() => 0)
+  /** By the thread of a subagent: the call that started it, or the thread if no call was seen before it. */
+  readonly #parents = memory<string>((id) => id.length)
   /** The message whose pieces are arriving, per thread. */
   readonly speaking = memory<string>((id) => id.length)
   /** The tokens of each thread: its total counts from its start. */
   readonly #counters = memory<ReturnType<typeof tokenCounter>>(() => 0)
+  /** The last turn that began in each thread. */
+  readonly turns = memory<string>((id) => id.length)
   #usage: unknown
   /** The calls that have begun: a request names only the id of its call. */
   readonly #calls = memory<BegunCall>(({ changes }) => JSON.stringify(changes).length)
@@ -71,19 +76,33 @@ export class CodexServer {
     return prompt === '' || say.prompts(prompt)
   }
 
-  /** The thread, if it is a subagent's. */
+  /** What the records of a thread belong to: the call of a subagent; undefined for the client's own. */
   parent(threadId: string): string | undefined {
-    return this.subagents.get(threadId) ? threadId : undefined
+    if (threadId === '' || this.#own.get(threadId)) return undefined
+    const known = this.#parents.get(threadId)
+    // Without the answer that opened it, the first thread is the client's.
+    if (known === undefined && !this.#opened) return this.#opens(threadId, 'seen')
+    if (known === undefined) this.#parents.set(threadId, threadId)
+    return known ?? threadId
+  }
+
+  /** A call names the threads that it starts or speaks to. The first such call is what they belong to. */
+  #called(threads: readonly unknown[], call: string): void {
+    for (const id of threads)
+      if (typeof id === 'string' && this.#parents.get(id) === undefined) this.#parents.set(id, call)
+  }
+
+  #opens(threadId: string, how: 'answered' | 'seen'): undefined {
+    this.#opened = true
+    this.#own.set(threadId, how)
   }
 
   /** A thread begins. The answer to a request has its model and its directory outside of it. */
   thread(thread: Rec, outside: Rec | undefined, say: Say): void {
     const id = thread.text('id') ?? ''
-    if (thread.text('parentThreadId') !== undefined) {
-      this.subagents.set(id, true)
-      return
-    }
-    this.#opened = true
+    if (outside) this.#opens(id, 'answered')
+    else if (thread.text('parentThreadId') !== undefined) this.#called([id], id)
+    if (this.parent(id) !== undefined) return
     say.session(id, {
       model: outside?.text('model') ?? thread.text('model'),
       cwd: outside?.text('cwd') ?? thread.text('cwd'),
@@ -113,17 +132,26 @@ export class CodexServer {
   }
 
   /** `total` counts from the start of the thread, as in `codex exec`. The end of the turn repeats it. */
-  tokens(usage: Rec, threadId: string, say: Say): void {
+  tokens(params: Rec, usage: Rec, say: Say): void {
+    const threadId = threadOf(params)
     const total = usage.at('total')
-    if (!this.subagents.get(threadId)) this.#usage = total
+    const parent = this.parent(threadId)
+    if (parent === undefined) this.#usage = total
     const sum = codexTokens(total)
     if (!sum) return
     const known = this.#counters.get(threadId)
     const counter = known ?? tokenCounter()
-    // A resumed thread has used some of it before this run.
-    if (!known) counter.soFar(without(sum, codexTokens(usage.at('last')) ?? sum))
     this.#counters.set(threadId, counter)
-    say.status('token_count', { usage: total, tokens: counter.soFar(sum) })
+    // The answer to `thread/resume` is followed by what the turns before this run have used.
+    const turnId = params.text('turnId')
+    const isOther = turnId !== undefined && turnId !== this.turns.get(threadId)
+    if (isOther && this.#own.get(threadId) === 'answered') {
+      counter.startAt(sum)
+      return
+    }
+    // A resumed thread has used some of it before this run.
+    if (!known) counter.startAt(without(sum, codexTokens(usage.at('last')) ?? sum))
+    say.status('token_count', { usage: total, tokens: counter.soFar(sum), parent })
   }
 
   /** A message without an end was cut off. */
@@ -135,7 +163,7 @@ export class CodexServer {
   turnCompleted(params: Rec, say: Say): void {
     const threadId = threadOf(params)
     this.closeOpen(threadId, say)
-    if (this.subagents.get(threadId)) return
+    if (this.parent(threadId) !== undefined) return
     const status = params.text('turn.status') ?? 'unknown'
     say.turnOver(status === 'completed' ? 'well' : status === 'interrupted' ? 'interrupted' : 'failed')
     const reported = this.#usage === undefined ? {} : { usage: this.#usage }
@@ -153,6 +181,7 @@ export class CodexServer {
     if (phase === 'completed' && id === this.speaking.get(threadId)) this.speaking.take(threadId)
     if (phase === 'started' && item.has('changes')) this.#calls.set(id, { changes: item.list('changes') })
     if (phase === 'completed') say.worksOn(id)
+    this.#called(item.list('receiverThreadIds'), id)
     return items.read(item, say, { phase, parent: this.parent(threadId) })
   }
 }
@@ -168,21 +197,35 @@ const notifications = /* @__PURE__ */ rows<CodexServer>({
   by: 'method',
   of: 'params',
   fields: '*',
-  // Deltas are repeated as a whole item.
+  // Deltas are repeated as a whole item. From the types that `codex app-server generate-ts` writes (0.169).
   quiet:
-    'thread/status/changed thread/readState/changed thread/goal/cleared thread/name/updated thread/settings/updated thread/compacted thread/closed thread/archived ' +
-    'thread/unarchived turn/diff/updated turn/plan/updated item/plan/delta item/reasoning/summaryTextDelta ' +
-    'item/reasoning/summaryPartAdded item/reasoning/textDelta item/commandExecution/outputDelta ' +
-    'item/commandExecution/terminalInteraction item/fileChange/outputDelta item/fileChange/patchUpdated ' +
-    'item/mcpToolCall/progress item/tool/call account/rateLimits/updated account/updated ' +
-    'account/login/completed account/chatgptAuthTokens/refresh remoteControl/status/changed skills/changed app/list/updated ' +
-    'mcpServer/startupStatus/updated mcpServer/oauthLogin/completed hook/started hook/completed model/rerouted',
+    'thread/status/changed thread/readState/changed thread/goal/cleared thread/goal/updated thread/name/updated ' +
+    'thread/settings/updated thread/compacted thread/closed thread/archived thread/unarchived thread/deleted ' +
+    'thread/reverted thread/section/changed thread/queue/changed thread/project/updated thread/prediction/updated ' +
+    'thread/attachment/updated thread/environment/connected thread/environment/disconnected ' +
+    'thread/realtime/started thread/realtime/closed thread/realtime/error thread/realtime/sdp ' +
+    'thread/realtime/itemAdded thread/realtime/item/started thread/realtime/item/completed ' +
+    'thread/realtime/item/transcript/delta thread/realtime/transcript/delta thread/realtime/transcript/done ' +
+    'thread/realtime/outputAudio/delta turn/diff/updated turn/plan/updated turn/moderationMetadata ' +
+    'item/plan/delta item/reasoning/summaryTextDelta item/reasoning/summaryPartAdded item/reasoning/textDelta ' +
+    'item/commandExecution/outputDelta item/commandExecution/terminalInteraction item/fileChange/outputDelta ' +
+    'item/fileChange/patchUpdated item/mcpToolCall/progress item/tool/call item/autoApprovalReview/started ' +
+    'item/autoApprovalReview/completed autoApprovalReview/strictReviewRequired rawResponseItem/completed ' +
+    'rawResponse/completed account/rateLimits/updated account/updated account/login/completed ' +
+    'account/chatgptAuthTokens/refresh account/gatewayOAuth/changed attestation/generate currentTime/read ' +
+    'remoteControl/status/changed skills/changed app/list/updated project/changed fs/changed ' +
+    'mcpServer/startupStatus/updated mcpServer/oauthLogin/completed mcpServer/event/stream/notification ' +
+    'hook/started hook/completed model/rerouted model/verification model/safetyBuffering/updated ' +
+    'modelProvider/authRecoveryStarted modelProvider/authRecoveryCompleted command/exec/outputDelta ' +
+    'process/outputDelta process/exited fuzzyFileSearch/sessionUpdated fuzzyFileSearch/sessionCompleted ' +
+    'externalAgentConfig/import/progress externalAgentConfig/import/completed windowsSandbox/setupCompleted',
   on: {
     'thread/started'(params, say, server) {
       const thread = threadAt(params, 'thread')
       if (thread) server.thread(thread, undefined, say)
     },
     'turn/started'(params, say, server) {
+      server.turns.set(threadOf(params), params.text('turn.id') ?? '')
       if (server.parent(threadOf(params)) !== undefined) return
       say.session(threadOf(params))
       say.begun()
@@ -196,21 +239,23 @@ const notifications = /* @__PURE__ */ rows<CodexServer>({
       fields: 'tokenUsage:record',
       read(params, say, server) {
         const usage = params.record('tokenUsage')
-        if (usage) server.tokens(usage, threadOf(params), say)
+        if (usage) server.tokens(params, usage, say)
       },
     },
     'serverRequest/resolved': (params, say) => say.withdraws(params.at('requestId')),
     error: {
       fields: 'willRetry:flag',
-      read(params, say) {
-        // Only the end of the turn is fatal.
+      read(params, say, server) {
+        // Only the end of the turn is fatal. A subagent's failure belongs to its call.
         const retryable = params.flag('willRetry')
-        say.error(errorText(params.at('error')), retryable ? 'warning' : 'error', { retryable })
+        const mild = retryable || server.parent(threadOf(params)) !== undefined
+        say.error(errorText(params.at('error')), mild ? 'warning' : 'error', { retryable })
       },
     },
     'configWarning, deprecationNotice': (params, say, _, line) =>
       say.error(params.text('summary') ?? line.text('method') ?? '', 'warning'),
-    warning: (params, say) => say.error(errorText(params.values), 'warning'),
+    'warning, guardianWarning, windows/worldWritableWarning': (params, say, _, line) =>
+      say.error(params.text('message') ?? line.text('method') ?? '', 'warning'),
     'item/agentMessage/delta': {
       fields: 'itemId:text delta:text',
       read(params, say, server) {
@@ -232,15 +277,15 @@ const items = /* @__PURE__ */ rows<Phase>({
   called: 'item',
   fields:
     'id:text type startedAtMs completedAtMs durationMs:number status=inProgress|completed|failed|declined',
-  // The review is repeated as a message.
-  quiet: 'hookPrompt enteredReviewMode exitedReviewMode',
+  // The review is repeated as a message, and the output of a function is that of its call.
+  quiet: 'hookPrompt enteredReviewMode exitedReviewMode functionCallOutput subAgentActivity sleep',
   on: {
     userMessage(item, say, { phase, parent }) {
       const prompt = wordsOf(item.list('content'))
       if (phase === 'completed' && parent === undefined && prompt !== '') say.user(prompt)
     },
     agentMessage: {
-      fields: 'text:text phase memoryCitation delivery questions',
+      fields: 'text:text phase memoryCitation delivery questions moderation',
       read(item, say, { phase, parent }) {
         const words = item.words('text')
         if (phase === 'completed' && words !== undefined)
@@ -249,9 +294,9 @@ const items = /* @__PURE__ */ rows<Phase>({
     },
     reasoning: {
       fields: 'summary:list content:list',
-      read(item, say, { phase }) {
+      read(item, say, { phase, parent }) {
         const thought = paragraphs(item.list('summary')) || paragraphs(item.list('content'))
-        if (phase === 'completed' && thought !== '') say.reasoning(item.text('id') ?? '', thought)
+        if (phase === 'completed' && thought !== '') say.reasoning(item.text('id') ?? '', thought, { parent })
       },
     },
     commandExecution: {
@@ -278,11 +323,14 @@ const items = /* @__PURE__ */ rows<Phase>({
     imageView(item, say, phase) {
       sayCall(item, { name: 'image_view', input: { path: item.at('path') } }, phase, say)
     },
+    imageGeneration(item, say, phase) {
+      sayCall(item, { name: 'image_generation', input: { prompt: item.at('revisedPrompt') } }, phase, say)
+    },
     plan(item, say, phase) {
       sayCall(item, { name: 'plan', output: item.at('text') }, phase, say)
     },
-    contextCompaction(_, say, { phase }) {
-      if (phase === 'completed') say.status('compacted')
+    contextCompaction(_, say, { phase, parent }) {
+      if (phase === 'completed') say.status('compacted', { parent })
     },
   },
 })

@@ -1,3 +1,4 @@
+import { deedOf } from '../../events/call-subject.ts'
 import type { RequestOption } from '../../events/event.ts'
 import type { Ask } from '../../events/open-requests.ts'
 import { Rec } from '../../events/record.ts'
@@ -31,11 +32,15 @@ export function askedIn(
   const call_id = params.text('itemId callId')
   const questions = questionsIn(params.at('questions'))
   const begun = call_id === undefined ? undefined : calls.get(call_id)
-  const input = inputOf(params) ?? begun
+  const root = defined({ grantRoot: params.at('grantRoot') })
+  const input = inputOf(params) ?? (begun && { ...begun, ...root })
+  const isQuestion = questions !== undefined || tool === 'elicitation'
+  const reason = params.text('reason message')
   return {
-    kind: questions || tool === 'elicitation' ? 'question' : 'permission',
+    kind: isQuestion ? 'question' : 'permission',
     tool,
-    title: params.text('reason message') ?? questions?.[0]?.question ?? titleOf(input) ?? tool,
+    title: (isQuestion ? (questions?.[0]?.question ?? reason) : undefined) ?? deedOf(tool, input),
+    ...(reason !== undefined && !isQuestion && { reason }),
     ...(input !== undefined && { input }),
     ...(call_id !== undefined && { call_id }),
     options: optionsOf(method, params),
@@ -45,19 +50,18 @@ export function askedIn(
 
 function inputOf(params: Rec): unknown {
   const { command, cwd, questions, fileChanges, permissions, requestedSchema } = params.values
-  if (command !== undefined) return { command, cwd }
+  // What is asked for beside the command: a host, more rights, input for a command that runs.
+  const { networkApprovalContext: network, additionalPermissions } = params.values
+  const kind = params.at('kind') === 'command' ? undefined : params.at('kind')
+  const more = defined({ kind, network, additionalPermissions })
+  if (command !== undefined || network) return { ...defined({ command, cwd }), ...more }
   if (fileChanges !== undefined) return { changes: changesByPath(Rec.of(fileChanges)) }
   if (questions !== undefined) return { questions }
   return permissions ?? requestedSchema ?? undefined
 }
 
-/** The command, or the files to change. */
-function titleOf(input: unknown): string | undefined {
-  const given = Rec.of(input)
-  const words = given?.at('command')
-  if (Array.isArray(words)) return words.join(' ')
-  const paths = given?.records('changes').flatMap((change) => change.text('path') ?? [])
-  return given?.text('command') ?? (paths?.join(', ') || undefined)
+function defined(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => (value ?? undefined) !== undefined))
 }
 
 const accept: RequestOption = { id: 'accept', kind: 'allow_once', label: 'Allow' }

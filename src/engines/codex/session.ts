@@ -181,7 +181,8 @@ const events = /* @__PURE__ */ rows<Rollout>({
       if (info) rollout.count(info.at('total_token_usage'), info.at('last_token_usage'), say)
     },
     context_compacted: (_, say) => say.status('compacted'),
-    'error, stream_error': (event, say) => say.error(errorText(event.values), 'warning'),
+    error: (event, say) => say.error(errorText(event.values), 'warning'),
+    stream_error: (event, say) => say.error(errorText(event.values), 'warning', { retryable: true }),
   },
 })
 
@@ -200,7 +201,7 @@ const items = /* @__PURE__ */ rows<Rollout>({
       for (const part of item.list('summary_text'))
         if (typeof part === 'string') say.reasoning(item.text('id'), part)
     },
-    'CommandExecution, McpToolCall, FileChange': {
+    'CommandExecution, McpToolCall, FileChange, CollabAgentToolCall': {
       fields: ITEM,
       read: (item, say, { calls }) => calls.item(item, say),
     },
@@ -209,6 +210,17 @@ const items = /* @__PURE__ */ rows<Rollout>({
 
 /** Functions that run a command; on stdout all of them are `command_execution`. */
 const commands = new Set(['exec_command', 'shell', 'shell_command', 'local_shell', 'container.exec'])
+
+function toolOf(item: Rec): Pick<Call, 'name' | 'input' | 'output'> {
+  switch (item.at('type')) {
+    case 'CommandExecution':
+      return commandOf(item)
+    case 'CollabAgentToolCall':
+      return { name: item.text('tool') ?? 'collab', input: { prompt: item.at('prompt') } }
+    default:
+      return { name: mcpName(item), input: item.at('arguments'), output: item.at('result') }
+  }
+}
 
 /**
  * The calls of a rollout. A `response_item` has their start. Their end is recorded up to twice: by the
@@ -246,10 +258,7 @@ class Calls {
 
   /** The item of a call that ended (0.166). */
   item(item: Rec, say: Say): void {
-    const isCommand = item.at('type') === 'CommandExecution'
-    const tool = isCommand
-      ? commandOf(item)
-      : { name: mcpName(item), input: item.at('arguments'), output: item.at('result') }
+    const tool = toolOf(item)
     const { call, failed, unclear } = endOf(item, tool)
     if (unclear && !failed) return
     if (item.at('type') === 'FileChange') this.patched(call.id, item, failed, say)

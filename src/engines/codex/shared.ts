@@ -10,7 +10,8 @@ export const tools: ToolTable = {
   edit: 'file_change',
   search: 'web_search',
   execute: 'command_execution write_stdin',
-  think: 'todo_list update_plan plan spawn_agent spawnAgent',
+  think:
+    'todo_list update_plan plan spawn_agent spawnAgent send_input sendInput resume_agent resumeAgent wait close_agent closeAgent',
 }
 
 /** Where an item is in its life, and the thread of the subagent that it belongs to. */

@@ -312,7 +312,7 @@ function logReader() {
       if (failure === undefined) return false
       const retried = isRetry(failure)
       say.confidence(0.7)
-      say.error(failure, retried ? 'warning' : 'error', { alone: !retried })
+      say.error(failure, retried ? 'warning' : 'error', retried ? { retryable: true } : { alone: true })
       return true
     },
     /**

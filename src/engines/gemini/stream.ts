@@ -10,7 +10,7 @@ export const tools: ToolTable = {
   edit: 'write_file replace edit',
   search: 'glob list_directory search_file_content grep_search google_web_search',
   execute: 'run_shell_command',
-  think: 'save_memory write_todos codebase_investigator',
+  think: 'save_memory write_todos codebase_investigator invoke_agent',
   fetch: 'web_fetch',
 }
 
@@ -24,6 +24,8 @@ interface Message {
 interface State {
   readonly begun: Calls
   message: Message
+  /** The last error that was told: the result may have no words of its own. */
+  error: string | undefined
 }
 
 /** Reads `-o stream-json`: one record per line, the answer in deltas. */
@@ -32,7 +34,7 @@ export function streamReader() {
   const main: Message = { open: undefined, head: '' }
   /** The same for lines that only the PTY has. */
   const aside: Message = { open: undefined, head: '' }
-  const state: State = { begun: calls(), message: main }
+  const state: State = { begun: calls(), message: main, error: undefined }
 
   return ({ extra }: EngineFrame, line: Rec, say: Say): boolean | 'kept' => {
     state.message = extra ? aside : main
@@ -130,9 +132,10 @@ const streamLines = /* @__PURE__ */ rows<State>({
     error: {
       shape: 'severity:text message:text',
       fields: 'severity=warning|error message:text',
-      read(line, say) {
+      read(line, say, state) {
         const severity = line.at('severity') === 'warning' ? 'warning' : 'error'
         const message = line.text('message') ?? 'an error without a message'
+        if (severity === 'error') state.error = line.text('message')
         say.error(message, severity, { alone: severity === 'error' })
         if (limited.test(message.slice(0, 300))) say.truncated('MAX_TOKENS')
       },
@@ -149,7 +152,7 @@ const streamLines = /* @__PURE__ */ rows<State>({
         say.status('result', { reason, stats, tokens })
         if (error !== undefined) say.error(error, 'fatal')
         else if (reason === 'success') say.ended('result success')
-        else say.error(line.text('error.message') ?? 'the engine failed', 'fatal')
+        else say.error(line.text('error.message') ?? state.error ?? 'the engine failed', 'fatal')
       },
     },
   },

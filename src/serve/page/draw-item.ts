@@ -1,6 +1,7 @@
+import { callSubject } from '../../events/call-subject.ts'
 import { outcomeOf } from '../../events/run-outcome.ts'
 import type { FileItem, Item, NoteItem, RequestItem, StatusItem, ToolItem } from '../../views/conversation.ts'
-import { answerWords, askWords, callSubject, choiceLines, pretty } from '../../views/tool-text.ts'
+import { answerWords, choiceLines, pretty } from '../../views/tool-text.ts'
 import { callNodes, inputNodes } from './call-nodes.ts'
 import { make } from './element.ts'
 import type { Group, Row } from './item-list.ts'
@@ -224,15 +225,16 @@ function requestBody(item: RequestItem): Node {
   )
 }
 
-/** What would be done: why, the command or the file, then the rest of the input. */
+/** What would be done: the command or the files, the rest of the input, then what the model says of it. */
 function permissionNodes(item: RequestItem): Node[] {
-  const { input, title, tool } = item.request
-  const subject = askWords(item).slice(tool.length + 2)
+  const { input, title, reason = '' } = item.request
+  const subject = callSubject(input)
+  const known = subject !== '' && !subject.startsWith('{')
   const listed = typeof input === 'object' && input !== null && 'changes' in input
   return [
-    ...(title.includes(subject) || title === tool ? [] : [make('p', {}, visible(title))]),
-    ...(listed ? [] : codeText(visible(subject), 'sh')),
+    ...(listed ? [] : codeText(visible(known ? subject : title), 'sh')),
     ...inputNodes(input, subject),
+    ...(subject.includes(reason) ? [] : [make('p', {}, visible(`The model says: ${reason}`))]),
   ]
 }
 
