@@ -30,7 +30,7 @@ export interface Container {
 export const AT_COLUMN_0: Container = { quotes: 0, indent: 0 }
 
 /** Maximum length of a fence prefix; a longer one is prose. */
-const MAX_PREFIX = 64
+export const MAX_PREFIX = 64
 
 /**
  * Tells what is between the start of a line and a position in it, looking back only over bytes that can

@@ -1,4 +1,4 @@
-import type { Note } from '../base/fault.ts'
+import { type Note, payloadCodes } from '../base/fault.ts'
 import { Bytes } from '../base/platform.ts'
 import type { Sink } from '../base/stage.ts'
 import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
@@ -36,6 +36,8 @@ export interface Cut {
   readonly lines?: readonly number[] | undefined
   readonly label?: string | undefined
   readonly open?: boolean | undefined
+  /** A fence that ends because another one opens. */
+  readonly unclosed?: boolean | undefined
   readonly first?: boolean | undefined
   readonly attached?: boolean | undefined
   readonly aside?: boolean | undefined
@@ -44,7 +46,7 @@ export interface Cut {
 }
 
 /** What is needed to check a piece whose text was decoded. */
-export type Piece = Pick<Cut, 'kind' | 'text' | 'textFrom' | 'textTo' | 'lines'>
+export type Piece = Pick<Cut, 'kind' | 'text' | 'textFrom' | 'textTo' | 'lines' | 'unclosed'>
 
 /**
  * Called when something opens, as soon as that is certain: a block with the position of its opener and that
@@ -187,7 +189,7 @@ export class Scan {
     const invalid = plain ? -1 : this.#invalidIn(cut)
     const nul = cut.kind === 'line' && this.head.nul(cut.textFrom)
     const isThought = this.#openThoughts.length > 0 && this.#isThought(cut.textFrom)
-    if (invalid < 0 && !nul && !this.unclosedThink && !isThought) return undefined
+    if (invalid < 0 && !nul && !this.unclosedThink && !isThought && !cut.unclosed) return undefined
     const notes: Note[] = []
     if (nul) notes.push({ code: 'NUL_BYTES', message: 'NUL bytes before the record were skipped' })
     if (invalid >= 0) {
@@ -198,6 +200,7 @@ export class Scan {
       notes.push({ code: 'THINK_UNCLOSED', message: 'found in a think block that was never closed' })
     else if (isThought)
       notes.push({ code: 'THINK_OPEN', message: 'found in a think block that was still open' })
+    if (cut.unclosed) notes.push({ code: 'FENCE_UNCLOSED', message: payloadCodes.FENCE_UNCLOSED })
     return notes
   }
 

@@ -137,13 +137,7 @@ class Judge implements Sink<Frame> {
   }
 
   #fence(frame: Frame): void {
-    const begun = /^json[5c]?[ \t]*(?=[{[])/i.exec(frame.label ?? '')
-    if (begun) {
-      //  ```json {"a":
-      //          ^ the payload begins on the line of the fence
-      const text = `${frame.label!.slice(begun[0].length)}\n${frame.text}`
-      this.#payload({ ...frame, text }, 'took a fence body')
-    } else if (isPayloadFence(frame.label, frame.text)) this.#payload(frame, 'took a fence body')
+    if (isPayloadFence(frame.label, frame.text)) this.#payload(frame, 'took a fence body')
     else this.#otherFence(frame)
   }
 

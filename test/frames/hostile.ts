@@ -63,6 +63,12 @@ const subjects: readonly Subject[] = [
     { ...prose, readFences: 'object' },
   ),
   subject(
+    '``` ``` ``` ```json ```json␠ ```\n ```` ~~~ {"a":1} {"a":1,} {"a": [{" { } [ ] " " \n \n ␠ ␠␠␠␠ \t >␠ >␠ -␠ x 1',
+    asValues,
+    asSchema,
+    readFences,
+  ),
+  subject(
     '[ ] [1] ["a"] [{"a":1}] 1 , : = ( ␠ \n x a: é \u00a0 \uff1a "x" [1,2] { } _ -',
     { ...objectsOnly, loose: true },
     asSchema,

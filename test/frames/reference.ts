@@ -126,6 +126,8 @@ class Reference {
   readonly #openThoughts: number[] = []
   /** The fences that are read as prose, the innermost one last. */
   readonly #around: ProseFence[] = []
+  /** The value of an odd fence never ended: no other odd one is tried. */
+  #noOdd = false
   /** The object opens with a key that has no quotes. */
   #bareKey = false
   /** A tag block without payload never ended, and was read again as prose; that is done once. */
@@ -306,7 +308,16 @@ class Reference {
   // Fences.
 
   #mayOpenFence(at: number): boolean {
-    return this.#around.length < MAX_NESTED && (this.#isFenceStart(at) || this.#isAfterProse(at))
+    if (this.#around.length === MAX_NESTED) return false
+    return this.#isFenceStart(at) || this.#isAfterProse(at) || (this.#mayBeGlued(at) && this.#isFenceLine(at))
+  }
+
+  /** Marks that begin their line, or backticks after words without one. */
+  #mayBeGlued(at: number): boolean {
+    if (!this.#readFences || !(this.#has(at, '```') || this.#has(at, '~~~'))) return false
+    if (this.#fencePrefix(at) !== undefined) return true
+    const before = this.#slice(this.#lineStart(at), at).toString('latin1')
+    return this.#has(at, '`') && !before.includes('`') && !this.#isAfterQuote(at)
   }
 
   //  Here: ```json
@@ -391,10 +402,11 @@ class Reference {
   #isFenceLine(at: number): boolean {
     if (this.#around.length === MAX_NESTED) return false
     if (this.#isAfterProse(at)) return true
-    if (!this.#isFenceStart(at)) return false
+    const isGlued = this.#mayBeGlued(at) && this.#gluedBrace(at) !== undefined
+    if (!isGlued && !this.#isFenceStart(at)) return false
     const lineEnd = this.#lineEnd(at)
     if (lineEnd >= this.#limit(at) && (lineEnd < this.#end || this.#outgrown(at))) return false
-    return this.#has(at, '~') || !this.#slice(at + this.#runLength(at), lineEnd).includes('`')
+    return isGlued || this.#has(at, '~') || !this.#slice(at + this.#runLength(at), lineEnd).includes('`')
   }
 
   #fence(from: number): number {
@@ -404,11 +416,13 @@ class Reference {
     const limit = this.#limit(from)
     const lineEnd = this.#lineEnd(from)
     if (!this.#isFenceLine(from)) return from + run
-    const label = this.#slice(from + run, lineEnd)
+    const brace = this.#gluedBrace(from)
+    const label = this.#slice(from + run, brace?.at ?? lineEnd)
       .toString()
       .trim()
-    const marked = !this.#readFences || /^json[5c]?(?:[ \t{[]|$)/i.test(label)
-    const opened = Math.min(lineEnd + 1, this.#end)
+    if (brace?.odd) return this.#gluedFence(from, brace.at, label, quotes)
+    const marked = !this.#readFences || /^json[5c]?(?:[ \t:{[]|$)/i.test(label)
+    const opened = brace?.at ?? Math.min(lineEnd + 1, this.#end)
     const readAsProse = (): number => {
       this.#around.push({ char, run, quotes, indent, body: opened })
       return opened
@@ -425,59 +439,85 @@ class Reference {
     let tries = 0
     const reach = Math.min(limit, this.#limit(from, MAX_STRETCH))
 
-    const cut = (lines: readonly Range[], to: number, open = false): number => {
-      const start = Math.min(lineEnd + 1, this.#end)
+    const cut = (lines: readonly Range[], to: number, open = false, unclosed = false): number => {
+      const start = opened
       const last = lines.at(-1)
       const plain = quotes === 0 && indent === 0
       const text: readonly Range[] =
         last === undefined ? [[start, start]] : plain ? [[start, last[1]]] : lines
-      this.#cut({ kind: 'fence', from, to, lines: text, ...(label && { label }), open })
+      const notes: Note['code'][] = unclosed ? ['FENCE_UNCLOSED'] : []
+      this.#cut({ kind: 'fence', from, to, lines: text, ...(label && { label }), open, notes })
       return to
     }
     const giveUpStretch = (): number => {
       this.#stretchedTo = this.#origin[from]! + MAX_STRETCH
       return cut(first!.body, first!.to)
     }
-    const finish = (to: number, seen: number, open = false): number => {
+    const finish = (to: number, seen: number, open = false, lines = body, unclosed = false): number => {
       // `seen` is one past the last byte that had to be looked at; the end of input counts as a byte.
       const byTheEnd = seen > this.#end
       if (seen > limit && (!byTheEnd || this.#outgrown(from))) {
         if (open) return this.#tooLongToTheEnd(from)
         return this.#tooLong(from, to)
       }
-      if (!maybe) return cut(body, to, open)
-      const text = this.#joined(body)
+      if (!maybe) return cut(lines, to, open, unclosed)
+      const text = this.#joined(lines)
       const fits = this.#readFences === 'any' || /^\s*\{/.test(text)
-      return fits && isStrictJson(text) ? cut(body, to, open) : readAsProse()
+      return fits && isStrictJson(text) ? cut(lines, to, open, unclosed) : readAsProse()
     }
-    /** Where a line with marks and words ends a body that is complete; undefined if it does not. */
-    const afterWords = (line: number, content: number, end: number): number | undefined => {
-      const marks = content + this.#countSpaces(content, end)
-      let past = marks
-      while (past < end && this.#bytes[past] === char) past++
-      const word = this.#pastBlanks(past)
-      if (!this.#readFences || marks - content > indent + 3 || past - marks < run || word >= end)
-        return undefined
-      if (word >= limit) return undefined
-      let last = line - 1
-      while (last > opened && this.#isBlank(last)) last--
-      if (!'}]'.includes(this.#char(last)) || wordTries === MAX_TRIES) return undefined
-      wordTries++
-      if (!isStrictJson(this.#joined(body))) return undefined
-      return this.#isWord(past) ? marks : past
+    const isBlankInBody = (at: number) => this.#isBlank(at) || (quotes > 0 && this.#has(at, '>'))
+    /** Where prose goes on after marks that close only what is complete; undefined if it is not. */
+    const afterOdd = (
+      lines: readonly Range[],
+      bodyEnd: number,
+      marks: number,
+      past: number,
+    ): number | undefined => {
+      const to = past < limit && this.#isWord(past) ? marks : past
+      let last = bodyEnd - 1
+      while (last > opened && isBlankInBody(last)) last--
+      if (!'}]'.includes(this.#char(last)) && to !== marks) return undefined
+      const { depth, inString } = this.#balanceOf(opened, bodyEnd)
+      if (inString || depth > 0) return undefined
+      if (!maybe && this.#isBrace(begins) && begins < bodyEnd) return to
+      return wordTries++ < MAX_TRIES && isStrictJson(this.#joined(lines)) ? to : undefined
+    }
+    /** The end of the block, if a line with marks and words, or marks in a line, end it. */
+    const oddEnd = (line: number, content: number, end: number): number | undefined => {
+      if (!this.#readFences || first) return undefined
+      const start = content + Math.min(indent, this.#countSpaces(content, end))
+      for (let marks = content; marks < end; marks++) {
+        if (this.#bytes[marks] !== char || (marks > content && this.#bytes[marks - 1] === char)) continue
+        const past = marks + this.#runLength(marks)
+        if (past - marks < Math.max(run, 3)) continue
+        const spaces = this.#countSpaces(content, end)
+        const beginsLine = line !== opened || this.#bytes[line - 1] === LF
+        if (beginsLine && marks === content + spaces && spaces <= indent + 3) {
+          const word = this.#pastBlanks(past)
+          if (word >= end || word >= limit) continue
+          const to = afterOdd(body, line, marks, past)
+          if (to !== undefined) return finish(to, 0, false, body, to === marks)
+        } else if (past < limit || (past === this.#end && !this.#outgrown(from))) {
+          const lines: Range[] = [...body, [Math.min(start, marks), marks]]
+          const to = afterOdd(lines, marks, marks, past)
+          if (to !== undefined) return finish(to, 0, false, lines, to === marks)
+        }
+      }
+      return undefined
     }
 
-    let at = Math.min(lineEnd + 1, this.#end)
+    let at = opened
     while (at < this.#end) {
       const end = this.#lineEnd(at)
       const next = Math.min(end + 1, this.#end)
-      const content = this.#pastQuotes(at, end, quotes)
-      const closes = content !== undefined && this.#isFenceCloser(content, end, char, run, indent)
+      const content = at === brace?.at ? at : this.#pastQuotes(at, end, quotes)
+      const closes =
+        content !== undefined && at !== brace?.at && this.#isFenceCloser(content, end, char, run, indent)
       if (first) {
         const withinReach = end < this.#end ? end + 1 <= reach : !this.#outgrown(from, this.#reachOf())
         if (content === undefined || (closes && (!withinReach || tries === MAX_TRIES))) return giveUpStretch()
         if (closes) {
-          const state = this.#balanceOf(lineEnd + 1, at)
+          const state = this.#balanceOf(opened, at)
           if (!state.inString && state.depth <= 0) {
             tries++
             if (isJson(this.#joined(body))) return cut(body, next)
@@ -486,12 +526,11 @@ class Reference {
       } else if (content === undefined) return finish(at, this.#quoteDecidedAt(at, end))
       else if (closes) {
         const fits = end + 1 <= limit && (end < this.#end || !this.#outgrown(from))
-        if (!fits || maybe || !this.#mayStretch(from, lineEnd + 1, at, body)) return finish(next, end + 1)
+        if (!fits || maybe || !this.#mayStretch(from, opened, at, begins)) return finish(next, end + 1)
         first = { to: next, body: [...body] }
       } else {
-        const to = afterWords(at, content, end)
-        // The limit was asked for above.
-        if (to !== undefined) return finish(to, 0)
+        const to = oddEnd(at, content, end)
+        if (to !== undefined) return to
       }
       // A line that a fence could end with is a line of the body that is longer.
       const start = content ?? at
@@ -503,15 +542,52 @@ class Reference {
     return finish(this.#end, this.#end + 1, true)
   }
 
+  //  ```{"a":1}```      ```json {"a":1}
+  /** The bracket on the line of a fence that begins its body; odd if its closer must follow the value. */
+  #gluedBrace(from: number): { at: number; odd: boolean } | undefined {
+    if (!this.#readFences) return undefined
+    const run = this.#runLength(from)
+    const lineEnd = this.#lineEnd(from)
+    const info = this.#slice(from + run, lineEnd).toString('latin1')
+    const begun = /^(json[5c]?)?[ \t]*(?=[{[])/i.exec(info.slice(0, 16))
+    if (!begun) return undefined
+    const at = from + run + begun[0].length
+    const trailing = this.#fencePrefix(from) === undefined
+    if (!trailing && begun[1] && (this.#has(from, '~') || !info.includes('`'))) return { at, odd: false }
+    const next = this.#pastBlanks(at + 1)
+    const opens = this.#has(next, '"') || (this.#has(at, '[') && this.#isBrace(next))
+    return opens && next < this.#limit(from) && !this.#noOdd ? { at, odd: true } : undefined
+  }
+
+  /** A fence that begins on its own line; prose, if no closer follows its value. */
+  #gluedFence(from: number, brace: number, label: string, quotes: number): number {
+    const limit = this.#limit(from)
+    let to = brace + 1
+    while (to <= limit && this.#balanceOf(brace, to).depth > 0) to++
+    if (to > limit) {
+      this.#noOdd = true
+      return brace
+    }
+    let marks = to
+    while (marks < limit && this.#isBlank(marks)) marks++
+    let past = marks
+    while (past < limit && this.#bytes[past] === this.#bytes[from]) past++
+    if (past - marks < this.#runLength(from)) return brace
+    const end = this.#bytes[marks - 1] === LF ? marks - 1 : marks
+    const lines = this.#objectLines(brace, end, quotes)
+    this.#cut({ kind: 'fence', from, to: past, lines, ...(label && { label }) })
+    return past
+  }
+
   /** How far from its opener a later closer may be. */
   #reachOf(): number {
     return Math.min(this.#maxFrame, MAX_STRETCH)
   }
 
   /** Whether the body of a fence is JSON that is inside a string at its closer. */
-  #mayStretch(from: number, body: number, closer: number, lines: readonly Range[]): boolean {
+  #mayStretch(from: number, body: number, closer: number, begins: number): boolean {
     if (this.#origin[from]! < this.#stretchedTo) return false
-    if (!/^[ \t\r\n]*[{[]/.test(this.#joined(lines))) return false
+    if (begins >= closer || !this.#isBrace(begins)) return false
     return this.#balanceOf(body, closer).inString
   }
 

@@ -1096,7 +1096,7 @@ const answers: readonly Group[] = [
       ],
       [
         `${F}json\n{"a":1}\n${F}json\n{"b":2}\n${F}`,
-        'fence 0-16 {"a":1} +took a fence body@0',
+        'fence 0-16 {"a":1} +took a fence body@0 !FENCE_UNCLOSED',
         'fence 16-35 {"b":2} +took a fence body@16',
       ],
       [

@@ -114,7 +114,15 @@ export class DocumentFinder {
     const info = runEnd === lineEnd ? '' : scan.decode(runEnd, lineEnd).trim()
     this.#fenceKind = info === '' ? 'unlabelled' : isPayloadFence(info, '') ? 'payload' : 'prose'
     this.#begun = false
-    this.#end.fence = new FenceEnd(scan, { ...container, from, mark, length: runEnd - from, info, body })
+    this.#end.fence = new FenceEnd(scan, {
+      ...container,
+      from,
+      mark,
+      length: runEnd - from,
+      info,
+      body,
+      odd: false,
+    })
   }
 
   //  ```json
