@@ -131,10 +131,15 @@ export class LineHead {
     return sizeOfColon(tail) > 0 && (tail & 0xff) !== GREATER
   }
 
+  /** The byte right before `position`, blank or not; undefined at the start of the input. */
+  byteBefore(position: number): number | undefined {
+    const { view, base } = this.#tape
+    return position > this.#known ? view[position - 1 - base] : this.#before
+  }
+
   /** True if a word of ASCII ends right before `position`: other scripts may have no blanks between words. */
   isGlued(position: number): boolean {
-    const { view, base } = this.#tape
-    const byte = position > this.#known ? view[position - 1 - base] : this.#before
+    const byte = this.byteBefore(position)
     return byte !== undefined && byte < 0x80 && byte !== MINUS && isWordCharacter(byte)
   }
 

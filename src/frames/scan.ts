@@ -1,7 +1,7 @@
 import { type Note, payloadCodes } from '../base/fault.ts'
 import { Bytes } from '../base/platform.ts'
 import type { Sink } from '../base/stage.ts'
-import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
+import { NOWHERE } from '../text/byte-search.ts'
 import { isBlank, NUL } from '../text/characters.ts'
 import type { Channel } from '../text/chunk.ts'
 import { Decoder, firstInvalid } from '../text/decode.ts'
@@ -102,11 +102,11 @@ export class Scan {
   }
 
   /** A thought that began at `from` is read as prose, though its closer may still come. */
-  openThought(closer: string, from: number): void {
+  openThought(name: string, closer: CloserSearch, from: number): void {
     // One that is open already ends at the same closer: a thousand openers are one thought.
     this.#followThoughts()
-    if (this.#openThoughts.some((open) => open.name === closer && open.to > from)) return
-    this.#openThoughts.push({ name: closer, closer: new ByteSearch(this.tape, closer), from, to: NOWHERE })
+    if (this.#openThoughts.some((open) => open.name === name && open.to > from)) return
+    this.#openThoughts.push({ name, closer, from, to: NOWHERE })
   }
 
   enter(inside: Inside): void {
@@ -213,7 +213,8 @@ export class Scan {
 
   #followThoughts(): void {
     for (const thought of this.#openThoughts)
-      if (thought.to === NOWHERE) thought.to = thought.closer.next(thought.from) + thought.closer.length
+      if (thought.to === NOWHERE && thought.closer.next(thought.from) !== NOWHERE)
+        thought.to = thought.closer.to
   }
 
   /** Lets `frameOffset` work for a frame whose text is not simply its bytes from the start. */
@@ -296,8 +297,8 @@ export class Scan {
     if (this.#openThoughts.length > 0) {
       this.#followThoughts()
       // A closer may have arrived in part.
-      const longest = Math.max(...this.#openThoughts.map(({ closer }) => closer.length))
-      keep = Math.max(tape.base, Math.min(keep, tape.end - longest + 1))
+      for (const { closer } of this.#openThoughts)
+        keep = Math.max(tape.base, Math.min(keep, closer.partial(), tape.end - closer.longest))
     }
     this.#examine(keep)
     this.head.remember(keep)
@@ -342,9 +343,18 @@ export class Scan {
   }
 }
 
+/** Finds the end of a thought. */
+interface CloserSearch {
+  readonly longest: number
+  /** One past what `next` has found. */
+  readonly to: number
+  next(from: number): number
+  partial(): number
+}
+
 interface OpenThought {
   readonly name: string
-  readonly closer: ByteSearch
+  readonly closer: CloserSearch
   readonly from: number
   /** One past its closer, once that has come. */
   to: number

@@ -38,9 +38,10 @@ export function looseFrames(bytes: Bytes, channel: Channel, given: Rules): reado
     think: rules.think,
     maxFrame: bytes.length + 1024,
   })
-  const found: Frame[] = []
+  let found: Frame[] = []
   let past = 0
   for (const cut of drive(stage, [{ channel, bytes }])) {
+    if (isLateThought(cut)) found = []
     if (cut.from < past) continue
     const opens = cut.kind === 'object' ? opensLoosely(cut, before(cut, bytes), found.length > 0) : 'no'
     const frame = opens === 'yes' ? untilItsEnd(cut, bytes, rules) : cut
@@ -52,6 +53,11 @@ export function looseFrames(bytes: Bytes, channel: Channel, given: Rules): reado
     if (opens === 'yes' || (isEmpty && passes(frame.text, rules))) found.push(frame)
   }
   return found
+}
+
+/** Whether a frame is a lone closer: what is before it was a thought. */
+export function isLateThought({ kind, notes }: Frame): boolean {
+  return kind === 'text' && notes?.some(({ code }) => code === 'THINK_LATE') === true
 }
 
 /** Whether a text has a key in quotes, or a bare key or an element where a value may begin. */

@@ -1,5 +1,5 @@
 import type { Note } from '../base/fault.ts'
-import type { Sink, Stage } from '../base/stage.ts'
+import type { Sink } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
 import { endsInBraces, endsInString, isOnlyStructure, isRestOfWhole } from '../json/after-value.ts'
@@ -12,10 +12,10 @@ import type { Rules } from './attempt.ts'
 import { hasQuotedKey, isInside, isPayloadFence, isTorn } from './candidates.ts'
 import { callbackArgument } from './envelope.ts'
 import { brokenAround, climb, climbStrictly, continuesAt, type Miss, type Pass } from './ladder.ts'
-import { looseFrames, looseMatch } from './last-resort.ts'
+import { isLateThought, looseFrames, looseMatch } from './last-resort.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from './make-outcome.ts'
 import type { Outcome } from './outcome.ts'
-import { EXPLICIT, IMPLICIT, IN_FENCE, ranked } from './pick.ts'
+import { EXPLICIT, IMPLICIT, IN_FENCE, type OutcomeSink, ranked, rankOf } from './pick.ts'
 import type { UnmatchedText } from './unmatched-text.ts'
 
 export interface JudgeOptions {
@@ -38,7 +38,7 @@ export interface JudgeOptions {
  * one only if it is JSON, can be repaired, or passes the schema; everything else is prose. At the end, an
  * input without any payload gives one outcome that says so.
  */
-export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>> {
+export function judgeStage(options: JudgeOptions): (next: OutcomeSink<unknown>) => Sink<Frame> {
   return (next) => new Judge(options, next)
 }
 
@@ -47,9 +47,13 @@ class Judge implements Sink<Frame> {
   readonly #rules: Rules
   readonly #unmatched: UnmatchedText | undefined
   readonly #label: string | undefined
-  readonly #next: Sink<Outcome<unknown>>
+  readonly #next: OutcomeSink<unknown>
   /** The frame that may turn out to be the whole input. */
   #held: Frame | undefined
+  /** What is before this offset is a thought. */
+  #from = 0
+  /** Set until the next outcome tells that what was emitted before is a thought. */
+  #late: Note | undefined
   #found = false
   #blank = true
   #channel: Frame['channel'] = 'stdout'
@@ -70,7 +74,7 @@ class Judge implements Sink<Frame> {
    */
   #rejected: Outcome<unknown> | undefined
 
-  constructor(options: JudgeOptions, next: Sink<Outcome<unknown>>) {
+  constructor(options: JudgeOptions, next: OutcomeSink<unknown>) {
     this.#options = options
     this.#rules = options.rules
     this.#unmatched = options.unmatched
@@ -80,6 +84,10 @@ class Judge implements Sink<Frame> {
 
   write(frame: Frame): void {
     this.#channel = frame.channel
+    if (isLateThought(frame)) {
+      this.#forget(frame)
+      return
+    }
     if (this.#queued && frame.from > this.#rules.maxRepair) this.#settleQueued(false)
     if (!this.#started && !frame.first && !frame.blank) this.#holdStart(frame)
     if (frame.first) {
@@ -115,7 +123,27 @@ class Judge implements Sink<Frame> {
     if (wanted && !wanted(outcome)) return
     this.#found = true
     this.#unmatched?.drop()
-    this.#next.write(outcome)
+    const late = this.#late
+    this.#late = undefined
+    this.#next.write(
+      late ? ranked({ ...outcome, notes: [...outcome.notes, late] }, rankOf(outcome)) : outcome,
+    )
+  }
+
+  /** What is before a lone closer was a thought. What was emitted already is told in a note on the next outcome. */
+  #forget({ to, notes }: Frame): void {
+    if (this.#next.forget) this.#next.forget()
+    else if (this.#found) this.#late = notes?.[0]
+    this.#from = to
+    this.#held = undefined
+    this.#queued = undefined
+    this.#rejected = undefined
+    this.#found = false
+    this.#started = false
+    this.#inMembers = false
+    this.#broken = false
+    this.#tornTo = -1
+    this.#blank = false
   }
 
   #good(frame: Frame, pass: Pass, how?: ChangeKind): void {
@@ -344,8 +372,9 @@ class Judge implements Sink<Frame> {
   /** Nothing was found, but the input begins like a document: it is broken JSON, not prose. */
   #brokenStart(text: UnmatchedText): void {
     if (!this.#options.document) return
-    const whole = text.bytes().toString('utf8')
-    const frame: Frame = { kind: 'object', channel: this.#channel, from: 0, to: text.size(), text: whole }
+    const from = this.#from
+    const whole = text.bytes().toString('utf8', from)
+    const frame: Frame = { kind: 'object', channel: this.#channel, from, to: text.size(), text: whole }
     if (text.size() > text.bytes().length) {
       if (beginsBroken(whole)) this.#bad({ ...frame, text: '' }, TOO_LONG)
       return
@@ -408,7 +437,7 @@ class Judge implements Sink<Frame> {
     if (!this.#unmatched || !this.#options.document) return
     if (frame.from > this.#rules.maxRepair || frame.notes?.some(isLostPayload)) return
     const bytes = this.#unmatched.bytes()
-    let from = 0
+    let from = this.#from
     while (isBlank(bytes[from]) || bytes[from] === 0 || bomAt(bytes, from) === 3)
       from += bomAt(bytes, from) || 1
     this.#inMembers = /^"[^"\n]{0,256}"\s{0,9}:/.test(

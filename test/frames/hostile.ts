@@ -106,6 +106,14 @@ const subjects: readonly Subject[] = [
     { ...prose, patient: true },
     { ...prose, think: ['notes', 'think'] },
   ),
+  subject(
+    '<think> <THINK␠> <think␠a="b"> <think␠ </think> </think> </Think␠> </thinking> ` " [THINK] [/THINK] [TH ◁think▷ ◁/think▷ <|channel|> analysis<|message|> <|end|> <|channel|>analysis<|message|> {"a":1} {"b":2} { [ \n \n ␠ ␠ x ```\n',
+    prose,
+    {},
+    asValues,
+    asSchema,
+    asAny,
+  ),
   {
     tokens: [
       ...tokensOf(

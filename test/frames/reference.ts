@@ -60,6 +60,56 @@ interface Cut {
   readonly notes?: readonly Note['code'][]
 }
 
+/** How thoughts are marked, as the page on values says it. */
+interface ReferenceThought {
+  readonly name: string
+  readonly opener: RegExp
+  readonly closers: readonly { readonly mark: RegExp; readonly excluded?: boolean }[]
+}
+
+function thoughtTag(name: string): ReferenceThought {
+  const rest = '(?:>|(?=[ \\t\\r])[^<>{[`~\\n]{0,199}>)'
+  return {
+    name,
+    opener: new RegExp(`^<${name}${rest}`, 'i'),
+    closers: [{ mark: new RegExp(`^</${name}${rest}`, 'i') }],
+  }
+}
+
+function thoughtMarks(opener: string, ...closers: readonly string[]): ReferenceThought {
+  const exactly = (text: string) =>
+    new RegExp(
+      `^${Buffer.from(text)
+        .toString('latin1')
+        .replace(/[|[\]]/g, '\\$&')}`,
+    )
+  return {
+    name: opener,
+    opener: exactly(opener),
+    closers: closers.map((text) => ({
+      mark: exactly(text),
+      excluded: text === '<|start|>' || text === '<|channel|>',
+    })),
+  }
+}
+
+const HARMONY = ['<|end|>', '<|return|>', '<|start|>', '<|channel|>'] as const
+const THOUGHTS: readonly ReferenceThought[] = [
+  ...['think', 'thinking', 'reasoning', 'scratchpad', 'thought', 'thoughts', 'analysis', 'reflection'].map(
+    thoughtTag,
+  ),
+  thoughtTag('internal_thoughts'),
+  thoughtTag('seed:think'),
+  thoughtMarks('[THINK]', '[/THINK]'),
+  thoughtMarks('◁think▷', '◁/think▷'),
+  thoughtMarks('<|begin_of_thought|>', '<|end_of_thought|>'),
+  thoughtMarks('<|START_THINKING|>', '<|END_THINKING|>'),
+  thoughtMarks('<|inner_prefix|>', '<|inner_suffix|>'),
+  thoughtMarks('<|channel>thought', '<channel|>'),
+  thoughtMarks('<|channel|>analysis<|message|>', ...HARMONY),
+  thoughtMarks('<|channel|>commentary<|message|>', ...HARMONY),
+]
+
 type Range = readonly [from: number, to: number]
 
 /** A fence that is read as prose. */
@@ -103,7 +153,7 @@ class Reference {
   readonly #fences: boolean
   readonly #lines: boolean
   readonly #objects: boolean
-  readonly #think: readonly string[]
+  readonly #think: readonly ReferenceThought[]
   readonly #readFences: false | 'object' | 'any'
   readonly #patient: boolean
   readonly #maxFrame: number
@@ -120,6 +170,8 @@ class Reference {
   #notLine = -1
   /** Before this offset of the channel no fence looks for a later closer: that was tried. */
   #stretchedTo = 0
+  /** A thought was opened, or a lone closer came. */
+  #thought = false
   /** A think block never ended: it is read as prose, and what is found there is marked. */
   #thinkUnclosed = false
   /** Where thoughts end that are read as prose, because their closers are too far away. */
@@ -146,8 +198,8 @@ class Reference {
     this.#fences = others && (options.fences ?? true)
     this.#objects = others && (options.objects ?? true)
     const think = options.think ?? true
-    const names = think === true ? ['think', 'thinking', 'reasoning', 'scratchpad'] : think || []
-    this.#think = others ? names.filter((name) => !this.#tags.includes(name)) : []
+    const all = think === true ? THOUGHTS : think ? think.map((name) => thoughtTag(name)) : []
+    this.#think = others ? all.filter(({ name }) => !this.#tags.includes(name)) : []
     this.#readFences = options.readFences ?? false
     this.#patient = options.patient ?? false
     this.#maxFrame = options.maxFrame ?? MAX_FRAME
@@ -171,7 +223,9 @@ class Reference {
     const name = this.#tagAt(at)
     if (name !== undefined) return this.#tag(at, name)
     const think = this.#thinkAt(at)
-    if (think !== undefined) return this.#thinkBlock(at, think)
+    if (think) return this.#thinkBlock(at, think.to, think.thought)
+    const lone = this.#loneAt(at)
+    if (lone !== undefined) return this.#loneCloser(at, lone)
     if (this.#fences && this.#mayOpenFence(at)) return this.#fence(at)
     if (this.#isLineStart(at) && at !== this.#notLine) return this.#line(at)
     if (this.#objects && this.#isBrace(at)) return this.#object(at)
@@ -279,20 +333,63 @@ class Reference {
 
   // Think.
 
-  #thinkAt(at: number): string | undefined {
-    return this.#think.find((think) => this.#has(at, `<${think}>`))
+  #thinkAt(at: number): { thought: ReferenceThought; to: number } | undefined {
+    for (const thought of this.#think) {
+      const to = this.#pastMark(at, thought.opener)
+      if (to !== undefined) return { thought, to }
+    }
+    return undefined
   }
 
-  #thinkBlock(from: number, name: string): number {
-    const inside = from + `<${name}>`.length
-    const closer = `</${name}>`
+  /** One past a mark, unless it is only named: `"<think>"`. */
+  #pastMark(at: number, mark: RegExp): number | undefined {
+    const found = mark.exec(this.#slice(at, at + 300).toString('latin1'))
+    if (!found) return undefined
+    const to = at + found[0].length
+    const quote = at > 0 ? this.#char(at - 1) : ''
+    return /["'`]/.test(quote) && this.#char(to) === quote ? undefined : to
+  }
+
+  #loneAt(at: number): number | undefined {
+    for (const { name, closers } of this.#think)
+      if (name === 'think' || name === 'thinking') {
+        const to = this.#pastMark(at, closers[0]!.mark)
+        if (to !== undefined) return to
+      }
+    return undefined
+  }
+
+  /** A closer whose opener was in the prompt: what is before it was a thought, if something follows. */
+  #loneCloser(at: number, to: number): number {
+    const isWord = at > 0 && this.#isBlank(at - 1) && !this.#isBlankBefore(at)
+    if (this.#thought || this.#around.length > 0 || isWord) return to
+    this.#thought = true
+    let next = to
+    while (this.#isBlank(next) || this.#bytes[next] === NUL) next++
+    if (next >= this.#limit(at)) return to
+    this.#cuts.push({ kind: 'text', from: at, to, notes: ['THINK_LATE'] })
+    if (this.#document) this.#first = this.#pastBlanksAndBoms(to)
+    return to
+  }
+
+  #thinkBlock(from: number, inside: number, { closers }: ReferenceThought): number {
+    this.#thought = true
     const leading = this.#isBlankBefore(from)
     const waits = leading || this.#patient
     const most = waits ? this.#maxFrame : Math.min(this.#maxFrame, MAX_MID_LINE)
     const limit = this.#limit(from, most)
-    const found = this.#find(closer, from)
-    const to = found < 0 ? this.#end : found + closer.length
-    const closes = found >= 0 && to <= limit
+    let found = -1
+    let to = this.#end
+    let known = this.#end
+    for (let at = inside; at < this.#end && found < 0; at++)
+      for (const { mark, excluded } of closers) {
+        const past = this.#pastMark(at, mark)
+        if (past === undefined || found >= 0) continue
+        found = at
+        known = past
+        to = excluded ? at : past
+      }
+    const closes = found >= 0 && known <= limit
     const outgrown = this.#outgrown(from, most)
     if (from === this.#first) this.#first = found >= 0 && (closes || waits) ? this.#pastBlanksAndBoms(to) : -1
     if (closes) return to
@@ -1218,7 +1315,10 @@ function tile(source: Source, cuts: readonly Cut[], maxFrame: number): CutFrame[
     const from = cleaned.origin[cut.from]!
     const to = cut.end ?? cleaned.origin[cut.to - 1]! + 1
     text(from, cut.from)
-    if (cut.kind === 'text')
+    if (cut.kind === 'text' && cut.notes?.includes('THINK_LATE')) {
+      const notes: Note[] = [{ code: 'THINK_LATE', message: '', at: from }]
+      frames.push({ kind: 'text', channel, from, to, text: '', blank: false, notes })
+    } else if (cut.kind === 'text')
       frames.push(...pieces(from, to, maxFrame).map((piece) => ({ ...piece, channel })))
     else frames.push(payloadFrame(source, cut, from, to))
     covered = to
