@@ -11,7 +11,15 @@ import { bomAt, isBlank, isBracket } from '../text/characters.ts'
 import type { Rules } from './attempt.ts'
 import { hasQuotedKey, isInside, isPayloadFence, isTorn } from './candidates.ts'
 import { callbackArgument } from './envelope.ts'
-import { brokenAround, climb, climbStrictly, continuesAt, type Miss, type Pass } from './ladder.ts'
+import {
+  brokenAround,
+  climb,
+  climbStrictly,
+  continuesAt,
+  hasVariables,
+  type Miss,
+  type Pass,
+} from './ladder.ts'
 import { isLateThought, looseFrames, looseMatch } from './last-resort.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from './make-outcome.ts'
 import type { Outcome } from './outcome.ts'
@@ -220,6 +228,7 @@ class Judge implements Sink<Frame> {
     // An array of anything but objects, or an object whose first key is not in quotes, is mostly prose.
     const sure = array ? /^\[\s{0,4096}\{/.test(frame.text.slice(0, 4100)) && quoted : quoted
     const result = sure || rules.check ? climb(frame.text, rules) : climbStrictly(frame.text, rules)
+    if (frame.inFence && hasVariables(result)) return
     if (result.ok) {
       this.#broken = false
       this.#emitProse(goodOf(frame, result, 'took an object from prose'))
@@ -317,6 +326,13 @@ class Judge implements Sink<Frame> {
         return
       }
       const end = first.text.length
+      if (isOne && strict.ok && rules.scalars && isArray(whole.text.slice(end), rules)) {
+        const note: Note = { code: 'AMBIGUOUS', message: 'an array follows the value; the first was taken' }
+        this.#emitProse(
+          goodOf(first, { ...strict, notes: [...strict.notes, note] }, 'took an object from prose'),
+        )
+        return
+      }
       if (end === 0 && !result.ok && frames.some((frame) => this.#closesMore(frame))) {
         this.#bad(whole, result)
         return
@@ -408,7 +424,9 @@ class Judge implements Sink<Frame> {
 
   /** A string, a number or a literal. Anything else is prose, unless another spelling makes it JSON. */
   #wholeScalar(frame: Frame): void {
-    const result = climbStrictly(frame.text, this.#rules)
+    const strict = climbStrictly(frame.text, this.#rules)
+    // A text may hold the object that is wanted.
+    const result = strict.ok || !strict.strict ? strict : climb(frame.text, this.#rules)
     if (result.ok) this.#good(frame, result, this.#thinkBefore ? 'dropped a think block' : undefined)
     else if (result.strict) this.#bad(frame, result)
     else if (this.#unmatched) this.#brokenStart(this.#unmatched)
@@ -458,6 +476,11 @@ function wholeFrame(first: Frame, unmatched: UnmatchedText): Frame {
   const bytes = unmatched.bytes()
   const { kind, channel, from } = first
   return { kind, channel, from, to: bytes.length, text: bytes.toString('utf8', from) }
+}
+
+/** Whether a text is an array and nothing else. */
+function isArray(text: string, rules: Rules): boolean {
+  return /^\s*\[/.test(text) && climbStrictly(text, rules).ok
 }
 
 /** Whether an input in which nothing was found begins like a document, maybe after comments. */

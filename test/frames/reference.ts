@@ -1,6 +1,7 @@
 import type { Note } from '../../src/base/fault.ts'
 import type { Frame, FrameKind } from '../../src/frames/frame.ts'
 import type { FrameOptions } from '../../src/frames/frames.ts'
+import { isCitation, isPiece } from '../../src/frames/within.ts'
 import { goesOnAt, MAX_REST } from '../../src/json/after-value.ts'
 import type { Channel } from '../../src/text/chunk.ts'
 import { type Clean, clean } from './reference-clean.ts'
@@ -883,7 +884,8 @@ class Reference {
       else if (!inString && (this.#has(at, '}') || this.#has(at, ']')) && --depth === 0) {
         const to = at + 1
         const broken = this.#brokenBehind(from, to, limit)
-        const aside = this.#isAside(from, to, limit)
+        const isUsed = this.#isAside(from, to, limit)
+        const aside = isUsed || (!isFirst && this.#isPiece(from))
         this.#cut({
           kind: 'object',
           from,
@@ -894,14 +896,20 @@ class Reference {
           aside,
           ...(broken !== undefined && { broken }),
         })
-        return broken === undefined || aside || this.#bareKey ? to : this.#debris(to)
+        return broken === undefined || isUsed || this.#bareKey ? to : this.#debris(to)
       }
     }
     if (this.#outgrown(from)) return this.#tooLongObject(from)
     const to = this.#end
     const lines = this.#objectLines(from, to, quotes)
-    this.#cut({ kind: 'object', from, to, lines, open: true, first: isFirst, attached })
+    const aside = !isFirst && this.#isPiece(from)
+    this.#cut({ kind: 'object', from, to, lines, open: true, first: isFirst, attached, aside })
     return this.#end
+  }
+
+  #isPiece(from: number): boolean {
+    const before = this.#slice(Math.max(0, from - 512), from).toString('latin1')
+    return isPiece(before, this.#slice(from, from + 3).toString())
   }
 
   //  > {"a": 1,
@@ -935,6 +943,10 @@ class Reference {
     if (!this.#has(from, '[')) return false
     if (from > 0 && /[A-Za-z0-9_$]/.test(this.#char(from - 1))) return true
     if (to < limit && this.#has(to, '(')) return true
+    const citation =
+      to - from <= MAX_CITATION &&
+      isCitation(this.#slice(from, to).toString(), this.#slice(to, Math.min(limit, to + 64)).toString())
+    if (citation && this.#isBlankBefore(from)) return true
     const inner = this.#slice(from + 1, to)
       .toString('latin1')
       .replace(/"[^"]*(?:"|$)/g, '')

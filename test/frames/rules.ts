@@ -810,7 +810,7 @@ export const proseFenceRules: readonly Rule[] = [
       ['blank', '\n'],
       ['fence json', `${T}json\n{"f":[1${T}\n]}\n${T}\n`, `{"f":[1${T}\n]}`],
       ['text', `${T}js\nf(`],
-      ['object inFence', '{"g":1}'],
+      ['object aside inFence', '{"g":1}'],
       ['text', `)${T}\n${T}`],
     ],
   },
