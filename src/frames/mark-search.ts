@@ -90,7 +90,8 @@ export class MarkSearch<M extends Mark> {
     const { view, base, end } = this.#scan.tape
     let at = Math.max(from, this.#hit)
     for (;;) {
-      const index = view.indexOf(LESS, at - base)
+      // Asked after every frame, nearly always when all was searched already.
+      const index = at < end ? view.indexOf(LESS, at - base) : -1
       if (index < 0) {
         this.#hit = end
         return NOWHERE

@@ -456,7 +456,7 @@ const rows: readonly Row[] = [
     ['{"a":1}\n<think>"</think>\n{"b":2}\n', 'line 0..8 {"a":1} | text 8..25 | line 25..33 {"b":2}'],
     [
       '{"a": "x\n<think>"}</think>{"b":2}',
-      'object 0..18 {"a": "x\n<think>"} | text 18..26 | object 26..33 {"b":2}',
+      'object 0..18 {"a": "x\n<think>"} | text 18..26 !THINK_LATE | object 26..33 {"b":2}',
     ],
     ['<json>{"a":"\n<think></json>\n"}</json></think>', 'tag(json) 0..27 {"a":"\n<think> | text 27..45'],
     ['```\n<think>\n```\n{"a":1}', 'fence 0..16 <think> | line 16..23 {"a":1}'],
