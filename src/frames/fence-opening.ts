@@ -50,7 +50,7 @@ export function openings(scan: Scan, marks: string, { trailing = false, glued }:
 
   function next(from: number): FenceHit {
     for (;;) {
-      if (opening && opening.at < from) opening = undefined
+      if (opening && (opening.at < from || (opening.odd && !glued?.()))) opening = undefined
       if (!opening) {
         const at = search.next(Math.max(from, passed))
         if (at === NOWHERE) return nothing
@@ -99,40 +99,12 @@ export function openings(scan: Scan, marks: string, { trailing = false, glued }:
       candidate.brace = candidate.runEnd + begun[0].length
       candidate.odd = !isLine || begun[1] === undefined
       if (!candidate.odd) return true
-      const opens = glued() && beginsValue(candidate, limit)
+      const opens = glued() && beginsValue(scan, candidate, limit)
       if (opens !== false) return opens
       candidate.brace = -1
       candidate.odd = false
     }
-    return candidate.trailing ? opensAfterProse(candidate, info, limit) : isLine
-  }
-
-  //  ```{              ```{"a":1}```      ```{.python}
-  //     ^⏎"a":1⏎}```      ^ a value          ^ no value
-  /** Whether the bracket on the line of the marks is before a key or a value in quotes or brackets. */
-  function beginsValue(candidate: Opening, limit: number): boolean | undefined {
-    const next = pastBlanks(candidate, candidate.brace + 1, limit)
-    if (next === undefined) return undefined
-    const byte = scan.byte(next)
-    if (next >= limit || byte === undefined) return false
-    return byte === QUOTE || (scan.byte(candidate.brace) !== OPEN_BRACE && isBracket(byte))
-  }
-
-  /** The first position at or after `from` that is not blank; the end of all there is if none follows. */
-  function pastBlanks(candidate: Opening, from: number, limit: number): number | undefined {
-    let at = Math.max(candidate.blankTo, from)
-    while (at < Math.min(limit, tape.end) && isBlank(scan.byte(at))) at++
-    candidate.blankTo = at
-    return at < tape.end || scan.ended || at >= limit ? at : undefined
-  }
-
-  //  Here it is: ```json
-  //  {"a":1}
-  //  ^ a bracket
-  function opensAfterProse(candidate: Opening, info: Bytes, limit: number): boolean | undefined {
-    if (info.length > MAX_LABEL || !/^(?:json[5c]?)?\s*$/i.test(info.toString('latin1'))) return false
-    const next = pastBlanks(candidate, candidate.lineEnd, limit)
-    return next === undefined ? undefined : next < limit && isBracket(scan.byte(next))
+    return candidate.trailing ? opensAfterProse(scan, candidate, info, limit) : isLine
   }
 
   /** The opening that `next` has just decided on. */
@@ -142,6 +114,35 @@ export function openings(scan: Scan, marks: string, { trailing = false, glued }:
   }
 
   return { search, next, at }
+}
+
+//  Here it is: ```json
+//  {"a":1}
+//  ^ a bracket
+function opensAfterProse(scan: Scan, candidate: Opening, info: Bytes, limit: number): boolean | undefined {
+  if (info.length > MAX_LABEL || !/^(?:json[5c]?)?\s*$/i.test(info.toString('latin1'))) return false
+  const next = pastBlanks(scan, candidate, candidate.lineEnd, limit)
+  return next === undefined ? undefined : next < limit && isBracket(scan.byte(next))
+}
+
+//  ```{              ```{"a":1}```      ```{.python}
+//     ^⏎"a":1⏎}```      ^ a value          ^ no value
+/** Whether the bracket on the line of the marks is before a key or a value in quotes or brackets. */
+function beginsValue(scan: Scan, candidate: Opening, limit: number): boolean | undefined {
+  const next = pastBlanks(scan, candidate, candidate.brace + 1, limit)
+  if (next === undefined) return undefined
+  const byte = scan.byte(next)
+  if (next >= limit || byte === undefined) return false
+  return byte === QUOTE || (scan.byte(candidate.brace) !== OPEN_BRACE && isBracket(byte))
+}
+
+/** The first position at or after `from` that is not blank; the end of all there is if none follows. */
+function pastBlanks(scan: Scan, candidate: Opening, from: number, limit: number): number | undefined {
+  const { tape } = scan
+  let at = Math.max(candidate.blankTo, from)
+  while (at < Math.min(limit, tape.end) && isBlank(scan.byte(at))) at++
+  candidate.blankTo = at
+  return at < tape.end || scan.ended || at >= limit ? at : undefined
 }
 
 /** A label of JSON, or none, and blanks before a bracket. */

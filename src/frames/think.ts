@@ -93,34 +93,6 @@ export function thinkMachine(scan: Scan, { patient, closed }: ThinkOptions): Thi
     },
   }
 
-  //  Maybe {"a":0}.⏎</think>⏎⏎{"a":1}
-  //                 ^ from    ^ something follows: the rest was a thought
-  const lone: Inside = {
-    keep() {
-      return from
-    },
-    look() {
-      const end = Math.min(tape.end, scan.limit(from))
-      let next = inside
-      while (next < end && (isBlank(scan.byte(next)) || scan.byte(next) === NUL)) next++
-      if (next >= end) {
-        if (end < scan.limit(from)) return false
-        scan.leave(inside)
-        return true
-      }
-      const at = tape.origin(from)
-      const note = { code: 'THINK_LATE', message: payloadCodes.THINK_LATE, at } as const
-      scan.cutTextBefore(from)
-      scan.cutText(at, tape.origin(inside - 1) + 1, inside, note)
-      scan.leave(inside)
-      closed(from, inside)
-      return true
-    },
-    finish() {
-      scan.leave(inside)
-    },
-  }
-
   /** Where the thought ends; NOWHERE if its closer has not arrived. */
   function endAfter(position: number): number {
     const at = closer.next(position)
@@ -145,11 +117,36 @@ export function thinkMachine(scan: Scan, { patient, closed }: ThinkOptions): Thi
     closeLone(at, to) {
       const counts = !seen && !scan.proseFence && (scan.head.blank(at) || !isBlank(scan.head.byteBefore(at)))
       seen ||= counts
-      from = at
-      inside = to
-      if (counts) scan.enter(lone)
+      if (counts) scan.enter(loneCloser(scan, at, to, closed))
       else scan.leave(to)
     },
+  }
+}
+
+//  Maybe {"a":0}.⏎</think>⏎⏎{"a":1}
+//                 ^ from    ^ something follows: the rest was a thought
+/** Waits for what follows a closer without an opener. */
+function loneCloser(scan: Scan, from: number, to: number, closed: ThinkOptions['closed']): Inside {
+  const { tape } = scan
+  return {
+    keep: () => from,
+    look() {
+      const limit = scan.limit(from)
+      const end = Math.min(tape.end, limit)
+      let next = to
+      while (next < end && (isBlank(scan.byte(next)) || scan.byte(next) === NUL)) next++
+      if (next >= end && end < limit) return false
+      if (next < end) {
+        const at = tape.origin(from)
+        scan.cutTextBefore(from)
+        const note = { code: 'THINK_LATE', message: payloadCodes.THINK_LATE, at } as const
+        scan.cutText(at, tape.origin(to - 1) + 1, to, note)
+        closed(from, to)
+      }
+      scan.leave(to)
+      return true
+    },
+    finish: () => scan.leave(to),
   }
 }
 

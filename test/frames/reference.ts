@@ -518,7 +518,7 @@ class Reference {
     const label = this.#slice(from + run, brace?.at ?? lineEnd)
       .toString()
       .trim()
-    if (brace?.odd) return this.#gluedFence(from, brace.at, label, quotes)
+    if (brace?.odd) return this.#gluedFence(from, brace.at, label, quotes, indent)
     const marked = !this.#readFences || /^json[5c]?(?:[ \t:{[]|$)/i.test(label)
     const opened = brace?.at ?? Math.min(lineEnd + 1, this.#end)
     const readAsProse = (): number => {
@@ -658,7 +658,7 @@ class Reference {
   }
 
   /** A fence that begins on its own line; prose, if no closer follows its value. */
-  #gluedFence(from: number, brace: number, label: string, quotes: number): number {
+  #gluedFence(from: number, brace: number, label: string, quotes: number, indent: number): number {
     const limit = this.#limit(from)
     let to = brace + 1
     while (to <= limit && this.#balanceOf(brace, to).depth > 0) to++
@@ -672,7 +672,12 @@ class Reference {
     while (past < limit && this.#bytes[past] === this.#bytes[from]) past++
     if (past - marks < this.#runLength(from)) return brace
     const end = this.#bytes[marks - 1] === LF ? marks - 1 : marks
-    const lines = this.#objectLines(brace, end, quotes)
+    const isPlain = quotes === 0 && indent === 0
+    const all = this.#objectLines(brace, end, quotes)
+    const split = quotes > 0 ? all : this.#linesOf(brace, end)
+    const lines: Range[] = isPlain
+      ? all
+      : split.map(([start, stop]) => [start + Math.min(indent, this.#countSpaces(start, stop)), stop])
     this.#cut({ kind: 'fence', from, to: past, lines, ...(label && { label }) })
     return past
   }
@@ -922,6 +927,12 @@ class Reference {
       const end = Math.min(this.#lineEnd(at), to)
       lines.push([this.#pastQuotes(at, end, quotes) ?? at, end])
     }
+    return lines
+  }
+
+  #linesOf(from: number, to: number): Range[] {
+    const lines: Range[] = []
+    for (let at = from; at <= to; at = lines.at(-1)![1] + 1) lines.push([at, Math.min(this.#lineEnd(at), to)])
     return lines
   }
 
