@@ -1,6 +1,6 @@
 /*
- * What a bracket in prose is a piece of, or used for, by the text around it. Pure text: the scanner keeps what
- * precedes a bracket, and asks once for each.
+ * What a bracket in prose is a piece of, or used for, by the text around it. Pure text: the scanner keeps
+ * what precedes a bracket, and asks once for each.
  */
 
 /** How much of the text before a bracket is looked at. */

@@ -38,8 +38,8 @@ export function unescapeOnce(text: string, mend: (text: string) => Mended): Mend
 //  {\\n  "a": "x\\ny"\\n}
 //   ^^          ^^   ^^ a break between tokens, an escape in a string, a break
 /**
- * Reads a document whose line breaks and tabs between tokens were escaped, but not its quotes. `undefined` for
- * any other text.
+ * Reads a document whose line breaks and tabs between tokens were escaped, but not its quotes. `undefined`
+ * for any other text.
  *
  * @example
  * breaksUnescaped('{\\n"a":1}') // { kind: 'mended', text: '{  "a":1}', changes: […] }

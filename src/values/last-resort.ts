@@ -84,8 +84,8 @@ function before({ from }: Frame, bytes: Bytes): string {
 const MAX_BEFORE = 400
 
 /**
- * Whether a bracket looks like the start of a value; `empty` for `{}` and `[]`, which only a schema wants, and
- * `another` for an array in prose after a value: `[1, 2] and [3, 4]`.
+ * Whether a bracket looks like the start of a value; `empty` for `{}` and `[]`, which only a schema wants,
+ * and `another` for an array in prose after a value: `[1, 2] and [3, 4]`.
  */
 function opensLoosely(
   { text, aside }: Frame,

@@ -138,7 +138,7 @@ class Judge implements Sink<Frame> {
     )
   }
 
-  /** What is before a lone closer was a thought. What was emitted already is told in a note on the next outcome. */
+  /** What is before a lone closer was a thought. If it was emitted, a note on the next outcome says so. */
   #forget({ to, notes }: Frame): void {
     if (this.#next.forget) this.#next.forget()
     else if (this.#found) this.#late = notes?.[0]
