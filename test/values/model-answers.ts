@@ -4,7 +4,7 @@ import type { Schema } from '../../src/values/schema/schema.ts'
  * Answers as models print them, each with the value that a person reads. Where a person sees no value, or
  * two, it is REFUSED.
  */
-export interface AnswerOptions {
+interface AnswerOptions {
   pick?: 'first' | 'last'
   root?: 'any'
   schema?: Schema
