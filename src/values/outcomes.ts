@@ -122,7 +122,10 @@ class Judge implements Sink<Frame> {
     if (!this.#found && this.#rejected) this.#emit(ranked(this.#rejected, 0))
     if (!this.#found && unmatched) this.#lastResort(unmatched)
     const code = this.#blank && !this.#held ? 'EMPTY' : 'NO_MATCH'
-    if (!this.#found) this.#emit(nothingOf(code, this.#channel, unmatched, this.#label))
+    if (!this.#found) {
+      const nothing = nothingOf(code, this.#channel, unmatched, this.#label)
+      this.#emit({ ...nothing, frame: { ...nothing.frame, from: this.#from } })
+    }
     this.#next.end()
   }
 
@@ -296,7 +299,9 @@ class Judge implements Sink<Frame> {
 
   /** Whether the input may be one broken document whose first bracket seemed to close too early. */
   #mayBeWhole(frame: Frame): boolean {
-    return this.#unmatched !== undefined && frame.to <= this.#rules.maxRepair
+    // After a thought in which something was found, the text is no longer kept.
+    const kept = this.#unmatched?.bytes().length ?? 0
+    return frame.to <= Math.min(kept, this.#rules.maxRepair)
   }
 
   /** Right before an object, `[1,2]{"a":1}`, an array is a value, too; before words it may be noise. */

@@ -59,6 +59,12 @@ test('a tag that is looked for is no thought', () => {
   expect(tryParse('<analysis>{"a":1}</analysis>', { tag: 'analysis' })).toMatchObject({ value: { a: 1 } })
 })
 
+test('what follows a thought with a value in it is read, though its text is no longer kept', () => {
+  const text = '```json\n{"a":0}```</think>{"a":1}{"a":2}'
+  expect(tryParse(text)).toMatchObject({ ok: true, value: { a: 1 } })
+  expect(tryParse(text, { pick: 'last' })).toMatchObject({ ok: true, value: { a: 2 } })
+})
+
 test('a document in a tag may have a lone closer, too', () => {
   const text = '<json>Maybe {"a":0}.\n</think>\n{"a":1}</json>'
   expect(tryParse(text, { tag: 'json' })).toMatchObject({ ok: true, value: { a: 1 } })
