@@ -211,3 +211,27 @@ export function elements(bytes: number): string[] {
   for (let made = 0; made < bytes; made += texts.at(-1)!.length + 1) texts.push(JSON.stringify(issue(next)))
   return texts
 }
+
+/** Prose with an object every few hundred characters: in a sentence, on a line of its own, after a call. */
+export function objectsInProse(bytes: number): { input: Buffer; values: unknown[] } {
+  const next = random(11)
+  const values: unknown[] = []
+  const pieces: string[] = []
+  let made = 0
+  while (made < bytes) {
+    const value = { id: values.length, issue: issue(next) }
+    const json = JSON.stringify(value, null, next() < 0.2 ? 2 : 0)
+    const words = plain(next, 40 + Math.floor(next() * 400))
+    const place = next()
+    const piece =
+      place < 0.4
+        ? `${words} so the result is ${json}, as asked.\n`
+        : place < 0.8
+          ? `${words}\n${json}\n\n`
+          : `${words} run(it) gave (for now) ${json}\n`
+    values.push(value)
+    pieces.push(piece)
+    made += piece.length
+  }
+  return { input: Buffer.from(pieces.join('')), values }
+}

@@ -14,6 +14,7 @@ export const workloads: ReadonlyMap<string, () => Promise<Workload>> = new Map([
   ['W4', async () => (await import('./w4.ts')).w4],
   ['W5', async () => (await import('./w5.ts')).w5],
   ['W6', async () => (await import('./w6.ts')).w6],
+  ['WP', async () => (await import('./wp.ts')).wp],
   ['WF', async () => (await import('./wf.ts')).wf],
   ['W7', async () => (await import('./w7.ts')).w7],
   ['W8', async () => (await import('./w8.ts')).w8],

@@ -43,6 +43,8 @@ export const payloadCodes = /* @__PURE__ */ spoken(
     TAG_UNCLOSED: 'the value is complete, but its closing tag is missing',
     THINK_UNCLOSED: 'the payload is in a think block that was never closed',
     THINK_OPEN: 'the payload is in a think block that had not been closed when the payload was emitted',
+    THINK_LATE: 'what was emitted before this is a thought: a lone closing tag followed it',
+    FENCE_UNCLOSED: 'the payload is in a fence that was not closed before the next one opened',
     LOOSE_MATCH:
       'the payload was found by the last resort: it is not JSON, and nothing marks it as the answer',
     FRAME_TOO_LONG: 'a frame grew past maxFrame and was passed on as text',

@@ -2,6 +2,7 @@ import { type Code, withoutStack } from '../base/fault.ts'
 import { Bytes } from '../base/platform.ts'
 import { drive } from '../base/stage.ts'
 import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
+import { thoughtIn } from '../frames/thoughts.ts'
 import { isOnlyStructure } from '../json/after-value.ts'
 import { isOrdinary } from '../json/plain-value.ts'
 import { isFewWords } from '../repair/bare-words.ts'
@@ -79,7 +80,9 @@ export function payloadFinder({ schema, pick, maxFrame, maxRepair }: PayloadOpti
         if (outcome && rank >= (results.get(when)?.rank ?? 0))
           results.set(when, { rank, outcome, enveloped, when })
       }
-      const outcomes = drive(each, chunks).filter((outcome) => isCandidate(outcome) && rankOf(outcome) > 0)
+      const outcomes = driveEach(each, chunks).filter(
+        (outcome) => isCandidate(outcome) && rankOf(outcome) > 0,
+      )
       const fault = outcomes.at(-1)
       const good = outcomes.filter((outcome) => outcome.ok)
       const endsAt = endCheck(bytes)
@@ -114,6 +117,21 @@ export function payloadFinder({ schema, pick, maxFrame, maxRepair }: PayloadOpti
       }
     },
   }
+}
+
+/** All outcomes of a message, but for those that turned out to be thoughts. */
+function driveEach(each: ReturnType<typeof valueParts>['stage'], chunks: readonly Chunk[]) {
+  let outcomes: Outcome<unknown>[] = []
+  const sink = each({
+    write: (outcome) => void outcomes.push(outcome),
+    end() {},
+    forget() {
+      outcomes = []
+    },
+  })
+  for (const chunk of chunks) sink.write(chunk)
+  sink.end()
+  return outcomes
 }
 
 /** Taking a payload out of a fence, or out of the engine's own document, is a repair. */
@@ -225,15 +243,11 @@ function beginsWithLabel(head: string): boolean {
 }
 
 const MAX_LOOK = 1 << 16
-/** The whole message may also begin after a think block. */
-const TAGS = ['json>', 'think', 'reasoning>', 'scratchpad>']
-const MARKS = ['```', '~~~', '\u001b']
+const MARKS = ['```', '~~~', '\u001b', '<json>']
 
-/** One native search finds all tags: this is asked of every message. */
+/** The whole message may also begin after a thought. */
 function hasMark(text: string): boolean {
-  for (let at = text.indexOf('<'); at >= 0; at = text.indexOf('<', at + 1))
-    for (const tag of TAGS) if (text.startsWith(tag, at + 1)) return true
-  return MARKS.some((mark) => text.includes(mark))
+  return MARKS.some((mark) => text.includes(mark)) || thoughtIn(text) >= 0
 }
 
 const NOTHING: Found = { payloads: [], fault: undefined }

@@ -1,6 +1,6 @@
-import { ByteSearch } from '../text/byte-search.ts'
-import { isBlank, isWordCharacter, LF, SPACE } from '../text/characters.ts'
-import { afterQuotes, type Container } from './line-head.ts'
+import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
+import { BACKTICK, isBlank, isWordCharacter, LF, SPACE } from '../text/characters.ts'
+import { afterQuotes, type Container, MAX_PREFIX } from './line-head.ts'
 import type { Scan } from './scan.ts'
 
 /** The line that opened a block. */
@@ -11,9 +11,22 @@ export interface FenceOpener extends Container {
   readonly info: string
   /** Where the body begins; the end of the tape if the opener's line has no LF. */
   readonly body: number
+  /** It is a fence only if its closer follows the value that the body begins with. */
+  readonly odd: boolean
 }
 
-/** A line that ends the block: the body ends at `from`, prose continues at `to`. */
+export const NO_OPENER: FenceOpener = {
+  quotes: 0,
+  indent: 0,
+  from: 0,
+  mark: 0,
+  length: 0,
+  info: '',
+  body: 0,
+  odd: false,
+}
+
+/** The marks that end the block, or their line: the body ends at `from`, prose continues at `to`. */
 export interface FenceCloser {
   readonly from: number
   /** Where the line is recognized: at its first mark, or at the first byte that is no quote mark. */
@@ -21,8 +34,11 @@ export interface FenceCloser {
   readonly to: number
   /** It is the line after a block whose lines all carry quote marks. */
   readonly outside: boolean
-  /** More follows the marks: it closes only what is complete. `to` is before marks that open a fence. */
-  readonly words: boolean
+  /**
+   * It is no closer of CommonMark, because it is glued to the body or indented too far, or because words
+   * follow: it closes only what is complete. `to` is before marks that open another fence.
+   */
+  readonly odd: boolean
 }
 
 /**
@@ -32,7 +48,7 @@ export interface FenceCloser {
 export class FenceClosing {
   readonly #scan: Scan
   readonly #lf: ByteSearch
-  #opener: FenceOpener = { quotes: 0, indent: 0, from: 0, mark: 0, length: 0, info: '', body: 0 }
+  #opener = NO_OPENER
   /** Finds the marks of the opener's kind. */
   #marks: ByteSearch
   /** The line to judge; while it closes nothing, the search for the next one goes on at `#seek`. */
@@ -54,6 +70,8 @@ export class FenceClosing {
     this.#opener = opener
     this.#marks = marks
     this.startLine(opener.body)
+    // What begins on the line of the opener is no line of its own.
+    this.#isSearching = opener.body < this.#scan.tape.end && this.#scan.byte(opener.body - 1) !== LF
   }
 
   startLine(line: number): void {
@@ -74,9 +92,9 @@ export class FenceClosing {
 
   /**
    * The next line that ends the block and begins before `bound`; undefined if none has arrived whole. With
-   * `words`, also a line with marks and words.
+   * `odd`, also a line with marks and words.
    */
-  next(bound: number, ended: boolean, words = false): FenceCloser | undefined {
+  next(bound: number, ended: boolean, odd = false): FenceCloser | undefined {
     for (;;) {
       if (this.#isSearching) {
         const line = this.#nextLine(bound)
@@ -89,8 +107,13 @@ export class FenceClosing {
       const closer = this.#judge(line, Math.min(end + 1, bound), end < bound || ended)
       if (closer === undefined) return undefined
       this.#isSearching = true
-      if (closer && (words || !closer.words)) return closer
+      if (closer && (odd || !closer.odd)) return closer
     }
+  }
+
+  /** The line that has not arrived whole and may end the block; NOWHERE if there is none. */
+  undecided(): number {
+    return this.#isSearching ? NOWHERE : this.#line
   }
 
   /** Nothing before it is needed: a closer is recognized by its line, or by the indentation of its marks. */
@@ -133,7 +156,7 @@ export class FenceClosing {
     const content = afterQuotes(scan.tape, line, end, quotes)
     if (quotes > 0 && content === line) {
       const at = passWhile(scan, line, Math.min(end, line + 3), isSpace)
-      return at === end && !whole ? undefined : { from: line, at, to: line, outside: true, words: false }
+      return at === end && !whole ? undefined : { from: line, at, to: line, outside: true, odd: false }
     }
     const marks = passWhile(scan, content, Math.min(end, content + indent + 3), isSpace)
     const marksTo = passWhile(scan, Math.max(marks, this.#marksTo), end, (byte) => byte === mark)
@@ -144,9 +167,60 @@ export class FenceClosing {
     if (this.#blanksTo < end) {
       // Another fence opens at the marks if a word is glued to them.
       const to = isWordCharacter(scan.byte(marksTo)) ? marks : marksTo
-      return { from: line, at: marks, to, outside: false, words: true }
+      return { from: line, at: marks, to, outside: false, odd: true }
     }
-    return whole ? { from: line, at: marks, to: end, outside: false, words: false } : undefined
+    return whole ? { from: line, at: marks, to: end, outside: false, odd: false } : undefined
+  }
+}
+
+//  {"a":1}```      {"a":1} ```      {"a":1}⏎        ```
+//         ^                ^                        ^
+/** Finds marks where no line of CommonMark closes: glued to the body, or indented too far. */
+export class GluedClosing {
+  readonly #scan: Scan
+  #opener = NO_OPENER
+  #marks: ByteSearch
+  #seek = 0
+  /** Where a run of marks, which may be long, was read up to. */
+  #runTo = 0
+
+  constructor(scan: Scan) {
+    this.#scan = scan
+    this.#marks = new ByteSearch(scan.tape, '```')
+  }
+
+  begin(opener: FenceOpener): void {
+    this.#opener = opener
+    this.#marks = new ByteSearch(this.#scan.tape, opener.mark === BACKTICK ? '```' : '~~~')
+    this.#seek = opener.body
+    this.#runTo = 0
+  }
+
+  /** The next marks before `bound`; undefined if none has arrived whole. `ended`: nothing follows `bound`. */
+  next(bound: number, ended: boolean): FenceCloser | undefined {
+    const { mark, length } = this.#opener
+    for (;;) {
+      const marks = this.#marks.next(this.#seek)
+      if (marks >= bound) return undefined
+      const to = passWhile(this.#scan, Math.max(marks, this.#runTo), bound, (byte) => byte === mark)
+      this.#runTo = to
+      if (to === bound && !ended) return undefined
+      this.#seek = to
+      if (to - marks < length || this.#beginsLine(marks)) continue
+      const opens = to < bound && isWordCharacter(this.#scan.byte(to))
+      return { from: marks, at: marks, to: opens ? marks : to, outside: false, odd: true }
+    }
+  }
+
+  /** Whether `FenceClosing` judges the line of these marks. */
+  #beginsLine(marks: number): boolean {
+    const { quotes, indent, body } = this.#opener
+    const scan = this.#scan
+    let line = marks
+    while (line > body && scan.byte(line - 1) !== LF && marks - line < MAX_PREFIX + indent) line--
+    if (scan.byte(line - 1) !== LF) return false
+    const content = afterQuotes(scan.tape, line, marks, quotes)
+    return passWhile(scan, content, Math.min(marks, content + indent + 3), isSpace) === marks
   }
 }
 

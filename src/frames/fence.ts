@@ -3,9 +3,9 @@ import { isJson } from '../json/strict.ts'
 import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
 import { BACKTICK, CLOSE_BRACE, CLOSE_BRACKET, GREATER, isBlank, isBracket, LF } from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
-import { type FenceCloser, FenceClosing, type FenceOpener } from './fence-closing.ts'
+import { type FenceCloser, FenceClosing, GluedClosing, NO_OPENER } from './fence-closing.ts'
 import { type FenceHit, openings } from './fence-opening.ts'
-import { afterQuotes, withoutQuotes } from './line-head.ts'
+import { withoutQuotes } from './line-head.ts'
 import type { Inside, Scan } from './scan.ts'
 import { type Found, tooLong } from './too-long.ts'
 
@@ -52,8 +52,11 @@ export class FenceMachine implements Inside {
   readonly #backticks: ReturnType<typeof openings>
   readonly #tildes: ReturnType<typeof openings>
   readonly #closing: FenceClosing
-  #opener: FenceOpener = { quotes: 0, indent: 0, from: 0, mark: 0, length: 0, info: '', body: 0 }
+  readonly #glued: GluedClosing
+  #opener = NO_OPENER
   #stretch: Stretch | undefined
+  /** A line that may end the block, while marks before it are judged. */
+  #line: FenceCloser | undefined
   /** Brackets and strings of the body, counted up to a position. */
   readonly #balance = new ByteBalance()
   #counted = 0
@@ -63,8 +66,10 @@ export class FenceMachine implements Inside {
   #kind: BodyKind
   /** The search for the first byte of the body that is not blank continues here. */
   #firstFrom = 0
-  /** How many bodies were parsed before a line with marks and words. */
+  /** How many bodies were parsed before marks that may close the block. */
   #tries = 0
+  /** The value of an odd fence never ended: no other odd one is tried. */
+  #noOdd = false
   /** The blocks that are read as prose, the innermost one last. */
   readonly #prose: ProseBlock[] = []
   readonly #watch = {
@@ -78,9 +83,11 @@ export class FenceMachine implements Inside {
     this.#scan = scan
     this.#tape = scan.tape
     this.#readFences = readFences
-    this.#backticks = openings(scan, '```', readFences !== false)
-    this.#tildes = openings(scan, '~~~')
+    const glued = readFences === false ? undefined : () => !this.#noOdd
+    this.#backticks = openings(scan, '```', { trailing: readFences !== false, glued })
+    this.#tildes = openings(scan, '~~~', { glued })
     this.#closing = new FenceClosing(scan)
+    this.#glued = new GluedClosing(scan)
   }
 
   /**
@@ -124,16 +131,21 @@ export class FenceMachine implements Inside {
       return
     }
     const openings = scan.byte(from) === BACKTICK ? this.#backticks : this.#tildes
-    const { mark, container, runEnd, lineEnd } = openings.at(from)
+    const { mark, container, runEnd, lineEnd, brace, odd } = openings.at(from)
     const { quotes, indent } = container
-    const info = runEnd === lineEnd ? '' : scan.decodeClean(runEnd, lineEnd).trim()
-    const body = Math.min(lineEnd + 1, this.#tape.end)
-    this.#opener = { quotes, indent, from, mark, length: runEnd - from, info, body }
+    const infoEnd = brace < 0 ? lineEnd : brace
+    const info = runEnd === infoEnd ? '' : scan.decodeClean(runEnd, infoEnd).trim()
+    const body = infoEnd === brace ? brace : Math.min(lineEnd + 1, this.#tape.end)
+    this.#opener = { quotes, indent, from, mark, length: runEnd - from, info, body, odd }
     this.#stretch = undefined
-    this.#kind = !this.#readFences || isJsonLabel(info) ? 'payload' : undefined
+    this.#line = undefined
+    this.#kind = !this.#readFences || isJsonLabel(info) || odd ? 'payload' : undefined
     this.#firstFrom = body
     this.#tries = 0
+    this.#balance.reset(0)
+    this.#counted = body
     this.#closing.begin(this.#opener, openings.search)
+    this.#glued.begin(this.#opener)
     scan.enter(this)
     if (this.#kind) scan.opened?.('fence', from, body, info)
   }
@@ -145,24 +157,24 @@ export class FenceMachine implements Inside {
   look(): boolean {
     if (this.#stretch) return this.#lookFurther(this.#stretch)
     const scan = this.#scan
-    const { from } = this.#opener
+    const { from, odd } = this.#opener
     const { end } = this.#tape
     const limit = scan.limit(from)
+    if (odd) return this.#lookBehindValue(Math.min(limit, end), end >= limit)
     if (!this.#kind && !this.#lookAtFirst(Math.min(limit, end))) {
       if (scan.inside !== this) return true
       if (end < limit) return false
     }
-    const closer = this.#closing.next(
-      Math.min(limit, end),
-      scan.ended && end < limit,
-      this.#readFences !== false,
-    )
-    if (closer?.words && !this.#isComplete(closer)) return true
+    const closer = this.#nextEnd(Math.min(limit, end), scan.ended && end < limit)
+    if (closer?.odd && !this.#isComplete(closer)) return true
     if (closer) {
-      if (this.#kind !== 'payload') return this.#cutOrRead(closer.from, closer.to, false)
+      // The search for a line that closes may have gone further than these marks.
+      if (closer.odd) this.#searchFrom(closer.to)
+      if (this.#kind !== 'payload')
+        return this.#cutOrRead(closer.from, closer.to, false, opensAnother(closer))
       this.#stretch = this.#stretchAfter(closer)
       if (this.#stretch) return this.#lookFurther(this.#stretch)
-      this.#cut(closer.from, closer.to, false)
+      this.#cut(closer.from, closer.to, false, opensAnother(closer))
       return true
     }
     if (end < limit) return false
@@ -172,9 +184,46 @@ export class FenceMachine implements Inside {
 
   finish(): void {
     const { end } = this.#tape
-    if (this.#stretch) this.#endAtFirst(this.#stretch)
+    if (this.#opener.odd) this.#lookBehindValue(end, true)
+    else if (this.#stretch) this.#endAtFirst(this.#stretch)
     else if (this.#kind === 'payload') this.#cut(end, end, true)
     else this.#cutOrRead(end, end, true)
+  }
+
+  /** What ends the block, or may end it if the body is complete; the first of both kinds. */
+  #nextEnd(bound: number, ended: boolean): FenceCloser | undefined {
+    const odd = this.#readFences !== false
+    this.#line ??= this.#closing.next(bound, ended, odd)
+    const line = this.#line
+    const before = Math.min(bound, line?.at ?? this.#closing.undecided())
+    const glued = odd ? this.#glued.next(before, ended || before < bound) : undefined
+    if (!glued) this.#line = undefined
+    return glued ?? line
+  }
+
+  //  ```{"a": [1]} ```
+  //              ^ the value ends, and marks follow
+  /** Ends a block that is one only if its closer follows the value. */
+  #lookBehindValue(bound: number, over: boolean): boolean {
+    const scan = this.#scan
+    const { mark, length, body } = this.#opener
+    const { view, base } = this.#tape
+    while (this.#counted < bound && (this.#counted === body || this.#balance.depth > 0))
+      this.#counted = this.#balance.walk(view, base, this.#counted, bound, body, false)
+    const isOver = this.#counted > body && this.#balance.depth === 0
+    if (!isOver && !over) return false
+    let marks = Math.max(this.#counted, this.#firstFrom)
+    while (marks < bound && isBlank(scan.byte(marks))) marks++
+    this.#firstFrom = marks
+    let to = marks
+    while (to < bound && scan.byte(to) === mark) to++
+    if (isOver && to === bound && !over) return false
+    if (isOver && to - marks >= length) this.#cut(marks, to, false)
+    else {
+      this.#noOdd ||= !isOver
+      this.#backToProse(body)
+    }
+    return true
   }
 
   //  ```python
@@ -183,9 +232,9 @@ export class FenceMachine implements Inside {
   /** Decides by the first byte of the body what it may be. False: it is not known yet, or it is prose. */
   #lookAtFirst(bound: number): boolean {
     const scan = this.#scan
-    const { info, quotes, from, body } = this.#opener
+    const { info, from, body } = this.#opener
     let at = this.#firstFrom
-    while (at < bound && (isBlank(scan.byte(at)) || (quotes > 0 && scan.byte(at) === GREATER))) at++
+    while (at < bound && this.#isBlankInBody(at)) at++
     this.#firstFrom = at
     if (at === bound) return false
     if (!isBracket(scan.byte(at))) {
@@ -198,10 +247,10 @@ export class FenceMachine implements Inside {
   }
 
   /** A block that is not marked as JSON: a frame if it is a JSON document, and otherwise prose. */
-  #cutOrRead(bodyEnd: number, to: number, open: boolean): true {
+  #cutOrRead(bodyEnd: number, to: number, open: boolean, unclosed = false): true {
     const text = this.#kind ? this.#bodyText(bodyEnd, true) : ''
     if (isJson(text) && (this.#readFences === 'any' || /^\s*\{/.test(text.slice(0, 4096))))
-      this.#cut(bodyEnd, to, open)
+      this.#cut(bodyEnd, to, open, unclosed)
     else this.#readAsProse()
     return true
   }
@@ -214,10 +263,19 @@ export class FenceMachine implements Inside {
     closing.begin(opener, new ByteSearch(this.#tape, opener.mark === BACKTICK ? '```' : '~~~'))
     this.#prose.push({ closing, closer: undefined })
     scan.proseFence = this.#watch
-    this.#backticks.search.reset(body)
-    this.#tildes.search.reset(body)
-    this.#closing.reset(body)
-    scan.leave(body)
+    this.#backToProse(body)
+  }
+
+  #backToProse(from: number): void {
+    this.#searchFrom(from)
+    this.#scan.leave(from)
+  }
+
+  /** Inside a block only marks of its own kind are searched for. */
+  #searchFrom(position: number): void {
+    const openings = this.#opener.mark === BACKTICK ? this.#backticks : this.#tildes
+    openings.search.reset(position)
+    this.#closing.reset(position)
   }
 
   #leaveProse({ to }: FenceCloser): void {
@@ -230,24 +288,24 @@ export class FenceMachine implements Inside {
     this.#scan.leave(to)
   }
 
-  /** Whether the body before a line with marks and words is one JSON value. */
+  /** Whether the body is one value up to marks that are no closer of CommonMark. */
   #isComplete(closer: FenceCloser): boolean {
-    if (this.#tries === MAX_TRIES) return false
+    const { body } = this.#opener
     let last = closer.from - 1
-    while (last > this.#opener.body && isBlank(this.#scan.byte(last))) last--
+    while (last > body && this.#isBlankInBody(last)) last--
     const byte = this.#scan.byte(last)
-    if (byte !== CLOSE_BRACE && byte !== CLOSE_BRACKET) return false
-    this.#tries++
-    return isJson(this.#bodyText(closer.from, true))
+    if (byte !== CLOSE_BRACE && byte !== CLOSE_BRACKET && !opensAnother(closer)) return false
+    this.#countTo(closer.from)
+    if (this.#balance.inString || this.#balance.depth > 0) return false
+    if (this.#kind === 'payload' && isBracket(this.#firstOfBody(closer.from))) return true
+    return this.#tries++ < MAX_TRIES && isJson(this.#bodyText(closer.from, true))
   }
 
   /** A stretch if the body is JSON that is inside a string at this closer. */
   #stretchAfter(first: FenceCloser): Stretch | undefined {
-    const { from, body } = this.#opener
-    if (first.outside || first.words || this.#tape.origin(from) < this.#searchedTo) return undefined
+    const { from } = this.#opener
+    if (first.outside || first.odd || this.#tape.origin(from) < this.#searchedTo) return undefined
     if (!isBracket(this.#firstOfBody(first.from))) return undefined
-    this.#balance.reset(0)
-    this.#counted = body
     this.#countTo(first.from)
     if (!this.#balance.inString) return undefined
     this.#closing.startLine(first.to)
@@ -255,16 +313,15 @@ export class FenceMachine implements Inside {
   }
 
   #firstOfBody(end: number): number | undefined {
-    const scan = this.#scan
-    const { view, base } = this.#tape
-    for (let line = this.#opener.body; line < end; ) {
-      const found = view.indexOf(LF, line - base) + base
-      let at = afterQuotes(this.#tape, line, found, this.#opener.quotes)
-      while (at < found && isBlank(scan.byte(at))) at++
-      if (at < found) return scan.byte(at)
-      line = found + 1
-    }
-    return undefined
+    let at = this.#opener.body
+    while (at < end && this.#isBlankInBody(at)) at++
+    return at < end ? this.#scan.byte(at) : undefined
+  }
+
+  /** A blank, or a `>` in a quotation. */
+  #isBlankInBody(at: number): boolean {
+    const byte = this.#scan.byte(at)
+    return isBlank(byte) || (this.#opener.quotes > 0 && byte === GREATER)
   }
 
   #countTo(position: number): void {
@@ -303,9 +360,7 @@ export class FenceMachine implements Inside {
   #endAtFirst({ first }: Stretch): void {
     this.#searchedTo = this.#tape.origin(this.#opener.from) + MAX_STRETCH
     this.#cut(first.from, first.to, false)
-    this.#closing.reset(first.to)
-    this.#backticks.search.reset(first.to)
-    this.#tildes.search.reset(first.to)
+    this.#searchFrom(first.to)
   }
 
   /** Too long: to the next closer, strings or not. */
@@ -314,14 +369,15 @@ export class FenceMachine implements Inside {
     return closer ? { done: true, at: closer.to } : { done: false, at: this.#closing.keep() }
   }
 
-  #cut(bodyEnd: number, to: number, open: boolean): void {
+  #cut(bodyEnd: number, to: number, open: boolean, unclosed = false): void {
     const { from, info, body } = this.#opener
     const textFrom = Math.min(body, bodyEnd)
     const textTo = this.#beforeLf(textFrom, bodyEnd)
     const lines = this.#isPlain() ? undefined : withoutQuotes(this.#tape, textFrom, textTo, this.#opener)
     const text = this.#bodyText(bodyEnd, false)
     this.#stretch = undefined
-    this.#scan.cut({ kind: 'fence', from, to, text, textFrom, textTo, lines, label: info || undefined, open })
+    const label = info || undefined
+    this.#scan.cut({ kind: 'fence', from, to, text, textFrom, textTo, lines, label, open, unclosed })
   }
 
   /** The body up to `bodyEnd` without quote marks and indentation; `clean`: without escapes, too. */
@@ -343,13 +399,17 @@ export class FenceMachine implements Inside {
   }
 }
 
+/** Whether the block ends because another one opens: it was never closed itself. */
+function opensAnother({ odd, at, to }: FenceCloser): boolean {
+  return odd && at === to
+}
+
 /**
- * Whether an info string marks a block as JSON: its first word is json, json5 or jsonc, maybe with the begin
- * of the payload on the same line.
+ * Whether an info string marks a block as JSON: its first word is json, json5 or jsonc.
  *
  * @example
  * isJsonLabel('JSON title=x') // true
  */
 export function isJsonLabel(info: string): boolean {
-  return /^json[5c]?(?:[ \t{[]|$)/i.test(info)
+  return /^json[5c]?(?:[ \t:{[]|$)/i.test(info)
 }

@@ -1,5 +1,6 @@
 import { isCount, misfit, type OptionTable } from '../base/check-options.ts'
 import { badOption } from '../base/fault.ts'
+import type { Dialect } from './thoughts.ts'
 
 /** What to cut. Every kind is on by default; what is not cut is text. */
 export interface FrameOptions {
@@ -12,8 +13,8 @@ export interface FrameOptions {
   /** Cut bare objects and arrays of objects in prose. @default true */
   readonly objects?: boolean | undefined
   /**
-   * Skip the blocks of thoughts: `<think>`, `<thinking>`, `<reasoning>` and `<scratchpad>`, or those of the
-   * given names. A name in `tags` is none of them.
+   * Skip thoughts in the dialects of models (`<think>`, `[THINK]`, harmony's channels and others), or in tags
+   * of the given names. A name in `tags` is none of them.
    * @default true
    */
   readonly think?: boolean | readonly string[] | undefined
@@ -106,10 +107,10 @@ export const OPENER_RULES = {
   turn: { default: Number.POSITIVE_INFINITY },
 } as const satisfies OptionTable<OpenerRules>
 
-/** All options, with their defaults filled in; `think` are the names of the tags around thoughts. */
+/** All options, with their defaults filled in; `think` are the dialects of thoughts. */
 export type ScanOptions = {
   readonly [K in keyof Omit<FrameOptions & OpenerRules, 'think'>]-?: Exclude<
     (FrameOptions & OpenerRules)[K],
     undefined
   >
-} & { readonly think: readonly string[] }
+} & { readonly think: readonly Dialect[] }

@@ -39,8 +39,8 @@ export interface Frame {
   /** For an object: it follows `[`, `{`, `,` or `":`, as inside a larger document. */
   readonly attached?: true
   /**
-   * For an array: it looks like a citation, an index or a link, `see [1]`, `list[0]`. It counts
-   * only as the whole input.
+   * It is a piece of something that is not JSON (an argument of a call, a parameter, a cell), or an array
+   * that looks like a citation, an index or a link: `see [1]`, `list[0]`. It counts only as the whole input.
    */
   readonly aside?: true
   /** It is in code: in a fence that is not marked as JSON, which is read as prose, or after `//`. */

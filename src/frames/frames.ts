@@ -12,7 +12,7 @@ import {
 import { Prose } from './prose.ts'
 import { type Opened, Scan } from './scan.ts'
 import { feed, type LineScan } from './scan-driver.ts'
-import { thinkNames } from './think.ts'
+import { dialectsOf } from './thoughts.ts'
 
 export { FRAME_OPTIONS, type FrameOptions, type OpenerRules } from './frame-options.ts'
 export type { LineScan } from './scan-driver.ts'
@@ -88,7 +88,7 @@ function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>):
 function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
   const complete = readOptions('frameStage', options, 'frameStage({ lines: true })', STAGE_OPTIONS)
   const everyLine = complete.lines && complete.everyLine
-  const think = thinkNames(complete.think, complete.tags)
+  const think = dialectsOf(complete.think, complete.tags)
   // If every line is a frame, nothing else can be one.
   const nothingElse = { tags: [], fences: false, objects: false, think: [], document: false } as const
   return { ...complete, think, ...(everyLine && nothingElse), everyLine }

@@ -5,6 +5,7 @@ import {
   bomAt,
   COLON,
   COMMA,
+  classTable,
   EQUALS,
   GREATER,
   isBlank,
@@ -18,6 +19,7 @@ import {
   SPACE,
 } from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
+import { MAX_BEFORE } from './within.ts'
 
 /** What precedes a fence or an object on its line, as far as it matters for the lines of its body. */
 export interface Container {
@@ -30,7 +32,7 @@ export interface Container {
 export const AT_COLUMN_0: Container = { quotes: 0, indent: 0 }
 
 /** Maximum length of a fence prefix; a longer one is prose. */
-const MAX_PREFIX = 64
+export const MAX_PREFIX = 64
 
 /**
  * Tells what is between the start of a line and a position in it, looking back only over bytes that can
@@ -39,6 +41,8 @@ const MAX_PREFIX = 64
 export class LineHead {
   /** Whether `hasBacktick` will be asked. */
   seesBackticks = false
+  /** Whether `before` will be asked. */
+  keepsBefore = false
   readonly #tape: Tape
   /** The facts below are about the bytes before this position. */
   #known = 0
@@ -51,6 +55,9 @@ export class LineHead {
   #tail = 0
   /** The last byte, blank or not. */
   #before: number | undefined
+  /** The last bytes before `#known`, at least 512 if there were as many. */
+  #past = NOTHING
+  #pastSize = 0
 
   constructor(tape: Tape) {
     this.#tape = tape
@@ -125,16 +132,37 @@ export class LineHead {
     return last === OPEN_BRACKET || last === OPEN_BRACE || last === COMMA
   }
 
+  /** True if the last byte before `position` that is not blank may be inside a call, a tag, a row or code. */
+  mayBeInside(position: number): boolean {
+    return MAY_PRECEDE_PIECE[this.#tailAt(position) & 0xff] === 1
+  }
+
   /** True if a colon or an equals sign, and maybe blanks, precede `position`. */
   isAfterColon(position: number): boolean {
     const tail = this.#tailAt(position)
     return sizeOfColon(tail) > 0 && (tail & 0xff) !== GREATER
   }
 
+  /** The last 512 bytes before `position`, as Latin-1. */
+  before(position: number): string {
+    const { view, base } = this.#tape
+    const from = Math.max(this.#known, position - MAX_BEFORE)
+    const past = Math.min(this.#pastSize, MAX_BEFORE - (position - from))
+    return (
+      this.#past.toString('latin1', this.#pastSize - past, this.#pastSize) +
+      view.toString('latin1', from - base, position - base)
+    )
+  }
+
+  /** The byte right before `position`, blank or not; undefined at the start of the input. */
+  byteBefore(position: number): number | undefined {
+    const { view, base } = this.#tape
+    return position > this.#known ? view[position - 1 - base] : this.#before
+  }
+
   /** True if a word of ASCII ends right before `position`: other scripts may have no blanks between words. */
   isGlued(position: number): boolean {
-    const { view, base } = this.#tape
-    const byte = position > this.#known ? view[position - 1 - base] : this.#before
+    const byte = this.byteBefore(position)
     return byte !== undefined && byte < 0x80 && byte !== MINUS && isWordCharacter(byte)
   }
 
@@ -151,6 +179,7 @@ export class LineHead {
     const tail = this.#tailAt(position)
     // Nearly always: whole lines are dropped.
     const isStart = before === LF
+    if (this.keepsBefore) this.#keepPast(position)
     const bare = isStart || this.bare(position)
     const blank = isStart || this.blank(position)
     this.#nul = !isStart && blank && this.nul(position)
@@ -167,6 +196,18 @@ export class LineHead {
   skip(position: number): void {
     this.#before = LF
     this.#known = position
+  }
+
+  #keepPast(position: number): void {
+    const { view, base } = this.#tape
+    const fresh = view.subarray(Math.max(this.#known, position - MAX_BEFORE) - base, position - base)
+    if (this.#past.length === 0) this.#past = Bytes.alloc(4 * MAX_BEFORE)
+    if (this.#pastSize + fresh.length > this.#past.length) {
+      this.#past.copyWithin(0, this.#pastSize - MAX_BEFORE, this.#pastSize)
+      this.#pastSize = MAX_BEFORE
+    }
+    this.#past.set(fresh, this.#pastSize)
+    this.#pastSize += fresh.length
   }
 
   /** A native search, because a line may go on for many chunks; small ones are faster in a loop. */
@@ -219,6 +260,8 @@ function sizeOfColon(tail: number): number {
   return (tail & 0xffffff) === WIDE_COLON_BYTES ? 3 : 0
 }
 
+const NOTHING = Bytes.alloc(0)
+const MAY_PRECEDE_PIECE = /* @__PURE__ */ classTable([1, '(,=[:>|"\''])
 /** U+FF1A in UTF-8. */
 const WIDE_COLON_BYTES = 0xefbc9a
 

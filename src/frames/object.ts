@@ -20,6 +20,7 @@ import { withoutQuotes } from './line-head.ts'
 import { type BracketRule, bracketCheck } from './opening-bracket.ts'
 import type { Inside, Scan } from './scan.ts'
 import { WhatFollows } from './what-follows.ts'
+import { isCitation, isPiece } from './within.ts'
 
 /** What ends a candidate early. */
 export interface Interruptions {
@@ -85,6 +86,7 @@ export class ObjectMachine implements Inside {
     this.#endOfBroken = endOfBroken
     this.#passBrokenRest = brokenRestMachine(scan, interruptions)
     this.#follows = new WhatFollows(scan)
+    scan.head.keepsBefore = true
   }
 
   /** Tries the bracket at `from`. */
@@ -137,7 +139,7 @@ export class ObjectMachine implements Inside {
     if (this.#stage === 'behind') this.#cut(this.#follows.look(end, true) ?? -1)
     else if (this.#stage === 'body' && this.#endEarlier(end)) return
     // The first bracket of the input may be the whole document.
-    else if (this.#stage === 'body' || this.#first) this.#emit(end, true, undefined)
+    else if (this.#stage === 'body' || this.#first) this.#emit(end, true, undefined, this.#isPiece())
     else this.#scan.leave(end)
   }
 
@@ -225,7 +227,7 @@ export class ObjectMachine implements Inside {
     if (end < 0) return false
     const before = text.slice(0, end).split('\n')
     const lastLine = lines[2 * (before.length - 1)]!
-    this.#emit(lastLine + Bytes.byteLength(before.at(-1)!), false, undefined)
+    this.#emit(lastLine + Bytes.byteLength(before.at(-1)!), false, undefined, this.#isPiece())
     return true
   }
 
@@ -249,8 +251,16 @@ export class ObjectMachine implements Inside {
   #cut(broken: number): void {
     const to = this.#to
     const aside = this.#isAside(to, this.#scan.limit(this.#from))
-    this.#emit(to, false, broken < 0 ? undefined : broken, aside)
+    this.#emit(to, false, broken < 0 ? undefined : broken, aside || this.#isPiece())
     if (broken >= 0 && !aside && !this.#bare) this.#passBrokenRest(to)
+  }
+
+  /** Whether it is a piece of something larger that is not JSON. After a word nothing has to be decoded. */
+  #isPiece(): boolean {
+    const scan = this.#scan
+    const from = this.#from
+    if (this.#first || !(scan.byte(from) === OPEN_BRACKET || scan.head.mayBeInside(from))) return false
+    return isPiece(scan.head.before(from), scan.decodeClean(from, Math.min(from + 3, this.#tape.end)))
   }
 
   //  see [1].   list[0]   [1](url)      scores: [7]   x = [7]   [7]
@@ -261,9 +271,15 @@ export class ObjectMachine implements Inside {
     const from = this.#from
     if (scan.byte(from) !== OPEN_BRACKET) return false
     if (this.#glued || (to < limit && scan.byte(to) === OPEN_PAREN)) return true
-    if (to - from > MAX_CITATION || !this.#isOneScalar(from + 1, to)) return false
-    if (scan.head.isAfterColon(from)) return false
+    if (to - from > MAX_CITATION) return false
+    if (scan.head.blank(from) && this.#isCitation(to, limit)) return true
+    if (!this.#isOneScalar(from + 1, to) || scan.head.isAfterColon(from)) return false
     return !scan.head.blank(from) || !this.#endsLine(to, limit)
+  }
+
+  #isCitation(to: number, limit: number): boolean {
+    const rest = this.#scan.decodeClean(to, Math.min(limit, this.#tape.end, to + 64))
+    return isCitation(this.#scan.decodeClean(this.#from, to), rest)
   }
 
   #isOneScalar(from: number, to: number): boolean {

@@ -1,18 +1,19 @@
+import { Bytes } from '../base/platform.ts'
 import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
-import { bomAt, isBlank, isBracket, LESS, NUL } from '../text/characters.ts'
+import { bomAt, isBlank, isBracket, NUL, OPEN_BRACE } from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
 import { FenceMachine } from './fence.ts'
 import type { FenceHit } from './fence-opening.ts'
 import type { ScanOptions } from './frame-options.ts'
 import { beginsScalarLine, LineMachine } from './line.ts'
 import type { LineHead } from './line-head.ts'
+import { MarkSearch } from './mark-search.ts'
 import { type Interruptions, ObjectMachine } from './object.ts'
-import { OpenerSearch } from './opener-search.ts'
 import type { BracketRule } from './opening-bracket.ts'
 import { beginsScalar, scalarMachine } from './scalar.ts'
 import type { Scan } from './scan.ts'
 import { TagMachine } from './tag.ts'
-import { type ThinkMachine, thinkMachine } from './think.ts'
+import { MARKS_WITHIN, type ThinkMachine, type ThoughtMark, thinkMachine, thoughtMarks } from './think.ts'
 
 /**
  * The state outside frames: finds the next opener and switches to its machine. Each kind of opener is a
@@ -26,10 +27,8 @@ export class Prose implements Interruptions {
   readonly #tape: Tape
   readonly #head: LineHead
   readonly #options: ScanOptions
-  /** A chunk may end with all but one byte of it. */
-  readonly #longestOpener: number
   /** Finds the tags and thoughts that open in prose. */
-  readonly #openers: OpenerSearch
+  readonly #openers: MarkSearch<OpenerMark>
   readonly #tags: readonly TagMachine[]
   readonly #think: ThinkMachine | undefined
   readonly #fences: FenceMachine | undefined
@@ -59,14 +58,16 @@ export class Prose implements Interruptions {
     this.#head = scan.head
     this.#options = options
     this.lines = options.lines
-    const names = [...options.tags, ...options.think]
-    this.#longestOpener = Math.max('<thinking>'.length, ...names.map((name) => name.length + 2))
-    this.#openers = new OpenerSearch(scan, names)
     this.#tags = options.tags.map((name) => new TagMachine(scan, name, options.needsPayload))
+    const tagMarks = this.#tags.map((tag) => ({ bytes: Bytes.from(`<${tag.name}>`), tag }))
+    this.#openers = new MarkSearch<OpenerMark>(
+      scan,
+      [...tagMarks, ...thoughtMarks(options.think)],
+      MARKS_WITHIN,
+    )
     const { think, patient } = options
     const closed = (from: number, to: number) => this.#thinkClosed(from, to)
-    this.#think =
-      think.length > 0 ? thinkMachine(scan, { names: think, patient, closed }, this.#openers) : undefined
+    this.#think = think.length > 0 ? thinkMachine(scan, { patient, closed }) : undefined
     this.#fences = options.fences ? new FenceMachine(scan, options.readFences) : undefined
     this.#line = options.lines ? new LineMachine(scan, options, () => this.#giveUpLine()) : undefined
     this.#object = options.objects ? new ObjectMachine(scan, this, options.endOfBroken) : undefined
@@ -87,7 +88,7 @@ export class Prose implements Interruptions {
     }
     const scan = this.#scan
     const from = scan.position
-    if (this.#line && isBracket(scan.byte(from)) && this.#mayBeRecord(from)) {
+    if (this.#line && isBracket(scan.byte(from)) && this.#mayBeRecord(from) && !this.#mayBeThought(from)) {
       // A record at this very position needs no search.
       this.#line.open(from)
       return true
@@ -98,10 +99,11 @@ export class Prose implements Interruptions {
     const line = this.#anyLine ? this.#nextLine(from) : NOWHERE
     const at = Math.min(opener, fence.at, bare, line)
     if (at === NOWHERE) {
-      scan.position = Math.max(from, this.#tape.end - this.#longestOpener + 1)
+      scan.position = Math.max(from, Math.min(this.#openers.partial(), this.#tape.end - LONGEST_MARK + 1))
       return false
     }
     scan.position = at
+    if (at === bare && at !== opener && this.#mayBeThought(at)) return false
     // A quotation is over at the first byte of a line without its mark, whatever begins there.
     if (at === fence.at && fence.closes) this.#fences?.open(at)
     else if (at === opener) this.#openTag(at)
@@ -114,10 +116,10 @@ export class Prose implements Interruptions {
   }
 
   #openTag(at: number): void {
-    const name = this.#openers.nameAt(at)
-    const tag = this.#tags.find((machine) => machine.name === name)
-    if (tag) tag.open(at)
-    else this.#think?.open(at)
+    const { mark, to } = this.#openers
+    if (mark?.tag) mark.tag.open(at)
+    else if (mark?.thought) this.#think?.open(at, to, mark.thought)
+    else this.#think?.closeLone(at, to)
   }
 
   nextTag(from: number): number {
@@ -135,6 +137,12 @@ export class Prose implements Interruptions {
     if (this.#scan.ended) return known
     for (const { opener } of this.#tags) known = Math.min(known, opener.partial())
     return this.#fences ? Math.min(known, this.#fences.partial()) : known
+  }
+
+  /** Whether the bracket at `at` begins `[THINK]`, or a part of it that has arrived. */
+  #mayBeThought(at: number): boolean {
+    if (this.#scan.byte(at) === OPEN_BRACE) return false
+    return this.#openers.next(at) === at || this.#openers.partial() === at
   }
 
   /** Whether the bracket at `at` is the first thing on its line, and the line was not given up. */
@@ -215,21 +223,33 @@ export class Prose implements Interruptions {
 
   #openDocument(at: number): boolean | undefined {
     const byte = this.#scan.byte(at)
-    this.#documentFrom = NOWHERE
-    if (isBracket(byte) && this.#object) this.#object.open(at, 'document', true)
-    else if (this.#options.document === 'any' && beginsScalar(byte)) this.#openScalar(at)
-    else {
-      // A think block that closes is skipped, and the document may begin after it.
-      if (byte === LESS) this.#documentThink = at
-      return undefined
+    const opener = this.#openers.next(at)
+    if (at === this.#openers.partial()) {
+      this.#scan.position = at
+      return false
     }
+    this.#documentFrom = NOWHERE
+    // A think block that closes is skipped, and the document may begin after it.
+    if (at === opener) this.#documentThink = at
+    else if (isBracket(byte) && this.#object) this.#object.open(at, 'document', true)
+    else if (this.#options.document === 'any' && beginsScalar(byte)) this.#openScalar(at)
+    else return undefined
     this.#scan.position = at
-    return true
+    return at === opener ? undefined : true
   }
 
+  /** What is before a lone closer is a thought, too. */
   #thinkClosed(from: number, to: number): void {
-    if (from === this.#documentThink) this.#documentFrom = to
+    const isLone = this.#openers.mark?.lone && this.#options.document
+    if (from === this.#documentThink || isLone) this.#documentFrom = to
   }
 }
 
+/** A tag, or a mark of thoughts. */
+interface OpenerMark extends ThoughtMark {
+  readonly tag?: TagMachine
+}
+
+/** A chunk may end with all but one byte of a fence, of a tag that is no thought or of a BOM. */
+const LONGEST_MARK = 10
 const NO_FENCE: FenceHit = { at: NOWHERE, decided: true }

@@ -1,7 +1,7 @@
-import type { Note } from '../base/fault.ts'
+import { type Note, payloadCodes } from '../base/fault.ts'
 import { Bytes } from '../base/platform.ts'
 import type { Sink } from '../base/stage.ts'
-import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
+import { NOWHERE } from '../text/byte-search.ts'
 import { isBlank, NUL } from '../text/characters.ts'
 import type { Channel } from '../text/chunk.ts'
 import { Decoder, firstInvalid } from '../text/decode.ts'
@@ -36,6 +36,8 @@ export interface Cut {
   readonly lines?: readonly number[] | undefined
   readonly label?: string | undefined
   readonly open?: boolean | undefined
+  /** A fence that ends because another one opens. */
+  readonly unclosed?: boolean | undefined
   readonly first?: boolean | undefined
   readonly attached?: boolean | undefined
   readonly aside?: boolean | undefined
@@ -44,7 +46,7 @@ export interface Cut {
 }
 
 /** What is needed to check a piece whose text was decoded. */
-export type Piece = Pick<Cut, 'kind' | 'text' | 'textFrom' | 'textTo' | 'lines'>
+export type Piece = Pick<Cut, 'kind' | 'text' | 'textFrom' | 'textTo' | 'lines' | 'unclosed'>
 
 /**
  * Called when something opens, as soon as that is certain: a block with the position of its opener and that
@@ -100,11 +102,11 @@ export class Scan {
   }
 
   /** A thought that began at `from` is read as prose, though its closer may still come. */
-  openThought(closer: string, from: number): void {
+  openThought(name: string, closer: CloserSearch, from: number): void {
     // One that is open already ends at the same closer: a thousand openers are one thought.
     this.#followThoughts()
-    if (this.#openThoughts.some((open) => open.name === closer && open.to > from)) return
-    this.#openThoughts.push({ name: closer, closer: new ByteSearch(this.tape, closer), from, to: NOWHERE })
+    if (this.#openThoughts.some((open) => open.name === name && open.to > from)) return
+    this.#openThoughts.push({ name, closer, from, to: NOWHERE })
   }
 
   enter(inside: Inside): void {
@@ -187,7 +189,7 @@ export class Scan {
     const invalid = plain ? -1 : this.#invalidIn(cut)
     const nul = cut.kind === 'line' && this.head.nul(cut.textFrom)
     const isThought = this.#openThoughts.length > 0 && this.#isThought(cut.textFrom)
-    if (invalid < 0 && !nul && !this.unclosedThink && !isThought) return undefined
+    if (invalid < 0 && !nul && !this.unclosedThink && !isThought && !cut.unclosed) return undefined
     const notes: Note[] = []
     if (nul) notes.push({ code: 'NUL_BYTES', message: 'NUL bytes before the record were skipped' })
     if (invalid >= 0) {
@@ -198,6 +200,7 @@ export class Scan {
       notes.push({ code: 'THINK_UNCLOSED', message: 'found in a think block that was never closed' })
     else if (isThought)
       notes.push({ code: 'THINK_OPEN', message: 'found in a think block that was still open' })
+    if (cut.unclosed) notes.push({ code: 'FENCE_UNCLOSED', message: payloadCodes.FENCE_UNCLOSED })
     return notes
   }
 
@@ -210,7 +213,8 @@ export class Scan {
 
   #followThoughts(): void {
     for (const thought of this.#openThoughts)
-      if (thought.to === NOWHERE) thought.to = thought.closer.next(thought.from) + thought.closer.length
+      if (thought.to === NOWHERE && thought.closer.next(thought.from) !== NOWHERE)
+        thought.to = thought.closer.to
   }
 
   /** Lets `frameOffset` work for a frame whose text is not simply its bytes from the start. */
@@ -293,8 +297,8 @@ export class Scan {
     if (this.#openThoughts.length > 0) {
       this.#followThoughts()
       // A closer may have arrived in part.
-      const longest = Math.max(...this.#openThoughts.map(({ closer }) => closer.length))
-      keep = Math.max(tape.base, Math.min(keep, tape.end - longest + 1))
+      for (const { closer } of this.#openThoughts)
+        keep = Math.max(tape.base, Math.min(keep, closer.partial(), tape.end - closer.longest))
     }
     this.#examine(keep)
     this.head.remember(keep)
@@ -339,9 +343,18 @@ export class Scan {
   }
 }
 
+/** Finds the end of a thought. */
+interface CloserSearch {
+  readonly longest: number
+  /** One past what `next` has found. */
+  readonly to: number
+  next(from: number): number
+  partial(): number
+}
+
 interface OpenThought {
   readonly name: string
-  readonly closer: ByteSearch
+  readonly closer: CloserSearch
   readonly from: number
   /** One past its closer, once that has come. */
   to: number

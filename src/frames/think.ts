@@ -1,25 +1,37 @@
-import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
-import { OpenerSearch } from './opener-search.ts'
+import { payloadCodes } from '../base/fault.ts'
+import { NOWHERE } from '../text/byte-search.ts'
+import { isBlank, NUL } from '../text/characters.ts'
+import { type Mark, MarkSearch } from './mark-search.ts'
 import type { Inside, Scan } from './scan.ts'
+import type { Dialect } from './thoughts.ts'
 import { tooLong } from './too-long.ts'
 
-const NAMES: readonly string[] = ['think', 'thinking', 'reasoning', 'scratchpad']
+/** A mark in prose that opens a thought, or closes one whose opener was in the prompt. */
+export interface ThoughtMark extends Mark {
+  readonly thought?: Dialect
+  readonly lone?: true
+}
 
-/** The names of the tags around thoughts. What is looked for as a payload is no thought. */
-export function thinkNames(think: boolean | readonly string[], tags: readonly string[]): readonly string[] {
-  const names = typeof think === 'boolean' ? (think ? NAMES : []) : think
-  return names.filter((name) => !tags.includes(name))
+/** A log that has no `[THINK]` in its first MiB is not of a model that writes it. */
+export const MARKS_WITHIN = 1 << 20
+
+/** The marks of thoughts that may come in prose. */
+export function thoughtMarks(dialects: readonly Dialect[]): ThoughtMark[] {
+  return dialects.flatMap((thought) => {
+    const opener: ThoughtMark = { ...thought.opener, thought }
+    return thought.lone ? [opener, { ...thought.closers[0]!, lone: true }] : [opener]
+  })
 }
 
 /** `<think>` and its like: the content of a closed block is text, whatever it looks like. */
 export interface ThinkMachine {
-  /** The next opener at or after `from`; NOWHERE if there is none. */
-  next(from: number): number
-  open(from: number): void
+  /** Enters the thought whose opener is from `at` to `to`. */
+  open(at: number, to: number, dialect: Dialect): void
+  /** A closer without an opener: what is before it is a thought, if something follows. */
+  closeLone(at: number, to: number): void
 }
 
 interface ThinkOptions {
-  readonly names: readonly string[]
   /** The answer is decided at the end of the input: a thought hides its content however long it is. */
   readonly patient: boolean
   /** Called with the range of each closed block. */
@@ -34,17 +46,18 @@ interface ThinkOptions {
  * 64 KiB for its closer, and then reads it as prose. Each closer is a search that keeps its next hit, so a
  * thousand openers before one closer search for it once.
  */
-export function thinkMachine(
-  scan: Scan,
-  { names, patient, closed }: ThinkOptions,
-  openers = new OpenerSearch(scan, names),
-): ThinkMachine {
+export function thinkMachine(scan: Scan, { patient, closed }: ThinkOptions): ThinkMachine {
   const { tape } = scan
-  const kinds = names.map((name): Kind => ({ name, closer: new ByteSearch(tape, `</${name}>`) }))
+  const searches = new Map<Dialect, MarkSearch<Mark>>()
   let from = 0
-  let kind = kinds[0] as Kind
+  /** One past the opener. */
+  let inside = 0
+  let dialect: Dialect
+  let closer: MarkSearch<Mark>
   /** Whether the opener is the first thing on its line. */
   let leading = true
+  /** A thought was opened, or a lone closer came: a closer without an opener is a word from now on. */
+  let seen = false
 
   const think: Inside = {
     keep() {
@@ -52,37 +65,38 @@ export function thinkMachine(
     },
     look() {
       const limit = leading || patient ? scan.limit(from) : Math.min(scan.limit(from), midLineLimit())
-      const { closer } = kind
-      const close = closer.next(from)
-      if (close + closer.length <= limit) {
-        scan.leave(close + closer.length)
-        closed(from, scan.position)
+      const end = endAfter(inside)
+      if (end !== NOWHERE && closer.to <= limit) {
+        scan.leave(end)
+        closed(from, end)
         return true
       }
       if (tape.end < limit) return false
       if (!leading && !patient) {
-        scan.openThought(`</${kind.name}>`, from)
-        readAsProse()
+        scan.openThought(dialect.name, new MarkSearch(scan, dialect.closers), inside)
+        scan.leave(inside)
         return true
       }
       scan.enter(
         tooLong(scan, 'think block', from, (seek) => {
-          const end = closer.next(seek)
-          if (end === NOWHERE) return { done: false, at: Math.max(seek, tape.end - closer.length + 1) }
-          closed(from, end + closer.length)
-          return { done: true, at: end + closer.length }
+          const end = endAfter(Math.max(seek, inside))
+          if (end === NOWHERE) return { done: false, at: Math.max(seek, tape.end - closer.longest - 1) }
+          closed(from, end)
+          return { done: true, at: end }
         }),
       )
       return true
     },
     finish() {
       scan.unclosedThink = true
-      readAsProse()
+      scan.leave(inside)
     },
   }
 
-  function readAsProse(): void {
-    scan.leave(from + kind.name.length + 2)
+  /** Where the thought ends; NOWHERE if its closer has not arrived. */
+  function endAfter(position: number): number {
+    const at = closer.next(position)
+    return at === NOWHERE || closer.mark?.excluded ? at : closer.to
   }
 
   function midLineLimit(): number {
@@ -90,21 +104,51 @@ export function thinkMachine(
   }
 
   return {
-    next: (start) => openers.next(start),
-    open(position) {
-      const name = openers.nameAt(position)
-      kind = kinds.find((candidate) => candidate.name === name) ?? kind
-      from = position
-      leading = scan.head.blank(position)
+    open(at, to, opened) {
+      seen = true
+      dialect = opened
+      closer = searches.get(opened) ?? new MarkSearch(scan, opened.closers)
+      searches.set(opened, closer)
+      from = at
+      inside = to
+      leading = scan.head.blank(at)
       scan.enter(think)
     },
+    closeLone(at, to) {
+      const counts = !seen && !scan.proseFence && (scan.head.blank(at) || !isBlank(scan.head.byteBefore(at)))
+      seen ||= counts
+      if (counts) scan.enter(loneCloser(scan, at, to, closed))
+      else scan.leave(to)
+    },
+  }
+}
+
+//  Maybe {"a":0}.⏎</think>⏎⏎{"a":1}
+//                 ^ from    ^ something follows: the rest was a thought
+/** Waits for what follows a closer without an opener. */
+function loneCloser(scan: Scan, from: number, to: number, closed: ThinkOptions['closed']): Inside {
+  const { tape } = scan
+  return {
+    keep: () => from,
+    look() {
+      const limit = scan.limit(from)
+      const end = Math.min(tape.end, limit)
+      let next = to
+      while (next < end && (isBlank(scan.byte(next)) || scan.byte(next) === NUL)) next++
+      if (next >= end && end < limit) return false
+      if (next < end) {
+        const at = tape.origin(from)
+        scan.cutTextBefore(from)
+        const note = { code: 'THINK_LATE', message: payloadCodes.THINK_LATE, at } as const
+        scan.cutText(at, tape.origin(to - 1) + 1, to, note)
+        closed(from, to)
+      }
+      scan.leave(to)
+      return true
+    },
+    finish: () => scan.leave(to),
   }
 }
 
 /** How long a reader that cannot wait for the end of the input waits for the end of a thought. */
 const MAX_MID_LINE = 65_536
-
-interface Kind {
-  readonly name: string
-  readonly closer: ByteSearch
-}

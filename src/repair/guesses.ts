@@ -590,6 +590,8 @@ function* openedAt(stopped: Reading, from: number, key: boolean): Iterable<Readi
   const { text } = stopped
   const first = text.charCodeAt(from)
   if (isPunctuation(first) || first === QUOTE || first === BACKSLASH) return
+  // `5' 10"` has no lost quote: these are feet and inches.
+  if (!key && /^\d{1,4}\s?['’′]\s?\d/.test(text.slice(from, from + 12))) return
   // `{"a":{b: c"}}`: the string may begin before the colon.
   if (!key && stopped.bareKeys > 0 && stopped.quotedKeys > 0) return
   const close = nextClosing(text, from, QUOTE)

@@ -187,7 +187,13 @@ function meaningOf(text: string, from: number, to: number): Backslashes {
   // One lone `\z` may be the rest of a line break; several, or `\d`, are a path or a pattern. Before signs
   // alone, `\*both\*`, they may be Markdown's.
   if (letters > 0 || doubled > 0) return 'unknown'
+  if (names === foreign && isFormula(text.slice(from, to))) return 'pattern'
   return (foreign >= 2 && names > 0) || classes === foreign ? 'pattern' : 'unknown'
+}
+
+/** Whether a text has a command of TeX between two dollars, or before a brace: `$\alpha$`, `\sqrt{2}`. */
+function isFormula(text: string): boolean {
+  return /\$[^$\\]{0,99}\\[A-Za-z]{2,20}[^$]{0,99}\$|\\[A-Za-z]{2,20}\{/.test(text)
 }
 
 //  {"dir":"C:\temp\","n":1}

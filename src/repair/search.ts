@@ -3,7 +3,7 @@ import { applyEdits, type Mended } from './edits.ts'
 import { guessesFor } from './guesses.ts'
 import { spellString } from './quotes.ts'
 import { isHalfBlank, Reading, skipBlanks, wordEnd } from './tolerant-reader.ts'
-import { unescapeOnce } from './unescape.ts'
+import { breaksUnescaped, unescapeOnce } from './unescape.ts'
 
 /**
  * Makes JSON of what is almost JSON. It changes spelling, never meaning: a text is repaired only if there is
@@ -16,7 +16,7 @@ import { unescapeOnce } from './unescape.ts'
  * mend('{"a":}') // { kind: 'broken', at: 5 }
  */
 export function mend(text: string, cut = false): Mended {
-  const unescaped = cut ? undefined : unescapeOnce(text, mend)
+  const unescaped = cut ? undefined : (unescapeOnce(text, mend) ?? breaksUnescaped(text))
   if (unescaped) return unescaped
   const first = new Reading(text)
   const end = first.run()

@@ -161,7 +161,7 @@ export class Reading {
 
   /** Whether the writer puts anything in quotes. */
   hasQuotes(): boolean {
-    this.effort.quotes ??= /["'`“”‘’]/.test(this.text)
+    this.effort.quotes ??= /["'`“”‘’«「『]/.test(this.text)
     return this.effort.quotes
   }
 
@@ -193,13 +193,14 @@ export class Reading {
         return this.#colon(unit)
       case 'comma':
         if (unit === COMMA) return this.#passComma()
-        if (unit === SEMICOLON || unit === WIDE_COMMA) return this.#replaceComma()
+        if (unit === SEMICOLON || isForeignComma(unit)) return this.#replaceComma()
         if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET || unit === CLOSE_PAREN) return this.#close(unit)
         return unit === PLUS && this.join(skipBlanks(this.text, this.at + 1))
       case 'first key':
       case 'key':
         if (unit === CLOSE_BRACE) return this.#close(unit)
         if (unit === COMMA) return this.state === 'first key' && this.#dropLeadingComma()
+        if (PAIRED_QUOTES.has(unit)) return this.#pairedString(true)
         return isQuote(unit) || this.#dropPrefix(unit, true) ? this.#string(true) : this.#bareKey()
       case 'first value':
       case 'value':
@@ -207,6 +208,7 @@ export class Reading {
         if (unit === OPEN_PAREN) return this.#openTuple()
         if (unit === CLOSE_BRACKET || unit === CLOSE_PAREN) return this.inArray() && this.#close(unit)
         if (unit === COMMA) return this.state === 'first value' && this.#dropLeadingComma()
+        if (PAIRED_QUOTES.has(unit)) return this.#pairedString(false)
         return isQuote(unit) || this.#dropPrefix(unit, false) ? this.#string(false) : this.#word()
       default:
         return this.state satisfies never
@@ -355,6 +357,23 @@ export class Reading {
     return true
   }
 
+  //  {「a」: «b»}
+  //   ^ from
+  /** Takes a string in quotes that open and close differently, if it ends where one may end. */
+  #pairedString(key: boolean): boolean {
+    const { text, at, edits } = this
+    const close = text.indexOf(PAIRED_QUOTES.get(text.charCodeAt(at))!, at + 1)
+    this.effort.spent += (close < 0 ? text.length : close) - at
+    const next = close < 0 ? '' : (text[skipBlanks(text, close + 1)] ?? '')
+    if (!(key ? ':：' : ',}]，、،').includes(next) || next === '') return false
+    if (/[\n"«»「」『』]/.test(text.slice(at + 1, close))) return false
+    const spelled = spellString(text, { from: at, to: close, opened: true, closed: true }, edits)
+    if (!spelled) return false
+    this.edits = spelled.edits
+    this.#endString(at, close, key, edits)
+    return true
+  }
+
   /** Takes the text between two quotes, which JSON does not allow as it is, as a string. */
   #spellString(from: number, close: number, key: boolean): boolean {
     const { text, edits } = this
@@ -459,6 +478,11 @@ export class Reading {
     if (end === at) return false
     let word = text.slice(at, end)
     const { edits } = this
+    const comma = word.search(/[、،]/)
+    if (comma > 0 && isJsonWord(word.slice(0, comma))) {
+      end = at + comma
+      word = word.slice(0, comma)
+    }
     const literal = end - at > 4 ? /^(?:true|false|null)(?=true$|false$|null$|-?\d)/.exec(word) : null
     if (literal) {
       // `nullfalse`: two literals without a comma.
@@ -531,6 +555,18 @@ export class Reading {
     const parts = text.slice(at, end).split(text[token.from]!)
     return parts.length % 2 === 0 && /^\s*(?:[,:}\]]|$)/.test(parts.at(-1)!)
   }
+}
+
+/** Quotes that open, with those that close them. */
+const PAIRED_QUOTES: ReadonlyMap<number, string> = new Map([
+  [0xab, '»'],
+  [0x300c, '」'],
+  [0x300e, '』'],
+])
+
+/** `，`, `、` or `،`. */
+function isForeignComma(unit: number): boolean {
+  return unit === WIDE_COMMA || unit === 0x3001 || unit === 0x060c
 }
 
 /** Whether `mark` is somewhere behind a blank. */

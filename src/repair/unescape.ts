@@ -35,6 +35,23 @@ export function unescapeOnce(text: string, mend: (text: string) => Mended): Mend
   }
 }
 
+//  {\\n  "a": "x\\ny"\\n}
+//   ^^          ^^   ^^ a break between tokens, an escape in a string, a break
+/**
+ * Reads a document whose line breaks and tabs between tokens were escaped, but not its quotes. `undefined`
+ * for any other text.
+ *
+ * @example
+ * breaksUnescaped('{\\n"a":1}') // { kind: 'mended', text: '{  "a":1}', changes: […] }
+ */
+export function breaksUnescaped(text: string): Mended | undefined {
+  if (!/^[{[]\s{0,99}\\[nrt]/.test(text)) return undefined
+  // Inside a string a backslash and the next character are passed over.
+  const made = text.replace(/"(?:[^"\\]|\\.)*"|\\[nrt]/gs, (token) => (token[0] === '"' ? token : '  '))
+  const changes = [changeOf('removed one level of escapes', text.indexOf('\\'), '\\n', ' ')]
+  return isJson(made) ? { kind: 'mended', text: made, changes } : undefined
+}
+
 /** The text as the content of a JSON string; it may contain raw line breaks. */
 function decoded(text: string): string | undefined {
   const quoted = `"${text.replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t')}"`

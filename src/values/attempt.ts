@@ -120,7 +120,8 @@ export function judgeValue(
   again: Again | undefined,
 ): Passed | Rejected {
   if (rules.root === 'object' && !isRecord(parsed)) {
-    return { kind: 'rejected', code: 'ROOT_NOT_OBJECT', detail: `it is ${nameOf(parsed)}` }
+    const detail = `it is ${nameOf(parsed)}`
+    return { kind: 'rejected', code: 'ROOT_NOT_OBJECT', detail, ...envelopeOf(parsed, rules.envelope) }
   }
   // Nearly every value reaches the schema directly: that path allocates nothing it does not need.
   if (again) return judgeNormalized(parsed, notes, unusual, rules, again)
@@ -170,8 +171,9 @@ function rejectedBy(
   return { kind: 'rejected', code: 'SCHEMA_FAILED', detail, errors, ...envelope }
 }
 
-/** The content of the envelope's field, if it can be a payload. */
+/** The content of the envelope's field, if it can be a payload; or the object in a text. */
 export function envelopeOf(parsed: unknown, field: string): { envelope: string | object } | undefined {
+  if (typeof parsed === 'string') return /^\s{0,99}\{/.test(parsed) ? { envelope: parsed } : undefined
   const inner = isRecord(parsed) && Object.hasOwn(parsed, field) ? parsed[field] : undefined
   return typeof inner === 'string' || (typeof inner === 'object' && inner !== null)
     ? { envelope: inner }

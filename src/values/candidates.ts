@@ -5,6 +5,7 @@ import { isJsonLabel } from '../frames/fence.ts'
 import type { Frame } from '../frames/frame.ts'
 import { frameStage } from '../frames/frames.ts'
 import { opensAs } from '../frames/opening-bracket.ts'
+import { thoughtIn } from '../frames/thoughts.ts'
 import { endsInString, isStructureAt } from '../json/after-value.ts'
 import { type Change, changeOf } from '../repair/change.ts'
 import { withoutSequences } from '../repair/control-characters.ts'
@@ -12,7 +13,7 @@ import { mend } from '../repair/search.ts'
 import { skipBlanks } from '../repair/tolerant-reader.ts'
 import { BACKTICK, isBracket, TILDE } from '../text/characters.ts'
 import type { Rules } from './attempt.ts'
-import { looseFrames, looseMatch, mayOpenLoosely } from './last-resort.ts'
+import { isLateThought, looseFrames, looseMatch, mayOpenLoosely } from './last-resort.ts'
 import { EXPLICIT, IMPLICIT, IN_FENCE } from './pick.ts'
 
 /** A part of a text that may be its payload. */
@@ -57,13 +58,16 @@ export function candidatesOf(text: string, rules: Rules): readonly Candidate[] {
     // No limit here: the text is one payload.
     maxFrame: bytes.length + 1024,
   })
-  const cut = drive(stage, [{ channel: 'stdout', bytes }]).filter(
-    (frame) => frame.kind !== 'text' && (frame.kind !== 'object' || mayBePayload(frame, bytes, rules)),
-  )
+  const frames = drive(stage, [{ channel: 'stdout', bytes }])
+  const cut = frames
+    .slice(frames.findLastIndex(isLateThought) + 1)
+    .filter(
+      (frame) => frame.kind !== 'text' && (frame.kind !== 'object' || mayBePayload(frame, bytes, rules)),
+    )
   const loose = cut.length === 0 ? looseFrames(bytes, 'stdout', rules) : []
   const found = cut.length > 0 ? cut : loose
-  const thought = found.length > 0 ? /<(?:think|thinking|reasoning|scratchpad)>/.exec(text) : null
-  const thoughts = thought ? [thoughtDropped(text, thought.index)] : []
+  const thought = found.length > 0 ? thoughtIn(text) : -1
+  const thoughts = thought < 0 ? [] : [thoughtDropped(text, thought)]
   return found.slice(0, MAX_CANDIDATES).map((frame) => {
     const rank = rules.root === 'object' && frame.kind === 'object' && frame.text[0] === '[' ? 0 : undefined
     return candidateOf(frame, text, bytes, thoughts, loose.length > 0, rank)

@@ -18,7 +18,8 @@ export interface EnvelopePlaces {
  */
 export function envelopePlaces(text: string, field: string): EnvelopePlaces {
   let depth = 0
-  let at = 0
+  // A text that holds the payload is its own field.
+  let at = pastBlanks(text, 0)
   walk(text, {
     open() {
       depth++

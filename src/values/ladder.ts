@@ -1,4 +1,5 @@
 import { type Code, type Note, quote, type SchemaError } from '../base/fault.ts'
+import { isCitation } from '../frames/within.ts'
 import { endsInBraces, endsInString, isOnlyStructure, isRestOfWhole } from '../json/after-value.ts'
 import { closeCut } from '../json/cut-text.ts'
 import { inspect } from '../json/silent-losses.ts'
@@ -23,7 +24,7 @@ import {
 } from './attempt.ts'
 import { type Candidate, candidatesIn, candidatesOf, endOfBroken, hasQuotedKey } from './candidates.ts'
 import { callbackArgument, envelopePlaces } from './envelope.ts'
-import { isBetter } from './pick.ts'
+import { IN_FENCE, isBetter } from './pick.ts'
 
 /** A value that passed. `changes` is empty for an unchanged text; their `at` counts its units. */
 export interface Pass {
@@ -207,17 +208,21 @@ function mendScalar(text: string): Edited | undefined {
 const MAX_SCALAR = 16 * 1024
 
 /**
- * A text without quotes that is the whole payload, if it is one of those that the schema lists: `approve`. A
- * schema that takes other texts, too, would take any prose.
+ * A text without quotes that is the whole payload, if it is one of those that the schema lists: `approve`, or
+ * `**approve**`. A schema that takes other texts, too, would take any prose.
  */
 function listedWord(text: string, rules: Rules): Edited | undefined {
   if (!isFewWords(text) || !rules.check) return undefined
   const passes = (word: string) => attempt(JSON.stringify(word), rules).kind === 'passed'
-  const others = ['\0'.repeat(text.length), `${text} ${text}`, `a ${text}`]
-  if (!passes(text) || others.some(passes)) return undefined
-  const word = JSON.stringify(text)
+  const plain = EMPHASIS.exec(text)?.[2] ?? text
+  const others = ['\0'.repeat(plain.length), `${plain} ${plain}`, `a ${plain}`]
+  if (!passes(plain) || others.some(passes)) return undefined
+  const word = JSON.stringify(plain)
   return { text: word, changes: [changeOf('quoted a word', 0, text, word)] }
 }
+
+/** A word in Markdown's emphasis, or in backticks. */
+const EMPHASIS = /^([*_]{1,3}|`)([^*_`\s][^*`\n]{0,254})\1$/
 
 /** A candidate in a text like prose: the first that passes or, if requested, the last. */
 function choose(
@@ -243,6 +248,8 @@ function choose(
         : settle(tried, { text: candidate.text, changes: NONE, notes: NONE, rules: own, envelopes })
     const result = moved(found, (at) => at + candidate.at)
     if (!result.ok) return result
+    if (candidate.rank === IN_FENCE && hasVariables(result))
+      return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
     return { ...result, changes: [...all, ...result.changes], notes: [...result.notes, ...candidate.notes] }
   })
   const passed = results.filter((result) => result.ok)
@@ -259,6 +266,12 @@ function choose(
     places,
   }
   return { ...chosen, notes: [...chosen.notes, note] }
+}
+
+//  payload = {"user": user.id, "n": n}
+/** Whether words were read as texts: in code they are variables. */
+export function hasVariables(result: Pass | Miss): boolean {
+  return result.ok && result.changes.some(({ kind }) => kind === 'quoted a word')
 }
 
 /** Repairs a text that begins with a bracket and is not JSON. */
@@ -324,7 +337,7 @@ function takeFirst(
   // As in prose: without a schema, only a first key in double quotes distinguishes an object from code.
   const rest = text.slice(end, end + 256)
   const isBeforeObject = rules.scalars && /^\s*\{\s*"/.test(rest)
-  if (rules.check || isBeforeObject ? isCitation(first, rest) : !hasQuotedKey(first))
+  if (rules.check || isBeforeObject ? isUsedInProse(first, rest) : !hasQuotedKey(first))
     return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
   const changes = [...before, changeOf('took an object from prose', end, text.slice(end, end + 80), '')]
   const taken = climbFurther(first, changes, rules, envelopes)
@@ -349,10 +362,9 @@ export function brokenAround(text: string, end: number): Miss {
     : continuesAt(text, end)
 }
 
-/** Whether an array is the text of a link, or one scalar with words behind it: `[1] as it says`. */
-function isCitation(array: string, rest: string): boolean {
-  if (array[0] === '[' && rest[0] === '(') return true
-  return /^\[[^[\]{},]*\]$/.test(array) && !/^[ \t\r]*(?:\n|$)/.test(rest)
+/** Whether an array is the text of a link, or a citation: `[1] as it says`. */
+function isUsedInProse(array: string, rest: string): boolean {
+  return (array[0] === '[' && rest[0] === '(') || isCitation(array, rest)
 }
 
 /** The value at the start of a text ends at `end`, and what follows belongs to a larger one. */

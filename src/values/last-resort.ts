@@ -27,7 +27,7 @@ export function looseFrames(bytes: Bytes, channel: Channel, given: Rules): reado
   const rules = { ...given, verdict: undefined }
   // Most texts without a candidate have no such place, and a scan costs more than this.
   const text = bytes.toString('utf8')
-  if (!mayOpenLoosely(text) && !(rules.check && text.includes('{}'))) return []
+  if (!mayOpenLoosely(text) && !(rules.check && /\{\}|\[\]/.test(text))) return []
   const stage = frameStage({
     tags: [],
     fences: false,
@@ -38,9 +38,10 @@ export function looseFrames(bytes: Bytes, channel: Channel, given: Rules): reado
     think: rules.think,
     maxFrame: bytes.length + 1024,
   })
-  const found: Frame[] = []
+  let found: Frame[] = []
   let past = 0
   for (const cut of drive(stage, [{ channel, bytes }])) {
+    if (isLateThought(cut)) found = []
     if (cut.from < past) continue
     const opens = cut.kind === 'object' ? opensLoosely(cut, before(cut, bytes), found.length > 0) : 'no'
     const frame = opens === 'yes' ? untilItsEnd(cut, bytes, rules) : cut
@@ -48,10 +49,15 @@ export function looseFrames(bytes: Bytes, channel: Channel, given: Rules): reado
     if (opens === 'another' && isValue(frame, rules)) found.push(frame)
     if (opens === 'yes' && !isValue(frame, rules)) return []
     // Among other brackets, an empty pair may be what is left of something.
-    const isEmpty = opens === 'empty' && rules.check && !/[{}[\]]/.test(text.replace('{}', ''))
+    const isEmpty = opens === 'empty' && rules.check && !/[{}[\]]/.test(text.replace(/\{\}|\[\]/, ''))
     if (opens === 'yes' || (isEmpty && passes(frame.text, rules))) found.push(frame)
   }
   return found
+}
+
+/** Whether a frame is a lone closer: what is before it was a thought. */
+export function isLateThought({ kind, notes }: Frame): boolean {
+  return kind === 'text' && notes?.some(({ code }) => code === 'THINK_LATE') === true
 }
 
 /** Whether a text has a key in quotes, or a bare key or an element where a value may begin. */
@@ -78,8 +84,8 @@ function before({ from }: Frame, bytes: Bytes): string {
 const MAX_BEFORE = 400
 
 /**
- * Whether a bracket looks like the start of a value; `empty` for `{}`, which only a schema can want, and
- * `another` for an array in prose after a value: `[1, 2] and [3, 4]`.
+ * Whether a bracket looks like the start of a value; `empty` for `{}` and `[]`, which only a schema wants,
+ * and `another` for an array in prose after a value: `[1, 2] and [3, 4]`.
  */
 function opensLoosely(
   { text, aside }: Frame,
@@ -92,6 +98,7 @@ function opensLoosely(
   const startsLine = /(?:^|\n)[ \t\r]*$/.test(before)
   const isAfterColon = /[:：]\s{0,99}$/.test(before)
   if (head[0] === '[') {
+    if (head === '[]') return startsLine || isAfterColon ? 'empty' : 'no'
     if (!FIRST_ELEMENT.test(head)) return 'no'
     return startsLine || isAfterColon ? 'yes' : hasValue ? 'another' : 'no'
   }

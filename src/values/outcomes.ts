@@ -1,5 +1,5 @@
 import type { Note } from '../base/fault.ts'
-import type { Sink, Stage } from '../base/stage.ts'
+import type { Sink } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
 import { endsInBraces, endsInString, isOnlyStructure, isRestOfWhole } from '../json/after-value.ts'
@@ -11,11 +11,19 @@ import { bomAt, isBlank, isBracket } from '../text/characters.ts'
 import type { Rules } from './attempt.ts'
 import { hasQuotedKey, isInside, isPayloadFence, isTorn } from './candidates.ts'
 import { callbackArgument } from './envelope.ts'
-import { brokenAround, climb, climbStrictly, continuesAt, type Miss, type Pass } from './ladder.ts'
-import { looseFrames, looseMatch } from './last-resort.ts'
+import {
+  brokenAround,
+  climb,
+  climbStrictly,
+  continuesAt,
+  hasVariables,
+  type Miss,
+  type Pass,
+} from './ladder.ts'
+import { isLateThought, looseFrames, looseMatch } from './last-resort.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from './make-outcome.ts'
 import type { Outcome } from './outcome.ts'
-import { EXPLICIT, IMPLICIT, IN_FENCE, ranked } from './pick.ts'
+import { EXPLICIT, IMPLICIT, IN_FENCE, type OutcomeSink, ranked, rankOf } from './pick.ts'
 import type { UnmatchedText } from './unmatched-text.ts'
 
 export interface JudgeOptions {
@@ -38,7 +46,7 @@ export interface JudgeOptions {
  * one only if it is JSON, can be repaired, or passes the schema; everything else is prose. At the end, an
  * input without any payload gives one outcome that says so.
  */
-export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>> {
+export function judgeStage(options: JudgeOptions): (next: OutcomeSink<unknown>) => Sink<Frame> {
   return (next) => new Judge(options, next)
 }
 
@@ -47,9 +55,13 @@ class Judge implements Sink<Frame> {
   readonly #rules: Rules
   readonly #unmatched: UnmatchedText | undefined
   readonly #label: string | undefined
-  readonly #next: Sink<Outcome<unknown>>
+  readonly #next: OutcomeSink<unknown>
   /** The frame that may turn out to be the whole input. */
   #held: Frame | undefined
+  /** What is before this offset is a thought. */
+  #from = 0
+  /** Set until the next outcome tells that what was emitted before is a thought. */
+  #late: Note | undefined
   #found = false
   #blank = true
   #channel: Frame['channel'] = 'stdout'
@@ -70,7 +82,7 @@ class Judge implements Sink<Frame> {
    */
   #rejected: Outcome<unknown> | undefined
 
-  constructor(options: JudgeOptions, next: Sink<Outcome<unknown>>) {
+  constructor(options: JudgeOptions, next: OutcomeSink<unknown>) {
     this.#options = options
     this.#rules = options.rules
     this.#unmatched = options.unmatched
@@ -80,6 +92,10 @@ class Judge implements Sink<Frame> {
 
   write(frame: Frame): void {
     this.#channel = frame.channel
+    if (isLateThought(frame)) {
+      this.#forget(frame)
+      return
+    }
     if (this.#queued && frame.from > this.#rules.maxRepair) this.#settleQueued(false)
     if (!this.#started && !frame.first && !frame.blank) this.#holdStart(frame)
     if (frame.first) {
@@ -106,7 +122,10 @@ class Judge implements Sink<Frame> {
     if (!this.#found && this.#rejected) this.#emit(ranked(this.#rejected, 0))
     if (!this.#found && unmatched) this.#lastResort(unmatched)
     const code = this.#blank && !this.#held ? 'EMPTY' : 'NO_MATCH'
-    if (!this.#found) this.#emit(nothingOf(code, this.#channel, unmatched, this.#label))
+    if (!this.#found) {
+      const nothing = nothingOf(code, this.#channel, unmatched, this.#label)
+      this.#emit({ ...nothing, frame: { ...nothing.frame, from: this.#from } })
+    }
     this.#next.end()
   }
 
@@ -115,7 +134,27 @@ class Judge implements Sink<Frame> {
     if (wanted && !wanted(outcome)) return
     this.#found = true
     this.#unmatched?.drop()
-    this.#next.write(outcome)
+    const late = this.#late
+    this.#late = undefined
+    this.#next.write(
+      late ? ranked({ ...outcome, notes: [...outcome.notes, late] }, rankOf(outcome)) : outcome,
+    )
+  }
+
+  /** What is before a lone closer was a thought. If it was emitted, a note on the next outcome says so. */
+  #forget({ to, notes }: Frame): void {
+    if (this.#next.forget) this.#next.forget()
+    else if (this.#found) this.#late = notes?.[0]
+    this.#from = to
+    this.#held = undefined
+    this.#queued = undefined
+    this.#rejected = undefined
+    this.#found = false
+    this.#started = false
+    this.#inMembers = false
+    this.#broken = false
+    this.#tornTo = -1
+    this.#blank = false
   }
 
   #good(frame: Frame, pass: Pass, how?: ChangeKind): void {
@@ -137,13 +176,7 @@ class Judge implements Sink<Frame> {
   }
 
   #fence(frame: Frame): void {
-    const begun = /^json[5c]?[ \t]*(?=[{[])/i.exec(frame.label ?? '')
-    if (begun) {
-      //  ```json {"a":
-      //          ^ the payload begins on the line of the fence
-      const text = `${frame.label!.slice(begun[0].length)}\n${frame.text}`
-      this.#payload({ ...frame, text }, 'took a fence body')
-    } else if (isPayloadFence(frame.label, frame.text)) this.#payload(frame, 'took a fence body')
+    if (isPayloadFence(frame.label, frame.text)) this.#payload(frame, 'took a fence body')
     else this.#otherFence(frame)
   }
 
@@ -198,6 +231,7 @@ class Judge implements Sink<Frame> {
     // An array of anything but objects, or an object whose first key is not in quotes, is mostly prose.
     const sure = array ? /^\[\s{0,4096}\{/.test(frame.text.slice(0, 4100)) && quoted : quoted
     const result = sure || rules.check ? climb(frame.text, rules) : climbStrictly(frame.text, rules)
+    if (frame.inFence && hasVariables(result)) return
     if (result.ok) {
       this.#broken = false
       this.#emitProse(goodOf(frame, result, 'took an object from prose'))
@@ -265,7 +299,9 @@ class Judge implements Sink<Frame> {
 
   /** Whether the input may be one broken document whose first bracket seemed to close too early. */
   #mayBeWhole(frame: Frame): boolean {
-    return this.#unmatched !== undefined && frame.to <= this.#rules.maxRepair
+    // After a thought in which something was found, the text is no longer kept.
+    const kept = this.#unmatched?.bytes().length ?? 0
+    return frame.to <= Math.min(kept, this.#rules.maxRepair)
   }
 
   /** Right before an object, `[1,2]{"a":1}`, an array is a value, too; before words it may be noise. */
@@ -295,6 +331,13 @@ class Judge implements Sink<Frame> {
         return
       }
       const end = first.text.length
+      if (isOne && strict.ok && rules.scalars && isArray(whole.text.slice(end), rules)) {
+        const note: Note = { code: 'AMBIGUOUS', message: 'an array follows the value; the first was taken' }
+        this.#emitProse(
+          goodOf(first, { ...strict, notes: [...strict.notes, note] }, 'took an object from prose'),
+        )
+        return
+      }
       if (end === 0 && !result.ok && frames.some((frame) => this.#closesMore(frame))) {
         this.#bad(whole, result)
         return
@@ -350,8 +393,9 @@ class Judge implements Sink<Frame> {
   /** Nothing was found, but the input begins like a document: it is broken JSON, not prose. */
   #brokenStart(text: UnmatchedText): void {
     if (!this.#options.document) return
-    const whole = text.bytes().toString('utf8')
-    const frame: Frame = { kind: 'object', channel: this.#channel, from: 0, to: text.size(), text: whole }
+    const from = this.#from
+    const whole = text.bytes().toString('utf8', from)
+    const frame: Frame = { kind: 'object', channel: this.#channel, from, to: text.size(), text: whole }
     if (text.size() > text.bytes().length) {
       if (beginsBroken(whole)) this.#bad({ ...frame, text: '' }, TOO_LONG)
       return
@@ -385,7 +429,9 @@ class Judge implements Sink<Frame> {
 
   /** A string, a number or a literal. Anything else is prose, unless another spelling makes it JSON. */
   #wholeScalar(frame: Frame): void {
-    const result = climbStrictly(frame.text, this.#rules)
+    const strict = climbStrictly(frame.text, this.#rules)
+    // A text may hold the object that is wanted.
+    const result = strict.ok || !strict.strict ? strict : climb(frame.text, this.#rules)
     if (result.ok) this.#good(frame, result, this.#thinkBefore ? 'dropped a think block' : undefined)
     else if (result.strict) this.#bad(frame, result)
     else if (this.#unmatched) this.#brokenStart(this.#unmatched)
@@ -414,7 +460,7 @@ class Judge implements Sink<Frame> {
     if (!this.#unmatched || !this.#options.document) return
     if (frame.from > this.#rules.maxRepair || frame.notes?.some(isLostPayload)) return
     const bytes = this.#unmatched.bytes()
-    let from = 0
+    let from = this.#from
     while (isBlank(bytes[from]) || bytes[from] === 0 || bomAt(bytes, from) === 3)
       from += bomAt(bytes, from) || 1
     this.#inMembers = /^"[^"\n]{0,256}"\s{0,9}:/.test(
@@ -435,6 +481,11 @@ function wholeFrame(first: Frame, unmatched: UnmatchedText): Frame {
   const bytes = unmatched.bytes()
   const { kind, channel, from } = first
   return { kind, channel, from, to: bytes.length, text: bytes.toString('utf8', from) }
+}
+
+/** Whether a text is an array and nothing else. */
+function isArray(text: string, rules: Rules): boolean {
+  return /^\s*\[/.test(text) && climbStrictly(text, rules).ok
 }
 
 /** Whether an input in which nothing was found begins like a document, maybe after comments. */

@@ -80,15 +80,16 @@ function wholeObject<S extends Schema | undefined>(
   text: string,
   options: ParseOptions<S>,
 ): Outcome<Value<S>> | undefined {
-  if (text.charCodeAt(0) !== OPEN_BRACE || text.charCodeAt(text.length - 1) !== CLOSE_BRACE) return undefined
-  if (text.length > MAX_WHOLE) return undefined
+  const isBraced = text.charCodeAt(0) === OPEN_BRACE && text.charCodeAt(text.length - 1) === CLOSE_BRACE
+  // Half a surrogate pair does not survive as bytes, but valid JSON is what `JSON.parse` says.
+  const isHalf = HALF_PAIR.test(text)
+  if (text.length > MAX_WHOLE || !(isBraced || isHalf)) return undefined
   if (options !== NO_OPTIONS && Object.keys(options).some((name) => OF_STAGES.has(name))) return undefined
   const to = Bytes.byteLength(text)
-  // Half a surrogate pair does not survive as bytes.
-  if (to > text.length && /\p{Cs}/u.test(text)) return undefined
   usual ??= wholeRules(NO_OPTIONS)
   const rules = options === NO_OPTIONS ? usual : wholeRules(options)
-  const result = passUnchanged(text, rules) ?? (isOneDocument(text) ? climb(text, rules) : undefined)
+  const result =
+    passUnchanged(text, rules) ?? (!isHalf && isOneDocument(text) ? climb(text, rules) : undefined)
   if (!result) return undefined
   const frame: Frame = { kind: 'object', channel: 'stdout', from: 0, to, text, first: true }
   if (!result.ok) return badOf(frame, result, options.label)
@@ -114,6 +115,7 @@ const KEY = /^{\s*(?:"|'|[A-Za-z_]\w*\s*:)/
  * the time of one that names these.
  */
 const NOT_PLAIN = /[^\t\n\r -;=-_a-}\u00a0-\uffff]/
+const HALF_PAIR = /\p{Cs}/u
 const NO_OPTIONS = {}
 let usual: Rules | undefined
 /** Options about where to look, which the stages check. */

@@ -1,5 +1,5 @@
 import type { Note } from '../base/fault.ts'
-import type { Stage } from '../base/stage.ts'
+import type { Sink } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import type { Good, Outcome } from './outcome.ts'
 
@@ -33,6 +33,11 @@ function usualRank({ kind, path, inFence }: Frame): number {
   return inFence ? IN_FENCE : IMPLICIT
 }
 
+/** Takes outcomes, and can forget those that it still holds: they turned out to be thoughts. */
+export interface OutcomeSink<T> extends Sink<Outcome<T>> {
+  forget?(): void
+}
+
 /**
  * Picks among the outcomes: `each` passes all of them on. `first` is the first good one of the highest rank,
  * or else the first bad one. `last` is the last explicit one, good or bad: an earlier draft never replaces a
@@ -43,14 +48,19 @@ function usualRank({ kind, path, inFence }: Frame): number {
  * @example
  * drive(pickStage('last'), [draft, final]) // [final]
  */
-export function pickStage<T>(pick: Pick): Stage<Outcome<T>, Outcome<T>> {
+export function pickStage<T>(pick: Pick): (next: Sink<Outcome<T>>) => OutcomeSink<T> {
   if (pick === 'each') return (next) => next
   return (next) => {
     let held: Outcome<T> | undefined
     let passed = 0
     /** Where the good ones begin, up to a limit. */
-    const places: number[] = []
+    let places: number[] = []
     return {
+      forget() {
+        held = undefined
+        passed = 0
+        places = []
+      },
       write(outcome) {
         if (outcome.ok && passed++ < MAX_PLACES) places.push(outcome.frame.from)
         if (held === undefined || isBetter(pick, outcome, rankOf(outcome), held, rankOf(held))) held = outcome

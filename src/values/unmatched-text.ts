@@ -40,7 +40,7 @@ export function unmatchedText(maxComment: number, keep = maxComment): UnmatchedT
       kept = undefined
     },
     comment() {
-      const shown = Math.min(length, maxComment)
+      const shown = kept ? Math.min(length, maxComment) : 0
       const truncated = size > shown
       const to = truncated && kept ? characterStart(kept, shown) : shown
       return { text: kept?.toString('utf8', 0, to) ?? '', truncated, from: 0, to }

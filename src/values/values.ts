@@ -20,7 +20,7 @@ import { endOfBroken } from './candidates.ts'
 import { elementsOf } from './items/items.ts'
 import type { Outcome } from './outcome.ts'
 import { judgeStage } from './outcomes.ts'
-import { type Pick, pickStage } from './pick.ts'
+import { type OutcomeSink, type Pick, pickStage } from './pick.ts'
 import { checkOf, type Schema, type Value } from './schema/schema.ts'
 import { unmatchedText } from './unmatched-text.ts'
 import type { Where } from './where/conditions.ts'
@@ -89,9 +89,9 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
    */
   readonly pick?: Pick | undefined
   /**
-   * The tags around thoughts, which hide what is in them: `false` for none, or a list of names. The name
-   * given as `tag` is never one of them.
-   * @default true: `<think>`, `<thinking>`, `<reasoning>` and `<scratchpad>`
+   * Thoughts hide what is in them: `false` for none, or a list of the names of their tags. The name given as
+   * `tag` is never one of them.
+   * @default true: `<think>`, `[THINK]` and others, as models write them
    */
   readonly think?: boolean | readonly string[] | undefined
   /** Close a value that the input cut off, and list its incomplete paths. @default false */
@@ -194,7 +194,7 @@ export function pickedStage<S extends Schema | undefined = undefined>(
 ): Stage<Chunk, Outcome<Value<S>>> {
   const parts = valueParts(options, turn, more)
   // Cast: a value that passed the schema has the schema's type.
-  return (next) => parts.stage(pickStage<Value<S>>(parts.pick)(next) as Sink<Outcome<unknown>>)
+  return (next) => parts.stage(pickStage<Value<S>>(parts.pick)(next) as OutcomeSink<unknown>)
 }
 
 /**
@@ -226,7 +226,7 @@ export function valueParts(
   const cut = frameStage(cutting)
   const readWhere = whereOf(options, { ...cutting, maxFrame, turn }, more)
 
-  function stage(outcomes: Sink<Outcome<unknown>>, seen?: (frame: Frame) => void): Sink<Chunk> {
+  function stage(outcomes: OutcomeSink<unknown>, seen?: (frame: Frame) => void): Sink<Chunk> {
     const unmatched = unmatchedText(maxComment, rules.maxRepair)
     let channel: Channel | undefined
     const document = tag === undefined && !lines
@@ -291,7 +291,7 @@ export function outcomeStage<S extends Schema | undefined = undefined>(
   const rules = rulesOf(read)
   return (next) => {
     // Cast: as in `pickedStage`.
-    const outcomes = pickStage<Value<S>>(pick)(next) as Sink<Outcome<unknown>>
+    const outcomes = pickStage<Value<S>>(pick)(next) as OutcomeSink<unknown>
     return judgeStage({ rules, label, unmatched: undefined, lines, document: false, patient: false })(
       outcomes,
     )

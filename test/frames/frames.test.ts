@@ -113,7 +113,7 @@ test('an opening is told as soon as it is certain, with where its body begins', 
     write(Buffer.from(character))
   }
   expect(seen.join('').replaceAll('undefined', '')).toBe(
-    'x <json>tag 2 8 {}</json>\n~~~json t\nfence 18 28 json t{}\n~~~\n{line 35 36 "a":1}\n[line 43 44 1]\n{line 47 48  "b"',
+    'x <json>tag 2 8 {}</json>\n~~~json t\nfence 18 28 json t{}\n~~~\n{line 35 36 "a":1}\n[1line 43 44 ]\n{line 47 48  "b"',
   )
   const objects: string[] = []
   openingScan({ lines: false }, (...told) => objects.push(told.join(' '))).write(

@@ -63,6 +63,12 @@ const subjects: readonly Subject[] = [
     { ...prose, readFences: 'object' },
   ),
   subject(
+    '``` ``` ``` ```json ```json␠ ```\n ```` ~~~ {"a":1} {"a":1,} {"a": [{" { } [ ] " " \n \n ␠ ␠␠␠␠ \t >␠ >␠ -␠ x 1',
+    asValues,
+    asSchema,
+    readFences,
+  ),
+  subject(
     '[ ] [1] ["a"] [{"a":1}] 1 , : = ( ␠ \n x a: é \u00a0 \uff1a "x" [1,2] { } _ -',
     { ...objectsOnly, loose: true },
     asSchema,
@@ -99,6 +105,14 @@ const subjects: readonly Subject[] = [
     asValues,
     { ...prose, patient: true },
     { ...prose, think: ['notes', 'think'] },
+  ),
+  subject(
+    '<think> <THINK␠> <think␠a="b"> <think␠ </think> </think> </Think␠> </thinking> ` " [THINK] [/THINK] [TH ◁think▷ ◁/think▷ <|channel|> analysis<|message|> <|end|> <|channel|>analysis<|message|> {"a":1} {"b":2} { [ \n \n ␠ ␠ x ```\n',
+    prose,
+    {},
+    asValues,
+    asSchema,
+    asAny,
   ),
   {
     tokens: [

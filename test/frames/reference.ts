@@ -1,6 +1,7 @@
 import type { Note } from '../../src/base/fault.ts'
 import type { Frame, FrameKind } from '../../src/frames/frame.ts'
 import type { FrameOptions } from '../../src/frames/frames.ts'
+import { isCitation, isPiece } from '../../src/frames/within.ts'
 import { goesOnAt, MAX_REST } from '../../src/json/after-value.ts'
 import type { Channel } from '../../src/text/chunk.ts'
 import { type Clean, clean } from './reference-clean.ts'
@@ -60,6 +61,56 @@ interface Cut {
   readonly notes?: readonly Note['code'][]
 }
 
+/** How thoughts are marked, as the page on values says it. */
+interface ReferenceThought {
+  readonly name: string
+  readonly opener: RegExp
+  readonly closers: readonly { readonly mark: RegExp; readonly excluded?: boolean }[]
+}
+
+function thoughtTag(name: string): ReferenceThought {
+  const rest = '(?:>|(?=[ \\t\\r])[^<>{[`~\\n]{0,199}>)'
+  return {
+    name,
+    opener: new RegExp(`^<${name}${rest}`, 'i'),
+    closers: [{ mark: new RegExp(`^</${name}${rest}`, 'i') }],
+  }
+}
+
+function thoughtMarks(opener: string, ...closers: readonly string[]): ReferenceThought {
+  const exactly = (text: string) =>
+    new RegExp(
+      `^${Buffer.from(text)
+        .toString('latin1')
+        .replace(/[|[\]]/g, '\\$&')}`,
+    )
+  return {
+    name: opener,
+    opener: exactly(opener),
+    closers: closers.map((text) => ({
+      mark: exactly(text),
+      excluded: text === '<|start|>' || text === '<|channel|>',
+    })),
+  }
+}
+
+const HARMONY = ['<|end|>', '<|return|>', '<|start|>', '<|channel|>'] as const
+const THOUGHTS: readonly ReferenceThought[] = [
+  ...['think', 'thinking', 'reasoning', 'scratchpad', 'thought', 'thoughts', 'analysis', 'reflection'].map(
+    thoughtTag,
+  ),
+  thoughtTag('internal_thoughts'),
+  thoughtTag('seed:think'),
+  thoughtMarks('[THINK]', '[/THINK]'),
+  thoughtMarks('◁think▷', '◁/think▷'),
+  thoughtMarks('<|begin_of_thought|>', '<|end_of_thought|>'),
+  thoughtMarks('<|START_THINKING|>', '<|END_THINKING|>'),
+  thoughtMarks('<|inner_prefix|>', '<|inner_suffix|>'),
+  thoughtMarks('<|channel>thought', '<channel|>'),
+  thoughtMarks('<|channel|>analysis<|message|>', ...HARMONY),
+  thoughtMarks('<|channel|>commentary<|message|>', ...HARMONY),
+]
+
 type Range = readonly [from: number, to: number]
 
 /** A fence that is read as prose. */
@@ -103,7 +154,7 @@ class Reference {
   readonly #fences: boolean
   readonly #lines: boolean
   readonly #objects: boolean
-  readonly #think: readonly string[]
+  readonly #think: readonly ReferenceThought[]
   readonly #readFences: false | 'object' | 'any'
   readonly #patient: boolean
   readonly #maxFrame: number
@@ -120,12 +171,16 @@ class Reference {
   #notLine = -1
   /** Before this offset of the channel no fence looks for a later closer: that was tried. */
   #stretchedTo = 0
+  /** A thought was opened, or a lone closer came. */
+  #thought = false
   /** A think block never ended: it is read as prose, and what is found there is marked. */
   #thinkUnclosed = false
   /** Where thoughts end that are read as prose, because their closers are too far away. */
   readonly #openThoughts: number[] = []
   /** The fences that are read as prose, the innermost one last. */
   readonly #around: ProseFence[] = []
+  /** The value of an odd fence never ended: no other odd one is tried. */
+  #noOdd = false
   /** The object opens with a key that has no quotes. */
   #bareKey = false
   /** A tag block without payload never ended, and was read again as prose; that is done once. */
@@ -144,8 +199,8 @@ class Reference {
     this.#fences = others && (options.fences ?? true)
     this.#objects = others && (options.objects ?? true)
     const think = options.think ?? true
-    const names = think === true ? ['think', 'thinking', 'reasoning', 'scratchpad'] : think || []
-    this.#think = others ? names.filter((name) => !this.#tags.includes(name)) : []
+    const all = think === true ? THOUGHTS : think ? think.map((name) => thoughtTag(name)) : []
+    this.#think = others ? all.filter(({ name }) => !this.#tags.includes(name)) : []
     this.#readFences = options.readFences ?? false
     this.#patient = options.patient ?? false
     this.#maxFrame = options.maxFrame ?? MAX_FRAME
@@ -169,7 +224,9 @@ class Reference {
     const name = this.#tagAt(at)
     if (name !== undefined) return this.#tag(at, name)
     const think = this.#thinkAt(at)
-    if (think !== undefined) return this.#thinkBlock(at, think)
+    if (think) return this.#thinkBlock(at, think.to, think.thought)
+    const lone = this.#loneAt(at)
+    if (lone !== undefined) return this.#loneCloser(at, lone)
     if (this.#fences && this.#mayOpenFence(at)) return this.#fence(at)
     if (this.#isLineStart(at) && at !== this.#notLine) return this.#line(at)
     if (this.#objects && this.#isBrace(at)) return this.#object(at)
@@ -277,20 +334,63 @@ class Reference {
 
   // Think.
 
-  #thinkAt(at: number): string | undefined {
-    return this.#think.find((think) => this.#has(at, `<${think}>`))
+  #thinkAt(at: number): { thought: ReferenceThought; to: number } | undefined {
+    for (const thought of this.#think) {
+      const to = this.#pastMark(at, thought.opener)
+      if (to !== undefined) return { thought, to }
+    }
+    return undefined
   }
 
-  #thinkBlock(from: number, name: string): number {
-    const inside = from + `<${name}>`.length
-    const closer = `</${name}>`
+  /** One past a mark, unless it is only named: `"<think>"`. */
+  #pastMark(at: number, mark: RegExp): number | undefined {
+    const found = mark.exec(this.#slice(at, at + 300).toString('latin1'))
+    if (!found) return undefined
+    const to = at + found[0].length
+    const quote = at > 0 ? this.#char(at - 1) : ''
+    return /["'`]/.test(quote) && this.#char(to) === quote ? undefined : to
+  }
+
+  #loneAt(at: number): number | undefined {
+    for (const { name, closers } of this.#think)
+      if (name === 'think' || name === 'thinking') {
+        const to = this.#pastMark(at, closers[0]!.mark)
+        if (to !== undefined) return to
+      }
+    return undefined
+  }
+
+  /** A closer whose opener was in the prompt: what is before it was a thought, if something follows. */
+  #loneCloser(at: number, to: number): number {
+    const isWord = at > 0 && this.#isBlank(at - 1) && !this.#isBlankBefore(at)
+    if (this.#thought || this.#around.length > 0 || isWord) return to
+    this.#thought = true
+    let next = to
+    while (this.#isBlank(next) || this.#bytes[next] === NUL) next++
+    if (next >= this.#limit(at)) return to
+    this.#cuts.push({ kind: 'text', from: at, to, notes: ['THINK_LATE'] })
+    if (this.#document) this.#first = this.#pastBlanksAndBoms(to)
+    return to
+  }
+
+  #thinkBlock(from: number, inside: number, { closers }: ReferenceThought): number {
+    this.#thought = true
     const leading = this.#isBlankBefore(from)
     const waits = leading || this.#patient
     const most = waits ? this.#maxFrame : Math.min(this.#maxFrame, MAX_MID_LINE)
     const limit = this.#limit(from, most)
-    const found = this.#find(closer, from)
-    const to = found < 0 ? this.#end : found + closer.length
-    const closes = found >= 0 && to <= limit
+    let found = -1
+    let to = this.#end
+    let known = this.#end
+    for (let at = inside; at < this.#end && found < 0; at++)
+      for (const { mark, excluded } of closers) {
+        const past = this.#pastMark(at, mark)
+        if (past === undefined || found >= 0) continue
+        found = at
+        known = past
+        to = excluded ? at : past
+      }
+    const closes = found >= 0 && known <= limit
     const outgrown = this.#outgrown(from, most)
     if (from === this.#first) this.#first = found >= 0 && (closes || waits) ? this.#pastBlanksAndBoms(to) : -1
     if (closes) return to
@@ -306,7 +406,16 @@ class Reference {
   // Fences.
 
   #mayOpenFence(at: number): boolean {
-    return this.#around.length < MAX_NESTED && (this.#isFenceStart(at) || this.#isAfterProse(at))
+    if (this.#around.length === MAX_NESTED) return false
+    return this.#isFenceStart(at) || this.#isAfterProse(at) || (this.#mayBeGlued(at) && this.#isFenceLine(at))
+  }
+
+  /** Marks that begin their line, or backticks after words without one. */
+  #mayBeGlued(at: number): boolean {
+    if (!this.#readFences || !(this.#has(at, '```') || this.#has(at, '~~~'))) return false
+    if (this.#fencePrefix(at) !== undefined) return true
+    const before = this.#slice(this.#lineStart(at), at).toString('latin1')
+    return this.#has(at, '`') && !before.includes('`') && !this.#isAfterQuote(at)
   }
 
   //  Here: ```json
@@ -391,10 +500,11 @@ class Reference {
   #isFenceLine(at: number): boolean {
     if (this.#around.length === MAX_NESTED) return false
     if (this.#isAfterProse(at)) return true
-    if (!this.#isFenceStart(at)) return false
+    const isGlued = this.#mayBeGlued(at) && this.#gluedBrace(at) !== undefined
+    if (!isGlued && !this.#isFenceStart(at)) return false
     const lineEnd = this.#lineEnd(at)
     if (lineEnd >= this.#limit(at) && (lineEnd < this.#end || this.#outgrown(at))) return false
-    return this.#has(at, '~') || !this.#slice(at + this.#runLength(at), lineEnd).includes('`')
+    return isGlued || this.#has(at, '~') || !this.#slice(at + this.#runLength(at), lineEnd).includes('`')
   }
 
   #fence(from: number): number {
@@ -404,11 +514,13 @@ class Reference {
     const limit = this.#limit(from)
     const lineEnd = this.#lineEnd(from)
     if (!this.#isFenceLine(from)) return from + run
-    const label = this.#slice(from + run, lineEnd)
+    const brace = this.#gluedBrace(from)
+    const label = this.#slice(from + run, brace?.at ?? lineEnd)
       .toString()
       .trim()
-    const marked = !this.#readFences || /^json[5c]?(?:[ \t{[]|$)/i.test(label)
-    const opened = Math.min(lineEnd + 1, this.#end)
+    if (brace?.odd) return this.#gluedFence(from, brace.at, label, quotes, indent)
+    const marked = !this.#readFences || /^json[5c]?(?:[ \t:{[]|$)/i.test(label)
+    const opened = brace?.at ?? Math.min(lineEnd + 1, this.#end)
     const readAsProse = (): number => {
       this.#around.push({ char, run, quotes, indent, body: opened })
       return opened
@@ -425,59 +537,85 @@ class Reference {
     let tries = 0
     const reach = Math.min(limit, this.#limit(from, MAX_STRETCH))
 
-    const cut = (lines: readonly Range[], to: number, open = false): number => {
-      const start = Math.min(lineEnd + 1, this.#end)
+    const cut = (lines: readonly Range[], to: number, open = false, unclosed = false): number => {
+      const start = opened
       const last = lines.at(-1)
       const plain = quotes === 0 && indent === 0
       const text: readonly Range[] =
         last === undefined ? [[start, start]] : plain ? [[start, last[1]]] : lines
-      this.#cut({ kind: 'fence', from, to, lines: text, ...(label && { label }), open })
+      const notes: Note['code'][] = unclosed ? ['FENCE_UNCLOSED'] : []
+      this.#cut({ kind: 'fence', from, to, lines: text, ...(label && { label }), open, notes })
       return to
     }
     const giveUpStretch = (): number => {
       this.#stretchedTo = this.#origin[from]! + MAX_STRETCH
       return cut(first!.body, first!.to)
     }
-    const finish = (to: number, seen: number, open = false): number => {
+    const finish = (to: number, seen: number, open = false, lines = body, unclosed = false): number => {
       // `seen` is one past the last byte that had to be looked at; the end of input counts as a byte.
       const byTheEnd = seen > this.#end
       if (seen > limit && (!byTheEnd || this.#outgrown(from))) {
         if (open) return this.#tooLongToTheEnd(from)
         return this.#tooLong(from, to)
       }
-      if (!maybe) return cut(body, to, open)
-      const text = this.#joined(body)
+      if (!maybe) return cut(lines, to, open, unclosed)
+      const text = this.#joined(lines)
       const fits = this.#readFences === 'any' || /^\s*\{/.test(text)
-      return fits && isStrictJson(text) ? cut(body, to, open) : readAsProse()
+      return fits && isStrictJson(text) ? cut(lines, to, open, unclosed) : readAsProse()
     }
-    /** Where a line with marks and words ends a body that is complete; undefined if it does not. */
-    const afterWords = (line: number, content: number, end: number): number | undefined => {
-      const marks = content + this.#countSpaces(content, end)
-      let past = marks
-      while (past < end && this.#bytes[past] === char) past++
-      const word = this.#pastBlanks(past)
-      if (!this.#readFences || marks - content > indent + 3 || past - marks < run || word >= end)
-        return undefined
-      if (word >= limit) return undefined
-      let last = line - 1
-      while (last > opened && this.#isBlank(last)) last--
-      if (!'}]'.includes(this.#char(last)) || wordTries === MAX_TRIES) return undefined
-      wordTries++
-      if (!isStrictJson(this.#joined(body))) return undefined
-      return this.#isWord(past) ? marks : past
+    const isBlankInBody = (at: number) => this.#isBlank(at) || (quotes > 0 && this.#has(at, '>'))
+    /** Where prose goes on after marks that close only what is complete; undefined if it is not. */
+    const afterOdd = (
+      lines: readonly Range[],
+      bodyEnd: number,
+      marks: number,
+      past: number,
+    ): number | undefined => {
+      const to = past < limit && this.#isWord(past) ? marks : past
+      let last = bodyEnd - 1
+      while (last > opened && isBlankInBody(last)) last--
+      if (!'}]'.includes(this.#char(last)) && to !== marks) return undefined
+      const { depth, inString } = this.#balanceOf(opened, bodyEnd)
+      if (inString || depth > 0) return undefined
+      if (!maybe && this.#isBrace(begins) && begins < bodyEnd) return to
+      return wordTries++ < MAX_TRIES && isStrictJson(this.#joined(lines)) ? to : undefined
+    }
+    /** The end of the block, if a line with marks and words, or marks in a line, end it. */
+    const oddEnd = (line: number, content: number, end: number): number | undefined => {
+      if (!this.#readFences || first) return undefined
+      const start = content + Math.min(indent, this.#countSpaces(content, end))
+      for (let marks = content; marks < end; marks++) {
+        if (this.#bytes[marks] !== char || (marks > content && this.#bytes[marks - 1] === char)) continue
+        const past = marks + this.#runLength(marks)
+        if (past - marks < Math.max(run, 3)) continue
+        const spaces = this.#countSpaces(content, end)
+        const beginsLine = line !== opened || this.#bytes[line - 1] === LF
+        if (beginsLine && marks === content + spaces && spaces <= indent + 3) {
+          const word = this.#pastBlanks(past)
+          if (word >= end || word >= limit) continue
+          const to = afterOdd(body, line, marks, past)
+          if (to !== undefined) return finish(to, 0, false, body, to === marks)
+        } else if (past < limit || (past === this.#end && !this.#outgrown(from))) {
+          const lines: Range[] = [...body, [Math.min(start, marks), marks]]
+          const to = afterOdd(lines, marks, marks, past)
+          if (to !== undefined) return finish(to, 0, false, lines, to === marks)
+        }
+      }
+      return undefined
     }
 
-    let at = Math.min(lineEnd + 1, this.#end)
+    let at = opened
     while (at < this.#end) {
       const end = this.#lineEnd(at)
       const next = Math.min(end + 1, this.#end)
-      const content = this.#pastQuotes(at, end, quotes)
-      const closes = content !== undefined && this.#isFenceCloser(content, end, char, run, indent)
+      const content = at === brace?.at ? at : this.#pastQuotes(at, end, quotes)
+      const closes =
+        content !== undefined && at !== brace?.at && this.#isFenceCloser(content, end, char, run, indent)
       if (first) {
         const withinReach = end < this.#end ? end + 1 <= reach : !this.#outgrown(from, this.#reachOf())
         if (content === undefined || (closes && (!withinReach || tries === MAX_TRIES))) return giveUpStretch()
         if (closes) {
-          const state = this.#balanceOf(lineEnd + 1, at)
+          const state = this.#balanceOf(opened, at)
           if (!state.inString && state.depth <= 0) {
             tries++
             if (isJson(this.#joined(body))) return cut(body, next)
@@ -486,12 +624,11 @@ class Reference {
       } else if (content === undefined) return finish(at, this.#quoteDecidedAt(at, end))
       else if (closes) {
         const fits = end + 1 <= limit && (end < this.#end || !this.#outgrown(from))
-        if (!fits || maybe || !this.#mayStretch(from, lineEnd + 1, at, body)) return finish(next, end + 1)
+        if (!fits || maybe || !this.#mayStretch(from, opened, at, begins)) return finish(next, end + 1)
         first = { to: next, body: [...body] }
       } else {
-        const to = afterWords(at, content, end)
-        // The limit was asked for above.
-        if (to !== undefined) return finish(to, 0)
+        const to = oddEnd(at, content, end)
+        if (to !== undefined) return to
       }
       // A line that a fence could end with is a line of the body that is longer.
       const start = content ?? at
@@ -503,15 +640,57 @@ class Reference {
     return finish(this.#end, this.#end + 1, true)
   }
 
+  //  ```{"a":1}```      ```json {"a":1}
+  /** The bracket on the line of a fence that begins its body; odd if its closer must follow the value. */
+  #gluedBrace(from: number): { at: number; odd: boolean } | undefined {
+    if (!this.#readFences) return undefined
+    const run = this.#runLength(from)
+    const lineEnd = this.#lineEnd(from)
+    const info = this.#slice(from + run, lineEnd).toString('latin1')
+    const begun = /^(json[5c]?)?[ \t]*(?=[{[])/i.exec(info.slice(0, 16))
+    if (!begun) return undefined
+    const at = from + run + begun[0].length
+    const trailing = this.#fencePrefix(from) === undefined
+    if (!trailing && begun[1] && (this.#has(from, '~') || !info.includes('`'))) return { at, odd: false }
+    const next = this.#pastBlanks(at + 1)
+    const opens = this.#has(next, '"') || (this.#has(at, '[') && this.#isBrace(next))
+    return opens && next < this.#limit(from) && !this.#noOdd ? { at, odd: true } : undefined
+  }
+
+  /** A fence that begins on its own line; prose, if no closer follows its value. */
+  #gluedFence(from: number, brace: number, label: string, quotes: number, indent: number): number {
+    const limit = this.#limit(from)
+    let to = brace + 1
+    while (to <= limit && this.#balanceOf(brace, to).depth > 0) to++
+    if (to > limit) {
+      this.#noOdd = true
+      return brace
+    }
+    let marks = to
+    while (marks < limit && this.#isBlank(marks)) marks++
+    let past = marks
+    while (past < limit && this.#bytes[past] === this.#bytes[from]) past++
+    if (past - marks < this.#runLength(from)) return brace
+    const end = this.#bytes[marks - 1] === LF ? marks - 1 : marks
+    const isPlain = quotes === 0 && indent === 0
+    const all = this.#objectLines(brace, end, quotes)
+    const split = quotes > 0 ? all : this.#linesOf(brace, end)
+    const lines: Range[] = isPlain
+      ? all
+      : split.map(([start, stop]) => [start + Math.min(indent, this.#countSpaces(start, stop)), stop])
+    this.#cut({ kind: 'fence', from, to: past, lines, ...(label && { label }) })
+    return past
+  }
+
   /** How far from its opener a later closer may be. */
   #reachOf(): number {
     return Math.min(this.#maxFrame, MAX_STRETCH)
   }
 
   /** Whether the body of a fence is JSON that is inside a string at its closer. */
-  #mayStretch(from: number, body: number, closer: number, lines: readonly Range[]): boolean {
+  #mayStretch(from: number, body: number, closer: number, begins: number): boolean {
     if (this.#origin[from]! < this.#stretchedTo) return false
-    if (!/^[ \t\r\n]*[{[]/.test(this.#joined(lines))) return false
+    if (begins >= closer || !this.#isBrace(begins)) return false
     return this.#balanceOf(body, closer).inString
   }
 
@@ -710,7 +889,8 @@ class Reference {
       else if (!inString && (this.#has(at, '}') || this.#has(at, ']')) && --depth === 0) {
         const to = at + 1
         const broken = this.#brokenBehind(from, to, limit)
-        const aside = this.#isAside(from, to, limit)
+        const isUsed = this.#isAside(from, to, limit)
+        const aside = isUsed || (!isFirst && this.#isPiece(from))
         this.#cut({
           kind: 'object',
           from,
@@ -721,14 +901,20 @@ class Reference {
           aside,
           ...(broken !== undefined && { broken }),
         })
-        return broken === undefined || aside || this.#bareKey ? to : this.#debris(to)
+        return broken === undefined || isUsed || this.#bareKey ? to : this.#debris(to)
       }
     }
     if (this.#outgrown(from)) return this.#tooLongObject(from)
     const to = this.#end
     const lines = this.#objectLines(from, to, quotes)
-    this.#cut({ kind: 'object', from, to, lines, open: true, first: isFirst, attached })
+    const aside = !isFirst && this.#isPiece(from)
+    this.#cut({ kind: 'object', from, to, lines, open: true, first: isFirst, attached, aside })
     return this.#end
+  }
+
+  #isPiece(from: number): boolean {
+    const before = this.#slice(Math.max(0, from - 512), from).toString('latin1')
+    return isPiece(before, this.#slice(from, from + 3).toString())
   }
 
   //  > {"a": 1,
@@ -741,6 +927,12 @@ class Reference {
       const end = Math.min(this.#lineEnd(at), to)
       lines.push([this.#pastQuotes(at, end, quotes) ?? at, end])
     }
+    return lines
+  }
+
+  #linesOf(from: number, to: number): Range[] {
+    const lines: Range[] = []
+    for (let at = from; at <= to; at = lines.at(-1)![1] + 1) lines.push([at, Math.min(this.#lineEnd(at), to)])
     return lines
   }
 
@@ -762,6 +954,10 @@ class Reference {
     if (!this.#has(from, '[')) return false
     if (from > 0 && /[A-Za-z0-9_$]/.test(this.#char(from - 1))) return true
     if (to < limit && this.#has(to, '(')) return true
+    const citation =
+      to - from <= MAX_CITATION &&
+      isCitation(this.#slice(from, to).toString(), this.#slice(to, Math.min(limit, to + 64)).toString())
+    if (citation && this.#isBlankBefore(from)) return true
     const inner = this.#slice(from + 1, to)
       .toString('latin1')
       .replace(/"[^"]*(?:"|$)/g, '')
@@ -1142,7 +1338,10 @@ function tile(source: Source, cuts: readonly Cut[], maxFrame: number): CutFrame[
     const from = cleaned.origin[cut.from]!
     const to = cut.end ?? cleaned.origin[cut.to - 1]! + 1
     text(from, cut.from)
-    if (cut.kind === 'text')
+    if (cut.kind === 'text' && cut.notes?.includes('THINK_LATE')) {
+      const notes: Note[] = [{ code: 'THINK_LATE', message: '', at: from }]
+      frames.push({ kind: 'text', channel, from, to, text: '', blank: false, notes })
+    } else if (cut.kind === 'text')
       frames.push(...pieces(from, to, maxFrame).map((piece) => ({ ...piece, channel })))
     else frames.push(payloadFrame(source, cut, from, to))
     covered = to

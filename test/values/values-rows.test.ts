@@ -298,7 +298,8 @@ const groups: readonly Group[] = [
       ['x [ {"a":1,} ] y', 'object 2-14 [{"a":1}] +took an object from prose@2 +dropped a comma@10'],
       ['x ["a",] y', 'text 0-10 NO_MATCH'],
       ['x [{a:1}] y', 'object 2-9 [{"a":1}] +took an object from prose@2 +quoted a key@4'],
-      ['[1,2] y', 'object 0-5 [1,2] +took an object from prose@0'],
+      ['[1,2] y', 'text 0-7 NO_MATCH'],
+      ['[1,2,3] y', 'object 0-7 [1,2,3] +took an object from prose@0'],
       ['[1, 2', 'object 0-5 open TRUNCATED@5'],
       [
         'x [1,2] [3,4] y',
@@ -1096,14 +1097,10 @@ const answers: readonly Group[] = [
       ],
       [
         `${F}json\n{"a":1}\n${F}json\n{"b":2}\n${F}`,
-        'fence 0-16 {"a":1} +took a fence body@0',
+        'fence 0-16 {"a":1} +took a fence body@0 !FENCE_UNCLOSED',
         'fence 16-35 {"b":2} +took a fence body@16',
       ],
-      [
-        `${F}python\nprint({"a":1}\n${F}\nx {"b":2}`,
-        'object 16-23 {"a":1} +took an object from prose@16',
-        'object 30-37 {"b":2} +took an object from prose@30',
-      ],
+      [`${F}python\nprint({"a":1}\n${F}\nx {"b":2}`, 'object 30-37 {"b":2} +took an object from prose@30'],
     ],
   ],
   [
@@ -1222,8 +1219,8 @@ const answers: readonly Group[] = [
       ],
       [
         { root: 'any', pick: 'first' },
-        '[1, 2] and [3, 4]',
-        'object 0-6 [1,2] +took an object from prose@0 !LOOSE_MATCH !AMBIGUOUS@0,11',
+        '[1, 2, 3] and [3, 4]',
+        'object 0-9 [1,2,3] +took an object from prose@0 !LOOSE_MATCH !AMBIGUOUS@0,14',
       ],
       [{ root: 'any' }, 'They are:\n[1, 2]', 'object 10-16 [1,2] +took an object from prose@10 !LOOSE_MATCH'],
       [{ root: 'any' }, 'see [1, 2]', 'text 0-10 NO_MATCH'],

@@ -1,7 +1,9 @@
 import { type FenceHit, openings } from '../../frames/fence-opening.ts'
+import { MarkSearch } from '../../frames/mark-search.ts'
 import { type BracketRule, bracketCheck } from '../../frames/opening-bracket.ts'
 import type { Inside, Scan } from '../../frames/scan.ts'
-import { thinkMachine } from '../../frames/think.ts'
+import { MARKS_WITHIN, type ThoughtMark, thinkMachine, thoughtMarks } from '../../frames/think.ts'
+import type { Dialect } from '../../frames/thoughts.ts'
 import type { ChangeKind } from '../../repair/change.ts'
 import { ByteSearch, NOWHERE } from '../../text/byte-search.ts'
 import { BACKTICK, bomAt, isBlank, isBracket, LESS, NUL, TILDE } from '../../text/characters.ts'
@@ -17,8 +19,8 @@ export interface FinderOptions {
   readonly tag: string | undefined
   /** Objects with bare or single-quoted keys open in prose, too. */
   readonly loose: boolean
-  /** The names of the tags around thoughts. */
-  readonly think: readonly string[]
+  /** The dialects of thoughts. */
+  readonly think: readonly Dialect[]
 }
 
 /**
@@ -34,13 +36,13 @@ export class DocumentFinder {
   readonly #end: DocumentEnd
   readonly #backticks: ReturnType<typeof openings>
   readonly #tildes: ReturnType<typeof openings>
-  readonly #think: ReturnType<typeof thinkMachine> | undefined
+  readonly #think: ReturnType<typeof thinkMachine>
+  readonly #thoughts: MarkSearch<ThoughtMark>
   readonly #opener: ByteSearch
   readonly #brace: ByteSearch
   readonly #bracket: ByteSearch
   readonly #bare: boolean
   readonly #proseKind: BracketRule
-  readonly #longestOpener: number
   /** How the current fence is treated: its first bracket is a document, or any bracket in it may be one. */
   #fenceKind: 'payload' | 'unlabelled' | 'prose' = 'prose'
   /** The first byte of the fence's body was seen. */
@@ -61,13 +63,17 @@ export class DocumentFinder {
     const closed = (from: number, to: number) => {
       if (from === this.#firstThink) this.#firstFrom = to
     }
-    this.#think = think.length > 0 ? thinkMachine(scan, { names: think, patient: false, closed }) : undefined
+    this.#think = thinkMachine(scan, { patient: false, closed })
+    this.#thoughts = new MarkSearch(
+      scan,
+      thoughtMarks(think).filter(({ lone }) => !lone),
+      MARKS_WITHIN,
+    )
     this.#opener = new ByteSearch(tape, `<${tag ?? 'json'}>`)
     this.#brace = new ByteSearch(tape, '{')
     this.#bracket = new ByteSearch(tape, '[')
     this.#bare = tag === undefined
     this.#proseKind = loose ? 'loose' : 'strict'
-    this.#longestOpener = Math.max(this.#opener.length, ...think.map((name) => name.length + 2))
   }
 
   /** Finds the next document and switches to its machine. False: it waits for more bytes. */
@@ -78,20 +84,22 @@ export class DocumentFinder {
     if (scan.inside) return true
     const from = scan.position
     const tag = this.#opener.next(from)
-    const thinking = this.#think ? this.#think.next(from) : NOWHERE
+    const thinking = this.#thoughts.next(from)
     const bracketAt = this.#bare ? Math.min(this.#brace.next(from), this.#bracket.next(from)) : NOWHERE
     const fence = this.#bare ? this.#nextFence(from) : NOTHING
     const at = Math.min(tag, thinking, bracketAt, fence.at)
     if (at === NOWHERE) {
-      scan.position = Math.max(from, this.#tape.end - this.#longestOpener + 1)
+      const partial = Math.min(this.#thoughts.partial(), this.#tape.end - this.#opener.length + 1)
+      scan.position = Math.max(from, partial)
       return false
     }
     scan.position = at
+    if (at === bracketAt && at === this.#thoughts.partial()) return false
     if (at === fence.at) {
       if (!fence.decided) return false
       this.#openFence(at)
     } else if (at === tag) this.#machine.openBlock(at)
-    else if (at === thinking) this.#think?.open(at)
+    else if (at === thinking) this.#think.open(at, this.#thoughts.to, this.#thoughts.mark!.thought!)
     else this.#machine.openBare(at, this.#proseKind, 'took an object from prose')
     return true
   }
@@ -114,7 +122,15 @@ export class DocumentFinder {
     const info = runEnd === lineEnd ? '' : scan.decode(runEnd, lineEnd).trim()
     this.#fenceKind = info === '' ? 'unlabelled' : isPayloadFence(info, '') ? 'payload' : 'prose'
     this.#begun = false
-    this.#end.fence = new FenceEnd(scan, { ...container, from, mark, length: runEnd - from, info, body })
+    this.#end.fence = new FenceEnd(scan, {
+      ...container,
+      from,
+      mark,
+      length: runEnd - from,
+      info,
+      body,
+      odd: false,
+    })
   }
 
   //  ```json
@@ -162,7 +178,11 @@ export class DocumentFinder {
         continue
       }
       if (byte === 0xef && this.#firstFrom + 3 > this.#tape.end && !scan.ended) break
-      this.#openFirst(this.#firstFrom, byte)
+      const thought = this.#thoughts.next(this.#firstFrom)
+      if (this.#firstFrom === this.#thoughts.partial()) break
+      if (this.#firstFrom === thought) this.#firstThink = thought
+      else this.#openFirst(this.#firstFrom, byte)
+      this.blank = false
       this.#firstFrom = NOWHERE
       return true
     }
@@ -171,11 +191,8 @@ export class DocumentFinder {
   }
 
   #openFirst(at: number, byte: number | undefined): void {
-    if (byte === LESS) this.#firstThink = at
-    else if (this.#bare && isBracket(byte)) {
+    if (this.#bare && isBracket(byte))
       this.#machine.openBare(at, 'document', this.blank ? undefined : 'dropped a think block', true)
-    }
-    this.blank = false
   }
 }
 

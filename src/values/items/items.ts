@@ -3,7 +3,7 @@ import type { Sink, Stage } from '../../base/stage.ts'
 import type { Frame } from '../../frames/frame.ts'
 import { Scan } from '../../frames/scan.ts'
 import { feed } from '../../frames/scan-driver.ts'
-import { thinkNames } from '../../frames/think.ts'
+import { dialectsOf } from '../../frames/thoughts.ts'
 import { isOnlyStructure } from '../../json/after-value.ts'
 import type { ChangeKind } from '../../repair/change.ts'
 import type { Channel, Chunk } from '../../text/chunk.ts'
@@ -165,7 +165,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
 
   const needsPayload = tag === undefined
   const machine = new DocumentMachine(scan, { selections, tag: tag ?? 'json', needsPayload, sink })
-  const think = thinkNames(rules.think, [tag ?? 'json'])
+  const think = dialectsOf(rules.think, [tag ?? 'json'])
   const outside = new DocumentFinder(scan, machine, { tag, loose: rules.check !== undefined, think })
   return {
     ...feed(scan, outside, options.turn ?? Number.POSITIVE_INFINITY),

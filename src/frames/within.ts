@@ -1,0 +1,126 @@
+/*
+ * What a bracket in prose is a piece of, or used for, by the text around it. Pure text: the scanner keeps
+ * what precedes a bracket, and asks once for each.
+ */
+
+/** How much of the text before a bracket is looked at. */
+export const MAX_BEFORE = 512
+
+//  User(name="x", address={…})   <parameter=a>{…}   | 1 | {…} |   "{" + k + "}"   for x in […]
+/**
+ * Whether the bracket that begins `text` is a piece of something that is not JSON: an argument, an element of
+ * a tuple, a parameter, a cell of a table, an entry of a TOML table, a string of code. `before` has at most
+ * the 512 bytes before it, as Latin-1.
+ *
+ * @example
+ * isPiece('User(name="x", address=', '{"city": "Paris"}') // true
+ * isPiece('The answer (as JSON): ', '{"a": 1}') // false
+ */
+export function isPiece(before: string, text: string): boolean {
+  const last = before.trimEnd().at(-1)
+  switch (last) {
+    case '(':
+    case ',':
+    case '=':
+    case '[':
+    case ':':
+      return isArgument(before) || (last === '=' && isTableEntry(before))
+    case '>':
+      return isParameter(before)
+    case '|':
+      return isCell(before)
+    case '"':
+    case "'":
+      return before.endsWith(last) && isLiteral(text, last)
+    default:
+      return text[0] === '[' && LOOP_HEAD.test(before.slice(-MAX_HEAD))
+  }
+}
+
+const MAX_HEAD = 80
+const LOOP_HEAD =
+  /(?:^|[\s;({])for(?:each)?(?:\s?\(|\s)\s?(?:(?:const|let|var|my) )?[$\w]{1,24}(?:, ?[$\w]{1,24})? (?:in|of|:?= range) $/
+
+//  OrderedDict([("a", {…})])      (1, {…})       (see {…})    f(x) gave {…}
+//             ^ a call            ^ a tuple      ^ words         ^ closed
+/** Whether it is in the parentheses of a call, or after another element of a tuple. */
+function isArgument(before: string): boolean {
+  if (!before.includes('(')) return false
+  const plain = before
+    .slice(before.lastIndexOf('\n\n') + 1)
+    .replace(/"[^"\n]*"/g, (text) => text.replace(/[()]/g, '_'))
+  let depth = 0
+  for (let at = plain.length - 1; at >= 0; at--) {
+    if (plain[at] === ')') depth++
+    else if (plain[at] === '(' && depth > 0) depth--
+    else if (plain[at] === '(') {
+      const inside = plain.slice(at + 1)
+      if (/[\w$\])>\x80-\xff]/.test(plain[at - 1] ?? '')) return true
+      if (
+        /^\s{0,99}(?:["'\d[{+-]|(?:[Tt]rue|[Ff]alse|None|null)\b)/.test(inside) &&
+        /,\s{0,99}$/.test(inside)
+      )
+        return true
+    }
+  }
+  return false
+}
+
+//  <row><id>1</id><data>{…}</data></row>      <draft>{…}</draft><answer>{…}</answer>
+//                       ^ beside another      ^ wrappings        ^
+/** Whether it is in an element that is a parameter of a call, or one of several of the same parent. */
+function isParameter(before: string): boolean {
+  const open: { readonly name: string; hasChild: boolean }[] = [{ name: '', hasChild: false }]
+  for (const [, closes, name = ''] of before.matchAll(
+    /<(\/?)([A-Za-z_][\w:.-]{0,63})(?:[\s=][^<>\n]{0,200})?>/g,
+  )) {
+    if (!closes) open.push({ name, hasChild: false })
+    else if (open.some((element) => element.name === name)) {
+      while (open.pop()?.name !== name);
+      const parent = open.at(-1)
+      if (parent) parent.hasChild = true
+    }
+  }
+  const name = open.at(-1)?.name ?? ''
+  if (!/<[A-Za-z_][^<>\n]{0,300}>\s{0,99}$/.test(before.slice(-400)) || name === '') return false
+  if (/^(?:parameter|param|arg|argument|arg_value)$/i.test(name)) return true
+  return (
+    open.length > 2 &&
+    open.at(-2)!.hasChild &&
+    !/^(?:pre|code|answer|final|output|result|response)$/i.test(name)
+  )
+}
+
+/** Whether it is in a row of a table with other cells. */
+function isCell(before: string): boolean {
+  const lines = before.slice(before.lastIndexOf('\n\n') + 1).split('\n')
+  const row = lines.pop() ?? ''
+  if (!row.trimStart().startsWith('|')) return false
+  return row.split('|').length > 2 || lines.some((line) => /^\s{0,99}\|[ :-]{1,99}\|[ :-]{1,99}/.test(line))
+}
+
+/** Whether it is the value of a key under the head of a TOML table. */
+function isTableEntry(before: string): boolean {
+  const lines = before.split('\n')
+  const isKey = (line: string) => /^\s{0,99}[\w.-]{1,99} ?=/.test(line)
+  if (!isKey(lines.pop() ?? '')) return false
+  while (lines.length > 0 && isKey(lines.at(-1)!)) lines.pop()
+  return /^\s{0,99}\[[\w.-]{1,99}\]\s{0,9}$/.test(lines.at(-1) ?? '')
+}
+
+//  "{" + k + ":" + v + "}"      "{"a": 1}"
+//    ^ a string of code           ^ a document in quotes
+function isLiteral(text: string, quote: string): boolean {
+  return text[1] === quote && /[\s+.,;)&|]/.test(text[2] ?? '')
+}
+
+//  [1] Smith      [2, 3] say so      [0.5, 1] are the limits
+/**
+ * Whether an array at the start of a line is a citation: one value, or whole numbers, with words behind it on
+ * its line.
+ */
+export function isCitation(array: string, rest: string): boolean {
+  if (!/^\[(?:[^[\]{},]{0,1024}|\s?\d{1,4}(?:\s?,\s?\d{1,4})?\s?)\]$/.test(array)) return false
+  const line = rest.slice(0, 256).split('\n', 1)[0] ?? ''
+  return /^\[[^,]*\]$/.test(array) ? line.trim() !== '' : /^\s{0,9}(?:[A-Za-z]|[^\0-\x7f])/.test(line)
+}

@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest'
+import '../plain-schemas.ts'
+import { drive } from '../../src/base/stage.ts'
+import { tryParse } from '../../src/values/parse.ts'
+import { pickedStage } from '../../src/values/values.ts'
+import { inSizes } from '../frames/splits.ts'
+import { slow } from '../pace.ts'
+import { type Answer, answers, REFUSED } from './model-answers.ts'
+
+const SIZES = slow ? [1, 2, 3, 7, 64] : [1, 7]
+
+describe.each(Object.entries(answers))('%s', (_, rows) => {
+  test('is read as a person reads it', () => {
+    const others = rows.flatMap(([text, read, options]) => {
+      const outcome = tryParse(text, options)
+      const got = outcome.ok ? outcome.value : REFUSED
+      return got === read || JSON.stringify(got) === JSON.stringify(read)
+        ? []
+        : [`${JSON.stringify(text)} → ${outcome.ok ? JSON.stringify(got) : outcome.fault.code}`]
+    })
+    expect(others).toEqual([])
+  })
+
+  test('comes the same in pieces', () => {
+    for (const [text, , options = {}] of rows.filter(isText)) {
+      const { pick = 'first', ...rest } = options
+      const whole = tryParse(text, options)
+      for (const size of SIZES) {
+        const chunks = inSizes(Buffer.from(text), [size]).map(
+          (bytes) => ({ channel: 'stdout', bytes }) as const,
+        )
+        const [outcome] = drive(pickedStage({ ...rest, pick }), chunks)
+        expect(outcome, `${JSON.stringify(text)} in pieces of ${size}`).toEqual(whole)
+      }
+    }
+  })
+})
+
+/** Half a surrogate pair does not survive as bytes. */
+function isText([text]: Answer): boolean {
+  return !/\p{Cs}/u.test(text)
+}
