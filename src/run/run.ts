@@ -193,6 +193,8 @@ class AgentRun {
   #ended = false
   /** The reader left, or we failed, before the end was told: why. */
   #left: { readonly reason: StopReason; readonly notes: readonly Note[] } | undefined
+  /** A turn has ended, and nothing followed. */
+  #isIdle = false
   /** What failed here, and not behind us. */
   #failure: unknown
   /** Reads the chunks, and makes the events. */
@@ -291,7 +293,7 @@ class AgentRun {
       run_id: this.#runId,
       attempt: this.#attempt,
       audit: this.#dir?.path,
-      kill: (signal: NodeJS.Signals = 'SIGINT') => this.#recording.stop('interrupted', signal),
+      kill: (signal: NodeJS.Signals = 'SIGINT') => this.#kill(signal),
       type: (text: string) => this.#recording.type(text),
       // Cast: as below, where the end of a stream is hidden.
       reply: (text: string) => this.#reply(text, run as unknown as Run),
@@ -302,6 +304,12 @@ class AgentRun {
     this.#unread = () => made.readableLength
     whenUnheard(run, unread)
     return withEnd(run, end, unread) as unknown as Run // cast: the end of a stream is hidden
+  }
+
+  /** A client that is passed through us ends its agent by a signal when it is done: that cancels nothing. */
+  #kill(signal: NodeJS.Signals): void {
+    if (this.#before.tee && this.#isIdle) this.#recording.stop('end_signal', signal, CLIENT_DONE)
+    else this.#recording.stop('interrupted', signal)
   }
 
   /** The flow is destroyed, or has ended. */
@@ -427,6 +435,7 @@ class AgentRun {
           this.#limits?.add(event)
           this.#recognised = event.source.engine
           this.#spent.add(event)
+          this.#isIdle = isIdleAfter(event, this.#isIdle)
           if (!this.#left) next.write(event)
         },
         end: () => {
@@ -552,6 +561,18 @@ class AgentRun {
       }
     }
   }
+}
+
+/** Whether the agent waits for its next prompt after this event. */
+function isIdleAfter(event: Event, before: boolean): boolean {
+  if (!isEvent(event, 'lifecycle.run.status')) return before && !/^(?:user|agent|tool)\./.test(event.type)
+  const { status, request } = event.data
+  return status === 'awaiting_user_input' ? request === undefined : before && status !== 'turn_started'
+}
+
+const CLIENT_DONE: Note = {
+  code: 'RUN_LINGERED',
+  message: 'its client ended the process after its last turn',
 }
 
 /** The evidence of an exit alone. */

@@ -184,3 +184,27 @@ test.each(['--json', '--draw', '--quiet', '--pty', '--prompt=x', '--rounds=1'])(
     expect(err).toContain('--tee passes')
   },
 )
+
+test.each([
+  ['after the last turn is no cancellation', 'end', 'finished'],
+  ['while the agent asks is one', 'ask', 'cancelled'],
+] as const)('a signal of the client %s', async (_, when, outcome) => {
+  const { child, closed, audit } = through(acpAgent, 'acp')
+  const send = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  send({ id: 1, method: 'initialize', params: { protocolVersion: 1, clientCapabilities: {} } })
+  send({ id: 2, method: 'session/new', params: { cwd: '/', mcpServers: [] } })
+  const prompt = [{ type: 'text', text: 'Go.' }]
+  send({ id: 3, method: 'session/prompt', params: { sessionId: 's-1', prompt } })
+  const told = () => readFileSync(join(audit, 'events.jsonl'), 'utf8')
+  for await (const line of createInterface({ input: child.stdout })) {
+    const { id } = JSON.parse(line)
+    if (id === 0 && when === 'end')
+      send({ id: 0, result: { outcome: { outcome: 'selected', optionId: 'once' } } })
+    if (id !== (when === 'end' ? 3 : 0)) continue
+    // The client may get it before it is read here.
+    await expect.poll(told).toContain(when === 'end' ? '"end_signal":"end_turn"' : '"request":')
+    child.kill('SIGTERM')
+  }
+  await closed
+  expect((await recordedEvents(audit)).at(-1)).toMatchObject({ data: { outcome } })
+})
