@@ -1,3 +1,5 @@
+import { orElse } from '../base/fault.ts'
+
 /** Something that this program has started, and that must not outlive it. */
 export interface Dependant {
   /** Asks it to end, because this program got the signal. It leaves by itself when that is done. */
@@ -85,16 +87,16 @@ class Host {
       const grace = Math.max(...all.map((one) => one.grace))
       this.#timer = setTimeout(() => this.#endNow(), grace + WRITING_MS)
     }
-    for (const dependant of all) dependant.end(signal)
+    for (const dependant of all) orElse(() => dependant.end(signal), undefined)
   }
 
   readonly #onExit = (): void => {
-    for (const dependant of this.#dependants) dependant.kill()
+    for (const dependant of this.#dependants) orElse(() => dependant.kill(), undefined)
   }
 
   #endNow(): void {
     const all = [...this.#dependants]
-    for (const dependant of all) dependant.kill()
+    for (const dependant of all) orElse(() => dependant.kill(), undefined)
     for (const dependant of all) this.delete(dependant)
   }
 }

@@ -111,7 +111,7 @@ async function catEnded(cat: ChildProcess, path: string, stopped: () => boolean)
 /** Records in this process: for pseudo-terminals, and if `cat` is missing. */
 export function recordHere(path: string, fd: number, wake: () => void): ScreenRecorder {
   let closed = false
-  let source: NodeJS.ReadableStream | undefined
+  let source: Readable | undefined
   let done!: () => void
   let fail!: (error: unknown) => void
   const ended = new Promise<void>((resolve, reject) => {
@@ -140,20 +140,24 @@ export function recordHere(path: string, fd: number, wake: () => void): ScreenRe
     pid: undefined,
     stdio: 'pipe',
     ended,
-    // Cast: a Readable, as all streams of processes are.
-    isBehind: () => source !== undefined && waitingIn(source as Readable) > 0,
+    isBehind: () => source !== undefined && waitingIn(source) > 0,
     drop() {},
     attach(stream) {
-      source = stream
-      // A stand-in may end without closing.
-      stream
+      // Cast: a Readable, as all streams of processes are.
+      source = stream as Readable
+      // A stand-in may end without closing, or has before it got here.
+      source
         .on('data', (data) => write(asBytes(data)!))
         .once('close', close)
         .once('end', close)
         .once('error', close)
+      if (source.destroyed || source.readableEnded) close()
     },
     release() {},
-    stop: close,
+    stop() {
+      source?.destroy()
+      close()
+    },
     write,
   }
 }

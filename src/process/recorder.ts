@@ -96,9 +96,10 @@ export function heldPipe(wake: () => void): HeldPipe {
         wake()
       })
       .once('close', over)
-      // A stand-in may end without closing.
+      // A stand-in may end without closing, or has before it got here.
       .once('end', over)
       .once('error', over)
+    if (stream.destroyed || stream.readableEnded) over()
   }
   const isBehind = () => source !== undefined && waitingIn(source) > 0
   return {
@@ -114,7 +115,10 @@ export function heldPipe(wake: () => void): HeldPipe {
         isDropped = true
         drain()
       },
-      stop: () => (source ? void source.destroy() : done()),
+      stop() {
+        source?.destroy()
+        done()
+      },
     },
     read: () => asBytes(source?.read()),
     lastWrite: () => (isBehind() ? Date.now() : last),

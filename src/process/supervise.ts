@@ -1,5 +1,7 @@
+import { ChildProcess } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import { orElse } from '../base/fault.ts'
 import { cannotStart } from './spawn-fault.ts'
 import { ProcessTree, processesWith } from './tree.ts'
 
@@ -38,7 +40,7 @@ export interface Running {
  * elsewhere. It needs streams and the events `exit` or `close`; it need not have a pid or file descriptors.
  *
  * @example
- * const child: ChildLike = Object.assign(new EventEmitter(), { stdout: new PassThrough(), kill: () => true })
+ * const child: ChildLike = spawn('docker', ['exec', '-i', 'box', 'codex', 'exec', '--json', prompt])
  */
 export interface ChildLike {
   readonly stdin?: Writable | null | undefined
@@ -62,6 +64,7 @@ export function takeOver(
 ): Running {
   const { exitCode = null, signalCode = null } = child
   const isOver = exitCode !== null || signalCode !== null
+  const isOurs = child instanceof ChildProcess
   let close = () => {}
   const closed = new Promise<void>((resolve) => {
     close = resolve
@@ -84,13 +87,16 @@ export function takeOver(
     child.on('error', (error: Error & { syscall?: string; path?: string }) => {
       const isStart = error?.syscall?.startsWith('spawn') ?? false
       const fault = isStart ? cannotStart(command ?? error.path ?? '', cwd, error) : error
-      reject(fault)
+      // A process that could not be killed, or is being aborted, still runs: its exit will come.
+      if (!isOurs || child.pid === undefined) reject(fault)
       failed?.(fault)
     })
   })
   // Who waits for the exit gets the error, too.
   exit.catch(() => {})
-  return { pid: child.pid, exit, isOver, closed, kill: (signal) => child.kill?.(signal) }
+  // The pid of anything else may be a stranger's on this machine, or none at all: 0 would be all of ours.
+  const pid = isOurs ? child.pid : undefined
+  return { pid, exit, isOver, closed, kill: (signal) => child.kill?.(signal) }
 }
 
 export interface SuperviseOptions {
@@ -131,7 +137,8 @@ export class Supervised {
     this.#exited = running.isOver ?? false
     this.#open = new Set(pipes)
     this.#options = options
-    this.#tree = running.pid === undefined ? undefined : new ProcessTree(running.pid)
+    const { pid, isOver } = running
+    this.#tree = pid === undefined || isOver ? undefined : new ProcessTree(pid)
     for (const pipe of this.#open) {
       const closed = () => void this.#open.delete(pipe)
       pipe.ended.then(closed, closed)
@@ -173,12 +180,17 @@ export class Supervised {
 
   #send(signal: NodeJS.Signals): void {
     if (this.#tree) this.#tree.signal(signal, this.#exited)
-    else if (!this.#exited) this.#running.kill?.(signal)
+    // What a stand-in throws must not keep others from their end.
+    else if (!this.#exited) orElse(() => void this.#running.kill?.(signal), undefined)
   }
 
   async #follow(ends: readonly Promise<void>[]): Promise<Over> {
+    let isGivenUp = false
     const never = new Promise<Exit>((resolve) => {
-      this.#giveUp = () => resolve({ code: null, signal: 'SIGKILL' })
+      this.#giveUp = () => {
+        isGivenUp = true
+        resolve({ code: null, signal: 'SIGKILL' })
+      }
     })
     let isClosed = false
     this.#running.closed?.then(() => {
@@ -192,7 +204,7 @@ export class Supervised {
       clearTimeout(this.#killer)
     }
     if (this.#ending) this.#send('SIGKILL')
-    await this.#drain(Promise.allSettled(ends), () => isClosed)
+    if (!isGivenUp) await this.#drain(Promise.allSettled(ends), () => isClosed)
     const held = isClosed ? [] : [...this.#open]
     for (const pipe of this.#open) pipe.stop()
     await Promise.allSettled(ends)
@@ -205,7 +217,9 @@ export class Supervised {
     const done = ended.then(() => timer.abort())
     for (let left = this.#options.pipeGrace; this.#open.size > 0; ) {
       const isBehind = [...this.#open].some((pipe) => pipe.isBehind())
-      if (!isBehind && (isClosed() || left <= 0)) return
+      // The streams of a stand-in may never end: what they have comes in a moment.
+      if (isClosed()) left = Math.min(left, LOOK_MS)
+      if (!isBehind && left <= 0) return
       const ms = isBehind ? LOOK_MS : Math.min(left, LOOK_MS)
       // A reader that never comes back does not keep the program alive.
       const options = { signal: timer.signal, ref: !isBehind }

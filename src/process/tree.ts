@@ -23,6 +23,8 @@ export class ProcessTree {
   readonly #known = new Set<string>()
 
   constructor(root: number) {
+    // 0 and less mean whole groups, and 1 is the parent of all that have lost theirs.
+    if (!Number.isInteger(root) || root <= 1) throw new RangeError(`${root} is no process of ours`)
     this.#root = root
     this.#leads = !onWindows() && hasGroup(root)
   }

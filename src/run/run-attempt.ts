@@ -357,7 +357,10 @@ export class Recording {
     if (talk || tee) running.stdin?.on('error', onUnreachable)
     if (tee) void passStdin(running.stdin!, (bytes) => this.#pass(bytes))
     const text = this.#textInput()
-    if (running.stdin && text !== undefined) running.stdin.end(text, delivered)
+    if (running.stdin && text !== undefined)
+      running.stdin.end(text, (error?: Error | null) => {
+        if (!error) delivered?.()
+      })
     const pids = recorders.flatMap((recorder) => recorder.pid ?? [])
     this.#save({
       pid: pid ?? null,

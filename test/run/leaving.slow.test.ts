@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { PassThrough, type Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -268,7 +269,11 @@ describe('what an agent has started', () => {
   })
 
   test('is told if it had lost its parent, and is not hunted', async () => {
-    const script = 'sh -c "setsid sleep 3005 > /dev/null 2>&1 & echo \\$!"; sleep 60'
+    // It names itself when its parent is gone.
+    const orphan = join(workspace().cwd, 'orphan.sh')
+    const waits = 'while kill -0 $1 2> /dev/null; do sleep 0.02; done'
+    writeFileSync(orphan, `${waits}\necho $$\nexec sleep 3005 > /dev/null 2>&1\n`)
+    const script = `sh -c 'setsid sh ${orphan} $$ &'; sleep 60`
     const live = run('sh', ['-c', script], { engine: 'text' })
     let pid = Number.NaN
     for await (const event of live) {

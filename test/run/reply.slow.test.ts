@@ -137,7 +137,7 @@ test('a reply in a shell is read as the turn before, unless its flags say otherw
   vi.unstubAllEnvs()
   const metas = [1, 2, 3].map((n) => JSON.parse(readFileSync(join(audit, `meta.${n}.json`), 'utf8')))
   expect(metas.map(({ reading }) => reading.done_marker)).toEqual(['ready', 'ready', 'other'])
-  expect(metas.map(({ engine }) => engine)).toEqual(['auto', 'codex', 'codex'])
+  expect(metas.map(({ engine }) => engine)).toEqual(['codex', 'codex', 'codex'])
 })
 
 test('a first turn whose recorder was lost is completed before it is continued', async () => {

@@ -126,7 +126,8 @@ test('a real process behind a spawn of your own: everything it starts ends with 
   const program = agent(cwd, 'say(lines[0]); say(lines[1]); await sleep(60000)')
   const starts: SpawnLike = (command, args, options) => spawn('env', [command, ...args], options)
   const live = run({ ...program, engine: codex, cwd, audit, fsDiff: false, spawn: starts })
-  for await (const event of live) if (event.type === 'lifecycle.run.status') break
+  for await (const event of live)
+    if (event.type === 'lifecycle.run.status' && event.data.status === 'turn_started') break
   expect(await live.end).toMatchObject({ outcome: 'cancelled', signal: 'SIGTERM', session: 't-1' })
   expect(readFileSync(join(audit, 'stdout.1.log'), 'utf8')).toBe(`${codexLines.slice(0, 2).join('\n')}\n`)
 })
@@ -137,4 +138,42 @@ test('spawn must be a function, and starts no terminal', async () => {
   })
   const both = { spawn: () => standIn(), pty: true, audit: workspace().audit }
   await expect(run('codex', [], both).end).rejects.toThrow('leave out `pty`, or `spawn`')
+})
+
+test('the pid of a stand-in is nobody to signal', async () => {
+  const bystander = spawn('sleep', ['60'])
+  const child = Object.assign(standIn(), { pid: bystander.pid })
+  child.stdout.write(output)
+  for await (const _ of tap(child, { kill: true }).pipe(events(codex))) break
+  await expect.poll(() => child.signals).toEqual(['SIGTERM'])
+  expect(bystander.signalCode).toBe(null)
+  bystander.kill('SIGKILL')
+})
+
+test('streams that ended before they were taken, and a kill that throws, hang nothing', async () => {
+  const child = Object.assign(standIn(), {
+    kill: () => {
+      throw new Error('cannot')
+    },
+  })
+  child.stdout.end(output)
+  child.stderr.destroy()
+  const short = { killGrace: 50, pipeGrace: 50 }
+  const live = run('codex', [], { engine: codex, spawn: () => child, ...short })
+  for await (const event of live) if (event.type === 'agent.message.final') break
+  expect((await live.end).outcome).toBe('cancelled')
+})
+
+test('an aborted child that ignores its signal is killed, and not taken for gone', async () => {
+  const abort = new AbortController()
+  const child = spawn('sh', ['-c', `trap '' TERM; echo up; while :; do sleep 1; done`], {
+    signal: abort.signal,
+    detached: true,
+  })
+  const reading = async () => {
+    for await (const chunk of tap(child, { kill: true, killGrace: 100 }))
+      if ('bytes' in chunk && chunk.bytes.length > 0) abort.abort()
+  }
+  await expect(reading()).rejects.toMatchObject({ name: 'AbortError' })
+  await expect.poll(() => child.signalCode).toBe('SIGKILL')
 })
