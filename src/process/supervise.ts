@@ -128,6 +128,8 @@ export class Supervised {
   readonly #tree: ProcessTree | undefined
   #exited: boolean
   #ending = false
+  /** What it has started may take this long to end, in milliseconds since 1970. */
+  #until = 0
   #killer: NodeJS.Timeout | undefined
   /** Called when not even SIGKILL has ended it. */
   #giveUp = () => {}
@@ -155,6 +157,7 @@ export class Supervised {
   /** Asks the process and all that it has started to end, and kills what has not after `killGrace`. */
   end(signal: NodeJS.Signals = 'SIGTERM'): void {
     if (this.#exited) return
+    if (!this.#ending) this.#until = Date.now() + this.#options.killGrace
     this.#ending = true
     this.#send(signal)
     this.#killer ??= setTimeout(() => {
@@ -166,6 +169,7 @@ export class Supervised {
   /** Kills all of it now. */
   kill(): void {
     this.#ending = true
+    this.#until = 0
     this.#send('SIGKILL')
   }
 
@@ -203,7 +207,11 @@ export class Supervised {
       this.#exited = true
       clearTimeout(this.#killer)
     }
-    if (this.#ending) this.#send('SIGKILL')
+    if (this.#ending) {
+      // A wrapper ends at once, and the agent in it may need its time.
+      while (Date.now() < this.#until && this.#tree?.isRunning()) await delay(LOOK_MS)
+      this.#send('SIGKILL')
+    }
     if (!isGivenUp) await this.#drain(Promise.allSettled(ends), () => isClosed)
     const held = isClosed ? [] : [...this.#open]
     for (const pipe of this.#open) pipe.stop()

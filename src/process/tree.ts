@@ -43,6 +43,11 @@ export class ProcessTree {
     for (const { pid } of others) send(pid, signal)
   }
 
+  /** Whether some of it still runs. Not known on Windows, where all of it ends at once. */
+  isRunning(): boolean {
+    return !onWindows() && this.#look().length > 0
+  }
+
   /** Those of these processes that this did not signal: they had lost their parent before it looked. */
   without(processes: readonly Process[]): Process[] {
     return processes.filter((one) => !this.#known.has(keyOf(one)) && one.group !== this.#root)

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
@@ -266,6 +266,22 @@ describe('what an agent has started', () => {
     }
     expect(await live.end).toMatchObject({ outcome: 'cancelled', signal: 'SIGTERM' })
     await isGone(pid)
+  })
+
+  test('gets its time to end, though what wraps it ends at once', async () => {
+    const { cwd } = workspace()
+    const agent = `process.on('SIGTERM', () => setTimeout(() => {
+      fs.writeFileSync('saved', '')
+      process.exit()
+    }, 300))
+    setInterval(() => {}, 1000)
+    console.log('up')`
+    writeFileSync(join(cwd, 'agent.cjs'), `const fs = require('node:fs')\n${agent}`)
+    const wrapped = `${process.execPath} agent.cjs; true`
+    const live = run('sh', ['-c', wrapped], { engine: 'text', cwd })
+    for await (const event of live) if ('text' in event.data) break
+    expect(await live.end).toMatchObject({ outcome: 'cancelled', notes: [{ code: 'RUN_INTERRUPTED' }] })
+    expect(existsSync(join(cwd, 'saved'))).toBe(true)
   })
 
   test('is told if it had lost its parent, and is not hunted', async () => {
