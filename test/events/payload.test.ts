@@ -1,9 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { drive, type Stage } from '../../src/base/stage.ts'
 import { payloadFinder } from '../../src/events/payload.ts'
 import { AT_END } from '../../src/events/position.ts'
-import type { Chunk } from '../../src/text/chunk.ts'
 import type { Outcome } from '../../src/values/outcome.ts'
 import { rankOf } from '../../src/values/pick.ts'
 import type { Schema } from '../../src/values/schema/schema.ts'
@@ -106,6 +104,21 @@ test('a schema may want any root', () => {
   for (const [text, type, result] of rows) expect([text, resultOf(text, type)]).toEqual([text, result])
 })
 
+/** The outcomes of a text, but for those that a lone closer behind them makes thoughts. */
+function outcomesOf(stage: ReturnType<typeof valueParts>['stage'], text: string) {
+  let outcomes: Outcome<unknown>[] = []
+  const sink = stage({
+    write: (outcome) => void outcomes.push(outcome),
+    end() {},
+    forget() {
+      outcomes = []
+    },
+  })
+  sink.write({ channel: 'stdout', bytes: Buffer.from(text) })
+  sink.end()
+  return outcomes
+}
+
 test('a message is passed over only if no payload is in it', () => {
   fc.assert(
     fc.property(message, (text) => {
@@ -114,7 +127,7 @@ test('a message is passed over only if no payload is in it', () => {
       // A message is there as a whole, so it is read as `parse` reads a text.
       const parts = valueParts({}, undefined, undefined, true)
       // An array in prose is a fault of the lowest rank, which is no fault of a message.
-      const outcomes = drive(parts.stage, [{ channel: 'stdout', bytes: Buffer.from(text) }]).filter(
+      const outcomes = outcomesOf(parts.stage, text).filter(
         (outcome) => rankOf(outcome) > 0 || (!outcome.ok && outcome.fault.code === 'NO_MATCH'),
       )
       const values = outcomes.flatMap((outcome) => (outcome.ok ? [outcome.value] : []))
@@ -135,8 +148,7 @@ test('so it is with a schema, which opens braces before bare keys too', () => {
       const finder = payloadFinder({ ...READING, schema })
       finder.find(text, when, false)
       const parts = valueParts({ schema, pick: 'last', maxComment: 0 })
-      const all: Stage<Chunk, Outcome<unknown>> = (next) => parts.stage(next)
-      const outcomes = drive(all, [{ channel: 'stdout', bytes: Buffer.from(text) }])
+      const outcomes = outcomesOf(parts.stage, text)
       const good = text.includes('{') ? outcomes.filter((outcome) => outcome.ok) : []
       const result = finder.result(true)!
       if (good.length === 0) expect(result.status).toBe('failed')
