@@ -39,6 +39,8 @@ const prompt = 'Say something.'
 const blank: Reason = ['it is blank', (text) => text.trim() === '']
 const ownTag: Reason = ['it has the tag in it', (text) => /<\/?json>/.test(text)]
 const holdsLf: Reason = ['it has an LF in it', (text) => text.includes('\n')]
+/** The splitter of items takes a backslash outside a string for a broken element. */
+const writtenBreaks: Reason = ['its line breaks are written out', (text) => /^\s*\{\\n/.test(text)]
 const notAlone: Reason = ['it is not one balanced value', (text) => !isOneValue(text)]
 
 /** All doors, with this schema at each of them. */
@@ -122,7 +124,7 @@ export function doorsWith(given?: Schema): Record<string, Door> {
     'an element': {
       options: any,
       labelled: true,
-      cannot: [blank, notAlone],
+      cannot: [blank, notAlone, writtenBreaks],
       read(text) {
         const outcomes = drive(valueStage({ ...any, items: '*' }), chunksOf(`[0,${text},1]`))
         const found = outcomes.find((outcome) => outcome.frame.path === '/1')
@@ -132,7 +134,7 @@ export function doorsWith(given?: Schema): Record<string, Door> {
     'a member': {
       options: any,
       labelled: true,
-      cannot: [blank, notAlone],
+      cannot: [blank, notAlone, writtenBreaks],
       read(text) {
         const [found] = drive(valueStage({ ...any, items: '/x' }), chunksOf(`{"w":0,"x":${text},"z":1}`))
         return found ? briefly(found) : { fault: 'no outcome' }
