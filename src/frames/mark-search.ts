@@ -59,6 +59,7 @@ export class MarkSearch<M extends Mark> {
       }))
     this.longest = marks.reduce((most, { bytes, free }) => Math.max(most, bytes.length + (free ? 1 : 0)), 0)
     for (const { bytes, free } of this.#tags) {
+      // Cast: a mark has at least three bytes.
       const [, one, two] = bytes as unknown as [number, number, number]
       this.#pairs[pair(one, two)] = 1
       if (!free) continue
