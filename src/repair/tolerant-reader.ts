@@ -590,11 +590,16 @@ const endBeforeComment = /['’”`]\s{0,9},|[\]}],$|,\s{0,9}(?:-?\d[\d.eE+-]*|t
 
 /** `// ... rest unchanged` or `// more items ...`; `// loading...` is a comment like any other. */
 function leavesOut(comment: string): boolean {
-  return (comment.includes('...') || comment.includes('…')) && ELLIPSIS.test(comment)
+  if (!comment.includes('...') && !comment.includes('…')) return false
+  if (BEGINS_WITH_DOTS.test(comment)) return true
+  const words = comment.replace(/(?:\*\/|-->)$/, '').trimEnd()
+  if (!words.endsWith('...') && !words.endsWith('…')) return false
+  return LEAVING_OUT.test(words.slice(Math.max(words.lastIndexOf('\n') + 1, words.length - 110)))
 }
 
-const ELLIPSIS =
-  /^(?:\/[/*]|#|<!--)\s*(?:\.{3}|…)|\b(?:more|rest|others?|remaining|unchanged|omitted|truncated|same|similar|etc)\b[^\n]{0,99}(?:\.{3}|…)\s*(?:\*\/|-->)?$/i
+const BEGINS_WITH_DOTS = /^(?:\/[/*]|#|<!--)\s*(?:\.{3}|…)/
+
+const LEAVING_OUT = /\b(?:more|rest|others?|remaining|unchanged|omitted|truncated|same|similar|etc)\b/i
 
 /** Whether numbers with commas are on both sides: for MATLAB, a semicolon ends a row of a matrix. */
 function isBetweenRows(text: string, at: number): boolean {
