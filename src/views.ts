@@ -1,6 +1,7 @@
 // agent-sluice/views: the events of a run in other formats.
 export { drive, join } from './base/stage.ts'
 export * from './core-exports.ts'
+export { type Problem, type ProblemKind, problemOf } from './events/problems.ts'
 export type { Items } from './streams/flow.ts'
 export { type Flow, type FlowOptions, flow } from './streams/flow.ts'
 export { agUiSse, aiSdkHeaders, aiSdkSse } from './streams/view-sse.ts'
@@ -38,7 +39,6 @@ export {
   type OtelTracer,
   otelStage,
 } from './views/otel.ts'
-export { type Problem, type ProblemKind, problemOf } from './views/problems.ts'
 export {
   type Hidden,
   type RedactOptions,

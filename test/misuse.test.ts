@@ -1,4 +1,5 @@
-import { mkdtempSync } from 'node:fs'
+import { EventEmitter } from 'node:events'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -129,6 +130,100 @@ test.each<[string, Call]>([
   const fault = await faultOf(call, [])
   expect(fault).toMatchObject({ code: 'BAD_OPTION' })
 })
+
+/** Streams of SDKs emit objects. */
+async function* chunksOf(...all: object[]) {
+  yield* all
+}
+const completion = () => chunksOf({ id: 'x', choices: [{ delta: { content: '{"a":1}' } }] })
+const child = () => Object.assign(new EventEmitter(), { stdout: new PassThrough() })
+const all = async (flow: AsyncIterable<unknown>) => {
+  for await (const _ of flow);
+}
+const any = api as unknown as Record<string, (...given: unknown[]) => never>
+
+// What people write first: each says what came, and what to write. None is silent, and none waits for ever.
+test.each<[string, () => unknown, RegExp]>([
+  [
+    'values(iterable, options)',
+    () => any['values']!(completion(), { root: 'any' }),
+    /got a stream.*tap\(source\)\.pipe/,
+  ],
+  ['values(generator)', () => any['values']!([][Symbol.iterator]()), /got a stream.*tap\(source\)/],
+  ['values(stream)', () => any['values']!(new PassThrough()), /got a stream.*tap\(source\)/],
+  ['values([text])', () => any['values']!(['{}']), /got an array.*values\(\{ tag/],
+  ['chat(run)', () => any['chat']!(new PassThrough()), /got a stream/],
+  ['events(codex, child)', () => any['events']!('codex', child()), /got a child process/],
+  ['events(stream)', () => any['events']!(new PassThrough()), /got a stream; .*events\(codex\)/],
+  ['tap(promise)', () => any['tap']!(Promise.resolve('x')), /got a promise, which must be awaited/],
+  ['tap(process)', () => any['tap']!(process), /tap\(process\.stdin\)/],
+  ['tap({ stdout: child })', () => any['tap']!({ stdout: child() }), /as stdout, but got a child process/],
+  [
+    'tap(openai)',
+    () => all(api.tap(completion() as never)),
+    /an object with id, choices.*\{ text: \(chunk\)/,
+  ],
+  [
+    'tap(stream, { text: name })',
+    () => any['tap']!(completion(), { text: 'content' }),
+    /a function as text, but got a string/,
+  ],
+  [
+    'text that gives no text',
+    () => all(api.tap(completion(), { text: (chunk) => chunk as never })),
+    /returned an object with id/,
+  ],
+  ['tap(child, { text })', () => any['tap']!(child(), { text: String }), /not a child process/],
+  ['replay of a journal', () => api.replay(journalFile()), /has events.*directory of the run/],
+  ['parse(promise)', () => any['parse']!(Promise.resolve('{}')), /got a promise/],
+  ['parse(response)', () => any['parse']!(new Response('{}')), /got a Response/],
+  ['parse(bytes)', () => any['parse']!(Buffer.from('{}')), /got bytes/],
+  ['parse(value)', () => any['parse']!({ a: 1 }), /got an object with a;/],
+  [
+    'ask of an SDK answer',
+    () => api.ask((async () => ({ id: 1, choices: [] })) as never, { prompt: 'x' }),
+    /returned an object with id, choices; return its text/,
+  ],
+  [
+    'ask of an SDK stream',
+    () => api.ask((async () => completion()) as never, { prompt: 'x' }),
+    /an object with id, choices.*yield the text/,
+  ],
+  ['run(command, text)', () => any['run']!('codex', 'exec'), /array of strings, but is "exec"/],
+  ['run(command, options)', () => any['run']!('codex', { prompt: 'x' }), /options are the third/],
+  ['run([command])', () => any['run']!(['codex']), /got an array/],
+  ['run with one text', () => api.run('no-such-agent exec --json'), /arguments are a list/],
+  ['an engine that is misspelt', () => any['run']!('true', [], { engine: 'cluade' }), /did you mean claude/],
+  ['a signal that is misspelt', () => any['run']!('true', [], { signl: 1 }), /did you mean signal/],
+  [
+    'a controller as signal',
+    () => any['run']!('true', [], { signal: new AbortController() }),
+    /got an AbortController/,
+  ],
+  [
+    'the name of a file as schema',
+    () => any['values']!({ schema: 'report.json' }),
+    /"report\.json"; of a file, .*JSON\.parse/,
+  ],
+  ['talk without a prompt', () => api.run('gemini', ['--acp'], { talk: true }), /needs a `prompt`/],
+  [
+    'talk with one that does not',
+    () => api.run('gemini', ['-p', 'x'], { talk: true, prompt: 'x' }),
+    /start it with --acp/,
+  ],
+  ['a list as prompt', () => any['run']!('true', [], { prompt: ['x'] }), /prompt must be a text .*"x"/],
+])('%s says what came, and what to write', async (_name, call, words) => {
+  const fault = await faultOf(call, [])
+  expect(api.Fault.is(fault), String(fault)).toBe(true)
+  expect((fault as Error).message).toMatch(words)
+  expect((fault as Error).message.length).toBeLessThan(500)
+})
+
+function journalFile(): string {
+  const path = inDir('events.jsonl')
+  writeFileSync(path, '{"protocol_version":"rasp/1.0","type":"raw.stdout"}\n')
+  return path
+}
 
 test('an empty path is called empty', async () => {
   const fault = await faultOf(() => api.replay(''), [])

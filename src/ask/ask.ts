@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { defined } from '../base/check-options.ts'
+import { defined, kindOf } from '../base/check-options.ts'
 import { badOption, type FailedAttempt, Fault, type Note, type SchemaError } from '../base/fault.ts'
 import { unlessAborted } from '../base/unless-aborted.ts'
 import { type CacheEntry, cacheAccess, digestOf, isPlainSchema, stillPasses } from '../disk/cache.ts'
@@ -181,7 +181,9 @@ function isStream(answer: Answer): answer is AsyncIterable<string | Uint8Array> 
   // Cast: the call is the caller's code, and may return anything.
   const streams = typeof (answer as AsyncIterable<string> | null)?.[Symbol.asyncIterator] === 'function'
   if (streams) return true
-  throw badOption('the call must return text, a Readable or an async iterable of text')
+  throw badOption(
+    `the call must return text, a Readable or an async iterable of text, but returned ${kindOf(answer)}; return its text`,
+  )
 }
 
 /** Closes an answer that arrived too late, if it is a stream. */

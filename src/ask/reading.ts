@@ -1,11 +1,11 @@
 import { StringDecoder } from 'node:string_decoder'
 import { isDeepStrictEqual } from 'node:util'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { isPromise } from '../base/check-options.ts'
+import { isPromise, kindOf } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import { drive } from '../base/stage.ts'
 import { unlessAborted } from '../base/unless-aborted.ts'
-import { type Chunk, chunkIntake, describe } from '../text/chunk.ts'
+import { type Chunk, chunkIntake } from '../text/chunk.ts'
 import { tooLongOf } from '../values/make-outcome.ts'
 import type { Outcome } from '../values/outcome.ts'
 import { type ParseOptions, tryParse } from '../values/parse.ts'
@@ -106,7 +106,7 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>) {
 function noText(piece: unknown): Fault {
   return new Fault(
     'BAD_CHUNK',
-    `the stream of the call emitted ${describe(piece)}; ask needs strings or bytes, so yield the text of each chunk`,
+    `the stream of the call emitted ${kindOf(piece)}; ask needs strings or bytes, so yield the text of each chunk`,
   )
 }
 

@@ -1,4 +1,4 @@
-import { badOption, type Fault, quote } from './fault.ts'
+import { badOption, clip, type Fault, quote } from './fault.ts'
 
 /** What an option may be, and what it is if it is left out. */
 interface Option<T> {
@@ -86,12 +86,15 @@ export function checkOptions<O extends object>(
 ): void {
   if (options === undefined) return
   if (!isObject(options)) throw misfit(who, 'an object of options', options, example)
+  // A stream in place of the options has no option that is wrong: the call would wait for ever.
+  if (isSource(options))
+    throw misfit(who, 'an object of options', options, `${example}; a source is piped: tap(source).pipe(…)`)
   if ('signal' in options && options.signal !== undefined && !isSignal(options.signal))
     throw misfit(who, 'an AbortSignal as signal', options.signal, '{ signal: new AbortController().signal }')
   const rows = table as Record<string, Option<unknown>> // the same door as above
   for (const name in options) {
     if (options[name] === undefined || name === 'signal') continue
-    if (!Object.hasOwn(rows, name)) throw unknownOption(who, name, Object.keys(rows))
+    if (!Object.hasOwn(rows, name)) throw unknownOption(who, name, [...Object.keys(rows), 'signal'])
     checkValue(who, name, options[name], rows[name]!, example)
   }
 }
@@ -109,7 +112,9 @@ function checkValue(who: string, name: string, value: unknown, row: Option<unkno
 /** Whether a value has the type of the default, if there is one that says it. */
 function isLike(value: unknown, usual: unknown): boolean {
   if (usual === undefined || usual === false) return true
-  return typeof usual === 'number' ? isNumber(value) : kindOf(value) === kindOf(usual)
+  return typeof usual === 'number'
+    ? isNumber(value)
+    : typeof value === typeof usual && Array.isArray(value) === Array.isArray(usual)
 }
 
 const likeRule = (usual: unknown) =>
@@ -212,9 +217,28 @@ export function checkPath(who: string, path: unknown, example: string): void {
   if (typeof path !== 'string' || path === '') throw misfit(who, 'a path', path, example)
 }
 
-function kindOf(value: unknown): string {
+/** Whether it is something to read from: a child process, a stream, an iterable, a promise of one. */
+function isSource(value: object): boolean {
+  if (isPromise(value) || 'getReader' in value || 'on' in value) return true
+  return Symbol.asyncIterator in value || Symbol.iterator in value
+}
+
+/**
+ * What a value is, in a few words.
+ *
+ * @example
+ * kindOf({ id: 'x', choices: [] }) // 'an object with id, choices'
+ */
+export function kindOf(value: unknown): string {
   if (value === undefined || value === null) return String(value)
   if (value === '') return 'an empty string'
   if (Array.isArray(value)) return 'an array'
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+  if (typeof value !== 'object') return `a ${typeof value}`
+  if (value instanceof Uint8Array) return 'bytes'
+  if (isPromise(value)) return 'a promise, which must be awaited first'
+  if (isSource(value)) return 'stdout' in value ? 'a child process' : 'a stream'
+  const { name = '' } = value.constructor ?? {}
+  if (name !== '' && name !== 'Object') return `${/^[AEIOU]/.test(name) ? 'an' : 'a'} ${clip(name, 80)}`
+  const keys = Object.keys(value).slice(0, 4).join(', ')
+  return keys === '' ? 'an empty object' : `an object with ${clip(keys, 80)}`
 }

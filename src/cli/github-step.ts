@@ -3,7 +3,6 @@ import fs from 'node:fs'
 import { badOption, Fault, quote } from '../base/fault.ts'
 import { whyFailed } from '../base/system-error-code.ts'
 import type { Event } from '../events/event.ts'
-import { endPhrase } from '../events/run-outcome.ts'
 import type { RunEnd } from '../run/run-options.ts'
 import type { Items } from '../streams/flow.ts'
 import { redact } from '../streams/views.ts'
@@ -76,7 +75,7 @@ export function openGithubStep(hidesSecrets: boolean, env: NodeJS.ProcessEnv = p
       // Redacted once more: only now all secrets are known.
       const text = hidden(markdown.text({ task: end.task ?? undefined, why }))
       append(summaries, `${text}\n`, MAX_SUMMARY)
-      const problem = hidden(why.first?.title ?? '')
+      const problem = hidden(end.problem ?? '')
       const large = {
         answer: cut(hidden(end.text ?? ''), MAX_ANSWER),
         result: resultText(hide ? hide.value(end.result?.value) : end.result?.value),
@@ -87,8 +86,7 @@ export function openGithubStep(hidesSecrets: boolean, env: NodeJS.ProcessEnv = p
       if (end.ok) return
       const level = end.outcome === 'failed' || end.outcome === 'cancelled' ? 'error' : 'warning'
       const title = escaped(`${engine} run: ${end.outcome}`).replaceAll(':', '%3A').replaceAll(',', '%2C')
-      const message = problem || endPhrase(end.outcome, end.failure_class ?? undefined)
-      await write(`::${level} title=${title}::${escaped(message)}\n`)
+      await write(`::${level} title=${title}::${escaped(problem)}\n`)
     },
     /** Reports that the run could not be started or recorded. */
     async fail(error: unknown) {

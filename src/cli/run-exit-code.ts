@@ -29,14 +29,15 @@ export interface Watched extends AsyncIterable<Event> {
   exit(): number
 }
 
-/** Passes events on and remembers how their last attempt ended. */
-export function watchEnd(events: AsyncIterable<Event>): Watched {
+/** Passes events on, shows each to `see`, and remembers how their last attempt ended. */
+export function watchEnd(events: AsyncIterable<Event>, see?: (event: Event) => void): Watched {
   let attempt: number | undefined
   let end: CompletionData | undefined
   let result: ResultData | undefined
   const watch = (next: IteratorResult<Event, undefined>) => {
     const event = next.value
     if (event === undefined) return next
+    see?.(event)
     if (event.attempt_number !== attempt) {
       attempt = event.attempt_number
       end = undefined

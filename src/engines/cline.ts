@@ -195,7 +195,7 @@ function readResult(line: Rec, say: Say, run: Run): void {
   run.counted = false
   const costSoFar = costOf(line.at('usage.totalCost'))
   say.status('result', { reason, usage, tokens, costSoFar, fresh: true, model: line.text('model.id') })
-  if (reason === 'completed') say.ended('run_result completed')
+  if (reason === 'completed') say.ended('run_result completed', line.text('text'))
   else if (limited) say.truncated(reason)
   else fail(reason === 'error' && answer !== '' ? answer : `the run ended: ${reason}`, say, run)
 }

@@ -100,6 +100,30 @@ function nameAndValue(word: string): [name: string, value: string | undefined] {
   return equals < 0 ? [word, undefined] : [word.slice(0, equals), word.slice(equals + 1)]
 }
 
+/**
+ * The name of the program in a command line, without its path, and of a package without its version.
+ *
+ * @example
+ * programOf(['npx', '-y', '@openai/codex@0.169.0', 'exec']) // '@openai/codex'
+ */
+export function programOf(argv: readonly string[]): string {
+  const word = argv[programEnd(argv) - 1] ?? ''
+  if (word.startsWith('@')) return word.split('@', 2).join('@')
+  const [name = ''] = word.split(/[\\/]/).at(-1)!.split('@')
+  return name.replace(/\.(?:exe|cmd)$/, '')
+}
+
+/** Whether the words after the program have this one; `--name=a|b` is an option with one of these values. */
+export function isProgramOption(argv: readonly string[], wanted: string): boolean {
+  const [name, values] = nameAndValue(wanted)
+  return argv.some((word, at) => {
+    if (at < programEnd(argv)) return false
+    const [given, inline] = nameAndValue(word)
+    if (given !== name) return false
+    return values === undefined || values.split('|').includes(inline ?? argv[at + 1] ?? '')
+  })
+}
+
 const LAUNCHERS = /^(?:node|npx|npm|pnpm|yarn|bun|bunx|deno|env)(?:\.exe|\.cmd)?$/
 
 /** Where the words of the program itself begin: `npx -y @openai/codex exec` starts it by another one. */

@@ -52,7 +52,7 @@ export const continueCli: Engine = {
         const error = errorAnswer(envelope.words)
         if (error === undefined) {
           say.message(undefined, envelope.words, { enveloped: true })
-          say.ended('response document')
+          say.ended('response document', envelope.words)
         } else say.error(error, 'fatal')
       },
       over: () => envelope !== undefined,

@@ -129,7 +129,7 @@ export const cursor: Engine = /* @__PURE__ */ table({
         const usage = line.at('usage')
         say.status('result', { reason: line.text('subtype') ?? 'unknown', usage, tokens: tokensIn(usage) })
         if (failed) say.error(line.text('error') ?? (answer || 'the run failed'), 'fatal')
-        else say.ended('result success')
+        else say.ended('result success', line.text('result'))
         run.last = undefined
         run.answered = false
       },

@@ -91,7 +91,7 @@ export const droid: Engine = /* @__PURE__ */ table({
         if (!state.answered && answer !== '') say.message(undefined, answer)
         state.answered = false
         say.status('completion', { usage: line.at('usage') })
-        say.ended('completion')
+        say.ended('completion', line.text('finalText'))
       },
     },
   },

@@ -74,7 +74,7 @@ function readDocument(document: Rec, say: Say): void {
   const usage = document.at('usage')
   say.status('result', { reason: kind, usage, tokens: tokensIn(usage) })
   if (failed) say.error(document.text('error message') ?? kind, 'fatal')
-  else say.ended('success')
+  else say.ended('success', words)
 }
 
 const tokensIn = /* @__PURE__ */ tokensAt({

@@ -123,6 +123,8 @@ export class EngineEvents {
   readonly #drafts: Drafts
   /** The last complete message of the run itself. */
   readonly #whole = new PerSource<Moment>()
+  /** Its text. */
+  #lastText = ''
   #nameless = 0
   /** Calls that were started. */
   readonly #calls = memory<true>(() => 0)
@@ -274,6 +276,11 @@ export class EngineEvents {
     return this.#stranger ? { ...said, truncated: false } : said
   }
 
+  /** The words of the engine's result. */
+  answer(): string | undefined {
+    return this.#evidence.answer()
+  }
+
   /** Why the run failed, and the bytes that say so. */
   failure(): Pick<CompletionData, 'failure_class' | 'failure_ref'> {
     const { fatal, error, line, denied } = this.#failures
@@ -332,7 +339,8 @@ export class EngineEvents {
       warning: (code, message = meaningOf(code), severity = 'warning') => this.warn(code, message, severity),
       begun: () => evidence.begun(this.#goOn()),
       goesOn: () => evidence.wentOn(this.#goOn()),
-      ended: (signal) => {
+      ended: (signal, answer) => {
+        if (answer !== undefined) this.#answer(answer)
         const when = this.#now()
         evidence.told('ended', when, signal)
         this.#ended = { signal, when, range: this.#writer.place() }
@@ -588,7 +596,10 @@ export class EngineEvents {
     const own = more.parent === undefined
     const complete = own && !more.incomplete
     if (own) this.#evidence.wrote(when, complete)
-    if (complete) this.#failures.denied = undefined
+    if (complete) {
+      this.#failures.denied = undefined
+      this.#lastText = text.trimEnd()
+    }
     const enveloped = more.enveloped === true
     const { payloads, fault } = this.#options.payloads(text, complete ? when : undefined, enveloped)
     const last = payloads.at(-1)
@@ -691,10 +702,20 @@ export class EngineEvents {
     const data = statusData(name, facts, counts, cumulative)
     if (cost) data.cost = cost
     this.#write('lifecycle.run.status', data)
-    if (facts.structured_payload === undefined) return
+    const { structured_payload: payload } = facts
+    if (payload === undefined) return
     const when = this.#now()
-    this.#options.payloads(JSON.stringify(facts.structured_payload), when, false)
-    if (this.#isDone(facts.structured_payload)) this.#evidence.done(when)
+    this.#options.payloads(JSON.stringify(payload), when, false)
+    if (this.#isDone(payload)) this.#evidence.done(when)
+  }
+
+  /** The words of the engine's result: mostly its last message again, or the last of all its messages. */
+  #answer(text: string): void {
+    const when = this.#now()
+    this.#evidence.told('answer', when, text)
+    if (this.#lastText !== '' && text.trimEnd().endsWith(this.#lastText)) return
+    const { payloads } = this.#options.payloads(text, when, false)
+    if (payloads.some(({ value, final }) => final && this.#isDone(value))) this.#evidence.done(when)
   }
 
   /** What the step itself cost. */

@@ -9,13 +9,14 @@ import {
   type OptionTable,
   readOptions,
 } from '../base/check-options.ts'
-import type { Code } from '../base/fault.ts'
+import type { Code, Note } from '../base/fault.ts'
 import { type Bytes, digest } from '../base/platform.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Chunk, ExitChunk, OutputChannel } from '../text/chunk.ts'
 import { lines } from '../text/lines.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { artifacts, type FsDiff } from './artifacts.ts'
+import { Cause } from './cause.ts'
 import { checkEngine } from './check-engine.ts'
 import { Cutter } from './cut.ts'
 import { Dedupe } from './dedupe.ts'
@@ -129,11 +130,17 @@ export interface StageParts {
   readonly hash?: ((text: string | Uint8Array) => string) | undefined
   /** False if the path is a link that leads out of the run directory. */
   readonly inside?: ((path: string) => boolean) | undefined
+  /** What is known of the run before its first byte: told before everything else. */
+  readonly firstNotes?: readonly Note[] | undefined
+  /** Asked when everything was read: told with the notes of the exit. */
+  readonly lastNotes?: (() => readonly Note[]) | undefined
 }
 
 const STAGE_PARTS = {
   hash: { default: digest },
   inside: { default: () => true },
+  firstNotes: { default: [] },
+  lastNotes: { default: () => [] },
 } as const satisfies OptionTable<StageParts>
 
 /** The stage of `events()`. */
@@ -164,6 +171,7 @@ class RunEvents {
   readonly #payload: ReturnType<typeof payloadFinder>
   readonly #events: EngineEvents
   readonly #files: ReturnType<typeof artifacts>
+  readonly #cause = new Cause()
   readonly #once: Dedupe
   readonly #channels = new Map<OutputChannel, ReturnType<typeof lines>>()
   readonly #sent: SentInput
@@ -179,6 +187,7 @@ class RunEvents {
   #silent = true
   /** The engine that `auto` would pick if nothing more certain arrives. */
   #guessed: Engine | undefined
+  #firstNotes: readonly Note[]
   /** When the current chunk arrived, if no clock was given: asking for the time of each event is slow. */
   #arrived = 0
 
@@ -188,8 +197,16 @@ class RunEvents {
     this.#given = given
     this.#options = options
     this.#next = next
+    this.#firstNotes = options.firstNotes
     const now = clock === EVENT_OPTIONS.clock.default ? () => this.#arrived : clock
-    const write = writer({ runId, attempt, clock: now }, next)
+    const told: Sink<Event> = {
+      write: (event) => {
+        this.#cause.take(event)
+        next.write(event)
+      },
+      end() {},
+    }
+    const write = writer({ runId, attempt, clock: now }, told)
     this.#writer = write
     this.#warnings = new RepeatedWarnings(write)
     this.#payload = payloadFinder(options)
@@ -224,6 +241,7 @@ class RunEvents {
 
   write(chunk: Chunk): void {
     this.#arrived = Date.now()
+    if (this.#firstNotes.length > 0) this.#begin()
     if (chunk.channel === 'exit') {
       this.#exit = chunk
       return
@@ -240,8 +258,15 @@ class RunEvents {
     channel.write(chunk.bytes)
   }
 
+  #begin(): void {
+    this.#writer.about(undefined)
+    for (const { code, message } of this.#firstNotes) this.#events.warn(code, message)
+    this.#firstNotes = []
+  }
+
   end(): void {
     this.#arrived = Date.now()
+    this.#begin()
     for (const name of ['stdout', 'stderr', 'pty'] as const) this.#channels.get(name)?.end()
     this.#once.end()
     if (!this.#engine && 'pick' in this.#given) this.#choose(this.#guessed ?? this.#given.fallback)
@@ -361,7 +386,7 @@ class RunEvents {
   #endProcess(): void {
     const { notes = [], held, failure } = this.#exit ?? {}
     if (failure) this.#events.fails(failure)
-    for (const note of notes) this.#events.warn(note.code, note.message)
+    for (const note of [...notes, ...this.#options.lastNotes()]) this.#events.warn(note.code, note.message)
     this.#files.end()
     if (!held) return
     const message = `the process ended, but another process still holds ${held.join(', ')}`
@@ -388,7 +413,10 @@ class RunEvents {
     const data = failed ? { ...decided, ...this.#events.failure() } : decided
     if (result) this.#writer.write('lifecycle.run.result', result, 0.95)
     if (conflict) this.#events.warn('COMPLETION_CONFLICT', conflict)
-    this.#writer.write('lifecycle.completion.state', { ...data, ...this.#events.spent() }, 0.95)
+    const problem = this.#cause.sentence(data)
+    const answer = this.#events.answer()
+    const words = { ...(problem !== undefined && { problem }), ...(answer !== undefined && { answer }) }
+    this.#writer.write('lifecycle.completion.state', { ...data, ...words, ...this.#events.spent() }, 0.95)
   }
 }
 

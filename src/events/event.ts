@@ -157,6 +157,16 @@ export interface CompletionData {
   readonly outcome: RunOutcome
   /** True for `succeeded` and `finished`. */
   readonly ok: boolean
+  /**
+   * What went wrong, in one sentence for people, in the agent's own words where there are any: `it ran longer
+   * than 4 s`. Missing after a good end.
+   */
+  readonly problem?: string
+  /**
+   * The engine's own words in the record of its result (Claude Code and Cursor: `result`, Gemini CLI:
+   * `response`). Missing if it has none, or the turn failed.
+   */
+  readonly answer?: string
   /** If the run failed (`interrupted`): why, in one word. */
   readonly failure_class?: FailureClass
   /** The bytes that say so: of a record, a line. Missing if only the exit code or a signal does. */

@@ -10,7 +10,7 @@ interface Told {
 }
 
 /** Reports of which the last one counts: see `Turn`. */
-type LastTold = 'ended' | 'cut' | 'alone' | 'stopped'
+type LastTold = 'ended' | 'cut' | 'alone' | 'stopped' | 'answer'
 
 /** What the pipes, or the PTY, have reported about their current turn. */
 interface Turn {
@@ -29,6 +29,8 @@ interface Turn {
   question?: (Told & { readonly call: string }) | undefined
   /** It was stopped on request, and has ended. */
   stopped?: Told
+  /** The words of the engine's result. */
+  answer?: Told
 }
 
 /** What the records of a run say about its end, without the exit code. */
@@ -125,6 +127,11 @@ export class RunEvidence {
     if (stopped !== undefined) said.stopped = stopped
     if (request) said.request = request.words
     return said
+  }
+
+  /** The words of the engine's result, unless the agent went on after it. */
+  answer(): string | undefined {
+    return this.#lastOf('answer')?.words
   }
 
   /** The evidence, if the report of this moment ended a turn that now waits for the user. */

@@ -93,6 +93,8 @@ export interface Meta {
   readonly cost?: Cost
   /** Notes about the process; the same notes are in the events. */
   readonly notes: readonly Note[]
+  /** Notes that the events begin with. */
+  readonly first_notes?: readonly Note[]
   /** Bytes per stream. */
   readonly bytes: Readonly<Record<string, number>>
   /** Options its output was read with, if not the defaults: a replay uses the same. */
@@ -224,6 +226,7 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
     ...(Array.isArray(found['argv']) ? { argv: found['argv'].filter(isText) } : {}),
     ...(Array.isArray(found['recorders']) ? { recorders: found['recorders'].filter(isCount) } : {}),
     ...(Array.isArray(found['notes']) ? { notes: found['notes'].filter(isNote) } : {}),
+    ...(Array.isArray(found['first_notes']) ? { first_notes: found['first_notes'].filter(isNote) } : {}),
     exit_code: code !== null && code < 0 ? null : code,
     signal: meta.text('signal') ?? (code !== null && code < 0 ? signalName(-code) : null),
     ...outcomeIn(found),

@@ -118,6 +118,7 @@ export function opening(
       attempt: attempt.number,
       dir: meta.cwd,
     },
+    firstNotes: meta.first_notes,
     // It may not exist yet: a run in progress has none.
     fsDiff: () =>
       attempt.alone

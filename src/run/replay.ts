@@ -4,10 +4,11 @@ import { setTimeout } from 'node:timers/promises'
 import { checkOptions, checkPath, isFunction, isName, type OptionTable } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { cannotRead } from '../base/system-error-code.ts'
+import { readBlock } from '../disk/plain-file.ts'
 import type { Event } from '../events/event.ts'
 import { EVENT_OPTIONS } from '../events/event-stage.ts'
 import { type Flow, flow } from '../streams/flow.ts'
-import { type Attempt, listAttempts, singleLog } from './attempt-logs.ts'
+import { type Attempt, listAttempts, singleLog, withLog } from './attempt-logs.ts'
 import { follow, onceOver } from './follow.ts'
 import { RECORDED_OPTIONS, type RecordedOptions, readAttempt } from './read-attempt.ts'
 import { fixedDir, noLogs } from './run-directory.ts'
@@ -112,6 +113,13 @@ export interface Logs {
   readonly list: () => readonly Attempt[]
 }
 
+/** Whether a file begins as our own records do. */
+function isJournal(path: string): boolean {
+  return withLog(path, undefined, (fd) => readBlock(fd, 0, 40))
+    .toString()
+    .startsWith('{"protocol_version":"')
+}
+
 /** In a directory, or a single log that counts as one. */
 function find(path: string, within: string | undefined): Logs {
   let log: string | undefined
@@ -123,6 +131,11 @@ function find(path: string, within: string | undefined): Logs {
   } catch (error) {
     throw cannotRead('NOT_AN_AUDIT', path, error)
   }
+  if (log !== undefined && isJournal(log))
+    throw new Fault(
+      'NOT_AN_AUDIT',
+      `${quote(path, 200)} has events, not what an agent printed; give the directory of the run, or parse its lines`,
+    )
   if (log === undefined) {
     const dir = fixedDir(path)
     return { dir, list: () => listAttempts(dir, within) }

@@ -14,6 +14,7 @@ import { type Exit, type Over, Supervised } from '../process/supervise.ts'
 import { passStdin } from '../process/tee.ts'
 import { startOnPty, startOnPtyAndPipes } from '../process/terminal.ts'
 import type { Channel, Chunk, ExitChunk, OutputChannel } from '../text/chunk.ts'
+import { durationWords } from '../views/words.ts'
 import { channels, fileNames, pinned } from './attempt-logs.ts'
 import {
   compare,
@@ -73,13 +74,15 @@ export interface RecordOptions {
   readonly onStart: () => readonly Note[]
   /** Called when it has ended; the same. */
   readonly onExit: () => readonly Note[]
+  /** What is known of it before it starts. */
+  readonly firstNotes: readonly Note[]
+  /** Called when all of its output was read; the notes it returns are reported with the end, too. */
+  readonly onRead: () => readonly Note[]
   /** Called when something was sent that the process cannot read, because it has closed its stdin. */
   readonly onUnreachable: () => void
 }
 
 const stopNotes: Partial<Record<StopReason, Note>> = {
-  timeout: { code: 'RUN_TIMEOUT', message: 'the time limit was reached, so the process was ended' },
-  idle_timeout: { code: 'RUN_IDLE', message: 'there was no output for too long, so the process was ended' },
   end_signal: {
     code: 'RUN_LINGERED',
     message: 'the agent reported its end but did not exit, so its process was ended',
@@ -271,7 +274,7 @@ export class Recording {
   }
 
   async *#record(): AsyncGenerator<TimedChunk | Opening> {
-    const { engine, reading, runId, attempt, cwd, talk } = this.#options
+    const { engine, reading, runId, attempt, cwd, talk, timeout, idleTimeout } = this.#options
     const before = this.#options.fsDiff ? await this.#look() : undefined
     this.#started = Date.now()
     this.#origin = performance.now()
@@ -288,11 +291,13 @@ export class Recording {
       guard = watchdog({
         ...this.#options,
         lastWrite: () => output.lastWrite(),
-        onTimeout: () => this.stop('timeout', 'SIGTERM'),
-        onIdle: () => this.stop('idle_timeout', 'SIGTERM'),
+        onTimeout: () => this.stop('timeout', 'SIGTERM', timeoutNote(timeout)),
+        onIdle: () => this.stop('idle_timeout', 'SIGTERM', idleNote(idleTimeout)),
       })
       const opens = { ...reading, sessionTokens: this.#before, wire: talk, runId, attempt, dir: cwd }
-      yield { engine, opens, fsDiff: () => this.#diff, time: this.#started }
+      const { firstNotes } = this.#options
+      const lastNotes = () => this.#lastNotes()
+      yield { engine, opens, fsDiff: () => this.#diff, firstNotes, lastNotes, time: this.#started }
       const first: Chunk = {
         channel: this.#way.channels[0],
         bytes: Buffer.alloc(0),
@@ -316,6 +321,13 @@ export class Recording {
       }
       output.close()
     }
+  }
+
+  /** Saved before they are told, so that a replay tells them, too. */
+  #lastNotes(): readonly Note[] {
+    const notes = this.#options.onRead()
+    if (notes.length > 0) this.#save({ notes: [...this.#meta.notes, ...notes] })
+    return notes
   }
 
   #newOutput(): Output {
@@ -537,6 +549,7 @@ function newMeta(options: RecordOptions, mode: Meta['mode']): Meta {
     outcome: null,
     ok: null,
     notes: [],
+    ...(options.firstNotes.length > 0 && { first_notes: options.firstNotes }),
     bytes: {},
     ...recordedReading(options.reading),
     complete: false,
@@ -558,6 +571,19 @@ function recordedReading(options: RecordOptions['reading']): Pick<Meta, 'reading
   const schema = options.schema === undefined ? undefined : true
   const reading = defined({ done_marker, max_frame, window, pick, max_repair, session, schema })
   return Object.keys(reading).length === 0 ? {} : { reading }
+}
+
+function timeoutNote(limit = 0): Note {
+  return { code: 'RUN_TIMEOUT', message: `it ran longer than ${limitWords(limit)}, so it was ended` }
+}
+
+function idleNote(limit = 0): Note {
+  return { code: 'RUN_IDLE', message: `it printed nothing for ${limitWords(limit)}, so it was ended` }
+}
+
+/** A limit is mostly a round number: `4 s`, `10 min`. */
+function limitWords(ms: number): string {
+  return durationWords(ms).replace(/\.0(?= s$)| 0 (?:s|min)$/, '')
 }
 
 /** Those that had lost their parent, and have a session of their own, cannot be found by the process. */

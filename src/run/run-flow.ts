@@ -1,6 +1,6 @@
 import type { Readable, Transform } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
-import { Fault } from '../base/fault.ts'
+import { Fault, type Note } from '../base/fault.ts'
 import type { Intake, Sink, Stage } from '../base/stage.ts'
 import { guarded } from '../events/check-engine.ts'
 import type { Engine, Picker } from '../events/engine.ts'
@@ -142,6 +142,10 @@ export interface Opening {
   readonly engine: Engine | Picker
   /** What changed in the working directory; called at the exit, when it is known. */
   readonly fsDiff: () => FsDiff | undefined
+  /** Told before everything else. */
+  readonly firstNotes?: readonly Note[] | undefined
+  /** Asked when everything was read. */
+  readonly lastNotes?: (() => readonly Note[]) | undefined
   /** When the attempt started, in milliseconds since 1970. */
   readonly time: number
   /** The logs were replaced while they were followed: what was read of this attempt does not count. */
@@ -166,11 +170,11 @@ export const timedEvents: Stage<TimedChunk | Opening, Event> = (next) => {
       }
       if (!item.restarted) inner?.end()
       now = item.time
-      const { engine, opens, fsDiff } = item
+      const { engine, opens, fsDiff, firstNotes, lastNotes } = item
       // Links were checked when the diff was made; checking them now could give another result.
       const inside = (path: string) => !fsDiff()?.outside?.includes(path)
       const sessionTokens = opens.sessionTokens ?? spent.bySession()
-      const options = { ...opens, sessionTokens, clock: () => now, fsDiff, inside }
+      const options = { ...opens, sessionTokens, clock: () => now, fsDiff, inside, firstNotes, lastNotes }
       // The end of one attempt is not the end of the flow.
       inner = eventStage(
         guarded(engine),

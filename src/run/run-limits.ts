@@ -1,5 +1,6 @@
 import { isCount, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { Note } from '../base/fault.ts'
+import { type Blind, blindTo } from '../engines/programs.ts'
 import { costCounter } from '../events/cost.ts'
 import type { Event } from '../events/event.ts'
 import type { Tokens } from '../events/tokens.ts'
@@ -29,6 +30,9 @@ const LIMIT_OPTIONS = {
 /** Counts what a run has used. */
 export class LimitCounter {
   readonly #limits: RunLimits
+  /** What was reported at all, and whether the agent has said something. */
+  readonly #reported = new Set<Blind>()
+  #spoke = false
   #tokens = 0
   /** Of the turn that goes on. */
   #turn = 0
@@ -41,15 +45,33 @@ export class LimitCounter {
 
   add(event: Event): void {
     if (event.type === 'tool.call.started') this.#toolCalls++
+    if (event.type === 'agent.message.final') this.#spoke = true
     if (event.type !== 'lifecycle.run.status') return
     const { tokens, turn_tokens, cost } = event.data
     this.#tokens += allOf(tokens)
     if (tokens || turn_tokens) this.#turn = tokens ? 0 : allOf(turn_tokens)
     if (cost) this.#cost.add(cost)
+    if (tokens || turn_tokens) this.#reported.add('tokens')
+    if (cost) this.#reported.add('cost')
   }
 
-  /** The limit that was passed, if one was. */
-  passed(): Note | undefined {
+  /** The limits that cannot hold, because the agent of this engine never reports what they limit. */
+  blind(engine: string): Note[] {
+    return blindTo(engine)
+      .filter((what) => this.#limits[what] !== undefined)
+      .map((what) => blindNote(what, `${engine} never reports ${WORDS[what]}`))
+  }
+
+  /** The same at the end, of an agent that answered and reported nothing of the kind. */
+  unseen(): Note[] {
+    const kinds = this.#spoke ? (['tokens', 'cost'] as const) : []
+    return kinds
+      .filter((what) => this.#limits[what] !== undefined && !this.#reported.has(what))
+      .map((what) => blindNote(what, `the agent reported no ${WORDS[what]}`))
+  }
+
+  /** The limit that was passed, if one was, as the reason to end the run, or as what was seen too late. */
+  passed(code: 'RUN_LIMIT' | 'LIMIT_PASSED' = 'RUN_LIMIT'): Note | undefined {
     const { tokens, cost, toolCalls } = this.#limits
     const used = [
       [tokens, this.#tokens + this.#turn, 'tokens'],
@@ -58,11 +80,22 @@ export class LimitCounter {
     ] as const
     for (const [limit, count, words] of used) {
       if (limit === undefined || count <= limit) continue
-      const message = `the run passed its limit of ${limit} ${words} (${count}), so the process was ended`
-      return { code: 'RUN_LIMIT', message }
+      const then =
+        code === 'RUN_LIMIT' ? 'so the process was ended' : 'but that was told only when its turn was over'
+      return { code, message: `the run passed its limit of ${limit} ${words} (${count}), ${then}` }
     }
     return undefined
   }
+}
+
+const WORDS: Readonly<Record<Blind, string>> = {
+  tokens: 'tokens',
+  cost: 'cost',
+  toolCalls: 'tool calls',
+}
+
+function blindNote(what: Blind, why: string): Note {
+  return { code: 'LIMIT_BLIND', message: `the limit of ${WORDS[what]} cannot hold: ${why}` }
 }
 
 function allOf(tokens: Tokens | undefined): number {

@@ -22,7 +22,8 @@ import { badOption, type Note, quote } from '../base/fault.ts'
 import { CACHE_OPTIONS, type Cache, type CachedRun } from '../disk/cache.ts'
 import { JOURNAL_OPTIONS, type JournalOptions } from '../disk/journal.ts'
 import { auto } from '../engines/auto.ts'
-import { checkEngineOption, type EngineName, engineOf } from '../engines/engine-name.ts'
+import { checkEngineOption, type EngineName, engineNamed, engineOf } from '../engines/engine-name.ts'
+import { talkingEngine } from '../engines/programs.ts'
 import { wireOf } from '../engines/talk-wires.ts'
 import type { Cost } from '../events/cost.ts'
 import type { Engine, Picker } from '../events/engine.ts'
@@ -188,6 +189,11 @@ export interface RunEnd<T = unknown> {
   readonly outcome: RunOutcome
   /** Whether it ended well: `succeeded` or `finished`. */
   readonly ok: boolean
+  /**
+   * What went wrong, in one sentence for people: a 401 in the agent's own words, its last line on stderr, `it
+   * ran longer than 4 s`. Null after a good end.
+   */
+  readonly problem: string | null
   /** Of a run that failed: why, in one word. Null if it did not fail. */
   readonly failure_class: FailureClass | null
   readonly exit_code: number | null
@@ -198,6 +204,11 @@ export interface RunEnd<T = unknown> {
   readonly audit: string | undefined
   /** The last message of the agent, its subagents' aside; null if there was none. */
   readonly text: string | null
+  /**
+   * The words of the engine's own result (`result` of Claude Code and Cursor, `response` of Gemini CLI): they
+   * may differ from the last message. Null if it has none, or failed.
+   */
+  readonly answer: string | null
   /** The agent's own id of the conversation, with which it can be continued; null if it told none. */
   readonly session: string | null
   /** With a schema: whether the last payload passed it, and the value. */
@@ -272,7 +283,7 @@ const isInput = (input: unknown) =>
   ['ignore', 'inherit'].includes(input as string) ||
   (isObject(input) && 'text' in input && isText(input.text))
 const isRounds = (rounds: unknown) => [0, 1, 2, MAX_ROUNDS].includes(rounds as number)
-const ARGS = 'be an array of strings; options are the third argument of run'
+const ARGS = 'be an array of strings, but is "%"; options are the third argument of run'
 
 export const RUN_OPTIONS = {
   command: {},
@@ -283,7 +294,7 @@ export const RUN_OPTIONS = {
   cwd: { is: isText, needs: 'a path as cwd' },
   env: { is: isObject, needs: 'an object of variables as env' },
   pty: { default: false, is: isFlagOrObject, must: FLAG_OR_OBJECT },
-  prompt: { is: isName, must: 'be a text that is not empty' },
+  prompt: { is: isName, must: 'be a text that is not empty, but is "%"' },
   rounds: { default: 0, is: isRounds, must: 'be 0, 1, 2 or 3, but is %' },
   talk: OFF,
   spawn: { is: isFunction, needs: 'a function as spawn' },
@@ -328,13 +339,13 @@ export function readCall(
   if (typeof called !== 'string' && !isObject(called)) throw misfit('run', 'a command', called, EXAMPLE)
   const options = typeof called === 'string' ? { ...more, command: called, args: given } : called
   checkCommand(options.command)
-  const read = readOptions('run', options, EXAMPLE, RUN_OPTIONS)
+  const checked = readOptions('run', options, EXAMPLE, RUN_OPTIONS)
+  const read = checked.talk ? { ...checked, engine: talkingEngineOf(checked) } : checked
   if (options.prompt !== undefined && options.input !== undefined)
     throw badOption('give prompt or input, not both: each is the stdin of the command')
   if (read.prompt !== undefined && read.pty)
     throw badOption('a prompt goes to a pipe, and a pseudo-terminal has none: type it, or leave out `pty`')
-  if (read.talk) checkTalk(read)
-  else if (options.answerIn !== undefined && options.talk === undefined)
+  if (!read.talk && options.answerIn !== undefined && options.talk === undefined)
     throw badOption('`answerIn` is about requests that are answered: it needs `talk`')
   if (read.rounds > 0 && read.schema === undefined)
     throw badOption('`rounds` ask again for a result that fails the schema: give a `schema`')
@@ -353,20 +364,27 @@ export function readCall(
   return read
 }
 
-/** Who talks must know the wire before the agent says a word. */
-function checkTalk({ engine: given, command, args, prompt }: ReadOptions): void {
+/** Who talks must know the wire before the agent says a word: its command line tells it, or the caller. */
+function talkingEngineOf({ engine: given, command, args, prompt }: ReadOptions): Engine | Picker {
   if (prompt === undefined) throw badOption('`talk` needs a `prompt`: what to say first')
+  const argv = [command, ...args]
   const engine = engineOf(given)
-  const wire = wireOf(engine)
-  if (!wire)
+  const known = engine === auto ? (engineNamed(talkingEngine(argv)) ?? engine) : engine
+  const wire = wireOf(known)
+  if (!wire && known === auto)
     throw badOption(
-      `\`talk\` needs an \`engine\` with a wire: acp, codex (app-server), claude or qwen; ${quote(engine.name, 60)} has none`,
+      `\`talk\` does not know how to talk with ${quote(command, 60)}: start it with --acp, acp, app-server or --input-format stream-json, or name its \`engine\` (${WIRES})`,
     )
-  if (!wire.speaks([command, ...args]))
+  if (!wire)
+    throw badOption(`\`talk\` needs an \`engine\` with a wire: ${WIRES}; ${quote(known.name, 60)} has none`)
+  if (!wire.speaks(argv))
     throw badOption(
       `this command does not talk: give codex app-server, --input-format stream-json, or the engine acp`,
     )
+  return known
 }
+
+const WIRES = 'acp, codex (app-server), claude or qwen'
 
 function readingOf({
   window,
@@ -386,7 +404,7 @@ function ptyOf({ pty }: ReadOptions) {
 
 type Settings = Omit<
   RecordOptions,
-  'runId' | 'attempt' | 'audit' | 'records' | 'onStart' | 'onExit' | 'onUnreachable'
+  'runId' | 'attempt' | 'audit' | 'records' | 'onStart' | 'onExit' | 'onUnreachable' | 'firstNotes' | 'onRead'
 >
 
 /** The options with their defaults. */

@@ -5,11 +5,14 @@ import { badOption, clip, Fault, type Note, orElse } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { type Journal, settledEnd } from '../disk/journal.ts'
+import { programOf } from '../engines/command-line.ts'
 import { engineNamed, engineOf } from '../engines/engine-name.ts'
+import { engineOfCommand, missingOptions } from '../engines/programs.ts'
 import { wireOf } from '../engines/talk-wires.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import { type CompletionData, type Event, type Evidence, isEvent, type ResultData } from '../events/event.ts'
 import { completionOf } from '../events/evidence.ts'
+import { endPhrase } from '../events/run-outcome.ts'
 import { type Flow, flow, shared } from '../streams/flow.ts'
 import type { ExitChunk } from '../text/chunk.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
@@ -204,6 +207,10 @@ class AgentRun {
   /** Ends a process that has reported its end and does not exit. */
   #lingers: NodeJS.Timeout | undefined
   readonly #limits: LimitCounter | undefined
+  /** What is known before it starts. */
+  readonly #firstNotes: readonly Note[]
+  /** The agent has told its session, or its engine knows the end of a turn: it does not just print text. */
+  #isRecorded = false
   /** The turn has ended, and nothing followed. */
   #over = false
 
@@ -224,6 +231,8 @@ class AgentRun {
     this.#runId = dir?.runId ?? options.runId ?? before.runId ?? id
     this.#attempt = dir?.attempt ?? before.attempt ?? 1
     this.#talk = this.#newTalk(settings.cwd)
+    const known = 'open' in engine ? engine.name : engineOfCommand(this.#argv)
+    this.#firstNotes = (known !== undefined && this.#limits?.blind(known)) || []
     this.#recording = new Recording({
       ...settings,
       tee: before.tee,
@@ -240,19 +249,21 @@ class AgentRun {
         return notes
       },
       onExit: () => this.#talk?.exited() ?? [],
+      firstNotes: this.#firstNotes,
+      onRead: () => this.#lastNotes(),
       onUnreachable: () => this.#talk?.unreachable(),
     })
   }
 
   #newTalk(cwd: string): Talk | undefined {
-    const { command, args, talk, prompt = '', answerIn, killGrace, endAfter = killGrace } = this.#options
+    const { talk, prompt = '', answerIn, killGrace, endAfter = killGrace } = this.#options
     const { idleTimeout } = this.#options
     const wire = talk ? wireOf(this.#engine) : undefined
     const { session } = this.#before
     const limits = { answerIn, killGrace, endAfter, idleTimeout }
     const process = () => this.#recording
     const unread = () => this.#unread()
-    const argv = [command, ...args]
+    const argv = this.#argv
     return wire && new Talk({ wire, cwd, argv, session, prompt, ...limits, process, unread })
   }
 
@@ -336,7 +347,11 @@ class AgentRun {
         this.#live?.write({ chunk, time: Date.now() })
         this.#live?.end()
       }, undefined)
-      if (!this.#completion || this.#completion.ok) this.#completion = completionOf(evidenceOf(chunk)).data
+      if (!this.#completion || this.#completion.ok) {
+        const { data } = completionOf(evidenceOf(chunk))
+        const problem = data.evidence.failure ?? endPhrase(data.outcome)
+        this.#completion = data.ok ? data : { ...data, problem }
+      }
     }
     return this.#end()
   }
@@ -370,9 +385,9 @@ class AgentRun {
       if (text.trim() === '') throw cannot('the reply is empty')
       if (!this.#ended && this.#talk?.say(text)) return run
       if (!this.#ended) throw cannot('it has not ended; await its end first')
-      const { command, args, prompt, talk } = this.#options
+      const { prompt, talk } = this.#options
       const turn = {
-        argv: [command, ...args],
+        argv: this.#argv,
         engine: this.#known(),
         session: this.#said.session,
         piped: prompt !== undefined,
@@ -400,6 +415,32 @@ class AgentRun {
   #checkLimits(): void {
     const passed = this.#over ? undefined : this.#limits?.passed()
     if (passed) this.#recording.stop('limit', 'SIGTERM', passed)
+  }
+
+  get #argv(): readonly string[] {
+    return [this.#options.command, ...this.#options.args]
+  }
+
+  /** What can be said when everything was read. */
+  #lastNotes(): readonly Note[] {
+    const passed =
+      this.#recording.meta().reason === 'limit' ? undefined : this.#limits?.passed('LIMIT_PASSED')
+    const blind = this.#firstNotes.length > 0 ? [] : (this.#limits?.unseen() ?? [])
+    const { prompt, talk } = this.#options
+    const add = this.#isRecorded || talk ? undefined : missingOptions(this.#argv, prompt !== undefined)
+    return [...(passed ? [passed] : []), ...blind, ...(add === undefined ? [] : [textMode(this.#argv, add)])]
+  }
+
+  /** Sees each event as it is made, also those of the end, before what they say is asked for. */
+  #watch(next: Sink<Event>): Sink<Event> {
+    return {
+      write: (event) => {
+        this.#limits?.add(event)
+        this.#isRecorded ||= event.correlation.session_id !== undefined
+        next.write(event)
+      },
+      end: () => next.end(),
+    }
   }
 
   /** The chunks of the process, or what the cache has instead. */
@@ -432,7 +473,6 @@ class AgentRun {
             this.#recording.stop('session_changed', 'SIGTERM')
           this.#talk?.event(event)
           this.#said = lastWords(this.#said, event)
-          this.#limits?.add(event)
           this.#recognised = event.source.engine
           this.#spent.add(event)
           this.#isIdle = isIdleAfter(event, this.#isIdle)
@@ -447,7 +487,7 @@ class AgentRun {
       }
       // Who talks must see an event while its record is read.
       const stored = this.#dir && this.#storedEvents(this.#dir.journal, this.#talk !== undefined)
-      const live = (stored ?? timedEvents)(reported)
+      const live = stored ? stored(reported) : timedEvents(this.#watch(reported))
       this.#live = live
       return {
         // A cached result is not written to the journal: a replay of the logs could not emit it again.
@@ -486,6 +526,8 @@ class AgentRun {
       completion,
       outcome: completion.outcome,
       ok: completion.ok,
+      problem: completion.problem ?? null,
+      answer: completion.answer ?? null,
       failure_class: completion.failure_class ?? null,
       exit_code,
       signal,
@@ -501,14 +543,18 @@ class AgentRun {
     if (!this.#hit && !this.#left) await this.#kept?.keep(ended)
     const told = this.#hit ? [] : this.#recording.meta().notes
     const trouble = this.#left?.notes.filter((note) => !told.some(({ code }) => code === note.code)) ?? []
-    const notes = [...told, ...trouble, ...(this.#kept?.trouble ?? [])]
+    const notes = [
+      ...(this.#hit ? [] : this.#firstNotes),
+      ...told,
+      ...trouble,
+      ...(this.#kept?.trouble ?? []),
+    ]
     return { ...ended, cached: this.#hit?.from ?? null, notes }
   }
 
   /** The prompt, or the task in the command line, which the engine can read. */
   #task(): string | undefined {
-    const { command, args, prompt } = this.#options
-    return prompt ?? this.#known()?.task?.([command, ...args])
+    return this.#options.prompt ?? this.#known()?.task?.(this.#argv)
   }
 
   #known(): Engine | undefined {
@@ -534,13 +580,15 @@ class AgentRun {
         if (!this.#left) book.appendAll(events)
         for (const event of events) next.write(event)
       }
-      const inner = timedEvents({
-        write(event) {
-          made.push(event)
-          if (each) store()
-        },
-        end() {},
-      })
+      const inner = timedEvents(
+        this.#watch({
+          write(event) {
+            made.push(event)
+            if (each) store()
+          },
+          end() {},
+        }),
+      )
       return {
         write(item) {
           try {
@@ -573,6 +621,12 @@ function isIdleAfter(event: Event, before: boolean): boolean {
 const CLIENT_DONE: Note = {
   code: 'RUN_LINGERED',
   message: 'its client ended the process after its last turn',
+}
+
+/** The note about an agent that prints text, where it could print records. */
+function textMode(argv: readonly string[], add: string): Note {
+  const message = `${programOf(argv)} ran in its text mode, which tells neither its session nor its end; add ${add}`
+  return { code: 'TEXT_MODE', message }
 }
 
 /** The evidence of an exit alone. */

@@ -76,7 +76,7 @@ function openOrWrong(
 ): Pick<RunInfo, 'problem' | 'waits_for'> {
   const { request, failure, exit_code, signal } = { ...meta, ...tail?.completion?.evidence }
   if (outcome === null || outcome === 'needs_input')
-    return { problem: null, waits_for: tail?.waits_for ?? request ?? null }
+    return { problem: (outcome && tail?.problem) ?? null, waits_for: tail?.waits_for ?? request ?? null }
   if (isGood(outcome)) return { problem: null, waits_for: null }
   const exit = signal ? `ended by ${signal}` : exit_code ? `exit code ${exit_code}` : undefined
   const end = tail?.completion?.failure_class

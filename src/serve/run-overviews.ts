@@ -55,7 +55,10 @@ export class OverviewReader {
   overview(): RunOverview | undefined {
     const event = this.#last
     if (!event) return undefined
-    const completion = isEvent(event, 'lifecycle.completion.state') ? event.data : undefined
+    // No list shows the answer, which may be long.
+    const completion = isEvent(event, 'lifecycle.completion.state')
+      ? { ...event.data, answer: undefined }
+      : undefined
     const { run_id, ts, attempt_number: attempt } = event
     const { first, request } = this.#why.why()
     return {

@@ -4,8 +4,10 @@ import {
   DELAY,
   defined,
   isDelay,
+  isFunction,
   isObject,
   isPromise,
+  kindOf,
   misfit,
   OFF,
   type OptionTable,
@@ -65,6 +67,12 @@ export interface TapOptions {
   readonly kill?: boolean | undefined
   /** With `kill`: milliseconds between SIGTERM and SIGKILL. @default 5000 */
   readonly killGrace?: number | undefined
+  /**
+   * The text of what a source emits, for a stream of objects such as that of an SDK; undefined, null or an
+   * empty text if there is none.
+   * @default the source emits bytes or text
+   */
+  readonly text?: ((emitted: never) => string | null | undefined) | undefined
   /** Aborting it destroys the tap and every source. */
   readonly signal?: AbortSignal | undefined
 }
@@ -74,6 +82,7 @@ const TAP_OPTIONS = {
   grace: { default: 2000, is: isDelay, must: DELAY },
   kill: OFF,
   killGrace: { default: 5000, is: isDelay, must: DELAY },
+  text: { is: isFunction, needs: 'a function as text' },
 } as const satisfies OptionTable<TapOptions>
 
 /** Logs have no clock: what was sent is read first, so that an answer is known when its request comes. */
@@ -92,9 +101,29 @@ const STEP = 65_536
  * for await (const event of tap(spawn('codex', ['exec', '--json', prompt])).pipe(events(codex)))
  * console.log(event)
  */
-export function tap(from: ChildLike | TapSources | PlainSource, options: TapOptions = {}): Items<Chunk> {
-  const { order, grace, kill, killGrace, signal } = readOptions('tap', options, EXAMPLE, TAP_OPTIONS)
-  const plain = plainStream(from)
+export function tap(from: ChildLike | TapSources | PlainSource, options?: TapOptions): Items<Chunk>
+/**
+ * The same for a stream of objects, whose text `text` knows.
+ *
+ * @example
+ * const stream = await openai.chat.completions.create({ model, messages, stream: true })
+ * const answer = tap(stream, { text: (chunk) => chunk.choices[0]?.delta?.content }).pipe(values())
+ */
+export function tap<T>(
+  from: AsyncIterable<T> | Iterable<T>,
+  options: Omit<TapOptions, 'text'> & { readonly text: (emitted: T) => string | null | undefined },
+): Items<Chunk>
+export function tap(
+  from: ChildLike | TapSources | PlainSource | Iterable<unknown> | AsyncIterable<unknown>,
+  options: TapOptions = {},
+): Items<Chunk> {
+  const { order, grace, kill, killGrace, text, signal } = readOptions('tap', options, EXAMPLE, TAP_OPTIONS)
+  if ((from as unknown) === process)
+    throw badOption('this program cannot be tapped; tap what it reads: tap(process.stdin)')
+  const given = plainStream(from)
+  if (text && !given)
+    throw badOption('text is about what a stream emits; tap that stream, not a child process')
+  const plain = given && text ? Readable.from(textsOf(given, text)) : given
   // Cast: what is not a plain stream is a child or a set of streams.
   const source = plain ? { stdout: plain } : (from as ChildLike | TapSources)
   for (const channel of CHANNELS) {
@@ -236,7 +265,7 @@ class Tap extends Readable {
       const onData = (data: unknown) => {
         if (this.destroyed) return
         if (!isData(data)) {
-          this.destroy(badData(channel))
+          this.destroy(badData(channel, data))
           return
         }
         if (this.push({ channel, bytes: encode.bytes(data) } satisfies Chunk)) return
@@ -333,7 +362,7 @@ function asExit(exit: Exit | undefined): Extract<Exit, object> {
 async function* bytesOf(stream: Readable): AsyncGenerator<Uint8Array, void> {
   const encode = encoder()
   for await (const data of stream) {
-    if (!isData(data)) throw badData('stream')
+    if (!isData(data)) throw badData('stream', data)
     yield encode.bytes(data)
   }
   const rest = encode.rest()
@@ -345,11 +374,22 @@ function isData(data: unknown): data is Uint8Array | string {
 }
 
 /** A stream of objects, for instance of an SDK: we cannot know which field is the text. */
-function badData(where: string): Fault {
+function badData(where: string, data: unknown): Fault {
   return new Fault(
     'BAD_CHUNK',
-    `the ${where} emits something that is neither bytes nor text; map it to text first`,
+    `the ${where} emits ${kindOf(data)}, which is neither bytes nor text; say which text it has: ` +
+      'tap(stream, { text: (chunk) => chunk.choices[0]?.delta?.content })',
   )
+}
+
+/** The texts of what a source emits. */
+async function* textsOf(source: Readable, text: NonNullable<TapOptions['text']>): AsyncGenerator<string> {
+  for await (const emitted of source) {
+    const found: unknown = text(emitted as never) // cast: what the source emits is the caller's
+    if (typeof found === 'string' && found !== '') yield found
+    else if (found !== undefined && found !== null && found !== '')
+      throw badOption(`text must return a text or nothing, but returned ${kindOf(found)}`)
+  }
 }
 
 /** Output of one channel that is not a child process; it counts as stdout. */
@@ -380,7 +420,7 @@ const example = 'tap(child), tap(response), tap(stream), tap(text) or tap({ stdo
 function plainStream(source: unknown): Readable | undefined {
   if (typeof source === 'string' || source instanceof Uint8Array) return Readable.from([source])
   if (Array.isArray(source)) return Readable.from(source)
-  if (!isObject(source))
+  if (!isObject(source) || isPromise(source))
     throw misfit('tap', 'a child process, a stream, a Response or a text', source, example)
   if (isChild(source)) return undefined
   if ('body' in source && 'bodyUsed' in source) return bodyOf(source as FetchedBody)

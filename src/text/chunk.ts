@@ -1,4 +1,5 @@
-import { Fault, type Note, quote } from '../base/fault.ts'
+import { kindOf } from '../base/check-options.ts'
+import { Fault, type Note } from '../base/fault.ts'
 import { Bytes } from '../base/platform.ts'
 import type { Intake } from '../base/stage.ts'
 import { isHighSurrogate } from './characters.ts'
@@ -59,7 +60,7 @@ export function chunkIntake(): Intake<Chunk> {
       }
       throw new Fault(
         'BAD_CHUNK',
-        `expected bytes, text or {channel, bytes}, but got ${describe(written)}; write Buffers or Chunks to this stream`,
+        `expected bytes, text or {channel, bytes}, but got ${kindOf(written)}; write Buffers or Chunks to this stream`,
       )
     },
     // An empty chunk counts as one unit, so that the channels it announces get through.
@@ -128,11 +129,4 @@ function isChunk(value: unknown): value is Chunk {
     default:
       return false
   }
-}
-
-/** What was written instead of bytes or text, in a few words. */
-export function describe(value: unknown): string {
-  if (value === null) return 'null'
-  if (typeof value !== 'object') return `a value of type ${typeof value}`
-  return `an object with the keys ${quote(Object.keys(value).slice(0, 5).join(', '))}`
 }

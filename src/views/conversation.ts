@@ -9,9 +9,9 @@ import type {
   Severity,
   ToolKind,
 } from '../events/event.ts'
+import { type Problem, problemOf } from '../events/problems.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { OpenCalls } from './open-items.ts'
-import { type Problem, problemOf } from './problems.ts'
 import { type RunSummary, summarizer } from './summary.ts'
 import type { Asked } from './tool-text.ts'
 

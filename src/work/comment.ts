@@ -34,6 +34,10 @@ Claimed status: {{claimed_status}}
 Ended: {{exit}}
 
 {{/exit}}
+{{#problem}}
+Problem: {{problem}}
+
+{{/problem}}
 {{#audit}}
 Audit: {{audit}}
 
@@ -92,6 +96,8 @@ export function renderComment(
 /** What a run left besides its result, for the person who takes over. */
 export interface Left {
   readonly exit?: WorkExit | undefined
+  /** What went wrong in it, in one sentence. */
+  readonly problem?: string | undefined
   /** The last lines of stderr. */
   readonly stderr?: string | undefined
   /** The path of the audit of the run. */
@@ -134,6 +140,7 @@ const values = {
   author: ({ worker }) => (worker === BY_HAND ? 'the person who handed it in' : 'the worker'),
   claimed_status: ({ good, settled }) => (good ? '' : claimedStatus(settled)),
   exit: ({ good, left }) => (good || !left.exit ? '' : exitWords(left.exit)),
+  problem: ({ good, left }) => (good ? '' : inline(left.problem ?? '')),
   audit: ({ good, left }) => (good ? '' : inline(left.audit ?? '')),
   stderr: ({ good, left, settled }) => {
     // Without a result, an empty stderr is worth reporting, too.

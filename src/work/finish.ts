@@ -35,6 +35,8 @@ export interface Gathered {
   readonly evidence: Evidence
   /** How the process ended; none if there was no process, because a person gave the result. */
   readonly exit?: WorkExit
+  /** What went wrong in it, in one sentence. */
+  readonly problem?: string | undefined
   readonly started: Date
   readonly duration: number
   readonly bytes: { readonly stdout: number; readonly stderr: number }
@@ -73,6 +75,7 @@ export async function finish(order: WorkOrder, gathered: Gathered, ending: Endin
       ? undefined
       : renderComment(settled, order, worker, ending.template, {
           exit: gathered.exit,
+          problem: gathered.problem,
           stderr,
           audit: auditFile,
         })

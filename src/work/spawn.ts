@@ -36,6 +36,8 @@ export interface Spawned {
   readonly notStarted?: string
   readonly stdout: Output
   readonly stderr: Output
+  /** What went wrong, in one sentence: nothing is known of a program that says nothing about its end. */
+  readonly problem?: string | undefined
   /** The last payload in the messages of the agent, if it is an agent. */
   readonly said?: { readonly payload: unknown }
   readonly place: WorkAuditPlace | undefined
@@ -59,7 +61,7 @@ export async function spawnWorker(options: SpawnOptions): Promise<Spawned> {
     const names = fileNames(running.attempt)
     return {
       exit: Fault.is(end) ? { code: null, signal: null, ended: 'not started' } : exitOf(end),
-      ...(Fault.is(end) ? { notStarted: end.message } : {}),
+      ...(Fault.is(end) ? { notStarted: end.message } : { problem: problemOf(end) }),
       stdout: ends(join(place.dir, names.stdout)),
       stderr: ends(join(place.dir, names.stderr)),
       ...(said ? { said } : {}),
@@ -158,6 +160,10 @@ function cannotStart(error: unknown): Fault {
 function exitOf({ exit_code, signal, reason }: RunEnd): WorkExit {
   const ended = reason === null ? undefined : reason === 'timeout' ? 'timeout' : 'aborted'
   return { code: exit_code, signal, ...(ended ? { ended } : {}) }
+}
+
+function problemOf({ outcome, problem }: RunEnd): string | undefined {
+  return outcome === 'unknown' ? undefined : (problem ?? undefined)
 }
 
 function nothing(ended: 'aborted' | 'not started'): Omit<Spawned, 'place'> {

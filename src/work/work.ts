@@ -167,12 +167,12 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
     exit: spawned.exit,
     notStarted: spawned.notStarted,
   }
-  const { place, exit } = spawned
+  const { place, exit, problem } = spawned
   const bytes = { stdout: spawned.stdout.bytes, stderr: spawned.stderr.bytes }
   const stderr = lastLines(spawned.stderr.text)
   return finish(
     asked,
-    { worker: adapter.type, evidence, exit, started, duration, bytes, place, stderr },
+    { worker: adapter.type, evidence, exit, problem, started, duration, bytes, place, stderr },
     ending,
   )
 }

@@ -84,8 +84,17 @@ export function toldIn({ chunks, options }: Case): string[] {
 function told(event: Event, chunks: readonly Chunk[]): string {
   const { type, data, raw_ref, source } = event
   if (type === 'lifecycle.completion.state') {
-    // The plain words follow from the others: run-outcome.test.ts.
-    const { state, reason_code, evidence, outcome: _, ok: __, failure_ref, ...more } = event.data
+    // The plain words follow from the others: run-outcome.test.ts, cause.test.ts.
+    const {
+      state,
+      reason_code,
+      evidence,
+      outcome: _,
+      ok: __,
+      problem: ___,
+      failure_ref,
+      ...more
+    } = event.data
     const place = failure_ref && refIn(failure_ref, chunks)
     const facts = { ...known(evidence), ...more, ...(place && { failure_ref: place }) }
     return `= ${state} ${reason_code}${Object.keys(facts).length > 0 ? ` ${JSON.stringify(facts)}` : ''}`

@@ -169,6 +169,66 @@ test.each([
   expect(await replayed(audit)).toBe(read(audit, 'events.jsonl'))
 })
 
+/** A program of this name that prints these lines. */
+function program(cwd: string, name: string, lines: readonly string[]): string {
+  const path = join(cwd, name)
+  writeFileSync(path, `#!/bin/sh\ncat <<'X'\n${lines.join('\n')}\nX\n`, { mode: 0o755 })
+  return path
+}
+
+test.each([true, false])('limits tell what they cannot do (recorded: %s)', async (recorded) => {
+  const { cwd, audit } = workspace()
+  const command = program(cwd, 'codex', codexLines)
+  const place = recorded ? { audit } : {}
+  const limit = { cost: 1, tokens: 2 }
+  const { events, end } = await ran({ command, args: ['exec'], cwd, limit, engine: 'auto', ...place })
+  expect(end).toMatchObject({ ok: true, problem: null })
+  expect(events[0]?.data).toMatchObject({ code: 'LIMIT_BLIND', message: expect.stringContaining('cost') })
+  expect(events.at(-2)?.data).toMatchObject({
+    code: 'LIMIT_PASSED',
+    message: expect.stringContaining('its limit of 2 tokens (3)'),
+  })
+  expect(end.notes.map(({ code }) => code)).toEqual(['LIMIT_BLIND', 'LIMIT_PASSED'])
+  if (recorded) expect(await replayed(audit)).toBe(read(audit, 'events.jsonl'))
+})
+
+test('a limit of what a run did not report is told at its end, if its engine is not known before', async () => {
+  const { cwd, audit } = workspace()
+  const limit = { cost: 1, tokens: 50 }
+  const own = { ...agent(cwd, 'for (const line of lines) say(line)'), engine: 'auto' as const }
+  const { events, end } = await ran({ ...own, cwd, audit, limit })
+  expect(end.notes).toMatchObject([{ code: 'LIMIT_BLIND', message: expect.stringContaining('no cost') }])
+  expect(events.at(-2)?.data).toMatchObject({ code: 'LIMIT_BLIND' })
+  expect(await replayed(audit)).toBe(read(audit, 'events.jsonl'))
+})
+
+test('an agent in its text mode is told what to add, unless it prints records all the same', async () => {
+  const { cwd, audit } = workspace()
+  const command = program(cwd, 'claude', ['I fixed it.'])
+  const { events, end } = await ran({ command, args: ['-p', 'fix it'], cwd, audit, engine: 'auto' })
+  const message = expect.stringContaining('add --output-format stream-json --verbose')
+  expect(end).toMatchObject({ outcome: 'unknown', problem: message, text: 'I fixed it.' })
+  expect(end.notes).toMatchObject([{ code: 'TEXT_MODE', message }])
+  expect(codesOf(events).filter((code) => code === 'TEXT_MODE')).toHaveLength(1)
+  expect(await replayed(audit)).toBe(read(audit, 'events.jsonl'))
+  const records = program(cwd, 'codex', codexLines)
+  const { end: good } = await ran({ command: records, args: ['exec', 'fix it'], cwd, engine: 'auto' })
+  expect(good).toMatchObject({ outcome: 'finished', notes: [], problem: null, answer: null })
+})
+
+test('the words of a run that was stopped, or left, say who did it', async () => {
+  const limited = begun('await sleep(60000)', { timeout: 300 }).live
+  expect(await limited.end).toMatchObject({ problem: 'it ran longer than 300 ms, so it was ended' })
+  const silent = begun('await sleep(60000)', { idleTimeout: 300 }).live
+  expect(await silent.end).toMatchObject({ problem: 'it printed nothing for 300 ms, so it was ended' })
+  const { live } = begun('for (const line of lines.slice(0, 2)) say(line); await sleep(60000)')
+  for await (const _ of live) break
+  expect(await live.end).toMatchObject({
+    outcome: 'cancelled',
+    problem: expect.stringMatching(/reader .* left/),
+  })
+})
+
 test('a limit that is passed at the end of the turn does not end a run, but the next turn does', async () => {
   const { cwd, audit } = workspace()
   const turn = 'for (const line of lines) say(line);'

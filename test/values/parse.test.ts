@@ -34,7 +34,7 @@ test('one text gives one value: pick each is refused, and so is what is no text'
   expect(() => tryParse('{}', { pick: 'each' as never })).toThrow(refused)
   expect(() => parse(undefined as never)).toThrow(refused)
   expect(() => parse(null as never)).toThrow('parse needs a text, but got null')
-  expect(() => tryParse(Buffer.from('{}') as never)).toThrow('tryParse needs a text, but got an object')
+  expect(() => tryParse(Buffer.from('{}') as never)).toThrow('tryParse needs a text, but got bytes')
 })
 
 test('refuses items, which only values() takes', () => {

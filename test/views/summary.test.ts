@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../src/events/event.ts'
-import { problemOf } from '../../src/views/problems.ts'
+import { problemOf } from '../../src/events/problems.ts'
 import { summarizer, summary } from '../../src/views/summary.ts'
 import { recordedRun } from './fixtures.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { badOption, Fault, quote } from '../../base/fault.ts'
 import { EVENTS_FILE } from '../../disk/journal.ts'
-import type { ResultData } from '../../events/event.ts'
+import { type Event, isEvent, type ResultData } from '../../events/event.ts'
 import { handleSignals } from '../../process/host-exit.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
 import { run, teeRun } from '../../run/run.ts'
@@ -202,6 +202,14 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   }
 }
 
+/** Notes that tell how to call the agent, or what a limit cannot do: on stderr, when they come. */
+const hints: ReadonlySet<string> = new Set(['LIMIT_BLIND', 'LIMIT_PASSED', 'TEXT_MODE'])
+
+function hint(event: Event): void {
+  if (isEvent(event, 'diagnostic.parser.warning') && hints.has(event.data.code))
+    console.error(`sluice: ${safe(event.data.message)}`)
+}
+
 /** Starts an agent, shows its conversation, and gives the exit code. */
 export async function showRun(
   given: RunningFlags,
@@ -224,7 +232,7 @@ export async function showRun(
   const asks = talk ? asker(agent) : undefined
   try {
     const source = exported ? agent.pipe(otel(exported.tracer, contentOf(flags))) : agent
-    const events = watchEnd(step ? step.watch(source) : source)
+    const events = watchEnd(step ? step.watch(source) : source, hint)
     await step?.begin()
     // Reported before the loop is left, which would only say that the reader is gone.
     const failed = (error: Error) => void agent.destroy(error)
@@ -238,13 +246,17 @@ export async function showRun(
       return exits.output
     }
     const end = await agent.end
-    if (end.reason) console.error(`sluice: ${reasons[end.reason]}`)
+    const isShown = isDrawn(flags) && !flags.quiet && !tee
+    const isTold =
+      isShown || end.notes.some(({ code, message }) => hints.has(code) && message === end.problem)
+    if (end.problem !== null && !isTold) console.error(`sluice: ${safe(end.problem)}`)
+    else if (end.reason) console.error(`sluice: ${reasons[end.reason]}`)
     for (const [index, failed] of end.rounds.entries())
       console.error(
         `sluice: result ${index + 1} failed the schema and was asked for again: ${firstError(failed)}`,
       )
     // The drawing ends with it.
-    if (tee || flags.quiet || !isDrawn(flags)) console.error(`sluice: ${whereRecorded(agent)}`)
+    if (!isShown) console.error(`sluice: ${whereRecorded(agent)}`)
     await step?.end(end, events.exit())
     return tee ? exitLike(end) : events.exit()
   } catch (error) {

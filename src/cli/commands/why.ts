@@ -75,7 +75,7 @@ async function printWhy(given: string | undefined, asked: Flags): Promise<number
 function whyLines(why: Why, log: string | undefined, open: string | undefined, flags: ColorFlags): string[] {
   const paint = painter(wantsColor(flags))
   const width = process.stdout.isTTY ? Math.max(20, columnsOf()) : Number.POSITIVE_INFINITY
-  const { first, last, file, call, request } = why
+  const { outcome, first, last, file, call, request } = why
   const line = (label: string, text: string) => {
     const shown = safe(text).replaceAll('\n', ' ').trim()
     const room = width - label.length - 1
@@ -87,7 +87,7 @@ function whyLines(why: Why, log: string | undefined, open: string | undefined, f
     ...(last ? [line('last: ', last.title)] : []),
     ...(file ? [line('file: ', `${file.path} (${file.change})`)] : []),
     ...(call ? [line('tool: ', callWords(call))] : []),
-    ...(request ? [line('asks: ', `${request.title} (no answer)`)] : []),
+    ...(request && outcome !== 'needs_input' ? [line('asks: ', `${request.title} (no answer)`)] : []),
   ]
   const end = [
     ...(first?.raw_ref ? [line('bytes:', placeWords(first.raw_ref, first.seq, log))] : []),

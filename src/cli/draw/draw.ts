@@ -1,4 +1,5 @@
 import { callSubject } from '../../events/call-subject.ts'
+import { askWords, callText } from '../../events/call-words.ts'
 import type { CompletionData, Event, ResultData } from '../../events/event.ts'
 import {
   Conversation,
@@ -9,7 +10,7 @@ import {
   type RequestItem,
   type ToolItem,
 } from '../../views/conversation.ts'
-import { answerWords, askWords, callText, choiceLines } from '../../views/tool-text.ts'
+import { answerWords, choiceLines } from '../../views/tool-text.ts'
 import { durationWords, shellWord } from '../../views/words.ts'
 import { endOf } from './end.ts'
 import { drawMarkdown, type MarkdownPieces, markdownPieces } from './markdown.ts'

@@ -44,17 +44,23 @@ function outcomeLines(
   const { reason_code } = completion
   // A journal that others wrote may lack the evidence.
   const { failure, signal, end_signal, truncated, exit_code, request, marker } = completion.evidence ?? {}
-  const why = [
-    verbose ? reason_code : '',
+  const { problem, failure_class } = completion
+  const evidence = [
     reason_code === 'DONE_MARKER' ? 'done marker' : '',
     failure ?? signal ?? end_signal ?? (truncated ? 'output was cut' : ''),
     reason_code === 'NO_END_SIGNAL' ? 'no end signal' : '',
     request !== undefined && request !== end_signal ? request : '',
     marker === 'missing' ? 'no done marker' : '',
+  ]
+  const why = [
+    verbose ? reason_code : '',
+    // The sentence says what happened; recordings of 0.3 have none.
+    ...(problem === undefined ? evidence : [failure_class === 'other' ? '' : failure_class]),
     typeof exit_code === 'number' ? `exit ${exit_code}` : '',
     result ? `result ${result.status}` : '',
   ].filter(Boolean)
-  const words = `${outcome}: ${endPhrase(outcome, completion.failure_class)}${why.length > 0 ? ` (${why.join(', ')})` : ''}`
+  const about = why.length > 0 ? ` (${why.join(', ')})` : ''
+  const words = `${outcome}: ${problem ?? endPhrase(outcome, failure_class)}${about}`
   // Never cut to the width: how it ended is what one looks for.
   const [first = '', ...rest] = wrap([{ text: oneLine(words), style: styles.bold }], columns() - 2, paint)
   return [`${paint(outcomeStyles[outcome], '■')} ${first}`, ...rest.map((line) => `  ${line}`)]

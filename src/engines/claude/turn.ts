@@ -351,7 +351,7 @@ function readResult(line: Rec, say: Say, run: Run): void {
     fresh: true,
   })
   if (!failed) limit(line.text('stop_reason'), say, run)
-  if (subtype === 'success') say.ended('result success')
+  if (subtype === 'success') say.ended('result success', failed ? undefined : answer)
   if (failed) say.error(failure(line) ?? subtype, 'fatal')
   run.answered = run.limited = false
   run.engineMessage = undefined

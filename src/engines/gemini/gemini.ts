@@ -283,7 +283,7 @@ function readDocument(frame: EngineFrame, say: Say): void {
   else if (response !== undefined) {
     say.message(undefined, response, { enveloped: true })
     if (fits(document.values, 'finishReason=MAX_TOKENS')) say.truncated('MAX_TOKENS')
-    say.ended('response document')
+    say.ended('response document', response)
   }
   if (document.record('error')) say.error(document.text('error.message') ?? 'the engine failed', 'fatal')
 }

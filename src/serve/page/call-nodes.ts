@@ -1,5 +1,6 @@
+import { callText } from '../../events/call-words.ts'
 import type { ToolItem } from '../../views/conversation.ts'
-import { callText, pretty } from '../../views/tool-text.ts'
+import { pretty } from '../../views/tool-text.ts'
 import { button, make } from './element.ts'
 import { subjectOf } from './item-text.ts'
 import { codeText, diffNodes, isDiff, languageOf, replacedNodes } from './markdown-nodes.ts'

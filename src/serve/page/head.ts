@@ -1,6 +1,6 @@
+import { askWords } from '../../events/call-words.ts'
 import { endPhrase } from '../../events/run-outcome.ts'
 import type { FileItem, Item } from '../../views/conversation.ts'
-import { askWords } from '../../views/tool-text.ts'
 import { shellWord } from '../../views/words.ts'
 import type { RunInfo } from '../run-info.ts'
 import type { ConversationView } from './conversation-view.ts'

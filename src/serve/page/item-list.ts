@@ -1,6 +1,6 @@
 import type { Event } from '../../events/event.ts'
+import type { Problem } from '../../events/problems.ts'
 import { Conversation, type Item, type RequestItem, type ToolItem } from '../../views/conversation.ts'
-import type { Problem } from '../../views/problems.ts'
 import type { RunSummary } from '../../views/summary.ts'
 
 /** All items of a run, in the order of the conversation, with their problems and their places. */

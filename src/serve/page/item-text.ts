@@ -1,8 +1,9 @@
 import { callSubject } from '../../events/call-subject.ts'
+import { askWords } from '../../events/call-words.ts'
 import { outcomeOf } from '../../events/run-outcome.ts'
 import type { Item, ToolItem } from '../../views/conversation.ts'
 import { codeSpan, fenced } from '../../views/markdown/safe.ts'
-import { answerWords, askWords, choiceLines, pretty } from '../../views/tool-text.ts'
+import { answerWords, choiceLines, pretty } from '../../views/tool-text.ts'
 import { outcomeLine, spentWords, whyEnded } from './words.ts'
 
 /** Everything in an item that can be searched, as text. */

@@ -63,9 +63,10 @@ function standard(schema: Schema): StandardSchemaV1 {
     if ('~standard' in schema) return schema as StandardSchemaV1
     if (typeof schema === 'object' && !Array.isArray(schema)) return wrapped(schema)
   }
+  const file = typeof schema === 'string' ? '; of a file, give what JSON.parse makes of its text' : ''
   throw new Fault(
     'BAD_SCHEMA',
-    `expected a Standard Schema or a JSON Schema object, but got ${describe(schema)}`,
+    `expected a Standard Schema or a JSON Schema object, but got ${describe(schema)}${file}`,
   )
 }
 

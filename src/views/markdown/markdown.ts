@@ -1,13 +1,14 @@
 import { type OptionTable, readOptions } from '../../base/check-options.ts'
 import type { Stage } from '../../base/stage.ts'
 import { callSubject } from '../../events/call-subject.ts'
+import { askWords, callText } from '../../events/call-words.ts'
 import { costWords } from '../../events/cost.ts'
 import type { Event } from '../../events/event.ts'
-import { endPhrase } from '../../events/run-outcome.ts'
+import { type Problem, problemAt } from '../../events/problems.ts'
+import { endPhrase, isGood } from '../../events/run-outcome.ts'
 import { Conversation, type Item, type ToolItem } from '../conversation.ts'
-import type { Problem } from '../problems.ts'
 import type { RunSummary } from '../summary.ts'
-import { answerWords, askWords, callText } from '../tool-text.ts'
+import { answerWords } from '../tool-text.ts'
 import type { Why } from '../why.ts'
 import { countWords, durationWords, grouped } from '../words.ts'
 import { codeSpan, fenced, html, quotation, safeMarkdown } from './safe.ts'
@@ -88,6 +89,8 @@ export function markdownWriter({
       const item = talk.take(event)
       // A problem of kind `end` only says that something went wrong.
       if (item.problem && (!problem || problem.kind === 'end')) problem = item.problem
+      if (item.kind === 'end' && item.end.problem !== undefined)
+        problem = problemAt(event, 'end', item.end.problem)
       if (item.kind === 'raw') raw++
       // The first prompt is in the head.
       const inHead = item.kind === 'prompt' && !prompted
@@ -197,7 +200,8 @@ function head(summary: RunSummary, problem: Problem | undefined): string {
     began === '' ? '' : `${began} UTC`,
   ]
   const why = outcome === undefined ? '' : `**${sentence(endPhrase(outcome, summary.failure_class))}**`
-  const first = problem ? `First problem: ${codeSpan(problem.title)}` : ''
+  const label = isGood(outcome) || outcome === undefined ? 'First problem' : 'Problem'
+  const first = problem ? `${label}: ${codeSpan(problem.title)}` : ''
   return joined([title, joined(about), joined([why, figures(summary)]), first], '\n\n')
 }
 

@@ -1,6 +1,8 @@
-import type { Event, RawRef } from '../events/event.ts'
-import { endPhrase, isGood, outcomeOf } from '../events/run-outcome.ts'
-import { callText } from './tool-text.ts'
+import { jsonValue } from '../json/strict.ts'
+import { callText } from './call-words.ts'
+import type { Event, RawRef } from './event.ts'
+import { Rec } from './record.ts'
+import { endPhrase, isGood, outcomeOf } from './run-outcome.ts'
 
 /** What went wrong: a tool, the engine, a turn, the agent's output, its result, a limit, the run's end. */
 export type ProblemKind = 'tool' | 'engine' | 'turn' | 'output' | 'result' | 'limit' | 'end'
@@ -38,7 +40,29 @@ export function problemAt(
   kind: ProblemKind,
   title: string,
 ): Problem {
-  return { kind, title: title.trim().slice(0, MAX_TITLE), attempt: attempt_number, seq, raw_ref }
+  return { kind, title: plainWords(title), attempt: attempt_number, seq, raw_ref }
+}
+
+/** Characters to look at: the body of an error may be a long JSON. */
+const MAX_LOOK = 65_536
+
+/** A message in one line, and the message of a JSON body in its place: `401: {"message":"No key"}`. */
+function plainWords(message: string): string {
+  const text = message.slice(0, MAX_LOOK)
+  const from = text.indexOf('{"')
+  const to = text.lastIndexOf('}') + 1
+  const said = from < 0 ? undefined : messageIn(jsonValue(text.slice(from, to)))
+  const words = said === undefined ? text : text.slice(0, from) + said + text.slice(to)
+  const lines = words.slice(0, 2 * MAX_TITLE).split('\n')
+  return lines
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join(' ')
+    .slice(0, MAX_TITLE)
+}
+
+function messageIn(body: unknown): string | undefined {
+  return Rec.of(body)?.text('error.message message error')
 }
 
 /** We ended the run. */

@@ -1,0 +1,352 @@
+import { jsonValue } from '../json/strict.ts'
+import { callSubject } from './call-subject.ts'
+import { askWords } from './call-words.ts'
+import type { CompletionData, Event, RawRef } from './event.ts'
+import { MAX_TITLE, type Problem, problemAt, problemOf } from './problems.ts'
+import { endPhrase, failureKind, isGood, outcomeOf } from './run-outcome.ts'
+
+/** Calls and requests to remember that have not ended. */
+const MAX_OPEN = 1024
+const MAX_STDERR = 3
+
+/** The place of something that an end may be blamed on. */
+type Place = Pick<Problem, 'attempt' | 'seq' | 'raw_ref'>
+
+/** A call that did not end, or what a request asks. */
+interface Open extends Place {
+  readonly name: string
+  readonly subject: string
+}
+
+/**
+ * Finds out, event by event, what the end of an attempt is to be blamed on: the sentence in `problem` of its
+ * last event, which is made here and nowhere else. A failed tool is not the cause if the agent continued
+ * after it; an error of the engine is, unless the engine continued after it. If the engine reports no error,
+ * a call that did not finish comes first, then a line that reads like an error, then the end itself.
+ */
+export class Cause {
+  /** The first error of the engine that it did not recover from; it never recovers from a fatal one. */
+  #engine: Problem | undefined
+  #fatal: Problem | undefined
+  /** The first error of the engine, whether it recovered or not. */
+  #engineEver: Problem | undefined
+  /** The first failed call that the agent did not continue after. */
+  #tool: Problem | undefined
+  /** The first problem, whether the run recovered or not. */
+  #earliest: Problem | undefined
+  /** The last problem, except the end. */
+  #latest: Problem | undefined
+  /** Output that stops in the middle. */
+  #cut: Problem | undefined
+  #result: Problem | undefined
+  /** The limit that ended it. */
+  #limit: Problem | undefined
+  /** Who stopped it, and why nothing was understood: each explains an end of its own. */
+  #stopped: Problem | undefined
+  #unread: Problem | undefined
+  /** It is read as plain text. */
+  #isText = false
+  /** The first and the last line that no engine understands but that read like an error. */
+  #hints: { first: Problem; last: Problem } | undefined
+  /** The last line that no engine understands, and the last ones on stderr. */
+  #lastLine: RawLine | undefined
+  #stderr: readonly RawLine[] = []
+  /** The conversation began: what comes before is about the start of the program. */
+  #begun = false
+  #inTurn = false
+  #inMessage = false
+  /** Where bytes were last understood. */
+  #lastRef: RawRef | null = null
+  /** Calls that did not end, and requests that nobody answered. */
+  readonly #calls = new Map<string, Open>()
+  readonly #asked = new Map<string, Open>()
+
+  take(event: Event): void {
+    if (event.raw_ref) this.#lastRef = event.raw_ref
+    this.#isText = event.source?.engine === 'text'
+    if (event.correlation.session_id !== undefined) this.#begun = true
+    if (event.type === 'agent.message.delta') {
+      this.#inMessage = true
+      return
+    }
+    const problem = problemOf(event)
+    if (problem) this.#keep(event, problem)
+    this.#note(event)
+  }
+
+  #note(event: Event): void {
+    switch (event.type) {
+      case 'agent.message.final':
+        this.#inMessage = event.data.incomplete === true
+        this.#begun = true
+        if (!this.#inMessage) this.#overcome()
+        return
+      case 'user.message':
+        // A new prompt: what failed before may still be recovered from.
+        this.#fatal = undefined
+        return
+      case 'tool.call.started': {
+        const { call_id, name, input } = event.data
+        open(this.#calls, call_id, event, name, callSubject(input))
+        return
+      }
+      case 'tool.call.completed':
+      case 'tool.call.failed':
+        this.#calls.delete(event.data.call_id)
+        if (event.type === 'tool.call.completed') this.#overcome()
+        return
+      case 'lifecycle.run.status':
+        this.#status(event)
+        return
+      case 'diagnostic.parser.warning': {
+        const { code, message } = event.data
+        if (code === 'RUN_INTERRUPTED') this.#stopped = problemAt(event, 'end', message)
+        if (code === 'TEXT_MODE' || code === 'ENGINE_UNKNOWN') this.#unread = problemAt(event, 'end', message)
+        return
+      }
+      case 'raw.stdout':
+      case 'raw.stderr':
+      case 'raw.pty':
+        this.#line(event)
+    }
+  }
+
+  #status(event: Extract<Event, { type: 'lifecycle.run.status' }>): void {
+    const { status, request, request_id, by } = event.data
+    if (request) {
+      open(this.#asked, request.id, event, askWords({ request }), '')
+      return
+    }
+    if (request_id !== undefined && by !== 'end') this.#asked.delete(request_id)
+    if (status === 'turn_started') {
+      this.#inTurn = true
+      this.#fatal = undefined
+    }
+    if (status === 'turn_completed' || status === 'awaiting_user_input') {
+      this.#inTurn = false
+      this.#overcome()
+    }
+  }
+
+  #line(event: RawLine): void {
+    const { line } = event.data
+    if (line.trim() === '') return
+    this.#lastLine = event
+    if (event.type === 'raw.stderr') this.#stderr = [...this.#stderr.slice(1 - MAX_STDERR), event]
+    const title = errorLine(line)
+    if (title === undefined) return
+    const last = problemAt(event, 'output', title)
+    this.#hints = { first: this.#hints?.first ?? last, last }
+  }
+
+  #keep(event: Event, problem: Problem): void {
+    switch (problem.kind) {
+      case 'end':
+        return
+      case 'result':
+        this.#result = problem
+        return
+      case 'limit':
+        this.#limit = problem
+        return
+      case 'output':
+        this.#cut ??= problem
+        return
+      case 'tool':
+        this.#tool ??= problem
+        break
+      default:
+        // The reason of a failed turn is often in the same record; then that says more.
+        if (this.#engine?.kind === 'turn' && isSamePlace(this.#engine.raw_ref, problem.raw_ref))
+          this.#engine = problem
+        this.#engine ??= problem
+        this.#engineEver ??= this.#engine
+        if (event.type === 'diagnostic.engine.error' && event.data.severity === 'fatal')
+          this.#fatal ??= problem
+    }
+    this.#earliest ??= problem
+    this.#latest = problem
+  }
+
+  /** The agent continued: earlier problems did not end the run. */
+  #overcome(): void {
+    this.#engine = this.#fatal
+    this.#tool = undefined
+  }
+
+  /** The sentence for people about an end; undefined after a good one. */
+  sentence(completion: CompletionData): string | undefined {
+    const outcome = outcomeOf(completion)
+    if (isGood(outcome)) return undefined
+    const title = endPhrase(outcome, completion.failure_class)
+    return this.first(completion, { kind: 'end', title, attempt: 0, seq: 0, raw_ref: null }).title
+  }
+
+  /** What an end that is not good is blamed on; `end` is the end itself. */
+  first(completion: CompletionData, end: Problem): Problem {
+    const outcome = outcomeOf(completion)
+    if (outcome === 'needs_input') return this.#missing(completion, end)
+    // The run itself went well: only its result is missing or invalid.
+    const invalid = outcome === 'failed' && failureKind(completion) === undefined
+    return (invalid ? this.#result : this.#failure(completion, end)) ?? end
+  }
+
+  /** The first problem, whether it decided anything: also of a run that goes on, or ended well. */
+  get earliest(): Problem | undefined {
+    return this.#result ?? this.#earliest ?? this.#cut
+  }
+
+  /** The last error; `failed`: a line that reads like one is enough. */
+  last(failed: boolean): Problem | undefined {
+    return this.#latest ?? (failed ? this.#hints?.last : undefined)
+  }
+
+  /** The last lines of stderr. */
+  get stderr(): readonly string[] {
+    return this.#stderr.map(({ data }) => cut(data.line.trim()))
+  }
+
+  /** What a run waits for that needs input. */
+  #missing({ evidence }: CompletionData, end: Problem): Problem {
+    const [asked] = this.#asked.values()
+    const open = asked ?? (evidence?.request === undefined ? undefined : this.#call())
+    const words = open?.subject.startsWith('{') ? open.name : open?.subject || open?.name || evidence?.request
+    const title = words === undefined ? NOT_DONE : `it waits for an answer: ${words}`
+    return { ...end, ...placeOf(open ?? end), title: cut(title) }
+  }
+
+  /** The call that began last, of those that did not end. */
+  #call(): Open | undefined {
+    return [...this.#calls.values()].at(-1)
+  }
+
+  #failure(completion: CompletionData, end: Problem): Problem | undefined {
+    const hints = this.#hints
+    const outcome = outcomeOf(completion)
+    if (this.#limit) return this.#limit
+    if (outcome === 'cancelled' && this.#stopped) return this.#stopped
+    if (outcome === 'unknown' && this.#unread) return this.#unread
+    // A turn that was stopped on request, and its calls, failed because of that.
+    const other = this.#engine?.kind === 'engine' ? this.#engine : undefined
+    const reported = endedItsTurn(completion) ? other : (this.#engine ?? this.#tool)
+    // A turn that failed without a reason says less than a line on stderr.
+    if (reported?.kind === 'turn' && !reported.title.includes(':') && hints) return hints.first
+    if (reported) return reported
+    const { signal, exit_code } = completion.evidence ?? {}
+    const call = this.#call()
+    if (call) {
+      const { name, subject } = call
+      const title = `${endWords(completion)} while ${name} ran${subject === '' ? '' : `: ${subject}`}`
+      return { ...end, ...placeOf(call), title: cut(title) }
+    }
+    const byItself = outcome === 'failed' && typeof signal !== 'string' && exit_code !== 0
+    if (byItself && this.#engineEver) return this.#engineEver
+    // In a run that did not fail, a line that reads like an error may be about anything.
+    if (byItself && hints) return hints.first
+    // A program that refuses to start says why in its last line, whatever that is.
+    if (byItself && !this.#begun && !this.#inTurn && this.#lastLine)
+      return problemAt(this.#lastLine, 'output', this.#lastLine.data.line)
+    if (this.#cut && (failureKind(completion) === 'cut' || !byItself)) return this.#cut
+    const where = this.#inMessage
+      ? ' in the middle of a message'
+      : this.#inTurn && outcome !== 'unknown'
+        ? ' in the middle of a turn'
+        : ''
+    const plain = outcome === 'unknown' && this.#isText ? ': it is read as plain text, which tells none' : ''
+    const title = (endWords(completion) + where).replace(/,$/, '') + plain
+    // A line that tells what it does now (`Reading input...`) is no reason.
+    const said = this.#stderr.filter(({ data }) => !/(?:\.{3}|…)\s{0,9}$/.test(data.line.slice(-20))).at(-1)
+    if (!byItself || !said) return { ...end, title, raw_ref: end.raw_ref ?? this.#lastRef }
+    return problemAt(said, 'end', `${title}; the last line on stderr: ${said.data.line}`)
+  }
+}
+
+type RawLine = Extract<Event, { type: 'raw.stdout' | 'raw.stderr' | 'raw.pty' }>
+
+const NOT_DONE = 'it did not say that it is done: the done marker is missing'
+
+function open(all: Map<string, Open>, id: string, event: Event, name: string, subject: string): void {
+  all.delete(id)
+  const [oldest] = all.size >= MAX_OPEN ? all.keys() : []
+  if (oldest !== undefined) all.delete(oldest)
+  const { attempt_number: attempt, seq, raw_ref } = event
+  all.set(id, { attempt, seq, raw_ref, name: cut(name), subject: cut(subject) })
+}
+
+function placeOf({ attempt, seq, raw_ref }: Place): Place {
+  return { attempt, seq, raw_ref }
+}
+
+function cut(title: string): string {
+  return title.slice(0, MAX_TITLE)
+}
+
+function isSamePlace(one: RawRef | null, other: RawRef | null): boolean {
+  return one !== null && one.stream === other?.stream && one.byte_from === other.byte_from
+}
+
+/** Exit codes by which a shell, and many programs, report a signal. */
+const signals: ReadonlyMap<number, string> = new Map([
+  [129, 'SIGHUP'],
+  [130, 'SIGINT'],
+  [131, 'SIGQUIT'],
+  [134, 'SIGABRT'],
+  [137, 'SIGKILL'],
+  [139, 'SIGSEGV'],
+  [143, 'SIGTERM'],
+])
+
+/** Whether the agent was stopped on request, and reported the end of its turn. */
+function endedItsTurn({ evidence }: Pick<CompletionData, 'evidence'>): boolean {
+  return evidence?.stopped !== undefined && typeof evidence.failure === 'string'
+}
+
+/** How the process ended, as the start of a sentence. */
+function endWords({ evidence }: CompletionData): string {
+  const { signal, exit_code, stopped } = evidence ?? {}
+  const by = stopped === undefined ? '' : ' on request'
+  if (typeof signal === 'string') return `${signal} ended it${by}`
+  if (endedItsTurn({ evidence })) return 'it was stopped on request'
+  if (typeof exit_code !== 'number') return `the log stops${by}, without reporting an end,`
+  if (exit_code === 0) return `it exited with code 0${by}, without reporting an end,`
+  const likely = signals.get(exit_code)
+  return `it exited with code ${exit_code}${likely ? ` (as after ${likely})` : ''}${by}`
+}
+
+/** Characters of a line to check. */
+const MAX_ERROR_LINE = 4096
+
+const errorWords =
+  /error|fatal|panic|exception|traceback|failed|cancell?ed|aborted|denied|unauthorized|refused|not found|no such file/i
+/** Lines that begin like these are not errors, or are retried. */
+const harmless = ['warn', '[warn', 'at ', 'info', 'debug', '[startup]', 'hint', 'note']
+const again = ['reconnecting', 'retrying', 'falling back']
+
+/**
+ * The error in a line that no engine understands: its text, or the message of a JSON log record. Undefined if
+ * it does not look like an error. It is a guess from words, only for display: no decision depends on it.
+ *
+ * @example
+ * errorLine('Error: Incorrect API key provided.') // 'Error: Incorrect API key provided.'
+ * errorLine('{"type":"error","message":"no prompt"}') // 'no prompt'
+ */
+export function errorLine(line: string): string | undefined {
+  const text = line.slice(0, MAX_ERROR_LINE).trim()
+  if (!errorWords.test(text)) return undefined
+  if (text.startsWith('{')) return messageOf(line.trim())
+  const lower = text.toLowerCase()
+  if (harmless.some((start) => lower.startsWith(start)) || again.some((word) => lower.includes(word)))
+    return undefined
+  return text.replace(STAMP, '')
+}
+
+/** The time that many programs write before a line of their log. */
+const STAMP = /^\[?\d{4}-\d\d-\d\d[T ][\d:.,]{1,20}Z?\]? +/
+
+function messageOf(line: string): string | undefined {
+  // cast: the line begins with `{`
+  const { type, level, message, msg } = (jsonValue(line) ?? {}) as Record<string, unknown>
+  if (type !== 'error' && level !== 'error' && level !== 'fatal') return undefined
+  const reported = message ?? msg
+  return typeof reported === 'string' ? reported : undefined
+}
