@@ -104,6 +104,56 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
       prints: [/^touch note\.txt && echo noted\n400\n204\n410 410\ntrue$/m],
     },
   },
+  'docs/values.md': {
+    try: { prints: [/^\{ a: 1 \} deterministic_generic$/m] },
+    openai: {
+      before: `
+        const Report = { type: 'object', required: ['fix'] }
+        const messages: object[] = []
+        interface Piece { id: string; choices: { index: number; delta: { role?: string; content?: string | null }; finish_reason: string | null }[] }
+        const piece = (delta: Piece['choices'][0]['delta'], finish_reason: string | null = null): Piece => ({ id: 'chatcmpl-1', choices: [{ index: 0, delta, finish_reason }] })
+        async function* pieces() {
+          yield piece({ role: 'assistant', content: '' })
+          for (const content of ['Here: {"f', 'ix": "n', 'one"}', '.']) yield piece({ content })
+          yield piece({}, 'stop')
+          yield { ...piece({}), choices: [] }
+        }
+        const openai = { chat: { completions: { create: async (_: object) => pieces() } } }`,
+      prints: [/value: \{ fix: 'none' \}/],
+    },
+    anthropic: {
+      before: `
+        const Report = { type: 'object', required: ['fix'] }
+        const messages: object[] = []
+        type Said = { type: 'content_block_delta'; index: number; delta: { type: string; text?: string } }
+        type Piece = Said | { type: 'message_start' | 'content_block_start' | 'content_block_stop' | 'message_delta' | 'message_stop' | 'ping' }
+        async function* pieces(): AsyncGenerator<Piece> {
+          yield { type: 'message_start' }
+          yield { type: 'content_block_start' }
+          yield { type: 'ping' }
+          for (const text of ['Here: {"f', 'ix": "n', 'one"}', '.'])
+            yield { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }
+          for (const type of ['content_block_stop', 'message_delta', 'message_stop'] as const) yield { type }
+        }
+        const anthropic = { messages: { stream: (_: object) => pieces() } }`,
+      prints: [/value: \{ fix: 'none' \}/],
+    },
+    mine: {
+      before: `
+        import { writeFileSync } from 'node:fs'
+        writeFileSync('run.jsonl', '{"type":"turn.started"}\\n{"type":"turn.completed","n":1}\\n')`,
+      prints: [/^24 \{ type: 'turn\.completed', n: 1 \}$/m, /^1 0$/m],
+    },
+    changes: {
+      after: `console.log(JSON.stringify(tryParse('<json>{"a":1,}</json>').notes[0]?.changes))`,
+      prints: [/^\[\{"kind":"dropped a comma","at":12,"before":",","after":""\}\]$/m],
+    },
+    stages: {
+      before: `import { drive } from 'agent-sluice/values'`,
+      after: `console.log(drive(stage, [{ channel: 'stdout', bytes: Buffer.from('{"a":1}\\n') }]))`,
+      prints: [/^\[ 8 \]$/m],
+    },
+  },
   'docs/talk.md': {
     talk: {
       before: agentOf('copilot', 'copilot-acp.title'),

@@ -3,7 +3,7 @@ import { isProgramOption, programOf } from './command-line.ts'
 /** What an agent never reports, so that no limit of it can hold. */
 export type Blind = 'tokens' | 'cost' | 'toolCalls'
 
-/** An agent as a command. Lists are words, separated by blanks; `--name=a|b` is an option with one of these values. */
+/** An agent as a command. Lists are words; `--name=a|b` is an option with one of these values. */
 interface Program {
   /** Its name, and that of its package. */
   readonly names: string

@@ -182,8 +182,8 @@ export interface Say {
   goesOn(): void
   /**
    * The engine's own signal that its turn has ended. Unless the work is done or the turn failed, an event
-   * says that the agent waits for input. `answer`: the words of its result, which are searched for payloads as
-   * well, unless they only repeat the last message.
+   * says that the agent waits for input. `answer`: the words of its result, which are searched for payloads
+   * as well, unless they only repeat the last message.
    */
   ended(signal: string, answer?: string): void
   /** The agent asks the user, and waits. A run that ends before that is settled needs input. */

@@ -67,15 +67,17 @@ export interface TapOptions {
   readonly kill?: boolean | undefined
   /** With `kill`: milliseconds between SIGTERM and SIGKILL. @default 5000 */
   readonly killGrace?: number | undefined
-  /**
-   * The text of what a source emits, for a stream of objects such as that of an SDK; undefined, null or an
-   * empty text if there is none.
-   * @default the source emits bytes or text
-   */
-  readonly text?: ((emitted: never) => string | null | undefined) | undefined
   /** Aborting it destroys the tap and every source. */
   readonly signal?: AbortSignal | undefined
 }
+
+/** The options of `tap()` for a stream of objects, such as that of an SDK. */
+export interface TapTextOptions<T> extends TapOptions {
+  /** The text of what the source emits; undefined, null or an empty text if there is none. */
+  readonly text: (emitted: T) => string | null | undefined
+}
+
+type AnyTapOptions = TapOptions & { readonly text?: TapTextOptions<never>['text'] | undefined }
 
 const TAP_OPTIONS = {
   order: { default: 'live', words: ['live', 'sequence', 'step'] },
@@ -83,7 +85,7 @@ const TAP_OPTIONS = {
   kill: OFF,
   killGrace: { default: 5000, is: isDelay, must: DELAY },
   text: { is: isFunction, needs: 'a function as text' },
-} as const satisfies OptionTable<TapOptions>
+} as const satisfies OptionTable<AnyTapOptions>
 
 /** Logs have no clock: what was sent is read first, so that an answer is known when its request comes. */
 const CHANNELS = ['stdin', 'stdout', 'stderr', 'pty'] as const
@@ -106,16 +108,13 @@ export function tap(from: ChildLike | TapSources | PlainSource, options?: TapOpt
  * The same for a stream of objects, whose text `text` knows.
  *
  * @example
- * const stream = await openai.chat.completions.create({ model, messages, stream: true })
- * const answer = tap(stream, { text: (chunk) => chunk.choices[0]?.delta?.content }).pipe(values())
+ * const chunks = [{ choices: [{ delta: { content: '{"a":1}' } }] }]
+ * const answer = tap(chunks, { text: (chunk) => chunk.choices[0]?.delta.content }).pipe(values())
  */
-export function tap<T>(
-  from: AsyncIterable<T> | Iterable<T>,
-  options: Omit<TapOptions, 'text'> & { readonly text: (emitted: T) => string | null | undefined },
-): Items<Chunk>
+export function tap<T>(from: AsyncIterable<T> | Iterable<T>, options: TapTextOptions<T>): Items<Chunk>
 export function tap(
   from: ChildLike | TapSources | PlainSource | Iterable<unknown> | AsyncIterable<unknown>,
-  options: TapOptions = {},
+  options: AnyTapOptions = {},
 ): Items<Chunk> {
   const { order, grace, kill, killGrace, text, signal } = readOptions('tap', options, EXAMPLE, TAP_OPTIONS)
   if ((from as unknown) === process)
@@ -383,7 +382,7 @@ function badData(where: string, data: unknown): Fault {
 }
 
 /** The texts of what a source emits. */
-async function* textsOf(source: Readable, text: NonNullable<TapOptions['text']>): AsyncGenerator<string> {
+async function* textsOf(source: Readable, text: NonNullable<AnyTapOptions['text']>): AsyncGenerator<string> {
   for await (const emitted of source) {
     const found: unknown = text(emitted as never) // cast: what the source emits is the caller's
     if (typeof found === 'string' && found !== '') yield found

@@ -100,7 +100,7 @@ describe('a drawn run', () => {
       sdk('assistant', { message: { id: 'm', content: [{ type: 'text', text: 'Hello' }] } }),
     )
     expect(drawn(claude, { stdout, exit: 1 })).toBe(
-      '● claude\n  session s\n\nHello\n\n■ failed: an error, a cut, or no valid result (exit 1)\n',
+      '● claude\n  session s\n\nHello\n\n■ failed: it exited with code 1\n',
     )
   })
 

@@ -103,7 +103,7 @@ test('a run in the list has its task, its tokens, its first problem, and what it
     tool: { ...facts, task: 'Mend it.', problem: 'Bash exit 1 failed: no tests', files: 3 },
     engine: { ...facts, problem: 'quota exceeded' },
     good: { ...facts, files: null },
-    asks: { ...facts, waits_for: 'Bash: rm' },
+    asks: { ...facts, problem: 'it waits for an answer: Bash: rm', waits_for: 'Bash: rm' },
     killed: { ...facts, problem: 'SIGKILL ended it' },
     stderr: { ...facts, problem: 'Error: no such file: rules.toml' },
     turn: { ...facts, problem: 'Error: no such file: rules.toml' },

@@ -56,7 +56,7 @@ function outcomeLines(
     verbose ? reason_code : '',
     // The sentence says what happened; recordings of 0.3 have none.
     ...(problem === undefined ? evidence : [failure_class === 'other' ? '' : failure_class]),
-    typeof exit_code === 'number' ? `exit ${exit_code}` : '',
+    typeof exit_code === 'number' && !problem?.includes(`code ${exit_code}`) ? `exit ${exit_code}` : '',
     result ? `result ${result.status}` : '',
   ].filter(Boolean)
   const about = why.length > 0 ? ` (${why.join(', ')})` : ''
