@@ -1,22 +1,15 @@
 import { jsonValue } from '../json/strict.ts'
 import { callSubject } from './call-subject.ts'
 import { askWords } from './call-words.ts'
-import type { CompletionData, Event, RawRef } from './event.ts'
+import type { CompletionData, Event, EventOf, RawRef, Source } from './event.ts'
 import { MAX_TITLE, type Problem, problemAt, problemOf } from './problems.ts'
 import { endPhrase, failureKind, isGood, outcomeOf } from './run-outcome.ts'
 
-/** Calls and requests to remember that have not ended. */
-const MAX_OPEN = 1024
+/** Calls and requests to remember that have not ended: the last one counts, and each may be large. */
+const MAX_OPEN = 8
 const MAX_STDERR = 3
-
-/** The place of something that an end may be blamed on. */
-type Place = Pick<Problem, 'attempt' | 'seq' | 'raw_ref'>
-
-/** A call that did not end, or what a request asks. */
-interface Open extends Place {
-  readonly name: string
-  readonly subject: string
-}
+/** Lines to look at for an error, at the start and at the end. */
+const MAX_LINES = 256
 
 /**
  * Finds out, event by event, what the end of an attempt is to be blamed on: the sentence in `problem` of its
@@ -44,13 +37,10 @@ export class Cause {
   /** Who stopped it, and why nothing was understood: each explains an end of its own. */
   #stopped: Problem | undefined
   #unread: Problem | undefined
-  /** It is read as plain text. */
-  #isText = false
-  /** The first and the last line that no engine understands but that read like an error. */
-  #hints: { first: Problem; last: Problem } | undefined
-  /** The last line that no engine understands, and the last ones on stderr. */
-  #lastLine: RawLine | undefined
-  #stderr: readonly RawLine[] = []
+  #source: Source | undefined
+  /** Lines that no engine understands: the first ones, if those are not among the last. */
+  readonly #lines: { first: readonly RawLine[]; last: RawLine[] } = { first: [], last: [] }
+  readonly #stderr: RawLine[] = []
   /** The conversation began: what comes before is about the start of the program. */
   #begun = false
   #inTurn = false
@@ -58,24 +48,30 @@ export class Cause {
   /** Where bytes were last understood. */
   #lastRef: RawRef | null = null
   /** Calls that did not end, and requests that nobody answered. */
-  readonly #calls = new Map<string, Open>()
-  readonly #asked = new Map<string, Open>()
+  readonly #calls = new Map<string, EventOf<'tool.call.started'>>()
+  readonly #asked = new Map<string, EventOf<'lifecycle.run.status'>>()
 
+  /** Called for each event of a run, most of which say nothing here: it must take no time. */
   take(event: Event): void {
     if (event.raw_ref) this.#lastRef = event.raw_ref
-    this.#isText = event.source?.engine === 'text'
     if (event.correlation.session_id !== undefined) this.#begun = true
-    if (event.type === 'agent.message.delta') {
-      this.#inMessage = true
-      return
-    }
-    const problem = problemOf(event)
-    if (problem) this.#keep(event, problem)
-    this.#note(event)
-  }
-
-  #note(event: Event): void {
+    this.#source = event.source
     switch (event.type) {
+      case 'agent.message.delta':
+        this.#inMessage = true
+        return
+      case 'raw.stdout':
+      case 'raw.stderr':
+      case 'raw.pty':
+        this.#line(event)
+        return
+      case 'tool.call.started':
+        open(this.#calls, event.data.call_id, event)
+        return
+      case 'tool.call.completed':
+        this.#calls.delete(event.data.call_id)
+        this.#overcome()
+        return
       case 'agent.message.final':
         this.#inMessage = event.data.incomplete === true
         this.#begun = true
@@ -85,36 +81,24 @@ export class Cause {
         // A new prompt: what failed before may still be recovered from.
         this.#fatal = undefined
         return
-      case 'tool.call.started': {
-        const { call_id, name, input } = event.data
-        open(this.#calls, call_id, event, name, callSubject(input))
-        return
-      }
-      case 'tool.call.completed':
-      case 'tool.call.failed':
-        this.#calls.delete(event.data.call_id)
-        if (event.type === 'tool.call.completed') this.#overcome()
-        return
-      case 'lifecycle.run.status':
-        this.#status(event)
-        return
-      case 'diagnostic.parser.warning': {
-        const { code, message } = event.data
-        if (code === 'RUN_INTERRUPTED') this.#stopped = problemAt(event, 'end', message)
-        if (code === 'TEXT_MODE' || code === 'ENGINE_UNKNOWN') this.#unread = problemAt(event, 'end', message)
-        return
-      }
-      case 'raw.stdout':
-      case 'raw.stderr':
-      case 'raw.pty':
-        this.#line(event)
     }
+    const problem = problemOf(event)
+    if (problem) this.#keep(event, problem)
+    if (event.type === 'tool.call.failed') this.#calls.delete(event.data.call_id)
+    if (event.type === 'lifecycle.run.status') this.#status(event)
+    if (event.type === 'diagnostic.parser.warning') this.#warning(event)
   }
 
-  #status(event: Extract<Event, { type: 'lifecycle.run.status' }>): void {
+  #warning(event: EventOf<'diagnostic.parser.warning'>): void {
+    const { code, message } = event.data
+    if (code === 'RUN_INTERRUPTED') this.#stopped = problemAt(event, 'end', message)
+    if (code === 'TEXT_MODE' || code === 'ENGINE_UNKNOWN') this.#unread = problemAt(event, 'end', message)
+  }
+
+  #status(event: EventOf<'lifecycle.run.status'>): void {
     const { status, request, request_id, by } = event.data
     if (request) {
-      open(this.#asked, request.id, event, askWords({ request }), '')
+      open(this.#asked, request.id, event)
       return
     }
     if (request_id !== undefined && by !== 'end') this.#asked.delete(request_id)
@@ -129,14 +113,25 @@ export class Cause {
   }
 
   #line(event: RawLine): void {
-    const { line } = event.data
-    if (line.trim() === '') return
-    this.#lastLine = event
-    if (event.type === 'raw.stderr') this.#stderr = [...this.#stderr.slice(1 - MAX_STDERR), event]
-    const title = errorLine(line)
-    if (title === undefined) return
-    const last = problemAt(event, 'output', title)
-    this.#hints = { first: this.#hints?.first ?? last, last }
+    if (event.type === 'raw.stderr') {
+      this.#stderr.push(event)
+      if (this.#stderr.length > 2 * MAX_STDERR) this.#stderr.splice(0, MAX_STDERR)
+    }
+    const lines = this.#lines
+    lines.last.push(event)
+    if (lines.last.length <= 2 * MAX_LINES) return
+    if (lines.first.length === 0) lines.first = lines.last.slice(0, MAX_LINES)
+    lines.last.splice(0, MAX_LINES)
+  }
+
+  /** The first and the last line that no engine understands but that read like an error. */
+  #hints(): { first: Problem; last: Problem } | undefined {
+    const found = [...this.#lines.first, ...this.#lines.last].flatMap((event) => {
+      const title = errorLine(event.data.line)
+      return title === undefined ? [] : [problemAt(event, 'output', title)]
+    })
+    const [first] = found
+    return first && { first, last: found.at(-1)! }
   }
 
   #keep(event: Event, problem: Problem): void {
@@ -198,30 +193,31 @@ export class Cause {
 
   /** The last error; `failed`: a line that reads like one is enough. */
   last(failed: boolean): Problem | undefined {
-    return this.#latest ?? (failed ? this.#hints?.last : undefined)
+    return this.#latest ?? (failed ? this.#hints()?.last : undefined)
   }
 
   /** The last lines of stderr. */
   get stderr(): readonly string[] {
-    return this.#stderr.map(({ data }) => cut(data.line.trim()))
+    const lines = this.#stderr.map(({ data }) => cut(data.line.trim())).filter((line) => line !== '')
+    return lines.slice(-MAX_STDERR)
   }
 
   /** What a run waits for that needs input. */
   #missing({ evidence }: CompletionData, end: Problem): Problem {
     const [asked] = this.#asked.values()
     const open = asked ?? (evidence?.request === undefined ? undefined : this.#call())
-    const words = open?.subject.startsWith('{') ? open.name : open?.subject || open?.name || evidence?.request
+    const words = (open && openWords(open)) ?? evidence?.request
     const title = words === undefined ? NOT_DONE : `it waits for an answer: ${words}`
-    return { ...end, ...placeOf(open ?? end), title: cut(title) }
+    return open ? problemAt(open, 'end', title) : { ...end, title: cut(title) }
   }
 
   /** The call that began last, of those that did not end. */
-  #call(): Open | undefined {
+  #call(): EventOf<'tool.call.started'> | undefined {
     return [...this.#calls.values()].at(-1)
   }
 
   #failure(completion: CompletionData, end: Problem): Problem | undefined {
-    const hints = this.#hints
+    const hints = this.#hints()
     const outcome = outcomeOf(completion)
     if (this.#limit) return this.#limit
     if (outcome === 'cancelled' && this.#stopped) return this.#stopped
@@ -235,46 +231,52 @@ export class Cause {
     const { signal, exit_code } = completion.evidence ?? {}
     const call = this.#call()
     if (call) {
-      const { name, subject } = call
-      const title = `${endWords(completion)} while ${name} ran${subject === '' ? '' : `: ${subject}`}`
-      return { ...end, ...placeOf(call), title: cut(title) }
+      const subject = callSubject(call.data.input)
+      const doing = `${call.data.name} ran${subject === '' ? '' : `: ${subject}`}`
+      return problemAt(call, 'end', `${endWords(completion)} while ${doing}`)
     }
     const byItself = outcome === 'failed' && typeof signal !== 'string' && exit_code !== 0
     if (byItself && this.#engineEver) return this.#engineEver
     // In a run that did not fail, a line that reads like an error may be about anything.
     if (byItself && hints) return hints.first
+    const lastLine = this.#lines.last.findLast(({ data }) => data.line.trim() !== '')
     // A program that refuses to start says why in its last line, whatever that is.
-    if (byItself && !this.#begun && !this.#inTurn && this.#lastLine)
-      return problemAt(this.#lastLine, 'output', this.#lastLine.data.line)
+    if (byItself && !this.#begun && !this.#inTurn && lastLine)
+      return problemAt(lastLine, 'output', lastLine.data.line)
     if (this.#cut && (failureKind(completion) === 'cut' || !byItself)) return this.#cut
     const where = this.#inMessage
       ? ' in the middle of a message'
       : this.#inTurn && outcome !== 'unknown'
         ? ' in the middle of a turn'
         : ''
-    const plain = outcome === 'unknown' && this.#isText ? ': it is read as plain text, which tells none' : ''
+    const plain =
+      outcome === 'unknown' && this.#source?.engine === 'text'
+        ? ': it is read as plain text, which tells none'
+        : ''
     const title = (endWords(completion) + where).replace(/,$/, '') + plain
     // A line that tells what it does now (`Reading input...`) is no reason.
-    const said = this.#stderr.filter(({ data }) => !/(?:\.{3}|…)\s{0,9}$/.test(data.line.slice(-20))).at(-1)
+    const said = this.#stderr.findLast(({ data }) => !/(?:^|\.{3}|…)\s{0,9}$/.test(data.line.slice(-20)))
     if (!byItself || !said) return { ...end, title, raw_ref: end.raw_ref ?? this.#lastRef }
     return problemAt(said, 'end', `${title}; the last line on stderr: ${said.data.line}`)
   }
 }
 
-type RawLine = Extract<Event, { type: 'raw.stdout' | 'raw.stderr' | 'raw.pty' }>
+type RawLine = EventOf<'raw.stdout' | 'raw.stderr' | 'raw.pty'>
 
 const NOT_DONE = 'it did not say that it is done: the done marker is missing'
 
-function open(all: Map<string, Open>, id: string, event: Event, name: string, subject: string): void {
+function open<E extends Event>(all: Map<string, E>, id: string, event: E): void {
   all.delete(id)
-  const [oldest] = all.size >= MAX_OPEN ? all.keys() : []
-  if (oldest !== undefined) all.delete(oldest)
-  const { attempt_number: attempt, seq, raw_ref } = event
-  all.set(id, { attempt, seq, raw_ref, name: cut(name), subject: cut(subject) })
+  if (all.size >= MAX_OPEN) all.delete(all.keys().next().value!)
+  all.set(id, event)
 }
 
-function placeOf({ attempt, seq, raw_ref }: Place): Place {
-  return { attempt, seq, raw_ref }
+/** What a request, or a question tool, asks. */
+function openWords(open: EventOf<'tool.call.started' | 'lifecycle.run.status'>): string | undefined {
+  if (open.type === 'lifecycle.run.status')
+    return open.data.request && askWords({ request: open.data.request })
+  const subject = callSubject(open.data.input)
+  return subject === '' || subject.startsWith('{') ? open.data.name : subject
 }
 
 function cut(title: string): string {
