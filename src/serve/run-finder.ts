@@ -4,6 +4,7 @@ import { EVENTS_FILE, LOCK_FILE } from '../disk/journal.ts'
 import { isLocked } from '../disk/lock.ts'
 import { isInside } from '../disk/plain-file.ts'
 import { attemptsIn } from '../run/attempt-logs.ts'
+import { isUnlockedRunning } from '../run/is-running.ts'
 import { readMeta } from '../run/meta.ts'
 import { isSearched, readFolder } from '../run/run-directory.ts'
 import { runInfo, taskOf } from './build-info.ts'
@@ -17,7 +18,7 @@ import {
   type RunOverview,
   statsOf,
 } from './run-overviews.ts'
-import { auditPlace, isUnlockedRunning, type RunPlace } from './run-place.ts'
+import { auditPlace, type RunPlace } from './run-place.ts'
 
 export interface FoundRun {
   readonly info: RunInfo
