@@ -27,6 +27,8 @@ export interface RunOverview {
   readonly waits_for?: string | undefined
   /** Number of files that it changed. */
   readonly files?: number | undefined
+  /** Its end was not read yet, or is too far away to be read for a list. */
+  readonly unread?: true
   readonly completion?:
     | (OutcomeEvidence & {
         readonly reason_code: string | undefined
@@ -78,6 +80,11 @@ const MAX_KNOWN = 20_000
 /** Number of events to read to find the engine of larger logs. */
 const MAX_HEAD = 100
 
+const UNREAD: RunOverview = {
+  ...{ run_id: undefined, engine: undefined, ts: undefined, attempt: undefined },
+  unread: true,
+}
+
 export type LogOverviews = ReturnType<typeof logOverviews>
 
 /**
@@ -124,11 +131,11 @@ export function logOverviews(signal: AbortSignal) {
       leave.abort()
     }
     const overview = reader.overview()
-    return large && overview ? { ...overview, completion: undefined } : overview
+    return large && overview ? { ...overview, completion: undefined, unread: true } : overview
   }
 
   return {
-    /** The overview of these logs in their current state; if it is not known, they are read soon. */
+    /** The overview of these logs in their current state; if it is `unread`, they are read soon. */
     of(place: RunPlace, attempts: readonly Attempt[]): RunOverview | undefined {
       const { key, maxListed } = place
       const mark = logsMark(attempts)
@@ -142,12 +149,12 @@ export function logOverviews(signal: AbortSignal) {
         if (known.size < MAX_KNOWN) break
         known.delete(old)
       }
-      if (queue.get(key)?.mark === mark) return undefined
+      if (queue.get(key)?.mark === mark) return UNREAD
       queue.set(key, { place, mark, large: bytesIn(attempts) > maxListed })
       reading ??= readAll().finally(() => {
         reading = undefined
       })
-      return undefined
+      return UNREAD
     },
     /** Stores the overview of logs with this mark that were read elsewhere. */
     learn,
