@@ -1,6 +1,7 @@
 // Many runs and many hosts: the tables of docs/hosts.md and bench/README.md. Every journal is compared.
-// npx tsx bench/many-hosts.ts table 1000 10000 100000     one host, one server: ship, mirror, serve, prune
-// npx tsx bench/many-hosts.ts hosts 1000 100              so many hosts with so many runs each, a cluster, kills
+// npx tsx bench/many-hosts.ts table 1000 10000 100000   one host, one server: ship, mirror, serve, prune
+// npx tsx bench/many-hosts.ts list 100000               the list of serve alone
+// npx tsx bench/many-hosts.ts hosts 1000 100            1,000 hosts of 100 runs, a cluster, kills
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
@@ -16,7 +17,9 @@ const EVENTS = 3
 const POLLS = 20
 /** Processes that ship, each with its part of the hosts and a connection for each of them. */
 const SHIPPERS = 4
-const KILL_MS = 4000
+/** Each kill of a shipper costs it 250 connections; with more kills, little else would be measured. */
+const KILLS = 9
+const KILL_MS = 5000
 
 const dir = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'sluice-hosts-')))
 const program = await bundled('../../src/cli/main.ts', join(dir, 'sluice.mjs'))
@@ -26,12 +29,19 @@ let wrong = 0
 const [what, ...numbers] = argv.slice(2)
 try {
   if (what === 'hosts') await hosts(Number(numbers[0] ?? 1000), Number(numbers[1] ?? 100))
+  else if (what === 'list') await listAlone(Number(numbers[0] ?? 100_000))
   else for (const count of numbers.length > 0 ? numbers.map(Number) : [1000, 10_000]) await table(count)
 } finally {
   for (const each of started) await each.kill()
   fs.rmSync(dir, { recursive: true, force: true, maxRetries: 3 })
 }
 exit(wrong > 0 ? 1 : 0)
+
+/** The list alone, which is the part that every reader of many runs has. */
+async function listAlone(count: number): Promise<void> {
+  for (let n = 0; n < count; n++) putRun(join(dir, 'runs'), n)
+  await list(count, join(dir, 'runs'))
+}
 
 /** One host with so many runs, and one server. */
 async function table(count: number): Promise<void> {
@@ -99,7 +109,7 @@ async function hosts(count: number, each: number): Promise<void> {
     const shipping = Promise.all(shippers.map(({ over }) => over))
     let busy = true
     const killing = (async () => {
-      for (let turn = 0; busy; turn++) {
+      for (let turn = 0; busy && turn < KILLS; turn++) {
         await delay(KILL_MS)
         if (!busy) break
         const victim = (['server', 'shipper', 'mirror'] as const)[turn % 3]!

@@ -105,7 +105,7 @@ export interface NatsClient extends NatsPackages {
 
 /** Milliseconds to wait for an answer. A leader is elected in about two seconds. */
 export const ANSWER_MS = 5000
-/** The packages wait by the wall clock, and a process that is late would not see answers that have arrived. */
+/** The packages wait by the wall clock: a process that is late would not see answers that are there. */
 export const MAX_ANSWER_MS = 120_000
 const RETRY_MS = 250
 /** A server that hangs is detected after two of these without an answer. */

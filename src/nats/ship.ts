@@ -145,7 +145,7 @@ class Shipper {
   #bytes = 0
   #refusal: Fault | undefined
   #fatal: { readonly error: unknown } | undefined
-  /** Since an error nothing was taken: whether for too long, whether that was told, and how to stop counting. */
+  /** Nothing was taken since an error: whether for too long, whether that was told, how to stop counting. */
   #stall: { isLong: boolean; told: boolean; readonly cancel: () => void } | undefined
   /** Wakes the loop of `ship`. */
   readonly #waker = new Waker(WALK_MS)
