@@ -36,7 +36,7 @@ export interface StoredBlock {
 }
 
 /** Which runs to read. @default all */
-interface BlockFilter {
+export interface BlockFilter {
   readonly tenant?: string | undefined
   readonly run?: string | undefined
 }
@@ -57,6 +57,8 @@ export interface Broker {
   last(name: RunName): Promise<Pick<StoredBlock, 'at' | 'end'> | undefined>
   /** The storage and its last position. If it is lost, the id differs or the position is lower. */
   state(): Promise<{ readonly id: string; readonly last: number }>
+  /** How many of these blocks are after a position. Throws while that cannot be said for certain. */
+  pending(after: number, filter: BlockFilter): Promise<number>
   /** All blocks from a position on, until the signal. Waits while the broker is unreachable. */
   read(from: number, filter: BlockFilter, signal: AbortSignal): AsyncGenerator<StoredBlock, void>
   /** Waits until the broker is reachable. */

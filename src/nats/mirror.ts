@@ -11,13 +11,14 @@ import {
 import { Fault, orElse } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { writeWhole } from '../disk/durable.ts'
-import { type Journal, LOCK_FILE, makeRunDir, openJournal } from '../disk/journal.ts'
+import { EVENTS_FILE, type Journal, LOCK_FILE, makeRunDir, openJournal } from '../disk/journal.ts'
 import { takeLock } from '../disk/lock.ts'
 import { readPlain } from '../disk/plain-file.ts'
 import { folders } from '../run/run-directory.ts'
 import {
   type Assembler,
   assembler,
+  type BlockFilter,
   type Broker,
   blockMark,
   isToken,
@@ -58,10 +59,10 @@ const MIRROR_OPTIONS = {
 
 /** The progress of `mirror`. */
 export interface MirrorProgress {
-  /** Runs that were received, and how many of them have ended. */
+  /** Runs in the directory, and how many of them have ended. */
   readonly runs: number
   readonly over: number
-  /** What was written since the start. */
+  /** What arrived and was written since the start. */
   readonly events: number
 }
 
@@ -125,13 +126,13 @@ interface Cursor {
   readonly open: readonly string[]
 }
 
+/** A run that is not over. */
 interface MirroredRun {
   readonly dir: string
   blocks: Assembler
   book?: Journal | undefined
-  over: boolean
-  /** The place of the block that could not be written: the next mirror reads on from there. */
-  refused?: number | undefined
+  /** Whether it is in the directory: a run gets a folder when its first event is complete. */
+  stored: boolean
 }
 
 /**
@@ -144,16 +145,17 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
   const read = readOptions('mirror', options, example, { ...NATS_OPTIONS, ...MIRROR_OPTIONS })
   makeRunDir(dir)
   const lock = takeLock(join(dir, MIRROR_LOCK))
-  const runs = new MirroredRuns(dir)
+  const { count, locked } = storedRuns(dir)
+  const runs = new MirroredRuns(dir, count)
   const saved = readCursor(join(dir, CURSOR_FILE))
   const close = () => {
     runs.close()
     lock.release()
   }
   try {
-    for (const key of new Set([...(saved?.open ?? []), ...leftOpen(dir)])) {
-      const [of = '', run = ''] = key.split('/')
-      if (isToken(of) && isToken(run) && fs.existsSync(join(dir, of, run))) runs.reopen({ tenant: of, run })
+    for (const key of new Set([...(saved?.open ?? []), ...locked])) {
+      const [tenant = '', run = ''] = key.split('/')
+      if (isToken(tenant) && isToken(run)) runs.reopen({ tenant, run })
     }
   } catch (error) {
     close()
@@ -168,22 +170,27 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
 
 class MirroredRuns {
   readonly #dir: string
+  /** Those that are not over. The others are on the disk alone: there may be any number of them. */
   readonly #runs = new Map<string, MirroredRun>()
+  readonly #refused = new Set<string>()
   /** Runs with an open journal, the most recently used last. */
   readonly #opened = new Set<MirroredRun>()
   #maxOpen = MAX_OPEN
-  #over = 0
+  /** How many are in the directory, and how many of those are not over. */
+  #stored: number
+  #unended = 0
   #events = 0
   #firstRefused = Number.POSITIVE_INFINITY
   /** Why the first run was refused. */
   refusal: Fault | undefined
 
-  constructor(dir: string) {
+  constructor(dir: string, stored: number) {
     this.#dir = dir
+    this.#stored = stored
   }
 
   progress(): MirrorProgress {
-    return { runs: this.#runs.size, over: this.#over, events: this.#events }
+    return { runs: this.#stored, over: this.#stored - this.#unended, events: this.#events }
   }
 
   close(): void {
@@ -193,62 +200,74 @@ class MirroredRuns {
   /** A damaged one is reported when something arrives for it; the others are mirrored. */
   reopen(name: RunName): void {
     try {
-      this.#bookOf(this.#runOf(name))
+      // One that has no folder yet waits for its first event.
+      if (!this.#takeUp(name).stored) this.#runs.delete(keyOf(name))
     } catch (error) {
       if (!Fault.is(error) || isOfWholeDisk(error)) throw error
+      this.#runs.delete(keyOf(name))
+      this.#unended--
     }
   }
 
   /** Writes the events of a block. */
   take(block: StoredBlock): void {
-    const run = this.#runOf(block.name)
-    if (run.refused !== undefined) return
+    const key = keyOf(block.name)
+    if (this.#refused.has(key)) return
     if (!isToken(block.name.tenant) || !isToken(block.name.run))
       throw new Fault(
         'BROKER_FAILED',
         `message ${block.at} of the stream is of no run: its subject has other characters`,
       )
-    // A run that is over and has all of this needs no open journal: there may be thousands.
-    if (!run.book && !(run.over && isStored(block, run.blocks))) this.#bookOf(run)
+    const run = this.#runs.get(key) ?? this.#takeUp(block.name)
+    // Before a folder is made: the names of what is no run must not fill the directory.
     const found = run.blocks.feed(block)
     for (const { event, line } of found) this.#bookOf(run).append(event, `${line}\n`)
     this.#events += found.length
-    const over = block.end.over === true
-    if (run.over !== over) this.#over += over ? 1 : -1
-    run.over = over
-    if (over) this.#shut(run)
+    if (found.length > 0 && !run.stored) {
+      run.stored = true
+      this.#stored++
+      this.#unended++
+    }
+    if (!block.end.over) return
+    if (run.stored) this.#unended--
+    this.#shut(run)
+    this.#runs.delete(key)
   }
 
   /** The run of this block cannot be mirrored. Returns its directory. */
   refuse({ name, at }: StoredBlock, fault: Fault): string {
-    const run = this.#runOf(name)
-    run.refused = at
+    const key = keyOf(name)
+    const run = this.#runs.get(key)
+    if (run) this.#shut(run)
+    this.#runs.delete(key)
+    this.#refused.add(key)
+    // The next mirror reads on from there.
     this.#firstRefused = Math.min(this.#firstRefused, at)
-    this.#shut(run)
     this.refusal ??= fault
-    return run.dir
+    return join(this.#dir, key)
   }
 
   /** Nothing up to here must be read again. Half a line is not on the disk, nor is what was refused. */
   settled(at: number): number {
     let first = Math.min(at, this.#firstRefused - 1)
-    for (const { blocks } of this.#opened)
+    for (const { blocks } of this.#runs.values())
       if (blocks.open !== undefined) first = Math.min(first, blocks.open - 1)
     return first
   }
 
   /** The runs that are not over, each as `tenant/run`. */
   open(): string[] {
-    return [...this.#runs].filter(([, run]) => !run.over && run.refused === undefined).map(([key]) => key)
+    return [...this.#runs.keys()]
   }
 
-  #runOf(name: RunName): MirroredRun {
-    const key = `${name.tenant}/${name.run}`
-    let run = this.#runs.get(key)
-    if (!run) {
-      run = { dir: join(this.#dir, name.tenant, name.run), blocks: assembler(), over: false }
-      this.#runs.set(key, run)
-    }
+  #takeUp(name: RunName): MirroredRun {
+    const dir = join(this.#dir, name.tenant, name.run)
+    const stored = fs.existsSync(join(dir, EVENTS_FILE))
+    const run: MirroredRun = { dir, blocks: assembler(), stored }
+    this.#runs.set(keyOf(name), run)
+    if (!stored) return run
+    this.#unended++
+    this.#bookOf(run)
     return run
   }
 
@@ -297,13 +316,12 @@ class Following {
   readonly #runs: MirroredRuns
   readonly #broker: Broker
   readonly #options: MirrorOptions
+  readonly #filter: BlockFilter
   readonly #boot = bootId()
   /** Aborted when it is idle, and with the signal of the caller. */
   readonly #signal: AbortSignal
   readonly #stop = new AbortController()
   #idle: NodeJS.Timeout | undefined
-  /** The last position of the broker when it was asked whether it is idle. */
-  #lastAsked = 0
   #at = 0
   /** Of the block at this place. */
   #mark: string | undefined
@@ -317,6 +335,7 @@ class Following {
     this.#runs = runs
     this.#broker = broker
     this.#options = options
+    this.#filter = { tenant: options.tenant === undefined ? undefined : tokenOf(options.tenant) }
     this.#signal = AbortSignal.any([this.#stop.signal, options.signal ?? []].flat())
   }
 
@@ -359,12 +378,11 @@ class Following {
 
   /** Reads on from the current place. True if everything must be read again: the cursor was wrong. */
   async #pass(whole: boolean): Promise<boolean> {
-    const { tenant, onProgress, onRefused } = this.#options
-    const filter = { tenant: tenant === undefined ? undefined : tokenOf(tenant) }
+    const { onProgress, onRefused } = this.#options
     const expected = this.#mark
     const start = expected === undefined ? this.#at + 1 : this.#at
     try {
-      for await (const block of this.#broker.read(start, filter, this.#signal)) {
+      for await (const block of this.#broker.read(start, this.#filter, this.#signal)) {
         if (expected !== undefined && block.at === start) {
           if (blockMark(block) !== expected) return true
           continue
@@ -401,13 +419,11 @@ class Following {
   }
 
   async #isIdle(): Promise<boolean> {
-    const now = await this.#broker.state().catch(() => undefined)
+    // The reader may be behind, or have found no server that gives it anything.
+    const pending = await this.#broker.pending(this.#at, this.#filter).catch(() => undefined)
     // A broker that is away, and a cluster without a leader, give no answer: nothing can come.
-    if (!now) await this.#broker.reachable(this.#signal).catch(() => {})
-    // The reader may be behind. What is of no run never reaches it, so it gets that time once.
-    const isBehind = now !== undefined && now.last > this.#at && now.last !== this.#lastAsked
-    this.#lastAsked = now?.last ?? this.#lastAsked
-    return now !== undefined && !isBehind
+    if (pending === undefined) await this.#broker.reachable(this.#signal).catch(() => {})
+    return pending === 0
   }
 
   #save(): Promise<void> {
@@ -430,9 +446,8 @@ class Following {
   }
 }
 
-/** Whether all events of a block are there already. */
-function isStored({ end }: StoredBlock, { last }: Assembler): boolean {
-  return last !== undefined && (end.attempt - last.attempt_number || end.seq - last.seq) <= 0 && !end.part
+function keyOf({ tenant, run }: RunName): string {
+  return `${tenant}/${run}`
 }
 
 /** A disk that takes nothing more: no run can be written, so none is refused. */
@@ -445,13 +460,16 @@ function bootId(): string | undefined {
   return orElse(() => fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(), undefined)
 }
 
-/** The runs whose journals a killed mirror left locked. */
-function leftOpen(dir: string): string[] {
-  const keys: string[] = []
+/** How many runs are there, and those whose journals a killed mirror left locked. */
+function storedRuns(dir: string): { count: number; locked: string[] } {
+  const locked: string[] = []
+  let count = 0
   for (const { path, entries } of folders(dir, { maxDepth: 2 })) {
-    if (entries.some(({ name }) => name === LOCK_FILE)) keys.push(relative(dir, path).replaceAll(sep, '/'))
+    const names = entries.map(({ name }) => name)
+    if (names.includes(EVENTS_FILE)) count++
+    if (names.includes(LOCK_FILE)) locked.push(relative(dir, path).replaceAll(sep, '/'))
   }
-  return keys
+  return { count, locked }
 }
 
 function readCursor(path: string): Cursor | undefined {

@@ -1,13 +1,14 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { StreamInfo } from '@nats-io/jetstream'
 import type { MsgHdrs } from '@nats-io/transport-node'
 import { Fault, quote } from '../base/fault.ts'
 import { type BlockEnd, type Broker, blockMark, Rewound, type RunName, type StoredBlock } from './broker.ts'
 import {
-  ANSWER_MS,
   brokerFault,
   connectNats,
   isNamed,
+  MAX_ANSWER_MS,
   NATS_OPTIONS,
   type NatsClient,
   type NatsOptions,
@@ -25,6 +26,14 @@ const AHEAD = 32
 const HEARTBEAT_MS = 1500
 const RETRY_MS = 200
 const NOTHING = new Uint8Array(0)
+/** A consumer that is made to be asked what is pending. It goes by itself if it cannot be removed. */
+const COUNTER = {
+  ack_policy: 'none',
+  deliver_policy: 'by_start_sequence',
+  mem_storage: true,
+  num_replicas: 1,
+  inactive_threshold: 5e9,
+} as const
 
 /** Runs in a JetStream stream. A block is one message; its position is its sequence number in the stream. */
 export async function natsBroker(options: NatsOptions): Promise<Broker> {
@@ -52,7 +61,7 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
     async append(name, end, bytes, after) {
       const headers = writeEnd(transport.headers(), end)
       const expect = { streamName: stream, lastSubjectSequence: after }
-      const publish = () => js.publish(subject(name), bytes, { headers, timeout: ANSWER_MS, expect })
+      const publish = () => js.publish(subject(name), bytes, { headers, timeout: MAX_ANSWER_MS, expect })
       const sent = client.answer(publish).catch((error) => {
         if (!WRONG_LAST_SEQUENCE.includes(apiCode(error).code ?? 0)) throw error
       })
@@ -71,6 +80,20 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
     async state() {
       const { created, state } = await asked(() => client.answer(() => manager.streams.info(stream)))
       return { id: created, last: state.last_seq }
+    },
+    async pending(after, { tenant = '*', run = '*' }) {
+      const { state, cluster } = await asked(() => client.answer(() => manager.streams.info(stream)))
+      if (state.last_seq <= after) return 0
+      // What follows may be of other tenants, or gone: only a consumer counts what it would deliver.
+      const counter = { name: randomUUID(), filter_subject: subject({ tenant, run }), ...COUNTER }
+      const from = { opt_start_seq: after + 1 }
+      const add = () => manager.consumers.add(stream, { ...counter, ...from })
+      const counted = await asked(() => client.answer(add))
+      void manager.consumers.delete(stream, counter.name).catch(() => {})
+      // It counts what its server has, and that may have less than the leader.
+      const host = cluster?.replicas?.find(({ name }) => name === counted.cluster?.leader)
+      if (host && !(host.current && !host.lag)) throw new Error(`the server ${host.name} is behind`)
+      return counted.num_pending
     },
     async *read(from, { tenant = '*', run = '*' }, signal) {
       let next = from
@@ -173,13 +196,13 @@ function roomIn({ connection, shown }: NatsClient, config: StreamConfig | undefi
 
 /** Makes the stream if it is missing, and gives its settings, unless this user may not see them. */
 async function openStream(
-  { manager, shown }: NatsClient,
+  { manager, shown, answer }: NatsClient,
   stream: string,
   replicas: number,
 ): Promise<StreamConfig | undefined> {
   for (let turn = 1; ; turn++) {
     try {
-      const { config } = await manager.streams.info(stream)
+      const { config } = await answer(() => manager.streams.info(stream))
       checkStream(config, stream)
       return config
     } catch (error) {
@@ -191,12 +214,9 @@ async function openStream(
       }
     }
     try {
-      await manager.streams.add({
-        name: stream,
-        subjects: [`${stream}.>`],
-        num_replicas: replicas,
-        allow_direct: true,
-      })
+      const subjects = [`${stream}.>`]
+      const settings = { name: stream, subjects, num_replicas: replicas, allow_direct: true }
+      await answer(() => manager.streams.add(settings))
     } catch (error) {
       const hopeless =
         isNamed(error, 'PermissionViolationError') || NEVER_MADE.includes(apiCode(error).code ?? 0)

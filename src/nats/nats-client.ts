@@ -5,6 +5,7 @@ import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
 import { checkOptions, defined, isFunction, isName, isText, type OptionTable } from '../base/check-options.ts'
 import { badOption, Fault, quote } from '../base/fault.ts'
+import { afterLoopTime } from '../base/loop-time.ts'
 import { cannotRead, codeOf } from '../base/system-error-code.ts'
 import { unlessAborted } from '../base/unless-aborted.ts'
 import { Waker } from '../disk/wake.ts'
@@ -104,6 +105,8 @@ export interface NatsClient extends NatsPackages {
 
 /** Milliseconds to wait for an answer. A leader is elected in about two seconds. */
 export const ANSWER_MS = 5000
+/** The packages wait by the wall clock: a process that is late would not see answers that are there. */
+export const MAX_ANSWER_MS = 120_000
 const RETRY_MS = 250
 /** A server that hangs is detected after two of these without an answer. */
 const PING_MS = 5000
@@ -154,13 +157,22 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
     ...packages,
     connection,
     shown,
-    js: jetstream.jetstream(connection, { timeout: ANSWER_MS }),
+    js: jetstream.jetstream(connection, { timeout: MAX_ANSWER_MS }),
     // Without checking the account, which restricted users are not allowed to do.
-    manager: await jetstream.jetstreamManager(connection, { timeout: ANSWER_MS, checkAPI: false }),
-    answer(ask) {
+    manager: await jetstream.jetstreamManager(connection, { timeout: MAX_ANSWER_MS, checkAPI: false }),
+    async answer(ask) {
       // One listener for each request.
       setMaxListeners(0, gone.signal)
-      return unlessAborted(ask, gone.signal)
+      let cancel = () => {}
+      const late = new Promise<never>((_, reject) => {
+        const why = new Error(`no answer within ${ANSWER_MS} ms`)
+        cancel = afterLoopTime(ANSWER_MS, () => reject(why))
+      })
+      try {
+        return await unlessAborted(() => Promise.race([ask(), late]), gone.signal)
+      } finally {
+        cancel()
+      }
     },
     async connected(signal) {
       while (gone.signal.aborted && !failed && !signal.aborted) await waker.sleep(signal)

@@ -8,7 +8,7 @@ import { EVENTS_FILE } from '../disk/journal.ts'
 import { openPlain, readBlock } from '../disk/plain-file.ts'
 import { type JournalEvent, JournalReader, MAX_LINE, type Place } from '../disk/read-journal.ts'
 import type { Event } from '../events/event.ts'
-import { auditPlace, type RunPlace } from '../serve/run-place.ts'
+import { isRunning } from '../run/is-running.ts'
 import { jsonLine } from '../streams/jsonl.ts'
 import { LF } from '../text/characters.ts'
 import { type BlockEnd, type Broker, type RunName, tokenOf } from './broker.ts'
@@ -16,7 +16,7 @@ import { type BlockEnd, type Broker, type RunName, tokenOf } from './broker.ts'
 export interface ShipRunOptions {
   readonly tenant: string
   readonly redact?: ((event: Event) => Event) | undefined
-  /** Called with what the broker has acknowledged. */
+  /** Called with what has arrived at the broker. */
   readonly sent: (events: number, bytes: number) => void
   /** Limits lines that are too long for a block to one at a time: each is in memory as a whole. */
   readonly alone: <T>(act: () => Promise<T>) => Promise<T>
@@ -31,7 +31,14 @@ interface Known {
   readonly tail: string
 }
 
+/** What a block completes: a long line counts with its last part. */
+interface Load {
+  readonly events: number
+  readonly bytes: number
+}
+
 const CONFLICT_MS = 10
+const NO_LOAD: Load = { events: 0, bytes: 0 }
 const NOTHING = Buffer.alloc(0)
 const NO_EVENT_YET: BlockEnd = { attempt: 0, seq: 0, hash: '' }
 const START: Known = { at: 0, last: undefined, end: NO_EVENT_YET, tail: hashOf(NOTHING) }
@@ -48,12 +55,11 @@ export class ShippedRun {
   readonly #root: string
   readonly #options: ShipRunOptions
   readonly #path: string
-  readonly #place: RunPlace
   #name: RunName | undefined
   /** The position of the broker; undefined if it must be asked. */
   #here: (Known & { readonly after: number }) | undefined
   /** Its likely positions: the last block sent, and acknowledged. Searching the journal takes long. */
-  #sent: Known | undefined
+  #sent: (Known & Load) | undefined
   #acked: Known | undefined
   #inode: number | undefined
 
@@ -63,7 +69,6 @@ export class ShippedRun {
     this.#root = root
     this.#options = options
     this.#path = join(dir, EVENTS_FILE)
-    this.#place = auditPlace(dir, root)
   }
 
   /** Called after any error: the broker must be asked again for its position. */
@@ -80,7 +85,7 @@ export class ShippedRun {
         this.#check(journal)
         this.#name ??= this.#nameIn(journal)
         // No event so far.
-        if (!this.#name) return this.#place.isRunning() ? 'waiting' : 'over'
+        if (!this.#name) return isRunning(this.dir, this.#root) ? 'waiting' : 'over'
         this.#here ??= await this.#ask(journal, this.#name)
         const state = await this.#sendNext(journal, this.#here)
         if (state) return state
@@ -119,9 +124,13 @@ export class ShippedRun {
     const there = await this.#broker.last(run)
     if (!there) return { ...START, after: 0 }
     const { at: after, end } = there
-    for (const known of [this.#sent, this.#acked])
-      if (known && isSame(known.end, end) && tailBefore(journal.fd, known.at) === known.tail)
-        return { ...known, end, after }
+    const sent = this.#sent
+    for (const known of [sent, this.#acked]) {
+      if (!known || !isSame(known.end, end) || tailBefore(journal.fd, known.at) !== known.tail) continue
+      // Only the answer was lost.
+      if (known === sent) this.#arrived(sent)
+      return { ...known, end, after }
+    }
     if (end.seq === 0) return { ...START, end, after }
     const found = placeAfter(journal, end)
     if (!found) throw refused(this.dir, run, end)
@@ -132,18 +141,19 @@ export class ShippedRun {
   async #sendNext(journal: JournalReader, start: Known): Promise<'waiting' | 'over' | undefined> {
     const { fd } = journal
     const { maxBlock } = this.#broker
-    const { alone, redact, sent } = this.#options
+    const { alone, redact } = this.#options
     const isLong = isLongLine(fd, start.at, maxBlock)
     if (isLong && (await alone(() => this.#sendLong(journal, start)))) return undefined
     const portion = isLong ? undefined : readPortion(journal, start.at, start.last, maxBlock, redact)
     if (!portion) {
       // First the process, then the size: what it wrote last must not be missed.
-      const over = !this.#place.isRunning()
+      const over = !isRunning(this.dir, this.#root)
       if (fs.fstatSync(fd).size !== this.size) return undefined
       if (!over) return 'waiting'
       const { attempt, seq, hash } = start.end
       const isTold =
-        start.end.over || (await this.#append({ ...start, end: { attempt, seq, hash, over } }, NOTHING))
+        start.end.over ||
+        (await this.#append({ ...start, end: { attempt, seq, hash, over } }, NOTHING, NO_LOAD))
       return isTold ? 'over' : undefined
     }
     if (portion.bytes.length > maxBlock) {
@@ -151,27 +161,34 @@ export class ShippedRun {
       await alone(() => this.#sendLong(journal, start))
     } else {
       const over =
-        portion.next === this.size && !this.#place.isRunning() && fs.fstatSync(fd).size === this.size
-      if (await this.#append(knownAfter(fd, portion, over), portion.bytes))
-        sent(portion.events, portion.bytes.length)
+        portion.next === this.size && !isRunning(this.dir, this.#root) && fs.fstatSync(fd).size === this.size
+      await this.#append(knownAfter(fd, portion, over), portion.bytes, loadOf(portion))
     }
     return undefined
   }
 
   /** True if it was accepted. If not, the broker must be asked. */
-  async #append(next: Known, bytes: Uint8Array): Promise<boolean> {
+  async #append(next: Known, bytes: Uint8Array, load: Load): Promise<boolean> {
     const { after } = this.#here!
     this.#here = undefined
-    this.#sent = next
+    this.#sent = { ...next, ...load }
     const at = await this.#broker.append(this.#name!, next.end, bytes, after)
     if (at === undefined) {
+      // What is there now is of another shipper.
+      this.#sent = { ...next, ...NO_LOAD }
       // A server that lags may still give its old answer.
       await delay(CONFLICT_MS)
       return false
     }
-    this.#acked = next
+    this.#arrived(this.#sent)
     this.#here = { ...next, after: at }
     return true
+  }
+
+  #arrived({ events, bytes, ...known }: Known & Load): void {
+    this.#acked = known
+    this.#sent = undefined
+    if (bytes > 0) this.#options.sent(events, bytes)
   }
 
   /**
@@ -181,12 +198,12 @@ export class ShippedRun {
   async #sendLong(journal: JournalReader, start: Known): Promise<boolean> {
     const { fd } = journal
     const { maxBlock } = this.#broker
-    const { redact, sent } = this.#options
+    const { redact } = this.#options
     // Others came first, and meanwhile it may have become another journal.
     if (tailBefore(fd, start.at) !== start.tail) return true
     const portion = readPortion(journal, start.at, start.last, maxBlock, redact)
     if (!portion) return false
-    const { bytes, events } = portion
+    const { bytes } = portion
     const { end, ...known } = knownAfter(fd, portion, false)
     const { part } = start.end
     const goesOn = part && part.bytes < bytes.length && hashOf(bytes.subarray(0, part.bytes)) === part.hash
@@ -198,10 +215,10 @@ export class ShippedRun {
       const there = { bytes: from + piece.length, hash: hash.copy().digest('hex').slice(0, 32) }
       const { attempt, seq, hash: before } = start.end
       const partEnd = { attempt, seq, hash: before, part: there, ...(from > 0 ? { from } : {}) }
-      if (!(await this.#append({ ...start, end: partEnd }, piece))) return true
+      if (!(await this.#append({ ...start, end: partEnd }, piece, NO_LOAD))) return true
     }
-    if (await this.#append({ ...known, end: from > 0 ? { ...end, from } : end }, bytes.subarray(from)))
-      sent(events, bytes.length)
+    const last = { ...known, end: from > 0 ? { ...end, from } : end }
+    await this.#append(last, bytes.subarray(from), loadOf(portion))
     return true
   }
 }
@@ -210,6 +227,10 @@ function knownAfter(fd: number, { next, last, hash }: Portion, over: boolean): K
   const { attempt_number: attempt, seq } = last
   const end = { attempt, seq, hash, ...(over ? { over } : {}) }
   return { at: next, last, end, tail: tailBefore(fd, next) }
+}
+
+function loadOf({ events, bytes }: Portion): Load {
+  return { events, bytes: bytes.length }
 }
 
 /** Whether the broker's last block is exactly this one. A part or an end may follow the same event. */

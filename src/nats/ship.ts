@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { checkPath, isFunction, isName, OFF, type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
+import { afterLoopTime } from '../base/loop-time.ts'
 import { cannotRead, diskFault } from '../base/system-error-code.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { Waker, watchPath } from '../disk/wake.ts'
@@ -62,7 +63,7 @@ export interface ShipProgress {
   /** Runs that were found, and how many of them have ended and are acknowledged. */
   readonly runs: number
   readonly over: number
-  /** What the broker has acknowledged since the start. */
+  /** What has arrived at the broker since the start. */
   readonly events: number
   readonly bytes: number
 }
@@ -144,9 +145,8 @@ class Shipper {
   #bytes = 0
   #refusal: Fault | undefined
   #fatal: { readonly error: unknown } | undefined
-  /** Since when the broker is there and takes nothing, and whether that was told. */
-  #stalled: number | undefined
-  #stallTold = false
+  /** Nothing was taken since an error: whether for too long, whether that was told, how to stop counting. */
+  #stall: { isLong: boolean; told: boolean; readonly cancel: () => void } | undefined
   /** Wakes the loop of `ship`. */
   readonly #waker = new Waker(WALK_MS)
   readonly #stop = new AbortController()
@@ -185,6 +185,7 @@ class Shipper {
       await this.#shipAll()
     } finally {
       this.#stop.abort()
+      this.#endStall()
       for (const entry of this.#entries.values()) entry.watcher?.close()
       for (const watcher of this.#watchedFolders.values()) watcher.close()
     }
@@ -237,8 +238,7 @@ class Shipper {
 
   /** The broker took something. */
   #moved(): void {
-    this.#stalled = undefined
-    this.#stallTold = false
+    this.#endStall()
     this.#options.onProgress?.(this.#progress())
   }
 
@@ -305,24 +305,37 @@ class Shipper {
 
   /** Waits until the broker can be asked again. Meanwhile nothing piles up in the client. */
   async #pause(entry: Entry, why: unknown): Promise<void> {
-    const { maxStall } = this.#options
     const signal = this.#signal
     entry.again = true
     const ms = Math.min(MAX_BACKOFF_MS, 50 * 2 ** entry.failures++)
-    this.#stalled ??= performance.now()
+    this.#stall ??= this.#beginStall()
     // Rejects when the signal is aborted.
     await delay(ms, undefined, { signal }).catch(() => {})
     try {
       const asked = performance.now()
       await this.#broker.reachable(signal)
-      if (performance.now() - asked > AWAY_MS) this.#stalled = undefined
-      else if (this.#stalled !== undefined && asked - this.#stalled >= maxStall) this.#stall(maxStall, why)
+      if (performance.now() - asked > AWAY_MS) this.#endStall()
+      else if (this.#stall?.isLong) this.#tellStall(this.#stall, why)
     } catch (error) {
       if (!signal.aborted) this.#fatal ??= { error }
     }
   }
 
-  #stall(maxStall: number, cause: unknown): void {
+  #beginStall() {
+    const stall = { isLong: false, told: false, cancel: () => {} }
+    stall.cancel = afterLoopTime(this.#options.maxStall, () => {
+      stall.isLong = true
+    })
+    return stall
+  }
+
+  #endStall(): void {
+    this.#stall?.cancel()
+    this.#stall = undefined
+  }
+
+  #tellStall(stall: { told: boolean }, cause: unknown): void {
+    const { maxStall, onStall } = this.#options
     const fault = new Fault(
       'BROKER_FAILED',
       `the broker is there, but has taken nothing for ${Math.round(maxStall / 1000)} s (${quote((cause as Error).message, 120)}). ` +
@@ -330,8 +343,8 @@ class Shipper {
       { cause },
     )
     if (!this.#follow) this.#fatal ??= { error: fault }
-    else if (!this.#stallTold) this.#options.onStall?.(fault)
-    this.#stallTold = true
+    else if (!stall.told) onStall?.(fault)
+    stall.told = true
   }
 
   /** Watches the journal of a run that is being written; without a watcher it is polled. */

@@ -33,7 +33,9 @@ export function runInfo(facts: RunFacts): RunInfo {
   const current = stale ? undefined : told
   // Its recorder was killed while the agent asked: nobody has told an end, and nobody can answer any more.
   const isWaiting = !running && !end && current?.waits_for !== undefined && !last?.outcome
-  const outcome = running ? null : isWaiting ? 'needs_input' : outcomeIn(end, last)
+  const known = running ? null : isWaiting ? 'needs_input' : outcomeIn(end, last)
+  const unread = known === 'unknown' && told?.unread === true
+  const outcome = unread ? null : known
   const meta = running || stale ? undefined : last
   return {
     id,
@@ -41,7 +43,7 @@ export function runInfo(facts: RunFacts): RunInfo {
     engine: told?.engine ?? last?.engine ?? null,
     task: taskOf(first) ?? told?.task ?? null,
     attempts: Math.max(attempts.length, told ? 1 : 0),
-    state: running ? 'running' : (end?.state ?? 'unknown'),
+    state: running ? 'running' : unread ? 'unread' : (end?.state ?? 'unknown'),
     outcome,
     ok: outcome && isGood(outcome),
     failure_class: (outcome === 'failed' && (end?.failure_class ?? last?.failure_class)) || null,

@@ -1,27 +1,26 @@
 import fs from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
+import { orElse } from '../base/fault.ts'
 import { EVENTS_FILE, LOCK_FILE } from '../disk/journal.ts'
 import { isLocked } from '../disk/lock.ts'
 import { isInside } from '../disk/plain-file.ts'
 import { attemptsIn } from '../run/attempt-logs.ts'
+import { isUnlockedRunning } from '../run/is-running.ts'
 import { readMeta } from '../run/meta.ts'
 import { isSearched, readFolder } from '../run/run-directory.ts'
 import { runInfo, taskOf } from './build-info.ts'
 import type { RunInfo } from './run-info.ts'
-import {
-  fileMark,
-  journalTail,
-  type LogOverviews,
-  type Marked,
-  markOf,
-  type RunOverview,
-  statsOf,
-} from './run-overviews.ts'
-import { auditPlace, isUnlockedRunning, type RunPlace } from './run-place.ts'
+import { fileMark, journalTail, type LogOverviews, type Marked, markOf, statsOf } from './run-overviews.ts'
+import { auditPlace, type RunPlace } from './run-place.ts'
 
 export interface FoundRun {
   readonly info: RunInfo
   readonly place: RunPlace
+}
+
+/** What was a run, by the key of its place, and is not listed any more. */
+export interface GoneRun {
+  readonly gone: string
 }
 
 /** A folder, as it was before its entries were read. */
@@ -32,158 +31,272 @@ interface Folder {
   readonly marked: Marked
 }
 
-/** What does not have to be read again, as long as its mark is the same. */
-interface Kept {
-  entries?: { readonly mark: string; readonly list: readonly fs.Dirent[] }
-  tail?: { readonly mark: string; readonly overview: RunOverview | undefined }
-  /** A run that is over; its mark changes with the folder, the journal and the metas. */
-  ended?: { readonly mark: string; readonly run: FoundRun }
+/** A folder that was looked at. */
+interface Known {
+  readonly depth: number
+  readonly changed: number
+  /** Of the folder and the files that may change in place: when it differs, the folder is read again. */
+  readonly mark: string
+  readonly files: readonly string[]
+  /** Names of the folders in it. */
+  readonly folders: ReadonlySet<string>
+  /** Undefined if it is no run, or was not read. */
+  readonly run?: FoundRun | undefined
+  /** It was not read, because there are enough newer runs. */
+  readonly older?: true
 }
 
-/** Levels below the served directory that are searched, and folders that are read. */
+/** Levels below the served directory that are searched, and folders that are remembered. */
 const MAX_DEPTH = 6
-const MAX_FOLDERS = 50_000
+const MAX_FOLDERS = 200_000
+const MAX_RUNS = 20_000
 /** Folders to look at in one step. */
 const STEP = 16
 /** A folder that changed less than this ago may change again without another time stamp. */
 const SETTLED_MS = 100
+/** So many runs that ended last are looked at each time, and so many of all others, in turn. */
+const RECENT = 500
+/** Folders that are no runs, and that are looked at each time. */
+const MAX_PARENTS = 5000
+const NONE: ReadonlySet<string> = new Set()
 
 /**
  * Finds the runs under a directory, including itself: every folder with logs or events. Links are not
- * followed, so a link `latest` next to the runs is not another run. There may be thousands of them, and the
- * page asks every two seconds: what did not change is not read again. Reused for every walk.
+ * followed, so a link `latest` next to the runs is not another run. There may be any number of them, and the
+ * page asks every two seconds, so that looks after the first must not cost more with more runs: they are at
+ * the runs in progress, the folders in which new ones appear, the runs that ended last, and others in turn.
  */
 export class RunFinder {
   readonly #root: string
   readonly #logs: LogOverviews | undefined
   readonly #maxRuns: number
-  readonly #kept = new Map<string, Kept>()
+  readonly #known = new Map<string, Known>()
+  /** Folders that are no runs; runs whose end is not known; runs that ended last, the latest at the end. */
+  readonly #parents = new Set<string>()
+  readonly #open = new Set<string>()
+  readonly #recent = new Set<string>()
+  /** Where the look at others continues. */
+  #others = this.#known.keys()
+  #runs = 0
+  #older = 0
 
   /** Without `logs`, the end of a run that has no journal is unknown. The newest `maxRuns` are listed. */
-  constructor(root: string, logs?: LogOverviews, maxRuns = 20_000) {
+  constructor(root: string, logs?: LogOverviews, maxRuns = MAX_RUNS) {
     this.#root = root
     this.#logs = logs
     this.#maxRuns = maxRuns
   }
 
-  /** All runs, the last changed first; undefined after a step without any, where a caller may pause. */
-  *all(): Generator<FoundRun | undefined, void> {
-    const seen = new Set<string>()
-    let [runs, looked] = [0, 0]
-    const waiting = folderAt(this.#root, 0)
-    for (let next = popNewest(waiting); next; next = popNewest(waiting)) {
-      if (seen.size >= MAX_FOLDERS || runs >= this.#maxRuns) break
-      seen.add(next.path)
-      const entries = this.#entries(next)
-      yield undefined
-      const run = this.#read(next, entries)
-      if (run) runs++
-      yield run
-      if (next.depth >= MAX_DEPTH) continue
-      for (const entry of entries) {
-        if (!isSearched(entry)) continue
-        // `join` takes a quarter of the time that looking at a folder takes.
-        const path = `${next.path}${sep}${entry.name}`
-        for (const folder of folderAt(path, next.depth + 1)) push(waiting, folder)
-        if (++looked % STEP === 0) yield undefined
-      }
+  /** Number of folders that are not looked into, because there are enough newer runs. */
+  get older(): number {
+    return this.#older
+  }
+
+  /**
+   * The runs that are new or may have changed since the last look, the last changed first, and those that are
+   * gone; undefined after a step without any, where a caller may pause.
+   */
+  *look(): Generator<FoundRun | GoneRun | undefined, void> {
+    const isFirst = this.#known.size === 0
+    const waiting = isFirst ? folderAt(this.#root, 0) : []
+    let looked = 0
+    for (const path of this.#due()) {
+      const known = this.#known.get(path)!
+      const [folder] = folderAt(path, known.depth)
+      if (!folder) yield* this.#forget(path)
+      else if (!isSame(folder, known)) push(waiting, folder)
+      if (++looked % STEP === 0) yield undefined
     }
-    for (const path of this.#kept.keys()) if (!seen.has(path)) this.#kept.delete(path)
+    for (let next = popNewest(waiting); next; next = popNewest(waiting)) {
+      if (this.#known.size >= MAX_FOLDERS && !this.#known.has(next.path)) continue
+      if (isFirst && this.#runs >= this.#maxRuns) this.#putOff(next)
+      else yield* this.#enter(next, waiting)
+      yield undefined
+    }
+    // At first the newest were found first, then the others as they changed.
+    const recent = [...this.#recent]
+    this.#recent.clear()
+    for (const path of isFirst ? recent.slice(0, RECENT).reverse() : recent.slice(-RECENT))
+      this.#recent.add(path)
+    if (this.#runs > this.#maxRuns * 1.1) yield* this.#putOffOldest()
   }
 
   /** The run with this id. Its path is followed by names that were listed: nothing else reaches the disk. */
   find(id: string): FoundRun | undefined {
     const [top] = folderAt(this.#root, 0)
-    const own = top && this.#idOf(this.#root) === id ? this.#read(top, this.#entries(top)) : undefined
+    const own = top && this.#idOf(this.#root) === id ? this.#runAt(top) : undefined
     if (own) return own
     let folder = top
     for (const name of id.split('/')) {
-      if (!folder || folder.depth >= MAX_DEPTH) return undefined
-      const entry = this.#entries(folder).find((one) => one.name === name)
-      if (!entry || !isSearched(entry)) return undefined
+      if (!folder || folder.depth >= MAX_DEPTH || !this.#foldersIn(folder).has(name)) return undefined
       ;[folder] = folderAt(join(folder.path, name), folder.depth + 1)
     }
-    return folder && this.#read(folder, this.#entries(folder))
+    return folder && this.#runAt(folder)
+  }
+
+  /** Those to look at now. */
+  #due(): Set<string> {
+    const due = new Set([...this.#open, ...this.#recent])
+    let parents = 0
+    for (const path of this.#parents) if (parents++ < MAX_PARENTS) due.add(path)
+    for (let count = 0; count < RECENT; count++) {
+      const { value, done } = this.#others.next()
+      if (!done) due.add(value)
+      else if (count > 0 || this.#known.size === 0) break
+      else this.#others = this.#known.keys()
+    }
+    return due
+  }
+
+  /** Reads a folder, and adds the new ones in it to those that wait. */
+  *#enter(folder: Folder, waiting: Folder[]): Generator<FoundRun | GoneRun | undefined, void> {
+    const { path, depth, marked } = folder
+    const before = this.#known.get(path)
+    const entries = entriesOf(path)
+    const folders = depth < MAX_DEPTH ? searchedIn(entries) : NONE
+    const files = filesIn(entries)
+    const mark = marksOf(folder, files)
+    const isKept = before?.run && before.mark === mark && !isOpen(before.run)
+    const run = isKept ? before.run : this.#read(path, entries)
+    this.#drop(path)
+    this.#keep(path, { depth, changed: marked.mtimeMs, mark, files, folders, run })
+    if (run) yield run
+    else if (before?.run) yield { gone: before.run.place.key }
+    let looked = 0
+    for (const name of folders) {
+      if (before?.folders.has(name)) continue
+      // `join` takes a quarter of the time that looking at a folder takes.
+      for (const found of folderAt(`${path}${sep}${name}`, depth + 1)) push(waiting, found)
+      if (++looked % STEP === 0) yield undefined
+    }
+    for (const name of before?.folders ?? [])
+      if (!folders.has(name)) yield* this.#forget(`${path}${sep}${name}`)
+  }
+
+  #keep(path: string, now: Known): void {
+    this.#known.set(path, now)
+    if (now.older) this.#older++
+    else if (!now.run || now.folders.size > 0) this.#parents.add(path)
+    if (!now.run) return
+    this.#runs++
+    if (isOpen(now.run)) this.#open.add(path)
+    else this.#recent.add(path)
+  }
+
+  #drop(path: string): void {
+    const known = this.#known.get(path)
+    if (known?.older) this.#older--
+    if (known?.run) this.#runs--
+    for (const paths of [this.#known, this.#parents, this.#open, this.#recent]) paths.delete(path)
+  }
+
+  /** A folder is gone, and what was in it. */
+  *#forget(path: string): Generator<GoneRun, void> {
+    const known = this.#known.get(path)
+    this.#drop(path)
+    if (known?.run) yield { gone: known.run.place.key }
+    for (const name of known?.folders ?? []) yield* this.#forget(`${path}${sep}${name}`)
+  }
+
+  /** It is looked at in turn with all others, and read when it changes. */
+  #putOff(folder: Folder): void {
+    const { path, depth, marked } = folder
+    const mark = marksOf(folder, [])
+    this.#keep(path, { depth, changed: marked.mtimeMs, mark, files: [], folders: NONE, older: true })
+  }
+
+  *#putOffOldest(): Generator<GoneRun, void> {
+    const runs = [...this.#known].filter(([, { run, folders }]) => run && !isOpen(run) && folders.size === 0)
+    runs.sort(([, a], [, b]) => a.changed - b.changed)
+    for (const [path, { depth, run }] of runs.slice(0, this.#runs - this.#maxRuns)) {
+      this.#drop(path)
+      for (const folder of folderAt(path, depth)) this.#putOff(folder)
+      yield { gone: run!.place.key }
+    }
   }
 
   #idOf(path: string): string {
     return relative(this.#root, path).split(sep).join('/') || basename(this.#root) || 'run'
   }
 
-  #keptAt(path: string): Kept {
-    const known = this.#kept.get(path) ?? {}
-    this.#kept.set(path, known)
-    return known
+  #foldersIn(folder: Folder): ReadonlySet<string> {
+    const known = this.#known.get(folder.path)
+    return known && !known.older && isSame(folder, known) ? known.folders : searchedIn(entriesOf(folder.path))
   }
 
-  /** The entries of a folder; none if it cannot be read. */
-  #entries({ path, marked }: Folder): readonly fs.Dirent[] {
-    const kept = this.#keptAt(path)
-    const mark = markOf(marked)
-    if (kept.entries?.mark === mark) return kept.entries.list
-    try {
-      const list = readFolder(path)
-      if (Date.now() - marked.mtimeMs > SETTLED_MS) kept.entries = { mark, list }
-      return list
-    } catch {
-      return []
-    }
+  #runAt(folder: Folder): FoundRun | undefined {
+    const known = this.#known.get(folder.path)
+    return known?.run && isSame(folder, known) ? known.run : this.#read(folder.path, entriesOf(folder.path))
   }
 
-  #read({ path, marked }: Folder, entries: readonly fs.Dirent[]): FoundRun | undefined {
-    const kept = this.#keptAt(path)
-    // There may be thousands of runs beside the files of one.
-    const files = entries.filter((entry) => !entry.isDirectory())
-    const has = (file: string) => files.some(({ name }) => name === file)
-    const journal = has(EVENTS_FILE) ? statsOf(join(path, EVENTS_FILE)) : undefined
-    // Other programs write a meta in place.
-    const metas = files.filter(({ name }) => name.startsWith('meta'))
-    const marks = [
-      markOf(marked),
-      journal && markOf(journal),
-      ...metas.map(({ name }) => fileMark(join(path, name))),
-    ]
-    const now = marks.join()
-    if (kept.ended?.mark === now) return kept.ended.run
-    delete kept.ended
+  #read(path: string, entries: readonly fs.Dirent[]): FoundRun | undefined {
     try {
-      const locked = has(LOCK_FILE) && isLocked(join(path, LOCK_FILE))
-      const run = this.#readRun(path, files, journal?.isFile() ? journal : undefined, locked)
+      const run = this.#readRun(path, entries)
       // A folder may have become a link since it was seen: then all this is of somewhere else.
-      if (!run || !isInside(fs.realpathSync.native(path), this.#root)) return undefined
-      // The end of logs without a journal may not be known yet.
-      if (run.info.state !== 'running' && kept.tail) kept.ended = { mark: now, run }
-      return run
+      return run && isInside(fs.realpathSync.native(path), this.#root) ? run : undefined
     } catch {
       // It was removed or replaced while it was read: the other runs are listed all the same.
       return undefined
     }
   }
 
-  #readRun(
-    path: string,
-    files: readonly fs.Dirent[],
-    journal: fs.Stats | undefined,
-    locked: boolean,
-  ): FoundRun | undefined {
+  #readRun(path: string, entries: readonly fs.Dirent[]): FoundRun | undefined {
     const root = this.#root
-    const kept = this.#keptAt(path)
+    // There may be thousands of runs beside the files of one.
+    const files = entries.filter((entry) => !entry.isDirectory())
+    const has = (file: string) => files.some(({ name }) => name === file)
+    const stats = has(EVENTS_FILE) ? statsOf(join(path, EVENTS_FILE)) : undefined
+    const journal = stats?.isFile() ? stats : undefined
     const attempts = attemptsIn(path, files, root)
     if (!journal && attempts.length === 0) return undefined
     const place = auditPlace(path, root)
     const last = readMeta(attempts.at(-1)?.meta, root)
     const first = attempts.length > 1 ? readMeta(attempts[0]?.meta, root) : last
+    const locked = has(LOCK_FILE) && isLocked(join(path, LOCK_FILE))
     const running = locked || isUnlockedRunning(path, attempts.at(-1), last)
     const lost = running && !locked && last?.complete === false
     // An empty journal that no recorder holds has nothing that the logs lack.
-    if (!journal || (journal.size === 0 && !locked)) delete kept.tail
-    else if (kept.tail?.mark !== markOf(journal)) {
-      const overview = journalTail(join(path, EVENTS_FILE), root, taskOf(first) === undefined)
-      kept.tail = { mark: markOf(journal), overview }
-    }
-    const told = kept.tail ? kept.tail.overview : running ? undefined : this.#logs?.of(place, attempts)
+    const told =
+      journal && (journal.size > 0 || locked)
+        ? journalTail(join(path, EVENTS_FILE), root, taskOf(first) === undefined)
+        : running
+          ? undefined
+          : this.#logs?.of(place, attempts)
     return { place, info: runInfo({ id: this.#idOf(path), running, lost, first, last, attempts, told }) }
   }
+}
+
+/** Whether its end is not known yet. */
+function isOpen({ info }: FoundRun): boolean {
+  return info.state === 'running' || info.state === 'unread'
+}
+
+/** Whether a folder does not have to be read again. */
+function isSame(folder: Folder, { mark, files, run }: Known): boolean {
+  if (marksOf(folder, files) !== mark || Date.now() - folder.marked.mtimeMs < SETTLED_MS) return false
+  // A recorder that is killed changes nothing. Only those that hold a lock write a journal.
+  return !run || !isOpen(run) || isLocked(join(folder.path, LOCK_FILE))
+}
+
+/** The entries of a folder; none if it cannot be read. */
+function entriesOf(path: string): readonly fs.Dirent[] {
+  return orElse(() => readFolder(path), [])
+}
+
+function searchedIn(entries: readonly fs.Dirent[]): ReadonlySet<string> {
+  const names = entries.filter(isSearched).map(({ name }) => name)
+  return names.length > 0 ? new Set(names) : NONE
+}
+
+/** The files that change in place: a journal, and metas of other programs; without a journal also logs. */
+function filesIn(entries: readonly fs.Dirent[]): string[] {
+  const files = entries.filter((entry) => entry.isFile()).map(({ name }) => name)
+  if (!files.includes(EVENTS_FILE)) return files
+  return files.filter((name) => name === EVENTS_FILE || name.startsWith('meta'))
+}
+
+function marksOf({ path, marked }: Folder, files: readonly string[]): string {
+  return [markOf(marked), ...files.map((name) => fileMark(`${path}${sep}${name}`))].join()
 }
 
 /** A folder that is there now, or nothing. */

@@ -22,13 +22,14 @@ export interface RunInfo {
   /** What the agent was asked to do first, as far as that is known; the first 2,000 characters. */
   readonly task: string | null
   readonly attempts: number
-  readonly state: 'running' | EndState
+  /** `unread`: its logs were not read yet, or are so large that their end is read when it is opened. */
+  readonly state: 'running' | 'unread' | EndState
   /**
    * How it ended, in one plain word: `succeeded`, `finished` (the usual good end), `needs_input`, `failed`,
-   * `cancelled` or `unknown`. Null while it runs.
+   * `cancelled` or `unknown`. Null while it runs, and if it is unread.
    */
   readonly outcome: RunOutcome | null
-  /** Whether it ended well: `succeeded` or `finished`. Null while it runs. */
+  /** Whether it ended well: `succeeded` or `finished`. Null where the outcome is. */
   readonly ok: boolean | null
   /** Of a run that failed: why, in one word; null if it did not fail, or was recorded by 0.2. */
   readonly failure_class: FailureClass | null

@@ -1,12 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
-import type { FoundRun } from './run-finder.ts'
+import type { FoundRun, GoneRun } from './run-finder.ts'
 import { compareRuns, type RunInfo } from './run-info.ts'
 import { turn } from './turns.ts'
 
 /** How long a list is reused: many clients ask at once. */
 const LIST_MS = 500
-/** All runs are looked at again only after this many times as long as that took; those in progress sooner. */
-const PATIENCE = 5
 /** Runs that are gone, to remember for clients that ask what has changed: as many as are listed at most. */
 const MAX_GONE = 20_000
 
@@ -20,9 +18,8 @@ interface Listed {
 
 /** Where a list gets its runs from. */
 export interface RunSource {
-  /** Steps over all runs. */
-  all(): Iterable<FoundRun | undefined>
-  find(id: string): FoundRun | undefined
+  /** Steps over all runs at first, then over those that may have changed. */
+  look(): Iterable<FoundRun | GoneRun | undefined>
   /** The JSON of a run, as it is sent. */
   textOf(info: RunInfo): string
 }
@@ -41,15 +38,13 @@ export class RunList {
   /** Those known, in order unless some of them changed. */
   #order: Listed[] = []
   #sorted = true
+  #dropped = false
   readonly #gone: { readonly id: string; readonly version: number }[] = []
   /** What was gone before this version is forgotten. */
   #forgotten = 0
   #reading: Promise<void> | undefined
   #complete = false
-  /** When all runs were read, and when those in progress were, or all. */
-  #readAt = Number.NEGATIVE_INFINITY
   #lookedAt = Number.NEGATIVE_INFINITY
-  #cost = 0
 
   constructor(source: RunSource, signal: AbortSignal) {
     this.#source = source
@@ -63,16 +58,10 @@ export class RunList {
   /** Reads what has changed, unless that was done a moment ago, or `again`. */
   async fresh(again = false): Promise<void> {
     if (again) await this.#reading
-    const now = performance.now()
-    if (now - this.#lookedAt < LIST_MS && !again) return
-    const all = again || now - this.#readAt >= this.#cost * PATIENCE
-    this.#reading ??= (all ? this.#readAll() : this.#readRunning())
-      .then(() => {
-        this.#lookedAt = performance.now()
-      })
-      .finally(() => {
-        this.#reading = undefined
-      })
+    if (performance.now() - this.#lookedAt < LIST_MS && !again) return
+    this.#reading ??= this.#look().finally(() => {
+      this.#reading = undefined
+    })
     await this.#reading
   }
 
@@ -107,44 +96,24 @@ export class RunList {
     const [epoch, number] = version.split('-')
     const seen = Number(number)
     if (epoch !== this.#epoch || !(seen >= this.#forgotten)) return undefined
+    if (seen === this.#version) return { runs: [], gone: [] }
     return {
       runs: this.#ordered().flatMap(({ text, version }) => (version > seen ? [text] : [])),
       gone: this.#gone.flatMap(({ id, version }) => (version > seen ? [id] : [])),
     }
   }
 
-  async #readAll(): Promise<void> {
-    const seen = new Set<string>()
-    let cost = 0
-    const steps = this.#source.all()[Symbol.iterator]()
-    for (;;) {
+  async #look(): Promise<void> {
+    for (const found of this.#source.look()) {
+      if (found && 'gone' in found) this.#drop(found.gone)
+      else if (found) this.#take(found)
       await turn()
       if (this.#signal.aborted) return
-      const began = performance.now()
-      const { value: run, done } = steps.next()
-      if (done) break
-      if (run) {
-        seen.add(run.place.key)
-        this.#take(run)
-      }
-      cost += performance.now() - began
     }
-    this.#drop(seen)
-    this.#readAt = performance.now()
-    // The first time takes much longer than those after it.
-    if (this.#complete) this.#cost = cost
     // A page of a list that is not complete has another version than the same page of one that is.
-    else this.#version++
+    if (!this.#complete) this.#version++
     this.#complete = true
-  }
-
-  async #readRunning(): Promise<void> {
-    const running = this.#ordered().filter(({ info }) => info.state === 'running')
-    for (const { info } of running) {
-      await turn()
-      const run = this.#source.find(info.id)
-      if (run) this.#take(run)
-    }
+    this.#lookedAt = performance.now()
   }
 
   #take({ info, place }: FoundRun): void {
@@ -165,23 +134,20 @@ export class RunList {
     this.#sorted = false
   }
 
-  /** Drops the runs that were not seen. */
-  #drop(seen: ReadonlySet<string>): void {
-    if (seen.size === this.#known.size) return
-    for (const [key, { info }] of this.#known) {
-      if (seen.has(key)) continue
-      this.#known.delete(key)
-      this.#gone.push({ id: info.id, version: ++this.#version })
-    }
-    this.#order = [...this.#known.values()]
-    this.#sorted = false
-    const forgotten = this.#gone.splice(0, Math.max(0, this.#gone.length - MAX_GONE))
-    this.#forgotten = forgotten.at(-1)?.version ?? this.#forgotten
+  #drop(key: string): void {
+    const known = this.#known.get(key)
+    if (!known) return
+    this.#known.delete(key)
+    this.#dropped = true
+    this.#gone.push({ id: known.info.id, version: ++this.#version })
+    if (this.#gone.length > MAX_GONE) this.#forgotten = this.#gone.shift()!.version
   }
 
   #ordered(): readonly Listed[] {
+    if (this.#dropped) this.#order = [...this.#known.values()]
     if (!this.#sorted) this.#order.sort((a, b) => compareRuns(a.info, b.info))
     this.#sorted = true
+    this.#dropped = false
     return this.#order
   }
 

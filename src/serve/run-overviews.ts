@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { orElse } from '../base/fault.ts'
 import { readBlock, withPlain } from '../disk/plain-file.ts'
+import { MAX_LINE } from '../disk/read-journal.ts'
 import { type Cost, readCost } from '../events/cost.ts'
 import { isRecord, text } from '../events/engine.ts'
 import { type EndState, type Event, type FailureClass, isEvent } from '../events/event.ts'
@@ -27,6 +28,8 @@ export interface RunOverview {
   readonly waits_for?: string | undefined
   /** Number of files that it changed. */
   readonly files?: number | undefined
+  /** Its end was not read yet, or is too far away to be read for a list. */
+  readonly unread?: true
   readonly completion?:
     | (OutcomeEvidence & {
         readonly reason_code: string | undefined
@@ -81,6 +84,11 @@ const MAX_KNOWN = 20_000
 /** Number of events to read to find the engine of larger logs. */
 const MAX_HEAD = 100
 
+const UNREAD: RunOverview = {
+  ...{ run_id: undefined, engine: undefined, ts: undefined, attempt: undefined },
+  unread: true,
+}
+
 export type LogOverviews = ReturnType<typeof logOverviews>
 
 /**
@@ -127,11 +135,11 @@ export function logOverviews(signal: AbortSignal) {
       leave.abort()
     }
     const overview = reader.overview()
-    return large && overview ? { ...overview, completion: undefined } : overview
+    return large && overview ? { ...overview, completion: undefined, unread: true } : overview
   }
 
   return {
-    /** The overview of these logs in their current state; if it is not known, they are read soon. */
+    /** The overview of these logs in their current state; if it is `unread`, they are read soon. */
     of(place: RunPlace, attempts: readonly Attempt[]): RunOverview | undefined {
       const { key, maxListed } = place
       const mark = logsMark(attempts)
@@ -145,12 +153,12 @@ export function logOverviews(signal: AbortSignal) {
         if (known.size < MAX_KNOWN) break
         known.delete(old)
       }
-      if (queue.get(key)?.mark === mark) return undefined
+      if (queue.get(key)?.mark === mark) return UNREAD
       queue.set(key, { place, mark, large: bytesIn(attempts) > maxListed })
       reading ??= readAll().finally(() => {
         reading = undefined
       })
-      return undefined
+      return UNREAD
     },
     /** Stores the overview of logs with this mark that were read elsewhere. */
     learn,
@@ -229,7 +237,11 @@ export function journalTail(path: string, root: string, asked: boolean): RunOver
         readBlock(fd, from, to - from)
           .toString()
           .split('\n')
-      const last = (length: number) => linesIn(Math.max(0, size - length), size)
+      // The last line may be longer than the block: its answer can be as long as any message.
+      const last = (length: number): string[] => {
+        const lines = linesIn(Math.max(0, size - length), size)
+        return lines.length > 2 || length >= Math.min(size, MAX_LINE) ? lines : last(length * 8)
+      }
       let ended = lastEvents(last(SHORT_TAIL))
       let lines: readonly string[] | undefined
       if (!ended?.completion || !isGood(outcomeOf(ended.completion))) {

@@ -13,7 +13,7 @@ import { type Access, accessBy, checkBindAddress, isOwnHost, refuse } from './ac
 import { type Feeds, feeds } from './feeds.ts'
 import { type Hiding, hidingOf } from './hiding.ts'
 import { pageFiles } from './page.ts'
-import { type FoundRun, RunFinder } from './run-finder.ts'
+import { type FoundRun, type GoneRun, RunFinder } from './run-finder.ts'
 import type { RunInfo } from './run-info.ts'
 import { RunList } from './run-list.ts'
 import { logOverviews } from './run-overviews.ts'
@@ -39,6 +39,8 @@ const MAX_ID = 1024
 /** How long a list waits for logs without a journal; what is not read by then is in the next list. */
 const LOGS_MS = 1000
 
+const OLDER =
+  'older folders are not listed: open a run by its id at /runs/ID, serve a folder of them, or remove old runs with sluice prune'
 const NO_RUN = 'there is no such page or run'
 /** A log is any bytes: no search could promise that a secret in it is found. */
 const RAW_HIDDEN =
@@ -84,6 +86,7 @@ class Router {
   readonly #feeds: Feeds
   readonly #sessions: SessionRuns | undefined
   readonly #finder: RunFinder
+  #listedSessions = new Set<string>()
   readonly #list: RunList
   /** Number of open event streams. */
   clients = 0
@@ -100,8 +103,7 @@ class Router {
       sessions === false ? undefined : sessionRuns(this.#logs, sessions === true ? {} : sessions)
     this.#finder = new RunFinder(root, this.#logs)
     const source = {
-      all: () => this.#allRuns(),
-      find: (id: string) => this.#runOf(id),
+      look: () => this.#look(),
       textOf: (info: RunInfo) => this.#textOf(info),
     }
     this.#list = new RunList(source, this.#shut.signal)
@@ -162,6 +164,8 @@ class Router {
     }
     const tag = `"${list.version}"`
     response.setHeader('etag', tag)
+    const { older } = this.#finder
+    if (older > 0) response.setHeader('x-older-runs', `${older} ${OLDER}`)
     if (request.headers['if-none-match'] === tag) return void response.writeHead(304).end()
     if (limit !== undefined) {
       if (!page) return refuse(response, 410, 'there is no such run any more; begin with the first page')
@@ -248,9 +252,15 @@ class Router {
     return JSON.stringify(this.#hiding ? this.#hiding.info(info) : info)
   }
 
-  *#allRuns(): Generator<FoundRun | undefined, void> {
-    yield* this.#finder.all()
-    if (this.#sessions) yield* this.#sessions.find()
+  *#look(): Generator<FoundRun | GoneRun | undefined, void> {
+    yield* this.#finder.look()
+    const before = this.#listedSessions
+    this.#listedSessions = new Set()
+    for (const session of this.#sessions?.find() ?? []) {
+      if (session) this.#listedSessions.add(session.place.key)
+      yield session
+    }
+    for (const gone of before) if (!this.#listedSessions.has(gone)) yield { gone }
   }
 
   #findRun(encoded: string): FoundRun | undefined {

@@ -209,7 +209,7 @@ export class Conversation {
       // An event without the fields of its type is shown, but not added up.
     }
     this.#attempt = event.attempt_number
-    if (event.raw_ref) item.refs.push(event.raw_ref)
+    if (event.raw_ref) addRef(item.refs, event.raw_ref)
     item.version++
     return item
   }
@@ -379,6 +379,17 @@ export class Conversation {
     else this.#lines = this.#add(event, { kind: 'raw', stream, lines: [text] })
     return this.#lines
   }
+}
+
+/** Adds bytes to those of an item. A message may have a hundred thousand pieces, one after the other. */
+function addRef(refs: RawRef[], ref: RawRef): void {
+  const last = refs.at(-1)
+  const isNext =
+    last?.attempt_number === ref.attempt_number &&
+    last.stream === ref.stream &&
+    last.byte_to === ref.byte_from
+  if (isNext) refs[refs.length - 1] = { ...last, byte_to: ref.byte_to }
+  else refs.push(ref)
 }
 
 function settled(

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type BlockEnd, type Broker, Rewound, type StoredBlock } from '../../src/nats/broker.ts'
 import { natsBroker } from '../../src/nats/nats-broker.ts'
 import { memoryBroker } from './memory-broker.ts'
-import { hasNats, type NatsServer, natsCluster, natsServer } from './nats-server.ts'
+import { hasNats, type NatsServer, natsCluster, natsServer, until } from './nats-server.ts'
 
 // What any broker must do that takes the place of NATS.
 
@@ -99,6 +99,29 @@ describe.each(makers)('a broker: %s', (_, there, make) => {
       expect(block.at).toBe(found[2]!.at)
       again.abort()
     }
+    await broker.close()
+  })
+
+  it('counts what a reader has not read yet: of its runs, and none of what others put there', async () => {
+    const broker = await make()
+    const first = (await broker.append(a, end(1), bytes('1\n'), 0))!
+    const second = (await broker.append(a, end(2), bytes('2\n'), first))!
+    const other = (await broker.append(b, end(1), bytes('1\n'), 0))!
+    const counts = async (filter: { tenant?: string }) => {
+      const found: number[] = []
+      // A server that is behind does not count.
+      for (const after of [0, first, second, other])
+        await until(() =>
+          broker
+            .pending(after, filter)
+            .then((n) => found.push(n) > 0)
+            .catch(() => false),
+        )
+      return found
+    }
+    expect(await counts({})).toEqual([3, 2, 1, 0])
+    expect(await counts({ tenant: 't' })).toEqual([2, 1, 0, 0])
+    expect(await counts({ tenant: 'none' })).toEqual([0, 0, 0, 0])
     await broker.close()
   })
 

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -166,6 +166,9 @@ describe.skipIf(!hasNats)(`a stream of others${needsNats}`, () => {
       code: 'BROKER_FAILED',
     })
     expect(told).toHaveLength(2)
+    // Names of what is no run leave nothing behind.
+    const folders = readdirSync(copy(), { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    expect(folders.map(({ name }) => name)).toEqual(['default'])
     expect(journalsIn(copy('default'))).toEqual(journalsIn(host()))
     const reading = (async () => {
       for await (const _ of subscribe(options));

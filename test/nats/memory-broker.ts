@@ -1,4 +1,11 @@
-import { type BlockEnd, type Broker, Rewound, type RunName, type StoredBlock } from '../../src/nats/broker.ts'
+import {
+  type BlockEnd,
+  type BlockFilter,
+  type Broker,
+  Rewound,
+  type RunName,
+  type StoredBlock,
+} from '../../src/nats/broker.ts'
 
 /** A broker in memory, with the troubles of a real one on demand. */
 export interface MemoryBroker extends Broker {
@@ -7,6 +14,10 @@ export interface MemoryBroker extends Broker {
   readonly trouble: ('lost' | 'unanswered')[]
   /** Forgets the last blocks, as a server does whose disk lost them. */
   lose(blocks: number): void
+}
+
+function matches(name: RunName, { tenant = name.tenant, run = name.run }: BlockFilter): boolean {
+  return tenant === name.tenant && run === name.run
 }
 
 export function memoryBroker({ maxBlock = 64 * 1024 } = {}): MemoryBroker {
@@ -37,7 +48,9 @@ export function memoryBroker({ maxBlock = 64 * 1024 } = {}): MemoryBroker {
       }),
     last: (name) => failing(() => lastOf(name)),
     state: async () => ({ id: 'memory', last: blocks.at(-1)?.at ?? 0 }),
-    async *read(from, { tenant, run }, signal) {
+    pending: async (after, filter) =>
+      blocks.filter(({ at, name }) => at > after && matches(name, filter)).length,
+    async *read(from, filter, signal) {
       signal.addEventListener('abort', () => wake())
       for (let next = from; !signal.aborted; ) {
         if ((blocks.at(-1)?.at ?? 0) < next - 1) throw new Rewound('the blocks are gone')
@@ -49,8 +62,7 @@ export function memoryBroker({ maxBlock = 64 * 1024 } = {}): MemoryBroker {
           continue
         }
         next = block.at + 1
-        if ((tenant ?? block.name.tenant) === block.name.tenant && (run ?? block.name.run) === block.name.run)
-          yield block
+        if (matches(block.name, filter)) yield block
       }
     },
     reachable: async (signal) => signal.throwIfAborted(),

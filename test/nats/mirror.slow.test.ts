@@ -192,7 +192,7 @@ test.each([
 ])('%s of others are not written', async (_, text) => {
   await broker.append({ tenant: 't', run: 'x' }, { attempt: 1, seq: 1, hash: '' }, Buffer.from(text), 0)
   await expect(mirrored()).rejects.toMatchObject({ code: 'BROKER_FAILED' })
-  expect(journalsIn(copy())['t/x/events.jsonl']).toBe('')
+  expect(existsSync(copy('t'))).toBe(false)
 })
 
 test('a subject that would lead to another folder is told and left out; the others are there', async () => {
@@ -264,12 +264,12 @@ test('is not idle while the broker has no answer', async () => {
   const leader = new Promise<void>((resolve) => {
     answer = resolve
   })
-  const { state, read } = broker
+  const { pending, read } = broker
   const headless: MemoryBroker = {
     ...broker,
-    async state() {
-      if (++asked === 1 || asked > 5) return state()
-      if (asked === 5) answer()
+    async pending(...given) {
+      if (++asked > 4) return pending(...given)
+      if (asked === 4) answer()
       throw new Error('no answer')
     },
     async *read(...given) {
@@ -279,6 +279,55 @@ test('is not idle while the broker has no answer', async () => {
   }
   const open = openMirror(copy(), { untilIdle: 50 })
   expect(await open.follow(headless)).toMatchObject({ events: 3 })
+  open.close()
+})
+
+test('counts the runs of its directory, also those of before, and holds none that is over', async () => {
+  writeRun(host('r1'), 'r1', 2)
+  writeRun(host('r2'), 'r2', 2)
+  await shipTo(broker, host(), {})
+  expect(await mirrored()).toEqual({ runs: 2, over: 2, events: 4 })
+  expect(JSON.parse(readFileSync(copy('mirror.json'), 'utf8'))).toMatchObject({ open: [] })
+  // One goes on, one is new, one is being written.
+  writeRun(host('r1'), 'r1', 1, { attempt: 2 })
+  writeRun(host('r3'), 'r3', 1)
+  await shipTo(broker, host(), {})
+  const book = openJournal(host('r4'))
+  book.append(eventAt('r4', 1, 1))
+  const stop = new AbortController()
+  const shipped = shipTo(broker, host(), { follow: true, signal: stop.signal })
+  await until(() => broker.blocks.some(({ name }) => name.run === 'r4'))
+  expect(await mirrored()).toEqual({ runs: 4, over: 3, events: 3 })
+  expect(await mirrored()).toEqual({ runs: 4, over: 3, events: 0 })
+  book.close()
+  await until(() => broker.blocks.at(-1)?.end.over === true)
+  expect(await mirrored()).toEqual({ runs: 4, over: 4, events: 0 })
+  stop.abort()
+  await shipped
+})
+
+test('is not idle while it gets nothing of what the broker has, however long that takes', async () => {
+  writeRun(host('r1'), 'r1', 3)
+  await shipTo(broker, host(), {})
+  let asked = 0
+  let placed = () => {}
+  const consumer = new Promise<void>((resolve) => {
+    placed = resolve
+  })
+  const { pending, read } = broker
+  const slow: MemoryBroker = {
+    ...broker,
+    pending(...given) {
+      if (++asked === 5) placed()
+      return pending(...given)
+    },
+    async *read(...given) {
+      await consumer
+      yield* read(...given)
+    },
+  }
+  const open = openMirror(copy(), { untilIdle: 20 })
+  expect(await open.follow(slow)).toMatchObject({ runs: 1, events: 3 })
   open.close()
 })
 

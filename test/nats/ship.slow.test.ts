@@ -178,6 +178,39 @@ test('a broker that is there and takes nothing is told: at the end of maxStall, 
   expect(told).toBe(1)
 })
 
+test('a process that is late does not take its own delay for the silence of the broker', async () => {
+  writeRun(join(dir, 'r1'), 'r1', 10)
+  let failures = 0
+  const { append } = broker
+  const slow: MemoryBroker = {
+    ...broker,
+    append(...given) {
+      if (failures++ === 3) return append(...given)
+      for (const until = performance.now() + 1200; performance.now() < until; );
+      return Promise.reject(new Error('no answer'))
+    },
+  }
+  expect(await shipTo(slow, dir, { maxStall: 2000 })).toMatchObject({ over: 1, events: 10 })
+})
+
+test('an event whose answer was lost has arrived, and is counted once', async () => {
+  writeRun(join(dir, 'r1'), 'r1', 10)
+  writeRun(join(dir, 'long'), 'long', 2, { pad: 300_000 })
+  let sent = 0
+  const { append } = broker
+  const deaf: MemoryBroker = {
+    ...broker,
+    async append(...given) {
+      const at = await append(...given)
+      if (sent++ % 2 === 0) throw new Error('no answer')
+      return at
+    },
+  }
+  const found = await shipTo(deaf, dir, {})
+  expect(found).toMatchObject({ runs: 2, over: 2, events: 12 })
+  expect(found.bytes).toBe(Buffer.byteLength(text('r1')) + Buffer.byteLength(text('long')))
+})
+
 test('waits for a run that is being written, and ends when it is over', async () => {
   const book = openJournal(join(dir, 'r1'))
   book.append(eventAt('r1', 1, 1))

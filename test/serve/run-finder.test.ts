@@ -1,4 +1,4 @@
-import {
+import fs, {
   appendFileSync,
   mkdirSync,
   mkdtempSync,
@@ -10,9 +10,10 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { takeLock } from '../../src/disk/lock.ts'
 import { RunFinder } from '../../src/serve/run-finder.ts'
+import { logOverviews } from '../../src/serve/run-overviews.ts'
 import { lineAt, writeRun } from '../nats/runs.ts'
 import { makeRun } from '../views/make-run.ts'
 import { findRuns, runsOf } from './find-runs.ts'
@@ -32,7 +33,7 @@ test('a run that is over is read once, and again when its journal, its folder or
   const first = stateOf('r1')
   expect(first?.id).toBe('r1')
   expect(stateOf('r1')).toBe(first)
-  expect(finder.find('r1')?.info).toBe(first)
+  expect(finder.find('r1')?.info).toEqual(first)
   const lock = takeLock(join(dir, 'r1', 'journal.lock'))
   expect(stateOf('r1')?.state).toBe('running')
   lock.release()
@@ -87,6 +88,7 @@ test('a run in the list has its task, its tokens, its first problem, and what it
   put('tool', ['user.message', { text: 'Mend it.' }], failedTool, ended('failed'))
   put('engine', failedTool, engineError, engineError, ended('failed'))
   put('good', failedTool, ended('finished'))
+  put('long', ended('finished', { answer: 'x'.repeat(100_000) }))
   put('asks', failedTool, ended('needs_input', { evidence: { request: 'Bash: rm' } }))
   put('open', ['lifecycle.run.status', { status: 'request_opened', request }])
   const lock = takeLock(join(dir, 'open', 'journal.lock'))
@@ -103,6 +105,7 @@ test('a run in the list has its task, its tokens, its first problem, and what it
     tool: { ...facts, task: 'Mend it.', problem: 'Bash exit 1 failed: no tests', files: 3 },
     engine: { ...facts, problem: 'quota exceeded' },
     good: { ...facts, files: null },
+    long: { ...facts, outcome: 'finished', ok: true },
     asks: { ...facts, problem: 'it waits for an answer: Bash: rm', waits_for: 'Bash: rm' },
     killed: { ...facts, problem: 'SIGKILL ended it' },
     stderr: { ...facts, problem: 'Error: no such file: rules.toml' },
@@ -131,7 +134,8 @@ test('the runs in the folders that changed last are found first, at any depth', 
   })
   utimesSync(join(dir, 'deep'), 1003, 1003)
   expect(findRuns(dir).map(({ info }) => info.id)).toEqual(['e', 'deep/d', 'c', 'deep/b', 'a'])
-  const [newest, second, ...others] = runsOf(new RunFinder(dir, undefined, 2))
+  const finder = new RunFinder(dir, undefined, 2)
+  const [newest, second, ...others] = runsOf(finder)
   expect([newest?.info.id, second?.info.id, others]).toEqual(['e', 'deep/d', []])
 })
 
@@ -158,4 +162,88 @@ test('a run is found by the names on its path, and by nothing else', () => {
   expect(finder.find(own)).toBeUndefined()
   writeRun(dir, 'top', 1)
   expect(finder.find(own)?.info.run_id).toBe('top')
+})
+
+/** Many runs of long ago, made so that none of them seems to change now. */
+function putRuns(count: number): void {
+  for (let n = 0; n < count; n++) {
+    writeRun(join(dir, `r${n}`), `r${n}`, 1)
+    utimesSync(join(dir, `r${n}`), 1000 + n, 1000 + n)
+  }
+  utimesSync(dir, 9e5, 9e5)
+}
+
+/** How often the disk was asked for a file or a folder. */
+function looksOf(act: () => void): number {
+  const looked = vi.spyOn(fs, 'lstatSync')
+  try {
+    act()
+    return looked.mock.calls.length
+  } finally {
+    looked.mockRestore()
+  }
+}
+
+test('a look at a list that did not change costs the same for any number of runs', () => {
+  putRuns(1200)
+  const few = new RunFinder(dir)
+  expect(runsOf(few)).toHaveLength(1200)
+  const before = looksOf(() => runsOf(few))
+  rmSync(dir, { recursive: true })
+  putRuns(3000)
+  const many = new RunFinder(dir)
+  expect(runsOf(many)).toHaveLength(3000)
+  expect(looksOf(() => runsOf(many))).toBeLessThan(before * 1.1)
+})
+
+test('a run of long ago that goes on is found within some looks, a new one and one that is gone at once', () => {
+  putRuns(1200)
+  const finder = new RunFinder(dir)
+  runsOf(finder)
+  const lock = takeLock(join(dir, 'r0', 'journal.lock'))
+  const isFound = () => runsOf(finder).find(({ info }) => info.id === 'r0')?.info.state === 'running'
+  let looks = 1
+  while (!isFound() && looks < 10) looks++
+  expect(looks).toBeLessThan(5)
+  lock.release()
+  expect(isFound()).toBe(false)
+  writeRun(join(dir, 'new'), 'new', 1)
+  rmSync(join(dir, 'r7'), { recursive: true })
+  const ids = runsOf(finder).map(({ info }) => info.id)
+  expect([ids.length, ids.includes('new'), ids.includes('r7')]).toEqual([1200, true, false])
+})
+
+test('older runs than those that are listed are counted, open by their id, and are listed when they go on', () => {
+  putRuns(30)
+  const finder = new RunFinder(dir, undefined, 10)
+  const ids = () => runsOf(finder).map(({ info }) => info.id)
+  expect(ids()).toEqual(['r29', 'r28', 'r27', 'r26', 'r25', 'r24', 'r23', 'r22', 'r21', 'r20'])
+  expect(finder.older).toBe(20)
+  expect(finder.find('r3')?.info.id).toBe('r3')
+  const lock = takeLock(join(dir, 'r3', 'journal.lock'))
+  expect(ids()).toContain('r3')
+  expect(finder.older).toBe(19)
+  lock.release()
+  // More than a tenth too many: the oldest give way.
+  writeRun(join(dir, 'new'), 'new', 1)
+  const now = ids()
+  expect([now.length, now.includes('new'), now.includes('r3'), now.includes('r20')]).toEqual([
+    10,
+    true,
+    true,
+    false,
+  ])
+  expect(finder.older).toBe(21)
+})
+
+test('the outcome of logs that were not read yet is not unknown', async () => {
+  mkdirSync(join(dir, 'r'))
+  writeFileSync(join(dir, 'r', 'stdout.1.log'), '{"type":"thread.started","thread_id":"t"}\n')
+  utimesSync(join(dir, 'r', 'stdout.1.log'), 1000, 1000)
+  const logs = logOverviews(new AbortController().signal)
+  const finder = new RunFinder(dir, logs)
+  const stateOf = () => runsOf(finder).map(({ info: { state, outcome, ok } }) => [state, outcome, ok])
+  expect(stateOf()).toEqual([['unread', null, null]])
+  await logs.settled(10_000, 0)
+  expect(stateOf()).toEqual([['unknown', 'unknown', false]])
 })

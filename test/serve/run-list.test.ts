@@ -62,7 +62,7 @@ function slowList(total: number) {
   let found = 0
   const shut = new AbortController()
   const source = {
-    *all() {
+    *look() {
       for (let at = 0; at < total; at++) {
         found++
         // Longer than a turn, so that others get one after each.
@@ -70,7 +70,6 @@ function slowList(total: number) {
         yield { info: info(at), place: { key: `/r${at}` } } as never // cast: no more of it is used
       }
     },
-    find: () => undefined,
     textOf: (run: RunInfo) => JSON.stringify(run.id),
   }
   const list = new RunList(source, shut.signal)
@@ -110,38 +109,21 @@ test('a run is opened while the list is not read yet', async () => {
   expect([status, JSON.parse(text).id]).toEqual([200, 'a/run'])
 })
 
-test('of a list that takes long to read again, the runs in progress are read again soon', async () => {
-  let [walks, size] = [0, 0]
-  const infoAt = (at: number) =>
-    ({
-      id: `r${at}`,
-      state: at === 0 ? 'running' : 'unknown',
-      started_at: null,
-      attempts: size,
-    }) as unknown as RunInfo
-  const runAt = (at: number) => ({ info: infoAt(at), place: { key: `/r${at}` } }) as never // cast: as above
-  const asked: string[] = []
-  const source = {
-    *all() {
-      walks++
-      for (const began = performance.now(); performance.now() - began < 300; );
-      for (let at = 0; at < 3; at++) yield runAt(at)
-    },
-    find(id: string) {
-      asked.push(id)
-      return runAt(Number(id.slice(1)))
-    },
-    textOf: (run: RunInfo) => JSON.stringify(run),
-  }
+test('a list of any length takes what changed, and what is gone, from one look', async () => {
+  const infoAt = (at: number, attempts: number) =>
+    ({ id: `r${at}`, state: 'unknown', started_at: null, attempts }) as unknown as RunInfo
+  const runAt = (at: number, attempts = 1) => ({ info: infoAt(at, attempts), place: { key: `/r${at}` } })
+  const looks = [[runAt(0), runAt(1), runAt(2)], [runAt(1, 2), { gone: '/r2' }, { gone: '/never' }], []]
+  const source = { look: () => (looks.shift() ?? []) as never, textOf: (run: RunInfo) => JSON.stringify(run) }
   const list = new RunList(source, new AbortController().signal)
   await list.fresh()
-  await list.fresh(true)
   const { version } = list
-  size = 5
-  const changed = async () => {
-    await list.fresh()
-    return list.since(version)?.runs.map((text) => JSON.parse(text).attempts)
-  }
-  await expect.poll(changed).toEqual([5])
-  expect([walks, new Set(asked)]).toEqual([2, new Set(['r0'])])
+  await list.fresh(true)
+  const changed = list.since(version)
+  expect(changed?.runs.map((text) => JSON.parse(text).id)).toEqual(['r1'])
+  expect(changed?.gone).toEqual(['r2'])
+  expect(list.all().map((text) => JSON.parse(text).id)).toEqual(['r0', 'r1'])
+  const now = list.version
+  await list.fresh(true)
+  expect([list.version, list.since(now)]).toEqual([now, { runs: [], gone: [] }])
 })

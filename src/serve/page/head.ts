@@ -132,8 +132,8 @@ function drawState(info: RunInfo | undefined): void {
   const { state = '', outcome = '' } = info ?? {}
   if (!isDrawn(box, [info && [state, outcome]])) {
     // Why it ended so is said at its end.
-    const words = info ? (info.outcome ?? 'running').replace('_', ' ') : 'no longer there'
-    box.replaceChildren(make('span', `dot ${info ? outcome || 'running' : 'unknown'}`), words)
+    const words = info ? (info.outcome ?? info.state).replace('_', ' ') : 'no longer there'
+    box.replaceChildren(make('span', `dot ${info ? outcome || state : 'unknown'}`), words)
   }
   box.title = info?.outcome ? endPhrase(info.outcome, info.failure_class) : ''
   box.dataset['state'] = state

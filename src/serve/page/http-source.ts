@@ -1,6 +1,6 @@
 import type { Event } from '../../events/event.ts'
 import { compareRuns, type RunInfo } from '../run-info.ts'
-import { type EventReader, type OpenRun, pause, type Source } from './source.ts'
+import { type EventReader, type OpenRun, pause, type Source, type TakeRuns } from './source.ts'
 import { sseReader } from './sse-reader.ts'
 
 /** Milliseconds until the page tries an unreachable server again. */
@@ -131,6 +131,7 @@ function runLister(): Source['runs'] {
   /** Where the next page begins; undefined if all were read. */
   let after: string | undefined
   let reading = false
+  let older = 0
 
   /** The next page, or what has changed. False if nothing has, or it is not available now. */
   const step = async (): Promise<boolean> => {
@@ -149,6 +150,7 @@ function runLister(): Source['runs'] {
     }
     if (!response.ok) return false
     const tag = response.headers.get('etag')?.slice(1, -1)
+    older = Number.parseInt(response.headers.get('x-older-runs') ?? '0', 10)
     // Casts: the server is ours, and its responses have these shapes.
     if (isPage) {
       const runs = (await response.json()) as RunInfo[]
@@ -169,11 +171,11 @@ function runLister(): Source['runs'] {
     if (response.ok) known.set(id, (await response.json()) as RunInfo) // cast: the server is ours
   }
   /** The other pages, and what the server found before them meanwhile. */
-  const readOthers = async (take: (runs: readonly RunInfo[]) => void): Promise<void> => {
+  const readOthers = async (take: TakeRuns): Promise<void> => {
     for (let more = after !== undefined; more; ) {
       more = after !== undefined
       if (!(await step())) return
-      take(inOrder())
+      take(inOrder(), older)
     }
   }
   const inOrder = () => [...known.values()].sort(compareRuns)
@@ -184,7 +186,7 @@ function runLister(): Source['runs'] {
     try {
       const one = version === undefined && wanted !== undefined ? readOne(wanted) : undefined
       const [changed] = await Promise.all([step(), one])
-      if (changed) take(inOrder())
+      if (changed) take(inOrder(), older)
       readOthers(take)
         .catch(() => {})
         .finally(() => {

@@ -101,8 +101,9 @@ async function loadRuns(): Promise<void> {
   if (pane() === 'runs') head.connection(reached ? '' : AWAY)
 }
 
-function takeRuns(found: readonly RunInfo[]): void {
+function takeRuns(found: readonly RunInfo[], older = 0): void {
   runs = found
+  list.older = older
   // Drawing a table that nobody sees can wait until it is asked for.
   if (pane() === 'runs') list.show(runs)
   if (current === undefined) return

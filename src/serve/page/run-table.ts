@@ -15,7 +15,16 @@ import {
 } from './words.ts'
 
 /** The states to filter runs by, the most interesting first. */
-const states = ['running', 'failed', 'needs_input', 'unknown', 'cancelled', 'finished', 'succeeded'] as const
+const states = [
+  'running',
+  'failed',
+  'needs_input',
+  'unknown',
+  'unread',
+  'cancelled',
+  'finished',
+  'succeeded',
+] as const
 type State = (typeof states)[number]
 
 /** A column: what it is sorted by, and its cell; a run without that is last, and its cell is empty. */
@@ -108,6 +117,8 @@ export class RunTable {
   })
   readonly #chosen = new Set<State>()
   #runs: readonly RunInfo[] = []
+  /** Number of folders with older runs, which are not listed. */
+  older = 0
   /** By time they are as the server lists them: those in progress first, then the newest. */
   #sort: { readonly column: Column; readonly falls: boolean } = SERVED
 
@@ -176,6 +187,10 @@ export class RunTable {
       shown.length === all
         ? countWords(all, 'run')
         : `${shown.length.toLocaleString()} of ${countWords(all, 'run')}`
+    if (this.older > 0)
+      byId('count').append(
+        ` (the newest; ${this.older.toLocaleString()} older ones open by their id in the search)`,
+      )
     this.#none.hidden = shown.length > 0
     this.#box.hidden = shown.length === 0
     this.#none.replaceChildren(...(all === 0 ? emptyWords() : this.#unmatched(typed, found.length)))
@@ -201,7 +216,14 @@ export class RunTable {
         {},
         found === 0 ? `No run matches “${typed}”.` : `${countWords(found, 'run')}, but none ${outcomes}.`,
       ),
-      make('p', 'acts', button({}, reset, found === 0 ? 'Clear the search' : 'Show all outcomes')),
+      make(
+        'p',
+        'acts',
+        button({}, reset, found === 0 ? 'Clear the search' : 'Show all outcomes'),
+        ...(found === 0 && this.older > 0
+          ? [make('a', { href: addressOf(typed) }, 'Open the run of this id')]
+          : []),
+      ),
     ]
   }
 
@@ -267,7 +289,7 @@ function engineOf(run: RunInfo): string {
 }
 
 function stateOf(run: RunInfo): State {
-  return run.outcome ?? 'running'
+  return run.outcome ?? (run.state === 'unread' ? 'unread' : 'running')
 }
 
 function outcomeWords(run: RunInfo): string {
@@ -280,8 +302,8 @@ function whenOf(run: RunInfo): string | undefined {
 }
 
 /** Milliseconds from its start to its end, or until now. */
-export function tookOf({ started_at, ended_at, outcome }: RunInfo): number | undefined {
-  if (started_at === null || (ended_at === null && outcome !== null)) return undefined
+export function tookOf({ started_at, ended_at, state }: RunInfo): number | undefined {
+  if (started_at === null || (ended_at === null && state !== 'running')) return undefined
   return Math.max(0, (ended_at === null ? Date.now() : Date.parse(ended_at)) - Date.parse(started_at))
 }
 
@@ -300,7 +322,9 @@ function wordsOf(run: RunInfo): string {
   const known = texts.get(run)
   if (known !== undefined) return known
   const outcome =
-    run.outcome === null ? 'running live' : `${run.outcome} ${endPhrase(run.outcome, run.failure_class)}`
+    run.outcome === null
+      ? `${stateOf(run)} live`
+      : `${run.outcome} ${endPhrase(run.outcome, run.failure_class)}`
   const words = [
     run.task,
     run.id,

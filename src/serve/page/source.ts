@@ -8,10 +8,11 @@ export interface Source {
   /** Number of secrets that were hidden in it, if it was redacted. */
   readonly redacted?: number | undefined
   /**
-   * Hands over all runs that are known, in order, whenever more of them are read or some have changed.
+   * Hands over all runs that are known, in order, whenever more of them are read or some have changed, and
+   * how many folders with older ones are not listed.
    * Resolves after the first time, when the run `wanted` is there; false if the server is unreachable.
    */
-  runs(take: (runs: readonly RunInfo[]) => void, wanted?: string): Promise<boolean>
+  runs(take: TakeRuns, wanted?: string): Promise<boolean>
   /** Reads the events of a run, from the first to the last, and continues while it grows. */
   open(id: string, reader: EventReader): OpenRun
   /** The address of the run as one file, if there is one. */
@@ -19,6 +20,8 @@ export interface Source {
   /** The bytes `[from, to)` of a stream, or undefined if they are not available now. */
   bytes(id: string, range: ByteRange): Promise<Bytes | undefined>
 }
+
+export type TakeRuns = (runs: readonly RunInfo[], older?: number) => void
 
 export interface EventReader {
   take(events: readonly Event[]): void
