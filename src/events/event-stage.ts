@@ -339,13 +339,14 @@ class RunEvents {
 
   #choose(picked: Engine): void {
     this.#engine = picked
+    const named = picked === this.#given
     if (this.#preview?.fallback !== picked) {
       this.#preview = undefined
       this.#events.withdraw()
     }
-    this.#reader = this.#preview?.reader ?? picked.open({ maxFrame: this.#options.maxFrame })
+    this.#reader = this.#preview?.reader ?? picked.open({ maxFrame: this.#options.maxFrame, named })
     this.#writer.setEngine(picked)
-    this.#events.reads(picked)
+    this.#events.reads(picked, named)
     if ('pick' in this.#given) {
       this.#writer.about(undefined)
       const reason = `${this.#given.name} picked ${picked.name}`
