@@ -35,6 +35,7 @@ export { chat } from './streams/events.ts'
 export { events } from './streams/events-by-name.ts'
 export type { Flow, FlowOptions, Items } from './streams/flow.ts'
 export { jsonl } from './streams/jsonl.ts'
+export { type LineReader, lineReader } from './streams/line-reader.ts'
 export { type SseMessage, type SseOptions, sse } from './streams/sse.ts'
 export {
   type Exit,

@@ -93,6 +93,12 @@ export interface EventOptions {
    * @default false
    */
   readonly wire?: boolean | undefined
+  /**
+   * Gives each event the record that it was read from: `event.record`. It is not enumerable, so nothing that
+   * prints or copies an event has it.
+   * @default false
+   */
+  readonly record?: boolean | undefined
   /** What the run changed in its directory, or a function that is called at the end. @default none */
   readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
 }
@@ -113,6 +119,7 @@ export const EVENT_OPTIONS = {
   sessionTokens: {},
   session: { is: isName, needs: 'an id as session' },
   wire: OFF,
+  record: OFF,
   fsDiff: {},
 } as const satisfies OptionTable<EventOptions>
 
@@ -184,12 +191,12 @@ class RunEvents {
 
   constructor(given: Engine | Picker, options: RunOptions, next: Sink<Event>) {
     const { runId, attempt, clock, window, maxFrame, dir, fsDiff, doneMarker, hash, inside } = options
-    const { sessionTokens = {}, session, wire } = options
+    const { sessionTokens = {}, session, wire, record } = options
     this.#given = given
     this.#options = options
     this.#next = next
     const now = clock === EVENT_OPTIONS.clock.default ? () => this.#arrived : clock
-    const write = writer({ runId, attempt, clock: now }, next)
+    const write = writer({ runId, attempt, clock: now, record }, next)
     this.#writer = write
     this.#warnings = new RepeatedWarnings(write)
     this.#payload = payloadFinder(options)

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import { checkOptions, checkPath, isFunction, isName, type OptionTable } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { cannotRead } from '../base/system-error-code.ts'
-import type { Event } from '../events/event.ts'
+import type { Event, EventWithRecord } from '../events/event.ts'
 import { EVENT_OPTIONS } from '../events/event-stage.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { type Attempt, listAttempts, singleLog } from './attempt-logs.ts'
@@ -51,6 +51,11 @@ const REPLAY_OPTIONS = {
  * @example
  * for await (const event of replay('.audit/latest')) console.log(event.type)
  */
+export function replay(
+  path: string,
+  options: ReplayOptions & { readonly record: true },
+): Flow<EventWithRecord>
+export function replay(path: string, options?: ReplayOptions): Flow<Event>
 export function replay(path: string, options: ReplayOptions = {}): Flow<Event> {
   checkPath('replay', path, 'replay(".audit/latest")')
   checkOptions('replay', options, 'replay(".audit/latest", { speed: "real" })', {
