@@ -65,6 +65,7 @@ export type { AgUiBase, AgUiEvent, AgUiInterrupt, AgUiOptions, AgUiUsage } from 
 export type { AiSdkChunk, AiSdkData, AiSdkMessageMetadata, AiSdkMetadata } from './views/ai-sdk.ts'
 export type {
   JsonValue,
+  LanguageModelFacts,
   LanguageModelOptions,
   LanguageModelPart,
   LanguageModelResult,
