@@ -671,8 +671,8 @@ export class EngineEvents {
   }
 
   /**
-   * A call without an id gets one of ours. Its end is that of the only such call that is open, or of the first
-   * one of its name; one of which that is not known is a call of its own.
+   * A call without an id gets one of ours. Its end is that of the only such call that is open, or of the
+   * first one of its name; one of which that is not known is a call of its own.
    */
   #withId(of: Call, starts: boolean): Call {
     const open = this.#withoutId

@@ -123,8 +123,8 @@ export class LineMachine implements Inside {
 
   /**
    * Where the record ends: at the end of its line, or of a later one, if a raw line break in a string has cut
-   * it and the lines up to there are the rest of it. A line that is a record of its own is not: then both stay
-   * what they are. `undefined` if more input must tell.
+   * it and the lines up to there are the rest of it. A line that is a record of its own is not: then both
+   * stay what they are. `undefined` if more input must tell.
    *
    *     {"text":"first line\n
    *     second line"}\n          goes on to here
