@@ -31,6 +31,7 @@ export type {
   EventData,
   EventOf,
   EventType,
+  EventWithRecord,
   Evidence,
   FailureClass,
   RawRef,

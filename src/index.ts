@@ -36,6 +36,7 @@ export { chat } from './streams/events.ts'
 export { events } from './streams/events-by-name.ts'
 export type { Flow, FlowOptions, Items } from './streams/flow.ts'
 export { jsonl } from './streams/jsonl.ts'
+export { type LineReader, lineReader } from './streams/line-reader.ts'
 export { type SseMessage, type SseOptions, sse } from './streams/sse.ts'
 export {
   type Exit,
@@ -65,6 +66,7 @@ export type { AgUiBase, AgUiEvent, AgUiInterrupt, AgUiOptions, AgUiUsage } from 
 export type { AiSdkChunk, AiSdkData, AiSdkMessageMetadata, AiSdkMetadata } from './views/ai-sdk.ts'
 export type {
   JsonValue,
+  LanguageModelFacts,
   LanguageModelOptions,
   LanguageModelPart,
   LanguageModelResult,

@@ -23,6 +23,7 @@ export {
 } from './views/ai-sdk.ts'
 export {
   type JsonValue,
+  type LanguageModelFacts,
   type LanguageModelOptions,
   type LanguageModelPart,
   type LanguageModelResult,

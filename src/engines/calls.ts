@@ -22,9 +22,11 @@ export function calls() {
   /** Calls that have ended: a result may come twice. Kept apart, so that they never push out an open one. */
   const over = memory<Known>(sizeOf)
   const begun = (id: string, name: string, input: unknown): void => {
-    known.set(id, { name, path: pathOf(input) })
+    if (id !== '') known.set(id, { name, path: pathOf(input) })
   }
   const ended = (id: string): Known | undefined => {
+    // Without an id it could be any of them.
+    if (id === '') return undefined
     const call = known.take(id) ?? over.get(id)
     if (call) over.set(id, call)
     return call

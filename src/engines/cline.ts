@@ -1,5 +1,5 @@
 import { costOf } from '../events/cost.ts'
-import { type Engine, isRecord, type Say, type ToolTable, text } from '../events/engine.ts'
+import { type Engine, isLenient, isRecord, type Say, type ToolTable, text } from '../events/engine.ts'
 import { fits, Rec } from '../events/record.ts'
 import { calls } from './calls.ts'
 import { contentBlocks, wordsOf } from './content-blocks.ts'
@@ -49,6 +49,7 @@ export const cline = /* @__PURE__ */ table<Run>({
   on: {
     hook_event: {
       shape: 'hookEventName:text agentId:text',
+      least: 'hookEventName:text, taskId:text',
       fields: 'hookEventName:text agentId:text taskId:text parentAgentId:text',
       read(line, say, run) {
         // A subagent has a task of its own.
@@ -62,6 +63,7 @@ export const cline = /* @__PURE__ */ table<Run>({
     },
     agent_event: {
       shape: 'event.type:text',
+      least: 'event:record',
       fields: 'event:record',
       read: (line, say, run) => events.read(line.record('event') ?? new Rec({}), say, run),
     },
@@ -71,6 +73,7 @@ export const cline = /* @__PURE__ */ table<Run>({
     },
     run_result: {
       shape: 'finishReason:text iterations:number',
+      least: 'finishReason|text:text',
       fields: 'finishReason:text iterations usage:record aggregateUsage durationMs text:text model:record',
       read: readResult,
     },
@@ -80,8 +83,11 @@ export const cline = /* @__PURE__ */ table<Run>({
     },
     error: {
       shape: ERROR,
+      least: 'message:text #2',
+      common: true,
       read(line, say, run) {
-        if (fits(line.values, ERROR)) return fail(line.text('message') ?? '', say, run)
+        if (fits(line.values, ERROR) || fits(line.values, 'message:text #2'))
+          return fail(line.text('message') ?? '', say, run)
         say.unknownType('error')
         return false
       },
@@ -141,14 +147,13 @@ const contents = /* @__PURE__ */ rows<Run>({
     text: {
       fields: 'text:text accumulated',
       read(event, say, run) {
-        const words = event.words('text')
-        if (words === undefined) return
+        const words = event.text('text')
         // The pieces are `start` records, each with the next words.
         if (isEnd(event)) {
+          run.spoke ||= words !== undefined || run.open !== undefined
           say.message(run.open, words)
           run.open = undefined
-          run.spoke = true
-        } else {
+        } else if (words !== undefined) {
           run.open ??= say.newId()
           say.delta(run.open, words)
         }
@@ -185,7 +190,7 @@ function isEnd(event: Rec): boolean {
 
 function readResult(line: Rec, say: Say, run: Run): void {
   leave(say, run)
-  const reason = line.text('finishReason') ?? 'unknown'
+  const reason = line.text('finishReason')
   const answer = line.text('text') ?? ''
   const usage = line.at('usage')
   // It repeats the last answer, or the error.
@@ -194,15 +199,17 @@ function readResult(line: Rec, say: Say, run: Run): void {
   const tokens = run.counted ? undefined : tokensIn(usage)
   run.counted = false
   const costSoFar = costOf(line.at('usage.totalCost'))
-  say.status('result', { reason, usage, tokens, costSoFar, fresh: true, model: line.text('model.id') })
+  const model = line.text('model.id')
+  say.status('result', { reason: reason ?? 'unknown', usage, tokens, costSoFar, fresh: true, model })
   if (reason === 'completed') say.ended('run_result completed', line.text('text'))
   else if (limited) say.truncated(reason)
-  else fail(reason === 'error' && answer !== '' ? answer : `the run ended: ${reason}`, say, run)
+  else if (reason !== undefined)
+    fail(reason === 'error' && answer !== '' ? answer : `the run ended: ${reason}`, say, run, true)
 }
 
-function fail(message: string, say: Say, run: Run): void {
+function fail(message: string, say: Say, run: Run, verdict = false): void {
   leave(say, run)
-  if (!run.failed) say.error(message, 'fatal')
+  if (!run.failed) say.error(message, 'fatal', { verdict })
   run.failed = true
 }
 
@@ -213,6 +220,8 @@ function leave(say: Say, run: Run): void {
 }
 
 const DOCUMENT = 'sessionId:text updated_at:text agent:text messages:list'
+/** Gemini's document has a hash of its project and a start. */
+const LEAST = 'messages:list !type !projectHash !startTime'
 
 /**
  * Cline's session files (`data/sessions/<id>/<id>.messages.json` in its home): one document, rewritten each
@@ -227,11 +236,11 @@ export const clineSession: Engine = {
   cut: { stdout: 'documents' },
   about: 'session file: sessions/*/*.messages.json; 3.0',
   shape: ({ value }) => fits(value, DOCUMENT),
-  open: () => ({
-    read({ value }, say) {
-      if (!isRecord(value) || !fits(value, DOCUMENT)) return false
-      readDocument(new Rec(value), say)
-      return true
+  open: (limits) => ({
+    read(frame, say) {
+      const document = Rec.of(frame.value, isLenient(frame, limits) ? LEAST : DOCUMENT)
+      if (document) readDocument(document, say)
+      return document !== undefined
     },
   }),
 }

@@ -58,9 +58,11 @@ export function contentBlocks() {
         begun.start({ id, name, input, parent: speaker.parent }, say)
         return
       }
-      const words = type === 'text' || type === 'thinking' ? block.words(type) : undefined
+      const isWords = type === 'text' || type === 'thinking'
+      const words = isWords ? block.text(type) : undefined
       if (words === undefined) {
-        if (type !== 'redacted_thinking') say.unknownType(`content ${String(type)}`)
+        const told = isWords ? block.at(type) : type !== 'redacted_thinking'
+        if (told) say.unknownType(`content ${String(type)}`)
       } else if (type === 'text') say.message(nextId(message), words, speaker)
       else say.reasoning(nextId(message), words, speaker)
     },

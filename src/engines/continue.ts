@@ -1,4 +1,4 @@
-import type { Engine, EngineFrame } from '../events/engine.ts'
+import { type Engine, type EngineFrame, isLenient } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { AnswerText } from './answer-text.ts'
 import { errorAnswer } from './api-errors.ts'
@@ -21,7 +21,8 @@ export const continueCli: Engine = {
     return {
       read(frame, say) {
         const { value, channel } = frame
-        const words = answerIn(value)
+        const words =
+          answerIn(value) ?? (isLenient(frame, limits) ? leastIn(value)?.text('response') : undefined)
         // On stdout it would be the model's own JSON.
         const failure = channel === 'stdout' ? undefined : Rec.of(value, '#2 status=error message:text')
         if (failure) {
@@ -59,6 +60,10 @@ export const continueCli: Engine = {
     }
   },
 }
+
+/** The document of a named engine may lack one of its fields. */
+const leastIn = (value: unknown): Rec | undefined =>
+  Rec.of(value, '#2 response:text status=success') ?? Rec.of(value, '#2 response:text note:text')
 
 function answerIn(value: unknown): string | undefined {
   return Rec.of(value, '#3 response:text status=success note:text')?.text('response')

@@ -144,7 +144,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
       read(data, say, run, line) {
         const id = data.text('messageId')
         if (id === undefined) return false
-        const words = data.words('deltaContent')
+        const words = data.text('deltaContent')
         if (words !== undefined) run.piece(agentOf(line), id, words, say)
         return true
       },
@@ -203,13 +203,19 @@ export const copilot: Engine = /* @__PURE__ */ table({
     },
     abort: (data, say, run, line) =>
       run.fail(`aborted: ${data.text('reason') ?? 'unknown'}`, agentOf(line), say),
-    result(_, say, run, line) {
-      say.fields(line.values, 'type timestamp sessionId exitCode usage:record')
-      const code = line.at('exitCode')
-      say.session(line.at('sessionId'), { model: run.model })
-      say.status('result', { reason: `exit code ${code}`, usage: line.at('usage') })
-      if (code === 0) say.ended('result')
-      else if (!run.failed) run.fail(`the engine ended with exit code ${code}`, undefined, say)
+    result: {
+      // Other agents end with a `result`, too.
+      least: 'exitCode:number, sessionId:text !uuid !parentUuid',
+      read(_, say, run, line) {
+        say.fields(line.values, 'type timestamp sessionId exitCode usage:record')
+        const code = line.at('exitCode')
+        const reason = code === undefined ? 'unknown' : `exit code ${code}`
+        say.session(line.at('sessionId'), { model: run.model })
+        say.status('result', { reason, usage: line.at('usage') })
+        if (code === 0) say.ended('result')
+        else if (code !== undefined && !run.failed)
+          run.fail(`the engine ended with ${reason}`, undefined, say)
+      },
     },
   },
 })
@@ -314,6 +320,7 @@ export const copilotSession: Engine = /* @__PURE__ */ table({
   // Only the file begins with the start of the session; stdout has lines of the same types.
   shape: 'type=session.start id:text data.sessionId:text data.copilotVersion:text',
   later: 'type:text id:text data:record',
+  least: 'data:record',
   state: () => ({ begun: calls(), turn: turns() }),
   of: 'data',
   fields: '*',

@@ -24,6 +24,8 @@ class Run {
   /** The last message that arrived in pieces: a line that only repeats it is not another message. */
   last: string | undefined
   answered = false
+  /** The session of the turn: another one does not end it. */
+  session: string | undefined
   readonly maxFrame: number
 
   constructor(maxFrame: number) {
@@ -66,10 +68,13 @@ export const cursor: Engine = /* @__PURE__ */ table({
   // What it shares with Claude Code has a `uuid` there.
   shape: 'session_id:text !uuid',
   later: '!uuid !parent_tool_use_id',
+  least: '!uuid !parent_tool_use_id',
   sub: 'subtype',
   fields: 'type session_id:text timestamp_ms:number',
   state: ({ maxFrame }) => new Run(maxFrame),
   each(line, say, run) {
+    const session = line.text('session_id')
+    run.session = line.at('type') === 'system' ? session : (run.session ?? session)
     say.session(line.at('session_id'), { model: line.text('model'), cwd: line.text('cwd') })
     if (line.at('type') !== 'thinking') run.think(say)
     if (line.at('type') !== 'assistant') run.close(say)
@@ -78,14 +83,18 @@ export const cursor: Engine = /* @__PURE__ */ table({
   on: {
     'system init': {
       shape: 'apiKeySource permissionMode !mcp_servers',
+      least: '!mcp_servers !tools',
       read(line, say) {
         say.begun()
         say.status('turn_started', { model: line.text('model') })
       },
     },
-    user(line, say) {
-      const words = contentOf(line)
-      if (words) say.user(words)
+    user: {
+      least: 'message.content',
+      read(line, say) {
+        const words = contentOf(line)
+        if (words) say.user(words)
+      },
     },
     thinking: {
       shape: 'subtype=delta|completed',
@@ -99,6 +108,7 @@ export const cursor: Engine = /* @__PURE__ */ table({
       read: (_, say, run) => run.think(say),
     },
     assistant: {
+      least: 'message.content',
       fields: 'message:record model_call_id:text',
       read(line, say, run) {
         const words = contentOf(line)
@@ -114,22 +124,27 @@ export const cursor: Engine = /* @__PURE__ */ table({
     },
     tool_call: {
       shape: 'call_id:text tool_call:record',
+      least: 'tool_call:record',
       fields: 'subtype=started|completed call_id:text tool_call:record model_call_id:text',
       read: readCall,
     },
     result: {
       shape: 'request_id:text !num_turns',
+      least: 'subtype|result:text !num_turns, is_error:flag !num_turns',
       fields:
         'subtype:text is_error:flag duration_ms:number duration_api_ms:number result:text request_id:text usage:record',
       read(line, say, run) {
         const answer = line.text('result') ?? ''
-        const failed = line.isSet('is_error') || line.at('subtype') !== 'success'
+        const subtype = line.text('subtype')
+        const failed = line.isSet('is_error') || (subtype ?? 'success') !== 'success'
+        const told = subtype !== undefined || line.at('is_error') === false
+        const own = (line.text('session_id') ?? run.session) === run.session
         // It joins all texts; it is the answer only if nothing else was said (json mode).
         if (!run.answered && !failed && answer !== '') say.message(undefined, answer)
         const usage = line.at('usage')
-        say.status('result', { reason: line.text('subtype') ?? 'unknown', usage, tokens: tokensIn(usage) })
-        if (failed) say.error(line.text('error') ?? (answer || 'the run failed'), 'fatal')
-        else say.ended('result success', line.text('result'))
+        say.status('result', { reason: subtype ?? 'unknown', usage, tokens: tokensIn(usage) })
+        if (failed) say.error(line.text('error') ?? (answer || 'the run failed'), 'fatal', { verdict: true })
+        else if (told && own) say.ended('result success', line.text('result'))
         run.last = undefined
         run.answered = false
       },

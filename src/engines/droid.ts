@@ -23,23 +23,29 @@ export const droid: Engine = /* @__PURE__ */ table({
   },
   denials: usualDenial,
   shape: 'session_id|sessionId:text !uuid',
+  least: '!uuid',
   fields: 'type id:text messageId:text timestamp session_id:text sessionId:text',
   sub: 'subtype',
   state: () => ({
     answered: false,
+    /** The session of the turn: another one does not end it. */
+    session: undefined as string | undefined,
     begun: calls(),
     /** Calls without a result, oldest first: results of some versions have no id. */
     waiting: new Set<string>(),
   }),
-  each(line, say) {
+  each(line, say, state) {
     // Both spellings were seen.
-    say.session(line.text('session_id sessionId'), { model: line.text('model'), cwd: line.text('cwd') })
+    const session = line.text('session_id sessionId')
+    state.session = line.at('type') === 'system' ? session : (state.session ?? session)
+    say.session(session, { model: line.text('model'), cwd: line.text('cwd') })
   },
   on: {
     'system init': {
       // Other engines begin with such a line, too: what follows it decides.
       weak: true,
       shape: 'tools:list !mcp_servers !apiKeySource',
+      least: '!mcp_servers !apiKeySource',
       read(line, say) {
         say.begun()
         say.status('turn_started', { model: line.text('model') })
@@ -47,6 +53,7 @@ export const droid: Engine = /* @__PURE__ */ table({
     },
     message: {
       shape: 'role:text text:text',
+      least: 'role:text text:text',
       fields: 'role=user|assistant|system text:text',
       read(line, say, state) {
         const words = line.text('text')
@@ -61,16 +68,18 @@ export const droid: Engine = /* @__PURE__ */ table({
     },
     tool_call: {
       shape: 'toolName:text',
+      least: 'toolName|toolId:text',
       fields: 'toolCallId:text toolId:text toolName:text parameters',
       read(line, say, { begun, waiting }) {
         const id = line.text('toolCallId id') ?? ''
-        waiting.add(id)
+        if (id !== '') waiting.add(id)
         if (waiting.size > MAX_WAITING) waiting.delete(oldest(waiting) ?? '')
         begun.start({ id, name: line.text('toolName') ?? 'tool', input: line.at('parameters') }, say)
       },
     },
     tool_result: {
       shape: 'isError:flag messageId:text',
+      least: '!tool_id !status !message',
       fields: 'toolCallId:text toolId:text toolName:text isError:flag value error',
       read(line, say, { begun, waiting }) {
         const id = line.text('toolCallId id') ?? oldest(waiting) ?? ''
@@ -81,9 +90,14 @@ export const droid: Engine = /* @__PURE__ */ table({
       },
     },
     // If nothing follows it, the run has no end. The completion or the exit code says whether it failed.
-    error: (line, say) => say.error(line.text('message') ?? 'an error without a message'),
+    error: {
+      least: '!severity !ts',
+      common: true,
+      read: (line, say) => say.error(line.text('message') ?? 'an error without a message'),
+    },
     completion: {
       shape: 'finalText:text',
+      least: '',
       fields: 'finalText:text numTurns:number durationMs:number usage:record',
       read(line, say, state) {
         const answer = line.text('finalText') ?? ''
@@ -91,7 +105,8 @@ export const droid: Engine = /* @__PURE__ */ table({
         if (!state.answered && answer !== '') say.message(undefined, answer)
         state.answered = false
         say.status('completion', { usage: line.at('usage') })
-        say.ended('completion', line.text('finalText'))
+        if ((line.text('session_id sessionId') ?? state.session) === state.session)
+          say.ended('completion', line.text('finalText'))
       },
     },
   },

@@ -1,4 +1,4 @@
-import type { Engine } from '../events/engine.ts'
+import { type Engine, isLenient } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { type Calls, calls, jsonIn } from './calls.ts'
 import { usualDenial } from './denials.ts'
@@ -22,13 +22,14 @@ export const grok: Engine = {
   },
   denials: usualDenial,
   shape: ({ value }) => messageIn(value)?.at('role') === 'user',
-  open() {
+  open(limits) {
     /** The first message decides: other programs log chats, too, and those begin with a system prompt. */
     let own: boolean | undefined
     const begun = calls()
     return {
-      read({ value }, say) {
-        const message = messageIn(value)
+      read(frame, say) {
+        const { value } = frame
+        const message = messageIn(value) ?? (isLenient(frame, limits) ? Rec.of(value, LEAST) : undefined)
         if (!message) return false
         own ??= message.at('role') !== 'system'
         return own && messages.read(message, say, begun)
@@ -39,6 +40,8 @@ export const grok: Engine = {
 
 const APOLOGY = 'Sorry, I encountered an error: '
 const keys = new Set(['role', 'content', 'tool_calls', 'tool_call_id'])
+
+const LEAST = 'role=user|assistant|tool !type !id !parts !timestamp'
 
 function messageIn(value: unknown): Rec | undefined {
   const message = Rec.of(value)

@@ -1,4 +1,4 @@
-import type { Engine, EngineFrame, Say } from '../events/engine.ts'
+import { type Engine, type EngineFrame, isLenient, type Say } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { AnswerText } from './answer-text.ts'
 import { usualDenial } from './denials.ts'
@@ -27,7 +27,11 @@ export const nanocoder: Engine = {
     return {
       read(frame, say) {
         if (spoke) return false
-        const document = documentIn(frame.value)
+        const document =
+          documentIn(frame.value) ??
+          (isLenient(frame, limits)
+            ? least.map((conditions) => Rec.of(frame.value, conditions)).find(Boolean)
+            : undefined)
         if (!document && !isCut(frame)) return answer.keep(frame, say)
         answer.giveBack(say)
         spoke = true
@@ -41,6 +45,14 @@ export const nanocoder: Engine = {
 
 const documentIn = (value: unknown): Rec | undefined =>
   Rec.of(value, 'kind:text exitCode:number finalText toolCalls:list')
+
+/** What the document has at least, if the caller has named the engine: two fields that only it has. */
+const least = [
+  'kind:text exitCode:number',
+  'finalText:text toolCalls:list',
+  'finalText:text kind:text',
+  'finalText:text exitCode:number',
+]
 
 /** The document, cut off: half an answer is not an answer. */
 function isCut({ open, text }: EngineFrame): boolean {
@@ -68,13 +80,14 @@ function readDocument(document: Rec, say: Say): void {
     if (change !== undefined) say.artifact(change, String(path))
   }
   const words = document.text('finalText')
-  const kind = document.text('kind') ?? ''
-  const failed = kind !== 'success' || document.at('exitCode') !== 0
+  const kind = document.text('kind')
+  const code = document.at('exitCode')
+  const failed = (kind ?? 'success') !== 'success' || (code ?? 0) !== 0
   if (words) say.message(undefined, words, { enveloped: true, incomplete: failed || undefined })
   const usage = document.at('usage')
-  say.status('result', { reason: kind, usage, tokens: tokensIn(usage) })
-  if (failed) say.error(document.text('error message') ?? kind, 'fatal')
-  else say.ended('success', words)
+  say.status('result', { reason: kind ?? 'unknown', usage, tokens: tokensIn(usage) })
+  if (failed) say.error(document.text('error message') ?? kind ?? `exit code ${code}`, 'fatal')
+  else if (kind !== undefined) say.ended('success', words)
 }
 
 const tokensIn = /* @__PURE__ */ tokensAt({

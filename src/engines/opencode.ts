@@ -14,6 +14,8 @@ interface Run {
   failed: boolean
   /** A step has ended the turn; another one may still begin. */
   over: boolean
+  /** The session of the first line: another one does not end the run. */
+  session?: string | undefined
   /** The message in the database that the parts belong to. `aborted` if it has an error. */
   stored?: { readonly aborted: boolean }
 }
@@ -31,7 +33,7 @@ const on: Rows<Run>['on'] = {
   text: {
     fields: 'text:text time:record synthetic:flag metadata:record',
     read(part, say, { stored }) {
-      const words = part.words('text')
+      const words = part.text('text')
       // Aborted attempts leave empty texts.
       if (words === undefined || (stored && (words === '' || part.at('synthetic') === true))) return
       say.message(part.text('id'), words, stored?.aborted ? { incomplete: true } : {})
@@ -40,7 +42,7 @@ const on: Rows<Run>['on'] = {
   reasoning: {
     fields: 'text:text time:record metadata:record',
     read(part, say, { stored }) {
-      const words = part.words('text')
+      const words = part.text('text')
       if (words !== undefined && !(stored && words === '')) say.reasoning(part.text('id'), words)
     },
   },
@@ -52,13 +54,16 @@ const on: Rows<Run>['on'] = {
   },
   'step_finish, step-finish': {
     fields: 'reason:text snapshot:text tokens:record cost:number metrics:record time:record',
-    read(part, say, run) {
+    read(part, say, run, line) {
       const reason = part.text('reason') ?? 'unknown'
       const usage = part.at('tokens')
       say.status('step_finish', { reason, usage, tokens: tokensIn(usage), cost: costOf(part.at('cost')) })
-      run.over = reason === 'stop'
+      const own = run.session === undefined || (line.text('sessionID') ?? run.session) === run.session
+      run.over = reason === 'stop' && own
       if (run.over) say.ended('step_finish stop')
-      if (reason === 'length') say.truncated('length')
+      if (reason === 'length' || reason === 'content-filter') say.truncated(reason)
+      if (reason === 'error' && !run.failed) say.error('the step ended with an error', 'fatal')
+      run.failed ||= reason === 'error'
     },
   },
   error(_, say, run, line) {
@@ -107,9 +112,11 @@ export const opencode: Engine = /* @__PURE__ */ table<Run>({
   denials: opencodeDenial,
   shape: isLine,
   later: isLine,
+  least: 'part|error:record',
   state: () => ({ failed: false, over: false }),
-  each(line, say) {
+  each(line, say, run) {
     say.fields(line.values, 'type timestamp sessionID part:record error:record')
+    run.session ??= line.text('sessionID')
     say.session(line.at('sessionID'))
   },
   of: 'part',
@@ -166,7 +173,7 @@ function readTool(part: Rec, say: Say): void {
   const call = {
     id: part.text('callID') ?? '',
     name,
-    input: part.record('state.input')?.values ?? {},
+    input: part.record('state.input')?.values,
     output: part.at('state.output'),
     exit_code,
     error: part.text(name === 'invalid' ? 'state.error state.input.error' : 'state.error'),
@@ -235,7 +242,7 @@ export const opencodeSession: Engine = {
 }
 
 const sessionIn = (value: unknown) => Rec.of(value, 'opencode=session row:record')
-const messageIn = (value: unknown) => Rec.of(value, 'opencode=message sessionID:text data:record parts:list')
+const messageIn = (value: unknown) => Rec.of(value, 'opencode=message data:record parts:list')
 
 /** The user's own text: files and additions of commands are synthetic. */
 function promptOf(message: Rec): string {

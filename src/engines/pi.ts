@@ -67,6 +67,7 @@ export const pi = /* @__PURE__ */ table<Run>({
     session: {
       shared: true,
       shape: SESSION,
+      least: 'id:text',
       fields: 'version id timestamp cwd:text parentSession',
       read: (line, say) => say.session(line.at('id'), { cwd: line.text('cwd') }),
     },
@@ -81,6 +82,7 @@ export const pi = /* @__PURE__ */ table<Run>({
     turn_start: { fields: '', read: (_line, say) => say.status('step_start') },
     message_start: {
       shape: MESSAGE,
+      least: 'message:record',
       fields: 'message:record',
       read(line, say, run) {
         run.open = memory((id) => id.length)
@@ -94,11 +96,13 @@ export const pi = /* @__PURE__ */ table<Run>({
     },
     message_update: {
       shape: 'assistantMessageEvent:record',
+      least: 'assistantMessageEvent:record',
       fields: 'assistantMessageEvent usage message',
       read: readPiece,
     },
     message_end: {
       shape: MESSAGE,
+      least: 'message:record',
       fields: 'message:record',
       read(line, say, run) {
         if (line.at('message.role') === 'assistant') readAnswer(line.record('message')!, say, run)
@@ -184,10 +188,12 @@ function readAnswer(message: Rec, say: Say, run: Run): void {
   if (incomplete) run.failure = message.text('errorMessage') ?? `the model stopped: ${run.stop}`
   for (const [index, block] of message.records('content').entries()) {
     const id = run.open.take(String(index))
-    const words = block.words('text')
-    if (block.at('type') === 'thinking') say.reasoning(undefined, block.text('thinking') ?? '')
-    else if (block.at('type') !== 'text') continue
-    else if (words === undefined) say.unknownType('content text')
+    const words = block.text('text')
+    const thought = block.text('thinking')
+    if (block.at('type') === 'thinking') {
+      if (thought !== undefined) say.reasoning(undefined, thought)
+    } else if (block.at('type') !== 'text') continue
+    else if (words === undefined && block.at('text')) say.unknownType('content text')
     else if (id !== undefined || words !== '') say.message(id, words, { incomplete })
   }
   if (run.stop === 'length') say.truncated(run.stop)
@@ -248,10 +254,12 @@ export const piSession = /* @__PURE__ */ table<File>({
     session: {
       shared: true,
       shape: 'version:number',
+      least: 'id:text',
       read: (line, say) => say.session(line.at('id'), { cwd: line.text('cwd') }),
     },
     message: {
       shape: 'id:text timestamp:text parentId message:record',
+      least: 'message:record',
       read: (line, say, file) => messages.read(line, say, file),
     },
     compaction: { shape: ENTRY, read: (_line, say) => say.status('compacted') },

@@ -94,6 +94,7 @@ export const qwenSession = /* @__PURE__ */ table<File>({
   cut: { stdout: 'records' },
   about: 'session file: projects/*/chats/*.jsonl; 0.24, 0.15, 0.7',
   later: SPOKEN,
+  least: '!session_id',
   state: newFile,
   each(line, say) {
     say.fields(line.values, FIELDS)
@@ -102,6 +103,7 @@ export const qwenSession = /* @__PURE__ */ table<File>({
   on: {
     user: {
       shape: SPOKEN,
+      least: 'message.parts:list',
       read(line, say, { turn }) {
         turn.begin(say)
         const words = wordsOf(line.at('message.parts'), '')
@@ -109,11 +111,12 @@ export const qwenSession = /* @__PURE__ */ table<File>({
         if (own && words !== '') say.user(words)
       },
     },
-    assistant: { shape: SPOKEN, read: readAnswer },
-    tool_result: { shape: SPOKEN, read: readResults },
+    assistant: { shape: SPOKEN, least: 'message.parts:list', read: readAnswer },
+    tool_result: { shape: SPOKEN, least: 'message.parts:list', read: readResults },
     system: {
       shared: true,
       shape: LINE,
+      least: 'systemPayload:record',
       read(line, say, file) {
         readEvent(line.record('systemPayload.uiEvent'), say, file)
         return systemLines.read(line, say, file)

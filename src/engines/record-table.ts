@@ -1,4 +1,4 @@
-import type { Cut, Engine, Limits, Say } from '../events/engine.ts'
+import { type Cut, type Engine, isLenient, type Limits, type Say } from '../events/engine.ts'
 import { fits, Rec } from '../events/record.ts'
 
 /** Reads a record, which may be in a `line`. Returns nothing, or what `Reader.read` does. */
@@ -9,6 +9,14 @@ type Read<State> = (record: Rec, say: Say, state: State, line: Rec) => boolean |
 export interface Row<State> {
   /** Conditions that only records of this engine meet (see `fits`). Without any, the type proves nothing. */
   readonly shape?: string
+  /**
+   * What its records have at least, if the caller has named the engine: what the reader cannot do without,
+   * and what tells them apart from the records of another agent. Several of them are separated by a comma.
+   * @default nothing but the type
+   */
+  readonly least?: string
+  /** Other agents write records like the `least`: it counts only after another record of the engine. */
+  readonly common?: true
   /** Other programs write such records, too. */
   readonly weak?: true
   /** Another engine begins with such a record, too: it begins a run, but does not tell whose. */
@@ -55,6 +63,8 @@ export interface Table<State>
   readonly shape?: Condition
   /** What a record looks like after that. @default any record */
   readonly later?: Condition
+  /** What every record has at least, or lacks, if the caller has named the engine: see `Row.least`. */
+  readonly least?: string
   /** How certain the engine is of what it reports. */
   readonly confidence?: number
   /** The state of one run. */
@@ -68,7 +78,7 @@ export interface Table<State>
 export function table<State>(given: Table<State>): Engine {
   const all = /* @__PURE__ */ rows(given)
   const { by, sub, of, called, fields, quiet, on, ...rest } = given
-  const { shape = '', later = '', confidence, state: newState, each, end, ...engine } = rest
+  const { shape = '', later = '', least = '', confidence, state: newState, each, end, ...engine } = rest
   const shapeOf = (record: Rec): boolean | 'weak' | 'shared' =>
     meets(record, shape) && (all.shaped ? all.shapeOf(record) : true)
   return {
@@ -82,14 +92,17 @@ export function table<State>(given: Table<State>): Engine {
     open(limits) {
       const state = newState(limits)
       let own = false
+      let began = false
       return {
-        read({ value }, say) {
-          const record = Rec.of(value)
+        read(frame, say) {
+          const record = Rec.of(frame.value)
           if (!record) return false
           if (!own || !meets(record, later)) {
-            if (shapeOf(record) === false) return false
-            own = true
+            if (shapeOf(record) !== false) own = true
+            else if (!(isLenient(frame, limits) && fits(record.values, least) && all.hasLeast(record, began)))
+              return false
           }
+          began = true
           if (confidence !== undefined) say.confidence(confidence)
           each?.(record, say, state)
           return all.read(record, say, state)
@@ -143,6 +156,12 @@ export function rows<State>(given: Rows<State>) {
       const row = rowOf(record)
       if (row?.shape === undefined || !fits(record.values, row.shape)) return false
       return row.shared ? 'shared' : row.weak ? 'weak' : true
+    },
+    /** Whether the record has a row, and what its row needs at least; `began` if another one came before. */
+    hasLeast(record: Rec, began: boolean): boolean {
+      const row = rowOf(record)
+      if (!row || (row.common && !began)) return false
+      return (row.least ?? '').split(', ').some((conditions) => fits(record.values, conditions))
     },
     read(line: Rec, say: Say, state: State): boolean | 'kept' {
       const row = rowOf(line)

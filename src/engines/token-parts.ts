@@ -23,7 +23,9 @@ export function tokenParts(parts: TokenParts, known: Counting = {}): Tokens | un
   if (!reported || (!reported.input && !reported.output)) return undefined
   const { cached: read = 0, cache_write: written = 0, reasoning: thought = 0 } = reported
   const inputs = ways(known.cache, reported.input, read, read + written)
-  const outputs = ways(known.reasoning, reported.output, thought, thought)
+  // Reasoning that is more than the output is separate from it, whatever is usual.
+  const within = thought <= (reported.output ?? 0) ? known.reasoning : 'apart'
+  const outputs = ways(within, reported.output, thought, thought)
   if (inputs.length === 1 && outputs.length === 1)
     return tokensOf({ ...reported, input: inputs[0], output: outputs[0] })
   const total = tokensOf({ input: parts.total })?.input

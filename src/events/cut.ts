@@ -16,6 +16,8 @@ const LEAST_DEEP = 2 * MAX_DEPTH
 const LARGE = 1 << 16
 /** Blank lines before a frame are kept up to this many characters; the range covers all of them. */
 const MAX_BLANKS = 4096
+/** A record may go on for this many lines after a raw line break in a string of it. */
+const MAX_BREAKS = 32
 /** Log text inside a torn line is searched for in this many characters at its end. */
 const LOG_TAIL = 4096
 /** A log line as tracing libraries print it: a time, then a level. */
@@ -120,8 +122,8 @@ export class Cutter {
     // Nearly every line begins with a bracket or a word.
     if (line.text.charCodeAt(0) > SPACE && line.text.charCodeAt(0) < 0x7f) return false
     if (line.text.trim() !== '' || line.note !== undefined || this.#blocks.isOpen) return false
-    // Inside a string that the terminal has broken, blanks belong to the string.
-    return !(this.#channel === 'pty' && this.#gathering?.state.inString)
+    // Inside a string that was broken, blanks belong to the string.
+    return !this.#gathering?.state.inString
   }
 
   #holdBlank(line: Line): void {
@@ -158,7 +160,8 @@ export class Cutter {
       this.#blocks.line(line)
       return undefined
     }
-    const gathers = (shape === 'documents' || this.#channel === 'pty') && opensDocument(line.text)
+    const opens = opensDocument(line.text)
+    const gathers = opens && (shape === 'documents' || this.#channel === 'pty')
     // A rest may be a record and another rest: scanning all of it each time would be quadratic.
     if (line.glue === undefined || !gathers) {
       const value = recordIn(line.text)
@@ -177,8 +180,8 @@ export class Cutter {
         return undefined
       }
     }
-    if (!gathers) return this.#afterText(line)
-    this.#gathering = { lines: [], parts: [], logs: new Set(), size: 0, state: new TextBalance() }
+    if (!gathers && !(opens && !line.open && breaksInString(line.text))) return this.#afterText(line)
+    this.#gathering = { lines: [], parts: [], logs: new Set(), size: 0, breaks: 0, state: new TextBalance() }
     return this.#gather(this.#gathering, line)
   }
 
@@ -218,10 +221,12 @@ export class Cutter {
         this.#hold(held, line, line.text)
         return undefined
       }
-      // A JSON string contains no raw line break; only a terminal breaks a record there. The inner lines of a
-      // document are indented: an unindented record means that the document will not be completed.
-      const broken = this.#channel !== 'pty' && (held.state.inString || opensDocument(line.text))
-      if (broken || recordIn(line.text) !== undefined) {
+      // The inner lines of a document are indented: an unindented record means that the document will not be
+      // completed. After a raw line break in a string, that would be a second reading of the line.
+      const inString = this.#channel !== 'pty' && held.state.inString
+      const broken = this.#channel !== 'pty' && opensDocument(line.text)
+      if (inString) held.breaks++
+      if (broken || held.breaks > MAX_BREAKS || recordIn(line.text) !== undefined) {
         this.#release()
         return this.#plain(line)
       }
@@ -233,8 +238,9 @@ export class Cutter {
       return undefined
     }
     if (end !== 'inside') return this.#complete(held, line, text, end)
-    // Inside a string the line break is the terminal's; outside, it makes no difference.
-    held.parts.push(held.state.inString ? text : `${text}\n`)
+    // Inside a string the line break is the terminal's, or a raw one; outside, it makes no difference.
+    const inString = held.state.inString
+    held.parts.push(inString ? (this.#channel === 'pty' ? text : `${text}\\n`) : `${text}\n`)
     this.#hold(held, line, text)
     return undefined
   }
@@ -262,7 +268,9 @@ export class Cutter {
     held.parts.push(text.slice(0, end))
     const joined = held.parts.join('')
     const value = parse(joined) ?? parse(joined.replaceAll('\n', ''))
-    if (value === undefined) {
+    // Only what a document may be followed by is read apart from it.
+    const isOver = held.breaks === 0 || text.slice(end).trim() === ''
+    if (value === undefined || !isOver) {
       this.#release()
       return undefined
     }
@@ -281,7 +289,7 @@ export class Cutter {
       to,
       text: joined,
       value,
-      ...((rest || held.logs.size > 0) && { mended: true as const }),
+      ...((rest || held.logs.size > 0 || held.breaks > 0) && { mended: true as const }),
       ...(this.#channel === 'pty' && pieces && { pieces }),
     })
     for (const log of held.logs) this.#asText(log)
@@ -359,7 +367,15 @@ interface Gathering {
   /** Log lines among them, and log text that was removed from one of them. */
   readonly logs: Set<Line>
   size: number
+  /** Raw line breaks in strings. */
+  breaks: number
   state: TextBalance
+}
+
+/** Whether the line ends inside a string of its record. */
+function breaksInString(text: string): boolean {
+  const state = new TextBalance()
+  return state.read(text) === 'inside' && state.inString
 }
 
 /** True for `{` before a key or the line end, and for `[` before a value or the line end. */

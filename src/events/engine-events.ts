@@ -43,6 +43,8 @@ const LOW = 0.7
 const MAX_RAW = 4096
 /** Characters of a line of stderr that may say why the run failed. */
 const MAX_FAILURE = 500
+/** Open calls without an id to remember. */
+const MAX_WITHOUT_ID = 1024
 /** Characters of a message in the evidence. */
 const MAX_WORDS = 200
 
@@ -119,6 +121,9 @@ export class EngineEvents {
   #waiting: Moment | undefined
   #worked: Moment | undefined
 
+  /** The record with the engine's verdict that its turn has failed, if nothing else has failed since. */
+  #verdict: EngineFrame | undefined
+
   readonly #open: OpenMessages
   readonly #drafts: Drafts
   /** The last complete message of the run itself. */
@@ -128,6 +133,8 @@ export class EngineEvents {
   #nameless = 0
   /** Calls that were started. */
   readonly #calls = memory<true>(() => 0)
+  /** Those of them for which the engine has no id, oldest first. */
+  readonly #withoutId: Pick<Call, 'id' | 'name'>[] = []
   /** By its text, or the digest of a long one: how much more often a prompt was sent than repeated. */
   readonly #prompts = memory<number>(() => 0)
   /** Prompts that were sent before the session was known: they come after it, and before any work. */
@@ -211,8 +218,9 @@ export class EngineEvents {
     if (text.trim() === '' || !this.#user(text)) this.#raw(text)
   }
 
-  /** The engine is known from here on. */
-  reads(engine: Pick<Engine, 'failures' | 'tools' | 'denials'>): void {
+  /** The engine is known from here on; `named` if the caller has named it. */
+  reads(engine: Pick<Engine, 'name' | 'failures' | 'tools' | 'denials'>, named: boolean): void {
+    if (named) this.#strangers.engine = engine.name
     this.#engine = engine
     this.#kinds = kindsByName(engine.tools)
   }
@@ -340,6 +348,7 @@ export class EngineEvents {
       begun: () => evidence.begun(this.#goOn()),
       goesOn: () => evidence.wentOn(this.#goOn()),
       ended: (signal, answer) => {
+        if (this.#verdict && this.#verdict !== this.#current) evidence.wentOn(this.#goOn())
         if (answer !== undefined) this.#answer(answer)
         const when = this.#now()
         evidence.told('ended', when, signal)
@@ -466,6 +475,7 @@ export class EngineEvents {
   /** A turn begins or continues: the failures before it no longer count. */
   #goOn(): Moment {
     this.tellTurn(true)
+    this.#verdict = undefined
     this.#failures = { line: this.#failures.line }
     return this.#work()
   }
@@ -527,8 +537,9 @@ export class EngineEvents {
     this.#drifted = false
   }
 
-  #error(message: string, given: Severity, { retryable, code, alone }: ErrorFacts): void {
+  #error(message: string, given: Severity, { retryable, code, alone, verdict }: ErrorFacts): void {
     const words = clip(message, MAX_WORDS)
+    if (given === 'fatal') this.#verdict = verdict ? this.#current : undefined
     if (given === 'fatal') this.#evidence.failed(this.#now(), words)
     else if (alone) this.#evidence.told('alone', this.#now(), words)
     // An agent ends a turn that the user stopped as it ends one that failed.
@@ -651,9 +662,10 @@ export class EngineEvents {
     this.#aboutOther(turn.range, () => this.#write('lifecycle.run.status', data))
   }
 
-  #call(type: 'tool.call.started' | 'tool.call.completed' | 'tool.call.failed', of: Call): void {
-    checkText('the id of a call', of?.id)
-    checkText('the name of a call', of.name)
+  #call(type: 'tool.call.started' | 'tool.call.completed' | 'tool.call.failed', given: Call): void {
+    checkText('the id of a call', given?.id)
+    checkText('the name of a call', given.name)
+    const of = given.id === '' ? this.#withId(given, type === 'tool.call.started') : given
     const when = this.#work()
     if (type === 'tool.call.started') this.#calls.set(of.id, true)
     else if (!this.#calls.take(of.id)) {
@@ -667,6 +679,20 @@ export class EngineEvents {
     if (data.denied && of.parent === undefined)
       this.#failures.denied = { class: 'denied', range: this.#writer.place() }
     this.#write(type, data)
+  }
+
+  /**
+   * A call without an id gets one of ours. Its end is that of the only such call that is open, or of the
+   * first one of its name; one of which that is not known is a call of its own.
+   */
+  #withId(of: Call, starts: boolean): Call {
+    const open = this.#withoutId
+    const own = open.length === 1 ? 0 : open.findIndex(({ name }) => name === of.name)
+    const [before] = starts || own < 0 ? [] : open.splice(own, 1)
+    const call = { ...of, id: before?.id ?? `call-${++this.#nameless}`, name: before?.name ?? of.name }
+    if (starts) open.push({ id: call.id, name: call.name })
+    if (open.length > MAX_WITHOUT_ID) open.shift()
+    return call
   }
 
   /** Built key by key, as the data below: conditional spreads are slow. */

@@ -123,6 +123,8 @@ export interface ErrorFacts {
   readonly retryable?: boolean | undefined
   /** The engine's own code for it, a status or a word: it helps to tell the `failure_class`. */
   readonly code?: unknown
+  /** It is the engine's own verdict on its turn: one that comes later takes its place. */
+  readonly verdict?: boolean | undefined
   /** It takes the place of an answer: unless one follows, the run failed, whatever its severity. */
   readonly alone?: boolean | undefined
 }
@@ -272,6 +274,24 @@ export interface Reader {
 export interface Limits {
   /** Characters of text that may be kept. */
   readonly maxFrame: number
+  /**
+   * The caller has named this engine: a record that lacks some of the fields by which others would recognise
+   * it is still its own (see `isLenient`).
+   * @default false
+   */
+  readonly named?: boolean | undefined
+}
+
+/**
+ * Whether a record of a named engine may lack fields: it is a whole line or document of its own on the
+ * channel of the protocol, not a piece that was put together from torn lines, and not on stderr.
+ *
+ * @example
+ * if (isOwn(frame.value) || (isLenient(frame, limits) && hasLeast(frame.value))) readRecord(frame.value)
+ */
+export function isLenient(frame: EngineFrame, { named }: Limits): boolean {
+  if (!named || frame.kind === 'text' || frame.kind === 'tag' || frame.channel === 'stderr') return false
+  return !frame.mended && frame.pieces === undefined && frame.glue === undefined
 }
 
 /**

@@ -94,6 +94,12 @@ export interface EventOptions {
    * @default false
    */
   readonly wire?: boolean | undefined
+  /**
+   * Gives each event the record that it was read from: `event.record`. It is not enumerable, so nothing that
+   * prints or copies an event has it.
+   * @default false
+   */
+  readonly record?: boolean | undefined
   /** What the run changed in its directory, or a function that is called at the end. @default none */
   readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
 }
@@ -114,6 +120,7 @@ export const EVENT_OPTIONS = {
   sessionTokens: {},
   session: { is: isName, needs: 'an id as session' },
   wire: OFF,
+  record: OFF,
   fsDiff: {},
 } as const satisfies OptionTable<EventOptions>
 
@@ -193,7 +200,7 @@ class RunEvents {
 
   constructor(given: Engine | Picker, options: RunOptions, next: Sink<Event>) {
     const { runId, attempt, clock, window, maxFrame, dir, fsDiff, doneMarker, hash, inside } = options
-    const { sessionTokens = {}, session, wire } = options
+    const { sessionTokens = {}, session, wire, record } = options
     this.#given = given
     this.#options = options
     this.#next = next
@@ -206,7 +213,7 @@ class RunEvents {
       },
       end() {},
     }
-    const write = writer({ runId, attempt, clock: now }, told)
+    const write = writer({ runId, attempt, clock: now, record }, told)
     this.#writer = write
     this.#warnings = new RepeatedWarnings(write)
     this.#payload = payloadFinder(options)
@@ -364,13 +371,14 @@ class RunEvents {
 
   #choose(picked: Engine): void {
     this.#engine = picked
+    const named = picked === this.#given
     if (this.#preview?.fallback !== picked) {
       this.#preview = undefined
       this.#events.withdraw()
     }
-    this.#reader = this.#preview?.reader ?? picked.open({ maxFrame: this.#options.maxFrame })
+    this.#reader = this.#preview?.reader ?? picked.open({ maxFrame: this.#options.maxFrame, named })
     this.#writer.setEngine(picked)
-    this.#events.reads(picked)
+    this.#events.reads(picked, named)
     if ('pick' in this.#given) {
       this.#writer.about(undefined)
       const reason = `${this.#given.name} picked ${picked.name}`

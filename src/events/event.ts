@@ -360,6 +360,15 @@ export type Event = {
 }[EventType]
 
 /**
+ * An event of `events(engine, { record: true })`: `record` is the value of the record that it was read from,
+ * undefined for a line of text and for the end of the run.
+ *
+ * @example
+ * const show = ({ type, record }: EventWithRecord) => console.log(type, record)
+ */
+export type EventWithRecord = Event & { readonly record?: unknown }
+
+/**
  * The events of one type.
  *
  * @example

@@ -34,11 +34,6 @@ export class Rec {
     return typeof own === 'string' ? own : (this.#find(paths, kinds.text) as string | undefined)
   }
 
-  /** The text; '' if there is none, and undefined if there is something else. */
-  words(path: string): string | undefined {
-    return this.text(path) ?? (isGiven(this.at(path)) ? undefined : '')
-  }
-
   number(paths: string): number | undefined {
     const own = this.values[paths]
     return typeof own === 'number' ? own : (this.#find(paths, kinds.number) as number | undefined)

@@ -13,6 +13,8 @@ const MAX_KEY = 24
 export class UnknownRecords {
   /** The engine reported something about the run. */
   known = false
+  /** The engine that the caller has named, if one was. */
+  engine: string | undefined
   #count = 0
   #first: EngineFrame | undefined
 
@@ -29,7 +31,11 @@ export class UnknownRecords {
   found(): { readonly first: EngineFrame; readonly message: string } | undefined {
     const first = this.#first
     if (this.known || this.#count < 2 || !first) return undefined
-    const message = `${runCodes.ENGINE_UNKNOWN} (${this.#count}); the first: ${shapeOf(first.value)}`
+    const what =
+      this.engine === undefined
+        ? runCodes.ENGINE_UNKNOWN
+        : `none of the records is one of ${this.engine}, so all of them are kept as raw`
+    const message = `${what} (${this.#count}); the first: ${shapeOf(first.value)}`
     return { first, message }
   }
 }

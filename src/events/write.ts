@@ -19,6 +19,8 @@ interface WriterOptions {
   readonly attempt: number
   /** Milliseconds since 1970. */
   readonly clock: () => number
+  /** Each event has the record that it was read from. */
+  readonly record?: boolean | undefined
 }
 
 /** The range of a Date, in milliseconds. */
@@ -51,6 +53,8 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
   let range: Range | undefined
   /** Events were already written about this range: the index continues. */
   let again = true
+  /** The value of the last record: a message in pieces is read from the one that ends it. */
+  let value: unknown
   let index = 0
   const counts = new Map<Channel | 'end', (place: string) => number>()
   /** The range as text, made once for all of its events. */
@@ -130,6 +134,7 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
         attempt_number: attempt,
         raw_ref: refOf(range) ?? null,
       }
+      if (options.record && range && value !== undefined) Object.defineProperty(event, 'record', { value })
       // Cast: joins `type` and `data` again; inside a generic they are two unions to TypeScript.
       next.write(event as unknown as Event)
     },
@@ -138,6 +143,8 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
       if (place !== undefined && place === range && !repeated) return
       if (place !== range) placeText = undefined
       range = place
+      // A frame has a kind; one without a value is a line of text.
+      if (place && 'kind' in place) value = 'value' in place ? place.value : undefined
       again = repeated || place === undefined
       index = 0
     },

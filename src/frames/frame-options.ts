@@ -70,6 +70,8 @@ export interface OpenerRules {
    * @default false
    */
   readonly everyLine?: boolean | undefined
+  /** With `lines`: a record that a raw line break in a string has cut goes on. @default false */
+  readonly joinLines?: boolean | undefined
   /**
    * A fence that is not marked as JSON is a frame only if its body is one JSON document, an object or with
    * `any` an array, too; otherwise it is read as prose. Fences as models write them count, too: an opener at
@@ -100,6 +102,7 @@ export const OPENER_RULES = {
   document: { default: false },
   scalars: { default: false },
   everyLine: { default: false },
+  joinLines: { default: false },
   readFences: { default: false },
   patient: { default: false },
   everyBracket: { default: false },

@@ -29,10 +29,15 @@ interface LineOptions {
   readonly objects: boolean
   /** Every line that is not blank is a frame. */
   readonly everyLine: boolean
+  /** A record that a raw line break in a string has cut goes on. */
+  readonly joinLines: boolean
 }
 
 /** `json`: begins like a record, so it is one, valid or not. `maybe`: a record if it parses. */
 type Shape = 'json' | 'maybe' | 'none'
+
+/** A record may go on for this many lines after a raw line break in a string of it. */
+const MAX_BREAKS = 32
 
 /** A number or literal is never longer than this. */
 const MAX_TOKEN = 4096
@@ -51,6 +56,8 @@ export class LineMachine implements Inside {
   readonly #scan: Scan
   readonly #tape: Tape
   readonly #lf: ByteSearch
+  /** Looks at the lines after this one. */
+  readonly #ahead: ByteSearch
   readonly #options: LineOptions
   readonly #giveUp: () => void
   #from = 0
@@ -62,6 +69,7 @@ export class LineMachine implements Inside {
     this.#scan = scan
     this.#tape = scan.tape
     this.#lf = new ByteSearch(scan.tape, '\n')
+    this.#ahead = new ByteSearch(scan.tape, '\n')
     this.#options = options
     this.#giveUp = giveUp
   }
@@ -92,8 +100,11 @@ export class LineMachine implements Inside {
     const end = this.#lf.next(this.#from)
     if (this.#shape === undefined) this.#shape = this.#shapeOfArray(end, Math.min(limit, this.#tape.end))
     if (this.#shape === 'none') this.#giveUp()
-    else if (end < limit) this.#settle(end, end + 1)
-    else if (this.#tape.end >= limit)
+    else if (end < limit) {
+      const last = this.#goesOnTo(end)
+      if (last === undefined) return false
+      this.#settle(last, Math.min(last + 1, this.#tape.end))
+    } else if (this.#tape.end >= limit)
       scan.enter(tooLong(scan, 'line', this.#from, (seek) => this.#findLineEnd(seek)))
     else return false
     return true
@@ -108,6 +119,40 @@ export class LineMachine implements Inside {
       if (this.#options.objects && (open || !this.#endsLikeRecord(end))) this.#giveUp()
       else this.#cut(end, end, open)
     }
+  }
+
+  /**
+   * Where the record ends: at the end of its line, or of a later one, if a raw line break in a string has cut
+   * it and the lines up to there are the rest of it. A line that is a record of its own is not: then both
+   * stay what they are. `undefined` if more input must tell.
+   *
+   *     {"text":"first line\n
+   *     second line"}\n          goes on to here
+   */
+  #goesOnTo(end: number): number | undefined {
+    if (!this.#options.joinLines || this.#shape !== 'json' || this.#endsLikeRecord(end)) return end
+    const over = this.#scan.ended
+    const { view, base } = this.#tape
+    const balance = new ByteBalance()
+    const walk = (from: number, to: number) => {
+      for (let at = from; at < to; ) at = balance.walk(view, base, at, to, this.#from, false)
+    }
+    walk(this.#from, end)
+    this.#ahead.reset(end + 1)
+    const limit = this.#scan.limit(this.#from)
+    for (let breaks = 0, line = end; balance.inString && breaks < MAX_BREAKS; breaks++) {
+      const from = line + 1
+      // A record of its own, good or bad.
+      if (from < this.#tape.end && isBracket(this.#scan.byte(from))) return end
+      const next = this.#ahead.next(from)
+      const known = next < Math.min(limit, this.#tape.end)
+      if (!known && (!over || from >= this.#tape.end))
+        return over || this.#tape.end >= limit ? end : undefined
+      line = known ? next : this.#tape.end
+      walk(from, line)
+      if (!balance.inString && balance.depth <= 0) return this.#endsLikeRecord(line) ? line : end
+    }
+    return end
   }
 
   #settle(end: number, to: number): void {

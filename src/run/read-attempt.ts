@@ -39,6 +39,7 @@ export const RECORDED_OPTIONS = {
   sessionTokens: {},
   session: EVENT_OPTIONS.session,
   wire: EVENT_OPTIONS.wire,
+  record: EVENT_OPTIONS.record,
 } as const satisfies OptionTable<RecordedOptions>
 
 /**

@@ -5,7 +5,7 @@ import { checkOptions, checkPath, isFunction, isName, type OptionTable } from '.
 import { Fault, quote } from '../base/fault.ts'
 import { cannotRead } from '../base/system-error-code.ts'
 import { readBlock } from '../disk/plain-file.ts'
-import type { Event } from '../events/event.ts'
+import type { Event, EventWithRecord } from '../events/event.ts'
 import { EVENT_OPTIONS } from '../events/event-stage.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { type Attempt, listAttempts, singleLog, withLog } from './attempt-logs.ts'
@@ -52,6 +52,11 @@ const REPLAY_OPTIONS = {
  * @example
  * for await (const event of replay('.audit/latest')) console.log(event.type)
  */
+export function replay(
+  path: string,
+  options: ReplayOptions & { readonly record: true },
+): Flow<EventWithRecord>
+export function replay(path: string, options?: ReplayOptions): Flow<Event>
 export function replay(path: string, options: ReplayOptions = {}): Flow<Event> {
   checkPath('replay', path, 'replay(".audit/latest")')
   checkOptions('replay', options, 'replay(".audit/latest", { speed: "real" })', {

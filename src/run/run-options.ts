@@ -228,7 +228,7 @@ export interface RunEnd<T = unknown> {
 }
 
 /** A run: its events as they arrive, and its end. Read it like any flow; there is nothing to write to it. */
-export type Run<T = unknown> = Items<Event> & {
+export type Run<T = unknown, E = Event> = Items<E> & {
   readonly run_id: string
   readonly attempt: number
   /** The audit directory; undefined if the run is not recorded. */
@@ -318,6 +318,7 @@ export const RUN_OPTIONS = {
   maxFrame: {},
   pick: {},
   maxRepair: {},
+  record: {},
 } as const satisfies OptionTable<RunCommand>
 
 const PTY_OPTIONS = {
@@ -393,8 +394,9 @@ function readingOf({
   pick,
   maxRepair,
   schema,
+  record,
 }: RunCommand): RecordOptions['reading'] {
-  return { window, doneMarker, maxFrame, pick, maxRepair, schema }
+  return { window, doneMarker, maxFrame, pick, maxRepair, schema, record }
 }
 
 function ptyOf({ pty }: ReadOptions) {

@@ -10,7 +10,14 @@ import { engineNamed, engineOf } from '../engines/engine-name.ts'
 import { engineOfCommand, missingOptions } from '../engines/programs.ts'
 import { wireOf } from '../engines/talk-wires.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import { type CompletionData, type Event, type Evidence, isEvent, type ResultData } from '../events/event.ts'
+import {
+  type CompletionData,
+  type Event,
+  type EventWithRecord,
+  type Evidence,
+  isEvent,
+  type ResultData,
+} from '../events/event.ts'
 import { completionOf } from '../events/evidence.ts'
 import { endPhrase } from '../events/run-outcome.ts'
 import { type Flow, flow, shared } from '../streams/flow.ts'
@@ -56,6 +63,11 @@ const NO_PROCESS = { exit_code: null, signal: null, reason: null }
  * const { ok, outcome, text, result, cost } = await agent.end
  * console.log(outcome) // 'succeeded', 'finished', 'needs_input', 'failed', 'cancelled' or 'unknown'
  */
+export function run<S extends Schema | undefined = undefined>(
+  command: string,
+  args: readonly string[],
+  options: RunOptions<S> & { readonly record: true },
+): Run<Value<S>, EventWithRecord>
 export function run<S extends Schema | undefined = undefined>(
   command: string,
   args?: readonly string[],

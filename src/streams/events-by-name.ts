@@ -1,6 +1,6 @@
 import { type EngineName, engineOf } from '../engines/engine-name.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import type { Event } from '../events/event.ts'
+import type { Event, EventWithRecord } from '../events/event.ts'
 import type { EventOptions } from '../events/event-stage.ts'
 import { events as eventsOf } from './events.ts'
 import type { Flow } from './flow.ts'
@@ -15,6 +15,14 @@ import type { Flow } from './flow.ts'
  * @example
  * for await (const event of tap(child).pipe(events('codex'))) console.log(event.type)
  */
+export function events(
+  engine: Engine | Picker | EngineName,
+  options: EventOptions & { readonly signal?: AbortSignal | undefined; readonly record: true },
+): Flow<EventWithRecord>
+export function events(
+  engine: Engine | Picker | EngineName,
+  options?: EventOptions & { readonly signal?: AbortSignal | undefined },
+): Flow<Event>
 export function events(
   engine: Engine | Picker | EngineName,
   options: EventOptions & { readonly signal?: AbortSignal | undefined } = {},

@@ -4,7 +4,7 @@ import { checkOptions } from '../base/check-options.ts'
 import { orElse } from '../base/fault.ts'
 import { checkEngine, guarded } from '../events/check-engine.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import { type Event, eventsOnly } from '../events/event.ts'
+import { type Event, type EventWithRecord, eventsOnly } from '../events/event.ts'
 import { EVENT_OPTIONS, type EventOptions, eventStage } from '../events/event-stage.ts'
 import { eventIntake } from '../text/chunk.ts'
 import { CHAT_OPTIONS, type Chat, type ChatOptions, chatStage } from '../views/chat.ts'
@@ -17,6 +17,14 @@ import { type Flow, flow } from './flow.ts'
  * @example
  * for await (const event of tap(child).pipe(events(codex))) console.log(event.type)
  */
+export function events(
+  engine: Engine | Picker,
+  options: EventOptions & { readonly signal?: AbortSignal | undefined; readonly record: true },
+): Flow<EventWithRecord>
+export function events(
+  engine: Engine | Picker,
+  options?: EventOptions & { readonly signal?: AbortSignal | undefined },
+): Flow<Event>
 export function events(
   engine: Engine | Picker,
   options: EventOptions & { readonly signal?: AbortSignal | undefined } = {},

@@ -309,7 +309,7 @@ function whereOf(
 }
 
 function cutOf(
-  { tag, lines, maxFrame, think }: ReadOptions,
+  { tag, lines, where, maxFrame, think }: ReadOptions,
   rules: Rules,
   turn: number | undefined,
   patient: boolean,
@@ -320,6 +320,8 @@ function cutOf(
     fences: any,
     lines: lines !== false,
     everyLine: lines === 'strict',
+    // A filter skips lines, also those in between.
+    joinLines: lines === true && where === undefined,
     scalars: rules.scalars || rules.check !== undefined,
     objects: any,
     think: lines ? false : think,

@@ -1,7 +1,8 @@
-import { OFF, type OptionTable, readOptions } from '../base/check-options.ts'
+import { isFunction, isName, OFF, type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
-import type { CompletionData, Event } from '../events/event.ts'
+import { isRecord } from '../events/engine.ts'
+import { type CompletionData, type Event, isEvent, type ToolKind } from '../events/event.ts'
 import { type Tokens, tokenCounter } from '../events/tokens.ts'
 import { type AiSdkChunk, type AiSdkData, type AiSdkMetadata, aiSdkStage } from './ai-sdk.ts'
 import { OpenCalls } from './open-items.ts'
@@ -19,11 +20,42 @@ export interface LanguageModelOptions {
    * @default false
    */
   readonly raw?: boolean | undefined
+  /**
+   * The key under which `providerMetadata` has what the AI SDK has no field for: the name of your provider.
+   * @default 'sluice'
+   */
+  readonly name?: string | undefined
+  /**
+   * The name of a tool as your provider shows it, from the name that the agent gives it and its kind.
+   * @default the name that the agent gives it
+   */
+  readonly tool?: ((name: string, kind: ToolKind) => string) | undefined
+  /**
+   * What your provider adds to the metadata of each text, call and answer, from what is known so far.
+   * @default nothing
+   */
+  readonly metadata?: ((facts: LanguageModelFacts) => JsonObject) | undefined
+}
+
+/**
+ * What is known of a run so far, for the `metadata` of `languageModel()`.
+ *
+ * @example
+ * const metadata = ({ session_id }: LanguageModelFacts) => ({ threadId: session_id })
+ */
+export interface LanguageModelFacts {
+  readonly run_id: string
+  readonly engine: string
+  readonly session_id?: string
+  readonly model?: string
 }
 
 export const LANGUAGE_MODEL_OPTIONS = {
   text: { default: 'messages', words: ['messages', 'result'] },
   raw: OFF,
+  name: { default: 'sluice', is: isName, must: 'be the name of a provider, and not empty' },
+  tool: { is: isFunction, needs: 'a function as tool' },
+  metadata: { is: isFunction, needs: 'a function as metadata' },
 } as const satisfies OptionTable<LanguageModelOptions>
 
 /** A JSON value, as the AI SDK types it. */
@@ -34,10 +66,12 @@ type JsonObject = { [key: string]: JsonValue | undefined }
 export interface LanguageModelUsage {
   readonly inputTokens: Readonly<Record<'total' | 'noCache' | 'cacheRead' | 'cacheWrite', number | undefined>>
   readonly outputTokens: Readonly<Record<'total' | 'text' | 'reasoning', number | undefined>>
+  /** The last counts of the engine, as it reports them. */
+  readonly raw?: JsonObject
 }
 
-/** Facts the AI SDK has no field for. */
-type Annotated = { readonly providerMetadata?: { readonly sluice: JsonObject } }
+/** Facts the AI SDK has no field for, under the name of the provider. */
+type Annotated = { readonly providerMetadata?: { readonly [name: string]: JsonObject } }
 
 /** A call that the agent has run itself, and its result. */
 type Call =
@@ -99,7 +133,23 @@ export type LanguageModelPart =
 export function languageModelStage(options: LanguageModelOptions = {}): Stage<Event, LanguageModelPart> {
   const example = "languageModelStage({ text: 'result' })"
   const read = readOptions('languageModelStage', options, example, LANGUAGE_MODEL_OPTIONS)
-  return (next) => aiSdkStage()(new LanguageModelSink(next, read))
+  return (next) => {
+    const parts = new LanguageModelSink(next, read)
+    const chunks = aiSdkStage()(parts)
+    return {
+      write(event) {
+        parts.about(event)
+        chunks.write(renamed(event, read.tool))
+      },
+      end: () => chunks.end(),
+    }
+  }
+}
+
+/** The event with the name that the provider gives to its tool. */
+function renamed(event: Event, tool: LanguageModelOptions['tool']): Event {
+  if (!tool || !isEvent(event, 'tool.call.started', 'tool.call.completed', 'tool.call.failed')) return event
+  return { ...event, data: { ...event.data, name: tool(event.data.name, event.data.kind) } }
 }
 
 type ChunkOf<T extends AiSdkChunk['type']> = Extract<AiSdkChunk, { type: T }>
@@ -107,7 +157,9 @@ type ChunkOf<T extends AiSdkChunk['type']> = Extract<AiSdkChunk, { type: T }>
 /** Turns the chunks of one message into the parts of one answer. */
 class LanguageModelSink implements Sink<AiSdkChunk> {
   readonly #next: Sink<LanguageModelPart>
-  readonly #options: LanguageModelOptions
+  readonly #options: LanguageModelOptions & { readonly name: string }
+  #facts: LanguageModelFacts | undefined
+  #usage: JsonObject | undefined
   readonly #names = new OpenCalls<string>()
   /** The ids of texts that are not the answer. */
   readonly #asides = new Set<string>()
@@ -115,9 +167,30 @@ class LanguageModelSink implements Sink<AiSdkChunk> {
   #ended: CompletionData | undefined
   #finish: ChunkOf<'finish'> | undefined
 
-  constructor(next: Sink<LanguageModelPart>, options: LanguageModelOptions) {
+  constructor(next: Sink<LanguageModelPart>, options: LanguageModelOptions & { readonly name: string }) {
     this.#next = next
     this.#options = options
+  }
+
+  /** The event that the next chunks are made from. */
+  about({ run_id, source, correlation: { session_id }, ...event }: Event): void {
+    const { model, usage } = event.type === 'lifecycle.run.status' ? event.data : {}
+    this.#facts = {
+      ...this.#facts,
+      ...{ run_id, engine: source.engine },
+      ...(session_id !== undefined && { session_id }),
+      ...(model !== undefined && { model }),
+    }
+    if (isRecord(usage)) this.#usage = usage as JsonObject // cast: a part of a record is JSON
+  }
+
+  /** What the AI SDK has no field for, and what the provider adds. */
+  #annotated({ providerMetadata: facts }: { readonly providerMetadata?: AiSdkMetadata }): Annotated {
+    const { name, metadata } = this.#options
+    const own = metadata && this.#facts ? metadata(this.#facts) : undefined
+    // Cast: facts of records are JSON.
+    const known = { ...(facts?.sluice as JsonObject | undefined), ...own }
+    return Object.keys(known).length > 0 ? { providerMetadata: { [name]: known } } : {}
   }
 
   write(chunk: AiSdkChunk) {
@@ -132,13 +205,13 @@ class LanguageModelSink implements Sink<AiSdkChunk> {
         const kind = this.#asides.has(id) ? 'reasoning' : 'text'
         if (chunk.type === 'text-end') this.#asides.delete(id)
         const place = chunk.type === 'text-start' ? 'start' : 'end'
-        return this.#say({ type: `${kind}-${place}`, id, ...annotated(chunk) })
+        return this.#say({ type: `${kind}-${place}`, id, ...this.#annotated(chunk) })
       }
       case 'text-delta':
         return this.#say(this.#asides.has(chunk.id) ? { ...chunk, type: 'reasoning-delta' } : chunk)
       case 'reasoning-start':
       case 'reasoning-end':
-        return this.#say({ type: chunk.type, id: chunk.id, ...annotated(chunk) })
+        return this.#say({ type: chunk.type, id: chunk.id, ...this.#annotated(chunk) })
       case 'reasoning-delta':
         return this.#say(chunk)
       case 'tool-input-available':
@@ -186,7 +259,7 @@ class LanguageModelSink implements Sink<AiSdkChunk> {
       const call = { toolCallId, toolName, providerExecuted: true, dynamic: true } as const
       // Arguments that are not known are sent as none.
       const input = JSON.stringify(chunk.input ?? {})
-      return this.#say({ type: 'tool-call', ...call, input, ...annotated(chunk) })
+      return this.#say({ type: 'tool-call', ...call, input, ...this.#annotated(chunk) })
     }
     const toolName = this.#names.end(toolCallId) ?? ''
     const failed = chunk.type === 'tool-output-error'
@@ -196,7 +269,7 @@ class LanguageModelSink implements Sink<AiSdkChunk> {
       // Cast: a record is JSON. The AI SDK has no result that is null.
       result: failed ? chunk.errorText : ((chunk.output ?? '') as NonNullable<JsonValue>),
       ...(failed && { isError: true }),
-      ...annotated(chunk),
+      ...this.#annotated(chunk),
     })
   }
 
@@ -227,9 +300,9 @@ class LanguageModelSink implements Sink<AiSdkChunk> {
     const raw = this.#ended?.reason_code
     const { tokens: _, ...facts } = messageMetadata
     return {
-      usage: usageOf(this.#tokens.sum()),
+      usage: { ...usageOf(this.#tokens.sum()), ...(this.#usage && { raw: this.#usage }) },
       finishReason: { unified: raw === 'MAX_TOKENS' ? 'length' : finishReason, raw },
-      providerMetadata: { sluice: facts as JsonObject }, // cast: facts of records are JSON
+      ...this.#annotated({ providerMetadata: { sluice: facts } }),
     }
   }
 }
@@ -246,11 +319,6 @@ function usageOf({ input, output, cached, cache_write, reasoning }: Tokens = {})
     },
     outputTokens: { total: output, text: less(output, reasoning), reasoning },
   }
-}
-
-function annotated({ providerMetadata: facts }: { readonly providerMetadata?: AiSdkMetadata }): Annotated {
-  // Cast: facts of records are JSON.
-  return facts ? { providerMetadata: { sluice: facts.sluice as JsonObject } } : {}
 }
 
 /** A whole answer: the part of `LanguageModelV3GenerateResult` that an agent has. */
@@ -280,7 +348,7 @@ export async function languageModelResult(
       case 'text-start':
       case 'reasoning-start': {
         const type = part.type === 'text-start' ? 'text' : 'reasoning'
-        texts.set(part.id, { type, text: '', ...annotated(part) })
+        texts.set(part.id, { type, text: '', ...metadataOf(part) })
         content.push(texts.get(part.id)!)
         break
       }
@@ -290,7 +358,7 @@ export async function languageModelResult(
         break
       case 'text-end':
       case 'reasoning-end':
-        Object.assign(texts.get(part.id)!, annotated(part))
+        Object.assign(texts.get(part.id)!, metadataOf(part))
         break
       case 'tool-call':
       case 'tool-result':
@@ -311,4 +379,8 @@ export async function languageModelResult(
   }
   if (!finish) throw new Fault('BAD_STATE', 'the parts have no finish; give it those of languageModel()')
   return { content, response, warnings: [], ...finish }
+}
+
+function metadataOf({ providerMetadata }: Annotated): Annotated {
+  return providerMetadata ? { providerMetadata } : {}
 }

@@ -17,9 +17,12 @@ const ids = (events: ReturnType<typeof read>) =>
   only(events, 'agent.message.final').map(({ data }) => data.message_id)
 
 describe('a message', () => {
-  test('is read from a plain string too, and has a name though it says none', () => {
-    const events = read(says('Hello'), line('assistant', { message: { content: [{ type: 'text' }] } }))
-    expect(texts(events)).toEqual(['Hello', ''])
+  test('is read from a plain string too, and has a name though it says none; without a text there is none', () => {
+    const events = read(
+      says('Hello'),
+      line('assistant', { message: { content: [{ type: 'text' }, { type: 'text', text: 'Ho' }] } }),
+    )
+    expect(texts(events)).toEqual(['Hello', 'Ho'])
     expect(ids(events)).toEqual(['m', 'u'])
     const nameless = {
       type: 'assistant',
@@ -40,7 +43,7 @@ describe('a message', () => {
     const events = read(
       says([{ type: 'redacted_thinking', data: 'x' }, 7, { type: 'thinking' }, { type: 'hologram' }]),
     )
-    expect(only(events, 'agent.reasoning.summary').map(({ data }) => data.text)).toEqual([''])
+    expect(only(events, 'agent.reasoning.summary')).toEqual([])
     expect(codesOf(events)).toContain('UNKNOWN_TYPE')
   })
 
@@ -208,7 +211,7 @@ describe('a call', () => {
     })
     expect(only(events, 'artifact.created')).toEqual([])
     expect(only(events, 'tool.call.started').at(-1)!.data).toEqual({
-      call_id: '',
+      call_id: 'call-1',
       name: 'tool',
       kind: 'other',
     })
@@ -280,8 +283,8 @@ describe('the rest of a turn', () => {
     ['boom', { error: { message: 'boom' } }],
     ['in words', { error: 'in words' }],
     ['a; b', { errors: ['a', 'b'] }],
-    ['the answer', { errors: [], result: 'the answer' }],
-    ['unknown', {}],
+    ['the answer', { is_error: true, errors: [], result: 'the answer' }],
+    ['error_max_turns', { subtype: 'error_max_turns' }],
   ])('fails with what it says: %s', (failure, more) => {
     expect(endOf(read(line('result', more))).evidence.failure).toBe(failure)
   })

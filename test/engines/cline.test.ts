@@ -98,7 +98,7 @@ test('what is unknown is kept as raw and told; a record of another engine is not
     event('brand_new'),
     event('content_end', { contentType: 'image' }),
     { ts, type: 'brand_new' },
-    { type: 'run_result', finishReason: 'completed', iterations: 1, text: 'x' },
+    { type: 'result', finishReason: 'completed', iterations: 1, text: 'x' },
     { ts, type: 'error', message: 'x', level: 'info' },
   )
   expect(only(events, 'raw.stdout')).toHaveLength(5)

@@ -112,7 +112,7 @@ test('an unknown event is kept as raw and told; a record of another engine is no
   const events = read(
     { type: 'result', subtype: 'success', session_id: 's', result: 'x' },
     { type: 'result', timestamp: 't', status: 'success' },
-    { type: 'assistant.message', data: { messageId: 'a', content: 'x' } },
+    { type: 'assistant', data: { messageId: 'a', content: 'x' } },
     line('message.part', { content: 'x' }),
   )
   expect(texts(events)).toEqual([])

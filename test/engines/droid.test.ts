@@ -25,7 +25,7 @@ test('calls have an id of their own in older versions; a result that says nothin
   )
   expect(only(events, 'tool.call.failed').map(({ data }) => [data.call_id, data.name, data.error])).toEqual([
     ['c1', 'Shell', undefined],
-    ['', 'Read', 'no'],
+    ['call-1', 'Read', 'no'],
   ])
 })
 

@@ -24,8 +24,8 @@ describe('stream-json', () => {
     expect(new Set(ids).size).toBe(3)
   })
 
-  test('a message without content is an empty one', () => {
-    expect(texts(stream(says(undefined)))).toEqual([''])
+  test('a message without content is none', () => {
+    expect(texts(stream(says(undefined)))).toEqual([])
   })
 
   test('the user line after a delta belongs to an event', () => {
@@ -55,7 +55,7 @@ describe('stream-json', () => {
     expect(only(events, 'tool.call.failed', 'tool.call.completed').map(({ data }) => data)).toEqual([
       { call_id: 'a', name: 'write_file', kind: 'edit', error: 'denied' },
       { call_id: 'b', name: 'tool', kind: 'other', output: 'text' },
-      { call_id: '', name: 'tool', kind: 'other' },
+      { call_id: 'call-1', name: 'tool', kind: 'other' },
     ])
     expect(only(events, 'artifact.created')).toEqual([])
   })

@@ -12,10 +12,10 @@ test('an unknown part is kept as raw and told', () => {
   expect(codesOf(events)).toContain('UNKNOWN_TYPE')
 })
 
-test('a part without its fields is an empty one', () => {
+test('a part without its fields tells no text', () => {
   const events = read(part('text'), part('reasoning'), part('step_finish'))
-  expect(texts(events)).toEqual([''])
-  expect(only(events, 'agent.reasoning.summary')[0]!.data.text).toBe('')
+  expect(texts(events)).toEqual([])
+  expect(only(events, 'agent.reasoning.summary')).toEqual([])
   expect(only(events, 'lifecycle.run.status').at(-1)!.data).toMatchObject({
     status: 'step_finish',
     reason: 'unknown',
@@ -29,8 +29,8 @@ test('a call that is not over is only started', () => {
     part('tool_use'),
   )
   expect(only(events, 'tool.call.started').map(({ data }) => data)).toEqual([
-    { call_id: 'a', name: 'bash', kind: 'execute', input: {} },
-    { call_id: '', name: 'tool', kind: 'other', input: {} },
+    { call_id: 'a', name: 'bash', kind: 'execute' },
+    { call_id: 'call-1', name: 'tool', kind: 'other' },
   ])
   expect(only(events, 'tool.call.completed', 'tool.call.failed')).toEqual([])
 })

@@ -362,7 +362,7 @@ describe('the session file of Qwen Code', () => {
         line('assistant', parts({ functionCall: { id: 'c', name: 'x', args: {} } }, { functionCall: {} })),
         line('tool_result', answered({ error: 'No.' })),
       ],
-      told: ['started c x', 'started  tool', 'failed c x No.'],
+      told: ['started c x', 'started call-1 tool', 'failed c x No.'],
     },
     'a conversation that was shortened': {
       records: [line('system', { subtype: 'chat_compression', systemPayload: {} })],

@@ -29,6 +29,9 @@ test('a count that can be read in two ways is left out', () => {
 })
 
 test('a part that is more than the whole is not within it', () => {
+  expect(
+    tokenParts({ input: 7752, output: 11, reasoning: 46 }, { cache: 'apart', reasoning: 'within' }),
+  ).toEqual({ input: 7752, output: 57, reasoning: 46 })
   expect(tokenParts({ input: 200, output: 34, cached: 1000 })).toEqual({
     input: 1200,
     output: 34,

@@ -393,6 +393,8 @@ test('is parse-then-filter: what is JSON is judged by its value, and no repaired
   fc.assert(
     fc.property(input, where, options, (bytes, conditions, rest) => {
       const all = run([bytes], rest).outcomes
+      // What a raw line break has cut is put together only if no line is left out.
+      fc.pre(!all.some(({ frame }) => frame.text.includes('\n')))
       const { outcomes, dropped } = run([bytes], { ...rest, where: conditions })
       const kept = new Set(outcomes.map((outcome) => JSON.stringify(plain(outcome))))
       let judged = 0

@@ -1,7 +1,7 @@
 import { clip } from '../../base/fault.ts'
 import { deedOf } from '../../events/call-subject.ts'
 import { costOf } from '../../events/cost.ts'
-import type { Engine, EngineFrame, Limits, Say } from '../../events/engine.ts'
+import { type Engine, type EngineFrame, isLenient, type Limits, type Say } from '../../events/engine.ts'
 import type { RequestOption } from '../../events/event.ts'
 import { memory } from '../../events/memory.ts'
 import type { Ask } from '../../events/open-requests.ts'
@@ -38,6 +38,9 @@ export const acp: Engine = {
 const UPDATE = 'jsonrpc=2.0 method=session/update params.sessionId:text params.update.sessionUpdate:text'
 const PERMISSION =
   'jsonrpc=2.0 method=session/request_permission params.sessionId:text params.toolCall:record'
+/** What they have at least, if the caller has named the engine. */
+const LEAST_UPDATE = 'method=session/update params.update.sessionUpdate:text'
+const LEAST_PERMISSION = 'method=session/request_permission params.toolCall:record'
 
 const own = [
   // MCP has `initialize`, too, but its versions are dates.
@@ -63,6 +66,7 @@ function newRun(limits: Limits) {
   const chunks = chunkReader(limits)
   const tools = new ToolCalls()
   return {
+    limits,
     chunks,
     tools,
     turn: new AcpTurns(chunks, tools),
@@ -89,21 +93,24 @@ type Run = ReturnType<typeof newRun>
 
 function readLine(frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {
   const { chunks, turn, made } = run
-  const line = Rec.of(frame.value, 'jsonrpc=2.0')
-  const kind = line && fits(frame.value, UPDATE) ? line.text('params.update.sessionUpdate') : undefined
+  const lenient = isLenient(frame, run.limits)
+  const isUpdate = fits(frame.value, lenient ? LEAST_UPDATE : UPDATE)
+  const asks = fits(frame.value, lenient ? LEAST_PERMISSION : PERMISSION)
+  const line = Rec.of(frame.value, lenient && (run.known || isUpdate || asks) ? '' : 'jsonrpc=2.0')
+  const kind = line && isUpdate ? line.text('params.update.sessionUpdate') : undefined
   if (kind !== chunks.gathering()) chunks.endGathered(say, frame)
-  run.known ||= isOwn(frame.value)
+  run.known ||= isOwn(frame.value) || (lenient && (isUpdate || asks))
   // Also if the lines before it are lost: the next user message is a prompt, not history.
   const opened = line?.text('result.sessionId')
   if (opened !== undefined) made.set(opened, true)
   if (!run.known || !line) return false
   say.fields(line.values, 'jsonrpc id method params result error')
   const params = line.record('params')
-  if (params && (kind !== undefined || fits(frame.value, PERMISSION))) {
+  if (params && (kind !== undefined || asks)) {
     say.fields(params.values, 'sessionId update toolCall options _meta')
     turn.session(params.at('sessionId'), say)
     if (kind === undefined) return readPermission(line.at('id'), params, frame, say, run)
-    return readUpdate(params.text('sessionId')!, params.record('update')!, frame, say, run)
+    return readUpdate(params.text('sessionId') ?? '', params.record('update')!, frame, say, run)
   }
   const method = line.at('method')
   if (method === undefined && (line.has('error') || line.has('result'))) return readAnswer(line, say, run)

@@ -2,6 +2,7 @@ import {
   type Engine,
   type EngineFrame,
   type FailureTable,
+  isLenient,
   isRecord,
   type Limits,
   type Reader,
@@ -94,6 +95,26 @@ function isLater(value: unknown): boolean {
   return fits(value, DIALECT) || !fits(value, TYPES)
 }
 
+/** What a record has at least, if the caller has named the engine. */
+const least = [
+  'type=system subtype:text',
+  'type=assistant|user message.content',
+  'type=result subtype|result:text',
+  'type=result is_error:flag',
+  'type=stream_event event:record',
+  'type=rate_limit_event',
+]
+
+/** What records of the same types have in other formats: Cursor, Droid, and the session files. */
+const foreign = [
+  'type=system apiKeySource !uuid !tools !mcp_servers',
+  'reasoning_effort !uuid',
+  'type=result request_id !uuid !num_turns',
+  'timestamp_ms !uuid',
+  'sessionId',
+  'type=thinking|tool_call !uuid',
+]
+
 /** Qwen Code names itself, and spells its permission mode differently. */
 export function isQwen(value: unknown): boolean {
   return isOwn(value) && (fits(value, 'qwen_code_version') || fits(value, 'permission_mode'))
@@ -115,6 +136,12 @@ export function openDialect(limits: Limits): Reader {
   const answer = new AnswerText(limits, 1)
   const turn = conversation()
   let spoke = false
+  /** A record of another format was seen, so what could be either is not Claude Code's. */
+  let isForeign = false
+  const isLeast = (value: unknown): boolean => {
+    isForeign ||= foreign.some((conditions) => fits(value, conditions))
+    return !isForeign && least.some((conditions) => fits(value, conditions))
+  }
   const read = (value: unknown, say: Say, extra: boolean): boolean | 'kept' => {
     if (!isRecord(value) || !fits(value, 'type:text')) return false
     // What came before the first record is not an answer: it is emitted as raw now, at its own position.
@@ -126,10 +153,11 @@ export function openDialect(limits: Limits): Reader {
     read(frame, say) {
       const { value } = frame
       const extra = frame.extra !== undefined
-      if (isOwn(value) || isControl(value) || (spoke && isRecord(value) && isLater(value)))
-        return read(value, say, extra)
+      const lenient = isLenient(frame, limits)
+      if (isOwn(value) || isControl(value) || (lenient && isLeast(value))) return read(value, say, extra)
+      if (spoke && isRecord(value) && isLater(value)) return read(value, say, extra)
       // The single array of json mode; if it is cut off, its complete elements still count.
-      if (isOwn(first(frame))) {
+      if (isOwn(first(frame)) || (lenient && isLeast(first(frame)))) {
         const all = Array.isArray(value) ? value : elements(frame.text)
         return all.map((one) => read(one, say, extra)).some(Boolean)
       }

@@ -1,4 +1,4 @@
-import type { Say } from '../../events/engine.ts'
+import type { Limits, Say } from '../../events/engine.ts'
 import { fits, type Rec } from '../../events/record.ts'
 import { blocksOf, contentBlocks, wordsOf } from '../content-blocks.ts'
 import { claudeDenial } from '../denials.ts'
@@ -18,8 +18,9 @@ const FIELDS =
 const quiet = () => true
 
 /** State of one file. */
-function newFile() {
+function newFile({ named }: Limits) {
   return {
+    named,
     blocks: contentBlocks(),
     turn: turns(),
     added: messageTokens(),
@@ -44,12 +45,15 @@ export const claudeSession = /* @__PURE__ */ table<File>({
   cut: { stdout: 'records' },
   about: 'session file: projects/*/*.jsonl; 1.0, 2.1; read from published files, not run',
   later: 'type:text',
+  // stdout, and other agents' stdout, has the session in `session_id`.
+  least: '!session_id !timestamp_ms',
   state: newFile,
   on: {
     user: /* @__PURE__ */ spoken('user', readUser),
     assistant: /* @__PURE__ */ spoken('assistant', readAnswer),
     system: {
       shape: CHAINED,
+      least: 'subtype:text !systemPayload',
       read(line, say) {
         if (line.at('subtype') === 'compact_boundary') say.status('compacted')
         // Written before each retry. The synthetic assistant line says whether the last one failed.
@@ -74,10 +78,12 @@ type ReadSpoken = (line: Rec, content: unknown, say: Say, file: File) => void
 /** A line of the user or the assistant. Qwen Code's file is similar, but its messages have `parts`. */
 function spoken(role: string, read: ReadSpoken): Row<File> {
   const shape = `sessionId:text uuid:text parentUuid message.role=${role} !message.parts`
+  const least = 'message.content'
   return {
     shape,
+    least,
     read(line, say, file) {
-      if (!fits(line.values, shape)) {
+      if (!fits(line.values, file.named ? least : shape)) {
         say.unknownType(role)
         return false
       }

@@ -55,6 +55,7 @@ export function conversation() {
       run.extra = extra
       run.began ||= !isHook(line)
       if (isInit(line)) run.session = line.text('session_id')
+      else if (run.began) run.session ??= line.text('session_id')
       if (run.began && !isOfOther(line, run)) say.session(line.at('session_id'), factsOf(line))
       else if (!run.began) run.named = line.at('session_id')
       run.sums ||= line.has('qwen_code_version')
@@ -328,20 +329,23 @@ function readResult(line: Rec, say: Say, run: Run): void {
     say.error(failure(line) ?? 'a subagent failed', 'warning')
     return
   }
-  const subtype = line.text('subtype') ?? 'unknown'
+  const subtype = line.text('subtype')
   const answer = line.text('result')
   const usage = line.at('usage')
   const stats = line.at('stats')
   const tokens = statsTokens(stats) ?? claudeTokens(usage) ?? run.spent.sum()
   const excused = run.engineMessage !== undefined && answer === run.engineMessage
   const error = run.answered ? undefined : errorAnswer(answer ?? '', tokens?.output)
-  const failed = subtype !== 'success' || line.isSet('is_error') || excused || error !== undefined
+  const told = (subtype ?? 'success') !== 'success' || line.isSet('is_error') || errorIn(line) !== undefined
+  const failed = told || excused || error !== undefined
+  // One of the two says how it ended. Without both of them, its words may be anything.
+  const good = !failed && (subtype !== undefined || line.at('is_error') === false)
   say.turnOver(failed ? 'failed' : 'well')
   // It repeats the last answer, and is the answer only if nothing else was said (json mode); or an error.
   if (!failed && !run.answered && answer) say.message(undefined, answer)
   sayDenials(line, say, run)
   say.status('result', {
-    reason: subtype,
+    reason: subtype ?? 'unknown',
     usage,
     stats,
     structured_payload: failed ? undefined : (line.at('structured_output') ?? undefined),
@@ -351,14 +355,17 @@ function readResult(line: Rec, say: Say, run: Run): void {
     fresh: true,
   })
   if (!failed) limit(line.text('stop_reason'), say, run)
-  if (subtype === 'success') say.ended('result success', failed ? undefined : answer)
-  if (failed) say.error(failure(line) ?? subtype, 'fatal')
+  if (good || subtype === 'success') say.ended('result success', failed ? undefined : answer)
+  if (failed) say.error(failure(line) ?? subtype ?? 'the run failed', 'fatal', { verdict: true })
   run.answered = run.limited = false
   run.engineMessage = undefined
   run.spent = tokenCounter()
 }
 
 function failure(line: Rec): string | undefined {
-  const error = line.text('error.message error')
-  return error ?? (line.list('errors').map(String).join('; ') || line.text('result'))
+  return errorIn(line) ?? line.text('result')
+}
+
+function errorIn(line: Rec): string | undefined {
+  return line.text('error.message error') ?? (line.list('errors').map(String).join('; ') || undefined)
 }

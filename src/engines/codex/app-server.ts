@@ -29,6 +29,11 @@ export function isServerShape(line: Rec): boolean {
   return fits(line.values, 'method=thread/started params:record') || fits(line.values, 'params.threadId:text')
 }
 
+/** A notification that this server is known to send, whatever is in it. */
+export function isNotification(line: Rec): boolean {
+  return notifications.rowOf(line) !== undefined
+}
+
 function threadAt(record: Rec, path: string): Rec | undefined {
   return Rec.of(record.at(path), 'id:text modelProvider')
 }
@@ -169,7 +174,7 @@ export class CodexServer {
     const reported = this.#usage === undefined ? {} : { usage: this.#usage }
     say.status(`turn_${status}`, reported)
     if (status === 'completed') say.ended('turn/completed')
-    if (status === 'failed') say.error(errorText(params.at('turn.error')), 'fatal')
+    if (status === 'failed') say.error(errorText(params.at('turn.error')), 'fatal', { verdict: true })
     if (status === 'interrupted') say.error('the turn was interrupted', 'fatal')
   }
 
@@ -261,7 +266,7 @@ const notifications = /* @__PURE__ */ rows<CodexServer>({
       read(params, say, server) {
         const threadId = threadOf(params)
         const id = params.text('itemId') ?? ''
-        const words = params.words('delta')
+        const words = params.text('delta')
         // The model was asked again: the message before will not get any longer.
         if (server.speaking.get(threadId) !== id) server.closeOpen(threadId, say)
         server.speaking.set(threadId, id)
@@ -287,16 +292,14 @@ const items = /* @__PURE__ */ rows<Phase>({
     agentMessage: {
       fields: 'text:text phase memoryCitation delivery questions moderation',
       read(item, say, { phase, parent }) {
-        const words = item.words('text')
-        if (phase === 'completed' && words !== undefined)
-          say.message(item.text('id') ?? '', words, { parent })
+        if (phase === 'completed') say.message(item.text('id'), item.text('text'), { parent })
       },
     },
     reasoning: {
       fields: 'summary:list content:list',
       read(item, say, { phase, parent }) {
         const thought = paragraphs(item.list('summary')) || paragraphs(item.list('content'))
-        if (phase === 'completed' && thought !== '') say.reasoning(item.text('id') ?? '', thought, { parent })
+        if (phase === 'completed' && thought !== '') say.reasoning(item.text('id'), thought, { parent })
       },
     },
     commandExecution: {

@@ -1,9 +1,9 @@
-import type { Engine, EngineFrame, Say } from '../../events/engine.ts'
+import { type Engine, type EngineFrame, isLenient, type Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
 import { codexDenial } from '../denials.ts'
 import { rows } from '../record-table.ts'
-import { CodexServer, isServerLine, isServerShape } from './app-server.ts'
+import { CodexServer, isNotification, isServerLine, isServerShape } from './app-server.ts'
 import { OldRun, oldLines } from './old.ts'
 import {
   codexTokens,
@@ -57,7 +57,7 @@ export const codex: Engine = {
     const line = Rec.of(value)
     return line !== undefined && (isLine(line) || fits(line.values, OLD_LINE) || isServerShape(line))
   },
-  open() {
+  open(limits) {
     const old = new OldRun()
     const server = new CodexServer()
     /** A record of the dialect was seen, so one of another type is a new type. */
@@ -65,12 +65,14 @@ export const codex: Engine = {
     let served = false
     return {
       sent: ({ value }, say) => server.sent(Rec.of(value), say),
-      read({ value }, say) {
-        const line = Rec.of(value)
+      read(frame, say) {
+        const line = Rec.of(frame.value)
         if (!line) return false
-        if (line.has('msg') && fits(line.values, OLD_LINE)) return oldLines.read(line, say, old)
+        const lenient = isLenient(frame, limits)
+        if (line.has('msg') && fits(line.values, lenient ? 'msg.type:text' : OLD_LINE))
+          return oldLines.read(line, say, old)
         if (isServerLine(line)) {
-          served ||= isServerShape(line)
+          served ||= isServerShape(line) || (lenient && isNotification(line))
           // A refusal can be the first line of the server.
           return (served || fits(line.values, '#2 id error:record')) && server.read(line, say)
         }
@@ -86,7 +88,8 @@ export const codex: Engine = {
         }
         known ||= isLine(line)
         // Other engines have a `type: "error"` with more in it.
-        const read = known || fits(line.values, '#2 type=error message:text')
+        const read =
+          known || fits(line.values, '#2 type=error message:text') || (lenient && lines.hasLeast(line, false))
         return read && line.text('type') !== undefined && lines.read(line, say, undefined)
       },
     }
@@ -114,6 +117,7 @@ const lines = /* @__PURE__ */ rows<undefined>({
     },
     'turn.started': {
       shape: '#1',
+      least: '#1',
       fields: '',
       read(_, say) {
         say.begun()
@@ -122,6 +126,7 @@ const lines = /* @__PURE__ */ rows<undefined>({
     },
     'turn.completed': {
       shape: 'usage:record',
+      least: '#1, usage:record',
       fields: 'usage:record',
       read(line, say) {
         const usage = line.at('usage')
@@ -135,11 +140,12 @@ const lines = /* @__PURE__ */ rows<undefined>({
       fields: 'error error.message:text',
       read(line, say) {
         say.status('turn_failed')
-        say.error(errorText(line.at('error')), 'fatal')
+        say.error(errorText(line.at('error')), 'fatal', { verdict: true })
       },
     },
     error: {
       fields: 'message:text',
+      common: true,
       read(line, say) {
         // Mostly transient ("Reconnecting... 2/5"): only turn.failed and the exit code are fatal.
         const message = errorText(line.values)
@@ -149,6 +155,7 @@ const lines = /* @__PURE__ */ rows<undefined>({
     },
     'item.started, item.updated, item.completed': {
       shape: 'item:record item.type|item.item_type:text',
+      least: 'item:record',
       fields: 'item:record',
       read(line, say) {
         const item = line.record('item')
@@ -178,14 +185,13 @@ const items = /* @__PURE__ */ rows<Phase>({
     'agent_message, assistant_message': {
       fields: 'text:text phase',
       read(item, say, { phase }) {
-        const words = item.words('text')
-        if (phase === 'completed' && words !== undefined) say.message(item.text('id'), words)
+        if (phase === 'completed') say.message(item.text('id'), item.text('text'))
       },
     },
     reasoning: {
       fields: 'text:text',
       read(item, say, { phase }) {
-        const words = item.words('text')
+        const words = item.text('text')
         if (phase === 'completed' && words !== undefined) say.reasoning(item.text('id'), words)
       },
     },

@@ -63,22 +63,21 @@ export const oldLines = /* @__PURE__ */ rows<OldRun>({
     agent_message: {
       fields: 'message:text',
       read(msg, say, run, line) {
-        const words = msg.words('message')
         // It repeats the pieces before it.
-        if (words !== undefined) say.message(run.closePieces(line.text('id') ?? ''), words)
+        say.message(run.closePieces(line.text('id') ?? ''), msg.text('message'))
       },
     },
     agent_message_delta: {
       fields: 'delta:text',
       read(msg, say, run, line) {
-        const words = msg.words('delta')
+        const words = msg.text('delta')
         if (words !== undefined) say.delta(run.pieceId(line.text('id') ?? ''), words)
       },
     },
     agent_reasoning: {
       fields: 'text:text',
       read(msg, say) {
-        const words = msg.words('text')
+        const words = msg.text('text')
         if (words !== undefined) say.reasoning(undefined, words)
       },
     },

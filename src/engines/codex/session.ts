@@ -10,12 +10,16 @@ import {
   changesByPath,
   codexTokens,
   commandOf,
+  durationOfParts,
   endOf,
   errorText,
   mcpName,
   sayChanges,
   tools,
 } from './shared.ts'
+
+/** The kinds of records that have the texts: an event, its newer form as an item, what the API was sent. */
+type Kind = 'event' | 'item' | 'response'
 
 /** What is known of a rollout so far. */
 class Rollout {
@@ -25,8 +29,12 @@ class Rollout {
   /** The file records where turns begin (0.142 and later); before, prompts mark them. */
   tasks = false
   /** Which kind of record has the messages of this turn, and which has the prompt: only that kind is read. */
-  #teller: 'event' | 'item' | undefined
-  #asker: 'event' | 'item' | undefined
+  #teller: Kind | undefined
+  #asker: Kind | undefined
+  /** The file has events: then its prompts are there, too. */
+  events = false
+  /** The last prompt of a `response_item`: an event may repeat it. */
+  #prompt: string | undefined
   /** The tokens of the thread; 0.74 begins at 0 when it is resumed, and writes null before. */
   #counter = tokenCounter()
   uncounted = false
@@ -40,14 +48,23 @@ class Rollout {
     say.status('turn_started')
   }
 
-  tells(kind: 'event' | 'item'): boolean {
+  tells(kind: Kind): boolean {
     this.#teller ??= kind
     return this.#teller === kind
   }
 
-  asked(kind: 'event' | 'item', prompt: string, say: Say): void {
+  asked(kind: Kind, prompt: string, say: Say): void {
     this.#asker ??= kind
     if (this.#asker === kind && prompt !== '') say.user(prompt)
+  }
+
+  /** A prompt that marks where a turn begins, if no other record does. */
+  prompted(kind: Kind, prompt: string, say: Say): void {
+    const again = kind === 'event' && this.#prompt !== undefined && this.#prompt === prompt
+    this.#prompt = kind === 'response' ? prompt : undefined
+    if (again) return
+    if (!this.tasks) this.begin(say)
+    this.asked(kind, prompt, say)
   }
 
   count(usage: unknown, last: unknown, say: Say): void {
@@ -87,6 +104,7 @@ export const codexSession: Engine = /* @__PURE__ */ table({
   about: 'session file: rollout-*.jsonl; 0.166, 0.142, 0.74',
   shape: isRollout,
   later: isRollout,
+  least: 'payload:record',
   state: () => new Rollout(),
   each: (line, say) => say.fields(line.values, 'timestamp ordinal type payload metadata'),
   of: 'payload',
@@ -106,8 +124,11 @@ export const codexSession: Engine = /* @__PURE__ */ table({
       rollout.model = model
       say.status('configured', { model })
     },
-    event_msg: (payload, say, rollout) => events.read(payload, say, rollout),
-    response_item: (payload, say, rollout) => responses.read(payload, say, rollout.calls),
+    event_msg(payload, say, rollout) {
+      rollout.events = true
+      return events.read(payload, say, rollout)
+    },
+    response_item: (payload, say, rollout) => responses.read(payload, say, rollout),
     // It comes before the event, which is missing if the run was killed.
     token_usage_record: (payload, say, rollout) =>
       rollout.count(payload.at('thread_token_usage'), payload.at('usage'), say),
@@ -119,8 +140,7 @@ const events = /* @__PURE__ */ rows<Rollout>({
   fields: '*',
   // They repeat another line, or are not about the conversation.
   quiet:
-    'thread_settings_applied exec_command_begin exec_command_end mcp_tool_call_begin mcp_tool_call_end ' +
-    'web_search_begin web_search_end patch_apply_begin thread_name_updated agent_reasoning_raw_content ' +
+    'thread_settings_applied web_search_begin web_search_end patch_apply_begin thread_name_updated agent_reasoning_raw_content ' +
     'agent_reasoning_section_break turn_diff view_image_tool_call',
   on: {
     task_started(_, say, rollout) {
@@ -132,8 +152,7 @@ const events = /* @__PURE__ */ rows<Rollout>({
       read(event, say, rollout) {
         // Old versions have the instructions and the environment here too, each with its kind.
         if ((event.at('kind') ?? 'plain') !== 'plain') return
-        if (!rollout.tasks) rollout.begin(say)
-        rollout.asked('event', event.text('message') ?? '', say)
+        rollout.prompted('event', event.text('message') ?? '', say)
       },
     },
     task_complete(event, say) {
@@ -159,14 +178,14 @@ const events = /* @__PURE__ */ rows<Rollout>({
     agent_message: {
       fields: 'message:text',
       read(event, say, rollout) {
-        const words = event.words('message')
+        const words = event.text('message')
         if (words !== undefined && rollout.tells('event')) say.message(undefined, words)
       },
     },
     agent_reasoning: {
       fields: 'text:text',
       read(event, say, rollout) {
-        const words = event.words('text')
+        const words = event.text('text')
         if (words !== undefined && rollout.tells('event')) say.reasoning(undefined, words)
       },
     },
@@ -175,6 +194,14 @@ const events = /* @__PURE__ */ rows<Rollout>({
       read: (event, say, { calls }) =>
         calls.patched(event.text('call_id') ?? '', event, event.at('success') !== true, say),
     },
+    exec_command_begin: (event, say, { calls }) =>
+      calls.begin(
+        { id: idOf(event), name: 'command_execution', input: { command: event.at('command') } },
+        say,
+      ),
+    exec_command_end: (event, say, { calls }) => calls.command(event, say),
+    mcp_tool_call_begin: (event, say, { calls }) => calls.begin(mcpCall(event), say),
+    mcp_tool_call_end: (event, say, { calls }) => calls.mcp(event, say),
     token_count(event, say, rollout) {
       const info = event.record('info')
       rollout.uncounted ||= event.at('info') === null
@@ -231,10 +258,32 @@ class Calls {
   readonly #ended = memory<true>(() => 0)
 
   start(payload: Rec, input: unknown, say: Say): void {
-    const id = payload.text('call_id id') ?? ''
-    const name = nameOf(payload.text('name') ?? 'local_shell')
-    this.#open.set(id, name)
-    say.started({ id, name, input })
+    this.begin({ id: idOf(payload), name: nameOf(payload.text('name') ?? 'local_shell'), input }, say)
+  }
+
+  /** Reports that a call begins, once. */
+  begin(call: Call, say: Say): void {
+    if (this.#open.get(call.id) !== undefined || this.#ended.get(call.id)) return
+    if (call.id !== '') this.#open.set(call.id, call.name)
+    say.started(call)
+  }
+
+  /** The event of a command that ended. */
+  command(event: Rec, say: Say): void {
+    const exit_code = event.number('exit_code')
+    const output = event.at('aggregated_output stdout')
+    const duration_ms = durationOfParts(event.at('duration'))
+    const call = { id: idOf(event), name: 'command_execution', output, exit_code, duration_ms }
+    if (exit_code !== undefined) this.#end(call, exit_code !== 0, say)
+  }
+
+  /** The event of a tool of an MCP server that ended. */
+  mcp(event: Rec, say: Say): void {
+    const error = event.text('result.Err')
+    const output = event.at('result.Ok')
+    const failed = error !== undefined || event.at('result.Ok.is_error result.Ok.isError') === true
+    const duration_ms = durationOfParts(event.at('duration'))
+    if (event.record('result')) this.#end({ ...mcpCall(event), output, error, duration_ms }, failed, say)
   }
 
   /** Reports the end of a call, once. True if this was the first. */
@@ -249,7 +298,7 @@ class Calls {
 
   /** The output that the model got. */
   output(payload: Rec, say: Say): void {
-    const id = payload.text('call_id') ?? ''
+    const id = idOf(payload)
     const name = this.#open.get(id)
     const told = name === undefined ? undefined : readOutput(payload, name)
     if (name === undefined || told === undefined) return
@@ -280,17 +329,40 @@ class Calls {
   }
 }
 
-/** The `response_item` records. Messages and reasoning are recorded as events too, and are read there. */
-const responses = /* @__PURE__ */ rows<Calls>({
+/** User messages that the engine writes. */
+const NOT_TYPED =
+  /^(?:<(?:environment_context|user_instructions|permissions instructions|turn_aborted|user_shell_command|subagent_notification|skill)\b|# AGENTS\.md instructions)/
+
+/** The `response_item` records. Texts are mostly recorded as events too, and then read there. */
+const responses = /* @__PURE__ */ rows<Rollout>({
   called: 'response_item',
-  quiet: 'message reasoning ghost_snapshot web_search_call compaction',
+  quiet: 'ghost_snapshot web_search_call compaction',
   on: {
-    function_call: (payload, say, calls) => calls.start(payload, inputOf(payload), say),
-    custom_tool_call: (payload, say, calls) => calls.start(payload, payload.at('input'), say),
-    local_shell_call: (payload, say, calls) => calls.start(payload, payload.at('action'), say),
-    'function_call_output, custom_tool_call_output': (payload, say, calls) => calls.output(payload, say),
+    message(payload, say, rollout) {
+      const words = wordsOf(payload.at('content'), '')
+      const role = payload.at('role')
+      if (role === 'user' && words !== '' && !rollout.events && !NOT_TYPED.test(words.slice(0, 80)))
+        rollout.prompted('response', words, say)
+      if (role === 'assistant' && words !== '' && rollout.tells('response')) say.message(undefined, words)
+    },
+    reasoning(payload, say, rollout) {
+      const words = wordsOf(payload.at('summary'), '\n\n')
+      if (words !== '' && rollout.tells('response')) say.reasoning(undefined, words)
+    },
+    function_call: (payload, say, { calls }) => calls.start(payload, inputOf(payload), say),
+    custom_tool_call: (payload, say, { calls }) => calls.start(payload, payload.at('input'), say),
+    local_shell_call: (payload, say, { calls }) => calls.start(payload, payload.at('action'), say),
+    'function_call_output, custom_tool_call_output': (payload, say, { calls }) => calls.output(payload, say),
   },
 })
+
+const idOf = (payload: Rec): string => payload.text('call_id id') ?? ''
+
+function mcpCall(event: Rec): Call {
+  const invocation = event.record('invocation')
+  const name = invocation ? mcpName(invocation) : 'mcp'
+  return { id: idOf(event), name, input: invocation?.at('arguments') }
+}
 
 /** The name that `codex exec --json` uses for a function: `mcp__docs__find` is `docs.find` there. */
 function nameOf(name: string): string {

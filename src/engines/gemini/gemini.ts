@@ -1,11 +1,11 @@
-import type { Engine, EngineFrame, Limits, Say } from '../../events/engine.ts'
+import { type Engine, type EngineFrame, isLenient, type Limits, type Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { AnswerText } from '../answer-text.ts'
 import { apiError, errorAnswer, isHint, isRetry, loggedError } from '../api-errors.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
 import { geminiDenial } from '../denials.ts'
 import { statsTokens } from '../token-parts.ts'
-import { isEvent, isStreamLine, streamReader, tools } from './stream.ts'
+import { hasLeast, isEvent, isStreamLine, streamReader, tools } from './stream.ts'
 
 /** First keys of the document, also after other text on its line. */
 export const documentKeys = ['session_id', 'response', 'stats']
@@ -50,6 +50,7 @@ export const gemini: Engine = {
  * on, so most of them are kept until then.
  */
 class GeminiRun {
+  readonly #limits: Limits
   readonly #answer: AnswerText
   readonly #log = logReader()
   readonly #stream = streamReader()
@@ -78,6 +79,7 @@ class GeminiRun {
   #fenced = false
 
   constructor(limits: Limits) {
+    this.#limits = limits
     this.#answer = new AnswerText(limits, 1)
   }
 
@@ -89,7 +91,7 @@ class GeminiRun {
   read(frame: EngineFrame, say: Say): boolean | 'kept' {
     const { value, glue } = frame
     const words = frame.channel !== 'stderr'
-    if (isDocument(value)) {
+    if (isDocument(value) || (isLenient(frame, this.#limits) && fits(value, LEAST))) {
       if (words && !this.#framed && (this.#fenced || glue !== undefined)) return this.#readText(frame, say)
       if (!this.#streaming) return this.#keepBest(frame, say)
     }
@@ -102,7 +104,8 @@ class GeminiRun {
     if (isErrorDocument(value) && !(words && this.#fenced)) return this.#keepFailed(frame, say)
     if (!words && isBare(value)) return this.#keepBare(frame, say)
     if (!words) return this.#log.read(frame, say, true)
-    if (isStreamLine(value)) {
+    const lenient = isLenient(frame, this.#limits)
+    if (isStreamLine(value) || (lenient && hasLeast(value))) {
       this.#frame(say, frame)
       this.#streaming = true
     }
@@ -110,7 +113,7 @@ class GeminiRun {
     const line = this.#streaming ? Rec.of(value) : undefined
     return (
       this.#log.read(frame, say, true) ||
-      (line !== undefined && isEvent(line) && this.#stream(frame, line, say))
+      (line !== undefined && (lenient || isEvent(line)) && this.#stream(frame, line, say))
     )
   }
 
@@ -231,6 +234,9 @@ function isDocument(value: unknown): boolean {
   const own = fits(value, 'stats:record') || Object.keys(document.values).every((key) => documentKey.has(key))
   return own && (document.has('response') || fits(value, 'error:record'))
 }
+
+/** The document of a named engine may lack its answer. */
+const LEAST = '#2 session_id:text stats:record'
 
 const documentKey = new Set(['session_id', 'response', 'stats', 'error'])
 

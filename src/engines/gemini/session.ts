@@ -1,5 +1,5 @@
-import type { Engine, Say } from '../../events/engine.ts'
-import { Rec } from '../../events/record.ts'
+import { type Engine, isLenient, type Say } from '../../events/engine.ts'
+import { fits, Rec } from '../../events/record.ts'
 import { pathOf, sayChange, shownIn } from '../calls.ts'
 import { wordsOf } from '../content-blocks.ts'
 import { geminiDenial } from '../denials.ts'
@@ -10,6 +10,9 @@ import { tools } from './stream.ts'
 
 /** The head of the log, or the whole document. */
 const HEAD = 'sessionId:text projectHash:text startTime:text'
+const LEAST = '!type projectHash|startTime:text sessionId|messages'
+/** Lines of the log that only this agent writes, and those of the user. */
+const LINES = ['type=gemini', 'type=user content id:text !message', '$set:record']
 
 /**
  * Gemini CLI's session files (`tmp/<project>/chats/session-*` in its home): one document (0.20), or a log of
@@ -26,13 +29,15 @@ export const geminiSession: Engine = {
   cut: { stdout: 'documents' },
   about: 'session file: tmp/*/chats/session-*; 0.61, 0.40, 0.20',
   shape: ({ value }) => Rec.of(value, HEAD) !== undefined,
-  open() {
+  open(limits) {
     const turn = turns()
     let known = false
     return {
-      read({ value }, say) {
-        const head = Rec.of(value, HEAD)
-        known ||= head !== undefined
+      read(frame, say) {
+        const { value } = frame
+        const lenient = isLenient(frame, limits)
+        const head = Rec.of(value, HEAD) ?? (lenient ? Rec.of(value, LEAST) : undefined)
+        known ||= head !== undefined || (lenient && LINES.some((conditions) => fits(value, conditions)))
         const line = known ? (head ?? Rec.of(value)) : undefined
         if (!line) return false
         if (head) {

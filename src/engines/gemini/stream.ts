@@ -60,6 +60,12 @@ export function isStreamLine(value: unknown): boolean {
   return line !== undefined && streamLines.shapeOf(line) === true
 }
 
+/** What a record of stream-json has at least, if the caller has named the engine. */
+export function hasLeast(value: unknown): boolean {
+  const line = Rec.of(value, '!uuid !part')
+  return line !== undefined && streamLines.hasLeast(line, false)
+}
+
 /** A record of a stream that has begun: a field may be missing, and the type may be a new one. */
 export function isEvent(line: Rec): boolean {
   if (!streamLines.rowOf(line)) return true
@@ -73,6 +79,7 @@ const streamLines = /* @__PURE__ */ rows<State>({
   on: {
     init: {
       shape: 'session_id:text',
+      least: 'session_id|model:text',
       fields: 'session_id model:text',
       read(line, say) {
         const model = line.text('model')
@@ -83,9 +90,10 @@ const streamLines = /* @__PURE__ */ rows<State>({
     },
     message: {
       shape: 'role:text content:text',
+      least: 'role:text content:text',
       fields: 'role=user|assistant content:text delta:flag',
       read(line, say, state) {
-        const words = line.words('content')
+        const words = line.text('content')
         if (words === undefined) return
         // It is not known who says it: kept as raw, with a warning.
         if (line.text('role') === undefined) return false
@@ -107,6 +115,7 @@ const streamLines = /* @__PURE__ */ rows<State>({
     },
     tool_use: {
       shape: 'tool_name:text tool_id:text',
+      least: 'tool_name|tool_id:text',
       fields: 'tool_name:text tool_id:text parameters',
       read(line, say, state) {
         close(state, say)
@@ -116,6 +125,7 @@ const streamLines = /* @__PURE__ */ rows<State>({
     },
     tool_result: {
       shape: 'tool_id:text status:text',
+      least: 'tool_id|status:text',
       fields: 'tool_id:text status=success|error output error:record',
       read(line, say, state) {
         close(state, say)
@@ -131,6 +141,7 @@ const streamLines = /* @__PURE__ */ rows<State>({
     },
     error: {
       shape: 'severity:text message:text',
+      least: 'severity:text',
       fields: 'severity=warning|error message:text',
       read(line, say, state) {
         const severity = line.at('severity') === 'warning' ? 'warning' : 'error'
@@ -142,17 +153,22 @@ const streamLines = /* @__PURE__ */ rows<State>({
     },
     result: {
       shape: 'status:text stats|error:record',
+      least: 'status:text, stats:record !subtype !is_error',
       fields: 'status=success|error error:record stats:record',
       read(line, say, state) {
-        const reason = line.text('status') ?? 'unknown'
+        const reason = line.text('status')
         const stats = line.at('stats')
         const tokens = statsTokens(stats)
-        const error = reason === 'success' ? errorAnswer(state.message.head, tokens?.output) : undefined
+        const failed = reason !== undefined && reason !== 'success'
+        const error = !failed ? errorAnswer(state.message.head, tokens?.output) : undefined
         close(state, say, error !== undefined)
-        say.status('result', { reason, stats, tokens })
+        say.status('result', { reason: reason ?? 'unknown', stats, tokens })
         if (error !== undefined) say.error(error, 'fatal')
         else if (reason === 'success') say.ended('result success')
-        else say.error(line.text('error.message') ?? state.error ?? 'the engine failed', 'fatal')
+        else if (failed || line.record('error'))
+          say.error(line.text('error.message') ?? state.error ?? 'the engine failed', 'fatal', {
+            verdict: true,
+          })
       },
     },
   },

@@ -1,0 +1,470 @@
+import { describe, expect, test } from 'vitest'
+import { auto } from '../../src/engines/auto.ts'
+import { engines } from '../../src/engines/engines-by-name.ts'
+import type { Event } from '../../src/events/event.ts'
+import { eventStage } from '../../src/events/event-stage.ts'
+import { some } from '../pace.ts'
+import { eventsOf, type Fixture, fixtures } from './fixture.ts'
+import { endOf, lines, only, run, texts } from './run.ts'
+import { validEvents } from './valid.ts'
+
+type Name = keyof typeof engines
+
+/** What is told of one record, in a few words each; the end of the run is not one of them. */
+function told(events: readonly Event[]): string[] {
+  return events.flatMap((event) => {
+    switch (event.type) {
+      case 'agent.message.final':
+        return [`says ${event.data.text}`]
+      case 'agent.message.delta':
+        return [`piece ${event.data.text}`]
+      case 'agent.reasoning.summary':
+        return [`thinks ${event.data.text}`]
+      case 'user.message':
+        return [`user ${event.data.text}`]
+      case 'tool.call.started':
+      case 'tool.call.completed':
+      case 'tool.call.failed':
+        return [`${event.type.slice('tool.call.'.length)} ${event.data.call_id} ${event.data.name}`]
+      case 'diagnostic.engine.error':
+        return [`${event.data.severity}: ${event.data.message}`]
+      case 'lifecycle.run.status':
+        return event.data.status === 'started'
+          ? [`session ${event.correlation.session_id}`]
+          : event.data.status === 'awaiting_user_input'
+            ? ['ends']
+            : []
+      default:
+        return []
+    }
+  })
+}
+
+/** What is told while the record is written, before anything follows it. */
+function atOnce(name: Name, ...records: object[]): string[] {
+  const events: Event[] = []
+  const sink = { write: (event: Event) => void events.push(event), end: () => {} }
+  eventStage(engines[name])(sink).write({ channel: 'stdout', bytes: Buffer.from(lines(...records)) })
+  return told(validEvents(events) as Event[])
+}
+
+const text = { type: 'text', text: 'Hi' }
+const cut: Partial<Record<Name, readonly (readonly [record: object, told: readonly string[]])[]>> = {
+  claude: [
+    [{ type: 'system', subtype: 'init', session_id: 's' }, ['session s']],
+    [{ type: 'system', subtype: 'init', session_id: 's', cwd: '/w', tools: [], model: 'm' }, ['session s']],
+    [{ type: 'system', subtype: 'init' }, []],
+    [{ type: 'assistant', message: { role: 'assistant', content: [text] } }, ['says Hi']],
+    [{ type: 'assistant', message: { content: 'Hi' } }, ['says Hi']],
+    [{ type: 'assistant', message: { content: [{ type: 'text' }] } }, []],
+    [{ type: 'assistant', message: {} }, []],
+    [{ type: 'assistant' }, []],
+    [{ type: 'assistant', message: { content: [{ type: 'thinking', thinking: 'Hm' }] } }, ['thinks Hm']],
+    [
+      { type: 'assistant', message: { content: [{ type: 'tool_use', id: 't', name: 'Bash' }] } },
+      ['started t Bash'],
+    ],
+    [
+      { type: 'assistant', message: { content: [{ type: 'tool_use', name: 'Bash' }] } },
+      ['started call-1 Bash'],
+    ],
+    [
+      { type: 'user', message: { content: [{ type: 'tool_result', tool_use_id: 't', content: 'ok' }] } },
+      ['started t tool', 'completed t tool'],
+    ],
+    [{ type: 'user', message: { role: 'user', content: 'Do it' } }, ['user Do it']],
+    [{ type: 'result', subtype: 'success', result: 'Done' }, ['says Done', 'ends']],
+    [{ type: 'result', subtype: 'success' }, ['ends']],
+    [{ type: 'result', is_error: false, result: 'Done' }, ['says Done', 'ends']],
+    [{ type: 'result', result: 'Successfully removed' }, ['says Successfully removed']],
+    [{ type: 'result', subtype: 'error_max_turns' }, ['fatal: error_max_turns']],
+    [{ type: 'result', is_error: true, result: 'No credit' }, ['fatal: No credit']],
+    [
+      {
+        type: 'stream_event',
+        event: { type: 'content_block_delta', delta: { type: 'text_delta', text: 'H' } },
+      },
+      ['piece H'],
+    ],
+  ],
+  codex: [
+    [{ type: 'thread.started', thread_id: 't' }, ['session t']],
+    [{ type: 'thread.started' }, []],
+    [{ type: 'turn.completed' }, ['ends']],
+    [{ type: 'turn.failed' }, ['fatal: an error without a message']],
+    [{ type: 'error', message: 'No' }, ['error: No']],
+    [{ type: 'item.completed', item: { type: 'agent_message', text: 'Hi' } }, ['says Hi']],
+    [{ type: 'item.completed', item: { type: 'agent_message' } }, []],
+    [{ type: 'item.completed', item: { type: 'reasoning', text: 'Hm' } }, ['thinks Hm']],
+    [
+      { type: 'item.started', item: { type: 'command_execution', command: 'ls' } },
+      ['started call-1 command_execution'],
+    ],
+    [{ id: '0', msg: { type: 'agent_message', message: 'Hi' } }, ['says Hi']],
+    [{ msg: { type: 'agent_message', message: 'Hi' } }, ['says Hi']],
+    [
+      { method: 'item/completed', params: { item: { type: 'agentMessage', id: 'm', text: 'Hi' } } },
+      ['says Hi'],
+    ],
+    [{ method: 'item/agentMessage/delta', params: { itemId: 'm', delta: 'H' } }, ['piece H']],
+    [{ method: 'turn/completed', params: { turn: { status: 'completed' } } }, ['ends']],
+  ],
+  opencode: [
+    [{ type: 'text', part: { text: 'Hi' } }, ['says Hi']],
+    [{ type: 'text', part: {} }, []],
+    [{ type: 'text', sessionID: 's', part: { text: 'Hi' } }, ['session s', 'says Hi']],
+    [{ type: 'reasoning', part: { text: 'Hm' } }, ['thinks Hm']],
+    [{ type: 'step_finish', part: { reason: 'stop' } }, ['ends']],
+    [{ type: 'step_finish', part: {} }, []],
+    [
+      { type: 'tool_use', part: { tool: 'bash', state: { status: 'completed', output: 'ok' } } },
+      ['started call-1 bash', 'completed call-1 bash'],
+    ],
+    [{ type: 'error', error: { name: 'Bad', message: 'No' } }, ['fatal: Bad: No']],
+  ],
+  kilo: [[{ type: 'text', part: { text: 'Hi' } }, ['says Hi']]],
+  gemini: [
+    [{ type: 'init', session_id: 's' }, ['session s']],
+    [{ type: 'init', session_id: 's', model: 'm' }, ['session s']],
+    [{ type: 'message', role: 'assistant', content: 'Hi' }, ['says Hi']],
+    [{ type: 'message', role: 'assistant', content: 'Hi', delta: true }, ['piece Hi']],
+    [{ type: 'message', role: 'user', content: 'Do it' }, ['user Do it']],
+    [{ type: 'tool_use', tool_name: 'glob' }, ['started call-1 glob']],
+    [{ type: 'tool_result', tool_id: 'a', status: 'success' }, ['started a tool', 'completed a tool']],
+    [{ type: 'error', severity: 'error', message: 'No' }, ['error: No']],
+    [{ type: 'result', status: 'success' }, ['ends']],
+    [{ type: 'result', status: 'error' }, ['fatal: the engine failed']],
+    [{ type: 'result', stats: {} }, []],
+  ],
+  copilot: [
+    [{ type: 'assistant.message', data: { messageId: 'm', content: 'x' } }, ['says x']],
+    [{ type: 'assistant.message', data: { content: 'x' } }, ['says x']],
+    [{ type: 'assistant.message', data: {} }, []],
+    [{ type: 'assistant.message_delta', data: { messageId: 'm', deltaContent: 'x' } }, ['piece x']],
+    [{ type: 'user.message', data: { content: 'Do it' } }, ['user Do it']],
+    [{ type: 'tool.execution_start', data: { toolName: 'bash' } }, ['started call-1 bash']],
+    [{ type: 'session.error', data: { message: 'No' } }, ['fatal: No']],
+    [{ type: 'result', sessionId: 's', exitCode: 0 }, ['session s', 'ends']],
+    [{ type: 'result', exitCode: 1 }, ['fatal: the engine ended with exit code 1']],
+    [{ type: 'result', sessionId: 's' }, ['session s']],
+  ],
+  pi: [
+    [{ type: 'session', id: 's' }, ['session s']],
+    [{ type: 'message_end', message: { role: 'assistant', content: [text] } }, ['says Hi']],
+    [{ type: 'message_start', message: { role: 'user', content: 'Do it' } }, ['user Do it']],
+    [
+      { type: 'message_update', assistantMessageEvent: { type: 'text_delta', contentIndex: 0, delta: 'H' } },
+      ['piece H'],
+    ],
+    [{ type: 'tool_execution_start', toolName: 'bash', args: {} }, ['started call-1 bash']],
+    [
+      { type: 'tool_execution_end', toolCallId: 't', toolName: 'bash', isError: false },
+      ['started t bash', 'completed t bash'],
+    ],
+    [{ type: 'agent_end' }, []],
+  ],
+  cursor: [
+    [{ type: 'system', subtype: 'init', session_id: 's' }, ['session s']],
+    [{ type: 'assistant', message: { content: [text] } }, ['says Hi']],
+    [{ type: 'assistant', message: { content: [text] }, timestamp_ms: 1 }, ['piece Hi']],
+    [{ type: 'user', message: { content: [text] } }, ['user Hi']],
+    [
+      { type: 'tool_call', subtype: 'started', tool_call: { shellToolCall: { args: {} } } },
+      ['started call-1 shellToolCall'],
+    ],
+    [{ type: 'result', subtype: 'success', result: 'Done' }, ['says Done', 'ends']],
+    [{ type: 'result', is_error: true, result: 'No' }, ['fatal: No']],
+    [{ type: 'result', result: 'Done' }, ['says Done']],
+  ],
+  droid: [
+    [{ type: 'system', subtype: 'init', session_id: 's' }, ['session s']],
+    [{ type: 'message', role: 'assistant', text: 'Hi' }, ['says Hi']],
+    [{ type: 'message', role: 'assistant' }, []],
+    [{ type: 'tool_call', toolName: 'Read' }, ['started call-1 Read']],
+    [{ type: 'completion', finalText: 'Done' }, ['says Done', 'ends']],
+    [{ type: 'completion' }, ['ends']],
+  ],
+  cline: [
+    [{ type: 'hook_event', hookEventName: 'agent_start', taskId: 's' }, ['session s']],
+    [{ type: 'agent_event', event: { type: 'content_end', contentType: 'text', text: 'Hi' } }, ['says Hi']],
+    [{ type: 'agent_event', event: { type: 'content_end', contentType: 'text' } }, []],
+    [
+      { type: 'agent_event', event: { type: 'content_start', contentType: 'tool', toolName: 'x' } },
+      ['started call-1 x'],
+    ],
+    [{ type: 'run_result', finishReason: 'completed', text: 'Done' }, ['says Done', 'ends']],
+    [{ type: 'run_result', text: 'Done' }, []],
+  ],
+  acp: [
+    [
+      {
+        method: 'session/update',
+        params: { update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 'Hi' } } },
+      },
+      ['piece Hi'],
+    ],
+    [
+      {
+        jsonrpc: '2.0',
+        method: 'session/update',
+        params: { update: { sessionUpdate: 'tool_call', toolCallId: 't', title: 'ls' } },
+      },
+      ['started t ls'],
+    ],
+    [{ jsonrpc: '2.0', id: 1, result: { stopReason: 'end_turn' } }, ['ends']],
+  ],
+  grok: [
+    [{ role: 'user', content: 'Do it' }, ['user Do it']],
+    [{ role: 'assistant', content: 'Hi', name: 'x' }, ['says Hi']],
+    [{ role: 'assistant', tool_calls: [{ function: { name: 'bash' } }] }, ['started call-1 bash']],
+  ],
+  nanocoder: [
+    [{ kind: 'success', finalText: 'Hi' }, ['says Hi', 'ends']],
+    [{ finalText: 'Hi', toolCalls: [] }, ['says Hi']],
+    [{ kind: 'error', exitCode: 1 }, ['fatal: error']],
+  ],
+  'claude-session': [
+    [{ type: 'user', message: { role: 'user', content: 'Do it' } }, ['user Do it']],
+    [{ type: 'assistant', message: { role: 'assistant', content: [text] } }, ['says Hi']],
+    [{ type: 'assistant', message: { content: [text] }, sessionId: 's' }, ['session s', 'says Hi']],
+  ],
+  'codex-session': [
+    [{ type: 'session_meta', payload: { id: 's' } }, ['session s']],
+    [{ type: 'event_msg', payload: { type: 'user_message', message: 'Do it' } }, ['user Do it']],
+    [{ type: 'event_msg', payload: { type: 'agent_message', message: 'Hi' } }, ['says Hi']],
+    [
+      {
+        type: 'response_item',
+        payload: { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Do it' }] },
+      },
+      ['user Do it'],
+    ],
+  ],
+  'copilot-session': [
+    [{ type: 'session.start', data: { sessionId: 's' } }, ['session s']],
+    [{ type: 'user.message', data: { content: 'Do it' } }, ['user Do it']],
+    [{ type: 'assistant.message', data: { content: 'Hi' } }, ['says Hi']],
+  ],
+  'gemini-session': [
+    [{ type: 'gemini', content: 'Hi' }, ['says Hi']],
+    [{ type: 'user', id: '1', content: [{ text: 'Do it' }] }, ['user Do it']],
+    [{ sessionId: 's', messages: [], startTime: 't' }, ['session s']],
+  ],
+  'pi-session': [
+    [{ type: 'session', id: 's' }, ['session s']],
+    [{ type: 'message', message: { role: 'user', content: 'Do it' } }, ['user Do it']],
+    [
+      { type: 'message', message: { role: 'assistant', content: [text], stopReason: 'stop' } },
+      ['says Hi', 'ends'],
+    ],
+  ],
+  'qwen-session': [
+    [{ type: 'user', message: { parts: [{ text: 'Do it' }] } }, ['user Do it']],
+    [{ type: 'assistant', message: { parts: [{ text: 'Hi' }] } }, ['says Hi']],
+  ],
+  'cline-session': [
+    [{ messages: [{ role: 'assistant', content: [text] }], sessionId: 's' }, ['session s', 'says Hi']],
+    [{ messages: [{ role: 'assistant', content: [text] }] }, ['says Hi']],
+  ],
+  'opencode-session': [
+    [
+      { opencode: 'message', data: { role: 'assistant' }, parts: [{ type: 'text', text: 'Hi' }] },
+      ['says Hi'],
+    ],
+  ],
+}
+
+const rows = Object.entries(cut).flatMap(([name, of]) =>
+  [...of, ...(name === 'claude' ? [] : [])].map(
+    ([record, expected]) => [name as Name, JSON.stringify(record), record, expected] as const,
+  ),
+)
+
+describe('a named engine reads what it can', () => {
+  test.each(rows)('%s: %s', (name, _, record, expected) => {
+    const known = atOnce(name, record)
+    expect(known).toEqual(expected)
+  })
+
+  test.each(['qwen', 'amp'] as const)('%s has the dialect of claude', (name) => {
+    for (const [record, expected] of cut.claude!)
+      expect(atOnce(name, record), JSON.stringify(record)).toEqual(expected)
+  })
+
+  test('continue has one document', () => {
+    const stdout = lines({ response: 'Hi', status: 'success' })
+    expect(texts(run(engines.continue, { stdout, exit: 0 }))).toEqual(['Hi'])
+  })
+
+  test('the last result of a turn decides', () => {
+    const good = { type: 'result', subtype: 'success', is_error: false, result: 'Done' }
+    const bad = { type: 'result', subtype: 'error_during_execution', is_error: true, errors: ['No'] }
+    const outcome = (name: Name, ...records: object[]) =>
+      endOf(run(engines[name], { stdout: lines(...records), exit: 0 })).outcome
+    for (const name of ['claude', 'qwen', 'amp', 'cursor'] as const) {
+      expect(outcome(name, bad, good)).toBe('finished')
+      expect(outcome(name, good, bad)).toBe('failed')
+      expect(outcome(name, bad, good, bad)).toBe('failed')
+    }
+    const failed = { type: 'turn.failed', error: { message: 'No' } }
+    expect(outcome('codex', failed, { type: 'turn.completed' })).toBe('finished')
+    expect(outcome('codex', { type: 'turn.completed' }, failed)).toBe('failed')
+    expect(
+      outcome('gemini', { type: 'result', status: 'error' }, { type: 'result', status: 'success' }),
+    ).toBe('finished')
+    // What failed in between is no verdict on the turn, and stays.
+    expect(outcome('copilot', { type: 'session.error', data: {} }, { type: 'result', exitCode: 0 })).toBe(
+      'failed',
+    )
+  })
+
+  test('an end of another session is none', () => {
+    const outcome = (name: Name, ...records: object[]) =>
+      endOf(run(engines[name], { stdout: lines(...records), exit: 0 })).outcome
+    const says = { type: 'assistant', message: { content: 'Hi' }, session_id: 'a' }
+    const ends = (session_id: string) => ({ type: 'result', subtype: 'success', session_id })
+    for (const name of ['claude', 'qwen', 'amp', 'cursor'] as const) {
+      expect(outcome(name, { ...says, message: { content: [text] } }, ends('b'))).toBe('unknown')
+      expect(outcome(name, { ...says, message: { content: [text] } }, ends('a'))).toBe('finished')
+    }
+    const part = { text: 'Hi', reason: 'stop' }
+    const line = (type: string, sessionID: string) => ({ type, sessionID, part })
+    expect(outcome('opencode', line('text', 'a'), line('step_finish', 'b'))).toBe('unknown')
+    expect(outcome('opencode', line('text', 'a'), line('step_finish', 'a'))).toBe('finished')
+    const droid = (type: string, session_id: string) => ({ type, session_id, role: 'assistant', text: 'Hi' })
+    expect(outcome('droid', droid('message', 'a'), droid('completion', 'b'))).toBe('unknown')
+  })
+
+  test('a call without an id ends as the only one that is open, or the first of its name', () => {
+    const start = (toolName: string) => ({ type: 'tool_execution_start', toolName })
+    const end = (toolName?: string) => ({ type: 'tool_execution_end', toolName, isError: false })
+    expect(atOnce('pi', start('bash'), end())).toEqual(['started call-1 bash', 'completed call-1 bash'])
+    expect(atOnce('pi', start('bash'), start('read'), end('read'), end('bash'))).toEqual([
+      'started call-1 bash',
+      'started call-2 read',
+      'completed call-2 read',
+      'completed call-1 bash',
+    ])
+    expect(atOnce('pi', start('bash'), start('read'), end())).toEqual([
+      ...['started call-1 bash', 'started call-2 read', 'started call-3 tool', 'completed call-3 tool'],
+    ])
+  })
+
+  test('says which engine was named, if none of the records is its own', () => {
+    const stdout = lines({ a: 1 }, { a: 2 })
+    const [warning] = only(run(engines.codex, { stdout, exit: 0 }), 'diagnostic.parser.warning').filter(
+      ({ data }) => data.code === 'ENGINE_UNKNOWN',
+    )
+    expect(warning!.data.message).toContain('none of the records is one of codex')
+  })
+
+  test('but not from torn lines of a terminal, nor from stderr', () => {
+    const record = JSON.stringify({ type: 'text', part: { text: 'Hi' } })
+    const torn = `${record.slice(0, 20)}2026-11-15T00:48:15Z ERROR log line\r\n${record.slice(20)}\r\n`
+    expect(texts(run(engines.opencode, { pty: torn, exit: 0 }))).toEqual([])
+    expect(texts(run(engines.opencode, { pty: `${record}\r\n`, exit: 0 }))).toEqual(['Hi'])
+    expect(texts(run(engines.opencode, { stderr: `${record}\n`, exit: 0 }))).toEqual([])
+    expect(texts(run(engines.opencode, { stdout: `${record}\nand more\n`, exit: 0 }))).toEqual(['Hi'])
+  })
+
+  test('but a picker does not guess whose they are', () => {
+    for (const [record] of [cut.claude![3]!, cut.gemini![0]!, cut.copilot![0]!, cut.opencode![0]!])
+      expect(told(run(auto, { stdout: lines(record, record), exit: 0 }))).toEqual([])
+  })
+})
+
+/** Fields that say what a record is, and those that are the only sign of what it says. */
+const KINDS = new Set([
+  'type',
+  'subtype',
+  'role',
+  'method',
+  'item_type',
+  'contentType',
+  'sessionUpdate',
+  'opencode',
+])
+
+/** Fields that say more than their value: that a text is a piece, what a tool is, whether it has ended. */
+const SIGNS = /(?:^|\.)(?:delta|timestamp_ms|model_call_id|workdir|provider|name|status)$/
+
+/** Every text in a value. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+}
+
+/** The record without one of its fields, at any depth of records, with what was there. */
+function* withoutOne(
+  record: Record<string, unknown>,
+): Generator<{ left: object; path: string; gone: unknown }> {
+  for (const [key, value] of Object.entries(record)) {
+    const { [key]: gone, ...rest } = record
+    // What is in a record of its own goes with it.
+    if (!KINDS.has(key) && !SIGNS.test(key) && (typeof value !== 'object' || value === null))
+      yield { left: rest, path: key, gone }
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) continue
+    for (const inner of withoutOne(value as Record<string, unknown>))
+      yield { left: { ...record, [key]: inner.left }, path: `${key}.${inner.path}`, gone: inner.gone }
+  }
+}
+
+/** What the agent said and did, without ids. */
+const content = (events: readonly Event[]) =>
+  only(events, 'agent.message.final', 'agent.reasoning.summary', 'user.message', 'tool.call.started').map(
+    ({ type, data }) => ({ type, words: 'text' in data ? data.text : data.name }),
+  )
+
+/** How many calls ended, well or not: a field may be the only sign of it. */
+const ends = (events: readonly Event[]) => only(events, 'tool.call.completed', 'tool.call.failed').length
+
+test.each(Object.keys(engines).filter((name) => !['text', 'iflow'].includes(name)) as Name[])(
+  '%s: a record without one of its fields tells the rest',
+  (name) => {
+    let tried = 0
+    const seen = new Set<string>()
+    for (const fixture of fixtures().filter(({ engine }) => engine === name)) {
+      const stdout = fixture.logs.find(({ channel }) => channel === 'stdout')
+      // An answer that is JSON, or text, has no fields of the engine.
+      const isText = /text-|json-answer/.test(fixture.name)
+      if (!stdout || stdout.bytes.length > 60_000 || isText) continue
+      const all = Buffer.from(stdout.bytes).toString().split('\n')
+      for (const [at, line] of all.entries()) {
+        if (!line.startsWith('{') || !line.endsWith('}')) continue
+        for (const { left, path, gone } of some([...withoutOne(JSON.parse(line))])) {
+          // Once for each field of each kind of record.
+          const key = `${Object.keys(JSON.parse(line)).join()} ${path} ${JSON.parse(line).type}`
+          if (seen.has(key)) continue
+          seen.add(key)
+          tried++
+          expectTheRest(
+            fixture,
+            [...all.slice(0, at), JSON.stringify(left), ...all.slice(at + 1)],
+            path,
+            gone,
+          )
+        }
+      }
+    }
+    if (!['continue', 'nanocoder', 'cline-session'].includes(name)) expect(tried).toBeGreaterThan(3)
+  },
+)
+
+function expectTheRest(fixture: Fixture, changed: string[], path: string, gone: unknown): void {
+  const stdout = (text: string) => [{ channel: 'stdout' as const, bytes: Buffer.from(text) }]
+  const original = fixture.logs.find(({ channel }) => channel === 'stdout')!
+  const before = eventsOf(fixture, [original])
+  const after = eventsOf(fixture, stdout(changed.join('\n')))
+  const which = `${fixture.engine}/${fixture.name}: without ${path}`
+  validEvents(after)
+  const lost = textsIn(gone)
+  const left = content(after).map(({ type, words }) => `${type} ${words}`)
+  for (const { type, words } of content(before)) {
+    if (lost.some((one) => one.includes(words) || words.includes(one))) continue
+    expect(left, which).toContain(`${type} ${words}`)
+  }
+  expect(ends(after), which).toBeGreaterThanOrEqual(ends(before))
+  const empty = (events: readonly Event[]) => content(events).filter(({ words }) => words === '').length
+  expect(empty(after), `${which}: an empty text`).toBeLessThanOrEqual(empty(before))
+  for (const { data } of only(after, 'tool.call.started')) expect(data.call_id, which).not.toBe('')
+}
