@@ -57,15 +57,16 @@ export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chun
 }
 
 /**
- * Scans text as `frames` does, but reports what opens in it, not what is cut. The scan is returned, too: it
- * knows what is open, and holds its bytes.
+ * Scans text as `frames` does, and reports what opens in it, too. The scan is returned: it knows what is
+ * open, and holds its bytes.
  */
 export function openingScan(
   options: FrameOptions & OpenerRules,
   opened: Opened,
+  cut: (frame: Frame) => void = () => {},
 ): { readonly scan: Scan; write(bytes: Uint8Array): void } {
   const complete = withDefaults({ ...options, text: false })
-  const scan = new Scan('stdout', { write() {}, end() {} }, complete)
+  const scan = new Scan('stdout', { write: cut, end() {} }, complete)
   scan.opened = opened
   const { write } = feed(scan, new Prose(scan, complete), complete.turn)
   return { scan, write }
