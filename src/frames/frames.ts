@@ -86,7 +86,8 @@ function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>):
   return feed(scan, new Prose(scan, options), options.turn)
 }
 
-function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
+/** The options of a scan, checked. */
+export function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
   const complete = readOptions('frameStage', options, 'frameStage({ lines: true })', STAGE_OPTIONS)
   const everyLine = complete.lines && complete.everyLine
   const think = dialectsOf(complete.think, complete.tags)
