@@ -57,7 +57,8 @@ export function documentFinder(
         if (first) machine.openBare(from, rule, prose.hasThought ? 'dropped a think block' : undefined, true)
         else if (
           (bracket === OPEN_BRACKET || head.mayBeInside(from)) &&
-          isPiece(head.before(from), String.fromCharCode(bracket))
+          isPiece(head.before(from), String.fromCharCode(bracket)) &&
+          !JSONP.test(head.before(from))
         )
           scan.leave(from + 1)
         else
@@ -71,6 +72,9 @@ export function documentFinder(
   })
   return prose
 }
+
+/** The call around a document that is the whole input. */
+const JSONP = /^[\s\ufeff]{0,99}[\w$.]{1,99}\(\s{0,99}$/
 
 export interface DocumentOptions {
   readonly selections: readonly Selection[]

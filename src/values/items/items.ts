@@ -82,6 +82,8 @@ function itemsOf(channel: Channel, options: ItemOptions, next: OutcomeSink<unkno
   // The text between documents is not needed here.
   const scan = new Scan(channel, { write: forget, end() {} }, { maxFrame, text: false })
   let found = false
+  /** What is before this offset is a thought. */
+  let from = 0
   /** Set until the next outcome tells that what was emitted before is a thought. */
   let late: Note | undefined
 
@@ -151,6 +153,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: OutcomeSink<unkno
     if (next.forget) next.forget()
     else if (found) late = frame.notes?.[0]
     found = false
+    from = frame.to
   }
 
   function judge(frame: Frame, why: ChangeKind | undefined): void {
@@ -186,7 +189,10 @@ function itemsOf(channel: Channel, options: ItemOptions, next: OutcomeSink<unkno
       const frame: Frame = { kind: 'object', channel, from: 0, to: unmatched.size(), text }
       const result = isOnlyStructure(text) ? climb(text, { ...rules, root: 'any' }) : undefined
       if (result && !result.ok && result.code === 'INVALID_JSON') emit(badOf(frame, result, label))
-      else if (!found) emit(nothingOf(outside.blank ? 'EMPTY' : 'NO_MATCH', channel, unmatched, label))
+      else if (!found) {
+        const nothing = nothingOf(outside.blank ? 'EMPTY' : 'NO_MATCH', channel, unmatched, label)
+        emit({ ...nothing, frame: { ...nothing.frame, from } })
+      }
     },
   }
 }
