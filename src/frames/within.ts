@@ -114,7 +114,7 @@ function isLiteral(text: string, quote: string): boolean {
   return text[1] === quote && /[\s+.,;)&|]/.test(text[2] ?? '')
 }
 
-/** Whether a bracket after this text is the value of a key without an opening bracket: it is part of something broken. */
+/** Whether a bracket after this text is the value of a key without an opening bracket: part of a whole. */
 export function isMember(before: string): boolean {
   return /"\s{0,99}:\s{0,99}$/.test(before.slice(-200))
 }

@@ -142,7 +142,7 @@ describe('snapshots', () => {
     expect(end('<json>{"k":1}</json>}')).toEqual({ value: { k: 1 }, done: true })
   })
 
-  // Read by a person: the value, or nothing, because the text is no JSON or its value is a piece of something.
+  // As a person reads it: the value, or nothing if the text is no JSON or has only a piece of something.
   const answers: readonly [string, string | undefined][] = [
     ['{"k":1}"m":2}\n\nDone.', undefined],
     ['{"k":1}23}\n\nDone.', undefined],
