@@ -1,25 +1,22 @@
+import type { Frame } from '../frames/frame.ts'
 import { openingScan } from '../frames/frames.ts'
+import { opensInProse } from '../frames/opening-bracket.ts'
 import type { Inside, Scan } from '../frames/scan.ts'
+import { beginsWithKey, isMember } from '../frames/within.ts'
 import {
-  APOSTROPHE,
   BACKTICK,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COLON,
-  COMMA,
   GREATER,
   isBlank,
   isBracket,
-  isDigit,
   isHighSurrogate,
+  LESS,
   LF,
-  MINUS,
   OPEN_BRACE,
-  QUOTE,
   TILDE,
 } from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
 import { isPayloadFence } from '../values/candidates.ts'
+import { isLateThought } from '../values/last-resort.ts'
 import { GrowingValue } from './growing-value.ts'
 
 export interface SearchOptions {
@@ -64,10 +61,12 @@ export class PayloadSearch {
   /** An opened bracket that may still be prose. */
   #vague: GrowingValue | undefined
   #body: Body | undefined
-  /** The search in a body that has found the payload. */
-  #inner: PayloadSearch | undefined
-  /** What was found after the closed value. */
-  #following: 'value' | 'separator' | 'broken' | 'other' = 'value'
+  /** The start of the text. */
+  #start = ''
+  /** Text that the scanner has not seen: the value in a block. */
+  #unfed = ''
+  /** Where the value begins in the channel. */
+  #from = -1
   /** The current line has a fence mark, or a tag that may matter at its end. */
   #marked = false
   /** The first half of a surrogate pair at the end of the previous text. */
@@ -84,7 +83,11 @@ export class PayloadSearch {
   constructor(options: SearchOptions, rules = rulesFor(options), inBody = false) {
     this.#options = options
     this.#inBody = inBody
-    this.#scanner = openingScan(rules, (kind, from, at, label) => this.#opened(kind, from, at, label))
+    this.#scanner = openingScan(
+      rules,
+      (kind, from, at, label) => this.#opened(kind, from, at, label),
+      (frame) => this.#cut(frame),
+    )
     this.#scan = this.#scanner.scan
     this.#tape = this.#scan.tape
     this.#tagEnd = rules.tags?.[0]?.charCodeAt(rules.tags[0].length - 1) ?? -1
@@ -92,44 +95,48 @@ export class PayloadSearch {
 
   /** Returns the value, if it has begun. One that fails stays failed: the ladder may repair it later. */
   push(piece: string): GrowingValue | undefined {
-    if (this.#settled) return this.#readOn(piece, 0)
-    const text = this.#half + piece
-    this.#half = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.slice(-1) : ''
-    const end = text.length - this.#half.length
-    let at = 0
-    while (at < end && !this.#settled) {
+    const all = this.#half + piece
+    this.#half = isHighSurrogate(all.charCodeAt(all.length - 1)) ? all.slice(-1) : ''
+    const text = this.#half === '' ? all : all.slice(0, -1)
+    if (this.#start.length < MAX_START) this.#start += text.slice(0, MAX_START - this.#start.length)
+    for (let at = 0; at < text.length && !this.#isOver(); ) {
+      if (this.#settled && this.#isGrowing() && !this.#body) {
+        at = this.#value!.push(text, at)
+        if (!this.#value!.done()) break
+        // The scanner has not seen the value, but what follows it may show that it was none.
+        this.#scan.inside?.skipToEnd?.()
+        at--
+      }
       const from = at
-      at = this.#stepEnd(text, at, end)
+      at = this.#stepEnd(text, at)
       this.#take(text.slice(from, at))
     }
-    return this.#settled ? this.#readOn(text, at) : this.#value
+    return this.#value
   }
 
-  /** The payload is found: the rest of the text belongs to it, or is checked as what follows it. */
-  #readOn(text: string, at: number): GrowingValue | undefined {
-    if (this.#inner) return this.#inner.push(text.slice(at))
-    this.#read(this.#value!, text, at)
-    return this.#following === 'broken' ? undefined : this.#value
+  #isGrowing(): boolean {
+    return this.#value !== undefined && !this.#value.done() && !this.#value.failed()
   }
 
-  #read(found: GrowingValue, text: string, from: number): void {
-    const end = found.push(text, from)
-    if (found.done() && !this.#options.lines) this.#checkWhatFollows(text, end)
+  /** Nothing that follows can change what is shown. */
+  #isOver(): boolean {
+    return this.#settled && (this.#value?.failed() === true || (this.#options.lines && !this.#isGrowing()))
   }
 
-  //  {"k":1}},"m":2}    {"k":1} , "m":2}    {"k":1}, as asked
-  //         ^ broken            ^ broken           ^ not
-  //
-  /** A closed value before more JSON is part of a broken payload, so it is not shown any more. */
-  #checkWhatFollows(text: string, from: number): void {
-    for (let at = from; at < text.length; at++) {
-      if (this.#following === 'broken' || this.#following === 'other') return
-      const unit = text.charCodeAt(at)
-      if (isBlank(unit)) continue
-      if (this.#following === 'separator') this.#following = mayContinue(unit) ? 'broken' : 'other'
-      else if (unit === COMMA || unit === COLON) this.#following = 'separator'
-      else this.#following = unit === CLOSE_BRACE || unit === CLOSE_BRACKET ? 'broken' : 'other'
-    }
+  //  {"k":1}},"m":2}    f(x, {"k":1})    {"k":0}⏎</think>⏎{"k":1}
+  //         ^ broken         ^ a piece           ^ what is before it was a thought
+  #cut(frame: Frame): void {
+    if (this.#isOver()) return
+    if (frame.kind === 'tag' || frame.kind === 'fence') this.#body = undefined
+    const isLate = isLateThought(frame)
+    const isBroken = frame.broken !== undefined
+    // Something follows, so that an empty object is prose, and so is an array of scalars.
+    const isProse = frame.aside || (!this.#inBody && !opensInProse(frame.text, this.#options.loose))
+    if (!isLate && (frame.from !== this.#from || !(isBroken || isProse))) return
+    this.#value = undefined
+    this.#vague = undefined
+    if (isLate) this.#body = undefined
+    this.#settled = isBroken
   }
 
   //  Sure: a > b\n```json\n{"a":1}\n```\n
@@ -141,11 +148,16 @@ export class PayloadSearch {
    * them before the scanner does. At the beginning of a body steps are one character long, and the scanner
    * sees them first: it may find out after any of the first three bytes that it is not a body.
    */
-  #stepEnd(text: string, from: number, end: number): number {
+  #stepEnd(text: string, from: number): number {
+    const end = text.length
     const most = Math.min(end, from + (this.#body && this.#body.begun < BEGUN ? 1 : MAX_STEP))
+    const isBehind = this.#body !== undefined && this.#settled
     let at = from
     while (at < most) {
-      const unit = text.charCodeAt(at++)
+      const unit = text.charCodeAt(at)
+      // What may close the body is not part of it.
+      if (isBehind && at > from && (unit === LESS || unit === BACKTICK || unit === TILDE)) return at
+      at++
       if (unit === LF) {
         if (this.#marked) {
           this.#marked = false
@@ -162,13 +174,23 @@ export class PayloadSearch {
 
   #take(text: string): void {
     if (this.#vague) {
-      this.#read(this.#vague, text, 0)
+      this.#vague.push(text, 0)
       this.#vague = this.#judged(this.#vague)
     }
-    const before = this.#body
-    if (before && before.begun === BEGUN) this.#searchBody(before, text)
-    if (this.#settled) return
+    const body = this.#body
+    // After its value, a body sees nothing of what closes it.
+    const isFirst = this.#settled ? this.#isGrowing() : body?.begun === BEGUN
+    if (body && isFirst) this.#searchBody(body, text)
+    this.#unfed += text
+    // A value in a block hides its end from the scanner: it may be long, and is read once.
+    if (this.#body && this.#settled && this.#isGrowing()) return
+    this.#feed(this.#unfed)
+    if (body && body === this.#body && !isFirst && this.#isPayload(body)) this.#searchBody(body, text)
+  }
+
+  #feed(text: string): void {
     const bytes = Buffer.from(text)
+    this.#unfed = ''
     this.#step = text
     this.#stepOnTape = this.#tape.end
     this.#stepInChannel = this.#channelEnd
@@ -177,8 +199,6 @@ export class PayloadSearch {
     this.#atUnit = 0
     this.#scanner.write(bytes)
     if (this.#body && this.#scan.inside !== this.#body.inside) this.#body = undefined
-    const body = this.#body
-    if (body && body === before && body.begun < BEGUN && this.#isPayload(body)) this.#searchBody(body, text)
   }
 
   /** The value again, if it is still not certain that it is one. */
@@ -205,25 +225,35 @@ export class PayloadSearch {
   #searchBody(open: Body, text: string): void {
     const { root, loose } = this.#options
     open.search ??= new PayloadSearch(this.#options, { ...BODY, loose, document: root }, true)
-    this.#value = open.search.push(text) ?? this.#value
+    const found = open.search.push(text)
+    if (found || this.#settled || open.search.#settled) this.#value = found
     this.#settled = open.search.#settled
-    if (this.#settled) this.#inner = open.search
   }
 
   #opened(kind: string, from: number, at: number, label = ''): void {
     const scan = this.#scan
     const { root, loose } = this.#options
-    if (this.#settled) return
+    if (this.#body) {
+      // The scanner has not cut it: it was no block, and its content is prose.
+      this.#body = undefined
+      if (this.#settled) this.#value = undefined
+      this.#settled = false
+    }
+    // A block counts more than an object in prose.
+    const isBlock = kind === 'tag' || isPayloadFence(label, '')
+    if (this.#settled && !(isBlock && !this.#inBody && this.#from >= 0 && this.#value?.done())) return
     if (kind === 'object' || kind === 'line') {
+      if (kind === 'object' && (beginsWithKey(this.#start) || isMember(scan.head.before(from)))) return
       if (root === 'any' || scan.byte(from) === OPEN_BRACE) this.#begin(from, at)
       return
     }
-    const payload = kind === 'tag' || isPayloadFence(label, '')
-    if (!payload && label !== '' && !loose) return
+    if (!isBlock && label !== '' && !loose) return
     // In a quotation each line of the body has quote marks, which can only be removed from the whole block.
     if (scan.head.prefix(from)?.includes('>')) return
-    const body = { inside: scan.inside, search: undefined, needsBracket: !payload, begun: 0, seen: at }
+    const body = { inside: scan.inside, search: undefined, needsBracket: !isBlock, begun: 0, seen: at }
     this.#body = body
+    this.#settled = false
+    this.#from = -1
     const to = Math.max(at, this.#stepOnTape)
     if (at < this.#tape.end && this.#isPayload(body))
       this.#searchBody(body, scan.decode(at, to) + this.#restOfStep(to))
@@ -233,15 +263,15 @@ export class PayloadSearch {
   #begin(from: number, at: number): void {
     const scan = this.#scan
     const found = new GrowingValue(this.#options.maxDepth)
-    this.#following = 'value'
+    this.#from = this.#tape.origin(from)
     const to = Math.max(at, this.#stepOnTape)
     for (let seen = from, size = 64; seen < to && !found.failed(); size *= 2) {
       let end = Math.min(to, seen + size)
       while (end < to && isContinuation(scan.byte(end))) end++
-      this.#read(found, scan.decode(seen, end), 0)
+      found.push(scan.decode(seen, end), 0)
       seen = end
     }
-    if (!found.failed()) this.#read(found, this.#restOfStep(to), 0)
+    if (!found.failed()) found.push(this.#restOfStep(to), 0)
     this.#vague = this.#judged(found)
   }
 
@@ -285,11 +315,8 @@ const BODY = { tags: [], fences: true, lines: false, objects: true, think: true 
 const BEGUN = 3
 /** Longer lines are read in parts: the scanner must not read far into a payload that is found. */
 const MAX_STEP = 4096
-
-/** Whether a value, or a quoted key, may begin with this. */
-function mayContinue(unit: number): boolean {
-  return unit === QUOTE || unit === APOSTROPHE || isBracket(unit) || isDigit(unit) || unit === MINUS
-}
+/** A key at the start of the text is not longer. */
+const MAX_START = 300
 
 /** A byte inside a character. */
 function isContinuation(byte: number | undefined): boolean {

@@ -1,7 +1,16 @@
 import { ByteBalance } from '../json/byte-balance.ts'
 import { isJson } from '../json/strict.ts'
 import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
-import { BACKTICK, CLOSE_BRACE, CLOSE_BRACKET, GREATER, isBlank, isBracket, LF } from '../text/characters.ts'
+import {
+  BACKTICK,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  GREATER,
+  isBlank,
+  isBracket,
+  isWordCharacter,
+  LF,
+} from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
 import { type FenceCloser, FenceClosing, GluedClosing, NO_OPENER } from './fence-closing.ts'
 import { type FenceHit, openings } from './fence-opening.ts'
@@ -63,6 +72,7 @@ export class FenceMachine implements Inside {
   /** A fence before this offset of the channel is not stretched. */
   #searchedTo = 0
   readonly #readFences: false | 'object' | 'any'
+  readonly #opened: ((info: string, body: number) => void) | undefined
   #kind: BodyKind
   /** The search for the first byte of the body that is not blank continues here. */
   #firstFrom = 0
@@ -79,8 +89,14 @@ export class FenceMachine implements Inside {
     },
   }
 
-  constructor(scan: Scan, readFences: false | 'object' | 'any') {
+  /** `opened`: every block is read as prose, by somebody who is told of it. */
+  constructor(
+    scan: Scan,
+    readFences: false | 'object' | 'any',
+    opened?: (info: string, body: number) => void,
+  ) {
     this.#scan = scan
+    this.#opened = opened
     this.#tape = scan.tape
     this.#readFences = readFences
     const glued = readFences === false ? undefined : () => !this.#noOdd
@@ -117,6 +133,34 @@ export class FenceMachine implements Inside {
     return block.closer?.at ?? NOWHERE
   }
 
+  /** How far the body of the block that is read as prose is known, and whether that is all of it. */
+  proseEnd(): { readonly at: number; readonly closed: boolean } {
+    this.#nextCloser(0)
+    const block = this.#prose.at(-1)
+    const { ended } = this.#scan
+    const closed = block?.closer !== undefined
+    return { at: block?.closer?.from ?? (ended || !block ? this.#tape.end : block.closing.keep()), closed }
+  }
+
+  //  {"a":1}```      {"a":1}⏎        ```⏎
+  //         ^ from
+  /** Whether marks after the value that began the block close it; undefined if more of them may follow. */
+  closesAt(from: number): number | undefined {
+    const { mark, length } = this.#opener
+    const { end } = this.#tape
+    let to = from
+    while (to < end && this.#scan.byte(to) === mark) to++
+    if (to === end && !this.#scan.ended) return undefined
+    if (to - from < length) return -1
+    return isWordCharacter(this.#scan.byte(to)) ? from : to
+  }
+
+  /** The block that is read as prose ends at `to`. */
+  close(to: number): void {
+    this.#leaveProse({ to })
+    this.#searchFrom(to)
+  }
+
   /** Position of one or two marks at the very end of the tape, which may become a fence. */
   partial(): number {
     return Math.min(this.#backticks.search.partial(), this.#tildes.search.partial())
@@ -137,6 +181,15 @@ export class FenceMachine implements Inside {
     const info = runEnd === infoEnd ? '' : scan.decodeClean(runEnd, infoEnd).trim()
     const body = infoEnd === brace ? brace : Math.min(lineEnd + 1, this.#tape.end)
     this.#opener = { quotes, indent, from, mark, length: runEnd - from, info, body, odd }
+    if (this.#opened) {
+      // A quotation has marks on every line, so that no document in it can be read.
+      if (odd || quotes > 0) this.#backToProse(body)
+      else {
+        this.#readAsProse()
+        this.#opened(info, body)
+      }
+      return
+    }
     this.#stretch = undefined
     this.#line = undefined
     this.#kind = !this.#readFences || isJsonLabel(info) || odd ? 'payload' : undefined
@@ -278,7 +331,7 @@ export class FenceMachine implements Inside {
     this.#closing.reset(position)
   }
 
-  #leaveProse({ to }: FenceCloser): void {
+  #leaveProse({ to }: Pick<FenceCloser, 'to'>): void {
     this.#prose.pop()
     const around = this.#prose.at(-1)
     if (around) {

@@ -57,15 +57,16 @@ export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chun
 }
 
 /**
- * Scans text as `frames` does, but reports what opens in it, not what is cut. The scan is returned, too: it
- * knows what is open, and holds its bytes.
+ * Scans text as `frames` does, and reports what opens in it, too. The scan is returned: it knows what is
+ * open, and holds its bytes.
  */
 export function openingScan(
   options: FrameOptions & OpenerRules,
   opened: Opened,
+  cut: (frame: Frame) => void = () => {},
 ): { readonly scan: Scan; write(bytes: Uint8Array): void } {
   const complete = withDefaults({ ...options, text: false })
-  const scan = new Scan('stdout', { write() {}, end() {} }, complete)
+  const scan = new Scan('stdout', { write: cut, end() {} }, complete)
   scan.opened = opened
   const { write } = feed(scan, new Prose(scan, complete), complete.turn)
   return { scan, write }
@@ -85,7 +86,8 @@ function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>):
   return feed(scan, new Prose(scan, options), options.turn)
 }
 
-function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
+/** The options of a scan, checked. */
+export function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
   const complete = readOptions('frameStage', options, 'frameStage({ lines: true })', STAGE_OPTIONS)
   const everyLine = complete.lines && complete.everyLine
   const think = dialectsOf(complete.think, complete.tags)

@@ -124,7 +124,8 @@ export class ObjectMachine implements Inside {
       this.#place = this.#first ? 'document' : scan.head.quoted(this.#from) ? 'after a quote' : 'prose'
       this.#bare = scan.byte(this.#seek) === COLON
       this.#balance.reset(1)
-      scan.opened?.('object', this.#from, this.#seek)
+      // Not by more than its bracket: the rest may not have arrived.
+      if (scan.opened && !this.#isPiece(1)) scan.opened('object', this.#from, this.#seek)
     }
     if (this.#stage === 'body' && !this.#walk(limit)) return false
     if (scan.inside !== this || this.#stage === 'body') return true
@@ -141,6 +142,12 @@ export class ObjectMachine implements Inside {
     // The first bracket of the input may be the whole document.
     else if (this.#stage === 'body' || this.#first) this.#emit(end, true, undefined, this.#isPiece())
     else this.#scan.leave(end)
+  }
+
+  skipToEnd(): void {
+    this.#seek = this.#tape.end
+    this.#torn = false
+    this.#balance.reset(1)
   }
 
   /** The next byte shows most brackets in prose, as in `[INFO]` and `fn()[i]`, without any setup. */
@@ -256,11 +263,11 @@ export class ObjectMachine implements Inside {
   }
 
   /** Whether it is a piece of something larger that is not JSON. After a word nothing has to be decoded. */
-  #isPiece(): boolean {
+  #isPiece(size = 3): boolean {
     const scan = this.#scan
     const from = this.#from
     if (this.#first || !(scan.byte(from) === OPEN_BRACKET || scan.head.mayBeInside(from))) return false
-    return isPiece(scan.head.before(from), scan.decodeClean(from, Math.min(from + 3, this.#tape.end)))
+    return isPiece(scan.head.before(from), scan.decodeClean(from, Math.min(from + size, this.#tape.end)))
   }
 
   //  see [1].   list[0]   [1](url)      scores: [7]   x = [7]   [7]

@@ -29,11 +29,11 @@ export class Prose implements Interruptions {
   readonly #options: ScanOptions
   /** Finds the tags and thoughts that open in prose. */
   readonly #openers: MarkSearch<OpenerMark>
-  readonly #tags: readonly TagMachine[]
+  readonly #tags: readonly TagReader[]
   readonly #think: ThinkMachine | undefined
   readonly #fences: FenceMachine | undefined
   readonly #line: LineMachine | undefined
-  readonly #object: ObjectMachine | undefined
+  readonly #object: BracketReader | undefined
   readonly #rule: BracketRule
   readonly #openScalar: (from: number) => void
   /** Whether lines that do not begin with a bracket must be found, too. */
@@ -50,15 +50,17 @@ export class Prose implements Interruptions {
   /** The search for the first non-blank byte of the input continues here; NOWHERE when it is over. */
   #documentFrom: number
   #documentThink = -1
+  /** A thought was skipped before the first thing that counts. */
+  hasThought = false
 
-  constructor(scan: Scan, options: ScanOptions) {
+  constructor(scan: Scan, options: ScanOptions, readers?: Readers) {
     const { tape } = scan
     this.#scan = scan
     this.#tape = tape
     this.#head = scan.head
     this.#options = options
     this.lines = options.lines
-    this.#tags = options.tags.map((name) => new TagMachine(scan, name, options.needsPayload))
+    this.#tags = readers?.tags ?? options.tags.map((name) => new TagMachine(scan, name, options.needsPayload))
     const tagMarks = this.#tags.map((tag) => ({ bytes: Bytes.from(`<${tag.name}>`), tag }))
     this.#openers = new MarkSearch<OpenerMark>(
       scan,
@@ -68,9 +70,11 @@ export class Prose implements Interruptions {
     const { think, patient } = options
     const closed = (from: number, to: number) => this.#thinkClosed(from, to)
     this.#think = think.length > 0 ? thinkMachine(scan, { patient, closed }) : undefined
-    this.#fences = options.fences ? new FenceMachine(scan, options.readFences) : undefined
+    const fences = () => readers?.fences ?? new FenceMachine(scan, options.readFences)
+    this.#fences = options.fences ? fences() : undefined
     this.#line = options.lines ? new LineMachine(scan, options, () => this.#giveUpLine()) : undefined
-    this.#object = options.objects ? new ObjectMachine(scan, this, options.endOfBroken) : undefined
+    const object = () => readers?.object ?? new ObjectMachine(scan, this, options.endOfBroken)
+    this.#object = options.objects ? object() : undefined
     this.#rule = options.everyBracket ? 'any' : options.loose ? 'loose' : 'strict'
     this.#openScalar = scalarMachine(scan, (from) => scan.leave(from))
     this.#anyLine = options.lines && (options.everyLine || options.scalars)
@@ -78,6 +82,11 @@ export class Prose implements Interruptions {
     this.#brace = new ByteSearch(tape, '{')
     this.#bracket = new ByteSearch(tape, '[')
     this.#documentFrom = options.document ? 0 : NOWHERE
+  }
+
+  /** Only blanks have been seen. */
+  get blank(): boolean {
+    return this.#documentFrom !== NOWHERE && !this.hasThought
   }
 
   /** Opens the next frame. False: it waits for more bytes. */
@@ -230,8 +239,10 @@ export class Prose implements Interruptions {
     }
     this.#documentFrom = NOWHERE
     // A think block that closes is skipped, and the document may begin after it.
-    if (at === opener) this.#documentThink = at
-    else if (isBracket(byte) && this.#object) this.#object.open(at, 'document', true)
+    if (at === opener) {
+      this.#documentThink = at
+      this.hasThought ||= this.#openers.mark?.thought !== undefined
+    } else if (isBracket(byte) && this.#object) this.#object.open(at, 'document', true)
     else if (this.#options.document === 'any' && beginsScalar(byte)) this.#openScalar(at)
     else return undefined
     this.#scan.position = at
@@ -240,14 +251,34 @@ export class Prose implements Interruptions {
 
   /** What is before a lone closer is a thought, too. */
   #thinkClosed(from: number, to: number): void {
-    const isLone = this.#openers.mark?.lone && this.#options.document
+    const isLone = this.#openers.mark?.lone === true && this.#options.document !== false
+    this.hasThought ||= isLone
     if (from === this.#documentThink || isLone) this.#documentFrom = to
   }
 }
 
+/** What reads a block of a tag, once its opener is found. */
+export interface TagReader {
+  readonly name: string
+  readonly opener: ByteSearch
+  open(from: number): void
+}
+
+/** What reads a bare document, if the bracket at `from` opens one; `first`: it begins the input. */
+interface BracketReader {
+  open(from: number, rule: BracketRule, first: boolean): void
+}
+
+/** Readers of what is found, for a layer that takes it apart instead of holding it. */
+export interface Readers {
+  readonly tags: readonly TagReader[]
+  readonly fences: FenceMachine
+  readonly object: BracketReader
+}
+
 /** A tag, or a mark of thoughts. */
 interface OpenerMark extends ThoughtMark {
-  readonly tag?: TagMachine
+  readonly tag?: TagReader
 }
 
 /** A chunk may end with all but one byte of a fence, of a tag that is no thought or of a BOM. */

@@ -21,6 +21,8 @@ export interface Inside {
   finish(): void
   /** True if only an LF, or its limit, can end the frame. */
   waitsForLf?(): boolean
+  /** Somebody else has read the value: what arrives next is its last bracket. */
+  skipToEnd?(): void
 }
 
 /** What a machine reports when its frame is complete. Positions are clean ones. */

@@ -82,8 +82,10 @@ export class WhatFollows {
       let byte = this.#nextByte(bound, over)
       for (; byte === COMMA; byte = this.#nextByte(bound, over)) this.#seek++
       if (byte === undefined) return over ? -1 : undefined
+      if (byte === CURLY && this.#seek + 3 > bound && !over) return undefined
       const closes = byte === CLOSE_BRACE || byte === CLOSE_BRACKET
-      const certain = isQuote(byte) || isBracket(byte) || closes || isDigit(byte) || byte === HASH
+      const certain =
+        isQuote(byte) || this.#isOpeningCurly() || isBracket(byte) || closes || isDigit(byte) || byte === HASH
       const opens =
         certain ||
         (byte === SLASH || byte === LESS
@@ -114,6 +116,13 @@ export class WhatFollows {
       this.#seek = end - 1
     }
     return undefined
+  }
+
+  #isOpeningCurly(): boolean {
+    const at = this.#seek
+    return (
+      this.#scan.byte(at) === CURLY && this.#scan.byte(at + 1) === 0x80 && this.#scan.byte(at + 2) === 0x9c
+    )
   }
 
   #hasLineEnd(from: number, to: number): boolean {

@@ -114,6 +114,16 @@ function isLiteral(text: string, quote: string): boolean {
   return text[1] === quote && /[\s+.,;)&|]/.test(text[2] ?? '')
 }
 
+/** Whether a bracket after this text is the value of a key without an opening bracket: part of a whole. */
+export function isMember(before: string): boolean {
+  return /"\s{0,99}:\s{0,99}$/.test(before.slice(-200))
+}
+
+/** Whether an input begins with a key, like a document without its bracket: no object in it counts. */
+export function beginsWithKey(start: string): boolean {
+  return /^[\s\0\ufeff]{0,4096}"[^"\n]{0,256}"\s{0,9}:/.test(start)
+}
+
 //  [1] Smith      [2, 3] say so      [0.5, 1] are the limits
 /**
  * Whether an array at the start of a line is a citation: one value, or whole numbers, with words behind it on

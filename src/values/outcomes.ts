@@ -2,6 +2,7 @@ import type { Note } from '../base/fault.ts'
 import type { Sink } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
+import { beginsWithKey, isMember } from '../frames/within.ts'
 import { endsInBraces, endsInString, isOnlyStructure, isRestOfWhole } from '../json/after-value.ts'
 import { isFewWords } from '../repair/bare-words.ts'
 import type { ChangeKind } from '../repair/change.ts'
@@ -204,7 +205,8 @@ class Judge implements Sink<Frame> {
 
   #objectInProse(frame: Frame): void {
     const rules = this.#rules
-    if (frame.aside || this.#inMembers || (frame.attached && (this.#broken || this.#isMember(frame)))) return
+    if (frame.aside || this.#inMembers) return
+    if (frame.attached && (this.#broken || isMember(this.#textBefore(frame.from, 200)))) return
     const quoted = hasQuotedKey(frame.text)
     // Once something was found, the text before it is no longer kept.
     if (
@@ -263,11 +265,6 @@ class Judge implements Sink<Frame> {
     if (rest !== '') return { ...continuesAt(text + rest, text.length), place }
     const detail = `byte ${place} continues after the end of the value`
     return { ok: false, code: 'INVALID_JSON', detail, place, notes: [], strict: false, repaired: false }
-  }
-
-  /** Whether it is the value of a key without an opening bracket: part of something broken. */
-  #isMember({ from }: Frame): boolean {
-    return /"\s{0,99}:\s{0,99}$/.test(this.#textBefore(from, 200))
   }
 
   /** At most `size` bytes before `from`, if they are still kept. */
@@ -463,9 +460,7 @@ class Judge implements Sink<Frame> {
     let from = this.#from
     while (isBlank(bytes[from]) || bytes[from] === 0 || bomAt(bytes, from) === 3)
       from += bomAt(bytes, from) || 1
-    this.#inMembers = /^"[^"\n]{0,256}"\s{0,9}:/.test(
-      bytes.toString('utf8', from, Math.min(from + 300, bytes.length)),
-    )
+    this.#inMembers = beginsWithKey(bytes.toString('utf8', from, Math.min(from + 300, bytes.length)))
     if (!isBracket(bytes[from])) return
     this.#broken = true
     // Only what is before the end of this frame is sure to have arrived, however the input is split.

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Progress, type SnapshotOptions, snapshots } from '../../src/ask/snapshots.ts'
+import { tryParse } from '../../src/values/parse.ts'
 import { expectLinear } from '../growth.ts'
 import { runs, some } from '../pace.ts'
 
@@ -139,6 +140,42 @@ describe('snapshots', () => {
     expect(end('<json>{"k":1}]</json>')).toEqual(nothing)
     expect(end('{"k":1}, as asked, {"m":2}')).toEqual({ value: { k: 1 }, done: true })
     expect(end('<json>{"k":1}</json>}')).toEqual({ value: { k: 1 }, done: true })
+  })
+
+  // As a person reads it: the value, or nothing if the text is no JSON or has only a piece of something.
+  const answers: readonly [string, string | undefined][] = [
+    ['{"k":1}"m":2}\n\nDone.', undefined],
+    ['{"k":1}23}\n\nDone.', undefined],
+    ['{"k":1},\n"m":2}', undefined],
+    ['{"k":1};\n"m":2}', undefined],
+    ['{"a":1}.a\n\nDone.', undefined],
+    ['So {"k": "x"} y", "m": 2}\n\nDone.', undefined],
+    ['<json>{"k":1},\nm/n: 2}</json>', undefined],
+    ['```json\n{"k":1},\n"m":2}\n```\n', undefined],
+    ['```json\n{"k":1}```\n\n"m": 2}', '{"k":1}'],
+    ['<json>{"k":1}</json>, "m": 2}\n\nDone.', '{"k":1}'],
+    ['{"k":1}, - as asked.\n\nDone.', '{"k":1}'],
+    ['Well: {"k":1}, - as asked.\n\nDone.', '{"k":1}'],
+    ['{"k":1}, nullable as asked.\n\nDone.', '{"k":1}'],
+    ['User(name="x", address={"city": "Paris"})', undefined],
+    ['"k": {"a":1}', undefined],
+    ['"k": 1, {"a":1}', undefined],
+    ['{} as asked.\n\nDone.', undefined],
+    ['Draft: {"a":0}.\n</think>\n{"a":1}', '{"a":1}'],
+    ['Draft:\n```json\n{"a":0}\n```\nNo.\n</think>\n\n```json\n{"a":1}```', '{"a":1}'],
+    ['Draft: {"a":0}.\n</think>\nNo answer.', undefined],
+    ['Draft: {"a":0}.\n</think>\n', '{"a":0}'],
+    ['{"a":0} is the default.\n<json>{"a":1}</json>', '{"a":1}'],
+  ]
+  test.each(answers)('agree with tryParse: %j', (text, value) => {
+    const outcome = tryParse(text)
+    expect(outcome.ok ? JSON.stringify(outcome.value) : undefined).toBe(value)
+    for (const size of [1, 3, 1000]) {
+      const seen = snapshots()
+      const shots = pieces(text, [size]).map((piece) => seen.push(piece))
+      expect(JSON.stringify(shots.at(-1)?.value), `in pieces of ${size}`).toBe(value)
+      expect(seen.done()).toBe(value !== undefined)
+    }
   })
 
   test('wait for the end of a think block', () => {

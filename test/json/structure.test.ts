@@ -17,6 +17,7 @@ test.each([
     ", 'm'",
     ', “m”',
   ],
+  ...[', -5', ', null', ': true}'],
   ...[', m": 2', ': 1', ':"x"', '"m":2', ' "m" : 2', '\ufeff}'],
 ])('what follows a value belongs to a larger one: %j', (rest) => {
   expect(isStructureAt(`{"k":1}${rest}`, 7)).toBe(true)
@@ -32,6 +33,11 @@ test.each([
   '; x',
   ': as asked',
   ' "quoted" words',
+  ', - as asked',
+  ', x : 1',
+  ', -->',
+  ', nullable fields',
+  ", false's",
 ])('prose follows: %j', (rest) => {
   expect(isStructureAt(`{"k":1}${rest}`, 7)).toBe(false)
 })

@@ -1,6 +1,7 @@
 import { Bytes } from '../../base/platform.ts'
 import type { Scan } from '../../frames/scan.ts'
-import { endsInBraces, isStructureAt } from '../../json/after-value.ts'
+import { WhatFollows } from '../../frames/what-follows.ts'
+import { endsInBraces } from '../../json/after-value.ts'
 import { byteStringEnd, stringValue } from '../../json/strings.ts'
 import { isQuote } from '../../repair/quotes.ts'
 import { isUnusualBlank } from '../../repair/tolerant-reader.ts'
@@ -57,6 +58,9 @@ export class ContainerReader {
   readonly #guess: Guess
   readonly #element: ElementWalk
   readonly #memberName: MemberName
+  readonly #follows: WhatFollows
+  /** The position after a document, if what follows it is being looked at. */
+  #followed = -1
   #doc!: DocumentState
 
   constructor(scan: Scan, { selections, end, sink }: ContainerOptions) {
@@ -68,6 +72,7 @@ export class ContainerReader {
     this.#guess = new Guess(scan.tape)
     this.#element = new ElementWalk(scan, { end, sink, guess: this.#guess })
     this.#memberName = new MemberName(scan, end)
+    this.#follows = new WhatFollows(scan)
   }
 
   /** Begins with the bracket at the current position of the document. */
@@ -507,17 +512,18 @@ export class ContainerReader {
   #continuesAfter(position: number): boolean | undefined {
     const end = this.#end
     const { view, base } = this.#tape
-    const stop = Math.min(end.bound - base, position - base + LOOK_AFTER)
-    let i = position - base
-    if (i < stop && view[i] === OPEN_BRACE && this.#doc.levels[0]?.array) return true
-    while (i < stop && isBlank(view[i])) i++
-    const byte = view[i]
-    if (i >= stop) return end.final || i - (position - base) >= LOOK_AFTER ? false : undefined
-    if (byte !== COMMA && byte !== COLON && byte !== CLOSE_BRACKET && byte !== CLOSE_BRACE && byte !== QUOTE)
-      return false
-    if (!end.final && end.bound < position + LOOK_AFTER) return undefined
-    const rest = view.toString('utf8', i, stop)
-    return isStructureAt(rest, 0) && !this.#endsInBraces(rest)
+    const { levels, sure } = this.#doc
+    if (position < end.bound && this.#scan.byte(position) === OPEN_BRACE && levels[0]?.array) return true
+    const stop = Math.min(end.bound, position + LOOK_AFTER)
+    const tag = end.firstTag(position, stop)
+    const isAll = tag >= 0 || end.final || stop === position + LOOK_AFTER
+    if (this.#followed !== position) this.#follows.begin(position, sure ? 'document' : 'prose')
+    this.#followed = position
+    const at = this.#follows.look(tag >= 0 ? tag : stop, isAll)
+    if (at !== undefined && at < 0) return false
+    return at === undefined || !isAll
+      ? undefined
+      : !this.#endsInBraces(view.toString('utf8', at - base, stop - base))
   }
 
   /** Whether nothing but braces too many is between the last bracket and the end of the block or input. */

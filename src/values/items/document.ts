@@ -1,10 +1,8 @@
 import { Bytes } from '../../base/platform.ts'
-import { FenceClosing, type FenceOpener } from '../../frames/fence-closing.ts'
+import type { FenceMachine } from '../../frames/fence.ts'
 import type { bracketCheck } from '../../frames/opening-bracket.ts'
 import type { Scan } from '../../frames/scan.ts'
 import type { ChangeKind } from '../../repair/change.ts'
-import { ByteSearch } from '../../text/byte-search.ts'
-import { BACKTICK } from '../../text/characters.ts'
 import type { Level } from './item-paths.ts'
 
 /** Until the first bracket of a document is certain, and after its last one. */
@@ -91,13 +89,17 @@ export class DocumentEnd {
   final = false
   /** Whether the current document is in a block of the tag. */
   block = false
-  /** The fence around the current document. Inside a fence, tags are text. */
-  fence: FenceEnd | undefined = undefined
+  /** The current document is in a fence: tags are text there. */
+  fenced = false
+  /** The fence is closed at the bound. */
+  closed = false
   readonly opener: Bytes
   readonly closer: Bytes
   readonly #scan: Scan
+  readonly #fences: FenceMachine
 
-  constructor(scan: Scan, tag: string) {
+  constructor(scan: Scan, tag: string, fences: FenceMachine) {
+    this.#fences = fences
     this.opener = Bytes.from(`<${tag}>`)
     this.closer = Bytes.from(`</${tag}>`)
     this.#scan = scan
@@ -106,14 +108,15 @@ export class DocumentEnd {
   /** Takes the bytes into account that have arrived. */
   look(): void {
     const { tape, ended } = this.#scan
-    this.fence?.look()
-    this.bound = this.fence ? this.fence.line : tape.end
-    this.final = ended || this.fence?.closed === true
+    const end = this.fenced ? this.#fences.proseEnd() : undefined
+    this.bound = end?.at ?? tape.end
+    this.closed = end?.closed === true
+    this.final = ended || this.closed
   }
 
   /** Whether a closing tag is between a position and a bound; undefined without enough bytes. */
   tagAt(position: number, bound: number): boolean | undefined {
-    if (this.fence) return false
+    if (this.fenced) return false
     const begun = this.#begins(this.opener, position, bound)
     if (begun === true || !this.block) return begun
     const closed = this.#begins(this.closer, position, bound)
@@ -129,7 +132,7 @@ export class DocumentEnd {
 
   /** Start of the first tag that ends the document, between two positions; -1 for none. */
   firstTag(from: number, to: number): number {
-    if (this.fence) return -1
+    if (this.fenced) return -1
     const { view, base } = this.#scan.tape
     const bytes = view.subarray(from - base, to - base)
     const opener = bytes.indexOf(this.opener)
@@ -145,35 +148,5 @@ export class DocumentEnd {
     if (view.compare(tag, 0, length, i, i + length) !== 0) return false
     if (length === tag.length) return true
     return this.final && bound === this.bound ? false : undefined
-  }
-}
-
-/** The fence around a document: its body, and the line that closes it, as far as they have arrived. */
-export class FenceEnd {
-  /** The body is known up to here; when the fence is closed, the start of its closing line. */
-  line: number
-  closed = false
-  /** Where prose continues after the closing line. */
-  after = 0
-  readonly #scan: Scan
-  readonly #closing: FenceClosing
-
-  constructor(scan: Scan, opener: FenceOpener) {
-    this.line = opener.body
-    this.#scan = scan
-    this.#closing = new FenceClosing(scan)
-    this.#closing.begin(opener, new ByteSearch(scan.tape, opener.mark === BACKTICK ? '```' : '~~~'))
-  }
-
-  /** Reads the bytes that have arrived. */
-  look(): void {
-    if (this.closed) return
-    const { tape, ended } = this.#scan
-    const closer = this.#closing.next(tape.end, ended)
-    if (closer) {
-      this.closed = true
-      this.line = closer.from
-      this.after = closer.to
-    } else this.line = ended ? tape.end : Math.max(this.line, this.#closing.keep())
   }
 }

@@ -1,16 +1,16 @@
-import { type FenceHit, openings } from '../../frames/fence-opening.ts'
-import { MarkSearch } from '../../frames/mark-search.ts'
+import { FenceMachine } from '../../frames/fence.ts'
+import { withDefaults } from '../../frames/frames.ts'
 import { type BracketRule, bracketCheck } from '../../frames/opening-bracket.ts'
+import { Prose } from '../../frames/prose.ts'
 import type { Inside, Scan } from '../../frames/scan.ts'
-import { MARKS_WITHIN, type ThoughtMark, thinkMachine, thoughtMarks } from '../../frames/think.ts'
-import type { Dialect } from '../../frames/thoughts.ts'
+import { isPiece } from '../../frames/within.ts'
 import type { ChangeKind } from '../../repair/change.ts'
-import { ByteSearch, NOWHERE } from '../../text/byte-search.ts'
-import { BACKTICK, bomAt, isBlank, isBracket, LESS, NUL, TILDE } from '../../text/characters.ts'
+import { ByteSearch } from '../../text/byte-search.ts'
+import { BACKTICK, isBlank, isBracket, LESS, OPEN_BRACKET, TILDE } from '../../text/characters.ts'
 import type { Tape } from '../../text/tape.ts'
 import { isPayloadFence } from '../candidates.ts'
 import { ContainerReader } from './containers.ts'
-import { DocumentEnd, DocumentState, FenceEnd, type Step } from './document.ts'
+import { DocumentEnd, DocumentState, type Step } from './document.ts'
 import type { ItemSink } from './element-walk.ts'
 import type { Selection } from './item-paths.ts'
 
@@ -19,184 +19,62 @@ export interface FinderOptions {
   readonly tag: string | undefined
   /** Objects with bare or single-quoted keys open in prose, too. */
   readonly loose: boolean
-  /** The dialects of thoughts. */
-  readonly think: readonly Dialect[]
+  /** Thoughts hide their content. */
+  readonly think: boolean | readonly string[]
 }
 
 /**
- * The state outside documents: finds where the next one begins. Think blocks hide their content. The body of
- * a json fence is a document; any other fence is like prose. With `tag`, fences are text.
+ * Finds where the next document begins, by the rules of frames. The body of a json fence is a document; any
+ * other fence is like prose. With `tag`, fences are text.
  */
-export class DocumentFinder {
-  /** Only blanks have been seen. */
-  blank = true
-  readonly #scan: Scan
-  readonly #tape: Tape
-  readonly #machine: DocumentMachine
-  readonly #end: DocumentEnd
-  readonly #backticks: ReturnType<typeof openings>
-  readonly #tildes: ReturnType<typeof openings>
-  readonly #think: ReturnType<typeof thinkMachine>
-  readonly #thoughts: MarkSearch<ThoughtMark>
-  readonly #opener: ByteSearch
-  readonly #brace: ByteSearch
-  readonly #bracket: ByteSearch
-  readonly #bare: boolean
-  readonly #proseKind: BracketRule
-  /** How the current fence is treated: its first bracket is a document, or any bracket in it may be one. */
-  #fenceKind: 'payload' | 'unlabelled' | 'prose' = 'prose'
-  /** The first byte of the fence's body was seen. */
-  #begun = false
-  /** The search for the first byte of the input that counts continues here; NOWHERE when it is over. */
-  #firstFrom = 0
-  /** A think block at the very start: the document may begin after it. */
-  #firstThink = -1
-
-  constructor(scan: Scan, machine: DocumentMachine, { tag, loose, think }: FinderOptions) {
-    const { tape } = scan
-    this.#scan = scan
-    this.#tape = tape
-    this.#machine = machine
-    this.#end = machine.end
-    this.#backticks = openings(scan, '```')
-    this.#tildes = openings(scan, '~~~')
-    const closed = (from: number, to: number) => {
-      if (from === this.#firstThink) this.#firstFrom = to
-    }
-    this.#think = thinkMachine(scan, { patient: false, closed })
-    this.#thoughts = new MarkSearch(
-      scan,
-      thoughtMarks(think).filter(({ lone }) => !lone),
-      MARKS_WITHIN,
-    )
-    this.#opener = new ByteSearch(tape, `<${tag ?? 'json'}>`)
-    this.#brace = new ByteSearch(tape, '{')
-    this.#bracket = new ByteSearch(tape, '[')
-    this.#bare = tag === undefined
-    this.#proseKind = loose ? 'loose' : 'strict'
-  }
-
-  /** Finds the next document and switches to its machine. False: it waits for more bytes. */
-  look(): boolean {
-    const scan = this.#scan
-    if (this.#end.fence) return this.#lookInFence(this.#end.fence)
-    if (this.#firstFrom !== NOWHERE && !this.#findFirst()) return false
-    if (scan.inside) return true
-    const from = scan.position
-    const tag = this.#opener.next(from)
-    const thinking = this.#thoughts.next(from)
-    const bracketAt = this.#bare ? Math.min(this.#brace.next(from), this.#bracket.next(from)) : NOWHERE
-    const fence = this.#bare ? this.#nextFence(from) : NOTHING
-    const at = Math.min(tag, thinking, bracketAt, fence.at)
-    if (at === NOWHERE) {
-      const partial = Math.min(this.#thoughts.partial(), this.#tape.end - this.#opener.length + 1)
-      scan.position = Math.max(from, partial)
-      return false
-    }
-    scan.position = at
-    if (at === bracketAt && at === this.#thoughts.partial()) return false
-    if (at === fence.at) {
-      if (!fence.decided) return false
-      this.#openFence(at)
-    } else if (at === tag) this.#machine.openBlock(at)
-    else if (at === thinking) this.#think.open(at, this.#thoughts.to, this.#thoughts.mark!.thought!)
-    else this.#machine.openBare(at, this.#proseKind, 'took an object from prose')
-    return true
-  }
-
-  #nextFence(from: number): FenceHit {
-    const backtick = this.#backticks.next(from)
-    const tilde = this.#tildes.next(from)
-    return backtick.at < tilde.at ? backtick : tilde
-  }
-
-  #openFence(from: number): void {
-    const scan = this.#scan
-    const { mark, container, runEnd, lineEnd } = (
-      scan.byte(from) === BACKTICK ? this.#backticks : this.#tildes
-    ).at(from)
-    const body = Math.min(lineEnd + 1, this.#tape.end)
-    scan.position = body
-    // A quoted fence has quote marks on every line: its body is prose.
-    if (container.quotes > 0) return
-    const info = runEnd === lineEnd ? '' : scan.decode(runEnd, lineEnd).trim()
-    this.#fenceKind = info === '' ? 'unlabelled' : isPayloadFence(info, '') ? 'payload' : 'prose'
-    this.#begun = false
-    this.#end.fence = new FenceEnd(scan, {
-      ...container,
-      from,
-      mark,
-      length: runEnd - from,
-      info,
-      body,
-      odd: false,
-    })
-  }
-
-  //  ```json
-  //  {"issues":[{"a":1}]}     the first thing in it: certainly a document
-  //  ```
-  #lookInFence(fence: FenceEnd): boolean {
-    const scan = this.#scan
-    const end = this.#end
-    end.look()
-    if (!this.#begun) {
-      let first = scan.position
-      while (first < end.bound && isBlank(scan.byte(first))) first++
-      scan.position = first
-      if (first < end.bound) {
-        this.#begun = true
-        if (this.#fenceKind !== 'prose' && isBracket(scan.byte(first))) {
-          this.#machine.openBare(first, 'document', 'took a fence body', true)
-          return true
-        }
-        if (this.#fenceKind === 'unlabelled') this.#fenceKind = 'prose'
-      }
-    }
-    const at = Math.min(this.#brace.next(scan.position), this.#bracket.next(scan.position))
-    if (at < end.bound) {
-      const why = this.#fenceKind === 'prose' ? 'took an object from prose' : 'took a fence body'
-      scan.position = at
-      this.#machine.openBare(at, this.#proseKind, why)
-      return true
-    }
-    scan.position = end.bound
-    if (!fence.closed) return false
-    scan.position = fence.after
-    end.fence = undefined
-    return true
-  }
-
-  /** Searches for the first byte that is not blank. False: it has not arrived yet. */
-  #findFirst(): boolean {
-    const scan = this.#scan
-    for (; this.#firstFrom < this.#tape.end; this.#firstFrom++) {
-      const byte = scan.byte(this.#firstFrom)
-      if (byte === NUL || isBlank(byte)) continue
-      if (bomAt(this.#tape.view, this.#firstFrom - this.#tape.base) === 3) {
-        this.#firstFrom += 2
-        continue
-      }
-      if (byte === 0xef && this.#firstFrom + 3 > this.#tape.end && !scan.ended) break
-      const thought = this.#thoughts.next(this.#firstFrom)
-      if (this.#firstFrom === this.#thoughts.partial()) break
-      if (this.#firstFrom === thought) this.#firstThink = thought
-      else this.#openFirst(this.#firstFrom, byte)
-      this.blank = false
-      this.#firstFrom = NOWHERE
-      return true
-    }
-    scan.position = Math.min(this.#firstFrom, this.#tape.end)
-    return false
-  }
-
-  #openFirst(at: number, byte: number | undefined): void {
-    if (this.#bare && isBracket(byte))
-      this.#machine.openBare(at, 'document', this.blank ? undefined : 'dropped a think block', true)
-  }
+export function documentFinder(
+  scan: Scan,
+  machine: DocumentMachine,
+  { tag, loose, think }: FinderOptions,
+): Prose {
+  const name = tag ?? 'json'
+  const bare = tag === undefined
+  const options = withDefaults({
+    tags: [name],
+    fences: bare,
+    objects: bare,
+    lines: false,
+    think,
+    loose,
+    document: 'object',
+    maxFrame: scan.maxFrame,
+  })
+  scan.head.keepsBefore = true
+  // In a fence, tags are text.
+  const openTag = (from: number) => (scan.proseFence ? scan.leave(from + 1) : machine.openBlock(from))
+  const prose: Prose = new Prose(scan, options, {
+    tags: [{ name, opener: new ByteSearch(scan.tape, `<${name}>`), open: openTag }],
+    fences: machine.fences,
+    object: {
+      open(from, rule, first) {
+        const { head } = scan
+        const bracket = scan.byte(from) ?? 0
+        if (first) machine.openBare(from, rule, prose.hasThought ? 'dropped a think block' : undefined, true)
+        else if (
+          (bracket === OPEN_BRACKET || head.mayBeInside(from)) &&
+          isPiece(head.before(from), String.fromCharCode(bracket)) &&
+          !JSONP.test(head.before(from))
+        )
+          scan.leave(from + 1)
+        else
+          machine.openBare(
+            from,
+            rule,
+            machine.inJsonFence ? 'took a fence body' : 'took an object from prose',
+          )
+      },
+    },
+  })
+  return prose
 }
 
-const NOTHING: FenceHit = { at: NOWHERE, decided: true }
+/** The call around a document that is the whole input. */
+const JSONP = /^[\s\ufeff]{0,99}[\w$.]{1,99}\(\s{0,99}$/
 
 export interface DocumentOptions {
   readonly selections: readonly Selection[]
@@ -217,6 +95,8 @@ export interface DocumentOptions {
 export class DocumentMachine implements Inside {
   /** What ends the current document. */
   readonly end: DocumentEnd
+  readonly fences: FenceMachine
+  #isJsonFence = false
   readonly #scan: Scan
   readonly #tape: Tape
   readonly #needsPayload: boolean
@@ -224,7 +104,8 @@ export class DocumentMachine implements Inside {
   #doc!: DocumentState
 
   constructor(scan: Scan, { selections, tag, needsPayload, sink }: DocumentOptions) {
-    this.end = new DocumentEnd(scan, tag)
+    this.fences = new FenceMachine(scan, 'any', (info, body) => this.#openBody(info, body))
+    this.end = new DocumentEnd(scan, tag, this.fences)
     this.#scan = scan
     this.#tape = scan.tape
     this.#needsPayload = needsPayload
@@ -237,6 +118,23 @@ export class DocumentMachine implements Inside {
     const origin = this.#tape.origin(from)
     this.#doc = new DocumentState({ from, origin, at, judge: undefined, why: undefined, sure: true })
     this.end.block = true
+    this.end.fenced = false
+    this.#scan.enter(this)
+  }
+
+  get inJsonFence(): boolean {
+    return this.#isJsonFence && this.#scan.proseFence !== undefined
+  }
+
+  /** A fence opens: what begins the body of a json fence, or of one without a label, is a document. */
+  #openBody(info: string, body: number): void {
+    this.#isJsonFence = isPayloadFence(info, '')
+    if (!this.#isJsonFence && info !== '') return
+    const origin = this.#tape.origin(body - 1) + 1
+    const why = 'took a fence body'
+    this.#doc = new DocumentState({ from: body, origin, at: body, judge: undefined, why, sure: true })
+    this.end.block = false
+    this.end.fenced = true
     this.#scan.enter(this)
   }
 
@@ -249,6 +147,7 @@ export class DocumentMachine implements Inside {
     const origin = this.#tape.origin(from)
     this.#doc = new DocumentState({ from, origin, at: from + 1, judge, why, sure })
     this.end.block = false
+    this.end.fenced = this.#scan.proseFence !== undefined
     this.#scan.enter(this)
   }
 
@@ -264,7 +163,7 @@ export class DocumentMachine implements Inside {
     this.end.look()
     for (;;) {
       const step = this.#stepOn()
-      if (step === 'wait' && this.end.fence?.closed) {
+      if (step === 'wait' && this.end.closed) {
         this.finish()
         return true
       }
@@ -322,7 +221,11 @@ export class DocumentMachine implements Inside {
     for (; doc.at < end.bound; doc.at++) {
       const byte = this.#scan.byte(doc.at)
       if (isBlank(byte)) continue
-      if (isBracket(byte)) return this.#containers.begin(doc)
+      if (isBracket(byte)) {
+        if (end.block) return this.#containers.begin(doc)
+        this.openBare(doc.at, 'document', 'took a fence body', true)
+        return 'on'
+      }
       const mark = byte === BACKTICK || byte === TILDE
       if (mark && doc.why === undefined && doc.marks < 3) doc.marks++
       else if (this.#needsPayload && doc.marks < 3) return this.#leave(doc.at)
@@ -336,9 +239,23 @@ export class DocumentMachine implements Inside {
     return 'wait'
   }
 
+  //  {"a":1}``` ok
+  //         ^^^
+  /** Marks after the document that began a fence close it, wherever they are. */
+  #closeFence(): Step {
+    const doc = this.#doc
+    while (doc.at < this.#tape.end && isBlank(this.#scan.byte(doc.at))) doc.at++
+    const to = this.fences.closesAt(doc.at)
+    if (to === undefined) return 'wait'
+    if (to < 0) return this.#leave(doc.at)
+    this.fences.close(to)
+    return 'left'
+  }
+
   /** A fence inside the block is closed after the document: its marks must not open another one. */
   #passMarks(): Step {
     const doc = this.#doc
+    if (this.end.fenced && doc.sure) return this.#closeFence()
     if (doc.marks < 3) return this.#leave(doc.at)
     for (; doc.at < this.end.bound; doc.at++) {
       const byte = this.#scan.byte(doc.at)

@@ -1,18 +1,19 @@
 import { clip, type Note } from '../../base/fault.ts'
-import type { Sink, Stage } from '../../base/stage.ts'
+import type { Sink } from '../../base/stage.ts'
 import type { Frame } from '../../frames/frame.ts'
 import { Scan } from '../../frames/scan.ts'
 import { feed } from '../../frames/scan-driver.ts'
-import { dialectsOf } from '../../frames/thoughts.ts'
 import { isOnlyStructure } from '../../json/after-value.ts'
 import type { ChangeKind } from '../../repair/change.ts'
 import type { Channel, Chunk } from '../../text/chunk.ts'
 import type { Rules } from '../attempt.ts'
 import { climb, climbStrictly, type Miss } from '../ladder.ts'
+import { isLateThought } from '../last-resort.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from '../make-outcome.ts'
 import type { Outcome } from '../outcome.ts'
+import type { OutcomeSink } from '../pick.ts'
 import type { UnmatchedText } from '../unmatched-text.ts'
-import { DocumentFinder, DocumentMachine } from './documents.ts'
+import { DocumentMachine, documentFinder } from './documents.ts'
 import type { ItemSink, Piece } from './element-walk.ts'
 import { type Selection, selectionsOf } from './item-paths.ts'
 
@@ -39,7 +40,7 @@ export function elementsOf(paths: string | readonly string[]) {
  * or each block of the tag, one outcome for each element, as soon as it closes. A broken element goes
  * through the ladder like any payload; the elements after it follow, if it is known where it ends.
  */
-function itemStage(options: ItemOptions): Stage<Chunk, Outcome<unknown>> {
+function itemStage(options: ItemOptions): (next: OutcomeSink<unknown>) => Required<Sink<Chunk>> {
   return (next) => {
     let items: Items | undefined
     let ended = false
@@ -76,11 +77,15 @@ interface Items extends Required<Sink<Uint8Array>> {
   close(): void
 }
 
-function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unknown>>): Items {
+function itemsOf(channel: Channel, options: ItemOptions, next: OutcomeSink<unknown>): Items {
   const { rules, label, unmatched, selections, tag, maxFrame } = options
   // The text between documents is not needed here.
-  const scan = new Scan(channel, { write() {}, end() {} }, { maxFrame, text: false })
+  const scan = new Scan(channel, { write: forget, end() {} }, { maxFrame, text: false })
   let found = false
+  /** What is before this offset is a thought. */
+  let from = 0
+  /** Set until the next outcome tells that what was emitted before is a thought. */
+  let late: Note | undefined
 
   const sink: ItemSink = {
     found() {
@@ -138,7 +143,17 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
 
   function emit(outcome: Outcome<unknown>): void {
     scan.emitted++
-    next.write(outcome)
+    next.write(late ? { ...outcome, notes: [...outcome.notes, late] } : outcome)
+    late = undefined
+  }
+
+  /** What is before a lone closer was a thought. */
+  function forget(frame: Frame): void {
+    if (!isLateThought(frame)) return
+    if (next.forget) next.forget()
+    else if (found) late = frame.notes?.[0]
+    found = false
+    from = frame.to
   }
 
   function judge(frame: Frame, why: ChangeKind | undefined): void {
@@ -165,8 +180,8 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
 
   const needsPayload = tag === undefined
   const machine = new DocumentMachine(scan, { selections, tag: tag ?? 'json', needsPayload, sink })
-  const think = dialectsOf(rules.think, [tag ?? 'json'])
-  const outside = new DocumentFinder(scan, machine, { tag, loose: rules.check !== undefined, think })
+  const { check, think } = rules
+  const outside = documentFinder(scan, machine, { tag, loose: check !== undefined, think })
   return {
     ...feed(scan, outside, options.turn ?? Number.POSITIVE_INFINITY),
     close() {
@@ -174,7 +189,10 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
       const frame: Frame = { kind: 'object', channel, from: 0, to: unmatched.size(), text }
       const result = isOnlyStructure(text) ? climb(text, { ...rules, root: 'any' }) : undefined
       if (result && !result.ok && result.code === 'INVALID_JSON') emit(badOf(frame, result, label))
-      else if (!found) emit(nothingOf(outside.blank ? 'EMPTY' : 'NO_MATCH', channel, unmatched, label))
+      else if (!found) {
+        const nothing = nothingOf(outside.blank ? 'EMPTY' : 'NO_MATCH', channel, unmatched, label)
+        emit({ ...nothing, frame: { ...nothing.frame, from } })
+      }
     },
   }
 }
