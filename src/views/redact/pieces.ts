@@ -60,15 +60,23 @@ export function hideNestedPieces(value: unknown): unknown {
 
 /** The text with those of its lines overwritten that are pieces. */
 function withoutRecords(text: string, nested: number): string {
-  if (nested > MAX_NESTED || !text.includes('{"')) return text
-  return text
-    .split('\n')
-    .map((line) => {
-      const [open, close] = [line.indexOf('{"'), line.lastIndexOf('}') + 1]
-      const record = open < 0 || close <= open ? undefined : recordOf(line.slice(open, close))
-      return record ? withRecord(line, open, close, record, nested + 1) : line
-    })
-    .join('\n')
+  if (nested > MAX_NESTED) return text
+  const kept: string[] = []
+  let copied = 0
+  // Few lines of the output of tools have a record: only these are cut out.
+  for (let open = text.indexOf('{"'); open >= 0; ) {
+    const end = text.indexOf('\n', open)
+    const line = text.slice(open, end < 0 ? text.length : end)
+    const close = line.lastIndexOf('}') + 1
+    const record = close <= 0 ? undefined : recordOf(line.slice(0, close))
+    const shown = record ? withRecord(line, 0, close, record, nested + 1) : line
+    if (shown !== line) {
+      kept.push(text.slice(copied, open), shown)
+      copied = open + line.length
+    }
+    open = end < 0 ? -1 : text.indexOf('{"', end)
+  }
+  return copied === 0 ? text : kept.join('') + text.slice(copied)
 }
 
 /** A text of a value: a key (`name` is undefined), the value of a name, or an item of a list (it is ''). */
