@@ -2,7 +2,7 @@ import { sequenceEnd } from '../../repair/control-characters.ts'
 import { COLON, EQUALS } from '../../text/characters.ts'
 import { argumentsAt, pipedTo } from './commands.ts'
 import { eachPlace } from './hints.ts'
-import { addressAt, encodedAddressAt, insertedAt, nameAround, pgpassAt, namedValue } from './named.ts'
+import { addressAt, encodedAddressAt, insertedAt, nameAround, namedValue, pgpassAt } from './named.ts'
 import { isOpaqueName } from './names.ts'
 import {
   backslashesBefore,

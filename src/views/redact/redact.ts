@@ -212,9 +212,9 @@ function hideIn(
   let result = after + text
   let isClean = state.clean?.ask(result)
   for (let pass = 0; pass < MAX_PASSES; pass++) {
-    const found = findIn(state, result, opaque, isClean)
+    let found = findIn(state, result, opaque, isClean)
     if (pass === 0 && isClean === undefined) state.clean?.note(result, found.length === 0)
-    if (after !== '') found.splice(0, found.filter(({ from }) => from < after.length).length)
+    if (after !== '') found = within(found, after.length)
     if (found.length === 0) break
     // What is hidden can show what was not seen before.
     isClean = false
@@ -229,6 +229,11 @@ function hideIn(
     result = pieces.join('') + result.slice(copied)
   }
   return result.slice(after.length)
+}
+
+/** The secrets from a place on; of one that begins before it, the rest. */
+function within(found: readonly Secret[], start: number): Secret[] {
+  return found.flatMap((one) => (one.to <= start ? [] : [{ ...one, from: Math.max(one.from, start) }]))
 }
 
 /** A JSON value with its strings redacted, as the value of that name. */
