@@ -267,7 +267,7 @@ function endsHere(text: string, at: number): boolean {
 }
 
 /** Whether a word has been made up: it has a digit or a sign, and is not `base64-encoded`. */
-export function isMade(value: string): boolean {
+function isMade(value: string): boolean {
   if (/[!@#$%^&*]/.test(value) && /[a-z\d]/i.test(value)) return true
   if (!/\d/.test(value) || !/[a-z]/i.test(value)) return false
   return !/-[a-z]{2,}$/i.test(value) || (value.match(/\d+/g)?.length ?? 0) > 1

@@ -251,13 +251,13 @@ export const knownIds: readonly string[] = [
 ]
 
 /** Something that is recognized by the characters it begins with. */
-export interface Detector<In> {
+interface Detector<In> {
   readonly prefix: string
   readonly read: (search: In, at: number) => Secret | undefined
 }
 
 /** Detectors by the first two characters of their prefixes: nearly all text is skipped with one lookup. */
-export class Detectors<In extends { readonly text: string }> {
+class Detectors<In extends { readonly text: string }> {
   readonly #byPair = new Map<number, Detector<In>[]>()
 
   constructor(detectors: readonly Detector<In>[]) {
