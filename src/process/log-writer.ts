@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream'
 import { Fault, quote } from '../base/fault.ts'
 import { diskFault } from '../base/system-error-code.ts'
 import type { OutputChannel } from '../text/chunk.ts'
+import type { Redactor } from '../views/redact/redact.ts'
 import { withoutTerminals } from './process.ts'
 import {
   asBytes,
@@ -13,17 +14,23 @@ import {
   type ScreenRecorder,
   waitingIn,
 } from './recorder.ts'
+import { RedactedLog } from './redacted-log.ts'
 
-/** Records into log files. `here` records in this process what a stand-in for a child prints. */
+/**
+ * Records into log files. `here` records in this process what a stand-in for a child prints; with `hide`,
+ * everything is recorded here, without its secrets.
+ */
 export function logRecorders(
   logs: Readonly<Record<OutputChannel, string>>,
   wake: () => void,
   here: boolean,
+  hide: Redactor | undefined,
 ): Recorders {
+  const recorded = (channel: OutputChannel) =>
+    recordHere(logs[channel], createLog(logs[channel]), wake, hide && new RedactedLog(hide))
   return {
-    pipe: (channel, mirror) =>
-      here ? recordHere(logs[channel], createLog(logs[channel]), wake) : record(logs[channel], wake, mirror),
-    terminal: () => recordHere(logs.pty, createLog(logs.pty), wake),
+    pipe: (channel, mirror) => (here || hide ? recorded(channel) : record(logs[channel], wake, mirror)),
+    terminal: () => recorded('pty'),
   }
 }
 
@@ -108,8 +115,13 @@ async function catEnded(cat: ChildProcess, path: string, stopped: () => boolean)
   }
 }
 
-/** Records in this process: for pseudo-terminals, and if `cat` is missing. */
-export function recordHere(path: string, fd: number, wake: () => void): ScreenRecorder {
+/** Records in this process: for pseudo-terminals, if `cat` is missing, and to hide secrets. */
+export function recordHere(
+  path: string,
+  fd: number,
+  wake: () => void,
+  redacted?: RedactedLog,
+): ScreenRecorder {
   let closed = false
   let source: Readable | undefined
   let done!: () => void
@@ -119,6 +131,7 @@ export function recordHere(path: string, fd: number, wake: () => void): ScreenRe
     fail = reject
   })
   const close = () => {
+    if (redacted) append(redacted.end())
     if (closed) return
     closed = true
     fs.closeSync(fd)
@@ -126,6 +139,14 @@ export function recordHere(path: string, fd: number, wake: () => void): ScreenRe
     wake()
   }
   const write = (bytes: Uint8Array) => {
+    if (!redacted) return append(bytes)
+    const shown = redacted.write(bytes)
+    if (shown.length > 0) return append(shown)
+    // It has written, though its line has not ended.
+    const now = new Date()
+    if (!closed) fs.futimesSync(fd, now, now)
+  }
+  const append = (bytes: Uint8Array) => {
     if (closed) return
     try {
       for (let at = 0; at < bytes.length; ) at += fs.writeSync(fd, bytes, at)

@@ -58,6 +58,8 @@ export interface Meta {
   readonly recognised?: true
   readonly mode: 'pipe' | 'pty' | 'pty+pipe'
   readonly argv: readonly string[]
+  /** Secrets were hidden in all that was recorded, `argv` too. */
+  readonly redacted?: true
   /** Its prompt went to its stdin, as text or as a record of its wire, and not into `argv`. */
   readonly prompt?: 'stdin' | 'wire'
   /** What was sent to it went through a pipe: `sent` in the chunk log tells how much of that it got. */
@@ -219,6 +221,7 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
     // Cast: their types were checked.
     ...(Object.fromEntries([...texts, ...counts].map((key) => [key, found[key]])) as Partial<Meta>),
     ...(found['recognised'] === true && { recognised: true }),
+    ...(found['redacted'] === true && { redacted: true }),
     ...(found['prompt'] === 'stdin' || found['prompt'] === 'wire' ? { prompt: found['prompt'] } : {}),
     ...(found['stdin'] === 'pipe' ? { stdin: 'pipe' } : {}),
     ...(duration === undefined ? {} : { duration_ms: duration }),

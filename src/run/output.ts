@@ -9,6 +9,7 @@ import { createLog, logRecorders } from '../process/log-writer.ts'
 import { heldPipe, type Recorders } from '../process/recorder.ts'
 import { teeRecorders } from '../process/tee.ts'
 import type { Channel, OutputChannel } from '../text/chunk.ts'
+import type { Redactor } from '../views/redact/redact.ts'
 import { logSizes, outputs } from './attempt-logs.ts'
 import { chunkLine } from './chunk-log.ts'
 
@@ -44,13 +45,20 @@ export class RecordedOutput implements Output {
     logs: Readonly<Record<Channel, string>>,
     chunks: string,
     waker: Waker,
-    { tee, here }: { readonly tee: boolean; readonly here: boolean },
+    {
+      tee,
+      here,
+      hide,
+    }: { readonly tee: boolean; readonly here: boolean; readonly hide: Redactor | undefined },
   ) {
     this.#logs = logs
     // A recorder that was killed before its agent was started has left them.
     for (const left of [logs.stdin, chunks]) fs.rmSync(left, { force: true })
     this.#reads = new LineFile(chunks)
-    this.recorders = { ...logRecorders(logs, waker.wake, here), ...(tee && teeRecorders(logs, waker.wake)) }
+    this.recorders = {
+      ...logRecorders(logs, waker.wake, here, hide),
+      ...(tee && teeRecorders(logs, waker.wake)),
+    }
   }
 
   read(channel: OutputChannel, now: () => number) {

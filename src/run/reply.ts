@@ -57,6 +57,8 @@ export function cannot(why: string, cause?: unknown): Fault {
 export interface RecordedTurn extends EndedTurn {
   readonly cwd: string | undefined
   readonly reading: NonNullable<Meta['reading']>
+  /** Its secrets were hidden: so are those of the next. */
+  readonly redact: boolean
 }
 
 /** Reads the last attempt of a directory. `custom` is an engine that is not one of ours. */
@@ -68,6 +70,8 @@ export function recordedTurn(dir: string, custom?: Engine | Picker): RecordedTur
   if (meta.ended_at === undefined && lives(last, meta))
     throw cannot(`its last turn has not ended: ${stillRunning(meta)}`)
   if (!argv || argv.length === 0) throw cannot('its command is not recorded')
+  if (meta.redacted && argv.some((argument) => argument.includes('[redacted:')))
+    throw cannot('a secret of its command line was hidden; start it with the session yourself')
   const told = lastTold(dir, last.number)
   // `auto` may have recognised the engine, though no session was told.
   const name = told?.source.engine ?? meta.engine
@@ -90,6 +94,7 @@ export function recordedTurn(dir: string, custom?: Engine | Picker): RecordedTur
     session: session ?? null,
     piped: meta.prompt !== undefined,
     talk: meta.prompt === 'wire',
+    redact: meta.redacted === true,
   }
 }
 

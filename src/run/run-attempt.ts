@@ -14,6 +14,7 @@ import { type Exit, type Over, Supervised } from '../process/supervise.ts'
 import { passStdin } from '../process/tee.ts'
 import { startOnPty, startOnPtyAndPipes } from '../process/terminal.ts'
 import type { Channel, Chunk, ExitChunk, OutputChannel } from '../text/chunk.ts'
+import { type Redactor, redactor } from '../views/redact/redact.ts'
 import { durationWords } from '../views/words.ts'
 import { channels, fileNames, pinned } from './attempt-logs.ts'
 import {
@@ -64,6 +65,8 @@ export interface RecordOptions {
   readonly spawn?: SpawnLike | undefined
   /** It may outlive this program. */
   readonly detached: boolean
+  /** No secret is recorded. */
+  readonly redact: boolean
   readonly pty: { readonly cols: number; readonly rows: number; readonly pipes: boolean } | undefined
   readonly timeout: number | undefined
   readonly idleTimeout: number | undefined
@@ -128,6 +131,8 @@ export class Recording {
   readonly #logs: Readonly<Record<Channel, string>>
   readonly #way: (typeof startModes)[keyof typeof startModes]
   readonly #waker = new Waker(POLL_MS)
+  /** Hides secrets in all that is recorded, if that is wanted. */
+  readonly #hide: Redactor | undefined
   /** Made when the process is started. */
   #output: Output | undefined
   readonly #check: () => void
@@ -165,7 +170,8 @@ export class Recording {
     this.#logs = Object.fromEntries(logs) as Record<Channel, string> // cast: one of each channel
     this.#way = startModes[pty ? (pty.pipes ? 'both' : 'pty') : 'pipes']
     this.#check = audit === undefined ? () => {} : pinned(audit)
-    this.#meta = newMeta(options, this.#way.mode)
+    this.#hide = options.redact ? redactor() : undefined
+    this.#meta = newMeta(options, this.#way.mode, this.#hide)
     this.chunks = this.#record()
   }
 
@@ -227,7 +233,7 @@ export class Recording {
   complete(end: CompletionData, said: LastWords, task: string | undefined): void {
     this.#save({
       ...endInMeta(end, said),
-      ...(task !== undefined && { task: clip(task, MAX_TASK) }),
+      ...(task !== undefined && { task: clip(this.#hide ? this.#hide.text(task) : task, MAX_TASK) }),
       complete: true,
     })
     this.#release()
@@ -336,12 +342,15 @@ export class Recording {
     return new RecordedOutput(this.#logs, this.#path('chunks'), this.#waker, {
       tee,
       here: spawn !== undefined,
+      hide: this.#hide,
     })
   }
 
+  /** The prompt as it is recorded. */
   #prompt(): Buffer | undefined {
     const { piped, talk, input } = this.#options
-    return piped && !talk && typeof input === 'object' ? Buffer.from(input.text) : undefined
+    if (!piped || talk || typeof input !== 'object') return undefined
+    return Buffer.from(this.#hide ? this.#hide.text(input.text) : input.text)
   }
 
   /** Starts the process and its recorders. `delivered` is called when it has got its prompt. */
@@ -388,8 +397,8 @@ export class Recording {
 
   /** Its stdin: the log of the task, which is complete, if that is recorded. */
   #input(): StartOptions['input'] {
-    const { input, piped, audit } = this.#options
-    const isLogged = typeof input === 'object' && piped && audit !== undefined
+    const { input, piped, audit, redact } = this.#options
+    const isLogged = typeof input === 'object' && piped && audit !== undefined && !redact
     return isLogged ? { ...input, file: this.#logs.stdin } : input
   }
 
@@ -527,13 +536,16 @@ export class Recording {
 }
 
 /** What is known of an attempt before its process is started. */
-function newMeta(options: RecordOptions, mode: Meta['mode']): Meta {
+function newMeta(options: RecordOptions, mode: Meta['mode'], hide: Redactor | undefined): Meta {
+  const argv = [options.command, ...options.args]
   return {
     run_id: options.runId,
     attempt_number: options.attempt,
     engine: options.engine.name,
     mode,
-    argv: [options.command, ...options.args],
+    // Cast: what is hidden in a list of texts leaves one.
+    argv: hide ? (hide.value(argv) as string[]) : argv,
+    ...(hide && { redacted: true as const }),
     ...(options.piped && { prompt: options.talk ? ('wire' as const) : ('stdin' as const) }),
     ...((options.talk || options.tee || options.spawn) && { stdin: 'pipe' as const }),
     cwd: options.cwd,

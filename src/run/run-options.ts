@@ -120,6 +120,14 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
    * @default false
    */
   readonly detached?: boolean | undefined
+  /**
+   * Records no secret that can be recognized (`docs/export.md`): logs, prompt, command line and events have
+   * `[redacted:kind]` instead. Then this process stands between the agent and its log: what waits for the end
+   * of its line is lost if it is killed, and a replay is of the hidden bytes. Needs `audit` or `runs`; not
+   * with `talk`, whose answers repeat what was asked.
+   * @default false
+   */
+  readonly redact?: boolean | undefined
   /** Its stdin: empty, our own stdin, or a text. @default 'ignore' */
   readonly input?: 'ignore' | 'inherit' | { readonly text: string } | undefined
   /** Milliseconds after which it is ended. @default never */
@@ -299,6 +307,7 @@ export const RUN_OPTIONS = {
   talk: OFF,
   spawn: { is: isFunction, needs: 'a function as spawn' },
   detached: OFF,
+  redact: OFF,
   answerIn: { default: 300_000, is: isDelay, must: DELAY },
   input: { default: 'ignore', is: isInput, needs: "'ignore', 'inherit' or { text } as input" },
   timeout: { is: isDelay, must: DELAY },
@@ -359,6 +368,10 @@ export function readCall(
   ptyOf(read)
   if (pty && audit === undefined && runs === undefined)
     throw badOption('a pseudo-terminal is recorded: give it a directory, audit or runs')
+  if (read.redact && audit === undefined && runs === undefined)
+    throw badOption('`redact` hides secrets in what is recorded: give it a directory, audit or runs')
+  if (read.redact && read.talk)
+    throw badOption('`redact` and `talk` exclude each other: an answer repeats the request as it was')
   if (pty && read.spawn) throw badOption('a pseudo-terminal is started here: leave out `pty`, or `spawn`')
   if (isObject(fsDiff))
     checkOptions('fsDiff of run', fsDiff, '{ fsDiff: { maxFiles: 9000 } }', SNAPSHOT_OPTIONS)

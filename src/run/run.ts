@@ -128,9 +128,9 @@ export function reply(dir: string, text: string, options: ReplyOptions = {}): Ru
     if (!isName(dir)) throw misfit('reply', 'a directory', dir, REPLY)
     if (!isText(text)) throw misfit('reply', 'a text', text, REPLY)
     const given = options.engine === undefined ? undefined : engineOf(options.engine)
-    const { cwd, reading, ...turn } = recordedTurn(dir, given)
+    const { cwd, reading, redact, ...turn } = recordedTurn(dir, given)
     const { talk = turn.talk } = options
-    const before = { engine: turn.engine, ...recordedOptions(reading) }
+    const before = { engine: turn.engine, redact, ...recordedOptions(reading) }
     const next = continued({ ...turn, talk }, text, { ...before, ...defined(options), talk, audit: dir, cwd })
     return withRounds(next, options.rounds ?? 0)
   } catch (error) {

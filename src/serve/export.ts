@@ -15,7 +15,7 @@ import { through } from '../streams/flow.ts'
 import type { Channel } from '../text/chunk.ts'
 import { markdownStage } from '../views/markdown/markdown.ts'
 import { html } from '../views/markdown/safe.ts'
-import { type Hidden, type Redactor, redactor } from '../views/redact/redact.ts'
+import { type Hidden, type Redactor, redactorsForTwo } from '../views/redact/redact.ts'
 import { redactStage } from '../views/redact/redact-stage.ts'
 import { refuse } from './access.ts'
 import { realTime, runInfo } from './build-info.ts'
@@ -148,9 +148,9 @@ export function exportSource(source: ExportSource, options: ExportOptions): Expo
 
 /** A redactor that knows the passwords of the whole run. */
 async function learned(source: ExportSource, patterns: readonly string[]): Promise<Redactor> {
-  const scout = redactor({ patterns })
-  for await (const event of source.events()) scout.event(event)
-  return redactor({ patterns, known: scout.known(), learn: false })
+  const { scout, again } = redactorsForTwo({ patterns })
+  for await (const _ of through(source.events(), redactStage(scout)));
+  return again()
 }
 
 /** The page of `serve` with the data in it. Its policy allows only its own script and style. */

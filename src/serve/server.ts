@@ -132,8 +132,12 @@ class Router {
     if (access && !openPaths.has(pathname) && !(await access.admits(request, response))) return
     const file = pageFiles.get(pathname)
     if (file) return void response.writeHead(200, { 'content-type': file.type }).end(file.text)
-    if (pathname === '/healthz')
+    if (pathname === '/healthz') {
+      // Who has no token learns that the server runs, and no count.
+      if (access && request.headers.authorization === undefined) return sendJson(response, '{"ok":true}\n')
+      if (access && !(await access.admits(request, response))) return
       return sendJson(response, `${JSON.stringify({ ok: true, clients: this.clients })}\n`)
+    }
     if (pathname === '/runs') return await this.#sendRuns(request, response, searchParams)
     return await this.#sendRun(request, response, pathname, searchParams)
   }

@@ -58,7 +58,10 @@ describe('a server with a token', () => {
     expect((await ask(`${url}runs?token=${token}`)).status).toBe(401)
     for (const path of paths.slice(0, -1))
       expect((await ask(url + path, { authorization: `Bearer ${token}` })).status).toBe(200)
-    expect((await ask(`${url}healthz`)).status).toBe(200)
+    // Without the token it says that the server runs, and counts nothing.
+    expect(await ask(`${url}healthz`)).toMatchObject({ status: 200, text: '{"ok":true}\n' })
+    expect((await ask(`${url}healthz`, { authorization: `Bearer ${token}` })).text).toContain('"clients":')
+    expect((await ask(`${url}healthz`, { authorization: 'Bearer wrong' })).status).toBe(401)
   })
 
   test('gives a cookie for the right token, which is not the token', async () => {

@@ -168,6 +168,7 @@ export function addRunning(command: Command): Command {
     .option('--otel', 'export a trace by OTLP over HTTP, configured by OTEL_EXPORTER_OTLP_ENDPOINT and so on')
     .option('--otel-content', 'with --otel: prompts, messages, arguments and results, too')
     .option('--github', 'in GitHub Actions: set step outputs, write the step summary and annotations')
+    .option('--redact', 'record no secret: logs, prompt and events have [redacted:kind] instead')
     .option('--no-redact', 'with --github: do not hide secrets')
   return addDrawing(command)
 }
@@ -276,7 +277,9 @@ async function runOptions(flags: RunningFlags) {
   const limit = { tokens: flags.limitTokens, cost: flags.limitCost, toolCalls: flags.limitToolCalls }
   const fsDiff = flags.fsDiff ? {} : false
   const reading = await readingOptions(flags)
-  return { ...reading, timeout, idleTimeout, endAfter, answerIn, rounds, limit, fsync, fsDiff }
+  // Else the recorded run decides, in a reply.
+  const redact = flags.redact === true ? { redact: true } : {}
+  return { ...reading, timeout, idleTimeout, endAfter, answerIn, rounds, limit, fsync, fsDiff, ...redact }
 }
 
 function githubStep({ github, redact = true, json }: RunningFlags): GithubStep | undefined {
@@ -286,7 +289,9 @@ function githubStep({ github, redact = true, json }: RunningFlags): GithubStep |
   return github ? openGithubStep(redact) : undefined
 }
 
-function checkTee({ prompt, talk, pty, rounds, json, draw, full, quiet, verbose, github }: Flags): void {
+function checkTee(flags: Flags): void {
+  const { prompt, talk, pty, rounds, json, draw, full, quiet, verbose, github, redact } = flags
+  if (redact) throw badOption('--tee records what it passes through, byte for byte: leave out --redact')
   if (prompt !== undefined || talk || pty || rounds)
     throw badOption('--tee passes our own stdin through: leave out --prompt, --talk, --pty and --rounds')
   if (json || draw || full || quiet || verbose || github)

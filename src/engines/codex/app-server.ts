@@ -59,6 +59,7 @@ export class CodexServer {
   /** The methods of the client's requests, by id. */
   readonly #methods = memory<string>((method) => method.length)
   #opened = false
+  #answered = false
 
   read(line: Rec, say: Say): boolean | 'kept' {
     say.fields(line.values, 'id method params result error emittedAtMs')
@@ -83,7 +84,9 @@ export class CodexServer {
 
   /** What the records of a thread belong to: the call of a subagent; undefined for the client's own. */
   parent(threadId: string): string | undefined {
-    if (threadId === '' || this.#own.get(threadId)) return undefined
+    const own = this.#own.get(threadId)
+    // What was only seen is not ours if an answer has named ours.
+    if (threadId === '' || own === 'answered' || (own && !this.#answered)) return undefined
     const known = this.#parents.get(threadId)
     // Without the answer that opened it, the first thread is the client's.
     if (known === undefined && !this.#opened) return this.#opens(threadId, 'seen')
@@ -99,6 +102,7 @@ export class CodexServer {
 
   #opens(threadId: string, how: 'answered' | 'seen'): undefined {
     this.#opened = true
+    this.#answered ||= how === 'answered'
     this.#own.set(threadId, how)
   }
 
@@ -169,6 +173,9 @@ export class CodexServer {
     const threadId = threadOf(params)
     this.closeOpen(threadId, say)
     if (this.parent(threadId) !== undefined) return
+    // The end of a turn that is not the one that began.
+    const [began, id] = [this.turns.get(threadId), params.text('turn.id')]
+    if (began !== undefined && id !== undefined && id !== began) return
     const status = params.text('turn.status') ?? 'unknown'
     say.turnOver(status === 'completed' ? 'well' : status === 'interrupted' ? 'interrupted' : 'failed')
     const reported = this.#usage === undefined ? {} : { usage: this.#usage }

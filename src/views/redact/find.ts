@@ -1,23 +1,35 @@
 import { sequenceEnd } from '../../repair/control-characters.ts'
-import { COLON, EQUALS, isDigit, MINUS, STAR } from '../../text/characters.ts'
-import { assignedAt, leadDetectors, nameBefore, pgpassAt } from './leads.ts'
+import { COLON, EQUALS } from '../../text/characters.ts'
+import { argumentsAt, pipedTo } from './commands.ts'
+import { eachPlace } from './hints.ts'
+import { addressAt, encodedAddressAt, insertedAt, nameAround, namedValue, pgpassAt } from './named.ts'
 import { isOpaqueName } from './names.ts'
-import { backslashesBefore, escapeAt, isBlank, isQuote, isWordUnit, type Secret } from './secret.ts'
-import { keyBlocks, knownIds, shapeDetectors } from './shapes.ts'
+import {
+  backslashesBefore,
+  escapeAt,
+  isBlank,
+  isNameUnit,
+  isQuote,
+  isWordUnit,
+  type Secret,
+} from './secret.ts'
+import { isToken, keyBlocks, knownIds, shapeDetectors } from './shapes.ts'
 import { cellSecrets } from './tables.ts'
-import { bareEnds, type Search } from './value.ts'
+import { bareEnds, type Search, secretIn, spanAt, valueAt } from './value.ts'
 
-/** Pairs of characters that a secret, or the words before it, can begin with. */
+/** Pairs of characters that a secret can begin with. */
 const isPair = new Uint8Array(128 * 128)
-for (const pair of [...shapeDetectors.pairs(), ...leadDetectors.pairs()]) isPair[pair] = 1
+for (const pair of shapeDetectors.pairs()) isPair[pair] = 1
 
 /**
- * Finds the secrets of a text, reading each character a bounded number of times, in order. Names and values
- * are found in JSON text, also escaped, as well as in plain text, and with colors between their characters.
+ * Finds the secrets of a text, reading each character a bounded number of times: those with a shape of their
+ * own in long words, all others at a name that says secret, by the grammar of name, link and value. Both are
+ * found in JSON text, also escaped, as well as in plain text, and with colors between their characters.
  * A name can be some lines before its value (`linesBefore`); no value but a private key has a line end in it.
  * Words that look random are ignored in a text that is `opaque`: an id, or data.
  */
 export function findSecrets(text: string, opaque: boolean): Secret[] {
+  if (text.length < SHORTEST) return []
   const found = searched(text, opaque)
   const clean = withoutSequences(text)
   if (clean) {
@@ -29,41 +41,132 @@ export function findSecrets(text: string, opaque: boolean): Secret[] {
   return found.length < 2 ? found : apart(found)
 }
 
+/** `pwd=a` */
+const SHORTEST = 5
+
 function searched(text: string, opaque: boolean): Secret[] {
-  const found: Secret[] = cellSecrets(text)
-  const search: Search = { text, bareEnd: bareEnds(text), label: undefined, field: undefined }
+  const found: Secret[] = []
+  const search: Search = { text, bareEnd: bareEnds(text) }
   const block = keyBlocks(text)
-  /** Start of the current word; -1 between words. */
-  let word = -1
-  let previous = 0
-  for (let i = 0; i <= text.length; i++) {
-    const unit = i < text.length ? text.charCodeAt(i) : 0
-    const inWord = unit < 128 && isWordUnit[unit] === 1
-    if (!inWord && word >= 0) {
-      if (i - word >= 20 && !opaque) addRandom(text, word, i, found)
-      word = -1
-    } else if (inWord && word < 0) word = i
-    let hit: Secret | undefined
-    if (unit < 128 && isPair[(previous << 7) | unit] === 1) {
-      if (previous === MINUS && unit === MINUS) hit = block(i - 1)
-      hit ??= shapeDetectors.at(search, i - 1) ?? leadDetectors.at(search, i - 1)
-    }
-    if (!hit && (unit === COLON || unit === EQUALS)) {
-      hit = assignedAt(search, i)
-      const next = unit === COLON && !hit ? text.charCodeAt(i + 1) : 0
-      if (isDigit(next) || next === STAR) hit = pgpassAt(search, i)
-    }
-    previous = unit < 128 ? unit : 0
-    if (!hit) continue
-    found.push(hit)
-    // A value that comes before its name is passed already.
-    if (hit.to <= i) continue
-    i = hit.to - 1
-    word = -1
-    previous = 0
-  }
+  /** The ends of public keys and certificates, by their starts. */
+  const publicKeys: (readonly [from: number, to: number])[] = []
+  const names: number[] = []
+  eachPlace(text, {
+    hint(at) {
+      const next = text.charCodeAt(at)
+      if (next === MINUS && text.startsWith('-----', at)) {
+        const key = block(at)
+        if (key) found.push(key)
+        else publicKeys.push([at, publicKeyEnd(text, at)])
+        return key?.to ?? at + 5
+      }
+      const placed = placedAt(search, at)
+      if (placed) found.push(placed)
+      if (placed && placed.to > at) return placed.to
+      const name = nameAround(text, at)
+      if (typeof name === 'number') return name
+      names.push(name.from)
+      const value = namedValue(search, name)
+      if (value) found.push(value)
+      else found.push(...insertedAt(search, name))
+      return Math.max(name.to, value?.to ?? 0)
+    },
+    word(at) {
+      let [from, to] = [at, at + 1]
+      while (from > 0 && isKeyUnit(text.charCodeAt(from - 1))) from--
+      while (to < text.length && isKeyUnit(text.charCodeAt(to))) to++
+      const isPublic = publicKeys.some(([start, end]) => from > start && to <= end)
+      if (!isPublic) addFromWord(search, from, to, opaque, found)
+      return to
+    },
+  })
+  if (names.length > 0) found.push(...cellSecrets(text, names))
   return found
 }
+
+function isKeyUnit(unit: number): boolean {
+  return isToken[unit] === 1 || unit === COLON || unit === DOLLAR || unit === PERCENT
+}
+
+const DOLLAR = 36
+const PERCENT = 37
+const MINUS = 45
+
+/** The end of a block that is no private key: what is in it is random, and no secret. */
+function publicKeyEnd(text: string, at: number): number {
+  const length = text.slice(at, at + MAX_BLOCK).indexOf('-----END ')
+  return length < 0 ? at : at + length
+}
+
+const MAX_BLOCK = 24 * 1024
+
+/** Words of commands; a password can be among the arguments. */
+const COMMAND =
+  /(?:curl|login|sshpass|htpasswd|mysql(?:dump|admin|import|sh)?|mariadb(?:-dump)?|mongo(?:sh|dump|restore)?|cqlsh|sqlcmd|bcp|(?:un)?zip|7z|redis-cli|ldap(?:search|modify|add|whoami|passwd)|smbclient|net user?|twine upload)\b/iy
+const READS_INPUT = /chpasswd|sudo -s|--?password-stdin|--?with-token/iy
+const COMMUNITY = /(?<=snmp-server )community /iy
+const CODE = /[?&]code=/y
+const IDENTIFIED = /identified by (?=\\{0,8}["'])/iy
+
+/** A secret that its place shows, without a name. */
+function placedAt(search: Search, at: number): Secret | undefined {
+  const { text } = search
+  if (text.startsWith('://', at)) return addressAt(search, at)
+  const unit = text.charCodeAt(at)
+  if (unit === PERCENT) return encodedAddressAt(search, at)
+  if (unit === COLON) return pgpassAt(search, at)
+  if (isAt(CODE, text, at))
+    return valueAt(search, at + 6, { family: 'secret', sure: 'code', strict: true, stop: AND })
+  let from = at
+  while (from > 0 && at - from < 12 && isNameUnit(text.charCodeAt(from - 1))) from--
+  from += escapeAt(text, from)
+  if (isAt(READS_INPUT, text, from)) return pipedTo(search, from)
+  if (isAt(COMMAND, text, from)) {
+    const argument = argumentsAt(search, from)
+    if (argument) return argument
+  }
+  if (isAt(COMMUNITY, text, at)) return valueAt(search, at + 10, { family: 'secret', sure: 'any' })
+  if (isAt(IDENTIFIED, text, at)) {
+    const span = spanAt(search, at + 14)
+    return span && secretIn(text, span, { family: 'password', sure: 'any' })
+  }
+  return shapeDetectors.at(search, at)
+}
+
+const AND = 38
+
+function isAt(pattern: RegExp, text: string, at: number): boolean {
+  pattern.lastIndex = at
+  return pattern.test(text)
+}
+
+/** The secrets in a long word: what has the shape of a key, and what is random. */
+function addFromWord(search: Search, from: number, to: number, opaque: boolean, found: Secret[]): void {
+  const { text } = search
+  let word = from
+  const endWord = (end: number) => {
+    if (end - word >= MIN_KEY && !opaque) addRandom(text, word, end, found)
+  }
+  for (let i = from; i < to; i++) {
+    const unit = text.charCodeAt(i)
+    const hit =
+      isPair[((unit & 127) << 7) | (text.charCodeAt(i + 1) & 127)] === 1
+        ? shapeDetectors.at(search, i)
+        : undefined
+    if (hit) {
+      endWord(Math.max(word, hit.from))
+      found.push(hit)
+      if (hit.to > i) i = hit.to - 1
+      word = i + 1
+    } else if (isWordUnit[unit] !== 1) {
+      endWord(i)
+      word = i + 1
+    }
+  }
+  endWord(to)
+}
+
+const MIN_KEY = 20
 
 /** Sorted, without overlaps; two that overlap become one. */
 export function apart(found: Secret[]): Secret[] {
@@ -83,6 +186,8 @@ const SEQUENCE = /[\u001b\u009b]|\\(?:u001b|x1b|033|e)(?=\[)/gi
 
 /** The text without the sequences of terminals, and where a character of it was; undefined without any. */
 function withoutSequences(text: string): { plain: string; at: (index: number) => number } | undefined {
+  const mayHave = text.includes('\u001b') || text.includes('\u009b') || text.includes('\\')
+  if (!mayHave) return undefined
   const kept: string[] = []
   /** Starts of the kept pieces: in the plain text, and in the original. */
   const starts: number[] = []
@@ -111,22 +216,43 @@ function withoutSequences(text: string): { plain: string; at: (index: number) =>
 }
 
 function addRandom(text: string, from: number, to: number, found: Secret[]): void {
-  const random = randomIn(text, from + escapeAt(text, from), to)
+  const start = from + escapeAt(text, from)
+  if (HEX_KEY.test(text.slice(start, Math.min(to, start + 100))) && !isKnownId(text, start)) {
+    found.push({ kind: 'random', from: start, to })
+    return
+  }
+  const random = randomIn(text, start, to)
   if (random.length === 0 || isOpaqueHere(text, from)) return
   for (const [start, end] of random) found.push({ kind: 'random', from: start, to: end })
 }
+
+/** `crsr_` and many digits: the name of a service before a key, as many of them write theirs. */
+const HEX_KEY =
+  /^[a-z][a-z\d]{1,11}(?:_(?:live|test|prod|production|sandbox|v\d|sk|pat|api|key|secret)){0,2}_[\da-f]{40,64}$/
 
 /** Whether the name before a value means an id, or data: `"id": "…"`, `;base64,…`. */
 function isOpaqueHere(text: string, from: number): boolean {
   if (text.endsWith(';base64,', from)) return true
   let at = from
   if (isQuote(text.charCodeAt(at - 1))) at--
+  // `ETag: W/"…"`
+  if (text.endsWith('W/', at)) at -= 2
   at -= Math.min(6, backslashesBefore(text, at))
   while (isBlank(text.charCodeAt(at - 1)) && from - at < 9) at--
   const unit = text.charCodeAt(at - 1)
   if (unit !== COLON && unit !== EQUALS) return false
-  const name = nameBefore(text, at - 1)
-  return name !== undefined && isOpaqueName(name.name)
+  return isOpaqueName(nameBefore(text, at - 1))
+}
+
+//  "call_id" : "…"
+//   ^^^^^^^  ^ at
+function nameBefore(text: string, at: number): string {
+  let to = at
+  while (isBlank(text.charCodeAt(to - 1)) && at - to < 4) to--
+  if (isQuote(text.charCodeAt(to - 1))) to -= 1 + backslashesBefore(text, to - 1)
+  let from = to
+  while (from > 0 && to - from < 64 && isNameUnit(text.charCodeAt(from - 1))) from--
+  return text.slice(from + escapeAt(text, from), to)
 }
 
 /** Shorter words are more often names, versions and ids than secrets. */
@@ -152,7 +278,7 @@ function kindOf(unit: number): 0 | 1 | 2 | 3 {
  * A hex hash and a UUID have one case. The word has letters, digits, `+`, `/`, `_` and `-`.
  */
 function randomIn(text: string, from: number, to: number): [number, number][] {
-  if (to - from < MIN_RANDOM) return []
+  if (to - from < MIN_RANDOM || isKnownId(text, from)) return []
   if (isRandom(text, from, to)) return [[from, to]]
   const parts = text.slice(from, to).split('/')
   const found: [number, number][] = []

@@ -4,18 +4,20 @@ export type NameFamily = 'password' | 'secret' | 'key' | 'authorization' | 'cook
 export type NameRole = NameFamily | 'label' | 'field'
 
 const passwords = wordsOf(
-  'password passwd passphrase passcode passkey pwd passwort kennwort contrasena senha motdepasse',
+  'password passwd passphrase passcode passkey pwd passwort kennwort wachtwoord contrasena senha haslo',
+  'motdepasse storepass keypass requirepass psk bindpw rootpw',
 )
 const secrets = wordsOf(
   'secret token apikey accesskey secretkey privatekey signingkey encryptionkey masterkey accountkey',
   'presharedkey authkey servicekey rolekey sessionkey deploykey licensekey credential credentials',
-  'connectionstring jwt xamzsignature privatekeyid',
+  'connectionstring jwt xamzsignature xgoogsignature privatekeyid secretkeybase securestring privatemac',
+  'clientkeydata',
 )
 /** `{"name": "DB_PASSWORD", "value": "…"}`, `<input type="password" value="…">` */
 const labels = new Set(['name', 'key', 'type', 'variable', 'envvar', 'header'])
 const fields = new Set(['value', 'default', 'defaultvalue', 'stringvalue'])
 /** Complete names. `sig` is the signature in an address of Azure, `_auth` a line of .npmrc. */
-const wholeSecrets = new Set(['auth', 'sig', 'bearer', 'sessiontoken'])
+const wholeSecrets = new Set(['auth', 'sig', 'bearer', 'oauth2bearer', 'basicauth', 'httpbasicauth'])
 
 /**
  * Whether a name is that of a secret: `DB_PASSWORD`, `apiKey`, `x-api-key`, `aws_secret_access_key`,
@@ -45,12 +47,16 @@ function judge(name: string): NameRole | undefined {
   // The directory of a shell.
   if (name === 'PWD' || name === 'OLDPWD') return undefined
   const plain = plainName(name)
+  // A choice: `withCredentials: true`.
+  if (/^(?:with|use|has|include)credentials$/.test(plain)) return undefined
   if (labels.has(plain)) return 'label'
   if (fields.has(plain)) return 'field'
   if (passwords.some((end) => plain.endsWith(end)) || isPass(name)) return 'password'
   if (plain.endsWith('authorization')) return 'authorization'
-  if (plain === 'cookie' || plain === 'setcookie' || plain === 'cookies') return 'cookie'
+  if (plain.endsWith('cookie') || plain === 'cookies') return 'cookie'
   if (wholeSecrets.has(plain) || secrets.some((end) => plain.endsWith(end))) return 'secret'
+  // Of an address that is signed; a signature elsewhere is no secret.
+  if (name === 'Signature') return 'key'
   return name.endsWith('_KEY') && name === name.toUpperCase() && !name.includes('PUBLIC') ? 'key' : undefined
 }
 
@@ -58,16 +64,13 @@ function judge(name: string): NameRole | undefined {
 function plainName(name: string): string {
   return name
     .replace(/[_.-]/g, '')
-    .replace(/\d{1,64}$/, '')
+    .replace(/\d{1,2}$/, '')
     .toLowerCase()
 }
 
-/** `pass`, `DB_PASS`, `dbPass`, but not `bypass`. */
+/** `pass`, `DB_PASS`, `dbPass`, `admin_pw`, but not `bypass`. */
 function isPass(name: string): boolean {
-  const end = name.slice(-4)
-  if (end.toLowerCase() !== 'pass') return false
-  const joined = name.length === 4 || '_-.'.includes(name.at(-5)!)
-  return joined || (end === 'Pass' && name.at(-5)! >= 'a')
+  return /(?:^|[_.-])(?:pass|pw)$/i.test(name) || /[a-z](?:Pass|P[wW])$/.test(name)
 }
 
 /** Names of values that are random but not secret: ids, hashes, signatures, and data. */
@@ -94,7 +97,7 @@ const noValues = new Set(
     'example placeholder yes no on off set unset empty default auto enabled disabled present absent valid',
     'expired include omit same-origin bearer basic digest oauth oauth2 apikey api_key api-key env prompt ask',
     'value key name text input header query cookie sha1 sha256 sha512 md5 base64 hex hs256 rs256 es256 argon2',
-    'utf8 ed25519 rsa uuid jwt read write const let var function return',
+    'utf8 ed25519 rsa uuid jwt read write const let var function return pass passed fail failed',
   ),
 )
 /** Words that go on with a sentence: `use --token to log in`. */
@@ -129,31 +132,51 @@ export function isSecretValue(value: string, { family, quoted, sure }: Assigned)
   if (digits + letters === 0 && value.charCodeAt(0) < 128) return false
   if (!quoted && (calls || '<{['.includes(value[0]!))) return false
   if (family === 'authorization') return true
-  if (family === 'cookie') return value.includes('=')
+  if (family === 'cookie') return SESSION.test(value)
   const isPassword = family === 'password'
-  if (blanks > (isPassword ? 6 : 0)) return false
-  if (blanks > 0 && others > 0 && value.includes('must')) return false
-  if (!quoted && letters === 0 && value.length < 4) return false
+  if (blanks > (isPassword ? 6 : 0)) return quoted && isSalt(value, digits)
+  if (blanks > 0 && isSentence(value)) return false
+  if (!quoted && ((letters === 0 && value.length < 4) || /^0x[\da-f]{1,8}$/i.test(value))) return false
   if (sure === 'any' && family !== 'key') return quoted || isPassword || letters > 0
   if (sentenceWords.has(value) || isTypeName(value)) return false
   // A bare number is a count more often than a token.
   if (!isPassword && letters === 0) return false
   if (sure === 'line' && family !== 'key')
     return !(value.includes('.') && isAccess(value)) && !value.startsWith('-')
-  if (isPassword) return (digits > 0 || others > 0) && (letters > 0 || value.length >= 6) && !isAccess(value)
+  // What is in quotes reads no member.
+  const reads = !quoted && isAccess(value)
+  if (isPassword) return (digits > 0 || others > 0) && (letters > 0 || value.length >= 6) && !reads
   if (value.length < 8) return false
   const isMixed = digits > 0 || (capitals > 2 && capitals < letters - 2 && value.length >= 16)
-  return isMixed && (sure === 'any' || !isAccess(value))
+  return isMixed && (sure === 'any' || !reads)
 }
 
-/** `AuthToken`, `String`, `TOKEN`: a capital and letters. */
+/** A cookie that lets somebody in: by its name, or because it is long and mixed. */
+const SESSION =
+  /(?:sess|sid|token|auth|jwt|csrf|xsrf|login|remember)[^=;\s]{0,40}=[^;\s]{4,}|=(?=[^;\s\d]{0,99}\d)(?=[^;\sa-z]{0,99}[a-z])[^;\s]{16,}/i
+
+/** `define('AUTH_KEY', '…')` of WordPress has blanks, among signs of all kinds. */
+function isSalt(value: string, digits: number): boolean {
+  return value.length >= 40 && digits > 3 && new Set(value.match(/[^\p{L}\d\s.,]/gu)).size > 2
+}
+
+/** A label or a message about passwords, not one. */
+function isSentence(value: string): boolean {
+  return /[.?!:…]$|\b(?:pass|must|your|please|enter|forg[eo]t|reset|invalid|incorrect|wrong)/i.test(value)
+}
+
+/** `AuthToken`, `String`, `TOKEN`, `Uint8Array`: a capital and letters. */
 function isTypeName(value: string): boolean {
-  return /^[A-Z][A-Za-z_]{0,99}$/.test(value.slice(0, 101))
+  const start = value.slice(0, 101)
+  // Each capital begins a word: `TDItmdFWYu` is none.
+  return /^(?:[A-Z]{1,4}[a-z]{2,}_?){1,9}[A-Z]{0,3}$|^[A-Z_]+$|^[A-Z][a-z]{1,20}\d{1,3}(?:[A-Z][a-z]{2,20}){1,4}$/.test(
+    start,
+  )
 }
 
 function countIn(value: string) {
   const count = (units: RegExp) => value.match(units)?.length ?? 0
-  const [digits, letters, blanks] = [count(/\d/g), count(/[a-z]/gi), count(/[ \t]/g)]
+  const [digits, letters, blanks] = [count(/\d/g), count(/\p{L}/gu), count(/[ \t]/g)]
   const others = value.length - digits - letters - blanks
   // `getToken(2)`, `tokens[0]`, `Box<Token>`
   return { digits, letters, capitals: count(/[A-Z]/g), blanks, others, calls: /[([<]/.test(value) }
@@ -161,7 +184,13 @@ function countIn(value: string) {
 
 /** `config.token2`, `self.password1`, `authToken`: names with dots between them, or one without a digit. */
 function isAccess(value: string): boolean {
-  return /^[\w.:]*$/.test(value) && (value.includes('.') || !/\d/.test(value))
+  if (!/^[\w.:]*$/.test(value) || value.endsWith('.')) return false
+  return value.includes('.') ? !isMix(value) : !/\d/.test(value)
+}
+
+/** Letters of both cases with digits between them, as no name has. */
+function isMix(value: string): boolean {
+  return (value.match(/\d+/g)?.length ?? 0) > 1 && /[a-z]/.test(value) && /[A-Z]/.test(value)
 }
 
 /** `$NAME`, `${NAME}`, `$(command)`, `<name>`, `{{name}}`, `%s`, `%NAME%`. */
@@ -180,7 +209,18 @@ function isPlaceholder(value: string): boolean {
   if (value.includes('[redacted:') || value.includes('.env') || value.includes('os.environ')) return true
   if (noValues.has(value.slice(0, 20).toLowerCase())) return true
   if (value.includes('…') || value.endsWith('...') || value.includes('${')) return true
-  if (value === value.toUpperCase() && familyOf(value) !== undefined) return true
+  // The name again: a label, or a variable.
+  if (
+    !/\d/.test(value) &&
+    value.length < 20 &&
+    familyOf(value) !== undefined &&
+    /^[A-Z_]+$|^[a-zA-Z]?[a-z]+$/.test(value)
+  )
+    return true
+  // `password: !vault |`
+  if (/^!\w{1,20}$/.test(value)) return true
+  // `'password' => 'required|string|min:8'`
+  if (/^(?:required|nullable|sometimes|string)\|/.test(value)) return true
   if (/^(?:your[-_]|insert[-_]|replace[-_]|enter[-_]|\.\.\.|op:\/\/|arn:)/i.test(value.slice(0, 8)))
     return true
   return /^(?:\*+|x+|X+|\.+|-+|•+)$/.test(value)

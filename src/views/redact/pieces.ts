@@ -1,4 +1,5 @@
 import { jsonValue } from '../../json/strict.ts'
+import { isOpaqueName } from './names.ts'
 import { isToken } from './shapes.ts'
 
 /** Words that are shorter are no secret, and longer ones are data. */
@@ -60,15 +61,53 @@ export function hideNestedPieces(value: unknown): unknown {
 
 /** The text with those of its lines overwritten that are pieces. */
 function withoutRecords(text: string, nested: number): string {
-  if (nested > MAX_NESTED || !text.includes('{"')) return text
-  return text
-    .split('\n')
-    .map((line) => {
-      const [open, close] = [line.indexOf('{"'), line.lastIndexOf('}') + 1]
-      const record = open < 0 || close <= open ? undefined : recordOf(line.slice(open, close))
-      return record ? withRecord(line, open, close, record, nested + 1) : line
-    })
-    .join('\n')
+  if (nested > MAX_NESTED) return text
+  const kept: string[] = []
+  let copied = 0
+  // Few lines of the output of tools have a record: only these are cut out.
+  for (let open = text.indexOf('{"'); open >= 0; ) {
+    const end = text.indexOf('\n', open)
+    const line = text.slice(open, end < 0 ? text.length : end)
+    const close = line.lastIndexOf('}') + 1
+    const record = close <= 0 ? undefined : recordOf(line.slice(0, close))
+    const shown = record ? withRecord(line, 0, close, record, nested + 1) : line
+    if (shown !== line) {
+      kept.push(text.slice(copied, open), shown)
+      copied = open + line.length
+    }
+    open = end < 0 ? -1 : text.indexOf('{"', end)
+  }
+  return copied === 0 ? text : kept.join('') + text.slice(copied)
+}
+
+/** A record with a piece of a text, and the same record with another text in its place. */
+export interface TextPiece {
+  readonly text: string
+  /** What else is in the record: pieces of one message have it in common. */
+  readonly of: string
+  with(text: string): string
+}
+
+/** The piece of a text that a line is a record of; undefined for other lines. */
+export function pieceIn(line: string): TextPiece | undefined {
+  const record = mentionsPiece(line) && line.startsWith('{') ? recordOf(line.trimEnd()) : undefined
+  if (!record || Array.isArray(record) || !isPiece(record)) return undefined
+  let [text, at, seen] = ['', -1, 0]
+  const others: string[] = []
+  mapTexts(record, (value, name) => {
+    const place = seen++
+    const isText = name !== undefined && !isOpaqueName(name) && !saysWhat(name, value)
+    if (isText && value.length >= text.length) [text, at] = [value, place]
+    else if (name !== undefined && !/^\d{4}-/.test(value)) others.push(value)
+    return value
+  })
+  if (at < 0) return undefined
+  const made = (instead: string) => {
+    let place = 0
+    return mapTexts(record, (value) => (place++ === at ? instead : value))
+  }
+  const end = line.slice(line.trimEnd().length)
+  return { text, of: others.join('\n'), with: (instead) => JSON.stringify(made(instead)) + end }
 }
 
 /** A text of a value: a key (`name` is undefined), the value of a name, or an item of a list (it is ''). */

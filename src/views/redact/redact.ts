@@ -1,7 +1,8 @@
 import { checkOptions, isObject, misfit, type OptionTable, readOptions } from '../../base/check-options.ts'
 import type { Event } from '../../events/event.ts'
+import { isPasswordFlag } from './commands.ts'
 import { apart, findSecrets } from './find.ts'
-import { isPasswordFlag, labelOf } from './leads.ts'
+import { isLabelName } from './named.ts'
 import { afterScheme, familyOf, isOpaqueName, isSecretValue, roleOf } from './names.ts'
 import { cutWord, hideNestedPieces, hidePieces, MAX_VALUE_DEPTH } from './pieces.ts'
 import type { Secret } from './secret.ts'
@@ -79,11 +80,33 @@ const MAX_PASSES = 4
  * console.log(hide.text('export GITHUB_TOKEN=…'), hide.hidden().total)
  */
 export function redactor(options: RedactOptions = {}): Redactor {
+  return redactorOf(newState(options, undefined))
+}
+
+/**
+ * Two redactors for a run that is read twice, by the same stage: the first learns its passwords, the second
+ * hides them everywhere. What the first found nothing in is not searched again but for these.
+ */
+export function redactorsForTwo(options: RedactOptions): { scout: Redactor; again: () => Redactor } {
+  const clean = new CleanTexts()
+  const first = newState(options, clean)
+  const scout = redactorOf(first)
+  const again = () => {
+    clean.rewind()
+    return redactorOf(newState({ ...options, known: scout.known(), learn: false }, clean))
+  }
+  return { scout, again }
+}
+
+function newState(options: RedactOptions, clean: CleanTexts | undefined): RedactorState {
   const given = readOptions('redactor', options, EXAMPLE, REDACT_OPTIONS)
   const { patterns, entropy, learn } = given
   const known = new Set<string>(given.known)
-  const counts = new Map<string, number>()
-  const state: RedactorState = { own: patterns.map(checkPattern), entropy, learn, known, counts }
+  return { own: patterns.map(checkPattern), entropy, learn, known, counts: new Map(), clean }
+}
+
+function redactorOf(state: RedactorState): Redactor {
+  const { counts, known } = state
   return {
     text: (text, options) => hideIn(state, text, options),
     value: (value) => hideInValue(state, value),
@@ -107,10 +130,59 @@ interface RedactorState {
   readonly learn: boolean
   readonly known: Set<string>
   readonly counts: Map<string, number>
+  readonly clean: CleanTexts | undefined
 }
 
-function findIn({ known, own, entropy }: RedactorState, text: string, opaque: boolean): Secret[] {
-  const found = findSecrets(text, opaque || !entropy)
+/**
+ * Which texts of a run have no secret of a known form, in the order in which they came: the first reading
+ * notes it, the second asks. A text is told by its length and some of its characters; if one is another, the
+ * run has changed, and everything from there on is searched.
+ */
+class CleanTexts {
+  /** 0 for a text with secrets. */
+  #marks = new Uint32Array(1024)
+  #count = 0
+  #next = -1
+
+  note(text: string, isClean: boolean): void {
+    if (this.#count >= MAX_MARKS) return
+    if (this.#count === this.#marks.length) {
+      const more = new Uint32Array(this.#count * 2)
+      more.set(this.#marks)
+      this.#marks = more
+    }
+    this.#marks[this.#count++] = isClean ? markOf(text) : 0
+  }
+
+  rewind(): void {
+    this.#next = 0
+  }
+
+  /** Undefined in the first reading. */
+  ask(text: string): boolean | undefined {
+    if (this.#next < 0) return undefined
+    if (this.#next >= this.#count) return false
+    const mark = this.#marks[this.#next++]
+    if (mark === 0) return false
+    if (mark === markOf(text)) return true
+    this.#next = this.#count
+    return false
+  }
+}
+
+/** Numbers of four bytes that are kept of a run. */
+const MAX_MARKS = 1 << 23
+
+function markOf(text: string): number {
+  let mark = text.length
+  const step = Math.max(1, text.length >> 3)
+  for (let at = 0; at < text.length; at += step) mark = (Math.imul(mark, 31) + text.charCodeAt(at)) | 0
+  return (mark | 1) >>> 0
+}
+
+function findIn(state: RedactorState, text: string, opaque: boolean, isClean = false): Secret[] {
+  const { known, own, entropy } = state
+  const found = isClean ? [] : findSecrets(text, opaque || !entropy)
   for (const value of known) addAll(text, value, 'known', found)
   for (const pattern of own) {
     if (typeof pattern === 'string') addAll(text, pattern, 'own', found)
@@ -138,9 +210,14 @@ function hideIn(
   { opaque = false, count = true, after = '' } = {},
 ): string {
   let result = after + text
+  let isClean = state.clean?.ask(result)
   for (let pass = 0; pass < MAX_PASSES; pass++) {
-    const found = findIn(state, result, opaque).filter(({ from }) => from >= after.length)
+    let found = findIn(state, result, opaque, isClean)
+    if (pass === 0 && isClean === undefined) state.clean?.note(result, found.length === 0)
+    if (after !== '') found = within(found, after.length)
     if (found.length === 0) break
+    // What is hidden can show what was not seen before.
+    isClean = false
     const pieces: string[] = []
     let copied = 0
     for (const { kind, from, to, certain, quote = '' } of found) {
@@ -152,6 +229,11 @@ function hideIn(
     result = pieces.join('') + result.slice(copied)
   }
   return result.slice(after.length)
+}
+
+/** The secrets from a place on; of one that begins before it, the rest. */
+function within(found: readonly Secret[], start: number): Secret[] {
+  return found.flatMap((one) => (one.to <= start ? [] : [{ ...one, from: Math.max(one.from, start) }]))
 }
 
 /** A JSON value with its strings redacted, as the value of that name. */
@@ -268,7 +350,7 @@ function wordsBefore(items: readonly unknown[], at: number): string {
 /** The name in an object whose value is in another field: `{ name: 'DB_PASSWORD', value: … }`. */
 function labelIn(given: object): string | undefined {
   for (const [key, name] of Object.entries(given).slice(0, MAX_FIELDS))
-    if (typeof name === 'string' && roleOf(key) === 'label' && labelOf(name, key, 0, '}')) return name
+    if (typeof name === 'string' && roleOf(key) === 'label' && isLabelName(name, key)) return name
   return undefined
 }
 

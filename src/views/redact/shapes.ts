@@ -19,6 +19,10 @@ const isBase64 = alphabet(`${letters + digits}-_+/=`)
 /** Characters of a bearer token. */
 export const isToken = alphabet(`${letters + digits}-_+/=.~`)
 
+const isDollar = alphabet(`${letters + digits}$`)
+const isTeams = alphabet(`${letters + digits}-_/@`)
+const isCrypt = alphabet(`${letters + digits}./+=,$-`)
+
 /** The format of a well-known kind of secret: a prefix, and what must follow it. */
 interface Shape {
   readonly kind: string
@@ -95,6 +99,12 @@ function jwt(text: string, at: number): number {
     end = next
   }
   return dots < 2 ? -1 : end
+}
+
+/** `1/<digits>:<hex>` */
+function asana(text: string, at: number): number {
+  const colon = run(isDigit, 14, 20)(text, at)
+  return colon > 0 && text[colon] === ':' ? run(isHex, 32, 32)(text, colon + 1) : -1
 }
 
 /**
@@ -175,6 +185,41 @@ const shapes: readonly Shape[] = [
   ...alone('alibaba', run(isAlnum, 16, 24), 'LTAI'),
   ...alone('tencent', run(isAlnum, 32, 32), 'AKID'),
   ...alone('cursor', run(isHex, 64, 64), 'key_'),
+  ...shape('plaid', run(isWord, 36, 36), 'access-production-', 'access-sandbox-', 'access-development-'),
+  ...shape('braintree', run(isDollar, 30, 80), 'access_token$production$', 'access_token$sandbox$'),
+  ...alone('modal', mixed(isAlnum, 22, 22), 'ak-', 'as-'),
+  ...alone('fireworks', mixed(isAlnum, 20, 32), 'fw_'),
+  ...alone('dynatrace', dotted([isUpperDigit, 24, 24], [isUpperDigit, 64, 64]), 'dt0c01.', 'dt0s01.'),
+  ...alone('zoho', dotted([isHex, 32, 32], [isHex, 32, 32]), '1000.'),
+  ...alone('octopus', mixed(isUpperDigit, 25, 34), 'API-'),
+  ...alone('circleci', run(isWord, 40, 80), 'CCIPAT_', 'CCIPRJ_'),
+  ...alone('asana', asana, '1/', '2/'),
+  ...alone(
+    'discord',
+    dotted([isAlnum, 21, 26], [isWord, 6, 7], [isWord, 27, 40]),
+    'MT',
+    'Mz',
+    'MD',
+    'Mj',
+    'N',
+    'OT',
+    'OD',
+  ),
+  ...shape('webhook', run(isPath, 10, 200), 'hooks.zapier.com/hooks/catch/'),
+  ...shape('webhook', run(isTeams, 60, 300), 'webhook.office.com/webhookb2/', 'outlook.office.com/webhook/'),
+  ...shape(
+    'password-hash',
+    run(isCrypt, 20, 200),
+    '$apr1$',
+    '$2a$',
+    '$2b$',
+    '$2y$',
+    '$1$',
+    '$5$',
+    '$6$',
+    '$y$',
+  ),
+  ...shape('password-hash', run(isCrypt, 40, 300), '$argon2id$', '$argon2i$', '$pbkdf2-', '$scrypt$'),
   // `Q~` is the fourth and fifth character of a client secret of Azure.
   { kind: 'azure', prefix: 'Q~', end: run(isToken, 31, 36), start: before(isToken, 3, 4) },
   { kind: 'telegram', prefix: ':AA', end: run(isWord, 30, 36), start: before(isDigit, 8, 10) },
@@ -188,17 +233,31 @@ const shapes: readonly Shape[] = [
 export const knownIds: readonly string[] = [
   ...['toolu_', 'srvtoolu_', 'call_', 'msg_', 'resp_', 'rs_', 'fc_', 'ctc_', 'ws_', 'req_', 'item_'],
   ...['chatcmpl-', 'gen-', 'ses_', 'prt_', 'run_', 'thread_', 'asst_', 'file-', 'batch_', 'tool_', 'evt_'],
+  ...[
+    'conv_',
+    'sess_',
+    'session_',
+    'job_',
+    'build_',
+    'commit_',
+    'hash_',
+    'trace_',
+    'span_',
+    'step_',
+    'turn_',
+  ],
+  ...['nonce-', 'sha1_', 'sha256_', 'blob_', 'tree_', 'cache_', 'id_'],
   ...['sha1-', 'sha256-', 'sha384-', 'sha512-', 'AAAAB3Nza', 'AAAAC3Nza', 'AAAAE2Vj'],
 ]
 
 /** Something that is recognized by the characters it begins with. */
-export interface Detector<In> {
+interface Detector<In> {
   readonly prefix: string
   readonly read: (search: In, at: number) => Secret | undefined
 }
 
 /** Detectors by the first two characters of their prefixes: nearly all text is skipped with one lookup. */
-export class Detectors<In extends { readonly text: string }> {
+class Detectors<In extends { readonly text: string }> {
   readonly #byPair = new Map<number, Detector<In>[]>()
 
   constructor(detectors: readonly Detector<In>[]) {

@@ -18,9 +18,12 @@ interface Table {
   readonly end: number
 }
 
-/** Secrets in tables, where the header says what a cell is: Markdown, psql and mysql, CSV, TSV. */
-export function cellSecrets(text: string): Secret[] {
-  return tablesIn(text).flatMap(({ secrets }) => secrets)
+/**
+ * Secrets in tables, where the header says what a cell is: Markdown, psql and mysql, CSV, TSV. `names` are
+ * the places of the names that say secret.
+ */
+export function cellSecrets(text: string, names: readonly number[]): Secret[] {
+  return tablesIn(text, names).flatMap(({ secrets }) => secrets)
 }
 
 /**
@@ -30,18 +33,19 @@ export function cellSecrets(text: string): Secret[] {
 export function linesBefore(text: string): string {
   let from = text.length
   for (let lines = 0; lines < MAX_LINES && from > 0; lines++) from = text.lastIndexOf('\n', from - 2) + 1
-  const last = tablesIn(text).at(-1)
+  const names = [...text.matchAll(HINT)].map(({ index }) => index)
+  const last = tablesIn(text, names).at(-1)
   const head = last && last.end >= text.trimEnd().length && last.head.from < from ? last.head : undefined
   const lines = text.slice(from)
   const says = lines.length <= MAX_KEPT && lines.search(HINT) >= 0
   return `${head ? `${text.slice(head.from, head.to)}\n` : ''}${says ? lines : ''}`
 }
 
-function tablesIn(text: string): Table[] {
+function tablesIn(text: string, names: readonly number[]): Table[] {
   const tables: Table[] = []
   /** What is before was read: no character is walked over twice. */
   let done = 0
-  for (const { index } of text.matchAll(HINT)) {
+  for (const index of names) {
     if (index < done) continue
     let [from, to] = [index, index]
     while (from > done && levelAt(text, from) === undefined && isHeaderUnit(text, from - 1)) from--

@@ -15,23 +15,10 @@ export const MAX_VALUE = 4096
 /** Characters of a value to judge: the rest of a long one is like its start. */
 export const MAX_JUDGED = 256
 
-/** A text that is searched, and what was read of it so far. */
+/** A text that is searched, with what finds the ends of its values. */
 export interface Search {
   readonly text: string
   readonly bareEnd: BareEnd
-  /** A name whose value is in the next field: `name: DB_PASSWORD`, and then `value: …`. */
-  label: Label | undefined
-  /** The last value of such a field, for the case that its name comes after it. */
-  field: Span | undefined
-}
-
-interface Label {
-  readonly family: NameFamily
-  readonly at: number
-  /** The label ends with the object or the tag that it is in. */
-  readonly until: '}' | '>'
-  /** It is a `type`, not a name. */
-  readonly isType: boolean
 }
 
 /** Where a value is, without its quotes. */
@@ -53,6 +40,8 @@ export interface Place {
   readonly nameFrom?: number
   /** Nothing is between name, sign and value: then the same holds in a list of settings. */
   readonly tight?: boolean
+  /** A value in quotes counts no more than others: code is full of them. */
+  readonly strict?: boolean
 }
 
 /** The secret that begins here, behind a name. */
@@ -71,10 +60,10 @@ export function secretIn(text: string, span: Span, place: Place): Secret | undef
     from = afterScheme(text, from, to)
     if (!isCredential(text, from, to)) return undefined
   }
-  const value = text.slice(from, Math.min(to, from + MAX_JUDGED))
+  const value = text.slice(from, Math.min(to, from + (family === 'cookie' ? MAX_VALUE : MAX_JUDGED)))
   const isBare = place.sure === 'code' && !quoted && nameFrom >= 0
   const ownLine = isBare && (fillsLine(text, nameFrom, to) || (place.tight && isSetting(text, nameFrom, to)))
-  const sure = quoted ? 'any' : ownLine ? 'line' : place.sure
+  const sure = quoted && !place.strict ? 'any' : ownLine ? 'line' : place.sure
   if (!isSecretValue(value, { family, quoted, sure })) return undefined
   const shape = shapeDetectors.at({ text }, from)
   const kind = shape?.to === to ? shape.kind : kindOf(family)

@@ -1,0 +1,84 @@
+import { EQUALS } from '../../text/characters.ts'
+import { isBlank, type Secret } from './secret.ts'
+import { type Search, secretIn, spanAt } from './value.ts'
+
+/** Commands and the flag before their password: with a blank between them, without one, or either. */
+const commands: readonly (readonly [flag: string, glue: ' ' | '' | '*', command: RegExp])[] = [
+  ['-p', ' ', /\b(?:login|mongo|mongosh|mongodump|mongorestore|cqlsh)\b|\btwine upload\b/],
+  ['-p', '', /\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mariadb|mariadb-dump|7z)\b/],
+  ['-p', '*', /\bsshpass\b/],
+  ['-P', '*', /\b(?:sqlcmd|bcp|unzip|zip)\b/],
+  ['-a', ' ', /\bredis-cli\b/],
+  ['-w', ' ', /\bldap(?:search|modify|add|whoami|passwd)\b/],
+]
+/** Commands whose flag is before a name and a password, and what is between them. */
+const logins: readonly (readonly [flag: string, sign: string, command: RegExp])[] = [
+  ['-u', ':', /(?:)/],
+  ['--user', ':', /(?:)/],
+  ['--proxy-user', ':', /(?:)/],
+  ['-U', '%', /\bsmbclient\b/],
+]
+
+/** Whether a command has its password after this flag. */
+export function isPasswordFlag(before: string, flag: string, joined: boolean): boolean {
+  const command = before.split(/[;|&\n]|\\[nt]/).at(-1)!
+  return commands.some(
+    ([known, glue, words]) =>
+      known === flag && (glue === '*' || joined === (glue === '')) && words.test(command),
+  )
+}
+
+/** Characters of a command that are read. */
+const MAX_COMMAND = 400
+const FLAG_AT = /[ \t](--user|--proxy-user|-[apPwuU])(?=\S|[ \t]\S)/g
+
+//  curl -u name:password     sshpass -p password     mysql -ppassword
+//  ^ at
+/** The password among the arguments of a command. */
+export function argumentsAt(search: Search, at: number): Secret | undefined {
+  const { text } = search
+  const line = /^(?:[^\n;|&\\]|\\(?![nr]))*/.exec(text.slice(at, at + MAX_COMMAND))![0]
+  for (const { index, 1: flag = '' } of line.matchAll(FLAG_AT)) {
+    const end = at + index + 1 + flag.length
+    const joined = !isBlank(text.charCodeAt(end)) && text.charCodeAt(end) !== EQUALS
+    const span = spanAt(search, joined ? end : end + 1)
+    // `-p 8080:80` is a port.
+    if (!span || PORTS.test(text.slice(span.from, Math.min(span.to, span.from + 20)))) continue
+    const before = text.slice(Math.max(0, at - 20), at + index)
+    const login = logins.find(([known, , command]) => known === flag && command.test(before))
+    if (login) {
+      const sign = text.slice(span.from, Math.min(span.to, span.from + 100)).indexOf(login[1])
+      const value = { ...span, from: span.from + sign + 1 }
+      const secret = sign < 1 ? undefined : secretIn(text, value, { family: 'password', sure: 'any' })
+      if (secret) return secret
+    }
+    if (!isPasswordFlag(before, flag, joined)) continue
+    const secret = secretIn(text, span, { family: 'password', sure: 'any' })
+    if (secret) return secret
+  }
+  const others = OTHERS.exec(line)
+  const span = others ? spanAt(search, at + others[0].length) : undefined
+  return span && secretIn(text, span, { family: 'password', sure: 'line' })
+}
+
+/** Commands with a password at a place of its own. */
+const OTHERS =
+  /^(?:net use [^\n]{1,100} \/user:\S{1,60} |net user \S{1,60} |htpasswd -\w{0,4}b\w{0,3}(?: \S{1,60}){2} |login (?=[\w.-]{20}))(?=[^\s/-])/i
+const PORTS = /^[\d.]{1,15}:\d/
+
+//  echo "root:X" | chpasswd       echo X | sudo -S       echo X | docker login --password-stdin
+//                  ^ at                    ^ at                                 ^ at
+/** What is given to a command that reads a password from its input. */
+export function pipedTo(search: Search, at: number): Secret | undefined {
+  const { text } = search
+  const start = Math.max(0, at - 200)
+  const piped = PIPED.exec(text.slice(start, at))
+  if (!piped) return undefined
+  const span = spanAt(search, start + piped.index + piped[1]!.length)
+  if (!span) return undefined
+  const colon = text.startsWith('chpasswd', at) ? text.slice(span.from, span.to).indexOf(':') + 1 : 0
+  return secretIn(text, { ...span, from: span.from + colon }, { family: 'password', sure: 'any' })
+}
+
+const PIPED =
+  /((?:^|[^\w])(?:echo|printf)(?: -\w{1,3})?(?: ['"]%s(?:\\+n)?['"])? {1,3})\S[^|\n]{0,120}\|[^|\n]{0,80}$/

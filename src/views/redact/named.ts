@@ -1,0 +1,534 @@
+import { CLOSE_BRACKET, CLOSE_PAREN, COLON, EQUALS, MINUS, STAR } from '../../text/characters.ts'
+import { familyOf, isSecretValue, type NameFamily, roleOf } from './names.ts'
+import { backslashesAt, escapeAt, isBlank, isNameUnit, isQuote, type Secret, startsLine } from './secret.ts'
+import {
+  fillsLine,
+  MAX_VALUE,
+  type Place,
+  type Search,
+  type Span,
+  secretIn,
+  spanAt,
+  valueAt,
+} from './value.ts'
+
+/** A name that says secret, where it is in the text. */
+export interface Name {
+  readonly name: string
+  readonly family: NameFamily
+  readonly from: number
+  readonly to: number
+  /** The quote after it, with what escapes it; empty if there is none. */
+  readonly quote: string
+  /** After its quote, and the brackets that it is in: `env['API_KEY']`. */
+  readonly after: number
+}
+
+const MAX_NAME = 64
+
+/** Names that are no word of ASCII, or several. */
+const OTHER_NAMES =
+  /contrase(?:ñ|\\u00f1|n)as?|[пП]?(?:арол|АРОЛ)[ьяюеиЬ]?|密[码碼]|口令|パスワード|비밀번호|암호|mot de passe|hasło|lösenord|(?:seed|recovery) phrase|mnemonic(?: phrase)?/iy
+/** What makes a key a secret one: "my API key is …". */
+const KEY_OF = /\b(?:api|access|secret|private|signing|encryption|auth|license|master|session|account) ?$/i
+
+/** The name around a hint, or only where it ends. */
+export function nameAround(text: string, at: number): Name | number {
+  let [from, to] = [at, at]
+  OTHER_NAMES.lastIndex = at
+  const other = OTHER_NAMES.exec(text)
+  if (other) to += other[0].length
+  else {
+    while (to - at < MAX_NAME && isNameUnit(text.charCodeAt(to))) to++
+    while (from > 0 && to - from < MAX_NAME && isNameUnit(text.charCodeAt(from - 1))) from--
+    // The letter of an escape belongs to the escape.
+    from += escapeAt(text, from)
+    // A full stop ends the sentence.
+    while (to > at && text[to - 1] === '.') to--
+  }
+  let name = text.slice(from, to)
+  let family: NameFamily | undefined = other ? 'password' : familyOf(name)
+  if (!family && /^keys?$/i.test(name)) {
+    const before = KEY_OF.exec(text.slice(Math.max(0, from - 12), from))
+    if (before) [name, family, from] = ['apikey', 'secret', from - before[0].length]
+  }
+  // Of a connection; elsewhere it is the directory of a shell.
+  if (name === 'PWD' && text[from - 1] === ';') family = 'password'
+  if (!family) return Math.max(to, at + 1)
+  let after = to
+  // `**Password:** …` is bold.
+  while (text.charCodeAt(after) === STAR && after - to < 3) after++
+  let quote = ''
+  const escapes = backslashesAt(text, after)
+  if (isQuote(text.charCodeAt(after + escapes))) {
+    quote = text.slice(after, after + escapes + 1)
+    after += escapes + 1
+  }
+  // `char password[64] = "X"`
+  if (quote === '') after += /^\[\d{0,5}\]/.exec(text.slice(after, after + 8))?.[0].length ?? 0
+  while (after - to < 20 && isCloser(text.charCodeAt(after)) && opens(text, from)) after++
+  return { name, family, from, to, quote, after }
+}
+
+function isCloser(unit: number): boolean {
+  return unit === CLOSE_BRACKET || unit === CLOSE_PAREN
+}
+
+/** Whether a bracket is before a name, or its quote: `env['API_KEY']`, `getenv('API_KEY')`. */
+function opens(text: string, from: number): boolean {
+  return /[[(](?:\\{0,8}["'`]|:)?$/.test(text.slice(Math.max(0, from - 10), from))
+}
+
+/** A blank, also as it is written in JSON text. */
+const GAP = '(?:[ \\t]|\\\\{1,8}t){0,4}'
+/** What a link demands of its value: quotes, quotes and a digit, or quotes and a name without. */
+type Demand = 'any' | 'quoted' | 'made' | 'go'
+/** What is between a name and its value but for `=` and `:`. The value of most is in quotes. */
+const links: readonly (readonly [link: RegExp, demand: Demand])[] = [
+  // `process.env.API_KEY || 'X'`, `ENV["TOKEN"] ??= 'X'`
+  [sticky(`${GAP}(?:\\|\\||\\?\\?)=?${GAP}`), 'quoted'],
+  // `const password: string = "X"`, `let secret: &str = "X"`, `password?: string | undefined = 'X'`
+  [sticky(`\\??${GAP}:${GAP}[&*]?(?:'static )?[\\w.:<>[\\] |]{1,60}?${GAP}=${GAP}`), 'quoted'],
+  // `var clientSecret string = "X"`
+  [sticky(`[ \\t]\\*?[\\w.]{1,24}${GAP}=${GAP}`), 'go'],
+  // `password -> X`, `password <- "X"`
+  [sticky(`${GAP}(?:->|→|⇒|<-|：|＝|—|–)${GAP}`), 'any'],
+  // `if (password == "X")`, `password.equals("X")`
+  [sticky(`${GAP}(?:[=!]==?|=~|\\.equals\\()${GAP}`), 'made'],
+]
+/** `"x-api-key", "X"`: the name is in quotes, too. */
+const COMMA_LINK = sticky(`${GAP},${GAP}`)
+/** `setPassword("X")`; of two values the last one, `auth=('admin', 'X')`. */
+const CALL = sticky(
+  `(?:${GAP}=${GAP})?[({]${GAP}(?:\\\\{0,8}["'][^"'\\\\\\n]{0,64}\\\\{0,8}["']${GAP},${GAP})?`,
+)
+/** `token = config.token ?? "X"` */
+const FALLBACK = sticky(`${GAP}[:=]${GAP}[\\w.$!?[\\]'"()]{1,80}${GAP}(?:\\|\\||\\?\\?|\\bor\\b)${GAP}`)
+/** A literal with a sign or a call before its quote: `b'X'`, `@"X"`, `String::from("X")`. */
+const WRAPPED = sticky(
+  `(?:[rbuf]{1,2}|@|(?:\\w{1,20}(?:::|\\.)){0,2}(?:from|some|string|str|new|bytes|secret\\w{0,9}|ok)\\()(?=\\\\{0,8}["'])`,
+)
+/** "is", also in other languages, "for user bob:" and "(temporary):". */
+const ABOUT = '(?: (?:for|of) [^\\n.:;,"\\\\]{1,40}?| \\([^()\\n]{1,30}\\)|(?: [а-яё]{2,20}){1,2})?'
+const VERB = '(?:is|was|to|are|lautet|ist|es|est|é|è|jest|это)(?![a-zà-ÿа-я])'
+const SENTENCE = sticky(`(?:${ABOUT}(?: ${VERB}(?: now| set to)?:?|:)|는|은|は|是|为|為)[ \\t]{0,2}\\*{0,2}`)
+/** `password%3DX%26next` */
+const ENCODED = /(?:%22)?%3[DA](?:%20)?(?:%22)?/iy
+/** `username admin password 0 X` of a router, `ConvertTo-SecureString -String X`. */
+const LEVEL = /[ \t](?:[0-9]|-String)[ \t]{1,3}/y
+/** A file in a form: `name="password"`, an empty line, the value. */
+const FORM_LINE = /(?:\r?\n|\\{1,8}r\\{1,8}n|\\{1,8}n){2}/y
+
+function sticky(source: string): RegExp {
+  return new RegExp(source, 'yi')
+}
+
+/** Where a link ends that begins here; -1 if it does not. */
+function endOf(link: RegExp, text: string, at: number): number {
+  link.lastIndex = at
+  return link.test(text) ? link.lastIndex : -1
+}
+
+/** The value that belongs to a name: what is linked to it, or in the field beside it. */
+export function namedValue(search: Search, name: Name): Secret | undefined {
+  const { text } = search
+  const { family, after } = name
+  return (
+    phrase(search, name) ??
+    labelledBy(search, name) ??
+    assigned(search, name) ??
+    linked(search, name) ??
+    spoken(search, name) ??
+    inElement(search, name) ??
+    (family === 'password' || family === 'secret' ? unlinked(search, name) : undefined) ??
+    (text.charCodeAt(after) === PERCENT ? encoded(search, name) : undefined)
+  )
+}
+
+const PERCENT = 37
+const AND = 38
+
+/** The words of a wallet: twelve or more. */
+function phrase({ text }: Search, { after, to }: Name): Secret | undefined {
+  const found = /^[^a-z\n]{1,12}((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})/.exec(
+    text.slice(after, after + 300),
+  )
+  if (!found || !/(?:mnemonic|phrase|seed)$/i.test(text.slice(Math.max(0, to - 12), to))) return undefined
+  const from = after + found[0].length - found[1]!.length
+  return { kind: 'password', from, to: from + found[1]!.length, certain: true }
+}
+
+/** A value after `=`, `:`, `:=` or `=>`. */
+function assigned(search: Search, name: Name): Secret | undefined {
+  const { text } = search
+  let at = name.after
+  while (isBlank(text.charCodeAt(at)) && at - name.after < 4) at++
+  if (text.charCodeAt(at) === COLON && text.charCodeAt(at + 1) === EQUALS) at++
+  const [unit, next] = [text.charCodeAt(at), text.charCodeAt(at + 1)]
+  const isColon = unit === COLON
+  // `::` is a path; `==` and `=~` compare.
+  if (!isColon && unit !== EQUALS) return undefined
+  // `a ? 'secret' : b`
+  if (
+    isColon &&
+    name.quote !== '' &&
+    /\?\s{0,4}["'`]$/.test(text.slice(Math.max(0, name.from - 6), name.from))
+  )
+    return undefined
+  if (isColon ? next === COLON : next === EQUALS || next === TILDE) return undefined
+  // `arn:aws:secretsmanager:…:secret:name` is a list.
+  if (isColon && text.charCodeAt(name.from - 1) === COLON && !isBlank(next)) return undefined
+  let from = at + 1
+  if (!isColon && text[from] === '>') from++
+  while (text.charCodeAt(from) === STAR && from - at < 3) from++
+  while (isBlank(text.charCodeAt(from)) && from - at < 9) from++
+  // The values of an object of that name: `{"credentials":{"username":"a","value":"X"}}`.
+  if (text[from] === '{') return fieldAfter(search, from + 1, name.family, '}')
+  const wrapped = endOf(WRAPPED, text, from)
+  if (wrapped >= 0) return strictValue(search, wrapped, name.family, 'quoted')
+  const tight = !isColon && from === at + 1
+  // `openssl rsa -passin pass:X`
+  const isPass =
+    isColon &&
+    from === at + 1 &&
+    /-pass(?:in|out)?[ =]$/.test(text.slice(Math.max(0, name.from - 9), name.from))
+  // "пароль: неверный" is a message: in other languages only what has a digit or a sign counts.
+  const isWord = name.name.charCodeAt(0) < 128 && !name.name.includes('ñ')
+  const inQuery = tight && '?&#'.includes(text[name.from - 1] ?? ' ')
+  const plain = isPass || (tight && (name.name === name.name.toUpperCase() || inQuery))
+  return valueAt(search, from, {
+    family: name.family,
+    keyQuote: name.quote,
+    stop: inQuery ? AND : 0,
+    sure: plain ? 'any' : name.name.startsWith('-') ? 'line' : 'code',
+    tight,
+    // `token = other` is code more often than a setting.
+    ...((isColon || tight || name.family === 'password') && isWord && { nameFrom: name.from }),
+  })
+}
+
+const TILDE = 126
+
+/** A value behind another link: `||`, a type, `->`, a comma, the bracket of a call. */
+function linked(search: Search, { name, family, quote, after, to }: Name): Secret | undefined {
+  const { text } = search
+  const isAfter = after > to
+  for (const [link, demand] of links) {
+    const at = demand === 'go' && quote !== '' ? -1 : endOf(link, text, after)
+    const secret = at < 0 ? undefined : strictValue(search, at, family, demand)
+    if (secret) return secret
+  }
+  const fallback = endOf(FALLBACK, text, after)
+  if (fallback >= 0) return strictValue(search, fallback, family, 'quoted')
+  if (quote !== '') {
+    const at = endOf(COMMA_LINK, text, after)
+    if (at >= 0) return strictValue(search, at, family, 'made')
+  }
+  const call = isAfter && !/auth$/i.test(name) ? -1 : endOf(CALL, text, after)
+  return call < 0 ? undefined : strictValue(search, call, family, 'made')
+}
+
+/** A value that counts only if it has a digit or a sign: its place alone says little. */
+function strictValue(search: Search, at: number, family: NameFamily, demand: Demand): Secret | undefined {
+  const { text } = search
+  const span = spanAt(search, at)
+  if (!span || (demand !== 'any' && !span.quoted)) return undefined
+  // Backticks are Markdown, a list of names.
+  const isMadeUp =
+    text[span.from - 1] !== '`' && isMade(text.slice(span.from, Math.min(span.to, span.from + 200)))
+  return demand === 'made' && !isMadeUp
+    ? undefined
+    : secretIn(text, span, { family, sure: 'code', strict: true })
+}
+
+//  the password for admin is letmein1
+//      ^ from
+function spoken(search: Search, { name, family, after }: Name): Secret | undefined {
+  const { text } = search
+  // To pass is a verb, too.
+  if (name.length < 5 && name.charCodeAt(0) < 128) return undefined
+  const at = family === 'password' || family === 'secret' ? endOf(SENTENCE, text, after) : -1
+  const span = at < 0 ? undefined : spanAt(search, at)
+  if (!span) return undefined
+  // A full stop, and emphasis, are no part of it.
+  let { to } = span
+  while (!span.quoted && to > span.from && '.!?*。'.includes(text[to - 1]!) && endsHere(text, to)) to--
+  const value = text.slice(span.from, Math.min(to, span.from + 200))
+  const words = value.split(' ')
+  // "the mnemonic is" and twelve words; `base64-encoded` is a word.
+  const isWord = !span.quoted && !isMade(value)
+  return isWord || words.length > 6
+    ? undefined
+    : secretIn(text, { ...span, to }, { family, sure: 'code', strict: text[span.from - 1] === '`' })
+}
+
+function endsHere(text: string, at: number): boolean {
+  return /[\s"'\\]/.test(text[at] ?? ' ')
+}
+
+/** Whether a word has been made up: it has a digit or a sign, and is not `base64-encoded`. */
+function isMade(value: string): boolean {
+  if (/[!@#$%^&*]/.test(value) && /[a-z\d]/i.test(value)) return true
+  if (!/\d/.test(value) || !/[a-z]/i.test(value)) return false
+  return !/-[a-z]{2,}$/i.test(value) || (value.match(/\d+/g)?.length ?? 0) > 1
+}
+
+//  <password>letmein</password>
+//            ^ from ^ to
+function inElement(search: Search, { family, from: start, after }: Name): Secret | undefined {
+  const { text } = search
+  if (!/<(?:[\w-]{1,30}:)?$/.test(text.slice(Math.max(0, start - 32), start))) return undefined
+  const tag = /^[^<>\n]{0,200}>/.exec(text.slice(after, after + 202))?.[0]
+  if (tag === undefined || tag.endsWith('/>')) return undefined
+  let from = after + tag.length
+  const isData = text.startsWith(CDATA, from)
+  if (isData) from += CDATA.length
+  return untilSign(search, from, isData ? ']]>' : '<', family)
+}
+
+/** The value from here to a sign. */
+function untilSign({ text }: Search, from: number, sign: string, family: NameFamily): Secret | undefined {
+  const length = text.slice(from, from + MAX_VALUE).indexOf(sign)
+  return length < 1
+    ? undefined
+    : secretIn(text, { from, to: from + length, quoted: true }, { family, sure: 'any' })
+}
+
+const CDATA = '<![CDATA['
+
+/** Words before a name whose value follows without a sign. */
+const SETTING =
+  /(?:^|[^\w]|\\[nt])(?:ENV|ARG|setenv|setx|set -g?x|config set|configure set|define)[ \t]{1,4}(?:\S{1,60}\/:)?$/i
+const NETRC = /\blogin\s{1,9}\S{1,99}(?:\\[nrt]|[^A-Za-z]){1,40}$/
+const FLAG = /(?:^|[\s"'`(,[])-{1,2}$/
+/** Names that are the word itself. */
+const WORD = /^(?:password|passphrase|passwd|passcode|pwd|psk|(?:\w{1,9}_)?pw|bindpw|rootpw)$/i
+
+//  storePassword "X"     --password X     ENV TOKEN X     login me password X     secret 0 X
+//  ^ from                  ^ from             ^ from               ^ from         ^ from
+/** A value after a blank. */
+function unlinked(search: Search, name: Name): Secret | undefined {
+  const { text } = search
+  const { family, from, after, quote } = name
+  const form = quote === '' ? -1 : endOf(FORM_LINE, text, after)
+  if (form >= 0) return valueAt(search, form, { family, sure: 'any' })
+  if (!isBlank(text.charCodeAt(after))) return undefined
+  const level = endOf(LEVEL, text, after)
+  if (level >= 0) return valueAt(search, level, { family, sure: 'any' })
+  let at = after
+  while (isBlank(text.charCodeAt(at)) && at - after < 4) at++
+  const span = spanAt(search, at)
+  if (!span) return undefined
+  const before = text.slice(Math.max(0, from - 130), from)
+  const dashed = text.charCodeAt(from) === MINUS || FLAG.test(before)
+  if (dashed && text[from] !== '.') return secretIn(text, span, { family, sure: 'line' })
+  const isPlace = SETTING.test(before) || NETRC.test(before) || isLine(text, name)
+  if (isPlace) return secretIn(text, span, { family, sure: 'any' })
+  // Backticks are Markdown: "a process identified by `pid`".
+  if (span.quoted && text[span.from - 1] !== '`')
+    return secretIn(text, span, { family, sure: 'code', strict: !WORD.test(name.name) })
+  const value = text.slice(span.from, Math.min(span.to, span.from + 200))
+  // `password letmein1` in a sentence, `VAULT_TOKEN s.…`
+  const isLoud = name.name === name.name.toUpperCase() && name.name.includes('_') && value.length >= 16
+  return !span.quoted &&
+    (isLoud || WORD.test(name.name)) &&
+    value.length >= 8 &&
+    isMade(value) &&
+    !HASHED.test(value)
+    ? secretIn(text, span, { family, sure: 'code', strict: true })
+    : undefined
+}
+
+const HASHED = /^(?:sha|md5|pbkdf|bcrypt|scrypt|argon|http|utf|base64|v?\d+\.)/i
+
+/** `requirepass X` is a line of its own. */
+function isLine(text: string, { name, from }: Name): boolean {
+  return /^require_?pass$/i.test(name) && startsLine(text, from)
+}
+
+//  password%3DX%26next%3D1
+//          ^ after
+function encoded(search: Search, { family, after }: Name): Secret | undefined {
+  const at = endOf(ENCODED, search.text, after)
+  if (at < 0) return undefined
+  const value = /^(?:[^\s"'`&%\\]|%(?!26|22|3B|20|0A|0D)[\dA-F]{2}){1,400}/i.exec(
+    search.text.slice(at, at + 400),
+  )
+  return value
+    ? secretIn(search.text, { from: at, to: at + value[0].length, quoted: false }, { family, sure: 'any' })
+    : undefined
+}
+
+/** Maximum characters between a name and its value in another field. */
+const MAX_APART = 200
+/** `name: ` and the like, before a name that is itself a value. */
+const LABEL =
+  /(?:(?:^|[^\w-]|\\[nt])(name|key|type|variable|env_?var|header)\\{0,8}["']?[ \t]{0,4}(?::|=>?)[ \t]{0,4}|(?:^|\W|\\[nt])(variable)[ \t]|<(name|key)>|(--name)[ =][\w./-]{0,24})\\{0,8}["']?$/i
+const FIELD =
+  /(?:(?:^|[^\w-]|\\[nt])(?:value|default|default_?value|string_?value)(\\{0,8}["']?)[ \t]{0,4}(?::|=>?)[ \t]{0,4}|<(?:value|string)>|--value[ =])/i
+
+//  - name: DB_PASSWORD        <input value="…" name="password">
+//          ^ from                                   ^ from
+/** The value in the field beside a label, if the name is what the label says. */
+function labelledBy(search: Search, name: Name): Secret | undefined {
+  const { text } = search
+  const { family, from, after } = name
+  const head = text.slice(Math.max(0, from - 32), from)
+  const label = LABEL.exec(head)
+  if (!label || (label[1]?.toLowerCase() === 'type' && family !== 'password')) return undefined
+  const start = from - (head.length - label.index)
+  const isTag = label[0].includes('=') || label[3] !== undefined
+  return (
+    fieldAfter(search, after, family, isTag && label[3] === undefined ? '>' : '}') ??
+    fieldBefore(search, start, family)
+  )
+}
+
+/** The value of a field such as `value` that follows, in the same object or tag. */
+function fieldAfter(search: Search, at: number, family: NameFamily, until: '}' | '>'): Secret | undefined {
+  const { text } = search
+  const near = text.slice(at, at + MAX_APART)
+  const field = FIELD.exec(near)
+  if (!field || near.slice(0, field.index).includes(until)) return undefined
+  // Another name is between them.
+  if (/(?:^|[^\w-])name\\{0,8}["']?[ \t]{0,4}[:=]/i.test(near.slice(0, field.index)) && until === '}')
+    return undefined
+  return fieldValue(search, at + field.index + field[0].length, family, field)
+}
+
+function fieldValue(
+  search: Search,
+  at: number,
+  family: NameFamily,
+  field: RegExpExecArray,
+): Secret | undefined {
+  const isElement = field[0].endsWith('>') && !field[0].endsWith('=>')
+  return isElement
+    ? untilSign(search, at, '<', family)
+    : valueAt(search, at, { family, keyQuote: quoteIn(field), sure: 'any' })
+}
+
+function quoteIn(field: RegExpExecArray): string {
+  return field[1] ?? ''
+}
+
+/** The same, of a field that is before the name. */
+function fieldBefore(search: Search, start: number, family: NameFamily): Secret | undefined {
+  const { text } = search
+  const near = text.slice(Math.max(0, start - MAX_APART), start + 1)
+  let last: RegExpExecArray | undefined
+  let place = 0
+  for (let from = 0; ; ) {
+    const field = FIELD.exec(near.slice(from))
+    if (!field) break
+    last = field
+    place = from + field.index + field[0].length
+    from = place
+  }
+  if (!last) return undefined
+  const span = spanAt(search, start + 1 - near.length + place, quoteIn(last))
+  if (!span || span.to > start + 1 || /[{}<>]|- /.test(text.slice(span.to, start + 1))) return undefined
+  return secretIn(text, span, { family, sure: 'any' })
+}
+
+/** Maximum characters of an address before its host. */
+const MAX_AUTHORITY = 400
+const AUTHORITY = /^[^\u0000- /"'`\\<>]*/
+
+//  postgres://name:password@host/…      https://token@host/…
+//          ^ at
+export function addressAt({ text }: Search, at: number): Secret | undefined {
+  const from = at + 3
+  const [authority] = AUTHORITY.exec(text.slice(from, from + MAX_AUTHORITY))!
+  return inAuthority(authority, from, ':', '@')
+}
+
+//  postgres%3A%2F%2Fname%3Apassword%40host
+//          ^ at
+export function encodedAddressAt({ text }: Search, at: number): Secret | undefined {
+  if (!/^%3A%2F%2F/i.test(text.slice(at, at + 9))) return undefined
+  const from = at + 9
+  const [authority] = AUTHORITY.exec(text.slice(from, from + MAX_AUTHORITY))!
+  const end = authority.search(/%40/i)
+  return end < 0
+    ? undefined
+    : inAuthority(`${authority.slice(0, end).replace(/%3A/gi, '%3:')}@`, from, '%3:', '@')
+}
+
+function inAuthority(authority: string, from: number, sign: string, end: string): Secret | undefined {
+  const [colon, host] = [authority.indexOf(sign), authority.lastIndexOf(end)]
+  if (host < 0) return undefined
+  const isNamed = colon >= 0 && colon < host - sign.length
+  const [start, to] = isNamed ? [colon + sign.length, host] : [0, colon >= 0 && colon < host ? colon : host]
+  const value = authority.slice(start, to)
+  if (!isNamed && (value.length < 16 || !/\d/.test(value))) return undefined
+  const family = isNamed ? 'password' : 'secret'
+  return isSecretValue(value, { family, quoted: true, sure: 'any' })
+    ? { kind: 'url', from: from + start, to: from + to, certain: true }
+    : undefined
+}
+
+//  db.example.com:5432:app:admin:letmein
+//                ^ at
+/** A line of .pgpass: host, port, database, user and password. */
+export function pgpassAt(search: Search, at: number): Secret | undefined {
+  const { text } = search
+  PGPASS.lastIndex = at
+  const [fields] = PGPASS.exec(text) ?? []
+  if (!fields) return undefined
+  let host = at
+  while (at - host < 253 && (isNameUnit(text.charCodeAt(host - 1)) || text[host - 1] === '*')) host--
+  host += escapeAt(text, host)
+  const span = /[a-z*.]/i.test(text.slice(host, at))
+    ? spanAt(search, at + fields.length, '', true)
+    : undefined
+  return span && fillsLine(text, host, span.to)
+    ? secretIn(text, span, { family: 'password', sure: 'any' })
+    : undefined
+}
+
+/** The database is no number, as in `file:line:column:`; a fingerprint goes on with pairs. */
+const PGPASS = /:(?:\d{2,5}|\*):(?:[A-Za-z_][\w.-]{0,62}|\*):[\w.@*-]{1,63}:(?!\w\w:)/y
+
+//  INSERT INTO users (name, password) VALUES ('a', 'X')
+//                           ^ from
+/** The values of a column with that name. */
+export function insertedAt(search: Search, { from, to, family }: Name): Secret[] {
+  const { text } = search
+  const before = text.slice(Math.max(0, from - 300), from)
+  const list = before.slice(before.lastIndexOf('(') + 1)
+  const rest = /^[`"\\]{0,9}(?:,[^()]{0,300})?\)\s{0,9}(?:\\n|\\t){0,4}values\s{0,9}/i.exec(
+    text.slice(to, to + 400),
+  )
+  if (!rest || !/^[\w\s,`"[\]\\]{0,300}$/.test(list)) return []
+  const column = list.split(',').length - 1
+  const found: Secret[] = []
+  for (let at = to + rest[0].length; text[at] === '(' && found.length < 100; ) {
+    const tuple = /^\((?:[^'()\\]|\\.|'(?:[^'\\]|''|\\.){0,500}'){0,500}\)/.exec(
+      text.slice(at, at + 4000),
+    )?.[0]
+    if (tuple === undefined) break
+    const items = [
+      ...tuple.slice(1).matchAll(/\s{0,9}('(?:[^'\\]|''|\\.){0,500}'|[^,')]{0,500})\s{0,9}[,)]/g),
+    ]
+    const item = items[column]
+    const value = item?.[1] ?? ''
+    if (item && value.startsWith("'") && value.length > 2) {
+      const start = at + 1 + item.index + item[0].indexOf(value) + 1
+      const span: Span = { from: start, to: start + value.length - 2, quoted: true }
+      const secret = secretIn(text, span, { family, sure: 'any' } satisfies Place)
+      if (secret) found.push(secret)
+    }
+    at += tuple.length
+    at += /^\s{0,9},?\s{0,9}/.exec(text.slice(at, at + 20))![0].length
+  }
+  return found
+}
+
+/** The label in an object whose value is in another field. */
+export function isLabelName(value: string, key: string): boolean {
+  const role = value.length > MAX_NAME ? undefined : roleOf(value)
+  const isFamily = role !== undefined && role !== 'label' && role !== 'field'
+  // `type: token` is a kind of many things.
+  return isFamily && (key !== 'type' || role === 'password')
+}
