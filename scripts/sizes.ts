@@ -15,22 +15,22 @@ interface Import {
 }
 
 const imports: readonly Import[] = [
-  { names: '{ frameStage }', entry: 'values', limit: 26.5 },
-  { names: '{ frames }', entry: 'values', limit: 28.5 },
-  { names: '{ tryParse }', entry: 'values', limit: 59.5 },
-  { names: '{ values }', entry: 'values', limit: 73.5 },
-  { names: '*', entry: 'values', limit: 78.5 },
-  { names: '{ events, codex }', entry: 'events', limit: 101 },
-  { names: '{ events, auto }', entry: 'events', limit: 138 },
-  { names: '*', entry: 'events', limit: 145.5 },
-  { names: '{ tryParse }', entry: 'web', limit: 59.5 },
-  { names: '{ events, codex }', entry: 'web', limit: 102 },
-  { names: '*', entry: 'web', limit: 159 },
+  { names: '{ frameStage }', entry: 'values', limit: 27 },
+  { names: '{ frames }', entry: 'values', limit: 29 },
+  { names: '{ tryParse }', entry: 'values', limit: 60 },
+  { names: '{ values }', entry: 'values', limit: 74 },
+  { names: '*', entry: 'values', limit: 79 },
+  { names: '{ events, codex }', entry: 'events', limit: 101.5 },
+  { names: '{ events, auto }', entry: 'events', limit: 140.5 },
+  { names: '*', entry: 'events', limit: 147.5 },
+  { names: '{ tryParse }', entry: 'web', limit: 60 },
+  { names: '{ events, codex }', entry: 'web', limit: 103 },
+  { names: '*', entry: 'web', limit: 161 },
   { names: '*', entry: 'json-schema', limit: 47 },
 ]
 
 /** The package, in MB of 1000 KB: as it is downloaded, and on disk. */
-const PACKAGE = { size: 2.2, unpackedSize: 7.5 }
+const PACKAGE = { size: 2.2, unpackedSize: 7.8 }
 
 const page = 'docs/runtimes.md'
 const [start, end] = ['<!-- sizes:begin -->', '<!-- sizes:end -->']

@@ -223,8 +223,10 @@ export class Cause {
     if (outcome === 'cancelled' && this.#stopped) return this.#stopped
     if (outcome === 'unknown' && this.#unread) return this.#unread
     // A turn that was stopped on request, and its calls, failed because of that.
-    const other = this.#engine?.kind === 'engine' ? this.#engine : undefined
-    const reported = endedItsTurn(completion) ? other : (this.#engine ?? this.#tool)
+    // A fatal error decides, whatever other channels said before: their order is not always known.
+    const engine = this.#fatal ?? this.#engine
+    const other = engine?.kind === 'engine' ? engine : undefined
+    const reported = endedItsTurn(completion) ? other : (engine ?? this.#tool)
     // A turn that failed without a reason says less than a line on stderr.
     if (reported?.kind === 'turn' && !reported.title.includes(':') && hints) return hints.first
     if (reported) return reported

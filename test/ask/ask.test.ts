@@ -65,11 +65,11 @@ describe('a call', () => {
   })
 
   test.each<[string, unknown, string]>([
-    ['objects of a vendor', { choices: [{ delta: { content: '{"a":1}' } }] }, '"choices"'],
-    ['Chunks', { channel: 'stdout', bytes: Buffer.from('{"a":1}') }, '"channel, bytes"'],
-    ['numbers', 123, 'a value of type number'],
+    ['objects of a vendor', { choices: [{ delta: { content: '{"a":1}' } }] }, 'an object with choices'],
+    ['Chunks', { channel: 'stdout', bytes: Buffer.from('{"a":1}') }, 'an object with channel, bytes'],
+    ['numbers', 123, 'a number'],
     ['null', null, 'null'],
-    ['nothing', undefined, 'a value of type undefined'],
+    ['nothing', undefined, 'undefined'],
   ])('that streams %s is told that a chunk is no text', async (_, piece, found) => {
     let left = false
     async function* pieces() {

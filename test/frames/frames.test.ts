@@ -147,11 +147,11 @@ test('an exit is one unit and is never divided', () => {
 
 test.each([
   [null, 'but got null'],
-  [undefined, 'a value of type undefined'],
-  [42, 'a value of type number'],
-  [{ bytes: 'a', b: 1, c: 1, d: 1, e: 1, f: 1 }, 'the keys "bytes, b, c, d, e"'],
-  [{ channel: 'stdio', bytes: Buffer.from('a') }, 'the keys "channel, bytes"'],
-  [{ channel: 'pty' }, 'the keys "channel"'],
+  [undefined, 'but got undefined'],
+  [42, 'a number'],
+  [{ bytes: 'a', b: 1, c: 1, d: 1, e: 1, f: 1 }, 'an object with bytes, b, c, d'],
+  [{ channel: 'stdio', bytes: Buffer.from('a') }, 'an object with channel, bytes'],
+  [{ channel: 'pty' }, 'an object with channel'],
 ])('what is no chunk is named in the fault: %j', (written, words) => {
   expect(() => chunkIntake().take(written)).toThrow(words)
 })

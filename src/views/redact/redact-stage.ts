@@ -64,8 +64,13 @@ export function redactStage(options: RedactOptions | Redactor = {}): Stage<Event
         keys.set(stream, line.includes('-----END ') ? 0 : left - 1)
         return '[redacted:private-key]'
       }
-      if (openKeyBlock(line) >= 0) keys.set(stream, MAX_KEY_LINES)
-      return hideAfter(stream, `${line}\n`, true).slice(0, -1)
+      const shown = hideAfter(stream, `${line}\n`, true).replace(/\n$/, '')
+      if (openKeyBlock(line) >= 0) {
+        keys.set(stream, MAX_KEY_LINES)
+        // The lines of the key are not searched, nor is what follows it taken for a part of it.
+        before.delete(stream)
+      }
+      return shown
     }
 
     return {
