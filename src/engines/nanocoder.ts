@@ -86,7 +86,8 @@ function readDocument(document: Rec, say: Say): void {
   if (words) say.message(undefined, words, { enveloped: true, incomplete: failed || undefined })
   const usage = document.at('usage')
   say.status('result', { reason: kind ?? 'unknown', usage, tokens: tokensIn(usage) })
-  if (failed) say.error(document.text('error message') ?? kind ?? `exit code ${code}`, 'fatal')
+  if (failed)
+    say.error(document.text('error message') ?? `the run ended: ${kind ?? `exit code ${code}`}`, 'fatal')
   else if (kind !== undefined) say.ended('success', words)
 }
 

@@ -106,6 +106,8 @@ const programs: readonly Program[] = [
     records: '--format=json',
     add: '--format json',
   },
+  { names: 'grok @vibe-kit/grok-cli', engine: 'grok' },
+  { names: 'iflow @iflow-ai/iflow-cli', engine: 'iflow' },
 ]
 
 const blind: Readonly<Record<string, readonly Blind[]>> = {

@@ -256,8 +256,7 @@ export class Cause {
         ? ': it is read as plain text, which tells none'
         : ''
     const title = (endWords(completion) + where).replace(/,$/, '') + plain
-    // A line that tells what it does now (`Reading input...`) is no reason.
-    const said = this.#stderr.findLast(({ data }) => !/(?:^|\.{3}|…)\s{0,9}$/.test(data.line.slice(-20)))
+    const said = this.#stderr.findLast(({ data }) => isReason(data.line))
     if (!byItself || !said) return { ...end, title, raw_ref: end.raw_ref ?? this.#lastRef }
     return problemAt(said, 'end', `${title}; the last line on stderr: ${said.data.line}`)
   }
@@ -339,9 +338,17 @@ export function errorLine(line: string): string | undefined {
   if (!errorWords.test(text)) return undefined
   if (text.startsWith('{')) return messageOf(line.trim())
   const lower = text.toLowerCase()
-  if (harmless.some((start) => lower.startsWith(start)) || again.some((word) => lower.includes(word)))
-    return undefined
+  if (isHarmless(lower) || again.some((word) => lower.includes(word))) return undefined
   return text.replace(STAMP, '')
+}
+
+/** Whether a line may say why a program ended: no warning, and nothing that it does now (`Reading input...`). */
+function isReason(line: string): boolean {
+  return !/(?:^|\.{3}|…)\s{0,9}$/.test(line.slice(-20)) && !isHarmless(line.trimStart().toLowerCase())
+}
+
+function isHarmless(lower: string): boolean {
+  return harmless.some((start) => lower.startsWith(start))
 }
 
 /** The time that many programs write before a line of their log. */

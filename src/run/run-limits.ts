@@ -32,7 +32,11 @@ export class LimitCounter {
   readonly #limits: RunLimits
   /** What was reported at all, and whether the agent has said something. */
   readonly #reported = new Set<Blind>()
+  /** Limits of which it was told that they cannot hold. */
+  readonly #told = new Set<Blind>()
   #spoke = false
+  /** A count of its tokens was missing, or was no number. */
+  #isPartial = false
   #tokens = 0
   /** Of the turn that goes on. */
   #turn = 0
@@ -52,22 +56,27 @@ export class LimitCounter {
     if (tokens || turn_tokens) this.#turn = tokens ? 0 : allOf(turn_tokens)
     if (cost) this.#cost.add(cost)
     if (tokens || turn_tokens) this.#reported.add('tokens')
+    if (tokens && (tokens.input === undefined || tokens.output === undefined)) this.#isPartial = true
     if (cost) this.#reported.add('cost')
   }
 
   /** The limits that cannot hold, because the agent of this engine never reports what they limit. */
   blind(engine: string): Note[] {
-    return blindTo(engine)
-      .filter((what) => this.#limits[what] !== undefined)
-      .map((what) => blindNote(what, `${engine} never reports ${WORDS[what]}`))
+    const blind = blindTo(engine).filter((what) => this.#limits[what] !== undefined)
+    for (const what of blind) this.#told.add(what)
+    return blind.map((what) => blindNote(what, `${engine} never reports ${WORDS[what]}`))
   }
 
   /** The same at the end, of an agent that answered and reported nothing of the kind. */
   unseen(): Note[] {
     const kinds = this.#spoke ? (['tokens', 'cost'] as const) : []
+    const partly = blindNote('tokens', 'a count of its tokens was missing, or no number, and is not counted')
+    const isPartial = this.#isPartial && this.#limits.tokens !== undefined
     return kinds
-      .filter((what) => this.#limits[what] !== undefined && !this.#reported.has(what))
+      .filter((what) => this.#limits[what] !== undefined)
+      .filter((what) => !this.#reported.has(what) && !this.#told.has(what))
       .map((what) => blindNote(what, `the agent reported no ${WORDS[what]}`))
+      .concat(isPartial ? [partly] : [])
   }
 
   /** The limit that was passed, if one was, as the reason to end the run, or as what was seen too late. */

@@ -437,7 +437,7 @@ class AgentRun {
   #lastNotes(): readonly Note[] {
     const passed =
       this.#recording.meta().reason === 'limit' ? undefined : this.#limits?.passed('LIMIT_PASSED')
-    const blind = this.#firstNotes.length > 0 ? [] : (this.#limits?.unseen() ?? [])
+    const blind = this.#limits?.unseen() ?? []
     const { prompt, talk } = this.#options
     const add = this.#isRecorded || talk ? undefined : missingOptions(this.#argv, prompt !== undefined)
     return [...(passed ? [passed] : []), ...blind, ...(add === undefined ? [] : [textMode(this.#argv, add)])]

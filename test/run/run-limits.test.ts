@@ -67,3 +67,28 @@ test.each([
 ])('refuses %j', (limits, words) => {
   expect(() => new LimitCounter(limits as RunLimits)).toThrow(words)
 })
+
+const answered = { type: 'item.completed', item: { id: 'a', type: 'agent_message', text: 'Hi' } }
+
+// A count that is none must not look like a run that used nothing.
+test.each<[string, object, RegExp | undefined]>([
+  ['numbers', { input_tokens: 5, output_tokens: 5 }, undefined],
+  ['texts', { input_tokens: '1000', output_tokens: '50' }, /reported no tokens/],
+  ['numbers that nobody can use', { input_tokens: 1e308, output_tokens: 1e308 }, /reported no tokens/],
+  ['one text', { input_tokens: 10, output_tokens: 'lots' }, /no number, and is not counted/],
+  ['less than nothing', { input_tokens: -5, output_tokens: 5 }, /no number, and is not counted/],
+])('of counts that are %s, a limit tells what it cannot see', (_, usage, words) => {
+  const counter = new LimitCounter({ tokens: 100 })
+  const records = [thread, answered, { type: 'turn.completed', usage }]
+  for (const event of run(codex, { stdout: lines(...records) })) counter.add(event)
+  expect(counter.unseen().map(({ message }) => message)).toEqual(words ? [expect.stringMatching(words)] : [])
+})
+
+test('what an agent never reports is told once', () => {
+  const counter = new LimitCounter({ tokens: 100, cost: 1 })
+  expect(counter.blind('codex')).toMatchObject([
+    { code: 'LIMIT_BLIND', message: expect.stringContaining('codex never reports cost') },
+  ])
+  for (const event of run(codex, { stdout: lines(thread, answered, turn(1)) })) counter.add(event)
+  expect(counter.unseen()).toEqual([])
+})

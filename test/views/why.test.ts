@@ -56,7 +56,7 @@ const table: readonly (readonly [run: string, first: string])[] = [
   ['grok/http_500.pipe', 'Grok API error: 500 The server had an error while processing your request.'],
   ['iflow/thrown-error.pipe', 'Error: 401 Incorrect API key provided'],
   ['kilo/http_401.tee80', 'APIError: Incorrect API key provided: dummy.'],
-  ['nanocoder/error.json-pipe', 'error'],
+  ['nanocoder/error.json-pipe', 'the run ended: error'],
   ['opencode/08g-stream-failed.pipe', 'UnknownError: Mock upstream exploded.'],
   ['opencode/11a-sigint.pipe', 'SIGINT ended it'],
   ['opencode-session/1.18.34-cut_mid', 'APIError: Connection reset by server'],
