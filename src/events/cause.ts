@@ -342,7 +342,7 @@ export function errorLine(line: string): string | undefined {
   return text.replace(STAMP, '')
 }
 
-/** Whether a line may say why a program ended: no warning, and nothing that it does now (`Reading input...`). */
+/** Whether a line may say why a program ended: no warning, and not what it does now (`Reading input...`). */
 function isReason(line: string): boolean {
   return !/(?:^|\.{3}|…)\s{0,9}$/.test(line.slice(-20)) && !isHarmless(line.trimStart().toLowerCase())
 }
