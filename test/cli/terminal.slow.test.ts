@@ -185,7 +185,7 @@ describe('sluice run', () => {
     expect(lines.slice(0, 3)).toEqual([
       '',
       'sluice: interrupting; press Ctrl-C again to kill',
-      'sluice: interrupted',
+      'sluice: the user interrupted the process',
     ])
     expect(lines[3]).toMatch(/^sluice: attempt 1 is recorded in .*\.audit$/)
     expect(process.listenerCount('SIGHUP')).toBe(0)
@@ -196,16 +196,16 @@ describe('sluice run', () => {
     vi.spyOn(process, 'cwd').mockReturnValue(cwd)
     const { err } = await inside(['run', '--audit', cwd, '--cwd', cwd, '--', 'true'])
     vi.restoreAllMocks()
-    expect(err).toBe('sluice: attempt 1 is recorded in .\n')
+    expect(err).toMatch(/^sluice: it exited with code 0, .*\nsluice: attempt 1 is recorded in \.\n$/)
   })
 
   test.each([
-    ['the time limit was reached', ['--timeout', '300ms']],
-    ['there was no output for too long', ['--idle-timeout', '300ms']],
+    ['it ran longer than 300 ms', ['--timeout', '300ms']],
+    ['it printed nothing for 300 ms', ['--idle-timeout', '300ms']],
   ])('says that %s', async (words, limit) => {
     const { cwd, audit } = workspace()
     const { code, err } = await inside(['run', '--cwd', cwd, '--audit', audit, ...limit, '--', 'sleep', '60'])
-    expect(err).toContain(`sluice: ended, because ${words}\n`)
+    expect(err).toContain(`sluice: ${words}, so it was ended\n`)
     expect(code).toBe(1)
   })
 })

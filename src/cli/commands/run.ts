@@ -203,8 +203,8 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   }
 }
 
-/** Notes that tell how to call the agent, or what a limit cannot do: on stderr, when they come. */
-const hints: ReadonlySet<string> = new Set(['LIMIT_BLIND', 'LIMIT_PASSED', 'TEXT_MODE'])
+/** Notes that tell what a limit cannot do: on stderr, when they come. */
+const hints: ReadonlySet<string> = new Set(['LIMIT_BLIND', 'LIMIT_PASSED'])
 
 function hint(event: Event): void {
   if (isEvent(event, 'diagnostic.parser.warning') && hints.has(event.data.code))
@@ -248,10 +248,10 @@ export async function showRun(
     }
     const end = await agent.end
     const isShown = isDrawn(flags) && !flags.quiet && !tee
-    const isTold =
-      isShown || end.notes.some(({ code, message }) => hints.has(code) && message === end.problem)
-    if (end.problem !== null && !isTold) console.error(`sluice: ${safe(end.problem)}`)
-    else if (end.reason) console.error(`sluice: ${reasons[end.reason]}`)
+    if (end.problem === null && end.reason) console.error(`sluice: ${reasons[end.reason]}`)
+    if (end.problem !== null && !isShown) console.error(`sluice: ${safe(end.problem)}`)
+    for (const { code, message } of end.notes)
+      if (code === 'TEXT_MODE' && message !== end.problem) console.error(`sluice: ${safe(message)}`)
     for (const [index, failed] of end.rounds.entries())
       console.error(
         `sluice: result ${index + 1} failed the schema and was asked for again: ${firstError(failed)}`,
