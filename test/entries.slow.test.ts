@@ -15,7 +15,7 @@ describe('the root entry', () => {
   test('has the values that most programs need, and no others', async () => {
     expect(Object.keys(await import('../src/index.ts')).sort()).toEqual(
       [
-        ...['tap', 'frames', 'values', 'events', 'chat', 'jsonl', 'sse', 'parse', 'tryParse'],
+        ...['tap', 'frames', 'values', 'events', 'lineReader', 'chat', 'jsonl', 'sse', 'parse', 'tryParse'],
         ...['ask', 'retryInEnglish', 'retryInChinese', 'fileCache'],
         ...['run', 'reply', 'replay', 'resume', 'jsonSchema', 'Fault', 'codes', 'auto', 'engines'],
         ...['codex', 'claude', 'gemini', 'opencode', 'copilot', 'qwen', 'iflow'],

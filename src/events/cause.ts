@@ -183,7 +183,7 @@ export class Cause {
     if (outcome === 'needs_input') return this.#missing(completion, end)
     // The run itself went well: only its result is missing or invalid.
     const invalid = outcome === 'failed' && failureKind(completion) === undefined
-    return (invalid ? this.#result : this.#failure(completion, end)) ?? end
+    return (invalid ? this.earliest : this.#failure(completion, end)) ?? end
   }
 
   /** The first problem, whether it decided anything: also of a run that goes on, or ended well. */
@@ -224,7 +224,7 @@ export class Cause {
     if (outcome === 'unknown' && this.#unread) return this.#unread
     // A turn that was stopped on request, and its calls, failed because of that.
     // A fatal error decides, whatever other channels said before: their order is not always known.
-    const engine = this.#fatal ?? this.#engine
+    const engine = this.#fatal && this.#fatal.title !== this.#engine?.title ? this.#fatal : this.#engine
     const other = engine?.kind === 'engine' ? engine : undefined
     const reported = endedItsTurn(completion) ? other : (engine ?? this.#tool)
     // A turn that failed without a reason says less than a line on stderr.

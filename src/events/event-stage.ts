@@ -146,8 +146,8 @@ export interface StageParts {
 const STAGE_PARTS = {
   hash: { default: digest },
   inside: { default: () => true },
-  firstNotes: { default: [] },
-  lastNotes: { default: () => [] },
+  firstNotes: {},
+  lastNotes: {},
 } as const satisfies OptionTable<StageParts>
 
 /** The stage of `events()`. */
@@ -204,7 +204,7 @@ class RunEvents {
     this.#given = given
     this.#options = options
     this.#next = next
-    this.#firstNotes = options.firstNotes
+    this.#firstNotes = options.firstNotes ?? []
     const now = clock === EVENT_OPTIONS.clock.default ? () => this.#arrived : clock
     const told: Sink<Event> = {
       write: (event) => {
@@ -394,7 +394,8 @@ class RunEvents {
   #endProcess(): void {
     const { notes = [], held, failure } = this.#exit ?? {}
     if (failure) this.#events.fails(failure)
-    for (const note of [...notes, ...this.#options.lastNotes()]) this.#events.warn(note.code, note.message)
+    for (const note of [...notes, ...(this.#options.lastNotes?.() ?? [])])
+      this.#events.warn(note.code, note.message)
     this.#files.end()
     if (!held) return
     const message = `the process ended, but another process still holds ${held.join(', ')}`

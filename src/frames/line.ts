@@ -146,8 +146,12 @@ export class LineMachine implements Inside {
       if (from < this.#tape.end && isBracket(this.#scan.byte(from))) return end
       const next = this.#ahead.next(from)
       const known = next < Math.min(limit, this.#tape.end)
-      if (!known && (!over || from >= this.#tape.end))
-        return over || this.#tape.end >= limit ? end : undefined
+      if (!known) {
+        // What would be too long as one record stays two lines, however it comes.
+        if (this.#tape.end >= limit) return end
+        if (!over) return undefined
+        if (from >= this.#tape.end) return end
+      }
       line = known ? next : this.#tape.end
       walk(from, line)
       if (!balance.inString && balance.depth <= 0) return this.#endsLikeRecord(line) ? line : end

@@ -118,7 +118,7 @@ test('names options as the command line does', async () => {
   const cases: [string[], string][] = [
     [['--answer-in', '5m'], '--answer-in is about requests that are answered: it needs --talk\n'],
     [['--talk', '--engine', 'acp'], '--talk needs a --prompt: what to say first\n'],
-    [['--talk', '--prompt', 'hi'], '--talk needs an --engine with a wire'],
+    [['--talk', '--prompt', 'hi'], '--talk does not know how to talk with'],
     [['--rounds', '1'], '--rounds ask again for a result that fails the schema: give a --schema\n'],
     [['--rounds', '9'], '--rounds must be 0, 1, 2 or 3, but is 9\n'],
     [['--audit', audit, '--run-id', 'other'], 'name another directory, or no --run-id\n'],

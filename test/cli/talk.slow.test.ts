@@ -220,7 +220,7 @@ test('on a real terminal a letter is an answer, and Ctrl-C interrupts the turn',
   expect(allowed).toMatchObject({ code: 0, sent: expect.stringContaining('proceed_once') })
   expect(allowed.shown).toContain('finished')
   expect(interrupted).toMatchObject({ code: 1, sent: expect.stringContaining('session/cancel') })
-  expect(interrupted.shown).toContain('cancelled: stopped on request')
+  expect(interrupted.shown).toContain('cancelled: it was stopped on request')
 })
 
 test.for([

@@ -221,7 +221,7 @@ const cut: Partial<Record<Name, readonly (readonly [record: object, told: readon
   nanocoder: [
     [{ kind: 'success', finalText: 'Hi' }, ['says Hi', 'ends']],
     [{ finalText: 'Hi', toolCalls: [] }, ['says Hi']],
-    [{ kind: 'error', exitCode: 1 }, ['fatal: error']],
+    [{ kind: 'error', exitCode: 1 }, ['fatal: the run ended: error']],
   ],
   'claude-session': [
     [{ type: 'user', message: { role: 'user', content: 'Do it' } }, ['user Do it']],
@@ -307,7 +307,8 @@ describe('a named engine reads what it can', () => {
       expect(outcome(name, bad, good, bad)).toBe('failed')
     }
     const failed = { type: 'turn.failed', error: { message: 'No' } }
-    expect(outcome('codex', failed, { type: 'turn.completed' })).toBe('finished')
+    // One turn of Codex has one end: two that disagree are no success.
+    expect(outcome('codex', failed, { type: 'turn.completed' })).toBe('failed')
     expect(outcome('codex', { type: 'turn.completed' }, failed)).toBe('failed')
     expect(
       outcome('gemini', { type: 'result', status: 'error' }, { type: 'result', status: 'success' }),

@@ -520,7 +520,7 @@ test('talk is refused where it cannot be', async () => {
   const acp = { engine: 'acp', talk: true, prompt: 'Go.' } as const
   const refused: [RunOptions, RegExp][] = [
     [{ ...acp, prompt: undefined }, /`talk` needs a `prompt`/],
-    [{ ...acp, engine: 'auto' }, /needs an `engine`/],
+    [{ ...acp, engine: 'auto' }, /start it with --acp.* or name its `engine`/],
     [{ ...acp, engine: 'opencode' }, /opencode.*has none/],
     [{ ...acp, engine: 'codex' }, /app-server/],
     [{ ...acp, engine: 'claude' }, /stream-json/],

@@ -181,7 +181,7 @@ export class CodexServer {
     const reported = this.#usage === undefined ? {} : { usage: this.#usage }
     say.status(`turn_${status}`, reported)
     if (status === 'completed') say.ended('turn/completed')
-    if (status === 'failed') say.error(errorText(params.at('turn.error')), 'fatal', { verdict: true })
+    if (status === 'failed') say.error(errorText(params.at('turn.error')), 'fatal')
     if (status === 'interrupted') say.error('the turn was interrupted', 'fatal')
   }
 

@@ -140,7 +140,7 @@ const lines = /* @__PURE__ */ rows<undefined>({
       fields: 'error error.message:text',
       read(line, say) {
         say.status('turn_failed')
-        say.error(errorText(line.at('error')), 'fatal', { verdict: true })
+        say.error(errorText(line.at('error')), 'fatal')
       },
     },
     error: {

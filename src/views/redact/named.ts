@@ -79,49 +79,45 @@ function opens(text: string, from: number): boolean {
   return /[[(](?:\\{0,8}["'`]|:)?$/.test(text.slice(Math.max(0, from - 10), from))
 }
 
-/** A blank, also as it is written in JSON text. */
-const GAP = '(?:[ \\t]|\\\\{1,8}t){0,4}'
+// A blank is also one that is written in JSON text: `(?:[ \t]|\\{1,8}t){0,4}`.
 /** What a link demands of its value: quotes, quotes and a digit, or quotes and a name without. */
 type Demand = 'any' | 'quoted' | 'made' | 'go'
 /** What is between a name and its value but for `=` and `:`. The value of most is in quotes. */
 const links: readonly (readonly [link: RegExp, demand: Demand])[] = [
   // `process.env.API_KEY || 'X'`, `ENV["TOKEN"] ??= 'X'`
-  [sticky(`${GAP}(?:\\|\\||\\?\\?)=?${GAP}`), 'quoted'],
+  [/(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?)=?(?:[ \t]|\\{1,8}t){0,4}/iy, 'quoted'],
   // `const password: string = "X"`, `let secret: &str = "X"`, `password?: string | undefined = 'X'`
-  [sticky(`\\??${GAP}:${GAP}[&*]?(?:'static )?[\\w.:<>[\\] |]{1,60}?${GAP}=${GAP}`), 'quoted'],
+  [
+    /\??(?:[ \t]|\\{1,8}t){0,4}:(?:[ \t]|\\{1,8}t){0,4}[&*]?(?:'static )?[\w.:<>[\] |]{1,60}?(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4}/iy,
+    'quoted',
+  ],
   // `var clientSecret string = "X"`
-  [sticky(`[ \\t]\\*?[\\w.]{1,24}${GAP}=${GAP}`), 'go'],
+  [/[ \t]\*?[\w.]{1,24}(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4}/iy, 'go'],
   // `password -> X`, `password <- "X"`
-  [sticky(`${GAP}(?:->|→|⇒|<-|：|＝|—|–)${GAP}`), 'any'],
+  [/(?:[ \t]|\\{1,8}t){0,4}(?:->|→|⇒|<-|：|＝|—|–)(?:[ \t]|\\{1,8}t){0,4}/iy, 'any'],
   // `if (password == "X")`, `password.equals("X")`
-  [sticky(`${GAP}(?:[=!]==?|=~|\\.equals\\()${GAP}`), 'made'],
+  [/(?:[ \t]|\\{1,8}t){0,4}(?:[=!]==?|=~|\.equals\()(?:[ \t]|\\{1,8}t){0,4}/iy, 'made'],
 ]
 /** `"x-api-key", "X"`: the name is in quotes, too. */
-const COMMA_LINK = sticky(`${GAP},${GAP}`)
+const COMMA_LINK = /(?:[ \t]|\\{1,8}t){0,4},(?:[ \t]|\\{1,8}t){0,4}/iy
 /** `setPassword("X")`; of two values the last one, `auth=('admin', 'X')`. */
-const CALL = sticky(
-  `(?:${GAP}=${GAP})?[({]${GAP}(?:\\\\{0,8}["'][^"'\\\\\\n]{0,64}\\\\{0,8}["']${GAP},${GAP})?`,
-)
+const CALL =
+  /(?:(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4})?[({](?:[ \t]|\\{1,8}t){0,4}(?:\\{0,8}["'][^"'\\\n]{0,64}\\{0,8}["'](?:[ \t]|\\{1,8}t){0,4},(?:[ \t]|\\{1,8}t){0,4})?/iy
 /** `token = config.token ?? "X"` */
-const FALLBACK = sticky(`${GAP}[:=]${GAP}[\\w.$!?[\\]'"()]{1,80}${GAP}(?:\\|\\||\\?\\?|\\bor\\b)${GAP}`)
+const FALLBACK =
+  /(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4}[\w.$!?[\]'"()]{1,80}(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?|\bor\b)(?:[ \t]|\\{1,8}t){0,4}/iy
 /** A literal with a sign or a call before its quote: `b'X'`, `@"X"`, `String::from("X")`. */
-const WRAPPED = sticky(
-  `(?:[rbuf]{1,2}|@|(?:\\w{1,20}(?:::|\\.)){0,2}(?:from|some|string|str|new|bytes|secret\\w{0,9}|ok)\\()(?=\\\\{0,8}["'])`,
-)
+const WRAPPED =
+  /(?:[rbuf]{1,2}|@|(?:\w{1,20}(?:::|\.)){0,2}(?:from|some|string|str|new|bytes|secret\w{0,9}|ok)\()(?=\\{0,8}["'])/iy
 /** "is", also in other languages, "for user bob:" and "(temporary):". */
-const ABOUT = '(?: (?:for|of) [^\\n.:;,"\\\\]{1,40}?| \\([^()\\n]{1,30}\\)|(?: [а-яё]{2,20}){1,2})?'
-const VERB = '(?:is|was|to|are|lautet|ist|es|est|é|è|jest|это)(?![a-zà-ÿа-я])'
-const SENTENCE = sticky(`(?:${ABOUT}(?: ${VERB}(?: now| set to)?:?|:)|는|은|は|是|为|為)[ \\t]{0,2}\\*{0,2}`)
+const SENTENCE =
+  /(?:(?: (?:for|of) [^\n.:;,"\\]{1,40}?| \([^()\n]{1,30}\)|(?: [а-яё]{2,20}){1,2})?(?: (?:is|was|to|are|lautet|ist|es|est|é|è|jest|это)(?![a-zà-ÿа-я])(?: now| set to)?:?|:)|는|은|は|是|为|為)[ \t]{0,2}\*{0,2}/iy
 /** `password%3DX%26next` */
 const ENCODED = /(?:%22)?%3[DA](?:%20)?(?:%22)?/iy
 /** `username admin password 0 X` of a router, `ConvertTo-SecureString -String X`. */
 const LEVEL = /[ \t](?:[0-9]|-String)[ \t]{1,3}/y
 /** A file in a form: `name="password"`, an empty line, the value. */
 const FORM_LINE = /(?:\r?\n|\\{1,8}r\\{1,8}n|\\{1,8}n){2}/y
-
-function sticky(source: string): RegExp {
-  return new RegExp(source, 'yi')
-}
 
 /** Where a link ends that begins here; -1 if it does not. */
 function endOf(link: RegExp, text: string, at: number): number {
@@ -504,25 +500,46 @@ export function insertedAt(search: Search, { from, to, family }: Name): Secret[]
   const column = list.split(',').length - 1
   const found: Secret[] = []
   for (let at = to + rest[0].length; text[at] === '(' && found.length < 100; ) {
-    const tuple = /^\((?:[^'()\\]|\\.|'(?:[^'\\]|''|\\.){0,500}'){0,500}\)/.exec(
-      text.slice(at, at + 4000),
-    )?.[0]
-    if (tuple === undefined) break
-    const items = [
-      ...tuple.slice(1).matchAll(/\s{0,9}('(?:[^'\\]|''|\\.){0,500}'|[^,')]{0,500})\s{0,9}[,)]/g),
-    ]
-    const item = items[column]
-    const value = item?.[1] ?? ''
-    if (item && value.startsWith("'") && value.length > 2) {
-      const start = at + 1 + item.index + item[0].indexOf(value) + 1
-      const span: Span = { from: start, to: start + value.length - 2, quoted: true }
+    const tuple = tupleAt(text, at)
+    if (!tuple) break
+    const [start, end] = tuple.items[column] ?? [0, 0]
+    const value = text.slice(start, end)
+    const from = start + value.length - value.trimStart().length + 1
+    const length = value.trim().length - 2
+    if (value.trimStart().startsWith("'") && length > 0) {
+      const span: Span = { from, to: from + length, quoted: true }
       const secret = secretIn(text, span, { family, sure: 'any' } satisfies Place)
       if (secret) found.push(secret)
     }
-    at += tuple.length
+    at = tuple.end
     at += /^\s{0,9},?\s{0,9}/.exec(text.slice(at, at + 20))![0].length
   }
   return found
+}
+
+const MAX_TUPLE = 4000
+
+/** The values between two brackets, with the places of each; a quote in a text is doubled or escaped. */
+function tupleAt(
+  text: string,
+  open: number,
+): { items: [from: number, to: number][]; end: number } | undefined {
+  const items: [from: number, to: number][] = []
+  let from = open + 1
+  let quoted = false
+  for (let at = from; at < text.length && at < open + MAX_TUPLE; at++) {
+    const unit = text[at]
+    if (unit === '\\') at++
+    else if (unit === "'") quoted = !quoted
+    else if (quoted) continue
+    else if (unit === '(') return undefined
+    else if (unit === ',' || unit === ')') {
+      items.push([from, at])
+      from = at + 1
+      if (unit === ')') return { items, end: from }
+    }
+  }
+  return undefined
 }
 
 /** The label in an object whose value is in another field. */
