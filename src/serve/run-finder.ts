@@ -101,7 +101,9 @@ export class RunFinder {
     const waiting = isFirst ? folderAt(this.#root, 0) : []
     let looked = 0
     for (const path of this.#due()) {
-      const known = this.#known.get(path)!
+      // It may have gone with the folder above it.
+      const known = this.#known.get(path)
+      if (!known) continue
       const [folder] = folderAt(path, known.depth)
       if (!folder) yield* this.#forget(path)
       else if (!isSame(folder, known)) push(waiting, folder)

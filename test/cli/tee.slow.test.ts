@@ -93,7 +93,8 @@ test('a client and its agent talk as without us, and both halves are recorded in
   expect(code).toBe(3)
   expect(`${seen.join('\n')}\n`).toBe(log('stdout.1.log').toString())
   // As the shorter of two paths, which depends on where the tests run.
-  const [, directory = ''] = /^sluice: it exited with code 3\b.*\nsluice: attempt 1 is recorded in (.+)\n$/.exec(err) ?? []
+  const [, directory = ''] =
+    /^sluice: it exited with code 3\b.*\nsluice: attempt 1 is recorded in (.+)\n$/.exec(err) ?? []
   expect(resolve(directory)).toBe(audit)
   expect(statSync(join(audit, 'stdin.1.log')).mode & 0o777).toBe(0o600)
   expect(meta().bytes).toMatchObject({ stdin: log('stdin.1.log').length })

@@ -247,3 +247,13 @@ test('the outcome of logs that were not read yet is not unknown', async () => {
   await logs.settled(10_000, 0)
   expect(stateOf()).toEqual([['unknown', 'unknown', false]])
 })
+
+test('a folder that is removed with its runs is gone with all of them', () => {
+  const finder = new RunFinder(dir)
+  putEvents('above', [['raw.stdout', { line: 'x' }]])
+  putEvents('above/below', [['raw.stdout', { line: 'x' }]])
+  expect([...finder.look()].filter(Boolean)).toHaveLength(2)
+  rmSync(join(dir, 'above'), { recursive: true })
+  expect([...finder.look()].filter(Boolean)).toHaveLength(2)
+  expect([...finder.look()].filter(Boolean)).toEqual([])
+})
