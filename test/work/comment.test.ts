@@ -151,3 +151,10 @@ test('a template that is taken can be filled for every verdict', () => {
     'no: - WORK_FIELD_MISSING: tests is missing\ntail {{ x\n',
   )
 })
+
+test('what went wrong in the run is in the comment of a result that does not count, in one line', () => {
+  const left = { exit: { code: 1, signal: null }, problem: '401 Unauthorized:\nno key' }
+  const bad = renderComment(settled({ ...good, tests: undefined }), order, 'script', undefined, left)
+  expect(bad).toContain('\nProblem: 401 Unauthorized: no key\n')
+  expect(renderComment(settled(good), order, 'script', undefined, left)).not.toContain('Problem:')
+})
