@@ -17,35 +17,42 @@ interface Option<T> {
   readonly must?: string
   /** Or what throws by itself. */
   readonly check?: (value: unknown, who: string, example: string) => void
+  /** What `readOptions` makes of a value: the milliseconds of `'10s'`. */
+  readonly read?: (value: T) => unknown
+  /** The name that it had in an earlier version. */
+  readonly was?: string
 }
 
 /**
- * All options of a function, beside the interface that documents them. `signal` is in none: it is always
- * known. A table that lacks an option, has one too many or a default of another type does not compile. Its
- * numbers are written out: a bundler keeps a table with arithmetic in it even if nothing uses it.
+ * All options of a function, beside the interface that documents them. `signal` is known unless the table
+ * says `NOT_TAKEN`. A table that lacks an option, has one too many or a default of another type does not
+ * compile. Its numbers are written out: a bundler keeps a table with arithmetic in it even if nothing uses
+ * it.
  *
  * @example
  * const SSE_OPTIONS = { heartbeat: { default: 15_000 } } as const satisfies OptionTable<SseOptions>
  */
 export type OptionTable<O> = {
   readonly [K in Exclude<keyof O, 'signal'>]-?: Option<Exclude<O[K], undefined>>
-}
+} & { readonly signal?: typeof NOT_TAKEN }
 
 /** Options after `readOptions`: those with a default are there. */
 export type Complete<O, T> = {
   readonly [K in keyof O]-?: K extends keyof T
     ? T[K] extends { readonly default: unknown }
-      ? Exclude<O[K], undefined>
-      : O[K]
+      ? Exclude<Read<O[K], T[K]>, undefined>
+      : Read<O[K], T[K]>
     : O[K]
 }
+
+type Read<V, Row> = Row extends { readonly read: (value: never) => infer R } ? R | Extract<V, undefined> : V
 
 /**
  * Checks options by their table, and gives them with their defaults. Without this, a wrong argument would
  * fail deep inside, with an error about our code instead of the call.
  *
  * @example
- * const { heartbeat } = readOptions('sse', options, 'sse({ heartbeat: 5000 })', SSE_OPTIONS)
+ * const { heartbeat } = readOptions('sse', options, 'sse({ heartbeat: "5s" })', SSE_OPTIONS)
  */
 export function readOptions<O extends object, T extends object>(
   who: string,
@@ -56,8 +63,12 @@ export function readOptions<O extends object, T extends object>(
   checkOptions(who, options, example, table)
   // The casts are the door: a table is read by names here, and its type says which there are.
   const given = options as Record<string, unknown> | undefined
-  const complete = { ...defaultsOf(table as Record<string, Option<unknown>>) }
-  for (const name in given) if (given[name] !== undefined) complete[name] = given[name]
+  const rows = table as Record<string, Option<unknown>>
+  const complete = { ...defaultsOf(rows) }
+  for (const name in given) {
+    const value = given[name]
+    if (value !== undefined) complete[name] = rows[name]?.read?.(value) ?? value
+  }
   return complete as Complete<O, T>
 }
 
@@ -93,8 +104,8 @@ export function checkOptions<O extends object>(
     throw misfit(who, 'an AbortSignal as signal', options.signal, '{ signal: new AbortController().signal }')
   const rows = table as Record<string, Option<unknown>> // the same door as above
   for (const name in options) {
-    if (options[name] === undefined || name === 'signal') continue
-    if (!Object.hasOwn(rows, name)) throw unknownOption(who, name, [...Object.keys(rows), 'signal'])
+    if (options[name] === undefined || (name === 'signal' && !rows[name])) continue
+    if (!Object.hasOwn(rows, name) || rows[name] === NOT_TAKEN) throw unknownOption(who, name, rows)
     checkValue(who, name, options[name], rows[name]!, example)
   }
 }
@@ -144,12 +155,17 @@ export const isWhole = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0
 export const isCount = (value: unknown): value is number => isWhole(value) && value !== 0
 const isNumber = (value: unknown): value is number => typeof value === 'number' && value >= 0
-/** Milliseconds that a timer can wait. */
-export const isDelay = (value: unknown) => isNumber(value) && value < 2 ** 31
-export const DELAY = 'be milliseconds between 0 and 2147483647, but is %'
 
-function unknownOption(who: string, name: string, known: readonly string[]): Fault {
-  return badOption(`${who} has no option ${quote(name)}; ${didYouMean(name, known)}`)
+/** The row of a `signal` that would do nothing: it is refused. */
+export const NOT_TAKEN = { is: () => false } as const
+
+function unknownOption(who: string, name: string, rows: Record<string, Option<unknown>>): Fault {
+  const now = Object.keys(rows).find((key) => rows[key]!.was === name)
+  const known = Object.keys(rows).filter((key) => rows[key] !== NOT_TAKEN)
+  const advice = now
+    ? `it is called ${now} now`
+    : didYouMean(name, rows['signal'] ? known : [...known, 'signal'])
+  return badOption(`${who} has no option ${quote(name)}; ${advice}`)
 }
 
 /** Advice for a name that is not known: the one that was meant, or all of them. */

@@ -61,7 +61,7 @@ export const payloadCodes = /* @__PURE__ */ spoken(
     EMPTY: 'look at stderr and the exit code of the agent: it printed nothing here',
     NO_MATCH: 'outcome.comment has the text that came instead; check tag, lines and root',
     TRUNCATED: 'ask for a shorter answer or allow more tokens; partial: true returns what has arrived',
-    INVALID_JSON: 'fault.broken has the position; ask() retries by itself',
+    INVALID_JSON: 'fault.broken has the position; ask() asks again by itself',
     ROOT_NOT_OBJECT: "give a schema, or root: 'any'",
     SCHEMA_FAILED: 'look at fault.errors; change the schema, or ask again with the errors',
     NORMALIZE_FAILED: 'look at the cause and at fault.value: a function in normalize threw',

@@ -26,3 +26,23 @@ export async function unlessAborted<T>(
     if (onAbort) signal.removeEventListener('abort', onAbort)
   }
 }
+
+/**
+ * The same for every step of a stream, until it is released. They share a listener: one for each step took
+ * half the time of `ask.stream`.
+ */
+export function stepsUnlessAborted<T>(steps: AsyncIterator<T>, signal: AbortSignal) {
+  let fail: ((reason: unknown) => void) | undefined
+  const onAbort = () => fail?.(signal.reason)
+  signal.addEventListener('abort', onAbort)
+  return {
+    next(): Promise<IteratorResult<T>> {
+      return new Promise((resolve, reject) => {
+        signal.throwIfAborted()
+        fail = reject
+        Promise.resolve(steps.next()).then(resolve, reject)
+      })
+    },
+    release: () => signal.removeEventListener('abort', onAbort),
+  }
+}

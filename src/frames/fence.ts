@@ -16,7 +16,7 @@ import { type FenceCloser, FenceClosing, GluedClosing, NO_OPENER } from './fence
 import { type FenceHit, openings } from './fence-opening.ts'
 import { withoutQuotes } from './line-head.ts'
 import type { Inside, Scan } from './scan.ts'
-import { type Found, tooLong } from './too-long.ts'
+import { type SearchState, tooLong } from './too-long.ts'
 
 /** What is known about the body of a block: it is JSON, it may be, or nothing yet. */
 type BodyKind = 'payload' | 'maybe' | undefined
@@ -417,7 +417,7 @@ export class FenceMachine implements Inside {
   }
 
   /** Too long: to the next closer, strings or not. */
-  #skip(): Found {
+  #skip(): SearchState {
     const closer = this.#closing.next(this.#tape.end, this.#scan.ended)
     return closer ? { done: true, at: closer.to } : { done: false, at: this.#closing.keep() }
   }

@@ -56,6 +56,11 @@ export const FRAME_OPTIONS = {
 export interface OpenerRules {
   /** A tag opens only before `{`, `[`, a fence or `<`. @default false */
   readonly needsPayload?: boolean | undefined
+  /**
+   * A tag that is never closed is a frame if its opener begins or ends its line; before a payload, if it is
+   * alone there. Any other is an aside: text may only name it. @default false
+   */
+  readonly keepUnclosed?: boolean | undefined
   /** There is a schema to decide: arrays open before any JSON value, not only before `{`. @default false */
   readonly loose?: boolean | undefined
   /**
@@ -98,6 +103,7 @@ export interface OpenerRules {
 
 export const OPENER_RULES = {
   needsPayload: { default: false },
+  keepUnclosed: { default: false },
   loose: { default: false },
   document: { default: false },
   scalars: { default: false },

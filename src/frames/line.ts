@@ -22,7 +22,7 @@ import {
 } from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
 import type { Inside, Scan } from './scan.ts'
-import { type Found, tooLong } from './too-long.ts'
+import { type SearchState, tooLong } from './too-long.ts'
 
 interface LineOptions {
   /** Objects are cut, too: a line that does not end like a record may begin an object of several lines. */
@@ -240,7 +240,7 @@ export class LineMachine implements Inside {
     if (to > end && isBracket(scan.byte(to))) this.open(to)
   }
 
-  #findLineEnd(seek: number): Found {
+  #findLineEnd(seek: number): SearchState {
     const end = this.#lf.next(seek)
     return end < this.#tape.end ? { done: true, at: end + 1 } : { done: false, at: this.#tape.end }
   }

@@ -17,23 +17,51 @@ export interface Mark {
   readonly quotable?: boolean
 }
 
+/** What a search for several marks needs to know of them. */
+export interface MarkTable<M extends Mark> {
+  /** Those that begin with `<`, and the others. */
+  readonly tags: readonly M[]
+  readonly others: readonly { readonly mark: M; readonly rare: Bytes }[]
+  /** Whether one of them may begin with `<` and two more bytes; nearly always this says no. */
+  readonly pairs: Uint8Array
+  /** The length of the longest mark, without attributes. */
+  readonly longest: number
+}
+
+/** Made once for marks that are looked for again: in a short text it would be half of the work. */
+export function markTable<M extends Mark>(marks: readonly M[]): MarkTable<M> {
+  const tags = marks.filter(({ bytes }) => bytes[0] === LESS)
+  const pairs = new Uint8Array(1024)
+  for (const { bytes, free } of tags) {
+    // Cast: a mark has at least three bytes.
+    const [, one, two] = bytes as unknown as [number, number, number]
+    pairs[pair(one, two)] = 1
+    if (!free) continue
+    for (const first of [one, upper(one)])
+      for (const second of [two, upper(two)]) pairs[pair(first, second)] = 1
+  }
+  return {
+    tags,
+    others: marks
+      .filter(({ bytes }) => bytes[0] !== LESS)
+      .map((mark) => ({ mark, rare: mark.bytes.subarray(mark.rare ?? 0) })),
+    pairs,
+    longest: marks.reduce((most, { bytes, free }) => Math.max(most, bytes.length + (free ? 1 : 0)), 0),
+  }
+}
+
 /**
  * Finds the next of several marks. Nearly all begin with `<`, and are found in one pass: a native search for
  * each would cost as much as everything else that is done with a log. Positions must not go back, except over
  * what was found.
  */
 export class MarkSearch<M extends Mark> {
-  /** The length of the longest mark, without attributes. */
-  readonly longest: number
   /** What was found, and one past it. */
   mark: M | undefined
   to = 0
   readonly #scan: Scan
-  /** Those that begin with `<`. */
-  readonly #tags: readonly M[]
-  /** Whether one of them may begin with `<` and two more bytes; nearly always this says no. */
-  readonly #pairs = new Uint8Array(1024)
-  /** Those that begin with another byte; each has a native search. */
+  readonly #marks: MarkTable<M>
+  /** For those that begin with another byte than `<`. */
   readonly #others: readonly { readonly mark: M; readonly search: ByteSearch; readonly whole: ByteSearch }[]
   /** Marks that begin with another byte are looked for up to here. */
   #within: number
@@ -46,26 +74,19 @@ export class MarkSearch<M extends Mark> {
    * `within`: marks that begin with another byte than `<` count only if the first of them begins before this
    * position. Each costs a search of its own, a twentieth of the time for a log without any.
    */
-  constructor(scan: Scan, marks: readonly M[], within = NOWHERE) {
+  constructor(scan: Scan, marks: MarkTable<M>, within = NOWHERE) {
     this.#scan = scan
     this.#within = within
-    this.#tags = marks.filter(({ bytes }) => bytes[0] === LESS)
-    this.#others = marks
-      .filter(({ bytes }) => bytes[0] !== LESS)
-      .map((mark) => ({
-        mark,
-        search: new ByteSearch(scan.tape, mark.bytes.subarray(mark.rare ?? 0)),
-        whole: new ByteSearch(scan.tape, mark.bytes),
-      }))
-    this.longest = marks.reduce((most, { bytes, free }) => Math.max(most, bytes.length + (free ? 1 : 0)), 0)
-    for (const { bytes, free } of this.#tags) {
-      // Cast: a mark has at least three bytes.
-      const [, one, two] = bytes as unknown as [number, number, number]
-      this.#pairs[pair(one, two)] = 1
-      if (!free) continue
-      for (const first of [one, upper(one)])
-        for (const second of [two, upper(two)]) this.#pairs[pair(first, second)] = 1
-    }
+    this.#marks = marks
+    this.#others = marks.others.map(({ mark, rare }) => ({
+      mark,
+      search: new ByteSearch(scan.tape, rare),
+      whole: new ByteSearch(scan.tape, mark.bytes),
+    }))
+  }
+
+  get longest(): number {
+    return this.#marks.longest
   }
 
   /** The next mark at or after `from`; NOWHERE if none has arrived whole. */
@@ -73,7 +94,7 @@ export class MarkSearch<M extends Mark> {
     if (this.mark && this.#hit >= from) return this.#hit
     this.mark = undefined
     this.#partial = NOWHERE
-    const tag = this.#tags.length > 0 ? this.#nextTag(from) : NOWHERE
+    const tag = this.#marks.tags.length > 0 ? this.#nextTag(from) : NOWHERE
     const other = this.#others.length > 0 && from < this.#within ? this.#nextOther(from, tag) : NOWHERE
     return Math.min(tag, other)
   }
@@ -82,7 +103,7 @@ export class MarkSearch<M extends Mark> {
   partial(): number {
     if (this.#scan.ended) return NOWHERE
     let at = this.#partial
-    if (this.#scan.tape.end - this.longest >= this.#within) return at
+    if (this.#scan.tape.end - this.#marks.longest >= this.#within) return at
     for (const { whole } of this.#others) at = Math.min(at, whole.partial())
     return at === this.#scan.tape.end ? NOWHERE : at
   }
@@ -99,7 +120,7 @@ export class MarkSearch<M extends Mark> {
       }
       at = index + base
       const isShort = index + 2 >= view.length
-      if (isShort || this.#pairs[pair(view[index + 1]!, view[index + 2]!)] === 1) {
+      if (isShort || this.#marks.pairs[pair(view[index + 1]!, view[index + 2]!)] === 1) {
         const to = this.#tagAt(at)
         if (to > 0 || (to < 0 && !this.#scan.ended)) {
           this.#hit = at
@@ -118,7 +139,7 @@ export class MarkSearch<M extends Mark> {
     const { view, base } = this.#scan.tape
     const index = at - base
     let found = 0
-    for (const mark of this.#tags) {
+    for (const mark of this.#marks.tags) {
       const { bytes } = mark
       // Nearly always this is enough.
       if (index + 2 < view.length && lower(view[index + 2]!) !== lower(bytes[2]!)) continue

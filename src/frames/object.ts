@@ -267,7 +267,8 @@ export class ObjectMachine implements Inside {
     const scan = this.#scan
     const from = this.#from
     if (this.#first || !(scan.byte(from) === OPEN_BRACKET || scan.head.mayBeInside(from))) return false
-    return isPiece(scan.head.before(from), scan.decodeClean(from, Math.min(from + size, this.#tape.end)))
+    const text = scan.decodeClean(from, Math.min(from + size, this.#tape.end))
+    return isPiece(scan.head.before(from), text, this.#stage === 'behind' ? this.#follows.seen() : '')
   }
 
   //  see [1].   list[0]   [1](url)      scores: [7]   x = [7]   [7]

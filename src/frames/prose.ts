@@ -7,13 +7,14 @@ import type { FenceHit } from './fence-opening.ts'
 import type { ScanOptions } from './frame-options.ts'
 import { beginsScalarLine, LineMachine } from './line.ts'
 import type { LineHead } from './line-head.ts'
-import { MarkSearch } from './mark-search.ts'
+import { MarkSearch, type MarkTable, markTable } from './mark-search.ts'
 import { type Interruptions, ObjectMachine } from './object.ts'
 import type { BracketRule } from './opening-bracket.ts'
 import { beginsScalar, scalarMachine } from './scalar.ts'
 import type { Scan } from './scan.ts'
 import { TagMachine } from './tag.ts'
 import { MARKS_WITHIN, type ThinkMachine, type ThoughtMark, thinkMachine, thoughtMarks } from './think.ts'
+import type { Dialect } from './thoughts.ts'
 
 /**
  * The state outside frames: finds the next opener and switches to its machine. Each kind of opener is a
@@ -60,13 +61,9 @@ export class Prose implements Interruptions {
     this.#head = scan.head
     this.#options = options
     this.lines = options.lines
-    this.#tags = readers?.tags ?? options.tags.map((name) => new TagMachine(scan, name, options.needsPayload))
-    const tagMarks = this.#tags.map((tag) => ({ bytes: Bytes.from(`<${tag.name}>`), tag }))
-    this.#openers = new MarkSearch<OpenerMark>(
-      scan,
-      [...tagMarks, ...thoughtMarks(options.think)],
-      MARKS_WITHIN,
-    )
+    this.#tags = readers?.tags ?? options.tags.map((name) => new TagMachine(scan, name, options))
+    const names = this.#tags.map(({ name }) => name)
+    this.#openers = new MarkSearch(scan, openerMarks(names, options.think), MARKS_WITHIN)
     const { think, patient } = options
     const closed = (from: number, to: number) => this.#thinkClosed(from, to)
     this.#think = think.length > 0 ? thinkMachine(scan, { patient, closed }) : undefined
@@ -78,9 +75,9 @@ export class Prose implements Interruptions {
     this.#rule = options.everyBracket ? 'any' : options.loose ? 'loose' : 'strict'
     this.#openScalar = scalarMachine(scan, (from) => scan.leave(from))
     this.#anyLine = options.lines && (options.everyLine || options.scalars)
-    this.#lf = new ByteSearch(tape, '\n')
-    this.#brace = new ByteSearch(tape, '{')
-    this.#bracket = new ByteSearch(tape, '[')
+    this.#lf = new ByteSearch(tape, LINE_FEED)
+    this.#brace = new ByteSearch(tape, BRACE)
+    this.#bracket = new ByteSearch(tape, BRACKET)
     this.#documentFrom = options.document ? 0 : NOWHERE
   }
 
@@ -126,7 +123,7 @@ export class Prose implements Interruptions {
 
   #openTag(at: number): void {
     const { mark, to } = this.#openers
-    if (mark?.tag) mark.tag.open(at)
+    if (mark?.tag !== undefined) this.#tags[mark.tag]?.open(at)
     else if (mark?.thought) this.#think?.open(at, to, mark.thought)
     else this.#think?.closeLone(at, to)
   }
@@ -276,10 +273,32 @@ export interface Readers {
   readonly object: BracketReader
 }
 
-/** A tag, or a mark of thoughts. */
+/** A tag, by its place among the tags, or a mark of thoughts. */
 interface OpenerMark extends ThoughtMark {
-  readonly tag?: TagReader
+  readonly tag?: number
 }
+
+function openerMarks(names: readonly string[], dialects: readonly Dialect[]): MarkTable<OpenerMark> {
+  const known = usual.find(
+    (marks) =>
+      marks.dialects === dialects &&
+      marks.names.length === names.length &&
+      names.every((name, n) => name === marks.names[n]),
+  )
+  if (known) return known.table
+  const tags = names.map((name, tag): OpenerMark => ({ bytes: Bytes.from(`<${name}>`), tag }))
+  const table = markTable([...tags, ...thoughtMarks(dialects)])
+  usual.unshift({ names, dialects, table })
+  usual.length = Math.min(usual.length, MAX_USUAL)
+  return table
+}
+
+const LINE_FEED = /* @__PURE__ */ Bytes.from('\n')
+const BRACE = /* @__PURE__ */ Bytes.from('{')
+const BRACKET = /* @__PURE__ */ Bytes.from('[')
+/** The tables that were asked for last. A text is scanned for several of them in turn. */
+const usual: { names: readonly string[]; dialects: readonly Dialect[]; table: MarkTable<OpenerMark> }[] = []
+const MAX_USUAL = 8
 
 /** A chunk may end with all but one byte of a fence, of a tag that is no thought or of a BOM. */
 const LONGEST_MARK = 10

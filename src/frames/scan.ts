@@ -26,7 +26,7 @@ export interface Inside {
 }
 
 /** What a machine reports when its frame is complete. Positions are clean ones. */
-export interface Cut {
+export interface FrameCut {
   readonly kind: 'line' | 'tag' | 'fence' | 'object'
   readonly from: number
   readonly to: number
@@ -48,14 +48,14 @@ export interface Cut {
 }
 
 /** What is needed to check a piece whose text was decoded. */
-export type Piece = Pick<Cut, 'kind' | 'text' | 'textFrom' | 'textTo' | 'lines' | 'unclosed'>
+export type PayloadCut = Pick<FrameCut, 'kind' | 'text' | 'textFrom' | 'textTo' | 'lines' | 'unclosed'>
 
 /**
  * Called when something opens, as soon as that is certain: a block with the position of its opener and that
  * of its body, and the info string of a fence; an object or a line with the position of its bracket and one
  * up to which it was read.
  */
-export type Opened = (kind: Cut['kind'], from: number, body: number, label?: string) => void
+export type Opened = (kind: FrameCut['kind'], from: number, body: number, label?: string) => void
 
 /**
  * State shared by the machines of one channel: the tape, where prose continues, and the output. Text is one
@@ -154,7 +154,7 @@ export class Scan {
   }
 
   /** Emits a payload frame, preceded by the text before it, and continues in prose after it. */
-  cut(cut: Cut): void {
+  cut(cut: FrameCut): void {
     const { tape } = this
     const from = tape.origin(cut.from)
     this.#flushText(from, cut.from)
@@ -185,7 +185,7 @@ export class Scan {
   }
 
   /** Notes about a piece: bytes that are not UTF-8, NULs before it, a think block around it. */
-  notesOf(cut: Piece): Note[] | undefined {
+  notesOf(cut: PayloadCut): Note[] | undefined {
     // Nearly every record is plain ASCII, and the decoder knows that already.
     const plain = !this.tape.isMarked && this.#decoder.isPlain(cut.textFrom, cut.textTo)
     const invalid = plain ? -1 : this.#invalidIn(cut)
@@ -220,7 +220,7 @@ export class Scan {
   }
 
   /** Lets `frameOffset` work for a frame whose text is not simply its bytes from the start. */
-  #keepOffsets(frame: Frame, cut: Cut): void {
+  #keepOffsets(frame: Frame, cut: FrameCut): void {
     const { tape } = this
     const invalid = frame.notes?.some(({ code }) => code === 'INVALID_UTF8')
     const whole = this.channel !== 'pty' || !tape.isInterrupted(cut.textFrom, cut.textTo)
@@ -251,7 +251,7 @@ export class Scan {
   }
 
   /** Offset in the channel of the first byte of a piece that is not UTF-8, or -1. */
-  #invalidIn(piece: Piece): number {
+  #invalidIn(piece: PayloadCut): number {
     const { text, textFrom, textTo, lines } = piece
     const { tape } = this
     const { view, base } = tape

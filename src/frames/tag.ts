@@ -2,7 +2,7 @@ import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
 import { BACKTICK, isBlank, isBracket, isProtected, LESS, LF, QUOTE, TILDE } from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
 import type { Inside, Scan } from './scan.ts'
-import { type Found, tooLong } from './too-long.ts'
+import { type SearchState, tooLong } from './too-long.ts'
 
 /**
  * The block of one tag.
@@ -20,6 +20,7 @@ export class TagMachine implements Inside {
   readonly #scan: Scan
   readonly #tape: Tape
   readonly #needsPayload: boolean
+  readonly #keepUnclosed: boolean
   readonly #closer: ByteSearch
   readonly #lf: ByteSearch
   #from = 0
@@ -28,6 +29,8 @@ export class TagMachine implements Inside {
   #seek = 0
   /** With `needsPayload`: a payload is known to follow the opener. */
   #judged = false
+  /** Only blanks are before the opener on its line. */
+  #startsLine = false
   /** Quotes before this position were counted; it is always on the line of `#seek`, or before it. */
   #counted = 0
   #inString = false
@@ -35,11 +38,16 @@ export class TagMachine implements Inside {
   #firstCloser = -1
   #lineCloser = -1
 
-  constructor(scan: Scan, name: string, needsPayload: boolean) {
+  constructor(
+    scan: Scan,
+    name: string,
+    { needsPayload, keepUnclosed }: { readonly needsPayload: boolean; readonly keepUnclosed: boolean },
+  ) {
     this.#scan = scan
     this.#tape = scan.tape
     this.name = name
     this.#needsPayload = needsPayload
+    this.#keepUnclosed = keepUnclosed
     this.opener = new ByteSearch(scan.tape, `<${name}>`)
     this.#closer = new ByteSearch(scan.tape, `</${name}>`)
     this.#lf = new ByteSearch(scan.tape, '\n')
@@ -51,6 +59,7 @@ export class TagMachine implements Inside {
     this.#body = from + this.opener.length
     this.#seek = this.#body
     this.#judged = !this.#needsPayload
+    this.#startsLine = this.#keepUnclosed && this.#scan.head.blank(from)
     this.#counted = this.#body
     this.#inString = false
     this.#firstCloser = -1
@@ -101,6 +110,7 @@ export class TagMachine implements Inside {
     const { end } = this.#tape
     if (this.#firstCloser >= 0) this.#endAt(this.#firstCloser)
     else if (this.#judged && this.#opensLikeJson()) this.#emit(this.#from, end, end, true)
+    else if (this.#keepUnclosed && this.#isKept()) this.#emit(this.#from, end, end, true, !this.#isOpened())
     else if (scan.rereadTag) scan.leave(end)
     else {
       // Read again as prose, but only once: `"<json>` on every line would cause one pass per line.
@@ -127,7 +137,7 @@ export class TagMachine implements Inside {
   }
 
   /** Too long: to the next closer, or to the next opener, strings or not. */
-  #skip(from: number): Found {
+  #skip(from: number): SearchState {
     const { length } = this.#closer
     const close = this.#closer.next(from)
     const open = this.opener.next(from)
@@ -197,15 +207,39 @@ export class TagMachine implements Inside {
     this.#emit(from, close, close + this.#closer.length, false)
   }
 
-  #emit(from: number, textTo: number, to: number, open: boolean): void {
+  //  <json>⏎Here is…      Final: <json>⏎      <json> Here is…      I used <json> tags
+  //  ^ opened             ^ opened            ^ opened             ^ only named
+  /** Whether a tag without payload was opened, and not only named. */
+  #isOpened(): boolean {
+    const { end } = this.#tape
+    const at = this.#pastBlanksOfLine(end)
+    const endsLine = at === end || this.#scan.byte(at) === LF
+    return this.#needsPayload ? this.#startsLine && endsLine : this.#startsLine || endsLine
+  }
+
+  /** What only names a tag is prose where prose is read. An opener in a string may begin another block. */
+  #isKept(): boolean {
+    if (this.#needsPayload) return this.#isOpened()
+    return this.opener.last(this.#tape.end, this.#body) < 0
+  }
+
+  /** The first byte after the opener that is an LF, or not blank. */
+  #pastBlanksOfLine(bound: number): number {
+    let at = this.#body
+    while (at < bound && isBlank(this.#scan.byte(at)) && this.#scan.byte(at) !== LF) at++
+    return at
+  }
+
+  #emit(from: number, textTo: number, to: number, open: boolean, aside = false): void {
     const textFrom = from + this.opener.length
     const text = this.#scan.decode(textFrom, textTo)
-    this.#scan.cut({ kind: 'tag', from, to, text, textFrom, textTo, label: this.name, open })
+    this.#scan.cut({ kind: 'tag', from, to, text, textFrom, textTo, label: this.name, open, aside })
   }
 
   #followedByPayload(bound: number): boolean | undefined {
     while (this.#seek < bound && isBlank(this.#scan.byte(this.#seek))) this.#seek++
-    return this.#beginsPayload(this.#seek, bound)
+    const opens = this.#beginsPayload(this.#seek, bound)
+    return opens === false ? this.#startsLine && this.#pastBlanksOfLine(this.#seek) < this.#seek : opens
   }
 
   /** Whether `{`, `[`, `<` or a fence follows, blanks skipped; undefined if that is not known yet. */

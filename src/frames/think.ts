@@ -1,7 +1,7 @@
 import { payloadCodes } from '../base/fault.ts'
 import { NOWHERE } from '../text/byte-search.ts'
 import { isBlank, NUL } from '../text/characters.ts'
-import { type Mark, MarkSearch } from './mark-search.ts'
+import { type Mark, MarkSearch, markTable } from './mark-search.ts'
 import type { Inside, Scan } from './scan.ts'
 import type { Dialect } from './thoughts.ts'
 import { tooLong } from './too-long.ts'
@@ -73,7 +73,7 @@ export function thinkMachine(scan: Scan, { patient, closed }: ThinkOptions): Thi
       }
       if (tape.end < limit) return false
       if (!leading && !patient) {
-        scan.openThought(dialect.name, new MarkSearch(scan, dialect.closers), inside)
+        scan.openThought(dialect.name, new MarkSearch(scan, markTable(dialect.closers)), inside)
         scan.leave(inside)
         return true
       }
@@ -107,7 +107,7 @@ export function thinkMachine(scan: Scan, { patient, closed }: ThinkOptions): Thi
     open(at, to, opened) {
       seen = true
       dialect = opened
-      closer = searches.get(opened) ?? new MarkSearch(scan, opened.closers)
+      closer = searches.get(opened) ?? new MarkSearch(scan, markTable(opened.closers))
       searches.set(opened, closer)
       from = at
       inside = to

@@ -25,9 +25,9 @@ function marks(opener: string, closer: string, source: string, rare = 0): Dialec
   return { name: opener, opener: { ...literal(opener), rare }, closers: [literal(closer)], source }
 }
 
-/** A channel that is no answer ends with its message, or before the next channel or message. */
+/** A channel that is no answer ends with its message, or before the next one. Its recipient is part of it. */
 function channel(name: string): Dialect {
-  const opener = `<|channel|>${name}<|message|>`
+  const opener = `<|channel|>${name}`
   const closers = [
     literal('<|end|>'),
     literal('<|return|>'),
@@ -41,6 +41,7 @@ function literal(text: string): Mark {
   return { bytes: Bytes.from(text), quotable: true }
 }
 
+const NONE: readonly Dialect[] = []
 /** All that hide something unless `think` names others. Add a dialect here, and nowhere else. */
 const DIALECTS: readonly Dialect[] = /* @__PURE__ */ [
   tag('think', 'DeepSeek R1, Qwen 3 and QwQ, MiniMax M1 and M2, Phi-4 reasoning, Hunyuan, GLM 4.5', true),
@@ -54,6 +55,7 @@ const DIALECTS: readonly Dialect[] = /* @__PURE__ */ [
   tag('internal_thoughts', 'prompts of agent frameworks'),
   tag('seed:think', 'ByteDance Seed-OSS'),
   marks('[THINK]', '[/THINK]', 'Mistral Magistral', '[THIN'.length),
+  marks('[think]', '[/think]', 'prompts that ask for it', '[thin'.length),
   marks('◁think▷', '◁/think▷', 'Moonshot Kimi-VL Thinking', 1),
   marks('<|begin_of_thought|>', '<|end_of_thought|>', 'OpenThinker, Sky-T1'),
   marks('<|START_THINKING|>', '<|END_THINKING|>', 'Cohere Command A Reasoning, Command R7B'),
@@ -68,8 +70,9 @@ export function dialectsOf(
   think: boolean | readonly string[],
   tags: readonly string[] = [],
 ): readonly Dialect[] {
-  if (think === true) return DIALECTS.filter(({ name }) => !tags.includes(name))
-  if (think === false) return []
+  const isTag = ({ name }: Dialect) => tags.includes(name)
+  if (think === true) return DIALECTS.some(isTag) ? DIALECTS.filter((dialect) => !isTag(dialect)) : DIALECTS
+  if (think === false) return NONE
   const known = (name: string) => DIALECTS.find((dialect) => dialect.name === name)
   return think.filter((name) => !tags.includes(name)).map((name) => known(name) ?? tag(name, 'the caller'))
 }

@@ -5,7 +5,12 @@ import type { Inside, Scan } from './scan.ts'
  * Handles a frame that grew past `maxFrame`: its bytes are passed on as text, in pieces of `maxFrame` from
  * its start, until `findEnd` says where prose continues. The first piece carries the note.
  */
-export function tooLong(scan: Scan, what: string, from: number, findEnd: (from: number) => Found): Inside {
+export function tooLong(
+  scan: Scan,
+  what: string,
+  from: number,
+  findEnd: (from: number) => SearchState,
+): Inside {
   const { tape, maxFrame } = scan
   let piece = tape.origin(from)
   let seek = from
@@ -52,7 +57,7 @@ export function tooLong(scan: Scan, what: string, from: number, findEnd: (from: 
 }
 
 /** State of the search: done, prose continues at `at`; not done, nothing before `at` is needed any more. */
-export interface Found {
+export interface SearchState {
   readonly done: boolean
   readonly at: number
 }

@@ -43,6 +43,8 @@ export class WhatFollows {
   #seek = 0
   /** The first byte behind the object that is not blank. */
   #start = 0
+  /** One past the last byte that has been looked at when all was decided. */
+  #end = 0
   /** The line has a quote, or a closing bracket. */
   #quoted = false
   #closed = false
@@ -57,6 +59,7 @@ export class WhatFollows {
     this.#to = to
     this.#place = place
     this.#seek = to
+    this.#end = to
     this.#stage = 'behind'
     this.#quoted = false
     this.#closed = false
@@ -99,6 +102,12 @@ export class WhatFollows {
       this.#stage = 'line'
     }
     return this.#lookAlong(bound, over)
+  }
+
+  /** What has been looked at behind the value, as Latin-1: the same however the text is split. */
+  seen(): string {
+    const { view, base } = this.#tape
+    return view.toString('latin1', this.#to - base, this.#end - base)
   }
 
   #nextByte(bound: number, over: boolean): number | undefined {
@@ -192,13 +201,14 @@ export class WhatFollows {
     }
     if (this.#stage === 'below')
       while (this.#seek < stop && isBlank(this.#scan.byte(this.#seek))) this.#seek++
-    const end = this.#seek + (this.#stage === 'below' && this.#scan.byte(this.#seek) === CURLY ? 3 : 1)
+    const end = this.#seek + (this.#stage === 'below' ? sizeBelow(this.#scan.byte(this.#seek)) : 1)
     if (bound < Math.min(end, limit) && !over) return undefined
     return this.#decide(Math.min(end, stop))
   }
 
   #decide(end: number): number {
     const { view, base } = this.#tape
+    this.#end = end
     if (!this.#quoted && this.#stage !== 'below' && !this.#isComment()) {
       // Without quotes and brackets, only the rest of a number or word can go on, on the line below; with
       // brackets, also a bare key or a word right behind the value. To decode the line for nothing was a
@@ -261,6 +271,11 @@ const CURLY = 0xe2
 /** What matters on the line: quotes, brackets and the line end. */
 const QUOTED = 1
 const KINDS = /* @__PURE__ */ classTable([QUOTED, '"\'\xe2'], [2, '{}[]\n'])
+
+/** How many bytes show what begins a line: `<` alone does not say whether a tag opens or closes. */
+function sizeBelow(byte: number | undefined): number {
+  return byte === CURLY ? 3 : byte === LESS ? 2 : 1
+}
 
 function isQuote(byte: number): boolean {
   return byte === QUOTE || byte === APOSTROPHE

@@ -9,15 +9,17 @@ export const MAX_BEFORE = 512
 //  User(name="x", address={…})   <parameter=a>{…}   | 1 | {…} |   "{" + k + "}"   for x in […]
 /**
  * Whether the bracket that begins `text` is a piece of something that is not JSON: an argument, an element of
- * a tuple, a parameter, a cell of a table, an entry of a TOML table, a string of code. `before` has at most
- * the 512 bytes before it, as Latin-1.
+ * a tuple, a parameter, an attribute, a cell of a table, an entry of a TOML table, a string of code, or of a
+ * broken document. `before` has at most the 512 bytes before it, `after` the rest of its line, as Latin-1.
  *
  * @example
  * isPiece('User(name="x", address=', '{"city": "Paris"}') // true
  * isPiece('The answer (as JSON): ', '{"a": 1}') // false
  */
-export function isPiece(before: string, text: string): boolean {
+export function isPiece(before: string, text: string, after = ''): boolean {
   const last = before.trimEnd().at(-1)
+  if (IN_TAG.test(before.slice(-400)) || before.lastIndexOf(WIDE_BRACE) > before.lastIndexOf(WIDE_CLOSER))
+    return true
   switch (last) {
     case '(':
     case ',':
@@ -26,17 +28,23 @@ export function isPiece(before: string, text: string): boolean {
     case ':':
       return isArgument(before) || (last === '=' && isTableEntry(before))
     case '>':
-      return isParameter(before)
+      return isParameter(before, after)
     case '|':
       return isCell(before)
     case '"':
     case "'":
-      return before.endsWith(last) && isLiteral(text, last)
+      if (!before.endsWith(last)) return false
+      return isLiteral(text, last) || IS_OPERAND.test(after) || isMember(before.slice(0, -1))
     default:
       return text[0] === '[' && LOOP_HEAD.test(before.slice(-MAX_HEAD))
   }
 }
 
+//  <Chart data={[1, 2]}/>     <co>Paris</co: 0:[1]>      <a data-x='{"a": 1}'>
+const IN_TAG = /<\/?[A-Za-z][\w.:-]{0,63}\s[^<>\n]{0,300}[=:]\{?["']?$/
+/** `｛` and `｝`, as Latin-1. */
+const WIDE_BRACE = '\xef\xbd\x9b'
+const WIDE_CLOSER = '\xef\xbd\x9d'
 const MAX_HEAD = 80
 const LOOP_HEAD =
   /(?:^|[\s;({])for(?:each)?(?:\s?\(|\s)\s?(?:(?:const|let|var|my) )?[$\w]{1,24}(?:, ?[$\w]{1,24})? (?:in|of|:?= range) $/
@@ -69,11 +77,9 @@ function isArgument(before: string): boolean {
 //  <row><id>1</id><data>{…}</data></row>      <draft>{…}</draft><answer>{…}</answer>
 //                       ^ beside another      ^ wrappings        ^
 /** Whether it is in an element that is a parameter of a call, or one of several of the same parent. */
-function isParameter(before: string): boolean {
+function isParameter(before: string, after: string): boolean {
   const open: { readonly name: string; hasChild: boolean }[] = [{ name: '', hasChild: false }]
-  for (const [, closes, name = ''] of before.matchAll(
-    /<(\/?)([A-Za-z_][\w:.-]{0,63})(?:[\s=][^<>\n]{0,200})?>/g,
-  )) {
+  for (const [, closes, name = ''] of before.matchAll(ELEMENT)) {
     if (!closes) open.push({ name, hasChild: false })
     else if (open.some((element) => element.name === name)) {
       while (open.pop()?.name !== name);
@@ -82,14 +88,17 @@ function isParameter(before: string): boolean {
     }
   }
   const name = open.at(-1)?.name ?? ''
-  if (!/<[A-Za-z_][^<>\n]{0,300}>\s{0,99}$/.test(before.slice(-400)) || name === '') return false
+  if (!/<[^<>\n/][^<>\n]{0,300}>\s{0,99}$/.test(before.slice(-400)) || name === '') return false
   if (/^(?:parameter|param|arg|argument|arg_value)$/i.test(name)) return true
-  return (
-    open.length > 2 &&
-    open.at(-2)!.hasChild &&
-    !/^(?:pre|code|answer|final|output|result|response)$/i.test(name)
-  )
+  if (open.length < 3 || /^(?:pre|code|answer|final|output|result|response|\w+_calls?)$/i.test(name))
+    return false
+  return open.at(-2)!.hasChild || IS_BESIDE.test(after)
 }
+
+const IS_BESIDE = /^[ \t]{0,9}<\/[^<>[\]{}\n]{1,99}>\s{0,99}<[A-Za-z_]/
+/** Its name may have the marks of a model before it: `<｜DSML｜parameter name="x">`. */
+const ELEMENT =
+  /<(\/?)(?:[|\x80-\xff][\w|\x80-\xff]{0,40}[|\x80-\xff])?([A-Za-z_][\w:.-]{0,63})(?:[\s=][^<>\n]{0,200})?>/g
 
 /** Whether it is in a row of a table with other cells. */
 function isCell(before: string): boolean {
@@ -113,6 +122,9 @@ function isTableEntry(before: string): boolean {
 function isLiteral(text: string, quote: string): boolean {
   return text[1] === quote && /[\s+.,;)&|]/.test(text[2] ?? '')
 }
+
+//  '{"a": 1}'::jsonb     '{"a": 1}' ->> 'a'     "{…}" + rest
+const IS_OPERAND = /^["'](?:[ \t]?(?:\+|\|\||->|::)|[ \t]\.\s)/
 
 /** Whether a bracket after this text is the value of a key without an opening bracket: part of a whole. */
 export function isMember(before: string): boolean {

@@ -48,6 +48,7 @@ export function candidatesOf(text: string, rules: Rules): readonly Candidate[] {
   const stage = frameStage({
     tags: ['json'],
     needsPayload: true,
+    keepUnclosed: true,
     lines: false,
     text: false,
     loose: rules.check !== undefined,

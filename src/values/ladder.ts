@@ -165,8 +165,35 @@ function beyond(
   const called = takeArgument(text, changes, rules, envelopes)
   if (called) return called
   const candidates = candidatesIn(text, rules)
-  if (candidates) return choose(candidates, text, broken, changes, rules, envelopes)
-  return repair(text, broken, changes, rules, envelopes)
+  if (!candidates) return repair(text, broken, changes, rules, envelopes)
+  const chosen = choose(candidates, text, broken, changes, rules, envelopes)
+  return chosen.ok ? chosen : (fencedWithin(text, broken, changes, rules, envelopes) ?? chosen)
+}
+
+//  ```⏎{"a":⏎```⏎1}⏎```
+//           ^ no closer: the value goes on after it
+/** The value of a text that is one fence with stray marks inside its JSON. */
+function fencedWithin(
+  text: string,
+  broken: Broken,
+  changes: readonly Change[],
+  rules: Rules,
+  envelopes: number,
+): Pass | undefined {
+  const opener = /^(?:`{3,16}|~{3,16})[^`\n]{0,64}\n\s{0,64}(?=[{[])/.exec(text)?.[0]
+  if (opener === undefined || text.length > rules.maxRepair) return undefined
+  const inner = text.slice(opener.length).replace(/[}\]]\s{0,64}(?:`{3,16}|~{3,16})$/, (end) => end[0]!)
+  const result = repair(
+    inner,
+    broken,
+    [...changes, changeOf('took a fence body', 0, opener, '')],
+    rules,
+    envelopes,
+  )
+  const isWhole = result.ok && result.changes.some(({ kind }) => kind === 'dropped a fence mark')
+  return isWhole && result.ok && !result.changes.some(({ kind }) => kind === 'took an object from prose')
+    ? (moved(result, (at) => at + opener.length) as Pass) // cast: it passed
+    : undefined
 }
 
 /** The argument of a JSONP callback. One that is no object or array counts only where a scalar does. */
@@ -252,17 +279,20 @@ function choose(
       return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
     return { ...result, changes: [...all, ...result.changes], notes: [...result.notes, ...candidate.notes] }
   })
-  const passed = results.filter((result) => result.ok)
-  const places = candidates.flatMap(({ at }, n) => (results[n]?.ok ? [at] : [])).slice(0, MAX_PLACES)
+  const choices = results.map((result, n) => {
+    const cut = !result.ok && result.code === 'TRUNCATED'
+    return { ok: result.ok, cut, rank: candidates[n]!.rank }
+  })
   let best = 0
-  for (const [n, result] of results.entries())
-    if (isBetter(rules.pick, result, candidates[n]!.rank, results[best]!, candidates[best]!.rank)) best = n
+  for (const [n, choice] of choices.entries()) if (isBetter(rules.pick, choice, choices[best]!)) best = n
   const chosen = results[best]!
+  const passed = candidates.filter((_, n) => choices[n]!.ok || (n > best && choices[n]!.cut))
+  const places = passed.map(({ at }) => at).slice(0, MAX_PLACES)
   if (verdict) verdict.wanted ??= verdicts[best]?.wanted
   if (!chosen.ok || passed.length < 2) return chosen
   const note: Note = {
     code: 'AMBIGUOUS',
-    message: `${passed.length} candidates inside one payload pass; the ${rules.pick} was taken`,
+    message: `${passed.length} candidates inside one payload pass or are cut off; the ${rules.pick} was taken`,
     places,
   }
   return { ...chosen, notes: [...chosen.notes, note] }

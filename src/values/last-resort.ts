@@ -73,7 +73,7 @@ export function opensBeforeQuote(text: string, brace: number): boolean {
   return beforeQuote.test(text)
 }
 
-const beforeQuote = /\{(?:\s|\\[nrt])*(?:u?["'“”‘’\u001b\\]|\/[/*]|#)/y
+const beforeQuote = /\{(?:\s|\\[nrt])*(?:u?["'“”‘’„«「『\u001b\\]|\/[/*]|#)/y
 const BARE_PLACE = /(?:^|[\n:：=])[ \t\r]*(?:\{\s*[\p{L}\p{N}_$-]{1,256}\s*:|\[\s*["'“‘{[\d+.tfnTFN-])/u
 
 /** The end of the text before a frame, long enough to see what it follows. */
@@ -112,7 +112,7 @@ function opensLoosely(
 const MAX_HEAD = 4096
 const FIRST_COMMENTS = /^([{[])(?:\s|\/\/.*\n|#.*\n|\/\*[^*]*\*\/)+/
 /** The quote may have the prefix of Python 2, or a backslash if all of them have one. */
-const QUOTED_KEY = /^\{(?:\s|\\[nrt])*(?:[u\\]?["'“”‘’])/
+const QUOTED_KEY = /^\{(?:\s|\\[nrt])*(?:[u\\]?["'“”‘’„«「『])/
 const BARE_KEY = /^\{\s*[\p{L}\p{N}_$-]{1,256}\s*:/u
 const FIRST_ELEMENT =
   /^\[\s*(?:["'“‘{[]|[-+]?[\d.][\d._eE+-]*\s*[,\]]|(?:true|false|null|True|False|None)\s*[,\]])/

@@ -14,11 +14,11 @@ import { balancedEnd } from '../json/text-balance.ts'
 import { type ChangeKind, changeOf } from '../repair/change.ts'
 import type { Channel } from '../text/chunk.ts'
 import type { Miss, Pass } from './ladder.ts'
-import type { Bad, Good } from './outcome.ts'
+import type { BadOutcome, GoodOutcome } from './outcome.ts'
 import type { UnmatchedText } from './unmatched-text.ts'
 
 /** The outcome of a value that passed. `how` its frame was found, if that counts as a repair. */
-export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): Good<unknown> {
+export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): GoodOutcome<unknown> {
   // Most payloads are clean and need no further allocation.
   if (!how && pass.changes.length + pass.notes.length === 0 && !frame.notes && !frame.open) {
     return { ok: true, value: pass.value, repair_level: 'none', notes: NONE, frame }
@@ -54,7 +54,7 @@ export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): G
 }
 
 /** The outcome of a payload that could not be used, with the place where it broke. */
-export function badOf(frame: Frame, miss: Miss, label: string | undefined): Bad {
+export function badOf(frame: Frame, miss: Miss, label: string | undefined): BadOutcome {
   // If the input ended inside a block with open brackets, the payload was cut, whatever else is wrong.
   const cut = frame.open && frame.kind !== 'object' && miss.code === 'INVALID_JSON' && isOpen(frame.text)
   const code = cut ? 'TRUNCATED' : miss.code
@@ -82,7 +82,7 @@ function breakageOf(text: string, at: number, { found, expected }: NonNullable<M
 }
 
 /** The outcome of a block that reached its limit before its end was found. */
-export function tooLongOf(frame: Frame, note: Note, label: string | undefined): Bad {
+export function tooLongOf(frame: Frame, note: Note, label: string | undefined): BadOutcome {
   const fault = faultOf('FRAME_TOO_LONG', note.message, label, { at: frame.from })
   return { ok: false, fault, repair_level: 'none', notes: frame.notes ?? NONE, frame }
 }
@@ -93,7 +93,7 @@ export function nothingOf(
   channel: Channel,
   unmatched: UnmatchedText | undefined,
   label: string | undefined,
-): Bad {
+): BadOutcome {
   const frame: Frame = {
     kind: 'text',
     channel,
@@ -103,13 +103,13 @@ export function nothingOf(
     blank: code === 'EMPTY',
   }
   const fault = faultOf(code, '', label, {})
-  const bad: Bad = { ok: false, fault, repair_level: 'none', notes: NONE, frame }
+  const bad: BadOutcome = { ok: false, fault, repair_level: 'none', notes: NONE, frame }
   return code === 'EMPTY' || !unmatched ? bad : { ...bad, comment: unmatched.comment() }
 }
 
 function isOpen(text: string): boolean {
   const from = text.search(/[{[]/)
-  return from >= 0 && balancedEnd(text, from) < 0
+  return from >= 0 ? balancedEnd(text, from) < 0 : text.trim() === ''
 }
 
 const NONE: readonly Note[] = []

@@ -5,7 +5,7 @@ import type { Frame } from '../frames/frame.ts'
 export type RepairLevel = 'none' | 'deterministic_generic'
 
 /** The start of an input in which no payload was found, kept so that it can be shown as a comment. */
-export interface Comment {
+export interface CommentText {
   readonly text: string
   readonly truncated: boolean
   readonly from: number
@@ -13,7 +13,7 @@ export interface Comment {
 }
 
 /** A value that passed the schema. */
-export interface Good<T> {
+export interface GoodOutcome<T> {
   readonly ok: true
   readonly value: T
   readonly repair_level: RepairLevel
@@ -24,14 +24,14 @@ export interface Good<T> {
 }
 
 /** A payload that could not be used, and why. */
-export interface Bad {
+export interface BadOutcome {
   readonly ok: false
   readonly fault: Fault
   readonly repair_level: 'none'
   readonly notes: readonly Note[]
   readonly frame: Frame
   /** With NO_MATCH: the text that was there instead. */
-  readonly comment?: Comment
+  readonly comment?: CommentText
 }
 
 /**
@@ -41,4 +41,4 @@ export interface Bad {
  * if (outcome.ok) use(outcome.value)
  * else console.warn(outcome.fault.code)
  */
-export type Outcome<T> = Good<T> | Bad
+export type Outcome<T> = GoodOutcome<T> | BadOutcome

@@ -1,4 +1,5 @@
 import type { Note } from '../base/fault.ts'
+import { Bytes } from '../base/platform.ts'
 import type { Sink } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
@@ -11,6 +12,7 @@ import { skipBlanks } from '../repair/tolerant-reader.ts'
 import { bomAt, isBlank, isBracket } from '../text/characters.ts'
 import type { Rules } from './attempt.ts'
 import { hasQuotedKey, isInside, isPayloadFence, isTorn } from './candidates.ts'
+import { cutOpener } from './cut-opener.ts'
 import { callbackArgument } from './envelope.ts'
 import {
   brokenAround,
@@ -34,6 +36,8 @@ export interface JudgeOptions {
   readonly unmatched: UnmatchedText | undefined
   /** `values({lines})`: a line that does not begin like JSON is noise, unless every line must be a record. */
   readonly lines: boolean | 'strict'
+  /** `values({tag})`: the only tag that counts. */
+  readonly tag?: string | undefined
   /** The whole input may be one document: false if only lines, or blocks of a tag, count. */
   readonly document: boolean
   /** Whether outcomes come at the end of the input anyway, so that the start may be held until then. */
@@ -64,6 +68,8 @@ class Judge implements Sink<Frame> {
   /** Set until the next outcome tells that what was emitted before is a thought. */
   #late: Note | undefined
   #found = false
+  /** Where the last outcome ends. */
+  #end = 0
   #blank = true
   #channel: Frame['channel'] = 'stdout'
   /** Frames after one that is not JSON, which count only if the input is not one broken document. */
@@ -119,6 +125,7 @@ class Judge implements Sink<Frame> {
     const unmatched = this.#unmatched
     this.#settleQueued(true)
     if (this.#held) this.#wholeInput(this.#held)
+    if (this.#found && unmatched) this.#cutAtOpener(unmatched)
     if (!this.#found && unmatched) this.#brokenStart(unmatched)
     if (!this.#found && this.#rejected) this.#emit(ranked(this.#rejected, 0))
     if (!this.#found && unmatched) this.#lastResort(unmatched)
@@ -130,10 +137,23 @@ class Judge implements Sink<Frame> {
     this.#next.end()
   }
 
+  /** The input ends where a value may begin: what was found is a draft of it. */
+  #cutAtOpener(unmatched: UnmatchedText): void {
+    const { document, tag = 'json', lines } = this.#options
+    const opener = lines ? undefined : cutOpener(unmatched.tail().toString('utf8'), tag, document)
+    const to = unmatched.size()
+    const from = to - Bytes.byteLength(opener?.text ?? '')
+    if (opener === undefined || this.#end > from) return
+    const { text, marked } = opener
+    const frame: Frame = { kind: 'object', channel: this.#channel, from, to, text, open: true }
+    this.#emit(ranked(badOf(frame, cutAt(text.length), this.#label), marked ? EXPLICIT : IMPLICIT))
+  }
+
   #emit(outcome: Outcome<unknown>): void {
     const { wanted } = this.#options
     if (wanted && !wanted(outcome)) return
     this.#found = true
+    this.#end = outcome.frame.to
     this.#unmatched?.drop()
     const late = this.#late
     this.#late = undefined
@@ -191,6 +211,25 @@ class Judge implements Sink<Frame> {
     const result = strict.ok ? strict : climb(frame.text, rules)
     if (result.ok) this.#emitProse(goodOf(frame, result, 'took a fence body'))
     else this.#emitProse(badOf(frame, result, this.#label))
+  }
+
+  /**
+   * A tag that is never closed, with words in it or nothing. After a block it is the last one, cut; alone it
+   * is prose if there is nothing to be found in it.
+   */
+  #unclosedTag(frame: Frame): void {
+    const { text, aside } = frame
+    if (aside) {
+      // A sentence that ends has only named the tag.
+      const isCutSentence = this.#found && this.#options.patient && !/[.!?。！？)"'`]\s*$/.test(text)
+      if (isCutSentence) this.#emit(ranked(badOf(frame, cutAt(text.length), this.#label), 0))
+      return
+    }
+    const result = climb(text, this.#rules)
+    if (result.ok) this.#good(frame, result)
+    else if (isPayloadBody(text)) this.#bad(frame, result)
+    else if (this.#found || result.code === 'TRUNCATED') this.#bad(frame, cutAt(text.length))
+    else if (result.strict || result.repaired) this.#bad(frame, result)
   }
 
   #line(frame: Frame): void {
@@ -448,6 +487,7 @@ class Judge implements Sink<Frame> {
     this.#broken = false
     if (frame.kind === 'fence') this.#fence(frame)
     else if (frame.kind === 'line') this.#line(frame)
+    else if (frame.open && !isBracketed(frame.text)) this.#unclosedTag(frame)
     else this.#payload(frame)
   }
 
@@ -531,6 +571,16 @@ function beginsLikeDocument(text: string): boolean {
   const head = text.slice(0, MAX_HEAD)
   if (opensAs('strict', head) || /^\[\s{0,99}[["]/.test(head.slice(0, 110))) return true
   return mend(head, true).kind === 'mended'
+}
+
+function cutAt(at: number): Miss {
+  const detail = 'expected a value'
+  return { ok: false, code: 'TRUNCATED', detail, at, notes: [], strict: false, repaired: false }
+}
+
+/** Whether a body begins with a fence. */
+function isPayloadBody(text: string): boolean {
+  return /^\s*(?:```|~~~)/.test(text)
 }
 
 /** How much of a text is read to see whether it begins like a document. */

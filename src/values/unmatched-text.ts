@@ -1,17 +1,19 @@
 import { Bytes } from '../base/platform.ts'
 import { characterStart } from '../text/decode.ts'
-import type { Comment } from './outcome.ts'
+import type { CommentText } from './outcome.ts'
 
 /** Keeps the first bytes of an input, in case no payload is found and it has to be shown as a comment. */
 export interface UnmatchedText {
   add(bytes: Uint8Array): void
   /** Drops the bytes: a payload was found. */
   drop(): void
-  comment(): Comment
+  comment(): CommentText
   /** The bytes that were kept. */
   bytes(): Bytes
   /** How many bytes were added, kept or not. */
   size(): number
+  /** The last of them, also after a payload was found. */
+  tail(): Bytes
 }
 
 /**
@@ -23,9 +25,11 @@ export function unmatchedText(maxComment: number, keep = maxComment): UnmatchedT
   let kept: Bytes | undefined = Bytes.alloc(0)
   let length = 0
   let size = 0
+  let tail = Bytes.alloc(0)
   return {
     add(bytes) {
       size += bytes.length
+      tail = Bytes.concat(bytes.length < TAIL ? [tail, bytes] : [bytes.subarray(-TAIL)]).subarray(-TAIL)
       if (!kept || length >= max) return
       const take = Math.min(bytes.length, max - length)
       if (length + take > kept.length) {
@@ -51,5 +55,9 @@ export function unmatchedText(maxComment: number, keep = maxComment): UnmatchedT
     size() {
       return size
     },
+    tail: () => tail,
   }
 }
+
+/** Enough for a bracket, what precedes it, and blanks. */
+const TAIL = 64

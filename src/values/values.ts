@@ -20,7 +20,7 @@ import { endOfBroken } from './candidates.ts'
 import { elementsOf } from './items/items.ts'
 import type { Outcome } from './outcome.ts'
 import { judgeStage } from './outcomes.ts'
-import { type OutcomeSink, type Pick, pickStage } from './pick.ts'
+import { type OutcomeSink, type PickRule, pickStage } from './pick.ts'
 import { checkOf, type Schema, type Value } from './schema/schema.ts'
 import { unmatchedText } from './unmatched-text.ts'
 import type { Where } from './where/conditions.ts'
@@ -87,7 +87,7 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
    * passes.
    * @default 'each'
    */
-  readonly pick?: Pick | undefined
+  readonly pick?: PickRule | undefined
   /**
    * Thoughts hide what is in them: `false` for none, or a list of the names of their tags. The name given as
    * `tag` is never one of them.
@@ -231,7 +231,7 @@ export function valueParts(
     let channel: Channel | undefined
     const document = tag === undefined && !lines
     const reader = readWhere?.()
-    const judging = { label, unmatched, lines, document, patient, wanted: reader?.wanted }
+    const judging = { label, unmatched, lines, tag, document, patient, wanted: reader?.wanted }
     const judge = (rules: Rules) => watched(judgeStage({ ...judging, rules })(outcomes), seen)
     const chunks = items
       ? items({ rules, label, unmatched, tag, maxFrame, turn })(outcomes)
@@ -328,6 +328,7 @@ function cutOf(
     text: true,
     maxFrame,
     needsPayload: any,
+    keepUnclosed: !lines,
     loose: any && rules.check !== undefined,
     document: any && 'any',
     readFences: any && (rules.root === 'any' || rules.check ? 'any' : 'object'),

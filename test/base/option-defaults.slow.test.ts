@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
 import { OFF } from '../../src/base/check-options.ts'
+import { milliseconds } from '../../src/base/duration.ts'
 
 const src = new URL('../../src/', import.meta.url)
 
@@ -47,6 +48,8 @@ const units: Readonly<Record<string, number>> = { KiB: 1024, MiB: 1024 * 1024 }
 function agree(doc: string, written: string): boolean {
   const number = written === '1 << 20' ? 1 << 20 : Number(written.replaceAll('_', ''))
   if (Number.isFinite(number)) {
+    const time = /^'(\d+(?:ms|s|m|h|d))'/.exec(doc)?.[1]
+    if (time !== undefined) return milliseconds(time) === number
     const [, digits = '', unit = ''] = /^([\d.,]+)(?: ([KM]iB))?/.exec(doc) ?? []
     return (
       digits !== '' &&
@@ -61,7 +64,11 @@ function agree(doc: string, written: string): boolean {
 }
 
 /** Tables inside the package: their options are not documented for users, or in words. */
-const inside = new Set(['hash', 'inside', 'pick of ask/options.ts', 'args', 'fsDiff', 'ignore'])
+const inside = new Set([
+  ...['hash', 'inside', 'pick of ask/options.ts', 'args', 'fsDiff', 'ignore'],
+  // Documented with the options of `ask` and `run`.
+  'maxCacheWait of disk/cache.ts',
+])
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'))
 

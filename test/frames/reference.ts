@@ -890,7 +890,8 @@ class Reference {
         const to = at + 1
         const broken = this.#brokenBehind(from, to, limit)
         const isUsed = this.#isAside(from, to, limit)
-        const aside = isUsed || (!isFirst && this.#isPiece(from))
+        const aside =
+          isUsed || (!isFirst && this.#isPiece(from, this.#slice(to, Math.min(limit, to + MAX_REST))))
         this.#cut({
           kind: 'object',
           from,
@@ -912,9 +913,9 @@ class Reference {
     return this.#end
   }
 
-  #isPiece(from: number): boolean {
+  #isPiece(from: number, after?: Buffer): boolean {
     const before = this.#slice(Math.max(0, from - 512), from).toString('latin1')
-    return isPiece(before, this.#slice(from, from + 3).toString())
+    return isPiece(before, this.#slice(from, from + 3).toString(), after?.toString('latin1'))
   }
 
   //  > {"a": 1,

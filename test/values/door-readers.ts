@@ -1,5 +1,5 @@
 import { ask } from '../../src/ask/ask.ts'
-import type { Call } from '../../src/ask/options.ts'
+import type { AskCall } from '../../src/ask/options.ts'
 import { Fault } from '../../src/base/fault.ts'
 import { drive } from '../../src/base/stage.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
@@ -165,12 +165,12 @@ export function doorsWith(given?: Schema): Record<string, Door> {
     ask: {
       options: any,
       cannot: [],
-      read: (text) => answerOf(async () => ask(() => text, { prompt, retries: 0, ...any })),
+      read: (text) => answerOf(async () => ask(() => text, { prompt, rounds: 0, ...any })),
     },
     'ask, with a schema': {
       options: judged,
       cannot: [],
-      read: (text) => answerOf(async () => ask(() => text, { prompt, retries: 0, ...judged })),
+      read: (text) => answerOf(async () => ask(() => text, { prompt, rounds: 0, ...judged })),
     },
     'the last snapshot': {
       options: any,
@@ -248,9 +248,9 @@ async function answerOf(read: () => Promise<unknown>): Promise<Answer> {
   }
 }
 
-async function lastOf(call: Call, schema: Schema | undefined): Promise<unknown> {
+async function lastOf(call: AskCall, schema: Schema | undefined): Promise<unknown> {
   let last: unknown
-  for await (const { value, done } of ask.stream(call, { prompt, retries: 0, root: 'any', schema })) {
+  for await (const { value, done } of ask.stream(call, { prompt, rounds: 0, root: 'any', schema })) {
     if (done) last = value
   }
   return last

@@ -877,7 +877,7 @@ const groups: readonly Group[] = [
         '{"a":1}\n{"b":2}',
         'object 8-15 {"b":2} +took an object from prose@8 !AMBIGUOUS@0,8',
       ],
-      [{ pick: 'last' }, '{"a":1} x {"b":', 'object 0-7 {"a":1} +took an object from prose@0'],
+      [{ pick: 'last' }, '{"a":1} x {"b":', 'object 10-15 open TRUNCATED@15'],
       [{ maxRepair: 9 }, '{"a":1,} x', 'object 0-8 {"a":1} +took an object from prose@0 +dropped a comma@6'],
       [{ maxRepair: 9 }, '{"a":1,}x', 'object 0-8 {"a":1} +took an object from prose@0 +dropped a comma@6'],
       [{ maxRepair: 9 }, '{"a":1,}, ', 'object 0-8 {"a":1} +took an object from prose@0 +dropped a comma@6'],
@@ -1119,7 +1119,7 @@ const answers: readonly Group[] = [
     { pick: 'first' },
     [
       ['A {"a":1} <json>{"b":2}</json> {"c":3}', 'tag 10-30 {"b":2} !AMBIGUOUS@2,10,31'],
-      ['A {"a":1} <json>{"b":</json>', 'object 2-9 {"a":1} +took an object from prose@2'],
+      ['A {"a":1} <json>{"b":</json>', 'object 2-9 {"a":1} +took an object from prose@2 !AMBIGUOUS@2,10'],
       [
         `${F}js\nlet x = {"a":1}\n${F}\nB {"b":2}`,
         'object 28-35 {"b":2} +took an object from prose@28 !AMBIGUOUS@14,28',
@@ -1132,7 +1132,7 @@ const answers: readonly Group[] = [
         `<json>{"a":1}</json>\n<json>\n${F}json\n{"a":2}`,
         'tag 21-43 open {"a":2} +added a missing closing tag@43 +took a fence body@28 !TAG_UNCLOSED@43 !AMBIGUOUS@0,21',
       ],
-      [{ pick: 'last' }, 'A {"a":1} B {"b":', 'object 2-9 {"a":1} +took an object from prose@2'],
+      [{ pick: 'last' }, 'A {"a":1} B {"b":', 'object 12-17 open TRUNCATED@17'],
     ],
   ],
   [

@@ -7,6 +7,7 @@ import { values } from '../../src/streams/values.ts'
 import type { Outcome } from '../../src/values/outcome.ts'
 import { parse, tryParse } from '../../src/values/parse.ts'
 import { jsonSchema } from '../../src/values/schema/json-schema.ts'
+import type { Schema } from '../../src/values/schema/schema.ts'
 
 test('the schema gives the type', () => {
   expectTypeOf(parse('', { schema: z.object({ a: z.number() }) })).toEqualTypeOf<{ a: number }>()
@@ -45,4 +46,11 @@ test('parse takes no items, values gives outcomes of them', () => {
   parse('', { items: '*' })
   const schema = z.object({ a: z.number() })
   expectTypeOf(values({ items: ['a.*', 'b.*'], schema })).toEqualTypeOf<Flow<Outcome<{ a: number }>>>()
+})
+
+test('a schema of a type gives that type', () => {
+  const read = <T>(raw: string, schema: Schema<T>): T => parse(raw, { schema })
+  expectTypeOf(read('{}', z.object({ a: z.number() }))).toEqualTypeOf<{ a: number }>()
+  expectTypeOf(read<{ b: string }>('{}', { type: 'object' })).toEqualTypeOf<{ b: string }>()
+  expectTypeOf(parse('{}', { schema: { type: 'object' } as Schema })).toEqualTypeOf<unknown>()
 })

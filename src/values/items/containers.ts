@@ -28,7 +28,7 @@ import {
   WIDE_COLON,
 } from '../../text/characters.ts'
 import type { Tape } from '../../text/tape.ts'
-import type { ContainerStage, DocumentEnd, DocumentState, Step } from './document.ts'
+import type { ContainerStage, DocumentEnd, DocumentState, WalkStep } from './document.ts'
 import { ElementWalk, type ItemSink } from './element-walk.ts'
 import { Guess } from './guess.ts'
 import { isListOfItems, type Level, newLevel, pathIn, placeIn, type Selection } from './item-paths.ts'
@@ -81,7 +81,7 @@ export class ContainerReader {
     return this.#enter(this.#scan.byte(doc.at) as number, '', this.#selections)
   }
 
-  step(stage: ContainerStage): Step {
+  step(stage: ContainerStage): WalkStep {
     switch (stage) {
       case 'value':
         return this.#expectValue()
@@ -136,7 +136,7 @@ export class ContainerReader {
     return 'on'
   }
 
-  #expectValue(): Step {
+  #expectValue(): WalkStep {
     const doc = this.#doc
     const byte = this.#nextByte()
     if (byte === undefined) return 'wait'
@@ -157,7 +157,7 @@ export class ContainerReader {
     return this.#startWalk(pathIn(level, doc.name), false)
   }
 
-  #expectItem(level: Level, byte: number): Step {
+  #expectItem(level: Level, byte: number): WalkStep {
     const doc = this.#doc
     this.#found()
     const from = doc.at
@@ -185,7 +185,7 @@ export class ContainerReader {
     return 'on'
   }
 
-  #walkOn(): Step {
+  #walkOn(): WalkStep {
     const doc = this.#doc
     const element = this.#element
     const walked = element.run(doc)
@@ -212,7 +212,7 @@ export class ContainerReader {
     }
   }
 
-  #expectKey(): Step {
+  #expectKey(): WalkStep {
     const doc = this.#doc
     const byte = this.#nextByte()
     if (byte === undefined) return 'wait'
@@ -241,7 +241,7 @@ export class ContainerReader {
     return 'on'
   }
 
-  #readName(): Step {
+  #readName(): WalkStep {
     const doc = this.#doc
     if (!this.#memberName.read()) return 'wait'
     doc.at = this.#memberName.at
@@ -250,7 +250,7 @@ export class ContainerReader {
     return 'on'
   }
 
-  #expectColon(): Step {
+  #expectColon(): WalkStep {
     const doc = this.#doc
     const byte = this.#nextByte()
     if (byte === undefined) return 'wait'
@@ -277,7 +277,7 @@ export class ContainerReader {
     return true
   }
 
-  #expectComma(): Step {
+  #expectComma(): WalkStep {
     const doc = this.#doc
     const byte = this.#nextByte()
     if (byte === undefined) return 'wait'
@@ -299,12 +299,12 @@ export class ContainerReader {
   }
 
   /** Handles a closing bracket, or a tag that ends the document; undefined for any other byte. */
-  #endAt(byte: number): Step | undefined {
+  #endAt(byte: number): WalkStep | undefined {
     if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) return this.#close(byte)
     return byte === LESS ? this.#stopAtTag() : undefined
   }
 
-  #close(byte: number): Step {
+  #close(byte: number): WalkStep {
     const doc = this.#doc
     const level = doc.levels.at(-1) as Level
     if (level.array !== (byte === CLOSE_BRACKET)) return doc.notJson() ? this.#leave(doc.at) : this.#lose()
@@ -349,7 +349,7 @@ export class ContainerReader {
    * Skips what cannot be emitted: to the next element, if the layout shows clearly where that begins, to
    * the tag that ends the document, or to its end.
    */
-  #passLost(): Step {
+  #passLost(): WalkStep {
     const doc = this.#doc
     const end = this.#end
     const { view, base } = this.#tape

@@ -12,7 +12,7 @@ export type ContainerStage = 'value' | 'key' | 'in key' | 'colon' | 'comma' | 'w
 export type Stage = OpeningStage | ContainerStage
 
 /** Result of a step: more to do, more bytes needed, the document has ended, or was given up. */
-export type Step = 'on' | 'wait' | 'over' | 'left'
+export type WalkStep = 'on' | 'wait' | 'over' | 'left'
 
 /** How a document began. */
 export interface Beginning {

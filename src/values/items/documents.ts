@@ -10,7 +10,7 @@ import { BACKTICK, isBlank, isBracket, LESS, OPEN_BRACKET, TILDE } from '../../t
 import type { Tape } from '../../text/tape.ts'
 import { isPayloadFence } from '../candidates.ts'
 import { ContainerReader } from './containers.ts'
-import { DocumentEnd, DocumentState, type Step } from './document.ts'
+import { DocumentEnd, DocumentState, type WalkStep } from './document.ts'
 import type { ItemSink } from './element-walk.ts'
 import type { Selection } from './item-paths.ts'
 
@@ -183,7 +183,7 @@ export class DocumentMachine implements Inside {
     this.#scan.leave(begun ? this.#containers.finish() : this.end.bound)
   }
 
-  #stepOn(): Step {
+  #stepOn(): WalkStep {
     const { stage } = this.#doc
     switch (stage) {
       case 'opening':
@@ -199,7 +199,7 @@ export class DocumentMachine implements Inside {
 
   //  see [1] and {"a":1}
   //      ^^      ^^       opening: enough to tell prose from a document
-  #judgeOpening(): Step {
+  #judgeOpening(): WalkStep {
     const doc = this.#doc
     const limit = this.#scan.limit(doc.from)
     for (; doc.at < Math.min(limit, this.end.bound); doc.at++) {
@@ -215,7 +215,7 @@ export class DocumentMachine implements Inside {
 
   //  <json> ```json {
   //        ^^^^^^^^^  before
-  #findStart(): Step {
+  #findStart(): WalkStep {
     const doc = this.#doc
     const end = this.end
     for (; doc.at < end.bound; doc.at++) {
@@ -242,7 +242,7 @@ export class DocumentMachine implements Inside {
   //  {"a":1}``` ok
   //         ^^^
   /** Marks after the document that began a fence close it, wherever they are. */
-  #closeFence(): Step {
+  #closeFence(): WalkStep {
     const doc = this.#doc
     while (doc.at < this.#tape.end && isBlank(this.#scan.byte(doc.at))) doc.at++
     const to = this.fences.closesAt(doc.at)
@@ -253,7 +253,7 @@ export class DocumentMachine implements Inside {
   }
 
   /** A fence inside the block is closed after the document: its marks must not open another one. */
-  #passMarks(): Step {
+  #passMarks(): WalkStep {
     const doc = this.#doc
     if (this.end.fenced && doc.sure) return this.#closeFence()
     if (doc.marks < 3) return this.#leave(doc.at)

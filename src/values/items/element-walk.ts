@@ -23,7 +23,7 @@ import type { Guess } from './guess.ts'
 import { Walk, type Walked } from './walk.ts'
 
 /** A piece of a document, in clean positions. */
-export interface Piece {
+export interface ElementPiece {
   readonly from: number
   readonly to: number
   /** Its place in the document, as a JSON pointer. */
@@ -35,13 +35,13 @@ export interface Piece {
 /** Receives what a document emits. */
 export interface ItemSink {
   /** Takes a guess: returns false, without any effect, unless the piece is JSON as it is. */
-  guessed(piece: Piece): boolean
+  guessed(piece: ElementPiece): boolean
   /** A complete element, valid or not. */
-  item(piece: Piece): void
+  item(piece: ElementPiece): void
   /** An element without a known end, as far as it was read. Its document emits nothing more. */
-  itemLost(piece: Piece): void
+  itemLost(piece: ElementPiece): void
   /** An element inside which the document broke off. */
-  itemCut(piece: Piece): void
+  itemCut(piece: ElementPiece): void
   /** The element at `from` grew past `maxFrame`. */
   itemTooLong(path: string, from: number): void
   /** A document from the original offset `from` broke off at `end`, between elements in `path`. */
@@ -318,7 +318,7 @@ export class ElementWalk {
     return 'end'
   }
 
-  #piece(doc: DocumentState, to: number): Piece {
+  #piece(doc: DocumentState, to: number): ElementPiece {
     return { from: this.#from, to, path: this.#path, why: doc.whyNow() }
   }
 

@@ -4,7 +4,7 @@ import { badOption, quote } from '../../base/fault.ts'
 export type Selection = readonly string[]
 
 /** What follows from the place of a value: whether it is emitted, and which paths lead further into it. */
-export interface Place {
+export interface PathMatch {
   readonly selected: boolean
   readonly deeper: readonly Selection[]
 }
@@ -33,7 +33,7 @@ export function selectionsOf(items: string | readonly string[]): readonly Select
 }
 
 /** Applies the step `name`, at `depth` levels below the root, to the paths that led to its container. */
-function selectedPlace(selections: readonly Selection[], depth: number, name: string | undefined): Place {
+function selectedPlace(selections: readonly Selection[], depth: number, name: string | undefined): PathMatch {
   let selected = false
   const deeper: Selection[] = []
   for (const selection of selections) {
@@ -83,7 +83,7 @@ export interface Level {
   readonly selections: readonly Selection[]
   index: number
   /** The place of every element, if none has a place of its own. */
-  readonly every: Place | undefined
+  readonly every: PathMatch | undefined
   /** The path of the elements without the last three digits of their index. */
   stem: string
   thousand: number
@@ -117,7 +117,7 @@ export function isListOfItems({ array, depth, selections }: Level): boolean {
 }
 
 /** The place of the current element; `name` is that of a member. */
-export function placeIn(level: Level, name: string | undefined): Place {
+export function placeIn(level: Level, name: string | undefined): PathMatch {
   return level.every ?? selectedPlace(level.selections, level.depth, level.array ? String(level.index) : name)
 }
 

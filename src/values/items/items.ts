@@ -14,7 +14,7 @@ import type { Outcome } from '../outcome.ts'
 import type { OutcomeSink } from '../pick.ts'
 import type { UnmatchedText } from '../unmatched-text.ts'
 import { DocumentMachine, documentFinder } from './documents.ts'
-import type { ItemSink, Piece } from './element-walk.ts'
+import type { ElementPiece, ItemSink } from './element-walk.ts'
 import { type Selection, selectionsOf } from './item-paths.ts'
 
 interface ItemOptions {
@@ -162,7 +162,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: OutcomeSink<unkno
     else emit(badOf(frame, result, label))
   }
 
-  function frameOf({ from, to, path }: Piece): Frame {
+  function frameOf({ from, to, path }: ElementPiece): Frame {
     const { tape } = scan
     const text = scan.decode(from, to)
     const notes = scan.notesOf({ kind: 'object', text, textFrom: from, textTo: to })

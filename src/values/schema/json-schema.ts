@@ -3,7 +3,7 @@ import type { Ajv, ErrorObject, KeywordDefinition, Options, ValidateFunction } f
 import { isObject } from '../../base/check-options.ts'
 import { Fault, quote, visible } from '../../base/fault.ts'
 import ajvLoader from './load-ajv.cjs'
-import { acceptPlainSchemas, type JsonSchema } from './schema.ts'
+import { acceptPlainSchemas, type JsonSchema, madeOf } from './schema.ts'
 
 export type { JsonSchema } from './schema.ts'
 
@@ -41,6 +41,7 @@ export function jsonSchema<T = unknown>(schema: JsonSchema): StandardSchemaV1<un
     },
   }
   compiled.set(schema, made)
+  madeOf(made, schema)
   return made
 }
 

@@ -1,11 +1,21 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { badOption, clip, Fault, quote, type SchemaError, visible } from '../../base/fault.ts'
 
-/** Any Standard Schema (zod, valibot, arktype, …), or a plain JSON Schema object. */
-export type Schema = StandardSchemaV1 | JsonSchema
+/**
+ * Any Standard Schema (zod, valibot, arktype, …), or a plain JSON Schema object. `T` is the type of what
+ * passes; of a plain one, the caller says it.
+ *
+ * @example
+ * const read = <T>(raw: string, schema: Schema<T>): T => parse(raw, { schema })
+ */
+export type Schema<T = unknown> = StandardSchemaV1<unknown, T> | JsonSchema
 
 /** The type of a value that passed the schema. */
-export type Value<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<S> : unknown
+export type Value<S> = undefined extends S
+  ? unknown
+  : [Extract<S, StandardSchemaV1>] extends [never]
+    ? unknown
+    : StandardSchemaV1.InferOutput<Extract<S, StandardSchemaV1>>
 
 /** The result of a schema: the value it returned, or the errors. */
 type Checked = { readonly value: unknown } | { readonly errors: readonly SchemaError[] }
@@ -111,6 +121,19 @@ function isObject(value: unknown): value is object {
 
 /** A JSON Schema as an object: draft 2020-12, or draft-07 if its `$schema` says so. */
 export type JsonSchema = Readonly<Record<string, unknown>>
+
+/** What the schemas that `jsonSchema` made were made of. */
+const sources = new WeakMap<object, JsonSchema>()
+
+export function madeOf(made: StandardSchemaV1, source: JsonSchema): void {
+  sources.set(made, source)
+}
+
+/** The JSON Schema of a schema that is data: a plain one, or one that `jsonSchema` made. */
+export function plainSchemaOf(schema: Schema): JsonSchema | undefined {
+  // Cast: what is no Standard Schema is a plain one.
+  return '~standard' in schema ? sources.get(schema) : (schema as JsonSchema)
+}
 
 type Wrap = (schema: JsonSchema) => StandardSchemaV1
 
