@@ -1,24 +1,45 @@
-// agent-sluice/engines: what a file with an engine needs (docs/new-engine.md).
-// A separate entry, because the root already exports an engine named `text`.
+// agent-sluice/engines: the engines, and what a file with one needs (docs/new-engine.md).
+export {
+  acp,
+  amp,
+  claude,
+  cline,
+  codex,
+  continue as continueCli,
+  copilot,
+  cursor,
+  droid,
+  gemini,
+  grok,
+  iflow,
+  kilo,
+  nanocoder,
+  opencode,
+  pi,
+  qwen,
+  text,
+} from './engines/all-engines.ts'
+export { auto } from './engines/auto.ts'
+export { engines } from './engines/engines-by-name.ts'
 export { type Cost, costOf } from './events/cost.ts'
 export {
+  asText,
   type Call,
-  type Cut as EngineCut,
   type Engine,
+  type EngineCut,
   type EngineFrame,
   type ErrorFacts,
   type FailureTable,
   isRecord,
   type LastTurn,
-  type Limits,
   type Picker,
   type Reader,
+  type ReaderOptions,
   type RunFacts,
   type Say,
   type Speaker,
   type StatusFacts,
   type ToolTable,
-  text,
 } from './events/engine.ts'
 export type {
   Wire,

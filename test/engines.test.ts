@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { auto } from '../src/engines/auto.ts'
 import { engines } from '../src/engines/engines-by-name.ts'
-import type { Event } from '../src/events/event.ts'
+import type { AgentEvent } from '../src/events/event.ts'
 import {
   arrival,
   asLines,
@@ -49,7 +49,7 @@ test.each(all.map((fixture) => [`${fixture.engine}/${fixture.name}`, fixture] as
   },
 )
 
-function expectSameInPieces(fixture: Fixture, events: readonly Event[]): void {
+function expectSameInPieces(fixture: Fixture, events: readonly AgentEvent[]): void {
   const expected = asLines(events)
   const size = Math.max(...fixture.logs.map(({ bytes }) => bytes.length))
   const piece = slow || size < 700 ? 1 : 61
@@ -64,11 +64,11 @@ function expectSameInPieces(fixture: Fixture, events: readonly Event[]): void {
 }
 
 /** The events without what depends on their order. */
-function withoutOrder(events: readonly Event[]): string[] {
+function withoutOrder(events: readonly AgentEvent[]): string[] {
   return events.map(({ event, data, raw_ref }) => JSON.stringify([event.type, data, raw_ref])).sort()
 }
 
-function expectEveryByte(fixture: Fixture, events: readonly Event[]): void {
+function expectEveryByte(fixture: Fixture, events: readonly AgentEvent[]): void {
   for (const { channel, bytes } of fixture.logs) {
     // Where there are pipes, the PTY repeats them, and no event refers to it.
     if (channel === 'pty' && fixture.logs.length > 1) continue
@@ -76,7 +76,7 @@ function expectEveryByte(fixture: Fixture, events: readonly Event[]): void {
   }
 }
 
-function expectSumOfSteps(events: readonly Event[]): void {
+function expectSumOfSteps(events: readonly AgentEvent[]): void {
   const { tokens } = endOf(events)
   const steps = only(events, 'lifecycle.run.status').flatMap(({ data }) => data.tokens ?? [])
   for (const kind of ['input', 'output'] as const) {
@@ -85,7 +85,7 @@ function expectSumOfSteps(events: readonly Event[]): void {
   }
 }
 
-function expectRecognised(fixture: Fixture, events: readonly Event[]): void {
+function expectRecognised(fixture: Fixture, events: readonly AgentEvent[]): void {
   const picked = eventsOf(fixture, inPieces(fixture), auto)
   validEvents(picked)
   if (!recognisable(fixture)) return

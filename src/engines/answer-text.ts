@@ -1,8 +1,8 @@
 import { Cutter } from '../events/cut.ts'
-import type { EngineFrame, Limits, Say } from '../events/engine.ts'
+import type { EngineFrame, ReaderOptions, Say } from '../events/engine.ts'
 import { holdsRecord } from '../events/unknown-records.ts'
 import { jsonValue } from '../json/strict.ts'
-import { errorAnswer } from './api-errors.ts'
+import { errorAnswer, plainError } from './api-errors.ts'
 
 /** Maximum number of lines to hold: short lines cost more than their text. */
 const MAX_LINES = 131_072
@@ -18,6 +18,7 @@ const LINE_COST = 9
 export class AnswerText {
   readonly #maxFrame: number
   readonly #patience: number
+  readonly #plainErrors: boolean
   #frames: EngineFrame[] = []
   #size = 0
   /** The warning about pieces was given. */
@@ -31,8 +32,12 @@ export class AnswerText {
   #waiting = false
   #fence: string | undefined
 
-  /** `patience`: lines to wait for before the first delta, because noise may precede the records. */
-  constructor({ maxFrame }: Limits, patience = 0) {
+  /**
+   * `patience`: lines to wait for before the first delta, because noise may precede the records.
+   * `plainErrors`: an error in plain words is one, if it is all that was written.
+   */
+  constructor({ maxFrame }: ReaderOptions, patience = 0, plainErrors = false) {
+    this.#plainErrors = plainErrors
     this.#maxFrame = maxFrame
     this.#patience = patience
   }
@@ -66,7 +71,7 @@ export class AnswerText {
   }
 
   /** Reports the lines as one message; the confidence depends on whether only the agent writes there. */
-  speak(say: Say, incomplete = false): void {
+  speak(say: Say, incomplete = false, ended = false): void {
     const first = this.#frames[0]
     if (!first) return
     // Blank lines mean nothing: a terminal adds some of its own.
@@ -75,7 +80,7 @@ export class AnswerText {
       return
     }
     const text = this.#textFrom(0)
-    const error = incomplete ? undefined : errorAnswer(text)
+    const error = incomplete ? undefined : this.#errorIn(text, ended)
     // The blank behind a document may come after the next line.
     const to = this.#frames.reduce((last, frame) => Math.max(last, frame.to), 0)
     say.about({ channel: first.channel, from: first.from, to })
@@ -101,6 +106,11 @@ export class AnswerText {
   takeLast(fits: (frame: EngineFrame, index: number) => boolean): EngineFrame | undefined {
     const at = this.#frames.findLastIndex(fits)
     return at < 0 ? undefined : this.#frames.splice(at, 1)[0]
+  }
+
+  /** `ended`: the engine has said that the turn ended well, so that these are the model's words. */
+  #errorIn(text: string, ended = false): string | undefined {
+    return errorAnswer(text) ?? (this.#plainErrors && !ended ? plainError(text) : undefined)
   }
 
   #forget(): void {
@@ -135,7 +145,7 @@ export class AnswerText {
     this.#waiting = frame.label !== undefined || frame.open === true || (!quoted && mayBeRecord(frame))
     if (this.#waiting || this.#told > 0) return !this.#waiting
     // An error in place of an answer is a line or a few.
-    return this.#frames.length > this.#patience && errorAnswer(this.#textFrom(0)) === undefined
+    return this.#frames.length > this.#patience && this.#errorIn(this.#textFrom(0)) === undefined
   }
 
   /** Whether the lines are those of a program that writes records. */

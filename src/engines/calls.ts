@@ -1,11 +1,11 @@
-import { type Call, isRecord, type Say, text } from '../events/engine.ts'
+import { asText, type Call, isRecord, type Say } from '../events/engine.ts'
 import type { RequestQuestion } from '../events/event.ts'
 import { memory } from '../events/memory.ts'
 import { type Rec, recordsIn } from '../events/record.ts'
 import { jsonValue } from '../json/strict.ts'
 
 /** What the end of a call does not repeat: its name, and the file it was to write. */
-interface Known {
+interface StartedCall {
   readonly name: string
   readonly path: string | undefined
 }
@@ -17,14 +17,14 @@ export type Calls = ReturnType<typeof calls>
 
 /** Remembers the calls that have begun. Not their inputs: those may contain the whole text of a file. */
 export function calls() {
-  const sizeOf = ({ name, path }: Known) => name.length + (path?.length ?? 0)
-  const known = memory<Known>(sizeOf)
+  const sizeOf = ({ name, path }: StartedCall) => name.length + (path?.length ?? 0)
+  const known = memory<StartedCall>(sizeOf)
   /** Calls that have ended: a result may come twice. Kept apart, so that they never push out an open one. */
-  const over = memory<Known>(sizeOf)
+  const over = memory<StartedCall>(sizeOf)
   const begun = (id: string, name: string, input: unknown): void => {
     if (id !== '') known.set(id, { name, path: pathOf(input) })
   }
-  const ended = (id: string): Known | undefined => {
+  const ended = (id: string): StartedCall | undefined => {
     // Without an id it could be any of them.
     if (id === '') return undefined
     const call = known.take(id) ?? over.get(id)
@@ -88,7 +88,7 @@ export function sayChange(name: string, path: string | undefined, shown: Shown |
   const own = name.toLowerCase()
   const usual = Object.hasOwn(writers, own) ? writers[own] : undefined
   if (path === undefined || (change ?? usual) === undefined) return
-  say.artifact(change ?? (text(originalContent) ? 'modified' : usual!), path, text(fileDiff))
+  say.artifact(change ?? (asText(originalContent) ? 'modified' : usual!), path, asText(fileDiff))
 }
 
 /** The change that Gemini CLI and Qwen Code show next to the result of a call. */
@@ -98,7 +98,7 @@ export function shownIn(display: Rec | undefined): Shown {
 
 /** The path in the arguments of a call. */
 export function pathOf(input: unknown): string | undefined {
-  return isRecord(input) ? (text(input['file_path']) ?? text(input['path'])) : undefined
+  return isRecord(input) ? (asText(input['file_path']) ?? asText(input['path'])) : undefined
 }
 
 const HUNK = '@@ -'

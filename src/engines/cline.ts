@@ -1,5 +1,5 @@
 import { costOf } from '../events/cost.ts'
-import { type Engine, isLenient, isRecord, type Say, type ToolTable, text } from '../events/engine.ts'
+import { asText, type Engine, isLenient, isRecord, type Say, type ToolTable } from '../events/engine.ts'
 import { fits, Rec } from '../events/record.ts'
 import { calls } from './calls.ts'
 import { contentBlocks, wordsOf } from './content-blocks.ts'
@@ -22,6 +22,8 @@ function newRun() {
     begun: calls(),
     /** The message whose pieces are arriving. */
     open: undefined as string | undefined,
+    /** The thought whose pieces are arriving. */
+    thought: undefined as string | undefined,
     spoke: false,
     failed: false,
     /** Requests of this run have reported their tokens: the sum at its end repeats them. */
@@ -161,8 +163,15 @@ const contents = /* @__PURE__ */ rows<Run>({
     },
     reasoning: {
       fields: 'reasoning:text text:text redacted accumulated',
-      read(event, say) {
-        if (isEnd(event)) say.reasoning(undefined, event.text('reasoning text') ?? '')
+      read(event, say, run) {
+        const words = event.text('reasoning text') ?? ''
+        if (isEnd(event)) {
+          say.reasoning(run.thought, words)
+          run.thought = undefined
+        } else if (words !== '') {
+          run.thought ??= say.newId('reasoning')
+          say.reasoningDelta(run.thought, words)
+        }
       },
     },
     tool: {
@@ -213,8 +222,10 @@ function fail(message: string, say: Say, run: Run, verdict = false): void {
   run.failed = true
 }
 
-/** A message without an end was cut off. */
+/** A message or a thought without an end was cut off. */
 function leave(say: Say, run: Run): void {
+  if (run.thought !== undefined) say.reasoning(run.thought, undefined, { incomplete: true })
+  run.thought = undefined
   if (run.open !== undefined) say.message(run.open, undefined, { incomplete: true })
   run.open = undefined
 }
@@ -279,7 +290,7 @@ function readUser(message: Rec, say: Say, { turn, blocks }: Session): void {
     if (block.at('type') !== 'tool_result') continue
     const output = block.at('content')
     const failures = failuresIn({}, output)
-    const error = failures.join('\n') || text(output) || 'the tool failed'
+    const error = failures.join('\n') || asText(output) || 'the tool failed'
     const call = { id: block.text('tool_use_id') ?? '', name: block.text('name'), output, error }
     blocks.end(call, failures.length > 0 || block.isSet('is_error'), say)
   }
@@ -318,7 +329,7 @@ const tokensIn = /* @__PURE__ */ tokensAt(
 /** The failures in a call: its own, or those of each command or file it was about. */
 function failuresIn(call: { readonly error?: unknown }, output: unknown): string[] {
   return [call, ...(Array.isArray(output) ? output : [output])].filter(isRecord).flatMap((part) => {
-    if (text(part['error'])) return String(part['error'])
-    return part['success'] === false ? (text(part['result']) ?? 'it failed') : []
+    if (asText(part['error'])) return String(part['error'])
+    return part['success'] === false ? (asText(part['result']) ?? 'it failed') : []
   })
 }

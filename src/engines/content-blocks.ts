@@ -31,6 +31,9 @@ export function wordsOf(content: unknown, between = '\n'): string {
   return words.join(between)
 }
 
+/** Calls of the agent, and those that the API itself executes: their results are in the same message. */
+export const USES: ReadonlySet<unknown> = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use'])
+
 /** Reports what a model wrote, block by block, and how its calls end. One for each run. */
 export function contentBlocks() {
   const begun = calls()
@@ -51,11 +54,19 @@ export function contentBlocks() {
     /** Reports one block; one of another type, or without a text where one belongs, is unknown. */
     say(message: string, block: Rec, say: Say, speaker: Speaker = {}): void {
       const type = block.at('type')
-      if (type === 'tool_use' || type === 'toolCall') {
+      if (type === 'toolCall' || USES.has(type)) {
         const id = block.text('id') ?? ''
         const name = block.text('name') ?? 'tool'
-        const input = block.at(type === 'tool_use' ? 'input' : 'arguments')
+        const input = block.at(type === 'toolCall' ? 'arguments' : 'input')
         begun.start({ id, name, input, parent: speaker.parent }, say)
+        return
+      }
+      if (typeof type === 'string' && type.endsWith('_tool_result')) {
+        const output = block.at('content')
+        const failed = block.isSet('is_error') || block.text('content.type')?.endsWith('_error') === true
+        const error = block.text('content.error_code')
+        const id = block.text('tool_use_id') ?? ''
+        begun.end({ id, output, error, parent: speaker.parent }, failed, say)
         return
       }
       const isWords = type === 'text' || type === 'thinking'
@@ -64,7 +75,7 @@ export function contentBlocks() {
         const told = isWords ? block.at(type) : type !== 'redacted_thinking'
         if (told) say.unknownType(`content ${String(type)}`)
       } else if (type === 'text') say.message(nextId(message), words, speaker)
-      else say.reasoning(nextId(message), words, speaker)
+      else say.reasoning(nextId(message), words, { parent: speaker.parent })
     },
   }
 }

@@ -3,6 +3,7 @@ import { memory } from '../events/memory.ts'
 import { fits, type Rec } from '../events/record.ts'
 import { type Calls, calls, type Shown, unifiedDiff } from './calls.ts'
 import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
+import { OpenPieces } from './open-pieces.ts'
 import { table } from './record-table.ts'
 import { turns } from './session-turns.ts'
 import { tokensAt } from './token-parts.ts'
@@ -20,32 +21,26 @@ const tools: ToolTable = {
 /** What is open in a run. */
 class Run {
   readonly begun = calls()
-  /** The message whose pieces are arriving, per agent: a subagent may write in between. */
-  readonly open = memory<string>((id) => id.length)
+  /** By agent. */
+  readonly speaking = new OpenPieces('message')
+  readonly thinking = new OpenPieces('reasoning')
   model: string | undefined
-  /** The last thought of this step: both a message and a record of its own contain it. */
-  thought: string | undefined
+  /** The last thought of this step, per agent: both a message and a record of its own contain it. */
+  readonly thoughts = memory<string>((thought) => thought.length)
   failed = false
 
-  /** A message without a final record (the model was cut off or is asked again) ends with the step. */
+  /** What has no final record (the model was cut off or is asked again) ends with the step. */
   leave(agent: string | undefined, say: Say): void {
-    const id = this.open.take(agent ?? '')
-    if (id !== undefined) say.message(id, undefined, { incomplete: true })
-  }
-
-  /** A piece of a message. */
-  piece(agent: string | undefined, id: string, words: string, say: Say): void {
-    if (this.open.get(agent ?? '') !== id) {
-      this.leave(agent, say)
-      for (const other of this.open.set(agent ?? '', id)) say.message(other, undefined, { incomplete: true })
-    }
-    say.delta(id, words, { parent: agent })
+    this.thinking.leave(agent ?? '', say)
+    this.speaking.leave(agent ?? '', say)
   }
 
   think(id: string | undefined, content: string | undefined, parent: string | undefined, say: Say): void {
-    if (content === undefined || content === '' || content === this.thought) return
-    this.thought = content
-    say.reasoning(id, content, { parent })
+    if (content === undefined || content === '') return
+    const agent = parent ?? ''
+    if (!this.thinking.has(agent) && content === this.thoughts.get(agent)) return
+    this.thoughts.set(agent, content)
+    say.reasoning(this.thinking.end(agent, id), content, { parent })
   }
 
   fail(message: string, agent: string | undefined, say: Say, code?: unknown): void {
@@ -95,8 +90,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
   quiet:
     'session.skills_loaded session.mcp_servers_loaded session.tools_updated session.info ' +
     'session.background_tasks_changed model.call_start model.call_finished model.call_final_result ' +
-    'assistant.message_start assistant.reasoning_delta assistant.tool_call_delta tool.shell_output ' +
-    'tool.execution_partial_result assistant.idle ' +
+    'assistant.message_start tool.shell_output tool.execution_partial_result assistant.idle ' +
     // The call of a subagent has the same.
     'subagent.started subagent.selected subagent.configured subagent.completed',
   on: {
@@ -112,7 +106,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
       read(_, say, run, line) {
         const agent = agentOf(line)
         run.leave(agent, say)
-        run.thought = undefined
+        run.thoughts.take(agent ?? '')
         if (agent !== undefined) return
         // Also after an error: the engine continues, so the run did not fail.
         run.failed = false
@@ -131,7 +125,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
       fields: 'turnId:text model:text reason:text parentToolCallId:text',
       read(data, say, run, line) {
         run.leave(agentOf(line), say)
-        run.thought = undefined
+        run.thoughts.take(agentOf(line) ?? '')
         const reason = data.text('reason') ?? 'unknown'
         say.status('turn_retry', { reason })
         say.error(`the engine asks the model again (${reason})`, 'warning', { retryable: true })
@@ -142,11 +136,9 @@ export const copilot: Engine = /* @__PURE__ */ table({
     'assistant.message_delta': {
       fields: 'messageId:text deltaContent:text parentToolCallId:text',
       read(data, say, run, line) {
-        const id = data.text('messageId')
-        if (id === undefined) return false
+        const agent = agentOf(line)
         const words = data.text('deltaContent')
-        if (words !== undefined) run.piece(agentOf(line), id, words, say)
-        return true
+        if (words !== undefined) run.speaking.piece(agent ?? '', data.text('messageId'), words, say, agent)
       },
     },
     'assistant.message': {
@@ -155,11 +147,18 @@ export const copilot: Engine = /* @__PURE__ */ table({
         'turnId:text reasoningText:text reasoningOpaque rte apiCallId:text parentToolCallId:text phase outputTokens',
       read(data, say, run, line) {
         const agent = agentOf(line)
-        const id = data.text('messageId')
-        if (run.open.get(agent ?? '') === id) run.open.take(agent ?? '')
+        const id = run.speaking.end(agent ?? '', data.text('messageId'))
         run.think(undefined, data.text('reasoningText'), agent, say)
         // A message without text only calls tools.
         say.message(id, data.text('content') || undefined, { parent: agent })
+      },
+    },
+    'assistant.reasoning_delta': {
+      fields: '* reasoningId:text deltaContent:text',
+      read(data, say, run, line) {
+        const agent = agentOf(line)
+        const words = data.text('deltaContent')
+        if (words) run.thinking.piece(agent ?? '', data.text('reasoningId'), words, say, agent)
       },
     },
     'assistant.reasoning': {
@@ -169,14 +168,23 @@ export const copilot: Engine = /* @__PURE__ */ table({
     },
     'assistant.usage': (data, say, _, line) =>
       say.status('usage', { usage: data.values, tokens: tokensIn(data.values), parent: agentOf(line) }),
+    'assistant.tool_call_delta': {
+      fields: '* toolCallId:text toolName:text inputDelta:text',
+      read(data, say, _, line) {
+        const { id, name, parent } = startOf(data, line)
+        say.inputDelta({ id, name, parent }, data.text('inputDelta') ?? '')
+      },
+    },
     'tool.execution_start': {
       fields:
         'toolCallId:text toolName:text arguments turnId model toolTitle shellToolInfo parentToolCallId:text',
       read(data, say, { begun }, line) {
+        if (data.text('toolCallId toolName') === undefined) return false
         const call = startOf(data, line)
         // Without its path: the end of the call tells the files that it has changed.
         begun.begun(call.id, call.name, undefined)
         say.started(call)
+        return true
       },
     },
     'tool.execution_complete': {
@@ -184,6 +192,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
         'toolCallId:text model interactionId turnId rte shellExecution:record fileEdits:list success:flag ' +
         'result:record error toolTelemetry parentToolCallId:text',
       read(data, say, { begun }, line) {
+        if (!saysEnd(data)) return false
         sayEnd(data, line, begun, say)
         const edits = data.records('fileEdits')
         // A diff of several files is not the diff of one of them.
@@ -192,6 +201,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
           const path = edit.text('path')
           if (path !== undefined) say.artifact(changeOf.get(edit.at('kind')) ?? 'modified', path, diff)
         }
+        return true
       },
     },
     'session.error': {
@@ -273,6 +283,11 @@ function startOf(data: Rec, line: Rec): Call {
   }
 }
 
+/** Whether a record says at least whose end it is, or how it was. */
+function saysEnd(data: Rec): boolean {
+  return ['toolCallId', 'toolName', 'success', 'result', 'error'].some((key) => data.has(key))
+}
+
 function sayEnd(data: Rec, line: Rec, begun: Calls, say: Say, shown?: Shown): void {
   const exit_code = data.number('shellExecution.exitCode')
   const call = {
@@ -285,7 +300,7 @@ function sayEnd(data: Rec, line: Rec, begun: Calls, say: Say, shown?: Shown): vo
     parent: agentOf(line),
   }
   // `success` only means that the shell ran: the command itself may have failed.
-  begun.end(call, data.at('success') !== true || (exit_code ?? 0) !== 0, say, shown)
+  begun.end(call, (data.at('success') ?? !data.has('error')) !== true || (exit_code ?? 0) !== 0, say, shown)
 }
 
 /** One request to the model. The input includes cached tokens. */
@@ -361,11 +376,13 @@ export const copilotSession: Engine = /* @__PURE__ */ table({
     },
     'tool.execution_start': {
       fields: 'toolCallId:text toolName:text',
-      read: (data, say, { begun }, line) => begun.start(startOf(data, line), say),
+      read: (data, say, { begun }, line) =>
+        data.text('toolCallId toolName') !== undefined && begun.start(startOf(data, line), say),
     },
     'tool.execution_complete': {
       fields: 'toolCallId:text success:flag shellExecution:record result:record',
-      read: (data, say, { begun }, line) => sayEnd(data, line, begun, say, { fileDiff: diffOf(data) }),
+      read: (data, say, { begun }, line) =>
+        saysEnd(data) && sayEnd(data, line, begun, say, { fileDiff: diffOf(data) }),
     },
     'session.error'(data, say, { turn }, line) {
       const message = data.text('message') ?? 'the session failed'

@@ -1,4 +1,4 @@
-import { type Engine, isRecord, type Say, type ToolTable, text } from '../events/engine.ts'
+import { asText, type Engine, isRecord, type Say, type ToolTable } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { unifiedDiff } from './calls.ts'
 import { blocksOf, wordsOf } from './content-blocks.ts'
@@ -17,7 +17,8 @@ const tools: ToolTable = {
 
 /** The text that is arriving. */
 class Run {
-  thoughts = ''
+  /** The thought whose pieces are arriving. */
+  thought: string | undefined
   /** The message whose pieces are arriving, and its text so far. */
   open: string | undefined
   pieces = ''
@@ -32,9 +33,10 @@ class Run {
     this.maxFrame = maxFrame
   }
 
-  think(say: Say): void {
-    if (this.thoughts !== '') say.reasoning(undefined, this.thoughts)
-    this.thoughts = ''
+  /** The thought ends; `whole` is '' if the record says so itself. */
+  think(say: Say, whole?: ''): void {
+    if (this.thought !== undefined) say.reasoning(this.thought, whole)
+    this.thought = undefined
   }
 
   /** A piece of a message. */
@@ -79,7 +81,6 @@ export const cursor: Engine = /* @__PURE__ */ table({
     if (line.at('type') !== 'thinking') run.think(say)
     if (line.at('type') !== 'assistant') run.close(say)
   },
-  end: (say, run) => run.think(say),
   on: {
     'system init': {
       shape: 'apiKeySource permissionMode !mcp_servers',
@@ -99,13 +100,16 @@ export const cursor: Engine = /* @__PURE__ */ table({
     thinking: {
       shape: 'subtype=delta|completed',
       fields: '* text:text',
-      read(line, _, run) {
-        if (run.thoughts.length < run.maxFrame) run.thoughts += line.text('text') ?? ''
+      read(line, say, run) {
+        const words = line.text('text')
+        if (!words) return
+        run.thought ??= say.newId('reasoning')
+        say.reasoningDelta(run.thought, words)
       },
     },
     'thinking completed': {
       shape: 'subtype=delta|completed',
-      read: (_, say, run) => run.think(say),
+      read: (_, say, run) => run.think(say, ''),
     },
     assistant: {
       least: 'message.content',
@@ -181,7 +185,7 @@ function readCall(line: Rec, say: Say): boolean {
     const [kind, output] = bad
     const why = Rec.of(output)
     const words = ['error', 'errorMessage', 'message', 'reason', 'stderr'].map((key) => why?.text(key))
-    const error = (why ? words.find(Boolean) : text(output)) || kind
+    const error = (why ? words.find(Boolean) : asText(output)) || kind
     const denied = kind === 'rejected' || undefined
     say.failed({ ...call, output, error, denied, duration_ms: why?.duration('executionTime') })
     return true

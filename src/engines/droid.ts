@@ -86,7 +86,7 @@ export const droid: Engine = /* @__PURE__ */ table({
         waiting.delete(id)
         const error = line.text(line.record('error') ? 'error.message' : 'error value')
         const call = { id, name: line.text('toolName toolId'), output: line.at('value'), error }
-        begun.end(call, line.at('isError') !== false || line.has('error'), say)
+        begun.end(call, line.isSet('isError') || line.has('error'), say)
       },
     },
     // If nothing follows it, the run has no end. The completion or the exit code says whether it failed.

@@ -1,4 +1,11 @@
-import { type Engine, type EngineFrame, isRecord, type Limits, type Say, text } from '../events/engine.ts'
+import {
+  asText,
+  type Engine,
+  type EngineFrame,
+  isRecord,
+  type ReaderOptions,
+  type Say,
+} from '../events/engine.ts'
 import { tryParse } from '../values/parse.ts'
 import { AnswerText } from './answer-text.ts'
 import { loggedError } from './api-errors.ts'
@@ -38,9 +45,9 @@ class IflowRun {
   /** Where stdout has been read to. */
   #size = 0
 
-  constructor(limits: Limits) {
-    this.#answer = new AnswerText(limits)
-    this.#aside = new AnswerText(limits)
+  constructor(limits: ReaderOptions) {
+    this.#answer = new AnswerText(limits, 0, true)
+    this.#aside = new AnswerText(limits, 0, true)
   }
 
   /** A block ends the text so far; more text may follow. */
@@ -101,9 +108,10 @@ class IflowRun {
     this.#info = undefined
     if (info) sayAbout(info, say).session(sessionOf(info))
     const goesOn = this.#told && !this.#answer.isBlank
-    if (this.#answer.isBlank) this.#aside.speak(say)
+    const ended = info !== undefined || this.#told
+    if (this.#answer.isBlank) this.#aside.speak(say, false, ended)
     else this.#aside.giveBack(say)
-    this.#answer.speak(say)
+    this.#answer.speak(say, false, ended)
     if (info) readInfo(info, say)
     // What came late belongs to the turn that the block has ended.
     else if (goesOn) say.ended(END)
@@ -202,7 +210,7 @@ function readInfo(frame: EngineFrame, say: Say): void {
       value,
       'session-id conversation-id assistantRounds executionTimeMs tokenUsage:record terminationReason:text',
     )
-    const reason = text(value['terminationReason'])
+    const reason = asText(value['terminationReason'])
     const usage = value['tokenUsage']
     const tokens = isRecord(usage) ? tokenParts(usage) : undefined
     say.status('execution_info', { usage, tokens, stats: value, ...(reason && { reason }) })

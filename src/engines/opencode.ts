@@ -14,7 +14,9 @@ interface Run {
   failed: boolean
   /** A step has ended the turn; another one may still begin. */
   over: boolean
-  /** The session of the first line: another one does not end the run. */
+  /** The step has called a tool of OpenCode's own: whatever its reason is, another step gets the result. */
+  called: boolean
+  /** The session of the first line. Another one is a subagent's. */
   session?: string | undefined
   /** The message in the database that the parts belong to. `aborted` if it has an error. */
   stored?: { readonly aborted: boolean }
@@ -24,42 +26,54 @@ interface Run {
 const on: Rows<Run>['on'] = {
   'step_start, step-start': {
     fields: 'snapshot:text',
-    read(_, say, run) {
-      if (run.failed || run.over) say.goesOn()
-      run.failed = run.over = false
-      say.status('step_start')
+    read(_, say, run, line) {
+      const parent = parentOf(line, run)
+      if (parent === undefined && (run.failed || run.over)) say.goesOn()
+      if (parent === undefined) run.failed = run.over = run.called = false
+      say.status('step_start', { parent })
     },
   },
   text: {
     fields: 'text:text time:record synthetic:flag metadata:record',
-    read(part, say, { stored }) {
+    read(part, say, run, line) {
+      const { stored } = run
       const words = part.text('text')
       // Aborted attempts leave empty texts.
       if (words === undefined || (stored && (words === '' || part.at('synthetic') === true))) return
-      say.message(part.text('id'), words, stored?.aborted ? { incomplete: true } : {})
+      const incomplete = stored?.aborted || undefined
+      say.message(part.text('id'), words, { incomplete, parent: parentOf(line, run) })
     },
   },
   reasoning: {
     fields: 'text:text time:record metadata:record',
-    read(part, say, { stored }) {
+    read(part, say, run, line) {
       const words = part.text('text')
-      if (words !== undefined && !(stored && words === '')) say.reasoning(part.text('id'), words)
+      if (words === undefined || (run.stored && words === '')) return
+      say.reasoning(part.text('id'), words, { parent: parentOf(line, run) })
     },
   },
   'tool_use, tool': {
     fields:
       'tool:text callID:text metadata:record state:record state.status=pending|running|completed|error ' +
       'state.input:record state.error:text state.metadata:record',
-    read: readTool,
+    read(part, say, run, line) {
+      const parent = parentOf(line, run)
+      run.called ||= parent === undefined && part.at('metadata.providerExecuted') !== true
+      readTool(part, parent, say)
+    },
   },
   'step_finish, step-finish': {
     fields: 'reason:text snapshot:text tokens:record cost:number metrics:record time:record',
     read(part, say, run, line) {
       const reason = part.text('reason') ?? 'unknown'
       const usage = part.at('tokens')
-      say.status('step_finish', { reason, usage, tokens: tokensIn(usage), cost: costOf(part.at('cost')) })
-      const own = run.session === undefined || (line.text('sessionID') ?? run.session) === run.session
-      run.over = reason === 'stop' && own
+      const parent = parentOf(line, run)
+      const cost = costOf(part.at('cost'))
+      say.status('step_finish', { reason, usage, tokens: tokensIn(usage), cost, parent })
+      if (parent !== undefined) return
+      const over = reason === 'stop' && !run.called
+      if (run.over && !over) say.goesOn()
+      run.over = over
       if (run.over) say.ended('step_finish stop')
       if (reason === 'length' || reason === 'content-filter') say.truncated(reason)
       if (reason === 'error' && !run.failed) say.error('the step ended with an error', 'fatal')
@@ -67,9 +81,11 @@ const on: Rows<Run>['on'] = {
     },
   },
   error(_, say, run, line) {
-    run.failed = true
+    const own = parentOf(line, run) === undefined
+    run.failed ||= own
     const code = line.number('error.data.statusCode')
-    say.error(errorText(line), 'fatal', { retryable: line.flag('error.data.isRetryable'), code })
+    const severity = own ? 'fatal' : 'warning'
+    say.error(errorText(line), severity, { retryable: line.flag('error.data.isRetryable'), code })
   },
 }
 const failures: FailureTable = [
@@ -113,11 +129,11 @@ export const opencode: Engine = /* @__PURE__ */ table<Run>({
   shape: isLine,
   later: isLine,
   least: 'part|error:record',
-  state: () => ({ failed: false, over: false }),
+  state: () => ({ failed: false, over: false, called: false }),
   each(line, say, run) {
     say.fields(line.values, 'type timestamp sessionID part:record error:record')
     run.session ??= line.text('sessionID')
-    say.session(line.at('sessionID'))
+    if (parentOf(line, run) === undefined) say.session(line.at('sessionID'))
   },
   of: 'part',
   fields,
@@ -166,7 +182,7 @@ const withinOutput = /* @__PURE__ */ tokensAt(paths, { cache: 'apart', reasoning
 const counted = /* @__PURE__ */ tokensAt(paths, { cache: 'apart' })
 
 /** A tool appears when it has ended. `completed` proves nothing: the exit code and `invalid` do. */
-function readTool(part: Rec, say: Say): void {
+function readTool(part: Rec, parent: string | undefined, say: Say): void {
   const name = part.text('tool') ?? 'tool'
   const exit_code = part.number('state.metadata.exit')
   const [start, end] = [part.number('state.time.start'), part.number('state.time.end')]
@@ -178,6 +194,7 @@ function readTool(part: Rec, say: Say): void {
     exit_code,
     error: part.text(name === 'invalid' ? 'state.error state.input.error' : 'state.error'),
     duration_ms: start === undefined || end === undefined ? undefined : durationOf(end - start),
+    parent,
   }
   const status = part.at('state.status')
   if (status === 'error' || name === 'invalid' || (exit_code ?? 0) !== 0) say.failed(call)
@@ -189,6 +206,12 @@ function readTool(part: Rec, say: Say): void {
     if (path !== undefined && name === 'write') say.artifact(existed ? 'modified' : 'created', path, diff)
     if (path !== undefined && (name === 'edit' || name === 'multiedit')) say.artifact('modified', path, diff)
   } else say.started(call)
+}
+
+/** The session of the subagent that a line is about: none that is known prints such lines. */
+function parentOf(line: Rec, { session }: Run): string | undefined {
+  const id = line.text('sessionID')
+  return session === undefined || id === session ? undefined : id
 }
 
 /** The error in a line, or in a message of the database. */
@@ -213,7 +236,7 @@ export const opencodeSession: Engine = {
   shape: ({ value }) => (sessionIn(value) ?? messageIn(value)) !== undefined,
   open() {
     const turn = turns()
-    const run: Run = { failed: false, over: false }
+    const run: Run = { failed: false, over: false, called: false }
     return {
       read({ value }, say) {
         const session = sessionIn(value)

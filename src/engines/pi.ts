@@ -1,10 +1,10 @@
 import { costOf } from '../events/cost.ts'
-import type { Call, Say, ToolTable } from '../events/engine.ts'
+import type { Call, Say, Speaker, ToolTable } from '../events/engine.ts'
 import { memory } from '../events/memory.ts'
 import { Rec } from '../events/record.ts'
 import { calls, unifiedDiff } from './calls.ts'
 import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
-import { contentBlocks, wordsOf } from './content-blocks.ts'
+import { blocksOf, contentBlocks, wordsOf } from './content-blocks.ts'
 import { usualDenial } from './denials.ts'
 import { rows, table } from './record-table.ts'
 import { turns } from './session-turns.ts'
@@ -15,12 +15,16 @@ const tools: ToolTable = { read: 'read', edit: 'edit write', search: 'grep find 
 function newRun() {
   return {
     begun: calls(),
-    /** The messages whose pieces are arriving, by their index in the content. */
+    /** The messages and thoughts whose pieces are arriving, by kind and index in the content. */
     open: memory<string>((id) => id.length),
+    /** The calls whose input is arriving. */
+    inputs: memory<{ readonly id: string; readonly name: string }>(({ id, name }) => id.length + name.length),
     /** Why the model stopped, and its error: the run failed only if no retry follows. */
     stop: undefined as string | undefined,
     failure: undefined as string | undefined,
     model: undefined as string | undefined,
+    /** The answer of this step was told: the end of the step repeats it. */
+    answered: false,
   }
 }
 
@@ -86,6 +90,7 @@ export const pi = /* @__PURE__ */ table<Run>({
       fields: 'message:record',
       read(line, say, run) {
         run.open = memory((id) => id.length)
+        run.inputs = memory(({ id, name }) => id.length + name.length)
         const message = line.record('message')
         const model = message?.text('model')
         if (message?.at('role') === 'user') sayPrompt(message, say)
@@ -110,9 +115,16 @@ export const pi = /* @__PURE__ */ table<Run>({
     },
     turn_end: {
       fields: 'message:record toolResults',
-      read(line, say) {
-        const reason = line.text('message.stopReason') ?? 'unknown'
-        say.status('step_finish', { reason, usage: line.at('message.usage') })
+      read(line, say, run) {
+        const message = line.record('message')
+        if (message?.at('role') === 'assistant' && !run.answered)
+          readAnswer(message, say, run, blocksOf(message.at('content')))
+        run.answered = false
+        // Pieces of an answer whose whole no record has.
+        for (const [, id] of run.open.entries()) close(id, say)
+        run.open = memory((id) => id.length)
+        const reason = message?.text('stopReason') ?? 'unknown'
+        say.status('step_finish', { reason, usage: message?.at('usage') })
       },
     },
     tool_execution_start: {
@@ -146,7 +158,10 @@ export const pi = /* @__PURE__ */ table<Run>({
     auto_retry_end: {
       fields: 'success:flag attempt finalError',
       read(line, say, run) {
-        if (line.at('success') === false) fail('fatal', say, run)
+        if (line.at('success') !== false) return
+        // Without an answer nothing else says why.
+        if (run.stop === undefined) run.failure ??= line.text('finalError')
+        fail('fatal', say, run)
       },
     },
     'compaction_start, compaction_end': (line, say) =>
@@ -161,38 +176,62 @@ function fail(severity: 'warning' | 'fatal', say: Say, run: Run): void {
   run.failure = undefined
 }
 
-function readPiece(line: Rec, say: Say, { open }: Run): void {
-  const part = line.text('assistantMessageEvent.delta')
-  if (line.at('assistantMessageEvent.type') !== 'text_delta' || part === undefined) return
-  const index = String(line.at('assistantMessageEvent.contentIndex'))
-  let id = open.get(index)
-  if (id === undefined) {
-    id = say.newId()
-    for (const forgotten of open.set(index, id)) say.message(forgotten, undefined, { incomplete: true })
+function readPiece(line: Rec, say: Say, { open, inputs }: Run): void {
+  const event = line.record('assistantMessageEvent')
+  const part = event?.text('delta')
+  const at = event?.number('contentIndex')
+  const index = String(at)
+  const kind = event?.at('type')
+  if (kind === 'toolcall_start') {
+    // 0.73 has the call only in the message so far.
+    const call = Rec.of(event?.list('partial.content')[at ?? 0])
+    const id = event?.text('id') ?? call?.text('id')
+    const name = event?.text('toolName') ?? call?.text('name') ?? 'tool'
+    if (id !== undefined) inputs.set(index, { id, name })
   }
-  say.delta(id, part)
+  if (part === undefined) return
+  const call = kind === 'toolcall_delta' ? inputs.get(index) : undefined
+  if (call) say.inputDelta(call, part)
+  const isThought = kind === 'thinking_delta' && part !== ''
+  if (!isThought && kind !== 'text_delta') return
+  const key = `${isThought ? 'thinking' : 'text'} ${index}`
+  let id = open.get(key)
+  if (id === undefined) {
+    id = say.newId(isThought ? 'reasoning' : 'message')
+    for (const forgotten of open.set(key, id)) close(forgotten, say, { incomplete: true })
+  }
+  if (isThought) say.reasoningDelta(id, part)
+  else say.delta(id, part)
+}
+
+/** Ends the message or the thought that has this id. */
+function close(id: string, say: Say, more?: Speaker): void {
+  say.reasoning(id, undefined, more)
+  say.message(id, undefined, more)
 }
 
 const messageFields =
   'role content:list api provider model:text usage stopReason=stop|length|toolUse|error|aborted rawStopReason ' +
   'timestamp responseId responseModel errorMessage:text diagnostics durationMs thinkingLevel'
 
-function readAnswer(message: Rec, say: Say, run: Run): void {
+function readAnswer(message: Rec, say: Say, run: Run, content = message.records('content')): void {
   say.fields(message.values, messageFields)
   const usage = message.at('usage')
   const tokens = tokensIn(usage)
   // The step ends with its tools: a run that is killed before that has still used the tokens.
   if (tokens) say.status('usage', { usage, tokens, cost: costIn(usage) })
   run.stop = message.text('stopReason')
+  run.answered = true
   const incomplete = isBroken(message)
   if (incomplete) run.failure = message.text('errorMessage') ?? `the model stopped: ${run.stop}`
-  for (const [index, block] of message.records('content').entries()) {
-    const id = run.open.take(String(index))
+  for (const [index, block] of content.entries()) {
     const words = block.text('text')
+    const type = block.text('type')
+    const id = run.open.take(`${type} ${index}`) ?? run.open.take(`${type} undefined`)
     const thought = block.text('thinking')
-    if (block.at('type') === 'thinking') {
-      if (thought !== undefined) say.reasoning(undefined, thought)
-    } else if (block.at('type') !== 'text') continue
+    if (type === 'thinking') {
+      if (thought !== undefined || id !== undefined) say.reasoning(id, thought)
+    } else if (type !== 'text') continue
     else if (words === undefined && block.at('text')) say.unknownType('content text')
     else if (id !== undefined || words !== '') say.message(id, words, { incomplete })
   }
@@ -206,8 +245,8 @@ function readToolEnd(line: Rec, say: Say, { begun }: Run): void {
 /** How a call ended, and whether it failed: a line of stdout with its `result`, or a saved message. */
 function endOf(line: Rec, result: Rec | undefined): readonly [Call, boolean] {
   const call = callOf(line)
-  const failed = line.at('isError') !== false
-  const content = result?.at('content')
+  const failed = line.isSet('isError')
+  const content = result ? result.at('content') : line.at('result')
   // A content that has only text.
   const isText = result?.list('content').every((block) => Rec.of(block)?.text('text') !== undefined)
   const output = isText && Array.isArray(content) ? wordsOf(content) : content

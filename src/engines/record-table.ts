@@ -1,9 +1,9 @@
-import { type Cut, type Engine, isLenient, type Limits, type Say } from '../events/engine.ts'
+import { type Engine, type EngineCut, isLenient, type ReaderOptions, type Say } from '../events/engine.ts'
 import { fits, Rec } from '../events/record.ts'
 
 /** Reads a record, which may be in a `line`. Returns nothing, or what `Reader.read` does. */
 // biome-ignore lint/suspicious/noConfusingVoidType: most readers only report something
-type Read<State> = (record: Rec, say: Say, state: State, line: Rec) => boolean | 'kept' | void
+type ReadRecord<State> = (record: Rec, say: Say, state: State, line: Rec) => boolean | 'kept' | void
 
 /** What is known of the records of one type. */
 export interface Row<State> {
@@ -23,7 +23,7 @@ export interface Row<State> {
   readonly shared?: true
   /** The known fields, as for `say.fields`: `id:text status=completed|failed items:list`. */
   readonly fields?: string
-  readonly read: Read<State>
+  readonly read: ReadRecord<State>
 }
 
 /** Records by their type. */
@@ -41,7 +41,7 @@ export interface Rows<State> {
   /** Types that are understood, with nothing to report: kept as raw, silently. */
   readonly quiet?: string
   /** By `type`, by `type subtype`, or by several of them (`started, completed`). */
-  readonly on: Readonly<Record<string, Row<State> | Read<State>>>
+  readonly on: Readonly<Record<string, Row<State> | ReadRecord<State>>>
 }
 
 /** Conditions as for `fits`, or a function. */
@@ -55,7 +55,7 @@ export interface Table<State>
       'name' | 'parser' | 'about' | 'growing' | 'failures' | 'task' | 'resume' | 'tools' | 'denials'
     > {
   /** @default records on stdout and the PTY */
-  readonly cut?: Cut
+  readonly cut?: EngineCut
   /**
    * What the first record of the engine looks like. If rows have a shape, it must have that of its row, too;
    * if no row has one, any type will do.
@@ -68,7 +68,7 @@ export interface Table<State>
   /** How certain the engine is of what it reports. */
   readonly confidence?: number
   /** The state of one run. */
-  readonly state: (limits: Limits) => State
+  readonly state: (limits: ReaderOptions) => State
   /** Sees each record before its row does. */
   readonly each?: (record: Rec, say: Say, state: State) => void
   readonly end?: (say: Say, state: State) => void

@@ -35,12 +35,14 @@ const acpWire: Wire = {
     // Without the history, which `session/load` sends again, and Gemini CLI partly after its answer.
     const can = new Rec(hello)
     const resumes = can.record('agentCapabilities.sessionCapabilities.resume') !== undefined
-    if (opened) return { session, quiet: !resumes }
-    if (!resumes && can.flag('agentCapabilities.loadSession') !== true)
-      return { failed: 'the agent cannot load a session' }
-    return {
-      send: [request(id, resumes ? 'session/resume' : 'session/load', { sessionId: session, ...place })],
-    }
+    if (opened) return { session, quiet: true }
+    const loads = can.flag('agentCapabilities.loadSession') === true
+    if (!resumes && !loads) return { failed: 'the agent cannot load a session' }
+    const of = { sessionId: session, ...place }
+    if (!resumes) return { send: [request(id, 'session/load', of)] }
+    // Qwen Code 0.15 announces `session/resume`, and does not know it.
+    const instead = loads && { instead: [request(id + 1, 'session/load', of)] }
+    return { send: [request(id, 'session/resume', of)], ...instead }
   },
   say: (prompt, { session, id }) =>
     request(id, 'session/prompt', { sessionId: session, prompt: [{ type: 'text', text: prompt }] }),
@@ -139,7 +141,12 @@ function resultIn(record: WireRecord): WireResult | undefined {
   if (!error) return { id, result: isRecord(result) ? result : {} }
   const message = error.text('message') ?? 'an error without a message'
   const details = error.text('data data.details data.message')
-  return { id, error: clip(details === undefined ? message : `${message}: ${details}`, 300) }
+  const unknown = error.at('code') === METHOD_NOT_FOUND
+  return {
+    id,
+    ...(unknown && { unknown }),
+    error: clip(details === undefined ? message : `${message}: ${details}`, 300),
+  }
 }
 
 /**

@@ -66,7 +66,7 @@ export class BlockCutter {
     else this.#release()
   }
 
-  #close(end: Place, to: number, more: { open?: true } = {}): void {
+  #close(end: BlockPlace, to: number, more: { open?: true } = {}): void {
     const { label, held } = this.#block!
     const lines = held.slice(0, held.indexOf(end.held) + 1)
     const text = lines
@@ -142,7 +142,7 @@ interface Held {
   readonly inside: number
 }
 
-interface Place {
+interface BlockPlace {
   readonly held: Held
   readonly at: number | undefined
 }

@@ -12,6 +12,7 @@ const names = [
   'commands',
   'file_path',
   'filePath',
+  'filepath',
   'fileName',
   'path',
   'query',

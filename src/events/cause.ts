@@ -1,7 +1,7 @@
 import { jsonValue } from '../json/strict.ts'
 import { callSubject } from './call-subject.ts'
 import { askWords } from './call-words.ts'
-import type { CompletionData, Event, EventOf, RawRef, Source } from './event.ts'
+import type { AgentEvent, CompletionData, EventOf, EventParser, RawRef } from './event.ts'
 import { MAX_TITLE, type Problem, problemAt, problemOf } from './problems.ts'
 import { endPhrase, failureKind, isGood, outcomeOf } from './run-outcome.ts'
 
@@ -37,7 +37,7 @@ export class Cause {
   /** Who stopped it, and why nothing was understood: each explains an end of its own. */
   #stopped: Problem | undefined
   #unread: Problem | undefined
-  #source: Source | undefined
+  #source: EventParser | undefined
   /** Lines that no engine understands: the first ones, if those are not among the last. */
   readonly #lines: { first: readonly RawLine[]; last: RawLine[] } = { first: [], last: [] }
   readonly #stderr: RawLine[] = []
@@ -52,13 +52,16 @@ export class Cause {
   readonly #asked = new Map<string, EventOf<'lifecycle.run.status'>>()
 
   /** Called for each event of a run, most of which say nothing here: it must take no time. */
-  take(event: Event): void {
+  take(event: AgentEvent): void {
     if (event.raw_ref) this.#lastRef = event.raw_ref
     if (event.correlation.session_id !== undefined) this.#begun = true
     this.#source = event.source
     switch (event.type) {
       case 'agent.message.delta':
         this.#inMessage = true
+        return
+      case 'agent.reasoning.delta':
+      case 'tool.call.input.delta':
         return
       case 'raw.stdout':
       case 'raw.stderr':
@@ -134,7 +137,7 @@ export class Cause {
     return first && { first, last: found.at(-1)! }
   }
 
-  #keep(event: Event, problem: Problem): void {
+  #keep(event: AgentEvent, problem: Problem): void {
     switch (problem.kind) {
       case 'end':
         return
@@ -266,7 +269,7 @@ type RawLine = EventOf<'raw.stdout' | 'raw.stderr' | 'raw.pty'>
 
 const NOT_DONE = 'it did not say that it is done: the done marker is missing'
 
-function open<E extends Event>(all: Map<string, E>, id: string, event: E): void {
+function open<E extends AgentEvent>(all: Map<string, E>, id: string, event: E): void {
   all.delete(id)
   if (all.size >= MAX_OPEN) all.delete(all.keys().next().value!)
   all.set(id, event)

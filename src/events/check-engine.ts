@@ -4,9 +4,9 @@ import {
   type Engine,
   type EngineFrame,
   isRecord,
-  type Limits,
   type Picker,
   type Reader,
+  type ReaderOptions,
   type Say,
 } from './engine.ts'
 
@@ -89,7 +89,7 @@ export function guarded<E extends Engine | Picker>(engine: E): E {
       fallback: guarded(fallback),
     }
   }
-  return { ...engine, open: (limits: Limits) => opened(engine, limits) }
+  return { ...engine, open: (limits: ReaderOptions) => opened(engine, limits) }
 }
 
 function picked(picker: Picker, how: 'pick' | 'guess', frame: EngineFrame): Engine | undefined {
@@ -105,7 +105,7 @@ function picked(picker: Picker, how: 'pick' | 'guess', frame: EngineFrame): Engi
   return guarded(engine)
 }
 
-function opened(engine: Engine, limits: Limits): Reader {
+function opened(engine: Engine, limits: ReaderOptions): Reader {
   let reader: Reader
   try {
     reader = engine.open(limits)

@@ -6,7 +6,7 @@ import { CLOSE_BRACE, CLOSE_BRACKET, isBracket, OPEN_BRACE, SPACE } from '../tex
 import type { Channel } from '../text/chunk.ts'
 import { endOffset, headOf, LINE_COST, type Line, lineAfter, restOf } from '../text/lines.ts'
 import { BlockCutter } from './block.ts'
-import type { Cut, EngineFrame } from './engine.ts'
+import type { EngineCut, EngineFrame } from './engine.ts'
 
 /** A record nested deeper than this would overflow the stack of code that prints it. */
 const MAX_DEPTH = 512
@@ -26,7 +26,7 @@ const logLine = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*Z\s+(?:ERROR|WARN|INFO|DEBU
 interface CutterOptions {
   readonly channel: Channel
   /** How the channel is cut at the moment; `auto` changes it when it has picked an engine. */
-  readonly cut: () => Cut
+  readonly cut: () => EngineCut
   readonly maxFrame: number
 }
 
@@ -240,7 +240,7 @@ export class Cutter {
     if (end !== 'inside') return this.#complete(held, line, text, end)
     // Inside a string the line break is the terminal's, or a raw one; outside, it makes no difference.
     const inString = held.state.inString
-    held.parts.push(inString ? (this.#channel === 'pty' ? text : `${text}\\n`) : `${text}\n`)
+    held.parts.push(inString ? (this.#channel === 'pty' ? text : `${text}${breakOf(line)}`) : `${text}\n`)
     this.#hold(held, line, text)
     return undefined
   }
@@ -428,6 +428,15 @@ function parse(text: string): unknown {
 
 function isTooDeep(text: string): boolean {
   return text.length > LEAST_DEEP && isDeeper(text, MAX_DEPTH)
+}
+
+/**
+ * The raw line end of a line, as it is written in a string: with its carriage returns. A line that was cut where
+ * its document ends has none.
+ */
+function breakOf(line: Line): string {
+  const bare = line.places || line.open ? 0 : Math.max(0, line.to - 1 - endOffset(line, line.text.length))
+  return `${'\\r'.repeat(bare)}\\n`
 }
 
 function startsLog(text: string): boolean {

@@ -1,3 +1,4 @@
+import { defined } from '../base/check-options.ts'
 import { type Code, clip, meaningOf, type Note, quote, runCodes } from '../base/fault.ts'
 import { digest } from '../base/platform.ts'
 import { type Cost, costCounter } from './cost.ts'
@@ -28,7 +29,7 @@ import { failureClassOf } from './failure-class.ts'
 import { Drafts, OpenMessages } from './held-messages.ts'
 import { memory } from './memory.ts'
 import { OpenRequests } from './open-requests.ts'
-import type { Found } from './payload.ts'
+import type { FoundPayloads } from './payload.ts'
 import { AT_END, isAfter, type Moment, PerSource, type Position } from './position.ts'
 import { checkFields, Rec } from './record.ts'
 import type { RepeatedWarnings } from './repeated-warnings.ts'
@@ -69,7 +70,7 @@ interface EngineEventsOptions {
    * Finds the payloads of a message. `when` is set if the message is one of the run's own and complete: the
    * last of them is its result.
    */
-  readonly payloads: (text: string, when: Moment | undefined, enveloped: boolean) => Found
+  readonly payloads: (text: string, when: Moment | undefined, enveloped: boolean) => FoundPayloads
   readonly artifact: Say['artifact']
   /** Whether everything that came before this position is known, also from the PTY. */
   readonly isSettled: (position: Position) => boolean
@@ -125,14 +126,15 @@ export class EngineEvents {
   #verdict: EngineFrame | undefined
 
   readonly #open: OpenMessages
+  readonly #thoughts: OpenMessages
   readonly #drafts: Drafts
   /** The last complete message of the run itself. */
   readonly #whole = new PerSource<Moment>()
   /** Its text. */
   #lastText = ''
   #nameless = 0
-  /** Calls that were started. */
-  readonly #calls = memory<true>(() => 0)
+  /** The calls that are open. */
+  readonly #calls = memory<Pick<Call, 'name' | 'parent'>>(({ name }) => name.length)
   /** Those of them for which the engine has no id, oldest first. */
   readonly #withoutId: Pick<Call, 'id' | 'name'>[] = []
   /** By its text, or the digest of a long one: how much more often a prompt was sent than repeated. */
@@ -173,6 +175,7 @@ export class EngineEvents {
       unused: (answer) => this.#aboutOther(answer, () => this.#raw(answer.text, SURE)),
     })
     this.#open = new OpenMessages(options.maxFrame)
+    this.#thoughts = new OpenMessages(options.maxFrame)
     this.#drafts = new Drafts(options.maxFrame)
     this.#say = this.#makeSay()
   }
@@ -264,6 +267,7 @@ export class EngineEvents {
   /** End of input: closes what is still open. */
   end(): void {
     this.#confidence = SURE
+    for (const id of this.#thoughts.ids()) this.#closeThought(id, { incomplete: true })
     for (const id of this.#open.ids()) this.#closeOpen(id, { incomplete: true })
     for (const { text, enveloped, done, when } of this.#drafts.left()) {
       if (!this.#isLast(when)) continue
@@ -327,17 +331,15 @@ export class EngineEvents {
         checkText('the text of say.user', text)
         this.#user(text)
       },
-      delta: (id, text, more = {}) => this.#delta(id, text, more),
+      delta: (id, text, more = {}) => this.#delta('agent.message.delta', id, text, more),
       message: (id, text, more = {}) => this.#message(id, text, more),
-      newId: () => this.#newId(),
+      newId: (of) => this.#newId(of),
       withdraw: (id) => void this.#open.take(id),
-      reasoning: (id, text, more = {}) => {
-        if (id !== undefined) checkText('the id of say.reasoning', id)
-        checkText('the text of say.reasoning', text)
-        this.#work()
-        const message_id = id ?? `reasoning-${++this.#nameless}`
-        this.#write('agent.reasoning.summary', messageData(message_id, text, more.parent))
+      reasoningDelta: (id, text, more = {}) => {
+        if (text !== '' && !this.#current?.extra) this.#delta('agent.reasoning.delta', id, text, more)
       },
+      reasoning: (id, text, more = {}) => this.#reasoning(id, text, more),
+      inputDelta: (call, text) => this.#inputDelta(call, text),
       started: (call) => this.#call('tool.call.started', call),
       completed: (call) => this.#call('tool.call.completed', call),
       failed: (call) => this.#call('tool.call.failed', call),
@@ -554,13 +556,46 @@ export class EngineEvents {
     this.#write('diagnostic.engine.error', data)
   }
 
-  #delta(id: string, text: string, more: Speaker): void {
-    checkText('the id of say.delta', id)
-    checkText('the text of say.delta', text)
-    this.#write('agent.message.delta', messageData(id, text, more.parent))
+  #delta(type: PieceType, id: string, text: string, more: Speaker): void {
+    const { what, verb } = pieceWords[type]
+    checkText(`the id of say.${verb}`, id)
+    checkText(`the text of say.${verb}`, text)
+    this.#write(type, messageData(id, text, more.parent))
     const piece = { text, place: this.#writer.place(), more, when: this.#work() }
-    const cut = this.#open.add(id, piece, (oldest) => this.#closeOldest(oldest))
-    if (cut) this.warn('FRAME_TOO_LONG', 'a message grew past maxFrame; its final text is cut')
+    const open = type === 'agent.message.delta' ? this.#open : this.#thoughts
+    const cut = open.add(id, piece, (oldest) => this.#closeOldest(type, oldest))
+    if (cut) this.warn('FRAME_TOO_LONG', `a ${what} grew past maxFrame; its final text is cut`)
+  }
+
+  #reasoning(id: string | undefined, text: string | undefined, more: Speaker): void {
+    if (id !== undefined) checkText('the id of say.reasoning', id)
+    if (text === undefined) {
+      if (id !== undefined) this.#closeThought(id, more)
+      return
+    }
+    checkText('the text of say.reasoning', text)
+    const open = id === undefined ? undefined : this.#thoughts.take(id)
+    this.#work()
+    const words = text || (open?.parts.join('') ?? '')
+    this.#write('agent.reasoning.summary', messageData(id ?? this.#newId('reasoning'), words, more.parent))
+  }
+
+  #closeThought(id: string, more: Speaker): void {
+    const thought = this.#thoughts.take(id)
+    if (!thought) return
+    const incomplete = more.incomplete === true || thought.cut
+    const data = messageData(id, thought.parts.join(''), more.parent ?? thought.more.parent, incomplete)
+    this.#aboutOther(thought.range, () => this.#write('agent.reasoning.summary', data))
+  }
+
+  #inputDelta(call: Parameters<Say['inputDelta']>[0], text: string): void {
+    checkText('the id of a call', call?.id)
+    checkText('the name of a call', call.name)
+    checkText('the text of say.inputDelta', text)
+    if (text === '' || call.id === '' || this.#current?.extra) return
+    this.#work()
+    const { call_id, name, kind, parent_call_id } = this.#toolData(call)
+    this.#write('tool.call.input.delta', { call_id, name, kind, text, ...defined({ parent_call_id }) })
   }
 
   #message(id: string | undefined, text: string | undefined, more: Speaker): void {
@@ -576,30 +611,29 @@ export class EngineEvents {
     this.#final(id ?? this.#newId(), words, more, this.#work())
   }
 
-  #newId(): string {
+  #newId(of: 'message' | 'reasoning' = 'message'): string {
     for (;;) {
-      const id = `message-${++this.#nameless}`
-      if (!this.#open.has(id)) return id
+      const id = `${of}-${++this.#nameless}`
+      if (!(of === 'message' ? this.#open : this.#thoughts).has(id)) return id
     }
   }
 
   #closeOpen(id: string, more: Speaker): void {
     const message = this.#open.take(id)
     if (!message) return
-    const here = this.#writer.place()
-    this.#writer.about(message.range, true)
     const cut = message.cut ? { incomplete: true } : undefined
     const speaker = { ...message.more, ...more, ...cut }
     // Its position is that of its pieces: the record that closes it may be anywhere.
-    this.#final(id, message.parts.join(''), speaker, message.when)
-    this.#writer.about(here, true)
+    this.#aboutOther(message.range, () => this.#final(id, message.parts.join(''), speaker, message.when))
   }
 
-  /** Closes the oldest message, to make room for another. */
-  #closeOldest(id: string): void {
-    const message = 'the open messages grew past maxFrame; the oldest is closed'
-    this.#warnings.warn('open messages', 'FRAME_TOO_LONG', this.#confidence, message)
-    this.#closeOpen(id, { incomplete: true })
+  /** Closes the oldest message or thought, to make room for another. */
+  #closeOldest(type: PieceType, id: string): void {
+    const { what } = pieceWords[type]
+    const message = `the open ${what}s grew past maxFrame; the oldest is closed`
+    this.#warnings.warn(`open ${what}s`, 'FRAME_TOO_LONG', this.#confidence, message)
+    if (type === 'agent.message.delta') this.#closeOpen(id, { incomplete: true })
+    else this.#closeThought(id, { incomplete: true })
   }
 
   #final(id: string, text: string, more: Speaker, when: Moment): void {
@@ -665,9 +699,11 @@ export class EngineEvents {
   #call(type: 'tool.call.started' | 'tool.call.completed' | 'tool.call.failed', given: Call): void {
     checkText('the id of a call', given?.id)
     checkText('the name of a call', given.name)
-    const of = given.id === '' ? this.#withId(given, type === 'tool.call.started') : given
+    const starts = type === 'tool.call.started'
+    const isKnown = given.id !== '' && (starts || this.#calls.get(given.id) !== undefined)
+    const of = isKnown ? given : this.#withId(given, starts)
     const when = this.#work()
-    if (type === 'tool.call.started') this.#calls.set(of.id, true)
+    if (starts) this.#calls.set(of.id, { name: of.name, parent: of.parent })
     else if (!this.#calls.take(of.id)) {
       const { id, name, kind, input, parent } = of
       this.#write('tool.call.started', this.#toolData({ id, name, kind, input, parent }))
@@ -682,17 +718,33 @@ export class EngineEvents {
   }
 
   /**
-   * A call without an id gets one of ours. Its end is that of the only such call that is open, or of the
-   * first one of its name; one of which that is not known is a call of its own.
+   * A call without an id gets one of ours. If one of its two ends lacks the id, the other is that of the only
+   * call without one, or of the first of its name, or of the only call at all; an end of which that is not
+   * known is a call of its own.
    */
   #withId(of: Call, starts: boolean): Call {
     const open = this.#withoutId
-    const own = open.length === 1 ? 0 : open.findIndex(({ name }) => name === of.name)
+    const isAny = open.length === 1 && (of.id === '' || of.name === 'tool')
+    const own = isAny ? 0 : open.findIndex(({ name }) => name === of.name)
     const [before] = starts || own < 0 ? [] : open.splice(own, 1)
-    const call = { ...of, id: before?.id ?? `call-${++this.#nameless}`, name: before?.name ?? of.name }
+    const only = starts || before || of.id !== '' ? undefined : this.#onlyCall(of)
+    const id = (before?.id ?? only ?? of.id) || `call-${++this.#nameless}`
+    const name = before?.name ?? (only === undefined ? of.name : this.#calls.get(only)!.name)
+    const call = { ...of, id, name }
     if (starts) open.push({ id: call.id, name: call.name })
     if (open.length > MAX_WITHOUT_ID) open.shift()
     return call
+  }
+
+  /** The call that is open, if it is the only one of its parent and its name. */
+  #onlyCall({ name, parent }: Call): string | undefined {
+    let only: string | undefined
+    for (const [id, call] of this.#calls.entries()) {
+      if (call.parent !== parent || (name !== 'tool' && name !== call.name)) continue
+      if (only !== undefined) return undefined
+      only = id
+    }
+    return only
   }
 
   /** Built key by key, as the data below: conditional spreads are slow. */
@@ -778,6 +830,14 @@ function checkText(what: string, value: unknown): void {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
+type PieceType = 'agent.message.delta' | 'agent.reasoning.delta'
+
+/** What the pieces are of, and the verb that reports them. */
+const pieceWords = {
+  'agent.message.delta': { what: 'message', verb: 'delta' },
+  'agent.reasoning.delta': { what: 'thought', verb: 'reasoningDelta' },
+} as const
+
 type CallState = 'started' | 'completed' | 'failed'
 
 /** The facts that are counted first, or have another name. */
@@ -812,7 +872,7 @@ function messageData(
   text: string,
   parent: string | undefined,
   incomplete?: boolean,
-  payload?: Found['payloads'][number],
+  payload?: FoundPayloads['payloads'][number],
 ): MessageData {
   const data: Writable<MessageData> = { message_id, text }
   if (payload) {

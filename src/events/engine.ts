@@ -17,7 +17,7 @@ import type { Tokens } from './tokens.ts'
  * The engine never sees a channel that is not listed: its lines are raw. On the PTY, records that
  * were wrapped or torn by a log line are repaired first.
  */
-export interface Cut {
+export interface EngineCut {
   readonly stdout?: 'records' | 'documents' | 'text'
   readonly stderr?: 'records' | 'documents' | 'text'
   readonly pty?: 'records' | 'documents' | 'text'
@@ -158,12 +158,25 @@ export interface Say {
    * text is searched for payloads and the done marker.
    */
   message(id: string | undefined, text?: string, more?: Speaker): void
-  /** A new id for a message that has none, as `message` uses: no other message has it. */
-  newId(): string
+  /** A new id for a message or a thought that has none, as `message` uses: no other one has it. */
+  newId(of?: 'message' | 'reasoning'): string
   /** The pieces reported under this id were no message: they are never joined to one. */
   withdraw(id: string): void
-  /** Thoughts. Never searched for payloads. */
-  reasoning(id: string | undefined, text: string, more?: Pick<Speaker, 'parent'>): void
+  /**
+   * A piece of a thought; the pieces of one id are one thought. One that is empty, or that only the PTY has
+   * (it would come out of order), is not reported.
+   */
+  reasoningDelta(id: string, text: string, more?: Pick<Speaker, 'parent'>): void
+  /**
+   * A whole thought. Without `text` it consists of the pieces reported so far under this id, as a message
+   * does. Never searched for payloads.
+   */
+  reasoning(id: string | undefined, text?: string, more?: Pick<Speaker, 'parent' | 'incomplete'>): void
+  /**
+   * A piece of the arguments of a call, before the call begins; not reported as above, nor if the call has no
+   * id.
+   */
+  inputDelta(call: Pick<Call, 'id' | 'name' | 'kind' | 'parent'>, text: string): void
   /** A call begins. */
   started(call: Call): void
   /** A call ended; if its start was not reported, it is started first. */
@@ -266,12 +279,12 @@ export interface Reader {
 }
 
 /**
- * Limits of a reader.
+ * What a reader is opened with: how much it may keep, and whether its engine was named.
  *
  * @example
  * const open: Engine['open'] = ({ maxFrame }) => readerThatKeepsAtMost(maxFrame)
  */
-export interface Limits {
+export interface ReaderOptions {
   /** Characters of text that may be kept. */
   readonly maxFrame: number
   /**
@@ -289,7 +302,7 @@ export interface Limits {
  * @example
  * if (isOwn(frame.value) || (isLenient(frame, limits) && hasLeast(frame.value))) readRecord(frame.value)
  */
-export function isLenient(frame: EngineFrame, { named }: Limits): boolean {
+export function isLenient(frame: EngineFrame, { named }: ReaderOptions): boolean {
   if (!named || frame.kind === 'text' || frame.kind === 'tag' || frame.channel === 'stderr') return false
   return !frame.mended && frame.pieces === undefined && frame.glue === undefined
 }
@@ -308,7 +321,7 @@ export interface Engine {
   readonly name: string
   /** The name of the dialect, for `source.parser`. */
   readonly parser: string
-  readonly cut: Cut
+  readonly cut: EngineCut
   /** One line for people: modes and versions. */
   readonly about?: string
   /**
@@ -337,7 +350,7 @@ export interface Engine {
   /** How to speak with the agent while it works (`talk`). @default that of our engine of this name */
   readonly wire?: Wire
   /** Begins a run. The reader must bound what it keeps. */
-  open(limits: Limits): Reader
+  open(limits: ReaderOptions): Reader
 }
 
 /** The turn that is continued. */
@@ -353,7 +366,7 @@ export interface LastTurn {
 export interface Picker {
   readonly name: string
   readonly parser: string
-  readonly cut: Cut
+  readonly cut: EngineCut
   readonly about?: string
   /** The engine this frame belongs to, if that is certain. */
   pick(frame: EngineFrame): Engine | undefined
@@ -379,7 +392,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
  * @example
  * say.message(text(record['id']), text(record['text']) ?? '')
  */
-export function text(value: unknown): string | undefined {
+export function asText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 

@@ -22,12 +22,13 @@ import { Cutter } from './cut.ts'
 import { Dedupe } from './dedupe.ts'
 import type { Engine, EngineFrame, Picker, Reader } from './engine.ts'
 import { EngineEvents } from './engine-events.ts'
-import type { Event } from './event.ts'
+import type { AgentEvent, ResultData } from './event.ts'
 import { completionOf } from './evidence.ts'
 import { payloadFinder } from './payload.ts'
 import type { Position } from './position.ts'
 import { Preview } from './preview.ts'
 import { RepeatedWarnings } from './repeated-warnings.ts'
+import { isGood } from './run-outcome.ts'
 import { SentInput } from './sent-input.ts'
 import type { Spent } from './tokens.ts'
 import { type Writer, writer } from './write.ts'
@@ -154,7 +155,7 @@ const STAGE_PARTS = {
 export function eventStage(
   engine: Engine | Picker,
   options: EventOptions & StageParts = {},
-): Stage<Chunk, Event> {
+): Stage<Chunk, AgentEvent> {
   checkEngine('eventStage', engine)
   const table = { ...EVENT_OPTIONS, ...STAGE_PARTS }
   const read = readOptions('eventStage', options, 'eventStage(codex, { runId })', table)
@@ -172,7 +173,7 @@ type RunOptions = Complete<EventOptions & StageParts, typeof EVENT_OPTIONS & typ
 class RunEvents {
   readonly #given: Engine | Picker
   readonly #options: RunOptions
-  readonly #next: Sink<Event>
+  readonly #next: Sink<AgentEvent>
   readonly #writer: Writer
   readonly #warnings: RepeatedWarnings
   readonly #payload: ReturnType<typeof payloadFinder>
@@ -198,7 +199,7 @@ class RunEvents {
   /** When the current chunk arrived, if no clock was given: asking for the time of each event is slow. */
   #arrived = 0
 
-  constructor(given: Engine | Picker, options: RunOptions, next: Sink<Event>) {
+  constructor(given: Engine | Picker, options: RunOptions, next: Sink<AgentEvent>) {
     const { runId, attempt, clock, window, maxFrame, dir, fsDiff, doneMarker, hash, inside } = options
     const { sessionTokens = {}, session, wire, record } = options
     this.#given = given
@@ -206,7 +207,7 @@ class RunEvents {
     this.#next = next
     this.#firstNotes = options.firstNotes ?? []
     const now = clock === EVENT_OPTIONS.clock.default ? () => this.#arrived : clock
-    const told: Sink<Event> = {
+    const told: Sink<AgentEvent> = {
       write: (event) => {
         this.#cause.take(event)
         next.write(event)
@@ -419,14 +420,22 @@ class RunEvents {
     const whole = !failed && before.outcome !== 'cancelled' && conflict === undefined
     const result = this.#payload.result(whole)
     const { data: decided } = completionOf(evidence, result?.status)
+    const told =
+      result && (isGood(decided.outcome) || result.status === 'failed' ? result : contradicted(result))
     const data = failed ? { ...decided, ...this.#events.failure() } : decided
-    if (result) this.#writer.write('lifecycle.run.result', result, 0.95)
+    if (told) this.#writer.write('lifecycle.run.result', told, 0.95)
     if (conflict) this.#events.warn('COMPLETION_CONFLICT', conflict)
     const problem = this.#cause.sentence(data)
     const answer = this.#events.answer()
     const words = { ...(problem !== undefined && { problem }), ...(answer !== undefined && { answer }) }
     this.#writer.write('lifecycle.completion.state', { ...data, ...words, ...this.#events.spent() }, 0.95)
   }
+}
+
+/** A payload that passed is no success of a run that did not end well. */
+function contradicted({ warnings }: ResultData): ResultData {
+  const all = [...new Set([...warnings, 'COMPLETION_CONFLICT' as const])]
+  return { status: 'failed', repair_level: 'none', warnings: all, cacheable: false }
 }
 
 type Passed = 'first' | 'pty-only' | 'late'

@@ -220,6 +220,8 @@ export interface UserData {
 export interface ReasoningData {
   readonly message_id: string
   readonly text: string
+  /** Only pieces of it arrived: it broke off, or the run ended. */
+  readonly incomplete?: true
   /** The call of the subagent whose thought it is, if the engine reports that. */
   readonly parent_call_id?: string
 }
@@ -254,6 +256,11 @@ export interface ToolData {
   /** As the engine measured it. */
   readonly duration_ms?: number
   readonly parent_call_id?: string
+}
+
+/** A piece of the arguments of a call, as the model writes them: joined they are the input, mostly JSON. */
+export interface ToolInputData extends Pick<ToolData, 'call_id' | 'name' | 'kind' | 'parent_call_id'> {
+  readonly text: string
 }
 
 export interface ArtifactData {
@@ -297,7 +304,9 @@ export interface EventData {
   'user.message': UserData
   'agent.message.delta': MessageData
   'agent.message.final': MessageData
+  'agent.reasoning.delta': ReasoningData
   'agent.reasoning.summary': ReasoningData
+  'tool.call.input.delta': ToolInputData
   'tool.call.started': ToolData
   'tool.call.completed': ToolData
   'tool.call.failed': ToolData
@@ -327,7 +336,7 @@ export interface RawRef {
 }
 
 /** The parser of an event, and its confidence. */
-export interface Source {
+export interface EventParser {
   readonly engine: string
   readonly parser: string
   readonly confidence: number
@@ -340,7 +349,7 @@ export interface Correlation {
 }
 
 /** One RASP record: what the engine reported. */
-export type Event = {
+export type AgentEvent = {
   [K in EventType]: {
     readonly protocol_version: 'rasp/1.0'
     /** The same as `event.type`, at the top, so that `switch (event.type)` narrows `data`. */
@@ -350,7 +359,7 @@ export type Event = {
     readonly seq: number
     /** ISO 8601, UTC. */
     readonly ts: string
-    readonly source: Source
+    readonly source: EventParser
     readonly event: { readonly category: Category<K>; readonly type: K }
     readonly data: EventData[K]
     readonly correlation: Correlation
@@ -366,7 +375,7 @@ export type Event = {
  * @example
  * const show = ({ type, record }: EventWithRecord) => console.log(type, record)
  */
-export type EventWithRecord = Event & { readonly record?: unknown }
+export type EventWithRecord = AgentEvent & { readonly record?: unknown }
 
 /**
  * The events of one type.
@@ -374,7 +383,7 @@ export type EventWithRecord = Event & { readonly record?: unknown }
  * @example
  * function show(event: EventOf<'agent.message.final'>) { console.log(event.data.text) }
  */
-export type EventOf<T extends EventType> = Extract<Event, { readonly type: T }>
+export type EventOf<T extends EventType> = Extract<AgentEvent, { readonly type: T }>
 
 /**
  * Narrows an event to one type (or several), for `filter` and `find`; in a `switch (event.type)` TypeScript
@@ -383,16 +392,23 @@ export type EventOf<T extends EventType> = Extract<Event, { readonly type: T }>
  * @example
  * if (isEvent(event, 'agent.message.final')) console.log(event.data.text)
  */
-export function isEvent<T extends EventType>(event: Event, ...types: readonly T[]): event is EventOf<T> {
+export function isEvent<T extends EventType>(event: AgentEvent, ...types: readonly T[]): event is EventOf<T> {
   // Works for values that are not events, too: a type guard must not throw.
   return (types as readonly EventType[]).includes(event?.type)
 }
+
+/** Whether an event is a piece of a message, a thought or an input: another event has all of it. */
+export function isPiece(event: AgentEvent): event is EventOf<PieceType> {
+  return isEvent(event, 'agent.message.delta', 'agent.reasoning.delta', 'tool.call.input.delta')
+}
+
+type PieceType = 'agent.message.delta' | 'agent.reasoning.delta' | 'tool.call.input.delta'
 
 /**
  * Takes events, and says what to do about anything else: a flow that is piped to the output of a process by
  * mistake would otherwise emit nothing, or fail deep inside.
  */
-export function eventsOnly<In = Event>(who: string): () => Intake<In> {
+export function eventsOnly<In = AgentEvent>(who: string): () => Intake<In> {
   return () => ({
     ...wholeIntake<In>(),
     take(written) {

@@ -19,7 +19,7 @@ interface Open {
   when: Moment
 }
 
-interface Piece {
+interface MessagePiece {
   readonly text: string
   readonly place: Range | undefined
   readonly more: Speaker
@@ -53,7 +53,7 @@ export class OpenMessages {
   }
 
   /** Adds a piece; for room, `close` removes the oldest message. True if it just reached the limit. */
-  add(id: string, { text, place, more, when }: Piece, close: (oldest: string) => void): boolean {
+  add(id: string, { text, place, more, when }: MessagePiece, close: (oldest: string) => void): boolean {
     let message = this.#messages.get(id)
     if (!message) {
       message = { parts: [], size: 0, cut: false, range: place, more, when }

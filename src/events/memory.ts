@@ -22,6 +22,8 @@ export function memory<Value>(sizeOf: (value: Value) => number) {
 
   return {
     get: (key: string): Value | undefined => known.get(key),
+    /** Oldest first. */
+    entries: () => known.entries(),
     /** Returns the value, and removes it. */
     take,
     /** Stores a value, and returns those that were dropped for it. */

@@ -7,10 +7,11 @@ import { isOnlyStructure } from '../json/after-value.ts'
 import { isOrdinary } from '../json/plain-value.ts'
 import { isFewWords } from '../repair/bare-words.ts'
 import type { Chunk } from '../text/chunk.ts'
+import { cutOpener, endsInTag } from '../values/cut-opener.ts'
 import { callbackArgument } from '../values/envelope.ts'
 import { opensBeforeQuote } from '../values/last-resort.ts'
 import type { Outcome, RepairLevel } from '../values/outcome.ts'
-import { EXPLICIT, rankOf } from '../values/pick.ts'
+import { EXPLICIT, isCut, rankOf } from '../values/pick.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { pickedStage, valueParts } from '../values/values.ts'
 import type { ResultData } from './event.ts'
@@ -25,7 +26,7 @@ interface Payload {
 }
 
 /** The payloads of one message, and the fault of the last candidate, if it failed. */
-export interface Found {
+export interface FoundPayloads {
   readonly payloads: readonly Payload[]
   readonly fault: Code | undefined
 }
@@ -57,13 +58,17 @@ export function payloadFinder({ schema, pick, maxFrame, maxRepair }: PayloadOpti
   /** The first answer that passed, as JSON, and whether another message has another one. */
   let answer: string | undefined
   let ambiguous = false
+  /** What was cut in the last message with a candidate: what was before it is a draft. */
+  let cut: { readonly code: Code; readonly when: Moment } | undefined
 
   return {
     /**
      * `when`: set for a message that may hold the result: one of the run itself, not of a subagent.
      * `enveloped`: the engine put the text into a document of its own; unwrapping it is a repair.
      */
-    find(text: string, when: Moment | undefined, enveloped: boolean): Found {
+    find(text: string, when: Moment | undefined, enveloped: boolean): FoundPayloads {
+      const isDraft = answer !== undefined && when !== undefined && endsAtOpener(text)
+      if (isDraft) cut = { code: 'TRUNCATED', when }
       if (!mayHoldPayload(text, last !== undefined)) return NOTHING
       const only = last || text.length * 3 > maxFrame ? undefined : onlyPayload(text, enveloped)
       if (only) return { payloads: [only], fault: undefined }
@@ -75,7 +80,8 @@ export function payloadFinder({ schema, pick, maxFrame, maxRepair }: PayloadOpti
           const json = JSON.stringify(outcome.value)
           answer ??= json
           ambiguous ||= answer !== json
-        }
+          cut = undefined
+        } else if (outcome && isCut(outcome)) cut = { code: outcome.fault.code, when }
         const rank = outcome && isCandidate(outcome) ? rankInRun(outcome) : -1
         if (outcome && rank >= (results.get(when)?.rank ?? 0))
           results.set(when, { rank, outcome, enveloped, when })
@@ -99,6 +105,8 @@ export function payloadFinder({ schema, pick, maxFrame, maxRepair }: PayloadOpti
       const [chosen] = results.both().sort((a, b) => b.rank - a.rank || (isAfter(a.when, b.when) ? -1 : 1))
       if (!chosen) return { status: 'failed', repair_level: 'none', warnings: ['NO_MATCH'], cacheable: false }
       const { outcome, enveloped } = chosen
+      if (outcome.ok && cut && isAfter(cut.when, chosen.when))
+        return { status: 'failed', repair_level: 'none', warnings: [cut.code], cacheable: false }
       const warnings = new Set(outcome.notes.map((note) => note.code))
       if (!outcome.ok) {
         const { code, errors } = outcome.fault
@@ -203,10 +211,15 @@ function endCheck(message: Bytes): (offset: number) => boolean {
   }
 }
 
-/** A candidate that is marked as the answer, valid or not, outranks an object in a sentence. */
+/** Whether a message ends where a payload begins. */
+function endsAtOpener(text: string): boolean {
+  return cutOpener(text.slice(-64), 'json', true) !== undefined || endsInTag(text, 'json')
+}
+
+/** A candidate that is marked as the answer, valid, cut or not, outranks an object in a sentence. */
 function rankInRun(outcome: Outcome<unknown>): number {
   const rank = rankOf(outcome)
-  return rank === EXPLICIT || outcome.ok ? rank : 0
+  return rank === EXPLICIT || outcome.ok || isCut(outcome) ? rank : 0
 }
 
 /**
@@ -250,7 +263,7 @@ function hasMark(text: string): boolean {
   return MARKS.some((mark) => text.includes(mark)) || thoughtIn(text) >= 0
 }
 
-const NOTHING: Found = { payloads: [], fault: undefined }
+const NOTHING: FoundPayloads = { payloads: [], fault: undefined }
 
 function isCandidate(outcome: Outcome<unknown>): boolean {
   return outcome.ok || (outcome.fault.code !== 'NO_MATCH' && outcome.fault.code !== 'EMPTY')

@@ -1,4 +1,4 @@
-import type { Engine, EngineFrame, Limits, Reader } from './engine.ts'
+import type { Engine, EngineFrame, Reader, ReaderOptions } from './engine.ts'
 import type { Position } from './position.ts'
 
 interface Placed {
@@ -16,7 +16,7 @@ const LINE_COST = 16
  */
 export class Preview {
   readonly fallback: Engine
-  readonly #limits: Limits
+  readonly #limits: ReaderOptions
   #reader: Reader | undefined
   #waiting: Placed[] = []
   readonly #shown = new Set<EngineFrame>()
@@ -26,7 +26,7 @@ export class Preview {
   /** Something else than text came: it and what follows waits for an engine. */
   #over = false
 
-  constructor(fallback: Engine, limits: Limits) {
+  constructor(fallback: Engine, limits: ReaderOptions) {
     this.fallback = fallback
     this.#limits = limits
   }

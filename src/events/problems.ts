@@ -1,6 +1,6 @@
 import { jsonValue } from '../json/strict.ts'
 import { callText } from './call-words.ts'
-import type { Event, RawRef } from './event.ts'
+import type { AgentEvent, RawRef } from './event.ts'
 import { Rec } from './record.ts'
 import { endPhrase, isGood, outcomeOf } from './run-outcome.ts'
 
@@ -29,14 +29,14 @@ export const MAX_TITLE = 300
  *   if (problem) console.log(problem.kind, problem.title)
  * }
  */
-export function problemOf(event: Event): Problem | undefined {
+export function problemOf(event: AgentEvent): Problem | undefined {
   const reported = titleOf(event)
   return reported && problemAt(event, ...reported)
 }
 
 /** A problem at an event, whatever its type. */
 export function problemAt(
-  { attempt_number, seq, raw_ref }: Event,
+  { attempt_number, seq, raw_ref }: AgentEvent,
   kind: ProblemKind,
   title: string,
 ): Problem {
@@ -68,7 +68,7 @@ function messageIn(body: unknown): string | undefined {
 /** We ended the run. */
 const limits: ReadonlySet<string> = new Set(['RUN_TIMEOUT', 'RUN_IDLE', 'RUN_LIMIT'])
 
-function titleOf(event: Event): [ProblemKind, string] | undefined {
+function titleOf(event: AgentEvent): [ProblemKind, string] | undefined {
   switch (event.type) {
     case 'tool.call.failed': {
       const { name, exit_code, error } = event.data

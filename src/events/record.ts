@@ -215,7 +215,7 @@ interface Named {
 }
 
 /** The fields of a record by name, and those of records in it (`state.status=completed|error`). */
-interface Known {
+interface KnownFields {
   readonly own: ReadonlyMap<string, Named>
   /** The fields in the order of the last record. The next one mostly has the same: no lookup is needed. */
   readonly order: Named[]
@@ -224,7 +224,7 @@ interface Known {
   readonly open: boolean
 }
 
-const knownIn = /* @__PURE__ */ cached((list): Known => {
+const knownIn = /* @__PURE__ */ cached((list): KnownFields => {
   const own = new Map<string, Named>()
   const inner: { path: Path; field: Field }[] = []
   // The keys of an engine may have dots and colons of their own.

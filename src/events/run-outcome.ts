@@ -107,6 +107,13 @@ export function readOutcome(value: unknown): RunOutcome | undefined {
   return typeof value === 'string' && Object.hasOwn(outcomeWords, value) ? (value as RunOutcome) : undefined
 }
 
+const endStates: readonly EndState[] = ['completed', 'awaiting_user_input', 'interrupted', 'unknown']
+
+/** Reads the protocol's word for an end from untrusted JSON; undefined if it is not one. */
+export function readState(value: unknown): EndState | undefined {
+  return endStates.find((known) => known === value)
+}
+
 /** Reads a class of failure from untrusted JSON; undefined if it is not one. */
 export function readFailure(value: unknown): FailureClass | undefined {
   return typeof value === 'string' && Object.hasOwn(failureWords, value) ? (value as FailureClass) : undefined

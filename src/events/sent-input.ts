@@ -2,13 +2,13 @@ import { Bytes } from '../base/platform.ts'
 import { LF } from '../text/characters.ts'
 import { lines } from '../text/lines.ts'
 import { Cutter, recordIn } from './cut.ts'
-import type { Cut, EngineFrame } from './engine.ts'
+import type { EngineCut, EngineFrame } from './engine.ts'
 import type { Range } from './write.ts'
 
 interface SentInputOptions {
   readonly maxFrame: number
   /** How the engine cuts stdin; `'unknown'` while no engine is known. */
-  readonly cut: () => Cut['stdin'] | 'unknown'
+  readonly cut: () => EngineCut['stdin'] | 'unknown'
   /** Takes a record of the wire, or a line between them. */
   readonly frame: (frame: EngineFrame) => void
   /** Takes a prompt that was sent as text. */

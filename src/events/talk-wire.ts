@@ -46,11 +46,12 @@ export interface WireStart {
 }
 
 /**
- * A step of `open`: records to send, of which the last is a request with the given id; or the session is open
+ * A step of `open`: records to send, of which the last is a request with the given id (`instead`: what to
+ * send with the next id if the agent does not know that request, though it says so); or the session is open
  * (`quiet`: its history may still arrive); or it cannot be opened.
  */
 export type WireStep =
-  | { readonly send: readonly object[] }
+  | { readonly send: readonly object[]; readonly instead?: readonly object[] }
   | { readonly session: string; readonly quiet?: boolean }
   | { readonly failed: string }
 
@@ -67,6 +68,8 @@ export interface WireResult {
   readonly id: number
   readonly result?: WireRecord
   readonly error?: string
+  /** The agent does not know such a request. */
+  readonly unknown?: boolean
 }
 
 /** What the user chose: the id of one of the options of the request, or answers to its questions. */

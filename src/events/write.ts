@@ -2,7 +2,7 @@ import { badOption, type Fault } from '../base/fault.ts'
 import type { Sink } from '../base/stage.ts'
 import type { Channel } from '../text/chunk.ts'
 import type { Engine } from './engine.ts'
-import type { Category, Event, EventData, EventType, RawRef, Source } from './event.ts'
+import type { AgentEvent, Category, EventData, EventParser, EventType, RawRef } from './event.ts'
 
 /** The bytes of a channel that events are about. */
 export interface Range {
@@ -43,7 +43,7 @@ function noTime(now: unknown): Fault {
 }
 
 /** Numbers events, and gives them their time, source, session and place. */
-export function writer(options: WriterOptions, next: Sink<Event>) {
+export function writer(options: WriterOptions, next: Sink<AgentEvent>) {
   const { runId, attempt, clock } = options
   const prefix = `${runId}:${attempt}:`
   let seq = 0
@@ -62,8 +62,8 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
   /** Nearly every range begins where the last one ended: its number is written once. */
   let lastEnd = 0
   let lastEndText = '0'
-  const sources = new Map<number, Source>()
-  let lastSource: Source | undefined
+  const sources = new Map<number, EventParser>()
+  let lastSource: EventParser | undefined
   let lastTime = Number.NaN
   let lastStamp = ''
 
@@ -78,7 +78,7 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
   }
 
   /** Reuses objects: a run has millions of events, but few sources and types. */
-  const sourceOf = (confidence: number): Source => {
+  const sourceOf = (confidence: number): EventParser => {
     if (lastSource?.confidence === confidence) return lastSource
     let source = sources.get(confidence)
     if (!source) {
@@ -136,7 +136,7 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
       }
       if (options.record && range && value !== undefined) Object.defineProperty(event, 'record', { value })
       // Cast: joins `type` and `data` again; inside a generic they are two unions to TypeScript.
-      next.write(event as unknown as Event)
+      next.write(event as unknown as AgentEvent)
     },
     /** The events that follow are about this range; `again` if events were already written about it. */
     about(place: Range | undefined, repeated = false): void {

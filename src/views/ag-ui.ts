@@ -1,10 +1,26 @@
 import { defined, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { Sink, Stage } from '../base/stage.ts'
-import type { CompletionData, Event, EventOf, MessageData, ResultData, ToolData } from '../events/event.ts'
+import type {
+  AgentEvent,
+  CompletionData,
+  EventOf,
+  MessageData,
+  ResultData,
+  ToolData,
+} from '../events/event.ts'
 import { endPhrase, outcomeOf } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
+import { jsonValue } from '../json/strict.ts'
 import { isHighSurrogate } from '../text/characters.ts'
-import { eventPlace, OpenCalls, type OpenText, OpenTexts, type TextEnd, uniqueIds } from './open-items.ts'
+import {
+  eventPlace,
+  OpenCalls,
+  type OpenText,
+  OpenTexts,
+  type TextEnd,
+  textIn,
+  uniqueIds,
+} from './open-items.ts'
 import { outputText } from './tool-text.ts'
 
 /** Fields that every event of AG-UI can have. */
@@ -12,7 +28,7 @@ export interface AgUiBase {
   /** Milliseconds since 1970. */
   readonly timestamp?: number
   /** The complete record that this was made from; if several events were made from one, the first has it. */
-  readonly rawEvent?: Event
+  readonly rawEvent?: AgentEvent
   /** Facts the protocol has no field for, under the key `agent-sluice`. */
   readonly metadata?: { readonly 'agent-sluice': Readonly<Record<string, unknown>> }
   /** The subagent that writes or calls. */
@@ -75,7 +91,7 @@ export type AgUiEvent = AgUiBase &
     | { type: 'SUBAGENT_FINISHED'; subagentRunId: string }
     | { type: 'SUBAGENT_ERROR'; subagentRunId: string; message: string }
     | { type: 'CUSTOM'; name: string; value: unknown }
-    | { type: 'RAW'; event: Event; source: string }
+    | { type: 'RAW'; event: AgentEvent; source: string }
   >
 
 export interface AgUiOptions {
@@ -112,17 +128,20 @@ interface Subagent {
  * @example
  * const shown = drive(agUiStage(), [event]) // [{ type: 'RUN_STARTED', … }, …]
  */
-export function agUiStage(options: AgUiOptions = {}): Stage<Event, AgUiEvent> {
+export function agUiStage(options: AgUiOptions = {}): Stage<AgentEvent, AgUiEvent> {
   const { raw } = readOptions('agUiStage', options, 'agUiStage({ raw: false })', AG_UI_OPTIONS)
   return (next) => new AgUiSink(next, raw)
 }
 
 /** Turns the events of a stream into those of AG-UI. */
-class AgUiSink implements Sink<Event> {
+class AgUiSink implements Sink<AgentEvent> {
   readonly #next: Sink<AgUiEvent>
   readonly #withRaw: boolean
   readonly #unique = uniqueIds()
   readonly #texts: OpenTexts
+  readonly #thoughts: OpenTexts
+  /** The inputs of calls that have not begun. */
+  readonly #inputs: OpenTexts
   readonly #calls = new OpenCalls<OpenCall>()
   /** By the call that started them. */
   #subagents = new Map<string, Subagent>()
@@ -133,9 +152,9 @@ class AgUiSink implements Sink<Event> {
   /** The current run of AG-UI. */
   #run: { readonly threadId: string; readonly runId: string } | undefined
   #timestamp: number | undefined
-  #last: Event | undefined
+  #last: AgentEvent | undefined
   /** The record that is in no event yet. */
-  #raw: Event | undefined
+  #raw: AgentEvent | undefined
 
   constructor(next: Sink<AgUiEvent>, withRaw: boolean) {
     this.#next = next
@@ -151,9 +170,39 @@ class AgUiSink implements Sink<Event> {
       },
       end: (event, open, how) => this.#endText(event, open, how),
     })
+    this.#thoughts = new OpenTexts(this.#unique, {
+      start: (_, { id: messageId }) => {
+        this.#say({ type: 'REASONING_START', messageId })
+        this.#say({ type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning' })
+      },
+      send: (_, { id: messageId }, text) => {
+        for (const delta of parts(text)) this.#say({ type: 'REASONING_MESSAGE_CONTENT', messageId, delta })
+      },
+      end: (_, { id: messageId }, how) => {
+        const say = (end: AgUiEvent) => (how === 'final' ? this.#say(end) : this.#add(end))
+        say({ type: 'REASONING_MESSAGE_END', messageId })
+        say({ type: 'REASONING_END', messageId })
+      },
+    })
+    this.#inputs = new OpenTexts(this.#unique, {
+      start: (event, { id: toolCallId, parent }) => {
+        const who = this.#speaker(event, parent)
+        const { name: toolCallName } = event.data as ToolData // cast: a piece of an input has its name, too
+        this.#say({ type: 'TOOL_CALL_START', toolCallId, toolCallName, ...who })
+      },
+      send: (event, { id: toolCallId, parent }, text) => {
+        const who = this.#speaker(event, parent)
+        for (const delta of parts(text)) this.#say({ type: 'TOOL_CALL_ARGS', toolCallId, delta, ...who })
+      },
+      end: (event, { id: toolCallId, parent }, how) => {
+        const end = { type: 'TOOL_CALL_END', toolCallId, ...this.#speaker(event, parent) } as const
+        if (how === 'final') this.#say(end)
+        else this.#add(how === 'left' ? end : { ...end, metadata: note({ superseded: true }) })
+      },
+    })
   }
 
-  write(event: Event) {
+  write(event: AgentEvent) {
     this.#last = event
     this.#raw = event
     const ms = Date.parse(event.ts)
@@ -162,13 +211,20 @@ class AgUiSink implements Sink<Event> {
     switch (event.type) {
       case 'agent.message.delta':
         // Clients of AG-UI before 1.0 refuse an empty delta.
-        return event.data.text === '' ? this.#custom(event) : this.#texts.delta(event)
+        return event.data.text === '' ? this.#custom(event) : this.#texts.delta(event, textIn(event))
       case 'agent.message.final':
-        return this.#texts.final(event)
+        return void this.#texts.final(event, textIn(event))
+      case 'agent.reasoning.delta':
+        return event.data.text === '' ? this.#custom(event) : this.#thoughts.delta(event, textIn(event))
+      case 'tool.call.input.delta': {
+        const { call_id: of, text, parent_call_id: parent } = event.data
+        const isLate = this.#calls.find(of) !== undefined
+        return text === '' || isLate ? this.#custom(event) : this.#inputs.delta(event, { of, text, parent })
+      }
       case 'user.message':
         return this.#user(event)
       case 'agent.reasoning.summary':
-        return this.#reasoning(event)
+        return void this.#thoughts.final(event, textIn(event))
       case 'tool.call.started':
         return void this.#startCall(event, event.data)
       case 'tool.call.completed':
@@ -214,11 +270,11 @@ class AgUiSink implements Sink<Event> {
     this.#next.write(timestamp === undefined ? event : { ...event, timestamp })
   }
 
-  #custom(event: Event): void {
+  #custom(event: AgentEvent): void {
     this.#say({ type: 'CUSTOM', name: event.type, value: event.data })
   }
 
-  #begin(event: Event): void {
+  #begin(event: AgentEvent): void {
     const { run_id, attempt_number } = event
     this.#run = {
       threadId: event.correlation.session_id ?? run_id,
@@ -228,7 +284,7 @@ class AgUiSink implements Sink<Event> {
   }
 
   /** The speaker, as a field; a subagent is announced before its first event. */
-  #speaker(event: Event, parent: string | undefined): { readonly subagentRunId?: string } {
+  #speaker(event: AgentEvent, parent: string | undefined): { readonly subagentRunId?: string } {
     if (parent === undefined) return {}
     const known = this.#subagents.get(parent)
     if (known) return { subagentRunId: known.id }
@@ -256,7 +312,7 @@ class AgUiSink implements Sink<Event> {
     else this.#add({ type: 'SUBAGENT_ERROR', subagentRunId, message: failed })
   }
 
-  #endText(event: Event, { id: messageId, parent }: OpenText, how: TextEnd) {
+  #endText(event: AgentEvent, { id: messageId, parent }: OpenText, how: TextEnd) {
     const end = { type: 'TEXT_MESSAGE_END', messageId, ...this.#speaker(event, parent) } as const
     if (how === 'left') return this.#add(end)
     if (how === 'superseded') return this.#add({ ...end, metadata: note({ superseded: true }) })
@@ -272,25 +328,14 @@ class AgUiSink implements Sink<Event> {
     this.#say({ type: 'TEXT_MESSAGE_END', messageId })
   }
 
-  #reasoning(event: EventOf<'agent.reasoning.summary'>): void {
-    const messageId = this.#unique(event.data.message_id, event)
-    this.#say({ type: 'REASONING_START', messageId })
-    this.#say({ type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning' })
-    for (const delta of parts(event.data.text))
-      this.#say({ type: 'REASONING_MESSAGE_CONTENT', messageId, delta })
-    this.#say({ type: 'REASONING_MESSAGE_END', messageId })
-    this.#say({ type: 'REASONING_END', messageId })
-  }
-
-  #startCall(event: Event, data: ToolData): OpenCall {
-    const who = this.#speaker(event, data.parent_call_id)
-    const id = this.#unique(data.call_id, event)
-    const call: OpenCall = { id, name: data.name, parent: data.parent_call_id }
-    this.#calls.start(data.call_id, call)
-    this.#say({ type: 'TOOL_CALL_START', toolCallId: id, toolCallName: data.name, ...who })
-    const input = data.input === undefined ? '' : JSON.stringify(data.input)
-    for (const delta of parts(input)) this.#say({ type: 'TOOL_CALL_ARGS', toolCallId: id, delta, ...who })
-    this.#say({ type: 'TOOL_CALL_END', toolCallId: id, ...who })
+  #startCall(event: AgentEvent, { call_id: of, name, input, parent_call_id: parent }: ToolData): OpenCall {
+    const whole = input === undefined ? '' : JSON.stringify(input)
+    const sent = this.#inputs.sent(of)
+    // The model may write its JSON with blanks, and what is no JSON as it is.
+    const isSame = sent !== undefined && (sent === input || JSON.stringify(jsonValue(sent)) === whole)
+    const id = this.#inputs.final(event, { of, text: isSame ? sent : whole, parent })
+    const call: OpenCall = { id, name, parent }
+    this.#calls.start(of, call)
     return call
   }
 
@@ -329,20 +374,20 @@ class AgUiSink implements Sink<Event> {
   }
 
   /** Closes everything that is open: a run must not end before that. */
-  #closeAll(event: Event): void {
-    this.#texts.endAll(event)
+  #closeAll(event: AgentEvent): void {
+    for (const open of [this.#thoughts, this.#texts, this.#inputs]) open.endAll(event)
     for (const subagent of this.#subagents.values()) this.#closeSubagent(subagent)
     this.#calls.takeAll()
     this.#subagents = new Map()
   }
 
-  #finish(event: Event, data: CompletionData): void {
+  #finish(event: AgentEvent, data: CompletionData): void {
     this.#closeAll(event)
     const usage = usageOf(data.tokens, this.#model)
     const outcome = outcomeOf(data)
     const metadata = note({ outcome })
     if (outcome === 'failed' || outcome === 'unknown') {
-      const message = data.evidence?.failure ?? endPhrase(outcome, data.failure_class)
+      const message = data.problem ?? data.evidence?.failure ?? endPhrase(outcome, data.failure_class)
       this.#say({ type: 'RUN_ERROR', message, code: data.reason_code, ...usage, metadata })
     } else {
       const value = this.#result?.status === 'success' ? (this.#result.value ?? undefined) : undefined

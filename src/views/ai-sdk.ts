@@ -1,8 +1,8 @@
 import { defined } from '../base/check-options.ts'
 import type { Sink, Stage } from '../base/stage.ts'
-import type { CompletionData, Event, EventOf, MessageData, ToolData } from '../events/event.ts'
+import type { AgentEvent, CompletionData, EventOf, MessageData, ToolData } from '../events/event.ts'
 import { endPhrase, isGood, outcomeOf } from '../events/run-outcome.ts'
-import { eventPlace, OpenCalls, OpenTexts, type TextEnd, uniqueIds } from './open-items.ts'
+import { eventPlace, OpenCalls, OpenTexts, type TextEnd, textIn, uniqueIds } from './open-items.ts'
 import { failureText } from './tool-text.ts'
 
 /** Facts the protocol has no field for, under the key `sluice`. */
@@ -30,11 +30,13 @@ export type AiSdkChunk =
       | ({ type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; id: string } & WithFacts)
       | { type: 'text-delta' | 'reasoning-delta'; id: string; delta: string }
       | ({ type: 'tool-input-start'; toolCallId: string; toolName: string } & Called)
+      | { type: 'tool-input-delta'; toolCallId: string; inputTextDelta: string }
       | ({ type: 'tool-input-available'; toolCallId: string; toolName: string; input: unknown } & Called &
           WithFacts)
       | ({ type: 'tool-output-available'; toolCallId: string; output: unknown } & Called & WithFacts)
       | ({ type: 'tool-output-error'; toolCallId: string; errorText: string } & Called & WithFacts)
       | { type: 'finish'; finishReason: 'stop' | 'error' | 'other'; messageMetadata: AiSdkMessageMetadata }
+      | { type: 'message-metadata'; messageMetadata: AiSdkMessageMetadata }
       | { type: 'abort'; reason: string }
       | { type: 'error'; errorText: string }
     >
@@ -63,26 +65,29 @@ const called = { dynamic: true, providerExecuted: true } as const
 
 /**
  * The stage of `aiSdk()`: events as the chunks of one AI SDK message, which `useChat` shows while it grows.
- * The attempts of a run are the steps of the message. `finish`, followed by `error` or `abort` if the run
- * failed or was stopped, comes when the events end, because another attempt may follow before.
+ * The attempts of a run are the steps of the message. `finish`, followed by `error` if the run failed, comes
+ * when the events end, because another attempt may follow before; if it was stopped, `abort` comes instead.
  *
  * @example
  * const chunks = drive(aiSdkStage(), [event]) // [{ type: 'start', … }, { type: 'start-step' }, …]
  */
-export function aiSdkStage(): Stage<Event, AiSdkChunk> {
+export function aiSdkStage(): Stage<AgentEvent, AiSdkChunk> {
   return (next) => new AiSdkSink(next)
 }
 
 /** Turns the events of a stream into the chunks of one message. */
-class AiSdkSink implements Sink<Event> {
+class AiSdkSink implements Sink<AgentEvent> {
   readonly #next: Sink<AiSdkChunk>
   readonly #unique = uniqueIds()
   readonly #texts: OpenTexts
+  readonly #thoughts: OpenTexts
+  /** The inputs of calls that have not begun. */
+  readonly #inputs: OpenTexts
   /** By the id of the engine: the one that was sent. */
   readonly #calls = new OpenCalls<string>()
   #about: AiSdkMessageMetadata | undefined
   /** The last event of the attempt whose step is open. */
-  #step: Event | undefined
+  #step: AgentEvent | undefined
   #ended: CompletionData | undefined
 
   constructor(next: Sink<AiSdkChunk>) {
@@ -93,9 +98,24 @@ class AiSdkSink implements Sink<Event> {
       send: (_, { id }, delta) => this.#say({ type: 'text-delta', id, delta }),
       end: (event, { id }, how) => this.#say({ type: 'text-end', id, ...metadata(endFacts(event, how)) }),
     })
+    this.#thoughts = new OpenTexts(this.#unique, {
+      start: (_, { id, parent }) =>
+        this.#say({ type: 'reasoning-start', id, ...metadata({ parent_call_id: parent }) }),
+      send: (_, { id }, delta) => this.#say({ type: 'reasoning-delta', id, delta }),
+      end: (event, { id }, how) => {
+        const { incomplete, superseded } = endFacts(event, how)
+        this.#say({ type: 'reasoning-end', id, ...metadata({ incomplete, superseded }) })
+      },
+    })
+    this.#inputs = new OpenTexts(this.#unique, {
+      start: (event, { id }) => this.#startInput(id, event.data as ToolData), // cast: a piece has its name
+      send: (_, { id }, inputTextDelta) =>
+        this.#say({ type: 'tool-input-delta', toolCallId: id, inputTextDelta }),
+      end() {},
+    })
   }
 
-  write(event: Event) {
+  write(event: AgentEvent) {
     if (this.#step?.attempt_number !== event.attempt_number) {
       this.#endStep()
       this.#begin(event)
@@ -105,12 +125,20 @@ class AiSdkSink implements Sink<Event> {
     if (session_id !== undefined && this.#about) this.#about = { ...this.#about, session_id }
     switch (event.type) {
       case 'agent.message.delta':
-        if (event.data.text !== '') this.#texts.delta(event)
+        if (event.data.text !== '') this.#texts.delta(event, textIn(event))
         return
       case 'agent.message.final':
         return this.#final(event)
+      case 'agent.reasoning.delta':
+        if (event.data.text !== '') this.#thoughts.delta(event, textIn(event))
+        return
       case 'agent.reasoning.summary':
-        return this.#reasoning(event)
+        return void this.#thoughts.final(event, textIn(event))
+      case 'tool.call.input.delta': {
+        const { call_id: of, text, parent_call_id: parent } = event.data
+        if (text !== '' && this.#calls.find(of) === undefined) this.#inputs.delta(event, { of, text, parent })
+        return
+      }
       case 'tool.call.started':
         return void this.#startCall(event, event.data)
       case 'tool.call.completed':
@@ -156,15 +184,15 @@ class AiSdkSink implements Sink<Event> {
     this.#next.write(chunk)
   }
 
-  #keep(event: Event, type: AiSdkData['type'], data: unknown = event): void {
+  #keep(event: AgentEvent, type: AiSdkData['type'], data: unknown = event): void {
     this.#say({ type, id: eventPlace(event), data })
   }
 
-  #mention(event: Event, type: AiSdkData['type']): void {
+  #mention(event: AgentEvent, type: AiSdkData['type']): void {
     this.#say({ type, id: eventPlace(event), data: event, transient: true })
   }
 
-  #begin(event: Event): void {
+  #begin(event: AgentEvent): void {
     const first = this.#about === undefined
     const { session_id } = event.correlation
     this.#about = {
@@ -179,25 +207,22 @@ class AiSdkSink implements Sink<Event> {
   }
 
   #final(event: EventOf<'agent.message.final'>): void {
-    this.#texts.final(event)
+    this.#texts.final(event, textIn(event))
     const { message_id, structured_payload, repair_level } = event.data
     if (structured_payload !== undefined)
       this.#keep(event, 'data-payload', { message_id, structured_payload, repair_level })
   }
 
-  #reasoning(event: EventOf<'agent.reasoning.summary'>): void {
-    const id = this.#unique(event.data.message_id, event)
-    const { parent_call_id } = event.data
-    this.#say({ type: 'reasoning-start', id, ...metadata({ parent_call_id }) })
-    if (event.data.text !== '') this.#say({ type: 'reasoning-delta', id, delta: event.data.text })
-    this.#say({ type: 'reasoning-end', id })
+  #startInput(toolCallId: string, { name }: Pick<ToolData, 'name'>): void {
+    this.#say({ type: 'tool-input-start', toolCallId, toolName: name, ...called })
   }
 
-  #startCall(event: Event, data: ToolData): string {
-    const toolCallId = this.#unique(data.call_id, event)
+  #startCall(event: AgentEvent, data: ToolData): string {
+    const known = this.#inputs.take(data.call_id)
+    const toolCallId = known?.id ?? this.#unique(data.call_id, event)
     this.#calls.start(data.call_id, toolCallId)
+    if (!known) this.#startInput(toolCallId, data)
     const tool = { toolCallId, toolName: data.name, ...called }
-    this.#say({ type: 'tool-input-start', ...tool })
     const { parent_call_id, input = null } = data
     this.#say({ type: 'tool-input-available', ...tool, input, ...metadata({ parent_call_id }) })
     return toolCallId
@@ -230,7 +255,7 @@ class AiSdkSink implements Sink<Event> {
   /** Ends the attempt, and everything it left open. */
   #endStep(): void {
     if (!this.#step) return
-    this.#texts.endAll(this.#step)
+    for (const open of [this.#thoughts, this.#texts, this.#inputs]) open.endAll(this.#step)
     this.#calls.takeAll()
     this.#step = undefined
     this.#say({ type: 'finish-step' })
@@ -246,20 +271,24 @@ class AiSdkSink implements Sink<Event> {
       ...(ended?.tokens && { tokens: ended.tokens }),
       ...(ended?.cost && { cost: ended.cost }),
     }
+    if (outcome === 'cancelled') {
+      this.#say({ type: 'message-metadata', messageMetadata })
+      this.#say({ type: 'abort', reason: ended?.evidence.stopped ?? outcome })
+      return
+    }
     const good = isGood(outcome) || outcome === 'needs_input'
     const finishReason = good ? 'stop' : outcome === 'failed' ? 'error' : 'other'
     this.#say({ type: 'finish', finishReason, messageMetadata })
-    if (outcome === 'cancelled') this.#say({ type: 'abort', reason: ended?.evidence.stopped ?? outcome })
     // Last, because `useChat` stops there.
     if (outcome === 'failed')
       this.#say({
         type: 'error',
-        errorText: ended?.evidence.failure ?? endPhrase(outcome, ended?.failure_class),
+        errorText: ended?.problem ?? ended?.evidence.failure ?? endPhrase(outcome, ended?.failure_class),
       })
   }
 }
 
-function endFacts(event: Event, how: TextEnd): Readonly<Record<string, unknown>> {
+function endFacts(event: AgentEvent, how: TextEnd): Readonly<Record<string, unknown>> {
   if (how === 'superseded') return { superseded: true }
   if (how === 'left') return { incomplete: true }
   // Cast: only a final message ends so.

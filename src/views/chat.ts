@@ -1,14 +1,14 @@
 import { type Complete, defined, OFF, type OptionTable, readOptions } from '../base/check-options.ts'
 import { runCodes } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
-import { costCounter } from '../events/cost.ts'
+import { type Cost, costCounter } from '../events/cost.ts'
 import type {
+  AgentEvent,
   AgentRequest,
   ArtifactData,
   CompletionData,
   Correlation,
   DiagnosticData,
-  Event,
   EventOf,
   MessageData,
   RawData,
@@ -17,9 +17,11 @@ import type {
   ResultData,
   SettledBy,
   ToolData,
+  ToolInputData,
   UserData,
 } from '../events/event.ts'
-import { tokenCounter } from '../events/tokens.ts'
+import { isGood, outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
+import { type Tokens, tokenCounter } from '../events/tokens.ts'
 
 /**
  * State of the conversation at the end of a turn or of an attempt. At the end of an attempt with `outcome`
@@ -27,6 +29,26 @@ import { tokenCounter } from '../events/tokens.ts'
  */
 export type ChatEnd = Omit<CompletionData, 'outcome' | 'ok'> &
   Partial<Pick<CompletionData, 'outcome' | 'ok'>> & { readonly result?: ResultData }
+
+/**
+ * How an attempt ended, the same as its `end`.
+ *
+ * @example
+ * for await (const record of run('codex', ['exec', '--json', task]).pipe(chat()))
+ *   if (record.type === 'conversation.ended') console.log(record.data.outcome, record.data.problem ?? '')
+ */
+export interface ConversationEnd {
+  /** In one plain word: `succeeded`, `finished`, `needs_input`, `failed`, `cancelled` or `unknown`. */
+  readonly outcome: RunOutcome
+  /** True for `succeeded` and `finished`. */
+  readonly ok: boolean
+  /** What went wrong, in one sentence for people. Missing after a good end. */
+  readonly problem?: string
+  /** The last message of the attempt that is not of a subagent. */
+  readonly text?: string
+  readonly tokens?: Tokens
+  readonly cost?: Cost
+}
 
 /** Every chat type and its `data`. */
 export interface ChatData {
@@ -39,7 +61,9 @@ export interface ChatData {
   'user.message': UserData
   'assistant.message.delta': MessageData
   'assistant.message.final': MessageData
+  'assistant.reasoning.delta': ReasoningData
   'assistant.reasoning': ReasoningData
+  'assistant.tool_call.delta': ToolInputData
   'assistant.tool_call': ToolData & { readonly phase: 'started' | 'completed' | 'failed' }
   'artifact.created': ArtifactData
   'artifact.modified': ArtifactData
@@ -51,6 +75,8 @@ export interface ChatData {
   /** The end of an attempt whose last turn waits for the user. */
   'conversation.completed': ChatEnd
   'conversation.failed': ChatEnd
+  /** The last record of every attempt, however it ended. */
+  'conversation.ended': ConversationEnd
   /** Also used for an unknown end: then it has a `state`. */
   'diagnostic.warning': DiagnosticData & Partial<ChatEnd>
   'raw.stdout': RawData
@@ -94,18 +120,19 @@ export const CHAT_OPTIONS = {
 } as const satisfies OptionTable<ChatOptions>
 
 /** The stage of `chat()`. */
-export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
+export function chatStage(options: ChatOptions = {}): Stage<AgentEvent, Chat> {
   const read = readOptions('chatStage', options, 'chatStage({ after: 12 })', CHAT_OPTIONS)
   return (next) => new ChatSink(next, read)
 }
 
 /** Turns the events of a stream into chat records. */
-class ChatSink implements Sink<Event> {
+class ChatSink implements Sink<AgentEvent> {
   readonly #next: Sink<Chat>
   #seq: number
   #started: boolean
   #attempt: number | undefined
   #localSeq = 0
+  #text: string | undefined
   #result: ResultData | undefined
   /** The attempt in which a turn was reported to wait for the user. */
   #waiting: number | undefined
@@ -120,10 +147,11 @@ class ChatSink implements Sink<Event> {
     this.#started = started
   }
 
-  write(event: Event) {
+  write(event: AgentEvent) {
     if (event.attempt_number !== this.#attempt) {
       this.#attempt = event.attempt_number
       this.#localSeq = 0
+      this.#text = undefined
       this.#spent = tokenCounter()
       this.#cost = costCounter()
       this.#cumulative = false
@@ -146,9 +174,14 @@ class ChatSink implements Sink<Event> {
       case 'agent.message.delta':
         return this.#say(event, 'assistant.message.delta', event.data)
       case 'agent.message.final':
+        if (event.data.parent_call_id === undefined) this.#text = event.data.text
         return this.#say(event, 'assistant.message.final', event.data)
+      case 'agent.reasoning.delta':
+        return this.#say(event, 'assistant.reasoning.delta', event.data)
       case 'agent.reasoning.summary':
         return this.#say(event, 'assistant.reasoning', event.data)
+      case 'tool.call.input.delta':
+        return this.#say(event, 'assistant.tool_call.delta', event.data)
       case 'tool.call.started':
       case 'tool.call.completed':
       case 'tool.call.failed': {
@@ -175,7 +208,7 @@ class ChatSink implements Sink<Event> {
     this.#next.end()
   }
 
-  #say<T extends ChatType>(event: Event, type: T, data: ChatData[T]): void {
+  #say<T extends ChatType>(event: AgentEvent, type: T, data: ChatData[T]): void {
     const record = {
       protocol_version: 'fcmp/1.0' as const,
       run_id: event.run_id,
@@ -213,10 +246,18 @@ class ChatSink implements Sink<Event> {
     })
   }
 
-  #finish(event: Event, data: CompletionData) {
-    const end: ChatEnd = this.#result ? { ...data, result: this.#result } : data
+  #finish(event: AgentEvent, data: CompletionData) {
+    const outcome = outcomeOf(data, this.#result?.status)
+    this.#judge(event, this.#result ? { ...data, result: this.#result } : data)
     this.#result = undefined
-    switch (data.state) {
+    const { problem, tokens, cost } = data
+    const ended = { outcome, ok: isGood(outcome), ...defined({ problem, text: this.#text, tokens, cost }) }
+    this.#say(event, 'conversation.ended', ended)
+  }
+
+  /** The protocol's own record of the end. */
+  #judge(event: AgentEvent, end: ChatEnd) {
+    switch (end.state) {
       case 'completed':
         return this.#say(event, 'conversation.completed', end)
       case 'awaiting_user_input':
@@ -236,7 +277,7 @@ class ChatSink implements Sink<Event> {
 }
 
 /** The facts about the run in the first record of a session. */
-function factsOf(event: Event): Omit<ChatData['conversation.started'], 'session_id'> {
+function factsOf(event: AgentEvent): Omit<ChatData['conversation.started'], 'session_id'> {
   if (event.type !== 'lifecycle.run.status') return {}
   const { model, cwd, engine_version } = event.data
   return defined({ model, cwd, engine_version })

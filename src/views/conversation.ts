@@ -1,8 +1,8 @@
 import type { Cost } from '../events/cost.ts'
 import type {
+  AgentEvent,
   AgentRequest,
   CompletionData,
-  Event,
   EventOf,
   RawRef,
   ResultData,
@@ -37,8 +37,7 @@ interface Common {
   version: number
 }
 
-export interface MessageItem extends Common {
-  readonly kind: 'message'
+interface Said extends Common {
   text: string
   /** The text of its last event. */
   piece: string
@@ -47,6 +46,14 @@ export interface MessageItem extends Common {
   incomplete: boolean
   /** A subagent wrote it. */
   readonly nested: boolean
+}
+
+export interface MessageItem extends Said {
+  readonly kind: 'message'
+}
+
+export interface ThoughtItem extends Said {
+  readonly kind: 'reasoning'
 }
 
 export interface PromptItem extends Common {
@@ -61,8 +68,10 @@ export interface ToolItem extends Common {
   readonly does: ToolKind
   /** A subagent called it. */
   readonly nested: boolean
-  /** As the call started; if that had none, as it ended. */
+  /** As the call started; if that had none, as it ended. While it is being written, the text so far. */
   input: unknown
+  /** The model is still writing the input. */
+  writing: boolean
   /** As the call ended: some agents know the arguments only then, and others write them in another way. */
   lateInput: unknown
   output: unknown
@@ -120,6 +129,7 @@ export interface RequestItem extends Common, Asked {
 /** One entry of the conversation, of one event or several: the deltas of a message, a call. */
 export type Item =
   | MessageItem
+  | ThoughtItem
   | ToolItem
   | RawItem
   | FileItem
@@ -127,7 +137,6 @@ export type Item =
   | StatusItem
   | RequestItem
   | PromptItem
-  | (Common & { readonly kind: 'reasoning'; readonly text: string; readonly nested: boolean })
   | (Common & { readonly kind: 'result'; readonly result: ResultData })
   | (Common & { readonly kind: 'end'; readonly end: CompletionData })
 
@@ -136,6 +145,8 @@ type Content = Item extends infer I ? (I extends Item ? Omit<I, keyof Common> : 
 
 /** Maximum number of raw lines in one item. */
 const MAX_LINES = 500
+/** Characters of an input that is being written. */
+const MAX_WRITING = 65_536
 
 /**
  * Folds the events of a run into the items of its conversation. The terminal, the page, Markdown and `why`
@@ -150,7 +161,8 @@ const MAX_LINES = 500
 export class Conversation {
   readonly #onItem: ((item: Item) => void) | undefined
   readonly #facts = summarizer()
-  readonly #messages = new Map<string, MessageItem>()
+  /** The messages and thoughts that are arriving in pieces. */
+  readonly #said = new Map<string, MessageItem | ThoughtItem>()
   readonly #calls = new OpenCalls<ToolItem>()
   readonly #requests = new OpenCalls<RequestItem>()
   #lines: RawItem | undefined
@@ -186,9 +198,9 @@ export class Conversation {
   }
 
   /** Takes the next event, and returns its item: a new one, or one that the event changes. */
-  take(event: Event): Item {
+  take(event: AgentEvent): Item {
     if (event.attempt_number !== this.#attempt) {
-      this.#messages.clear()
+      this.#said.clear()
       this.#calls.takeAll()
       this.#requests.takeAll()
       this.#lines = undefined
@@ -196,7 +208,7 @@ export class Conversation {
     if (!event.type.startsWith('raw.')) this.#lines = undefined
     if (this.#task !== undefined) {
       // Cast: it comes before the first event, and has no event of its own.
-      const before = { ...event, type: 'user.message', seq: 0, raw_ref: null } as Event
+      const before = { ...event, type: 'user.message', seq: 0, raw_ref: null } as AgentEvent
       this.#asked = this.#add(before, { kind: 'prompt', text: this.#task })
       this.#task = undefined
     }
@@ -214,7 +226,7 @@ export class Conversation {
     return item
   }
 
-  #add<C extends Content>(event: Event, content: C): Extract<Item, C> {
+  #add<C extends Content>(event: AgentEvent, content: C): Extract<Item, C> {
     const { attempt_number, seq } = event
     const common = {
       id: `${attempt_number}.${seq}`,
@@ -236,7 +248,7 @@ export class Conversation {
   }
 
   /** Another program may have written the journal: an event without its data is shown as a raw line. */
-  #itemOf(event: Event): Item {
+  #itemOf(event: AgentEvent): Item {
     try {
       return this.#put(event)
     } catch {
@@ -244,20 +256,19 @@ export class Conversation {
     }
   }
 
-  #put(event: Event): Item {
+  #put(event: AgentEvent): Item {
     if (typeof event.data !== 'object' || event.data === null) return this.#rawLine(event)
     switch (event.type) {
       case 'agent.message.delta':
       case 'agent.message.final':
-        return this.#message(event)
+        return this.#say('message', event)
+      case 'agent.reasoning.delta':
       case 'agent.reasoning.summary':
-        return this.#add(event, {
-          kind: 'reasoning',
-          text: plain(event.data.text),
-          nested: event.data.parent_call_id !== undefined,
-        })
+        return this.#say('reasoning', event)
       case 'user.message':
         return this.#prompt(event, plain(event.data.text))
+      case 'tool.call.input.delta':
+        return this.#write(event)
       case 'tool.call.started':
         return this.#start(event)
       case 'tool.call.completed':
@@ -287,9 +298,9 @@ export class Conversation {
       case 'lifecycle.run.result':
         return this.#add(event, { kind: 'result', result: event.data })
       case 'lifecycle.completion.state':
-        for (const message of this.#messages.values()) {
-          message.growing = false
-          message.version++
+        for (const said of this.#said.values()) {
+          said.growing = false
+          said.version++
         }
         for (const call of this.running) {
           call.left = true
@@ -301,7 +312,7 @@ export class Conversation {
     }
   }
 
-  #prompt(event: Event, text: string): PromptItem {
+  #prompt(event: AgentEvent, text: string): PromptItem {
     const asked = this.#asked
     this.#asked = undefined
     // What the user says after the agent has begun is another prompt, unless it has the same words.
@@ -309,37 +320,69 @@ export class Conversation {
     return same ? Object.assign(asked, { text }) : this.#add(event, { kind: 'prompt', text })
   }
 
-  #message(event: EventOf<'agent.message.delta' | 'agent.message.final'>): MessageItem {
+  #say(
+    kind: 'message' | 'reasoning',
+    event: EventOf<
+      'agent.message.delta' | 'agent.message.final' | 'agent.reasoning.delta' | 'agent.reasoning.summary'
+    >,
+  ): MessageItem | ThoughtItem {
     const { message_id, incomplete = false, parent_call_id } = event.data
     const piece = plain(event.data.text)
-    const growing = event.type === 'agent.message.delta'
-    const known = this.#messages.get(message_id)
-    if (!growing) this.#messages.delete(message_id)
+    const growing = event.type === 'agent.message.delta' || event.type === 'agent.reasoning.delta'
+    const key = `${kind} ${message_id}`
+    const known = this.#said.get(key)
+    if (!growing) this.#said.delete(key)
     if (known) {
       known.text = growing ? known.text + piece : piece
       return Object.assign(known, { piece, growing, incomplete })
     }
-    const nested = parent_call_id !== undefined
-    const made = this.#add(event, { kind: 'message', text: piece, piece, growing, incomplete, nested })
-    if (growing) this.#messages.set(message_id, made)
+    const content = { text: piece, piece, growing, incomplete, nested: parent_call_id !== undefined }
+    const made =
+      kind === 'message' ? this.#add(event, { kind, ...content }) : this.#add(event, { kind, ...content })
+    if (growing) this.#said.set(key, made)
     return made
   }
 
-  #ask(event: Event, request: AgentRequest): RequestItem {
+  #ask(event: AgentEvent, request: AgentRequest): RequestItem {
     const made = this.#add(event, { kind: 'request', request, by: undefined, option: undefined, answers: [] })
     this.#requests.start(request.id, made)
     return made
   }
 
+  /** A piece of the input of a call that has not begun. */
+  #write(event: EventOf<'tool.call.input.delta'>): ToolItem {
+    const { call_id } = event.data
+    const piece = plain(event.data.text)
+    const known = this.#calls.find(call_id)
+    if (known && !known.writing) return known
+    const call = known ?? this.#open(event, '', true)
+    const before = String(call.input)
+    call.input = before + piece.slice(0, MAX_WRITING - before.length)
+    return call
+  }
+
   #start(event: EventOf<'tool.call.started' | 'tool.call.completed' | 'tool.call.failed'>): ToolItem {
+    const { input, call_id } = event.data
+    const known = this.#calls.find(call_id)
+    return known?.writing ? Object.assign(known, { input, writing: false }) : this.#open(event, input, false)
+  }
+
+  #open(
+    event: EventOf<
+      'tool.call.input.delta' | 'tool.call.started' | 'tool.call.completed' | 'tool.call.failed'
+    >,
+    input: unknown,
+    writing: boolean,
+  ): ToolItem {
     // Recordings of 0.2 have no kind.
-    const { name, kind: does = 'other', input, call_id, parent_call_id } = event.data
+    const { name, kind: does = 'other', call_id, parent_call_id } = event.data
     const made = this.#add(event, {
       kind: 'tool',
       name: String(name),
       does,
       nested: parent_call_id !== undefined,
       input,
+      writing,
       lateInput: undefined,
       output: undefined,
       error: undefined,
@@ -357,7 +400,7 @@ export class Conversation {
   #finish(event: EventOf<'tool.call.completed' | 'tool.call.failed'>): ToolItem {
     const { call_id, input, output, error, exit_code, duration_ms } = event.data
     const known = this.#calls.find(call_id)
-    const call = known ?? this.#start(event)
+    const call = known && !known.writing ? known : this.#start(event)
     this.#calls.end(call_id)
     if (call.input === undefined) call.input = input
     call.lateInput = input
@@ -371,7 +414,7 @@ export class Conversation {
     return call
   }
 
-  #rawLine(event: Event): RawItem {
+  #rawLine(event: AgentEvent): RawItem {
     const line = (event.data as { line?: unknown } | null)?.line
     const text = typeof line === 'string' ? line : (JSON.stringify(event.data) ?? '')
     const stream = event.type.slice('raw.'.length)

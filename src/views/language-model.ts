@@ -2,7 +2,7 @@ import { isFunction, isName, OFF, type OptionTable, readOptions } from '../base/
 import { Fault } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import { isRecord } from '../events/engine.ts'
-import { type CompletionData, type Event, isEvent, type ToolKind } from '../events/event.ts'
+import { type AgentEvent, type CompletionData, isEvent, type ToolKind } from '../events/event.ts'
 import { type Tokens, tokenCounter } from '../events/tokens.ts'
 import { type AiSdkChunk, type AiSdkData, type AiSdkMetadata, aiSdkStage } from './ai-sdk.ts'
 import { OpenCalls } from './open-items.ts'
@@ -116,7 +116,19 @@ export type LanguageModelPart =
       readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'
       readonly id: string
     } & Annotated)
-  | { readonly type: 'text-delta' | 'reasoning-delta'; readonly id: string; readonly delta: string }
+  | {
+      readonly type: 'text-delta' | 'reasoning-delta' | 'tool-input-delta'
+      readonly id: string
+      readonly delta: string
+    }
+  | {
+      readonly type: 'tool-input-start'
+      readonly id: string
+      readonly toolName: string
+      readonly providerExecuted: true
+      readonly dynamic: true
+    }
+  | { readonly type: 'tool-input-end'; readonly id: string }
   | Call
   | { readonly type: 'raw'; readonly rawValue: unknown }
   | { readonly type: 'error'; readonly error: unknown }
@@ -130,7 +142,7 @@ export type LanguageModelPart =
  * @example
  * const parts = drive(languageModelStage(), [event]) // [{ type: 'stream-start', … }, …]
  */
-export function languageModelStage(options: LanguageModelOptions = {}): Stage<Event, LanguageModelPart> {
+export function languageModelStage(options: LanguageModelOptions = {}): Stage<AgentEvent, LanguageModelPart> {
   const example = "languageModelStage({ text: 'result' })"
   const read = readOptions('languageModelStage', options, example, LANGUAGE_MODEL_OPTIONS)
   return (next) => {
@@ -147,9 +159,16 @@ export function languageModelStage(options: LanguageModelOptions = {}): Stage<Ev
 }
 
 /** The event with the name that the provider gives to its tool. */
-function renamed(event: Event, tool: LanguageModelOptions['tool']): Event {
-  if (!tool || !isEvent(event, 'tool.call.started', 'tool.call.completed', 'tool.call.failed')) return event
-  return { ...event, data: { ...event.data, name: tool(event.data.name, event.data.kind) } }
+function renamed(event: AgentEvent, tool: LanguageModelOptions['tool']): AgentEvent {
+  const types = [
+    'tool.call.input.delta',
+    'tool.call.started',
+    'tool.call.completed',
+    'tool.call.failed',
+  ] as const
+  if (!tool || !isEvent(event, ...types)) return event
+  // Cast: joins `type` and `data` again.
+  return { ...event, data: { ...event.data, name: tool(event.data.name, event.data.kind) } } as AgentEvent
 }
 
 type ChunkOf<T extends AiSdkChunk['type']> = Extract<AiSdkChunk, { type: T }>
@@ -161,6 +180,8 @@ class LanguageModelSink implements Sink<AiSdkChunk> {
   #facts: LanguageModelFacts | undefined
   #usage: JsonObject | undefined
   readonly #names = new OpenCalls<string>()
+  /** The calls of which pieces of the input may come, and whether one came: most agents send none. */
+  readonly #inputs = new OpenCalls<{ readonly toolName: string; begun: boolean }>()
   /** The ids of texts that are not the answer. */
   readonly #asides = new Set<string>()
   readonly #tokens = tokenCounter()
@@ -173,7 +194,7 @@ class LanguageModelSink implements Sink<AiSdkChunk> {
   }
 
   /** The event that the next chunks are made from. */
-  about({ run_id, source, correlation: { session_id }, ...event }: Event): void {
+  about({ run_id, source, correlation: { session_id }, ...event }: AgentEvent): void {
     const { model, usage } = event.type === 'lifecycle.run.status' ? event.data : {}
     this.#facts = {
       ...this.#facts,
@@ -214,14 +235,23 @@ class LanguageModelSink implements Sink<AiSdkChunk> {
         return this.#say({ type: chunk.type, id: chunk.id, ...this.#annotated(chunk) })
       case 'reasoning-delta':
         return this.#say(chunk)
+      case 'tool-input-start':
+        return void this.#inputs.start(chunk.toolCallId, { toolName: chunk.toolName, begun: false })
+      case 'tool-input-delta':
+        return this.#input(chunk)
       case 'tool-input-available':
       case 'tool-output-available':
       case 'tool-output-error':
         return this.#call(chunk)
       case 'finish-step':
+        this.#inputs.takeAll()
         return void this.#names.takeAll()
       case 'finish':
         this.#finish = chunk
+        return
+      case 'message-metadata':
+        // It was stopped: a message of the chat has no `finish` then, but that of a model has one.
+        this.#finish = { ...chunk, type: 'finish', finishReason: 'other' }
         return
       case 'error':
         // An answer that reached the limit of tokens is short, and no error.
@@ -229,7 +259,6 @@ class LanguageModelSink implements Sink<AiSdkChunk> {
           this.#say({ type: 'error', error: new Fault('COMMAND_FAILED', chunk.errorText) })
         return
       case 'start-step':
-      case 'tool-input-start':
       case 'abort':
       case 'data-payload':
         return
@@ -251,11 +280,21 @@ class LanguageModelSink implements Sink<AiSdkChunk> {
     return this.#options.text === 'result' || facts?.sluice['parent_call_id'] !== undefined
   }
 
+  #input({ toolCallId: id, inputTextDelta: delta }: ChunkOf<'tool-input-delta'>): void {
+    const input = this.#inputs.find(id)
+    if (!input) return
+    const { toolName, begun } = input
+    if (!begun) this.#say({ type: 'tool-input-start', id, toolName, providerExecuted: true, dynamic: true })
+    input.begun = true
+    this.#say({ type: 'tool-input-delta', id, delta })
+  }
+
   #call(chunk: ChunkOf<'tool-input-available' | 'tool-output-available' | 'tool-output-error'>) {
     const { toolCallId } = chunk
     if (chunk.type === 'tool-input-available') {
       const { toolName } = chunk
       this.#names.start(toolCallId, toolName)
+      if (this.#inputs.end(toolCallId)?.begun) this.#say({ type: 'tool-input-end', id: toolCallId })
       const call = { toolCallId, toolName, providerExecuted: true, dynamic: true } as const
       // Arguments that are not known are sent as none.
       const input = JSON.stringify(chunk.input ?? {})
@@ -274,7 +313,7 @@ class LanguageModelSink implements Sink<AiSdkChunk> {
   }
 
   #record({ data, id }: AiSdkData) {
-    const event = data as Event // cast: all but payloads are sent as whole records
+    const event = data as AgentEvent // cast: all but payloads are sent as whole records
     if (this.#options.raw) this.#say({ type: 'raw', rawValue: event })
     switch (event.type) {
       case 'lifecycle.run.status':

@@ -1,4 +1,4 @@
-import type { Event, EventOf } from '../events/event.ts'
+import type { AgentEvent } from '../events/event.ts'
 
 /** Messages, or calls, that may be open at once; another one closes the oldest. */
 const MAX_OPEN = 4096
@@ -44,7 +44,16 @@ export class OpenCalls<T> {
 /** Characters of open messages to hold, to compare them with their final text. */
 const MAX_HELD = 16 << 20
 
-/** A message of which pieces were sent, but not the end. */
+/** A text, or a piece of one: of a message, a thought, the input of a call. */
+interface TextOf {
+  /** The id of the engine. */
+  readonly of: string
+  readonly text: string
+  /** The call of the subagent that writes it. */
+  readonly parent: string | undefined
+}
+
+/** A text of which pieces were sent, but not the end. */
 export interface OpenText {
   readonly id: string
   /** The call of the subagent that writes it. */
@@ -63,12 +72,12 @@ export type TextEnd = 'final' | 'superseded' | 'left'
 
 /** How a protocol says that a message begins, goes on and ends. */
 interface TextSink {
-  start(event: Event, open: OpenText): void
-  send(event: Event, open: OpenText, text: string): void
-  end(event: Event, open: OpenText, how: TextEnd): void
+  start(event: AgentEvent, open: OpenText): void
+  send(event: AgentEvent, open: OpenText, text: string): void
+  end(event: AgentEvent, open: OpenText, how: TextEnd): void
 }
 
-/** The messages that are being streamed, the oldest first: protocols of deltas need what is new. */
+/** The texts of one kind that are being streamed, the oldest first: protocols of deltas need what is new. */
 export class OpenTexts {
   readonly #sink: TextSink
   readonly #unique: UniqueIds
@@ -80,45 +89,56 @@ export class OpenTexts {
     this.#sink = sink
   }
 
-  /** Sends a piece of a message. */
-  delta(event: EventOf<'agent.message.delta'>): void {
-    const { message_id, text } = event.data
-    let open = this.#open.get(message_id)
+  /** Sends a piece of a text. */
+  delta(event: AgentEvent, { of, text, parent }: TextOf): void {
+    let open = this.#open.get(of)
     if (!open) {
       const [oldest] = this.#open.size >= MAX_OPEN ? this.#open.keys() : []
-      const closed = oldest === undefined ? undefined : this.#take(oldest)
+      const closed = oldest === undefined ? undefined : this.take(oldest)
       if (closed) this.#sink.end(event, closed, 'left')
-      open = this.#start(event)
-      this.#open.set(message_id, open)
+      open = this.#start(event, of, parent)
+      this.#open.set(of, open)
     }
     this.#sink.send(event, open, text)
     this.#hold(open, text)
   }
 
-  /** Sends what the complete text adds to the pieces of its message, and ends it. */
-  final(event: EventOf<'agent.message.final'>): void {
-    const { message_id, text } = event.data
-    let open = this.#take(message_id)
+  /** What was sent of a text; undefined if nothing was, or if it became too long to hold. */
+  sent(of: string): string | undefined {
+    return this.#open.get(of)?.sent
+  }
+
+  /** Sends what the complete text adds to its pieces, and ends it. Returns its id. */
+  final(event: AgentEvent, { of, text, parent }: TextOf): string {
+    let open = this.take(of)
     if (open?.sent !== undefined && !text.startsWith(open.sent)) {
       this.#sink.end(event, open, 'superseded')
       open = undefined
     }
-    open ??= this.#start(event)
+    open ??= this.#start(event, of, parent)
     const rest = text.slice(open.length)
     if (rest !== '') this.#sink.send(event, open, rest)
     this.#sink.end(event, open, 'final')
+    return open.id
   }
 
   /** Ends all messages, because the attempt has ended. */
-  endAll(event: Event): void {
+  endAll(event: AgentEvent): void {
     for (const open of this.#open.values()) this.#sink.end(event, open, 'left')
     this.#open.clear()
     this.#held = 0
   }
 
-  #start(event: EventOf<'agent.message.delta' | 'agent.message.final'>): OpenText {
-    const { message_id, parent_call_id } = event.data
-    const open = { id: this.#unique(message_id, event), parent: parent_call_id, sent: '', length: 0 }
+  /** Forgets a text: something else ends it. */
+  take(of: string): OpenText | undefined {
+    const open = this.#open.get(of)
+    this.#open.delete(of)
+    this.#held -= open?.sent?.length ?? 0
+    return open
+  }
+
+  #start(event: AgentEvent, of: string, parent: string | undefined): OpenText {
+    const open = { id: this.#unique(of, event), parent, sent: '', length: 0 }
     this.#sink.start(event, open)
     return open
   }
@@ -134,13 +154,13 @@ export class OpenTexts {
     open.sent += text
     this.#held += text.length
   }
+}
 
-  #take(id: string): OpenText | undefined {
-    const open = this.#open.get(id)
-    this.#open.delete(id)
-    this.#held -= open?.sent?.length ?? 0
-    return open
-  }
+/** The text of a message or a thought, or a piece of it. */
+export function textIn({
+  data,
+}: Extract<AgentEvent, { readonly data: { readonly message_id: string } }>): TextOf {
+  return { of: data.message_id, text: data.text, parent: data.parent_call_id }
 }
 
 /** Number of ids to remember; after that every id gets its place appended. */
@@ -149,10 +169,10 @@ const MAX_IDS = 65_536
 const MAX_LENGTH = 256
 
 /** An id of an event, made unique in the whole stream. */
-type UniqueIds = (id: string, event: Event) => string
+type UniqueIds = (id: string, event: AgentEvent) => string
 
 /** The place of an event in its run: `<attempt>.<seq>`. */
-export function eventPlace({ attempt_number, seq }: Event): string {
+export function eventPlace({ attempt_number, seq }: AgentEvent): string {
   return `${attempt_number}.${seq}`
 }
 

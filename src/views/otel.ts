@@ -1,6 +1,6 @@
 import { type Complete, defined, misfit, OFF, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { Stage } from '../base/stage.ts'
-import type { CompletionData, Event, EventOf, ToolData } from '../events/event.ts'
+import type { AgentEvent, CompletionData, EventOf, ToolData } from '../events/event.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { OpenCalls } from './open-items.ts'
@@ -95,7 +95,7 @@ interface OpenRun extends OpenCall {
  * @example
  * const stage = otelStage(trace.getTracer('my-app'))
  */
-export function otelStage(tracer: OtelTracer, options: OtelOptions = {}): Stage<Event, Event> {
+export function otelStage(tracer: OtelTracer, options: OtelOptions = {}): Stage<AgentEvent, AgentEvent> {
   if (typeof tracer?.startSpan !== 'function')
     throw misfit('otel', 'a tracer', tracer, "otel(trace.getTracer('my-app'))")
   const read = readOptions('otel', options, 'otel(tracer, { content: true })', OTEL_OPTIONS)
@@ -130,7 +130,7 @@ class RunSpans {
     this.#parent = parent ?? emptyContext
   }
 
-  take(event: Event) {
+  take(event: AgentEvent) {
     const ms = Date.parse(event.ts)
     // If the time cannot be read, use that of the event before.
     this.#now = Number.isNaN(ms) ? this.#now || Date.now() : ms
@@ -182,7 +182,7 @@ class RunSpans {
     return text.slice(0, this.#maxContent)
   }
 
-  #begin(event: Event): OpenRun {
+  #begin(event: AgentEvent): OpenRun {
     const { engine } = event.source
     const provider = providers[engine]
     const attributes: OtelAttributes = {

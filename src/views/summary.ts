@@ -1,12 +1,14 @@
 import { defined } from '../base/check-options.ts'
 import { type Cost, costCounter } from '../events/cost.ts'
-import type { Event, FailureClass } from '../events/event.ts'
+import type { AgentEvent, FailureClass } from '../events/event.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Tokens, tokenCounter } from '../events/tokens.ts'
 import { OpenCalls } from './open-items.ts'
 
 /** Files that a summary lists; more are only counted. */
 const MAX_FILES = 1000
+/** Paths to tell apart: beyond that, a file that is changed twice counts twice. */
+const MAX_PATHS = 100_000
 /** Characters of the prompt that a summary keeps. */
 const MAX_PROMPT = 64 * 1024
 
@@ -53,16 +55,16 @@ type Growing = { -readonly [K in keyof RunSummary]: RunSummary[K] }
  * const { tools } = await summary(run('codex', ['exec', '--json', 'fix the test']))
  * console.log(tools.failed)
  */
-export async function summary(events: AsyncIterable<Event> | Iterable<Event>): Promise<RunSummary> {
+export async function summary(events: AsyncIterable<AgentEvent> | Iterable<AgentEvent>): Promise<RunSummary> {
   const facts = summarizer()
   for await (const event of events) facts.write(event)
   return facts.summary()
 }
 
 /** The same, event by event. */
-export function summarizer(): { write(event: Event): void; summary(): RunSummary } {
+export function summarizer(): { write(event: AgentEvent): void; summary(): RunSummary } {
   const facts: Partial<Growing> = {}
-  const files = new Set<string>()
+  const paths = new Set<string>()
   const attempts = new Set<number>()
   const calls = new OpenCalls<true>()
   let [events, turns, messages, called, failed, fileCount, warnings] = [0, 0, 0, 0, 0, 0, 0]
@@ -71,12 +73,12 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
   let spent = { tokens: tokenCounter(), cost: costCounter() }
 
   const change = (path: string) => {
-    if (files.has(path)) return
+    if (paths.has(path)) return
     fileCount++
-    if (files.size < MAX_FILES) files.add(path)
+    if (paths.size < MAX_PATHS) paths.add(path)
   }
 
-  const write = (event: Event) => {
+  const write = (event: AgentEvent) => {
     events++
     attempts.add(event.attempt_number)
     facts.first_ts ??= event.ts
@@ -143,7 +145,7 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
       turns,
       messages,
       tools: { called, failed },
-      files: [...files],
+      files: [...paths].slice(0, MAX_FILES),
       fileCount,
       warnings,
       ...(tokens && { tokens }),

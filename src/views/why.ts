@@ -2,7 +2,7 @@ import { orElse } from '../base/fault.ts'
 import { callSubject } from '../events/call-subject.ts'
 import { askWords, callText } from '../events/call-words.ts'
 import { Cause } from '../events/cause.ts'
-import type { AgentRequest, CompletionData, Event, FailureClass, RawRef } from '../events/event.ts'
+import type { AgentEvent, AgentRequest, CompletionData, FailureClass, RawRef } from '../events/event.ts'
 import { type Problem, problemAt } from '../events/problems.ts'
 import { endPhrase, isGood, outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { Conversation, type Item, type RequestItem, type ToolItem } from './conversation.ts'
@@ -54,18 +54,18 @@ const MAX_LINES = 12
  * const { first } = await why(replay('.audit/latest'))
  * console.log(first?.title)
  */
-export async function why(events: AsyncIterable<Event> | Iterable<Event>): Promise<Why> {
+export async function why(events: AsyncIterable<AgentEvent> | Iterable<AgentEvent>): Promise<Why> {
   const reason = whyOf()
   for await (const event of events) reason.write(event)
   return reason.why()
 }
 
 /** The same, event by event. */
-export function whyOf(): { write(event: Event): Item; why(): Why } {
+export function whyOf(): { write(event: AgentEvent): Item; why(): Why } {
   let attempt: number | undefined
   let facts = newFacts()
 
-  const write = (event: Event) => {
+  const write = (event: AgentEvent) => {
     if (event.attempt_number !== attempt) {
       attempt = event.attempt_number
       facts = newFacts()
@@ -90,7 +90,7 @@ function newFacts(): Facts {
   return { cause: new Cause(), talk: new Conversation() }
 }
 
-function note(facts: Facts, event: Event): Item {
+function note(facts: Facts, event: AgentEvent): Item {
   const item = facts.talk.take(event)
   // In the journal of another program, an event may lack its fields.
   orElse(() => facts.cause.take(event), undefined)
@@ -140,7 +140,7 @@ function requestOf(item: RequestItem): NonNullable<Why['request']> {
 }
 
 /** A call, and the place that shows how it ended. */
-function callOf(item: ToolItem, { seq, raw_ref }: Pick<Event, 'seq' | 'raw_ref'>): FailedCall {
+function callOf(item: ToolItem, { seq, raw_ref }: Pick<AgentEvent, 'seq' | 'raw_ref'>): FailedCall {
   const text = callText(item)
   return {
     name: item.name,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { acp } from '../../src/engines/acp/acp.ts'
 import type { EngineFrame } from '../../src/events/engine.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { chat, codesOf, endOf, lines, only, run, texts } from './run.ts'
 
 const rpc = (more: object) => ({ jsonrpc: '2.0', ...more })
@@ -25,14 +25,14 @@ const hello = (name: string) =>
 const opened = rpc({ id: 1, result: { sessionId: 's-1' } })
 const read = (...records: object[]) => run(acp, { stdout: lines(...records), exit: 0 })
 
-const statuses = (events: readonly Event[]) =>
+const statuses = (events: readonly AgentEvent[]) =>
   only(events, 'lifecycle.run.status').map(({ data }) => data.status)
-const calls = (events: readonly Event[]) =>
+const calls = (events: readonly AgentEvent[]) =>
   only(events, 'tool.call.started', 'tool.call.completed', 'tool.call.failed').map(({ type, data }) => [
     type.slice('tool.call.'.length),
     data,
   ])
-const thoughts = (events: readonly Event[]) =>
+const thoughts = (events: readonly AgentEvent[]) =>
   only(events, 'agent.reasoning.summary').map(({ data }) => data.text)
 
 describe('where a message ends', () => {
@@ -102,11 +102,13 @@ describe('thoughts', () => {
     expect(endOf(read(says(marker), stops('end_turn'))).state).toBe('completed')
   })
 
-  test('that outgrow maxFrame come in pieces', () => {
+  test('that outgrow maxFrame are cut, as messages are, but for their pieces', () => {
     const records = Array.from({ length: 40 }, () => thinks('x'.repeat(100)))
     const events = run(acp, { stdout: lines(...records) }, { maxFrame: 1000 })
-    expect(thoughts(events).join('')).toBe('x'.repeat(4000))
+    const pieces = only(events, 'agent.reasoning.delta').map(({ data }) => data.text)
+    expect(pieces.join('')).toBe('x'.repeat(4000))
     expect(Math.max(...thoughts(events).map((text) => text.length))).toBeLessThanOrEqual(1000)
+    expect(codesOf(events)).toContain('FRAME_TOO_LONG')
   })
 
   test('an unknown field beside them is told once, and its record kept once', () => {
@@ -517,7 +519,7 @@ describe('an answer that was not asked for', () => {
 })
 
 describe('whose words a chunk has', () => {
-  const spoken = (events: readonly Event[]) =>
+  const spoken = (events: readonly AgentEvent[]) =>
     only(events, 'agent.message.final').map(({ data }) => [data.text, data.parent_call_id])
 
   test('a notice of Qwen Code was glued to the answer', () => {
@@ -567,6 +569,64 @@ describe('whose words a chunk has', () => {
     ])
     expect(only(events, 'agent.reasoning.summary')[0]!.data.parent_call_id).toBe('c')
     expect(calls(events)[0]).toMatchObject(['started', { kind: 'think' }])
+  })
+})
+
+describe('a session that the client did not open is a subagent’s', () => {
+  const inner = (one: object) => ({ ...one, params: { ...Object(one).params, sessionId: 's-2' } })
+  const spoken = (events: readonly AgentEvent[]) =>
+    only(events, 'agent.message.final').map(({ data }) => [data.text, data.parent_call_id])
+  const prompt = rpc({ id: 2, method: 'session/prompt', params: { sessionId: 's-1', prompt: [] } })
+  const talk = (...records: object[]) =>
+    run(acp, {
+      stdin: lines(rpc({ id: 0, method: 'initialize' }), rpc({ id: 1, method: 'session/new' }), prompt),
+      stdout: lines(hello('x'), opened, ...records),
+      exit: 0,
+    })
+
+  test('took the session and gave the answer', () => {
+    const child = [
+      inner(update('user_message_chunk', content('the part'))),
+      inner(thinks('hm')),
+      inner(begins('c', { title: 'ls', kind: 'execute', status: 'completed' })),
+      inner(says('in')),
+      says('out'),
+      inner(says('ner')),
+      says('er'),
+      inner(update('usage_update', { used: 1, size: 2, cost: { amount: 9, currency: 'USD' } })),
+    ]
+    const events = talk(...child, stops('end_turn'), inner(says('later')))
+    expect(spoken(events)).toEqual([
+      ['inner', 's-2'],
+      ['outer', undefined],
+      ['later', 's-2'],
+    ])
+    expect(only(events, 'user.message')).toEqual([])
+    expect(only(events, 'agent.reasoning.summary')[0]!.data.parent_call_id).toBe('s-2')
+    expect(calls(events).map(([, data]) => (data as { parent_call_id?: string }).parent_call_id)).toEqual([
+      's-2',
+      's-2',
+    ])
+    expect(new Set(events.map(({ correlation }) => correlation.session_id))).toEqual(
+      new Set([undefined, 's-1']),
+    )
+    expect(endOf(events)).toMatchObject({ outcome: 'finished' })
+    expect(endOf(events)).not.toHaveProperty('cost')
+    // The first session of a log without the client's half is its own.
+    expect(
+      spoken(read(hello('x'), says('out'), inner(says('inner')), says('er'), stops('end_turn'))),
+    ).toEqual([
+      ['inner', 's-2'],
+      ['outer', undefined],
+    ])
+  })
+
+  test('asks all the same', () => {
+    const request = asks('c', { kind: 'execute', rawInput: { command: 'rm x' } })
+    const events = talk(inner(request))
+    expect(endOf(events)).toMatchObject({ outcome: 'needs_input' })
+    expect(events.at(-1)!.correlation.session_id).toBe('s-1')
+    expect(calls(events)[0]).toMatchObject(['started', { parent_call_id: 's-2' }])
   })
 })
 

@@ -48,7 +48,7 @@ describe('a message', () => {
   })
 
   test('with an unknown block is kept as raw, once, beside what is known of it', () => {
-    const search = { type: 'server_tool_use', id: 'x', input: { query: 'q' } }
+    const search = { type: 'future_block', id: 'x', input: { query: 'q' } }
     const alone = says([search])
     expect(only(read(alone), 'raw.stdout').map(({ data }) => data.line)).toEqual([JSON.stringify(alone)])
     const mixed = read(says([search, { type: 'text', text: 'Hello' }, search], { colour: 'red' }))
@@ -476,6 +476,18 @@ describe('whose turn ended, whose words these are', () => {
     })
     const stdout = lines(init({ qwen_code_version: '0.24.4' }), answer, notice, answer, result())
     expect(only(run(qwen, { stdout, exit: 0 }), 'user.message')).toEqual([])
+  })
+
+  test('the words of another session were the run’s', () => {
+    const other = line('assistant', {
+      session_id: 'other',
+      message: { id: 'm', role: 'assistant', content: [{ type: 'text', text: 'inner' }] },
+    })
+    const events = run(claude, { stdout: lines(init(), answer, other, result()), exit: 0 })
+    expect(only(events, 'agent.message.final').map(({ data }) => data.parent_call_id)).toEqual([
+      undefined,
+      'other',
+    ])
   })
 
   test('an answer without text was told as a message of Qwen Code', () => {

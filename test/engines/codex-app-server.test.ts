@@ -139,6 +139,30 @@ test('a thread that nobody announced ended the run, took its session and gave it
   expect(endOf(events)).toMatchObject({ outcome: 'finished', evidence: { end_signal: 'turn/completed' } })
 })
 
+test('a thread that speaks before the answer to thread/start was the run’s', () => {
+  const stray = {
+    method: 'item/completed',
+    params: { threadId: 'stray', item: { type: 'agentMessage', id: 'm', text: 'inner' } },
+  }
+  const sent = { id: 1, method: 'thread/start', params: {} }
+  const [hello, opened, begun] = started
+  const own = item({ type: 'agentMessage', text: 'outer' })
+  const end = completed({ status: 'completed' })
+  const whole = { stdin: lines(sent), stdout: lines(hello!, stray, opened!, begun!, own, end), exit: 0 }
+  const told = [
+    ['inner', 'stray'],
+    ['outer', undefined],
+  ]
+  expect(spoken(run(codex, whole))).toEqual(told)
+  // The answer is lost: the client prompts its own thread.
+  const prompt = { id: 2, method: 'turn/start', params: { threadId: 't', input: [] } }
+  const lost = { stdin: lines(sent, prompt), stdout: lines(hello!, stray, begun!, own, end), exit: 0 }
+  const events = run(codex, lost)
+  expect(spoken(events)).toEqual(told)
+  expect(new Set(events.map(({ correlation }) => correlation.session_id))).toEqual(new Set([undefined, 't']))
+  expect(endOf(events).outcome).toBe('finished')
+})
+
 test('two subagents at once, and one inside another, each belong to their own call', () => {
   const one = subagent('s1', 'c1')
   const two = subagent('s2', 'c2')

@@ -91,6 +91,9 @@ test('a thought is told once, by whichever record has it', () => {
   expect(thoughts(says('a', 'x', { reasoningText: 'Hm' }), reasoning)).toEqual(['Hm'])
   expect(thoughts(reasoning, says('a', 'x', { reasoningText: 'Hm' }))).toEqual(['Hm'])
   expect(thoughts(reasoning, line('assistant.turn_start'), reasoning)).toEqual(['Hm', 'Hm'])
+  // A subagent that begins meanwhile thinks for itself.
+  const inner = line('assistant.turn_start', { parentToolCallId: 'c' })
+  expect(thoughts(reasoning, inner, says('a', 'x', { reasoningText: 'Hm' }))).toEqual(['Hm'])
 })
 
 test('files are created, deleted and modified', () => {

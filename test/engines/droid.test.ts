@@ -17,14 +17,16 @@ test('an error without a completion is no success', () => {
   expect(endOf(read({ type: 'error' })).state).toBe('unknown')
 })
 
-test('calls have an id of their own in older versions; a result that says nothing failed', () => {
+test('calls have an id of their own in older versions; a result without an error has not failed', () => {
   const events = read(
     line('tool_call', { id: 't1', toolCallId: 'c1', toolName: 'Shell', parameters: {} }),
     line('tool_result', { id: 't2', toolCallId: 'c1' }),
     line('tool_result', { isError: true, messageId: 'm', toolId: 'Read', error: 'no' }),
   )
+  expect(only(events, 'tool.call.completed').map(({ data }) => [data.call_id, data.name])).toEqual([
+    ['c1', 'Shell'],
+  ])
   expect(only(events, 'tool.call.failed').map(({ data }) => [data.call_id, data.name, data.error])).toEqual([
-    ['c1', 'Shell', undefined],
     ['call-1', 'Read', 'no'],
   ])
 })

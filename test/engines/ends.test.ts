@@ -142,7 +142,7 @@ describe('the end of a run, of every dialect,', () => {
     for (const [name, { profile, answer }] of all) {
       const events = run(profile, { ...answer(done), exit: 0 })
       expect(endOf(events), name).toMatchObject({ state: 'completed', reason_code: 'DONE_MARKER' })
-      expect(chat(events).at(-1)!.type, name).toBe('conversation.completed')
+      expect(chat(events).at(-2)!.type, name).toBe('conversation.completed')
       const other = run(profile, { ...answer('{"finished": true}'), exit: 0 }, { doneMarker: 'finished' })
       expect(endOf(other).state, name).toBe('completed')
     }
@@ -153,7 +153,7 @@ describe('the end of a run, of every dialect,', () => {
       const events = run(profile, { ...answer('Which file?'), exit: 0 })
       expect(endOf(events).state, name).toBe(signals(name) ? 'awaiting_user_input' : 'unknown')
       const types = chat(events).map(({ type }) => type)
-      expect(types.at(-1), name).toBe(signals(name) ? 'user.input.required' : 'diagnostic.warning')
+      expect(types.at(-2), name).toBe(signals(name) ? 'user.input.required' : 'diagnostic.warning')
       const asked = types.filter((type) => type === 'user.input.required')
       expect(asked, name).toHaveLength(signals(name) ? 1 : 0)
     }
@@ -164,7 +164,7 @@ describe('the end of a run, of every dialect,', () => {
       const events = run(profile, { ...(failed ?? { stderr: 'Error: boom\n' }), exit: 1 })
       expect(endOf(events).state, name).toBe('interrupted')
       expect(endOf(events).evidence.failure === null, name).toBe(!failed)
-      expect(chat(events).at(-1)!.type, name).toBe('conversation.failed')
+      expect(chat(events).at(-2)!.type, name).toBe('conversation.failed')
       const half = (answer('Half a').stdout ?? '').slice(0, 90)
       expect(endOf(run(profile, { stdout: half, exit: 'SIGKILL' })), name).toMatchObject({
         state: 'interrupted',
@@ -211,6 +211,7 @@ describe('the end of a run, of every dialect,', () => {
       expect(endOf(events), name).toMatchObject({ state: 'unknown', reason_code: 'NO_END_SIGNAL' })
       expect(chat(events), name).toMatchObject([
         { type: 'diagnostic.warning', data: { code: 'END_UNKNOWN', state: 'unknown' } },
+        { type: 'conversation.ended', data: { outcome: 'unknown', ok: false } },
       ])
     }
   })
@@ -305,7 +306,7 @@ describe('an answer that reached a limit of tokens', () => {
     expect(texts(events)).toEqual(['Once'])
     expect(endOf(events)).toMatchObject({ state: 'interrupted', reason_code: 'MAX_TOKENS' })
     expect(chat(events).map(({ type }) => type)).not.toContain('user.input.required')
-    expect(chat(events).at(-1)!.type).toBe('conversation.failed')
+    expect(chat(events).at(-2)!.type).toBe('conversation.failed')
   })
 
   test('is one, if the engine asked again and got a whole one', () => {

@@ -8,17 +8,17 @@ import { gemini } from '../../src/engines/gemini/gemini.ts'
 import { geminiSession } from '../../src/engines/gemini/session.ts'
 import { qwen, qwenSession } from '../../src/engines/qwen.ts'
 import type { Engine } from '../../src/events/engine.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { endOf, lines, only, run } from './run.ts'
 
 const session_id = '00000000-0000-4000-8000-0000000000c1'
 const uuid = '00000000-0000-4000-8000-0000000000c2'
 const timestamp = '2026-01-01T00:00:00.000Z'
 
-const prompts = (events: readonly Event[]) => only(events, 'user.message').map(({ data }) => data.text)
-const tools = (events: readonly Event[]) =>
+const prompts = (events: readonly AgentEvent[]) => only(events, 'user.message').map(({ data }) => data.text)
+const tools = (events: readonly AgentEvent[]) =>
   only(events, 'tool.call.completed', 'tool.call.failed').map(({ data }) => data.duration_ms)
-const diffs = (events: readonly Event[]) =>
+const diffs = (events: readonly AgentEvent[]) =>
   only(events, 'artifact.created', 'artifact.modified', 'artifact.deleted').map(({ data }) => data.diff)
 const read = (profile: Engine, ...records: readonly object[]) => run(profile, { stdout: lines(...records) })
 
@@ -382,7 +382,7 @@ describe('durations and diffs', () => {
 })
 
 describe('the facts of a run', () => {
-  const started = (events: readonly Event[]) => only(events, 'lifecycle.run.status')[0]!.data
+  const started = (events: readonly AgentEvent[]) => only(events, 'lifecycle.run.status')[0]!.data
   test('Claude tells them in its first line', () => {
     const first = { ...init, model: 'm', cwd: '/r', claude_code_version: '2.1.0' }
     expect(started(read(claude, first))).toEqual({

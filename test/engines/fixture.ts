@@ -4,7 +4,7 @@ import { drive } from '../../src/base/stage.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
 import type { FsDiff } from '../../src/events/artifacts.ts'
 import type { Engine, Picker } from '../../src/events/engine.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import type { BytesChunk, Channel, Chunk, ExitChunk } from '../../src/text/chunk.ts'
 import { type Chat, chatStage } from '../../src/views/chat.ts'
@@ -119,12 +119,12 @@ export function eventsOf(
   fixture: Fixture,
   chunks: readonly Chunk[],
   profile: Engine | Picker = engines[fixture.engine],
-): Event[] {
+): AgentEvent[] {
   const { fsDiff, dir, engine, name } = fixture
   return drive(eventStage(profile, { runId: `${engine}/${name}`, clock: () => 0, fsDiff, dir }), chunks)
 }
 
-export function chatOf(events: readonly Event[]): Chat[] {
+export function chatOf(events: readonly AgentEvent[]): Chat[] {
   return drive(chatStage(), events)
 }
 

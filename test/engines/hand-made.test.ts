@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { eventsOf, fixtures, inPieces } from './fixture.ts'
 import { codesOf, endOf, only, texts } from './run.ts'
 
@@ -106,7 +106,7 @@ test.each(Object.entries(written))('reads each run of %s as a person does', (eng
   }
 })
 
-function summary(events: readonly Event[]): Summary {
+function summary(events: readonly AgentEvent[]): Summary {
   const files = only(events, 'artifact.created', 'artifact.modified', 'artifact.deleted')
   const named = {
     completed: only(events, 'tool.call.completed').map(({ data }) => data.name),

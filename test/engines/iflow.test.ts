@@ -203,7 +203,7 @@ describe('the answer', () => {
   test('is read on stderr, where stdout has none', () => {
     const events = run(iflow, { stderr: `Which file?\nThis one?\n${block}`, exit: 0 })
     expect(texts(events)).toEqual(['Which file?\nThis one?'])
-    expect(chat(events).at(-1)!.type).toBe('user.input.required')
+    expect(chat(events).at(-2)!.type).toBe('user.input.required')
     expect(endOf(run(iflow, { stdout: '\n', stderr: 'Which file?\n', exit: 0 })).state).toBe('unknown')
   })
 

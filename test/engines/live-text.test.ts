@@ -9,14 +9,14 @@ import { nanocoder } from '../../src/engines/nanocoder.ts'
 import { qwen } from '../../src/engines/qwen.ts'
 import { text } from '../../src/engines/text.ts'
 import type { Engine, Picker } from '../../src/events/engine.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import type { Channel, Chunk } from '../../src/text/chunk.ts'
 import { lines, only, run, texts } from './run.ts'
 
 /** Writes lines one by one, and collects what comes out so far. */
 function open(engine: Engine | Picker) {
-  const events: Event[] = []
+  const events: AgentEvent[] = []
   const sink: Sink<Chunk> = eventStage(engine, { clock: () => 0 })({
     write: (event) => void events.push(event),
     end() {},
@@ -34,7 +34,8 @@ function open(engine: Engine | Picker) {
   }
 }
 
-const deltas = (events: readonly Event[]) => only(events, 'agent.message.delta').map(({ data }) => data.text)
+const deltas = (events: readonly AgentEvent[]) =>
+  only(events, 'agent.message.delta').map(({ data }) => data.text)
 
 describe('plain text is live', () => {
   test.each([text, iflow])('a line of $name is a delta as it comes', (engine) => {

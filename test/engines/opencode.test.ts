@@ -79,6 +79,41 @@ test('an error that the engine recovered from is no failure', () => {
   expect(endOf(read(start, error, start)).state).toBe('unknown')
 })
 
+test('lines of another session gave the answer, took the session and failed the run', () => {
+  const inner = (one: object) => ({ ...one, sessionID: 's-2' })
+  const tokens = { input: 1, output: 1, cache: { read: 0, write: 0 } }
+  const events = read(
+    part('step_start'),
+    inner(part('step_start')),
+    inner(part('text', { id: 'a', text: 'inner' })),
+    inner(part('tool_use', { callID: 'b', tool: 'bash', state: { status: 'completed' } })),
+    inner(line('error', { error: { name: 'X', data: { message: 'boom' } } })),
+    part('text', { id: 'c', text: 'outer' }),
+    part('step_finish', { reason: 'stop', tokens }),
+    inner(part('step_finish', { reason: 'stop', tokens })),
+  )
+  expect(only(events, 'agent.message.final').map(({ data }) => [data.text, data.parent_call_id])).toEqual([
+    ['inner', 's-2'],
+    ['outer', undefined],
+  ])
+  expect(only(events, 'tool.call.completed')[0]!.data.parent_call_id).toBe('s-2')
+  expect(new Set(events.map(({ correlation }) => correlation.session_id))).toEqual(new Set(['s-1']))
+  expect(endOf(events)).toMatchObject({
+    outcome: 'finished',
+    tokens: { input: 2 },
+    evidence: { failure: null },
+  })
+  expect(endOf(read(part('step_start'), inner(part('step_finish', { reason: 'stop' })))).outcome).toBe(
+    'unknown',
+  )
+})
+
+test('a step that calls tools is no end, also if the end of a step came before it', () => {
+  const [stop, more] = ['stop', 'tool-calls'].map((reason) => part('step_finish', { reason }))
+  expect(endOf(read(part('step_start'), stop!, more!)).outcome).toBe('unknown')
+  expect(endOf(read(part('step_start'), more!, stop!)).outcome).toBe('finished')
+})
+
 test('the metrics and times of Kilo are no drift', () => {
   const events = read(part('step_finish', { reason: 'stop', metrics: {}, time: { start: 1, end: 2 } }))
   expect(codesOf(events)).toEqual([])

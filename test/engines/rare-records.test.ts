@@ -9,13 +9,13 @@ import { gemini } from '../../src/engines/gemini/gemini.ts'
 import { grok } from '../../src/engines/grok.ts'
 import { pi } from '../../src/engines/pi.ts'
 import type { Engine } from '../../src/events/engine.ts'
-import { type Event, isEvent, type RequestOption } from '../../src/events/event.ts'
+import { type AgentEvent, isEvent, type RequestOption } from '../../src/events/event.ts'
 import { endOf, lines, run } from './run.ts'
 
 // Records that hardly any recorded run has, with what is reported about each of them.
 
 /** One line for each event that is about the conversation. */
-function told(event: Event): string[] {
+function told(event: AgentEvent): string[] {
   if (isEvent(event, 'lifecycle.run.status')) {
     const { status, model, request } = event.data
     if (request) return [`asks ${request.kind} ${request.tool}: ${request.title}`]

@@ -1,8 +1,8 @@
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { endOf, only } from './run.ts'
 
 /** What a run said, did and spent: what must not depend on the way its output was read. */
-export function contentOf(events: readonly Event[]) {
+export function contentOf(events: readonly AgentEvent[]) {
   const ends = new Map(
     only(events, 'tool.call.completed', 'tool.call.failed').map(({ type, data }) => [
       data.call_id,

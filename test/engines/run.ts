@@ -1,8 +1,8 @@
 import { drive } from '../../src/base/stage.ts'
 import type { Engine, Picker } from '../../src/events/engine.ts'
 import {
+  type AgentEvent,
   type CompletionData,
-  type Event,
   type EventOf,
   type EventType,
   isEvent,
@@ -22,7 +22,11 @@ export interface Input {
 }
 
 /** The events of a run, valid, and the same however the input is cut. */
-export function run(profile: Engine | Picker, input: Input, options: EventOptions = {}): readonly Event[] {
+export function run(
+  profile: Engine | Picker,
+  input: Input,
+  options: EventOptions = {},
+): readonly AgentEvent[] {
   const once = (size: number) => {
     const events = drive(eventStage(profile, { clock: () => 0, ...options }), chunksOf(input, size))
     return validEvents(events)
@@ -50,25 +54,25 @@ function chunksOf(input: Input, size: number): Chunk[] {
   return chunks
 }
 
-export function chat(events: readonly Event[]): Chat[] {
+export function chat(events: readonly AgentEvent[]): Chat[] {
   return drive(chatStage(), events)
 }
 
 /** The events of these types. */
-export function only<T extends EventType>(events: readonly Event[], ...types: T[]): EventOf<T>[] {
+export function only<T extends EventType>(events: readonly AgentEvent[], ...types: T[]): EventOf<T>[] {
   return events.filter((event) => isEvent(event, ...types)) as EventOf<T>[]
 }
 
-export function texts(events: readonly Event[]): string[] {
+export function texts(events: readonly AgentEvent[]): string[] {
   return only(events, 'agent.message.final').map((event) => event.data.text)
 }
 
-export function endOf(events: readonly Event[]): CompletionData {
+export function endOf(events: readonly AgentEvent[]): CompletionData {
   return only(events, 'lifecycle.completion.state')[0]!.data
 }
 
 /** The codes of all diagnostics. */
-export function codesOf(events: readonly Event[]): string[] {
+export function codesOf(events: readonly AgentEvent[]): string[] {
   return only(events, 'diagnostic.parser.warning', 'diagnostic.engine.error').map((event) => event.data.code)
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { auto } from '../../src/engines/auto.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
 import type { Engine, Picker } from '../../src/events/engine.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import type { Chunk } from '../../src/text/chunk.ts'
 import { asLines, eventsOf, fixtures, recognisable } from './fixture.ts'
 import { codesOf, texts } from './run.ts'
@@ -15,14 +15,14 @@ test.each(tees.map((fixture) => [`${fixture.engine}/${fixture.name}`, fixture] a
   'the PTY of %s adds nothing to the pipes, and alone tells the same',
   (_, fixture) => {
     const own = engines[fixture.engine]
-    const read = (logs: readonly Chunk[], profile: Engine | Picker = own): readonly Event[] =>
+    const read = (logs: readonly Chunk[], profile: Engine | Picker = own): readonly AgentEvent[] =>
       validEvents(eventsOf(fixture, [...logs, fixture.exit], profile))
     const pipes = fixture.logs.filter(({ channel }) => channel !== 'pty')
     const pty = fixture.logs.find(({ channel }) => channel === 'pty')!
     const piped = read(pipes)
     expect(asLines(read(fixture.logs)), 'pipes and PTY').toBe(asLines(piped))
 
-    const withoutPlace = (events: readonly Event[]) =>
+    const withoutPlace = (events: readonly AgentEvent[]) =>
       events.map(({ event, data }) => JSON.stringify([event.type, data])).sort()
     const announced = {
       ...pipes[0]!,

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { auto } from '../../src/engines/auto.ts'
 import { engines, sessions } from '../../src/engines/engines-by-name.ts'
-import { type Event, isEvent } from '../../src/events/event.ts'
+import { type AgentEvent, isEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import { slow } from '../pace.ts'
 import { eventsOf, type Fixture, fixtures, inPieces } from './fixture.ts'
@@ -77,14 +77,14 @@ test.each([
 describe('a session file that is not as its engine left it', () => {
   const profileOf = ({ engine }: Fixture) => sessions[engine as keyof typeof sessions]
   const bytesOf = ({ logs }: Fixture) => logs[0]!.bytes
-  const read = (fixture: Fixture, stdout: Uint8Array | string): readonly Event[] =>
+  const read = (fixture: Fixture, stdout: Uint8Array | string): readonly AgentEvent[] =>
     drive(eventStage(profileOf(fixture), { clock: () => 0 }), [
       { channel: 'stdout', bytes: Buffer.from(stdout as string) },
     ])
-  const isGood = (events: readonly Event[]) =>
+  const isGood = (events: readonly AgentEvent[]) =>
     ['completed', 'awaiting_user_input'].includes(endOf(events).state)
   /** What was said and done, without what is told about lines. */
-  const said = (events: readonly Event[]) =>
+  const said = (events: readonly AgentEvent[]) =>
     events.flatMap(({ type, data }) => (/^(agent|tool)\./.test(type) ? [[type, data]] : []))
 
   test.runIf(slow)('ends no better, and says nothing more, when it is cut anywhere', () => {
@@ -133,7 +133,7 @@ function engineOf({ engine }: { readonly engine: string }): string {
 }
 
 /** The file of a resumed session has the turns before, too. */
-function lastTurn(events: readonly Event[]): readonly Event[] {
+function lastTurn(events: readonly AgentEvent[]): readonly AgentEvent[] {
   const begun = events.findLastIndex(
     (event) => isEvent(event, 'lifecycle.run.status') && event.data.status === 'turn_started',
   )
@@ -142,7 +142,7 @@ function lastTurn(events: readonly Event[]): readonly Event[] {
 
 type Told = ReturnType<typeof told>
 
-function told(events: readonly Event[]) {
+function told(events: readonly AgentEvent[]) {
   const tools = new Map(only(events, 'tool.call.started').map(({ data }) => [data.call_id, 'open']))
   for (const { type, data } of only(events, 'tool.call.completed', 'tool.call.failed'))
     tools.set(data.call_id, type === 'tool.call.completed' ? 'ok' : 'failed')

@@ -8,12 +8,12 @@ import { grok } from '../../src/engines/grok.ts'
 import { opencode, opencodeSession } from '../../src/engines/opencode.ts'
 import { pi, piSession } from '../../src/engines/pi.ts'
 import type { Engine } from '../../src/events/engine.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { chat, endOf, lines, only, run } from './run.ts'
 
-const prompts = (events: readonly Event[]) => only(events, 'user.message').map(({ data }) => data.text)
-const spent = (events: readonly Event[]) => endOf(events).tokens
-const started = (events: readonly Event[]) =>
+const prompts = (events: readonly AgentEvent[]) => only(events, 'user.message').map(({ data }) => data.text)
+const spent = (events: readonly AgentEvent[]) => endOf(events).tokens
+const started = (events: readonly AgentEvent[]) =>
   only(events, 'lifecycle.run.status').find(({ data }) => data.status === 'started')?.data
 
 describe('a prompt', () => {

@@ -11,7 +11,7 @@ import { gemini } from '../../src/engines/gemini/gemini.ts'
 import { opencode } from '../../src/engines/opencode.ts'
 import { text } from '../../src/engines/text.ts'
 import type { Engine } from '../../src/events/engine.ts'
-import { type Event, isEvent } from '../../src/events/event.ts'
+import { type AgentEvent, isEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import { outcomeOf } from '../../src/events/run-outcome.ts'
 import { inside } from '../cli/inside.ts'
@@ -35,13 +35,13 @@ const schema = { type: 'object' }
 const isRecordLine = (line: string) => /^\{.*\}\r?$/.test(line)
 
 /** Nothing was understood, and nothing is claimed. */
-function expectUnknown(events: readonly Event[], which?: string): void {
-  const picked = (event: Event) =>
+function expectUnknown(events: readonly AgentEvent[], which?: string): void {
+  const picked = (event: AgentEvent) =>
     event.type === 'lifecycle.run.status' && event.data.status === 'engine_picked'
   const others = events.filter((event) => !picked(event))
   const told = new Set(others.map(({ type }) => type.replace(/\.(stdout|pty|stderr)$/, '')))
   for (const type of ['raw', 'diagnostic.parser.warning', 'diagnostic.engine.error', 'lifecycle.run.result'])
-    told.delete(type as Event['type'])
+    told.delete(type as AgentEvent['type'])
   // A line of text is shown as it comes, until a record shows that it was no answer.
   for (const { data } of only(events, 'agent.message.delta')) expect(data.text, which).not.toContain('{"')
   told.delete('agent.message.delta')

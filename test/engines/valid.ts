@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import type { Chat } from '../../src/views/chat.ts'
 
 const ajv = new Ajv2020({ allErrors: true, strictTypes: false })
@@ -12,7 +12,7 @@ const rasp = load('rasp')
 const fcmp = load('fcmp')
 
 /** Throws unless every event passes its schema, `seq` has no gap and no id comes twice. */
-export function validEvents(events: readonly Event[]): readonly Event[] {
+export function validEvents(events: readonly AgentEvent[]): readonly AgentEvent[] {
   const ids = new Set<string>()
   events.forEach((event, index) => {
     const wrong = rasp(event)

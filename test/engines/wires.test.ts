@@ -39,14 +39,11 @@ describe('ACP', () => {
     expect(sent({ loadSession: true }, 's')).toMatchObject({ send: [{ method: 'session/load' }] })
     expect(sent({}, 's')).toEqual({ failed: 'the agent cannot load a session' })
     expect(wire.open(start, [hello({}), {}], 3)).toEqual({ failed: 'the agent named no session' })
-    expect(wire.open({ ...start, session: 's' }, [hello(both), {}], 3)).toEqual({
-      session: 's',
-      quiet: false,
-    })
-    expect(wire.open({ ...start, session: 's' }, [hello({ loadSession: true }), {}], 3)).toEqual({
-      session: 's',
-      quiet: true,
-    })
+    for (const can of [both, { loadSession: true }])
+      expect(wire.open({ ...start, session: 's' }, [hello(can), {}], 3)).toEqual({
+        session: 's',
+        quiet: true,
+      })
   })
 
   test('an answer keeps the type of the id, and no choice is a cancellation', () => {

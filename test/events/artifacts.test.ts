@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { type FsDiff, judgePath } from '../../src/events/artifacts.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { type EventOptions, eventStage } from '../../src/events/event-stage.ts'
 import { events } from '../../src/streams/events.ts'
 import { lines, only, run } from '../engines/run.ts'
@@ -17,11 +17,11 @@ const change = (path: string, kind: string) =>
     item: { id: 'item_0', type: 'file_change', changes: [{ path, kind }], status: 'completed' },
   })
 
-const artifactsOf = (list: readonly Event[]) =>
+const artifactsOf = (list: readonly AgentEvent[]) =>
   list
     .filter(({ event }) => event.category === 'artifact')
     .map(({ event, data }) => `${event.type.slice(9)} ${(data as { path: string }).path}`)
-const warningsOf = (list: readonly Event[], code: string) =>
+const warningsOf = (list: readonly AgentEvent[], code: string) =>
   only(list, 'diagnostic.parser.warning')
     .filter(({ data }) => data.code === code)
     .map(({ data }) => data.message)
@@ -242,7 +242,7 @@ describe('links', () => {
       fsDiff: { created: ['out', 'in', 'up/secret', 'real'] },
     })
     flow.end()
-    const list: Event[] = []
+    const list: AgentEvent[] = []
     for await (const event of flow) list.push(event)
     expect(artifactsOf(list)).toEqual(['created in', 'created real'])
     expect(warningsOf(list, 'ARTIFACT_REJECTED')).toHaveLength(2)

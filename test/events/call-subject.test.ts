@@ -8,6 +8,7 @@ test.each([
   ['run', { description: 'touch up the files', command: 'x'.repeat(400) }, `${'x'.repeat(299)}…`],
   ['Write', { file_path: '/w/a', content: 'x' }, 'Write /w/a'],
   ['edit', { fileName: 'a', diff: '+x' }, 'edit a'],
+  ['edit', { filepath: '/w/a', diff: '+x' }, 'edit /w/a'],
   [
     'edit',
     {

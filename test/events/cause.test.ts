@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { text } from '../../src/engines/text.ts'
-import { type Event, isEvent } from '../../src/events/event.ts'
+import { type AgentEvent, isEvent } from '../../src/events/event.ts'
 import { isGood, outcomeOf } from '../../src/events/run-outcome.ts'
 import { whyOf } from '../../src/views/why.ts'
 import { run } from '../engines/run.ts'
 import { recordedRun, recordedRuns } from '../views/fixtures.ts'
 
-const endOf = (events: readonly Event[]) => {
+const endOf = (events: readonly AgentEvent[]) => {
   const last = events.at(-1)!
   if (!isEvent(last, 'lifecycle.completion.state')) throw new Error('there is no end')
   return last.data

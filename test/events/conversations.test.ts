@@ -53,14 +53,17 @@ describe('every conversation', () => {
     }
   })
 
-  test('ends with conversation.completed or conversation.failed', () => {
+  test('ends with conversation.completed or conversation.failed, and then conversation.ended', () => {
     for (const [engine, name] of [
       ['codex', '06a-skill-done.pipe'],
       ['opencode', '06a-skill-done.pipe'],
       ['iflow', 'reconstructed_success.pipe'],
       ['claude', 'stream-json.thinking-and-marker'],
     ] as const) {
-      expect(typesOf(engine, name).at(-1), engine).toBe('conversation.completed')
+      expect(typesOf(engine, name).slice(-2), engine).toEqual([
+        'conversation.completed',
+        'conversation.ended',
+      ])
     }
     for (const [engine, name] of [
       ['codex', '08a-http-429.pipe'],
@@ -69,7 +72,7 @@ describe('every conversation', () => {
       ['qwen', 'fail_400.json-pipe'],
       ['iflow', 'thrown-error.pipe'],
     ] as const) {
-      expect(typesOf(engine, name).at(-1), engine).toBe('conversation.failed')
+      expect(typesOf(engine, name).slice(-2), engine).toEqual(['conversation.failed', 'conversation.ended'])
     }
   })
 

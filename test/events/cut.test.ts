@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { Cutter } from '../../src/events/cut.ts'
-import type { Cut, EngineFrame } from '../../src/events/engine.ts'
+import type { EngineCut, EngineFrame } from '../../src/events/engine.ts'
 import type { Channel } from '../../src/text/chunk.ts'
 import { lines } from '../../src/text/lines.ts'
 import { expectLinear } from '../growth.ts'
 import { slow } from '../pace.ts'
 
-type Given = readonly [channel: Channel, shape: Cut, maxFrame?: number | undefined]
+type Given = readonly [channel: Channel, shape: EngineCut, maxFrame?: number | undefined]
 
 function framesOf(
   bytes: Buffer,
@@ -34,7 +34,7 @@ function framesOf(
 function cut(
   text: string | Buffer,
   channel: Channel = 'stdout',
-  shape: Cut = { stdout: 'records', stderr: 'documents', pty: 'records' },
+  shape: EngineCut = { stdout: 'records', stderr: 'documents', pty: 'records' },
   maxFrame?: number,
 ) {
   const bytes = Buffer.from(text as string)
@@ -46,7 +46,7 @@ function cut(
 const brief = (frames: readonly EngineFrame[]) => frames.map((frame) => frame.value ?? frame.text)
 const log = '2026-11-15T00:48:15.496197Z ERROR codex_core::tools::router: error=unsupported call'
 
-const shapes: Record<string, readonly [Channel, Cut]> = {
+const shapes: Record<string, readonly [Channel, EngineCut]> = {
   records: ['stdout', { stdout: 'records' }],
   documents: ['stdout', { stdout: 'documents' }],
   glued: ['stdout', { stdout: 'documents', glued: ['id'] }],
@@ -194,7 +194,7 @@ describe('text after a record on its line', () => {
 })
 
 describe('blocks', () => {
-  const shape: Cut = { stderr: 'text', blocks: ['Execution Info'] }
+  const shape: EngineCut = { stderr: 'text', blocks: ['Execution Info'] }
 
   test('are one frame with their value', () => {
     const frames = cut('a\n<Execution Info>\n{\n  "x": 1\n}\n</Execution Info>\nb\n', 'stderr', shape)
@@ -267,7 +267,7 @@ describe('blocks', () => {
 })
 
 describe('documents behind other text', () => {
-  const shape: Cut = { stderr: 'documents', glued: ['id'] }
+  const shape: EngineCut = { stderr: 'documents', glued: ['id'] }
   const glued = (text: string) => brief(cut(text, 'stderr', shape))
 
   test.each([
@@ -309,7 +309,7 @@ test('a channel that is not named is text, whatever it holds', () => {
 test('lookalikes take linear time', async () => {
   await expectLinear('lookalikes', (size) => {
     const bytes = Buffer.from('{"a":\n'.repeat(size / 6))
-    const shape: Cut = { pty: 'documents' }
+    const shape: EngineCut = { pty: 'documents' }
     return () => {
       const options = { channel: 'pty', cut: () => shape, maxFrame: 1 << 24 } as const
       const cutting = new Cutter(options, () => {})

@@ -3,7 +3,7 @@ import { acp } from '../../src/engines/acp/acp.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { qwen } from '../../src/engines/qwen.ts'
 import type { Engine } from '../../src/events/engine.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { type EventOptions, eventStage } from '../../src/events/event-stage.ts'
 import type { Chunk } from '../../src/text/chunk.ts'
 
@@ -11,7 +11,7 @@ type Said = readonly ['in' | 'out', object]
 
 /** How a run ends in which the client and the agent say this, and the agent then exits with 0. */
 function endOf(engine: Engine, said: readonly Said[], options: EventOptions = {}, exit: Partial<Chunk> = {}) {
-  const events: Event[] = []
+  const events: AgentEvent[] = []
   const sink = eventStage(engine, options)({ write: (event) => events.push(event), end() {} })
   const channels = ['stdin', 'stdout'] as const
   sink.write({ channel: 'stdin', bytes: Buffer.alloc(0), channels })

@@ -1,9 +1,15 @@
 import { expectTypeOf, test } from 'vitest'
-import { type EndState, type Event, type EventOf, isEvent, type MessageData } from '../../src/events/event.ts'
+import {
+  type AgentEvent,
+  type EndState,
+  type EventOf,
+  isEvent,
+  type MessageData,
+} from '../../src/events/event.ts'
 import type { Chat, ChatOf } from '../../src/views/chat.ts'
 
 test('isEvent narrows to the data of the type', () => {
-  const event = {} as Event
+  const event = {} as AgentEvent
   if (isEvent(event, 'agent.message.final')) {
     expectTypeOf(event.data).toEqualTypeOf<MessageData>()
     expectTypeOf(event.event.category).toEqualTypeOf<'agent'>()
@@ -28,7 +34,7 @@ test('a chat record narrows on its type', () => {
 })
 
 test('a switch on the type of a record narrows its data', () => {
-  const event = {} as Event
+  const event = {} as AgentEvent
   switch (event.type) {
     case 'agent.message.final':
       expectTypeOf(event.data.text).toEqualTypeOf<string>()

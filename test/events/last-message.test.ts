@@ -6,7 +6,7 @@ import { codex } from '../../src/engines/codex/codex.ts'
 import { gemini } from '../../src/engines/gemini/gemini.ts'
 import { text } from '../../src/engines/text.ts'
 import type { Engine } from '../../src/events/engine.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import type { Channel, Chunk } from '../../src/text/chunk.ts'
 import { endOf, lines, only } from '../engines/run.ts'
@@ -59,12 +59,12 @@ function weavings(logs: Logs): [name: string, chunks: Chunk[]][] {
   ])
 }
 
-function read(chunks: readonly Chunk[], profile: Engine = codex): Event[] {
+function read(chunks: readonly Chunk[], profile: Engine = codex): AgentEvent[] {
   const exit = { channel: 'exit', code: 0, signal: null } as const
   return drive(eventStage(profile, { clock: () => 0, schema }), [...chunks, exit])
 }
 
-const resultOf = (events: readonly Event[]) => only(events, 'lifecycle.run.result')[0]!.data.value
+const resultOf = (events: readonly AgentEvent[]) => only(events, 'lifecycle.run.result')[0]!.data.value
 
 describe('the result of a run is its last message, whatever channel is read first', () => {
   const cases: [name: string, stdout: object[], pty: object[], a: number][] = [
@@ -143,7 +143,7 @@ describe('the result of a run is its last message, whatever channel is read firs
   })
 
   test('live, as soon as a later record of the PTY has its twin', () => {
-    const events: Event[] = []
+    const events: AgentEvent[] = []
     const sink = eventStage(codex, { clock: () => 0, schema })({
       write: (event) => void events.push(event),
       end() {},

@@ -4,7 +4,7 @@ import { drive } from '../../src/base/stage.ts'
 import { auto } from '../../src/engines/auto.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import type { Chunk } from '../../src/text/chunk.ts'
 import { codePoint } from '../code-point.ts'
@@ -65,7 +65,7 @@ const cut = (channel: 'stdout' | 'stderr' | 'pty', bytes: Buffer, sizes: readonl
 const read = (
   profile: (typeof engines)[keyof typeof engines] | typeof auto,
   chunks: readonly Chunk[],
-): readonly Event[] =>
+): readonly AgentEvent[] =>
   validEvents(drive(eventStage(profile, { clock: () => 0, maxFrame: 4000, window: 8 }), chunks))
 
 describe.each([...Object.values(engines), auto].map((profile) => [profile.name, profile] as const))(

@@ -4,7 +4,7 @@ import { acp } from '../../src/engines/acp/acp.ts'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import type { Engine } from '../../src/events/engine.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import { endOf, lines, only } from '../engines/run.ts'
 import { validEvents } from '../engines/valid.ts'
@@ -258,9 +258,9 @@ const rows: readonly (readonly [string, Engine, readonly Line[], string, string]
   ],
 ]
 
-const requestsOf = (events: readonly Event[]) =>
+const requestsOf = (events: readonly AgentEvent[]) =>
   only(events, 'lifecycle.run.status').flatMap(({ data }) => data.request ?? [])
-const settledOf = (events: readonly Event[]) =>
+const settledOf = (events: readonly AgentEvent[]) =>
   only(events, 'lifecycle.run.status')
     .filter(({ data }) => data.status === 'request_settled')
     .map(({ data: { request_id, by, option } }) => [request_id, by, option].filter(Boolean).join(' '))

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import type { Chat } from '../../src/views/chat.ts'
 import { validChat, validEvents } from '../engines/valid.ts'
 
@@ -18,7 +18,7 @@ const examples = <T>(part: string): [string, T][] =>
   ])
 
 test('docs/protocol.md has one valid RASP example for every type', () => {
-  const found = examples<Event>(rasp!)
+  const found = examples<AgentEvent>(rasp!)
   expect(found.map(([type]) => type)).toEqual(typesOf('rasp'))
   for (const [type, event] of found) {
     expect(event.type).toBe(type)
@@ -37,7 +37,7 @@ test('docs/protocol.md has one valid FCMP example for every type', () => {
 })
 
 test('the schemas refuse what is not a record', () => {
-  const [, good] = examples<Event>(rasp!)[0]!
+  const [, good] = examples<AgentEvent>(rasp!)[0]!
   const bad = [
     { ...good, seq: 0 },
     { ...good, more: 1 },
@@ -49,5 +49,5 @@ test('the schemas refuse what is not a record', () => {
     { ...good, type: 'raw.stdout' },
     { ...good, event: { category: 'raw', type: 'raw.stdin' } },
   ]
-  for (const event of bad) expect(() => validEvents([event as unknown as Event])).toThrow()
+  for (const event of bad) expect(() => validEvents([event as unknown as AgentEvent])).toThrow()
 })

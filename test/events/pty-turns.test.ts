@@ -7,7 +7,7 @@ import { iflow } from '../../src/engines/iflow.ts'
 import { opencode } from '../../src/engines/opencode.ts'
 import { text } from '../../src/engines/text.ts'
 import type { Engine } from '../../src/events/engine.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import type { Channel, Chunk } from '../../src/text/chunk.ts'
 import { chat, endOf, lines, only, run, texts } from '../engines/run.ts'
@@ -50,13 +50,13 @@ const turns: Readonly<Record<string, readonly [Engine, object[], (words: string)
 }
 
 /** The types of the chat, without raw lines and notes. */
-const talk = (events: readonly Event[]) =>
+const talk = (events: readonly AgentEvent[]) =>
   chat(events)
     .map(({ type }) => type)
     .filter((type) => type.startsWith('assistant.') || type.startsWith('user.') || type.endsWith('completed'))
 
 /** Reads lines as they come, each from its channel. */
-function live(engine: Engine, all: readonly (readonly [Channel, object])[]): readonly Event[] {
+function live(engine: Engine, all: readonly (readonly [Channel, object])[]): readonly AgentEvent[] {
   const chunks: Chunk[] = all.map(([channel, record]) => ({
     channel,
     bytes: Buffer.from(lines(record)),

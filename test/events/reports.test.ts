@@ -3,7 +3,7 @@ import type { Fault } from '../../src/base/fault.ts'
 import { drive } from '../../src/base/stage.ts'
 import { guarded } from '../../src/events/check-engine.ts'
 import type { Engine, Picker } from '../../src/events/engine.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { type EventOptions, eventStage } from '../../src/events/event-stage.ts'
 import { casesIn, toldIn } from './run-document.ts'
 import { scripted } from './scripted.ts'
@@ -19,7 +19,7 @@ const read = (stdout: string, options: EventOptions = {}, engine: typeof scripte
   drive(eventStage(engine, { clock: () => 0, ...options }), [
     { channel: 'stdout', bytes: Buffer.from(stdout) },
   ])
-const dataOf = (events: readonly Event[], type: Event['type']) =>
+const dataOf = (events: readonly AgentEvent[], type: AgentEvent['type']) =>
   events.filter((event) => event.type === type).map(({ data }) => data as unknown as Record<string, unknown>)
 
 test('an event id has the run, the attempt, the range, and its number there', () => {

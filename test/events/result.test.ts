@@ -77,6 +77,20 @@ describe('status and repair level of a run result', () => {
   })
 })
 
+test.each([
+  [['```json\n{"a":1}\n```', 'Corrected: {"a":2,"b":[']],
+  [['Draft {"a":1}', 'Final: {"a":2,"b":[']],
+  [['Draft {"a":1}', 'Final: {']],
+  [['<json>{"a":1}</json>', '<json>\n']],
+  [['<json>{"a":1}</json>\n<json>\nHere is the result: {"a":2']],
+])('a correction that is cut is no success of its draft: %j', (messages) => {
+  const needsA = { type: 'object', required: ['a'] }
+  const [result] = only(run(codex, says(...messages), { schema: needsA }), 'lifecycle.run.result')
+  expect(result!.data).toMatchObject({ status: 'failed', cacheable: false, warnings: ['TRUNCATED'] })
+  const [done] = only(run(codex, says(...messages, '{"a":3}'), { schema: needsA }), 'lifecycle.run.result')
+  expect(done!.data).toMatchObject({ status: 'success', value: { a: 3 } })
+})
+
 describe('the result of a run', () => {
   test('is the last payload of the last message that has one', () => {
     const draft = good.replace('digest.md', 'draft.md')
@@ -191,10 +205,11 @@ describe('the result of a run', () => {
     })
   })
 
-  test('of a run that broke off is not cacheable, though its payload passed', () => {
+  test('of a run that broke off is no success, though its payload passed', () => {
     const { stdout = '' } = says(`<json>${good}</json>`)
     const broken = { stdout: stdout.split('\n').slice(0, 1).join('\n'), exit: 1 }
-    expect(resultOf(broken)).toMatchObject({ status: 'success', cacheable: false })
+    const warnings = ['COMPLETION_CONFLICT']
+    expect(resultOf(broken)).toMatchObject({ status: 'failed', warnings, cacheable: false })
   })
 
   test.each([
@@ -202,13 +217,26 @@ describe('the result of a run', () => {
     ['the done marker', says(`<json>${good.replace('{', '{"__SKILL_DONE__":true,')}</json>`)],
   ])('of a process that failed after %s is not cacheable', (_, said) => {
     expect(resultOf({ ...said, exit: 0 })).toMatchObject({ cacheable: true })
-    expect(resultOf({ ...said, exit: 1 })).toMatchObject({ cacheable: false })
+    expect(resultOf({ ...said, exit: 1 })).toMatchObject({ status: 'failed', cacheable: false })
   })
 
-  test('takes any Standard Schema, and is in the last chat record of a run that is done', () => {
+  test('does not contradict the end: without the done marker it is no success, and not cached', () => {
+    const said = says(`<json>${good}</json>`)
+    const events = run(codex, said, { schema, doneMarker: 'done' })
+    const [result] = only(events, 'lifecycle.run.result')
+    const [end] = only(events, 'lifecycle.completion.state')
+    expect(end!.data).toMatchObject({ outcome: 'needs_input', ok: false })
+    expect(result!.data).toMatchObject({
+      status: 'failed',
+      cacheable: false,
+      warnings: ['COMPLETION_CONFLICT'],
+    })
+  })
+
+  test('takes any Standard Schema, and is in the chat record of a run that is done', () => {
     const answer = '<json>{"digest_path":"artifacts/digest.md","__SKILL_DONE__":true}</json>'
     const events = run(codex, says(answer), { schema: z.object({ digest_path: z.string() }) })
-    expect(chat(events).at(-1)).toMatchObject({
+    expect(chat(events).at(-2)).toMatchObject({
       type: 'conversation.completed',
       data: { result: { status: 'success', value: { digest_path: 'artifacts/digest.md' } } },
     })

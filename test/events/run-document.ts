@@ -3,7 +3,7 @@ import { codes } from '../../src/base/fault.ts'
 import { drive } from '../../src/base/stage.ts'
 import { guarded } from '../../src/events/check-engine.ts'
 import type { Engine } from '../../src/events/engine.ts'
-import type { Event, RawRef } from '../../src/events/event.ts'
+import type { AgentEvent, RawRef } from '../../src/events/event.ts'
 import { type EventOptions, eventStage } from '../../src/events/event-stage.ts'
 import type { Channel, Chunk } from '../../src/text/chunk.ts'
 import { scripted } from './scripted.ts'
@@ -81,7 +81,7 @@ export function toldIn({ chunks, options }: Case): string[] {
  * Where, what, its data, and the confidence if it is not 0.95. The place is the number of the line on its
  * channel, such as `s0` for the first of stdout; raw text that is just that line is left out.
  */
-function told(event: Event, chunks: readonly Chunk[]): string {
+function told(event: AgentEvent, chunks: readonly Chunk[]): string {
   const { type, data, raw_ref, source } = event
   if (type === 'lifecycle.completion.state') {
     // The plain words follow from the others: run-outcome.test.ts, cause.test.ts.
@@ -127,7 +127,7 @@ function placeIn(bytes: Buffer, stream: Channel, from: number, to: number): stri
 }
 
 /** Without what a person knows anyway: the usual message of a code, and evidence that says nothing. */
-function wordsOf(data: Event['data']): string {
+function wordsOf(data: AgentEvent['data']): string {
   if (!('code' in data))
     return JSON.stringify(data, (key, value) => (key === 'evidence' ? known(value) : value))
   const { code, message, severity, confidence, ...more } = data

@@ -23,9 +23,9 @@ const failed = { type: 'turn.failed', error: { message: 'boom' } }
 const done = says('<json>{"__SKILL_DONE__": true}</json>')
 const exit: Chunk = { channel: 'exit', code: 0, signal: null }
 
-/** The types of the conversation, without what is told about lines. */
+/** The types of the conversation, without what is told about lines, and the last record of each. */
 const types = (records: readonly Chat[]) =>
-  records.map(({ type }) => type).filter((type) => !/^(raw|diagnostic)/.test(type))
+  records.map(({ type }) => type).filter((type) => !/^(raw|diagnostic)|^conversation\.ended$/.test(type))
 const asked = (records: readonly Chat[]) => records.filter(({ type }) => type === 'user.input.required')
 const codexChat = (...records: object[]) => chat(run(codex, { stdout: lines(...records), exit: 0 }))
 
@@ -77,7 +77,7 @@ describe('a turn that ends without a done marker asks for input when it ends', (
       sink.write(exit)
       sink.end()
       expect(asked(validChat(seen))).toHaveLength(3)
-      expect(seen.at(-1)!.type).toBe('user.input.required')
+      expect(types(seen).at(-1)).toBe('user.input.required')
     },
   )
 
@@ -129,7 +129,7 @@ describe('a turn that ends without a done marker asks for input when it ends', (
       part('step_finish', { reason: 'stop' }),
     ]
     const shown = chat(run(opencode, { stdout: lines(...records), exit: 0 }))
-    expect(shown.at(-1)!.type).toBe('conversation.completed')
+    expect(types(shown).at(-1)).toBe('conversation.completed')
   })
 
   test('not if the same record says that it failed', () => {
@@ -192,7 +192,9 @@ test('whatever the turns and the weaving of stdout and PTY, each turn that waits
           const record = rest[channel].shift()
           if (record) chunks.push({ channel, bytes: Buffer.from(lines(record)) })
         }
-        const shown = chat(drive(eventStage(codex, { clock: () => 0 }), [...chunks, exit]))
+        const all = chat(drive(eventStage(codex, { clock: () => 0 }), [...chunks, exit]))
+        const shown = all.slice(0, -1)
+        expect(all.map(({ type }) => type).indexOf('conversation.ended')).toBe(shown.length)
         expect(asked(shown)).toHaveLength(turns.filter((kind) => kind === 'waits').length)
         const ends = shown.filter(
           ({ type, data }) => /^conversation\.(?!started)/.test(type) || 'state' in data,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { auto } from '../../src/engines/auto.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import { writer } from '../../src/events/write.ts'
 import { slow } from '../pace.ts'
@@ -23,7 +23,7 @@ test('a place that is spoken about again has its own numbers, also after it was 
   const ids: string[] = []
   const write = writer(
     { runId: 'r', attempt: 1, clock: () => 0 },
-    { write: ({ correlation }: Event) => void ids.push(correlation.event_id), end() {} },
+    { write: ({ correlation }: AgentEvent) => void ids.push(correlation.event_id), end() {} },
   )
   const speak = (from: number) => {
     write.about({ channel: 'stdout', from, to: from + 1 }, true)

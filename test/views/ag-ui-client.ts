@@ -1,5 +1,5 @@
 import { type BaseEvent, HttpAgent, type Message } from '@ag-ui/client'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { agUiSse } from '../../src/streams/view-sse.ts'
 
 /** What the client of AG-UI made of a stream. */
@@ -11,7 +11,7 @@ export interface Received {
 }
 
 /** Sends events over SSE to the client of AG-UI, which parses, enforces, verifies and applies them. */
-export async function sentToAgUi(events: readonly Event[]): Promise<Received> {
+export async function sentToAgUi(events: readonly AgentEvent[]): Promise<Received> {
   const line = agUiSse({ heartbeat: 0 })
   const body = line.toArray()
   for (const event of events) line.write(event)

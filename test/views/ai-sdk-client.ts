@@ -5,7 +5,7 @@ import {
   type UIMessageChunk,
   validateUIMessages,
 } from 'ai'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { aiSdkHeaders, aiSdkSse } from '../../src/streams/view-sse.ts'
 
 /** What the AI SDK made of a stream. */
@@ -18,7 +18,7 @@ export interface Received {
 }
 
 /** Sends events over SSE to the AI SDK, which checks, reads and validates them. */
-export async function sentToAiSdk(events: readonly Event[]): Promise<Received> {
+export async function sentToAiSdk(events: readonly AgentEvent[]): Promise<Received> {
   const line = aiSdkSse({ heartbeat: 0 })
   const body = line.toArray()
   for (const event of events) line.write(event)

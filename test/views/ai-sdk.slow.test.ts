@@ -23,7 +23,7 @@ describe('a run', () => {
   test.each([
     ['well', ['finish stop']],
     ['badly', ['finish error', 'error']],
-    ['stopped', ['finish other', 'abort']],
+    ['stopped', ['message-metadata', 'abort']],
     ['unknown', ['finish other']],
   ] as const)('that ends %s says so last: %j', (how, told) => {
     const chunks = drive(aiSdkStage(), makeRun([ends[how]]))

@@ -4,8 +4,11 @@ import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
+import { eventStage } from '../../src/events/event-stage.ts'
 import { chat, events } from '../../src/streams/events.ts'
-import { type Chat, chatStage } from '../../src/views/chat.ts'
+import type { Chunk } from '../../src/text/chunk.ts'
+import { type Chat, type ChatOf, chatStage } from '../../src/views/chat.ts'
 import { lines, run } from '../engines/run.ts'
 import { validChat } from '../engines/valid.ts'
 
@@ -49,6 +52,7 @@ describe('a conversation', () => {
       'raw.stderr',
       'diagnostic.warning',
       'artifact.created',
+      'conversation.ended',
     ])
   })
 
@@ -82,20 +86,25 @@ test('starts once, at the first session id, over all attempts; seq goes on, loca
     'conversation.started',
     'assistant.message.final',
     'user.input.required',
+    'conversation.ended',
     'assistant.message.final',
     'user.input.required',
+    'conversation.ended',
   ])
   expect(records.map(({ seq, meta }) => [seq, meta.attempt, meta.local_seq])).toEqual([
     [1, 1, 1],
     [2, 1, 2],
     [3, 1, 3],
-    [4, 2, 1],
-    [5, 2, 2],
+    [4, 1, 4],
+    [5, 2, 1],
+    [6, 2, 2],
+    [7, 2, 3],
   ])
-  const later = drive(chatStage({ after: 3, started: true }), run(codex, { stdout, exit: 0 }, { attempt: 2 }))
+  const later = drive(chatStage({ after: 4, started: true }), run(codex, { stdout, exit: 0 }, { attempt: 2 }))
   expect(later.map(({ seq, type }) => [seq, type])).toEqual([
-    [4, 'assistant.message.final'],
-    [5, 'user.input.required'],
+    [5, 'assistant.message.final'],
+    [6, 'user.input.required'],
+    [7, 'conversation.ended'],
   ])
 })
 
@@ -137,7 +146,12 @@ test('flows: bytes in, records out', async () => {
   source.end(Buffer.from(turn(item('agent_message', { text: 'Hi.' }))))
   const types: Chat['type'][] = []
   for await (const record of flow) types.push(record.type)
-  expect(types).toEqual(['conversation.started', 'assistant.message.final', 'user.input.required'])
+  expect(types).toEqual([
+    'conversation.started',
+    'assistant.message.final',
+    'user.input.required',
+    'conversation.ended',
+  ])
 })
 
 test('tells the end of a turn for a journal that did not, at its end', () => {
@@ -146,5 +160,68 @@ test('tells the end of a turn for a journal that did not, at its end', () => {
     (event) => event.type !== 'lifecycle.run.status' || event.data.status !== 'awaiting_user_input',
   )
   const types = validChat(drive(chatStage(), old)).map(({ type }) => type)
-  expect(types.slice(-2)).toEqual(['assistant.message.final', 'user.input.required'])
+  expect(types.slice(-3)).toEqual(['assistant.message.final', 'user.input.required', 'conversation.ended'])
+})
+
+describe('the last record of an attempt', () => {
+  const ended = (events: readonly AgentEvent[]) => {
+    const records = validChat(drive(chatStage(), events))
+    const found = records.filter(
+      (record): record is ChatOf<'conversation.ended'> => record.type === 'conversation.ended',
+    )
+    expect(records.at(-1)).toBe(found.at(-1))
+    return found.map(({ data }) => data)
+  }
+  const said = item('agent_message', { text: 'Done.' })
+
+  test('says how it ended, what was said last, and what it took', () => {
+    const tokens = { input: 3, output: 2, cached: 0 }
+    const usage = { input_tokens: 3, output_tokens: 2, cached_input_tokens: 0 }
+    const stdout = lines({ type: 'thread.started', thread_id: session }, { type: 'turn.started' }, said, {
+      type: 'turn.completed',
+      usage,
+    })
+    expect(ended(run(codex, { stdout, exit: 0 }))).toEqual([
+      { outcome: 'finished', ok: true, text: 'Done.', tokens },
+    ])
+  })
+
+  test('also after a failure, a cancel, and no end at all', () => {
+    const begun = lines({ type: 'thread.started', thread_id: session }, { type: 'turn.started' })
+    const failed = begun + lines({ type: 'turn.failed', error: { message: 'no credit' } })
+    expect(ended(run(codex, { stdout: failed, exit: 1 }))).toEqual([
+      { outcome: 'failed', ok: false, problem: 'no credit' },
+    ])
+    expect(ended(run(codex, { stdout: begun }))).toMatchObject([{ outcome: 'unknown', ok: false }])
+    const chunks: Chunk[] = [
+      { channel: 'stdout', bytes: Buffer.from(begun + lines(said)) },
+      { channel: 'exit', code: null, signal: 'SIGTERM', stopped: 'aborted' },
+    ]
+    const cancelled = drive(eventStage(codex), chunks)
+    expect(ended(cancelled)).toMatchObject([{ outcome: 'cancelled', ok: false, text: 'Done.' }])
+  })
+
+  test('is one for each attempt, with the words of that one alone', () => {
+    const first = run(codex, { stdout: turn(said), exit: 0 })
+    const second = run(codex, { stdout: turn(), exit: 0 }, { attempt: 2 })
+    expect(ended([...first, ...second]).map(({ text }) => text)).toEqual(['Done.', undefined])
+  })
+
+  test('does not take the words of a subagent', () => {
+    const sdk = (parent: string | null, text: string) => ({
+      ...{ type: 'assistant', uuid: 'u', session_id: session, parent_tool_use_id: parent },
+      message: { id: text, content: [{ type: 'text', text }] },
+    })
+    const stdout = lines(sdk(null, 'mine'), sdk('call', 'its own'))
+    expect(ended(run(claude, { stdout, exit: 0 }))).toMatchObject([{ text: 'mine' }])
+  })
+
+  test('says the word that a recording of 0.2 did not have', () => {
+    const old = run(codex, { stdout: turn(said), exit: 0 }).map((event) => {
+      if (event.type !== 'lifecycle.completion.state') return event
+      const { outcome: _, ok: __, ...data } = event.data
+      return { ...event, data } as AgentEvent // cast: as 0.2 wrote it
+    })
+    expect(ended(old)).toMatchObject([{ outcome: 'finished', ok: true }])
+  })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { chosenRuns } from './chosen-runs.ts'
 import { type Recorded, recordedRuns } from './fixtures.ts'
 
@@ -15,7 +15,7 @@ function traits(runs: readonly Recorded[]): Set<string> {
   )
 }
 
-function traitsOf({ type, data, raw_ref }: Event): string[] {
+function traitsOf({ type, data, raw_ref }: AgentEvent): string[] {
   const fields = Object.keys(data).map((key) => `${type} with ${key}`)
   const values = Object.entries(data).flatMap(([key, value]) =>
     ['code', 'state', 'reason_code'].includes(key) ? `${key} ${value}` : [],

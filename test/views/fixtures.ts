@@ -1,14 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 
 const root = fileURLToPath(new URL('../../fixtures', import.meta.url))
 
 /** A recorded run, by `<engine>/<case>`, and its events. */
 export interface Recorded {
   readonly name: string
-  readonly events: readonly Event[]
+  readonly events: readonly AgentEvent[]
 }
 
 /** Every recorded run. */
@@ -25,5 +25,5 @@ export function recordedRun(name: string): Recorded {
   const lines = readFileSync(join(root, name, 'events.jsonl'), 'utf8')
     .split('\n')
     .filter(Boolean)
-  return { name, events: lines.map((line) => JSON.parse(line) as Event) }
+  return { name, events: lines.map((line) => JSON.parse(line) as AgentEvent) }
 }

@@ -6,7 +6,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
 import { drive } from '../../src/base/stage.ts'
-import type { Event, MessageData, ToolData } from '../../src/events/event.ts'
+import type { AgentEvent, MessageData, ToolData } from '../../src/events/event.ts'
 import { type OtelOptions, otelStage } from '../../src/views/otel.ts'
 import { failureText, outputText } from '../../src/views/tool-text.ts'
 import { sentToAgUi } from './ag-ui-client.ts'
@@ -20,17 +20,18 @@ import { type Answered, sentToStreamText } from './language-model-client.ts'
 export type Kept = 'shown' | 'handed on' | 'lost'
 
 /** Where the client of AG-UI has each record. Throws if it refuses something. */
-export async function keptByAgUi(events: readonly Event[]): Promise<Kept[]> {
+export async function keptByAgUi(events: readonly AgentEvent[]): Promise<Kept[]> {
   const { messages, events: received, error } = await sentToAgUi(events)
   if (error) throw error
-  const records = received.map((event) => (event['rawEvent'] ?? event['event']) as Event | undefined)
+  const records = received.map((event) => (event['rawEvent'] ?? event['event']) as AgentEvent | undefined)
   const handedOn = inOrder(records.filter((record) => record !== undefined))
   const texts = inOrder(messages.filter(({ role }) => role === 'assistant').map(({ content }) => content))
   const told = inOrder(messages.filter(({ role }) => role === 'user').map(({ content }) => content))
   const thoughts = inOrder(messages.filter(({ role }) => role === 'reasoning').map(({ content }) => content))
-  const calls = inOrder(
-    messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : [])),
+  const written = messages.flatMap((message) =>
+    message.role === 'assistant' ? (message.toolCalls ?? []) : [],
   )
+  const calls = inOrder(written)
   const results = new Map(
     messages.flatMap((message) => (message.role === 'tool' ? [[message.toolCallId, message]] : [])),
   )
@@ -44,8 +45,14 @@ export async function keptByAgUi(events: readonly Event[]): Promise<Kept[]> {
         return texts((text) => text === event.data.text) ? 'shown' : whole
       case 'user.message':
         return told((text) => text === event.data.text) ? 'shown' : whole
+      case 'agent.reasoning.delta':
+        return messages.some(({ content }) => String(content).includes(event.data.text)) ? 'shown' : whole
       case 'agent.reasoning.summary':
         return thoughts((text) => text === event.data.text) ? 'shown' : whole
+      case 'tool.call.input.delta':
+        return written.some(({ function: called }) => called.arguments.includes(event.data.text))
+          ? 'shown'
+          : whole
       case 'tool.call.started': {
         const input = event.data.input === undefined ? '' : JSON.stringify(event.data.input)
         const { name } = event.data
@@ -66,7 +73,7 @@ export async function keptByAgUi(events: readonly Event[]): Promise<Kept[]> {
 
 /** Where the AI SDK has each record. Throws if it refuses something. */
 export async function keptByAiSdk(
-  events: readonly Event[],
+  events: readonly AgentEvent[],
   received?: Received | undefined,
 ): Promise<Kept[]> {
   const { message, chunks } = received ?? (await sentToAiSdk(events))
@@ -76,6 +83,7 @@ export async function keptByAiSdk(
   const tools = new Map(
     parts.flatMap((part) => (part.type === 'dynamic-tool' ? [[part.toolCallId, part]] : [])),
   )
+  const inputs = inOrder(chunks.filter((chunk) => chunk.type === 'tool-input-delta'))
   const handedOn = inOrder(chunks.flatMap((chunk) => ('data' in chunk ? [chunk.data] : [])))
   const factsOf = (told: Partial<Record<string, unknown>> | undefined) => told?.['sluice'] ?? {}
   return events.map((event) => {
@@ -93,8 +101,15 @@ export async function keptByAiSdk(
           isDeepStrictEqual((data as { structured_payload: unknown }).structured_payload, structured_payload)
         return same && (structured_payload === undefined || handedOn(payload)) ? 'shown' : 'lost'
       }
+      case 'agent.reasoning.delta':
+        return parts.some((part) => part.type === 'reasoning' && part.text.includes(event.data.text))
+          ? 'shown'
+          : 'lost'
       case 'agent.reasoning.summary':
         return thoughts((part) => part.text === event.data.text) ? 'shown' : 'lost'
+      case 'tool.call.input.delta':
+        // The part has the whole input by now; the chunk was shown as it came.
+        return inputs((chunk) => chunk.inputTextDelta === event.data.text) ? 'shown' : 'lost'
       case 'tool.call.started': {
         const { call_id, name, input = null } = event.data
         const part = tools.get(call_id)
@@ -126,7 +141,7 @@ export async function keptByAiSdk(
 
 /** Where `streamText` has each record, if a model answers with the run. Throws if it refuses something. */
 export async function keptByStreamText(
-  events: readonly Event[],
+  events: readonly AgentEvent[],
   answered?: Answered | undefined,
 ): Promise<Kept[]> {
   const { content, parts } = answered ?? (await sentToStreamText(events))
@@ -137,6 +152,7 @@ export async function keptByStreamText(
   const asides = inOrder(textsOf('reasoning'))
   const calls = inOrder(content.filter(({ type }) => type === 'tool-call'))
   const results = inOrder(content.filter(({ type }) => type === 'tool-result' || type === 'tool-error'))
+  const inputs = inOrder(parts.filter((part) => part.type === 'tool-input-delta'))
   const handedOn = inOrder(parts.flatMap((part) => (part.type === 'raw' ? [part.rawValue] : [])))
   return events.map((event) => {
     switch (event.type) {
@@ -147,6 +163,10 @@ export async function keptByStreamText(
         // A text without a character is no content.
         return event.data.text === '' || find(({ text }) => text === event.data.text) ? 'shown' : 'lost'
       }
+      case 'agent.reasoning.delta':
+        return said.some(({ text }) => text.includes(event.data.text)) ? 'shown' : 'lost'
+      case 'tool.call.input.delta':
+        return inputs((part) => part.delta === event.data.text) ? 'shown' : 'lost'
       case 'agent.reasoning.summary':
         return event.data.text === '' || asides(({ text }) => text === event.data.text) ? 'shown' : 'lost'
       case 'tool.call.started': {
@@ -183,7 +203,7 @@ export async function keptByStreamText(
 }
 
 /** The spans of events, as a real tracer exports them. */
-export function spansOf(events: readonly Event[], options?: OtelOptions): ReadableSpan[] {
+export function spansOf(events: readonly AgentEvent[], options?: OtelOptions): ReadableSpan[] {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
   drive(otelStage(provider.getTracer('test'), options), events)
@@ -191,7 +211,7 @@ export function spansOf(events: readonly Event[], options?: OtelOptions): Readab
 }
 
 /** Where spans, without content, have each record: as a span or one of its facts, or nowhere. */
-export function keptByOtel(events: readonly Event[]): Kept[] {
+export function keptByOtel(events: readonly AgentEvent[]): Kept[] {
   const spans = spansOf(events)
   const calls = spans.filter(({ name }) => name.startsWith('execute_tool'))
   const tools = inOrder(calls)

@@ -1,7 +1,7 @@
 import type { LanguageModelV3, LanguageModelV3StreamPart } from '@ai-sdk/provider'
 import { type ContentPart, streamText, type TextStreamPart, type ToolSet } from 'ai'
 import { drive } from '../../src/base/stage.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import {
   type LanguageModelOptions,
   languageModelResult,
@@ -9,7 +9,7 @@ import {
 } from '../../src/views/language-model.ts'
 
 /** A model whose answer is a run. */
-export function modelOf(events: readonly Event[], options?: LanguageModelOptions): LanguageModelV3 {
+export function modelOf(events: readonly AgentEvent[], options?: LanguageModelOptions): LanguageModelV3 {
   const stream = () =>
     ReadableStream.from<LanguageModelV3StreamPart>(drive(languageModelStage(options), events))
   return {
@@ -30,7 +30,7 @@ export interface Answered {
 }
 
 /** Gives a run to `streamText` as the answer of a model. */
-export async function sentToStreamText(events: readonly Event[]): Promise<Answered> {
+export async function sentToStreamText(events: readonly AgentEvent[]): Promise<Answered> {
   const errors: unknown[] = []
   const model = modelOf(events, { raw: true })
   const answer = streamText({

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { Fault } from '../../src/base/fault.ts'
 import { drive } from '../../src/base/stage.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { outcomeOf } from '../../src/events/run-outcome.ts'
 import { languageModel } from '../../src/streams/views.ts'
 import { languageModelResult, languageModelStage } from '../../src/views/language-model.ts'
@@ -37,7 +37,7 @@ test.each(chosenRuns())('$name is an answer for streamText, and nothing is lost'
   else expect((await whole).content).toEqual(answered.content)
 })
 
-type EndData = Extract<Event, { type: 'lifecycle.completion.state' }>['data']
+type EndData = Extract<AgentEvent, { type: 'lifecycle.completion.state' }>['data']
 
 const prompt = 'x'
 
@@ -94,7 +94,7 @@ describe('the text of the model', () => {
 test('tokens of all attempts are added up; a count that one lacks is not known', async () => {
   const attempt = (number: number, tokens: object, more: object = {}) =>
     makeRun([['lifecycle.completion.state', { ...ends.well[1], tokens, ...more }]], { attempt: number })
-  const usageOf = async (...runs: Event[][]) =>
+  const usageOf = async (...runs: AgentEvent[][]) =>
     (await generateText({ model: modelOf(runs.flat()), prompt })).usage
   const first = { input: 100, output: 10, cached: 60, cache_write: 30, reasoning: 4 }
   expect(await usageOf(attempt(1, first))).toMatchObject({
@@ -119,7 +119,7 @@ test('the end says session, outcome and cost, and the model that was used', asyn
     ...[['lifecycle.completion.state', { ...ends.well[1], cost }] as const],
   ])
   const started = makeRun([['lifecycle.run.status', { status: 'started', model: 'gpt' }]], { session: 's1' })
-  const [picked, end] = events as [Event, Event]
+  const [picked, end] = events as [AgentEvent, AgentEvent]
   const { response, providerMetadata, finishReason } = await generateText({
     ...{ prompt, model: modelOf([picked, started[0]!, end]) },
   })

@@ -1,10 +1,10 @@
-import type { Event, EventData, EventType } from '../../src/events/event.ts'
+import type { AgentEvent, EventData, EventType } from '../../src/events/event.ts'
 
 /** Events of a run for tests, numbered in order; each is a type and its data. */
 export function makeRun(
   steps: readonly { [T in EventType]: readonly [T, Partial<EventData[T]>] }[EventType][],
   { attempt = 1, session }: { attempt?: number; session?: string } = {},
-): Event[] {
+): AgentEvent[] {
   return steps.map(([type, data], index) => {
     const record = {
       protocol_version: 'rasp/1.0',
@@ -20,7 +20,7 @@ export function makeRun(
       raw_ref: null,
     }
     // The cast joins type and data, which the parameter has checked.
-    return record as unknown as Event
+    return record as unknown as AgentEvent
   })
 }
 

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { markdown } from '../../src/streams/views.ts'
 import { markdownStage, markdownWriter } from '../../src/views/markdown/markdown.ts'
 import { codeSpan, fenced, safeMarkdown } from '../../src/views/markdown/safe.ts'
@@ -11,14 +11,14 @@ import { runs, slow } from '../pace.ts'
 import { chosenRuns } from './chosen-runs.ts'
 import { recordedRun } from './fixtures.ts'
 
-function event(type: Event['type'], data: object, seq = 1): Event {
+function event(type: AgentEvent['type'], data: object, seq = 1): AgentEvent {
   const [first] = recordedRun('codex/03b-tool-fail.pipe').events
-  return { ...first, type, seq, data, event: { category: type.split('.')[0], type } } as unknown as Event
+  return { ...first, type, seq, data, event: { category: type.split('.')[0], type } } as unknown as AgentEvent
 }
 
-const textOf = (events: readonly Event[], options = {}) => drive(markdownStage(options), events)[0]!
+const textOf = (events: readonly AgentEvent[], options = {}) => drive(markdownStage(options), events)[0]!
 
-function briefOf(events: readonly Event[], task?: string): string {
+function briefOf(events: readonly AgentEvent[], task?: string): string {
   const written = markdownWriter({ brief: true })
   const reason = whyOf()
   for (const each of events) {

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { exportSource } from '../../src/serve/export.ts'
 import { hidingOf } from '../../src/serve/hiding.ts'
 import { redactStage } from '../../src/views/redact/redact-stage.ts'
@@ -63,7 +63,7 @@ function planted(fixture: Fixture, text: string): Fixture {
   return { ...fixture, logs }
 }
 
-function saidIn({ type, data }: Event): string[] {
+function saidIn({ type, data }: AgentEvent): string[] {
   const texts: unknown[] = []
   if (type === 'agent.message.final') texts.push(data.text)
   if (type === 'tool.call.completed' || type === 'tool.call.failed') texts.push(data.output)
@@ -91,7 +91,7 @@ const texts = Object.values(forms).map(plantedText)
 const filled = runs.map((run, i) => ({ ...run, text: slow ? texts.join('\n') : texts[i % texts.length]! }))
 
 describe.each(filled)('$name', ({ fixture, text }) => {
-  let events: Event[]
+  let events: AgentEvent[]
   beforeAll(() => {
     const run = planted(fixture, text)
     events = eventsOf(run, inPieces(run, 997))
@@ -124,11 +124,11 @@ describe.each(filled)('$name', ({ fixture, text }) => {
 })
 
 /** A line that was cut may have lost the name that comes after a value. */
-function nameFirst(events: readonly Event[]) {
+function nameFirst(events: readonly AgentEvent[]) {
   const isCut = events.some(({ data }) => 'truncated' in data && data.truncated === true)
   return isCut ? secrets.filter(({ kind }) => !/value (?:before|first)/.test(kind)) : secrets
 }
 
-function isRaw({ type }: Event): boolean {
+function isRaw({ type }: AgentEvent): boolean {
   return type.startsWith('raw.')
 }

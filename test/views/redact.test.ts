@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { redact } from '../../src/streams/views.ts'
 import { redactor } from '../../src/views/redact/redact.ts'
 import { redactStage } from '../../src/views/redact/redact-stage.ts'
@@ -14,7 +14,7 @@ import { runs, slow } from '../pace.ts'
 import { chance, plantedSecrets } from './secrets.ts'
 
 /** An event of that type; the first of a run, unless it says something else. */
-function event(type: Event['type'], data: object, seq = 1): Event {
+function event(type: AgentEvent['type'], data: object, seq = 1): AgentEvent {
   const stream = type === 'raw.stderr' ? 'stderr' : 'stdout'
   const raw_ref = { attempt_number: 1, stream, byte_from: seq * 10, byte_to: seq * 10 + 5, encoding: 'utf-8' }
   const record = {
@@ -30,7 +30,7 @@ function event(type: Event['type'], data: object, seq = 1): Event {
     attempt_number: 1,
     raw_ref,
   }
-  return record as unknown as Event
+  return record as unknown as AgentEvent
 }
 
 /** The secret, as a text could still hold it: whole, escaped, or a line of it. */
@@ -297,7 +297,7 @@ describe('the laws of redaction', () => {
         fc.constantFrom('', 'intro\n', 'x '),
         ({ secret, line, ownLine }, sizes, before) => {
           const text = `${ownLine ? before.replace('x ', '') : before}${line}\nthe end`
-          const events: Event[] = []
+          const events: AgentEvent[] = []
           for (let at = 0, i = 0; at < text.length; i++) {
             const to = at + sizes[i % sizes.length]!
             events.push(
@@ -331,7 +331,7 @@ describe('the laws of redaction', () => {
           event('agent.message.final', { message_id: a, text: a, structured_payload: [b] }, 7),
         ]
         const shown = validEvents(drive(redactStage(), events))
-        const placeOf = ({ data: _, ...rest }: Event) => rest
+        const placeOf = ({ data: _, ...rest }: AgentEvent) => rest
         expect(shown.map(placeOf)).toEqual(events.map(placeOf))
         expect(shown.map(({ data }) => (data as { call_id?: string }).call_id)).toEqual(
           events.map(({ data }) => (data as { call_id?: string }).call_id),

@@ -78,23 +78,23 @@ const wraps: Record<string, (text: string) => string> = {
 
 // docs/export.md names what of these is not hidden, and what is that should not be: "What cannot be known".
 describe.each(Object.entries(wraps))('forms of secrets %s', (_, wrap) => {
-  test.each([7, 99, 2026])('at most 2 %% pass (seed %i)', (seed) => {
+  test.each([7, 99, 2026])('at most two in a hundred pass (seed %i)', (seed) => {
     const forms = formsOf('secret-forms.txt', seed)
     const passed = forms.filter(({ text, secrets }) => {
       const shown = redactor().text(wrap(text))
       return secrets.some((secret) => leaks(shown, secret))
     })
-    expect(forms.length).toBeGreaterThan(300)
+    expect(forms.length).toBeGreaterThan(700)
     expect(forms.every(({ secrets }) => secrets.length > 0)).toBe(true)
     const told = passed.map(({ template }) => template)
-    expect(told.length, told.join('\n')).toBeLessThanOrEqual(forms.length * 0.02)
+    expect(told.length, `\n${told.join('\n')}\n`).toBeLessThanOrEqual(forms.length * 0.02)
   })
 
-  test.each([7, 99, 2026])('at most 2 %% of what is no secret is hidden (seed %i)', (seed) => {
+  test.each([7, 99, 2026])('at most two in a hundred that are none are hidden (seed %i)', (seed) => {
     const forms = formsOf('no-secret-forms.txt', seed)
     const changed = forms.filter(({ text }) => redactor().text(wrap(text)) !== wrap(text))
-    expect(forms.length).toBeGreaterThan(300)
+    expect(forms.length).toBeGreaterThan(700)
     const told = changed.map(({ template }) => template)
-    expect(told.length, told.join('\n')).toBeLessThanOrEqual(forms.length * 0.02)
+    expect(told.length, `\n${told.join('\n')}\n`).toBeLessThanOrEqual(forms.length * 0.02)
   })
 })

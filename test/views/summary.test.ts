@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { problemOf } from '../../src/events/problems.ts'
 import { summarizer, summary } from '../../src/views/summary.ts'
 import { recordedRun } from './fixtures.ts'
@@ -41,6 +41,17 @@ describe('the summary of a run', () => {
     })
   })
 
+  test('counts a file once, however often it is changed, also beyond those that are listed', () => {
+    const [event] = eventsOf('codex/07a-file-write.tee80').filter(({ type }) => type.startsWith('artifact.'))
+    const facts = summarizer()
+    // Cast: an artifact has no other field.
+    for (let n = 0; n < 1001; n++) facts.write({ ...event!, data: { path: `src/${n}.ts` } } as AgentEvent)
+    for (let again = 0; again < 5; again++)
+      facts.write({ ...event!, data: { path: 'src/1000.ts' } } as AgentEvent)
+    const { files, fileCount } = facts.summary()
+    expect([files.length, fileCount]).toEqual([1000, 1001])
+  })
+
   test('counts a call once, whether its start is told or not', () => {
     const [event] = eventsOf('codex/03b-tool-fail.pipe').filter(({ type }) => type === 'tool.call.failed')
     const facts = summarizer()
@@ -64,7 +75,7 @@ describe('the problems of a run', () => {
 
   test('say where they are, in one bounded line', () => {
     const [event] = eventsOf('codex/03b-tool-fail.pipe').filter(({ type }) => type === 'tool.call.failed')
-    const problem = problemOf({ ...event, data: { ...event!.data, error: 'x'.repeat(9999) } } as Event)
+    const problem = problemOf({ ...event, data: { ...event!.data, error: 'x'.repeat(9999) } } as AgentEvent)
     expect(problem).toMatchObject({ seq: event!.seq, raw_ref: event!.raw_ref })
     expect(problem?.title).toHaveLength(300)
   })

@@ -4,7 +4,7 @@ import { text } from '../../src/engines/text.ts'
 import { callSubject } from '../../src/events/call-subject.ts'
 import { callText } from '../../src/events/call-words.ts'
 import { errorLine } from '../../src/events/cause.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import { replay } from '../../src/run/replay.ts'
 import { why, whyOf } from '../../src/views/why.ts'
@@ -70,7 +70,7 @@ const table: readonly (readonly [run: string, first: string])[] = [
   ['text/opencode-16-human-http-401.pipe', 'Error: Incorrect API key provided: dummy.'],
 ]
 
-function whyOfRun(events: readonly Event[]) {
+function whyOfRun(events: readonly AgentEvent[]) {
   const reason = whyOf()
   for (const event of events) reason.write(event)
   return reason.why()
@@ -95,7 +95,14 @@ describe('why', () => {
     list.map(
       ([type, data, attempt_number = 1], index) =>
         // The cast is the door: the test names only what is looked at.
-        ({ type, data, attempt_number, seq: index + 1, raw_ref: null, correlation: {} }) as unknown as Event,
+        ({
+          type,
+          data,
+          attempt_number,
+          seq: index + 1,
+          raw_ref: null,
+          correlation: {},
+        }) as unknown as AgentEvent,
     )
   const whyOfEvents = (...list: Parameters<typeof events>) => whyOfRun(events(...list))
   const evidence = { exit_code: 1, signal: null }

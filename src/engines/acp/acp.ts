@@ -1,7 +1,13 @@
 import { clip } from '../../base/fault.ts'
 import { deedOf } from '../../events/call-subject.ts'
 import { costOf } from '../../events/cost.ts'
-import { type Engine, type EngineFrame, isLenient, type Limits, type Say } from '../../events/engine.ts'
+import {
+  type Engine,
+  type EngineFrame,
+  isLenient,
+  type ReaderOptions,
+  type Say,
+} from '../../events/engine.ts'
 import type { RequestOption } from '../../events/event.ts'
 import { memory } from '../../events/memory.ts'
 import type { Ask } from '../../events/open-requests.ts'
@@ -11,7 +17,7 @@ import { wordsOf } from '../content-blocks.ts'
 import { anyDenial } from '../denials.ts'
 import { rows } from '../record-table.ts'
 import { ToolCalls, titleOf } from './tool.ts'
-import { AcpTurns, chunkReader, stops } from './turn.ts'
+import { AcpTurns, chunkReader, innerChunks, stops } from './turn.ts'
 
 /**
  * The Agent Client Protocol, version 1 (`gemini --acp`, `opencode acp`, …): JSON-RPC, one record per line.
@@ -28,12 +34,16 @@ export const acp: Engine = {
     const run = newRun(limits)
     return {
       read: (frame, say) => readLine(frame, say, run),
-      sent: (frame, say) => readSent(Rec.of(frame.value, 'jsonrpc=2.0'), say, run),
-      end: (say) => run.chunks.endGathered(say),
+      sent: (frame, say) => readSent(Rec.of(frame.value, VERSION), say, run),
+      end(say) {
+        run.chunks.endPrompt(say)
+        run.inner.end(say)
+      },
     }
   },
 }
 
+const VERSION = 'jsonrpc=2.0'
 // Plain words, not templates: a bundler keeps a template that nobody uses.
 const UPDATE = 'jsonrpc=2.0 method=session/update params.sessionId:text params.update.sessionUpdate:text'
 const PERMISSION =
@@ -49,9 +59,11 @@ const own = [
   PERMISSION,
 ]
 
-function isOwn(value: unknown): boolean {
-  if (own.some((conditions) => fits(value, conditions))) return true
-  const reason = Rec.of(value, 'jsonrpc=2.0')?.text('result.stopReason')
+/** `lenient`: without the version of JSON-RPC. */
+function isOwn(value: unknown, lenient = false): boolean {
+  if (own.some((conditions) => fits(value, lenient ? conditions.replace(VERSION, '') : conditions)))
+    return true
+  const reason = Rec.of(value, lenient ? '' : VERSION)?.text('result.stopReason')
   return reason !== undefined && Object.hasOwn(stops, reason)
 }
 
@@ -62,13 +74,18 @@ const quiet = new Set([
   ...['craft/drainMidTurnQueue', 'qwen/notify/session/prompt-suggestion'],
 ])
 
-function newRun(limits: Limits) {
+function newRun(limits: ReaderOptions) {
   const chunks = chunkReader(limits)
   const tools = new ToolCalls()
   return {
     limits,
     chunks,
     tools,
+    /** The sessions of the client; of a log without its half also the first one, and one with a history. */
+    own: memory<true>(() => 0),
+    hasOwn: false,
+    /** What is said in other sessions: those of subagents. */
+    inner: innerChunks(limits),
     turn: new AcpTurns(chunks, tools),
     /**
      * Sessions that were created or loaded in this run. Any other session that begins with a user message is
@@ -91,26 +108,53 @@ function newRun(limits: Limits) {
 
 type Run = ReturnType<typeof newRun>
 
+/** Where an update or a request belongs. */
+interface Place {
+  readonly run: Run
+  readonly session: string
+  /** The session, if it is a subagent's. */
+  readonly parent: string | undefined
+  readonly chunks: ReturnType<typeof chunkReader>
+  readonly frame: EngineFrame
+}
+
+function opens(session: string, run: Run): undefined {
+  run.own.set(session, true)
+  run.hasOwn = true
+}
+
+function parentIn(session: string, kind: string | undefined, run: Run): string | undefined {
+  if (run.own.get(session)) return undefined
+  const isLoaded = !run.heard && (run.loaded || kind === 'user_message_chunk')
+  return run.hasOwn && !isLoaded ? session : opens(session, run)
+}
+
 function readLine(frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {
-  const { chunks, turn, made } = run
+  const { turn, made } = run
   const lenient = isLenient(frame, run.limits)
   const isUpdate = fits(frame.value, lenient ? LEAST_UPDATE : UPDATE)
   const asks = fits(frame.value, lenient ? LEAST_PERMISSION : PERMISSION)
-  const line = Rec.of(frame.value, lenient && (run.known || isUpdate || asks) ? '' : 'jsonrpc=2.0')
+  run.known ||= isOwn(frame.value, lenient) || (lenient && (isUpdate || asks))
+  const line = Rec.of(frame.value, lenient && run.known ? '' : VERSION)
   const kind = line && isUpdate ? line.text('params.update.sessionUpdate') : undefined
-  if (kind !== chunks.gathering()) chunks.endGathered(say, frame)
-  run.known ||= isOwn(frame.value) || (lenient && (isUpdate || asks))
+  const id = isUpdate || asks ? line?.text('params.sessionId') : undefined
+  const parent = id === undefined ? undefined : parentIn(id, kind, run)
+  const chunks = parent === undefined ? run.chunks : run.inner.of(parent, say)
+  if (kind !== 'user_message_chunk') chunks.endPrompt(say, frame)
+  if (kind !== 'agent_thought_chunk') chunks.endThought(say)
   // Also if the lines before it are lost: the next user message is a prompt, not history.
   const opened = line?.text('result.sessionId')
   if (opened !== undefined) made.set(opened, true)
+  if (opened !== undefined) opens(opened, run)
   if (!run.known || !line) return false
   say.fields(line.values, 'jsonrpc id method params result error')
   const params = line.record('params')
   if (params && (kind !== undefined || asks)) {
     say.fields(params.values, 'sessionId update toolCall options _meta')
-    turn.session(params.at('sessionId'), say)
-    if (kind === undefined) return readPermission(line.at('id'), params, frame, say, run)
-    return readUpdate(params.text('sessionId') ?? '', params.record('update')!, frame, say, run)
+    const session = parent ?? turn.session(params.at('sessionId'), say)
+    const place = { run, session, parent, chunks, frame }
+    if (kind === undefined) return readPermission(line.at('id'), params, say, place)
+    return readUpdate(params.record('update')!, say, place)
   }
   const method = line.at('method')
   if (method === undefined && (line.has('error') || line.has('result'))) return readAnswer(line, say, run)
@@ -130,6 +174,8 @@ function readSent(line: Rec | undefined, say: Say, run: Run): boolean | 'kept' {
   const method = line.text('method')
   if (method !== undefined && line.has('id')) run.asked.set(JSON.stringify(line.at('id')), method)
   if (method === 'session/cancel') say.interrupts()
+  const session = line.text('params.sessionId')
+  if (session !== undefined && /^session\/(?:prompt|load|resume)$/.test(method ?? '')) opens(session, run)
   // The answers to requests of the agent; those about files and terminals wait for nobody.
   if (!line.has('method') && line.has('id'))
     return say.answers(line.at('id'), line.text('result.outcome.optionId'))
@@ -138,9 +184,16 @@ function readSent(line: Rec | undefined, say: Say, run: Run): boolean | 'kept' {
   return prompt === '' || say.prompts(prompt)
 }
 
-function readUpdate(session: string, update: Rec, frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {
-  const { chunks, made, turn, history } = run
+function readUpdate(update: Rec, say: Say, place: Place): boolean | 'kept' {
+  const { run, session, parent, chunks, frame } = place
+  const { made, turn, history } = run
   const kind = update.at('sessionUpdate')
+  if (parent !== undefined) {
+    // The settings of a subagent are nobody's business, and its prompt is no message of the user.
+    if (settings.rowOf(update) || kind === 'user_message_chunk') return true
+    if (kind !== 'agent_message_chunk') chunks.endMessage(say)
+    return updates.read(update, say, place)
+  }
   if (run.loaded && !made.get(session)) {
     made.set(session, true)
     history.loaded(session)
@@ -152,10 +205,10 @@ function readUpdate(session: string, update: Rec, frame: EngineFrame, say: Say, 
   if (kind === 'user_message_chunk' && !made.get(session)) run.loading = session
   // What was said and done before this run is neither its answer nor its end.
   if (run.loading === session || old) {
-    chunks.endGathered(say, frame)
+    chunks.endPrompt(say, frame)
     return true
   }
-  return updates.read(update, say, { run, session, frame })
+  return updates.read(update, say, place)
 }
 
 /** Updates about the session, not about what the agent says or does. */
@@ -178,66 +231,66 @@ function readSetting(update: Rec, say: Say, { turn }: Run): void {
 const CHUNK = 'content:record content.type:text content.text:text messageId:text'
 
 /** What the agent says or does in a session. */
-const updates = /* @__PURE__ */ rows<{
-  readonly run: Run
-  readonly session: string
-  readonly frame: EngineFrame
-}>({
+const updates = /* @__PURE__ */ rows<Place>({
   by: 'sessionUpdate',
   called: 'update',
   fields: 'sessionUpdate _meta',
   on: {
     user_message_chunk: {
       fields: CHUNK,
-      read: (update, say, { run, session, frame }) =>
-        run.turn.notice(update) ? true : run.chunks.gather('user_message_chunk', session, update, frame, say),
+      read: (update, say, { run, chunks, session, frame }) =>
+        run.turn.notice(update) ? true : chunks.gatherPrompt(session, update, frame, say),
     },
     agent_message_chunk: {
       fields: CHUNK,
-      read(update, say, { run: { chunks, tools, turn }, session }) {
+      read(update, say, { run: { tools, turn }, chunks, session, parent }) {
         const notice = turn.notice(update)
         if (notice) {
           chunks.endMessage(say)
           if (notice === 'warning') say.error(update.text('content.text')!.trim(), 'warning')
           return
         }
-        if (update.at('content.text') !== '') {
+        if (update.at('content.text') !== '' && parent === undefined) {
           turn.work(say)
           say.worksOn()
         }
-        chunks.addMessage(session, update, tools.subagent(), say)
+        chunks.addMessage(session, update, parent ?? tools.subagent(), say)
         // Qwen Code ends each answer of the model with an empty chunk.
         if (update.at('_meta.usage') === undefined) return
         chunks.endMessage(say)
-        turn.step(update.record('_meta.usage'), say)
+        turn.step(update.record('_meta.usage'), parent, say)
       },
     },
     agent_thought_chunk: {
       fields: CHUNK,
-      read(update, say, { run: { chunks, tools, turn }, session, frame }) {
-        turn.work(say)
-        return chunks.gather('agent_thought_chunk', session, update, frame, say, tools.subagent())
+      read(update, say, { run: { tools, turn }, chunks, session, parent }) {
+        if (parent === undefined) turn.work(say)
+        chunks.addThought(session, update, parent ?? tools.subagent(), say)
       },
     },
     'tool_call, tool_call_update': {
       fields:
         'toolCallId:text title:text name:text kind:text status=pending|in_progress|completed|failed|cancelled content:list locations rawInput rawOutput',
-      read(update, say, { run: { tools, turn }, frame }) {
-        turn.work(say, update.text('toolCallId') ?? '')
-        return tools.read(update, frame.text.length, turn.agent, say)
+      read(update, say, { run: { tools, turn }, parent, frame }) {
+        if (parent === undefined) turn.work(say, update.text('toolCallId') ?? '')
+        return tools.read(update, { size: frame.text.length, agent: turn.agent, parent }, say)
       },
     },
     plan: {
       fields: 'entries',
-      read(update, say, { run: { turn } }) {
-        turn.work(say)
-        say.status('plan', { stats: update.at('entries') })
+      read(update, say, { run: { turn }, parent }) {
+        if (parent === undefined) turn.work(say)
+        say.status('plan', { stats: update.at('entries'), parent })
       },
     },
     usage_update: {
       fields: 'used size cost',
-      read(update, say, { run, session }) {
+      read(update, say, { run, session, parent }) {
         const { used, size, cost } = update.values
+        if (parent !== undefined) {
+          say.status('usage_update', { stats: { used, size, cost }, parent })
+          return
+        }
         const costSoFar = costOf(update.at('cost.amount'), update.at('cost.currency') ?? '')
         const fresh = run.opened.get(session) === true
         say.status('usage_update', { stats: { used, size, cost }, costSoFar, fresh })
@@ -246,12 +299,12 @@ const updates = /* @__PURE__ */ rows<{
   },
 })
 
-function readPermission(id: unknown, params: Rec, frame: EngineFrame, say: Say, run: Run): true {
-  const { chunks, turn, tools } = run
+function readPermission(id: unknown, params: Rec, say: Say, { run, chunks, parent, frame }: Place): true {
+  const { turn, tools } = run
   const call = params.record('toolCall')!
   chunks.endMessage(say)
-  turn.work(say, '')
-  const tool = tools.asked(call, frame.text.length, say)
+  if (parent === undefined) turn.work(say, '')
+  const tool = tools.asked(call, { size: frame.text.length, agent: turn.agent, parent }, say)
   const input = tools.inputOf(call, turn.agent)
   say.asks({ id, signal: 'session/request_permission', ...askedIn(params, call, tool, input) })
   return true
@@ -289,6 +342,7 @@ function readResult(given: unknown, say: Say, run: Run): boolean {
   // The answer to session/load, session/set_mode and others may be null or empty.
   if (!result) return given === null
   if (result.text('stopReason') !== undefined) {
+    run.inner.end(say)
     say.fields(result.values, 'stopReason usage:record userMessageId _meta')
     turn.stop(result, say)
   } else if (result.number('protocolVersion') !== undefined) {

@@ -9,8 +9,10 @@ import { unifiedDiff } from '../calls.ts'
 type Change = readonly ['created' | 'modified' | 'deleted', string]
 
 /** What is known of a call. Its updates are patches: a field that is missing has not changed. */
-interface Known {
+interface KnownCall {
   readonly name: string
+  /** The subagent that calls it. */
+  readonly parent: string | undefined
   readonly kind: ToolKind
   /** The user was asked to allow it. */
   readonly asked: boolean
@@ -22,7 +24,14 @@ interface Known {
   readonly over: boolean
 }
 
-interface Ending extends Known {
+/** Where a record about a call comes from; `size` is its length. */
+interface Origin {
+  readonly size: number
+  readonly agent: string
+  readonly parent: string | undefined
+}
+
+interface Ending extends KnownCall {
   /** The user did not allow it. */
   readonly refused: boolean
 }
@@ -38,7 +47,7 @@ const NONE = { list: [], size: 0 }
 
 /** Reads `tool_call`, `tool_call_update` and the call of a permission request. */
 export class ToolCalls {
-  readonly #known = memory<Known>(
+  readonly #known = memory<KnownCall>(
     ({ name, input, shown, changes }) => name.length + (input?.size ?? 0) + shown.length + changes.size,
   )
 
@@ -53,11 +62,11 @@ export class ToolCalls {
   }
 
   /** A call begins, or is shown again because the user must allow it. Returns its name. */
-  asked(call: Rec, size: number, say: Say): string {
+  asked(call: Rec, origin: Origin, say: Say): string {
     const id = call.text('toolCallId')
     if (id === undefined) return nameOf(call)
     if (this.#asked.size < MAX_ASKED) this.#asked.add(id)
-    const known = { ...this.#merge(id, call, size, say), asked: true }
+    const known = { ...this.#merge(id, call, origin, say), asked: true }
     this.#known.set(id, known)
     return known.name
   }
@@ -80,13 +89,14 @@ export class ToolCalls {
       const known = this.#known.get(id)
       const chosen = answers.get(id)
       if (!known || known.over || chosen?.startsWith('allow')) continue
-      const { name, kind } = known
+      const { name, kind, parent } = known
       this.#known.set(id, { ...known, input: undefined, shown: '', changes: NONE, over: true })
       const denied = good || chosen !== undefined
       say.failed({
         id,
         name,
         kind,
+        parent,
         denied,
         error: denied ? 'the call was not allowed' : 'the turn was cancelled',
       })
@@ -96,7 +106,8 @@ export class ToolCalls {
   }
 
   /** Reads one update; false if it is not understood. */
-  read(update: Rec, size: number, agent: string, say: Say): boolean {
+  read(update: Rec, origin: Origin, say: Say): boolean {
+    const { agent, parent } = origin
     const id = update.text('toolCallId')
     const status = update.text('status')
     if (id === undefined) return false
@@ -110,20 +121,20 @@ export class ToolCalls {
       refused = say.worksOn(id)
     }
     if (status === 'completed' || status === 'failed') {
-      this.#end(id, { ...this.#merge(id, update, size, say), refused }, update, exitOf(update, agent), say)
+      this.#end(id, { ...this.#merge(id, update, origin, say), refused }, update, exitOf(update, agent), say)
       return true
     }
-    if (first || call) this.#merge(id, update, size, say)
+    if (first || call) this.#merge(id, update, origin, say)
     if (first && agent === 'Copilot' && isSubagent(update) && this.#subagents.size < MAX_ASKED)
       this.#subagents.add(id)
-    if (!first) say.status('tool_call_update', { reason: status })
+    if (!first) say.status('tool_call_update', { reason: status, parent })
     if (status === undefined || status === 'pending' || status === 'in_progress') return true
     say.unknownType(`tool status ${status}`)
     return false
   }
 
-  /** Merges an update; an unknown call begins. `size` is the length of the record. */
-  #merge(id: string, update: Rec, size: number, say: Say): Known {
+  /** Merges an update; an unknown call begins. */
+  #merge(id: string, update: Rec, { size, parent }: Origin, say: Say): KnownCall {
     const before = this.#known.get(id)
     const call = before?.over ? undefined : before
     const name = call?.name ?? nameOf(update)
@@ -132,11 +143,12 @@ export class ToolCalls {
     const isAgent =
       said === 'other' && (call?.kind === 'think' || subagentTools.has(name) || isSubagent(update))
     const kind = isAgent ? 'think' : said
-    if (!call) say.started({ id, name, kind, input: input ?? titleOf(update) })
+    if (!call) say.started({ id, name, kind, input: input ?? titleOf(update), parent })
     const value = input ?? (call?.input ? undefined : diffsOf(update))
     const late = call !== undefined && input !== undefined
-    const merged: Known = {
+    const merged: KnownCall = {
       name,
+      parent,
       kind,
       asked: call?.asked ?? false,
       input: value !== undefined && size <= MAX_KEPT ? { value, size, late } : call?.input,
@@ -149,11 +161,18 @@ export class ToolCalls {
   }
 
   #end(id: string, known: Ending, update: Rec, exit_code: number | undefined, say: Say): void {
-    const { name, kind, changes } = known
+    const { name, kind, changes, parent } = known
     const shown = update.records('content').map((entry) => textIn(entry) ?? '')
     const words = shown.join('') || known.shown || undefined
     const raw = update.at('rawOutput') ?? undefined
-    const call = { id, name, kind, input: known.input?.late ? known.input.value : undefined, exit_code }
+    const call = {
+      id,
+      name,
+      kind,
+      input: known.input?.late ? known.input.value : undefined,
+      exit_code,
+      parent,
+    }
     this.#known.set(id, { ...known, input: undefined, shown: '', changes: NONE, over: true })
     this.#subagents.delete(id)
     if (update.at('status') === 'completed' && (exit_code ?? 0) === 0) {
@@ -241,7 +260,7 @@ function exitOf(update: Rec, agent: string): number | undefined {
 }
 
 /** The files that the diffs of a call change, or the one that OpenCode says it wrote. */
-function changesOf(update: Rec): Known['changes'] | undefined {
+function changesOf(update: Rec): KnownCall['changes'] | undefined {
   const list: Change[] = []
   for (const entry of update.records('content')) {
     const path = entry.text('path')

@@ -1,4 +1,4 @@
-import type { EngineFrame, Limits, Say, Speaker } from '../../events/engine.ts'
+import type { EngineFrame, ReaderOptions, Say, Speaker } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import type { Rec } from '../../events/record.ts'
 import { type Tokens, tokenCounter } from '../../events/tokens.ts'
@@ -38,7 +38,7 @@ export class AcpTurns {
   /** Name of the agent, as it reports it. */
   agent = ''
   #version: string | undefined
-  #session = false
+  #session: string | undefined
   #busy = false
   /** Whether a session was created in this run, and what its turn has reported so far. */
   #fresh = false
@@ -70,9 +70,11 @@ export class AcpTurns {
     say.status('initialized', { reason })
   }
 
-  session(id: unknown, say: Say, model?: string): void {
-    this.#session = true
+  /** Returns the session that a record is about: the last one, if it does not say. */
+  session(id: unknown, say: Say, model?: string): string {
+    this.#session = typeof id === 'string' ? id : (this.#session ?? '')
     say.session(id, { model, engine_version: this.#version })
+    return this.#session
   }
 
   /** A new, empty session. */
@@ -93,9 +95,9 @@ export class AcpTurns {
   }
 
   /** Qwen Code reports the tokens of each answer of the model. */
-  step(usage: Rec | undefined, say: Say): void {
-    this.#counted = true
-    say.status('step_finish', { usage: usage?.values, tokens: usageTokens(usage?.values) })
+  step(usage: Rec | undefined, parent: string | undefined, say: Say): void {
+    if (parent === undefined) this.#counted = true
+    say.status('step_finish', { usage: usage?.values, tokens: usageTokens(usage?.values), parent })
   }
 
   /** Reads the answer to `session/prompt`. */
@@ -144,7 +146,7 @@ export class AcpTurns {
     this.#chunks.takeHead()
     this.#chunks.endMessage(say, { incomplete: true })
     say.turnOver('failed')
-    if (this.#session) {
+    if (this.#session !== undefined) {
       this.work(say)
       say.status('turn_failed')
       this.#rest()
@@ -195,29 +197,52 @@ const usageTokens = /* @__PURE__ */ tokensAt({
   total: 'totalTokens',
 })
 
-type Gathered = 'agent_thought_chunk' | 'user_message_chunk'
-
 /** Characters of a message to remember, for its error text. */
 const MAX_HEAD = 300
 /** Maximum number of pieces of one text: short pieces cost more than their text. */
 const MAX_PIECES = 65_536
 
+/** Subagents that may speak at the same time. */
+const MAX_INNER = 256
+
+/** One reader for each session of a subagent: their pieces may come in turn. */
+export function innerChunks(limits: ReaderOptions) {
+  const used = memory<true>(() => 0)
+  const readers = new Map<string, ReturnType<typeof chunkReader>>()
+  const end = (session: string, say: Say) => {
+    const reader = readers.get(session)
+    readers.delete(session)
+    reader?.endPrompt(say)
+    reader?.endThought(say)
+    reader?.endMessage(say)
+  }
+  return {
+    of(session: string, say: Say): ReturnType<typeof chunkReader> {
+      const reader = readers.get(session) ?? chunkReader(limits, used)
+      if (readers.size >= MAX_INNER && !readers.has(session)) end([...readers.keys()][0]!, say)
+      readers.set(session, reader)
+      return reader
+    },
+    /** The turn is over. */
+    end(say: Say): void {
+      for (const session of readers.keys()) end(session, say)
+    },
+  }
+}
+
 /**
  * Joins the chunks of messages and thoughts. The protocol does not say where one ends: it ends where
- * something else begins, or where the `messageId` changes, if the agent sends one.
+ * something else begins, or where the `messageId` changes, if the agent sends one. `used`: the ids of the
+ * agent that were used; text after a tool call is another message, even with the same id.
  */
-export function chunkReader({ maxFrame }: Limits) {
-  /** Ids of the agent that were used: text after a tool call is another message, even with the same id. */
-  const used = memory<true>(() => 0)
+export function chunkReader({ maxFrame }: ReaderOptions, used = memory<true>(() => 0)) {
   let message: { readonly id: string; readonly of: string } | undefined
+  let thought: typeof message
   let head = ''
-  /** Thoughts and prompts become events when they are complete, so their frames are kept until then. */
+  /** Prompts become events when they are complete, so their frames are kept until then. */
   let gathered:
     | {
-        kind: Gathered
         of: string
-        parent: string | undefined
-        id: string | undefined
         range: Pick<EngineFrame, 'channel' | 'from' | 'to'>
         size: number
       }
@@ -256,43 +281,42 @@ export function chunkReader({ maxFrame }: Limits) {
       if (head.length < MAX_HEAD) head += piece.slice(0, MAX_HEAD)
       say.delta(message.id, piece, { parent })
     },
-    gather(
-      kind: Gathered,
-      session: string,
-      update: Rec,
-      frame: EngineFrame,
-      say: Say,
-      parent?: string,
-    ): true | 'kept' {
+    addThought(session: string, update: Rec, parent: string | undefined, say: Say): void {
+      const piece = textIn(update)
+      if (!piece) return
+      const name = update.text('messageId')
+      const of = `${session} ${name ?? ''} ${parent ?? ''}`
+      if (thought?.of !== of) this.endThought(say)
+      thought ??= { id: take(name) ?? say.newId('reasoning'), of }
+      say.reasoningDelta(thought.id, piece, { parent })
+    },
+    endThought(say: Say): void {
+      if (thought) say.reasoning(thought.id)
+      thought = undefined
+    },
+    gatherPrompt(session: string, update: Rec, frame: EngineFrame, say: Say): true | 'kept' {
       const piece = textIn(update)
       if (!piece) return true
-      const name = update.text('messageId')
-      const of = `${kind} ${frame.channel} ${session} ${name ?? ''} ${parent ?? ''}`
+      const of = `${frame.channel} ${session} ${update.text('messageId') ?? ''}`
       if (
         gathered &&
         (gathered.of !== of || pieces.length >= MAX_PIECES || gathered.size > maxFrame - piece.length)
       )
-        this.endGathered(say, frame)
+        this.endPrompt(say, frame)
       const { channel, from } = gathered?.range ?? frame
       gathered = {
-        kind,
         of,
-        parent,
-        id: gathered || kind === 'user_message_chunk' ? gathered?.id : take(name),
         range: { channel, from, to: frame.to },
         size: (gathered?.size ?? 0) + piece.length,
       }
       pieces.push(piece)
       return 'kept'
     },
-    /** The kind of text that is being gathered. */
-    gathering: (): Gathered | undefined => gathered?.kind,
-    /** Reports the gathered thought or prompt; the next reports are about `frame`. */
-    endGathered(say: Say, frame?: EngineFrame): void {
+    /** Reports the gathered prompt; the next reports are about `frame`. */
+    endPrompt(say: Say, frame?: EngineFrame): void {
       if (!gathered) return
       say.about(gathered.range)
-      if (gathered.kind === 'user_message_chunk') say.user(pieces.join(''))
-      else say.reasoning(gathered.id, pieces.join(''), gathered)
+      say.user(pieces.join(''))
       gathered = undefined
       pieces = []
       if (frame) say.about(frame)

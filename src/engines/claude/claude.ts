@@ -4,8 +4,8 @@ import {
   type FailureTable,
   isLenient,
   isRecord,
-  type Limits,
   type Reader,
+  type ReaderOptions,
   type Say,
   type ToolTable,
 } from '../../events/engine.ts'
@@ -132,12 +132,14 @@ export function sentTo({ channel, value }: Pick<EngineFrame, 'channel' | 'value'
 }
 
 /** Claude Code, Qwen Code and Amp share one dialect. */
-export function openDialect(limits: Limits): Reader {
+export function openDialect(limits: ReaderOptions): Reader {
   const answer = new AnswerText(limits, 1)
   const turn = conversation()
   let spoke = false
   /** A record of another format was seen, so what could be either is not Claude Code's. */
   let isForeign = false
+  /** A record of the dialect was seen that says nothing. */
+  let isBare = false
   const isLeast = (value: unknown): boolean => {
     isForeign ||= foreign.some((conditions) => fits(value, conditions))
     return !isForeign && least.some((conditions) => fits(value, conditions))
@@ -161,7 +163,10 @@ export function openDialect(limits: Limits): Reader {
         const all = Array.isArray(value) ? value : elements(frame.text)
         return all.map((one) => read(one, say, extra)).some(Boolean)
       }
-      return spoke ? false : answer.keep(frame, say)
+      // No line among records is an answer.
+      isBare ||= saysNothing(value)
+      if (isBare) answer.giveBack(say)
+      return spoke || isBare ? false : answer.keep(frame, say)
     },
     sent: ({ value }, say) => readSent(Rec.of(value, 'type:text'), say),
     end(say) {
@@ -169,6 +174,15 @@ export function openDialect(limits: Limits): Reader {
       turn.end(say)
     },
   }
+}
+
+const ENVELOPE = /^(?:type|subtype|message|event|uuid|session_id|parent_tool_use_id|timestamp)$/
+
+/** Whether a value is a record of the dialect, but says nothing: it is not an answer in JSON. */
+function saysNothing(value: unknown): boolean {
+  if (!isRecord(value) || !fits(value, 'type:text')) return false
+  if (fits(value, 'uuid:text session_id:text')) return true
+  return fits(value, TYPES) && Object.keys(value).every((key) => ENVELOPE.test(key))
 }
 
 /** The record in the frame, or the first one of its array, complete or cut off. */

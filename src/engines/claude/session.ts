@@ -1,4 +1,4 @@
-import type { Limits, Say } from '../../events/engine.ts'
+import type { ReaderOptions, Say } from '../../events/engine.ts'
 import { fits, type Rec } from '../../events/record.ts'
 import { blocksOf, contentBlocks, wordsOf } from '../content-blocks.ts'
 import { claudeDenial } from '../denials.ts'
@@ -18,7 +18,7 @@ const FIELDS =
 const quiet = () => true
 
 /** State of one file. */
-function newFile({ named }: Limits) {
+function newFile({ named }: ReaderOptions) {
   return {
     named,
     blocks: contentBlocks(),

@@ -1,10 +1,10 @@
 import { costOf } from '../../events/cost.ts'
-import type { RunFacts, Say } from '../../events/engine.ts'
+import type { RunFacts, Say, Speaker } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import type { Rec } from '../../events/record.ts'
 import { tokenCounter } from '../../events/tokens.ts'
 import { errorAnswer } from '../api-errors.ts'
-import { blocksOf, contentBlocks, wordsOf } from '../content-blocks.ts'
+import { blocksOf, contentBlocks, USES, wordsOf } from '../content-blocks.ts'
 import { rows } from '../record-table.ts'
 import { statsTokens } from '../token-parts.ts'
 import { askedIn, choiceIn } from './asked.ts'
@@ -14,12 +14,14 @@ import { claudeTokens, isResult, messageTokens, promptOf, sayResult } from './me
 function newRun() {
   return {
     blocks: contentBlocks(),
-    /** The message whose pieces are arriving, per speaker (the main agent, or a subagent's call). */
-    streaming: memory<string>((id) => id.length),
+    /** The message and the thought whose pieces are arriving, per speaker (the main agent, or a call). */
+    streaming: { text: memory<string>((id) => id.length), thinking: memory<string>((id) => id.length) },
+    /** The calls whose input is arriving, by speaker and index of their block. */
+    inputs: memory<{ readonly id: string; readonly name: string }>(({ id, name }) => id.length + name.length),
     /** The message that began last, per speaker. */
     messageIds: memory<string>((id) => id.length),
-    /** Messages whose end came before their `assistant` line (Qwen 0.7): that line repeats them. */
-    stopped: memory<true>(() => 0),
+    /** What messages had said when their end came, before their `assistant` line (Qwen 0.7) repeats it. */
+    stopped: memory<readonly unknown[]>(() => 0),
     answered: false,
     /** The engine's message in place of an answer. */
     engineMessage: undefined as string | undefined,
@@ -153,6 +155,11 @@ function isOfOther(line: Rec, { session }: Run): boolean {
   return session !== undefined && (line.text('session_id') ?? session) !== session
 }
 
+/** The call of the subagent that a line is about; the session, if it is another one. */
+function parentOf(line: Rec, run: Run): string | undefined {
+  return line.text('parent_tool_use_id') ?? (isOfOther(line, run) ? line.text('session_id') : undefined)
+}
+
 /** The facts about the run in an `init` line. */
 function factsOf(line: Rec): RunFacts {
   if (!isInit(line)) return {}
@@ -177,7 +184,7 @@ function readAnswer(line: Rec, say: Say, run: Run): boolean {
   const message = line.record('message')
   if (!message) return false
   const content = message.at('content')
-  const speaker = { parent: line.text('parent_tool_use_id'), incomplete: line.at('aborted') === true }
+  const speaker = { parent: parentOf(line, run), incomplete: line.at('aborted') === true }
   if (message.at('model') === '<synthetic>') {
     // The engine writes in place of the model, mostly because a request failed. `result` says whether the
     // run failed; what failed in a subagent belongs to its call.
@@ -197,7 +204,7 @@ function readAnswer(line: Rec, say: Say, run: Run): boolean {
   const error = speaker.parent === undefined ? errorAnswer(words, wrote) : undefined
   // Qwen Code prints the error of a request as the model's words.
   if (error !== undefined && blocksOf(content).length === 1) {
-    const open = run.streaming.take(speakerOf(undefined, run))
+    const open = run.streaming.text.take(speakerOf(undefined, run))
     if (open !== undefined) say.withdraw(open)
     run.engineMessage = words
     say.error(error, 'error')
@@ -209,14 +216,17 @@ function readAnswer(line: Rec, say: Say, run: Run): boolean {
     // `result` counts the turn; until then, this is what is known.
     say.status('usage', { turn_tokens: run.spent.sum() })
   }
-  const repeated = run.stopped.take(id) === true
+  // The beginning of its pieces may have had no id.
+  const repeated = run.stopped.take(id) ?? run.stopped.take('message') ?? []
   for (const block of blocksOf(content)) {
-    const isText = block.at('type') === 'text'
-    if (isText && repeated) continue
-    const open = isText ? run.streaming.take(speakerOf(speaker.parent, run)) : undefined
-    if (isText) answers(speaker.parent, run)
+    const type = block.at('type')
+    if (repeated.includes(type)) continue
+    const pieces = type === 'text' || type === 'thinking' ? run.streaming[type] : undefined
+    const open = pieces?.take(speakerOf(speaker.parent, run))
+    if (type === 'text') answers(speaker.parent, run)
     if (open === undefined) run.blocks.say(id, block, say, speaker)
-    else say.message(open, block.text('text') ?? '', speaker)
+    else if (type === 'text') say.message(open, block.text('text') ?? '', speaker)
+    else say.reasoning(open, block.text('thinking') ?? '', { parent: speaker.parent })
   }
   if (line.has('supersedes')) say.status('superseded', { reason: line.list('supersedes').join(' ') })
   if (speaker.parent === undefined) limit(message.text('stop_reason'), say, run)
@@ -237,7 +247,7 @@ function answers(parent: string | undefined, run: Run): void {
 
 function readUser(line: Rec, say: Say, run: Run): void {
   const content = line.at('message.content')
-  const parent = line.text('parent_tool_use_id')
+  const parent = parentOf(line, run)
   const { prompt } = promptOf(content)
   // The prompt of a subagent comes from the agent, and a synthetic one from the engine. Qwen Code repeats no
   // prompt: what it prints here are its notices ("Background agent … completed.").
@@ -269,21 +279,28 @@ function sayDenials(line: Rec, say: Say, run: Run): void {
   }
 }
 
-/** Pieces of a message. The same text comes again in the `assistant` line: that one is final. */
+/** Pieces of a message, a thought, an input. All of it comes again in the `assistant` line: that is final. */
 function readPiece(line: Rec, say: Say, run: Run): void {
-  const parent = line.text('parent_tool_use_id')
+  const parent = parentOf(line, run)
   const speaker = speakerOf(parent, run)
   switch (line.at('event.type')) {
     case 'message_start': {
       // It was broken off (the model is asked again), or its end was lost: this one replaces it.
-      const left = run.streaming.take(speaker)
-      if (left !== undefined) say.message(left, undefined, { incomplete: true })
+      closePieces(speaker, say, run, { incomplete: true })
       run.messageIds.set(speaker, line.text('event.message.id') ?? 'message')
       return
     }
+    case 'content_block_start': {
+      const block = line.record('event.content_block')
+      const id = block && USES.has(block.at('type')) ? block.text('id') : undefined
+      const name = block?.text('name') ?? 'tool'
+      const index = `${line.at('event.index')} ${speaker}`
+      if (id === undefined) run.inputs.take(index)
+      else run.inputs.set(index, { id, name })
+      return
+    }
     case 'content_block_delta': {
-      const part = line.at('event.delta.type') === 'text_delta' ? line.text('event.delta.text') : undefined
-      if (part !== undefined) say.delta(openOf(speaker, say, run), part, { parent })
+      readDelta(line, say, run)
       return
     }
     case 'message_delta': {
@@ -291,23 +308,56 @@ function readPiece(line: Rec, say: Say, run: Run): void {
       return
     }
     case 'message_stop': {
-      const open = run.streaming.take(speaker)
-      if (open === undefined) return
-      answers(parent, run)
-      say.message(open)
-      run.stopped.set(run.messageIds.get(speaker) ?? 'message', true)
+      const said = closePieces(speaker, say, run)
+      if (said.includes('text')) answers(parent, run)
+      if (said.length > 0) run.stopped.set(run.messageIds.get(speaker) ?? 'message', said)
     }
   }
 }
 
-/** The message that the pieces of a speaker belong to. */
-function openOf(speaker: string, say: Say, { streaming, messageIds, blocks }: Run): string {
+function readDelta(line: Rec, say: Say, run: Run): void {
+  const parent = line.text('parent_tool_use_id')
+  const speaker = speakerOf(parent, run)
+  switch (line.at('event.delta.type')) {
+    case 'text_delta': {
+      const part = line.text('event.delta.text')
+      if (part !== undefined) say.delta(openOf('text', speaker, say, run), part, { parent })
+      return
+    }
+    case 'thinking_delta': {
+      const part = line.text('event.delta.thinking')
+      if (part) say.reasoningDelta(openOf('thinking', speaker, say, run), part, { parent })
+      return
+    }
+    case 'input_json_delta': {
+      const call = run.inputs.get(`${line.at('event.index')} ${speaker}`)
+      if (call) say.inputDelta({ ...call, parent }, line.text('event.delta.partial_json') ?? '')
+    }
+  }
+}
+
+/** The message or thought that the pieces of a speaker belong to. */
+function openOf(kind: 'text' | 'thinking', speaker: string, say: Say, run: Run): string {
+  const streaming = run.streaming[kind]
   const known = streaming.get(speaker)
   if (known !== undefined) return known
-  const open = blocks.nextId(messageIds.get(speaker) ?? 'message')
-  for (const forgotten of streaming.set(speaker, open))
-    say.message(forgotten, undefined, { incomplete: true })
+  const open = run.blocks.nextId(run.messageIds.get(speaker) ?? 'message')
+  for (const forgotten of streaming.set(speaker, open)) endPieces[kind](say, forgotten, { incomplete: true })
   return open
+}
+
+/** Ends what a speaker has said in pieces. Returns the kinds of it. */
+function closePieces(speaker: string, say: Say, { streaming }: Run, more?: Speaker) {
+  return (['thinking', 'text'] as const).filter((kind) => {
+    const open = streaming[kind].take(speaker)
+    if (open !== undefined) endPieces[kind](say, open, more)
+    return open !== undefined
+  })
+}
+
+const endPieces = {
+  text: (say: Say, id: string, more?: Speaker) => say.message(id, undefined, more),
+  thinking: (say: Say, id: string, more?: Speaker) => say.reasoning(id, undefined, more),
 }
 
 /** The main agent, or a subagent's call; a separate speaker for lines that only the PTY has. */
@@ -320,13 +370,13 @@ function speakerOf(parent: string | undefined, { extra }: Run): string {
  * Code, which only lacks what every turn has, a duration and turns of its own.
  */
 function isForeign(line: Rec, run: Run): boolean {
-  if (line.text('parent_tool_use_id') !== undefined || isOfOther(line, run)) return true
+  if (parentOf(line, run) !== undefined) return true
   return run.sums && run.worked && line.at('duration_ms') === 0 && line.at('num_turns') === 0
 }
 
 function readResult(line: Rec, say: Say, run: Run): void {
   if (isForeign(line, run)) {
-    say.error(failure(line) ?? 'a subagent failed', 'warning')
+    say.error(errorIn(line) ?? line.text('result') ?? 'a subagent failed', 'warning')
     return
   }
   const subtype = line.text('subtype')
@@ -336,7 +386,11 @@ function readResult(line: Rec, say: Say, run: Run): void {
   const tokens = statsTokens(stats) ?? claudeTokens(usage) ?? run.spent.sum()
   const excused = run.engineMessage !== undefined && answer === run.engineMessage
   const error = run.answered ? undefined : errorAnswer(answer ?? '', tokens?.output)
-  const told = (subtype ?? 'success') !== 'success' || line.isSet('is_error') || errorIn(line) !== undefined
+  const told =
+    (subtype ?? 'success') !== 'success' ||
+    line.isSet('is_error') ||
+    line.text('terminal_reason')?.startsWith('aborted') === true ||
+    errorIn(line) !== undefined
   const failed = told || excused || error !== undefined
   // One of the two says how it ended. Without both of them, its words may be anything.
   const good = !failed && (subtype !== undefined || line.at('is_error') === false)
@@ -356,14 +410,21 @@ function readResult(line: Rec, say: Say, run: Run): void {
   })
   if (!failed) limit(line.text('stop_reason'), say, run)
   if (good || subtype === 'success') say.ended('result success', failed ? undefined : answer)
-  if (failed) say.error(failure(line) ?? subtype ?? 'the run failed', 'fatal', { verdict: true })
+  if (failed) say.error(failure(line, subtype), 'fatal', { verdict: true })
   run.answered = run.limited = false
   run.engineMessage = undefined
   run.spent = tokenCounter()
 }
 
-function failure(line: Rec): string | undefined {
-  return errorIn(line) ?? line.text('result')
+/** Why a run failed, in the words of its `result`. */
+function failure(line: Rec, subtype?: string): string {
+  const words = errorIn(line) || line.text('result')
+  if (words) return words
+  if (subtype !== undefined && subtype !== 'success') return subtype
+  const status = line.number('api_error_status')
+  return status === undefined
+    ? (line.text('terminal_reason') ?? 'the run failed')
+    : `the API answered with status ${status}`
 }
 
 function errorIn(line: Rec): string | undefined {

@@ -3,6 +3,7 @@ import { memory } from '../../events/memory.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { type Tokens, tokenCounter, tokensOf } from '../../events/tokens.ts'
 import { wordsOf } from '../content-blocks.ts'
+import { OpenPieces } from '../open-pieces.ts'
 import { rows } from '../record-table.ts'
 import { askedIn, type BegunCall, decisionOf } from './asked.ts'
 import {
@@ -15,9 +16,9 @@ import {
   sayCall,
 } from './shared.ts'
 
-/** JSON-RPC without the `jsonrpc` key: the server's half of `codex app-server`. */
-export function isServerLine({ values }: Rec): boolean {
-  if ('jsonrpc' in values || 'type' in values) return false
+/** JSON-RPC, without the `jsonrpc` key unless `lenient`: the server's half of `codex app-server`. */
+export function isServerLine({ values }: Rec, lenient = false): boolean {
+  if (('jsonrpc' in values && !lenient) || 'type' in values) return false
   return typeof values['method'] === 'string' || fits(values, 'id result|error')
 }
 
@@ -43,12 +44,15 @@ function threadAt(record: Rec, path: string): Rec | undefined {
  * subagent: it ends nothing. Since 0.169 no record says so but the call that started it.
  */
 export class CodexServer {
-  /** The client's threads: those of the answers to `thread/start` and `thread/resume`, or the first seen. */
+  /** The client's threads: those that it opened or prompted; of a log without its half, the first seen. */
   readonly #own = memory<'answered' | 'seen'>(() => 0)
   /** By the thread of a subagent: the call that started it, or the thread if no call was seen before it. */
   readonly #parents = memory<string>((id) => id.length)
-  /** The message whose pieces are arriving, per thread. */
-  readonly speaking = memory<string>((id) => id.length)
+  /** By thread. */
+  readonly speaking = new OpenPieces('message')
+  readonly #thinking = new OpenPieces('reasoning')
+  /** The last piece of each thought: of its summary or its content, and of which part. */
+  readonly #parts = memory<{ readonly of: string; readonly part: number }>(() => 0)
   /** The tokens of each thread: its total counts from its start. */
   readonly #counters = memory<ReturnType<typeof tokenCounter>>(() => 0)
   /** The last turn that began in each thread. */
@@ -60,9 +64,11 @@ export class CodexServer {
   readonly #methods = memory<string>((method) => method.length)
   #opened = false
   #answered = false
+  /** The client has asked for a thread: what comes before the answer is not about it. */
+  #asked = false
 
   read(line: Rec, say: Say): boolean | 'kept' {
-    say.fields(line.values, 'id method params result error emittedAtMs')
+    say.fields(line.values, 'jsonrpc id method params result error emittedAtMs')
     const method = line.text('method')
     if (method === undefined) return this.#response(line, say)
     const request = askedIn(method, line.record('params'), this.#calls)
@@ -77,6 +83,9 @@ export class CodexServer {
     const choice = decisionOf(line.at('result.decision result.action'))
     if (method === undefined) return say.answers(line.at('id'), choice?.id, line.at('result.answers'))
     this.#methods.set(JSON.stringify(line.at('id')) ?? '', method)
+    this.#asked ||= opens.test(method)
+    const to = method === 'turn/start' ? line.text('params.threadId') : undefined
+    if (to !== undefined && (this.#parents.get(to) ?? to) === to) this.#opens(to, 'answered')
     if (method === 'turn/interrupt') say.interrupts()
     const prompt = method === 'turn/start' ? wordsOf(line.list('params.input')) : ''
     return prompt === '' || say.prompts(prompt)
@@ -89,7 +98,7 @@ export class CodexServer {
     if (threadId === '' || own === 'answered' || (own && !this.#answered)) return undefined
     const known = this.#parents.get(threadId)
     // Without the answer that opened it, the first thread is the client's.
-    if (known === undefined && !this.#opened) return this.#opens(threadId, 'seen')
+    if (known === undefined && !this.#opened && !this.#asked) return this.#opens(threadId, 'seen')
     if (known === undefined) this.#parents.set(threadId, threadId)
     return known ?? threadId
   }
@@ -163,19 +172,28 @@ export class CodexServer {
     say.status('token_count', { usage: total, tokens: counter.soFar(sum), parent })
   }
 
-  /** A message without an end was cut off. */
-  closeOpen(threadId: string, say: Say): void {
-    const open = this.speaking.take(threadId)
-    if (open !== undefined) say.message(open, undefined, { incomplete: true })
+  /** A piece of a thought. The item joins the parts of its summary, or else those of its content. */
+  thinks(params: Rec, of: 'summaryIndex' | 'contentIndex', say: Say): void {
+    const threadId = threadOf(params)
+    const id = params.text('itemId')
+    const words = params.text('delta')
+    if (!words) return
+    const part = params.number(of) ?? 0
+    const before = this.#parts.get(id ?? threadId) ?? { of, part }
+    if (before.of !== of) return
+    this.#parts.set(id ?? threadId, { of, part })
+    const gap = part > before.part ? BETWEEN : ''
+    this.#thinking.piece(threadId, id, gap + words, say, this.parent(threadId))
   }
 
   turnCompleted(params: Rec, say: Say): void {
     const threadId = threadOf(params)
-    this.closeOpen(threadId, say)
+    this.#thinking.leave(threadId, say)
+    this.speaking.leave(threadId, say)
     if (this.parent(threadId) !== undefined) return
     // The end of a turn that is not the one that began.
-    const [began, id] = [this.turns.get(threadId), params.text('turn.id')]
-    if (began !== undefined && id !== undefined && id !== began) return
+    const [began, id] = [this.turns.get(threadId), params.at('turn.id')]
+    if (began === undefined ? !params.has('turn') : id !== undefined && id !== began) return
     const status = params.text('turn.status') ?? 'unknown'
     say.turnOver(status === 'completed' ? 'well' : status === 'interrupted' ? 'interrupted' : 'failed')
     const reported = this.#usage === undefined ? {} : { usage: this.#usage }
@@ -190,13 +208,21 @@ export class CodexServer {
     const item = params.record('item')
     if (!item) return false
     const id = item.text('id') ?? ''
-    if (phase === 'completed' && id === this.speaking.get(threadId)) this.speaking.take(threadId)
+    const pieces = phase === 'completed' ? this.#piecesOf(item) : undefined
+    const spoken = pieces?.end(threadId, item.text('id'))
     if (phase === 'started' && item.has('changes')) this.#calls.set(id, { changes: item.list('changes') })
     if (phase === 'completed') say.worksOn(id)
     this.#called(item.list('receiverThreadIds'), id)
-    return items.read(item, say, { phase, parent: this.parent(threadId) })
+    return items.read(item, say, { phase, spoken, parent: this.parent(threadId) })
+  }
+
+  #piecesOf(item: Rec): OpenPieces | undefined {
+    if (item.at('type') === 'agentMessage') return this.speaking
+    return item.at('type') === 'reasoning' ? this.#thinking : undefined
   }
 }
+
+const opens = /^thread\/(?:start|resume|fork)$/
 
 const threadOf = (params: Rec): string => params.text('threadId') ?? ''
 
@@ -219,7 +245,7 @@ const notifications = /* @__PURE__ */ rows<CodexServer>({
     'thread/realtime/itemAdded thread/realtime/item/started thread/realtime/item/completed ' +
     'thread/realtime/item/transcript/delta thread/realtime/transcript/delta thread/realtime/transcript/done ' +
     'thread/realtime/outputAudio/delta turn/diff/updated turn/plan/updated turn/moderationMetadata ' +
-    'item/plan/delta item/reasoning/summaryTextDelta item/reasoning/summaryPartAdded item/reasoning/textDelta ' +
+    'item/plan/delta item/reasoning/summaryPartAdded ' +
     'item/commandExecution/outputDelta item/commandExecution/terminalInteraction item/fileChange/outputDelta ' +
     'item/fileChange/patchUpdated item/mcpToolCall/progress item/tool/call item/autoApprovalReview/started ' +
     'item/autoApprovalReview/completed autoApprovalReview/strictReviewRequired rawResponseItem/completed ' +
@@ -272,13 +298,18 @@ const notifications = /* @__PURE__ */ rows<CodexServer>({
       fields: 'itemId:text delta:text',
       read(params, say, server) {
         const threadId = threadOf(params)
-        const id = params.text('itemId') ?? ''
         const words = params.text('delta')
-        // The model was asked again: the message before will not get any longer.
-        if (server.speaking.get(threadId) !== id) server.closeOpen(threadId, say)
-        server.speaking.set(threadId, id)
-        if (words !== undefined) say.delta(id, words, { parent: server.parent(threadId) })
+        if (words !== undefined)
+          server.speaking.piece(threadId, params.text('itemId'), words, say, server.parent(threadId))
       },
+    },
+    'item/reasoning/summaryTextDelta': {
+      fields: '* itemId:text delta:text summaryIndex:number',
+      read: (params, say, server) => server.thinks(params, 'summaryIndex', say),
+    },
+    'item/reasoning/textDelta': {
+      fields: '* itemId:text delta:text contentIndex:number',
+      read: (params, say, server) => server.thinks(params, 'contentIndex', say),
     },
     'item/started': (params, say, server) => server.item(params, 'started', say),
     'item/completed': (params, say, server) => server.item(params, 'completed', say),
@@ -298,15 +329,15 @@ const items = /* @__PURE__ */ rows<Phase>({
     },
     agentMessage: {
       fields: 'text:text phase memoryCitation delivery questions moderation',
-      read(item, say, { phase, parent }) {
-        if (phase === 'completed') say.message(item.text('id'), item.text('text'), { parent })
+      read(item, say, { phase, parent, spoken }) {
+        if (phase === 'completed') say.message(spoken, item.text('text'), { parent })
       },
     },
     reasoning: {
       fields: 'summary:list content:list',
-      read(item, say, { phase, parent }) {
+      read(item, say, { phase, parent, spoken }) {
         const thought = paragraphs(item.list('summary')) || paragraphs(item.list('content'))
-        if (phase === 'completed' && thought !== '') say.reasoning(item.text('id'), thought, { parent })
+        if (phase === 'completed') say.reasoning(spoken, thought || undefined, { parent })
       },
     },
     commandExecution: {
@@ -350,6 +381,9 @@ function sayTool(item: Rec, name: string, output: string, phase: Phase, say: Say
   sayCall(item, { name, input: item.at('arguments'), output: item.at(output) }, phase, say)
 }
 
+/** Between the parts of a thought. */
+const BETWEEN = '\n\n'
+
 function paragraphs(parts: readonly unknown[]): string {
-  return parts.filter((part) => typeof part === 'string').join('\n\n')
+  return parts.filter((part) => typeof part === 'string').join(BETWEEN)
 }

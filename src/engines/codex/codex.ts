@@ -71,12 +71,16 @@ export const codex: Engine = {
         const lenient = isLenient(frame, limits)
         if (line.has('msg') && fits(line.values, lenient ? 'msg.type:text' : OLD_LINE))
           return oldLines.read(line, say, old)
-        if (isServerLine(line)) {
+        // The server of older versions, and `codex mcp`, wrap those records.
+        const wrapped = line.text('method')?.startsWith('codex/event') ? line.record('params') : undefined
+        if (lenient && wrapped && fits(wrapped.values, 'msg.type:text'))
+          return oldLines.read(wrapped, say, old)
+        if (isServerLine(line, lenient)) {
           served ||= isServerShape(line) || (lenient && isNotification(line))
           // A refusal can be the first line of the server.
           return (served || fits(line.values, '#2 id error:record')) && server.read(line, say)
         }
-        if (line.has('workdir') && fits(line.values, 'workdir:text provider:text')) {
+        if (fits(line.values, lenient ? 'workdir|provider:text !type' : 'workdir:text provider:text')) {
           old.config = { model: line.text('model'), cwd: line.text('workdir') }
           say.status('configured', old.config)
           return true

@@ -9,6 +9,8 @@ export class OldRun {
   config: RunFacts | undefined
   /** The changes of the patches that are being applied, by call. */
   readonly patches = memory<readonly Change[]>(sizeOf)
+  /** The thought whose pieces are arriving. */
+  thought: string | undefined
   /** The message in pieces, which have only the id of their turn, and how many came before it there. */
   #turn = ''
   #messages = 0
@@ -76,9 +78,19 @@ export const oldLines = /* @__PURE__ */ rows<OldRun>({
     },
     agent_reasoning: {
       fields: 'text:text',
-      read(msg, say) {
+      read(msg, say, run) {
         const words = msg.text('text')
-        if (words !== undefined) say.reasoning(undefined, words)
+        if (words !== undefined) say.reasoning(run.thought, words)
+        run.thought = undefined
+      },
+    },
+    agent_reasoning_delta: {
+      fields: 'delta:text',
+      read(msg, say, run) {
+        const words = msg.text('delta')
+        if (!words) return
+        run.thought ??= say.newId('reasoning')
+        say.reasoningDelta(run.thought, words)
       },
     },
     token_count(msg, say) {

@@ -258,13 +258,17 @@ class Calls {
   readonly #ended = memory<true>(() => 0)
 
   start(payload: Rec, input: unknown, say: Say): void {
-    this.begin({ id: idOf(payload), name: nameOf(payload.text('name') ?? 'local_shell'), input }, say)
+    // Its `id` is that of the record.
+    this.begin(
+      { id: payload.text('call_id') ?? '', name: nameOf(payload.text('name') ?? 'local_shell'), input },
+      say,
+    )
   }
 
   /** Reports that a call begins, once. */
   begin(call: Call, say: Say): void {
-    if (this.#open.get(call.id) !== undefined || this.#ended.get(call.id)) return
-    if (call.id !== '') this.#open.set(call.id, call.name)
+    if (call.id !== '' && (this.#open.get(call.id) !== undefined || this.#ended.get(call.id))) return
+    this.#open.set(call.id, call.name)
     say.started(call)
   }
 
@@ -287,19 +291,26 @@ class Calls {
   }
 
   /** Reports the end of a call, once. True if this was the first. */
-  #end(call: Call, failed: boolean, say: Say): boolean {
+  #end(given: Call, failed: boolean, say: Say): boolean {
+    const call = { ...given, id: this.#endsAt(given.id) }
     this.#open.take(call.id)
     if (this.#ended.get(call.id)) return false
-    this.#ended.set(call.id, true)
+    if (call.id !== '') this.#ended.set(call.id, true)
     if (failed) say.failed(call)
     else say.completed(call)
     return true
   }
 
+  /** An end without an id is that of the only call that is open. */
+  #endsAt(id: string): string {
+    const [only, other] = id === '' ? this.#open.entries() : []
+    return only && !other ? only[0] : id
+  }
+
   /** The output that the model got. */
   output(payload: Rec, say: Say): void {
-    const id = idOf(payload)
-    const name = this.#open.get(id)
+    const id = this.#endsAt(payload.text('call_id') ?? '')
+    const name = this.#open.get(id) ?? (id === '' || this.#ended.get(id) ? undefined : 'tool')
     const told = name === undefined ? undefined : readOutput(payload, name)
     if (name === undefined || told === undefined) return
     this.#end({ id, name, ...told }, told.error !== undefined || (told.exit_code ?? 0) !== 0, say)
@@ -392,7 +403,8 @@ function readOutput(
   name: string,
 ): Pick<Call, 'output' | 'exit_code' | 'error' | 'duration_ms'> | undefined {
   const words = payload.record('output') ? payload.at('output.content') : payload.at('output')
-  if (name !== 'command_execution' && name !== 'file_change') return { output: words }
+  const isCommand = name === 'command_execution' || name === 'file_change'
+  if (!isCommand && name !== 'tool') return { output: words }
   const json = Rec.of(jsonIn(words), 'metadata.exit_code:number')
   if (json) {
     const duration_ms = milliseconds(json.number('metadata.duration_seconds'))
@@ -407,7 +419,7 @@ function readOutput(
     return { output: at >= 0 ? said.slice(at + 'Output:\n'.length) : said, exit_code: exit, duration_ms }
   }
   if (head.some((line) => line.startsWith(RUNNING))) return undefined
-  return { output: words, error: said }
+  return isCommand ? { output: words, error: said } : { output: words }
 }
 
 /** The exit code in a line of the head. */

@@ -17,6 +17,8 @@ export const tools: ToolTable = {
 /** Where an item is in its life, and the thread of the subagent that it belongs to. */
 export interface Phase {
   readonly phase: 'started' | 'updated' | 'completed'
+  /** The message or thought that it is, if its pieces came before it, or its own id. */
+  readonly spoken?: string | undefined
   readonly parent?: string | undefined
 }
 

@@ -1,4 +1,10 @@
-import { type Engine, type EngineFrame, isLenient, type Limits, type Say } from '../../events/engine.ts'
+import {
+  type Engine,
+  type EngineFrame,
+  isLenient,
+  type ReaderOptions,
+  type Say,
+} from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { AnswerText } from '../answer-text.ts'
 import { apiError, errorAnswer, isHint, isRetry, loggedError } from '../api-errors.ts'
@@ -50,7 +56,7 @@ export const gemini: Engine = {
  * on, so most of them are kept until then.
  */
 class GeminiRun {
-  readonly #limits: Limits
+  readonly #limits: ReaderOptions
   readonly #answer: AnswerText
   readonly #log = logReader()
   readonly #stream = streamReader()
@@ -78,9 +84,9 @@ class GeminiRun {
   /** The answer is in a fence. */
   #fenced = false
 
-  constructor(limits: Limits) {
+  constructor(limits: ReaderOptions) {
     this.#limits = limits
-    this.#answer = new AnswerText(limits, 1)
+    this.#answer = new AnswerText(limits, 1, true)
   }
 
   /** The answer is there, but a better document may follow. */

@@ -136,7 +136,11 @@ const streamLines = /* @__PURE__ */ rows<State>({
           error: line.text('error.message'),
           ...(line.at('error.type') === 'policy_violation' && { denied: true }),
         }
-        state.begun.end(call, line.at('status') !== 'success', say)
+        state.begun.end(
+          call,
+          (line.at('status') ?? (line.has('error') ? 'error' : 'success')) !== 'success',
+          say,
+        )
       },
     },
     error: {
@@ -165,8 +169,8 @@ const streamLines = /* @__PURE__ */ rows<State>({
         say.status('result', { reason: reason ?? 'unknown', stats, tokens })
         if (error !== undefined) say.error(error, 'fatal')
         else if (reason === 'success') say.ended('result success')
-        else if (failed || line.record('error'))
-          say.error(line.text('error.message') ?? state.error ?? 'the engine failed', 'fatal', {
+        else if (failed || line.has('error'))
+          say.error(line.text('error.message error') ?? state.error ?? 'the engine failed', 'fatal', {
             verdict: true,
           })
       },

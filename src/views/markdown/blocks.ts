@@ -104,15 +104,15 @@ function blocksOf(lines: readonly string[], around: Around): MarkdownBlock[] {
   return blocks
 }
 
-type Read = [block: MarkdownBlock, end: number]
+type BlockAndEnd = [block: MarkdownBlock, end: number]
 
-function blockAt(lines: readonly string[], at: number, around: Around): Read {
+function blockAt(lines: readonly string[], at: number, around: Around): BlockAndEnd {
   const line = lines[at]!
   const found =
     fenceAt(lines, at) ??
     jsonAt(lines, at) ??
     headingAt(line, at, around) ??
-    (isRule(line) ? ([{ type: 'rule' }, at + 1] satisfies Read) : undefined) ??
+    (isRule(line) ? ([{ type: 'rule' }, at + 1] satisfies BlockAndEnd) : undefined) ??
     (around.depth < MAX_DEPTH ? (quoteAt(lines, at, around) ?? listAt(lines, at, around)) : undefined) ??
     tableAt(lines, at, around)
   if (found) return found
@@ -133,7 +133,7 @@ function interrupts(line: string, { depth }: Around): boolean {
 const MAX_JSON = 1 << 16
 
 /** A JSON document without a fence, on one line or up to the next empty one: its marks are not Markdown. */
-function jsonAt(lines: readonly string[], at: number): Read | undefined {
+function jsonAt(lines: readonly string[], at: number): BlockAndEnd | undefined {
   const first = lines[at]!
   if (!mayBeJson(first)) return undefined
   if (isJson(first)) return [{ type: 'paragraph', children: [{ type: 'text', text: first.trim() }] }, at + 1]
@@ -157,7 +157,7 @@ function isJson(text: string): boolean {
   return (last === '}' || last === ']') && jsonValue(text) !== undefined
 }
 
-function paragraphAt(lines: readonly string[], at: number, around: Around): Read {
+function paragraphAt(lines: readonly string[], at: number, around: Around): BlockAndEnd {
   const text = [lines[at]!.trim()]
   let end = at + 1
   for (; end < lines.length; end++) {
@@ -178,7 +178,7 @@ function underline(line: string): number {
   return line.includes('=') ? 1 : 2
 }
 
-function headingAt(line: string, at: number, { targets }: Around): Read | undefined {
+function headingAt(line: string, at: number, { targets }: Around): BlockAndEnd | undefined {
   const level = headingLevel(line)
   if (level === 0) return undefined
   let text = line.trim().slice(level).trim()
@@ -213,7 +213,7 @@ export function fenceOf(line: string): Fence | undefined {
   return { char: marks[0]!, length: marks.length, indent: indent.length, info }
 }
 
-function fenceAt(lines: readonly string[], at: number): Read | undefined {
+function fenceAt(lines: readonly string[], at: number): BlockAndEnd | undefined {
   const fence = fenceOf(lines[at]!)
   if (!fence) return undefined
   const language = firstWord(fence.info)
@@ -243,7 +243,7 @@ function firstWord(info: string): string {
   return (end < 0 ? info : info.slice(0, end)).slice(0, 40)
 }
 
-function indentedAt(lines: readonly string[], at: number): Read {
+function indentedAt(lines: readonly string[], at: number): BlockAndEnd {
   const text: string[] = []
   let end = at
   /** Number of lines to keep: empty lines at the end do not count. */
@@ -261,7 +261,7 @@ function isQuote(line: string): boolean {
   return /^ {0,3}>/.test(line)
 }
 
-function quoteAt(lines: readonly string[], at: number, around: Around): Read | undefined {
+function quoteAt(lines: readonly string[], at: number, around: Around): BlockAndEnd | undefined {
   if (!isQuote(lines[at]!)) return undefined
   const inside: string[] = []
   let fence: Fence | undefined
@@ -317,7 +317,7 @@ function markerOf(line: string): Marker | undefined {
   }
 }
 
-function listAt(lines: readonly string[], at: number, around: Around): Read | undefined {
+function listAt(lines: readonly string[], at: number, around: Around): BlockAndEnd | undefined {
   const first = markerOf(lines[at]!)
   if (!first) return undefined
   const items: MarkdownItem[] = []
@@ -382,7 +382,7 @@ function tableColumns(
   return head?.length === align?.length && head && align ? [head, align] : undefined
 }
 
-function tableAt(lines: readonly string[], at: number, { targets }: Around): Read | undefined {
+function tableAt(lines: readonly string[], at: number, { targets }: Around): BlockAndEnd | undefined {
   const columns = tableColumns(lines, at)
   if (!columns) return undefined
   const [head, align] = columns

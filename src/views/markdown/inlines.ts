@@ -186,11 +186,7 @@ function code(state: Reading): true {
 function emphasis(state: Reading, char: string): true {
   const run = runLength(state.text, state.at)
   if ((char === '~' && run !== 2) || run > 3) return skip(state, run)
-  const before = state.text[state.at - 1] ?? ' '
-  const after = state.text[state.at + run] ?? ' '
-  // In quotes underscores are part of a name: "__SKILL_DONE__".
-  const canOpen = !isBlank(after) && (char !== '_' || !(isWord(before) || before === '"'))
-  const canClose = !isBlank(before) && (char !== '_' || !isWord(after))
+  const { canOpen, canClose } = flanks(state.text, state.at, run)
   for (let left = run; left > 0; ) {
     const [width, depth] = canClose ? partner(state.open, char, left) : [0, -1]
     const wide = left > 2 ? 1 : left
@@ -201,6 +197,56 @@ function emphasis(state: Reading, char: string): true {
     else return skip(state, left)
   }
   return true
+}
+
+//  **bold**, word      f(*args, *rest)      8*8*8      __init__.py
+//  ^ opens ^ closes      ^ neither            ^ neither   ^ a name
+/**
+ * Whether marks may open or close emphasis: where CommonMark has it, but never inside a word, a name or an
+ * expression. Between letters of scripts without blanks they may.
+ */
+function flanks(text: string, at: number, run: number): { canOpen: boolean; canClose: boolean } {
+  const char = text[at]!
+  const before = text[at - 1] ?? ' '
+  const after = text[at + run] ?? ' '
+  if (isAscii(before) && isAscii(after)) return { canOpen: false, canClose: false }
+  const left = !isBlank(after) && (!isPunctuation(after) || isBlank(before) || isPunctuation(before))
+  const right = !isBlank(before) && (!isPunctuation(before) || isBlank(after) || isPunctuation(after))
+  const isCode = char === '_' ? isName(text, at, run) : isOperator(text, at, run)
+  return {
+    canOpen: left && !isCode && (char !== '_' || (before !== '"' && (!right || isPunctuation(before)))),
+    canClose:
+      right && !isCode && !'([{<,=/+&|'.includes(before) && (char !== '_' || !left || isPunctuation(after)),
+  }
+}
+
+/** `__main__`, `__tests__/a.ts`, `__SKILL_DONE__`: two underscores on both sides of a name. */
+function isName(text: string, at: number, run: number): boolean {
+  if (run !== 2) return false
+  const ahead = NAME.exec(text.slice(at, at + MAX_NAME))
+  const found = ahead ?? NAME_BEFORE.exec(text.slice(Math.max(0, at - MAX_NAME), at + run + 2))
+  if (!found) return false
+  const [, name = '', after = ''] = found
+  return /_|\d|[A-Z]{2}/.test(name) || DUNDERS.test(name) || /^(?:[(/[=]|[.:-][A-Za-z\d])/.test(after)
+}
+
+const MAX_NAME = 80
+const NAME = /^__([A-Za-z\d]+(?:_+[A-Za-z\d]+)*)__(?![A-Za-z\d_])(.{0,2})/
+const NAME_BEFORE = /(?<![A-Za-z\d_])__([A-Za-z\d]+(?:_+[A-Za-z\d]+)*)__(?![A-Za-z\d_])(.{0,2})$/
+/** Names of Python and JavaScript that look like a word. */
+const DUNDERS =
+  /^(?:all|builtins|call|class|contains|del|dict|dirname|doc|enter|eq|exit|file|filename|future|getattr|getitem|hash|init|iter|len|main|mocks|module|name|new|next|proto|repr|setattr|setitem|slots|str|tests|typename|version)$/
+
+/** A pointer, a spread or a glob: behind a call's parenthesis, a slash or an operator, or before a dot. */
+function isOperator(text: string, at: number, run: number): boolean {
+  const before = text[at - 1] ?? ' '
+  const after = text[at + run] ?? ' '
+  const isCall = before === '(' && isAscii(text[at - 2] ?? ' ')
+  return (
+    isCall ||
+    before === '/' ||
+    (run === 1 && '.,);=]/'.includes(after) && (isBlank(before) || before === '('))
+  )
 }
 
 function bracket(state: Reading): boolean {
@@ -411,6 +457,11 @@ function isBlank(char: string): boolean {
 
 function isPunctuation(char: string | undefined): boolean {
   return char !== undefined && char > ' ' && char <= '~' && !isWord(char)
+}
+
+/** A character of an ASCII name or number. */
+function isAscii(char: string): boolean {
+  return /[a-z\d_]/i.test(char)
 }
 
 function isWord(char: string): boolean {

@@ -3,7 +3,7 @@ import type { Stage } from '../../base/stage.ts'
 import { callSubject } from '../../events/call-subject.ts'
 import { askWords, callText } from '../../events/call-words.ts'
 import { costWords } from '../../events/cost.ts'
-import type { Event } from '../../events/event.ts'
+import type { AgentEvent } from '../../events/event.ts'
 import { type Problem, problemAt } from '../../events/problems.ts'
 import { endPhrase, isGood } from '../../events/run-outcome.ts'
 import { Conversation, type Item, type ToolItem } from '../conversation.ts'
@@ -42,7 +42,7 @@ const MIN_LENGTH = 2000
  * @example
  * const [text] = drive(markdownStage(), [event])
  */
-export function markdownStage(options: MarkdownOptions = {}): Stage<Event, string> {
+export function markdownStage(options: MarkdownOptions = {}): Stage<AgentEvent, string> {
   const example = 'markdownStage({ maxLength: 60_000 })'
   const { maxLength } = readOptions('markdownStage', options, example, MARKDOWN_OPTIONS)
   return (next) => {
@@ -83,7 +83,7 @@ export function markdownWriter({
   let raw = 0
 
   return {
-    write(event: Event): void {
+    write(event: AgentEvent): void {
       if (event.attempt_number !== attempt) unfinished.push(...talk.running)
       attempt = event.attempt_number
       const item = talk.take(event)
@@ -159,7 +159,7 @@ function partOf(item: Item): string {
     }
     case 'reasoning': {
       const text = item.text.trim()
-      return text === '' ? '' : folded('Thoughts', safeMarkdown(cut(text, MAX_OUTPUT)))
+      return item.growing || text === '' ? '' : folded('Thoughts', safeMarkdown(cut(text, MAX_OUTPUT)))
     }
     case 'tool':
       return item.state === 'running' ? '' : toolLine(item)

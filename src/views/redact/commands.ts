@@ -1,4 +1,5 @@
 import { EQUALS } from '../../text/characters.ts'
+import { isMade } from './named.ts'
 import { isBlank, type Secret } from './secret.ts'
 import { type Search, secretIn, spanAt } from './value.ts'
 
@@ -9,8 +10,11 @@ const commands: readonly (readonly [flag: string, glue: ' ' | '' | '*', command:
   ['-p', '*', /\bsshpass\b/],
   ['-P', '*', /\b(?:sqlcmd|bcp|unzip|zip)\b/],
   ['-a', ' ', /\bredis-cli\b/],
+  ['-k', ' ', /\bopenssl enc\b/],
   ['-w', ' ', /\bldap(?:search|modify|add|whoami|passwd)\b/],
 ]
+/** Behind the name of a user any command may have one: only a word that has been made up counts. */
+const WITH_USER = /[ \t]-[uU] [^-\s]/
 /** Commands whose flag is before a name and a password, and what is between them. */
 const logins: readonly (readonly [flag: string, sign: string, command: RegExp])[] = [
   ['-u', ':', /(?:)/],
@@ -30,7 +34,7 @@ export function isPasswordFlag(before: string, flag: string, joined: boolean): b
 
 /** Characters of a command that are read. */
 const MAX_COMMAND = 400
-const FLAG_AT = /[ \t](--user|--proxy-user|-[apPwuU])(?=\S|[ \t]\S)/g
+const FLAG_AT = /[ \t](--user|--proxy-user|-[akpPwuU])(?=\S|[ \t]\S)/g
 
 //  curl -u name:password     sshpass -p password     mysql -ppassword
 //  ^ at
@@ -52,7 +56,9 @@ export function argumentsAt(search: Search, at: number): Secret | undefined {
       const secret = sign < 1 ? undefined : secretIn(text, value, { family: 'password', sure: 'any' })
       if (secret) return secret
     }
-    if (!isPasswordFlag(before, flag, joined)) continue
+    const isUsers = !joined && /^-[pP]$/.test(flag) && WITH_USER.test(before)
+    if (!isPasswordFlag(before, flag, joined) && !(isUsers && isMade(text.slice(span.from, span.to))))
+      continue
     const secret = secretIn(text, span, { family: 'password', sure: 'any' })
     if (secret) return secret
   }
@@ -68,17 +74,24 @@ const PORTS = /^[\d.]{1,15}:\d/
 
 //  echo "root:X" | chpasswd       echo X | sudo -S       echo X | docker login --password-stdin
 //                  ^ at                    ^ at                                 ^ at
+//  chpasswd <<< "root:X"
+//  ^ at
 /** What is given to a command that reads a password from its input. */
 export function pipedTo(search: Search, at: number): Secret | undefined {
   const { text } = search
   const start = Math.max(0, at - 200)
-  const piped = PIPED.exec(text.slice(start, at))
-  if (!piped) return undefined
-  const span = spanAt(search, start + piped.index + piped[1]!.length)
+  const before = text.slice(start, at)
+  const bar = before.lastIndexOf('|')
+  // What is echoed is one command of one line.
+  const line = Math.max(before.lastIndexOf('\n'), before.lastIndexOf('|', bar - 1)) + 1
+  const piped = line <= bar ? ECHOED.exec(before.slice(line, bar)) : null
+  const here = HERE.exec(text.slice(at, at + 80))
+  if (!piped && !here) return undefined
+  const span = spanAt(search, piped ? start + line + piped.index + piped[0].length : at + here![0].length)
   if (!span) return undefined
   const colon = text.startsWith('chpasswd', at) ? text.slice(span.from, span.to).indexOf(':') + 1 : 0
   return secretIn(text, { ...span, from: span.from + colon }, { family: 'password', sure: 'any' })
 }
 
-const PIPED =
-  /((?:^|[^\w])(?:echo|printf)(?: -\w{1,3})?(?: ['"]%s(?:\\+n)?['"])? {1,3})\S[^|\n]{0,120}\|[^|\n]{0,80}$/
+const HERE = /^[^\n|;<]{1,60}<<< ?/
+const ECHOED = /(?:^|[^\w])(?:echo|printf)(?: -\w{1,3})?(?: ['"]%s(?:\\+n)?['"])? {1,3}(?=\S)/

@@ -2,7 +2,16 @@ import { sequenceEnd } from '../../repair/control-characters.ts'
 import { COLON, EQUALS } from '../../text/characters.ts'
 import { argumentsAt, pipedTo } from './commands.ts'
 import { eachPlace } from './hints.ts'
-import { addressAt, encodedAddressAt, insertedAt, nameAround, namedValue, pgpassAt } from './named.ts'
+import {
+  addressAt,
+  changedTo,
+  encodedAddressAt,
+  insertedAt,
+  loginAt,
+  nameAround,
+  namedValue,
+  pgpassAt,
+} from './named.ts'
 import { isOpaqueName } from './names.ts'
 import {
   backslashesBefore,
@@ -15,7 +24,7 @@ import {
 } from './secret.ts'
 import { isToken, keyBlocks, knownIds, shapeDetectors } from './shapes.ts'
 import { cellSecrets } from './tables.ts'
-import { bareEnds, type Search, secretIn, spanAt, valueAt } from './value.ts'
+import { bareEnds, type Search, type ValuePlace, valueAt } from './value.ts'
 
 /** Pairs of characters that a secret can begin with. */
 const isPair = new Uint8Array(128 * 128)
@@ -67,7 +76,7 @@ function searched(text: string, opaque: boolean): Secret[] {
       if (typeof name === 'number') return name
       names.push(name.from)
       const value = namedValue(search, name)
-      if (value) found.push(value)
+      if (value) found.push(value, ...changedTo(search, value, name))
       else found.push(...insertedAt(search, name))
       return Math.max(name.to, value?.to ?? 0)
     },
@@ -100,13 +109,25 @@ function publicKeyEnd(text: string, at: number): number {
 
 const MAX_BLOCK = 24 * 1024
 
+const AND = 38
+const AT = 64
 /** Words of commands; a password can be among the arguments. */
 const COMMAND =
-  /(?:curl|login|sshpass|htpasswd|mysql(?:dump|admin|import|sh)?|mariadb(?:-dump)?|mongo(?:sh|dump|restore)?|cqlsh|sqlcmd|bcp|(?:un)?zip|7z|redis-cli|ldap(?:search|modify|add|whoami|passwd)|smbclient|net user?|twine upload)\b/iy
+  /(?:curl|login|sshpass|htpasswd|mysql(?:dump|admin|import|sh)?|mariadb(?:-dump)?|mongo(?:sh|dump|restore)?|cqlsh|sqlcmd|bcp|(?:un)?zip|7z|redis-cli|ldap(?:search|modify|add|whoami|passwd)|smbclient|net user?|twine upload|openssl enc)\b/iy
 const READS_INPUT = /chpasswd|sudo -s|--?password-stdin|--?with-token/iy
-const COMMUNITY = /(?<=snmp-server )community /iy
-const CODE = /[?&]code=/y
-const IDENTIFIED = /identified by (?=\\{0,8}["'])/iy
+/** What is before a value that has no name, and what it is. */
+const places: readonly (readonly [before: RegExp, place: ValuePlace])[] = [
+  [/[?&]code=/y, { family: 'secret', sure: 'code', strict: true, stop: AND }],
+  // A router's.
+  [
+    /(?:(?<=snmp-server )community|(?<=(?:isakmp|tacacs-server|radius-server) )key(?: \d)?) /iy,
+    { family: 'secret', sure: 'any' },
+  ],
+  [/identified (?:with \S{1,40} )?by (?=\\{0,8}["'])/iy, { family: 'password', sure: 'any' }],
+  // `sqlplus scott/X@orcl`
+  [/(?:sqlplus (?:-\w{1,9} ){0,3}|:thin:)[\w$#]{1,30}\//iy, { family: 'password', sure: 'any', stop: AT }],
+  [/::add-mask::/y, { family: 'secret', sure: 'any' }],
+]
 
 /** A secret that its place shows, without a name. */
 function placedAt(search: Search, at: number): Secret | undefined {
@@ -114,9 +135,13 @@ function placedAt(search: Search, at: number): Secret | undefined {
   if (text.startsWith('://', at)) return addressAt(search, at)
   const unit = text.charCodeAt(at)
   if (unit === PERCENT) return encodedAddressAt(search, at)
+  for (const [before, place] of places)
+    if (isAt(before, text, at)) return valueAt(search, before.lastIndex, place)
+  const given = loginAt(search, at)
+  if (given) return given
   if (unit === COLON) return pgpassAt(search, at)
-  if (isAt(CODE, text, at))
-    return valueAt(search, at + 6, { family: 'secret', sure: 'code', strict: true, stop: AND })
+  // ` -u name` of any command.
+  if (isBlank(unit)) return argumentsAt(search, at)
   let from = at
   while (from > 0 && at - from < 12 && isNameUnit(text.charCodeAt(from - 1))) from--
   from += escapeAt(text, from)
@@ -125,15 +150,8 @@ function placedAt(search: Search, at: number): Secret | undefined {
     const argument = argumentsAt(search, from)
     if (argument) return argument
   }
-  if (isAt(COMMUNITY, text, at)) return valueAt(search, at + 10, { family: 'secret', sure: 'any' })
-  if (isAt(IDENTIFIED, text, at)) {
-    const span = spanAt(search, at + 14)
-    return span && secretIn(text, span, { family: 'password', sure: 'any' })
-  }
   return shapeDetectors.at(search, at)
 }
-
-const AND = 38
 
 function isAt(pattern: RegExp, text: string, at: number): boolean {
   pattern.lastIndex = at
@@ -217,7 +235,9 @@ function withoutSequences(text: string): { plain: string; at: (index: number) =>
 
 function addRandom(text: string, from: number, to: number, found: Secret[]): void {
   const start = from + escapeAt(text, from)
-  if (HEX_KEY.test(text.slice(start, Math.min(to, start + 100))) && !isKnownId(text, start)) {
+  // A UUID is shorter.
+  const mayBeHex = to - start > 42
+  if (mayBeHex && HEX_KEY.test(text.slice(start, Math.min(to, start + 100))) && !isKnownId(text, start)) {
     found.push({ kind: 'random', from: start, to })
     return
   }
@@ -278,12 +298,14 @@ function kindOf(unit: number): 0 | 1 | 2 | 3 {
  * A hex hash and a UUID have one case. The word has letters, digits, `+`, `/`, `_` and `-`.
  */
 function randomIn(text: string, from: number, to: number): [number, number][] {
-  if (to - from < MIN_RANDOM || isKnownId(text, from)) return []
+  // A longer word is data, not a path with a key in it.
+  if (to - from < MIN_RANDOM || to - from > MAX_RANDOM) return []
   if (isRandom(text, from, to)) return [[from, to]]
   const parts = text.slice(from, to).split('/')
+  if (parts.length < 2 || isKnownId(text, from)) return []
   const found: [number, number][] = []
   let start = from
-  for (const { length } of parts.length > 1 ? parts : []) {
+  for (const { length } of parts) {
     if (isRandom(text, start, start + length)) found.push([start, start + length])
     start += length + 1
   }

@@ -3,19 +3,21 @@
  * among their arguments, signs of an address. The number is where in the word the two pairs of letters begin
  * that are rarest elsewhere: of two pairs in a row, one begins at an even place.
  */
-const words: readonly (readonly [rare: number, words: readonly string[]])[] = [
-  [0, ['pwd', 'jwt', 'psk', 'key', 'sig', 'auth', '://', '%3d', '%3a', '7z ', 'zip ', 'bcp ', '_pw', 'cred']],
-  [0, ['ldap', 'cqlsh', 'twine ', 'bearer ', 'sqlcmd', 'sudo -s', ':*:', ':5432:', ':5433:']],
-  [1, ['pass', 'token', 'login', 'curl', 'secret']],
-  [2, [':6432:', 'mysql', 'mongo', 'cookie', 'community ', 'smbclient', 'securestring', 'mnemonic']],
-  [3, ['bindpw', 'rootpw', 'net use', 'basic ', '?code=', '&code=']],
-  [4, ['mariadb', 'redis-cli', 'connectionstring']],
-  [6, ['identified by ', '-----begin ', 'private-mac']],
-  [5, ['seed phrase']],
-  [9, ['recovery phrase']],
+const words: readonly (readonly [rare: number, words: string])[] = [
+  [0, 'pwd|jwt|psk|key|sig|auth|://|%3d|%3a|7z |zip |bcp |_pw|pw=|pw:|cred'],
+  [0, 'ldap|cqlsh|twine |bearer |sqlcmd|sqlplus |sudo -s|:*:|:5432:|:5433:'],
+  [1, 'pass|token|login|curl|secret|:thin:|signin(|sign_in(|authenticate(| -u | --user '],
+  [2, ':6432:|mysql|mongo|cookie|community |smbclient|securestring|mnemonic|::add-mask::|openssl enc'],
+  [3, 'crypt(|bindpw|rootpw|net use|basic |?code=|&code='],
+  [4, 'mariadb|redis-cli|connectionstring|connect('],
+  [6, 'identified |-----begin |private-mac|connection('],
+  [5, 'seed phrase'],
+  [9, 'recovery phrase'],
   // Passwords in other languages; what is not ASCII is looked for as bytes.
-  [0, ['mot de passe', 'lösenord', 'арол', 'АРОЛ', '密码', '密碼', '口令', 'パスワード', '비밀번호', '암호']],
-  [2, ['contrase', 'senha', 'hasło', 'kennwort', 'wachtwoord']],
+  [0, 'mot de passe|lösenord|арол|АРОЛ|密码|密碼|口令|パスワード|비밀번호|암호|รหัสผ่าน|पासवर्ड|كلمة المرور'],
+  [0, 'şifre|Şifre|סיסמ|κωδικ'],
+  [1, 'adgangskode|clave|mật khẩu'],
+  [2, 'contrase|senha|hasło|heslo|geslo|jelsz|lozinka|parola|salasana|kennwort|wachtwoord'],
 ]
 
 interface Hint {
@@ -27,9 +29,9 @@ interface Hint {
 const encoder = new TextEncoder()
 /** The hints that a pair of bytes can be in, by its number in `listOf`. */
 const lists: Hint[][] = [[]]
-const listOf = new Uint8Array(1 << 16)
+const listOf = new Uint16Array(1 << 16)
 for (const [rare, some] of words)
-  for (const word of some) {
+  for (const word of some.split('|')) {
     const bytes = encoder.encode(word)
     for (const at of [rare, rare + 1])
       for (const first of bothCases(bytes[at]!))

@@ -1,14 +1,23 @@
 import { CLOSE_BRACKET, CLOSE_PAREN, COLON, EQUALS, MINUS, STAR } from '../../text/characters.ts'
-import { familyOf, isSecretValue, type NameFamily, roleOf } from './names.ts'
-import { backslashesAt, escapeAt, isBlank, isNameUnit, isQuote, type Secret, startsLine } from './secret.ts'
+import { familyOf, isMix, isSecretValue, type NameFamily, roleOf } from './names.ts'
+import {
+  backslashesAt,
+  endsLine,
+  escapeAt,
+  isBlank,
+  isNameUnit,
+  isQuote,
+  type Secret,
+  startsLine,
+} from './secret.ts'
 import {
   fillsLine,
   MAX_VALUE,
-  type Place,
   type Search,
   type Span,
   secretIn,
   spanAt,
+  type ValuePlace,
   valueAt,
 } from './value.ts'
 
@@ -28,7 +37,7 @@ const MAX_NAME = 64
 
 /** Names that are no word of ASCII, or several. */
 const OTHER_NAMES =
-  /contrase(?:ñ|\\u00f1|n)as?|[пП]?(?:арол|АРОЛ)[ьяюеиЬ]?|密[码碼]|口令|パスワード|비밀번호|암호|mot de passe|hasło|lösenord|(?:seed|recovery) phrase|mnemonic(?: phrase)?/iy
+  /contrase(?:ñ|\\u00f1|n)as?|[пП]?(?:арол|АРОЛ)[ьяюеиЬ]?|密[码碼]|口令|パスワード|비밀번호|암호|mot de passe|hasło|lösenord|[şŞ]ifre|jelszó|mật khẩu|รหัสผ่าน|पासवर्ड|كلمة المرور|סיסמ[הא]|κωδικ(?:ός|ό)|(?:seed|recovery) phrase|mnemonic(?: phrase)?/iy
 /** What makes a key a secret one: "my API key is …". */
 const KEY_OF = /\b(?:api|access|secret|private|signing|encryption|auth|license|master|session|account) ?$/i
 
@@ -93,16 +102,20 @@ const links: readonly (readonly [link: RegExp, demand: Demand])[] = [
   ],
   // `var clientSecret string = "X"`
   [/[ \t]\*?[\w.]{1,24}(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4}/iy, 'go'],
+  // `public string Password { get; set; } = "X"`
+  [/[ \t]{0,4}\{[^{}"'\n\\]{0,60}\}[ \t]{0,4}=[ \t]{0,4}/y, 'quoted'],
   // `password -> X`, `password <- "X"`
   [/(?:[ \t]|\\{1,8}t){0,4}(?:->|→|⇒|<-|：|＝|—|–)(?:[ \t]|\\{1,8}t){0,4}/iy, 'any'],
-  // `if (password == "X")`, `password.equals("X")`
-  [/(?:[ \t]|\\{1,8}t){0,4}(?:[=!]==?|=~|\.equals\()(?:[ \t]|\\{1,8}t){0,4}/iy, 'made'],
+  // `expect "Password:"; send "X\r"`
+  [/:? ?\\{0,8}["'`]\)?[;\s]{1,8}[\w.$]{0,20}send(?:line)?[ (](?:-- )?/iy, 'quoted'],
+  // `if (password == "X")`, `password.equals("X")`, `$('#password').type("X")`
+  [/(?:[ \t]|\\{1,8}t){0,4}(?:[=!]==?|=~|[\])"'`]{0,3}\.\w{1,30}\()(?:[ \t]|\\{1,8}t){0,4}/iy, 'made'],
 ]
 /** `"x-api-key", "X"`: the name is in quotes, too. */
 const COMMA_LINK = /(?:[ \t]|\\{1,8}t){0,4},(?:[ \t]|\\{1,8}t){0,4}/iy
 /** `setPassword("X")`; of two values the last one, `auth=('admin', 'X')`. */
 const CALL =
-  /(?:(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4})?[({](?:[ \t]|\\{1,8}t){0,4}(?:\\{0,8}["'][^"'\\\n]{0,64}\\{0,8}["'](?:[ \t]|\\{1,8}t){0,4},(?:[ \t]|\\{1,8}t){0,4})?/iy
+  /(?:(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4})?[({](?:[ \t]|\\{1,8}t){0,4}(?:(?:\\{0,8}["'][^"'\\\n]{0,64}\\{0,8}["']|[\w.$]{1,40})(?:[ \t]|\\{1,8}t){0,4},(?:[ \t]|\\{1,8}t){0,4})?/iy
 /** `token = config.token ?? "X"` */
 const FALLBACK =
   /(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4}[\w.$!?[\]'"()]{1,80}(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?|\bor\b)(?:[ \t]|\\{1,8}t){0,4}/iy
@@ -111,11 +124,11 @@ const WRAPPED =
   /(?:[rbuf]{1,2}|@|(?:\w{1,20}(?:::|\.)){0,2}(?:from|some|string|str|new|bytes|secret\w{0,9}|ok)\()(?=\\{0,8}["'])/iy
 /** "is", also in other languages, "for user bob:" and "(temporary):". */
 const SENTENCE =
-  /(?:(?: (?:for|of) [^\n.:;,"\\]{1,40}?| \([^()\n]{1,30}\)|(?: [а-яё]{2,20}){1,2})?(?: (?:is|was|to|are|lautet|ist|es|est|é|è|jest|это)(?![a-zà-ÿа-я])(?: now| set to)?:?|:)|는|은|は|是|为|為)[ \t]{0,2}\*{0,2}/iy
+  /(?:(?: (?:for|of) [^\n.:;,"\\]{1,40}?| \([^()\n]{1,30}\)|(?: [а-яё]{2,20}){1,2})?(?:(?: (?:is|was|has been))? (?:generated|created|set|reset|changed)(?: (?:for|to) [^\n:"\\]{1,40})?:| (?:is|was|to|are|lautet|ist|es|est|é|è|jest|это)(?![a-zà-ÿа-я])(?: now| set to)?:?(?!\/\/)|:(?!\/\/))|는|은|は|是|为|為)[ \t]{0,2}\*{0,2}/iy
 /** `password%3DX%26next` */
 const ENCODED = /(?:%22)?%3[DA](?:%20)?(?:%22)?/iy
 /** `username admin password 0 X` of a router, `ConvertTo-SecureString -String X`. */
-const LEVEL = /[ \t](?:[0-9]|-String)[ \t]{1,3}/y
+const LEVEL = /[ \t](?:[0-9]|-String|--plaintext)[ \t]{1,3}/y
 /** A file in a form: `name="password"`, an empty line, the value. */
 const FORM_LINE = /(?:\r?\n|\\{1,8}r\\{1,8}n|\\{1,8}n){2}/y
 
@@ -158,7 +171,7 @@ function phrase({ text }: Search, { after, to }: Name): Secret | undefined {
 function assigned(search: Search, name: Name): Secret | undefined {
   const { text } = search
   let at = name.after
-  while (isBlank(text.charCodeAt(at)) && at - name.after < 4) at++
+  while (isBlank(text.charCodeAt(at)) && at - name.after < MAX_NAME) at++
   if (text.charCodeAt(at) === COLON && text.charCodeAt(at + 1) === EQUALS) at++
   const [unit, next] = [text.charCodeAt(at), text.charCodeAt(at + 1)]
   const isColon = unit === COLON
@@ -175,6 +188,11 @@ function assigned(search: Search, name: Name): Secret | undefined {
   // `arn:aws:secretsmanager:…:secret:name` is a list.
   if (isColon && text.charCodeAt(name.from - 1) === COLON && !isBlank(next)) return undefined
   let from = at + 1
+  // `${PASSWORD:?must be set}`, `${PASSWORD:-X}`
+  if (isColon && text.endsWith('${', name.from)) {
+    if (text[from] === '?' || text[from] === '+') return undefined
+    from++
+  }
   if (!isColon && text[from] === '>') from++
   while (text.charCodeAt(from) === STAR && from - at < 3) from++
   while (isBlank(text.charCodeAt(from)) && from - at < 9) from++
@@ -237,13 +255,28 @@ function strictValue(search: Search, at: number, family: NameFamily, demand: Dem
     : secretIn(text, span, { family, sure: 'code', strict: true })
 }
 
+//  login("bob", "X")     DriverManager.getConnection(url, "sa", "X")
+//  ^ at                                  ^ at
+/** The last text that a call is given which logs in. */
+export function loginAt(search: Search, at: number): Secret | undefined {
+  const { text } = search
+  const from = endOf(LOGIN, text, at)
+  const secret = from < 0 ? undefined : strictValue(search, from, 'password', 'made')
+  return secret && /^\\{0,8}["']\s{0,4}\)/.test(text.slice(secret.to, secret.to + 14)) ? secret : undefined
+}
+
+/** The arguments before it: a connection has an address, too. */
+const LOGIN =
+  /(?:(?:log_?in|sign_?in|(?<=basic_?)auth|authenticate|crypt)\(|connect(?:ion)?\((?:\\{0,8}["'][^"'\\\n]{0,200}\\{0,8}["']|[\w.$]{1,60}), ?)(?:(?:\\{0,8}["'][^"'\\\n]{0,200}\\{0,8}["']|[\w.$]{1,60}), ?){1,3}(?=\\{0,8}["'])/iy
+
 //  the password for admin is letmein1
 //      ^ from
-function spoken(search: Search, { name, family, after }: Name): Secret | undefined {
+function spoken(search: Search, { name, family, from, after }: Name): Secret | undefined {
   const { text } = search
   // To pass is a verb, too.
   if (name.length < 5 && name.charCodeAt(0) < 128) return undefined
-  const at = family === 'password' || family === 'secret' ? endOf(SENTENCE, text, after) : -1
+  const isSaid = (family === 'password' || family === 'secret') && text[from - 1] !== ':'
+  const at = isSaid ? endOf(SENTENCE, text, after) : -1
   const span = at < 0 ? undefined : spanAt(search, at)
   if (!span) return undefined
   // A full stop, and emphasis, are no part of it.
@@ -263,7 +296,7 @@ function endsHere(text: string, at: number): boolean {
 }
 
 /** Whether a word has been made up: it has a digit or a sign, and is not `base64-encoded`. */
-function isMade(value: string): boolean {
+export function isMade(value: string): boolean {
   if (/[!@#$%^&*]/.test(value) && /[a-z\d]/i.test(value)) return true
   if (!/\d/.test(value) || !/[a-z]/i.test(value)) return false
   return !/-[a-z]{2,}$/i.test(value) || (value.match(/\d+/g)?.length ?? 0) > 1
@@ -274,6 +307,11 @@ function isMade(value: string): boolean {
 function inElement(search: Search, { family, from: start, after }: Name): Secret | undefined {
   const { text } = search
   if (!/<(?:[\w-]{1,30}:)?$/.test(text.slice(Math.max(0, start - 32), start))) return undefined
+  return elementText(search, after, family)
+}
+
+function elementText(search: Search, after: number, family: NameFamily): Secret | undefined {
+  const { text } = search
   const tag = /^[^<>\n]{0,200}>/.exec(text.slice(after, after + 202))?.[0]
   if (tag === undefined || tag.endsWith('/>')) return undefined
   let from = after + tag.length
@@ -306,6 +344,8 @@ const WORD = /^(?:password|passphrase|passwd|passcode|pwd|psk|(?:\w{1,9}_)?pw|bi
 function unlinked(search: Search, name: Name): Secret | undefined {
   const { text } = search
   const { family, from, after, quote } = name
+  const below = endOf(LINE_BELOW, text, after)
+  if (below >= 0) return lineBelow(search, below, family)
   const form = quote === '' ? -1 : endOf(FORM_LINE, text, after)
   if (form >= 0) return valueAt(search, form, { family, sure: 'any' })
   if (!isBlank(text.charCodeAt(after))) return undefined
@@ -318,16 +358,20 @@ function unlinked(search: Search, name: Name): Secret | undefined {
   const before = text.slice(Math.max(0, from - 130), from)
   const dashed = text.charCodeAt(from) === MINUS || FLAG.test(before)
   if (dashed && text[from] !== '.') return secretIn(text, span, { family, sure: 'line' })
-  const isPlace = SETTING.test(before) || NETRC.test(before) || isLine(text, name)
-  if (isPlace) return secretIn(text, span, { family, sure: 'any' })
+  const value = text.slice(span.from, Math.min(span.to, span.from + 200))
+  // `requirepass X`, `masterauth X`
+  const isLine =
+    /^require_?pass$/i.test(name.name) ||
+    (fillsLine(text, from, span.to) && isMade(value) && !HASHED.test(value))
+  if ((isLine && startsLine(text, from)) || SETTING.test(before) || NETRC.test(before))
+    return secretIn(text, span, { family, sure: 'any' })
   // Backticks are Markdown: "a process identified by `pid`".
   if (span.quoted && text[span.from - 1] !== '`')
     return secretIn(text, span, { family, sure: 'code', strict: !WORD.test(name.name) })
-  const value = text.slice(span.from, Math.min(span.to, span.from + 200))
-  // `password letmein1` in a sentence, `VAULT_TOKEN s.…`
-  const isLoud = name.name === name.name.toUpperCase() && name.name.includes('_') && value.length >= 16
+  // `password letmein1` in a sentence, `VAULT_TOKEN s.…`, `use token 0123…`
+  const isLoud = name.name === name.name.toUpperCase() && name.name.includes('_')
   return !span.quoted &&
-    (isLoud || WORD.test(name.name)) &&
+    (isLoud || WORD.test(name.name) || (value.length >= 20 && (isMix(value) || HEX.test(value)))) &&
     value.length >= 8 &&
     isMade(value) &&
     !HASHED.test(value)
@@ -335,12 +379,21 @@ function unlinked(search: Search, name: Name): Secret | undefined {
     : undefined
 }
 
+/** `password: |`, and the value below it. */
+const LINE_BELOW = /\\{0,8}["']?:[ \t]{0,4}(?:[|>][-+]?)?(?:\r?\n|\\{1,8}n)[ \t]{1,20}/y
+
+function lineBelow(search: Search, at: number, family: NameFamily): Secret | undefined {
+  const { text } = search
+  const span = spanAt(search, at)
+  const isAlone = span !== undefined && (span.quoted || endsLine(text, span.to))
+  return isAlone && isMade(text.slice(span.from, span.to))
+    ? secretIn(text, span, { family, sure: 'code' })
+    : undefined
+}
+
 const HASHED = /^(?:sha|md5|pbkdf|bcrypt|scrypt|argon|http|utf|base64|v?\d+\.)/i
 
-/** `requirepass X` is a line of its own. */
-function isLine(text: string, { name, from }: Name): boolean {
-  return /^require_?pass$/i.test(name) && startsLine(text, from)
-}
+const HEX = /^[\da-f]{32,128}$/i
 
 //  password%3DX%26next%3D1
 //          ^ after
@@ -359,9 +412,9 @@ function encoded(search: Search, { family, after }: Name): Secret | undefined {
 const MAX_APART = 200
 /** `name: ` and the like, before a name that is itself a value. */
 const LABEL =
-  /(?:(?:^|[^\w-]|\\[nt])(name|key|type|variable|env_?var|header)\\{0,8}["']?[ \t]{0,4}(?::|=>?)[ \t]{0,4}|(?:^|\W|\\[nt])(variable)[ \t]|<(name|key)>|(--name)[ =][\w./-]{0,24})\\{0,8}["']?$/i
+  /(?:(?:^|[^\w-]|\\[nt])(name|key|type|variable|env_?var|header)\\{0,8}["']?[ \t]{0,4}(?::|=>?)[ \t]{0,4}|(?:^|\W|\\[nt])(variable)[ \t]|<(name|key)>|(--?name)[ =][\w./-]{0,24})\\{0,8}["']?$/i
 const FIELD =
-  /(?:(?:^|[^\w-]|\\[nt])(?:value|default|default_?value|string_?value)(\\{0,8}["']?)[ \t]{0,4}(?::|=>?)[ \t]{0,4}|<(?:value|string)>|--value[ =])/i
+  /(?:(?:^|[^\w-]|\\[nt])(?:value|default|default_?value|string_?value)(\\{0,8}["']?)[ \t]{0,4}(?::|=>?)[ \t]{0,4}|<(?:value|string)>|--?value[ =])/i
 
 //  - name: DB_PASSWORD        <input value="…" name="password">
 //          ^ from                                   ^ from
@@ -376,9 +429,25 @@ function labelledBy(search: Search, name: Name): Secret | undefined {
   const isTag = label[0].includes('=') || label[3] !== undefined
   return (
     fieldAfter(search, after, family, isTag && label[3] === undefined ? '>' : '}') ??
-    fieldBefore(search, start, family)
+    fieldBefore(search, start, family) ??
+    (isTag ? labelledText(search, after, family) : undefined)
   )
 }
+
+/** `<string name="api_key">X</string>`; a word there is a label more often than a value. */
+function labelledText(search: Search, after: number, family: NameFamily): Secret | undefined {
+  const secret = elementText(search, after, family)
+  return secret && isMade(search.text.slice(secret.from, secret.to)) ? secret : undefined
+}
+
+/** `secret = "X" -> "X"`: what a plan changes it to. */
+export function changedTo(search: Search, { to }: Secret, { family }: Name): Secret[] {
+  const at = endOf(CHANGE, search.text, to)
+  const secret = at < 0 ? undefined : valueAt(search, at, { family, sure: 'code' })
+  return secret ? [secret] : []
+}
+
+const CHANGE = /\\{0,8}["'] -> (?=\\{0,8}["'])/y
 
 /** The value of a field such as `value` that follows, in the same object or tag. */
 function fieldAfter(search: Search, at: number, family: NameFamily, until: '}' | '>'): Secret | undefined {
@@ -455,7 +524,11 @@ function inAuthority(authority: string, from: number, sign: string, end: string)
   const [colon, host] = [authority.indexOf(sign), authority.lastIndexOf(end)]
   if (host < 0) return undefined
   const isNamed = colon >= 0 && colon < host - sign.length
-  const [start, to] = isNamed ? [colon + sign.length, host] : [0, colon >= 0 && colon < host ? colon : host]
+  // Tokens are used as user names, too.
+  const isToken = isNamed && /^(?=.*\d)[\w-]{20,}$/.test(authority.slice(0, colon))
+  const [start, to] = isNamed
+    ? [isToken ? 0 : colon + sign.length, host]
+    : [0, colon >= 0 && colon < host ? colon : host]
   const value = authority.slice(start, to)
   if (!isNamed && (value.length < 16 || !/\d/.test(value))) return undefined
   const family = isNamed ? 'password' : 'secret'
@@ -508,7 +581,7 @@ export function insertedAt(search: Search, { from, to, family }: Name): Secret[]
     const length = value.trim().length - 2
     if (value.trimStart().startsWith("'") && length > 0) {
       const span: Span = { from, to: from + length, quoted: true }
-      const secret = secretIn(text, span, { family, sure: 'any' } satisfies Place)
+      const secret = secretIn(text, span, { family, sure: 'any' } satisfies ValuePlace)
       if (secret) found.push(secret)
     }
     at = tuple.end

@@ -5,17 +5,24 @@ export type NameRole = NameFamily | 'label' | 'field'
 
 const passwords = wordsOf(
   'password passwd passphrase passcode passkey pwd passwort kennwort wachtwoord contrasena senha haslo',
-  'motdepasse storepass keypass requirepass psk bindpw rootpw',
+  'motdepasse storepass keypass requirepass psk bindpw rootpw clavesecreta parola salasana adgangskode passord',
+  'heslo geslo jelszo lozinka',
 )
 const secrets = wordsOf(
   'secret token apikey accesskey secretkey privatekey signingkey encryptionkey masterkey accountkey',
   'presharedkey authkey servicekey rolekey sessionkey deploykey licensekey credential credentials',
   'connectionstring jwt xamzsignature xgoogsignature privatekeyid secretkeybase securestring privatemac',
-  'clientkeydata',
+  'clientkeydata masterauth jwtsign jwtverify sonarlogin',
 )
 /** `{"name": "DB_PASSWORD", "value": "…"}`, `<input type="password" value="…">` */
 const labels = new Set(['name', 'key', 'type', 'variable', 'envvar', 'header'])
 const fields = new Set(['value', 'default', 'defaultvalue', 'stringvalue'])
+/** Keys that are secret in some programs only: a value of theirs counts if it is mixed. */
+const OTHER_KEY =
+  /(?:app|application|client|consumer|storage|admin|shared|hmac|aes|cipher|webhook|integration|subscription|ingest|server|bot|maps)key$|secretid$/
+/** What says which one it is: `password_confirmation`, `secretString`, `DB_PASSWORD_PROD`. */
+const QUALIFIER =
+  /[_.-]?(?:confirm(?:ation)?|again|repeat|string|value|plain(?:text)?|prod(?:uction)?|stag(?:e|ing)|dev|test|old|new|current|prev(?:ious)?|default)$/i
 /** Complete names. `sig` is the signature in an address of Azure, `_auth` a line of .npmrc. */
 const wholeSecrets = new Set(['auth', 'sig', 'bearer', 'oauth2bearer', 'basicauth', 'httpbasicauth'])
 
@@ -30,7 +37,7 @@ export function familyOf(name: string): NameFamily | undefined {
 
 /** The same, and whether the name and the value of something are in two fields. */
 export function roleOf(name: string): NameRole | undefined {
-  if (name.length < 3 || name.length > 64) return undefined
+  if (name.length < 2 || name.length > 64) return undefined
   const known = roles.get(name)
   if (known !== undefined) return known || undefined
   const role = judge(name)
@@ -43,7 +50,13 @@ export function roleOf(name: string): NameRole | undefined {
 const roles = new Map<string, NameRole | ''>()
 const MAX_ROLES = 2000
 
-function judge(name: string): NameRole | undefined {
+function judge(given: string): NameRole | undefined {
+  const role = roleIn(given)
+  const name = role ? given : given.replace(QUALIFIER, '')
+  return name === given ? role : roleIn(name)
+}
+
+function roleIn(name: string): NameRole | undefined {
   // The directory of a shell.
   if (name === 'PWD' || name === 'OLDPWD') return undefined
   const plain = plainName(name)
@@ -56,7 +69,7 @@ function judge(name: string): NameRole | undefined {
   if (plain.endsWith('cookie') || plain === 'cookies') return 'cookie'
   if (wholeSecrets.has(plain) || secrets.some((end) => plain.endsWith(end))) return 'secret'
   // Of an address that is signed; a signature elsewhere is no secret.
-  if (name === 'Signature') return 'key'
+  if (name === 'Signature' || OTHER_KEY.test(plain)) return 'key'
   return name.endsWith('_KEY') && name === name.toUpperCase() && !name.includes('PUBLIC') ? 'key' : undefined
 }
 
@@ -75,7 +88,16 @@ function isPass(name: string): boolean {
 
 /** Names of values that are random but not secret: ids, hashes, signatures, and data. */
 const opaque = ['id', 'ids', 'uuid', 'hash', 'digest', 'integrity', 'checksum', 'sha', 'etag', 'cursor']
-const opaqueWhole = ['data', 'signature', 'thoughtsignature', 'encryptedcontent', 'fingerprint', 'nonce']
+const opaqueWhole = [
+  'data',
+  'certificateauthoritydata',
+  'clientcertificatedata',
+  'signature',
+  'thoughtsignature',
+  'encryptedcontent',
+  'fingerprint',
+  'nonce',
+]
 
 /** Whether values of this name look random and are not secret. */
 export function isOpaqueName(name: string): boolean {
@@ -165,11 +187,11 @@ function isSentence(value: string): boolean {
   return /[.?!:…]$|\b(?:pass|must|your|please|enter|forg[eo]t|reset|invalid|incorrect|wrong)/i.test(value)
 }
 
-/** `AuthToken`, `String`, `TOKEN`, `Uint8Array`: a capital and letters. */
+/** `AuthToken`, `String`, `TOKEN`, `Uint8Array`, `Read-Host`: a capital and letters. */
 function isTypeName(value: string): boolean {
   const start = value.slice(0, 101)
   // Each capital begins a word: `TDItmdFWYu` is none.
-  return /^(?:[A-Z]{1,4}[a-z]{2,}_?){1,9}[A-Z]{0,3}$|^[A-Z_]+$|^[A-Z][a-z]{1,20}\d{1,3}(?:[A-Z][a-z]{2,20}){1,4}$/.test(
+  return /^(?:[A-Z]{1,4}[a-z]{2,}_?){1,9}[A-Z]{0,3}$|^[A-Z_]+$|^[A-Z][A-Za-z]{2,20}-[A-Z][A-Za-z]{2,30}$|^[A-Z][a-z]{1,20}\d{1,3}(?:[A-Z][a-z]{2,20}){1,4}$/.test(
     start,
   )
 }
@@ -188,9 +210,11 @@ function isAccess(value: string): boolean {
   return value.includes('.') ? !isMix(value) : !/\d/.test(value)
 }
 
-/** Letters of both cases with digits between them, as no name has. */
-function isMix(value: string): boolean {
-  return (value.match(/\d+/g)?.length ?? 0) > 1 && /[a-z]/.test(value) && /[A-Z]/.test(value)
+/** Letters of both cases and digits in no order, as no name has. */
+export function isMix(value: string): boolean {
+  const changes = value.match(/[a-z](?=[A-Z\d])|[A-Z](?=[a-z\d])|\d(?=[A-Za-z])/g)?.length ?? 0
+  if ((value.match(/\d+/g)?.length ?? 0) > 1 && /[a-z]/.test(value) && /[A-Z]/.test(value)) return true
+  return /\d/.test(value) && changes > 5 && changes > value.length / 3
 }
 
 /** `$NAME`, `${NAME}`, `$(command)`, `<name>`, `{{name}}`, `%s`, `%NAME%`. */
@@ -217,6 +241,10 @@ function isPlaceholder(value: string): boolean {
     /^[A-Z_]+$|^[a-zA-Z]?[a-z]+$/.test(value)
   )
     return true
+  // `privateKey: "/etc/ssl/server1.pem"`
+  if (/^[\w~./\\-]{1,200}\.(?:pem|key|crt|json|ya?ml|toml|txt|p12|pfx|jks|env|ini)$/.test(value)) return true
+  // JSON: what is in it is searched.
+  if (/^[[{]\s?\\*["{]/.test(value)) return true
   // `password: !vault |`
   if (/^!\w{1,20}$/.test(value)) return true
   // `'password' => 'required|string|min:8'`

@@ -92,13 +92,16 @@ export interface TextPiece {
 export function pieceIn(line: string): TextPiece | undefined {
   const record = mentionsPiece(line) && line.startsWith('{') ? recordOf(line.trimEnd()) : undefined
   if (!record || Array.isArray(record) || !isPiece(record)) return undefined
+  // Each record has an id of its own in Claude Code's dialect and in Copilot's.
+  const { uuid, id, parentId }: { uuid?: unknown; id?: unknown; parentId?: unknown } = record
+  const own = [uuid, id, parentId]
   let [text, at, seen] = ['', -1, 0]
   const others: string[] = []
   mapTexts(record, (value, name) => {
     const place = seen++
     const isText = name !== undefined && !isOpaqueName(name) && !saysWhat(name, value)
     if (isText && value.length >= text.length) [text, at] = [value, place]
-    else if (name !== undefined && !/^\d{4}-/.test(value)) others.push(value)
+    else if (name !== undefined && !/^\d{4}-/.test(value) && !own.includes(value)) others.push(value)
     return value
   })
   if (at < 0) return undefined

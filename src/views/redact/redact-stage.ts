@@ -1,5 +1,5 @@
 import type { Stage } from '../../base/stage.ts'
-import type { Event } from '../../events/event.ts'
+import type { AgentEvent } from '../../events/event.ts'
 import { checkRedacting, type RedactOptions, type Redactor, redactor } from './redact.ts'
 import { openKeyBlock } from './shapes.ts'
 import { linesBefore } from './tables.ts'
@@ -15,15 +15,15 @@ const MAX_MESSAGES = 256
  * The pieces of a message are emitted line by line, so that no secret is cut in two: a piece has the lines
  * that it completes, the rest comes with the next piece, and the last line with the final message, which is
  * always complete. A line of more than 64 K characters comes with the final message only, and so does what
- * follows it. A private key that spans many raw lines is hidden as a whole. No event is held, left out or
- * moved.
+ * follows it. Thoughts are the same; the pieces of an input, which has no lines, have no text. A private key
+ * that spans many raw lines is hidden as a whole. No event is held, left out or moved.
  *
  * @example
  * const hide = redactor()
  * const safe = drive(redactStage(hide), [event])
  * console.log(hide.hidden())
  */
-export function redactStage(options: RedactOptions | Redactor = {}): Stage<Event, Event> {
+export function redactStage(options: RedactOptions | Redactor = {}): Stage<AgentEvent, AgentEvent> {
   checkRedacting('redactStage', options)
   return (next) => {
     const hide = 'event' in options ? options : redactor(options)
@@ -76,14 +76,20 @@ export function redactStage(options: RedactOptions | Redactor = {}): Stage<Event
     return {
       write(event) {
         switch (event.type) {
-          case 'agent.message.delta': {
-            const text = piece(event.data.message_id, event.data.text)
-            next.write({ ...event, data: { ...event.data, text } })
+          case 'agent.message.delta':
+          case 'agent.reasoning.delta': {
+            // Cast: joins `type` and `data` again.
+            const text = piece(pieceKey(event), event.data.text)
+            next.write({ ...event, data: { ...event.data, text } } as AgentEvent)
             return
           }
+          case 'tool.call.input.delta':
+            next.write({ ...event, data: { ...event.data, text: '' } })
+            return
           case 'agent.message.final':
-            held.delete(event.data.message_id)
-            before.delete(`m:${event.data.message_id}`)
+          case 'agent.reasoning.summary':
+            held.delete(pieceKey(event))
+            before.delete(`m:${pieceKey(event)}`)
             next.write(hide.event(event))
             return
           case 'raw.stdout':
@@ -104,6 +110,11 @@ export function redactStage(options: RedactOptions | Redactor = {}): Stage<Event
       },
     }
   }
+}
+
+/** A message and a thought may have one id. */
+function pieceKey({ type, data }: Extract<AgentEvent, { readonly data: { readonly message_id: string } }>) {
+  return `${type.split('.', 2)[1]} ${data.message_id}`
 }
 
 const MAX_KEY_LINES = 300

@@ -1,5 +1,12 @@
-import { checkOptions, isObject, misfit, type OptionTable, readOptions } from '../../base/check-options.ts'
-import type { Event } from '../../events/event.ts'
+import {
+  checkOptions,
+  isObject,
+  misfit,
+  NOT_TAKEN,
+  type OptionTable,
+  readOptions,
+} from '../../base/check-options.ts'
+import type { AgentEvent } from '../../events/event.ts'
 import { isPasswordFlag } from './commands.ts'
 import { apart, findSecrets } from './find.ts'
 import { isLabelName } from './named.ts'
@@ -54,7 +61,7 @@ export interface Redactor {
   /** A JSON value with its strings redacted, keys too. Without secrets it is the same object. */
   value(value: unknown): unknown
   /** The event with its `data` redacted. For pieces of one message use `redactStage`. */
-  event(event: Event): Event
+  event(event: AgentEvent): AgentEvent
   hidden(): Hidden
   /** Passwords and tokens that were recognized by their names: keep them as safe as secrets. */
   known(): readonly string[]
@@ -99,7 +106,7 @@ export function redactorsForTwo(options: RedactOptions): { scout: Redactor; agai
 }
 
 function newState(options: RedactOptions, clean: CleanTexts | undefined): RedactorState {
-  const given = readOptions('redactor', options, EXAMPLE, REDACT_OPTIONS)
+  const given = readOptions('redactor', options, EXAMPLE, { ...REDACT_OPTIONS, signal: NOT_TAKEN })
   const { patterns, entropy, learn } = given
   const known = new Set<string>(given.known)
   return { own: patterns.map(checkPattern), entropy, learn, known, counts: new Map(), clean }
@@ -113,7 +120,7 @@ function redactorOf(state: RedactorState): Redactor {
     event: (event) => {
       const data = hideInData(state, event)
       // Cast: a record keeps its shape, only its texts change.
-      return data === event.data ? event : ({ ...event, data } as Event)
+      return data === event.data ? event : ({ ...event, data } as AgentEvent)
     },
     hidden: () => ({
       total: [...counts.values()].reduce((sum, one) => sum + one, 0),
@@ -302,7 +309,7 @@ const fixed: ReadonlySet<string> = new Set([
 /** The schema's limit for a line. */
 const MAX_LINE = 4096
 
-function hideInData(state: RedactorState, event: Event): object {
+function hideInData(state: RedactorState, event: AgentEvent): object {
   let changed = false
   const data: Record<string, unknown> = {}
   const [raw, tool] = [event.type.startsWith('raw.'), event.type.startsWith('tool.')]

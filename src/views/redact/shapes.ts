@@ -247,6 +247,8 @@ export const knownIds: readonly string[] = [
     'turn_',
   ],
   ...['nonce-', 'sha1_', 'sha256_', 'blob_', 'tree_', 'cache_', 'id_'],
+  // Images, documents and archives in base64.
+  ...['iVBORw0KGgo', '/9j/', 'R0lGOD', 'UklGR', 'JVBERi0', 'H4sIA'],
   ...['sha1-', 'sha256-', 'sha384-', 'sha512-', 'AAAAB3Nza', 'AAAAC3Nza', 'AAAAE2Vj'],
 ]
 

@@ -13,7 +13,7 @@ const MAX_KEPT = 1000
 /** A table with a column of secrets. */
 interface Table {
   /** Header and rule. */
-  readonly head: Line
+  readonly head: TableLine
   readonly secrets: readonly Secret[]
   readonly end: number
 }
@@ -61,7 +61,7 @@ function tablesIn(text: string, names: readonly number[]): Table[] {
   return tables
 }
 
-interface Line {
+interface TableLine {
   readonly from: number
   readonly to: number
   /** Backslashes before the quote that ends the JSON string it is in; -1 in plain text. */
@@ -97,7 +97,7 @@ interface Column {
   readonly family: NameFamily
 }
 
-function tableAt(text: string, line: Line): Table | undefined {
+function tableAt(text: string, line: TableLine): Table | undefined {
   const header = text.slice(line.from, line.to)
   const separator = ['|', '\t', '\\t', ';'].find((sign) => header.includes(sign)) ?? ','
   const cells = cellsOf(text, line, separator)
@@ -116,7 +116,7 @@ function tableAt(text: string, line: Line): Table | undefined {
     return pairRow(text, line, cells, columns)
   const secrets: Secret[] = []
   const head = rule ? { ...line, to: rule.to } : line
-  let last: Line = head
+  let last: TableLine = head
   for (let row = nextLine(text, head); row && columns.length > 0; row = nextLine(text, row)) {
     const values = cellsOf(text, row, separator)
     if (values.length !== cells.length && !RULE.test(text.slice(row.from, row.to))) break
@@ -135,7 +135,7 @@ const RULE = /^[\s|+:=-]{3,}$/
 /** `| Password | letmein1 |` under another header. */
 function pairRow(
   text: string,
-  line: Line,
+  line: TableLine,
   cells: readonly Span[],
   columns: readonly Column[],
 ): Table | undefined {
@@ -145,7 +145,7 @@ function pairRow(
   return secret && { head: line, secrets: [secret], end: line.to }
 }
 
-function nextLine(text: string, { to, level }: Line): Line | undefined {
+function nextLine(text: string, { to, level }: TableLine): TableLine | undefined {
   const end = /^(?:\r?\n|\\{1,16}(?:r\\{1,16})?n)/.exec(text.slice(to, to + 40))?.[0] ?? ''
   if (end === '' || (level < 0 && end.startsWith('\\'))) return undefined
   const from = to + end.length
@@ -155,7 +155,7 @@ function nextLine(text: string, { to, level }: Line): Line | undefined {
 }
 
 /** The cells of a row, without blanks, quotes and the signs of a diff around them. */
-function cellsOf(text: string, { from, to }: Line, separator: string): Span[] {
+function cellsOf(text: string, { from, to }: TableLine, separator: string): Span[] {
   const cells: Span[] = []
   let start = from
   let inQuotes = false

@@ -29,7 +29,7 @@ export interface Span {
 }
 
 /** How a value was found. */
-export interface Place {
+export interface ValuePlace {
   readonly family: NameFamily
   /** The quote after the name: then a bare number is JSON. */
   readonly keyQuote?: string
@@ -45,14 +45,14 @@ export interface Place {
 }
 
 /** The secret that begins here, behind a name. */
-export function valueAt(search: Search, at: number, place: Place): Secret | undefined {
+export function valueAt(search: Search, at: number, place: ValuePlace): Secret | undefined {
   const { family, keyQuote = '', stop = 0 } = place
   const span = spanAt(search, at, keyQuote, family === 'cookie' || family === 'authorization', stop)
   return span && secretIn(search.text, span, place)
 }
 
 /** The secret in this span, unless its value is a placeholder or code. */
-export function secretIn(text: string, span: Span, place: Place): Secret | undefined {
+export function secretIn(text: string, span: Span, place: ValuePlace): Secret | undefined {
   const { family, keyQuote = '', nameFrom = -1 } = place
   const { quoted, to } = span
   let { from } = span
@@ -106,7 +106,7 @@ export function fillsLine(text: string, from: number, to: number): boolean {
   while (from - start < 80 && LINE_STARTS.includes(text[start - 1] ?? '?')) start--
   while (end - to < 80 && isBlank(text.charCodeAt(end))) end++
   const isOpened = startsLine(text, start) || text[start - 1] === ':' || isQuote(text.charCodeAt(from - 1))
-  return isOpened && (endsLine(text, end) || isQuote(text.charCodeAt(end)) || text[end] === '#')
+  return isOpened && (endsLine(text, end) || isQuote(text.charCodeAt(to)) || text[end] === '#')
 }
 
 //  host=db password=letmein user=a      Server=db;Password=letmein
@@ -122,7 +122,7 @@ const LINE_STARTS = ' \t+->*|→0123456789'
 /** Whether the quote before does not open the value, but closes the JSON string with the name. */
 function isClosing(text: string, from: number, quote: string, keyQuote: string): boolean {
   if (keyQuote !== '') return keyQuote.at(-1) === quote.at(-1) && keyQuote !== quote
-  return isStringEnd(text, from)
+  return isStringEnd(text, from) || ';)'.includes(text[from] ?? ';')
 }
 
 //  ["password= 'abc", 5]
