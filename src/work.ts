@@ -8,14 +8,14 @@ export { activate, type Ledger, type LedgerEntry, ledger } from './work/ledger.t
 export { brief, readOrder, type WorkOrder } from './work/order.ts'
 export { type Outbox, outbox, type Post, type PostKey } from './work/outbox.ts'
 export type { Claim, Repaired, Status, WorkResult } from './work/result.ts'
-export type { Found as FoundResult } from './work/result-file.ts'
+export type { FoundResult } from './work/result-file.ts'
 export {
-  type Evidence as WorkEvidence,
+  type EvidenceSource,
   type Settled,
-  type Source as EvidenceSource,
-  type Step as SettleStep,
+  type SettleStep,
   settle,
   type Verdict,
+  type WorkEvidence,
   type WorkExit,
 } from './work/settle.ts'
 export { type WorkOptions, work } from './work/work.ts'

@@ -8,6 +8,7 @@ import {
   type OptionTable,
   readOptions,
 } from '../base/check-options.ts'
+import type { Duration } from '../base/duration.ts'
 import { badOption, Fault } from '../base/fault.ts'
 import { CACHE_OPTIONS, type Cache } from '../disk/cache.ts'
 import { shared } from '../streams/flow.ts'
@@ -15,7 +16,7 @@ import type { Outcome } from '../values/outcome.ts'
 import type { ParseOptions } from '../values/parse.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { VALUES_OPTIONS } from '../values/values.ts'
-import { type RetryPrompt, retryInEnglish } from './retry-prompt.ts'
+import type { RetryPrompt } from './retry-prompt.ts'
 
 /** The answer of a call: the whole text, or a stream of it (a Readable is one). */
 export type Answer = string | AsyncIterable<string | Uint8Array>
@@ -32,19 +33,19 @@ export interface AskRequest {
 }
 
 /**
- * Any function that calls a model. If it rejects, so does `ask`, with the same error and without a retry.
+ * Any function that calls a model. If it rejects, so does `ask`, with the same error, and does not ask again.
  *
  * @example
  * const call: AskCall = async ({ prompt, signal }) => (await client.complete(prompt, { signal })).text
  */
-export type Call = (request: AskRequest) => Answer | Promise<Answer>
+export type AskCall = (request: AskRequest) => Answer | Promise<Answer>
 
 /** What is known about an attempt besides its outcome. */
 export interface AttemptInfo {
   /** From 1; 0 for an answer from the cache. */
   readonly attempt: number
   readonly cached: boolean
-  readonly duration_ms: number
+  readonly durationMs: number
 }
 
 /** What to ask, what a good answer is, and how often to try. Parsing options are those of `parse`. */
@@ -55,16 +56,19 @@ export interface AskOptions<S extends Schema | undefined = Schema | undefined> e
   /** @default 0.7 */
   readonly temperature?: number | undefined
   /** How often to ask again when an answer does not pass; 0 for never. @default 1 */
-  readonly retries?: number | undefined
-  /** Makes the text that is appended to the prompt for a retry. @default retryInEnglish */
-  readonly retryPrompt?: RetryPrompt | undefined
+  readonly rounds?: number | undefined
+  /**
+   * What is appended to the prompt when it is asked again: our words in English or Chinese, or yours.
+   * @default 'en'
+   */
+  readonly retryPrompt?: 'en' | 'zh' | RetryPrompt | undefined
   /** Stores answers that passed, repaired ones too; never failures. @default none */
   readonly cache?: Cache | undefined
   /**
-   * Milliseconds to wait for each call of the cache; then it is not used, with a note CACHE_FAILED.
-   * @default 10,000
+   * How long to wait for each call of the cache; then it is not used, with a note CACHE_FAILED.
+   * @default '10s'
    */
-  readonly maxCacheWait?: number | undefined
+  readonly maxCacheWait?: Duration | undefined
   /** Represents a schema or normalizers that are code, and the model, in the cache key. @default none */
   readonly cacheKey?: string | undefined
   /** Aborting it rejects with its reason, and is passed to the call. */
@@ -86,6 +90,8 @@ function checkSchema(schema: unknown): void {
     throw new Fault('BAD_SCHEMA', 'schema must be a Standard Schema or a JSON Schema object')
 }
 
+const isRetryPrompt = (prompt: unknown) => prompt === 'en' || prompt === 'zh' || isFunction(prompt)
+
 /** Those that `values()` does not have, or has in another way. */
 const ASK_OPTIONS = {
   schema: { check: checkSchema },
@@ -93,8 +99,8 @@ const ASK_OPTIONS = {
   prompt: {},
   system: { is: isText, needs: 'a text as system' },
   temperature: { default: 0.7, is: Number.isFinite, must: 'be a number, but is %' },
-  retries: { default: 1, is: isWhole, must: 'be a whole number from 0, but is %' },
-  retryPrompt: { default: retryInEnglish },
+  rounds: { default: 1, is: isWhole, must: 'be a whole number from 0, but is %', was: 'retries' },
+  retryPrompt: { default: 'en', is: isRetryPrompt, must: "be 'en', 'zh' or a function, but is %" },
   ...CACHE_OPTIONS,
   stopWhenValid: OFF,
   onAttempt: { is: isFunction, needs: 'a function as onAttempt' },
@@ -108,7 +114,7 @@ export function parseOptionsOf<S extends Schema | undefined>(options: AskOptions
 }
 
 /** The options with their defaults. Misuse throws before the first call costs anything. */
-export function readAskOptions<S extends Schema | undefined>(call: Call, options: AskOptions<S>) {
+export function readAskOptions<S extends Schema | undefined>(call: AskCall, options: AskOptions<S>) {
   if (typeof call !== 'function') throw misfit('ask', 'a function that calls the model', call, example)
   if (!isObject(options)) throw misfit('ask', 'an object of options', options, example)
   const read = readOptions('ask', options, example, { ...VALUES_OPTIONS, ...ASK_OPTIONS })

@@ -1,4 +1,3 @@
-import { isObject, misfit } from '../base/check-options.ts'
 import { badOption, type Code, codes, type Fault, type SchemaError, visible } from '../base/fault.ts'
 import { MAX_ERRORS } from '../values/schema/schema.ts'
 
@@ -19,17 +18,10 @@ export interface Failure {
   readonly root?: 'object' | 'any' | undefined
 }
 
-/** Makes the text that is appended to the original prompt for a retry. */
+/** Makes the text that is appended to the original prompt when a model is asked again. */
 export type RetryPrompt = (failure: Failure) => string
 
-/**
- * The default.
- *
- * @example
- * await ask(call, { prompt, schema, retryPrompt: retryInEnglish })
- */
-export const retryInEnglish: RetryPrompt = (failure) => {
-  checkFailure('retryInEnglish', failure)
+function inEnglish(failure: Failure): string {
   const json = failure.root === 'any' ? 'JSON' : 'JSON object'
   const place = failure.tag === undefined ? '' : `, inside <${failure.tag}> and </${failure.tag}>`
   return `${english[verdictOf(failure)]}
@@ -37,24 +29,12 @@ Error: ${failure.error}
 Answer again exactly as asked. Output only the ${json}${place}, without any other text, Markdown or code fence.`
 }
 
-/**
- * The same in Chinese.
- *
- * @example
- * await ask(call, { prompt, schema, retryPrompt: retryInChinese })
- */
-export const retryInChinese: RetryPrompt = (failure) => {
-  checkFailure('retryInChinese', failure)
+function inChinese(failure: Failure): string {
   const json = failure.root === 'any' ? 'JSON' : 'JSON 对象'
   const place = failure.tag === undefined ? '' : `（放在 <${failure.tag}> 与 </${failure.tag}> 之间）`
   return `${chinese[verdictOf(failure)]}
 错误信息：${failure.error}
 请严格按要求重新输出，仅输出 ${json}${place}，不要包含任何额外文字、Markdown 标记或代码块。`
-}
-
-function checkFailure(who: string, failure: Failure): void {
-  if (!isObject(failure?.fault))
-    throw misfit(who, 'a failure', failure, `ask(call, { prompt, retryPrompt: ${who} })`)
 }
 
 /** The first sentence about an answer. It must not call valid JSON invalid. */
@@ -92,7 +72,9 @@ function verdictOf({ fault, tag }: Failure): Verdict {
 }
 
 /** Calls `retryPrompt`. A result that is not a string would be sent to the model as `[object Promise]`. */
-export function retryText(prompt: RetryPrompt, failure: Failure): string {
+export function retryText(prompt: 'en' | 'zh' | RetryPrompt, failure: Failure): string {
+  if (prompt === 'en') return inEnglish(failure)
+  if (prompt === 'zh') return inChinese(failure)
   const text: unknown = prompt(failure)
   if (typeof text === 'string') return text
   // The promise is not awaited, and its rejection must not end the process.

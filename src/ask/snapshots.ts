@@ -78,7 +78,7 @@ export function snapshots(options: SnapshotOptions = {}): Snapshots {
       done = value?.done() === true
       if (value === undefined || value.failed()) return undefined
       completed = value.takeCompleted()
-      return new Known(value.root, completed)
+      return new LazyProgress(value.root, completed)
     },
     finished() {
       const found: { branch: Branch | undefined; key: string | number }[] = []
@@ -96,7 +96,7 @@ export function snapshots(options: SnapshotOptions = {}): Snapshots {
 const CHECKED_LEVELS = 2
 
 /** A snapshot that computes its paths only when they are read. */
-class Known implements Progress {
+class LazyProgress implements Progress {
   readonly value: unknown
   readonly #completed: Completed
 

@@ -5,20 +5,20 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import {
   checkPath,
-  DELAY,
   hasMethods,
-  isDelay,
   isText,
+  NOT_TAKEN,
   type OptionTable,
   readOptions,
 } from '../base/check-options.ts'
+import { DURATION, type Duration } from '../base/duration.ts'
 import { type Note, orElse } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { unlessAborted } from '../base/unless-aborted.ts'
 import type { CompletionData } from '../events/event.ts'
 import { jsonValue } from '../json/strict.ts'
 import type { RepairLevel } from '../values/outcome.ts'
-import { checkOf, type Schema } from '../values/schema/schema.ts'
+import { checkOf, type JsonSchema, plainSchemaOf, type Schema } from '../values/schema/schema.ts'
 import { writeWhole } from './durable.ts'
 import { readPlain } from './plain-file.ts'
 
@@ -63,8 +63,8 @@ export interface Cache {
 export const CACHE_OPTIONS = {
   cache: { is: hasMethods('get', 'set'), needs: 'an object with get and set as cache' },
   cacheKey: { is: isText, needs: 'a text as cacheKey' },
-  maxCacheWait: { is: isDelay, must: DELAY },
-} as const satisfies OptionTable<{ cache?: Cache; cacheKey?: string; maxCacheWait?: number }>
+  maxCacheWait: { ...DURATION, default: 10_000 },
+} as const satisfies OptionTable<{ cache?: Cache; cacheKey?: string; maxCacheWait?: Duration }>
 
 /** Whether a value from a cache is a valid entry. */
 function isEntry(entry: unknown): entry is CacheEntry {
@@ -77,8 +77,8 @@ function isEntry(entry: unknown): entry is CacheEntry {
 
 export interface AccessOptions {
   readonly signal?: AbortSignal | undefined
-  /** Milliseconds to wait for each call of the cache. @default 10,000 */
-  readonly maxCacheWait?: number | undefined
+  /** Milliseconds to wait for each call of the cache. */
+  readonly maxCacheWait: number
 }
 
 /** One key of a cache. Neither call fails, unless the signal is aborted: `trouble` has the errors. */
@@ -92,7 +92,7 @@ export interface CacheAccess {
 
 /** Opens a cache at a key. A cache is the caller's code: it may throw anything, or never answer. */
 export function cacheAccess(cache: Cache, key: string, options: AccessOptions): CacheAccess {
-  const { signal, maxCacheWait = 10_000 } = options
+  const { signal, maxCacheWait } = options
   const trouble: Note[] = []
   const note = (done: 'read' | 'written') => (error: unknown) => {
     signal?.throwIfAborted()
@@ -127,9 +127,10 @@ export function digestOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex')
 }
 
-/** Whether a schema can be part of a key: it is data, not code. */
-export function isPlainSchema(schema: Schema): boolean {
-  return !('~standard' in schema) && survivesJson(schema)
+/** A schema as a part of a key, if it is data, and not code. */
+export function keyOfSchema(schema: Schema): JsonSchema | undefined {
+  const plain = plainSchemaOf(schema)
+  return plain && survivesJson(plain) ? plain : undefined
 }
 
 /**
@@ -137,7 +138,7 @@ export function isPlainSchema(schema: Schema): boolean {
  * values into something it does not accept itself.
  */
 export function stillPasses(schema: Schema | undefined, value: unknown): boolean {
-  return schema === undefined || '~standard' in schema || 'value' in checkOf(schema)(value)
+  return schema === undefined || plainSchemaOf(schema) === undefined || 'value' in checkOf(schema)(value)
 }
 
 /** Validates what a cache returns. */
@@ -165,6 +166,7 @@ export interface FileCacheOptions {
 }
 
 const FILE_CACHE_OPTIONS = {
+  signal: NOT_TAKEN,
   maxEntries: { default: 1000 },
   maxBytes: { default: 1 << 20 },
 } as const satisfies OptionTable<FileCacheOptions>

@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import type { Transform } from 'node:stream'
-import { checkPath, DELAY, isDelay, type OptionTable, readOptions } from '../base/check-options.ts'
-import { Fault, quote } from '../base/fault.ts'
+import { checkPath, type OptionTable, readOptions } from '../base/check-options.ts'
+import { DURATION, type Duration } from '../base/duration.ts'
+import { Fault, orElse, quote } from '../base/fault.ts'
 import type { Stage } from '../base/stage.ts'
 import { diskFault } from '../base/system-error-code.ts'
-import { type Event, eventsOnly } from '../events/event.ts'
+import { type AgentEvent, eventsOnly } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { jsonLine } from '../streams/jsonl.ts'
 import { makeDir } from './durable.ts'
@@ -13,10 +14,10 @@ import { takeLock } from './lock.ts'
 import {
   comparePlaces,
   damagedJournal,
-  type Line,
+  type EventPlace,
+  type JournalLine,
   NO_EVENT,
   outOfOrder,
-  type Place,
   readLine,
 } from './read-journal.ts'
 
@@ -31,8 +32,8 @@ export interface JournalOptions {
    * @default 'interval'
    */
   readonly fsync?: 'each' | 'interval' | 'end' | undefined
-  /** Milliseconds between two syncs with `interval`. @default 1000 */
-  readonly interval?: number | undefined
+  /** How long between two syncs with `interval`. @default '1s' */
+  readonly interval?: Duration | undefined
   /** Aborting it destroys the flow; the lines written so far stay complete. */
   readonly signal?: AbortSignal | undefined
 }
@@ -41,7 +42,7 @@ const isFsync = (fsync: unknown) => ['each', 'interval', 'end'].includes(fsync a
 
 export const JOURNAL_OPTIONS = {
   fsync: { default: 'interval', is: isFsync, needs: "'each', 'interval' or 'end' as fsync" },
-  interval: { default: 1000, is: isDelay, must: DELAY },
+  interval: { ...DURATION, default: 1000 },
 } as const satisfies OptionTable<JournalOptions>
 
 /**
@@ -58,11 +59,11 @@ export const JOURNAL_OPTIONS = {
  * @example
  * await pipeline(tap(child), events(opencode), journal('.audit'), chat(), sse(), response)
  */
-export function journal(dir: string, options: JournalOptions = {}): Flow<Event> {
+export function journal(dir: string, options: JournalOptions = {}): Flow<AgentEvent> {
   checkPath('journal', dir, 'journal(".audit/run-7")')
   const example = 'journal(".audit/run-7", { fsync: "each" })'
   const book = openJournal(dir, readOptions('journal', options, example, JOURNAL_OPTIONS))
-  const stage: Stage<Event, Event> = (next) => ({
+  const stage: Stage<AgentEvent, AgentEvent> = (next) => ({
     write(event) {
       book.append(event)
       next.write(event)
@@ -95,30 +96,37 @@ export function settledEnd<F extends Transform>(made: F, book: Journal): F {
 
 export interface Journal {
   /** The last event in it, if there is one. */
-  readonly last: Place | undefined
+  readonly last: EventPlace | undefined
   /** The attempts whose end was in the journal when it was opened. */
   readonly ended: ReadonlySet<number>
   /** Stores an event; false if it was there already. `line` is its text, with the LF. */
-  append(event: Event, line?: string): boolean
+  append(event: AgentEvent, line?: string): boolean
   /** Stores events with one write, all or none of them. How many were written. */
-  appendAll(events: readonly Event[], lines?: readonly string[]): number
+  appendAll(events: readonly AgentEvent[], lines?: readonly string[]): number
   sync(): void
   /** Waits for background syncs, and starts none meanwhile; `sync` then reports their errors. */
   settled(): Promise<void>
+  /** Says whose journal it is before it has an event, as far as that can be written. */
+  names(run: string): void
   /** Closes the files and releases the lock. */
   close(): void
 }
 
-export function openJournal(dir: string, options: JournalOptions = {}): Journal {
-  const { fsync = JOURNAL_OPTIONS.fsync.default, interval = JOURNAL_OPTIONS.interval.default } = options
+export function openJournal(
+  dir: string,
+  {
+    fsync = JOURNAL_OPTIONS.fsync.default,
+    interval = JOURNAL_OPTIONS.interval.default,
+  }: { readonly fsync?: JournalOptions['fsync']; readonly interval?: number } = {},
+): Journal {
   makeRunDir(dir)
   const lock = takeLock(join(dir, LOCK_FILE))
   const files: LineFile[] = []
   let timer: NodeJS.Timeout | undefined
-  let last: Place | undefined
+  let last: EventPlace | undefined
   const ended = new Set<number>()
   /** The lines that were already there, read in step with the events of a run that is fed again. */
-  let kept: Generator<Line, void> | undefined
+  let kept: Generator<JournalLine, void> | undefined
 
   let settling = false
   let closed = false
@@ -190,6 +198,7 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
       await Promise.all(files.map((file) => file.settled()))
       settling = false
     },
+    names: (run) => orElse(() => lock.names(run), undefined),
     close,
   }
 }
@@ -204,8 +213,8 @@ export function makeRunDir(dir: string): void {
 }
 
 /** Reads the whole journal once, and returns the last event: nothing may be appended to a damaged journal. */
-function check(path: string, events: LineFile, ended: Set<number>): Place | undefined {
-  let last: Place | undefined
+function check(path: string, events: LineFile, ended: Set<number>): EventPlace | undefined {
+  let last: EventPlace | undefined
   for (const { bytes, at } of events.lines()) {
     const { place: next } = readLine(bytes)
     const why = next ? outOfOrder(last, next) : NO_EVENT
@@ -220,7 +229,7 @@ function check(path: string, events: LineFile, ended: Set<number>): Place | unde
  * A crash between the two writes of one diagnostic leaves it in `events.jsonl` only; after a power cut the
  * other file may be the newer one. Both can only affect the tail, so only the tails are compared.
  */
-function agree(events: LineFile, last: Place | undefined, diagnostics: LineFile, path: string): void {
+function agree(events: LineFile, last: EventPlace | undefined, diagnostics: LineFile, path: string): void {
   for (let line = diagnostics.last(); line !== undefined; line = diagnostics.last()) {
     const { place } = readLine(line)
     if (!place)
@@ -236,26 +245,26 @@ function agree(events: LineFile, last: Place | undefined, diagnostics: LineFile,
   if (readLine(text).place?.category === 'diagnostic') diagnostics.append(`${text}\n`)
 }
 
-function verify(kept: Generator<Line, void>, event: Event, dir: string, last: Place): void {
+function verify(kept: Generator<JournalLine, void>, event: AgentEvent, dir: string, last: EventPlace): void {
   for (;;) {
     const { value, place } = readLine(kept.next().value?.bytes ?? '')
     if (place && comparePlaces(place, event) < 0) continue
     // Cast: `readLine` has checked that it is an event.
-    if (place && sameButTime(value as Event) === sameButTime(event)) return
+    if (place && sameButTime(value as AgentEvent) === sameButTime(event)) return
     throw used(dir, last, `event ${event.seq} of attempt ${event.attempt_number} differs`)
   }
 }
 
 // A wall clock gives the same event a new time when the run is fed again; nothing else may differ.
-function sameButTime(event: Event): string {
+function sameButTime(event: AgentEvent): string {
   return JSON.stringify({ ...event, ts: '' })
 }
 
-function foreign(dir: string, last: Place, event: Event): Fault {
+function foreign(dir: string, last: EventPlace, event: AgentEvent): Fault {
   return used(dir, last, `an event of run ${quote(event.run_id)} arrives`)
 }
 
-function gap(dir: string, last: Place | undefined, wanted: number, event: Event): Fault {
+function gap(dir: string, last: EventPlace | undefined, wanted: number, event: AgentEvent): Fault {
   const why = `event ${event.seq} of attempt ${event.attempt_number} arrives where event ${wanted} is next`
   if (last) return used(dir, last, why)
   return new Fault(
@@ -265,7 +274,7 @@ function gap(dir: string, last: Place | undefined, wanted: number, event: Event)
 }
 
 /** The fault for a directory that has other events than those that arrive, and what to do about it. */
-function used(dir: string, { run_id, attempt_number, seq }: Place, why: string): Fault {
+function used(dir: string, { run_id, attempt_number, seq }: EventPlace, why: string): Fault {
   const holds = `${quote(dir, 160)} already holds run ${quote(run_id)} up to event ${seq} of attempt ${attempt_number}`
   const next = `{ runId: ${quote(run_id)}, attempt: ${attempt_number + 1} }`
   return new Fault(

@@ -4,7 +4,7 @@ import { diskFault } from '../base/system-error-code.ts'
 import { isJson } from '../json/strict.ts'
 import { LF } from '../text/characters.ts'
 import { openPlain, readBlock } from './plain-file.ts'
-import { type Line, linesFrom } from './read-journal.ts'
+import { type JournalLine, linesFrom } from './read-journal.ts'
 
 const BLOCK = 64 * 1024
 
@@ -70,7 +70,7 @@ export class LineFile {
   }
 
   /** All lines from the start, however long: the one who wrote them had them in memory, too. */
-  lines(): Generator<Line, void> {
+  lines(): Generator<JournalLine, void> {
     return linesFrom(this.#fd, 0, BLOCK, Number.POSITIVE_INFINITY)
   }
 

@@ -9,6 +9,8 @@ import { replaceFile } from './durable.ts'
 import { readPlain } from './plain-file.ts'
 
 export interface Lock {
+  /** Writes into the file which run it is for. */
+  names(run: string): void
   release(): void
 }
 
@@ -18,6 +20,8 @@ interface Holder {
   readonly host: string
   /** The start time of the process, in the kernel's own units: it detects a reused pid. */
   readonly started: string | null
+  /** The run that is recorded under it. */
+  readonly run?: string | undefined
 }
 
 /**
@@ -70,6 +74,13 @@ export function takeLock(path: string, depth = 0): Lock {
 
 function held(path: string, mine: Holder): Lock {
   return {
+    names(run) {
+      // What no reader would take for a lock is not written.
+      const text = JSON.stringify({ ...mine, run })
+      if (text.length >= MAX_LOCK) return
+      fs.writeFileSync(`${path}.${mine.token}`, text, { flag: 'wx', mode: 0o600 })
+      replaceFile(`${path}.${mine.token}`, path)
+    },
     release() {
       if (readHolder(path)?.token === mine.token) fs.rmSync(path, { force: true })
     },
@@ -80,6 +91,12 @@ function held(path: string, mine: Holder): Lock {
 export function isLocked(path: string): boolean {
   const holder = readHolder(path)
   return holder !== undefined && holder !== obstacle && alive(holder)
+}
+
+/** The run for which a live process holds the lock, if it says so. */
+export function lockedRun(path: string): string | undefined {
+  const holder = readHolder(path)
+  return typeof holder?.run === 'string' && alive(holder) ? holder.run : undefined
 }
 
 /** A lock is one line; a larger file is not a lock. */
@@ -99,9 +116,9 @@ function readHolder(path: string): Holder | undefined {
     return code === 'EFTYPE' || code === 'ELOOP' || code === 'ENXIO' ? obstacle : unknown
   }
   try {
-    const { token, pid, host, started } = JSON.parse(text) as Partial<Holder>
+    const { token, pid, host, started, run } = JSON.parse(text) as Partial<Holder>
     if (typeof token === 'string' && /^[\w-]{1,64}$/.test(token) && typeof pid === 'number')
-      return { token, pid, host: String(host), started: started ?? null }
+      return { token, pid, host: String(host), started: started ?? null, run }
   } catch {}
   return unknown
 }

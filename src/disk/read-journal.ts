@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { isCount } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
-import type { Event } from '../events/event.ts'
+import type { AgentEvent } from '../events/event.ts'
 import { jsonValue } from '../json/strict.ts'
 import { LF } from '../text/characters.ts'
 import { readBlock, withPlain } from './plain-file.ts'
@@ -19,7 +19,7 @@ export interface Lines {
 }
 
 /** One line of a file, with its LF. */
-export interface Line {
+export interface JournalLine {
   readonly bytes: Buffer
   readonly at: number
   /** The position right after it. */
@@ -62,7 +62,7 @@ export function* linesFrom(
   from = 0,
   limit: number = LINES_BLOCK,
   maxLine?: number,
-): Generator<Line, void> {
+): Generator<JournalLine, void> {
   for (let at = from; ; ) {
     const lines = wholeLines(fd, at, limit, maxLine)
     if (typeof lines !== 'object') return
@@ -78,7 +78,7 @@ export function eachLine(path: string, see: (line: Buffer) => void): void {
   })
 }
 
-export function* linesIn({ bytes, at }: Lines): Generator<Line, void> {
+export function* linesIn({ bytes, at }: Lines): Generator<JournalLine, void> {
   for (let from = 0; from < bytes.length; ) {
     const to = bytes.indexOf(LF, from) + 1
     yield { bytes: bytes.subarray(from, to), at: at + from, next: at + to }
@@ -93,13 +93,13 @@ const MARK_SIZE = 4096
 const NOTHING = Buffer.alloc(0)
 
 /** A line of a journal; `place` is undefined if it is not an event. */
-export interface JournalEntry extends Line {
-  readonly place: JournalLine | undefined
+export interface JournalEntry extends JournalLine {
+  readonly place: EventHead | undefined
 }
 
-export interface JournalEvent extends Line {
-  readonly event: Event
-  readonly place: Place
+export interface JournalEvent extends JournalLine {
+  readonly event: AgentEvent
+  readonly place: EventPlace
 }
 
 /**
@@ -158,14 +158,14 @@ export class JournalReader {
    */
   *events(
     lines: Lines,
-    last: Place | 'unknown' | undefined,
-    accept?: (event: Event) => void,
+    last: EventPlace | 'unknown' | undefined,
+    accept?: (event: AgentEvent) => void,
   ): Generator<JournalEvent, void> {
     let before = last
     for (const { bytes, at, next } of linesIn(lines)) {
       const { value, place } = readLine(bytes)
       // Cast: the fields that every event has were checked; the rest is passed on unchanged.
-      const event = value as Event
+      const event = value as AgentEvent
       const valid = place !== undefined && isAccepted(event, accept)
       const why = !valid ? NO_EVENT : before === 'unknown' ? undefined : outOfOrder(before, place)
       if (why === undefined) yield { bytes, at, next, event, place: place! }
@@ -204,12 +204,12 @@ export class JournalReader {
   }
 
   /** A file that was rewritten since the last check keeps its mark, so that the next one detects it. */
-  #reach({ bytes, at, next }: Line): void {
+  #reach({ bytes, at, next }: JournalLine): void {
     if (next > this.#mark.at && this.isSame()) this.#mark.reach(at, bytes)
   }
 }
 
-function isAccepted(event: Event, accept: ((event: Event) => void) | undefined): boolean {
+function isAccepted(event: AgentEvent, accept: ((event: AgentEvent) => void) | undefined): boolean {
   try {
     accept?.(event)
     return true
@@ -219,14 +219,14 @@ function isAccepted(event: Event, accept: ((event: Event) => void) | undefined):
 }
 
 /** The place of an event in its run. */
-export interface Place {
+export interface EventPlace {
   readonly run_id: string
   readonly attempt_number: number
   readonly seq: number
 }
 
-/** A line of a journal: the place of its event, and its type. */
-export interface JournalLine extends Place {
+/** What every event has: its place in its run, and its type. */
+export interface EventHead extends EventPlace {
   readonly category: string
   readonly type: string
 }
@@ -234,14 +234,14 @@ export interface JournalLine extends Place {
 /** Reads a line of `events.jsonl`, with or without its LF. There is no `place` if it is not an event. */
 export function readLine(line: Buffer | string): {
   readonly value: unknown
-  readonly place: JournalLine | undefined
+  readonly place: EventHead | undefined
 } {
   const value = jsonValue(line.toString())
-  return { value, place: journalLine(value) }
+  return { value, place: eventHead(value) }
 }
 
 /** The same for a line that is parsed already. */
-function journalLine(value: unknown): JournalLine | undefined {
+function eventHead(value: unknown): EventHead | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   // Cast: every field is checked below.
   const { run_id, attempt_number, seq, event } = value as Record<string, unknown>
@@ -255,7 +255,7 @@ function journalLine(value: unknown): JournalLine | undefined {
 }
 
 /** Negative if the first event comes before the second one in its run, 0 if it is the same. */
-export function comparePlaces(a: Omit<Place, 'run_id'>, b: Omit<Place, 'run_id'>): number {
+export function comparePlaces(a: Omit<EventPlace, 'run_id'>, b: Omit<EventPlace, 'run_id'>): number {
   return a.attempt_number - b.attempt_number || a.seq - b.seq
 }
 
@@ -263,7 +263,7 @@ export function comparePlaces(a: Omit<Place, 'run_id'>, b: Omit<Place, 'run_id'>
  * Why one event cannot follow another, or undefined if it can: a journal has one run, its attempts in order,
  * and the events of each numbered from 1 without a gap.
  */
-export function outOfOrder(last: Place | undefined, next: Place): string | undefined {
+export function outOfOrder(last: EventPlace | undefined, next: EventPlace): string | undefined {
   if (last && next.run_id !== last.run_id)
     return `it is of run ${quote(next.run_id)}, the one before of ${quote(last.run_id)}`
   const goesOn = last?.attempt_number === next.attempt_number

@@ -6,7 +6,7 @@ const BLOCK = 64 * 1024
 const MARK_SIZE = 64
 
 /** Bytes that were read, and their position in the file. */
-export interface Piece {
+export interface TailPiece {
   readonly bytes: Buffer
   readonly from: number
   /** The file was truncated or replaced: this piece is from its new beginning. */
@@ -33,7 +33,7 @@ export class Tail {
   }
 
   /** The next bytes, or undefined if there are none now. */
-  read(): Piece | undefined {
+  read(): TailPiece | undefined {
     if (this.#fd === undefined && !this.#open()) return undefined
     if (!this.#mark.holds(this.#fd!)) this.#restart()
     let bytes = readBlock(this.#fd!, this.#mark.at, BLOCK)

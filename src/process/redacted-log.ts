@@ -84,7 +84,7 @@ export class RedactedLog {
     if (piece) {
       this.#pieces.push({ line, piece })
       const length = this.#pieces.reduce((sum, { piece: { text } }) => sum + text.length, 0)
-      if (piece.text.includes('\n') || length > MAX_PIECES) this.#letGo(out)
+      if (piece.text.endsWith('\n') || length > MAX_PIECES) this.#letGo(out)
       return
     }
     const shown = this.#plain(line)

@@ -1,4 +1,4 @@
-import type { Event, ResultData } from '../events/event.ts'
+import type { AgentEvent, ResultData } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { feed, withEnd } from './run-flow.ts'
 import type { Run, RunEnd } from './run-options.ts'
@@ -17,7 +17,7 @@ export function withRounds(first: Run, most: number): Run {
   const spent = new SpentTokens()
   let isUnread = false
 
-  async function* events(): AsyncGenerator<Event> {
+  async function* events(): AsyncGenerator<AgentEvent> {
     for (;;) {
       for await (const event of current) {
         spent.add(event)
@@ -35,7 +35,7 @@ export function withRounds(first: Run, most: number): Run {
     }
   }
 
-  const made = flow<never, Event>((next) => next)
+  const made = flow<never, AgentEvent>((next) => next)
   const end = feed(events(), made, {
     stop: (failure) => current.destroy(failure ?? undefined),
     tidy() {},
@@ -43,17 +43,17 @@ export function withRounds(first: Run, most: number): Run {
     const ended = last ?? (await current.end)
     if (failed.length === 0) return ended
     // All rounds are in one session.
-    const { cost, ...usage } = spent.bySession()[ended.session ?? ''] ?? {}
+    const { cost, ...tokens } = spent.bySession()[ended.session ?? ''] ?? {}
     return {
       ...ended,
       rounds: failed,
-      usage: Object.keys(usage).length > 0 ? usage : ended.usage,
+      tokens: Object.keys(tokens).length > 0 ? tokens : ended.tokens,
       cost: cost ?? ended.cost,
     }
   })
   end.catch(() => {})
-  const run = Object.defineProperties(made as Flow<Event>, {
-    run_id: { value: first.run_id },
+  const run = Object.defineProperties(made as Flow<AgentEvent>, {
+    runId: { value: first.runId },
     audit: { value: first.audit },
     attempt: { get: () => current.attempt },
     kill: { value: (signal?: NodeJS.Signals) => current.kill(signal) },
@@ -77,8 +77,13 @@ export function withRounds(first: Run, most: number): Run {
 
 /** Only a turn that ended well is asked again: another one has other troubles than its result. */
 function mayAskAgain(end: RunEnd): end is RunEnd & { readonly result: ResultData } {
-  const { result, completion, exit_code } = end
-  return result?.status === 'failed' && completion.state !== 'interrupted' && exit_code === 0
+  const { result, completion, exitCode } = end
+  return (
+    result?.status === 'failed' &&
+    completion.outcome === 'failed' &&
+    completion.state !== 'interrupted' &&
+    exitCode === 0
+  )
 }
 
 const MAX_LINES = 20

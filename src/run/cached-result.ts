@@ -6,13 +6,13 @@ import {
   type CacheEntry,
   cacheAccess,
   digestOf,
-  isPlainSchema,
+  keyOfSchema,
   stillPasses,
 } from '../disk/cache.ts'
 import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines-by-name.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import type { Event, ResultData } from '../events/event.ts'
+import type { AgentEvent, ResultData } from '../events/event.ts'
 import { isGood, outcomeOf } from '../events/run-outcome.ts'
 import { writer } from '../events/write.ts'
 import type { RecordOptions } from './run-attempt.ts'
@@ -22,7 +22,7 @@ export interface CachedResultOptions
   extends Pick<RecordOptions, 'engine' | 'command' | 'args' | 'cwd' | 'input' | 'pty' | 'reading'> {
   readonly cache: Cache
   readonly cacheKey: string | undefined
-  readonly maxCacheWait: number | undefined
+  readonly maxCacheWait: number
 }
 
 export interface Hit {
@@ -31,7 +31,7 @@ export interface Hit {
 }
 
 /** What must be known of a run to store its result. */
-type Ended = Pick<RunEnd, 'run_id' | 'attempt' | 'result' | 'completion' | 'exit_code' | 'reason'>
+type Ended = Pick<RunEnd, 'runId' | 'attempt' | 'result' | 'completion' | 'exitCode' | 'reason'>
 
 /** The cache entry of one run's result. */
 export type CachedResult = ReturnType<typeof cachedResult>
@@ -52,8 +52,8 @@ export function cachedResult(options: CachedResultOptions) {
         : undefined
     },
     /** Stores a result, if the run succeeded and its process exited with 0. */
-    async keep({ run_id, attempt, result, completion, exit_code, reason }: Ended): Promise<void> {
-      if (!result?.cacheable || exit_code !== 0 || reason !== null) return
+    async keep({ runId, attempt, result, completion, exitCode, reason }: Ended): Promise<void> {
+      if (!result?.cacheable || exitCode !== 0 || reason !== null) return
       const { value, repair_level, warnings } = result
       const notes = warnings.map((code) => ({ code, message: meaningOf(code) }))
       const ts = new Date().toISOString()
@@ -61,7 +61,7 @@ export function cachedResult(options: CachedResultOptions) {
         value,
         repair_level,
         notes,
-        run: { run_id, attempt_number: attempt, ts, completion },
+        run: { run_id: runId, attempt_number: attempt, ts, completion },
       })
     },
   }
@@ -75,24 +75,13 @@ function runKey(options: CachedResultOptions): string {
     throw badOption('cache needs a schema: only a result that passed a schema is stored')
   if (input === 'inherit')
     throw badOption("cache needs an input that is known in advance: give it as { text }, or 'ignore'")
-  const plain = isPlainSchema(schema)
+  const plain = keyOfSchema(schema)
   const ours = engine === auto || Object.values<Engine | Picker>(engines).includes(engine)
   if (cacheKey === undefined && !(plain && ours))
     throw badOption('a schema or an engine that is code needs a cacheKey')
   const rules = [doneMarker, maxFrame, window, pick, maxRepair]
   const on = pty ? (pty.pipes ? 'pty+pipe' : 'pty') : 'pipe'
-  return digestOf([
-    'run/1',
-    engine.name,
-    command,
-    args,
-    cwd,
-    input,
-    on,
-    cacheKey,
-    plain ? schema : null,
-    rules,
-  ])
+  return digestOf(['run/1', engine.name, command, args, cwd, input, on, cacheKey, plain ?? null, rules])
 }
 
 function resultOf({ value, repair_level, notes }: CacheEntry): ResultData {
@@ -119,7 +108,7 @@ function isRun(run: CachedRun | undefined): run is CachedRun {
 export function writeCached(
   { result, from }: Hit,
   who: { readonly runId: string; readonly attempt: number; readonly engine: string },
-  next: Sink<Event>,
+  next: Sink<AgentEvent>,
 ): void {
   const { runId, attempt, engine } = who
   const events = writer(

@@ -9,7 +9,7 @@ import { type Attempt, channels, openLog, outputs } from './attempt-logs.ts'
 import { isSpan } from './meta.ts'
 
 /** One read of one stream: which bytes, and when, in milliseconds since the start of the attempt. */
-export interface Read {
+export interface LoggedRead {
   /** `sent`: these bytes of stdin have reached the process. */
   readonly channel: Channel | 'sent'
   readonly from: number
@@ -20,13 +20,13 @@ export interface Read {
 }
 
 /** A line of `chunks.N.jsonl`: `["stdout",0,77,659.8]`, `["stdin",0,77,659.8,"limit"]`. */
-export function chunkLine(read: Read): string {
+export function chunkLine(read: LoggedRead): string {
   const { channel, from, length, ms, by } = read
   return jsonLine([channel, from, length, ms, ...(by ? [by] : [])])
 }
 
 /** Reads one line, ours or `{"t_ms":…,"stream":…,"off":…,"len":…}`; undefined for anything else. */
-export function parseChunkLine(line: string): Read | undefined {
+export function parseChunkLine(line: string): LoggedRead | undefined {
   const value = jsonValue(line)
   if (typeof value !== 'object' || value === null) return undefined
   // Cast: every field is checked below.
@@ -83,7 +83,7 @@ export class ChunkedLogs implements AttemptBytes {
   #rest = ''
   #lines: string[] = []
   /** A read of which a part was returned. */
-  #open: Read | undefined
+  #open: LoggedRead | undefined
   #believed: boolean
   #ms = 0
   /** Bytes that have reached the process. */
@@ -138,7 +138,7 @@ export class ChunkedLogs implements AttemptBytes {
         this.#rest = this.#lines.pop() ?? ''
         if (this.#rest.length > MAX_LINE) return this.#distrust()
       }
-      const read: Read | undefined = this.#open ?? parseChunkLine(this.#lines.shift()!)
+      const read: LoggedRead | undefined = this.#open ?? parseChunkLine(this.#lines.shift()!)
       this.#open = undefined
       if (read?.channel === 'sent') {
         this.#sent += read.length

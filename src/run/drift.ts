@@ -7,7 +7,7 @@ import { beginsWith } from '../disk/plain-file.ts'
 import { auto } from '../engines/auto.ts'
 import { engineNamed } from '../engines/engine-name.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import { type DiagnosticData, type Event, isEvent } from '../events/event.ts'
+import { type AgentEvent, type DiagnosticData, isEvent } from '../events/event.ts'
 import { type Attempt, listAttempts, singleLog } from './attempt-logs.ts'
 import { readJson, readMeta } from './meta.ts'
 import { isDatabase } from './opencode-db.ts'
@@ -78,11 +78,11 @@ async function readRun({ path, attempt }: FoundLogs, engine: Engine | Picker): P
   let { name, parser } = engine
   let stranger: RunDrift['stranger']
 
-  const driftPlace = ({ raw_ref: ref }: Event): DriftPlace => ({
+  const driftPlace = ({ raw_ref: ref }: AgentEvent): DriftPlace => ({
     path: (ref && attempt.logs[ref.stream]) ?? path,
     byte: ref?.byte_from ?? null,
   })
-  const saw = (event: Event, { code, message, name: unknown, drift }: DiagnosticData) => {
+  const saw = (event: AgentEvent, { code, message, name: unknown, drift }: DiagnosticData) => {
     if (code === 'ENGINE_UNKNOWN') stranger = { ...driftPlace(event), message }
     const named = code === 'UNKNOWN_TYPE' ? types : code === 'UNKNOWN_FIELD' ? fields : undefined
     if (unknown !== undefined) named?.set(unknown, { count: 1, first: driftPlace(event) })
@@ -105,7 +105,7 @@ async function readRun({ path, attempt }: FoundLogs, engine: Engine | Picker): P
 }
 
 /** The version that the engine reports in its own log. */
-function reportedVersion(event: Event): string | undefined {
+function reportedVersion(event: AgentEvent): string | undefined {
   if (event.type !== 'lifecycle.run.status') return undefined
   const { engine_version: reported } = event.data as { readonly engine_version?: unknown }
   return typeof reported === 'string' ? plainVersion(reported) : undefined

@@ -6,7 +6,7 @@ import { LOCK_FILE } from '../disk/journal.ts'
 import { isLocked } from '../disk/lock.ts'
 import { Tail } from '../disk/tail.ts'
 import { Waker } from '../disk/wake.ts'
-import type { Event, EventOf } from '../events/event.ts'
+import type { AgentEvent, EventOf } from '../events/event.ts'
 import type { Channel } from '../text/chunk.ts'
 import { type Attempt, channels, fileNames } from './attempt-logs.ts'
 import { type AttemptBytes, ChunkedLogs, type Portion } from './chunk-log.ts'
@@ -188,14 +188,16 @@ const MAX_SEEN = 65_536
  * Wraps the events of a followed attempt: after a restart, events that were emitted before are left out, one
  * for one, and the new ones continue the numbering.
  */
-export function onceOver(stage: Stage<TimedChunk | Opening, Event>): Stage<TimedChunk | Opening, Event> {
+export function onceOver(
+  stage: Stage<TimedChunk | Opening, AgentEvent>,
+): Stage<TimedChunk | Opening, AgentEvent> {
   return (next) => {
     let seen = new Map<string, number>()
     /** Emitted before and not seen again since the last restart. */
     let again = new Map<string, number>()
     let restarts = 0
     let seq = 0
-    let last: Event | undefined
+    let last: AgentEvent | undefined
     const inner: Sink<TimedChunk | Opening> = stage({
       write(event) {
         const key = digest(event)
@@ -233,14 +235,14 @@ export function onceOver(stage: Stage<TimedChunk | Opening, Event>): Stage<Timed
   }
 }
 
-function digest(event: Event): string {
+function digest(event: AgentEvent): string {
   return createHash('sha256')
     .update(JSON.stringify([event.type, event.data]))
     .digest('base64url')
     .slice(0, 22)
 }
 
-function restartNote(last: Event, seq: number, restarts: number): EventOf<'diagnostic.parser.warning'> {
+function restartNote(last: AgentEvent, seq: number, restarts: number): EventOf<'diagnostic.parser.warning'> {
   return {
     ...last,
     type: 'diagnostic.parser.warning',
@@ -255,7 +257,7 @@ function restartNote(last: Event, seq: number, restarts: number): EventOf<'diagn
   }
 }
 
-function renumbered(event: Event, seq: number, restarts: number): Event {
+function renumbered(event: AgentEvent, seq: number, restarts: number): AgentEvent {
   const event_id = `${event.correlation.event_id}~${restarts}`
   return { ...event, seq, correlation: { ...event.correlation, event_id } }
 }

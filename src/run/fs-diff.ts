@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { type OptionTable, readOptions } from '../base/check-options.ts'
+import { NOT_TAKEN, type OptionTable, readOptions } from '../base/check-options.ts'
 import { orElse } from '../base/fault.ts'
 import { isInside, readPlain } from '../disk/plain-file.ts'
 
@@ -26,6 +26,7 @@ export interface SnapshotOptions {
 }
 
 export const SNAPSHOT_OPTIONS = {
+  signal: NOT_TAKEN,
   ignore: { default: ['.audit', '.git', '.hg', '.svn', 'node_modules', '.venv', '__pycache__', '.cache'] },
   except: {},
   maxFiles: { default: 50_000 },

@@ -7,9 +7,9 @@ import { replaceFile } from '../disk/durable.ts'
 import { readPlain } from '../disk/plain-file.ts'
 import { type Cost, readCost } from '../events/cost.ts'
 import { isRecord } from '../events/engine.ts'
-import type { CompletionData, Event, FailureClass } from '../events/event.ts'
+import type { AgentEvent, CompletionData, EndState, FailureClass } from '../events/event.ts'
 import { Rec } from '../events/record.ts'
-import { isGood, type RunOutcome, readFailure, readOutcome } from '../events/run-outcome.ts'
+import { isGood, type RunOutcome, readFailure, readOutcome, readState } from '../events/run-outcome.ts'
 import { type Spent, type Tokens, tokensOf } from '../events/tokens.ts'
 import { jsonValue } from '../json/strict.ts'
 import { signalName } from '../process/process.ts'
@@ -85,6 +85,11 @@ export interface Meta {
   readonly outcome: RunOutcome | null
   /** Whether it ended well. Metas of 0.2 do not have it. */
   readonly ok: boolean | null
+  /** The protocol's word for the end, and what decided it, once its events say so. */
+  readonly state?: EndState
+  readonly reason_code?: string
+  /** Of a run that did not end well: why, in one sentence. */
+  readonly problem?: string
   /** Of a run that failed: why, in one word, once its events say so. */
   readonly failure_class?: FailureClass
   /** The agent's own id of the conversation, once it is known. */
@@ -126,7 +131,7 @@ export interface LastWords {
 }
 
 /** The last words in the events of an attempt: subagents do not count. */
-export function lastWords(before: LastWords, event: Event): LastWords {
+export function lastWords(before: LastWords, event: AgentEvent): LastWords {
   const session = event.correlation.session_id ?? before.session
   const own = event.type === 'agent.message.final' && event.data.parent_call_id === undefined
   const text = own ? event.data.text : before.text
@@ -137,13 +142,14 @@ export function lastWords(before: LastWords, event: Event): LastWords {
 
 const MAX_TEXT = 65_536
 
-/** What a meta keeps of the end that the events tell. */
+/** What a meta keeps of the end that the events tell: all that a list of runs shows of it. */
 export function endInMeta(
-  { outcome, ok, failure_class, tokens, cost }: CompletionData,
+  { outcome, ok, state, reason_code, problem, failure_class, tokens, cost }: CompletionData,
   { session, text, engine }: LastWords,
 ): Partial<Meta> & Pick<Meta, 'outcome' | 'ok'> {
   return {
-    ...{ outcome, ok },
+    ...{ outcome, ok, state, reason_code },
+    ...(problem !== undefined && { problem }),
     ...(engine !== undefined && { engine, recognised: true }),
     ...(failure_class && { failure_class }),
     ...(session !== null && { session }),
@@ -197,7 +203,7 @@ export function isSpan(value: unknown): value is number {
 /** The fields of a meta that are any text, and those that are a number above 0. */
 const TEXTS = [
   ...(['run_id', 'engine', 'mode', 'cwd', 'ended_at', 'reason', 'pid_started', 'task'] as const),
-  ...(['session', 'text'] as const),
+  ...(['session', 'text', 'reason_code', 'problem'] as const),
 ]
 const COUNTS = ['attempt_number', 'pid'] as const
 
@@ -208,6 +214,7 @@ const COUNTS = ['attempt_number', 'pid'] as const
 export function readMeta(path: string | undefined, within?: string): Partial<Meta> | undefined {
   const found = readJson(path, within)
   if (!found) return undefined
+  const state = readState(found['state'])
   const meta = new Rec(found)
   const texts = TEXTS.filter((key) => typeof found[key] === 'string')
   // As a pid, 0 and less would mean whole groups.
@@ -233,6 +240,7 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
     exit_code: code !== null && code < 0 ? null : code,
     signal: meta.text('signal') ?? (code !== null && code < 0 ? signalName(-code) : null),
     ...outcomeIn(found),
+    ...(state && { state }),
     ...spentIn(found),
     ...readingOf(found['reading']),
     // Only our recorder writes it; we do not complete what another recorder left.

@@ -45,6 +45,12 @@ export function openCodeSession(path: string, id: string): OpenCodeSession | und
   return reading(path, (all) => all(sql, id)[0] as OpenCodeSession | undefined)
 }
 
+/** About how many bytes the lines of a session have. */
+export function openCodeSize(path: string, id: string): number {
+  const sql = 'SELECT sum(length(data)) AS size FROM part WHERE session_id = ?'
+  return Number(reading(path, (all) => (all(sql, id)[0] as { size: number | null }).size))
+}
+
 /** A session as the lines that `opencode-session` reads: its row, then each message with its parts. */
 export function openCodeLines(path: string, session?: string | undefined): string[] {
   return reading(path, (all) => {

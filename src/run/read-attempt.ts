@@ -21,14 +21,16 @@ import type { Opening, TimedChunk } from './run-flow.ts'
 export interface RecordedOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir'> {
   /** @default the engine that `meta.N.json` names, else auto */
   readonly engine?: Engine | Picker | EngineName | undefined
-  /** A custom engine that `meta.N.json` may name besides those of this package. @default none */
-  readonly custom?: Engine | Picker | undefined
+}
+
+/** Who continues a run has its engine, which reads only the attempts that it recorded. */
+export interface ReadAttemptOptions extends RecordedOptions {
+  readonly own?: Engine | Picker | undefined
 }
 
 /** What is left out is as the attempt was recorded. */
 export const RECORDED_OPTIONS = {
-  engine: { check: checkEngineOption },
-  custom: {},
+  engine: { check: checkEngineOption, was: 'custom' },
   runId: EVENT_OPTIONS.runId,
   window: EVENT_OPTIONS.window,
   doneMarker: EVENT_OPTIONS.doneMarker,
@@ -51,7 +53,7 @@ export const RECORDED_OPTIONS = {
 export function* readAttempt(
   dir: string,
   attempt: Attempt,
-  options: RecordedOptions = {},
+  options: ReadAttemptOptions = {},
   found?: (channel: Channel, from: number, length: number) => number,
 ): Generator<TimedChunk | Opening> {
   const meta = endedMeta(attempt)
@@ -100,13 +102,13 @@ export function opening(
   dir: string,
   attempt: Attempt,
   meta: Partial<Meta>,
-  options: RecordedOptions,
+  options: ReadAttemptOptions,
 ): Opening {
-  const { engine: given, custom, ...rest } = options
+  const { engine: given, own, ...rest } = options
   const engine = given === undefined ? undefined : engineOf(given)
   if (engine) checkEngine('engine', engine)
   const name = meta.recognised ? auto.name : meta.engine
-  const named = custom && custom.name === name ? custom : engineNamed(name)
+  const named = own?.name === name ? own : engineNamed(name)
   return {
     engine: engine ?? named ?? auto,
     opens: {

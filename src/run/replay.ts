@@ -5,7 +5,7 @@ import { checkOptions, checkPath, isFunction, isName, type OptionTable } from '.
 import { Fault, quote } from '../base/fault.ts'
 import { cannotRead } from '../base/system-error-code.ts'
 import { readBlock } from '../disk/plain-file.ts'
-import type { Event, EventWithRecord } from '../events/event.ts'
+import type { AgentEvent, EventWithRecord } from '../events/event.ts'
 import { EVENT_OPTIONS } from '../events/event-stage.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { type Attempt, listAttempts, singleLog, withLog } from './attempt-logs.ts'
@@ -56,8 +56,8 @@ export function replay(
   path: string,
   options: ReplayOptions & { readonly record: true },
 ): Flow<EventWithRecord>
-export function replay(path: string, options?: ReplayOptions): Flow<Event>
-export function replay(path: string, options: ReplayOptions = {}): Flow<Event> {
+export function replay(path: string, options?: ReplayOptions): Flow<AgentEvent>
+export function replay(path: string, options: ReplayOptions = {}): Flow<AgentEvent> {
   checkPath('replay', path, 'replay(".audit/latest")')
   checkOptions('replay', options, 'replay(".audit/latest", { speed: "real" })', {
     ...RECORDED_OPTIONS,
@@ -67,7 +67,7 @@ export function replay(path: string, options: ReplayOptions = {}): Flow<Event> {
 }
 
 /** The same for logs that were found already; `path` names them in faults. */
-export function replayLogs(path: string, { dir, list }: Logs, options: ReplayOptions = {}): Flow<Event> {
+export function replayLogs(path: string, { dir, list }: Logs, options: ReplayOptions = {}): Flow<AgentEvent> {
   const { attempt, within: _, signal, ...given } = options
   const { speed = REPLAY_OPTIONS.speed.default, follow: following, ...reading } = given
   const stage = following ? onceOver(timedEvents) : timedEvents

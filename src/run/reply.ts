@@ -5,7 +5,7 @@ import { eachLine } from '../disk/read-journal.ts'
 import { engineNamed } from '../engines/engine-name.ts'
 import { wireOf } from '../engines/talk-wires.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import type { Event } from '../events/event.ts'
+import type { AgentEvent } from '../events/event.ts'
 import { listAttempts } from './attempt-logs.ts'
 import { type Meta, readMeta } from './meta.ts'
 import { lives, stillRunning } from './resume.ts'
@@ -61,8 +61,8 @@ export interface RecordedTurn extends EndedTurn {
   readonly redact: boolean
 }
 
-/** Reads the last attempt of a directory. `custom` is an engine that is not one of ours. */
-export function recordedTurn(dir: string, custom?: Engine | Picker): RecordedTurn {
+/** Reads the last attempt of a directory. `own` is an engine that is not one of ours. */
+export function recordedTurn(dir: string, own?: Engine | Picker): RecordedTurn {
   const last = listAttempts(dir).at(-1)
   const meta = readMeta(last?.meta)
   if (!last || !meta) throw cannot(`${quote(dir, 200)} has no run that was recorded`)
@@ -81,7 +81,7 @@ export function recordedTurn(dir: string, custom?: Engine | Picker): RecordedTur
     throw cannot(
       `its recorder was lost before it was read; complete it: npx agent-sluice replay --resume ${quote(dir, 200)}`,
     )
-  const engine = custom && 'open' in custom ? custom : engineNamed(name)
+  const engine = own && 'open' in own ? own : engineNamed(name)
   if (!engine && name !== undefined && name !== 'auto')
     throw cannot(
       `it was recorded with the engine ${quote(name, 100)}, which is not one of ours: give it again`,
@@ -99,7 +99,7 @@ export function recordedTurn(dir: string, custom?: Engine | Picker): RecordedTur
 }
 
 /** The last event of an attempt that has a session, else its last one. */
-function lastTold(dir: string, attempt: number): Event | undefined {
+function lastTold(dir: string, attempt: number): AgentEvent | undefined {
   let found: Buffer | undefined
   let last: Buffer | undefined
   const own = `"attempt_number":${attempt},`
@@ -113,5 +113,5 @@ function lastTold(dir: string, attempt: number): Event | undefined {
     throw cannot(`the events in ${quote(dir, 200)} cannot be read`, error)
   }
   found ??= last
-  return found && (JSON.parse(found.toString('utf8')) as Event) // cast: a line of our journal
+  return found && (JSON.parse(found.toString('utf8')) as AgentEvent) // cast: a line of our journal
 }

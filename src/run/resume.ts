@@ -6,11 +6,19 @@ import { type Journal, openJournal } from '../disk/journal.ts'
 import { LineFile } from '../disk/line-file.ts'
 import { isSameProcess } from '../disk/lock.ts'
 import { writtenAt } from '../disk/plain-file.ts'
+import { engineOf } from '../engines/engine-name.ts'
 import type { Channel } from '../text/chunk.ts'
 import { type Attempt, fileNames, listAttempts, logSizes } from './attempt-logs.ts'
 import { chunkLine } from './chunk-log.ts'
 import { endInMeta, type LastWords, lastWords, type Meta, readJson, writeMeta } from './meta.ts'
-import { endedMeta, RECORDED_OPTIONS, type RecordedOptions, readAttempt, startOf } from './read-attempt.ts'
+import {
+  endedMeta,
+  RECORDED_OPTIONS,
+  type ReadAttemptOptions,
+  type RecordedOptions,
+  readAttempt,
+  startOf,
+} from './read-attempt.ts'
 import { fixedDir, noLogs } from './run-directory.ts'
 import { timedEvents } from './run-flow.ts'
 
@@ -27,7 +35,8 @@ export interface Resumed {
  * events are the same, and adds the missing ones. Nothing is added twice; a complete directory is not
  * changed, and attempts of another recorder are left alone. A damaged journal is refused with
  * JOURNAL_MISMATCH; after it is moved away, this creates it again. A directory without logs is NOT_AN_AUDIT.
- * If the agent itself is still running, this waits for it.
+ * If the agent itself is still running, this waits for it. An `engine` of yours reads only the attempts that
+ * it recorded.
  *
  * @example
  * const { added } = await resume('.audit/latest')
@@ -45,7 +54,9 @@ export async function resume(
   if (!attempts.some(isOurs)) return { attempts: [], added: 0 }
   const book = openJournal(fixed)
   try {
-    return await resumeInto(fixed, book, options)
+    const { engine, ...reading } = options
+    const own = engine === undefined ? undefined : engineOf(engine)
+    return await resumeInto(fixed, book, { ...reading, own })
   } finally {
     book.close()
   }
@@ -60,7 +71,7 @@ export function isOurs(attempt: Attempt): boolean {
 export async function resumeInto(
   dir: string,
   book: Journal,
-  options: RecordedOptions & { readonly signal?: AbortSignal | undefined; readonly wait?: boolean } = {},
+  options: ReadAttemptOptions & { readonly signal?: AbortSignal | undefined; readonly wait?: boolean } = {},
 ): Promise<Resumed> {
   const { signal, wait = true, ...reading } = options
   const attempts = listAttempts(dir)
@@ -81,7 +92,7 @@ async function complete(
   dir: string,
   attempt: Attempt,
   book: Journal,
-  options: RecordedOptions,
+  options: ReadAttemptOptions,
 ): Promise<number> {
   const meta = endedMeta(attempt)
   const started = startOf(attempt, meta)

@@ -83,6 +83,8 @@ export interface RecordOptions {
   readonly onRead: () => readonly Note[]
   /** Called when something was sent that the process cannot read, because it has closed its stdin. */
   readonly onUnreachable: () => void
+  /** Called when an agent that is talked with has closed its output. */
+  readonly onMuted: () => void
 }
 
 const stopNotes: Partial<Record<StopReason, Note>> = {
@@ -355,7 +357,7 @@ export class Recording {
 
   /** Starts the process and its recorders. `delivered` is called when it has got its prompt. */
   async #start(delivered: (() => void) | undefined): Promise<readonly Note[]> {
-    const { pty, talk, tee, audit, onStart, onUnreachable, killGrace, pipeGrace } = this.#options
+    const { pty, talk, tee, audit, onStart, onUnreachable, onMuted, killGrace, pipeGrace } = this.#options
     const { recorders: made } = this.#output!
     const running = await this.#way.start({
       ...this.#options,
@@ -376,6 +378,7 @@ export class Recording {
         grace: killGrace + pipeGrace,
       })
     if (talk || tee) running.stdin?.on('error', onUnreachable)
+    if (talk) recorders[0]?.ended.then(onMuted, () => {})
     if (tee) void passStdin(running.stdin!, (bytes) => this.#pass(bytes))
     const text = this.#textInput()
     if (running.stdin && text !== undefined)

@@ -43,6 +43,7 @@ export class RunDirectory {
       const whose = `${quote(this.path, 200)} belongs to the run ${quote(known, 100)}, not to ${quote(this.runId, 100)}`
       throw new Fault('JOURNAL_MISMATCH', `${whose}; name another directory, or no \`runId\``)
     }
+    this.journal.names(this.runId)
     // The journal also has attempts whose logs were removed.
     this.attempt = 1 + Math.max(last?.attempt_number ?? 0, ...attempts.map((found) => found.number))
   }

@@ -4,7 +4,7 @@ import { Fault, type Note } from '../base/fault.ts'
 import type { Intake, Sink, Stage } from '../base/stage.ts'
 import { guarded } from '../events/check-engine.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import type { Event } from '../events/event.ts'
+import type { AgentEvent } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
 import { type Chunk, chunkIntake } from '../text/chunk.ts'
 import type { FsDiff } from './fs-diff.ts'
@@ -156,7 +156,7 @@ export interface Opening {
  * Reads recorded chunks, attempt by attempt. An event has the time of the chunk that completed it, not the
  * current time: so a replay of the recorded chunks gives the same events, byte for byte.
  */
-export const timedEvents: Stage<TimedChunk | Opening, Event> = (next) => {
+export const timedEvents: Stage<TimedChunk | Opening, AgentEvent> = (next) => {
   let now = 0
   let inner: Sink<Chunk> | undefined
   /** What the attempts before have used: an engine may count its session over all of them. */

@@ -1,15 +1,15 @@
-import { isCount, type OptionTable, readOptions } from '../base/check-options.ts'
+import { isCount, NOT_TAKEN, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { Note } from '../base/fault.ts'
 import { type Blind, blindTo } from '../engines/programs.ts'
 import { costCounter } from '../events/cost.ts'
-import type { Event } from '../events/event.ts'
+import type { AgentEvent } from '../events/event.ts'
 import type { Tokens } from '../events/tokens.ts'
 
 /**
  * What a run may use. It is counted from the events as they are read; a run that passes a limit while it
  * works is ended, as by a time limit. What an engine reports only at the end of its turn stops nothing.
  */
-export interface RunLimits {
+export interface Limits {
   /** Tokens, input and output together. @default no limit */
   readonly tokens?: number | undefined
   /** What it may cost, in the currency that the engine reports. @default no limit */
@@ -22,14 +22,15 @@ const isAmount = (value: unknown) => Number.isFinite(value) && (value as number)
 const COUNT = 'be a whole number above 0, but is %'
 
 const LIMIT_OPTIONS = {
+  signal: NOT_TAKEN,
   tokens: { is: isCount, must: COUNT },
   cost: { is: isAmount, must: 'be an amount above 0, but is %' },
   toolCalls: { is: isCount, must: COUNT },
-} as const satisfies OptionTable<RunLimits>
+} as const satisfies OptionTable<Limits>
 
 /** Counts what a run has used. */
 export class LimitCounter {
-  readonly #limits: RunLimits
+  readonly #limits: Limits
   /** What was reported at all, and whether the agent has said something. */
   readonly #reported = new Set<Blind>()
   /** Limits of which it was told that they cannot hold. */
@@ -43,11 +44,11 @@ export class LimitCounter {
   #toolCalls = 0
   readonly #cost = costCounter()
 
-  constructor(limits: RunLimits) {
+  constructor(limits: Limits) {
     this.#limits = readOptions('limit of run', limits, '{ limit: { toolCalls: 50 } }', LIMIT_OPTIONS)
   }
 
-  add(event: Event): void {
+  add(event: AgentEvent): void {
     if (event.type === 'tool.call.started') this.#toolCalls++
     if (event.type === 'agent.message.final') this.#spoke = true
     if (event.type !== 'lifecycle.run.status') return

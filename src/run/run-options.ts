@@ -3,9 +3,7 @@ import {
   areTexts,
   type Complete,
   checkOptions,
-  DELAY,
   FLAG_OR_OBJECT,
-  isDelay,
   isFlagOrObject,
   isFunction,
   isLine,
@@ -14,10 +12,12 @@ import {
   isText,
   LINE,
   misfit,
+  NOT_TAKEN,
   OFF,
   type OptionTable,
   readOptions,
 } from '../base/check-options.ts'
+import { DURATION, type Duration } from '../base/duration.ts'
 import { badOption, type Note, quote } from '../base/fault.ts'
 import { CACHE_OPTIONS, type Cache, type CachedRun } from '../disk/cache.ts'
 import { JOURNAL_OPTIONS, type JournalOptions } from '../disk/journal.ts'
@@ -27,7 +27,7 @@ import { talkingEngine } from '../engines/programs.ts'
 import { wireOf } from '../engines/talk-wires.ts'
 import type { Cost } from '../events/cost.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import type { CompletionData, Event, FailureClass, ResultData } from '../events/event.ts'
+import type { AgentEvent, CompletionData, FailureClass, ResultData } from '../events/event.ts'
 import { EVENT_OPTIONS, type EventOptions, eventStage } from '../events/event-stage.ts'
 import type { RunOutcome } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
@@ -37,7 +37,7 @@ import type { Schema } from '../values/schema/schema.ts'
 import { SNAPSHOT_OPTIONS, type SnapshotOptions } from './fs-diff.ts'
 import type { StopReason } from './meta.ts'
 import type { RecordOptions } from './run-attempt.ts'
-import type { RunLimits } from './run-limits.ts'
+import type { Limits } from './run-limits.ts'
 import type { RequestAnswer } from './talk.ts'
 
 /** The options of `run()`: the third argument, or together with the command the only one. */
@@ -101,12 +101,12 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
    */
   readonly talk?: boolean | undefined
   /**
-   * With `talk`: milliseconds to wait for an answer to a request; then it is rejected, with a note
+   * With `talk`: how long to wait for an answer to a request; then it is rejected, with a note
    * `REQUEST_EXPIRED`. The other limits stand still meanwhile. If nobody reads the events, a request is
    * rejected at once.
-   * @default 300,000
+   * @default '5m'
    */
-  readonly answerIn?: number | undefined
+  readonly answerIn?: Duration | undefined
   /**
    * Starts the process in place of `spawn` of `node:child_process`: `docker exec`, ssh, a sandbox, a stand-in
    * of a test. It gets the command, its arguments, and `{ cwd, env, stdio, detached }`; what it returns needs
@@ -130,27 +130,27 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   readonly redact?: boolean | undefined
   /** Its stdin: empty, our own stdin, or a text. @default 'ignore' */
   readonly input?: 'ignore' | 'inherit' | { readonly text: string } | undefined
-  /** Milliseconds after which it is ended. @default never */
-  readonly timeout?: number | undefined
-  /** Milliseconds without output after which it is ended. @default never */
-  readonly idleTimeout?: number | undefined
+  /** How long it may run; then it is ended. @default no limit */
+  readonly timeout?: Duration | undefined
+  /** How long it may print nothing; then it is ended. @default no limit */
+  readonly idleTimeout?: Duration | undefined
   /**
-   * Milliseconds after which a process is ended that has reported its end and does not exit: the engine
-   * reported the end of its turn, and neither another turn nor any work followed. The run ends as the engine
-   * reported, with a note `RUN_LINGERED`.
-   * @default never
+   * How long a process may live on after it has reported its end: the engine reported the end of its turn,
+   * and neither another turn nor any work followed. Then it is ended; the run ends as the engine reported,
+   * with a note `RUN_LINGERED`.
+   * @default no limit
    */
-  readonly endAfter?: number | undefined
+  readonly endAfter?: Duration | undefined
   /**
    * What it may use: `{ tokens, cost, toolCalls }`. A run that passes a limit while it works is ended, with a
    * note `RUN_LIMIT`, and has failed.
    * @default no limit
    */
-  readonly limit?: RunLimits | undefined
-  /** Milliseconds between SIGTERM and SIGKILL. @default 5000 */
-  readonly killGrace?: number | undefined
-  /** Milliseconds that a process it left behind may hold its pipe open after the exit. @default 2000 */
-  readonly pipeGrace?: number | undefined
+  readonly limit?: Limits | undefined
+  /** How long between SIGTERM and SIGKILL. @default '5s' */
+  readonly killGrace?: Duration | undefined
+  /** How long a process it left behind may hold its pipe open after the exit. @default '2s' */
+  readonly pipeGrace?: Duration | undefined
   /** Schema of the run's answer, its last payload: `end.result` says whether it matches. @default none */
   readonly schema?: S | undefined
   /** Compare the working directory before and after. @default {} with `audit` or `runs`, else false */
@@ -172,17 +172,17 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
    */
   readonly cacheKey?: string | undefined
   /**
-   * Milliseconds to wait for each call of the cache; then it is not used, with a note CACHE_FAILED.
-   * @default 10,000
+   * How long to wait for each call of the cache; then it is not used, with a note CACHE_FAILED.
+   * @default '10s'
    */
-  readonly maxCacheWait?: number | undefined
+  readonly maxCacheWait?: Duration | undefined
 }
 
 const MAX_ROUNDS = 3
 
 /** How a run ended. */
 export interface RunEnd<T = unknown> {
-  readonly run_id: string
+  readonly runId: string
   readonly attempt: number
   /** The verdict from what the engine reported and the exit together. */
   readonly completion: CompletionData
@@ -203,8 +203,8 @@ export interface RunEnd<T = unknown> {
    */
   readonly problem: string | null
   /** Of a run that failed: why, in one word. Null if it did not fail. */
-  readonly failure_class: FailureClass | null
-  readonly exit_code: number | null
+  readonly failureClass: FailureClass | null
+  readonly exitCode: number | null
   readonly signal: string | null
   /** Why we ended it, or null if it ended by itself. */
   readonly reason: StopReason | null
@@ -226,7 +226,7 @@ export interface RunEnd<T = unknown> {
   /** The results that failed the schema and were asked for again, in their order. */
   readonly rounds: readonly ResultData[]
   /** The tokens of the whole run, of all its rounds; null if the engine reported none. */
-  readonly usage: Tokens | null
+  readonly tokens: Tokens | null
   /** What all of that cost, as the engine reported it; null if it did not. */
   readonly cost: Cost | null
   /** If the result is from the cache, its run, which `completion` is of. Then nothing was started. */
@@ -236,8 +236,8 @@ export interface RunEnd<T = unknown> {
 }
 
 /** A run: its events as they arrive, and its end. Read it like any flow; there is nothing to write to it. */
-export type Run<T = unknown, E = Event> = Items<E> & {
-  readonly run_id: string
+export type Run<T = unknown, E = AgentEvent> = Items<E> & {
+  readonly runId: string
   readonly attempt: number
   /** The audit directory; undefined if the run is not recorded. */
   readonly audit: string | undefined
@@ -246,7 +246,7 @@ export type Run<T = unknown, E = Event> = Items<E> & {
    * the event loop, asking for it reads them to the end; a reader that comes later gets BAD_STATE.
    */
   readonly end: Promise<RunEnd<T>>
-  /** Sends a signal to the process and all its descendants. @default 'SIGINT' */
+  /** Sends a signal to the process and all its descendants. `interrupt()` is politer. @default 'SIGTERM' */
   kill(signal?: NodeJS.Signals): void
   /** Types into its pseudo-terminal. */
   type(text: string): void
@@ -308,14 +308,14 @@ export const RUN_OPTIONS = {
   spawn: { is: isFunction, needs: 'a function as spawn' },
   detached: OFF,
   redact: OFF,
-  answerIn: { default: 300_000, is: isDelay, must: DELAY },
+  answerIn: { ...DURATION, default: 300_000 },
   input: { default: 'ignore', is: isInput, needs: "'ignore', 'inherit' or { text } as input" },
-  timeout: { is: isDelay, must: DELAY },
-  idleTimeout: { is: isDelay, must: DELAY },
-  endAfter: { is: isDelay, must: DELAY },
+  timeout: DURATION,
+  idleTimeout: DURATION,
+  endAfter: DURATION,
   limit: { is: isObject, needs: 'an object of limits as limit' },
-  killGrace: { default: 5000, is: isDelay, must: DELAY },
-  pipeGrace: { default: 2000, is: isDelay, must: DELAY },
+  killGrace: { ...DURATION, default: 5000 },
+  pipeGrace: { ...DURATION, default: 2000 },
   schema: {},
   fsDiff: { is: isFlagOrObject, must: FLAG_OR_OBJECT },
   fsync: JOURNAL_OPTIONS.fsync,
@@ -331,6 +331,7 @@ export const RUN_OPTIONS = {
 } as const satisfies OptionTable<RunCommand>
 
 const PTY_OPTIONS = {
+  signal: NOT_TAKEN,
   cols: { default: 200 },
   rows: { default: 50 },
   pipes: OFF,
@@ -419,7 +420,16 @@ function ptyOf({ pty }: ReadOptions) {
 
 type Settings = Omit<
   RecordOptions,
-  'runId' | 'attempt' | 'audit' | 'records' | 'onStart' | 'onExit' | 'onUnreachable' | 'firstNotes' | 'onRead'
+  | 'runId'
+  | 'attempt'
+  | 'audit'
+  | 'records'
+  | 'onStart'
+  | 'onExit'
+  | 'onUnreachable'
+  | 'onMuted'
+  | 'firstNotes'
+  | 'onRead'
 >
 
 /** The options with their defaults. */

@@ -11,8 +11,8 @@ import { engineOfCommand, missingOptions } from '../engines/programs.ts'
 import { wireOf } from '../engines/talk-wires.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import {
+  type AgentEvent,
   type CompletionData,
-  type Event,
   type EventWithRecord,
   type Evidence,
   isEvent,
@@ -165,14 +165,14 @@ interface Before {
 
 /** A run that could not be started: its flow and its end fail. */
 function failedRun(error: Error): Run {
-  const made = flow<never, Event>((next) => next)
+  const made = flow<never, AgentEvent>((next) => next)
   // The reader of the flow, or of `end`, gets the failure; without any it is nobody's.
   finished(made, () => {})
   setImmediate(() => made.destroy(error))
   const end = Promise.reject(error)
   end.catch(() => {})
   const call = {
-    run_id: '',
+    runId: '',
     attempt: 0,
     audit: undefined,
     end,
@@ -182,7 +182,8 @@ function failedRun(error: Error): Run {
     answer: () => false,
     interrupt() {},
   }
-  return Object.assign(made as Flow<Event>, call) as unknown as Run // cast: the end of a stream is hidden
+  // Cast: the end of a stream is hidden.
+  return Object.assign(made as Flow<AgentEvent>, call) as unknown as Run
 }
 
 /** One attempt of a run: its directory, its process, and the flow of its events. */
@@ -264,6 +265,7 @@ class AgentRun {
       firstNotes: this.#firstNotes,
       onRead: () => this.#lastNotes(),
       onUnreachable: () => this.#talk?.unreachable(),
+      onMuted: () => this.#talk?.muted(),
     })
   }
 
@@ -291,7 +293,7 @@ class AgentRun {
 
   start(): Run {
     const { signal } = this.#options
-    const events = flow<never, Event>(this.#stage(), { intake: timedIntake as never })
+    const events = flow<never, AgentEvent>(this.#stage(), { intake: timedIntake as never })
     const made = this.#dir ? settledEnd(events, this.#dir.journal) : events
     const abort = () => this.#recording.stop('aborted', 'SIGTERM')
     if (signal) shared(signal).addEventListener('abort', abort, { once: true })
@@ -312,11 +314,11 @@ class AgentRun {
       .then((failure) => this.#settle(failure))
     // The reader of the flow gets the failure, too: an `end` that is ignored is no unhandled rejection.
     end.catch(() => {})
-    const run = Object.assign(made as Flow<Event>, {
-      run_id: this.#runId,
+    const run = Object.assign(made as Flow<AgentEvent>, {
+      runId: this.#runId,
       attempt: this.#attempt,
       audit: this.#dir?.path,
-      kill: (signal: NodeJS.Signals = 'SIGINT') => this.#kill(signal),
+      kill: (signal: NodeJS.Signals = 'SIGTERM') => this.#kill(signal),
       type: (text: string) => this.#recording.type(text),
       // Cast: as below, where the end of a stream is hidden.
       reply: (text: string) => this.#reply(text, run as unknown as Run),
@@ -444,7 +446,7 @@ class AgentRun {
   }
 
   /** Sees each event as it is made, also those of the end, before what they say is asked for. */
-  #watch(next: Sink<Event>): Sink<Event> {
+  #watch(next: Sink<AgentEvent>): Sink<AgentEvent> {
     return {
       write: (event) => {
         this.#limits?.add(event)
@@ -466,7 +468,7 @@ class AgentRun {
     try {
       // How earlier attempts were read is in their own metas.
       if (this.#dir) {
-        await resumeInto(this.#dir.path, this.#dir.journal, { schema, custom: this.#engine, wait: false })
+        await resumeInto(this.#dir.path, this.#dir.journal, { schema, own: this.#engine, wait: false })
         this.#recording.continues(spentIn(this.#dir.path))
       } else if (this.#before.spent) this.#recording.continues(this.#before.spent)
       if (!until.destroyed) yield* this.#recording.chunks
@@ -475,9 +477,9 @@ class AgentRun {
     }
   }
 
-  #stage(): Stage<TimedChunk | Opening | Hit, Event> {
+  #stage(): Stage<TimedChunk | Opening | Hit, AgentEvent> {
     return (next) => {
-      const reported: Sink<Event> = {
+      const reported: Sink<AgentEvent> = {
         write: (event) => {
           if (isEvent(event, 'lifecycle.completion.state')) this.#completion = event.data
           if (isEvent(event, 'lifecycle.run.result')) this.#result = event.data
@@ -533,15 +535,15 @@ class AgentRun {
     const completion = this.#completion!
     this.#ended = true
     const ended = {
-      run_id: this.#runId,
+      runId: this.#runId,
       attempt: this.#attempt,
       completion,
       outcome: completion.outcome,
       ok: completion.ok,
       problem: completion.problem ?? null,
       answer: completion.answer ?? null,
-      failure_class: completion.failure_class ?? null,
-      exit_code,
+      failureClass: completion.failure_class ?? null,
+      exitCode: exit_code,
       signal,
       reason: known.reason ?? this.#left?.reason ?? null,
       ...this.#said,
@@ -549,7 +551,7 @@ class AgentRun {
       rounds: [],
       audit: this.#dir?.path,
       result: this.#result,
-      usage: completion.tokens ?? null,
+      tokens: completion.tokens ?? null,
       cost: completion.cost ?? null,
     }
     if (!this.#hit && !this.#left) await this.#kept?.keep(ended)
@@ -583,9 +585,9 @@ class AgentRun {
    * which takes longer than reading most of them. What the journal must not have is not stored: the end of a
    * run whose reader has left, because the logs may say more than was read.
    */
-  #storedEvents(book: Journal, each: boolean): Stage<TimedChunk | Opening, Event> {
+  #storedEvents(book: Journal, each: boolean): Stage<TimedChunk | Opening, AgentEvent> {
     return (next) => {
-      let made: Event[] = []
+      let made: AgentEvent[] = []
       const store = () => {
         const events = made
         made = []
@@ -624,7 +626,7 @@ class AgentRun {
 }
 
 /** Whether the agent waits for its next prompt after this event. */
-function isIdleAfter(event: Event, before: boolean): boolean {
+function isIdleAfter(event: AgentEvent, before: boolean): boolean {
   if (!isEvent(event, 'lifecycle.run.status')) return before && !/^(?:user|agent|tool)\./.test(event.type)
   const { status, request } = event.data
   return status === 'awaiting_user_input' ? request === undefined : before && status !== 'turn_started'

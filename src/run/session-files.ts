@@ -13,9 +13,9 @@ const places = {
   copilot: { variable: 'COPILOT_HOME', root: '.copilot', path: ['session-state', '*', 'events.jsonl'] },
   pi: { variable: 'PI_CODING_AGENT_DIR', root: '.pi/agent', path: ['sessions', '*', '*.jsonl'] },
   cline: { variable: undefined, root: '.cline', path: ['data', 'sessions', '*', '*.messages.json'] },
-} as const satisfies Record<string, Place>
+} as const satisfies Record<string, SessionPlace>
 
-interface Place {
+interface SessionPlace {
   /** An environment variable with another directory than `root` in the home directory. */
   readonly variable: string | undefined
   readonly root: string

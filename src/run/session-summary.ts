@@ -21,6 +21,11 @@ export interface SessionHead {
   readonly started_at: string | null
 }
 
+/** What is known before a file is read: `inner` if it is that of a subagent, and no session of its own. */
+export interface ReadHead extends SessionHead {
+  readonly inner?: true
+}
+
 /** A line of `sluice sessions`. What is not in the file is null, and the outcome `unknown`. */
 export interface SessionSummary extends SessionHead {
   readonly engine: string
@@ -38,11 +43,12 @@ const SHORT_HEAD = 64 * 1024
 const MAX_HEAD = 512 * 1024
 const MAX_FILE = 32 * 1024 * 1024
 
-/** Reads a session file for the list: its head, its turns and how its last turn ended. */
-export function summarise(file: SessionFile): SessionSummary {
+/** Reads a session file for the list: its head, its turns and how its last turn ended; not of a subagent. */
+export function summarise(file: SessionFile): SessionSummary | undefined {
   const { engine, path, size, modified } = file
   const updated_at = isoTime(modified)
-  const head = readHead(file)
+  const { inner, ...head } = readHead(file)
+  if (inner) return undefined
   const bytes = bytesOf(file)
   if (!bytes)
     return { engine, session_id: null, ...head, updated_at, turns: null, outcome: 'unknown', size, path }
@@ -72,11 +78,11 @@ function bytesOf(file: SessionFile): Buffer | undefined {
 }
 
 /** Reads the start of a session file. Empty if it cannot be read. */
-export function readHead(file: SessionFile): SessionHead {
+export function readHead(file: SessionFile): ReadHead {
   const { engine, path } = file
   if (file.session !== undefined) return rowHead(path, file.session)
   const beside = engine === 'gemini' ? projectOf(file) : engine === 'cline' ? manifestOf(file) : undefined
-  let found: SessionHead = { directory: null, started_at: null }
+  let found: ReadHead = { directory: null, started_at: null }
   for (const max of [SHORT_HEAD, MAX_HEAD]) {
     const start = firstBytes(file, max)
     found = headOf(start?.toString('utf8') ?? '')
@@ -84,6 +90,7 @@ export function readHead(file: SessionFile): SessionHead {
     if ((start?.length ?? 0) < max || isKnown(found, beside)) break
   }
   return {
+    ...found,
     directory: beside?.directory ?? found.directory,
     started_at: beside?.started_at ?? found.started_at,
   }
@@ -97,7 +104,8 @@ export function readHead(file: SessionFile): SessionHead {
  */
 export function isSessionOf(file: SessionFile, dir: string): boolean {
   const real = realOf(dir)
-  const { directory } = readHead(file)
+  const { directory, inner } = readHead(file)
+  if (inner) return false
   if (directory !== null) return realOf(directory) === real
   // Gemini 0.20 stores no directory, but names the folder of its chats by a hash of it.
   const project = basename(dirname(dirname(file.path)))
@@ -116,16 +124,24 @@ function isKnown(found: SessionHead, beside: Partial<SessionHead> | undefined): 
 }
 
 /** The facts from the first lines that have any. */
-function headOf(start: string): SessionHead {
+function headOf(start: string): ReadHead {
+  let inner = false
   let directory: string | null = null
   let started_at: string | null = null
   for (const record of recordsIn(start)) {
     const head = headIn(record)
+    inner ||= isInner(record)
     directory ??= head.directory
     started_at ??= head.started_at
     if (directory !== null && started_at !== null) break
   }
-  return { directory, started_at }
+  return { directory, started_at, ...(inner && { inner }) }
+}
+
+/** The first line of a subagent's file (Codex, Gemini). */
+function isInner(line: Rec): boolean {
+  const source = line.record('payload.source.subagent') ?? line.text('payload.source.subagent')
+  return source !== undefined || line.text('payload.thread_source kind') === 'subagent'
 }
 
 /** OpenCode's row of the session. */

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { eachLine } from '../disk/read-journal.ts'
 import { costCounter } from '../events/cost.ts'
-import { type Event, isEvent } from '../events/event.ts'
+import { type AgentEvent, isEvent } from '../events/event.ts'
 import { type Spent, tokenCounter } from '../events/tokens.ts'
 
 /** What each session has used, and what it cost, by its id. */
@@ -16,7 +16,7 @@ export class SpentTokens {
     this.#spent = new Map(Object.entries(before))
   }
 
-  add(event: Event): void {
+  add(event: AgentEvent): void {
     const session = event.correlation.session_id
     if (!isEvent(event, 'lifecycle.completion.state') || session === undefined) return
     const { tokens, cumulative, cost } = event.data

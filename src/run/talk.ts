@@ -1,7 +1,7 @@
 import { isText } from '../base/check-options.ts'
 import { badOption, type Note, quote } from '../base/fault.ts'
 import type { Engine, EngineFrame, Reader, Say } from '../events/engine.ts'
-import { type AgentRequest, type Event, isEvent, type RequestOption } from '../events/event.ts'
+import { type AgentEvent, type AgentRequest, isEvent, type RequestOption } from '../events/event.ts'
 import { Rec } from '../events/record.ts'
 import type { Wire, WireChoice, WireRecord } from '../events/talk-wire.ts'
 import type { Recording } from './run-attempt.ts'
@@ -56,6 +56,8 @@ export class Talk {
   #phase: 'opening' | 'quiet' | 'turn' | 'idle' | 'closed' = 'opening'
   /** The results of our requests so far, and the id of the last one. */
   readonly #results: WireRecord[] = []
+  /** What to send if the agent does not know the request that opens its session. */
+  #instead: readonly object[] | undefined
   #id = 0
   /** The request that began the turn. */
   #prompted = 0
@@ -93,7 +95,7 @@ export class Talk {
   }
 
   /** Takes an event of the run, at the moment when it is made. */
-  event(event: Event): void {
+  event(event: AgentEvent): void {
     if (!isEvent(event, 'lifecycle.run.status')) return
     const { request, request_id } = event.data
     if (request_id !== undefined) this.#forget(request_id)
@@ -163,6 +165,18 @@ export class Talk {
     this.#timer = setTimeout(() => process().stop(reason, 'SIGTERM'), killGrace)
   }
 
+  /** The agent has closed its output, unless it exits now: what it is waited for can no longer come. */
+  muted(): void {
+    const { killGrace, unread } = this.#options
+    const over = () => {
+      if (unread() > 0) this.#silent?.refresh()
+      else this.#fail('it closed its output', 'the agent no longer answers')
+    }
+    if (this.#phase === 'closed') return
+    clearTimeout(this.#silent)
+    this.#silent = setTimeout(over, killGrace)
+  }
+
   /** The process has ended. Returns what must be told: replies that were not sent. */
   exited(): readonly Note[] {
     this.end()
@@ -218,7 +232,8 @@ export class Talk {
     const refused = this.#phase === 'turn' && answered?.id === this.#prompted ? answered.error : undefined
     if (this.#phase === 'quiet') this.#becomeQuiet()
     if (this.#phase === 'opening' && answered?.id === this.#id) {
-      if (answered.error !== undefined) this.#fail(answered.error)
+      if (answered.unknown && this.#instead) this.#sendNext(this.#instead)
+      else if (answered.error !== undefined) this.#fail(answered.error)
       else {
         this.#results.push(answered.result ?? {})
         this.#openNext()
@@ -236,15 +251,19 @@ export class Talk {
     const start = { cwd, argv, session: wire.loads && session }
     const step = wire.open(start, this.#results, this.#id + 1)
     if ('failed' in step) this.#fail(step.failed)
-    else if ('send' in step) {
-      this.#id++
-      this.#expect('opening')
-      for (const record of step.send) this.#send(record)
-    } else {
+    else if ('send' in step) this.#sendNext(step.send, step.instead)
+    else {
       this.#session = step.session
       if (step.quiet) this.#becomeQuiet()
       else this.#sayNext()
     }
+  }
+
+  #sendNext(records: readonly object[], instead?: readonly object[]): void {
+    this.#id++
+    this.#instead = instead
+    this.#expect('opening')
+    for (const record of records) this.#send(record)
   }
 
   /** Something of the agent is awaited from now on. */

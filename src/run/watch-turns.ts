@@ -1,4 +1,4 @@
-import type { Engine, EngineFrame, Limits, Picker, Reader, Say } from '../events/engine.ts'
+import type { Engine, EngineFrame, Picker, Reader, ReaderOptions, Say } from '../events/engine.ts'
 
 /** An engine with the same events that also reports when its turn has ended, and when it goes on. */
 export function watchTurns<E extends Engine | Picker>(engine: E, tell: (over: boolean) => void): E {
@@ -20,7 +20,7 @@ export function withReaders<E extends Engine | Picker>(engine: E, change: (reade
     }
   }
   if (typeof engine.open !== 'function') return engine
-  const open = (limits: Limits): Reader => {
+  const open = (limits: ReaderOptions): Reader => {
     const reader = engine.open(limits)
     if (typeof reader?.read !== 'function') return reader
     return {
@@ -52,7 +52,9 @@ function watchReader(reader: Reader, tell: (over: boolean) => void): Reader {
       begun: works(say.begun),
       delta: works(say.delta),
       message: works(say.message),
+      reasoningDelta: works(say.reasoningDelta),
       reasoning: works(say.reasoning),
+      inputDelta: works(say.inputDelta),
       started: works(say.started),
       answers: works(say.answers),
       ended: works(say.ended, true),

@@ -1,6 +1,6 @@
 import { type EngineName, engineOf } from '../engines/engine-name.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import type { Event, EventWithRecord } from '../events/event.ts'
+import type { AgentEvent, EventWithRecord } from '../events/event.ts'
 import type { EventOptions } from '../events/event-stage.ts'
 import { events as eventsOf } from './events.ts'
 import type { Flow } from './flow.ts'
@@ -22,10 +22,10 @@ export function events(
 export function events(
   engine: Engine | Picker | EngineName,
   options?: EventOptions & { readonly signal?: AbortSignal | undefined },
-): Flow<Event>
+): Flow<AgentEvent>
 export function events(
   engine: Engine | Picker | EngineName,
   options: EventOptions & { readonly signal?: AbortSignal | undefined } = {},
-): Flow<Event> {
+): Flow<AgentEvent> {
   return eventsOf(engineOf(engine), options)
 }

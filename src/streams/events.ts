@@ -4,7 +4,7 @@ import { checkOptions } from '../base/check-options.ts'
 import { orElse } from '../base/fault.ts'
 import { checkEngine, guarded } from '../events/check-engine.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import { type Event, type EventWithRecord, eventsOnly } from '../events/event.ts'
+import { type AgentEvent, type EventWithRecord, eventsOnly } from '../events/event.ts'
 import { EVENT_OPTIONS, type EventOptions, eventStage } from '../events/event-stage.ts'
 import { eventIntake } from '../text/chunk.ts'
 import { CHAT_OPTIONS, type Chat, type ChatOptions, chatStage } from '../views/chat.ts'
@@ -24,11 +24,11 @@ export function events(
 export function events(
   engine: Engine | Picker,
   options?: EventOptions & { readonly signal?: AbortSignal | undefined },
-): Flow<Event>
+): Flow<AgentEvent>
 export function events(
   engine: Engine | Picker,
   options: EventOptions & { readonly signal?: AbortSignal | undefined } = {},
-): Flow<Event> {
+): Flow<AgentEvent> {
   checkEngine('events', engine)
   checkOptions('events', options, 'events(codex, { runId })', EVENT_OPTIONS)
   const inside = options.dir === undefined ? undefined : linkCheck(options.dir)

@@ -3,7 +3,7 @@ import { Bytes } from '../base/platform.ts'
 import { type EngineName, engineOf } from '../engines/engine-name.ts'
 import { checkEngine, guarded } from '../events/check-engine.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import type { Event, EventWithRecord } from '../events/event.ts'
+import type { AgentEvent, EventWithRecord } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
 import type { ExitChunk } from '../text/chunk.ts'
 
@@ -13,7 +13,7 @@ import type { ExitChunk } from '../text/chunk.ts'
  * @example
  * const show = (reader: LineReader, text: string) => reader.line(text).map(({ type }) => type)
  */
-export interface LineReader<E = Event> {
+export interface LineReader<E = AgentEvent> {
   /** The events of one line of stdout (or of another channel), with or without its line end. */
   line(text: string, channel?: 'stdout' | 'stderr'): E[]
   /** The last events of the run, and how it ended; with the exit of its process, if that is known. */
@@ -37,7 +37,7 @@ export function lineReader(engine: Engine | Picker | EngineName, options?: Event
 export function lineReader(engine: Engine | Picker | EngineName, options: EventOptions = {}): LineReader {
   const named = engineOf(engine)
   checkEngine('lineReader', named)
-  let told: Event[] = []
+  let told: AgentEvent[] = []
   let over = false
   const sink = eventStage(guarded(named), options)({ write: (event) => void told.push(event), end: () => {} })
   const take = () => {

@@ -1,23 +1,24 @@
-import { checkOptions, DELAY, isDelay, misfit, type OptionTable } from '../base/check-options.ts'
+import { misfit, type OptionTable, readOptions } from '../base/check-options.ts'
+import { DURATION, type Duration } from '../base/duration.ts'
 import { Fault, quote } from '../base/fault.ts'
 import type { Stage } from '../base/stage.ts'
-import { type Event, eventsOnly } from '../events/event.ts'
+import { type AgentEvent, eventsOnly } from '../events/event.ts'
 import type { Chat } from '../views/chat.ts'
 import { type Flow, flow } from './flow.ts'
 
 export interface SseOptions {
   /**
-   * Milliseconds of silence after which a comment is sent, so that proxies keep the connection open; 0 for
+   * How long it may be silent before a comment is sent, so that proxies keep the connection open; 0 for
    * never.
-   * @default 15000
+   * @default '15s'
    */
-  readonly heartbeat?: number | undefined
+  readonly heartbeat?: Duration | undefined
   /** Aborting it destroys the flow. */
   readonly signal?: AbortSignal | undefined
 }
 
 export const SSE_OPTIONS = {
-  heartbeat: { default: 15_000, is: isDelay, must: DELAY },
+  heartbeat: { ...DURATION, default: 15_000 },
 } as const satisfies OptionTable<SseOptions>
 
 /**
@@ -30,13 +31,15 @@ export const SSE_OPTIONS = {
  * await pipeline(tap(child), events(codex), chat(), sse(), response)
  */
 export function sse(options: SseOptions = {}): Flow<string> {
-  checkOptions('sse', options, 'sse({ heartbeat: 5000 })', SSE_OPTIONS)
-  return sseFlow('sse', sseStage, options)
+  return sseFlow('sse', sseStage, readOptions('sse', options, "sse({ heartbeat: '5s' })", SSE_OPTIONS))
 }
 
 /** A flow of SSE messages, of events or what is made of them, that sends a heartbeat after a silence. */
-export function sseFlow<In>(who: string, stage: Stage<In, string>, options: SseOptions): Flow<string> {
-  const { heartbeat = SSE_OPTIONS.heartbeat.default } = options
+export function sseFlow<In>(
+  who: string,
+  stage: Stage<In, string>,
+  { heartbeat, signal }: { readonly heartbeat: number; readonly signal?: AbortSignal | undefined },
+): Flow<string> {
   let quiet = true
   const made = flow<In, string>(
     (next) => {
@@ -49,7 +52,7 @@ export function sseFlow<In>(who: string, stage: Stage<In, string>, options: SseO
         end: () => sink.end(),
       }
     },
-    { signal: options.signal, intake: eventsOnly<In>(who) },
+    { signal, intake: eventsOnly<In>(who) },
   )
   if (heartbeat > 0) {
     const timer = setInterval(() => {
@@ -65,13 +68,13 @@ export function sseFlow<In>(who: string, stage: Stage<In, string>, options: SseO
 /** A comment: not an event for the reader, but bytes on the connection. */
 export const HEARTBEAT = ':\n\n'
 
-const sseStage: Stage<Event | Chat, string> = (next) => ({
+const sseStage: Stage<AgentEvent | Chat, string> = (next) => ({
   write: (record) => next.write(sseRecord(record)),
   end: () => next.end(),
 })
 
 /** One record as an SSE message. */
-export function sseRecord(record: Event | Chat): string {
+export function sseRecord(record: AgentEvent | Chat): string {
   return sseMessage({
     id: sseId(record),
     event: record.type,
@@ -80,7 +83,7 @@ export function sseRecord(record: Event | Chat): string {
 }
 
 /** `<run_id>:<seq>`, or `<run_id>:<attempt>.<seq>` for the events of a later attempt. */
-export function sseId(record: Event | Chat): string {
+export function sseId(record: AgentEvent | Chat): string {
   const attempt = 'event' in record && record.attempt_number > 1 ? `${record.attempt_number}.` : ''
   return `${record.run_id}:${attempt}${record.seq}`
 }

@@ -1,9 +1,7 @@
 import { addAbortSignal, finished, Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import {
-  DELAY,
   defined,
-  isDelay,
   isFunction,
   isObject,
   isPromise,
@@ -13,6 +11,7 @@ import {
   type OptionTable,
   readOptions,
 } from '../base/check-options.ts'
+import { DURATION, type Duration } from '../base/duration.ts'
 import { badOption, Fault } from '../base/fault.ts'
 import { endWithHost } from '../process/host-exit.ts'
 import { waitingIn } from '../process/recorder.ts'
@@ -51,12 +50,12 @@ export interface TapOptions {
    */
   readonly order?: 'live' | 'sequence' | 'step' | undefined
   /**
-   * Milliseconds to keep reading after the process ended, while another process (a grandchild) holds its pipe
+   * How long to keep reading after the process ended, while another process (a grandchild) holds its pipe
    * open; time in which the reader has no room does not count. Then the pipe is abandoned, and the exit chunk
    * says so.
-   * @default 2000
+   * @default '2s'
    */
-  readonly grace?: number | undefined
+  readonly pipeGrace?: Duration | undefined
   /**
    * End the child and all its descendants when the reader stops before the child has ended by itself: by
    * `break`, an abort, a pipeline that fails, a response that closes; and when your program itself ends. It
@@ -65,8 +64,8 @@ export interface TapOptions {
    * are still running are found. @default false
    */
   readonly kill?: boolean | undefined
-  /** With `kill`: milliseconds between SIGTERM and SIGKILL. @default 5000 */
-  readonly killGrace?: number | undefined
+  /** With `kill`: how long between SIGTERM and SIGKILL. @default '5s' */
+  readonly killGrace?: Duration | undefined
   /** Aborting it destroys the tap and every source. */
   readonly signal?: AbortSignal | undefined
 }
@@ -81,9 +80,9 @@ type AnyTapOptions = TapOptions & { readonly text?: TapTextOptions<never>['text'
 
 const TAP_OPTIONS = {
   order: { default: 'live', words: ['live', 'sequence', 'step'] },
-  grace: { default: 2000, is: isDelay, must: DELAY },
+  pipeGrace: { ...DURATION, default: 2000, was: 'grace' },
   kill: OFF,
-  killGrace: { default: 5000, is: isDelay, must: DELAY },
+  killGrace: { ...DURATION, default: 5000 },
   text: { is: isFunction, needs: 'a function as text' },
 } as const satisfies OptionTable<AnyTapOptions>
 
@@ -116,7 +115,8 @@ export function tap(
   from: ChildLike | TapSources | PlainSource | Iterable<unknown> | AsyncIterable<unknown>,
   options: AnyTapOptions = {},
 ): Items<Chunk> {
-  const { order, grace, kill, killGrace, text, signal } = readOptions('tap', options, EXAMPLE, TAP_OPTIONS)
+  const read = readOptions('tap', options, EXAMPLE, TAP_OPTIONS)
+  const { order, pipeGrace, kill, killGrace, text, signal } = read
   if ((from as unknown) === process)
     throw badOption('this program cannot be tapped; tap what it reads: tap(process.stdin)')
   const given = plainStream(from)
@@ -144,7 +144,7 @@ export function tap(
   if (silent && !(child && child.pid === undefined))
     throw badOption('tap needs stdout, stderr or pty; spawn the child with stdio: "pipe"')
 
-  const tapped = new Tap(sources, { killGrace, pipeGrace: grace })
+  const tapped = new Tap(sources, { killGrace, pipeGrace })
   if (signal) addAbortSignal(shared(signal), tapped)
   if (child) tapped.follow(takeOver(child, { failed: (error) => tapped.destroy(error) }), kill)
   else tapped.expect((source as TapSources).exit)

@@ -1,6 +1,6 @@
-import { checkOptions } from '../base/check-options.ts'
+import { readOptions } from '../base/check-options.ts'
 import type { Sink, Stage } from '../base/stage.ts'
-import type { Event } from '../events/event.ts'
+import type { AgentEvent } from '../events/event.ts'
 import { AG_UI_OPTIONS, type AgUiEvent, type AgUiOptions, agUiStage } from '../views/ag-ui.ts'
 import { type AiSdkChunk, aiSdkStage } from '../views/ai-sdk.ts'
 import type { Flow } from './flow.ts'
@@ -22,14 +22,14 @@ interface ViewMessage {
 /** A protocol that is sent over SSE. */
 export interface SseView {
   readonly headers: Readonly<Record<string, string>>
-  stage(): Stage<Event, ViewMessage>
+  stage(): Stage<AgentEvent, ViewMessage>
   /** Reports that the events cannot be read any further; nothing follows it. */
   fault(message: string, code: string): string
 }
 
 const headers = {
   'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache',
+  'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',
 }
 
@@ -73,8 +73,11 @@ export const sseViews: Readonly<Record<'ag-ui' | 'ai-sdk', SseView>> = {
  * await pipeline(run('codex', ['exec', '--json', 'fix the test']), agUiSse(), response)
  */
 export function agUiSse(options: AgUiOptions & SseOptions = {}): Flow<string> {
-  checkOptions('agUiSse', options, 'agUiSse({ heartbeat: 5000 })', { ...SSE_OPTIONS, ...AG_UI_OPTIONS })
-  return sseFlow('agUiSse', onlyText(placed(agUiStage({ raw: options.raw }), agUiJson)), options)
+  const read = readOptions('agUiSse', options, "agUiSse({ heartbeat: '5s' })", {
+    ...SSE_OPTIONS,
+    ...AG_UI_OPTIONS,
+  })
+  return sseFlow('agUiSse', onlyText(placed(agUiStage({ raw: read.raw }), agUiJson)), read)
 }
 
 /**
@@ -86,20 +89,20 @@ export function agUiSse(options: AgUiOptions & SseOptions = {}): Flow<string> {
  * await pipeline(run('codex', ['exec', '--json', 'fix the test']), aiSdkSse(), response)
  */
 export function aiSdkSse(options: SseOptions = {}): Flow<string> {
-  checkOptions('aiSdkSse', options, 'aiSdkSse({ heartbeat: 5000 })', SSE_OPTIONS)
-  return sseFlow('aiSdkSse', onlyText(placed(aiSdkStage(), JSON.stringify, DONE)), options)
+  const read = readOptions('aiSdkSse', options, "aiSdkSse({ heartbeat: '5s' })", SSE_OPTIONS)
+  return sseFlow('aiSdkSse', onlyText(placed(aiSdkStage(), JSON.stringify, DONE)), read)
 }
 
 /** Formats what a view emits, with its place; at the end, that of the last event. */
 function placed<Out>(
-  view: Stage<Event, Out>,
+  view: Stage<AgentEvent, Out>,
   spell: (value: Out) => string,
   done?: string,
-): Stage<Event, ViewMessage> {
+): Stage<AgentEvent, ViewMessage> {
   return (next) => {
-    let last: Event | undefined
+    let last: AgentEvent | undefined
     let part = 0
-    const sink: Sink<Event> = view({
+    const sink: Sink<AgentEvent> = view({
       write(value) {
         const data = spell(value)
         if (!last) return next.write({ text: sseMessage({ data }) })
@@ -123,7 +126,7 @@ function placed<Out>(
   }
 }
 
-function onlyText(stage: Stage<Event, ViewMessage>): Stage<Event, string> {
+function onlyText(stage: Stage<AgentEvent, ViewMessage>): Stage<AgentEvent, string> {
   return (next) => stage({ write: ({ text }) => next.write(text), end: () => next.end() })
 }
 

@@ -1,6 +1,6 @@
 import { checkOptions } from '../base/check-options.ts'
 import type { Sink } from '../base/stage.ts'
-import { type Event, eventsOnly } from '../events/event.ts'
+import { type AgentEvent, eventsOnly } from '../events/event.ts'
 import { AG_UI_OPTIONS, type AgUiEvent, type AgUiOptions, agUiStage } from '../views/ag-ui.ts'
 import { type AiSdkChunk, aiSdkStage } from '../views/ai-sdk.ts'
 import {
@@ -69,10 +69,10 @@ export function languageModel(options: LanguageModelOptions & Abortable = {}): F
  * const traced = run('codex', ['exec', '--json', 'fix the test']).pipe(otel(trace.getTracer('my-app')))
  * for await (const event of traced) console.log(event.type)
  */
-export function otel(tracer: OtelTracer, options: OtelOptions & Abortable = {}): Flow<Event> {
+export function otel(tracer: OtelTracer, options: OtelOptions & Abortable = {}): Flow<AgentEvent> {
   const stage = otelStage(tracer, options)
-  let spans: Sink<Event> | undefined
-  const made = flow<Event, Event>(
+  let spans: Sink<AgentEvent> | undefined
+  const made = flow<AgentEvent, AgentEvent>(
     (next) => {
       spans = stage(next)
       return spans
@@ -102,8 +102,10 @@ export function markdown(options: MarkdownOptions & Abortable = {}): Flow<string
  * @example
  * await pipeline(replay('.audit/latest'), redact(), jsonl(), stream)
  */
-export function redact(options: (RedactOptions & Abortable) | Redactor = {}): Flow<Event> {
+export function redact(options: (RedactOptions & Abortable) | Redactor = {}): Flow<AgentEvent> {
   checkRedacting('redact', options)
-  const signal = 'signal' in options ? options.signal : undefined
-  return flow(redactStage(options), { signal, intake: eventsOnly('redact') })
+  const intake = eventsOnly<AgentEvent>('redact')
+  if ('event' in options) return flow(redactStage(options), { intake })
+  const { signal, ...rest } = options
+  return flow(redactStage(rest), { signal, intake })
 }

@@ -1,7 +1,7 @@
 import type { Intake, Sink, Stage } from '../base/stage.ts'
 import { checkEngine, guarded } from '../events/check-engine.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import { type Event, eventsOnly } from '../events/event.ts'
+import { type AgentEvent, eventsOnly } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { type FrameOptions, frameStage, TURN } from '../frames/frames.ts'
@@ -146,7 +146,7 @@ export function values<S extends Schema | undefined = undefined>(
  * @example
  * for await (const event of response.body.pipeThrough(events(codex))) console.log(event.type)
  */
-export function events(engine: Engine | Picker, options: EventOptions = {}): WebFlow<Event> {
+export function events(engine: Engine | Picker, options: EventOptions = {}): WebFlow<AgentEvent> {
   checkEngine('events', engine)
   return webFlow(eventStage(guarded(engine), options), eventIntake())
 }

@@ -5,7 +5,7 @@ import { Fault, type Note } from '../base/fault.ts'
 import { makeDir, writeWhole } from '../disk/durable.ts'
 import { withLock } from '../disk/lock.ts'
 import type { headerParser } from './headers.ts'
-import type { Source, Step, Verdict, WorkExit } from './settle.ts'
+import type { EvidenceSource, SettleStep, Verdict, WorkExit } from './settle.ts'
 
 /** The content of `work_audit.json`: how a verdict came about. */
 export interface WorkAudit {
@@ -21,9 +21,9 @@ export interface WorkAudit {
   readonly duration_ms: number
   readonly exit: WorkExit
   /** The format of the result. */
-  readonly encoding: Source | 'none'
+  readonly encoding: EvidenceSource | 'none'
   /** Every source in the order it was tried, and its outcome. */
-  readonly path: readonly Step[]
+  readonly path: readonly SettleStep[]
   readonly verdict: Verdict
   readonly reasons: readonly Note[]
   readonly notes: readonly Note[]

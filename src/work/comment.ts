@@ -153,7 +153,7 @@ const values = {
 type Name = keyof typeof values
 
 /** Some text, then a value, both only if their section is kept. */
-interface Piece {
+interface TemplatePiece {
   readonly section: Name | undefined
   readonly text: string
   readonly name?: Name
@@ -162,8 +162,8 @@ interface Piece {
 const mark = /\{\{([^{}]{0,100})\}\}/g
 
 /** Splits a template. Section marks are on lines of their own, and sections are not nested. */
-function piecesOf(template: string): Piece[] {
-  const pieces: Piece[] = []
+function piecesOf(template: string): TemplatePiece[] {
+  const pieces: TemplatePiece[] = []
   let section: Name | undefined
   let at = 0
   for (const found of template.matchAll(mark)) {

@@ -9,7 +9,7 @@ import { activeIn, conclude, endStates, type Ledger, type LedgerEntry, within } 
 import type { WorkOrder } from './order.ts'
 import type { Outbox, Post } from './outbox.ts'
 import { presence } from './result.ts'
-import { type Evidence, type Settled, settle, type WorkExit } from './settle.ts'
+import { type Settled, settle, type WorkEvidence, type WorkExit } from './settle.ts'
 
 /** The result of an order. */
 export interface Work extends Settled {
@@ -32,7 +32,7 @@ export interface Work extends Settled {
 
 export interface Gathered {
   readonly worker: string
-  readonly evidence: Evidence
+  readonly evidence: WorkEvidence
   /** How the process ended; none if there was no process, because a person gave the result. */
   readonly exit?: WorkExit
   /** What went wrong in it, in one sentence. */
@@ -154,7 +154,7 @@ function faultNote({ code, message, cause }: Fault): Note {
   return { code, message: cause instanceof Error ? `${message}: ${quote(cause.message, 200)}` : message }
 }
 
-function sizeOf(found: Evidence['json']): number {
+function sizeOf(found: WorkEvidence['json']): number {
   return found?.state === 'read' ? found.bytes : 0
 }
 

@@ -56,7 +56,7 @@ export function readHeaders(text: string): Headers {
     if (line.trim() === '') return { fields, body: text.slice(at).trim() }
     if (count > MAX_LINES)
       return broken('WORK_RESULT_BROKEN', `no blank line in the first ${MAX_LINES} lines`)
-    const colon = line.indexOf(':')
+    const colon = line.search(/[:：]/)
     const key = line.slice(0, Math.max(colon, 0))
     if (colon < 1 || key !== key.trim())
       return broken('WORK_RESULT_BROKEN', `line ${count} is not a header: ${quote(line)}`)
@@ -75,7 +75,7 @@ const MAX_VALUE = 1000
 
 //  2026-11-17 10:00 INFO - **RunId:** run-7, Status: ok
 //                          ^ key            ^ key
-const anchor = /(?<![\p{L}\p{N}_./-])([A-Za-z_]{2,12})\*{0,2} ?:(?=\s|\*|$)/gu
+const anchor = /(?<![\p{L}\p{N}_./-])([A-Za-z_]{2,12})\*{0,2} ?(?::(?=\s|\*|$)|：)/gu
 /** Bullets, bold and indent: the key is still the first word of its line. */
 const decoration = /^[\s*+>#•·-]*$/
 /** The end of what a logger writes before a message: a bracket, a bar, a time, a level, `msg="`. */
@@ -102,7 +102,7 @@ export function findAnchors(output: string): Map<string, string> {
   // The reader of lines removes colours.
   const reader = lines('pty', 1 << 20, ({ text }) => {
     // Records are read as JSON, not by their keys.
-    if (!text.includes(':') || text.startsWith('{')) return
+    if (!/[:：]/.test(text) || text.startsWith('{')) return
     const line = text.slice(0, MAX_ANCHOR_LINE)
     const found = [...line.matchAll(anchor)].filter(({ 1: key = '' }) => fieldOf(key) !== undefined)
     const isFirst = (index: number) => decoration.test(line.slice(0, index))

@@ -6,7 +6,7 @@ import { codeOf } from '../base/system-error-code.ts'
 import { readBlock } from '../disk/plain-file.ts'
 
 /** What is at the path of a result file. */
-export type Found =
+export type FoundResult =
   | { readonly state: 'absent' }
   | { readonly state: 'stale' }
   | { readonly state: 'refused'; readonly message: string }
@@ -31,7 +31,12 @@ export async function before(path: string): Promise<Before> {
  * the opened file must be the same one that was checked: a regular file without a second hard link, small,
  * and unchanged after it was read.
  */
-export async function readResult(root: string, name: string, old: Before, maxBytes: number): Promise<Found> {
+export async function readResult(
+  root: string,
+  name: string,
+  old: Before,
+  maxBytes: number,
+): Promise<FoundResult> {
   const path = join(root, name)
   const seen = await look(path)
   if (seen === 'absent') return { state: 'absent' }
@@ -60,7 +65,7 @@ export async function readResult(root: string, name: string, old: Before, maxByt
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-const refused = (message: string): Found => ({ state: 'refused', message })
+const refused = (message: string): FoundResult => ({ state: 'refused', message })
 
 async function look(path: string): Promise<BigIntStats | string> {
   try {
@@ -107,7 +112,7 @@ export const BY_HAND = 'by hand'
 export async function readByHand(
   path: string,
   maxResult: number,
-): Promise<{ json?: Found; text?: Found; names: { json: string; text: string } }> {
+): Promise<{ json?: FoundResult; text?: FoundResult; names: { json: string; text: string } }> {
   const full = resolve(path)
   const name = basename(full)
   const folder = await realpath(dirname(full)).catch(() => undefined)

@@ -11,7 +11,7 @@ export interface WorkResult {
   readonly issue_ref: string
   readonly run_id: string
   readonly status: Status
-  /** At least one of the two. */
+  /** At least one of the two, but for a worker that is blocked. */
   readonly changes: { readonly pr?: string; readonly commit?: string }
   /** The outcome of the tests; `n/a` is a valid answer. */
   readonly tests: string
@@ -69,7 +69,8 @@ export function check(fields: ReadonlyMap<string, unknown>, body = ''): Checked 
   const before = reasons.length
   const pr = meant(line('pr'))
   const commit = meant(line('commit'))
-  if (pr === undefined && commit === undefined && reasons.length === before)
+  const isWithoutChanges = pr === undefined && commit === undefined
+  if (isWithoutChanges && status !== 'blocked' && reasons.length === before)
     say('WORK_FIELD_MISSING', 'neither pr nor commit is given')
   const tests = required('tests')
   const summary = prose(fields.get('summary')) ?? prose(body) ?? ''
@@ -126,7 +127,8 @@ export function presence(claim: Claim): Record<string, boolean> {
 
 function complete(claim: Claim): claim is WorkResult {
   const there = presence(claim)
-  return ['issue_ref', 'run_id', 'status', 'changes', 'tests'].every((key) => there[key])
+  const evidence = claim.status === 'blocked' ? [] : ['changes']
+  return ['issue_ref', 'run_id', 'status', 'tests', ...evidence].every((key) => there[key])
 }
 
 function meant(value: string | undefined): string | undefined {

@@ -15,10 +15,10 @@ import {
   repairOf,
   type WorkResult,
 } from './result.ts'
-import type { Found } from './result-file.ts'
+import type { FoundResult } from './result-file.ts'
 
 /** The source of a result, best first. */
-export type Source = 'json' | 'text' | 'conversation' | 'output'
+export type EvidenceSource = 'json' | 'text' | 'conversation' | 'output'
 
 /** How the worker's process ended. */
 export interface WorkExit {
@@ -29,9 +29,9 @@ export interface WorkExit {
 }
 
 /** Everything a run left behind. */
-export interface Evidence {
-  readonly json?: Found | undefined
-  readonly text?: Found | undefined
+export interface WorkEvidence {
+  readonly json?: FoundResult | undefined
+  readonly text?: FoundResult | undefined
   /** File names for messages. @default work_result.json and work_result.txt */
   readonly names?: { readonly json: string; readonly text: string } | undefined
   /** The payload in the agent's last message, and whether the adapter is configured to trust it. */
@@ -48,8 +48,8 @@ export interface Evidence {
 export type Verdict = 'advance' | 'archive' | 'needs-human'
 
 /** One source that was tried, and its outcome. */
-export interface Step {
-  readonly source: Source
+export interface SettleStep {
+  readonly source: EvidenceSource
   readonly outcome: 'absent' | 'stale' | 'refused' | 'broken' | 'incomplete' | 'complete' | 'not read'
   readonly message?: string
 }
@@ -65,11 +65,11 @@ export interface Settled {
   readonly result?: WorkResult
   /** What the worker reported, as far as it can be read. */
   readonly claim: Claim
-  readonly source?: Source
+  readonly source?: EvidenceSource
   /** What a repair would read in a broken JSON file: only shown to the person who takes over. */
   readonly repaired?: Repaired
   /** Every source in the order it was tried. */
-  readonly tried: readonly Step[]
+  readonly tried: readonly SettleStep[]
 }
 
 /**
@@ -83,14 +83,14 @@ export interface Settled {
  * @example
  * settle({ json: { state: 'read', text, bytes: text.length } }, order, 'run-7').verdict // 'advance'
  */
-export function settle(evidence: Evidence, order: WorkOrder, activeRunId: string): Settled {
+export function settle(evidence: WorkEvidence, order: WorkOrder, activeRunId: string): Settled {
   const example = 'settle({ json: { state: "read", text, bytes } }, order, "run-7")'
   for (const part of [evidence, order])
     if (!isObject(part)) throw misfit('settle', 'the evidence and the order, both objects', part, example)
   for (const file of [evidence.json, evidence.text])
     if (file !== undefined && !isObject(file))
       throw misfit('settle', 'files as { state: "read", text, bytes }', file, example)
-  const tried: Step[] = []
+  const tried: SettleStep[] = []
   const notes: Note[] = []
   const found = best(evidence, tried, notes)
   const reasons = [...found.reasons, ...doubts(found, evidence, order)]
@@ -115,18 +115,18 @@ export function settle(evidence: Evidence, order: WorkOrder, activeRunId: string
   }
 }
 
-interface Read extends Checked {
+interface CheckedResult extends Checked {
   readonly repaired?: Repaired | undefined
 }
 
-interface Best extends Read {
-  readonly source?: Source
+interface Best extends CheckedResult {
+  readonly source?: EvidenceSource
   /** True if it was only said, not written to a file. */
   readonly untrusted?: boolean
 }
 
 /** Takes the first existing source, valid or not: a broken source never falls back to a lesser one. */
-function best(evidence: Evidence, tried: Step[], notes: Note[]): Best {
+function best(evidence: WorkEvidence, tried: SettleStep[], notes: Note[]): Best {
   let taken: Best | undefined
   const files = [
     ['json', evidence.json, fromJson],
@@ -153,7 +153,7 @@ function best(evidence: Evidence, tried: Step[], notes: Note[]): Best {
   return fromConversation(evidence, tried) ?? fromOutput(evidence, tried)
 }
 
-function fromJson(text: string, name: string): Read {
+function fromJson(text: string, name: string): CheckedResult {
   let value: unknown
   try {
     value = JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text)
@@ -183,7 +183,7 @@ function withReasons(checked: Checked, first: readonly Note[]): Checked {
   return { claim: checked.claim, reasons: [...first, ...checked.reasons] }
 }
 
-function fromConversation(evidence: Evidence, tried: Step[]): Best | undefined {
+function fromConversation(evidence: WorkEvidence, tried: SettleStep[]): Best | undefined {
   if (evidence.conversation === undefined) {
     tried.push({ source: 'conversation', outcome: 'absent' })
     return undefined
@@ -195,7 +195,7 @@ function fromConversation(evidence: Evidence, tried: Step[]): Best | undefined {
 }
 
 /** Only a log is left. A few fields found in it help the person who takes over, and nothing more. */
-function fromOutput(evidence: Evidence, tried: Step[]): Best {
+function fromOutput(evidence: WorkEvidence, tried: SettleStep[]): Best {
   const { fields, reasons } = jsonAnchors(evidence.stdout ?? '')
   for (const output of [evidence.stdout, evidence.stderr]) {
     for (const [field, value] of findAnchors(output ?? '')) {
@@ -215,7 +215,7 @@ function distrust(said: Best, message: string): Best {
   return { ...rest, untrusted: true, reasons: [{ code: 'WORK_UNTRUSTED', message }, ...said.reasons] }
 }
 
-function note(source: Source, checked: Read, tried: Step[]): Best {
+function note(source: EvidenceSource, checked: CheckedResult, tried: SettleStep[]): Best {
   const first = checked.reasons[0]
   const broken = checked.reasons.some(({ code }) => code === 'WORK_RESULT_BROKEN')
   tried.push({
@@ -227,7 +227,7 @@ function note(source: Source, checked: Read, tried: Step[]): Best {
 }
 
 /** Reasons against a result although it is well formed. */
-function doubts({ claim }: Best, { exit, notStarted }: Evidence, order: WorkOrder): Note[] {
+function doubts({ claim }: Best, { exit, notStarted }: WorkEvidence, order: WorkOrder): Note[] {
   const found: Note[] = []
   if (claim.issue_ref !== undefined && claim.issue_ref !== order.issue_ref) {
     const message = `the result is for ${quote(claim.issue_ref)}, the order for ${quote(order.issue_ref)}`

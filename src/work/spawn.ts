@@ -157,9 +157,9 @@ function cannotStart(error: unknown): Fault {
   return error
 }
 
-function exitOf({ exit_code, signal, reason }: RunEnd): WorkExit {
+function exitOf({ exitCode, signal, reason }: RunEnd): WorkExit {
   const ended = reason === null ? undefined : reason === 'timeout' ? 'timeout' : 'aborted'
-  return { code: exit_code, signal, ...(ended ? { ended } : {}) }
+  return { code: exitCode, signal, ...(ended ? { ended } : {}) }
 }
 
 function problemOf({ outcome, problem }: RunEnd): string | undefined {

@@ -4,9 +4,7 @@ import { isAbsolute, join, normalize, sep } from 'node:path'
 import {
   areTexts,
   type Complete,
-  DELAY,
   hasMethods,
-  isDelay,
   isName,
   isObject,
   isText,
@@ -14,6 +12,7 @@ import {
   type OptionTable,
   readOptions,
 } from '../base/check-options.ts'
+import { DURATION, type Duration } from '../base/duration.ts'
 import { badOption, Fault, type Note, quote } from '../base/fault.ts'
 import { RUN_OPTIONS } from '../run/run-options.ts'
 import { EscapeRemover } from '../text/ansi.ts'
@@ -25,7 +24,7 @@ import { boundedLedger, type Ledger } from './ledger.ts'
 import { readOrder, type WorkOrder } from './order.ts'
 import { fileName, type Outbox } from './outbox.ts'
 import { BY_HAND, before, readByHand, readResult } from './result-file.ts'
-import { type Evidence, settle } from './settle.ts'
+import { settle, type WorkEvidence } from './settle.ts'
 import { type Spawned, type SpawnOptions, spawnWorker } from './spawn.ts'
 
 /** How a worker is run and where its result goes. */
@@ -56,8 +55,8 @@ export interface WorkOptions {
    * logs, events, meta. `false` to skip that. @default '.audit'
    */
   readonly audit?: string | false | undefined
-  /** Milliseconds after which the worker is ended. @default none */
-  readonly timeout?: number | undefined
+  /** How long the worker may run; then it is ended. @default no limit */
+  readonly timeout?: Duration | undefined
   /**
    * How often an agent whose result cannot be used is asked for it again, in its session and with what is
    * wrong: at most 3. Other workers are never asked.
@@ -69,11 +68,11 @@ export interface WorkOptions {
   /** Maximum size of a result file in bytes; a larger one needs a human. @default 1 MiB */
   readonly maxResult?: number | undefined
   /**
-   * Milliseconds to wait for each call of the outbox and the ledger, before the work fails with OUTBOX_FAILED
-   * or LEDGER_FAILED.
-   * @default 60,000
+   * How long to wait for each call of the outbox and the ledger, before the work fails with OUTBOX_FAILED or
+   * LEDGER_FAILED.
+   * @default '1m'
    */
-  readonly maxOutboxWait?: number | undefined
+  readonly maxOutboxWait?: Duration | undefined
 }
 
 const isAudit = (value: unknown) => value === false || isName(value)
@@ -91,7 +90,7 @@ const WORK_OPTIONS = {
   timeout: RUN_OPTIONS.timeout,
   rounds: { ...RUN_OPTIONS.rounds, default: 0 },
   maxResult: { default: 1 << 20 },
-  maxOutboxWait: { default: 60_000, is: isDelay, must: DELAY },
+  maxOutboxWait: { ...DURATION, default: 60_000 },
 } as const satisfies OptionTable<WorkOptions>
 
 type ReadOptions = Complete<WorkOptions, typeof WORK_OPTIONS>
@@ -138,7 +137,7 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
   const old = { json: await before(join(root, files.json)), text: await before(join(root, files.text)) }
   const started = new Date()
   const clock = performance.now()
-  const left = async (said: Spawned['said']): Promise<Evidence> => {
+  const left = async (said: Spawned['said']): Promise<WorkEvidence> => {
     const moved = (await realpath(asked.repo_dir).catch(() => '')) !== root
     const look = (name: string, was: typeof old.json) =>
       moved
@@ -160,7 +159,7 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
   // A relative path would be read from the directory of the worker.
   const spawned = await start({ ...asked, repo_dir: root }, adapter, command, root, { ...read, askAgain })
   const duration = Math.round(performance.now() - clock)
-  const evidence: Evidence = {
+  const evidence: WorkEvidence = {
     ...(await left(spawned.said)),
     stdout: spawned.stdout.text,
     stderr: spawned.stderr.text,
@@ -184,7 +183,7 @@ function correction(reasons: readonly Note[], file: string): string {
 }
 
 /** What a person gave, instead of what a worker leaves. */
-async function handedIn(order: WorkOrder, evidence: Evidence, { audit }: ReadOptions): Promise<Gathered> {
+async function handedIn(order: WorkOrder, evidence: WorkEvidence, { audit }: ReadOptions): Promise<Gathered> {
   return {
     worker: BY_HAND,
     evidence,

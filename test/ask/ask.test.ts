@@ -9,6 +9,7 @@ import { ask } from '../../src/ask/ask.ts'
 import type { Answer, AttemptInfo } from '../../src/ask/options.ts'
 import type { CacheEntry } from '../../src/disk/cache.ts'
 import type { Outcome } from '../../src/values/outcome.ts'
+import { jsonSchema } from '../../src/values/schema/json-schema.ts'
 import { slow } from '../pace.ts'
 import { model, streamingModel } from './model.ts'
 
@@ -27,7 +28,7 @@ describe('a call', () => {
       calls++
       throw error
     }
-    await expect(ask(call, { prompt, retries: 5 })).rejects.toBe(error)
+    await expect(ask(call, { prompt, rounds: 5 })).rejects.toBe(error)
     expect(calls).toBe(1)
   })
 
@@ -350,7 +351,7 @@ describe('the cache', () => {
   })
 })
 
-test.each([{ prompt: '' }, { retries: -1 }, { retries: 1.5 }, { temperature: Number.NaN }])(
+test.each([{ prompt: '' }, { rounds: -1 }, { rounds: 1.5 }, { temperature: Number.NaN }])(
   'refuses %j before anything is asked',
   async (options) => {
     const { call, asked } = model('{}')
@@ -405,13 +406,25 @@ describe('pick', () => {
     await expect(ask(call, options)).rejects.toMatchObject({ code: 'BAD_OPTION' })
   })
 
+  test('a schema that jsonSchema() made is data: it is cached by what it says', async () => {
+    const cache = new Map<string, CacheEntry>()
+    const { call } = model('{"a":1}', '{"a":1}')
+    const typed = () => jsonSchema<{ a: number }>({ type: 'object', required: ['a'] })
+    expect((await ask(call, { prompt: 'p', cache, schema: typed() })).a).toBe(1)
+    expect(await ask(call, { prompt: 'p', cache, schema: typed() })).toEqual({ a: 1 })
+    await ask(call, { prompt: 'p', cache, schema: { type: 'object', required: ['a'] } })
+    expect(cache.size).toBe(1)
+    await ask(call, { prompt: 'p', cache, schema: jsonSchema({ type: 'object' }) })
+    expect(cache.size).toBe(2)
+  })
+
   test('is part of the key of the cache, as every option is that decides what a good answer is', async () => {
     const cache = new Map<string, CacheEntry>()
     const { call } = model('{"a":1}', '{"a":1}', '{"a":1}', '{"a":1}')
     await ask(call, { prompt: 'p', cache })
     await ask(call, { prompt: 'p', cache, pick: 'last' })
     await ask(call, { prompt: 'p', cache, partial: true })
-    await ask(call, { prompt: 'p', cache, partial: true, retries: 3, label: 'x' })
+    await ask(call, { prompt: 'p', cache, partial: true, rounds: 3, label: 'x' })
     expect(cache.size).toBe(3)
   })
 })

@@ -43,7 +43,7 @@ describe('a schema that answers with a promise is awaited', () => {
     const schema = { $async: true, type: 'object', properties: { n: { type: 'number' } } }
     for (const given of [schema, jsonSchema(schema)]) {
       const { call, asked } = model('{"n":"x"}', '{"n":1}')
-      expect(await ask(call, { prompt, schema: given, retries: 1 })).toEqual({ n: 1 })
+      expect(await ask(call, { prompt, schema: given, rounds: 1 })).toEqual({ n: 1 })
       expect(asked[1]?.prompt).toContain('"/n" (type): "must be number"')
     }
   })
@@ -72,7 +72,7 @@ describe('a schema that answers with a promise is awaited', () => {
     const text = 'First {"name":"ann"}, then {"name":"bob"}.'
     expect(await ask(() => text, { prompt, schema: User, pick: 'last' })).toEqual({ name: 'bob' })
     const bad = 'First <json>{"name":"ann"}</json>, then <json>{"name":"eve"}</json>.'
-    await expect(ask(() => bad, { prompt, schema: User, pick: 'last', retries: 0 })).rejects.toMatchObject({
+    await expect(ask(() => bad, { prompt, schema: User, pick: 'last', rounds: 0 })).rejects.toMatchObject({
       code: 'SCHEMA_FAILED',
     })
   })
@@ -134,7 +134,7 @@ describe('a schema that answers with a promise and', () => {
 
   test('rejects is told as one that throws', async () => {
     const schema = never(() => Promise.reject(new Error('directory is down')))
-    const options: AskOptions = { prompt, schema, retries: 0 }
+    const options: AskOptions = { prompt, schema, rounds: 0 }
     await expect(ask(() => '{"n":1}', options)).rejects.toMatchObject({
       code: 'SCHEMA_FAILED',
       errors: [{ rule: 'threw', message: 'the schema threw: directory is down' }],
@@ -153,7 +153,7 @@ describe('a schema that answers with a promise and', () => {
   test('has to wait for an answer longer than maxFrame is told so', async () => {
     const { schema } = counting(() => true)
     const text = `${'words '.repeat(50)}{"n":1}`
-    await expect(ask(() => text, { prompt, schema, maxFrame: 100, retries: 0 })).rejects.toMatchObject({
+    await expect(ask(() => text, { prompt, schema, maxFrame: 100, rounds: 0 })).rejects.toMatchObject({
       code: 'FRAME_TOO_LONG',
     })
   })
@@ -161,7 +161,7 @@ describe('a schema that answers with a promise and', () => {
   test.runIf(slow)('meets thousands of candidates is asked about each once, in bounded time', async () => {
     const { schema, asked } = counting(() => false)
     const text = Array.from({ length: 2000 }, (_, n) => `{"n":${n},}`).join('')
-    await expect(ask(() => `So: ${text}`, { prompt, schema, retries: 0 })).rejects.toMatchObject({
+    await expect(ask(() => `So: ${text}`, { prompt, schema, rounds: 0 })).rejects.toMatchObject({
       code: 'SCHEMA_FAILED',
     })
     expect(new Set(asked.map((value) => JSON.stringify(value))).size).toBe(asked.length)

@@ -1,9 +1,9 @@
-import type { AskRequest, Call } from '../../src/ask/options.ts'
+import type { AskCall, AskRequest } from '../../src/ask/options.ts'
 
 /** A model that gives these answers, one for each call, and remembers what it was asked. */
-export function model(...answers: string[]): { call: Call; asked: AskRequest[] } {
+export function model(...answers: string[]): { call: AskCall; asked: AskRequest[] } {
   const asked: AskRequest[] = []
-  const call: Call = async (request) => {
+  const call: AskCall = async (request) => {
     asked.push(request)
     const answer = answers[asked.length - 1]
     if (answer === undefined) throw new Error('the script of the model is over')
@@ -16,7 +16,7 @@ export function model(...answers: string[]): { call: Call; asked: AskRequest[] }
 export function streamingModel(size: number, ...answers: string[]) {
   const { call, asked } = model(...answers)
   const seen = { deltas: 0, closed: false }
-  const streaming: Call = async (request) => {
+  const streaming: AskCall = async (request) => {
     const text = String(await call(request))
     return (async function* () {
       try {

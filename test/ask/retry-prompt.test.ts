@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { describe, expect, test } from 'vitest'
 import { ask } from '../../src/ask/ask.ts'
 import type { AskOptions } from '../../src/ask/options.ts'
-import { retryInChinese, retryInEnglish } from '../../src/ask/retry-prompt.ts'
+import { retryText } from '../../src/ask/retry-prompt.ts'
 import { type Code, Fault } from '../../src/base/fault.ts'
 import { model } from './model.ts'
 
@@ -170,11 +170,11 @@ describe('it asks for what is wanted', () => {
 
   test('in Chinese too, where JSON is never called broken', () => {
     const failure = { error: 'e', attempt: 1 }
-    const said = (code: Code, tag?: string) => retryInChinese({ ...failure, fault: new Fault(code), tag })
+    const said = (code: Code, tag?: string) => retryText('zh', { ...failure, fault: new Fault(code), tag })
     expect(said('INVALID_JSON')).toContain('无法解析为合法 JSON')
     for (const code of ['SCHEMA_FAILED', 'ROOT_NOT_OBJECT', 'NORMALIZE_FAILED', 'PROTO_KEY'] as const) {
       expect(said(code)).not.toContain('无法解析')
-      expect(retryInEnglish({ ...failure, fault: new Fault(code) })).not.toContain('not be parsed')
+      expect(retryText('en', { ...failure, fault: new Fault(code) })).not.toContain('not be parsed')
     }
     expect(said('NO_MATCH', 'json')).toContain('（放在 <json> 与 </json> 之间）')
   })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ask } from '../../src/ask/ask.ts'
-import type { AskOptions, Call } from '../../src/ask/options.ts'
+import type { AskCall, AskOptions } from '../../src/ask/options.ts'
 import { expectLinear } from '../growth.ts'
 import { slow } from '../pace.ts'
 import { streamingModel } from './model.ts'
@@ -15,7 +15,7 @@ const issues = {
   summary: 'two',
 }
 
-async function watch(call: Call, options: Partial<AskOptions> = {}) {
+async function watch(call: AskCall, options: Partial<AskOptions> = {}) {
   const steps = []
   for await (const { done, value, complete, errors, attempt } of ask.stream(call, { prompt, ...options })) {
     steps.push({ done, json: JSON.stringify(value), complete: [...complete], errors, attempt })
@@ -116,7 +116,7 @@ describe('constraints', () => {
   const errorsOf = async (text: string, options: Partial<AskOptions> = {}) => {
     const steps = []
     const { call } = streamingModel(1, text)
-    const stream = ask.stream(call, { prompt, schema, retries: 0, ...options })
+    const stream = ask.stream(call, { prompt, schema, rounds: 0, ...options })
     try {
       for await (const { errors } of stream) steps.push(...errors.map(({ path, rule }) => `${path} ${rule}`))
     } catch {

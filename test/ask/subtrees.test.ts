@@ -9,7 +9,7 @@ async function told(schema: JsonSchema, answer: object): Promise<string[]> {
   const { call } = streamingModel(3, JSON.stringify(answer))
   const errors: string[] = []
   try {
-    for await (const snapshot of ask.stream(call, { prompt: 'x', schema, retries: 0 })) {
+    for await (const snapshot of ask.stream(call, { prompt: 'x', schema, rounds: 0 })) {
       errors.push(...snapshot.errors.map(({ path, rule }) => `${path} ${rule}`))
     }
   } catch {}
@@ -58,7 +58,7 @@ test('a part that refers to another place of the whole is left to the whole', as
   const schema = { properties: { b: count, a: { properties: { c: { $ref: '#/properties/b' } } } } }
   expect(await told(schema, { a: { c: 'x' } })).toEqual([])
   await expect(
-    ask(streamingModel(5, '{"a":{"c":"x"}}').call, { prompt: 'x', schema, retries: 0 }),
+    ask(streamingModel(5, '{"a":{"c":"x"}}').call, { prompt: 'x', schema, rounds: 0 }),
   ).rejects.toMatchObject({ code: 'SCHEMA_FAILED' })
 })
 

@@ -16,7 +16,7 @@ import { finished } from 'node:stream/promises'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
 import { type JournalOptions, journal, openJournal } from '../../src/disk/journal.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { built } from '../built.ts'
 import { slow } from '../pace.ts'
 import { makeEvent } from './make-event.ts'
@@ -26,8 +26,8 @@ const lines = (dir: string, name = 'events.jsonl') =>
   readFileSync(join(dir, name), 'utf8').split('\n').slice(0, -1)
 const seqs = (dir: string, name?: string) => lines(dir, name).map((line) => JSON.parse(line).seq)
 
-async function pass(dir: string, events: Event[], options?: JournalOptions): Promise<Event[]> {
-  const passed: Event[] = []
+async function pass(dir: string, events: AgentEvent[], options?: JournalOptions): Promise<AgentEvent[]> {
+  const passed: AgentEvent[] = []
   for await (const event of Readable.from(events).pipe(journal(dir, options))) passed.push(event)
   return passed
 }

@@ -1,10 +1,10 @@
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 
 /** An event of its own for tests that only need a record. */
 export function makeEvent(
   seq: number,
   more: { text?: string; attempt?: number; run?: string; diagnostic?: boolean } = {},
-): Event {
+): AgentEvent {
   const { text = `message ${seq}`, attempt = 1, run = 'r1', diagnostic = false } = more
   return {
     protocol_version: 'rasp/1.0',
@@ -28,5 +28,5 @@ export function makeEvent(
       byte_to: seq * 10 + 10,
       encoding: 'utf-8',
     },
-  } as Event
+  } as AgentEvent
 }

@@ -40,7 +40,7 @@ test('where there is no cat, the bytes go through this process', async () => {
     cwd,
     audit,
   })
-  expect(end.exit_code).toBe(0)
+  expect(end.exitCode).toBe(0)
   expect(readFileSync(join(audit, 'stdout.1.log'), 'utf8')).toBe('x'.repeat(300_000))
   expect(readFileSync(join(audit, 'stderr.1.log'), 'utf8')).toBe('err')
   expect(JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8')).recorders).toEqual([])

@@ -42,7 +42,7 @@ test('records stdout, stderr and the terminal of one run, and reads each record 
   expect(shown).toContain('a log line\r\n')
   expect(events.filter((event) => isEvent(event, 'agent.message.final'))).toHaveLength(1)
   expect(events.filter((event) => event.raw_ref?.stream === 'pty')).toEqual([])
-  expect(end).toMatchObject({ exit_code: 3, signal: null })
+  expect(end).toMatchObject({ exitCode: 3, signal: null })
   expect(meta).toMatchObject({
     mode: 'pty+pipe',
     bytes: { stdout: Buffer.byteLength(stdout), stderr: 11, pty: Buffer.byteLength(shown) },
@@ -96,7 +96,7 @@ test('an agent that closes its stdout and stderr keeps its terminal until it lea
     .poll(() => recorders().some((pid) => isSameProcess(pid, null)), { timeout: 20_000 })
     .toBe(false)
   live.type('bye\n')
-  expect(await live.end).toMatchObject({ exit_code: 0, signal: null, reason: null })
+  expect(await live.end).toMatchObject({ exitCode: 0, signal: null, reason: null })
   expect(readFileSync(join(place.cwd, 'cleaned-up'), 'utf8')).toBe('bye\n')
   expect(read('pty-output.1.log').split('\r\n').sort()).toEqual(['', 'a', 'bye', 'closed'])
 })

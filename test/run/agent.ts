@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { codex } from '../../src/engines/codex/codex.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { run } from '../../src/run/run.ts'
 import type { RunCommand } from '../../src/run/run-options.ts'
 
@@ -39,11 +39,11 @@ export function agent(cwd: string, body: string): Pick<RunCommand, 'command' | '
 /** Runs it to its end. */
 export async function ran(options: RunCommand) {
   const live = run({ engine: codex, fsDiff: false, ...options })
-  const events: Event[] = []
+  const events: AgentEvent[] = []
   for await (const event of live) events.push(event)
   return { events, end: await live.end }
 }
 
-export const types = (events: readonly Event[]) => events.map((event) => event.type)
-export const codesOf = (events: readonly Event[]) =>
+export const types = (events: readonly AgentEvent[]) => events.map((event) => event.type)
+export const codesOf = (events: readonly AgentEvent[]) =>
   events.flatMap((event) => ('code' in event.data ? [event.data.code] : []))

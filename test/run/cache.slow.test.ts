@@ -52,20 +52,24 @@ describe('run({ cache })', () => {
     expect(second.events[0]?.data).toMatchObject({
       code: 'RESULT_CACHED',
       message: expect.stringContaining(
-        `nothing was run: the result is that of run ${first.end.run_id}, attempt 1`,
+        `nothing was run: the result is that of run ${first.end.runId}, attempt 1`,
       ),
     })
     expect(second.end).toMatchObject({
-      cached: { run_id: first.end.run_id, attempt_number: 1 },
+      cached: { run_id: first.end.runId, attempt_number: 1 },
       completion: first.end.completion,
-      exit_code: null,
+      exitCode: null,
       signal: null,
       reason: null,
       result: { ...first.end.result, warnings: ['RESULT_CACHED'] },
     })
     validEvents(second.events)
     const chats = validChat(drive(chatStage(), second.events))
-    expect(chats.map(({ type }) => type)).toEqual(['diagnostic.warning', 'user.input.required'])
+    expect(chats.map(({ type }) => type)).toEqual([
+      'diagnostic.warning',
+      'user.input.required',
+      'conversation.ended',
+    ])
     expect(chats[0]?.data).toMatchObject({ code: 'RESULT_CACHED' })
     // The audit is that of the real run alone, and its replay is the same.
     expect(readFileSync(join(options.audit, 'events.jsonl'), 'utf8')).toBe(journal)
@@ -141,16 +145,16 @@ describe('run({ cache })', () => {
     const live = run({ ...options, engine: codex, fsDiff: false, schema, cache })
     for await (const event of live) if (event.type === 'agent.reasoning.summary') live.kill('SIGTERM')
     expect(await live.end).toMatchObject({
-      exit_code: 0,
+      exitCode: 0,
       reason: 'interrupted',
-      result: { status: 'success' },
+      result: { status: 'failed' },
     })
     expect(cache.size).toBe(0)
   })
 
   test('tells runs apart by command, arguments, input, directory, schema, marker and key', async () => {
     const cache = new Map<string, CacheEntry>()
-    const { options, starts } = saying('{"a":1}')
+    const { options, starts } = saying('{"a":1,"done":true}')
     const other = workspace()
     const all: Partial<RunCommand>[] = [
       {},

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { claude, codex, type AgentEvent as Event, gemini, iflow, replay, run } from '../../src/index.ts'
+import { claude, codex, gemini, iflow } from '../../src/engines.ts'
+import { type AgentEvent as Event, replay, run } from '../../src/index.ts'
 import { agent, codesOf, ran, workspace } from './agent.ts'
 
 /** Prints its end and stays. */
@@ -77,7 +78,7 @@ describe('endAfter', () => {
     // In one write, so that no pause on a busy host comes between the end of a turn and the next.
     const body = `say([...lines, lines[1]].join('\\n')); await sleep(600); say(lines[2]); say(lines[3])`
     const { end, events } = await ran({ ...agent(cwd, body), cwd, audit, endAfter: 300 })
-    expect(end).toMatchObject({ outcome: 'finished', reason: null, exit_code: 0 })
+    expect(end).toMatchObject({ outcome: 'finished', reason: null, exitCode: 0 })
     expect(events.filter((event) => event.type === 'agent.message.final')).toHaveLength(2)
   })
 
@@ -89,10 +90,10 @@ describe('endAfter', () => {
       audit,
       endAfter: 60_000,
     })
-    expect(leaves.end).toMatchObject({ outcome: 'finished', reason: null, exit_code: 0 })
+    expect(leaves.end).toMatchObject({ outcome: 'finished', reason: null, exitCode: 0 })
     const silent = `say(lines[0]); say(lines[1]); await sleep(400)`
     const quiet = await ran({ ...agent(cwd, silent), cwd, audit, endAfter: 50 })
-    expect(quiet.end).toMatchObject({ outcome: 'unknown', reason: null, exit_code: 0 })
+    expect(quiet.end).toMatchObject({ outcome: 'unknown', reason: null, exitCode: 0 })
   })
 
   test('a turn that failed is no end signal', async () => {
@@ -100,7 +101,7 @@ describe('endAfter', () => {
     const failed = '{"type":"turn.failed","error":{"message":"no"}}'
     const body = `say(lines[0]); say(lines[1]); say(${JSON.stringify(failed)}); await sleep(300); process.exitCode = 1`
     const { end } = await ran({ ...agent(cwd, body), cwd, audit, endAfter: 50 })
-    expect(end).toMatchObject({ outcome: 'failed', reason: null, exit_code: 1 })
+    expect(end).toMatchObject({ outcome: 'failed', reason: null, exitCode: 1 })
   })
 })
 
@@ -119,7 +120,7 @@ describe('run(command, args, options)', () => {
       outcome: 'succeeded',
       ok: true,
       result: { status: 'success', value: { ok: true } },
-      usage: { input: 1, output: 2, cached: 0 },
+      tokens: { input: 1, output: 2, cached: 0 },
     })
   })
 
@@ -127,7 +128,7 @@ describe('run(command, args, options)', () => {
     const { cwd, audit } = workspace()
     const live = run('true', [], { cwd, audit, engine: claude })
     await all(live)
-    expect(await live.end).toMatchObject({ usage: null, result: null, exit_code: 0 })
+    expect(await live.end).toMatchObject({ tokens: null, result: null, exitCode: 0 })
   })
 
   test('gives the same as the form with one object', async () => {

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { isSameProcess } from '../../src/disk/lock.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { replay } from '../../src/run/replay.ts'
 import { resume } from '../../src/run/resume.ts'
 import { built } from '../built.ts'
@@ -75,11 +75,11 @@ async function begun() {
 }
 
 /** Completes a directory, and checks that it is whole and that a replay gives the same. */
-async function whole(audit: string): Promise<Event[]> {
+async function whole(audit: string): Promise<AgentEvent[]> {
   await resume(audit)
   const journal = readFileSync(join(audit, 'events.jsonl'), 'utf8')
   let again = ''
-  const events: Event[] = []
+  const events: AgentEvent[] = []
   for await (const event of replay(audit)) {
     events.push(event)
     again += `${JSON.stringify(event)}\n`

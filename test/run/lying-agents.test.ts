@@ -4,7 +4,7 @@ import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { wireOf } from '../../src/engines/talk-wires.ts'
 import type { Engine } from '../../src/events/engine.ts'
-import { type Event, isEvent } from '../../src/events/event.ts'
+import { type AgentEvent, isEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import { Talk } from '../../src/run/talk.ts'
 
@@ -39,7 +39,7 @@ function talking(engine: Engine, argv: readonly string[], silence = { opening: 3
       note() {},
     }),
   })
-  const events: Event[] = []
+  const events: AgentEvent[] = []
   const stage = eventStage(talk.listen(engine), { wire: true, maxFrame: MAX_FRAME })({
     write(event) {
       talk.event(event)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { replay } from '../../src/run/replay.ts'
 import { reply, run } from '../../src/run/run.ts'
 import { workspace } from './agent.ts'
@@ -11,7 +11,7 @@ async function printed(fixture: string) {
   const { cwd, audit } = workspace()
   const log = resolve('fixtures', fixture, 'stdout.log')
   const agent = run('cat', [log], { cwd, audit, fsDiff: false })
-  const events: Event[] = []
+  const events: AgentEvent[] = []
   for await (const event of agent) events.push(event)
   const meta = JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))
   return { audit, events, meta }
@@ -20,7 +20,7 @@ async function printed(fixture: string) {
 test('the meta of a run said auto, though its engine was recognised; a replay looks again', async () => {
   const { audit, events, meta } = await printed('codex/02-reasoning.pipe')
   expect(meta).toMatchObject({ engine: 'codex', recognised: true })
-  const again: Event[] = []
+  const again: AgentEvent[] = []
   for await (const event of replay(audit)) again.push(event)
   expect(again).toEqual(events)
 })

@@ -18,7 +18,7 @@ test('runs on a real pseudo-terminal, and reads the records from there', async (
   expect(log).toBe(`${[...codexLines, 'true 100'].join('\r\n')}\r\n`)
   expect(types(events)).toContain('agent.message.final')
   expect(events.find((event) => event.raw_ref)?.raw_ref?.stream).toBe('pty')
-  expect(end).toMatchObject({ exit_code: 3, signal: null })
+  expect(end).toMatchObject({ exitCode: 3, signal: null })
   expect(JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))).toMatchObject({
     mode: 'pty',
     bytes: { pty: Buffer.byteLength(log) },
@@ -62,7 +62,7 @@ test('keeps what is typed before the terminal is there', async () => {
   live.type('hel')
   live.type('lo\r')
   live.resume()
-  expect(await live.end).toMatchObject({ exit_code: 0 })
+  expect(await live.end).toMatchObject({ exitCode: 0 })
   expect(readFileSync(join(audit, 'pty-output.1.log'), 'utf8')).toContain('got hello')
 })
 
@@ -85,7 +85,7 @@ test('a command with a path is looked for from the working directory, one withou
   const { cwd, audit } = workspace()
   writeFileSync(join(cwd, 'agent.sh'), '#!/bin/sh\necho ran\n', { mode: 0o755 })
   const { end } = await ran({ command: './agent.sh', cwd, audit, pty: true })
-  expect(end.exit_code).toBe(0)
+  expect(end.exitCode).toBe(0)
   await expect(ran({ command: 'agent.sh', cwd, audit, pty: true, env: {} })).rejects.toMatchObject({
     code: 'SPAWN_FAILED',
   })
@@ -97,5 +97,5 @@ test.each([
 ])('signal %i is told by its name, or by its number if it has none', async (number, signal) => {
   const { cwd, audit } = workspace()
   const { end } = await ran({ command: 'sh', args: ['-c', `kill -${number} $$`], cwd, audit, pty: true })
-  expect(end).toMatchObject({ exit_code: null, signal })
+  expect(end).toMatchObject({ exitCode: null, signal })
 })

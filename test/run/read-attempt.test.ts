@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Tail } from '../../src/disk/tail.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { listAttempts, pinned } from '../../src/run/attempt-logs.ts'
 import { ChunkedLogs, parseChunkLine } from '../../src/run/chunk-log.ts'
 import { readJson, readMeta, writeWholeSync } from '../../src/run/meta.ts'
@@ -19,8 +19,8 @@ afterEach(() => rmSync(dir, { recursive: true }))
 const put = (name: string, content: unknown) =>
   writeFileSync(join(dir, name), typeof content === 'string' ? content : JSON.stringify(content))
 
-async function all(path: string, options?: ReplayOptions): Promise<Event[]> {
-  const events: Event[] = []
+async function all(path: string, options?: ReplayOptions): Promise<AgentEvent[]> {
+  const events: AgentEvent[] = []
   for await (const event of replay(path, options)) events.push(event)
   return events
 }

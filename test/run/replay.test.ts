@@ -14,7 +14,7 @@ import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { takeLock } from '../../src/disk/lock.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { listAttempts } from '../../src/run/attempt-logs.ts'
 import { follow } from '../../src/run/follow.ts'
 import { type ReplayOptions, replay } from '../../src/run/replay.ts'
@@ -25,8 +25,8 @@ import { agent, codesOf, codexLines, ran, types, workspace } from './agent.ts'
 
 const fresh = () => mkdtempSync(join(tmpdir(), 'sluice-replay-'))
 
-async function all(path: string, options?: ReplayOptions): Promise<Event[]> {
-  const events: Event[] = []
+async function all(path: string, options?: ReplayOptions): Promise<AgentEvent[]> {
+  const events: AgentEvent[] = []
   for await (const event of replay(path, options)) events.push(event)
   return events
 }
@@ -135,7 +135,7 @@ test.runIf(slow)('follows a run that is going on, to its end, and gives what it 
     'for (let i = 0; i < 30; i++) { say(lines[i % 4]); await sleep(3) } process.exitCode = 2',
   )
   const live = run({ ...program, engine: codex, cwd, audit, fsDiff: false })
-  const events: Event[] = []
+  const events: AgentEvent[] = []
   for await (const event of live) events.push(event)
   expect(await followed).toEqual(events)
 })
@@ -152,10 +152,10 @@ test.runIf(slow)('follows from one attempt into the next', async () => {
 /** Follows a directory or a log, and hands out events as they come. */
 function following(path: string) {
   const flow = replay(path, { engine: codex, follow: true })
-  const events: Event[] = []
-  const until = async (done: (events: Event[]) => boolean) => {
+  const events: AgentEvent[] = []
+  const until = async (done: (events: AgentEvent[]) => boolean) => {
     while (!done(events)) {
-      const item: Event | null = flow.read()
+      const item: AgentEvent | null = flow.read()
       if (item) events.push(item)
       else await new Promise((resolve) => flow.once('readable', resolve))
     }
@@ -165,7 +165,7 @@ function following(path: string) {
 }
 const message = (text: string) =>
   `{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"${text}"}}\n`
-const texts = (events: Event[]) =>
+const texts = (events: AgentEvent[]) =>
   events.flatMap((event) =>
     event.type === 'agent.message.final' ? [(event.data as { text: string }).text] : [],
   )

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { delimiter, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import type { Fault } from '../../src/base/fault.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { replay } from '../../src/run/replay.ts'
 import { resume } from '../../src/run/resume.ts'
 import { reply, run } from '../../src/run/run.ts'
@@ -71,7 +71,7 @@ test.for(rows)(
     expect(again).toMatchObject({ ok: true, session: begun.session, task: NASTY, attempt: 2 })
     const { env } = options
     const later = await reply(audit, 'and later', { env, fsDiff: false }).end
-    expect(later).toMatchObject({ ok: true, session: begun.session, attempt: 3, run_id: begun.run_id })
+    expect(later).toMatchObject({ ok: true, session: begun.session, attempt: 3, runId: begun.runId })
     const words = (line: string) => line.replace('ID', begun.session!).split(' ')
     expect(calls()).toEqual([
       { argv: first.split(' '), stdin: 'begin', cwd },
@@ -81,7 +81,7 @@ test.for(rows)(
     expect(readdirSync(cwd)).not.toContain('x')
     const sent = ['begin', NASTY, 'and later']
     expect(sent.map((_, n) => readFileSync(join(audit, `stdin.${n + 1}.log`), 'utf8'))).toEqual(sent)
-    const events: Event[] = []
+    const events: AgentEvent[] = []
     for await (const event of replay(audit)) events.push(event)
     expect(events.flatMap((event) => (event.type === 'user.message' ? [event.data.text] : []))).toEqual(sent)
     const kept = readFileSync(join(audit, 'events.jsonl'), 'utf8').trim().split('\n')
@@ -96,7 +96,7 @@ test('a task in the command line is not sent again, and a run without a director
   expect(first).toMatchObject({ task: 'begin', audit: undefined })
   const second = await agent.reply('go on').end
   // The thread counts 300 tokens by now, of which this turn used 200.
-  expect(second).toMatchObject({ attempt: 2, run_id: first.run_id, usage: { input: 200 } })
+  expect(second).toMatchObject({ attempt: 2, runId: first.runId, tokens: { input: 200 } })
   expect(calls().map(({ argv }) => argv.join(' '))).toEqual([
     'exec --json begin',
     `exec --json resume ${first.session} -`,
@@ -115,14 +115,14 @@ test('an agent that begins another session failed, and is ended', async () => {
   // The same program, but it prints another thread.
   const program = join(options.cwd!, 'bin', 'codex')
   writeFileSync(program, readFileSync(program, 'utf8').replaceAll(`/codex.'`, `/codex-round.'`))
-  const events: Event[] = []
+  const events: AgentEvent[] = []
   const next = agent.reply('b')
   for await (const event of next) events.push(event)
   expect(events.flatMap((event) => ('code' in event.data ? [event.data.code] : []))).toContain(
     'SESSION_CHANGED',
   )
   expect(await next.end).toMatchObject({ outcome: 'failed', ok: false, reason: 'session_changed' })
-  const again: Event[] = []
+  const again: AgentEvent[] = []
   for await (const event of replay(audit)) again.push(event)
   expect(again.filter((event) => event.attempt_number === 2)).toEqual(events)
 })
@@ -207,9 +207,12 @@ test('what the rounds have used is added up where the agent counts each turn', a
   const words = '-p --output-format stream-json --verbose'.split(' ')
   const given = { ...options, prompt: 'report', schema: never }
   const once = await run('claude', words, given).end
-  const { usage, cost } = await run('claude', words, { ...given, ...standIn('claude').options, rounds: 1 })
-    .end
-  expect([once.usage, once.cost]).toEqual([
+  const { tokens: usage, cost } = await run('claude', words, {
+    ...given,
+    ...standIn('claude').options,
+    rounds: 1,
+  }).end
+  expect([once.tokens, once.cost]).toEqual([
     { input: 3, output: 5 },
     { amount: 0.01, currency: 'USD' },
   ])
@@ -243,7 +246,7 @@ test.each([undefined, 'audit'])('a result that fails its schema is asked for aga
     result: { status: 'success', value: { severity: 'high', line: 12 } },
     rounds: [{ status: 'failed' }],
     // The thread counts 200 tokens by now, which are those of both rounds.
-    usage: { input: 200, output: 20 },
+    tokens: { input: 200, output: 20 },
     completion: { tokens: { input: 100, output: 10 } },
   })
   expect(calls()[1].stdin).toMatch(

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { codex } from '../../src/engines/codex/codex.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { replay } from '../../src/run/replay.ts'
 import { resume } from '../../src/run/resume.ts'
 import { run } from '../../src/run/run.ts'
@@ -47,11 +47,11 @@ test('two runs in one directory of runs are two runs, not two attempts of one', 
   expect(linked()).toBe(basename(first.end.audit))
   const second = await ran({ ...says(), cwd })
   expect([first.end.attempt, second.end.attempt]).toEqual([1, 1])
-  expect(first.end.run_id).not.toBe(second.end.run_id)
+  expect(first.end.runId).not.toBe(second.end.runId)
   expect(audits()).toEqual([first, second].map(({ end }) => basename(end.audit)).sort())
   for (const name of audits()) expect(name).toMatch(NAME)
   expect(linked()).toBe(basename(second.end.audit))
-  expect(second.end.audit.endsWith(`-${second.end.run_id.slice(0, 8)}`)).toBe(true)
+  expect(second.end.audit.endsWith(`-${second.end.runId.slice(0, 8)}`)).toBe(true)
 })
 
 test('sluice run makes a directory per run, and --attempt-of adds an attempt', async () => {
@@ -125,7 +125,7 @@ test('where the link cannot be made there is a note, and the run is good', async
   const { events, end } = await ran({ ...says(), cwd })
   expect(codesOf(events)).toContain('LATEST_NOT_LINKED')
   expect(end.completion.state).toBe('awaiting_user_input')
-  const again: Event[] = []
+  const again: AgentEvent[] = []
   for await (const event of replay(end.audit)) again.push(event)
   expect(again).toEqual(events)
   expect(audits()).toEqual([basename(end.audit)])
@@ -146,7 +146,7 @@ test('a directory of the name latest is left alone', () => {
 test('the link is relative: the folder can be moved', async () => {
   await ran({ ...says(), cwd })
   renameSync(join(cwd, '.audit'), join(cwd, 'moved'))
-  const events: Event[] = []
+  const events: AgentEvent[] = []
   for await (const event of replay(join(cwd, 'moved', 'latest'))) events.push(event)
   expect(events.at(-1)?.type).toBe('lifecycle.completion.state')
 })
@@ -155,7 +155,7 @@ test('who follows latest stays with the run it led to', async () => {
   const slow =
     "say(lines[0]); while (!fs.existsSync('go')) await sleep(5); for (const line of lines.slice(1)) say(line)"
   const live = run({ ...agent(cwd, slow), engine: codex, cwd, runs: '.audit', fsDiff: false }).resume()
-  const followed: Event[] = []
+  const followed: AgentEvent[] = []
   for await (const event of replay(join(cwd, '.audit', await latestOf(live.audit!)), { follow: true })) {
     followed.push(event)
     if (followed.length > 1) continue
@@ -165,7 +165,7 @@ test('who follows latest stays with the run it led to', async () => {
     writeFileSync(join(cwd, 'go'), '')
   }
   const { audit } = await live.end
-  expect(new Set(followed.map((event) => event.run_id))).toEqual(new Set([live.run_id]))
+  expect(new Set(followed.map((event) => event.run_id))).toEqual(new Set([live.runId]))
   expect(followed.map((event) => JSON.stringify(event))).toEqual(
     readFileSync(join(audit!, 'events.jsonl'), 'utf8').trimEnd().split('\n'),
   )

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { opencode } from '../../src/engines/opencode.ts'
-import { LimitCounter, type RunLimits } from '../../src/run/run-limits.ts'
+import { LimitCounter, type Limits } from '../../src/run/run-limits.ts'
 import { lines, run } from '../engines/run.ts'
 
 const call = (id: string) => ({
@@ -19,7 +19,7 @@ const step = (cost: number) => ({
   part: { id: 'p', type: 'step-finish', reason: 'tool-calls', cost, tokens: { input: 1, output: 1 } },
 })
 
-function passed(limits: RunLimits, engine: typeof codex, ...records: object[]) {
+function passed(limits: Limits, engine: typeof codex, ...records: object[]) {
   const counter = new LimitCounter(limits)
   for (const event of run(engine, { stdout: lines(...records) })) counter.add(event)
   return counter.passed()?.message
@@ -65,7 +65,7 @@ test.each([
   [{ toolcalls: 1 }, 'did you mean toolCalls?'],
   [7, 'needs an object of options'],
 ])('refuses %j', (limits, words) => {
-  expect(() => new LimitCounter(limits as RunLimits)).toThrow(words)
+  expect(() => new LimitCounter(limits as Limits)).toThrow(words)
 })
 
 const answered = { type: 'item.completed', item: { id: 'a', type: 'agent_message', text: 'Hi' } }

@@ -15,9 +15,9 @@ import { agent, codesOf, codexLines, ran, types, workspace } from './agent.ts'
 const read = (dir: string, name: string) => readFileSync(join(dir, name), 'utf8')
 const meta = (dir: string, attempt = 1) => JSON.parse(read(dir, `meta.${attempt}.json`))
 
-async function replayed(dir: string, custom?: Engine): Promise<string> {
+async function replayed(dir: string, engine?: Engine): Promise<string> {
   let text = ''
-  for await (const event of replay(dir, { custom })) text += `${JSON.stringify(event)}\n`
+  for await (const event of replay(dir, { engine })) text += `${JSON.stringify(event)}\n`
   return text
 }
 
@@ -39,7 +39,7 @@ test('records everything, and the events it gives are the ones it writes', async
   expect(types(events)).toContain('agent.message.final')
   expect(end).toMatchObject({
     attempt: 1,
-    exit_code: 0,
+    exitCode: 0,
     signal: null,
     reason: null,
     completion: { state: 'awaiting_user_input' },
@@ -97,7 +97,7 @@ test('attempts count up and share the id of the run', async () => {
   const first = await ran({ ...program, cwd, audit })
   const second = await ran({ ...program, cwd, audit })
   expect([first.end.attempt, second.end.attempt]).toEqual([1, 2])
-  expect(second.end.run_id).toBe(first.end.run_id)
+  expect(second.end.runId).toBe(first.end.runId)
   expect(second.events[0]).toMatchObject({ seq: 1, attempt_number: 2 })
   expect(existsSync(join(audit, 'stdout.2.log'))).toBe(true)
 })
@@ -152,11 +152,11 @@ const call = (id: string) =>
   `say('{"type":"item.started","item":{"id":"${id}","type":"command_execution","command":"ls","status":"in_progress"}}');`
 
 test.each([
-  ['is killed by our signal', '', { signal: 'SIGTERM', exit_code: null }],
+  ['is killed by our signal', '', { signal: 'SIGTERM', exitCode: null }],
   [
     'exits with 0 on our signal',
     "process.on('SIGTERM', () => process.exit(0));",
-    { signal: null, exit_code: 0 },
+    { signal: null, exitCode: 0 },
   ],
 ])('a limit ends it, and it has failed, if it %s', async (_how, first, exit) => {
   const { cwd, audit } = workspace()
@@ -286,7 +286,7 @@ test('a grandchild that holds the pipe does not hang us', async () => {
     audit,
     pipeGrace: 200,
   })
-  expect(end).toMatchObject({ exit_code: 0, reason: null })
+  expect(end).toMatchObject({ exitCode: 0, reason: null })
   expect(codesOf(events)).toContain('PIPE_HELD_OPEN')
   process.kill(Number(read(audit, 'stderr.1.log')))
 })
@@ -343,8 +343,8 @@ test('text given as input reaches it', async () => {
 test('60 MB that are not read yet are not held in memory', async () => {
   const { cwd, audit } = workspace()
   const script = `
-    import { codex, run } from ${JSON.stringify(built('src/index.ts'))}
-    const live = run({ command: 'sh', args: ['-c', 'head -c 60000000 /dev/zero | tr "\\\\0" "x" | fold -w 1000'], engine: codex, cwd: ${JSON.stringify(cwd)}, audit: ${JSON.stringify(audit)}, fsDiff: false })
+    import { run } from ${JSON.stringify(built('src/index.ts'))}
+    const live = run({ command: 'sh', args: ['-c', 'head -c 60000000 /dev/zero | tr "\\\\0" "x" | fold -w 1000'], engine: 'codex', cwd: ${JSON.stringify(cwd)}, audit: ${JSON.stringify(audit)}, fsDiff: false })
     let count = 0
     let most = 0
     for await (const event of live) if (++count % 1000 === 0) most = Math.max(most, process.memoryUsage.rss())
@@ -381,7 +381,7 @@ test.each([
   ['a time that is none', { timeout: -1 }, 'timeout must be milliseconds'],
   ['a time beyond what a timer can hold', { idleTimeout: 2 ** 31 }, 'idleTimeout must be milliseconds'],
   ['a grace that is no number', { killGrace: Number.NaN }, 'killGrace must be milliseconds'],
-  ['a wait for the end that is a text', { endAfter: '5s' as never }, 'endAfter must be milliseconds'],
+  ['a wait for the end that is no time', { endAfter: '5x' as never }, 'endAfter must be milliseconds'],
   ['a limit of nothing', { limit: { tokens: 0 } }, 'tokens must be a whole number above 0'],
   ['a window that is none', { window: -1 }, 'window must be a whole number above 0'],
   ['a frame of no bytes', { maxFrame: 0 }, 'maxFrame must be a whole number above 0'],
@@ -458,7 +458,7 @@ test('a directory of another run is refused before anything is started', async (
     'belongs to the run "A", not to "B"',
   )
   expect(existsSync(join(cwd, 'ran'))).toBe(false)
-  expect(await ran({ command: 'true', cwd, audit })).toMatchObject({ end: { run_id: 'A', attempt: 2 } })
+  expect(await ran({ command: 'true', cwd, audit })).toMatchObject({ end: { runId: 'A', attempt: 2 } })
 })
 
 test('an attempt whose files were removed keeps its number', async () => {
@@ -474,6 +474,24 @@ test('typing into a run on pipes does nothing', async () => {
   live.type('before')
   live.once('data', () => live.type('after'))
   live.resume()
-  expect(await live.end).toMatchObject({ exit_code: 0 })
+  expect(await live.end).toMatchObject({ exitCode: 0 })
   expect(read(audit, 'stdout.1.log')).toBe('')
+})
+
+test('its ids are there when run() returns, and kill() is SIGTERM', async () => {
+  const { cwd, audit } = workspace()
+  const agent = run('sleep', ['60'], { runs: join(cwd, 'runs'), fsDiff: false })
+  expect(existsSync(agent.audit!)).toBe(true)
+  expect(agent.audit!.endsWith(agent.runId.slice(0, 8))).toBe(true)
+  agent.kill()
+  const { runId, exitCode, signal, outcome } = await agent.end
+  expect({ runId, exitCode, signal, outcome }).toEqual({
+    runId: agent.runId,
+    exitCode: null,
+    signal: 'SIGTERM',
+    outcome: 'cancelled',
+  })
+  const other = run('true', [], { audit, runId: 'mine', fsDiff: false })
+  expect([other.runId, other.audit]).toEqual(['mine', audit])
+  await other.end
 })

@@ -88,7 +88,7 @@ describe('summarise', () => {
   }
   const rollout = (...records: object[]) => {
     put('.codex/sessions/2026/11/15/rollout-x.jsonl', lines(meta, ...records))
-    return summarise(sessionFiles({ home })[0]!)
+    return summarise(sessionFiles({ home })[0]!)!
   }
 
   test('tells engine, directory, start, turns and outcome', () => {
@@ -108,6 +108,22 @@ describe('summarise', () => {
     const marker = say('```json\n{"__SKILL_DONE__": true}\n```')
     expect(rollout(event('task_started'), marker).outcome).toBe('succeeded')
     expect(rollout(event('task_started'), marker, event('task_started'), say('…')).outcome).toBe('unknown')
+  })
+
+  test('the file of a subagent was a session of its own, and the newest', () => {
+    const inner = [
+      { source: { subagent: { thread_spawn: { parent_thread_id: 'a', depth: 1 } } } },
+      { source: { subagent: 'review' } },
+      { thread_source: 'subagent' },
+    ].map((more) => ({ ...meta, payload: { ...meta.payload, ...more } }))
+    for (const line of inner) {
+      put('.codex/sessions/2026/11/15/rollout-y.jsonl', lines(line, say('part')))
+      const [file] = sessionFiles({ home })
+      expect(summarise(file!)).toBe(undefined)
+      expect(isSessionOf(file!, String(meta.payload.cwd))).toBe(false)
+    }
+    put('.gemini/tmp/a/chats/session-1.jsonl', lines({ sessionId: 's', kind: 'subagent' }), 2000)
+    expect(summarise(sessionFiles({ home })[0]!)).toBe(undefined)
   })
 
   test('a file that is no session, or is gone, tells nothing', () => {
@@ -137,7 +153,7 @@ describe('summarise', () => {
       ...{ type: 'user', uuid, parentUuid: null, sessionId, message: { role: 'user', content: 'hi' } },
     })
     put('.claude/projects/-a/new.jsonl', lines(line('u1', 'old'), line('u2', 'new')))
-    expect(summarise(sessionFiles({ home })[0]!).session_id).toBe('new')
+    expect(summarise(sessionFiles({ home })[0]!)!.session_id).toBe('new')
   })
 
   test('times that are none do not break the list', () => {
@@ -145,7 +161,7 @@ describe('summarise', () => {
     put('.cline/data/sessions/s/s.json', JSON.stringify({ started_at: 'soon', cwd: '/srv/c' }))
     const [file] = sessionFiles({ home })
     expect(readHead(file!)).toEqual({ directory: '/srv/c', started_at: null })
-    expect(summarise({ ...file!, modified: 9e15 }).updated_at).toBe('1970-01-01T00:00:00.000Z')
+    expect(summarise({ ...file!, modified: 9e15 })!.updated_at).toBe('1970-01-01T00:00:00.000Z')
   })
 
   test('a session is of a directory by any of its names, in Gemini 0.20 by its hash', () => {

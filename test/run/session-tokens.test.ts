@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { qwen } from '../../src/engines/qwen.ts'
-import { type Event, isEvent } from '../../src/events/event.ts'
+import { type AgentEvent, isEvent } from '../../src/events/event.ts'
 import { replay } from '../../src/run/replay.ts'
 import { chat, endOf, lines, only, run } from '../engines/run.ts'
 
@@ -31,7 +31,7 @@ async function endsOf(engine: string, ...stdouts: readonly string[]) {
     writeFileSync(join(dir, `stdout.${index + 1}.log`), stdout)
     writeFileSync(join(dir, `meta.${index + 1}.json`), JSON.stringify({ engine, exit_code: 0 }))
   }
-  const ends: Event[] = []
+  const ends: AgentEvent[] = []
   for await (const event of replay(dir)) if (isEvent(event, 'lifecycle.completion.state')) ends.push(event)
   return ends.map((event) => event.data as { tokens?: object; cumulative?: true })
 }

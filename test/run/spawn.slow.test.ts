@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { codex, type AgentEvent as Event, events, run, type SpawnLike, tap } from '../../src/index.ts'
+import { codex } from '../../src/engines.ts'
+import { type AgentEvent as Event, events, run, type SpawnLike, tap } from '../../src/index.ts'
 import { agent, codexLines, workspace } from './agent.ts'
 
 /** What tests of other projects put in the place of a child process. */
@@ -85,7 +86,7 @@ describe.each(Object.entries(endings))('a stand-in for a child with %s', (_, end
     const place = recorded ? { audit, fsDiff: false } : {}
     const task = { engine: codex, cwd, spawn: starts, prompt: 'Say hi.' }
     const end = await run('codex', ['exec', '--json'], { ...task, ...place }).end
-    expect(end).toMatchObject({ outcome: 'finished', ok: true, session: 't-1', exit_code: 0 })
+    expect(end).toMatchObject({ outcome: 'finished', ok: true, session: 't-1', exitCode: 0 })
     expect(sent).toBe('Say hi.')
     if (recorded) expect(readFileSync(join(audit, 'stdout.1.log'), 'utf8')).toBe(output)
   })

@@ -27,6 +27,7 @@ class StandIn {
       const row = sql.includes('time_updated') ? listed : session
       if (sql.includes('FROM session WHERE id')) return values[0] === session.id ? [row] : []
       if (sql.includes('FROM session')) return [row]
+      if (sql.includes('sum(length')) return [{ size: JSON.stringify(messages).length }]
       if (sql.includes('FROM message'))
         return messages.map(({ id, data }) => ({ id, data: JSON.stringify(data) }))
       return messages.flatMap(({ id: message_id, parts }) =>

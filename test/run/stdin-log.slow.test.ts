@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeAll, expect, test } from 'vitest'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { openMirror } from '../../src/nats/mirror.ts'
 import { shipTo } from '../../src/nats/ship.ts'
 import { replay } from '../../src/run/replay.ts'
@@ -92,7 +92,7 @@ test.each(runs)('an export of a %s has its stdin only if nothing is hidden', asy
 })
 
 test('replay, why and a single log read what was sent', async () => {
-  const events: Event[] = []
+  const events: AgentEvent[] = []
   for await (const event of replay(join(dir, 'wire'))) events.push(event)
   expect(events.flatMap(({ type, data }) => (type === 'raw.stdin' ? [data] : []))).toContainEqual({
     line: `token ${secret}`,

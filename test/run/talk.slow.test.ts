@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { acp } from '../../src/engines/acp/acp.ts'
 import { wireOf } from '../../src/engines/talk-wires.ts'
-import type { AgentRequest, Event } from '../../src/events/event.ts'
+import type { AgentEvent, AgentRequest } from '../../src/events/event.ts'
 import { replay } from '../../src/run/replay.ts'
 import { reply, run } from '../../src/run/run.ts'
 import type { Run, RunEnd, RunOptions } from '../../src/run/run-options.ts'
@@ -46,15 +46,15 @@ function standIn(recorded: string, more: Partial<RunOptions> & { flags?: readonl
 }
 
 interface Seen {
-  readonly events: readonly Event[]
+  readonly events: readonly AgentEvent[]
   readonly end: RunEnd
   /** `option by` of every request, in the order in which they ended. */
   readonly settled: readonly string[]
 }
 
 /** Reads a run to its end; `act` is called with each request, `see` with every event. */
-async function watch(agent: Run, act?: Act, see?: (event: Event) => void): Promise<Seen> {
-  const events: Event[] = []
+async function watch(agent: Run, act?: Act, see?: (event: AgentEvent) => void): Promise<Seen> {
+  const events: AgentEvent[] = []
   const settled: string[] = []
   let nth = 0
   for await (const event of agent) {
@@ -69,8 +69,12 @@ async function watch(agent: Run, act?: Act, see?: (event: Event) => void): Promi
 }
 
 /** A replay gives the same events; what was sent is what the agent got. */
-async function checkRecord(audit: string, events: readonly Event[], sent: readonly object[]): Promise<void> {
-  const again: Event[] = []
+async function checkRecord(
+  audit: string,
+  events: readonly AgentEvent[],
+  sent: readonly object[],
+): Promise<void> {
+  const again: AgentEvent[] = []
   for await (const event of replay(audit)) again.push(event)
   expect(again).toEqual(events)
   const lines = readFileSync(join(audit, 'stdin.1.log'), 'utf8').trim().split('\n')
@@ -328,11 +332,11 @@ test.for([
 ] as const)('%s: a turn is interrupted in its middle, and the process ends well', async ([wire, sends]) => {
   const { agent, sent, audit } = standIn(wire)
   // Qwen Code prints nothing of an answer before it is whole.
-  const isTurn = ({ type, data }: Event) =>
+  const isTurn = ({ type, data }: AgentEvent) =>
     type === 'agent.message.delta' ||
     (wire.startsWith('qwen') && 'status' in data && data.status === 'started')
   const seen = await watch(agent, undefined, (event) => void (isTurn(event) && agent.interrupt()))
-  expect(seen.end).toMatchObject({ outcome: 'cancelled', exit_code: 0, reason: null })
+  expect(seen.end).toMatchObject({ outcome: 'cancelled', exitCode: 0, reason: null })
   expect(seen.end.completion.evidence.stopped).toBe('interrupted')
   expect(answersIn(sent())).toEqual([sends])
   await checkRecord(audit, seen.events, sent())
@@ -361,7 +365,7 @@ test('answers to nothing, to another id, of another choice, and twice, send noth
   await checkRecord(audit, seen.events, sent())
 })
 
-const asText = (events: readonly Event[]) =>
+const asText = (events: readonly AgentEvent[]) =>
   events.flatMap(({ type, data }) => (type === 'user.message' ? [data.text] : []))
 
 test.for([
@@ -385,7 +389,7 @@ test.for([
   const again = sent().slice(sent().findIndex((line) => line.again))
   const opened = again.find((line) => line.method === method)
   expect(opened.params.sessionId ?? opened.params.threadId).toBe(first.session)
-  const all: Event[] = []
+  const all: AgentEvent[] = []
   for await (const event of replay(audit)) all.push(event)
   expect(all.filter((event) => event.attempt_number === 2)).toEqual(seen.events)
 })
@@ -440,7 +444,7 @@ function asking(first: string, last = ''): Run {
 
 test.for([
   ['stays', '', { outcome: 'failed', reason: 'talk_failed' }],
-  ['exits', 'process.exit(3)', { outcome: 'failed', reason: null, exit_code: 3 }],
+  ['exits', 'process.exit(3)', { outcome: 'failed', reason: null, exitCode: 3 }],
 ] as const)(
   'an agent that closes its stdin, asks, and %s does not wait for ever',
   async ([, then, ended]) => {

@@ -4,7 +4,7 @@ import { acp } from '../../src/engines/acp/acp.ts'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { wireOf } from '../../src/engines/talk-wires.ts'
 import type { Engine } from '../../src/events/engine.ts'
-import { type Event, isEvent } from '../../src/events/event.ts'
+import { type AgentEvent, isEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import { Talk } from '../../src/run/talk.ts'
 import { watchTurns } from '../../src/run/watch-turns.ts'
@@ -31,7 +31,7 @@ function asked(options: readonly object[], answerIn = 60_000, title = 'rm') {
     }),
     unread: () => 0,
   })
-  const seen: Event[] = []
+  const seen: AgentEvent[] = []
   const stage = eventStage(talk.listen(acp), { wire: true })({
     write(event) {
       talk.event(event)
@@ -98,6 +98,31 @@ const asking = (id: number, title: string) => ({
   id,
   method: 'session/request_permission',
   params: { sessionId: 's', toolCall: { toolCallId: 'c', title }, options: [] },
+})
+
+test('a session was not continued because the agent announces a resume that it does not know', async () => {
+  const sent: string[] = []
+  const send = (bytes: Buffer) => sent.push(JSON.parse(bytes.toString()).method) > 0
+  const stopped: string[] = []
+  const stop = (_reason: string, _signal: unknown, note?: { message: string }) =>
+    void stopped.push(note?.message ?? '')
+  const process = () => ({ send, stop, closeInput() {}, note() {} })
+  const resumes = {
+    ...hello,
+    result: {
+      protocolVersion: 1,
+      agentCapabilities: { loadSession: true, sessionCapabilities: { resume: {} } },
+    },
+  }
+  const unknown = { id: 2, error: { code: -32601, message: '"Method not found": session/resume' } }
+  const { hear } = talking({ session: 's', process })
+  for (const record of [resumes, unknown, { id: 3, result: {} }]) hear(record)
+  await expect.poll(() => sent).toEqual(['initialize', 'session/resume', 'session/load', 'session/prompt'])
+  expect(stopped).toEqual([])
+  // Without the other way, and for any other error, it fails.
+  const { hear: other } = talking({ session: 's', process })
+  for (const record of [resumes, { ...unknown, error: { code: -32603, message: 'no' } }]) other(record)
+  expect(stopped).toEqual(['the session could not be opened: no'])
 })
 
 test.each([

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex/codex.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { run } from '../../src/run/run.ts'
 import type { RunCommand } from '../../src/run/run-options.ts'
 import { agent } from './agent.ts'
@@ -27,8 +27,8 @@ const says = (body = 'for (const line of lines) say(line)'): RunCommand => ({
   engine: codex,
   cwd,
 })
-const eventsOf = async (source: AsyncIterable<Event>) => {
-  const events: Event[] = []
+const eventsOf = async (source: AsyncIterable<AgentEvent>) => {
+  const events: AgentEvent[] = []
   for await (const event of source) events.push(event)
   return events
 }
@@ -38,13 +38,13 @@ test('the end alone is enough: how it ended and what it said, and nothing on dis
   const program = says()
   const made = readdirSync(cwd)
   const end = await run(program).end
-  expect(end).toMatchObject({ text: 'Grüße — done.', session: 't-1', exit_code: 0, audit: undefined })
+  expect(end).toMatchObject({ text: 'Grüße — done.', session: 't-1', exitCode: 0, audit: undefined })
   expect(readdirSync(cwd)).toEqual(made)
   expect(made.length).toBeGreaterThan(before.length)
 })
 
 test('the events are those of a recorded run, but for time and id', async () => {
-  const shape = (events: readonly Event[]) =>
+  const shape = (events: readonly AgentEvent[]) =>
     events.map(({ type, data, seq, raw_ref }) => [type, data, seq, raw_ref])
   const plain = await eventsOf(run({ ...says(), runId: 'r' }))
   const recorded = await eventsOf(run({ ...says(), runId: 'r', audit: join(cwd, 'audit'), fsDiff: false }))
@@ -69,7 +69,7 @@ test('a slow reader holds the agent back, loses nothing, and does not look like 
         'idle_timeout',
       )
   }
-  expect(await live.end).toMatchObject({ exit_code: 0, reason: null })
+  expect(await live.end).toMatchObject({ exitCode: 0, reason: null })
   expect(bytes).toBe(4_000_000)
 })
 
@@ -78,7 +78,7 @@ test('both a reader and the end', async () => {
   const { end } = live
   const events = await eventsOf(live)
   expect(events.at(-1)?.type).toBe('lifecycle.completion.state')
-  expect((await end).exit_code).toBe(0)
+  expect((await end).exitCode).toBe(0)
 })
 
 test('a reader that comes after the end was asked for is refused, and the end is still told', async () => {
@@ -89,7 +89,7 @@ test('a reader that comes after the end was asked for is refused, and the end is
   await expect(eventsOf(live)).rejects.toMatchObject({ code: 'BAD_STATE' })
   expect(() => live.pipe(process.stdout)).toThrow('already')
   expect(() => live.on('data', () => {})).toThrow('already')
-  expect((await end).exit_code).toBe(0)
+  expect((await end).exitCode).toBe(0)
 })
 
 const wrong: [string, RunCommand, string][] = [

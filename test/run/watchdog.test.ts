@@ -19,5 +19,6 @@ test('neither limit counts the time during which the process waits for us', asyn
   expect(rang).toEqual([])
   waits = false
   await all
-  expect(rang).toEqual(['timeout', 'idle'])
+  // On a busy host both are late, in any order.
+  expect(rang.sort()).toEqual(['idle', 'timeout'])
 })

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex/codex.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { events } from '../../src/streams/events.ts'
 import { tap } from '../../src/streams/tap.ts'
 import { asLines } from '../engines/fixture.ts'
@@ -11,8 +11,8 @@ import { validEvents } from '../engines/valid.ts'
 
 const folder = 'fixtures/codex/03h-interleave.tee80'
 const log = (name: string) => createReadStream(`${folder}/${name}`)
-const all = async (flow: AsyncIterable<Event>): Promise<Event[]> => {
-  const list: Event[] = []
+const all = async (flow: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> => {
+  const list: AgentEvent[] = []
   for await (const event of flow) list.push(event)
   validEvents(list)
   return list
@@ -21,7 +21,7 @@ const options = { clock: () => 0 }
 
 test('a tap of stdout, stderr and PTY through real streams gives each event once, in every order', async () => {
   // The end of the turn is told when the PTY has shown it.
-  const said = (list: readonly Event[]) =>
+  const said = (list: readonly AgentEvent[]) =>
     list
       .filter(({ data }) => !('status' in data) || data.status !== 'awaiting_user_input')
       .map(({ seq: _, ...event }) => event)

@@ -2,13 +2,13 @@ import { PassThrough, pipeline as pipelineBack, type Readable, type Transform } 
 import { pipeline } from 'node:stream/promises'
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
+import { codex } from '../../src/engines.ts'
 import { isEvent } from '../../src/events/event.ts'
 import type { Tokens } from '../../src/events/tokens.ts'
 import {
   type Chat,
   type Chunk,
   chat,
-  codex,
   type AgentEvent as Event,
   type EventOf,
   events,
@@ -50,7 +50,7 @@ test('run is typed: its events, and its result by the schema', async () => {
         break
     }
   }
-  const { result, usage, outcome } = await agent.end
+  const { result, tokens: usage, outcome } = await agent.end
   expectTypeOf(result!.value!.issues).toEqualTypeOf<string[]>()
   if (result?.status === 'success') expectTypeOf(result.value.issues).toEqualTypeOf<string[]>()
   else expectTypeOf(result?.value).toEqualTypeOf<undefined>()

@@ -6,7 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { PassThrough, Readable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
 import { describe, expect, test } from 'vitest'
-import { codex, events, frames, type PlainSource, tap, values } from '../../src/index.ts'
+import { codex } from '../../src/engines.ts'
+import { events, frames, type PlainSource, tap, values } from '../../src/index.ts'
 
 const log = new URL('../../fixtures/codex/07a-file-write.tee80/stdout.log', import.meta.url)
 const bytes = readFileSync(log)

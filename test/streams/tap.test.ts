@@ -45,7 +45,7 @@ describe('a child process', () => {
     const child = spawn(process.execPath, ['-e', 'process.stdout.write("x".repeat(300_000))'])
     let bytes = 0
     let held: unknown
-    for await (const chunk of tap(child, { grace: 20 })) {
+    for await (const chunk of tap(child, { pipeGrace: 20 })) {
       if (chunk.channel === 'exit') held = chunk.held
       else bytes += chunk.bytes.length
       await setTimeout(60) // the slow reader
@@ -56,7 +56,7 @@ describe('a child process', () => {
   test.runIf(slow)('whose grandchild holds the pipe is let go after the grace, and says so', async () => {
     const script = `require('child_process').spawn('sleep', ['30'], { stdio: ['ignore', 'inherit', 'ignore'], detached: true }).unref(); console.log('hi')`
     const child = node(script)
-    const flow = tap(child, { grace: 100 }).pipe(events(text))
+    const flow = tap(child, { pipeGrace: '100ms' }).pipe(events(text))
     const codes: string[] = []
     for await (const event of flow) if ('code' in event.data) codes.push(event.data.code)
     expect(codes).toContain('PIPE_HELD_OPEN')
@@ -194,7 +194,7 @@ describe('streams', () => {
 
   test('misuse is told at once', () => {
     expect(() => tap({})).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
-    expect(() => tap({ stdout: new PassThrough() }, { grace: -1 })).toThrow(
+    expect(() => tap({ stdout: new PassThrough() }, { pipeGrace: -1 })).toThrow(
       expect.objectContaining({ code: 'BAD_OPTION' }),
     )
   })

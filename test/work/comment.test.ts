@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { checkTemplate, renderComment } from '../../src/work/comment.ts'
 import { readHeaders } from '../../src/work/headers.ts'
-import { type Evidence, settle } from '../../src/work/settle.ts'
+import { settle, type WorkEvidence } from '../../src/work/settle.ts'
 
 const order = { issue_ref: 'shop#12', run_id: 'run-7', repo_dir: '/repo' }
 const good = { issue_ref: 'shop#12', run_id: 'run-7', status: 'ok', commit: 'abc', tests: '3 passed' }
@@ -39,7 +39,7 @@ test('says the reason and the next step, never a success, for a result that does
 
 const said = '{"IssueRef":"shop#12","RunId":"run-7","Status":"ok","PR":"http://x","Tests":"ok"}'
 
-test.each<[string, Evidence]>([
+test.each<[string, WorkEvidence]>([
   ['JSON on stdout', { stdout: said }],
   ['headers on stdout', { stdout: 'RunId: run-7\nStatus: ok\n' }],
   ['a conversation', { conversation: { payload: JSON.parse(said), trusted: false } }],

@@ -21,6 +21,16 @@ test('takes CRLF, a BOM, both spellings, colons in values and unknown keys', () 
   })
 })
 
+test('takes a full-width colon, in the file and in output', () => {
+  expect(fields('IssueRef：a#1\nRunId： 7\nPR：https://example.org/1\n\nbody')).toEqual({
+    issue_ref: 'a#1',
+    run_id: '7',
+    pr: 'https://example.org/1',
+  })
+  expect(findAnchors('10:02 INFO IssueRef：shop#12，RunId：run-7').get('issue_ref')).toBeDefined()
+  expect(findAnchors('RunId：run-7').get('run_id')).toBe('run-7')
+})
+
 test('takes a line of blanks for a blank line', () => {
   expect(readHeaders('RunId: 7\n \t\r\nbody').body).toBe('body')
 })

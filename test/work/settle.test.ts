@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Evidence, settle } from '../../src/work/settle.ts'
+import { settle, type WorkEvidence } from '../../src/work/settle.ts'
 import { expectLinear } from '../growth.ts'
 import { runs } from '../pace.ts'
 
@@ -16,12 +16,24 @@ const good = {
 const goodText =
   'IssueRef: shop#12\nRunId: run-7\nStatus: ok\nPR: none\nCommit: abc123\nTests: n/a\n\nFixed.\n'
 
-const file = (text: string): Evidence['json'] => ({ state: 'read', text, bytes: text.length })
+const file = (text: string): WorkEvidence['json'] => ({ state: 'read', text, bytes: text.length })
 const json = (value: unknown) => file(JSON.stringify(value))
-const codes = (evidence: Evidence, active = 'run-7') =>
+const codes = (evidence: WorkEvidence, active = 'run-7') =>
   settle(evidence, order, active).reasons.map(({ code }) => code)
 
 describe('settle', () => {
+  test('needs neither pr nor commit of a worker that is blocked', () => {
+    const { changes: _, ...none } = good
+    const blocked = { ...none, status: 'blocked', blocked_by: 'shop#3' }
+    expect(settle({ json: json(blocked) }, order, 'run-7')).toMatchObject({
+      verdict: 'advance',
+      result: { status: 'blocked', changes: {} },
+    })
+    const header = 'IssueRef: shop#12\nRunId: run-7\nStatus: blocked\nPR: none\nTests: n/a\n\nNo key.\n'
+    expect(settle({ text: file(header) }, order, 'run-7').verdict).toBe('advance')
+    expect(codes({ json: json({ ...blocked, status: 'fail' }) })).toEqual(['WORK_FIELD_MISSING'])
+  })
+
   test('advances a complete JSON result and normalises it', () => {
     const settled = settle({ json: json(good) }, order, 'run-7')
     expect(settled).toEqual({
@@ -279,12 +291,12 @@ describe('no input whatsoever advances', () => {
     fc.constantFrom('summary', 'Summary', 'questions', '__proto__', 'x', 'RunId', 'PR'),
     any,
   )
-  const found = (text: fc.Arbitrary<string>): fc.Arbitrary<Evidence['json']> =>
+  const found = (text: fc.Arbitrary<string>): fc.Arbitrary<WorkEvidence['json']> =>
     fc.oneof(
       { weight: 8, arbitrary: text.map(file) },
       {
         weight: 1,
-        arbitrary: fc.constantFrom<Evidence['json']>({ state: 'stale' }, undefined, { state: 'absent' }),
+        arbitrary: fc.constantFrom<WorkEvidence['json']>({ state: 'stale' }, undefined, { state: 'absent' }),
       },
     )
   const headers = (value: Record<string, unknown>) =>
@@ -346,7 +358,7 @@ describe('no input whatsoever advances', () => {
     )
     fc.assert(
       fc.property(found(text), found(text), fc.string(), word, (jsonFile, textFile, stdout, active) => {
-        const settled = settle({ json: jsonFile, text: textFile, stdout } as Evidence, order, active)
+        const settled = settle({ json: jsonFile, text: textFile, stdout } as WorkEvidence, order, active)
         if (settled.verdict !== 'advance') return
         expect(active).toBe('run-7')
         expect(settled.result).toMatchObject({ issue_ref: 'shop#12', run_id: 'run-7', status: 'ok' })

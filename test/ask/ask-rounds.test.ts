@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ask } from '../../src/ask/ask.ts'
-import { retryInChinese, retryInEnglish } from '../../src/ask/retry-prompt.ts'
+import { retryText } from '../../src/ask/retry-prompt.ts'
 import { Fault } from '../../src/base/fault.ts'
 import { parse } from '../../src/values/parse.ts'
 import type { Schema } from '../../src/values/schema/schema.ts'
@@ -17,7 +17,7 @@ describe('parse and ask', () => {
     expect(parse(`<think>hm</think>${good}`, { schema: Verdict, label: 'judge' }).verdict).toBe('hold')
   })
 
-  test('ask calls, parses and retries, with any async function that returns text', async () => {
+  test('ask calls, parses and asks again, with any async function that returns text', async () => {
     const { call, asked } = model(good)
     expect(await ask(call, { prompt, schema: Verdict, system: 'You are a judge.' })).toEqual(JSON.parse(good))
     const signal = expect.any(AbortSignal)
@@ -32,7 +32,7 @@ describe('the error is put into the prompt, so that the model can correct itself
     expect(asked).toHaveLength(2)
     expect(asked[1]).toMatchObject({ attempt: 2, temperature: 0 })
     expect(asked[1]?.prompt).toBe(
-      `${prompt}\n\n${retryInEnglish({ error: 'no JSON that can be used was found in the answer', fault: new Fault('NO_MATCH'), attempt: 1 })}`,
+      `${prompt}\n\n${retryText('en', { error: 'no JSON that can be used was found in the answer', fault: new Fault('NO_MATCH'), attempt: 1 })}`,
     )
   })
 
@@ -63,7 +63,7 @@ describe('the error is put into the prompt, so that the model can correct itself
     ['a schema that is code', quoting],
   ])('what %s brings of the answer is short, on one line and harmless', async (_, schema) => {
     const { call, asked } = model(JSON.stringify({ [hostile]: 'secret' }), '{}')
-    await ask(call, { prompt, schema, retries: 1 }).catch(() => {})
+    await ask(call, { prompt, schema, rounds: 1 }).catch(() => {})
     const lines = asked[1]!.prompt.slice(prompt.length + 2).split('\n')
     expect(lines).toHaveLength(3)
     expect(lines[1]).toMatch(/^Error: the answer is JSON/)
@@ -81,7 +81,7 @@ describe('the error is put into the prompt, so that the model can correct itself
 
   test('can be asked in Chinese', async () => {
     const { call, asked } = model('不知道', good)
-    await ask(call, { prompt, schema: Verdict, retryPrompt: retryInChinese })
+    await ask(call, { prompt, schema: Verdict, retryPrompt: 'zh' })
     expect(asked[1]?.prompt.slice(prompt.length)).toBe(`
 
 你上一次的输出无法解析为合法 JSON。
@@ -145,7 +145,7 @@ describe('the fault after the last attempt', () => {
   test('can be wrapped in three lines', async () => {
     class JudgeError extends Error {}
     const judge = (text: string) =>
-      ask(() => text, { prompt, schema: Verdict, retries: 0 }).catch((error) => {
+      ask(() => text, { prompt, schema: Verdict, rounds: 0 }).catch((error) => {
         throw Fault.is(error) ? new JudgeError(error.message, { cause: error }) : error
       })
     await expect(judge('nonsense')).rejects.toBeInstanceOf(JudgeError)
@@ -154,15 +154,15 @@ describe('the fault after the last attempt', () => {
 
   test('keeps only the start of a huge answer', async () => {
     const { call } = model('x'.repeat(1_000_000))
-    const fault = await ask(call, { prompt, schema: Verdict, retries: 0 }).catch((error) => error)
+    const fault = await ask(call, { prompt, schema: Verdict, rounds: 0 }).catch((error) => error)
     expect(fault.attempts[0].text).toHaveLength(4096)
   })
 })
 
 describe('limits of a retry', () => {
-  test('0 retries asks once', async () => {
+  test('0 rounds ask once', async () => {
     const { call, asked } = model('no', good)
-    await expect(ask(call, { prompt, schema: Verdict, retries: 0 })).rejects.toMatchObject({
+    await expect(ask(call, { prompt, schema: Verdict, rounds: 0 })).rejects.toMatchObject({
       code: 'NO_MATCH',
     })
     expect(asked).toHaveLength(1)
@@ -170,7 +170,7 @@ describe('limits of a retry', () => {
 
   test('a retry has no history: only the correction and the original prompt', async () => {
     const { call, asked } = model('first bad', 'second bad', good)
-    await ask(call, { prompt, schema: Verdict, retries: 2 })
+    await ask(call, { prompt, schema: Verdict, rounds: 2 })
     expect(asked[2]?.prompt).toBe(asked[1]?.prompt)
     expect(asked[2]?.prompt).not.toContain('bad')
   })
@@ -182,7 +182,7 @@ describe('limits of a retry', () => {
       },
     ]
     const { call } = model(good)
-    const fault = await ask(call, { prompt, schema: Verdict, normalize, retries: 0 }).catch((error) => error)
+    const fault = await ask(call, { prompt, schema: Verdict, normalize, rounds: 0 }).catch((error) => error)
     expect(fault).toMatchObject({ code: 'NORMALIZE_FAILED', value: JSON.parse(good) })
     expect(fault.cause.cause).toBeInstanceOf(RangeError)
   })
