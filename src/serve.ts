@@ -2,6 +2,7 @@
 export * from './core-exports.ts'
 export { type JournalOptions, journal } from './disk/journal.ts'
 export { type ExportFormat, exportRun, type RunExportOptions } from './serve/export.ts'
+export { type Handler, type HandlerOptions, handler } from './serve/handler.ts'
 export type { RunInfo } from './serve/run-info.ts'
 export { serve } from './serve/serve.ts'
 export type { Served, ServeOptions } from './serve/serve-options.ts'

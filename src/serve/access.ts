@@ -4,6 +4,7 @@ import { BlockList, isIP } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { badOption, quote } from '../base/fault.ts'
 import { loginPage } from './page.ts'
+import { refuse } from './reply.ts'
 
 /** Maximum size of a login body in bytes. */
 const MAX_BODY = 4096
@@ -12,10 +13,10 @@ const WRONG_MS = 500
 /** Wrong tokens of one address that may wait for their answer; meanwhile it gets no other token checked. */
 const MAX_WAITING = 16
 
-/** Access control: everyone who can reach the server may read, or only clients with the token. */
-export type Access = NonNullable<ReturnType<typeof accessBy>>
-
-/** Undefined without a token. Throws if the token could be guessed, or cannot be sent. */
+/**
+ * Access control: everyone who can reach the server may read, or only clients with the token. Undefined
+ * without a token. Throws if the token could be guessed, or cannot be sent.
+ */
 export function accessBy(token: string | undefined) {
   if (token === undefined) return undefined
   if (typeof token !== 'string' || !/^[\x21-\x7e]{16,1024}$/.test(token))
@@ -130,11 +131,6 @@ export function isOwnHost(headers: readonly string[] | undefined, host: string):
   const name = header.replace(/:\d{1,5}$/, '').toLowerCase()
   if (name === 'localhost' || name === host.toLowerCase()) return true
   return isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
-}
-
-/** Sends a plain-text error response. */
-export function refuse(response: ServerResponse, status: number, why: string): void {
-  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${why}\n`)
 }
 
 /** Compares in constant time, whatever the position of the difference and the length. */

@@ -10,6 +10,8 @@ import { type RunOverview, statsOf } from './run-overviews.ts'
 /** What is known about a run: of a recording, of a session file, or of events that are exported. */
 export interface RunFacts {
   readonly id: string
+  /** As its recorder says before there are records. */
+  readonly run_id?: string | undefined
   readonly running?: boolean
   /** It runs, but its recorder does not. */
   readonly lost?: boolean
@@ -39,7 +41,7 @@ export function runInfo(facts: RunFacts): RunInfo {
   const meta = running || stale ? undefined : last
   return {
     id,
-    run_id: told?.run_id ?? last?.run_id ?? null,
+    run_id: told?.run_id ?? last?.run_id ?? rest.run_id ?? null,
     engine: told?.engine ?? last?.engine ?? null,
     task: taskOf(first) ?? told?.task ?? null,
     attempts: Math.max(attempts.length, told ? 1 : 0),

@@ -1,12 +1,18 @@
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
-import type { ServerResponse } from 'node:http'
 import { basename, dirname, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { areTexts, checkPath, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
+import {
+  areTexts,
+  checkPath,
+  misfit,
+  NOT_TAKEN,
+  type OptionTable,
+  readOptions,
+} from '../base/check-options.ts'
 import { readBlock } from '../disk/plain-file.ts'
-import type { Event } from '../events/event.ts'
+import type { AgentEvent } from '../events/event.ts'
 import { type Attempt, listAttempts, shownChannels, singleLog, withLog } from '../run/attempt-logs.ts'
 import { readMeta } from '../run/meta.ts'
 import { type ReplayOptions, replay } from '../run/replay.ts'
@@ -17,11 +23,11 @@ import { markdownStage } from '../views/markdown/markdown.ts'
 import { html } from '../views/markdown/safe.ts'
 import { type Hidden, type Redactor, redactorsForTwo } from '../views/redact/redact.ts'
 import { redactStage } from '../views/redact/redact-stage.ts'
-import { refuse } from './access.ts'
 import { realTime, runInfo } from './build-info.ts'
 import { withoutSecrets } from './hiding.ts'
 import { EMBEDDED_ID, type EmbeddedData, type EmbeddedRun, type EmbeddedStream } from './page/embedded.ts'
 import { pageBody, pageScript, pageStyle } from './page-text.ts'
+import { type Reply, refuse } from './reply.ts'
 import type { FoundRun } from './run-finder.ts'
 import type { RunInfo } from './run-info.ts'
 import { OverviewReader, type RunOverview, readLogs } from './run-overviews.ts'
@@ -39,7 +45,7 @@ export interface ExportSource {
   /** The name on the page. */
   readonly name: string
   /** All its events, in order; called once to find its secrets and once to write it. */
-  readonly events: () => AsyncIterable<Event>
+  readonly events: () => AsyncIterable<AgentEvent>
   readonly attempts: readonly Attempt[]
   readonly logs: readonly ExportLog[]
 }
@@ -91,6 +97,7 @@ export interface RunExportOptions extends Omit<ExportOptions, 'redact'> {
 }
 
 const EXPORT_OPTIONS = {
+  signal: NOT_TAKEN,
   to: { words: ['md', 'html', 'json'] },
   redact: { default: true },
   hide: { is: areTexts, must: 'be an array of texts' },
@@ -110,10 +117,10 @@ export function recordedSource(given: string, reading: ReplayOptions = {}): Expo
 
 /** The events that were opened already, and on the second call those of another reading. */
 export function twice(
-  first: AsyncIterable<Event>,
-  again: () => Promise<AsyncIterable<Event>>,
+  first: AsyncIterable<AgentEvent>,
+  again: () => Promise<AsyncIterable<AgentEvent>>,
 ): ExportSource['events'] {
-  let opened: AsyncIterable<Event> | undefined = first
+  let opened: AsyncIterable<AgentEvent> | undefined = first
   return async function* () {
     const events = opened ?? (await again())
     opened = undefined
@@ -192,14 +199,14 @@ function hashOf(text: string): string {
 /** The data of a page as JSON. Its last member is the count, which is known last. */
 async function* dataOf(
   source: ExportSource,
-  events: AsyncIterable<Event>,
+  events: AsyncIterable<AgentEvent>,
   hide: Redactor | undefined,
   maxRaw: number,
 ): AsyncGenerator<string> {
   const version: EmbeddedData['version'] = 1
   yield `{"version":${version},"runs":[{"events":[`
   const reader = new OverviewReader()
-  let first: Event | undefined
+  let first: AgentEvent | undefined
   for await (const event of events) {
     yield `${first ? ',' : ''}${JSON.stringify(event)}`
     first ??= event
@@ -237,7 +244,7 @@ function stretches(total: number, room: number): [number, number][] {
 /** The run info that `/runs` would return, from its events and metas. */
 function infoOf(
   { name, attempts, logs }: ExportSource,
-  first: Event | undefined,
+  first: AgentEvent | undefined,
   told: RunOverview | undefined,
   hide: Redactor | undefined,
 ): RunInfo {
@@ -285,7 +292,7 @@ let sending = 0
 
 /** Sends a run as a file to download, with its secrets hidden; a run in progress as far as it is now. */
 export async function sendExport(
-  response: ServerResponse,
+  response: Reply,
   { info, place }: FoundRun,
   to: keyof typeof types,
 ): Promise<void> {

@@ -5,8 +5,8 @@ import { Fault } from '../base/fault.ts'
 import { diskFault } from '../base/system-error-code.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { LineFile } from '../disk/line-file.ts'
-import type { Place } from '../disk/read-journal.ts'
-import type { Event } from '../events/event.ts'
+import type { EventPlace } from '../disk/read-journal.ts'
+import type { AgentEvent } from '../events/event.ts'
 import { jsonLine } from '../streams/jsonl.ts'
 import type { Hiding } from './hiding.ts'
 import { Feed } from './journal-blocks.ts'
@@ -25,7 +25,7 @@ export interface Shared {
   /** Why there are no more events, when it has ended. */
   readonly fault: () => Fault | undefined
   /** The end that the logs seemed to have before they grew again. Its number now belongs to another event. */
-  readonly retracted?: Place | undefined
+  readonly retracted?: EventPlace | undefined
   /** Called when the client is done with it. */
   release(): void
 }
@@ -162,7 +162,7 @@ function derive(place: RunPlace, onOver: (mark: string, reported: RunOverview) =
   let over = false
   /** In bytes. */
   let size = 0
-  let last: Event | undefined
+  let last: AgentEvent | undefined
   const reader = new OverviewReader()
   /** Why it is incomplete. */
   let fault: Fault | undefined

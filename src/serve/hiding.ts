@@ -1,5 +1,5 @@
 import { isObject } from '../base/check-options.ts'
-import { type Event, isEvent } from '../events/event.ts'
+import { type AgentEvent, isEvent, isPiece } from '../events/event.ts'
 import { cutWord } from '../views/redact/pieces.ts'
 import { type RedactOptions, type Redactor, redactor } from '../views/redact/redact.ts'
 import type { RunInfo } from './run-info.ts'
@@ -8,18 +8,19 @@ import type { RunInfo } from './run-info.ts'
 export type Hiding = NonNullable<ReturnType<typeof hidingOf>>
 
 /**
- * Hides secrets in each event by itself, because a client may begin anywhere. So the pieces of messages have
- * no text: a secret could be cut in two, and the final message has all of it. Nothing is learned from one
+ * Hides secrets in each event by itself, because a client may begin anywhere. So pieces have no text: a
+ * secret could be cut in two, and what ends them has all of it. Nothing is learned from one
  * event for another, for the same reason: every client must get the same event.
  */
 export function hidingOf(redact: boolean | RedactOptions) {
   if (redact === false) return undefined
   const hide = redactor({ ...(redact === true ? {} : redact), learn: false })
   return {
-    event(event: Event): Event {
+    event(event: AgentEvent): AgentEvent {
       // Cast: another program may have written the journal, with `data` of any type. Hide it like any value.
-      if (!isObject(event.data)) return { ...(event as object), data: hide.value(event.data) } as Event
-      if (event.type === 'agent.message.delta') return { ...event, data: { ...event.data, text: '' } }
+      if (!isObject(event.data)) return { ...(event as object), data: hide.value(event.data) } as AgentEvent
+      // Cast: the same event with another text.
+      if (isPiece(event)) return { ...event, data: { ...event.data, text: '' } } as AgentEvent
       return withoutKeyLine(hide.event(event))
     },
     info: (info: RunInfo) => withoutSecrets(info, hide),
@@ -38,7 +39,7 @@ export function withoutSecrets(info: RunInfo, hide: Redactor): RunInfo {
  * A private key that is printed has one raw line for each of its own, and the last one is too short to look
  * random: a line of one word in which small and capital letters or digits are mixed goes.
  */
-function withoutKeyLine(event: Event): Event {
+function withoutKeyLine(event: AgentEvent): AgentEvent {
   if (!isEvent(event, 'raw.stdout', 'raw.stderr', 'raw.pty', 'raw.stdin')) return event
   const { line } = event.data
   // Another program may have written the journal.

@@ -3,15 +3,15 @@ import { Fault } from '../base/fault.ts'
 import { openPlain } from '../disk/plain-file.ts'
 import {
   comparePlaces,
+  type EventPlace,
   JournalReader,
   LINES_BLOCK,
   type Lines,
   linesFrom,
-  type Place,
   readLine,
 } from '../disk/read-journal.ts'
 import { Waker } from '../disk/wake.ts'
-import type { Event } from '../events/event.ts'
+import type { AgentEvent } from '../events/event.ts'
 import { sseId, sseMessage, sseRecord } from '../streams/sse.ts'
 import { CR } from '../text/characters.ts'
 
@@ -21,9 +21,7 @@ export interface Block {
   /** Position of the next one. */
   readonly next: number
   /** The last event in it; undefined if everything before `next` was left out. */
-  readonly last: Place | undefined
-  /** More follows, and is there already. */
-  readonly full: boolean
+  readonly last: EventPlace | undefined
   /** The journal is damaged here: nothing after it is sent. */
   readonly fault?: Fault
 }
@@ -31,10 +29,10 @@ export interface Block {
 const DATA = 'data: '
 
 /** The events of a block: each is on one line of data. */
-export function* eventsIn({ bytes }: Block): Generator<Event, void> {
+export function* eventsIn({ bytes }: Block): Generator<AgentEvent, void> {
   // Cast: the feed has checked that it is an event.
   for (const line of bytes.toString().split('\n'))
-    if (line.startsWith(DATA)) yield JSON.parse(line.slice(DATA.length)) as Event
+    if (line.startsWith(DATA)) yield JSON.parse(line.slice(DATA.length)) as AgentEvent
 }
 
 /** Maximum bytes of cached blocks: readers at the same position need the same block. */
@@ -54,7 +52,7 @@ const CHECK_MS = 5
 export class Feed {
   readonly #path: string
   readonly #within: string | undefined
-  readonly #shown: ((event: Event) => Event) | undefined
+  readonly #shown: ((event: AgentEvent) => AgentEvent) | undefined
   #journal: JournalReader | undefined
   readonly #blocks = new Map<number, Block>()
   #cached = 0
@@ -65,7 +63,7 @@ export class Feed {
   #watched = false
 
   /** `within` is the real path that must contain the journal, `shown` makes of an event what is sent. */
-  constructor(path: string, within?: string, shown?: (event: Event) => Event) {
+  constructor(path: string, within?: string, shown?: (event: AgentEvent) => AgentEvent) {
     this.#path = path
     this.#within = within
     this.#shown = shown
@@ -76,7 +74,7 @@ export class Feed {
    * there is no whole line there yet. A block ends before a line that cannot follow; the block that begins
    * there carries the fault.
    */
-  read(at: number, last?: Place): Block | undefined {
+  read(at: number, last?: EventPlace): Block | undefined {
     const journal = this.#check()
     if (!journal) return undefined
     const cached = this.#blocks.get(at)
@@ -152,14 +150,14 @@ export class Feed {
     this.#watched = false
   }
 
-  #spell(journal: JournalReader, lines: Lines, last: Place | undefined): Block | undefined {
-    if (lines.bytes.length === 0) return { bytes: lines.bytes, next: lines.next, last: undefined, full: true }
+  #spell(journal: JournalReader, lines: Lines, last: EventPlace | undefined): Block | undefined {
+    if (lines.bytes.length === 0) return { bytes: lines.bytes, next: lines.next, last: undefined }
     const parts: Buffer[] = []
     let head = ''
     let { at } = lines
     let before = last
     // An event whose id could forge a message is refused: other programs can write the journal.
-    const accept = (event: Event) => {
+    const accept = (event: AgentEvent) => {
       head = sseMessage({ id: sseId(event), event: event.type, data: '' })
     }
     try {
@@ -173,12 +171,10 @@ export class Feed {
       }
     } catch (fault) {
       if (!Fault.is(fault)) throw fault
-      return { bytes: Buffer.alloc(0), next: at, last: before, full: false, fault }
+      return { bytes: Buffer.alloc(0), next: at, last: before, fault }
     }
     // Nothing but a torn tail.
-    return at === lines.at
-      ? undefined
-      : { bytes: Buffer.concat(parts), next: at, last: before, full: lines.full }
+    return at === lines.at ? undefined : { bytes: Buffer.concat(parts), next: at, last: before }
   }
 }
 
@@ -189,7 +185,7 @@ const END = Buffer.from('\n')
 const PROBE = 4096
 
 /** Where a line begins that is not long before an event, or right at it. */
-function startNear(fd: number, wanted: Omit<Place, 'run_id'>): number {
+function startNear(fd: number, wanted: Omit<EventPlace, 'run_id'>): number {
   let from = 0
   let to = fs.fstatSync(fd).size
   while (to - from > LINES_BLOCK) {
@@ -203,7 +199,10 @@ function startNear(fd: number, wanted: Omit<Place, 'run_id'>): number {
 
 //  …,"seq":7}\n{"seq":8,…}\n{"seq":9,…
 //     ^ at     ^ the first event after it
-function firstEventAfter(fd: number, at: number): { readonly at: number; readonly place: Place } | undefined {
+function firstEventAfter(
+  fd: number,
+  at: number,
+): { readonly at: number; readonly place: EventPlace } | undefined {
   let inside = true
   for (const line of linesFrom(fd, at, PROBE)) {
     const { place } = inside ? {} : readLine(line.bytes)

@@ -1,19 +1,21 @@
 import { pageBody, pageScript, pageStyle } from './page-text.ts'
 
-/** The head of every page of the server; `more` are elements of one page alone. */
-const pageHead = (more = ''): string => `<!doctype html>
+/** The head of every page; `top` is the address of its files, `more` are elements of one page alone. */
+const pageHead = (top: string, more = ''): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>sluice</title>
-<link rel="icon" href="/icon.svg">
-<link rel="stylesheet" href="/page.css">
+<link rel="icon" href="${top}icon.svg">
+<link rel="stylesheet" href="${top}page.css">
 ${more}</head>
 `
 
-const html = `${pageHead('<script src="/page.js" defer></script>\n')}<body>
+/** The page; `top` is the address of its files, relative to its own. */
+export const pageHtml = (top: string): string =>
+  `${pageHead(top, `<script src="${top}page.js" defer></script>\n`)}<body>
 ${pageBody}</body>
 </html>
 `
@@ -22,7 +24,7 @@ const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect 
 
 /** All files of the page, by path. They are in the code, so that the package needs no other files. */
 export const pageFiles: ReadonlyMap<string, { readonly type: string; readonly text: string }> = new Map([
-  ['/', { type: 'text/html; charset=utf-8', text: html }],
+  ['/', { type: 'text/html; charset=utf-8', text: pageHtml('') }],
   ['/page.css', { type: 'text/css; charset=utf-8', text: pageStyle }],
   ['/page.js', { type: 'text/javascript; charset=utf-8', text: pageScript }],
   ['/icon.svg', { type: 'image/svg+xml', text: icon }],
@@ -33,7 +35,7 @@ export const pageFiles: ReadonlyMap<string, { readonly type: string; readonly te
  * page, and a browser keeps the fragment of that (`#run/…`) over the redirect that answers it.
  */
 export function loginPage(wrong?: string): string {
-  return `${pageHead()}<body class="gate">
+  return `${pageHead('/')}<body class="gate">
 <main>
 <form method="post">
 <h1>sluice</h1>

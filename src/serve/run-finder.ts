@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import { orElse } from '../base/fault.ts'
 import { EVENTS_FILE, LOCK_FILE } from '../disk/journal.ts'
-import { isLocked } from '../disk/lock.ts'
+import { isLocked, lockedRun } from '../disk/lock.ts'
 import { isInside } from '../disk/plain-file.ts'
 import { attemptsIn } from '../run/attempt-logs.ts'
 import { isUnlockedRunning } from '../run/is-running.ts'
@@ -10,7 +10,15 @@ import { readMeta } from '../run/meta.ts'
 import { isSearched, readFolder } from '../run/run-directory.ts'
 import { runInfo, taskOf } from './build-info.ts'
 import type { RunInfo } from './run-info.ts'
-import { fileMark, journalTail, type LogOverviews, type Marked, markOf, statsOf } from './run-overviews.ts'
+import {
+  fileMark,
+  journalTail,
+  type LogOverviews,
+  type Marked,
+  markOf,
+  overviewIn,
+  statsOf,
+} from './run-overviews.ts'
 import { auditPlace, type RunPlace } from './run-place.ts'
 
 export interface FoundRun {
@@ -32,7 +40,7 @@ interface Folder {
 }
 
 /** A folder that was looked at. */
-interface Known {
+interface KnownFolder {
   readonly depth: number
   readonly changed: number
   /** Of the folder and the files that may change in place: when it differs, the folder is read again. */
@@ -70,7 +78,9 @@ export class RunFinder {
   readonly #root: string
   readonly #logs: LogOverviews | undefined
   readonly #maxRuns: number
-  readonly #known = new Map<string, Known>()
+  readonly #known = new Map<string, KnownFolder>()
+  /** By run id. */
+  readonly #paths = new Map<string, string>()
   /** Folders that are no runs; runs whose end is not known; runs that ended last, the latest at the end. */
   readonly #parents = new Set<string>()
   readonly #open = new Set<string>()
@@ -123,8 +133,13 @@ export class RunFinder {
     if (this.#runs > this.#maxRuns * 1.1) yield* this.#putOffOldest()
   }
 
-  /** The run with this id. Its path is followed by names that were listed: nothing else reaches the disk. */
+  /** The run with this id, or else with this run id. */
   find(id: string): FoundRun | undefined {
+    return this.#at(id) ?? this.#named(id)
+  }
+
+  /** Its path is followed by names that were listed: nothing else reaches the disk. */
+  #at(id: string): FoundRun | undefined {
     const [top] = folderAt(this.#root, 0)
     const own = top && this.#idOf(this.#root) === id ? this.#runAt(top) : undefined
     if (own) return own
@@ -134,6 +149,15 @@ export class RunFinder {
       ;[folder] = folderAt(join(folder.path, name), folder.depth + 1)
     }
     return folder && this.#runAt(folder)
+  }
+
+  /** The run with this id in its records, as far as it was seen. */
+  #named(run: string): FoundRun | undefined {
+    const path = this.#paths.get(run)
+    const known = path === undefined ? undefined : this.#known.get(path)
+    const [folder] = known ? folderAt(path!, known.depth) : []
+    const found = folder && this.#runAt(folder)
+    return found?.info.run_id === run ? found : undefined
   }
 
   /** Those to look at now. */
@@ -175,12 +199,13 @@ export class RunFinder {
       if (!folders.has(name)) yield* this.#forget(`${path}${sep}${name}`)
   }
 
-  #keep(path: string, now: Known): void {
+  #keep(path: string, now: KnownFolder): void {
     this.#known.set(path, now)
     if (now.older) this.#older++
     else if (!now.run || now.folders.size > 0) this.#parents.add(path)
     if (!now.run) return
     this.#runs++
+    if (now.run.info.run_id !== null) this.#paths.set(now.run.info.run_id, path)
     if (isOpen(now.run)) this.#open.add(path)
     else this.#recent.add(path)
   }
@@ -189,6 +214,8 @@ export class RunFinder {
     const known = this.#known.get(path)
     if (known?.older) this.#older--
     if (known?.run) this.#runs--
+    const run = known?.run?.info.run_id
+    if (run != null && this.#paths.get(run) === path) this.#paths.delete(run)
     for (const paths of [this.#known, this.#parents, this.#open, this.#recent]) paths.delete(path)
   }
 
@@ -257,14 +284,19 @@ export class RunFinder {
     const locked = has(LOCK_FILE) && isLocked(join(path, LOCK_FILE))
     const running = locked || isUnlockedRunning(path, attempts.at(-1), last)
     const lost = running && !locked && last?.complete === false
+    const asked = taskOf(first) === undefined
+    const ended = running || asked ? undefined : overviewIn(last)
     // An empty journal that no recorder holds has nothing that the logs lack.
-    const told =
+    const tail = () =>
       journal && (journal.size > 0 || locked)
-        ? journalTail(join(path, EVENTS_FILE), root, taskOf(first) === undefined)
+        ? journalTail(join(path, EVENTS_FILE), root, asked)
         : running
           ? undefined
           : this.#logs?.of(place, attempts)
-    return { place, info: runInfo({ id: this.#idOf(path), running, lost, first, last, attempts, told }) }
+    const told = ended ?? tail()
+    const run_id = locked ? lockedRun(join(path, LOCK_FILE)) : undefined
+    const id = this.#idOf(path)
+    return { place, info: runInfo({ id, run_id, running, lost, first, last, attempts, told }) }
   }
 }
 
@@ -274,7 +306,7 @@ function isOpen({ info }: FoundRun): boolean {
 }
 
 /** Whether a folder does not have to be read again. */
-function isSame(folder: Folder, { mark, files, run }: Known): boolean {
+function isSame(folder: Folder, { mark, files, run }: KnownFolder): boolean {
   if (marksOf(folder, files) !== mark || Date.now() - folder.marked.mtimeMs < SETTLED_MS) return false
   // A recorder that is killed changes nothing. Only those that hold a lock write a journal.
   return !run || !isOpen(run) || isLocked(join(folder.path, LOCK_FILE))

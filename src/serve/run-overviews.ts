@@ -4,11 +4,12 @@ import { orElse } from '../base/fault.ts'
 import { readBlock, withPlain } from '../disk/plain-file.ts'
 import { MAX_LINE } from '../disk/read-journal.ts'
 import { type Cost, readCost } from '../events/cost.ts'
-import { isRecord, text } from '../events/engine.ts'
-import { type EndState, type Event, type FailureClass, isEvent } from '../events/event.ts'
-import { isGood, type OutcomeEvidence, outcomeOf, readFailure } from '../events/run-outcome.ts'
+import { asText, isRecord } from '../events/engine.ts'
+import { type AgentEvent, type FailureClass, isEvent } from '../events/event.ts'
+import { isGood, type OutcomeEvidence, outcomeOf, readFailure, readState } from '../events/run-outcome.ts'
 import { type Tokens, tokensOf } from '../events/tokens.ts'
 import { type Attempt, channels, logSizes } from '../run/attempt-logs.ts'
+import type { Meta } from '../run/meta.ts'
 import { whyOf } from '../views/why.ts'
 import type { RunPlace } from './run-place.ts'
 import { turn } from './turns.ts'
@@ -44,10 +45,10 @@ export interface RunOverview {
 export class OverviewReader {
   readonly #why = whyOf()
   readonly #files = new Set<string>()
-  #last: Event | undefined
+  #last: AgentEvent | undefined
   #task: string | undefined
 
-  take(event: Event): void {
+  take(event: AgentEvent): void {
     const item = this.#why.write(event)
     if (item.kind === 'prompt') this.#task ??= item.text.slice(0, MAX_TASK)
     if (item.kind === 'artifact' && this.#files.size < MAX_FILES) this.#files.add(item.path)
@@ -84,7 +85,8 @@ const MAX_KNOWN = 20_000
 /** Number of events to read to find the engine of larger logs. */
 const MAX_HEAD = 100
 
-const UNREAD: RunOverview = {
+/** Of a run whose end was not read yet. */
+export const UNREAD: RunOverview = {
   ...{ run_id: undefined, engine: undefined, ts: undefined, attempt: undefined },
   unread: true,
 }
@@ -182,7 +184,7 @@ function bytesIn(attempts: readonly Attempt[]): number {
 export async function* readLogs(
   place: RunPlace,
   options: Parameters<RunPlace['replay']>[0],
-): AsyncGenerator<Event> {
+): AsyncGenerator<AgentEvent> {
   for await (const event of place.replay(options)) {
     await turn()
     yield event
@@ -219,6 +221,19 @@ export function markOf({ dev, ino, size, mtimeMs }: Marked): string {
 /** Undefined if there is nothing, or nothing that may be looked at. */
 export function statsOf(path: string): fs.Stats | undefined {
   return orElse(() => fs.lstatSync(path, { throwIfNoEntry: false }), undefined)
+}
+
+/**
+ * What the meta of an attempt tells of its end; undefined if that is not all that a list shows. What a run
+ * waits for is only in its events.
+ */
+export function overviewIn(meta: Partial<Meta> | undefined): RunOverview | undefined {
+  const { run_id, engine, started_at: ts, attempt_number: attempt, complete } = meta ?? {}
+  const { state, outcome, reason_code, problem, failure_class, tokens, cost } = meta ?? {}
+  if (!complete || state === undefined || !outcome || outcome === 'needs_input') return undefined
+  const completion = { state, outcome, evidence: {}, reason_code, failure_class, tokens, cost }
+  // Cast: the outcome decides, not the evidence.
+  return { run_id, engine, ts, attempt, problem, completion: completion as RunOverview['completion'] }
 }
 
 /** Bytes at the end of a journal, of a run that ended well and of any other. */
@@ -258,12 +273,15 @@ export function journalTail(path: string, root: string, asked: boolean): RunOver
   }
 }
 
+/** The start of a line of a journal. */
+const PIECE = /"type":"(?:agent\.message|agent\.reasoning|tool\.call\.input)\.delta"/
+
 /** What the events in these lines tell: of a run that ended badly or not yet, else its task alone. */
 function telling(ended: RunOverview | undefined, lines: readonly string[]): Partial<RunOverview> {
   const reader = new OverviewReader()
   for (const line of lines) {
-    // Pieces of a message, which may be thousands, say nothing that its end does not say.
-    if (ended ? line.includes('"agent.message.delta"') : !line.includes('"user.message"')) continue
+    // Pieces of a message or a thought, which may be thousands, say nothing that its end does not say.
+    if (ended ? PIECE.test(line.slice(0, 80)) : !line.includes('"user.message"')) continue
     try {
       const event = JSON.parse(line)
       if (!ended || event.attempt_number === ended.attempt) reader.take(event)
@@ -283,7 +301,7 @@ function lastEvents(lines: readonly string[]): RunOverview | undefined {
     try {
       const event = JSON.parse(lines[i]!)
       const { run_id, ts, attempt_number: attempt } = event
-      overview ??= { run_id: text(run_id), engine: text(event.source.engine), ts: text(ts), attempt }
+      overview ??= { run_id: asText(run_id), engine: asText(event.source.engine), ts: asText(ts), attempt }
       // The previous attempt ended; this one has no end.
       if (attempt !== overview.attempt) return overview
       // Journals of before 0.2 have no `type` at the top.
@@ -298,7 +316,7 @@ function lastEvents(lines: readonly string[]): RunOverview | undefined {
 }
 
 function completionIn(data: Record<string, unknown>): RunOverview['completion'] {
-  const state = endStates.find((known) => known === data['state']) ?? 'unknown'
+  const state = readState(data['state']) ?? 'unknown'
   const { evidence, tokens } = data
   const { request, ...seen } = isRecord(evidence) ? evidence : {}
   const end = { state, evidence: { ...seen, ...(typeof request === 'string' && { request }) } }
@@ -310,8 +328,6 @@ function completionIn(data: Record<string, unknown>): RunOverview['completion'] 
     failure_class: readFailure(data['failure_class']),
     cost: readCost(data['cost']),
     tokens: isRecord(tokens) ? tokensOf(tokens) : undefined,
-    reason_code: text(data['reason_code']),
+    reason_code: asText(data['reason_code']),
   }
 }
-
-const endStates: readonly EndState[] = ['completed', 'awaiting_user_input', 'interrupted', 'unknown']

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { orElse } from '../base/fault.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { isInside } from '../disk/plain-file.ts'
-import type { Event } from '../events/event.ts'
+import type { AgentEvent } from '../events/event.ts'
 import { type Attempt, listAttempts } from '../run/attempt-logs.ts'
 import { hasJournal, isRunning } from '../run/is-running.ts'
 import { type ReplayOptions, replay } from '../run/replay.ts'
@@ -24,7 +24,7 @@ export interface RunPlace {
   /** Its `events.jsonl`, if it has one; else its events are made from its logs. */
   readonly journal: () => string | undefined
   /** The events in its logs. */
-  readonly replay: (options: Pick<ReplayOptions, 'follow' | 'signal'>) => AsyncIterable<Event>
+  readonly replay: (options: Pick<ReplayOptions, 'follow' | 'signal'>) => AsyncIterable<AgentEvent>
 }
 
 /** Reading more than this takes some seconds. */

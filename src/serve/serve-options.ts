@@ -1,13 +1,13 @@
 import {
   type Complete,
-  DELAY,
   FLAG_OR_OBJECT,
-  isDelay,
   isFlagOrObject,
   isName,
+  NOT_TAKEN,
   OFF,
   type OptionTable,
 } from '../base/check-options.ts'
+import { DURATION, type Duration } from '../base/duration.ts'
 import { badOption } from '../base/fault.ts'
 import type { SessionEngine } from '../run/session-files.ts'
 import type { RedactOptions } from '../views/redact/redact.ts'
@@ -19,10 +19,10 @@ export interface ServeOptions {
   readonly port?: number | undefined
   /** @default '127.0.0.1' */
   readonly host?: string | undefined
-  /** Milliseconds of silence after which a client gets a heartbeat. @default 15000 */
-  readonly heartbeat?: number | undefined
-  /** Milliseconds a client may leave sent data unread before it is dropped. @default 30000 */
-  readonly maxStall?: number | undefined
+  /** How long it may be silent before a client gets a heartbeat. @default '15s' */
+  readonly heartbeat?: Duration | undefined
+  /** How long a client may leave sent data unread before it is dropped. @default '30s' */
+  readonly maxStall?: Duration | undefined
   /** Event streams at once; another one gets a 503. @default 2000 */
   readonly maxClients?: number | undefined
   /** Also shows the session files of agents in the home directory, next to the runs. @default false */
@@ -57,6 +57,7 @@ export interface SessionsServed {
 }
 
 export const SESSIONS_OPTIONS = {
+  signal: NOT_TAKEN,
   home: {},
   engine: {},
   max: { default: 200 },
@@ -69,11 +70,12 @@ function checkHost(host: unknown): void {
 }
 
 export const SERVE_OPTIONS = {
+  signal: NOT_TAKEN,
   dir: { is: isName, needs: 'the directory of the runs as dir' },
   port: { default: 4180, is: Number.isInteger, must: ADDRESS },
   host: { default: '127.0.0.1', check: checkHost },
-  heartbeat: { default: 15_000, is: isDelay, must: DELAY },
-  maxStall: { default: 30_000, is: isDelay, must: DELAY },
+  heartbeat: { ...DURATION, default: 15_000 },
+  maxStall: { ...DURATION, default: 30_000 },
   maxClients: { default: 2000 },
   sessions: { default: false, is: isFlagOrObject, must: FLAG_OR_OBJECT },
   token: {},

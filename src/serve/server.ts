@@ -1,118 +1,26 @@
-import { setMaxListeners } from 'node:events'
-import fs from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { resolve } from 'node:path'
-import { pipeline } from 'node:stream'
-import { badOption, orElse, quote } from '../base/fault.ts'
-import { codeOf, whyFailed } from '../base/system-error-code.ts'
-import { openPlain } from '../disk/plain-file.ts'
-import { channels } from '../run/attempt-logs.ts'
-import type { Channel } from '../text/chunk.ts'
-import { type Access, accessBy, checkBindAddress, isOwnHost, refuse } from './access.ts'
-import { type Feeds, feeds } from './feeds.ts'
-import { type Hiding, hidingOf } from './hiding.ts'
+import { badOption } from '../base/fault.ts'
+import { codeOf } from '../base/system-error-code.ts'
+import { accessBy, checkBindAddress, isOwnHost } from './access.ts'
 import { pageFiles } from './page.ts'
-import { type FoundRun, type GoneRun, RunFinder } from './run-finder.ts'
-import type { RunInfo } from './run-info.ts'
-import { RunList } from './run-list.ts'
-import { logOverviews } from './run-overviews.ts'
-import type { RunPlace } from './run-place.ts'
+import { answering, refuse } from './reply.ts'
+import { RunRoutes, realDir, sendJson } from './routes.ts'
 import type { Served, ServeSettings } from './serve-options.ts'
-import { type SessionRuns, sessionRuns } from './session-runs.ts'
-import { stream, streamView } from './stream.ts'
-import { turn } from './turns.ts'
 
-/** Nothing may be loaded, framed or sent anywhere but here. */
-const security = {
-  'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-resource-policy': 'same-origin',
-  'cross-origin-opener-policy': 'same-origin',
-  'cache-control': 'no-store',
-}
 /** What the login page needs, and what reveals nothing about the runs. */
 const openPaths: ReadonlySet<string> = new Set(['/page.css', '/icon.svg', '/healthz'])
-const MAX_ID = 1024
-/** How long a list waits for logs without a journal; what is not read by then is in the next list. */
-const LOGS_MS = 1000
-
-const OLDER =
-  'older folders are not listed: open a run by its id at /runs/ID, serve a folder of them, or remove old runs with sluice prune'
-const NO_RUN = 'there is no such page or run'
-/** A log is any bytes: no search could promise that a secret in it is found. */
-const RAW_HIDDEN =
-  'this server hides secrets (--redact) and sends no raw bytes; read the events, or start it without --redact on a machine that you trust'
 
 /** The server of `serve`, whose options are checked already. */
 export async function startServer(options: ServeSettings): Promise<Served> {
   const { port, host, token, insecure } = options
   const access = accessBy(token)
   checkBindAddress(host, token, insecure)
-  const router = new Router(realDir(options.dir), access, options)
-  const server = createServer({ keepAliveTimeout: 5000 }, (request, response) => {
-    for (const [name, value] of Object.entries(security)) response.setHeader(name, value)
-    router.handle(request, response).catch(() => {
-      if (response.headersSent) response.destroy()
-      else refuse(response, 500, 'something went wrong here')
-    })
-  })
-  await listen(server, port, host)
-  // Cast: a server that listens on a port has an AddressInfo.
-  const { port: given } = server.address() as AddressInfo
-  return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${given}/`,
-    port: given,
-    clients: () => router.clients,
-    async close() {
-      router.leave()
-      const closed = new Promise((done) => server.close(done))
-      server.closeAllConnections()
-      await closed
-      router.close()
-    },
-  }
-}
+  const routes = new RunRoutes(realDir(options.dir), options)
 
-/** Answers the requests of all clients. */
-class Router {
-  readonly #access: Access | undefined
-  readonly #options: ServeSettings
-  readonly #hiding: Hiding | undefined
-  readonly #shut = new AbortController()
-  readonly #logs = logOverviews(this.#shut.signal)
-  readonly #feeds: Feeds
-  readonly #sessions: SessionRuns | undefined
-  readonly #finder: RunFinder
-  #listedSessions = new Set<string>()
-  readonly #list: RunList
-  /** Number of open event streams. */
-  clients = 0
-
-  constructor(root: string, access: Access | undefined, options: ServeSettings) {
-    this.#access = access
-    this.#options = options
-    // Every client adds a listener.
-    setMaxListeners(0, this.#shut.signal)
-    this.#hiding = hidingOf(options.redact)
-    this.#feeds = feeds(this.#logs, this.#hiding)
-    const { sessions } = options
-    this.#sessions =
-      sessions === false ? undefined : sessionRuns(this.#logs, sessions === true ? {} : sessions)
-    this.#finder = new RunFinder(root, this.#logs)
-    const source = {
-      look: () => this.#look(),
-      textOf: (info: RunInfo) => this.#textOf(info),
-    }
-    this.#list = new RunList(source, this.#shut.signal)
-  }
-
-  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!isOwnHost(request.headersDistinct['host'], this.#options.host))
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (!isOwnHost(request.headersDistinct['host'], host))
       return refuse(response, 403, 'this server does not have that name')
-    const access = this.#access
     const login = access && request.method === 'POST'
     if (request.method !== 'GET' && !login) {
       response.setHeader('allow', 'GET')
@@ -136,160 +44,30 @@ class Router {
       // Who has no token learns that the server runs, and no count.
       if (access && request.headers.authorization === undefined) return sendJson(response, '{"ok":true}\n')
       if (access && !(await access.admits(request, response))) return
-      return sendJson(response, `${JSON.stringify({ ok: true, clients: this.clients })}\n`)
+      return sendJson(response, `${JSON.stringify({ ok: true, clients: routes.clients })}\n`)
     }
-    if (pathname === '/runs') return await this.#sendRuns(request, response, searchParams)
-    return await this.#sendRun(request, response, pathname, searchParams)
+    return await routes.answer(request, response, pathname, searchParams)
   }
 
-  /** Ends all streams. */
-  leave(): void {
-    this.#shut.abort()
+  const server = createServer(
+    { keepAliveTimeout: 5000 },
+    (request, response) => void answering(response, () => answer(request, response)),
+  )
+  await listen(server, port, host)
+  // Cast: a server that listens on a port has an AddressInfo.
+  const { port: given } = server.address() as AddressInfo
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${given}/`,
+    port: given,
+    clients: () => routes.clients,
+    async close() {
+      routes.leave()
+      const closed = new Promise((done) => server.close(done))
+      server.closeAllConnections()
+      await closed
+      routes.close()
+    },
   }
-
-  close(): void {
-    this.#feeds.close()
-    this.#sessions?.close()
-  }
-
-  /** The list, a page of it, or what changed in it; nothing if the client has it already. */
-  async #sendRuns(request: IncomingMessage, response: ServerResponse, query: URLSearchParams): Promise<void> {
-    const list = this.#list
-    const [limit, after, since] = ['limit', 'after', 'since'].map((name) => query.get(name) ?? undefined)
-    if (limit !== undefined && !/^[1-9]\d{0,8}$/.test(limit))
-      return refuse(response, 400, 'limit must be a whole number from 1 on')
-    const page = limit === undefined ? undefined : await list.page(Number(limit), after)
-    if (limit === undefined) {
-      const learned = this.#logs.learned()
-      await list.fresh()
-      // Logs without a journal are waited for, if that does not take long.
-      if (since === undefined && (await this.#logs.settled(LOGS_MS, learned))) await list.fresh(true)
-      await turn()
-    }
-    const tag = `"${list.version}"`
-    response.setHeader('etag', tag)
-    const { older } = this.#finder
-    if (older > 0) response.setHeader('x-older-runs', `${older} ${OLDER}`)
-    if (request.headers['if-none-match'] === tag) return void response.writeHead(304).end()
-    if (limit !== undefined) {
-      if (!page) return refuse(response, 410, 'there is no such run any more; begin with the first page')
-      if (page.next !== undefined)
-        response.setHeader('link', `<?limit=${limit}&after=${encodeURIComponent(page.next)}>; rel="next"`)
-      return await sendRuns(response, '[', page.runs, ']\n')
-    }
-    if (since === undefined) return await sendRuns(response, '[', list.all(), ']\n')
-    const changed = list.since(since)
-    if (!changed) return refuse(response, 410, 'that version is not known any more; ask for the whole list')
-    await sendRuns(response, '{"runs":[', changed.runs, `],"gone":${JSON.stringify(changed.gone)}}\n`)
-  }
-
-  /** What is under `/runs/:id`. */
-  async #sendRun(
-    request: IncomingMessage,
-    response: ServerResponse,
-    path: string,
-    query: URLSearchParams,
-  ): Promise<void> {
-    const [, place, id = '', what, name] = path.split('/')
-    const learned = this.#logs.learned()
-    const run = place === 'runs' ? this.#findRun(id) : undefined
-    if (!run) return refuse(response, 404, NO_RUN)
-    if (what === undefined) {
-      const found = (await this.#logs.settled(LOGS_MS, learned)) ? this.#findRun(id) : run
-      return found ? sendJson(response, `${this.#textOf(found.info)}\n`) : refuse(response, 404, NO_RUN)
-    }
-    const format = name === undefined ? formats.find((known) => known === what) : undefined
-    if (format) return await this.#sendEvents(request, response, run, query, format)
-    const channel = what === 'raw' ? channels.find((known) => known === name) : undefined
-    if (channel && this.#hiding) return refuse(response, 403, RAW_HIDDEN)
-    if (channel) return sendRaw(response, run.place, channel, query)
-    if ((what === 'export.html' || what === 'export.md') && name === undefined) {
-      const { sendExport } = await import('./export.ts')
-      return await sendExport(response, run, what === 'export.html' ? 'html' : 'md')
-    }
-    return refuse(
-      response,
-      404,
-      'a run has /events, /chat, /ag-ui, /ai-sdk, /raw/stdout, /raw/stderr, /raw/pty, /raw/stdin, /export.html and /export.md',
-    )
-  }
-
-  async #sendEvents(
-    request: IncomingMessage,
-    response: ServerResponse,
-    run: FoundRun,
-    query: URLSearchParams,
-    format: (typeof formats)[number],
-  ): Promise<void> {
-    const { heartbeat, maxStall, maxClients } = this.#options
-    const header = request.headers['last-event-id']
-    // The header is what the client saw last; the query is where it began.
-    const seen = Array.isArray(header) ? header[0] : header
-    // Browsers send bytes, which Node decodes as Latin-1; invalid UTF-8 is the id of no run of ours.
-    const after =
-      seen === undefined ? (query.get('after') ?? undefined) : Buffer.from(seen, 'latin1').toString()
-    if (after !== undefined && after.length > MAX_ID) return refuse(response, 400, 'the id is too long')
-    if (this.clients >= maxClients) {
-      response.setHeader('retry-after', '5')
-      return refuse(response, 503, 'too many clients')
-    }
-    // First what may fail: a request that fails is not counted as a client.
-    const mine = this.#feeds.share(run.place)
-    this.clients++
-    try {
-      const awaitsReply = () => {
-        const outcome = mine.derived ? mine.derived.outcome() : run.info.outcome
-        return outcome === 'finished' || outcome === 'needs_input'
-      }
-      const options = { ...mine, after, heartbeat, maxStall, awaitsReply, signal: this.#shut.signal }
-      if (format === 'ag-ui' || format === 'ai-sdk') {
-        const { sseViews } = await import('../streams/view-sse.ts')
-        await streamView(request, response, { ...options, view: sseViews[format] })
-      } else await stream(request, response, { ...options, chat: format === 'chat' })
-    } finally {
-      this.clients--
-      mine.release()
-    }
-  }
-
-  #textOf(info: RunInfo): string {
-    return JSON.stringify(this.#hiding ? this.#hiding.info(info) : info)
-  }
-
-  *#look(): Generator<FoundRun | GoneRun | undefined, void> {
-    yield* this.#finder.look()
-    const before = this.#listedSessions
-    this.#listedSessions = new Set()
-    for (const session of this.#sessions?.find() ?? []) {
-      if (session) this.#listedSessions.add(session.place.key)
-      yield session
-    }
-    for (const gone of before) if (!this.#listedSessions.has(gone)) yield { gone }
-  }
-
-  #findRun(encoded: string): FoundRun | undefined {
-    if (encoded.length > MAX_ID * 3) return undefined
-    const id = orElse(() => decodeURIComponent(encoded), undefined)
-    const run = id === undefined ? undefined : this.#runOf(id)
-    return run?.place.isThere() ? run : undefined
-  }
-
-  #runOf(id: string): FoundRun | undefined {
-    const [session] = this.#sessions?.find(id) ?? []
-    return session ?? this.#finder.find(id)
-  }
-}
-
-function realDir(dir: string): string {
-  try {
-    const path = fs.realpathSync(resolve(dir))
-    if (fs.statSync(path).isDirectory()) return path
-  } catch (error) {
-    throw badOption(`${quote(dir, 200)} cannot be served: ${whyFailed(error)}`, {
-      cause: error,
-    })
-  }
-  throw badOption(`${quote(dir, 200)} is not a directory; give the one with the runs`)
 }
 
 async function listen(server: Server, port: number, host: string): Promise<void> {
@@ -302,77 +80,4 @@ async function listen(server: Server, port: number, host: string): Promise<void>
     })
     server.listen(port, host, done)
   })
-}
-
-const json = { 'content-type': 'application/json; charset=utf-8' }
-
-function sendJson(response: ServerResponse, text: string): void {
-  response.writeHead(200, json).end(text)
-}
-
-/** Runs to send at once: joining and encoding ten thousand of them takes longer than a request may wait. */
-const PIECE = 200
-
-/** Sends JSON with a list of runs in it. */
-async function sendRuns(
-  response: ServerResponse,
-  before: string,
-  runs: readonly string[],
-  after: string,
-): Promise<void> {
-  response.writeHead(200, json).write(before)
-  for (let at = 0; at < runs.length && !response.destroyed; at += PIECE) {
-    await turn()
-    response.write((at > 0 ? ',' : '') + runs.slice(at, at + PIECE).join())
-  }
-  response.end(after)
-}
-
-const formats = ['events', 'chat', 'ag-ui', 'ai-sdk'] as const
-
-/**
- * Sends the bytes `[from, to)` of a raw log, unchanged: never as something a browser would render or run.
- * `attempt` selects the attempt (default: the last one); `x-total-bytes` is the size of the log. A log that
- * is not really inside the directory of the run does not count.
- */
-function sendRaw(response: ServerResponse, place: RunPlace, channel: Channel, query: URLSearchParams) {
-  const wanted = numberIn(query, 'attempt')
-  const attempts = place.attempts().filter((attempt) => attempt.logs[channel] !== undefined)
-  const attempt = wanted === undefined ? attempts.at(-1) : attempts.find((found) => found.number === wanted)
-  const path = attempt?.logs[channel]
-  if (path === undefined) return refuse(response, 404, 'there is no such stream')
-  let fd: number
-  try {
-    fd = openPlain(path, fs.constants.O_RDONLY, undefined, place.within)
-  } catch {
-    return refuse(response, 404, 'the stream cannot be read')
-  }
-  const total = fs.fstatSync(fd).size
-  const from = numberIn(query, 'from') ?? 0
-  const to = Math.min(total, numberIn(query, 'to') ?? total)
-  const bad = Number.isNaN(from) || Number.isNaN(to)
-  if (bad || from > total || to < from) {
-    fs.closeSync(fd)
-    response.setHeader('x-total-bytes', total)
-    return refuse(response, bad ? 400 : 416, `give from and to within 0 and ${total}`)
-  }
-  response.writeHead(200, {
-    'content-type': 'application/octet-stream',
-    'content-disposition': 'attachment',
-    'content-length': to - from,
-    'x-total-bytes': total,
-    'x-attempt': attempt!.number,
-  })
-  if (to === from) {
-    fs.closeSync(fd)
-    return void response.end()
-  }
-  pipeline(fs.createReadStream('', { fd, start: from, end: to - 1 }), response, () => {})
-}
-
-/** A whole number in the query, undefined if it is missing, NaN if it is something else. */
-function numberIn(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name)
-  if (text === null) return undefined
-  return /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
 }

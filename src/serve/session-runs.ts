@@ -3,17 +3,21 @@ import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { orElse } from '../base/fault.ts'
+import { drive } from '../base/stage.ts'
 import { replaceFile } from '../disk/durable.ts'
 import { writtenAt } from '../disk/plain-file.ts'
 import { sessions } from '../engines/engines-by-name.ts'
-import { openCodeLines, openCodeSession } from '../run/opencode-db.ts'
+import type { AgentEvent } from '../events/event.ts'
+import { eventStage } from '../events/event-stage.ts'
+import type { Attempt } from '../run/attempt-logs.ts'
+import { openCodeLines, openCodeSession, openCodeSize } from '../run/opencode-db.ts'
 import { replayLogs } from '../run/replay.ts'
 import { type SessionFile, sessionFiles } from '../run/session-files.ts'
-import { isoTime, outcomeBeside, readHead, type SessionHead } from '../run/session-summary.ts'
+import { isoTime, outcomeBeside, type ReadHead, readHead, type SessionHead } from '../run/session-summary.ts'
 import { runInfo } from './build-info.ts'
 import type { FoundRun } from './run-finder.ts'
 import type { RunInfo } from './run-info.ts'
-import type { LogOverviews } from './run-overviews.ts'
+import { type LogOverviews, UNREAD } from './run-overviews.ts'
 import { liesWithin, type RunPlace } from './run-place.ts'
 import { SESSIONS_OPTIONS, type SessionsServed } from './serve-options.ts'
 
@@ -44,6 +48,7 @@ export function sessionRuns(logs: LogOverviews, options: SessionsServed = {}) {
         const before = heads.get(id)
         const head = before?.modified === file.modified ? before.head : readHead(file)
         met.set(id, { modified: file.modified, head })
+        if (head.inner) continue
         yield foundAt(file, placeOf(file, copies), head)
       }
       if (wanted === undefined) heads = met
@@ -56,7 +61,7 @@ export function sessionRuns(logs: LogOverviews, options: SessionsServed = {}) {
 /** The first lines of a session file, and when it was changed. */
 interface Head {
   readonly modified: number
-  readonly head: SessionHead
+  readonly head: ReadHead
 }
 
 const SCHEME = 'session://'
@@ -105,10 +110,9 @@ function infoOf(
   copies: OpenCodeCopies,
 ): RunInfo {
   const running = place.isRunning()
-  // A database is not copied for the list: the end of its sessions is known after they were opened.
   const copied = file.session === undefined || copies.has(file.session)
   const attempts = copied ? place.attempts() : []
-  const told = running || !copied ? undefined : logs.of(place, attempts)
+  const told = running ? undefined : overviewOf(file, place, attempts, logs)
   const outcome = outcomeBeside(file)
   const last = outcome && { outcome }
   const streams = copied ? undefined : [{ attempt: 1, stream: 'stdout', bytes: 0 }]
@@ -120,6 +124,20 @@ function infoOf(
     started_at: head.started_at,
     session: { directory: head.directory, updated_at: isoTime(file.modified) },
   }
+}
+
+function overviewOf(file: SessionFile, place: RunPlace, attempts: readonly Attempt[], logs: LogOverviews) {
+  const { session, modified } = file
+  if (session === undefined) return logs.of(place, attempts)
+  // For the list a database is not copied. One that is too large is read when it is opened.
+  const rows = { ...place, key: `${place.key}@${modified}`, replay: () => rowEvents(file, session) }
+  return logs.of(rows, []) ?? UNREAD
+}
+
+async function* rowEvents({ path }: SessionFile, session: string): AsyncGenerator<AgentEvent> {
+  if (openCodeSize(path, session) > MAX_LISTED) return
+  const bytes = Buffer.from(openCodeLines(path, session).join(''))
+  yield* drive(eventStage(sessions['opencode-session']), [{ channel: 'stdout', bytes }])
 }
 
 type OpenCodeCopies = ReturnType<typeof openCodeCopies>

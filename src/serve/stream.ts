@@ -1,13 +1,12 @@
 import { once } from 'node:events'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Fault } from '../base/fault.ts'
-import { comparePlaces, type Place } from '../disk/read-journal.ts'
+import { comparePlaces, type EventPlace } from '../disk/read-journal.ts'
 import { HEARTBEAT, sseMessage, sseRecord } from '../streams/sse.ts'
 import type { SseView, ViewPlace } from '../streams/view-sse.ts'
 import { chatStage } from '../views/chat.ts'
-import { refuse } from './access.ts'
 import type { Shared } from './feeds.ts'
 import { type Block, eventsIn, type Feed } from './journal-blocks.ts'
+import { type Asked, type Reply, refuse } from './reply.ts'
 import { turn } from './turns.ts'
 
 interface StreamOptions extends Omit<Shared, 'release'> {
@@ -18,8 +17,10 @@ interface StreamOptions extends Omit<Shared, 'release'> {
   /** Milliseconds in which a client must read what it was sent, or it is dropped. */
   readonly maxStall: number
   readonly signal: AbortSignal
-  /** The last turn is over, and a reply may follow: an EventSource that comes back waits for it. */
+  /** The run waits for an answer: an EventSource that comes back waits for it, too. */
   readonly awaitsReply: () => boolean
+  /** Stays open after the end, for a reply that may come. */
+  readonly follow: boolean
   /** Chat records instead of events. @default false */
   readonly chat?: boolean | undefined
 }
@@ -28,23 +29,21 @@ interface StreamOptions extends Omit<Shared, 'release'> {
  * Sends the events of a run to one client, from where it left off to the end of the run, at the pace of the
  * client. If its id is not of this run, or no longer there, it gets `sluice.reset` and everything from the
  * start. A client that has all of an ended run gets a 204, at which browsers stop reconnecting; but while the
- * run awaits a reply, an EventSource that comes back (`Last-Event-ID`) stays connected until it comes.
+ * run waits for an answer, an EventSource that comes back (`Last-Event-ID`) stays connected until it comes,
+ * and one that asked to `follow` always does.
  * If the journal is damaged, or the logs cannot be read, `sluice.fault` says why the stream ends there.
  */
-export async function stream(
-  request: IncomingMessage,
-  response: ServerResponse,
-  options: StreamOptions,
-): Promise<void> {
-  const { feed, over, stale, fault, signal, chat = false } = options
-  const start = chat ? locate(options) : await ready(options, response)
+export async function stream(request: Asked, response: Reply, options: StreamOptions): Promise<void> {
+  const { feed, over, stale, fault, signal, follow, chat = false } = options
+  let start = chat ? locate(options) : await ready(options, response)
   /** Stays connected although the run is over, until more of it comes. */
   let waits = false
   if (start.resumes && start.reset === undefined) {
     const last = over()
     const more = await hasMore(feed, start, spelling(chat, start.skip))
     waits = last && !more && options.awaitsReply() && 'last-event-id' in request.headers
-    if (more === 'damaged' || (last && !more && !waits)) {
+    if (more === 'future') start = { at: 0, reset: 'gone', resumes: true }
+    else if (more === 'damaged' || (last && !more && !waits && !follow)) {
       response.writeHead(204).end()
       return
     }
@@ -61,7 +60,10 @@ export async function stream(
     let named = start.resumes && start.reset === undefined
     const sendFault = (found: Fault) => send(faultMessage(found, !named))
     if (start.reset !== undefined) await send(resetMessage(start.reset))
-    while (!line.signal.aborted) {
+    for (;;) {
+      // However little there is of it: with a thousand clients that is much.
+      await turn()
+      if (line.signal.aborted) break
       // Checked before the read: what is added in between is then seen by the next round.
       const ended = over()
       const block = feed.read(at, last)
@@ -81,9 +83,8 @@ export async function stream(
         at = block.next
         last = block.last
         named ||= last !== undefined
-        waits = false
-        if (block.full) await turn()
-      } else if (ended && (!waits || stale())) {
+        waits &&= bytes.length === 0
+      } else if (ended && (!(waits || follow) || stale())) {
         const why = fault()
         if (why) await sendFault(why)
         break
@@ -95,20 +96,27 @@ export async function stream(
   }
 }
 
-const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
+/** Neither a proxy nor a middleware that compresses may keep what was sent. */
+const headers = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+}
 
-type Line = ReturnType<typeof openLine>
+type StreamLine = ReturnType<typeof openLine>
 
 /** Begins the response. While nothing is sent, the client gets heartbeats. */
 function openLine(
-  request: IncomingMessage,
-  response: ServerResponse,
+  request: Asked,
+  response: Reply,
   headers: Readonly<Record<string, string>>,
   { heartbeat, maxStall, signal }: Pick<StreamOptions, 'heartbeat' | 'maxStall' | 'signal'>,
 ) {
-  request.socket.setKeepAlive(true, 30_000)
-  request.socket.setNoDelay(true)
+  // The socket of HTTP/2 is not for us to set.
+  if (request.httpVersionMajor === 1) request.socket?.setKeepAlive(true, 30_000).setNoDelay(true)
   response.writeHead(200, headers)
+  // At once: the first event may be far away.
+  response.flushHeaders()
   const leave = new AbortController()
   const gone = () => leave.abort()
   response.once('close', gone)
@@ -139,7 +147,7 @@ function openLine(
 interface Start {
   readonly at: number
   /** The event before that position, if known. */
-  readonly last?: Place
+  readonly last?: EventPlace
   readonly reset?: Reset
   /** It already has a part of the run. */
   readonly resumes: boolean
@@ -151,7 +159,7 @@ interface Start {
 const QUIET_MS = 1000
 
 /** Finds where a client begins. While events are derived, waits for the one that it saw last. */
-async function ready(options: StreamOptions, response: ServerResponse): Promise<Start> {
+async function ready(options: StreamOptions, response: Reply): Promise<Start> {
   const { feed, over, derived, signal } = options
   let size = -1
   let since = 0
@@ -167,30 +175,40 @@ async function ready(options: StreamOptions, response: ServerResponse): Promise<
   }
 }
 
-type Spelling = (block: Block) => Buffer | string
+/** What is sent of a block: its events, or chat records. */
+interface Spelling {
+  (block: Block): Buffer | string
+  /** The number of the last chat record so far. */
+  seq?: number
+}
 
 /**
- * What is sent of a block: its events, or chat records. Those are numbered from the first event of a run, so
- * a reader always begins there; the first `skip` of them, which the client has, are left out.
+ * Chat records are numbered from the first event of a run, so a reader always begins there; the first `skip`
+ * of them, which the client has, are left out.
  */
 function spelling(chat: boolean, skip = 0): Spelling {
   if (!chat) return ({ bytes }) => bytes
   let spelled = ''
   const sink = chatStage()({
     write(record) {
+      spell.seq = record.seq
       if (record.seq > skip) spelled += sseRecord(record)
     },
     end() {},
   })
-  return (block) => {
+  const spell: Spelling = (block) => {
     spelled = ''
     for (const event of eventsIn(block)) sink.write(event)
     return spelled
   }
+  return spell
 }
 
-/** Whether there is something for a client after this position; lines that are left out do not count. */
-async function hasMore(feed: Feed, start: Start, spell: Spelling): Promise<boolean | 'damaged'> {
+/**
+ * Whether there is something for a client after this position; lines that are left out do not count. `future`
+ * if the client says that it has chat records that do not exist yet.
+ */
+async function hasMore(feed: Feed, start: Start, spell: Spelling): Promise<boolean | 'damaged' | 'future'> {
   let { last } = start
   for (let block = feed.read(start.at, last); block; block = feed.read(block.next, last)) {
     if (block.fault) return 'damaged'
@@ -198,7 +216,7 @@ async function hasMore(feed: Feed, start: Start, spell: Spelling): Promise<boole
     last = block.last
     await turn()
   }
-  return false
+  return (start.skip ?? 0) > (spell.seq ?? 0) ? 'future' : false
 }
 
 /** With an id if the client has none: otherwise it would come back for everything. */
@@ -245,7 +263,7 @@ function locate({ feed, after, retracted, chat }: StreamOptions): Start {
   return { at, last: { run_id, attempt_number, seq }, resumes }
 }
 
-async function drained(response: ServerResponse, maxStall: number, signal: AbortSignal): Promise<boolean> {
+async function drained(response: Reply, maxStall: number, signal: AbortSignal): Promise<boolean> {
   // Only this client is dropped: it costs no more than what it was sent.
   const timer = setTimeout(() => response.destroy(), maxStall)
   try {
@@ -265,8 +283,8 @@ async function drained(response: ServerResponse, maxStall: number, signal: Abort
  * message for starting over.
  */
 export async function streamView(
-  request: IncomingMessage,
-  response: ServerResponse,
+  request: Asked,
+  response: Reply,
   { view, ...options }: StreamOptions & { readonly view: SseView },
 ): Promise<void> {
   const { feed, over, fault, signal } = options
@@ -276,8 +294,8 @@ export async function streamView(
     return refuse(response, 409, 'the id is not of this run; ask for everything, without an id')
   if (response.destroyed || signal.aborted) return
 
-  let line: Line | undefined
-  const open = (): Line => {
+  let line: StreamLine | undefined
+  const open = (): StreamLine => {
     line ??= openLine(request, response, view.headers, options)
     return line
   }
@@ -306,8 +324,10 @@ export async function streamView(
     if (!over()) open()
     const { generation } = feed
     let at = 0
-    let last: Place | undefined
-    while (!response.destroyed && !signal.aborted) {
+    let last: EventPlace | undefined
+    for (;;) {
+      await turn()
+      if (response.destroyed || signal.aborted) break
       // Checked before the read: what is added in between is then seen by the next round.
       const ended = over()
       const block = feed.read(at, last)
@@ -318,7 +338,6 @@ export async function streamView(
         at = block.next
         last = block.last
         if (!(await flush())) return
-        if (block.full) await turn()
       } else if (block || ended) {
         const why = block?.fault ?? fault()
         if (why) waiting += view.fault(why.message, why.code)
@@ -344,7 +363,7 @@ function splitId(id: string | undefined): { event: string | undefined; part: num
   return { event: id.slice(0, slash), part: Number(id.slice(slash + 1)) || 0 }
 }
 
-function isAfter(place: ViewPlace, seen: Place, part: number): boolean {
+function isAfter(place: ViewPlace, seen: EventPlace, part: number): boolean {
   const order = comparePlaces(place, seen)
   return order > 0 || (order === 0 && place.part > part)
 }

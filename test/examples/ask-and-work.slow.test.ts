@@ -14,7 +14,7 @@ const folder = fileURLToPath(new URL('../../examples/', import.meta.url))
 let dir = ''
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'sluice-examples-'))
-  const names = ['ask', 'ask-stream', 'work', 'indicators']
+  const names = ['ask', 'ask-stream', 'work', 'indicators', 'skill-result', 'agent-parsers', 'engine-events']
   const texts = names.map((name) => [name, readFileSync(join(folder, `${name}.ts`), 'utf8')])
   buildPrograms(dir, Object.fromEntries(texts))
   copyFileSync(join(folder, 'worker.sh'), join(dir, 'work', 'worker.sh'))
@@ -42,6 +42,40 @@ test('examples/ask-stream.ts shows the value growing', async () => {
   expect(lines.at(0)).toBe('... {} ')
   expect(lines.at(-1)).toBe('done {"title":"Cart","steps":["read the test","fix the sum"],"minutes":25}')
   expect(lines.some((line) => line.endsWith(' /title'))).toBe(true)
+})
+
+test('examples/skill-result.ts tells what was repaired, and caches only what passed', async () => {
+  const lines = await run('skill-result')
+  const repaired = 'deterministic_generic'
+  expect(lines.slice(0, -1).map((line) => JSON.parse(line.slice(line.indexOf(' '))))).toMatchObject([
+    { status: 'success', repair_level: repaired, warnings: ['OUTPUT_REPAIRED_GENERIC'] },
+    { status: 'success', repair_level: repaired, warnings: ['OUTPUT_REPAIRED_GENERIC'] },
+    { status: 'success', repair_level: repaired, warnings: ['OUTPUT_REPAIRED_GENERIC'] },
+    { status: 'success', repair_level: 'none', warnings: [] },
+    { status: 'failed', warnings: ['SCHEMA_FAILED'] },
+    { status: 'failed', warnings: ['TRUNCATED'] },
+  ])
+  expect(lines.at(-1)).toBe('cached: fence, envelope, mixed, plain')
+})
+
+test('examples/agent-parsers.ts gives each agent a parser, and asks again in Chinese', async () => {
+  expect(await run('agent-parsers')).toEqual([
+    'hold',
+    'true Error: verdict: no payload was found in the input',
+    '{"file":"a.go","line":3}',
+    '判断这只股票。',
+    '请严格按要求重新输出，仅输出 JSON 对象，不要包含任何额外文字、Markdown 标记或代码块。',
+    "{ verdict: 'hold' }",
+  ])
+})
+
+test('examples/engine-events.ts reads the logs of three engines into journals and conversations', async () => {
+  const lines = await run('engine-events')
+  expect(lines.map((line) => line.split(' ')[0])).toEqual(['codex', 'gemini', 'iflow'])
+  for (const line of lines) {
+    expect(line).toContain(' true ')
+    expect(line).toMatch(/conversation\.started.*assistant\.message\.final.*user\.input\.required/)
+  }
 })
 
 test('examples/work.ts runs a shell worker and posts one comment', async () => {

@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import type { Event, RunOutcome } from '../../src/events/event.ts'
+import type { AgentEvent, RunOutcome } from '../../src/events/event.ts'
 import { makeEvent } from '../disk/make-event.ts'
 import { lines } from '../engines/run.ts'
 import { ask, parseSse, putRun, root, serving, shutAll } from './serving.ts'
@@ -37,30 +37,44 @@ function comeBack(url: string, id: string): Promise<IncomingMessage> {
   })
 }
 
-const add = (path: string, event: Event) =>
+/** The ids of the first messages; then the client leaves. */
+async function until(response: IncomingMessage, count: number): Promise<(string | undefined)[]> {
+  let text = ''
+  for await (const piece of response) {
+    text += piece
+    if (parseSse(text).length >= count) break
+  }
+  return parseSse(text).map(({ id }) => id)
+}
+
+const add = (path: string, event: AgentEvent) =>
   appendFileSync(join(path, 'events.jsonl'), `${JSON.stringify(event)}\n`)
 
-test.each(['finished', 'needs_input'] as const)(
-  'an EventSource on a run that is %s comes back, waits, and sees the reply',
-  async (outcome) => {
+test.each([
+  ['needs_input', ''],
+  ['finished', '?follow=1'],
+  ['failed', '?follow=1'],
+] as const)(
+  'an EventSource on a run that is %s comes back with the query "%s", waits, and sees the reply',
+  async (outcome, query) => {
     const dir = root()
     const path = putEnded(dir, 'r', outcome)
     const { url } = await serving(dir)
     // The first time the stream ends with the run.
     const all = parseSse((await ask(`${url}runs/r/events`)).text)
     expect(all.at(-1)?.id).toBe('r:3')
-    const response = await comeBack(`${url}runs/r/events`, 'r:3')
+    const response = await comeBack(`${url}runs/r/events${query}`, 'r:3')
     expect([response.statusCode, response.headers['content-type']]).toEqual([
       200,
       'text/event-stream; charset=utf-8',
     ])
-    const chat = await comeBack(`${url}runs/r/chat`, 'r:99')
+    const records = parseSse((await ask(`${url}runs/r/chat`)).text)
+    expect(records.at(-1)?.event).toBe('conversation.ended')
+    const chat = await comeBack(`${url}runs/r/chat${query}`, records.at(-1)!.id!)
     expect(chat.statusCode).toBe(200)
-    chat.destroy()
     add(path, makeEvent(1, { run: 'r', attempt: 2 }))
-    let text = ''
-    for await (const piece of response) text += piece
-    expect(parseSse(text).map(({ id }) => id)).toEqual(['r:2.1'])
+    expect(await until(response, 1)).toEqual(['r:2.1'])
+    expect(await until(chat, 1)).toEqual([`r:${records.length + 1}`])
   },
 )
 
@@ -73,7 +87,7 @@ test('a run without a journal lets it wait, too, until its logs change', async (
   writeFileSync(join(path, 'meta.1.json'), JSON.stringify({ engine: 'codex', exit: { code: 0 } }))
   const { url } = await serving(dir)
   const id = parseSse((await ask(`${url}runs/r/events`)).text).at(-1)!.id!
-  const response = await comeBack(`${url}runs/r/events`, id)
+  const response = await comeBack(`${url}runs/r/events?follow=1`, id)
   expect(response.statusCode).toBe(200)
   writeFileSync(join(path, 'stdout.2.log'), turn)
   writeFileSync(join(path, 'meta.2.json'), JSON.stringify({ engine: 'codex', exit: { code: 0 } }))
@@ -82,6 +96,32 @@ test('a run without a journal lets it wait, too, until its logs change', async (
   const again = parseSse(text + (await ask(`${url}runs/r/events`, { 'last-event-id': id })).text)
   expect(again.at(-1)!.data).toContain('"attempt_number":2')
 })
+
+test.each(['finished', 'succeeded', 'failed', 'cancelled', 'unknown'] as const)(
+  'an EventSource that has seen the end of a run that is %s gets a 204, of events and of the chat',
+  async (outcome) => {
+    const dir = root()
+    putEnded(dir, 'r', outcome)
+    const { url } = await serving(dir)
+    for (const format of ['events', 'chat']) {
+      const { id } = parseSse((await ask(`${url}runs/r/${format}`)).text).at(-1)!
+      expect((await ask(`${url}runs/r/${format}`, { 'last-event-id': id! })).status).toBe(204)
+    }
+  },
+)
+
+test.each(['r:99', 'other:1', 'r:x', 'garbage', 'r:2.99', '\u00ff:1'])(
+  'an EventSource that comes back to a chat with the id %j gets everything, from the start',
+  async (id) => {
+    const dir = root()
+    putEnded(dir, 'r', 'finished')
+    const { url } = await serving(dir)
+    const all = parseSse((await ask(`${url}runs/r/chat`)).text)
+    const again = parseSse((await ask(`${url}runs/r/chat`, { 'last-event-id': id })).text)
+    expect(again[0]?.event).toBe('sluice.reset')
+    expect(again.slice(1)).toEqual(all)
+  },
+)
 
 test('a page that asks with ?after=, and a run that will not go on, get the 204', async () => {
   const dir = root()

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { type Fixture, fixtures } from '../engines/fixture.ts'
 
 /** Made of chance; any four characters of it in a row are found nowhere else. */
@@ -38,14 +38,14 @@ export function streamedRuns(): Streamed[] {
   })
 }
 
-type Delta = Extract<Event, { type: 'agent.message.delta' }>
+type Delta = Extract<AgentEvent, { type: 'agent.message.delta' }>
 
 /** The pieces of messages on stdout, from the events that are committed with the fixture. */
 function recordedDeltas({ path }: Fixture): Delta[] {
   return readFileSync(join(path, 'events.jsonl'), 'utf8')
     .split('\n')
     .filter((line) => line.includes('agent.message.delta'))
-    .map((line) => JSON.parse(line) as Event)
+    .map((line) => JSON.parse(line) as AgentEvent)
     .filter((event) => event.type === 'agent.message.delta')
     .filter(({ raw_ref }) => raw_ref?.stream === 'stdout')
 }

@@ -1,6 +1,6 @@
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Event, EventData, EventType } from '../../src/events/event.ts'
+import type { AgentEvent, EventData, EventType } from '../../src/events/event.ts'
 
 /** The output of the one command that fails in a large run. */
 export const NEEDLE = 'expected 03:00, got 02:00'
@@ -50,7 +50,7 @@ export function putLargeRun(dir: string, name: string, count: number): { failed:
         byte_to: at + size,
         encoding: 'utf-8',
       },
-    } as unknown as Event
+    } as unknown as AgentEvent
     journalText += `${JSON.stringify(event)}\n`
     at += size
     if (journalText.length > 1 << 20) flush()

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import type { Event, RawRef } from '../../src/events/event.ts'
+import type { AgentEvent, RawRef } from '../../src/events/event.ts'
 import { listAttempts } from '../../src/run/attempt-logs.ts'
 import { exportSource, logsOf } from '../../src/serve/export.ts'
 import type { EmbeddedData } from '../../src/serve/page/embedded.ts'
@@ -143,7 +143,7 @@ describe.skipIf(!chromiumPath)(`what a page shows${needsBrowser}`, () => {
     const path = putSteps(dir)
     const { url } = await serving(dir)
     const attempts = listAttempts(path)
-    const events: Event[] = makeRun(steps)
+    const events: AgentEvent[] = makeRun(steps)
     const source = {
       name: 'run',
       events: async function* () {

@@ -224,7 +224,7 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     }
     writeFileSync(join(cwd, 'stop'), '')
     const end = await live.end
-    expect(end.exit_code).toBe(0)
+    expect(end.exitCode).toBe(0)
     await over(steady)
     await over(shaky)
     const kept = readFileSync(join(audit, 'events.jsonl'), 'utf8').split('\n').length - 1

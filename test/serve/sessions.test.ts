@@ -15,7 +15,7 @@ import {
 import { dirname, join } from 'node:path'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { slow } from '../pace.ts'
 import { sessionLines, withSqlite } from '../run/sqlite.ts'
 import { ask, parseSse, putRun, root, serving, shutAll } from './serving.ts'
@@ -60,7 +60,7 @@ function tree(): unknown[] {
 
 // biome-ignore lint/suspicious/noExplicitAny: what comes over the wire is looked at field by field.
 const list = async (served: { url: string }): Promise<any> => (await fetch(`${served.url}runs`)).json()
-const eventsIn = (text: string): Event[] => parseSse(text).map(({ data }) => JSON.parse(data))
+const eventsIn = (text: string): AgentEvent[] => parseSse(text).map(({ data }) => JSON.parse(data))
 
 /** A client that reads a live stream message by message. */
 async function client(path: string, headers: Record<string, string> = {}) {
@@ -227,6 +227,11 @@ test('sessions of OpenCode are read from its database, and copied nowhere near i
   const served = await start()
   const [run] = await list(served)
   expect(run).toMatchObject({ engine: 'opencode', session: { directory: sessionLines[0].row.directory } })
+  // Its end is in the list before anybody has opened it.
+  await expect.poll(async () => (await list(served))[0].outcome).toBe('finished')
+  expect(await list(served)).toMatchObject([
+    { task: '"Please do the task. [[S:plain#49008882a]]"', streams: [{ bytes: 0 }] },
+  ])
   const events = eventsIn((await ask(`${url(served, run.id)}/events`)).text)
   const { raw_ref } = events.find(({ type }) => type === 'agent.message.final')!
   const { text } = await ask(

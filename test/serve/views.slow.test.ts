@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { takeLock } from '../../src/disk/lock.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { some } from '../pace.ts'
 import { receivedByAgUi } from '../views/ag-ui-client.ts'
 import { receivedByAiSdk } from '../views/ai-sdk-client.ts'
@@ -103,7 +103,7 @@ test('the AI SDK takes what is served, with its headers, and 204 for nothing new
   expect(nothing).toEqual({ message: undefined, chunks: [], errors: [] })
 })
 
-function putEvents(events: readonly Event[]): string {
+function putEvents(events: readonly AgentEvent[]): string {
   const dir = root()
   mkdirSync(join(dir, 'run'))
   writeFileSync(

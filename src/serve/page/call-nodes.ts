@@ -26,7 +26,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 const before = ['old_string', 'old_str', 'oldText', 'oldString']
 const after = ['new_string', 'new_str', 'newText', 'newString']
-const paths = ['file_path', 'filePath', 'path', 'absolute_path', 'notebook_path']
+const paths = ['file_path', 'filePath', 'filepath', 'path', 'absolute_path', 'notebook_path']
 /** Fields that are a file, however short. */
 const texts = ['content', 'contents', 'file_text', 'patch', 'diff', 'unified_diff']
 const commands = ['command', 'cmd', 'commands']

@@ -1,4 +1,4 @@
-import type { Event } from '../../events/event.ts'
+import type { AgentEvent } from '../../events/event.ts'
 import type { Item } from '../../views/conversation.ts'
 import { drawGroup, drawItem, estimateHeight, isFold } from './draw-item.ts'
 import { byId, make, onceAFrame } from './element.ts'
@@ -71,7 +71,7 @@ export class ConversationView {
     this.#rebuild()
   }
 
-  take(events: readonly Event[]): void {
+  take(events: readonly AgentEvent[]): void {
     for (const event of events) this.#model.take(event)
     if (this.#scheduled) return
     this.#scheduled = true

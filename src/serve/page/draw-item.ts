@@ -79,6 +79,8 @@ function bodyOf(item: Item): Node {
         ? fold(item, 'asked', [make('span', 'text', firstLine(item.text))], () => codeText(item.text))
         : make('div', 'asked', item.text)
     case 'reasoning': {
+      if (item.growing)
+        return make('div', 'reason', make('div', 'said open', make('div', 'plain', item.text)))
       const [first, rest] = thoughtParts(item)
       const head = make('span', 'text', ...(first === '' ? ['Thoughts'] : lineNodes(first)))
       if (rest === '') return make('div', 'reason', head)
@@ -134,7 +136,7 @@ export function isFold(item: Item): boolean {
     case 'artifact':
       return item.diff !== undefined
     case 'reasoning':
-      return thoughtParts(item)[1] !== ''
+      return !item.growing && thoughtParts(item)[1] !== ''
     default:
       return ['tool', 'raw', 'result'].includes(item.kind)
   }
@@ -240,7 +242,7 @@ function permissionNodes(item: RequestItem): Node[] {
 
 function outcomeWord(item: ToolItem): string {
   const failed = item.denied ? 'denied' : 'failed'
-  const running = item.left ? 'did not end' : 'running'
+  const running = item.left ? 'did not end' : item.writing ? 'writing' : 'running'
   const word = { running, completed: 'done', failed }[item.state]
   return item.exitCode ? `${word} · exit ${item.exitCode}` : word
 }

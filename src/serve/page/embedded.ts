@@ -1,6 +1,6 @@
-import type { Event } from '../../events/event.ts'
+import type { AgentEvent } from '../../events/event.ts'
 import type { RunInfo } from '../run-info.ts'
-import { pause, type Source, type StreamName } from './source.ts'
+import { pause, type RunSource, type StreamName } from './source.ts'
 
 /** The id of the `<script type="application/json">` with the data of a page that needs no server. */
 export const EMBEDDED_ID = 'sluice-data'
@@ -16,7 +16,7 @@ export interface EmbeddedData {
 /** One run: its info from `/runs`, all its events in order, and the bytes of its streams, unless redacted. */
 export interface EmbeddedRun {
   readonly info: RunInfo
-  readonly events: readonly Event[]
+  readonly events: readonly AgentEvent[]
   /** A stream, or a part of it, that is missing here is shown as left out. */
   readonly streams: readonly EmbeddedStream[]
 }
@@ -33,7 +33,7 @@ export interface EmbeddedStream extends StreamName {
 const SLICE = 2000
 
 /** The runs inside the document: no server is contacted. */
-export function embeddedSource(data: EmbeddedData): Source {
+export function embeddedSource(data: EmbeddedData): RunSource {
   const runOf = (id: string) => data.runs.find(({ info }) => info.id === id)
   return {
     live: false,

@@ -4,7 +4,7 @@ import type { RunInfo } from '../run-info.ts'
 import { byId, make } from './element.ts'
 import { countFirst, type ItemList } from './item-list.ts'
 import { textOf } from './item-text.ts'
-import { pause, type Source, type StreamName } from './source.ts'
+import { pause, type RunSource, type StreamName } from './source.ts'
 import { VirtualList } from './virtual-list.ts'
 import { countWords } from './words.ts'
 
@@ -304,7 +304,7 @@ const MIN_NEEDLE = 3
  * pieces, so that the page gets its turn. Of a longer log, the first 64 MiB are searched.
  */
 export async function* findBytes(
-  source: Source,
+  source: RunSource,
   { id, streams }: RunInfo,
   typed: string,
 ): AsyncGenerator<ByteHit[]> {

@@ -1,6 +1,6 @@
-import type { Event } from '../../events/event.ts'
+import type { AgentEvent } from '../../events/event.ts'
 import { compareRuns, type RunInfo } from '../run-info.ts'
-import { type EventReader, type OpenRun, pause, type Source, type TakeRuns } from './source.ts'
+import { type EventReader, type OpenRun, pause, type RunSource, type TakeRuns } from './source.ts'
 import { sseReader } from './sse-reader.ts'
 
 /** Milliseconds until the page tries an unreachable server again. */
@@ -8,8 +8,11 @@ const RETRY_MS = 1000
 /** Milliseconds of reading after which the page gets a turn: less than one frame. */
 const SLICE_MS = 10
 
+/** Where the server has this script, relative to the page: with a slash at its end, or empty. */
+const top = document.currentScript?.getAttribute('src')?.replace(/page\.js$/, '') ?? ''
+
 /** The runs of the server that the page came from. */
-export function httpSource(): Source {
+export function httpSource(): RunSource {
   return {
     live: true,
     runs: runLister(),
@@ -61,7 +64,7 @@ function openRun(id: string, reader: EventReader): OpenRun {
     reader.connection('live')
     let count = 0
     let faulted = false
-    let events: Event[] = []
+    let events: AgentEvent[] = []
     const hand = () => {
       if (events.length === 0) return
       reader.take(events)
@@ -81,7 +84,7 @@ function openRun(id: string, reader: EventReader): OpenRun {
         reader.reset()
       } else {
         // Cast: any other message of our server is an event.
-        events.push(JSON.parse(message.data) as Event)
+        events.push(JSON.parse(message.data) as AgentEvent)
         lastId = message.id
       }
     })
@@ -124,7 +127,7 @@ const FIRST = 100
 const OTHERS = 2000
 
 /** Reads the list page by page, the newest first, then what has changed; one call at a time. */
-function runLister(): Source['runs'] {
+function runLister(): RunSource['runs'] {
   let known = new Map<string, RunInfo>()
   /** The version of the first page; what changed since is in the answer to the first question for changes. */
   let version: string | undefined
@@ -139,7 +142,7 @@ function runLister(): Source['runs'] {
     const place = after === undefined ? '' : `&after=${encodeURIComponent(after)}`
     const query = isPage ? `limit=${after === undefined ? FIRST : OTHERS}${place}` : `since=${version}`
     const headers = isPage ? {} : { 'if-none-match': `"${version}"` }
-    const response = await fetch(`runs?${query}`, { headers })
+    const response = await fetch(`${top}runs?${query}`, { headers })
     // The session ended: the server shows its login page.
     if (response.status === 401) location.reload()
     if (response.status === 410) {
@@ -203,5 +206,5 @@ function runLister(): Source['runs'] {
 
 /** The address of a run on the server. */
 function pathOf(id: string): string {
-  return `runs/${encodeURIComponent(id)}`
+  return `${top}runs/${encodeURIComponent(id)}`
 }

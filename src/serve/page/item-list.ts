@@ -1,4 +1,4 @@
-import type { Event } from '../../events/event.ts'
+import type { AgentEvent } from '../../events/event.ts'
 import type { Problem } from '../../events/problems.ts'
 import { Conversation, type Item, type RequestItem, type ToolItem } from '../../views/conversation.ts'
 import type { RunSummary } from '../../views/summary.ts'
@@ -29,7 +29,7 @@ export class ItemList {
   }
 
   /** Takes the next event, and returns its item. */
-  take(event: Event): Item {
+  take(event: AgentEvent): Item {
     const { attempt_number, seq } = event
     const item = this.#talk.take(event)
     this.#put(attempt_number, seq, item)

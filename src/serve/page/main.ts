@@ -1,4 +1,4 @@
-import type { Event } from '../../events/event.ts'
+import type { AgentEvent } from '../../events/event.ts'
 import type { Item } from '../../views/conversation.ts'
 import type { RunInfo } from '../run-info.ts'
 import { addressOf, readAddress } from './address.ts'
@@ -13,7 +13,7 @@ import { markdownOf } from './item-text.ts'
 import { listenToKeys } from './keys.ts'
 import { RawPane } from './raw-pane.ts'
 import { RunTable, titleOf } from './run-table.ts'
-import type { OpenRun, Source } from './source.ts'
+import type { OpenRun, RunSource } from './source.ts'
 import { countWords } from './words.ts'
 
 const THEME_KEY = 'sluice.theme'
@@ -30,7 +30,7 @@ let over = false
 /** The event in the address, until it has arrived. */
 let wanted: { readonly attempt: number; readonly seq: number } | undefined
 /** The events of a run whose raw bytes are hidden: they are shown in the place of the bytes. */
-let kept: Event[] | undefined
+let kept: AgentEvent[] | undefined
 
 const box = byId('conversation')
 const view = new ConversationView({
@@ -86,7 +86,7 @@ function showOrigin(item: Item | undefined): void {
 }
 
 /** The data in the document if there is any, else the server. */
-function openSource(): Source {
+function openSource(): RunSource {
   const element = document.getElementById(EMBEDDED_ID)
   // Cast: an exporter wrote it with this type.
   return element ? embeddedSource(JSON.parse(element.textContent ?? '') as EmbeddedData) : httpSource()

@@ -1,11 +1,11 @@
-import type { Event, RawRef } from '../../events/event.ts'
+import type { AgentEvent, RawRef } from '../../events/event.ts'
 import type { RunInfo } from '../run-info.ts'
 import { button, byId, isDrawn, make } from './element.ts'
-import type { Source, StreamName } from './source.ts'
+import type { RunSource, StreamName } from './source.ts'
 import { countWords, sizeWords, visible } from './words.ts'
 
 export interface RawPaneOptions {
-  readonly source: Source
+  readonly source: RunSource
   /** Called when a line is chosen, with its first byte. */
   readonly onLine: (attempt: number, stream: string, byte: number) => void
 }
@@ -31,7 +31,7 @@ const HIDDEN =
  * (`raw_hidden`), the events of the chosen item are shown in their place.
  */
 export class RawPane {
-  readonly #source: Source
+  readonly #source: RunSource
   readonly #box = byId('bytes')
   readonly #range = byId('range')
   readonly #tabs = byId('streams')
@@ -124,7 +124,7 @@ export class RawPane {
   }
 
   /** Says that the bytes are hidden, and shows these events instead. */
-  showEvents(events: readonly Event[]): void {
+  showEvents(events: readonly AgentEvent[]): void {
     const shown = events.slice(0, MAX_EVENTS).map((event) => {
       const text = JSON.stringify(event, null, 2)
       const more = text.length > MAX_EVENT ? ` (${countWords(text.length - MAX_EVENT, 'character')})` : ''

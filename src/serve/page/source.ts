@@ -1,8 +1,8 @@
-import type { Event } from '../../events/event.ts'
+import type { AgentEvent } from '../../events/event.ts'
 import type { RunInfo } from '../run-info.ts'
 
 /** Where a page gets its runs from: a server, or the data inside the document. */
-export interface Source {
+export interface RunSource {
   /** Whether the list can change, so that it must be requested again. */
   readonly live: boolean
   /** Number of secrets that were hidden in it, if it was redacted. */
@@ -24,7 +24,7 @@ export interface Source {
 export type TakeRuns = (runs: readonly RunInfo[], older?: number) => void
 
 export interface EventReader {
-  take(events: readonly Event[]): void
+  take(events: readonly AgentEvent[]): void
   /** The events so far are no longer valid; everything is sent again. */
   reset(): void
   /** Nothing more will come, for this reason. */
