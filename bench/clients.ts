@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createParser } from 'eventsource-parser'
 import { openJournal } from '../src/disk/journal.ts'
-import type { Event } from '../src/events/event.ts'
+import type { AgentEvent } from '../src/events/event.ts'
 import { makeEvent } from '../test/disk/make-event.ts'
 
 const [clients = 500, events = 2000, seconds = 10] = process.argv.slice(2).map(Number)
@@ -36,7 +36,7 @@ const send = (seq: number) =>
   book.append({
     ...makeEvent(seq, { run: 'r', text: 'x'.repeat(300) }),
     ts: new Date().toISOString(),
-  } as Event)
+  } as AgentEvent)
 send(1)
 const before = rss()
 

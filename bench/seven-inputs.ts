@@ -165,10 +165,10 @@ const byLines =
 
 const peers: Record<string, Take> = {
   async 'agent-sluice'(input, seen) {
-    const { codex, events } = await import('../src/index.ts')
+    const { events } = await import('../src/index.ts')
     const { outcomeOf } = await import('../src/events/run-outcome.ts')
     const flow = Readable.from(chunksOf(input)).pipe(
-      events(codex, {
+      events('codex', {
         ...(input.payload !== undefined && { schema: { type: 'object', required: ['issues'] } }),
       }),
     )

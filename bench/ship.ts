@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { takeLock } from '../src/disk/lock.ts'
-import type { Event } from '../src/events/event.ts'
+import type { AgentEvent } from '../src/events/event.ts'
 import { ship } from '../src/nats/ship.ts'
 import { subscribe } from '../src/nats/subscribe.ts'
 import { hasNats, type NatsServer, natsServer } from '../test/nats/nats-server.ts'
@@ -84,7 +84,7 @@ async function measured(
   for (let n = 0; n < wanted; n++) {
     const run = `run-${n % RUNS}`
     const seq = Math.floor(n / RUNS) + 1
-    const event = { ...eventAt(run, 1, seq, PAD), ts: new Date().toISOString() } as Event
+    const event = { ...eventAt(run, 1, seq, PAD), ts: new Date().toISOString() } as AgentEvent
     way.write(run, seq, `${JSON.stringify(event)}\n`)
     if (every > 0) await delay(every)
     else if (n % 500 === 0) await delay(0)
@@ -187,7 +187,7 @@ async function naive(server: NatsServer): Promise<Way> {
     async *read() {
       const consumer = await js.consumers.get('naive')
       for await (const message of await consumer.consume({ max_messages: 1000, expires: 5000 }))
-        yield message.json<Event>()
+        yield message.json<AgentEvent>()
     },
     close: () => connection.close(),
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { engines } from '../src/engines/engines-by-name.ts'
-import type { Event } from '../src/events/event.ts'
+import type { AgentEvent } from '../src/events/event.ts'
 import { isEvent } from '../src/events/event.ts'
 
 const page = 'docs/engines.md'
@@ -37,7 +37,7 @@ interface Case {
   /** The program and its version, if a real run wrote the case. */
   readonly program: string | undefined
   readonly version: string | undefined
-  readonly events: readonly Event[]
+  readonly events: readonly AgentEvent[]
 }
 
 function readCase(path: string): Case {

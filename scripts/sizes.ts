@@ -15,22 +15,22 @@ interface Import {
 }
 
 const imports: readonly Import[] = [
-  { names: '{ frameStage }', entry: 'values', limit: 27 },
-  { names: '{ frames }', entry: 'values', limit: 29 },
-  { names: '{ tryParse }', entry: 'values', limit: 60 },
-  { names: '{ values }', entry: 'values', limit: 74 },
-  { names: '*', entry: 'values', limit: 79 },
-  { names: '{ events, codex }', entry: 'events', limit: 101.5 },
-  { names: '{ events, auto }', entry: 'events', limit: 140.5 },
-  { names: '*', entry: 'events', limit: 147.5 },
-  { names: '{ tryParse }', entry: 'web', limit: 60 },
-  { names: '{ events, codex }', entry: 'web', limit: 103 },
-  { names: '*', entry: 'web', limit: 161 },
+  { names: '{ frameStage }', entry: 'values', limit: 28 },
+  { names: '{ frames }', entry: 'values', limit: 30 },
+  { names: '{ tryParse }', entry: 'values', limit: 62 },
+  { names: '{ values }', entry: 'values', limit: 76 },
+  { names: '*', entry: 'values', limit: 81 },
+  { names: '{ events, codex }', entry: 'events', limit: 106 },
+  { names: '{ events, auto }', entry: 'events', limit: 148 },
+  { names: '*', entry: 'events', limit: 155 },
+  { names: '{ tryParse }', entry: 'web', limit: 62 },
+  { names: '{ events, codex }', entry: 'web', limit: 107 },
+  { names: '*', entry: 'web', limit: 168 },
   { names: '*', entry: 'json-schema', limit: 47 },
 ]
 
 /** The package, in MB of 1000 KB: as it is downloaded, and on disk. */
-const PACKAGE = { size: 2.2, unpackedSize: 7.8 }
+const PACKAGE = { size: 2.3, unpackedSize: 7.9 }
 
 const page = 'docs/runtimes.md'
 const [start, end] = ['<!-- sizes:begin -->', '<!-- sizes:end -->']

@@ -39,23 +39,24 @@ async function keptTable(runs: readonly Recorded[]): Promise<string> {
   }
   const total = runs.reduce((sum, { events }) => sum + events.length, 0)
   const names = Object.keys(views)
+  /** Types that are kept in one way share a row. */
+  const rows = new Map<string, string[]>()
+  for (const type of [...counts.keys()].sort()) {
+    const cells = names.map((view) => cellOf(counts.get(type)?.get(view) ?? new Map())).join(' | ')
+    rows.set(cells, [...(rows.get(cells) ?? []), `\`${type}\``])
+  }
   return [
     `${runs.length} recorded runs with ${total.toLocaleString('en')} records: every one was accepted by all four clients.`,
     '',
     `| Record | ${names.join(' | ')} |`,
     `| --- | ${names.map(() => '---').join(' | ')} |`,
-    ...[...counts]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([type, byView]) => {
-        const cells = names.map((view) => cellOf(byView.get(view) ?? new Map()))
-        return `| \`${type}\` | ${cells.join(' | ')} |`
-      }),
+    ...[...rows].map(([cells, types]) => `| ${types.join(', ')} | ${cells} |`),
   ].join('\n')
 }
 
 function cellOf(byKept: ReadonlyMap<Kept, number>): string {
   return [...byKept]
-    .map(([kept, count]) => `${words[kept]} ${count}`)
+    .map(([kept, count]) => (byKept.size === 1 ? words[kept] : `${words[kept]} ${count}`))
     .sort()
     .join(', ')
 }

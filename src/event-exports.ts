@@ -7,15 +7,15 @@ export type { FsDiff } from './events/artifacts.ts'
 export type { Cost } from './events/cost.ts'
 export type {
   Call,
-  Cut as EngineCut,
   Engine,
+  EngineCut,
   EngineFrame,
   ErrorFacts,
   FailureTable,
   LastTurn,
-  Limits,
   Picker,
   Reader,
+  ReaderOptions,
   RunFacts,
   Say,
   Speaker,
@@ -23,11 +23,11 @@ export type {
   ToolTable,
 } from './events/engine.ts'
 export type {
+  AgentEvent,
   AgentRequest,
   CompletionData,
   EndReason,
   EndState,
-  Event as AgentEvent,
   EventData,
   EventOf,
   EventType,
@@ -55,4 +55,4 @@ export type {
   WireStep,
 } from './events/talk-wire.ts'
 export type { Spent, Tokens } from './events/tokens.ts'
-export type { Chat, ChatData, ChatEnd, ChatOf, ChatOptions, ChatType } from './views/chat.ts'
+export type { Chat, ChatData, ChatEnd, ChatOf, ChatOptions, ChatType, ConversationEnd } from './views/chat.ts'

@@ -1,6 +1,6 @@
 // agent-sluice/nats: runs of many hosts, over NATS JetStream.
 export * from './core-exports.ts'
-export type { Event as AgentEvent } from './events/event.ts'
+export type { AgentEvent } from './events/event.ts'
 export { type MirrorOptions, type MirrorProgress, mirror } from './nats/mirror.ts'
 export type { NatsOptions, NatsTls } from './nats/nats-client.ts'
 export { type NatsLedger, type NatsLedgerOptions, natsLedger } from './nats/nats-ledger.ts'

@@ -9,14 +9,14 @@ export { type Flow, type FlowOptions, flow } from './streams/flow.ts'
 export { frames, values } from './streams/values.ts'
 export type { ProtoKeys } from './values/attempt.ts'
 export type {
-  Bad as BadOutcome,
-  Comment as CommentText,
-  Good as GoodOutcome,
+  BadOutcome,
+  CommentText,
+  GoodOutcome,
   Outcome,
   RepairLevel,
 } from './values/outcome.ts'
 export { type ParseOptions, parse, tryParse } from './values/parse.ts'
-export type { Pick as PickRule } from './values/pick.ts'
+export type { PickRule } from './values/pick.ts'
 export type { Schema, Value } from './values/schema/schema.ts'
 export {
   type Normalizer,

@@ -22,14 +22,14 @@ export { frameStage } from './frames/frames.ts'
 export { agUi, aiSdk, chat, events, frames, values, type WebFlow } from './streams/web.ts'
 export type { ProtoKeys } from './values/attempt.ts'
 export type {
-  Bad as BadOutcome,
-  Comment as CommentText,
-  Good as GoodOutcome,
+  BadOutcome,
+  CommentText,
+  GoodOutcome,
   Outcome,
   RepairLevel,
 } from './values/outcome.ts'
 export { type ParseOptions, parse, tryParse } from './values/parse.ts'
-export type { Pick as PickRule } from './values/pick.ts'
+export type { PickRule } from './values/pick.ts'
 export type { Schema, Value } from './values/schema/schema.ts'
 export {
   type Normalizer,

@@ -30,7 +30,7 @@ declare const bytes: Uint8Array
 declare const stream: import('node:stream').Writable
 declare const outcome: api.Outcome<unknown>
 declare const event: api.AgentEvent
-declare const order: api.WorkOrder
+declare const order: WorkOrder
 declare const call: api.AskCall
 declare const schema: import('@standard-schema/spec').StandardSchemaV1<unknown, { issues: { file: string; line: number }[] }>
 declare const Report: typeof schema
@@ -39,11 +39,11 @@ declare const render: (value: unknown) => void
 declare const save: (value: unknown) => void
 declare const item: { id: string; text: string }
 declare const record: { thread_id: string }
-declare const say: api.Say
-declare const double: api.Stage<number, number>
-declare const readerThatKeepsAtMost: (max: number) => api.Reader
+declare const say: Say
+declare const double: Stage<number, number>
+declare const readerThatKeepsAtMost: (max: number) => Reader
 declare const isRecord: (value: unknown) => value is Record<string, unknown>
-declare const marker: (key: api.PostKey) => string
+declare const marker: (key: PostKey) => string
 declare const findComment: (marker: string) => Promise<string | undefined>
 declare const addCommentOnce: (issue: string, text: string) => Promise<string | undefined>
 declare const client: { complete(prompt: string, options: object): Promise<{ text: string }> }
@@ -51,9 +51,9 @@ declare const use: (value: unknown) => void
 declare const command: string
 declare const args: string[]
 declare const cache: api.Cache
-declare const runs: api.Ledger
+declare const runs: Ledger
 declare const trace: { getTracer(name: string): import('@opentelemetry/api').Tracer }
-declare const saveForLater: (post: api.Post) => Promise<void>
+declare const saveForLater: (post: Post) => Promise<void>
 `
 
 const options: ts.CompilerOptions = {

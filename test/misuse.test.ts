@@ -265,7 +265,7 @@ test.each<[string, unknown, (options: never) => unknown]>([
   ['raw', 'no', views.agUi],
   ['patterns', 'project-x', views.redactor],
   ['maxEntries', Number.NaN, (options) => api.fileCache(inDir('o'), options)],
-  ['interval', '1s', (options) => api.journal(inDir('o'), options)],
+  ['interval', 'soon', (options) => api.journal(inDir('o'), options)],
   ['speed', 'fast', (options) => api.replay(dir, options)],
   ['attempt', 0, (options) => api.replay(dir, options)],
   ['window', 0, (options) => api.replay(dir, options)],

@@ -56,14 +56,16 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
         /\nlifecycle\.completion\.state \n$/,
       ],
     },
-    express: {
+    server: {
       before: `process.env['PORT'] = '0'`,
       after: `
         await new Promise((resolve) => server.once('listening', resolve))
-        const { port } = server.address() as { port: number }
-        console.log(await (await fetch('http://127.0.0.1:' + port + '/agent?task=x')).text())
+        const url = 'http://127.0.0.1:' + (server.address() as { port: number }).port + '/agents'
+        const id = await (await fetch(url, { method: 'POST', body: 'x' })).text()
+        console.log(await (await fetch(url + '/runs/' + id + '/chat')).text())
+        console.log((await fetch(url)).status)
         server.close()`,
-      prints: [/^event: conversation\.started$/m, /^event: assistant\.message\.final$/m],
+      prints: [/^event: conversation\.started$/m, /^event: conversation\.ended$/m, /^200$/m],
     },
     disconnect: {
       before: `

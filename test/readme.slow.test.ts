@@ -48,15 +48,29 @@ const examples: Record<string, FirstExample> = {
   },
   c: {
     before: `
-      import { createServer, type ServerResponse } from 'node:http'
-      const { promise, resolve } = Promise.withResolvers<ServerResponse>()
-      const server = createServer((_, answer) => resolve(answer)).listen(0, '127.0.0.1', () => {
-        const { port } = server.address() as { port: number }
-        fetch('http://127.0.0.1:' + port).then((r) => r.text()).then((t) => { console.log(t); server.close() })
-      })
-      const response = await promise
-      const [task, runs] = ['say hi', 'runs-of-c']`,
-    prints: [/^event: conversation\.started$/m, /^event: assistant\.message\.final$/m, /^data: \{/m],
+      import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+      import { json } from 'node:stream/consumers'
+      type Body = { body: { task: string } }
+      type Answer = { status(code: number): { json(value: object): void } }
+      let start!: (request: Body, response: Answer) => void
+      let follow!: (request: IncomingMessage, response: ServerResponse) => void
+      const app = {
+        post: (_: string, route: typeof start) => { start = route },
+        use: (route: typeof follow) => { follow = route },
+      }
+      const isMine = (_: unknown) => true
+      const server = createServer(async (request, response) => {
+        if (request.method === 'GET') return follow(request, response)
+        const body = (await json(request)) as Body['body']
+        start({ body }, { status: (code) => ({ json: (value) => void response.writeHead(code).end(JSON.stringify(value)) }) })
+      }).listen(0, '127.0.0.1', async () => {
+        const url = 'http://127.0.0.1:' + (server.address() as { port: number }).port + '/agents'
+        const answer = await fetch(url, { method: 'POST', body: '{"task":"say hi"}' })
+        const { id } = (await answer.json()) as { id: string }
+        console.log(answer.status, await (await fetch(url + '/runs/' + id + '/chat')).text())
+        server.close()
+      })`,
+    prints: [/^202 retry/m, /^event: assistant\.message\.final$/m, /^event: conversation\.ended$/m],
   },
   channels: {
     page: 'docs/engines.md',

@@ -79,8 +79,8 @@ function candidates(open: () => Readable, messages: Answer): Candidate[] {
 
 /** The texts of the agent's messages, of all the events there are. */
 function say(stream: Readable, visit: Visit, read: typeof batched): Promise<void> {
-  const { codex, events } = product
-  return read<import('../../src/index.ts').AgentEvent>(stream.pipe(events(codex)), ({ event, data }) => {
+  const { events } = product
+  return read<import('../../src/index.ts').AgentEvent>(stream.pipe(events('codex')), ({ event, data }) => {
     if (event.type === 'agent.message.final' && 'text' in data) visit(data.text)
   })
 }

@@ -65,7 +65,7 @@ function say(chunks: readonly Chunk[], visit: Visit): Promise<void> {
       this.push(chunks[at++] ?? null)
     },
   })
-  return batched<Event>(stream.pipe(product.events(product.codex)), ({ event, data }) => {
+  return batched<Event>(stream.pipe(product.events('codex')), ({ event, data }) => {
     if (event.type === 'agent.message.final' && 'text' in data) visit(data.text)
   })
 }

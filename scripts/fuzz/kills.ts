@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { makeEvent } from '../../test/disk/make-event.ts'
 import { type Death, resumedFault, tornFault, writers } from '../../test/faults/killed-writer.ts'
 
@@ -59,7 +59,7 @@ export const kills = fc.asyncProperty(
   },
 )
 
-function numbered(plan: readonly { size: number; diagnostic: boolean; again: boolean }[]): Event[] {
+function numbered(plan: readonly { size: number; diagnostic: boolean; again: boolean }[]): AgentEvent[] {
   let [attempt, seq] = [1, 0]
   return plan.map(({ size, diagnostic, again }) => {
     if (again && seq > 0) [attempt, seq] = [attempt + 1, 0]

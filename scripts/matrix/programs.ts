@@ -17,8 +17,8 @@ export interface ConsumerProgram {
   readonly prints: string
 }
 
-const types = ['conversation.started', 'assistant.message.final', 'user.input.required']
-const conversation = ['conversation.started', 'Fixed.', 'user.input.required']
+const types = ['conversation.started', 'assistant.message.final', 'user.input.required', 'conversation.ended']
+const conversation = ['conversation.started', 'Fixed.', 'user.input.required', 'conversation.ended']
 
 const table: readonly (Omit<ConsumerProgram, 'prints'> & { readonly prints: readonly string[] })[] = [
   {
@@ -34,7 +34,7 @@ const table: readonly (Omit<ConsumerProgram, 'prints'> & { readonly prints: read
   {
     file: 'typed.cts',
     where: 'node',
-    prints: ['a.ts', 'SCHEMA_FAILED', 'conversation.started', 'user.input.required'],
+    prints: ['a.ts', 'SCHEMA_FAILED', 'conversation.started', 'user.input.required', 'conversation.ended'],
   },
   {
     file: 'bundled-esm.ts',
@@ -50,6 +50,7 @@ const table: readonly (Omit<ConsumerProgram, 'prints'> & { readonly prints: read
       'event: conversation.started',
       'event: assistant.message.final',
       'event: user.input.required',
+      'event: conversation.ended',
       'we left',
       'the client left, and the agent is gone',
     ],

@@ -8,15 +8,8 @@ import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { cutTo } from '../../src/cli/draw/width.ts'
 import { styles } from '../../src/cli/draw/wrap.ts'
-import {
-  codex,
-  type AgentEvent as Event,
-  type EventOf,
-  events,
-  replay,
-  tap,
-  values,
-} from '../../src/index.ts'
+import { codex } from '../../src/engines.ts'
+import { type AgentEvent as Event, type EventOf, events, replay, tap, values } from '../../src/index.ts'
 import { grouped } from '../../src/views/words.ts'
 import { why } from '../../src/views.ts'
 import { CR_SIGN, LF_SIGN, type Quote, screen } from './screen.ts'

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import { badOption, Fault, quote } from '../base/fault.ts'
 import { whyFailed } from '../base/system-error-code.ts'
-import type { Event } from '../events/event.ts'
+import type { AgentEvent } from '../events/event.ts'
 import type { RunEnd } from '../run/run-options.ts'
 import type { Items } from '../streams/flow.ts'
 import { redact } from '../streams/views.ts'
@@ -55,7 +55,7 @@ export function openGithubStep(hidesSecrets: boolean, env: NodeJS.ProcessEnv = p
     /** A value without secrets. Cast: only its texts change. */
     hidden: <T>(value: T): T => (hide ? (hide.value(value) as T) : value),
     /** The events to show, without secrets. */
-    async *watch(events: Items<Event>): AsyncGenerator<Event> {
+    async *watch(events: Items<AgentEvent>): AsyncGenerator<AgentEvent> {
       for await (const event of hide ? events.pipe(redact(hide)) : events) {
         markdown.write(event)
         reason.write(event)
@@ -141,9 +141,9 @@ function asOutput(name: string, value: string): string {
 }
 
 function smallOutputs(end: RunEnd, exitCode: number): Readonly<Record<string, string>> {
-  const { ok, outcome, failure_class, session, run_id, audit, cost, usage } = end
+  const { ok, outcome, failureClass: failure_class, session, runId: run_id, audit, cost, tokens } = end
   const all = { ok, outcome, exit_code: exitCode, failure_class, session, run_id, audit }
-  const spent = { cost: cost?.amount, input_tokens: usage?.input, output_tokens: usage?.output }
+  const spent = { cost: cost?.amount, input_tokens: tokens?.input, output_tokens: tokens?.output }
   return Object.fromEntries(
     Object.entries({ ...all, ...spent }).map(([name, value]) => [name, String(value ?? '')]),
   )

@@ -1,4 +1,4 @@
-import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
+import { type AgentEvent, type CompletionData, isEvent, type ResultData } from '../events/event.ts'
 import { failureKind, outcomeOf } from '../events/run-outcome.ts'
 import { exits } from './exit-codes.ts'
 
@@ -24,17 +24,17 @@ export const runExits = (input: keyof typeof readerLeft) => `Exit codes, the fir
   7  our own output could not be written${readerLeft[input]}
   2  bad usage`
 
-export interface Watched extends AsyncIterable<Event> {
+export interface Watched extends AsyncIterable<AgentEvent> {
   /** For the last attempt that was seen. */
   exit(): number
 }
 
 /** Passes events on, shows each to `see`, and remembers how their last attempt ended. */
-export function watchEnd(events: AsyncIterable<Event>, see?: (event: Event) => void): Watched {
+export function watchEnd(events: AsyncIterable<AgentEvent>, see?: (event: AgentEvent) => void): Watched {
   let attempt: number | undefined
   let end: CompletionData | undefined
   let result: ResultData | undefined
-  const watch = (next: IteratorResult<Event, undefined>) => {
+  const watch = (next: IteratorResult<AgentEvent, undefined>) => {
     const event = next.value
     if (event === undefined) return next
     see?.(event)

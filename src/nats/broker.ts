@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Fault, quote } from '../base/fault.ts'
 import { digestOf } from '../disk/cache.ts'
-import { comparePlaces, MAX_LINE, outOfOrder, type Place, readLine } from '../disk/read-journal.ts'
-import type { Event } from '../events/event.ts'
+import { comparePlaces, type EventPlace, MAX_LINE, outOfOrder, readLine } from '../disk/read-journal.ts'
+import type { AgentEvent } from '../events/event.ts'
 import { LF } from '../text/characters.ts'
 
 /** A run at the broker. Both names are tokens (`tokenOf`), valid in a subject and in a file name. */
@@ -119,7 +119,7 @@ export function isToken(text: string): boolean {
 
 /** An event and its line, without LF. */
 interface ReadEvent {
-  readonly event: Event
+  readonly event: AgentEvent
   readonly line: string
 }
 
@@ -130,14 +130,14 @@ export interface Assembler {
   /** The position of the block in which the incomplete line begins. */
   readonly open: number | undefined
   /** The last event. */
-  readonly last: Omit<Place, 'run_id'> | undefined
+  readonly last: Omit<EventPlace, 'run_id'> | undefined
 }
 
 /** Longer lines are not joined: shippers send none, but redaction can make one longer. */
 const MAX_JOINED = MAX_LINE + (1 << 20)
 
 /** `last` is the event that is there already: it and those before it are left out. */
-export function assembler(last?: Omit<Place, 'run_id'>): Assembler {
+export function assembler(last?: Omit<EventPlace, 'run_id'>): Assembler {
   let parts: Uint8Array[] = []
   let gathered = 0
   let open: number | undefined
@@ -196,11 +196,11 @@ export function assembler(last?: Omit<Place, 'run_id'>): Assembler {
   }
 }
 
-function readEvent(block: StoredBlock, line: string): { event: Event; place: Place } {
+function readEvent(block: StoredBlock, line: string): { event: AgentEvent; place: EventPlace } {
   const { value, place } = readLine(line)
   if (!place) throw notOurs(block, 'one of its lines is not an event')
   // Cast: the fields that every event has were checked; the rest is passed on unchanged.
-  return { event: value as Event, place }
+  return { event: value as AgentEvent, place }
 }
 
 function gap({ at, name }: StoredBlock, why: string): Fault {

@@ -1,13 +1,7 @@
 import fs from 'node:fs'
 import { join, relative, sep } from 'node:path'
-import {
-  checkPath,
-  isFunction,
-  isName,
-  misfit,
-  type OptionTable,
-  readOptions,
-} from '../base/check-options.ts'
+import { checkPath, isFunction, isName, type OptionTable, readOptions } from '../base/check-options.ts'
+import { DURATION_ABOVE_0, type Duration, milliseconds } from '../base/duration.ts'
 import { Fault, orElse } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { writeWhole } from '../disk/durable.ts'
@@ -35,24 +29,19 @@ export interface MirrorOptions extends NatsOptions {
   /** Only the runs of this tenant. @default all */
   readonly tenant?: string | undefined
   /**
-   * Ends when nothing arrived for this many milliseconds while the broker was reachable.
+   * How long nothing may arrive while the broker is reachable; then it ends.
    * @default it continues until `signal`
    */
-  readonly untilIdle?: number | undefined
+  readonly untilIdle?: Duration | undefined
   /** Called often, with the progress. */
   readonly onProgress?: ((progress: MirrorProgress) => void) | undefined
   /** Called at once for a run that cannot be mirrored; the others continue. */
   readonly onRefused?: ((dir: string, fault: Fault) => void) | undefined
 }
 
-function checkIdle(wait: unknown, who: string): void {
-  if (typeof wait !== 'number' || !(wait > 0))
-    throw misfit(who, 'milliseconds as untilIdle', wait, 'mirror("mirror", { untilIdle: 2000 })')
-}
-
 const MIRROR_OPTIONS = {
   tenant: { is: isName, needs: 'a name as tenant' },
-  untilIdle: { check: checkIdle },
+  untilIdle: DURATION_ABOVE_0,
   onProgress: { is: isFunction, needs: 'a function as onProgress' },
   onRefused: { is: isFunction, needs: 'a function as onRefused' },
 } as const satisfies OptionTable<Omit<MirrorOptions, keyof NatsOptions>>
@@ -76,7 +65,7 @@ export interface MirrorProgress {
  * the others continue, and when the mirror ends, that Fault is thrown.
  *
  * @example
- * await mirror('mirror', { servers: 'nats://hub:4222', untilIdle: 2000 })
+ * await mirror('mirror', { servers: 'nats://hub:4222', untilIdle: '2s' })
  */
 export async function mirror(dir: string, options: MirrorOptions = {}): Promise<MirrorProgress> {
   const mirrored = openMirror(dir, options)
@@ -415,7 +404,7 @@ class Following {
     this.#idle = setTimeout(async () => {
       if (await this.#isIdle()) this.#stop.abort()
       else this.#stir()
-    }, untilIdle)
+    }, milliseconds(untilIdle))
   }
 
   async #isIdle(): Promise<boolean> {

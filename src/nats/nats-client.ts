@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
 import { checkOptions, defined, isFunction, isName, isText, type OptionTable } from '../base/check-options.ts'
+import { DURATION, type Duration, milliseconds } from '../base/duration.ts'
 import { badOption, Fault, quote } from '../base/fault.ts'
 import { afterLoopTime } from '../base/loop-time.ts'
 import { cannotRead, codeOf } from '../base/system-error-code.ts'
@@ -44,10 +45,10 @@ export interface NatsOptions {
    */
   readonly tls?: boolean | NatsTls | undefined
   /**
-   * Milliseconds to wait for the first connection. A connection that is lost later is retried forever.
+   * How long to wait for the first connection. A connection that is lost later is retried forever.
    * @default 0: fails at once if no server answers
    */
-  readonly connectTimeout?: number | undefined
+  readonly connectTimeout?: Duration | undefined
   /** Called when the connection is lost or awaited, and when it is back. */
   readonly onConnection?: ((connected: boolean) => void) | undefined
   /** Aborting it stops the work. */
@@ -58,7 +59,6 @@ const areAddresses = (servers: unknown) => [servers].flat().every(isName)
 /** Characters that are valid in the name of a stream, of a bucket, and in a subject. */
 export const isStreamName = (name: unknown) => isText(name) && /^[\w-]{1,64}$/.test(name as string)
 const areReplicas = (count: unknown) => count === 1 || count === 3 || count === 5
-export const isWait = (wait: unknown) => typeof wait === 'number' && wait >= 0
 const isTls = (tls: unknown) => typeof tls === 'boolean' || (typeof tls === 'object' && tls !== null)
 
 function checkTls(tls: unknown, who: string): void {
@@ -79,7 +79,7 @@ export const NATS_OPTIONS = {
   token: { is: isText, needs: 'text as token' },
   creds: { is: isText, needs: 'text as creds' },
   tls: { check: checkTls, is: isTls, needs: 'true or files as tls' },
-  connectTimeout: { default: 0, is: isWait, needs: 'milliseconds as connectTimeout' },
+  connectTimeout: { ...DURATION, default: 0 },
   onConnection: { is: isFunction, needs: 'a function as onConnection' },
 } as const satisfies OptionTable<NatsOptions>
 
@@ -203,9 +203,9 @@ async function firstConnection(
   { transport }: NatsPackages,
   settings: NodeConnectionOptions,
   shown: string,
-  { connectTimeout = 0, onConnection, signal }: NatsOptions,
+  { connectTimeout = NATS_OPTIONS.connectTimeout.default, onConnection, signal }: NatsOptions,
 ): Promise<NatsConnection> {
-  const until = performance.now() + connectTimeout
+  const until = performance.now() + milliseconds(connectTimeout)
   for (let waited = false; ; waited = true) {
     signal?.throwIfAborted()
     try {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type OptionTable, readOptions } from '../base/check-options.ts'
+import { DURATION, type Duration } from '../base/duration.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { issueKey, type Ledger, type LedgerEntry, parseEntry } from '../work/ledger.ts'
 import {
@@ -9,22 +10,21 @@ import {
   connectNats,
   isNamed,
   isStreamName,
-  isWait,
   NATS_OPTIONS,
   type NatsClient,
   type NatsOptions,
 } from './nats-client.ts'
 
 export interface NatsLedgerOptions extends Omit<NatsOptions, 'stream' | 'connectTimeout'> {
-  /** Milliseconds to wait for a broker that is not there when it is first asked. @default 10000 */
-  readonly connectTimeout?: number | undefined
+  /** How long to wait for a broker that is not there when it is first asked. @default '10s' */
+  readonly connectTimeout?: Duration | undefined
   /** The bucket of the key-value store; it is made if it is missing. @default 'sluice-ledger' */
   readonly bucket?: string | undefined
 }
 
 const LEDGER_OPTIONS = {
   // A worker that was asked to do something rather waits some seconds for a server that is started again.
-  connectTimeout: { default: 10_000, is: isWait, needs: 'milliseconds as connectTimeout' },
+  connectTimeout: { ...DURATION, default: 10_000 },
   bucket: {
     default: 'sluice-ledger',
     is: isStreamName,
@@ -75,7 +75,11 @@ export function natsLedger(options: NatsLedgerOptions = {}): NatsLedger {
   }
 
   /** The last version of an entry, or the first one after a revision; as the leader of the store knows it. */
-  async function find({ manager, answer }: NatsClient, issueRef: string, after?: number): Promise<Found> {
+  async function find(
+    { manager, answer }: NatsClient,
+    issueRef: string,
+    after?: number,
+  ): Promise<FoundEntry> {
     const key = `$KV.${bucket}.${issueKey(issueRef)}`
     const query = after === undefined ? { last_by_subj: key } : { seq: after + 1, next_by_subj: key }
     const ask = () => answer(() => manager.streams.getMessage(stream, query))
@@ -137,7 +141,7 @@ export function natsLedger(options: NatsLedgerOptions = {}): NatsLedger {
   }
 }
 
-interface Found {
+interface FoundEntry {
   readonly entry: LedgerEntry | undefined
   readonly revision: number
   readonly writer: string

@@ -6,8 +6,8 @@ import { Fault, quote } from '../base/fault.ts'
 import { codeOf, diskFault } from '../base/system-error-code.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { openPlain, readBlock } from '../disk/plain-file.ts'
-import { type JournalEvent, JournalReader, MAX_LINE, type Place } from '../disk/read-journal.ts'
-import type { Event } from '../events/event.ts'
+import { type EventPlace, type JournalEvent, JournalReader, MAX_LINE } from '../disk/read-journal.ts'
+import type { AgentEvent } from '../events/event.ts'
 import { isRunning } from '../run/is-running.ts'
 import { jsonLine } from '../streams/jsonl.ts'
 import { LF } from '../text/characters.ts'
@@ -15,7 +15,7 @@ import { type BlockEnd, type Broker, type RunName, tokenOf } from './broker.ts'
 
 export interface ShipRunOptions {
   readonly tenant: string
-  readonly redact?: ((event: Event) => Event) | undefined
+  readonly redact?: ((event: AgentEvent) => AgentEvent) | undefined
   /** Called with what has arrived at the broker. */
   readonly sent: (events: number, bytes: number) => void
   /** Limits lines that are too long for a block to one at a time: each is in memory as a whole. */
@@ -23,9 +23,9 @@ export interface ShipRunOptions {
 }
 
 /** A position in the journal, and the end of the block before it. */
-interface Known {
+interface KnownPosition {
   readonly at: number
-  readonly last: Place | undefined
+  readonly last: EventPlace | undefined
   readonly end: BlockEnd
   /** What is before this place: if that changes, it is another journal. */
   readonly tail: string
@@ -41,7 +41,7 @@ const CONFLICT_MS = 10
 const NO_LOAD: Load = { events: 0, bytes: 0 }
 const NOTHING = Buffer.alloc(0)
 const NO_EVENT_YET: BlockEnd = { attempt: 0, seq: 0, hash: '' }
-const START: Known = { at: 0, last: undefined, end: NO_EVENT_YET, tail: hashOf(NOTHING) }
+const START: KnownPosition = { at: 0, last: undefined, end: NO_EVENT_YET, tail: hashOf(NOTHING) }
 
 /**
  * Ships the journal in one directory. The journal is the queue: only the block in flight is held in memory,
@@ -57,10 +57,10 @@ export class ShippedRun {
   readonly #path: string
   #name: RunName | undefined
   /** The position of the broker; undefined if it must be asked. */
-  #here: (Known & { readonly after: number }) | undefined
+  #here: (KnownPosition & { readonly after: number }) | undefined
   /** Its likely positions: the last block sent, and acknowledged. Searching the journal takes long. */
-  #sent: (Known & Load) | undefined
-  #acked: Known | undefined
+  #sent: (KnownPosition & Load) | undefined
+  #acked: KnownPosition | undefined
   #inode: number | undefined
 
   constructor(broker: Broker, dir: string, root: string, options: ShipRunOptions) {
@@ -120,7 +120,7 @@ export class ShippedRun {
     return first && { tenant: tokenOf(this.#options.tenant), run: tokenOf(first.last.run_id) }
   }
 
-  async #ask(journal: JournalReader, run: RunName): Promise<Known & { readonly after: number }> {
+  async #ask(journal: JournalReader, run: RunName): Promise<KnownPosition & { readonly after: number }> {
     const there = await this.#broker.last(run)
     if (!there) return { ...START, after: 0 }
     const { at: after, end } = there
@@ -138,7 +138,7 @@ export class ShippedRun {
   }
 
   /** Sends one block; undefined if there may be more. */
-  async #sendNext(journal: JournalReader, start: Known): Promise<'waiting' | 'over' | undefined> {
+  async #sendNext(journal: JournalReader, start: KnownPosition): Promise<'waiting' | 'over' | undefined> {
     const { fd } = journal
     const { maxBlock } = this.#broker
     const { alone, redact } = this.#options
@@ -168,7 +168,7 @@ export class ShippedRun {
   }
 
   /** True if it was accepted. If not, the broker must be asked. */
-  async #append(next: Known, bytes: Uint8Array, load: Load): Promise<boolean> {
+  async #append(next: KnownPosition, bytes: Uint8Array, load: Load): Promise<boolean> {
     const { after } = this.#here!
     this.#here = undefined
     this.#sent = { ...next, ...load }
@@ -185,7 +185,7 @@ export class ShippedRun {
     return true
   }
 
-  #arrived({ events, bytes, ...known }: Known & Load): void {
+  #arrived({ events, bytes, ...known }: KnownPosition & Load): void {
     this.#acked = known
     this.#sent = undefined
     if (bytes > 0) this.#options.sent(events, bytes)
@@ -195,7 +195,7 @@ export class ShippedRun {
    * Sends a line that is too long for a block. A part of it may be there, of us or of the process before us.
    * False if the line has no end yet. It is read here and not before: other runs can have such lines, too.
    */
-  async #sendLong(journal: JournalReader, start: Known): Promise<boolean> {
+  async #sendLong(journal: JournalReader, start: KnownPosition): Promise<boolean> {
     const { fd } = journal
     const { maxBlock } = this.#broker
     const { redact } = this.#options
@@ -223,7 +223,7 @@ export class ShippedRun {
   }
 }
 
-function knownAfter(fd: number, { next, last, hash }: Portion, over: boolean): Known {
+function knownAfter(fd: number, { next, last, hash }: Portion, over: boolean): KnownPosition {
   const { attempt_number: attempt, seq } = last
   const end = { attempt, seq, hash, ...(over ? { over } : {}) }
   return { at: next, last, end, tail: tailBefore(fd, next) }
@@ -261,7 +261,7 @@ interface Portion {
   /** The position in the journal right after it. */
   readonly next: number
   /** Its last event. */
-  readonly last: Place
+  readonly last: EventPlace
   readonly hash: string
 }
 
@@ -272,9 +272,9 @@ interface Portion {
 function readPortion(
   journal: JournalReader,
   at: number,
-  last: Place | undefined,
+  last: EventPlace | undefined,
   limit: number,
-  redact?: (event: Event) => Event,
+  redact?: (event: AgentEvent) => AgentEvent,
 ): Portion | undefined {
   const lines = journal.lines(at, limit)
   if (!lines) return undefined
@@ -300,7 +300,7 @@ const STEP = 1 << 20
 function placeAfter(
   journal: JournalReader,
   { attempt, seq, hash }: BlockEnd,
-): { at: number; last: Place } | undefined {
+): { at: number; last: EventPlace } | undefined {
   for (const { place, bytes, next } of journal.entries(0, STEP)) {
     if (!place || place.attempt_number > attempt) return undefined
     if (place.attempt_number === attempt && place.seq === seq)

@@ -3,12 +3,13 @@ import fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { checkPath, isFunction, isName, OFF, type OptionTable, readOptions } from '../base/check-options.ts'
+import { DURATION_ABOVE_0, type Duration } from '../base/duration.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { afterLoopTime } from '../base/loop-time.ts'
 import { cannotRead, diskFault } from '../base/system-error-code.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { Waker, watchPath } from '../disk/wake.ts'
-import type { Event } from '../events/event.ts'
+import type { AgentEvent } from '../events/event.ts'
 import { folders, isSkipped } from '../run/run-directory.ts'
 import type { Broker } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
@@ -24,7 +25,7 @@ export interface ShipOptions extends NatsOptions {
   /** Keep watching for new runs, and for runs that continue, until `signal`. @default false */
   readonly follow?: boolean | undefined
   /** Changes every event before it is sent. The journal is not changed. @default none */
-  readonly redact?: ((event: Event) => Event) | undefined
+  readonly redact?: ((event: AgentEvent) => AgentEvent) | undefined
   /** Number of runs with a block in flight at the same time. @default 32 */
   readonly maxInFlight?: number | undefined
   /** Called often, with the progress. */
@@ -32,11 +33,11 @@ export interface ShipOptions extends NatsOptions {
   /** Called at once for a run that cannot be shipped; the others continue. */
   readonly onRefused?: ((dir: string, fault: Fault) => void) | undefined
   /**
-   * Milliseconds for which the broker may be connected and accept nothing, for example because its disk is
+   * How long the broker may be connected and accept nothing, for example because its disk is
    * full. After that `ship` fails with BROKER_FAILED; with `follow` it calls `onStall` and keeps trying.
-   * @default 30000
+   * @default '30s'
    */
-  readonly maxStall?: number | undefined
+  readonly maxStall?: Duration | undefined
   /** With `follow`: called once when the broker begins to accept nothing for `maxStall`. */
   readonly onStall?: ((fault: Fault) => void) | undefined
 }
@@ -50,7 +51,7 @@ const SHIP_OPTIONS = {
   maxInFlight: { default: 32, is: isAbove0, needs: 'a number above 0 as maxInFlight' },
   onProgress: { is: isFunction, needs: 'a function as onProgress' },
   onRefused: { is: isFunction, needs: 'a function as onRefused' },
-  maxStall: { default: 30_000, is: isAbove0, needs: 'a number above 0 as maxStall' },
+  maxStall: { ...DURATION_ABOVE_0, default: 30_000 },
   onStall: { is: isFunction, needs: 'a function as onStall' },
 } as const satisfies OptionTable<Omit<ShipOptions, keyof NatsOptions>>
 
@@ -438,7 +439,7 @@ function isOfDisk(error: unknown): boolean {
 }
 
 /** If the redaction throws, nothing may be sent, and it is not an error of the broker. */
-function guarded(redact: (event: Event) => Event): (event: Event) => Event {
+function guarded(redact: (event: AgentEvent) => AgentEvent): (event: AgentEvent) => AgentEvent {
   return (event) => {
     try {
       return redact(event)

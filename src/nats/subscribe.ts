@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { isName, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { Stage } from '../base/stage.ts'
-import type { Event } from '../events/event.ts'
+import type { AgentEvent } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import {
   type Assembler,
@@ -39,7 +39,7 @@ const SUBSCRIBE_OPTIONS = {
  * @example
  * for await (const event of subscribe({ servers: 'nats://hub:4222', run: 'run-7' })) console.log(event.type)
  */
-export function subscribe(options: SubscribeOptions = {}): Flow<Event> {
+export function subscribe(options: SubscribeOptions = {}): Flow<AgentEvent> {
   const example = 'subscribe({ servers: "nats://127.0.0.1:4222", run: "run-7" })'
   const read = readOptions('subscribe', options, example, { ...NATS_OPTIONS, ...SUBSCRIBE_OPTIONS })
   const { run, after } = read
@@ -104,7 +104,7 @@ async function* blocks(
   }
 }
 
-function eventsOf(after: SubscribeOptions['after']): Stage<StoredBlock, Event> {
+function eventsOf(after: SubscribeOptions['after']): Stage<StoredBlock, AgentEvent> {
   return (next) => {
     const runs = new Map<string, Assembler>()
     return {

@@ -62,7 +62,7 @@ describe('sluice ask', () => {
   test('leaves with 3 when no answer passes, and asks as often as it is told', async () => {
     const count = file('count', '')
     const model = ['--', 'sh', '-c', `echo x >> ${count}; echo 'not logged in' >&2; echo no`]
-    const { code, out, err } = await sluice('p', '--retries', '2', ...model)
+    const { code, out, err } = await sluice('p', '--rounds', '2', ...model)
     expect([code, out]).toEqual([3, ''])
     expect(err).toContain('sluice: NO_MATCH: no payload was found in the input (after 3 attempts)\n')
     expect(err).toContain('not logged in')
@@ -128,7 +128,7 @@ describe('sluice ask', () => {
     await sluice('p', ...cache, '--schema', schema(), ...model)
     await sluice('p', ...cache, ...model, 'another argument')
     expect(readFileSync(count, 'utf8')).toBe('x\nx\nx\nx\n')
-    const failing = ['--retries', '0', ...cache, '--', 'sh', '-c', `echo x >> ${count}; echo no`]
+    const failing = ['--rounds', '0', ...cache, '--', 'sh', '-c', `echo x >> ${count}; echo no`]
     expect((await sluice('p', ...failing)).code).toBe(3)
     expect((await sluice('p', ...failing)).code).toBe(3)
     expect(readFileSync(count, 'utf8').length).toBe(12)
@@ -156,7 +156,7 @@ describe('sluice ask', () => {
     ['no such file', ['--prompt-file', '/none', '--', 'cat'], 'cannot read "/none"'],
     ['no such schema', ['p', '--schema', '/none', '--', 'cat'], 'cannot read "/none"'],
     ['no such command', ['p', '--', 'no-such-command'], 'cannot start "no-such-command"'],
-    ['bad retries', ['p', '--retries', '-1', '--', 'cat'], 'whole number'],
+    ['bad retries', ['p', '--rounds', '-1', '--', 'cat'], 'whole number'],
   ])('leaves with 2 for %s', async (_, args, words) => {
     const { code, out, err } = await sluice(...args)
     expect([code, out]).toEqual([2, ''])

@@ -6,7 +6,7 @@ import { fitTo, widthOf } from '../../src/cli/draw/width.ts'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import type { Engine } from '../../src/events/engine.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { type Input, lines, run } from '../engines/run.ts'
 
 function drawn(profile: Engine, input: Input, options: Partial<DrawOptions> = {}): string {
@@ -170,7 +170,7 @@ describe('a drawn event', () => {
         seq: 1,
         source: { engine: 'toy' },
         correlation: {},
-      } as unknown as Event),
+      } as unknown as AgentEvent),
     )
     return (all.join('') + drawing_.end()).replace(/^● toy\n\n?/, '')
   }
@@ -199,7 +199,7 @@ describe('a drawn event', () => {
         data: { message_id: 'm', text },
         source: {},
         correlation: {},
-      } as Event)
+      } as AgentEvent)
     expect([write('One\n'), write('\n'), write('- a')]).toEqual(['● \n', '', ''])
     expect(write('\n\n')).toBe('\nOne\n')
     const whole = draw({}, ['agent.message.final', { message_id: 'a', text }])
@@ -215,7 +215,8 @@ describe('a drawn event', () => {
       'agent.message.final',
       { message_id: 'a', text, ...more },
     ]
-    expect(draw({}, piece('a', 'Hel'), final('Help!\n'))).toBe('Hel\n\nHelp!\n')
+    expect(draw({}, piece('a', 'Hel'), final('Jump!\n'))).toBe('Hel\n\nJump!\n')
+    expect(draw({}, piece('a', 'Hel'), final('Help!\n'))).toBe('Help!\n')
     expect(draw({}, piece('a', 'Hel'), final('Hel', { incomplete: true }))).toBe('Hel\n\n  (cut off)\n')
     expect(draw({}, final('Hel', { incomplete: true }))).toBe('Hel\n\n  (cut off)\n')
   })
@@ -365,7 +366,7 @@ describe('a drawn event', () => {
         ts: '2026-01-01T00:00:00.000Z',
         source: {},
         correlation: {},
-      } as unknown as Event)
+      } as unknown as AgentEvent)
     vi.spyOn(Date, 'now').mockReturnValue(1000)
     const time = 13_000
     expect(draw_.now(time)).toBe('')

@@ -4,7 +4,7 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex/codex.ts'
-import type { CompletionData, Event } from '../../src/events/event.ts'
+import type { AgentEvent, CompletionData } from '../../src/events/event.ts'
 import { outcomeOf, outcomeWords } from '../../src/events/run-outcome.ts'
 import { resume } from '../../src/run/resume.ts'
 import { run } from '../../src/run/run.ts'
@@ -36,7 +36,7 @@ async function record(row: Row, cwd: string, audit: string) {
   const { stopped } = row.evidence
   const abort = new AbortController()
   const live = run({ ...agentOf(row, cwd), cwd, audit, engine: codex, fsDiff: false, signal: abort.signal })
-  let last: Event | undefined
+  let last: AgentEvent | undefined
   for await (const event of live) {
     if (last === undefined) {
       if (stopped === 'aborted') abort.abort()
@@ -112,7 +112,7 @@ test('the class of a failure is told by end, meta, /runs, the terminal and why',
   )
   const live = run({ ...program, cwd, audit, engine: codex, fsDiff: false })
   live.resume()
-  expect(await live.end).toMatchObject({ outcome: 'failed', ok: false, failure_class: 'auth' })
+  expect(await live.end).toMatchObject({ outcome: 'failed', ok: false, failureClass: 'auth' })
   expect(metaOf(audit)).toMatchObject({ outcome: 'failed', ok: false, failure_class: 'auth' })
   expect(findRuns(cwd)[0]?.info).toMatchObject({ outcome: 'failed', ok: false, failure_class: 'auth' })
   const words = '■ failed: 401 Unauthorized: no key (auth, exit 1)'
@@ -293,7 +293,7 @@ describe('a schema', () => {
     const live = run({ ...program, cwd, audit, engine: codex, schema: { type: 'object' } })
     const results: unknown[] = []
     for await (const event of live) if (event.type === 'lifecycle.run.result') results.push(event.data)
-    expect(results).toMatchObject([{ status: 'success', cacheable: false }])
+    expect(results).toMatchObject([{ status: 'failed', cacheable: false, warnings: ['COMPLETION_CONFLICT'] }])
   })
 })
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { engines } from '../../src/engines/engines-by-name.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import type { Chat } from '../../src/views/chat.ts'
 import { validChat, validEvents } from '../engines/valid.ts'
 import { inside } from './inside.ts'
@@ -32,11 +32,11 @@ describe('sluice events', () => {
       'codex',
     ]
     const { code, lines, err } = await sluice(['events', ...files, ...more])
-    const events = records<Event>(lines)
+    const events = records<AgentEvent>(lines)
     validEvents(events)
     expect(new Set(events.map(({ run_id }) => run_id))).toEqual(new Set(['r1']))
     expect(events.filter(({ event }) => event.type === 'artifact.created')).toHaveLength(1)
-    const expected = records<Event>(readFileSync(at('events.jsonl'), 'utf8').trim().split('\n'))
+    const expected = records<AgentEvent>(readFileSync(at('events.jsonl'), 'utf8').trim().split('\n'))
     expect(events.map(({ event, data }) => [event.type, data])).toEqual(
       expected.map(({ event, data }) => [event.type, data]),
     )
@@ -79,9 +79,12 @@ describe('sluice chat', () => {
   })
 })
 
-test('sluice engines lists every engine', async () => {
+test('sluice engines lists every engine, those that people look for first', async () => {
   const { code, lines } = await sluice(['engines', '--json'])
-  expect(records<{ name: string }>(lines).map(({ name }) => name)).toEqual([...Object.keys(engines), 'auto'])
+  const names = records<{ name: string }>(lines).map(({ name }) => name)
+  expect([...names].sort()).toEqual([...Object.keys(engines), 'auto'].sort())
+  expect(names.slice(0, 4)).toEqual(['claude', 'codex', 'gemini', 'copilot'])
+  expect(names.at(-1)).toBe('auto')
   expect(code).toBe(0)
   expect((await sluice(['engines'])).out).toContain('codex exec --json')
 })

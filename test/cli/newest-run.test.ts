@@ -89,7 +89,7 @@ test('prune removes runs that ended long ago, and says what it freed', async () 
   expect(asked.out.match(/^2026-|^\d{4}-/gm)).toHaveLength(2)
   expect(asked.err).toMatch(/2 runs of 3 would be removed, frees \d/)
   expect(readdirSync(join(cwd, '.audit'))).toHaveLength(4)
-  const { code, err } = await inside(['prune', join(cwd, '.audit')])
+  const { code, err } = await inside(['prune', join(cwd, '.audit'), '--older', '30d'])
   expect([code, err]).toEqual([0, expect.stringMatching(/2 runs of 3 removed, freed \d/)])
   expect(readdirSync(join(cwd, '.audit'))).toEqual([names[2]])
 })
@@ -112,7 +112,8 @@ test('prune keeps what it is told to keep, what is being written, and what is no
 test.each([
   [['prune', '--older', 'soon'], 'Give an age such as'],
   [['prune', '--keep', 'bad'], '--keep takes'],
-  [['prune', 'nowhere'], 'name the directory of the runs'],
+  [['prune'], '--older 30d, --keep failed, or --dry-run'],
+  [['prune', 'nowhere', '--older', '1d'], 'name the directory of the runs'],
 ])('prune refuses %j', async (args, words) => {
   expect(await inside(args)).toMatchObject({ code: 2, err: expect.stringContaining(words) })
 })

@@ -99,7 +99,7 @@ test('leaves with 2 for bad usage, and says what to do', async () => {
     ],
     [['export', '--to', 'md', 'LICENSE/x'], 'cannot be read: there is a file where a directory should be'],
     [['ship', join(cwd, 'nowhere'), '--to', 'nats://x'], 'cannot be read: there is no such file'],
-    [['prune', join(cwd, 'nowhere')], 'cannot be read: there is no such file'],
+    [['prune', join(cwd, 'nowhere'), '--older', '30d'], 'cannot be read: there is no such file'],
     [['replay', cwd], 'no stdout.N.log'],
     [['replay', '--attempt', '0', cwd], 'a whole number above 0'],
     [['serve', join(cwd, 'nowhere')], 'cannot be served'],

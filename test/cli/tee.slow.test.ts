@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { buffer, text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { replay } from '../../src/run/replay.ts'
 import { built } from '../built.ts'
 import { agent, workspace } from '../run/agent.ts'
@@ -27,8 +27,8 @@ function through(body: string, engine = 'text') {
 }
 
 /** The recorded events, which must be those of a replay. */
-async function recordedEvents(audit: string): Promise<Event[]> {
-  const events: Event[] = []
+async function recordedEvents(audit: string): Promise<AgentEvent[]> {
+  const events: AgentEvent[] = []
   for await (const event of replay(audit)) events.push(event)
   const kept = readFileSync(join(audit, 'events.jsonl'), 'utf8').trim().split('\n')
   expect(events.map((event) => JSON.stringify(event))).toEqual(kept)

@@ -21,7 +21,7 @@ async function* slowly() {
 for await (const { done, value } of ask.stream(slowly, options)) console.log(done, JSON.stringify(value))
 
 try {
-  await ask(() => 'no', { ...options, retries: 0 })
+  await ask(() => 'no', { ...options, rounds: 0 })
 } catch (error) {
   if (Fault.is(error)) console.log(error.code, error.attempts?.length)
 }

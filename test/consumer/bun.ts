@@ -1,5 +1,6 @@
 // Bun: a process of Bun.spawn, whose stdout is a Web stream; and run(), which ends the agent when we leave.
-import { codex, events, run, tap } from 'agent-sluice'
+import { events, run, tap } from 'agent-sluice'
+import { codex } from 'agent-sluice/engines'
 
 const child = Bun.spawn(['sh', 'agent.sh'], { stdout: 'pipe' })
 for await (const event of tap(child.stdout).pipe(events(codex))) {

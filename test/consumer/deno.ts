@@ -1,5 +1,6 @@
 // Deno: a process of Deno.Command, whose stdout is a Web stream, through both entries; and run().
-import { codex, run, tap, values } from 'agent-sluice'
+import { run, tap, values } from 'agent-sluice'
+import { codex } from 'agent-sluice/engines'
 import { chat, events } from 'agent-sluice/web'
 
 const start = () => new Deno.Command('sh', { args: ['agent.sh'], stdout: 'piped' }).spawn()

@@ -1,6 +1,6 @@
 // An engine of one's own, recorded and replayed, and a floor of one's own.
 import { events, replay, run, tap } from 'agent-sluice'
-import { type Engine, isRecord, text } from 'agent-sluice/engines'
+import { asText, type Engine, isRecord } from 'agent-sluice/engines'
 import { type Frame, flow, frameStage, join, type Stage } from 'agent-sluice/values'
 
 const toy: Engine = {
@@ -10,7 +10,7 @@ const toy: Engine = {
   open: () => ({
     read({ value }, say) {
       if (!isRecord(value)) return false
-      if (value['toy'] === 'says') say.message(text(value['id']), text(value['text']) ?? '')
+      if (value['toy'] === 'says') say.message(asText(value['id']), asText(value['text']) ?? '')
       else if (value['toy'] === 'bye') {
         say.status('turn_completed')
         say.ended('bye')

@@ -1,5 +1,6 @@
 // Strict TypeScript, ES modules: run an agent, read its events and its result.
-import { codex, type AgentEvent as Event, Fault, run, tap, values } from 'agent-sluice'
+import { type AgentEvent as Event, Fault, run, tap, values } from 'agent-sluice'
+import { codex } from 'agent-sluice/engines'
 import { z } from 'zod'
 
 const Report = z.object({ issues: z.array(z.object({ file: z.string(), line: z.number() })) })
@@ -9,9 +10,9 @@ for await (const event of agent) {
   const line = told(event)
   if (line) console.log(line)
 }
-const { outcome, result, usage } = await agent.end
+const { outcome, result, tokens } = await agent.end
 const first = result?.value?.issues[0]
-console.log(outcome, first?.file, first?.line.toFixed(1), usage?.input)
+console.log(outcome, first?.file, first?.line.toFixed(1), tokens?.input)
 
 const missing = run('no-such-agent', [], { audit: 'missing' })
 try {

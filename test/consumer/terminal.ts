@@ -2,7 +2,8 @@
 // Markdown.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { codex, replay, run } from 'agent-sluice'
+import { replay, run } from 'agent-sluice'
+import { codex } from 'agent-sluice/engines'
 import { markdown, redact } from 'agent-sluice/views'
 
 const agent = run('sh', ['agent.sh'], { engine: codex, runs: '.audit', pty: { pipes: true, cols: 80 } })

@@ -1,7 +1,8 @@
 // Strict TypeScript that becomes CommonJS: a typed pipeline.
 import { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { chat, codex, events, jsonl, type Outcome, tap, values } from 'agent-sluice'
+import { chat, events, jsonl, type Outcome, tap, values } from 'agent-sluice'
+import { codex } from 'agent-sluice/engines'
 import { jsonSchema } from 'agent-sluice/json-schema'
 
 interface Issue {

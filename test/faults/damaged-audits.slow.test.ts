@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Fault } from '../../src/base/fault.ts'
 import { journal } from '../../src/disk/journal.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { replay } from '../../src/run/replay.ts'
 import { resume } from '../../src/run/resume.ts'
 import { run } from '../../src/run/run.ts'
@@ -24,7 +24,7 @@ const firstSeed = Number(process.env['SLUICE_SEED'] ?? 1)
 const HANG_MS = 60_000
 
 let whole = ''
-let original: Event[]
+let original: AgentEvent[]
 let served: Served
 let metaChanged = false
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'sluice-damaged-')))
@@ -50,14 +50,14 @@ afterAll(async () => {
   rmSync(root, { recursive: true })
 })
 
-const linesOf = (dir: string): Event[] =>
+const linesOf = (dir: string): AgentEvent[] =>
   readFileSync(join(dir, 'events.jsonl'), 'utf8')
     .split('\n')
     .slice(0, -1)
     .map((line) => JSON.parse(line))
 
 /** Fails where events do not follow each other without a gap. */
-function checkOrder(events: readonly Event[], from: 'start' | 'anywhere' = 'start'): void {
+function checkOrder(events: readonly AgentEvent[], from: 'start' | 'anywhere' = 'start'): void {
   events.forEach((event, i) => {
     const before = events[i - 1]
     const goesOn = before?.attempt_number === event.attempt_number
@@ -90,8 +90,8 @@ async function door<T>(name: string, act: () => Promise<T>): Promise<T | Fault> 
   }
 }
 
-async function all(events: AsyncIterable<Event>): Promise<Event[]> {
-  const found: Event[] = []
+async function all(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
+  const found: AgentEvent[] = []
   for await (const event of events) found.push(event)
   return found
 }
@@ -109,7 +109,7 @@ function checkKept(dir: string, { touched, flipped }: Case): void {
   const kept = linesOf(dir)
   checkOrder(kept)
   if (flipped || touched(/log|meta|chunks|fs-diff/)) return
-  const told = (event: Event) => JSON.stringify({ ...event, ts: '' })
+  const told = (event: AgentEvent) => JSON.stringify({ ...event, ts: '' })
   expect(kept.slice(0, original.length).map(told)).toEqual(original.map(told))
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { Dedupe } from '../../src/events/dedupe.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { type EventOptions, eventStage } from '../../src/events/event-stage.ts'
 import type { Channel, Chunk } from '../../src/text/chunk.ts'
 import { codesOf, lines, run, texts } from '../engines/run.ts'
@@ -12,7 +12,7 @@ const say = (...words: readonly string[]) =>
 const onPty = (text: string) => text.replaceAll('\n', '\r\n')
 
 /** Both channels, record by record in the order given: `>` is stdout, `~` the PTY. */
-function woven(order: readonly string[], options: EventOptions = {}): readonly Event[] {
+function woven(order: readonly string[], options: EventOptions = {}): readonly AgentEvent[] {
   const chunks: Chunk[] = order.map((word, i) => ({
     channel: word.startsWith('>') ? 'stdout' : 'pty',
     bytes: Buffer.from(word.startsWith('>') ? say(word.slice(1)) : onPty(say(word.slice(1)))),

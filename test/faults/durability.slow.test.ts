@@ -8,7 +8,7 @@ import { afterAll, afterEach, expect, test, vi } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { type JournalOptions, journal } from '../../src/disk/journal.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import { run } from '../../src/run/run.ts'
 import type { Chunk } from '../../src/text/chunk.ts'
@@ -25,7 +25,7 @@ const linesOf = (dir: string, name = 'events.jsonl') =>
 const seqsOf = (dir: string, name?: string) => linesOf(dir, name).map((line) => JSON.parse(line).seq)
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1)
 
-async function pass(dir: string, events: Iterable<Event>, options?: JournalOptions): Promise<number> {
+async function pass(dir: string, events: Iterable<AgentEvent>, options?: JournalOptions): Promise<number> {
   let passed = 0
   for await (const _event of Readable.from(events).pipe(journal(dir, options))) passed++
   return passed
@@ -132,7 +132,7 @@ async function goesOn(cwd: string, audit: string, leave: (live: ReturnType<typeo
   expect(() => process.kill(pid, 0)).toThrow('ESRCH')
   return error
 }
-const readAll = async (live: AsyncIterable<Event>): Promise<unknown> => {
+const readAll = async (live: AsyncIterable<AgentEvent>): Promise<unknown> => {
   try {
     for await (const _ of live);
     return undefined
@@ -153,7 +153,7 @@ test.runIf(mounted)(
       small.remount('size=8m')
       const { events, end } = await ran({ ...agent(cwd, 'for (const line of lines) say(line)'), cwd, audit })
       expect([end.attempt, end.completion.state]).toEqual([2, 'awaiting_user_input'])
-      const all = linesOf(audit).map((line) => JSON.parse(line) as Event)
+      const all = linesOf(audit).map((line) => JSON.parse(line) as AgentEvent)
       expect(all.slice(-events.length)).toEqual(events)
       expect(new Set(all.map((event) => event.correlation.event_id)).size).toBe(all.length)
     }),
@@ -235,7 +235,7 @@ test('two writers on one run directory: the second process is refused by the loc
 
 const message = (text: string) =>
   `{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"${text}"}}\n`
-const textsOf = (events: readonly Event[]) =>
+const textsOf = (events: readonly AgentEvent[]) =>
   events.flatMap((event) =>
     event.type === 'agent.message.final' ? [(event.data as { text: string }).text] : [],
   )
@@ -255,7 +255,7 @@ test('a clock that goes back, skew between streams, a DST jump: order by seq, an
   let asked = 0
   const odd = read(() => times[asked++ % times.length]!)
   const even = read(() => 0)
-  const timeless = (events: readonly Event[]) => events.map((event) => ({ ...event, ts: '' }))
+  const timeless = (events: readonly AgentEvent[]) => events.map((event) => ({ ...event, ts: '' }))
   // Whatever the clock says, the same events in the same order: twins paired, equal ones of one stream kept.
   expect(timeless(odd)).toEqual(timeless(even))
   expect(textsOf(odd)).toEqual(['same', 'same', 'b'])

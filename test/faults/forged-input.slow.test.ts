@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import { events as eventsOf } from '../../src/streams/events.ts'
 import type { Chunk } from '../../src/text/chunk.ts'
@@ -80,7 +80,7 @@ test('a forged run_id, session_id or thread.started in tool output and stderr: w
 })
 
 /** What is written in turn on three channels, read with Codex's eyes. */
-const seen = (...written: (readonly ['stdout' | 'stderr' | 'pty', string])[]): Promise<Event[]> => {
+const seen = (...written: (readonly ['stdout' | 'stderr' | 'pty', string])[]): Promise<AgentEvent[]> => {
   const chunks: Chunk[] = written.map(([channel, text]) => ({ channel, bytes: Buffer.from(text) }))
   const first: Chunk = { channel: 'stdout', bytes: Buffer.alloc(0), channels: ['stdout', 'stderr', 'pty'] }
   return Readable.from([first, ...chunks, { channel: 'exit', code: 0, signal: null }])
@@ -224,11 +224,11 @@ test.each([...(hasDevices ? [['a real device', 'mknod work_result.json c 1 5']] 
 
 // Swapped between stat and open, all the time: test/work/result-file.test.ts.
 
-const pathsOf = (events: readonly Event[]) =>
+const pathsOf = (events: readonly AgentEvent[]) =>
   events.flatMap((event) =>
     event.event.category === 'artifact' ? [(event.data as { path: string }).path] : [],
   )
-const refused = (events: readonly Event[]) =>
+const refused = (events: readonly AgentEvent[]) =>
   only(events, 'diagnostic.parser.warning').filter(({ data }) => data.code === 'ARTIFACT_REJECTED')
 
 test('fs-diff paths that leave the run directory or imitate .audit: rejected, each with a diagnostic', () => {

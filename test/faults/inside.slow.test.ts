@@ -368,7 +368,7 @@ describe('an engine of the user', () => {
       audit,
     })
     expect(got.map(({ data }) => (data as { code?: string }).code)).toContain('PROFILE_FAILED')
-    expect(end).toMatchObject({ exit_code: 0, completion: { state: 'unknown' } })
+    expect(end).toMatchObject({ exitCode: 0, completion: { state: 'unknown' } })
   })
   test.for([
     ['rejects', reject],

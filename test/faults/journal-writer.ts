@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import fs from 'node:fs'
 import { type JournalOptions, journal } from '../../src/disk/journal.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 
 const [dir = '', file = '', fatal = '0', part = '0', fsync] = process.argv.slice(2)
 const events = fs.readFileSync(file, 'utf8').split('\n').slice(0, -1)
@@ -47,7 +47,7 @@ const book = journal(dir, { fsync: fsync as JournalOptions['fsync'] })
 // One at a time, so that the call at which it dies falls between two that were acknowledged.
 for (const line of events) {
   const passed = once(book, 'data')
-  book.write(JSON.parse(line) as Event)
+  book.write(JSON.parse(line) as AgentEvent)
   const [event] = await passed
   fs.writeSync(1, `${event.correlation.event_id}\n`)
 }

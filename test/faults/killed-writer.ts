@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JournalOptions } from '../../src/disk/journal.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { plainJs } from './plain-js.ts'
 
 /**
@@ -30,7 +30,7 @@ export function writers() {
     /** Feeds the events to a journal in the directory, in a process of its own. */
     async write(
       dir: string,
-      events: readonly Event[],
+      events: readonly AgentEvent[],
       death?: Death,
       fsync: JournalOptions['fsync'] = 'each',
     ): Promise<Wrote> {
@@ -75,7 +75,7 @@ export function writers() {
  */
 export function tornFault(
   dir: string,
-  events: readonly Event[],
+  events: readonly AgentEvent[],
   acknowledged: readonly string[],
 ): string | undefined {
   const path = join(dir, 'events.jsonl')
@@ -92,8 +92,8 @@ export function tornFault(
 }
 
 /** What is wrong with a journal after a resume that came to its end. */
-export function resumedFault(dir: string, events: readonly Event[]): string | undefined {
-  const lines = (some: readonly Event[]) => some.map((event) => `${JSON.stringify(event)}\n`).join('')
+export function resumedFault(dir: string, events: readonly AgentEvent[]): string | undefined {
+  const lines = (some: readonly AgentEvent[]) => some.map((event) => `${JSON.stringify(event)}\n`).join('')
   const text = (name: string) => readFileSync(join(dir, name), 'utf8')
   if (text('events.jsonl') !== lines(events)) return 'events.jsonl does not hold each event once, in order'
   const diagnostics = events.filter(({ event }) => event.category === 'diagnostic')

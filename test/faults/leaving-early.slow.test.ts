@@ -114,7 +114,7 @@ describe('a producer that dies', () => {
     const body = `say(lines[0]); const text = lines[2].replace('done', 'x'.repeat(100000)); fs.writeSync(1, text.slice(0, 65536 - lines[0].length - 1))`
     const { events: got, end } = await ran({ ...agent(cwd, body), cwd, audit })
     expect(end).toMatchObject({
-      exit_code: 0,
+      exitCode: 0,
       completion: { state: 'interrupted', reason_code: 'TRUNCATED' },
     })
     expect(codesOf(got)).toContain('TRUNCATED')
@@ -123,7 +123,7 @@ describe('a producer that dies', () => {
     const { cwd, audit } = workspace()
     const body = 'for (const line of lines) say(line); process.exitCode = 3'
     const { events: got, end } = await ran({ ...agent(cwd, body), cwd, audit })
-    expect(end).toMatchObject({ exit_code: 3, completion: { state: 'awaiting_user_input' } })
+    expect(end).toMatchObject({ exitCode: 3, completion: { state: 'awaiting_user_input' } })
     expect(codesOf(got)).toContain('COMPLETION_CONFLICT')
   })
 })

@@ -117,7 +117,7 @@ test.each([
   const { cwd, audit } = workspace()
   const body = `for (const line of lines) say(line);\n${act}('.audit/stdout.1.log')`
   const { events, end } = await ran({ ...agent(cwd, body), cwd, audit })
-  expect(end.exit_code).toBe(0)
+  expect(end.exitCode).toBe(0)
   const told = only(events, 'diagnostic.parser.warning').filter(({ data }) => data.code === 'RECORD_FAILED')
   expect(told.map(({ data }) => data.message)).toEqual([expect.stringContaining('"stdout.1.log"')])
   expect(JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))).toMatchObject({
@@ -132,7 +132,7 @@ test('an agent puts a directory in the place of journal.lock: the run ends well'
     fs.rmSync('.audit/journal.lock')
     fs.mkdirSync('.audit/journal.lock')`
   const { end } = await ran({ ...agent(cwd, body), cwd, audit })
-  expect([end.exit_code, end.completion.reason_code]).toEqual([0, 'END_SIGNAL'])
+  expect([end.exitCode, end.completion.reason_code]).toEqual([0, 'END_SIGNAL'])
   // The next run is told what is in the way.
   await expect((async () => ran({ ...agent(cwd, body), cwd, audit }))()).rejects.toMatchObject({
     code: 'JOURNAL_LOCKED',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openJournal } from '../../src/disk/journal.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import { mirror } from '../../src/nats/mirror.ts'
 import { ship } from '../../src/nats/ship.ts'
 import { subscribe } from '../../src/nats/subscribe.ts'
@@ -64,7 +64,7 @@ describe.skipIf(!hasNats)(`with a real nats-server${needsNats}`, () => {
     const { signal } = stop
     const told: boolean[] = []
     const shipped = ship(dir, { servers, follow: true, signal, onConnection: (there) => told.push(there) })
-    const seen: Event[] = []
+    const seen: AgentEvent[] = []
     const reading = (async () => {
       for await (const event of subscribe({ servers, signal })) seen.push(event)
     })().catch((error) => error.name)

@@ -1,9 +1,9 @@
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 
 /** An event that says little; `pad` makes it larger. */
-export function eventAt(run: string, attempt: number, seq: number, pad = 0): Event {
+export function eventAt(run: string, attempt: number, seq: number, pad = 0): AgentEvent {
   return {
     protocol_version: 'rasp/1.0',
     type: 'raw.stdout',
@@ -16,7 +16,7 @@ export function eventAt(run: string, attempt: number, seq: number, pad = 0): Eve
     correlation: { event_id: `${run}:${attempt}:stdout:${seq}` },
     attempt_number: attempt,
     raw_ref: null,
-  } as unknown as Event
+  } as unknown as AgentEvent
 }
 
 export function lineAt(run: string, attempt: number, seq: number, pad = 0): string {

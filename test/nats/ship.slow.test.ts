@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openJournal } from '../../src/disk/journal.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
 import type { BlockEnd } from '../../src/nats/broker.ts'
 import { ship, shipTo } from '../../src/nats/ship.ts'
 import { built } from '../built.ts'
@@ -331,8 +331,8 @@ test('the same run id of two tenants is two runs', async () => {
 
 test('redact changes what leaves, other patterns later are no other writer, and one that throws lets nothing out', async () => {
   writeRun(join(dir, 'r'), 'r', 3)
-  const hide = (mark: string) => (event: Event) =>
-    JSON.parse(JSON.stringify(event).replace(/line \d/, mark)) as Event
+  const hide = (mark: string) => (event: AgentEvent) =>
+    JSON.parse(JSON.stringify(event).replace(/line \d/, mark)) as AgentEvent
   await shipTo(broker, dir, { redact: hide('1') })
   writeRun(join(dir, 'r'), 'r', 2, { from: 4 })
   await shipTo(broker, dir, { redact: hide('a much longer mark '.repeat(10_000)) })

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import { ask } from '../../ask/ask.ts'
-import type { AttemptInfo, Call } from '../../ask/options.ts'
+import type { AskCall, AttemptInfo } from '../../ask/options.ts'
 import { badOption, Fault, quote } from '../../base/fault.ts'
 import { fileCache } from '../../disk/cache.ts'
 import { handleSignals } from '../../process/host-exit.ts'
@@ -22,7 +22,7 @@ interface Flags {
   readonly schema?: string
   readonly tag?: string
   readonly root?: 'object' | 'any'
-  readonly retries: number
+  readonly rounds: number
   readonly pick: 'first' | 'last'
   readonly timeout?: number
   readonly cache?: string
@@ -45,7 +45,7 @@ command that cannot be started, 3 nothing valid, 7 the value cannot be written.
 Examples:
   $ npx agent-sluice ask "List the issues as JSON." --schema s.json -- claude -p
   $ npx agent-sluice ask --prompt-file review.md --timeout 5m -- gemini
-  $ git diff | npx agent-sluice ask --retries 2 --cache .cache/answers -- llm
+  $ git diff | npx agent-sluice ask --rounds 2 --cache .cache/answers -- llm
   $ npx agent-sluice ask "Name a colour as JSON." -- ollama run llama3`
 
 /** `sluice ask`: a command as a model, asked until its answer parses. */
@@ -62,7 +62,7 @@ export default function askCommand(exit: (code: number) => void): Command {
         ['object', 'any'],
       ),
     )
-    .option('--retries <n>', 'how many times to ask again when an answer does not pass', wholeNumber, 1)
+    .option('--rounds <count>', 'how many times to ask again when an answer does not pass', wholeNumber, 1)
     .addOption(
       new Option('--pick <which>', 'which value to take if an answer has more than one')
         .choices(['first', 'last'])
@@ -117,7 +117,7 @@ async function askAndPrint({ prompt: given, command, args }: Question, flags: Fl
       prompt,
       schema,
       signal: stop.signal,
-      onAttempt: (outcome, info) => tell(outcome, info, flags.retries),
+      onAttempt: (outcome, info) => tell(outcome, info, flags.rounds),
       ...(cache !== undefined && { cache: fileCache(cache), cacheKey: cacheKeyOf(command, args) }),
     })
     await output()(`${harmless(JSON.stringify(value))}\n`)
@@ -145,10 +145,10 @@ function cacheKeyOf(command: string, args: readonly string[]): string {
   return JSON.stringify([process.cwd(), command, ...args])
 }
 
-function tell(outcome: Outcome<unknown>, { attempt, cached }: AttemptInfo, retries: number): void {
+function tell(outcome: Outcome<unknown>, { attempt, cached }: AttemptInfo, rounds: number): void {
   if (cached) console.error('sluice: the answer is from the cache; the command was not started')
   if (!outcome.ok) {
-    if (attempt <= retries)
+    if (attempt <= rounds)
       console.error(
         `sluice: attempt ${attempt}: ${outcome.fault.code}: ${outcome.fault.message}; asking again`,
       )
@@ -201,7 +201,7 @@ function commandCall(command: string, args: readonly string[], timeout: number |
   }
 
   return {
-    call: (({ prompt, signal }) => answer(prompt, signal)) satisfies Call,
+    call: (({ prompt, signal }) => answer(prompt, signal)) satisfies AskCall,
     /** The end of the last process's stderr, at most 2,000 bytes. */
     stderr: () => said.toString('utf8'),
     /** Kills the running process and all its descendants. */

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { badOption } from '../../base/fault.ts'
-import type { Event } from '../../events/event.ts'
+import type { AgentEvent } from '../../events/event.ts'
 import { isDatabase } from '../../run/opencode-db.ts'
 import { replay } from '../../run/replay.ts'
 import { through } from '../../streams/flow.ts'
@@ -69,7 +69,7 @@ function timesOf(file: string | undefined, flags: ChatFlags): Pick<ShowOptions, 
 }
 
 /** A file or an audit directory that is still being written. */
-async function followed(file: string | undefined, flags: ChatFlags): Promise<AsyncIterable<Event>> {
+async function followed(file: string | undefined, flags: ChatFlags): Promise<AsyncIterable<AgentEvent>> {
   const path = file ?? flags.stdout
   if (path === undefined || path === '-') throw badOption('--follow is for a file; stdin is followed anyway')
   if (isDatabase(path)) throw badOption('--follow cannot follow a database; read it again instead')
@@ -78,7 +78,7 @@ async function followed(file: string | undefined, flags: ChatFlags): Promise<Asy
 }
 
 /** Prints FCMP records; false when the reader has left. */
-async function printChat(events: AsyncIterable<Event>): Promise<boolean> {
+async function printChat(events: AsyncIterable<AgentEvent>): Promise<boolean> {
   const print = printer()
   for await (const record of through(events, chatStage())) if (!(await print(record))) return false
   return flushed()

@@ -21,15 +21,15 @@ export default function completionCommand(exit: (code: number) => void): Command
     .description('Prints a script that lets a shell complete the command line of sluice.')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
     .addHelpText('after', examples)
-    .action(async (shell: 'bash' | 'zsh' | 'fish') => {
-      await output()(shell === 'bash' ? bash : `${await generated(shell)}\n${alsoComplete[shell]}\n`)
+    .action(async (shell: keyof typeof scripts) => {
+      await output()(scripts[shell])
       exit(exits.good)
     })
 }
 
 /**
- * The generated script for bash evaluates what was typed (with `$(rm x)` on the line, Tab runs it), needs the
- * package bash-completion, and never offers files. This one passes the words on unchanged.
+ * Each script asks `sluice complete` with the words as the shell has split them: nothing of what is typed is
+ * evaluated, so `$(rm x)` on the line stays a text.
  */
 const bash = `# bash completion for sluice
 _sluice_completion() {
@@ -43,25 +43,44 @@ _sluice_completion() {
 complete -o bashdefault -o default -F _sluice_completion sluice agent-sluice
 `
 
-/** The other name of the program. */
-const alsoComplete = { zsh: 'compdef _sluice agent-sluice', fish: 'complete -c agent-sluice -w sluice' }
-
-async function generated(shell: 'zsh' | 'fish'): Promise<string> {
-  // Not for completing: only this needs it.
-  const { script } = await import('@bomb.sh/tab')
-  const { log } = console
-  let text = ''
-  // The library prints the script; our own output detects a full disk.
-  console.log = (line: string) => {
-    text += line
-  }
-  try {
-    script(shell, 'sluice', 'sluice')
-  } finally {
-    console.log = log
-  }
-  return text
+const zsh = `# zsh completion for sluice
+_sluice() {
+  local line files=1
+  local -a completions
+  for line in "\${(@f)$(sluice complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+    case $line in
+      :4) files=0 ;;
+      :*|'') ;;
+      # A colon ends the candidate, a tab does in what sluice prints.
+      *) completions+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}") ;;
+    esac
+  done
+  compset -P '-*='
+  if (( $#completions )); then _describe sluice completions
+  elif (( files )); then _files
+  fi
 }
+compdef _sluice sluice agent-sluice
+`
+
+const fish = `# fish completion for sluice
+function __sluice_complete
+  set -l typed (commandline -opc)
+  set -l word (commandline -ct)
+  set -l before (string match -r -- '^-.*=' $word)
+  set -l lines (sluice complete -- $typed[2..] "$word" 2>/dev/null)
+  for line in $lines
+    string match -q ':*' -- $line; or printf '%s%s\\n' "$before" $line
+  end
+  test (count $lines) -gt 1; or contains -- :4 $lines; or __fish_complete_path "$word"
+end
+complete -c sluice -e
+complete -c sluice -f -a '(__sluice_complete)'
+complete -c agent-sluice -e
+complete -c agent-sluice -w sluice
+`
+
+const scripts = { bash, zsh, fish } as const
 
 /** What can follow the words typed so far. */
 interface Completions {
@@ -77,7 +96,7 @@ interface Candidate {
 
 /**
  * The output for the scripts of `sluice completion`: a line for each candidate, then a number: 4 if the shell
- * should offer no file names, else 0. It is the protocol of the library that generates the scripts.
+ * should offer no file names, else 0.
  */
 export function completionLines(program: Command, typed: readonly string[]): string {
   const { found, files } = completionsOf(program, typed)

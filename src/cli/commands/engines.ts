@@ -8,6 +8,16 @@ Examples:
   $ npx agent-sluice engines
   $ npx agent-sluice engines --json | jq -r .name`
 
+/** The agents that most people look for come first, and session files last. */
+const FIRST = ['claude', 'codex', 'gemini', 'copilot', 'cursor', 'opencode', 'qwen', 'acp']
+
+function inOrder() {
+  const rank = (name: string) =>
+    FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length + (name.endsWith('-session') ? 1 : 0)
+  const named = Object.entries(engines).sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1))
+  return [...named, ['auto', auto] as const]
+}
+
 /** `sluice engines`: the engines and what they support. */
 export default function enginesCommand(exit: (code: number) => void): Command {
   return new Command('engines')
@@ -16,7 +26,7 @@ export default function enginesCommand(exit: (code: number) => void): Command {
     .addHelpText('after', examples)
     .action(async (flags: { readonly json?: boolean }) => {
       const write = output()
-      for (const [name, engine] of [...Object.entries(engines), ['auto', auto] as const]) {
+      for (const [name, engine] of inOrder()) {
         const { parser, cut, about = '' } = engine
         const channels = (['stdout', 'stderr', 'pty'] as const).filter((channel) => cut[channel])
         const columns = [name.padEnd(16), parser.padEnd(16), channels.join('+').padEnd(17), about]

@@ -1,5 +1,6 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline/promises'
 import { Command, Option } from 'commander'
 import { badOption, quote } from '../../base/fault.ts'
 import { whyFailed } from '../../base/system-error-code.ts'
@@ -16,21 +17,23 @@ import { age } from '../input/numbers.ts'
 import { output } from '../print.ts'
 
 interface Flags {
-  readonly older: number
+  readonly older?: number
   readonly keep: readonly RunOutcome[]
   readonly dryRun?: boolean
+  readonly yes?: boolean
 }
 
 const examples = `
 Looks only at directories that were named by sluice run or run({ runs }), and
 only directly inside DIR. A run that is being written stays, whatever its age.
+On a terminal it asks before it removes anything.
 
 Exit codes: 0 done, also if there was nothing to remove; 2 bad usage; 7
 something could not be removed.
 
 Examples:
   $ npx agent-sluice prune --dry-run
-  $ npx agent-sluice prune --older 7d --keep failed
+  $ npx agent-sluice prune --older 7d --keep failed --yes
   $ npx agent-sluice prune runs --older 12h`
 
 /** `sluice prune`: removes old recordings. */
@@ -40,9 +43,10 @@ export default function pruneCommand(exit: (code: number) => void): Command {
     .description('Removes recorded runs that ended long ago.')
     .argument('[dir]', 'the directory of the runs', AUDITS)
     .addOption(
-      new Option('--older <age>', 'runs that ended longer ago than this: 12h, 30d, 8w')
-        .argParser(age)
-        .default(age('30d'), '30d'),
+      new Option(
+        '--older <age>',
+        'runs that ended longer ago than this: 12h, 30d, 8w (with --keep alone: 30d)',
+      ).argParser(age),
     )
     .addOption(
       new Option('--keep <outcome>', 'keep runs that ended so; can be given again')
@@ -54,18 +58,33 @@ export default function pruneCommand(exit: (code: number) => void): Command {
         .default([], 'none'),
     )
     .option('--dry-run', 'say what would be removed, and remove nothing')
+    .option('--yes', 'do not ask')
     .addHelpText('after', examples)
     .action(async (dir: string, flags: Flags) => exit(await prune(dir, flags)))
 }
 
-async function prune(dir: string, { older, keep, dryRun = false }: Flags): Promise<number> {
+const USUAL_AGE = 30 * 24 * 3_600_000
+
+async function prune(dir: string, flags: Flags): Promise<number> {
+  const { older = USUAL_AGE, keep, dryRun = false, yes = false } = flags
+  if (!dryRun && flags.older === undefined && keep.length === 0)
+    throw badOption('prune removes nothing unless you say what: --older 30d, --keep failed, or --dry-run')
   const runs = runsIn(dir)
+  const old = runs.filter((name) => isOld(join(dir, name), dir, Date.now() - older, keep))
+  if (!dryRun && !yes && old.length > 0 && process.stdin.isTTY && process.stderr.isTTY) {
+    const question = `Remove ${countWords(old.length, 'run')} of ${runs.length} from ${safeLine(dir)}? [y/N] `
+    if (!(await isConfirmed(question))) {
+      console.error('sluice: nothing was removed')
+      return exits.good
+    }
+  }
   const write = output()
   let freed = 0
   let gone = 0
   let code: number = exits.good
-  for (const name of runs) {
+  for (const name of old) {
     const path = join(dir, name)
+    // It may have been continued while the question was open.
     if (!isOld(path, dir, Date.now() - older, keep)) continue
     const bytes = sizeOf(path)
     const failed = dryRun ? undefined : remove(path)
@@ -82,6 +101,17 @@ async function prune(dir: string, { older, keep, dryRun = false }: Flags): Promi
   const [would, frees] = dryRun ? ['would be removed', 'frees'] : ['removed', 'freed']
   console.error(`sluice: ${countWords(gone, 'run')} of ${runs.length} ${would}, ${frees} ${sizeWords(freed)}`)
   return code
+}
+
+/** Ctrl-D and Ctrl-C are a no. */
+async function isConfirmed(question: string): Promise<boolean> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  const left = new Promise<string>((resolve) => lines.once('close', () => resolve('')))
+  try {
+    return /^y(?:es)?$/i.test((await Promise.race([lines.question(question), left])).trim())
+  } finally {
+    lines.close()
+  }
 }
 
 /** The names of the runs in a directory, the oldest first. */

@@ -103,7 +103,7 @@ async function replayAndShow(given: string | undefined, asked: Flags): Promise<n
   // `replay` refuses a path without a run; a resume would create a directory there.
   if (flags.resume && listAttempts(dir).length > 0) {
     tellRunning(dir)
-    console.error(`sluice: ${resumedWords(dir, await resume(dir, { ...reading, custom: engine }))}`)
+    console.error(`sluice: ${resumedWords(dir, await resume(dir, { ...reading, engine }))}`)
   }
   const { attempt, speed, follow } = flags
   const events = watchEnd(replay(dir, { ...reading, engine, attempt, speed, follow, runId }))

@@ -3,8 +3,9 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { badOption, Fault, quote } from '../../base/fault.ts'
+import { fileCache } from '../../disk/cache.ts'
 import { EVENTS_FILE } from '../../disk/journal.ts'
-import { type Event, isEvent, type ResultData } from '../../events/event.ts'
+import { type AgentEvent, isEvent, type ResultData } from '../../events/event.ts'
 import { handleSignals } from '../../process/host-exit.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
 import { run, teeRun } from '../../run/run.ts'
@@ -29,6 +30,7 @@ import { shortHelp } from '../short-help.ts'
 
 interface Flags extends RunningFlags, Pick<RunOptions, 'talk' | 'prompt' | 'audit' | 'cwd' | 'runId'> {
   readonly attemptOf?: string
+  readonly cache?: string
   readonly pty?: boolean
   readonly pipes?: boolean
   readonly tee?: boolean
@@ -112,6 +114,7 @@ export default function runCommand(exit: (code: number) => void): Command {
     .option('--pipes', 'with --pty: record its stdout and stderr separately, besides the terminal')
     .option('--tee', 'pass stdin, stdout and stderr through, byte for byte, and only record them')
     .option('--cwd <dir>', 'the directory to run it in (default: the current one)')
+    .option('--cache <dir>', 'with --schema: keep a result that passed there, and do not run for it again')
     .option('--run-id <id>', 'the id in every record (default: that of the directory, or a new one)')
   return shortHelp(addRunning(command), COMMON, { brief, full }).action(
     async (words: string[], flags: Flags) => exit(await runAndShow(words, flags)),
@@ -182,7 +185,8 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     throw badOption('--talk reads answers from stdin; give the --prompt itself')
   const prompt = flags.prompt === '-' ? await readPrompt('-') : flags.prompt
   // A terminal is not passed on: the command leads its own session and could not read from it.
-  const input = process.stdin.isTTY ? ('ignore' as const) : ('inherit' as const)
+  // What would come from a pipe is no part of the question that a cache is asked.
+  const input = process.stdin.isTTY || flags.cache !== undefined ? ('ignore' as const) : ('inherit' as const)
   const given = {
     command,
     args,
@@ -192,6 +196,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     talk: flags.talk,
     cwd: flags.cwd,
     runId: flags.runId,
+    cache: flags.cache === undefined ? undefined : fileCache(flags.cache),
   }
   const engine = await namedEngine(flags.engine ?? 'auto')
   try {
@@ -206,7 +211,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
 /** Notes that tell what a limit cannot do: on stderr, when they come. */
 const hints: ReadonlySet<string> = new Set(['LIMIT_BLIND', 'LIMIT_PASSED'])
 
-function hint(event: Event): void {
+function hint(event: AgentEvent): void {
   if (isEvent(event, 'diagnostic.parser.warning') && hints.has(event.data.code))
     console.error(`sluice: ${safe(event.data.message)}`)
 }
@@ -299,8 +304,8 @@ function checkTee(flags: Flags): void {
 }
 
 /** The exit code of the command, or of a shell whose command a signal has ended. */
-function exitLike({ exit_code, signal }: RunEnd): number {
-  return exit_code ?? 128 + (constants.signals[signal as NodeJS.Signals] ?? 0) // cast: the name of a signal
+function exitLike({ exitCode, signal }: RunEnd): number {
+  return exitCode ?? 128 + (constants.signals[signal as NodeJS.Signals] ?? 0) // cast: the name of a signal
 }
 
 /** The environment variable is the one that other instrumentations of generative AI use. */

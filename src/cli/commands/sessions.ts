@@ -84,7 +84,9 @@ function* summaries({ engine, home, here, limit }: Flags): Generator<SessionSumm
   let left = limit
   for (const file of sessionFiles({ engine, home })) {
     if (here && !isSessionOf(file, process.cwd())) continue
-    yield summarise(file)
+    const summary = summarise(file)
+    if (!summary) continue
+    yield summary
     if (--left === 0) return
   }
 }

@@ -8,7 +8,7 @@ import { values } from '../../streams/values.ts'
 import { chunkIntake } from '../../text/chunk.ts'
 import { type Explained, explainStage } from '../../values/explain.ts'
 import type { Outcome } from '../../values/outcome.ts'
-import { isBetter, rankOf } from '../../values/pick.ts'
+import { choiceOf, isBetter } from '../../values/pick.ts'
 import type { Schema } from '../../values/schema/schema.ts'
 import type { ValuesOptions } from '../../values/values.ts'
 import type { Scalar, Where } from '../../values/where/conditions.ts'
@@ -286,11 +286,7 @@ async function explainValues(
       const good = outcome?.ok === true
       count++
       if (good) passed++
-      if (
-        outcome &&
-        pick !== 'each' &&
-        (!chosen || isBetter(pick, outcome, rankOf(outcome), chosen, rankOf(chosen)))
-      ) {
+      if (outcome && pick !== 'each' && (!chosen || isBetter(pick, choiceOf(outcome), choiceOf(chosen)))) {
         chosen = outcome
         taken = good ? count : 0
       }

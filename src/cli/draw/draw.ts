@@ -1,6 +1,6 @@
 import { callSubject } from '../../events/call-subject.ts'
 import { askWords, callText } from '../../events/call-words.ts'
-import type { CompletionData, Event, ResultData } from '../../events/event.ts'
+import type { AgentEvent, CompletionData, ResultData } from '../../events/event.ts'
 import {
   Conversation,
   type FileItem,
@@ -8,6 +8,7 @@ import {
   type MessageItem,
   type NoteItem,
   type RequestItem,
+  type ThoughtItem,
   type ToolItem,
 } from '../../views/conversation.ts'
 import { answerWords, choiceLines } from '../../views/tool-text.ts'
@@ -54,6 +55,13 @@ const ofRawLines: ReadonlySet<string> = new Set(['RAW_LINE', 'LOW_CONFIDENCE_PAR
 /** What was drawn last: some kinds are separated by an empty line. */
 type Kind = 'head' | 'user' | 'message' | 'step' | 'end'
 
+interface Shown {
+  text: string
+  /** Its lines, and those of them that are folded away since the last time that was said. */
+  lines: number
+  folded: number
+}
+
 /** What is known of the attempt that is being drawn. */
 class Drawn {
   /** Undefined before the first attempt and after the end of one. */
@@ -63,8 +71,10 @@ class Drawn {
   readonly seen = new WeakMap<ToolItem, number>()
   headed = false
   headModel: string | undefined
-  /** The message whose pieces are being shown. */
-  streaming: { readonly item: MessageItem; text: string; readonly pieces: MarkdownPieces } | undefined
+  /** The message or thought whose pieces are being shown. */
+  streaming: { readonly item: MessageItem | ThoughtItem; readonly pieces: MarkdownPieces } | undefined
+  /** What was shown of it in pieces: others may speak in between. */
+  readonly shown = new WeakMap<MessageItem | ThoughtItem, Shown>()
   retries: { readonly count: number; readonly message: string } | undefined
   /** A turn ended and nothing followed it yet. */
   waiting = false
@@ -104,7 +114,7 @@ export class Drawing {
   }
 
   /** The lines that an event adds. */
-  write(event: Event): string {
+  write(event: AgentEvent): string {
     let before = ''
     if (event.attempt_number !== this.#now.attempt) {
       before = this.end()
@@ -160,9 +170,8 @@ export class Drawing {
       case 'prompt':
         return this.#prompt(item.text)
       case 'message':
-        return item.growing ? this.#piece(item) : this.#message(item)
       case 'reasoning':
-        return this.#reasoning(item.text)
+        return item.growing ? this.#piece(item) : this.#whole(item)
       case 'tool':
         if (item.state !== 'running') return this.#tool(item)
         this.#now.seen.set(item, Date.now())
@@ -221,6 +230,9 @@ export class Drawing {
       const { pieces, item } = now.streaming
       now.streaming = undefined
       text += this.#pieces(pieces.end(), item)
+      const shown = this.#shownOf(item)
+      if (shown.folded > 0) text += `${this.#rows.folds(shown.folded)}\n`
+      shown.folded = 0
     }
     if (now.waiting && !keepsWaiting) {
       now.waiting = false
@@ -235,11 +247,18 @@ export class Drawing {
     return text
   }
 
-  #pieces(pieces: readonly string[], { nested }: MessageItem): string {
+  #shownOf(item: MessageItem | ThoughtItem): Shown {
+    const known = this.#now.shown.get(item) ?? { text: '', lines: 0, folded: 0 }
+    this.#now.shown.set(item, known)
+    return known
+  }
+
+  #pieces(pieces: readonly string[], item: MessageItem | ThoughtItem): string {
     const { paint, columns, full } = this.#look
-    const indent = nested ? 2 : 0
+    const indent = item.nested ? 2 : 0
     return pieces
       .map((piece) => {
+        if (item.kind === 'reasoning') return this.#thought(piece, this.#shownOf(item))
         const lines = drawMarkdown(safe(full ? piece : foldBinary(piece)), columns() - indent, paint)
         return this.#add(
           'message',
@@ -249,22 +268,24 @@ export class Drawing {
       .join('')
   }
 
-  #piece(item: MessageItem): string {
+  #piece(item: MessageItem | ThoughtItem): string {
     const before = this.#now.streaming?.item === item ? '' : this.#settled()
-    this.#now.streaming ??= { item, text: '', pieces: markdownPieces() }
-    const { streaming } = this.#now
-    streaming.text += item.piece
-    return before + this.#pieces(streaming.pieces.write(item.piece), item)
+    this.#now.streaming ??= { item, pieces: markdownPieces() }
+    this.#shownOf(item).text += item.piece
+    return before + this.#pieces(this.#now.streaming.pieces.write(item.piece), item)
   }
 
-  #message(item: MessageItem): string {
-    const { streaming } = this.#now
-    const shown = streaming?.item === item && streaming.text === item.text
-    let drawn = this.#settled()
-    if (!shown) {
-      const pieces = markdownPieces()
-      drawn += this.#pieces([...pieces.write(item.text), ...pieces.end()], item)
-    }
+  /** A whole message or thought: what its pieces have not shown of it. */
+  #whole(item: MessageItem | ThoughtItem): string {
+    const { text } = this.#shownOf(item)
+    const goesOn = item.text.startsWith(text)
+    const rest = goesOn ? item.text.slice(text.length) : item.text
+    const drawn =
+      rest === ''
+        ? this.#settled()
+        : (goesOn ? '' : this.#settled()) +
+          this.#piece(Object.assign(item, { piece: rest })) +
+          this.#settled()
     return item.incomplete ? drawn + this.#add('step', [this.#look.paint(styles.dim, '  (cut off)')]) : drawn
   }
 
@@ -362,13 +383,17 @@ export class Drawing {
     )
   }
 
-  #reasoning(text: string): string {
+  /** A piece of a thought, of which the first lines are shown. */
+  #thought(piece: string, shown: Shown): string {
     const { paint, columns, full } = this.#look
-    const lines = drawMarkdown(safe(text).trim(), columns() - 2, painter(false))
-    const shown = full ? lines : lines.slice(0, LINES.reasoning)
-    const more = lines.length - shown.length
-    const thoughts = shown.map((line) => (line === '' ? '' : `  ${paint([2, 3], line)}`))
-    return this.#settled() + this.#add('message', more > 0 ? [...thoughts, this.#rows.folds(more)] : thoughts)
+    const lines = drawMarkdown(safe(piece).trim(), columns() - 2, painter(false))
+    const begins = shown.lines === 0
+    const all = begins || lines.length === 0 ? lines : ['', ...lines]
+    const room = full ? all.length : Math.max(0, LINES.reasoning - shown.lines)
+    shown.lines += all.length
+    shown.folded += Math.max(0, all.length - room)
+    const drawn = all.slice(0, room).map((line) => (line === '' ? '' : `  ${paint([2, 3], line)}`))
+    return begins ? this.#add('message', drawn) : drawn.map((line) => `${line}\n`).join('')
   }
 
   #finish(completion: CompletionData): string {

@@ -1,4 +1,4 @@
-import type { Event } from '../../events/event.ts'
+import type { AgentEvent } from '../../events/event.ts'
 import { jsonLine } from '../../streams/jsonl.ts'
 import { summarizer } from '../../views/summary.ts'
 import { flushed, linePrinter, output } from '../print.ts'
@@ -22,7 +22,7 @@ export interface ShowOptions extends DrawFlags, Pick<DrawOptions, 'timed' | 'abo
  * of `events.jsonl`, with the characters escaped that could control a terminal, because `tee` and `less` show
  * a pipe on one. False when the reader has left (`| head`).
  */
-export async function show(events: AsyncIterable<Event>, options: ShowOptions): Promise<boolean> {
+export async function show(events: AsyncIterable<AgentEvent>, options: ShowOptions): Promise<boolean> {
   if (options.quiet) return showAnswer(events, options)
   if (isDrawn(options)) return showDrawn(events, options)
   const print = guarded(options, linePrinter())
@@ -33,7 +33,7 @@ export async function show(events: AsyncIterable<Event>, options: ShowOptions): 
   return guarded(options, flushed)('')
 }
 
-async function showDrawn(events: AsyncIterable<Event>, options: ShowOptions): Promise<boolean> {
+async function showDrawn(events: AsyncIterable<AgentEvent>, options: ShowOptions): Promise<boolean> {
   const { full, verbose, timed, about } = options
   const write = guarded(options, output())
   const draw = new Drawing({ color: wantsColor(options), width: columnsOf, full, verbose, timed, about })
@@ -55,7 +55,7 @@ async function showDrawn(events: AsyncIterable<Event>, options: ShowOptions): Pr
 }
 
 /** Only the last message: drawn on a terminal, unchanged in a pipe. */
-async function showAnswer(events: AsyncIterable<Event>, options: ShowOptions): Promise<boolean> {
+async function showAnswer(events: AsyncIterable<AgentEvent>, options: ShowOptions): Promise<boolean> {
   const facts = summarizer()
   for await (const event of events) facts.write(event)
   const { answer } = facts.summary()

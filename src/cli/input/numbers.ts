@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-
-const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+import { milliseconds } from '../../base/duration.ts'
 
 /**
  * Reads a duration: `90` and `90s` are seconds, `500ms`, `5m` and `2h` have a unit. Returns milliseconds.
@@ -9,8 +8,7 @@ const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 
  * duration('5m') // 300000
  */
 export function duration(text: string): number {
-  const match = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?$/.exec(text)
-  const ms = match ? Number(match[1]) * units[match[2] ?? 's']! : 0
+  const ms = milliseconds(/\d$/.test(text) ? `${text}s` : text)
   if (ms > 0 && ms < 2 ** 31) return ms
   throw new InvalidArgumentError(
     'Give a time such as 500ms, 90s, 5m or 1h, at most 24 days; a bare number is seconds.',
@@ -26,7 +24,7 @@ export function duration(text: string): number {
 export function age(text: string): number {
   const match = /^(\d{1,5})(h|d|w)$/.exec(text)
   const hours = match ? Number(match[1]) * { h: 1, d: 24, w: 168 }[match[2] as 'h'] : 0 // cast: one of them
-  if (hours > 0) return hours * units['h']!
+  if (hours > 0) return hours * 3_600_000
   throw new InvalidArgumentError('Give an age such as 12h, 30d or 8w.')
 }
 

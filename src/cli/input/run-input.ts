@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { badOption, quote } from '../../base/fault.ts'
 import { engineNamed } from '../../engines/engine-name.ts'
 import type { FsDiff } from '../../events/artifacts.ts'
-import type { Event } from '../../events/event.ts'
+import type { AgentEvent } from '../../events/event.ts'
 import type { EventOptions } from '../../events/event-stage.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
 import { readMeta } from '../../run/meta.ts'
@@ -130,7 +130,7 @@ function exitCode(text: string): number {
 }
 
 /** Opens the named logs (none: stdin is the agent's stdout) and returns their events. */
-export async function runEvents(file: string | undefined, flags: RunFlags): Promise<Flow<Event>> {
+export async function runEvents(file: string | undefined, flags: RunFlags): Promise<Flow<AgentEvent>> {
   if (file !== undefined && flags.stdout !== undefined)
     throw badOption('FILE and --stdout are the same thing; give one of them')
   refuseSession(file ?? flags.stdout ?? '-', flags)

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import { badOption, Fault } from '../../base/fault.ts'
-import { type AgentRequest, type Event, isEvent, type RequestOption } from '../../events/event.ts'
+import { type AgentEvent, type AgentRequest, isEvent, type RequestOption } from '../../events/event.ts'
 import type { Run } from '../../run/run-options.ts'
 import { nobodyAnswers, type RequestAnswer } from '../../run/talk.ts'
 import { pretty } from '../../views/tool-text.ts'
@@ -17,7 +17,7 @@ export function asker(agent: Run) {
   lines.on('close', () => nobodyAnswers(agent))
   return {
     /** Passes events on, and asks after the event that asks was shown. */
-    async *watch(events: AsyncIterable<Event>): AsyncGenerator<Event> {
+    async *watch(events: AsyncIterable<AgentEvent>): AsyncGenerator<AgentEvent> {
       for await (const event of events) {
         yield event
         person?.see(event)
@@ -78,7 +78,7 @@ class Person {
     return this.#open.length > 0
   }
 
-  see(event: Event): void {
+  see(event: AgentEvent): void {
     if (!isEvent(event, 'lifecycle.run.status')) return
     const { request, request_id } = event.data
     if (request && this.#open.push(request) === 1) this.#ask()

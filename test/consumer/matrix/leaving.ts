@@ -11,7 +11,8 @@ import { join } from 'node:path'
 import { PassThrough, type Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import { chat, codex, type AgentEvent as Event, events, run, sse, tap } from 'agent-sluice'
+import { chat, type AgentEvent as Event, events, run, sse, tap } from 'agent-sluice'
+import { codex } from 'agent-sluice/engines'
 
 const [, , command = '', agent = ''] = process.argv
 const args = [agent, '2']

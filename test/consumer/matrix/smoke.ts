@@ -10,7 +10,6 @@ import { pipeline } from 'node:stream/promises'
 import {
   auto,
   chat,
-  codex,
   type AgentEvent as Event,
   events,
   Fault,
@@ -24,6 +23,7 @@ import {
   tryParse,
   values,
 } from 'agent-sluice'
+import { codex } from 'agent-sluice/engines'
 import { journal, serve } from 'agent-sluice/serve'
 
 const [, , fixtures = 'fixtures'] = process.argv
@@ -102,8 +102,8 @@ const checks: Record<string, () => unknown> = {
   async run() {
     const agent = run('cat', [log], options('run'))
     const told = await agent.toArray()
-    const { outcome, usage, exit_code } = await agent.end
-    return [told.map(still), outcome, usage, exit_code]
+    const { outcome, tokens, exitCode } = await agent.end
+    return [told.map(still), outcome, tokens, exitCode]
   },
   async 'journal+chat+sse'() {
     const dir = folder('journal')
