@@ -29,7 +29,7 @@ console.log('again, from the cache:', await ask(call, options))
 
 // To throw an error of your own takes three lines.
 class JudgeError extends Error {}
-const judged = ask(() => 'no comment', { ...options, cache: undefined, retries: 0 }).catch((error) => {
+const judged = ask(() => 'no comment', { ...options, cache: undefined, rounds: 0 }).catch((error) => {
   throw Fault.is(error) ? new JudgeError(error.message, { cause: error }) : error
 })
 console.log('wrapped:', await judged.catch((error) => `${error.constructor.name}: ${error.message}`))

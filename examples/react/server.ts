@@ -1,8 +1,8 @@
 // Two React pages that follow a run, and the server for them: npx tsx examples/react/server.ts .audit
-// It bundles the pages and forwards /runs to `serve`, so that everything has one origin.
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+// It bundles the pages; `handler` answers for the runs.
+import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
-import { serve } from 'agent-sluice/serve'
+import { handler } from 'agent-sluice/serve'
 import { build } from 'esbuild'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
@@ -10,7 +10,7 @@ const pages = ['ai-sdk', 'ag-ui'] as const
 
 const [, , dir = '.audit', port = '4181'] = process.argv
 
-const runs = await serve({ dir, port: 0 })
+const runs = handler({ dir, allow: () => true })
 const scripts = new Map<string, string>()
 for (const page of pages) {
   const bundle = await build({
@@ -26,13 +26,11 @@ for (const page of pages) {
 }
 
 const server = createServer((asked, response) => {
-  const target = asked.url ?? '/'
-  const { pathname } = new URL(target, 'http://page')
+  const { pathname } = new URL(asked.url ?? '/', 'http://page')
   const script = scripts.get(pathname)
   if (script !== undefined) return response.writeHead(200, { 'content-type': 'text/javascript' }).end(script)
-  if (pathname.startsWith('/runs')) return handOn(asked, response, target)
   const page = pages.find((name) => pathname === `/${name}`)
-  if (!page) return response.writeHead(404).end()
+  if (!page) return runs(asked, response)
   const html = `<!doctype html><meta charset="utf-8"><title>${page}</title><body><script type="module" src="/${page}.js"></script>`
   return response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(html)
 })
@@ -41,15 +39,3 @@ server.listen(Number(port), '127.0.0.1', () => {
   const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : port}/`
   console.log(`${url}ai-sdk?run=ID and ${url}ag-ui?run=ID, with an id of ${url}runs`)
 })
-
-function handOn(asked: IncomingMessage, response: ServerResponse, target: string) {
-  // The other server answers only to its own name.
-  const { host: _, ...headers } = asked.headers
-  const onward = request(new URL(target, runs.url), { headers }, (answer) => {
-    response.writeHead(answer.statusCode ?? 502, answer.headers)
-    answer.pipe(response)
-  })
-  onward.on('error', () => response.destroy())
-  response.on('close', () => onward.destroy())
-  onward.end()
-}
