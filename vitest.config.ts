@@ -13,6 +13,8 @@ const shared = {
   globalSetup: 'test/temp.ts',
   setupFiles: ['test/plain-schemas.ts', 'test/random-seed.ts'],
   testTimeout: 120_000,
+  // Hooks compile the programs of pages, which takes as long as a test may on a busy host.
+  hookTimeout: 120_000,
   // What a test polls for comes late on a busy host. A second, the default, is no proof that it does not
   // come.
   expect: { poll: { timeout: 30_000 } },
