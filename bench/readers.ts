@@ -1,6 +1,6 @@
 // Readers of many live runs through `handler()` in an Express app that has other routes, too:
 //   npm ci --prefix examples/servers
-//   npx tsx bench/readers.ts [events|chat] [readers=1000] [runs=100] [events of a run=100] [seconds=20]
+//   npx tsx bench/readers.ts [events|chat|ag-ui|ai-sdk] [readers=1000] [runs=100] [events of a run=100] [seconds=20]
 // Every reader must get every message of its run once. The app, the readers, and the writer, which also asks
 // for /ping, are three processes.
 import { type ChildProcess, fork, spawn } from 'node:child_process'
@@ -43,7 +43,7 @@ async function read(): Promise<void> {
 interface Got {
   readonly run: number
   count: number
-  /** Messages that did not have the number after the one before. */
+  /** Messages that were not the next one. */
   wrong: number
 }
 
@@ -53,18 +53,30 @@ function stream(port: number, run: number, onFirst: () => void = () => {}): Prom
     const got: Got = { run, count: 0, wrong: 0 }
     const path = `/agents/runs/run-${run}/${format}`
     get({ port, host: '127.0.0.1', path, agent: false }, (response) => {
+      let last: readonly [number, number?] = [0]
       const parser = createParser({
         onEvent({ id }) {
           if (id === undefined) return
           if (got.count === 0) onFirst()
           got.count++
-          if (id !== `run-${run}:${got.count}`) got.wrong++
+          const next = id.slice(`run-${run}:`.length).split('/').map(Number) as [number, number?]
+          if (!id.startsWith(`run-${run}:`) || !follows(next, last)) got.wrong++
+          last = next
         },
       })
       response.setEncoding('utf8').on('data', (text) => parser.feed(text))
       response.on('end', () => resolve(got)).on('error', reject)
     }).on('error', reject)
   })
+}
+
+/** Whether a place comes right behind another: `3` behind `2`; `3/2` behind `3/1`, which is behind `2/5`. */
+function follows(
+  [seq, part]: readonly [number, number?],
+  [lastSeq, lastPart]: readonly [number, number?],
+): boolean {
+  if (part === undefined || part === 1) return seq === lastSeq + 1
+  return seq === lastSeq && part === (lastPart ?? 0) + 1
 }
 
 async function measure(): Promise<void> {
