@@ -302,6 +302,16 @@ describe('documents behind other text', () => {
   })
 })
 
+test('a line that was cut before its line end is joined as a line without one', () => {
+  const out: EngineFrame[] = []
+  const options = { channel: 'stdout', cut: () => ({ stdout: 'documents' }), maxFrame: 1000 } as const
+  const cutting = new Cutter(options, (frame) => void out.push(frame))
+  cutting.line({ text: '{"a":"b', from: 0, to: 7, open: false })
+  cutting.line({ text: 'c"}', from: 8, to: 11, open: false })
+  cutting.end()
+  expect(out.map(({ value }) => value)).toEqual([{ a: 'b\nc' }])
+})
+
 test('a channel that is not named is text, whatever it holds', () => {
   expect(cut('{"a":1}\n', 'stdout', { pty: 'records' })).toMatchObject([{ kind: 'text', text: '{"a":1}' }])
 })
