@@ -8,7 +8,6 @@ import type { Options } from 'tsup'
 export const pureNamespaces: NonNullable<Options['plugins']>[number] = {
   name: 'pure-namespaces',
   renderChunk(code) {
-    // Lines keep their numbers, so that a source map stays valid.
     const pure = code.replace(
       /^var (\w+) = \{\};\n__export\(\1, (\{[^{}]*\})\);$/gm,
       'var $1 = /* @__PURE__ */ ((all) => (\n__export(all, $2), all))({});',

@@ -19,7 +19,6 @@ const sources = [
   'tsup.config.ts',
   'scripts/ajv-beside.ts',
   'scripts/commonjs.ts',
-  'scripts/line-maps.ts',
   'scripts/pure-namespaces.ts',
   'scripts/web-build.ts',
 ]

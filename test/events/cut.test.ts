@@ -304,7 +304,11 @@ describe('documents behind other text', () => {
 
 test('a line that was cut before its line end is joined as a line without one', () => {
   const out: EngineFrame[] = []
-  const options = { channel: 'stdout', cut: () => ({ stdout: 'documents' }), maxFrame: 1000 } as const
+  const options = {
+    channel: 'stdout',
+    cut: (): EngineCut => ({ stdout: 'documents' }),
+    maxFrame: 1000,
+  } as const
   const cutting = new Cutter(options, (frame) => void out.push(frame))
   cutting.line({ text: '{"a":"b', from: 0, to: 7, open: false })
   cutting.line({ text: 'c"}', from: 8, to: 11, open: false })
