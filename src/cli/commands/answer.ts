@@ -76,9 +76,8 @@ function choiceIn({ options, questions }: AskedRequest, words: readonly string[]
 }
 
 function shown(dir: string, id: string, { title, options, questions }: AskedRequest): string[] {
-  const rows = [...options, { id: 'cancel', text: 'dismiss it' }].map(
-    (option) => `  ${option.id}  ${option.text}`,
-  )
+  const rows = options.map((option) => `  ${option.id}  ${option.text}`)
+  if (!options.some((option) => option.id === 'cancel')) rows.push('  cancel  dismiss it')
   return [`${dir} ${id}: ${title}`, ...questions.map((one) => `  ${one.id}= ${one.text}`), ...rows]
 }
 
