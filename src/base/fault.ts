@@ -122,6 +122,7 @@ function allCodes() {
       JOURNAL_MISMATCH: 'the journal is damaged, or has other events than the ones that arrive',
       SSE_FIELD: 'an SSE id or event name has a CR, LF or NUL in it',
       CANNOT_REPLY: 'the run cannot be continued',
+      ORDER_REFUSED: 'the run does not take this order',
       SPAWN_FAILED: 'the command cannot be started',
       PTY_MISSING:
         'the optional package for pseudo-terminals is not installed, or does not work in this runtime',
@@ -164,6 +165,7 @@ function allCodes() {
       JOURNAL_MISMATCH: 'use a fresh directory, or give the runId and attempt of this one',
       SSE_FIELD: 'remove line breaks and NUL from run ids and event names',
       CANNOT_REPLY: 'start a new run; the message says why this one cannot be continued',
+      ORDER_REFUSED: 'start the run with control (--control); the message says why this order does nothing',
       SPAWN_FAILED: 'check the command, PATH and cwd',
       PTY_MISSING: 'npm install @lydell/node-pty, and use Node or Deno; or run without pty',
       RECORD_FAILED: 'free disk space, or use another audit directory',

@@ -1,6 +1,7 @@
 import { defined } from '../base/check-options.ts'
 import { type Code, clip, meaningOf, type Note, quote, runCodes } from '../base/fault.ts'
 import { digest } from '../base/platform.ts'
+import type { Control, SentBy } from '../text/chunk.ts'
 import { type Cost, costCounter } from './cost.ts'
 import {
   type Call,
@@ -146,7 +147,7 @@ export class EngineEvents {
   #over: 'stopped on request' | 'by itself' | undefined
   readonly #requests: OpenRequests
   /** Who sends what is on stdin now. */
-  sentBy: 'user' | 'limit' = 'user'
+  sentBy: 'user' | SentBy = 'user'
   /** The request that was open when the input ended. */
   #openAtEnd: string | undefined
   readonly #tokens = tokenCounter()
@@ -168,7 +169,7 @@ export class EngineEvents {
         this.#write('lifecycle.run.status', { status: 'awaiting_user_input', reason, evidence, request })
       },
       settle: ({ id, call_id }, by, chosen, answer = this.#current) => {
-        if (by === 'user' && call_id !== undefined) this.#evidence.answered(call_id)
+        if ((by === 'user' || by === 'control') && call_id !== undefined) this.#evidence.answered(call_id)
         const data = { status: 'request_settled', request_id: id, ...chosen, by }
         this.#aboutOther(answer, () => this.#write('lifecycle.run.status', data))
       },
@@ -219,6 +220,12 @@ export class EngineEvents {
     this.#writer.about(range)
     this.#confidence = SURE
     if (text.trim() === '' || !this.#user(text)) this.#raw(text)
+  }
+
+  /** Tells what became of an order to the run. */
+  control(told: Control): void {
+    this.#confidence = SURE
+    this.#aboutOther(undefined, () => this.#write('lifecycle.run.status', { status: 'control', ...told }))
   }
 
   /** The engine is known from here on; `named` if the caller has named it. */

@@ -1,6 +1,6 @@
 import { type Code, Fault } from '../base/fault.ts'
 import { type Intake, wholeIntake } from '../base/stage.ts'
-import type { Channel } from '../text/chunk.ts'
+import type { Channel, Control } from '../text/chunk.ts'
 import type { RepairLevel } from '../values/outcome.ts'
 import type { Cost } from './cost.ts'
 import type { Tokens } from './tokens.ts'
@@ -101,10 +101,11 @@ export interface AgentRequest {
 }
 
 /**
- * How a request ended: answered on stdin, by a limit of ours, by the agent (it withdrew the request or went
- * on; without stdin that is all that can be seen of an answer), by an interrupt, or by the end of the run.
+ * How a request ended: answered on stdin (`user`) or by an order from elsewhere (`control`), by a limit of
+ * ours, by the agent (it withdrew the request or went on; without stdin that is all that can be seen of an
+ * answer), by an interrupt, or by the end of the run.
  */
-export type SettledBy = 'user' | 'limit' | 'agent' | 'interrupt' | 'end'
+export type SettledBy = 'user' | 'control' | 'limit' | 'agent' | 'interrupt' | 'end'
 
 interface StatusData {
   readonly status: string
@@ -133,11 +134,17 @@ interface StatusData {
   /** With `request_settled`: the request, the option that was chosen, if that was seen, and who ended it. */
   readonly request_id?: string
   readonly option?: string
-  readonly by?: SettledBy
+  /** With `control`: where the order came from. */
+  readonly by?: SettledBy | (string & {})
   /** With `request_settled` of a question: what was answered, if that was seen and is no secret. */
   readonly answers?: readonly string[]
   /** The call of the subagent that it is about: its tokens are a part of the run's. */
   readonly parent_call_id?: string
+  /** With `control`: the id of an order to the run, what it was to do, and what became of it. */
+  readonly id?: string
+  readonly do?: string
+  readonly result?: Control['result']
+  readonly why?: string
 }
 
 export interface CompletionData {

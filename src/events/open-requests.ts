@@ -1,4 +1,5 @@
 import type { Frame } from '../frames/frame.ts'
+import type { SentBy } from '../text/chunk.ts'
 import type { AgentRequest, EventData, RequestOption, SettledBy } from './event.ts'
 import { memory } from './memory.ts'
 
@@ -43,7 +44,7 @@ interface Answer {
   readonly option: string | undefined
   /** Has the answers to questions, as texts at any level. */
   readonly words?: unknown
-  readonly by: 'user' | 'limit'
+  readonly by: 'user' | SentBy
   readonly frame: Frame
 }
 

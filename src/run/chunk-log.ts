@@ -2,27 +2,42 @@ import fs from 'node:fs'
 import { isWhole } from '../base/check-options.ts'
 import { readBlock } from '../disk/plain-file.ts'
 import type { Tail } from '../disk/tail.ts'
+import { Rec } from '../events/record.ts'
 import { jsonValue } from '../json/strict.ts'
 import { jsonLine } from '../streams/jsonl.ts'
-import type { Channel } from '../text/chunk.ts'
+import type { Channel, Control, SentBy } from '../text/chunk.ts'
 import { type Attempt, channels, openLog, outputs } from './attempt-logs.ts'
 import { isSpan } from './meta.ts'
 
 /** One read of one stream: which bytes, and when, in milliseconds since the start of the attempt. */
 export interface LoggedRead {
-  /** `sent`: these bytes of stdin have reached the process. */
-  readonly channel: Channel | 'sent'
+  /**
+   * `sent`: these bytes of stdin have reached the process. `taken`: an order is about to be done; `control`:
+   * what became of it.
+   */
+  readonly channel: Channel | 'sent' | 'taken' | 'control'
   readonly from: number
   readonly length: number
   readonly ms: number
-  /** Of stdin: a limit answered. */
-  readonly by?: 'limit' | undefined
+  /** Of stdin: who answered in place of the user. */
+  readonly by?: SentBy | undefined
+  /** Of an order: what became of it; `unknown` as long as it is only taken. */
+  readonly control?: Control | undefined
 }
 
-/** A line of `chunks.N.jsonl`: `["stdout",0,77,659.8]`, `["stdin",0,77,659.8,"limit"]`. */
+/**
+ * A line of `chunks.N.jsonl`: `["stdout",0,77,659.8]`, `["stdin",0,77,659.8,"limit"]`, and of an order
+ * `["control",0,0,812.1,{"id":"01J","do":"stop","by":"page","result":"done"}]`.
+ */
 export function chunkLine(read: LoggedRead): string {
-  const { channel, from, length, ms, by } = read
-  return jsonLine([channel, from, length, ms, ...(by ? [by] : [])])
+  const { channel, from, length, ms, by, control } = read
+  const more = control ?? by
+  return asciiOf(jsonLine([channel, from, length, ms, ...(more ? [more] : [])]))
+}
+
+/** Readers take these lines in pieces of bytes. */
+function asciiOf(line: string): string {
+  return line.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** Reads one line, ours or `{"t_ms":…,"stream":…,"off":…,"len":…}`; undefined for anything else. */
@@ -31,12 +46,26 @@ export function parseChunkLine(line: string): LoggedRead | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   // Cast: every field is checked below.
   const named = value as Record<string, unknown>
-  const [stream, from, length, ms, by] = Array.isArray(value)
+  const [stream, from, length, ms, more] = Array.isArray(value)
     ? value
     : [named['stream'] ?? 'pty', named['off'], named['len'], named['t_ms']]
-  const channel = [...channels, 'sent' as const].find((name) => name === stream)
+  const channel = [...channels, ...MARKS].find((name) => name === stream)
   if (!channel || !isWhole(from) || !isWhole(length) || !isSpan(ms)) return undefined
-  return { channel, from, length, ms, ...(by === 'limit' && { by }) }
+  if (channel !== 'taken' && channel !== 'control')
+    return { channel, from, length, ms, ...((more === 'limit' || more === 'control') && { by: more }) }
+  const control = controlIn(more)
+  return control && { channel, from, length: 0, ms, control }
+}
+
+const MARKS = ['sent', 'taken', 'control'] as const
+const RESULTS = ['done', 'refused', 'unknown'] as const
+
+function controlIn(value: unknown): Control | undefined {
+  const told = Rec.of(value)
+  const [id, does, by, why] = ['id', 'do', 'by', 'why'].map((name) => told?.text(name))
+  const result = RESULTS.find((name) => name === told?.text('result'))
+  if (id === undefined || does === undefined || by === undefined || !result) return undefined
+  return { id, do: does, by, result, ...(why !== undefined && { why }) }
 }
 
 /** Bytes of one channel. */
@@ -46,7 +75,9 @@ export interface Portion {
   readonly bytes: Buffer
   /** When they were read, if that is known. */
   readonly ms?: number
-  readonly by?: 'limit' | undefined
+  readonly by?: SentBy | undefined
+  /** What became of an order; then there are no bytes. */
+  readonly control?: Control | undefined
   /** A line of the chunk log covers them. */
   readonly covered: boolean
 }
@@ -60,12 +91,14 @@ export interface AttemptBytes {
   next(over: boolean): Portion | 'restarted' | undefined
   /** Bytes that were to be sent, and of which no line says that they were. */
   unsent(): number
+  /** Orders that were taken, and of which no line says what became of them. */
+  untold(): readonly Control[]
   close(): void
 }
 
 const BLOCK = 64 * 1024
-/** A line of a chunk log is a few dozen bytes; a longer one is invalid. */
-const MAX_LINE = 1024
+/** A line of a chunk log is a few dozen bytes, or an order with the reason why it was refused. */
+const MAX_LINE = 8192
 
 /**
  * The bytes of an attempt as they were recorded: in the order and with the times of its chunk log, whose
@@ -88,6 +121,7 @@ export class ChunkedLogs implements AttemptBytes {
   #ms = 0
   /** Bytes that have reached the process. */
   #sent = 0
+  readonly #untold = new Map<string, Control>()
   /** The next channel among those that have uncovered bytes. */
   #turn = 0
 
@@ -121,6 +155,10 @@ export class ChunkedLogs implements AttemptBytes {
     return (this.done('stdin') ?? 0) - this.#sent
   }
 
+  untold(): readonly Control[] {
+    return [...this.#untold.values()]
+  }
+
   close(): void {
     this.#chunks?.close()
     for (const { fd } of this.#logs.values()) fs.closeSync(fd)
@@ -144,7 +182,16 @@ export class ChunkedLogs implements AttemptBytes {
         this.#sent += read.length
         continue
       }
-      if (!read || this.done(read.channel) !== read.from) return this.#distrust()
+      if (read?.control) {
+        const { channel, control, ms } = read
+        if (channel === 'taken') this.#untold.set(control.id, control)
+        else this.#untold.delete(control.id)
+        if (channel === 'taken') continue
+        this.#ms = ms
+        return { channel: 'stdin', from: 0, bytes: Buffer.alloc(0), ms, control, covered: true }
+      }
+      if (!read || read.channel === 'taken' || read.channel === 'control') return this.#distrust()
+      if (this.done(read.channel) !== read.from) return this.#distrust()
       this.#ms = read.ms
       if (read.length === 0) continue
       const { channel, from } = read

@@ -80,14 +80,15 @@ async function* followAttempt(
         if (piece) {
           last = false
           time = started + (piece.ms ?? Math.max(0, Date.now() - started))
-          yield { chunk: { channel: piece.channel, bytes: piece.bytes, by: piece.by }, time }
+          const { channel, bytes, by, control } = piece
+          yield { chunk: { channel, bytes, by, control }, time }
           continue
         }
         const { ended_at } = meta()
         if (last) {
           const { meta: path } = find() ?? attempt
           const ended = attempt.alone ? {} : endedMeta({ ...attempt, ...(path && { meta: path }) })
-          yield* exitOf(ended, started, time, logs.unsent())
+          yield* exitOf(ended, started, time, logs)
           return
         }
         // Once more after the end was seen, for what was written just before it, and what was never noted.
@@ -117,6 +118,7 @@ function growingLogs(find: () => Attempt): AttemptBytes {
       return portion
     },
     unsent: () => chosen?.unsent() ?? 0,
+    untold: () => chosen?.untold() ?? [],
     close() {
       chosen?.close()
       logs.close()
@@ -147,6 +149,7 @@ function tailLogs(find: () => Attempt): AttemptBytes {
       return next()
     },
     unsent: () => 0,
+    untold: () => [],
     close() {
       for (const tail of tails.values()) tail.close()
     },

@@ -64,6 +64,9 @@ export interface Meta {
   readonly prompt?: 'stdin' | 'wire'
   /** What was sent to it went through a pipe: `sent` in the chunk log tells how much of that it got. */
   readonly stdin?: 'pipe'
+  /** It takes orders from elsewhere while it runs, from this file. */
+  readonly control?: true
+  readonly orders?: string
   /** What it was asked to do, as far as that is known; the first 2,000 characters. */
   readonly task?: string
   readonly cwd: string
@@ -203,7 +206,7 @@ export function isSpan(value: unknown): value is number {
 /** The fields of a meta that are any text, and those that are a number above 0. */
 const TEXTS = [
   ...(['run_id', 'engine', 'mode', 'cwd', 'ended_at', 'reason', 'pid_started', 'task'] as const),
-  ...(['session', 'text', 'reason_code', 'problem'] as const),
+  ...(['session', 'text', 'reason_code', 'problem', 'orders'] as const),
 ]
 const COUNTS = ['attempt_number', 'pid'] as const
 
@@ -228,6 +231,7 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
     // Cast: their types were checked.
     ...(Object.fromEntries([...texts, ...counts].map((key) => [key, found[key]])) as Partial<Meta>),
     ...(found['recognised'] === true && { recognised: true }),
+    ...(found['control'] === true && { control: true }),
     ...(found['redacted'] === true && { redacted: true }),
     ...(found['prompt'] === 'stdin' || found['prompt'] === 'wire' ? { prompt: found['prompt'] } : {}),
     ...(found['stdin'] === 'pipe' ? { stdin: 'pipe' } : {}),

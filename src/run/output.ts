@@ -8,7 +8,7 @@ import type { Waker } from '../disk/wake.ts'
 import { createLog, logRecorders } from '../process/log-writer.ts'
 import { heldPipe, type Recorders } from '../process/recorder.ts'
 import { teeRecorders } from '../process/tee.ts'
-import type { Channel, OutputChannel } from '../text/chunk.ts'
+import type { Channel, Control, OutputChannel, SentBy } from '../text/chunk.ts'
 import type { Redactor } from '../views/redact/redact.ts'
 import { logSizes, outputs } from './attempt-logs.ts'
 import { chunkLine } from './chunk-log.ts'
@@ -19,7 +19,9 @@ export interface Output {
   /** The next bytes of a channel, if there are any now; `now` tells their milliseconds since the start. */
   read(channel: OutputChannel, now: () => number): { readonly bytes: Buffer; readonly ms: number } | undefined
   /** Takes bytes that are about to be sent to the process; call the result when they are. */
-  sent(bytes: Buffer, ms: number, by?: 'limit'): () => void
+  sent(bytes: Buffer, ms: number, by?: SentBy): () => void
+  /** An order is about to be done (`taken`), or what became of it. */
+  told(channel: 'taken' | 'control', control: Control, ms: number): void
   /** When the process wrote last, in milliseconds since 1970. */
   lastWrite(): number
   /** Bytes per channel, of those that can still be read. */
@@ -75,7 +77,11 @@ export class RecordedOutput implements Output {
     return { bytes, ms }
   }
 
-  sent(bytes: Buffer, ms: number, by?: 'limit'): () => void {
+  told(channel: 'taken' | 'control', control: Control, ms: number): void {
+    this.#reads.append(chunkLine({ channel, from: 0, length: 0, ms, control }))
+  }
+
+  sent(bytes: Buffer, ms: number, by?: SentBy): () => void {
     const path = this.#logs.stdin
     const isFirst = this.#stdin === undefined
     // Kept open: by then another file may have its name.
@@ -139,6 +145,8 @@ export class PipedOutput implements Output {
   sent(): () => void {
     return () => {}
   }
+
+  told(): void {}
 
   lastWrite(): number {
     return Math.max(this.#pipes.stdout.lastWrite(), this.#pipes.stderr.lastWrite())

@@ -12,7 +12,7 @@ import type { Engine, Picker } from '../events/engine.ts'
 import { EVENT_OPTIONS, type EventOptions } from '../events/event-stage.ts'
 import type { Channel, Chunk } from '../text/chunk.ts'
 import { type Attempt, channels, fileNames, listAttempts, openLog } from './attempt-logs.ts'
-import { ChunkedLogs } from './chunk-log.ts'
+import { type AttemptBytes, ChunkedLogs } from './chunk-log.ts'
 import type { FsDiff } from './fs-diff.ts'
 import { exitEvidence, type Meta, readJson, readMeta, recordedOptions } from './meta.ts'
 import type { Opening, TimedChunk } from './run-flow.ts'
@@ -66,11 +66,11 @@ export function* readAttempt(
     for (let portion = logs.next(true); portion; portion = logs.next(true)) {
       // The chunk log was replaced meanwhile: its first line that cannot be true ends it.
       if (portion === 'restarted') continue
-      const { channel, from, bytes, ms = 0, by, covered } = portion
+      const { channel, from, bytes, ms = 0, by, control, covered } = portion
       time = found && !covered ? found(channel, from, bytes.length) : started + ms
-      yield { chunk: { channel, bytes, by }, time }
+      yield { chunk: { channel, bytes, by, control }, time }
     }
-    yield* exitOf(meta, started, time, logs.unsent())
+    yield* exitOf(meta, started, time, logs)
   } finally {
     logs.close()
   }
@@ -167,14 +167,18 @@ export function startOf(attempt: Attempt, meta: Partial<Meta>): number {
 
 /**
  * The exit, if it is known; `time` is that of the last chunk. If the recorder was lost while it handed over
- * the task, the process worked on a part of it, and whatever it said then is no good end.
+ * the task, the process worked on a part of it, and whatever it said then is no good end; and if it was lost
+ * while it did what an order says, nobody knows whether that was done.
  */
 export function* exitOf(
   meta: Partial<Meta>,
   started: number,
   time: number,
-  unsent: number,
+  logs: Pick<AttemptBytes, 'unsent' | 'untold'>,
 ): Generator<TimedChunk> {
+  for (const control of logs.untold())
+    yield { chunk: { channel: 'stdin', bytes: Buffer.alloc(0), control }, time }
+  const unsent = logs.unsent()
   const { exit_code = null, signal = null, reason, notes = [], duration_ms } = meta
   const exit = { channel: 'exit', ...exitEvidence({ code: exit_code, signal }, reason) } as const
   const ends = Math.max(time, started + (duration_ms ?? 0))

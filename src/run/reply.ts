@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { Fault, quote } from '../base/fault.ts'
+import { Fault, orElse, quote } from '../base/fault.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { eachLine } from '../disk/read-journal.ts'
 import { engineNamed } from '../engines/engine-name.ts'
@@ -53,12 +53,33 @@ export function cannot(why: string, cause?: unknown): Fault {
   return new Fault('CANNOT_REPLY', `the run cannot be continued: ${why}`, { cause })
 }
 
+/** Whether a run that has ended can be continued, as far as the meta of its last attempt tells. */
+export function canReply({
+  argv,
+  engine,
+  session,
+  reading,
+  prompt,
+  redacted,
+  complete,
+}: Partial<Meta>): boolean {
+  if (!argv || argv.length === 0 || complete === false) return false
+  if (redacted && argv.some((argument) => argument.includes('[redacted:'))) return false
+  const turn = { argv, engine: engineNamed(engine), session: session ?? reading?.session ?? null }
+  return orElse(
+    () => nextCommand({ ...turn, piped: prompt !== undefined, talk: prompt === 'wire' }, 'more').length > 0,
+    false,
+  )
+}
+
 /** What a directory tells about its last attempt. */
 export interface RecordedTurn extends EndedTurn {
   readonly cwd: string | undefined
   readonly reading: NonNullable<Meta['reading']>
   /** Its secrets were hidden: so are those of the next. */
   readonly redact: boolean
+  /** It took orders: so does the next. */
+  readonly control: boolean
 }
 
 /** Reads the last attempt of a directory. `own` is an engine that is not one of ours. */
@@ -95,6 +116,7 @@ export function recordedTurn(dir: string, own?: Engine | Picker): RecordedTurn {
     piped: meta.prompt !== undefined,
     talk: meta.prompt === 'wire',
     redact: meta.redacted === true,
+    control: meta.control === true,
   }
 }
 

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { defined } from '../base/check-options.ts'
 import { clip, type Note, orElse, quote } from '../base/fault.ts'
 import { processStart } from '../disk/lock.ts'
-import { Waker } from '../disk/wake.ts'
+import { Waker, watchPath } from '../disk/wake.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { CompletionData } from '../events/event.ts'
 import type { EventOptions } from '../events/event-stage.ts'
@@ -13,7 +13,7 @@ import { type SpawnLike, type Started, type StartOptions, startOnPipes } from '.
 import { type Exit, type Over, Supervised } from '../process/supervise.ts'
 import { passStdin } from '../process/tee.ts'
 import { startOnPty, startOnPtyAndPipes } from '../process/terminal.ts'
-import type { Channel, Chunk, ExitChunk, OutputChannel } from '../text/chunk.ts'
+import type { Channel, Chunk, Control, ExitChunk, OutputChannel, SentBy } from '../text/chunk.ts'
 import { type Redactor, redactor } from '../views/redact/redact.ts'
 import { durationWords } from '../views/words.ts'
 import { channels, fileNames, pinned } from './attempt-logs.ts'
@@ -34,6 +34,7 @@ import {
   writeMeta,
   writeWholeSync,
 } from './meta.ts'
+import { type NoOrder, type Order, Orders } from './orders.ts'
 import { type Output, PipedOutput, RecordedOutput } from './output.ts'
 import type { Opening, TimedChunk } from './run-flow.ts'
 import { watchdog } from './run-limits.ts'
@@ -73,6 +74,8 @@ export interface RecordOptions {
   readonly killGrace: number
   readonly pipeGrace: number
   readonly fsDiff: SnapshotOptions | false
+  /** Does what an order says, if orders are taken; returns why it was not done. */
+  readonly onOrder: ((order: Order) => string | undefined) | undefined
   /** Called when the process has started; the notes it returns are reported with the end. */
   readonly onStart: () => readonly Note[]
   /** Called when it has ended; the same. */
@@ -116,13 +119,15 @@ const startModes = {
 >
 const NEVER_RAN: Over = { code: null, signal: null, held: [] }
 /** The environment variable that tells what an agent has started. */
-const MARK = 'AGENT_SLUICE_RUN'
+export const MARK = 'AGENT_SLUICE_RUN'
 const NO_SIZE = { cols: 0, rows: 0 }
 /** How often to look at the logs without a watcher. */
 const POLL_MS = 200
 /** More than a terminal itself would buffer for a program that does not read yet. */
 const MAX_TYPED = 64 * 1024
 const MAX_TASK = 2000
+/** Characters of the reason why an order was not done. */
+const MAX_WHY = 500
 
 /** Runs a command, and records it if there is a directory. Memory holds one block of its output. */
 export class Recording {
@@ -137,6 +142,9 @@ export class Recording {
   readonly #hide: Redactor | undefined
   /** Made when the process is started. */
   #output: Output | undefined
+  /** What it is told from elsewhere, and what ends the watch over that. */
+  #orders: Orders | undefined
+  #unwatch = () => {}
   readonly #check: () => void
   #meta: Meta
   #before: SessionTokens | undefined
@@ -248,7 +256,7 @@ export class Recording {
   }
 
   /** Records, then sends: nothing is sent that is not recorded. False if the process has ended. */
-  send(bytes: Buffer, by?: 'limit'): boolean {
+  send(bytes: Buffer, by?: SentBy): boolean {
     const output = this.#output
     if (!output || !this.#running || this.#process?.exited) return false
     let delivered: () => void
@@ -265,6 +273,72 @@ export class Recording {
     })
     this.#waker.wake()
     return true
+  }
+
+  /** Takes orders from now on. */
+  #takeOrders(): void {
+    const { audit, runId, attempt, cwd, onOrder } = this.#options
+    if (!onOrder || audit === undefined) return
+    this.#orders = new Orders({ runId, attempt, dir: fs.realpathSync(audit) }, cwd)
+    this.#meta = { ...this.#meta, control: true, orders: this.#orders.path }
+  }
+
+  #watchOrders(orders: Orders): void {
+    const look = () => this.#obey(orders.next())
+    const watcher = watchPath(orders.path, look)
+    const timer = setInterval(look, POLL_MS)
+    this.#unwatch = () => {
+      watcher?.close()
+      clearInterval(timer)
+    }
+    look()
+  }
+
+  /** No more orders: those that came too late are told so. */
+  #endOrders(): void {
+    this.#unwatch()
+    this.#obey(this.#orders?.close() ?? [])
+  }
+
+  /** Each is recorded before it is done, and what became of it after that. */
+  #obey(orders: readonly (Order | NoOrder)[]): void {
+    for (const order of orders) {
+      const { id } = order
+      if (!('do' in order))
+        this.#tell({ id, do: 'unknown', by: 'unknown', result: 'refused', why: order.why })
+      else {
+        const head = { id, do: order.do, by: order.by }
+        try {
+          this.#output!.told('taken', { ...head, result: 'unknown' }, this.#now())
+        } catch (error) {
+          this.#fail(error)
+          return
+        }
+        const why = this.#do(order)
+        this.#tell({ ...head, ...(why === undefined ? { result: 'done' } : { result: 'refused', why }) })
+      }
+    }
+  }
+
+  #do(order: Order): string | undefined {
+    if (!this.#process || this.#process.exited) return 'the run has ended'
+    try {
+      return this.#options.onOrder!(order)
+    } catch (error) {
+      return clip((error as Error).message, MAX_WHY) // cast: only errors are thrown here
+    }
+  }
+
+  #tell(control: Control): void {
+    try {
+      const ms = this.#now()
+      this.#output!.told('control', control, ms)
+      const chunk = { channel: 'stdin', bytes: Buffer.alloc(0), control } as const
+      this.#sent.push({ chunk, time: this.#started + ms })
+    } catch (error) {
+      this.#fail(error)
+    }
+    this.#waker.wake()
   }
 
   #fail(error: unknown): void {
@@ -286,6 +360,7 @@ export class Recording {
     const before = this.#options.fsDiff ? await this.#look() : undefined
     this.#started = Date.now()
     this.#origin = performance.now()
+    this.#takeOrders()
     // Before the process starts, so that a crash from here on leaves something to resume.
     this.#save({ started_at: new Date(this.#started).toISOString() })
     const output = this.#newOutput()
@@ -296,6 +371,7 @@ export class Recording {
       // Before the process gets it: what was sent is known, whatever happens then.
       const delivered = prompt && output.sent(prompt, 0)
       const startNotes = await this.#start(delivered)
+      if (this.#orders) this.#watchOrders(this.#orders)
       guard = watchdog({
         ...this.#options,
         lastWrite: () => output.lastWrite(),
@@ -320,6 +396,7 @@ export class Recording {
       throw error
     } finally {
       guard?.stop()
+      this.#endOrders()
       this.#waker.close()
       if (!this.#process) this.#forget()
       else if (this.#meta.ended_at === null) {
@@ -414,6 +491,7 @@ export class Recording {
   /** This program ends: nothing can wait any more. */
   #endNow(): void {
     this.#process!.kill()
+    orElse(() => this.#orders?.close(), undefined)
     if (this.#meta.ended_at !== null) return
     this.#because('host_ended', stopNotes.host_ended)
     const killed = { code: null, signal: 'SIGKILL', held: [] }
@@ -453,8 +531,9 @@ export class Recording {
         yield { chunk: { channel, bytes }, time: this.#started + ms }
       }
       if (read || this.#sent.length > 0) continue
-      if (last) return
-      await this.#waker.sleep()
+      if (last) this.#endOrders()
+      if (last && this.#sent.length === 0) return
+      if (!last) await this.#waker.sleep()
     }
   }
 

@@ -101,9 +101,17 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
    */
   readonly talk?: boolean | undefined
   /**
+   * Takes orders from elsewhere while it runs: answers (with `talk`), interrupt and stop, from the page of
+   * `serve({ control: true })`, from `sluice answer`, `interrupt` and `stop`. Somebody may always answer
+   * then: a request waits for `answerIn`, whether or not anybody reads the events. Needs `audit` or `runs`.
+   * Read docs/control.md first.
+   * @default false
+   */
+  readonly control?: boolean | undefined
+  /**
    * With `talk`: how long to wait for an answer to a request; then it is rejected, with a note
    * `REQUEST_EXPIRED`. The other limits stand still meanwhile. If nobody reads the events, a request is
-   * rejected at once.
+   * rejected at once, unless there is `control`.
    * @default '5m'
    */
   readonly answerIn?: Duration | undefined
@@ -305,6 +313,7 @@ export const RUN_OPTIONS = {
   prompt: { is: isName, must: 'be a text that is not empty, but is "%"' },
   rounds: { default: 0, is: isRounds, must: 'be 0, 1, 2 or 3, but is %' },
   talk: OFF,
+  control: OFF,
   spawn: { is: isFunction, needs: 'a function as spawn' },
   detached: OFF,
   redact: OFF,
@@ -373,6 +382,8 @@ export function readCall(
     throw badOption('`redact` hides secrets in what is recorded: give it a directory, audit or runs')
   if (read.redact && read.talk)
     throw badOption('`redact` and `talk` exclude each other: an answer repeats the request as it was')
+  if (read.control && audit === undefined && runs === undefined)
+    throw badOption('`control` takes orders for a run that is recorded: give it a directory, audit or runs')
   if (pty && read.spawn) throw badOption('a pseudo-terminal is started here: leave out `pty`, or `spawn`')
   if (isObject(fsDiff))
     checkOptions('fsDiff of run', fsDiff, '{ fsDiff: { maxFiles: 9000 } }', SNAPSHOT_OPTIONS)
@@ -428,6 +439,7 @@ type Settings = Omit<
   | 'onExit'
   | 'onUnreachable'
   | 'onMuted'
+  | 'onOrder'
   | 'firstNotes'
   | 'onRead'
 >

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { finished } from 'node:stream'
 import { checkOptions, defined, isName, isText, misfit } from '../base/check-options.ts'
-import { badOption, clip, Fault, type Note, orElse } from '../base/fault.ts'
+import { badOption, clip, Fault, type Note, orElse, quote } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { type Journal, settledEnd } from '../disk/journal.ts'
@@ -26,6 +26,7 @@ import type { Schema, Value } from '../values/schema/schema.ts'
 import { withRounds } from './ask-again.ts'
 import { type CachedResult, cachedResult, type Hit, writeCached } from './cached-result.ts'
 import { type LastWords, lastWords, recordedOptions, type StopReason } from './meta.ts'
+import type { Order } from './orders.ts'
 import { cannot, type EndedTurn, nextCommand, recordedTurn } from './reply.ts'
 import { resumeInto } from './resume.ts'
 import { Recording } from './run-attempt.ts'
@@ -122,20 +123,25 @@ export function reply<S extends Schema | undefined = undefined>(
 ): Run<Value<S>>
 export function reply(dir: string, text: string, options: ReplyOptions = {}): Run {
   try {
-    checkOptions<object>('reply', options, REPLY, RUN_OPTIONS)
-    const decided = DECIDED.find((name) => Object.hasOwn(options, name))
-    if (decided) throw badOption(`reply takes no ${decided}: the recorded run decides it`)
-    if (!isName(dir)) throw misfit('reply', 'a directory', dir, REPLY)
-    if (!isText(text)) throw misfit('reply', 'a text', text, REPLY)
-    const given = options.engine === undefined ? undefined : engineOf(options.engine)
-    const { cwd, reading, redact, ...turn } = recordedTurn(dir, given)
-    const { talk = turn.talk } = options
-    const before = { engine: turn.engine, redact, ...recordedOptions(reading) }
-    const next = continued({ ...turn, talk }, text, { ...before, ...defined(options), talk, audit: dir, cwd })
-    return withRounds(next, options.rounds ?? 0)
+    return startReply(dir, text, options)
   } catch (error) {
     return failedRun(error as Error)
   }
+}
+
+/** The same, but throws what is known at once. */
+export function startReply(dir: string, text: string, options: ReplyOptions = {}): Run {
+  checkOptions<object>('reply', options, REPLY, RUN_OPTIONS)
+  const decided = DECIDED.find((name) => Object.hasOwn(options, name))
+  if (decided) throw badOption(`reply takes no ${decided}: the recorded run decides it`)
+  if (!isName(dir)) throw misfit('reply', 'a directory', dir, REPLY)
+  if (!isText(text)) throw misfit('reply', 'a text', text, REPLY)
+  const given = options.engine === undefined ? undefined : engineOf(options.engine)
+  const { cwd, reading, redact, control, ...turn } = recordedTurn(dir, given)
+  const { talk = turn.talk } = options
+  const before = { engine: turn.engine, redact, control, ...recordedOptions(reading) }
+  const next = continued({ ...turn, talk }, text, { ...before, ...defined(options), talk, audit: dir, cwd })
+  return withRounds(next, options.rounds ?? 0)
 }
 
 const DECIDED = ['command', 'args', 'audit', 'runs', 'runId', 'cwd', 'prompt', 'input']
@@ -266,6 +272,7 @@ class AgentRun {
       onRead: () => this.#lastNotes(),
       onUnreachable: () => this.#talk?.unreachable(),
       onMuted: () => this.#talk?.muted(),
+      onOrder: options.control ? (order) => this.#obey(order) : undefined,
     })
   }
 
@@ -323,9 +330,10 @@ class AgentRun {
       // Cast: as below, where the end of a stream is hidden.
       reply: (text: string) => this.#reply(text, run as unknown as Run),
       answer: (id: string, answer: RequestAnswer) => this.#talk?.answer(id, answer) ?? false,
-      interrupt: () => (this.#talk ? this.#talk.interrupt() : this.#recording.stop('interrupted', 'SIGINT')),
+      interrupt: () => this.#interrupt(),
     })
-    const unread = () => this.#talk?.unheard()
+    // Who gives orders listens, though nobody reads here.
+    const unread = () => (this.#options.control ? undefined : this.#talk?.unheard())
     this.#unread = () => made.readableLength
     whenUnheard(run, unread)
     return withEnd(run, end, unread) as unknown as Run // cast: the end of a stream is hidden
@@ -335,6 +343,24 @@ class AgentRun {
   #kill(signal: NodeJS.Signals): void {
     if (this.#before.tee && this.#isIdle) this.#recording.stop('end_signal', signal, CLIENT_DONE)
     else this.#recording.stop('interrupted', signal)
+  }
+
+  #interrupt(): void {
+    if (this.#talk) this.#talk.interrupt()
+    else this.#recording.stop('interrupted', 'SIGINT')
+  }
+
+  /** Does what an order says, or returns why not. */
+  #obey({ do: does, request = '', option, answers, now }: Order): string | undefined {
+    if (does === 'interrupt') this.#interrupt()
+    if (does === 'stop') this.#recording.stop('interrupted', now ? 'SIGKILL' : 'SIGTERM')
+    if (does !== 'answer') return undefined
+    if (!this.#talk) return 'nobody talks with this agent (talk), so it cannot be answered'
+    const state = this.#talk.stateOf(request)
+    if (state === undefined) return `there is no request ${quote(request, 60)}`
+    const answer = option ?? { answers: answers ?? {} }
+    if (state === 'open' && this.#talk.answer(request, answer, 'control')) return undefined
+    return `the request ${quote(request, 60)} is settled already`
   }
 
   /** The flow is destroyed, or has ended. */

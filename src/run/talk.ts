@@ -4,6 +4,7 @@ import type { Engine, EngineFrame, Reader, Say } from '../events/engine.ts'
 import { type AgentEvent, type AgentRequest, isEvent, type RequestOption } from '../events/event.ts'
 import { Rec } from '../events/record.ts'
 import type { Wire, WireChoice, WireRecord } from '../events/talk-wire.ts'
+import type { SentBy } from '../text/chunk.ts'
 import type { Recording } from './run-attempt.ts'
 import { withReaders } from './watch-turns.ts'
 
@@ -53,6 +54,7 @@ export class Talk {
   readonly #options: TalkOptions
   readonly #prompts: string[]
   readonly #open = new Map<string, OpenRequest>()
+  readonly #asked = new Set<string>()
   #phase: 'opening' | 'quiet' | 'turn' | 'idle' | 'closed' = 'opening'
   /** The results of our requests so far, and the id of the last one. */
   readonly #results: WireRecord[] = []
@@ -101,6 +103,7 @@ export class Talk {
     if (request_id !== undefined) this.#forget(request_id)
     if (!request || !this.#record) return
     this.#told = true
+    this.#asked.add(request.id)
     const { answerIn } = this.#options
     const timer = setTimeout(
       () => this.#expire(request.id, `nobody answered in ${answerIn / 1000} s`),
@@ -127,12 +130,17 @@ export class Talk {
     for (const id of this.#open.keys()) this.#expire(id, UNHEARD)
   }
 
-  answer(id: string, answer: RequestAnswer): boolean {
+  /** What became of a request: undefined if there was none with this id. */
+  stateOf(id: string): 'open' | 'settled' | undefined {
+    return this.#open.has(id) ? 'open' : this.#asked.has(id) ? 'settled' : undefined
+  }
+
+  answer(id: string, answer: RequestAnswer, by?: 'control'): boolean {
     const open = this.#open.get(id)
     if (!open) return false
     const { request } = open
     const isChoice = typeof answer === 'string' || !this.#options.wire.questions
-    return this.#settle(open, isChoice ? optionIn(request, answer) : answersIn(request, answer?.answers))
+    return this.#settle(open, isChoice ? optionIn(request, answer) : answersIn(request, answer?.answers), by)
   }
 
   /** A prompt for the next turn. False if the conversation is over. */
@@ -369,7 +377,7 @@ export class Talk {
     this.#safely(() => void this.#settle(open, choice, 'limit'))
   }
 
-  #settle({ request, record }: OpenRequest, choice: WireChoice, by?: 'limit'): boolean {
+  #settle({ request, record }: OpenRequest, choice: WireChoice, by?: SentBy): boolean {
     this.#forget(request.id)
     return this.#send(this.#options.wire.answer(record, choice), by)
   }
@@ -384,7 +392,7 @@ export class Talk {
     if (this.#phase !== 'closed') this.#silent?.refresh()
   }
 
-  #send(record: object, by?: 'limit'): boolean {
+  #send(record: object, by?: SentBy): boolean {
     return this.#options.process().send(Buffer.from(`${JSON.stringify(record)}\n`), by)
   }
 }

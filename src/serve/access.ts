@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { badOption, quote } from '../base/fault.ts'
@@ -131,6 +131,23 @@ export function isOwnHost(headers: readonly string[] | undefined, host: string):
   const name = header.replace(/:\d{1,5}$/, '').toLowerCase()
   if (name === 'localhost' || name === host.toLowerCase()) return true
   return isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
+}
+
+/**
+ * Why a request that changes something may not come from where it comes from; undefined if it may. Only our
+ * own page, or a program that names our origin, or one of those that a proxy gives us.
+ */
+export function whyForeign(headers: IncomingHttpHeaders, origins: readonly string[]): string | undefined {
+  const { origin, host } = headers
+  const site = headers['sec-fetch-site']
+  if (origin === undefined && site === undefined)
+    return 'a request that changes something needs the header Origin, with the origin of this server'
+  const own = [`http://${host}`, `https://${host}`, ...origins]
+  if (origin !== undefined && !own.includes(origin))
+    return `this request comes from ${quote(origin, 100)}, which is not the origin of this server`
+  if (site !== undefined && site !== 'same-origin' && !origins.includes(origin ?? ''))
+    return 'this request comes from another site'
+  return undefined
 }
 
 /** Compares in constant time, whatever the position of the difference and the length. */

@@ -12,19 +12,19 @@ import { badOption, orElse, quote } from '../base/fault.ts'
 import { pageFiles, pageHtml } from './page.ts'
 import { type Asked, answering, askedBy, type Reply, refuse, WebReply } from './reply.ts'
 import { RunRoutes, realDir } from './routes.ts'
-import { SERVE_OPTIONS, type ServeOptions } from './serve-options.ts'
+import { controlOf, SERVE_OPTIONS, type ServeOptions } from './serve-options.ts'
 
 export interface HandlerOptions
-  extends Pick<ServeOptions, 'dir' | 'heartbeat' | 'maxStall' | 'maxClients' | 'redact'> {
+  extends Pick<ServeOptions, 'dir' | 'heartbeat' | 'maxStall' | 'maxClients' | 'redact' | 'control'> {
   /** The directory with the runs, as `runs` of `run()`. It need not exist yet. */
   readonly dir: string
   /** The path before `/runs`, as the client writes it: `/agents`. @default '' */
   readonly base?: string | undefined
   /**
-   * Whether a request may read. It gets each request that is ours, as it came, and the id of the run in its
-   * path, as the client wrote it: the name of the folder or the run id; undefined for the list and the page.
-   * Anything but true is a 403; a throw is a 500 without details, and a warning of the process. `() => true`
-   * lets everybody read all runs.
+   * Whether a request may read, or with `control` give an order: then its method is POST. It gets each
+   * request that is ours, as it came, and the id of the run in its path, as the client wrote it: the name of
+   * the folder or the run id; undefined for the list and the page. Anything but true is a 403; a throw is a
+   * 500 without details, and a warning of the process. `() => true` lets everybody read all runs.
    */
   allow(request: IncomingMessage | Request, id: string | undefined): boolean | Promise<boolean>
   /** Whether the page of `serve` is at `base`. @default false */
@@ -42,6 +42,7 @@ const HANDLER_OPTIONS = {
   maxStall: SERVE_OPTIONS.maxStall,
   maxClients: SERVE_OPTIONS.maxClients,
   redact: SERVE_OPTIONS.redact,
+  control: SERVE_OPTIONS.control,
 } as const satisfies OptionTable<HandlerOptions>
 
 /** Answers requests for runs; what is not its own goes to `next`, or is a 404. */
@@ -73,7 +74,8 @@ export function handler(options: HandlerOptions): Handler {
   const base = basePath(read.base)
   // Some servers take away the slash at the end of an address, so the page is at both.
   const below = `./${base.slice(base.lastIndexOf('/') + 1).replaceAll('&', '&amp;')}/`
-  const routes = new RunRoutes(realDir(dir, true), { ...read, sessions: false })
+  const control = controlOf(read.control)
+  const routes = new RunRoutes(realDir(dir, true), { ...read, control, sessions: false })
   let closed = false
 
   /** What is asked of us: the path below the base, and the query. */
@@ -96,12 +98,14 @@ export function handler(options: HandlerOptions): Handler {
   ) =>
     answering(response, async () => {
       if (closed) return refuse(response, 503, 'this server is about to end')
-      if (asked.method !== 'GET') {
+      const order = asked.method === 'POST' && routes.control?.isOurs(path) ? routes.control : undefined
+      if (asked.method !== 'GET' && !order) {
         response.setHeader('allow', 'GET')
         return refuse(response, 405, 'only GET is allowed')
       }
       if (!(await isAllowed(request, idIn(path)))) return refuse(response, 403, 'this is not for you')
       if (response.destroyed) return
+      if (order) return await order.answer(asked, request, response, path, undefined)
       const file = pageFiles.get(path || '/')
       if (!file) return await routes.answer(asked, response, path, query)
       const text = path === '' ? pageHtml(below) : file.text
@@ -123,7 +127,8 @@ export function handler(options: HandlerOptions): Handler {
     // Frameworks cut off from `url` the path at which a handler is mounted.
     const { originalUrl = request.url } = request as { originalUrl?: string }
     const route = ours(originalUrl)
-    if (next && (!route || request.method !== 'GET')) return next()
+    const isOurs = request.method === 'GET' || (route && routes.control?.isOurs(route.path))
+    if (next && (!route || !isOurs)) return next()
     if (!route) return refuse(response, 404, 'there is no such page')
     void answer(request, response, route, request)
   }

@@ -47,9 +47,13 @@ const MAX_WAITING = 64 << 10
 
 /** A request of the Fetch API, as it is read here. */
 export function askedBy({ method, url, headers }: Request): Asked {
-  const { pathname, search } = new URL(url)
+  const { pathname, search, host } = new URL(url)
   // Cast: `Headers` has lower-case names, each once.
-  return { method, url: pathname + search, headers: Object.fromEntries(headers) as IncomingHttpHeaders }
+  return {
+    method,
+    url: pathname + search,
+    headers: { host, ...Object.fromEntries(headers) } as IncomingHttpHeaders,
+  }
 }
 
 /** What is written becomes the body of a `Response`, at the pace of who reads it. */

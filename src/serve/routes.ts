@@ -7,6 +7,7 @@ import { whyFailed } from '../base/system-error-code.ts'
 import { openPlain } from '../disk/plain-file.ts'
 import { channels } from '../run/attempt-logs.ts'
 import type { Channel } from '../text/chunk.ts'
+import { ControlRoutes, localDoor, type OrderDoor } from './control.ts'
 import { type Feeds, feeds } from './feeds.ts'
 import { type Hiding, hidingOf } from './hiding.ts'
 import { type Asked, type Reply, refuse } from './reply.ts'
@@ -15,7 +16,7 @@ import type { RunInfo } from './run-info.ts'
 import { RunList } from './run-list.ts'
 import { logOverviews } from './run-overviews.ts'
 import type { RunPlace } from './run-place.ts'
-import type { ServeSettings } from './serve-options.ts'
+import type { ControlSettings, ServeSettings } from './serve-options.ts'
 import { type SessionRuns, sessionRuns } from './session-runs.ts'
 import { stream, streamView } from './stream.ts'
 import { turn } from './turns.ts'
@@ -35,7 +36,11 @@ const RAW_HIDDEN =
 export type RouteSettings = Pick<
   ServeSettings,
   'heartbeat' | 'maxStall' | 'maxClients' | 'sessions' | 'redact'
->
+> & {
+  readonly control?: ControlSettings | undefined
+  /** How orders reach the runs. @default by files, on this machine */
+  readonly door?: OrderDoor | undefined
+}
 
 /** Answers what is asked about the runs under a directory: `/runs`, and what is below it. */
 export class RunRoutes {
@@ -48,6 +53,8 @@ export class RunRoutes {
   readonly #finder: RunFinder
   #listedSessions = new Set<string>()
   readonly #list: RunList
+  /** What may be posted, if anything. */
+  readonly control: ControlRoutes | undefined
   /** Number of open event streams. */
   clients = 0
   #onLeft: (() => void) | undefined
@@ -62,7 +69,11 @@ export class RunRoutes {
     const { sessions } = options
     this.#sessions =
       sessions === false ? undefined : sessionRuns(this.#logs, sessions === true ? {} : sessions)
-    this.#finder = new RunFinder(root, this.#logs)
+    const { control, door = localDoor } = options
+    const abilities = control && { takes: door.takes, reply: control.reply }
+    this.#finder = new RunFinder(root, this.#logs, undefined, abilities)
+    const find = (id: string) => this.#findRun(id)
+    this.control = control && new ControlRoutes(control, find, this.#shut.signal, door)
     const source = {
       look: () => this.#look(),
       textOf: (info: RunInfo) => this.#textOf(info),
@@ -91,6 +102,7 @@ export class RunRoutes {
 
   close(): void {
     this.#feeds.close()
+    this.control?.close()
     this.#sessions?.close()
   }
 
@@ -135,6 +147,10 @@ export class RunRoutes {
     if (what === undefined) {
       const found = (await this.#logs.settled(LOGS_MS, learned)) ? await this.#findRun(id) : run
       return found ? sendJson(response, `${this.#textOf(found.info)}\n`) : refuse(response, 404, NO_RUN)
+    }
+    if (this.control?.isOurs(path)) {
+      response.setHeader('allow', 'POST')
+      return refuse(response, 405, 'an order is posted')
     }
     const format = name === undefined ? formats.find((known) => known === what) : undefined
     if (format) return await this.#sendEvents(request, response, run, query, format)

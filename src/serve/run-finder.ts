@@ -7,6 +7,8 @@ import { isInside } from '../disk/plain-file.ts'
 import { attemptsIn } from '../run/attempt-logs.ts'
 import { isUnlockedRunning } from '../run/is-running.ts'
 import { readMeta } from '../run/meta.ts'
+import type { OrderedRun } from '../run/orders.ts'
+import { canReply } from '../run/reply.ts'
 import { isSearched, readFolder } from '../run/run-directory.ts'
 import { runInfo, taskOf } from './build-info.ts'
 import type { RunInfo } from './run-info.ts'
@@ -24,6 +26,12 @@ import { auditPlace, type RunPlace } from './run-place.ts'
 export interface FoundRun {
   readonly info: RunInfo
   readonly place: RunPlace
+}
+
+/** What can be done with runs here. */
+export interface RunAbilities {
+  readonly takes: (run: OrderedRun) => boolean
+  readonly reply: boolean
 }
 
 /** What was a run, by the key of its place, and is not listed any more. */
@@ -90,9 +98,12 @@ export class RunFinder {
   #runs = 0
   #older = 0
 
+  readonly #orders: RunAbilities | undefined
+
   /** Without `logs`, the end of a run that has no journal is unknown. The newest `maxRuns` are listed. */
-  constructor(root: string, logs?: LogOverviews, maxRuns = MAX_RUNS) {
+  constructor(root: string, logs?: LogOverviews, maxRuns = MAX_RUNS, orders?: RunAbilities) {
     this.#root = root
+    this.#orders = orders
     this.#logs = logs
     this.#maxRuns = maxRuns
   }
@@ -296,7 +307,13 @@ export class RunFinder {
     const told = ended ?? tail()
     const run_id = locked ? lockedRun(join(path, LOCK_FILE)) : undefined
     const id = this.#idOf(path)
-    return { place, info: runInfo({ id, run_id, running, lost, first, last, attempts, told }) }
+    const info = runInfo({ id, run_id, running, lost, first, last, attempts, told })
+    const takes = locked && last?.control && place.ordered?.()
+    const can = {
+      ...(takes && this.#orders?.takes(takes) && { control: true as const }),
+      ...(this.#orders?.reply && !running && last && canReply(last) && { reply: true as const }),
+    }
+    return { place, info: { ...info, ...can } }
   }
 }
 

@@ -55,6 +55,10 @@ export interface RunInfo {
   readonly argv: readonly string[]
   /** The streams of each attempt and their sizes in bytes. */
   readonly streams: readonly { attempt: number; stream: string; bytes: number }[]
+  /** Only if this server passes orders on, and the newest attempt takes them now. */
+  readonly control?: true
+  /** Only if this server takes replies, and the run can be continued. */
+  readonly reply?: true
   /** Only where secrets are hidden: the bytes of the streams are not sent. */
   readonly raw_hidden?: true
   /** Only for a session file: the directory the agent worked in, and when the file was last written. */

@@ -6,6 +6,7 @@ import { isInside } from '../disk/plain-file.ts'
 import type { AgentEvent } from '../events/event.ts'
 import { type Attempt, listAttempts } from '../run/attempt-logs.ts'
 import { hasJournal, isRunning } from '../run/is-running.ts'
+import { type OrderedRun, orderedRun } from '../run/orders.ts'
 import { type ReplayOptions, replay } from '../run/replay.ts'
 
 /** Where a run is, and how it is read: a directory under the served one, or a session file. */
@@ -23,6 +24,8 @@ export interface RunPlace {
   readonly isRunning: () => boolean
   /** Its `events.jsonl`, if it has one; else its events are made from its logs. */
   readonly journal: () => string | undefined
+  /** The attempt that takes orders, if that is not over. */
+  readonly ordered?: () => OrderedRun | undefined
   /** The events in its logs. */
   readonly replay: (options: Pick<ReplayOptions, 'follow' | 'signal'>) => AsyncIterable<AgentEvent>
 }
@@ -40,6 +43,7 @@ export function auditPlace(dir: string, root: string): RunPlace {
     isThere: () => liesWithin(dir, root),
     isRunning: () => isRunning(dir, root),
     journal: () => (hasJournal(dir) ? join(dir, EVENTS_FILE) : undefined),
+    ordered: () => orderedRun(dir, root),
     replay: (options) => replay(dir, { ...options, within: root }),
   }
 }

@@ -2,13 +2,15 @@ import {
   type Complete,
   FLAG_OR_OBJECT,
   isFlagOrObject,
+  isFunction,
   isName,
   NOT_TAKEN,
   OFF,
   type OptionTable,
+  readOptions,
 } from '../base/check-options.ts'
 import { DURATION, type Duration } from '../base/duration.ts'
-import { badOption } from '../base/fault.ts'
+import { badOption, orElse } from '../base/fault.ts'
 import type { SessionEngine } from '../run/session-files.ts'
 import type { RedactOptions } from '../views/redact/redact.ts'
 
@@ -41,6 +43,41 @@ export interface ServeOptions {
    * @default false
    */
   readonly redact?: boolean | RedactOptions | undefined
+  /**
+   * Passes orders on to runs that were started with `control`: answers, interrupt and stop, as `POST
+   * /runs/:id/control`. Whoever may read may then give orders: beyond this machine that needs a `token`.
+   * Read docs/control.md first.
+   * @default false
+   */
+  readonly control?: boolean | ControlOptions | undefined
+}
+
+/** What may be done from the page, besides orders to runs that take them. */
+export interface ControlOptions {
+  /**
+   * `POST /runs/:id/reply` continues a run that has ended: it starts its agent again, as the user of this
+   * server, with the recorded command line. Such agents end with the server.
+   * @default false
+   */
+  readonly reply?: boolean | undefined
+  /** The origins under which a proxy offers this server: `https://runs.example`. @default none */
+  readonly origins?: readonly string[] | undefined
+  /** Called with each order and reply that was passed on: for your log. @default none */
+  readonly onOrder?: ((order: GivenOrder) => void) | undefined
+}
+
+/** Who told a run to do what, through a server. */
+export interface GivenOrder {
+  /** The address it came from. */
+  readonly address: string
+  /** How it showed that it may: `token`, `cookie`, or undefined if nothing was asked for. */
+  readonly token: 'token' | 'cookie' | undefined
+  /** The id of the run, as in its address. */
+  readonly run: string
+  readonly id: string
+  readonly do: 'answer' | 'interrupt' | 'stop' | 'reply'
+  readonly request?: string | undefined
+  readonly option?: string | undefined
 }
 
 /** Which session files to show. */
@@ -81,7 +118,31 @@ export const SERVE_OPTIONS = {
   token: {},
   insecure: OFF,
   redact: { default: false, is: isFlagOrObject, must: FLAG_OR_OBJECT },
+  control: { default: false, is: isFlagOrObject, must: FLAG_OR_OBJECT },
 } as const satisfies OptionTable<ServeOptions>
+
+const isOrigin = (text: unknown) =>
+  typeof text === 'string' && orElse(() => new URL(text).origin, '') === text
+
+export const CONTROL_OPTIONS = {
+  signal: NOT_TAKEN,
+  reply: OFF,
+  origins: {
+    default: [],
+    is: (list) => Array.isArray(list) && list.every(isOrigin),
+    must: 'be a list of origins such as "https://runs.example", but is %',
+  },
+  onOrder: { is: isFunction, needs: 'a function as onOrder' },
+} as const satisfies OptionTable<ControlOptions>
+
+/** Checks what is said about control; undefined if there is none. */
+export function controlOf(control: ServeSettings['control']) {
+  if (control === false) return undefined
+  const given = control === true ? {} : control
+  return readOptions('control', given, '{ control: { reply: true } }', CONTROL_OPTIONS)
+}
+
+export type ControlSettings = NonNullable<ReturnType<typeof controlOf>>
 
 export type ServeSettings = Complete<ServeOptions, typeof SERVE_OPTIONS>
 

@@ -6,7 +6,7 @@ import { accessBy, checkBindAddress, isOwnHost } from './access.ts'
 import { pageFiles } from './page.ts'
 import { answering, refuse } from './reply.ts'
 import { RunRoutes, realDir, sendJson } from './routes.ts'
-import type { Served, ServeSettings } from './serve-options.ts'
+import { controlOf, type Served, type ServeSettings } from './serve-options.ts'
 
 /** What the login page needs, and what reveals nothing about the runs. */
 const openPaths: ReadonlySet<string> = new Set(['/page.css', '/icon.svg', '/healthz'])
@@ -15,17 +15,14 @@ const openPaths: ReadonlySet<string> = new Set(['/page.css', '/icon.svg', '/heal
 export async function startServer(options: ServeSettings): Promise<Served> {
   const { port, host, token, insecure } = options
   const access = accessBy(token)
-  checkBindAddress(host, token, insecure)
-  const routes = new RunRoutes(realDir(options.dir), options)
+  const control = controlOf(options.control)
+  // Everybody may read, but not give orders.
+  checkBindAddress(host, token, insecure && !control)
+  const routes = new RunRoutes(realDir(options.dir), { ...options, control })
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (!isOwnHost(request.headersDistinct['host'], host))
       return refuse(response, 403, 'this server does not have that name')
-    const login = access && request.method === 'POST'
-    if (request.method !== 'GET' && !login) {
-      response.setHeader('allow', 'GET')
-      return refuse(response, 405, 'only GET is allowed')
-    }
     // Accept a plain path only: `//host/x` and `http://host/x` name another server.
     const target = request.url!
     if (!target.startsWith('/') || target.startsWith('//'))
@@ -35,9 +32,20 @@ export async function startServer(options: ServeSettings): Promise<Served> {
         'the path must begin with one slash; the url of serve() ends with one already',
       )
     const { pathname, searchParams } = new URL(`http://sluice${target}`)
+    const post = request.method === 'POST'
+    const order = post && routes.control?.isOurs(pathname) ? routes.control : undefined
+    const login = post && !order ? access : undefined
+    if (request.method !== 'GET' && !login && !order) {
+      response.setHeader('allow', 'GET')
+      return refuse(response, 405, 'only GET is allowed')
+    }
     // The page that asks for the token is shown at every address, and sent back to it.
-    if (login) return await access.login(request, response, pathname === '/login' ? '/' : pathname)
+    if (login) return await login.login(request, response, pathname === '/login' ? '/' : pathname)
     if (access && !openPaths.has(pathname) && !(await access.admits(request, response))) return
+    if (order) {
+      const how = request.headers.authorization === undefined ? 'cookie' : 'token'
+      return await order.answer(request, request, response, pathname, access && how)
+    }
     const file = pageFiles.get(pathname)
     if (file) return void response.writeHead(200, { 'content-type': file.type }).end(file.text)
     if (pathname === '/healthz') {

@@ -16,8 +16,23 @@ export interface BytesChunk {
   readonly bytes: Uint8Array
   /** All channels that will follow, if the sender knows them: the first chunk of a `tap` has this. */
   readonly channels?: readonly Channel[] | undefined
-  /** Of stdin: a limit answered, and not the user. */
-  readonly by?: 'limit' | undefined
+  /** Of stdin: a limit of ours answered, or an order, and not the user. */
+  readonly by?: SentBy | undefined
+  /** What became of an order to the run. */
+  readonly control?: Control | undefined
+}
+
+/** Who answers on stdin in place of the user. */
+export type SentBy = 'limit' | 'control'
+
+/** What became of an order to a run. `unknown`: its recorder was lost before it could tell. */
+export interface Control {
+  readonly id: string
+  readonly do: string
+  /** Where it came from: `page`, `terminal`. */
+  readonly by: string
+  readonly result: 'done' | 'refused' | 'unknown'
+  readonly why?: string
 }
 
 /** How the process ended. The last chunk of a run, if the exit is known. */

@@ -22,6 +22,7 @@ import type {
 } from '../events/event.ts'
 import { isGood, outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Tokens, tokenCounter } from '../events/tokens.ts'
+import type { Control } from '../text/chunk.ts'
 
 /**
  * State of the conversation at the end of a turn or of an attempt. At the end of an attempt with `outcome`
@@ -72,6 +73,8 @@ export interface ChatData {
   'user.input.required': ChatEnd & { readonly request?: AgentRequest }
   /** A request has ended: the option that was chosen, if that was seen, and who ended it. */
   'user.input.settled': { readonly request_id: string; readonly option?: string; readonly by: SettledBy }
+  /** What became of an order to the run: an answer, an interrupt or a stop from afar. */
+  'user.control': Control
   /** The end of an attempt whose last turn waits for the user. */
   'conversation.completed': ChatEnd
   'conversation.failed': ChatEnd
@@ -227,11 +230,18 @@ class ChatSink implements Sink<AgentEvent> {
 
   #status(event: EventOf<'lifecycle.run.status'>): void {
     const { status, evidence, tokens, cumulative, cost, request, request_id, option, by } = event.data
+    if (status === 'control') {
+      const { status: _, ...told } = event.data
+      // Cast: an order has these fields, and no others.
+      this.#say(event, 'user.control', told as Control)
+      return
+    }
     if (tokens) this.#spent.add(tokens)
     if (cost) this.#cost.add(cost)
     this.#cumulative ||= cumulative === true
     if (request_id !== undefined && by !== undefined)
-      this.#say(event, 'user.input.settled', { request_id, ...defined({ option }), by })
+      // Cast: only an order has another one.
+      this.#say(event, 'user.input.settled', { request_id, ...defined({ option }), by: by as SettledBy })
     if (status !== 'awaiting_user_input' || !evidence) return
     this.#waiting = event.attempt_number
     const sum = this.#spent.sum()

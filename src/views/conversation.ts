@@ -439,7 +439,7 @@ function settled(
   item: RequestItem,
   { by, option, answers = [] }: EventOf<'lifecycle.run.status'>['data'],
 ): RequestItem {
-  item.by = by
+  item.by = by as RequestItem['by'] // cast: only an order has another one
   item.answers = Array.isArray(answers) ? answers.map(String) : []
   item.option = item.request.options.find(({ id }) => id === option)
   return item

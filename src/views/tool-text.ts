@@ -31,6 +31,7 @@ export interface Asked {
 
 const ends: Readonly<Record<SettledBy, string>> = {
   user: 'answered',
+  control: 'answered from afar',
   limit: 'no answer in time',
   agent: 'the agent went on',
   interrupt: 'interrupted',

@@ -49,6 +49,7 @@ export interface RunningFlags extends ReadingFlags, DrawFlags, TimeFlags {
   readonly otel?: boolean
   readonly otelContent?: boolean
   readonly github?: boolean
+  readonly control?: boolean
   readonly redact?: boolean
 }
 
@@ -140,6 +141,10 @@ export function addRunning(command: Command): Command {
       '--answer-in <time>',
       'with --talk: reject what nobody answers in this time: 30s, 5m, 1h (default: 5m)',
       duration,
+    )
+    .option(
+      '--control',
+      'take orders from elsewhere: answers, interrupt and stop, from the page or another terminal',
     )
     .option(
       '--rounds <count>',
@@ -283,8 +288,8 @@ async function runOptions(flags: RunningFlags) {
   const fsDiff = flags.fsDiff ? {} : false
   const reading = await readingOptions(flags)
   // Else the recorded run decides, in a reply.
-  const redact = flags.redact === true ? { redact: true } : {}
-  return { ...reading, timeout, idleTimeout, endAfter, answerIn, rounds, limit, fsync, fsDiff, ...redact }
+  const more = { ...(flags.redact && { redact: true }), ...(flags.control && { control: true }) }
+  return { ...reading, timeout, idleTimeout, endAfter, answerIn, rounds, limit, fsync, fsDiff, ...more }
 }
 
 function githubStep({ github, redact = true, json }: RunningFlags): GithubStep | undefined {

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { badOption } from '../../base/fault.ts'
 import { serve } from '../../serve/serve.ts'
-import type { ServeOptions } from '../../serve/serve-options.ts'
+import type { GivenOrder, ServeOptions } from '../../serve/serve-options.ts'
+import { safe } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
 import { addNatsOptions, type NatsFlags } from '../input/nats-options.ts'
 import { warnAboutOpenCode } from './sessions.ts'
@@ -13,6 +14,9 @@ interface Flags extends NatsFlags, Pick<ServeOptions, 'port' | 'host' | 'token' 
   readonly tenant?: string
   readonly sessions?: boolean
   readonly home?: string
+  readonly control?: boolean
+  readonly controlReply?: boolean
+  readonly origin?: readonly string[]
 }
 
 const examples = `
@@ -50,6 +54,12 @@ export default function serveCommand(exit: (code: number) => void): Command {
     )
     .option('--insecure', 'with --host: let anyone who can reach it read, without a token')
     .option('--redact', 'hide keys, tokens and passwords in everything that is served, and send no raw bytes')
+    .option('--control', 'let who reads answer, interrupt and stop runs that were started with --control')
+    .option(
+      '--control-reply',
+      'the same, and start agents again to continue runs, as the user of this server',
+    )
+    .option('--origin <origin...>', 'with --control: the origin that a proxy gives this server')
     .option('--from <addresses>', 'show the runs that were sent to NATS: nats://host:4222')
     .option('--dir <dir>', 'with --from: where they are mirrored (default: a temporary directory)')
     .option('--tenant <name>', 'with --from: only the runs of this tenant (default: all)')
@@ -57,7 +67,8 @@ export default function serveCommand(exit: (code: number) => void): Command {
     .addHelpText('after', examples)
     .action(async (named: string | undefined, flags: Flags, command: Command) => {
       const { from, dir: mirrored, tenant, sessions, home, ...others } = flags
-      const { port, host, token, insecure, redact, ...nats } = others
+      const { port, host, token, insecure, redact, control, controlReply, origin, ...nats } = others
+      if (origin && !control && !controlReply) throw badOption('--origin is for --control')
       if (home !== undefined && !sessions)
         throw badOption('--home is for --sessions; add that, or leave it out')
       if (from === undefined) refuseOfFrom({ dir: mirrored, tenant, ...nats }, command)
@@ -67,7 +78,12 @@ export default function serveCommand(exit: (code: number) => void): Command {
       const source = await mirror?.mirrorInBackground(from!, mirrored, tenant, nats)
       const dir = source?.dir ?? named ?? '.'
       try {
-        const access = { port, host, token, insecure, redact }
+        const orders = (control || controlReply) && {
+          reply: controlReply,
+          origins: origin,
+          onOrder: tellOrder,
+        }
+        const access = { port, host, token, insecure, redact, control: orders }
         const { url, close } = await serve({ ...access, dir, sessions: sessions && { home } })
         const what = [source ? 'the runs from NATS' : dir, ...(sessions ? ['the sessions of agents'] : [])]
         console.error(`sluice: serving ${what.join(' and ')} at ${url} (Ctrl-C ends it)`)
@@ -83,6 +99,13 @@ export default function serveCommand(exit: (code: number) => void): Command {
       }
       exit(exits.good)
     })
+}
+
+/** The log of who told which run to do what. */
+function tellOrder({ address, token, run, do: does, request, option }: GivenOrder): void {
+  const who = `${address || 'somebody'}${token === undefined ? '' : ` (by ${token})`}`
+  const what = [does, request, option].filter((word) => word !== undefined).join(' ')
+  console.error(safe(`sluice: ${new Date().toISOString()} ${who}: ${what}, run ${run}`))
 }
 
 /** Options of --from without it. The environment may have some for other commands. */

@@ -1,0 +1,355 @@
+import { randomUUID } from 'node:crypto'
+import fs from 'node:fs'
+import { homedir, hostname } from 'node:os'
+import { dirname, isAbsolute, join } from 'node:path'
+import { isText } from '../base/check-options.ts'
+import { badOption, Fault, orElse, quote } from '../base/fault.ts'
+import { codeOf, diskFault } from '../base/system-error-code.ts'
+import { makeDir } from '../disk/durable.ts'
+import { isSameProcess, processStart } from '../disk/lock.ts'
+import { isInside, openPlain, readBlock, withPlain } from '../disk/plain-file.ts'
+import { Tail } from '../disk/tail.ts'
+import { isRecord } from '../events/engine.ts'
+import { jsonValue } from '../json/strict.ts'
+import { LF } from '../text/characters.ts'
+import { listAttempts } from './attempt-logs.ts'
+import { readMeta } from './meta.ts'
+
+/** What a run is told to do from elsewhere. It never names a path, a command or an option of one. */
+export interface Order {
+  /** Each is acted on once. */
+  readonly id: string
+  readonly at: string
+  /** Where it comes from: `page`, `terminal`. */
+  readonly by: string
+  readonly do: 'answer' | 'interrupt' | 'stop'
+  /** Of an answer: the id of the request, and one of its options, or the answers to its questions. */
+  readonly request?: string
+  readonly option?: string
+  readonly answers?: Readonly<Record<string, string | readonly string[]>>
+  /** Of `stop`: without a chance to end in order. */
+  readonly now?: boolean
+}
+
+/** The attempt of a run that takes orders, and the real path of the directory that it is recorded in. */
+export interface OrderedRun {
+  readonly runId: string
+  readonly attempt: number
+  readonly dir: string
+}
+
+/** The newest attempt in a directory, if its recorder took orders. */
+export function orderedRun(dir: string, within?: string): OrderedRun | undefined {
+  const last = listAttempts(dir, within).at(-1)
+  const meta = readMeta(last?.meta, last?.within)
+  if (!last || !meta?.control || meta.run_id === undefined || meta.ended_at !== undefined) return undefined
+  return { runId: meta.run_id, attempt: last.number, dir: orElse(() => fs.realpathSync(dir), dir) }
+}
+
+/** Bytes of one order; a longer line is none. */
+export const MAX_ORDER = 64 << 10
+/** Orders that one attempt takes. */
+const MAX_ORDERS = 10_000
+const MAX_FILE = 64 << 20
+/** The first line says whose orders these are. */
+const MAX_HEAD = 16 << 10
+/** Files of other runs that are looked at to remove those of dead ones. */
+const MAX_SWEPT = 1000
+
+/** Where the orders are: not in the directory of a run, where its agent may write. */
+export function ordersDir(): string {
+  const state = process.env['XDG_STATE_HOME'] ?? ''
+  const base = isAbsolute(state) ? state : join(homedir(), '.local', 'state')
+  return join(base, 'agent-sluice', 'control')
+}
+
+export function ordersPath({ runId, attempt }: Omit<OrderedRun, 'dir'>): string {
+  const name = /^\w[\w.-]{0,127}$/.test(runId)
+    ? runId
+    : `=${Buffer.from(runId).toString('base64url').slice(0, 200)}`
+  return join(ordersDir(), `${name}.${attempt}.jsonl`)
+}
+
+/** The fault of an order that the run does not take. */
+export function refused(why: string, cause?: unknown): Fault {
+  return new Fault('ORDER_REFUSED', why, { cause })
+}
+
+const KEYS: Readonly<Record<Order['do'], readonly string[]>> = {
+  answer: ['request', 'option', 'answers'],
+  interrupt: [],
+  stop: ['now'],
+}
+
+/** Checks an order that came from elsewhere: what is given is kept, the rest is made. Throws BAD_OPTION. */
+export function readOrder(value: unknown, by: string): Order {
+  if (!isRecord(value)) throw badOption('an order is a JSON object such as {"do":"interrupt"}')
+  const { id = randomUUID(), do: does, request, option, answers, now } = value
+  if (!isId(id)) throw badOption('the id of an order has 1 to 64 letters, digits, - and _')
+  if (does !== 'answer' && does !== 'interrupt' && does !== 'stop')
+    throw badOption('an order has "do": "answer", "interrupt" or "stop"')
+  const odd = Object.keys(value).find((key) => !['id', 'do', ...KEYS[does]].includes(key))
+  if (odd !== undefined) throw badOption(`an order to ${does} has no ${quote(odd, 60)}`)
+  const head = { id, at: new Date().toISOString(), by, do: does as Order['do'] } // cast: one of them
+  if (does === 'interrupt') return head
+  if (does === 'stop') {
+    if (now !== undefined && typeof now !== 'boolean') throw badOption('now must be true or false')
+    return now ? { ...head, now } : head
+  }
+  if (!isText(request) || request === '') throw badOption('an answer names its request')
+  if ((option === undefined) === (answers === undefined))
+    throw badOption('an answer has an option of its request, or answers to its questions')
+  if (option !== undefined && !isText(option)) throw badOption('option must be the id of an option')
+  if (answers !== undefined && !areAnswers(answers))
+    throw badOption('answers must have a text, or a list of texts, for each question')
+  return {
+    ...head,
+    request,
+    ...(isText(option) ? { option } : { answers: answers as Order['answers'] & object }),
+  }
+}
+
+const isId = (id: unknown): id is string => isText(id) && /^[\w-]{1,64}$/.test(id)
+
+function areAnswers(value: unknown): value is Order['answers'] {
+  const fits = (words: unknown) => isText(words) || (Array.isArray(words) && words.every(isText))
+  return isRecord(value) && Object.values(value).every(fits)
+}
+
+/** A line of the file that is no order: why. */
+export interface NoOrder {
+  readonly id: string
+  readonly why: string
+}
+
+/** The orders of a run, as it reads them. The file is made when this is, and removed when it is closed. */
+export class Orders {
+  readonly path: string
+  readonly #tail: Tail
+  readonly #head: string
+  #rest: Buffer[] = []
+  #size = 0
+  /** Where the line begins. */
+  #from = 0
+  readonly #seen = new Set<string>()
+  #lines = 0
+  #closed = false
+
+  /** Throws if the orders could be written by somebody else, or by the agent that works in `cwd`. */
+  constructor(run: OrderedRun, cwd: string) {
+    const { runId, attempt, dir } = run
+    const folder = ordersDir()
+    this.path = ordersPath(run)
+    const started = processStart(process.pid)
+    this.#head = JSON.stringify({ run: runId, attempt, dir, pid: process.pid, started, host: hostname() })
+    try {
+      makeDir(folder, 0o700)
+    } catch (error) {
+      throw diskFault('make', folder, error)
+    }
+    checkFolder(folder)
+    const real = fs.realpathSync(folder)
+    for (const reach of [cwd, dir])
+      if (
+        isInside(
+          real,
+          orElse(() => fs.realpathSync(reach), reach),
+        )
+      )
+        throw badOption(
+          `control: the agent works in ${quote(reach, 200)}, and could write orders to itself in ${quote(folder, 200)}; set XDG_STATE_HOME to a directory elsewhere`,
+        )
+    sweep(folder)
+    this.#tail = new Tail(this.path, undefined, this.#make())
+  }
+
+  #make(): number {
+    const { O_RDWR, O_CREAT, O_EXCL } = fs.constants
+    try {
+      const fd = openPlain(this.path, O_RDWR | O_CREAT | O_EXCL, 0o600)
+      fs.writeSync(fd, `${this.#head}\n`)
+      return fd
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw diskFault('make', this.path, error)
+      const what = 'another run with this id takes orders there, or something else has that name'
+      throw new Fault('JOURNAL_LOCKED', `${what}: ${quote(this.path, 200)}; use another runId, or remove it`)
+    }
+  }
+
+  /** What was ordered since the last time, each id once, and lines that are no orders. */
+  next(): readonly (Order | NoOrder)[] {
+    const found: (Order | NoOrder)[] = []
+    // A file that grows faster than it is read must not hold the run back for ever.
+    for (let blocks = 0; blocks < 64 && !this.#closed; blocks++) {
+      const piece = this.#tail.read()
+      if (!piece) break
+      if (piece.restarted) {
+        this.#rest = []
+        this.#size = 0
+      }
+      if (this.#size === 0) this.#from = piece.from
+      let from = 0
+      for (let end = piece.bytes.indexOf(LF); end >= 0; end = piece.bytes.indexOf(LF, from)) {
+        this.#hold(piece.bytes.subarray(from, end))
+        found.push(...this.#line())
+        from = end + 1
+        this.#from = piece.from + from
+      }
+      this.#hold(piece.bytes.subarray(from))
+    }
+    return found
+  }
+
+  /** Removes the file, and returns what was ordered until then: whoever orders later sees that it is gone. */
+  close(): readonly (Order | NoOrder)[] {
+    if (this.#closed) return []
+    orElse(() => fs.rmSync(this.path, { force: true }), undefined)
+    const last: (Order | NoOrder)[] = []
+    for (let more = this.next(); more.length > 0; more = this.next()) last.push(...more)
+    this.#closed = true
+    this.#tail.close()
+    return last
+  }
+
+  /** Keeps a piece of a line, as far as it may be an order. */
+  #hold(bytes: Buffer): void {
+    this.#size += bytes.length
+    if (this.#size > MAX_ORDER) this.#rest = []
+    else if (bytes.length > 0) this.#rest.push(bytes)
+  }
+
+  #line(): (Order | NoOrder)[] {
+    const isLong = this.#size > MAX_ORDER
+    const text = Buffer.concat(this.#rest).toString()
+    this.#rest = []
+    this.#size = 0
+    if ((text.trim() === '' && !isLong) || text === this.#head || this.#lines > MAX_ORDERS) return []
+    const id = `line-${this.#from}`
+    if (++this.#lines > MAX_ORDERS)
+      return [{ id, why: `this run has had ${MAX_ORDERS} orders, and takes no more` }]
+    if (isLong) return [{ id, why: 'the line is longer than an order may be (64 KiB)' }]
+    try {
+      const { at, by, ...given } = Object(jsonValue(text)) as Record<string, unknown> // cast: any object
+      const order = readOrder(given, isText(by) && /^[^\p{C}]{1,60}$/u.test(by) ? by : 'unknown')
+      if (given['id'] === undefined) throw badOption('an order in the file has an id')
+      if (this.#seen.has(order.id)) return []
+      this.#seen.add(order.id)
+      return [{ ...order, at: isText(at) ? at.slice(0, 40) : order.at }]
+    } catch (error) {
+      return [{ id, why: (error as Error).message }]
+    }
+  }
+}
+
+/** Refuses a folder in which somebody else could write. */
+function checkFolder(folder: string): void {
+  const own = process.getuid?.()
+  for (const [path, others] of [
+    [dirname(folder), 0o022],
+    [folder, 0o077],
+  ] as const) {
+    const stats = fs.lstatSync(path)
+    const why = !stats.isDirectory()
+      ? 'is not a directory'
+      : own !== undefined && stats.uid !== own
+        ? 'belongs to another user'
+        : own !== undefined && (stats.mode & others) !== 0
+          ? 'is open to other users (chmod 700)'
+          : undefined
+    if (why !== undefined) throw refused(`${quote(path, 200)} ${why}, so no orders are taken from there`)
+  }
+}
+
+interface Head extends OrderedRun {
+  readonly pid: number
+  readonly started: string | null
+  readonly host: string
+}
+
+/** Whose orders are in an open file; undefined if its first line does not say it. */
+function headIn(fd: number): Head | undefined {
+  const text = readBlock(fd, 0, MAX_HEAD).toString()
+  const value = text.includes('\n') ? jsonValue(text.slice(0, text.indexOf('\n'))) : undefined
+  if (!isRecord(value)) return undefined
+  const { run, attempt, dir, pid, started, host } = value
+  if (!isText(run) || typeof attempt !== 'number' || !isText(dir) || typeof pid !== 'number') return undefined
+  return { runId: run, attempt, dir, pid, started: isText(started) ? started : null, host: String(host) }
+}
+
+const isDead = ({ host, pid, started }: Head) => host === hostname() && !isSameProcess(pid, started)
+
+/** Removes the files of runs whose recorder was killed. */
+function sweep(folder: string): void {
+  for (const name of fs.readdirSync(folder).slice(0, MAX_SWEPT)) {
+    const path = join(folder, name)
+    orElse(() => {
+      const head = withPlain(path, undefined, headIn)
+      if (head && isDead(head)) fs.rmSync(path, { force: true })
+    }, undefined)
+  }
+}
+
+/** Opens the orders of a run that takes them. Throws ORDER_REFUSED, and says why, if it takes none. */
+function openOrders(run: OrderedRun, flags: number): number {
+  const path = ordersPath(run)
+  let fd: number
+  try {
+    checkFolder(dirname(path))
+    fd = openPlain(path, flags)
+  } catch (error) {
+    if (Fault.is(error)) throw error
+    if (codeOf(error) === 'ENOENT')
+      throw refused('this run takes no orders here: it has ended, or was started without control', error)
+    throw refused(`the orders of this run cannot be used: ${diskFault('open', path, error).message}`, error)
+  }
+  try {
+    const { uid, nlink, size } = fs.fstatSync(fd)
+    const own = process.getuid?.() ?? uid
+    const head = headIn(fd)
+    if (uid !== own || nlink > 1)
+      throw refused('the orders of this run belong to another user, or have another name')
+    // An agent may write the id of another run into its own records, to get what is meant for that one.
+    if (head?.runId !== run.runId || head.attempt !== run.attempt || head.dir !== run.dir)
+      throw refused('these orders are of another run: what this one recorded about itself is not true')
+    if (isDead(head)) throw refused('this run has ended: its recorder was lost')
+    if (size > MAX_FILE) throw refused('this run has had too many orders')
+    return fd
+  } catch (error) {
+    fs.closeSync(fd)
+    throw error
+  }
+}
+
+/** Whether a run takes orders now. */
+export function takesOrders(run: OrderedRun): boolean {
+  return orElse(() => {
+    fs.closeSync(openOrders(run, fs.constants.O_RDONLY))
+    return true
+  }, false)
+}
+
+/**
+ * Hands an order to a run: when this returns, the run will do it or tell why not, unless it is killed before.
+ * Throws ORDER_REFUSED if the run takes none, or has had one with this id.
+ */
+export function giveOrder(run: OrderedRun, order: Order): void {
+  const line = Buffer.from(`${JSON.stringify(order)}\n`)
+  if (line.length > MAX_ORDER) throw refused('an order may have 64 KiB')
+  const { O_RDWR, O_APPEND } = fs.constants
+  const fd = openOrders(run, O_RDWR | O_APPEND)
+  try {
+    const { size } = fs.fstatSync(fd)
+    const before = readBlock(fd, 0, size)
+    if (before.includes(`"id":"${order.id}"`)) throw refused('an order with this id was given before')
+    // The last line may be torn: whoever wrote it was killed.
+    const bytes = before.at(-1) === LF ? line : Buffer.concat([Buffer.of(LF), line])
+    if (fs.writeSync(fd, bytes) < bytes.length)
+      throw refused('the order could not be written: the disk is full')
+    // The run removes the file before it reads it for the last time.
+    if (fs.fstatSync(fd).nlink === 0) throw refused('this run has ended')
+  } catch (error) {
+    throw Fault.is(error) ? error : refused('the order could not be written', error)
+  } finally {
+    fs.closeSync(fd)
+  }
+}

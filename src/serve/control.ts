@@ -1,0 +1,264 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isText } from '../base/check-options.ts'
+import { badOption, Fault, orElse, quote } from '../base/fault.ts'
+import { isRecord } from '../events/engine.ts'
+import { jsonValue } from '../json/strict.ts'
+import { giveOrder, MAX_ORDER, type Order, type OrderedRun, readOrder, takesOrders } from '../run/orders.ts'
+import { startReply } from '../run/run.ts'
+import { nobodyAnswers } from '../run/talk.ts'
+import { whyForeign } from './access.ts'
+import { type AskedRequest, AskedRequests } from './asked-requests.ts'
+import { type Asked, type Reply, refuse } from './reply.ts'
+import type { FoundRun } from './run-finder.ts'
+import type { ControlSettings, GivenOrder } from './serve-options.ts'
+
+/** How orders reach a run. */
+export interface OrderDoor {
+  readonly takes: (run: OrderedRun) => boolean
+  /** Throws ORDER_REFUSED. */
+  readonly give: (run: OrderedRun, order: Order) => void | Promise<void>
+}
+
+/** To runs of this machine. */
+export const localDoor: OrderDoor = { takes: takesOrders, give: giveOrder }
+
+/** How long a body may take. */
+const BODY_MS = 10_000
+/** Orders of one client: so many at once, and so many a second. */
+const BURST = 100
+const PER_SECOND = 50
+const MAX_CLIENTS = 10_000
+/** Agents that were started again from here and have not ended. */
+const MAX_REPLIES = 16
+/** How long a reply may take to start before its client is told that it has. */
+const START_MS = 2000
+
+/** Why an order is not passed on, and the status that says it. */
+class Refusal extends Error {
+  readonly status: number
+
+  constructor(status: number, why: string) {
+    super(why)
+    this.status = status
+  }
+}
+
+/** What is posted: `/runs/:id/control` and `/runs/:id/reply`. */
+export class ControlRoutes {
+  readonly #settings: ControlSettings
+  readonly #find: (id: string) => Promise<FoundRun | undefined>
+  readonly #door: OrderDoor
+  readonly #signal: AbortSignal
+  readonly #requests = new AskedRequests()
+  readonly #rates = new Map<string, { left: number; at: number }>()
+  #replies = 0
+
+  constructor(
+    settings: ControlSettings,
+    find: (id: string) => Promise<FoundRun | undefined>,
+    signal: AbortSignal,
+    door: OrderDoor = localDoor,
+  ) {
+    this.#settings = settings
+    this.#find = find
+    this.#signal = signal
+    this.#door = door
+  }
+
+  close(): void {
+    this.#requests.close()
+  }
+
+  /** Whether something may be posted there. */
+  isOurs(path: string): boolean {
+    const [, place, id, what, more] = path.split('/')
+    const isKnown = what === 'control' || what === 'reply'
+    return place === 'runs' && id !== undefined && id !== '' && isKnown && more === undefined
+  }
+
+  /** `source` has the body. */
+  async answer(
+    request: Asked,
+    source: IncomingMessage | Request,
+    response: Reply,
+    path: string,
+    token: GivenOrder['token'],
+  ): Promise<void> {
+    const [, , encoded = '', what] = path.split('/')
+    const address = request.socket?.remoteAddress ?? ''
+    try {
+      if (what === 'reply' && !this.#settings.reply)
+        throw new Refusal(403, 'this server takes no replies (--control-reply)')
+      this.#checkHead(request, address)
+      const body = await bodyOf(source)
+      const run = await this.#find(encoded)
+      if (!run) throw new Refusal(404, 'there is no such run')
+      const log = (given: Omit<GivenOrder, 'address' | 'token' | 'run'>) =>
+        this.#settings.onOrder?.({ address, token, run: run.info.id, ...given })
+      const told = what === 'reply' ? await this.#reply(run, body, log) : await this.#order(run, body, log)
+      if (response.destroyed) return
+      const head = { 'content-type': 'application/json; charset=utf-8' }
+      response.writeHead(202, head).end(`${JSON.stringify(told)}\n`)
+    } catch (error) {
+      const refusal = refusalOf(error)
+      if (refusal.status === 429) response.setHeader('retry-after', '1')
+      refuse(response, refusal.status, refusal.message)
+      // What is still sent is not kept.
+      drain(source)
+    }
+  }
+
+  /** What can be refused before anything is read. */
+  #checkHead({ headers }: Asked, address: string): void {
+    const foreign = whyForeign(headers, this.#settings.origins)
+    if (foreign !== undefined) throw new Refusal(403, foreign)
+    if (!/^application\/json *(?:;|$)/i.test(headers['content-type'] ?? ''))
+      throw new Refusal(415, 'send JSON, with content-type: application/json')
+    if (Number(headers['content-length'] ?? 0) > MAX_ORDER) throw tooLong()
+    if (!this.#mayAsk(address))
+      throw new Refusal(429, 'too many orders came from this address; wait a second')
+  }
+
+  #mayAsk(address: string): boolean {
+    const now = performance.now()
+    if (this.#rates.size > MAX_CLIENTS) this.#rates.clear()
+    const mine = this.#rates.get(address) ?? { left: BURST, at: now }
+    this.#rates.set(address, mine)
+    mine.left = Math.min(BURST, mine.left + ((now - mine.at) / 1000) * PER_SECOND)
+    mine.at = now
+    if (mine.left < 1) return false
+    mine.left--
+    return true
+  }
+
+  async #order(run: FoundRun, body: unknown, log: Log): Promise<{ id: string }> {
+    const order = readOrder(body, 'page')
+    const ordered = run.place.ordered?.()
+    if (run.info.state !== 'running') throw new Refusal(409, 'this run has ended')
+    if (!ordered || !this.#door.takes(ordered))
+      throw new Refusal(409, 'this run takes no orders: it was not started with control, or has ended')
+    const known = await this.#requests.of(run.place)
+    if (order.do === 'answer') checkAnswer(order, known.requests.get(order.request ?? ''))
+    if (known.orders.has(order.id)) throw new Refusal(409, 'an order with this id was given before')
+    await this.#door.give(ordered, order)
+    const { id, do: does, request, option } = order
+    log({ id, do: does, request, option })
+    return { id }
+  }
+
+  /** Starts the agent again. Resolves when it has started, or has not failed to for some time. */
+  async #reply({ info, place }: FoundRun, body: unknown, log: Log): Promise<{ attempt: number }> {
+    const { text } = isRecord(body) ? body : {}
+    if (!isText(text) || text.trim() === '' || Object.keys(body as object).length > 1)
+      throw new Refusal(400, 'a reply is {"text": "…"}')
+    if (info.state === 'running') throw new Refusal(409, 'this run has not ended')
+    if (!info.reply) throw new Refusal(409, 'this run cannot be continued')
+    if (this.#replies >= MAX_REPLIES)
+      throw new Refusal(503, `${MAX_REPLIES} replies are under way; wait until one has ended`)
+    const run = startReply(place.key, text, { signal: this.#signal })
+    this.#replies++
+    const ended = run.end.finally(() => this.#replies--)
+    // Cast: a flow is a Readable. Its events are in its journal, which is read from there.
+    const events = run as unknown as NodeJS.ReadableStream
+    const first = once(events, 'data')
+    events.resume()
+    ended.catch(() => {})
+    first.catch(() => {})
+    nobodyAnswers(run)
+    log({ id: '', do: 'reply' })
+    await Promise.race([first, ended, delay(START_MS, undefined, { ref: false })])
+    return { attempt: run.attempt }
+  }
+}
+
+type Log = (given: Omit<GivenOrder, 'address' | 'token' | 'run'>) => void
+
+function checkAnswer({ request = '', option, answers }: Order, asked: AskedRequest | undefined): void {
+  if (!asked) throw new Refusal(404, `there is no request ${quote(request, 60)} in this run`)
+  if (asked.settled) throw new Refusal(409, `the request ${quote(request, 60)} is settled`)
+  const ids = asked.options.map(({ id }) => id)
+  const offered = [...ids, 'cancel'].map((id) => quote(id, 60)).join(', ')
+  if (option !== undefined && option !== 'cancel' && !ids.includes(option))
+    throw new Refusal(400, `there is no option ${quote(option, 60)}; there are: ${offered}`)
+  const names = Object.keys(answers ?? {})
+  const odd = names.find((name) => !asked.questions.some(({ id }) => id === name))
+  if (odd !== undefined) throw new Refusal(400, `there is no question ${quote(odd, 60)}`)
+  if (answers && names.length === 0) throw new Refusal(400, 'answers has no answer')
+}
+
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error
+  if (!Fault.is(error)) throw error
+  if (error.code === 'BAD_OPTION') return new Refusal(400, error.message)
+  return new Refusal(error.code === 'JOURNAL_FAILED' ? 507 : 409, error.message)
+}
+
+const tooLong = () => new Refusal(413, 'an order may have 64 KiB')
+
+/** The JSON in the body of a request. */
+async function bodyOf(source: IncomingMessage | Request): Promise<unknown> {
+  // A framework may have read it already.
+  if ('socket' in source && source.readableEnded && 'body' in source) return source.body
+  const parts = await ('socket' in source ? piecesOf(source) : bodyOfFetch(source))
+  const text = orElse(() => new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts)), '')
+  const value = jsonValue(text)
+  if (value === undefined) throw badOption('the body is not JSON')
+  return value
+}
+
+function piecesOf(source: IncomingMessage): Promise<Uint8Array[]> {
+  return new Promise((resolve, reject) => {
+    const parts: Uint8Array[] = []
+    let size = 0
+    const end = (refusal?: Refusal) => {
+      clearTimeout(timer)
+      source.off('data', take).off('end', whole).off('close', cut).off('error', cut)
+      // What is cut may still fail.
+      source.on('error', () => {})
+      if (refusal) reject(refusal)
+      else resolve(parts)
+    }
+    const timer = setTimeout(() => end(new Refusal(408, LATE)), BODY_MS)
+    const take = (part: Uint8Array) => {
+      size += part.length
+      if (size > MAX_ORDER) end(tooLong())
+      else parts.push(part)
+    }
+    const whole = () => end()
+    const cut = () => end(new Refusal(400, 'the body was cut'))
+    if (source.readableEnded || source.destroyed) return cut()
+    source.on('data', take).once('end', whole).once('close', cut).once('error', cut)
+  })
+}
+
+async function bodyOfFetch(source: Request): Promise<Uint8Array[]> {
+  const parts: Uint8Array[] = []
+  const reader = source.body?.getReader()
+  const late = delay(BODY_MS, undefined, { ref: false })
+  for (let size = 0; reader; ) {
+    const piece = await Promise.race([reader.read(), late])
+    if (piece?.done) break
+    size += piece?.value.length ?? 0
+    if (piece && size <= MAX_ORDER) {
+      parts.push(piece.value)
+      continue
+    }
+    reader.cancel().catch(() => {})
+    throw piece ? tooLong() : new Refusal(408, LATE)
+  }
+  return parts
+}
+
+const LATE = `the body did not arrive in ${BODY_MS / 1000} s`
+/** How long a client may go on to send what nobody reads, so that it gets its answer. */
+const DRAIN_MS = 2000
+
+function drain(source: IncomingMessage | Request): void {
+  if (!('socket' in source) || source.complete) return
+  source.resume()
+  setTimeout(() => {
+    if (!source.complete) source.destroy()
+  }, DRAIN_MS).unref()
+}
