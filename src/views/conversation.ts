@@ -293,7 +293,8 @@ export class Conversation {
         if (request) return this.#ask(event, request)
         const asked = request_id === undefined ? undefined : this.#requests.end(request_id)
         if (asked) return settled(asked, event.data)
-        return this.#add(event, { kind: 'status', status: String(status), model, reason, tokens, cost })
+        const told = status === 'control' ? orderWords(event.data) : reason
+        return this.#add(event, { kind: 'status', status: String(status), model, reason: told, tokens, cost })
       }
       case 'lifecycle.run.result':
         return this.#add(event, { kind: 'result', result: event.data })
@@ -433,6 +434,11 @@ function addRef(refs: RawRef[], ref: RawRef): void {
     last.byte_to === ref.byte_from
   if (isNext) refs[refs.length - 1] = { ...last, byte_to: ref.byte_to }
   else refs.push(ref)
+}
+
+/** An order to the run, and what became of it. */
+function orderWords({ do: what, result, why }: EventOf<'lifecycle.run.status'>['data']): string {
+  return `${what} ${result}${why === undefined ? '' : `: ${why}`}`
 }
 
 function settled(

@@ -1,21 +1,12 @@
 import { join } from 'node:path'
-import axe from 'axe-core'
-import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { violations } from './axe.ts'
 import { chromiumPath, needsBrowser } from './browser.ts'
 import { putLargeRun } from './large-run.ts'
 import { over, pagesOfBrowser } from './opened-page.ts'
 import { root, serving } from './serving.ts'
 
 const fixtures = new URL('../../fixtures', import.meta.url).pathname
-
-/** What axe finds, in one line each. */
-async function violations(page: Page): Promise<string[]> {
-  // Through the debugger, which the page's content security policy does not bind.
-  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source)
-  return page.evaluate(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
-    violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ': ' + node.html.slice(0, 160) + ' ' + node.failureSummary.slice(0, 300))))`)
-}
 
 describe.skipIf(!chromiumPath)(`accessible${needsBrowser}`, () => {
   const pages = pagesOfBrowser()

@@ -1,5 +1,5 @@
 import type { AgentEvent } from '../../events/event.ts'
-import type { Item } from '../../views/conversation.ts'
+import type { Item, RequestItem } from '../../views/conversation.ts'
 import { drawGroup, drawItem, estimateHeight, isFold } from './draw-item.ts'
 import { byId, make, onceAFrame } from './element.ts'
 import { type Filter, isShown } from './filters.ts'
@@ -13,6 +13,8 @@ export interface ConversationOptions {
   readonly onChoose: (item: Item | undefined, how: How) => void
   /** Called after new events were drawn. */
   readonly onDraw: () => void
+  /** Where an open request can be answered. */
+  readonly form: (item: RequestItem) => HTMLElement | undefined
 }
 
 /** The visible conversation: which items are shown, and which one is chosen. */
@@ -113,6 +115,13 @@ export class ConversationView {
 
   /** Chooses an item and scrolls to it, filtered out or not. */
   go(item: Item, how: How = 'jump'): void {
+    this.show(item)
+    this.choose(item, how)
+    this.focus()
+  }
+
+  /** Scrolls to an item, filtered out or not. */
+  show(item: Item): void {
     if (this.#isVisible(item)) this.#draw()
     else {
       this.#extra.add(item)
@@ -120,9 +129,13 @@ export class ConversationView {
     }
     const group = this.#rows.groupOf(item)
     if (group && !group.open) this.#turn(group)
-    this.choose(item, how)
     this.#list.reveal(this.#rows.indexOf(item), 'center')
-    this.focus()
+  }
+
+  /** These items look different now. */
+  redraw(items: readonly Item[]): void {
+    for (const item of items) item.version++
+    this.#list.refresh()
   }
 
   /** Goes to the next of these items, or the previous one; after the last comes the first. */
@@ -177,7 +190,7 @@ export class ConversationView {
   }
 
   #drawRow(row: Row, index: number): HTMLElement {
-    const element = row.kind === 'group' ? drawGroup(row) : drawItem(row)
+    const element = row.kind === 'group' ? drawGroup(row) : drawItem(row, this.#options.form)
     const before = this.#rows.rows[index - 1]
     const attempt = attemptOf(row)
     // A reply is a message of the conversation; another attempt begins it anew.
@@ -241,7 +254,8 @@ export class ConversationView {
   }
 
   #chooseAt(target: EventTarget | null): void {
-    const item = this.#itemAt(target)
+    // Who answers has not chosen it: the conversation still follows its end, and the address stays.
+    const item = target instanceof Element && target.closest('form') ? undefined : this.#itemAt(target)
     if (item) this.choose(item, 'step')
   }
 }

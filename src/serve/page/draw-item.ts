@@ -9,8 +9,11 @@ import { firstLine, subjectOf } from './item-text.ts'
 import { codeText, diffNodes, languageOf, lineNodes, markdownNodes } from './markdown-nodes.ts'
 import { countWords, durationWords, outcomeLine, visible, whyEnded } from './words.ts'
 
+/** The form that a request can be answered with, if it can. */
+type FormOf = (item: RequestItem) => HTMLElement | undefined
+
 /** Draws an item. Folded content is drawn when it is unfolded. */
-export function drawItem(item: Item): HTMLElement {
+export function drawItem(item: Item, form?: FormOf): HTMLElement {
   const props = {
     'data-kind': item.kind,
     'data-outcome': item.kind === 'tool' && item.state !== 'running' ? item.state : undefined,
@@ -19,7 +22,7 @@ export function drawItem(item: Item): HTMLElement {
     'aria-label': labelOf(item),
     title: titleOf(item),
   }
-  return article(item, props, safeBody(item))
+  return article(item, props, safeBody(item, form))
 }
 
 function article(
@@ -57,15 +60,15 @@ function titleOf(item: Item): string {
 }
 
 /** If one item cannot be drawn, the others must still be drawn. */
-function safeBody(item: Item): Node {
+function safeBody(item: Item, form: FormOf | undefined): Node {
   try {
-    return bodyOf(item)
+    return bodyOf(item, form)
   } catch (error) {
     return make('div', 'note', `this ${item.kind} does not have the shape of its type: ${error}`)
   }
 }
 
-function bodyOf(item: Item): Node {
+function bodyOf(item: Item, form: FormOf | undefined): Node {
   switch (item.kind) {
     case 'message':
       return make(
@@ -89,7 +92,7 @@ function bodyOf(item: Item): Node {
     case 'tool':
       return toolBody(item)
     case 'request':
-      return requestBody(item)
+      return requestBody(item, form?.(item))
     case 'artifact':
       return fileBody(item)
     case 'diagnostic':
@@ -207,9 +210,9 @@ const groupNouns: Readonly<Record<string, readonly [string, string]>> = {
 }
 
 /** What the agent asks, what it may be told, and what it was told. */
-function requestBody(item: RequestItem): Node {
+function requestBody(item: RequestItem, form: HTMLElement | undefined): Node {
   const { request, by, option } = item
-  const good = by === 'user' && !(option && /^(reject|cancel)/.test(option.kind))
+  const good = (by === 'user' || by === 'control') && !(option && /^(reject|cancel)/.test(option.kind))
   const asked = request.kind === 'question' ? [] : permissionNodes(item)
   // The title of a single question is the question.
   const lines = choiceLines(item).filter((line) => line !== request.title)
@@ -218,12 +221,16 @@ function requestBody(item: RequestItem): Node {
     by === undefined || by === 'end' ? 'request open' : 'request',
     make('p', 'title', visible(request.kind === 'question' ? request.title : `May it use ${request.tool}?`)),
     ...asked,
-    make(
-      'ul',
-      {},
-      ...lines.map((line) => make('li', { class: line.startsWith('●') && 'chosen' }, visible(line))),
-    ),
-    make('p', `how ${good ? 'good' : ''}`, answerWords(item)),
+    ...(form
+      ? [form]
+      : [
+          make(
+            'ul',
+            {},
+            ...lines.map((line) => make('li', { class: line.startsWith('●') && 'chosen' }, visible(line))),
+          ),
+          make('p', `how ${good ? 'good' : ''}`, answerWords(item)),
+        ]),
   )
 }
 

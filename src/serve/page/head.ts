@@ -1,6 +1,6 @@
 import { askWords } from '../../events/call-words.ts'
 import { endPhrase } from '../../events/run-outcome.ts'
-import type { FileItem, Item } from '../../views/conversation.ts'
+import type { FileItem, Item, RequestItem } from '../../views/conversation.ts'
 import { shellWord } from '../../views/words.ts'
 import type { RunInfo } from '../run-info.ts'
 import type { ConversationView } from './conversation-view.ts'
@@ -8,7 +8,7 @@ import { fileSigns } from './draw-item.ts'
 import { button, byId, drawChips, isDrawn, make } from './element.ts'
 import { belongs, type Filter, filters } from './filters.ts'
 import type { ItemList } from './item-list.ts'
-import { titleOf, tookOf } from './run-table.ts'
+import { stateOf, titleOf, tookOf } from './run-table.ts'
 import { countWords, dateWords, durationWords, fullDate, spentWords } from './words.ts'
 
 /** Milliseconds between two redraws of the head, while events arrive. */
@@ -17,7 +17,7 @@ const DRAW_MS = 300
 const MAX_FILES = 4
 
 /** The part above the conversation: the run, its facts, its problems, its filters. */
-export function runHead(view: ConversationView) {
+export function runHead(view: ConversationView, reach: (item: RequestItem) => void) {
   let info: RunInfo | undefined
   /** Items up to here are counted. */
   let counted = 0
@@ -45,8 +45,10 @@ export function runHead(view: ConversationView) {
   }
   byId('problems').addEventListener('click', () => view.goToNext(isProblem, 1))
   byId('waits').addEventListener('click', () => {
-    const asked = view.model.asked[0] ?? view.model.items.findLast(({ kind }) => kind === 'request')
-    if (asked) view.go(asked)
+    const [asked] = view.model.asked
+    const last = view.model.items.findLast(({ kind }) => kind === 'request')
+    if (asked) reach(asked)
+    else if (last) view.go(last)
   })
 
   return {
@@ -130,10 +132,11 @@ function filterBar(view: ConversationView) {
 function drawState(info: RunInfo | undefined): void {
   const box = byId('state')
   const { state = '', outcome = '' } = info ?? {}
-  if (!isDrawn(box, [info && [state, outcome]])) {
+  const word = info ? stateOf(info) : 'unknown'
+  if (!isDrawn(box, [info && [state, word]])) {
     // Why it ended so is said at its end.
-    const words = info ? (info.outcome ?? info.state).replace('_', ' ') : 'no longer there'
-    box.replaceChildren(make('span', `dot ${info ? outcome || state : 'unknown'}`), words)
+    const words = info ? word.replace('_', ' ') : 'no longer there'
+    box.replaceChildren(make('span', `dot ${word}`), words)
   }
   box.title = info?.outcome ? endPhrase(info.outcome, info.failure_class) : ''
   box.dataset['state'] = state

@@ -1,6 +1,6 @@
 import type { AgentEvent } from '../../events/event.ts'
 import { compareRuns, type RunInfo } from '../run-info.ts'
-import { type EventReader, type OpenRun, pause, type RunSource, type TakeRuns } from './source.ts'
+import { type EventReader, type OpenRun, pause, type RunSource, type Sent, type TakeRuns } from './source.ts'
 import { sseReader } from './sse-reader.ts'
 
 /** Milliseconds until the page tries an unreachable server again. */
@@ -17,6 +17,8 @@ export function httpSource(): RunSource {
     live: true,
     runs: runLister(),
     open: openRun,
+    order: (id, order) => post(`${pathOf(id)}/control`, order),
+    reply: (id, text) => post(`${pathOf(id)}/reply`, { text }),
     fileOf: (id) => `${pathOf(id)}/export.html`,
     async bytes(id, { attempt, stream, from, to }) {
       const query = `attempt=${attempt}&from=${from}&to=${to}`
@@ -29,6 +31,21 @@ export function httpSource(): RunSource {
         return undefined
       }
     },
+  }
+}
+
+async function post(path: string, body: object): Promise<Sent> {
+  try {
+    const response = await fetch(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    const text = await response.text()
+    if (!response.ok) return { why: text.trim() || `the server answered ${response.status}` }
+    return JSON.parse(text) as Sent // cast: the server is ours
+  } catch {
+    return { why: 'the server does not answer' }
   }
 }
 

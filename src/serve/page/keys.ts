@@ -32,8 +32,9 @@ export function listenToKeys(table: readonly Key[], isOpen: () => boolean): void
   const acts = new Map(table.flatMap((entry) => entry.keys.map((key) => [key, entry] as const)))
   document.addEventListener('keydown', (press) => {
     const target = press.target instanceof Element ? press.target : document.body
-    const typing = target instanceof HTMLInputElement
-    if (typing || press.metaKey || press.ctrlKey || press.altKey || help.open) return
+    const typing = target.matches('input, textarea')
+    const isAsked = document.querySelector('dialog[open]') !== null
+    if (typing || press.metaKey || press.ctrlKey || press.altKey || isAsked) return
     const entry = acts.get(press.key)
     if (!entry) return
     const here = target === document.body || target === box || target.tagName === 'ARTICLE'

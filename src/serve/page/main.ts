@@ -2,6 +2,7 @@ import type { AgentEvent } from '../../events/event.ts'
 import type { Item } from '../../views/conversation.ts'
 import type { RunInfo } from '../run-info.ts'
 import { addressOf, readAddress } from './address.ts'
+import { Control } from './control.ts'
 import { ConversationView } from './conversation-view.ts'
 import { byId, make } from './element.ts'
 import { EMBEDDED_ID, type EmbeddedData, embeddedSource } from './embedded.ts'
@@ -12,7 +13,8 @@ import { httpSource } from './http-source.ts'
 import { markdownOf } from './item-text.ts'
 import { listenToKeys } from './keys.ts'
 import { RawPane } from './raw-pane.ts'
-import { RunTable, titleOf } from './run-table.ts'
+import { ReplyBox } from './reply-box.ts'
+import { RunTable, titleOf, waitsForYou } from './run-table.ts'
 import type { OpenRun, RunSource } from './source.ts'
 import { countWords } from './words.ts'
 
@@ -33,7 +35,7 @@ let wanted: { readonly attempt: number; readonly seq: number } | undefined
 let kept: AgentEvent[] | undefined
 
 const box = byId('conversation')
-const view = new ConversationView({
+const view: ConversationView = new ConversationView({
   onChoose(item, how) {
     showOrigin(item)
     if (current === undefined || how === 'quiet') return
@@ -49,9 +51,13 @@ const view = new ConversationView({
     find.refresh()
     if (pane() === 'bytes') raw.tail()
     if (wanted) goWanted()
+    control.drawn()
   },
+  form: (item): HTMLElement | undefined => control.form(item),
 })
-const head = runHead(view)
+const control = new Control(source, view)
+const reply = new ReplyBox(source)
+const head = runHead(view, (item) => control.reach(item))
 const raw = new RawPane({
   source,
   onLine(attempt, stream, byte) {
@@ -106,14 +112,26 @@ function takeRuns(found: readonly RunInfo[], older = 0): void {
   list.older = older
   // Drawing a table that nobody sees can wait until it is asked for.
   if (pane() === 'runs') list.show(runs)
+  retitle()
   if (current === undefined) return
   const info = infoOf(current)
   if (info) inform(info)
   else if (feed && source.live) head.inform(undefined)
 }
 
+/** Says in the tab how many runs wait, as the list does. */
+function retitle(): void {
+  const info = infoOf(current)
+  const waiting = runs.filter(waitsForYou).length
+  const name = current === undefined ? 'Runs' : info ? titleOf(info) : current
+  const before = waiting > 0 ? `${countWords(waiting, 'waits for you', 'wait for you')} · ` : ''
+  document.title = `${before}${name} · sluice`
+}
+
 function inform(info: RunInfo): void {
   head.inform(info)
+  control.inform(info)
+  reply.inform(info)
   if (pane() === 'bytes') raw.inform(info)
   view.setLive(info.state === 'running')
   if (info.state === 'running' && over) feed?.resume()
@@ -125,10 +143,12 @@ function openRun(id: string): void {
   over = false
   const info = infoOf(id)
   showPane('run')
-  document.title = `${info ? titleOf(info) : id} · sluice`
+  retitle()
   const file = source.fileOf?.(id)
   byId('download').hidden = file === undefined
   if (file !== undefined) byId('download').setAttribute('href', file)
+  control.open(id)
+  reply.open(id)
   view.clear(info?.task)
   head.clear()
   find.clear()
@@ -142,6 +162,7 @@ function openRun(id: string): void {
     take(events) {
       for (const event of kept ? events : []) kept?.push(event)
       view.take(events)
+      control.take(events)
     },
     reset() {
       if (kept) kept = []
@@ -154,6 +175,7 @@ function openRun(id: string): void {
     },
     connection(state) {
       over = state === 'over'
+      if (over) control.over()
       box.setAttribute('aria-busy', String(state === 'connecting'))
       const running = infoOf(id)?.state === 'running'
       // A run that has ended needs no connection; its final state stays.
@@ -209,7 +231,7 @@ function showRuns(): void {
   feed = undefined
   current = undefined
   head.connection('')
-  document.title = 'Runs · sluice'
+  retitle()
   showPane('runs')
   list.show(runs)
 }

@@ -51,6 +51,9 @@ function values<V extends string | number>(
   return { name, key, cell: (run) => [told(run)], ...more }
 }
 
+/** The name of the filter for runs that can be answered here. */
+const WAITS = 'waits for you'
+
 const same = (text: string) => text
 const columns: readonly Column[] = [
   { name: 'Task', cell: taskCell, key: (run) => titleOf(run).toLowerCase() },
@@ -116,6 +119,8 @@ export class RunTable {
     draw: drawRow,
   })
   readonly #chosen = new Set<State>()
+  /** Only those that can be answered here. */
+  #waits = false
   #runs: readonly RunInfo[] = []
   /** Number of folders with older runs, which are not listed. */
   older = 0
@@ -175,7 +180,10 @@ export class RunTable {
     const wanted = typed.toLowerCase().split(' ')
     const found = this.#runs.filter((run) => wanted.every((word) => wordsOf(run).includes(word)))
     this.#drawStates(found)
-    const shown = found.filter((run) => this.#chosen.size === 0 || this.#chosen.has(stateOf(run)))
+    const shown = found.filter(
+      (run) =>
+        (this.#chosen.size === 0 || this.#chosen.has(stateOf(run))) && (!this.#waits || waitsForYou(run)),
+    )
     const { column, falls } = this.#sort
     columns.forEach((one, at) => {
       const order = one === column ? (falls ? 'descending' : 'ascending') : undefined
@@ -203,10 +211,18 @@ export class RunTable {
 
   /** Which of the two hides all runs, the search or the chosen outcomes, and a button that ends it. */
   #unmatched(typed: string, found: number): Node[] {
-    const outcomes = [...this.#chosen].map((state) => state.replace('_', ' ')).join(' or ')
+    const outcomes = [
+      this.#waits && `that ${WAITS}`,
+      [...this.#chosen].map((state) => state.replace('_', ' ')).join(' or '),
+    ]
+      .filter(Boolean)
+      .join(' and ')
     const reset = () => {
       if (found === 0) this.#find.value = ''
-      else this.#chosen.clear()
+      else {
+        this.#chosen.clear()
+        this.#waits = false
+      }
       this.#draw(false)
       this.focusFind()
     }
@@ -232,10 +248,21 @@ export class RunTable {
     const counts = new Map<State, number>()
     for (const run of found) counts.set(stateOf(run), (counts.get(stateOf(run)) ?? 0) + 1)
     const known = states.filter((state) => counts.has(state) || chosen.has(state))
-    this.#bar.hidden = known.length < 2 && chosen.size === 0
-    drawChips(
-      this.#bar,
-      known.map((state) => ({
+    const waiting = found.filter(waitsForYou).length
+    const waits = {
+      name: WAITS,
+      count: waiting,
+      chosen: this.#waits,
+      act: () => {
+        this.#waits = !this.#waits
+        this.#draw(false)
+      },
+    }
+    const isMine = waiting > 0 || this.#waits
+    this.#bar.hidden = known.length < 2 && chosen.size === 0 && !isMine
+    drawChips(this.#bar, [
+      ...(isMine ? [waits] : []),
+      ...known.map((state) => ({
         name: state,
         dot: true,
         count: counts.get(state) ?? 0,
@@ -245,7 +272,7 @@ export class RunTable {
           this.#draw(false)
         },
       })),
-    )
+    ])
   }
 }
 
@@ -288,8 +315,15 @@ function engineOf(run: RunInfo): string {
   return `${run.engine ?? 'unknown'}${run.session ? ' session' : ''}`
 }
 
-function stateOf(run: RunInfo): State {
+/** How it ended; of one that goes on, whether somebody must answer. */
+export function stateOf(run: RunInfo): State {
+  if (run.state === 'running' && run.waits_for !== null) return 'needs_input'
   return run.outcome ?? (run.state === 'unread' ? 'unread' : 'running')
+}
+
+/** Whether it is going on, and waits for an answer that can be given here. */
+export function waitsForYou({ state, waits_for, control }: RunInfo): boolean {
+  return state === 'running' && waits_for !== null && control === true
 }
 
 function outcomeWords(run: RunInfo): string {

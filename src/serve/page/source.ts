@@ -17,11 +17,32 @@ export interface RunSource {
   open(id: string, reader: EventReader): OpenRun
   /** The address of the run as one file, if there is one. */
   fileOf?(id: string): string
+  /** Gives an order to a run that is going on; how it ended is one of the events of the run. */
+  order?(id: string, order: Order): Promise<Sent>
+  /** Continues a run that is over. */
+  reply?(id: string, text: string): Promise<Sent>
   /** The bytes `[from, to)` of a stream, or undefined if they are not available now. */
   bytes(id: string, range: ByteRange): Promise<Bytes | undefined>
 }
 
 export type TakeRuns = (runs: readonly RunInfo[], older?: number) => void
+
+/** What a run can be told while it goes on. */
+export type Order =
+  | {
+      readonly do: 'answer'
+      readonly request: string
+      readonly option?: string | undefined
+      readonly answers?: Readonly<Record<string, string | readonly string[]>>
+    }
+  | { readonly do: 'interrupt' }
+  | { readonly do: 'stop'; readonly now?: true }
+
+/** The id of what was taken, or why it was not. */
+export interface Sent {
+  readonly id?: string
+  readonly why?: string
+}
 
 export interface EventReader {
   take(events: readonly AgentEvent[]): void

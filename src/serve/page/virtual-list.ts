@@ -81,6 +81,7 @@ export class VirtualList<T> {
       this.#place()
       return
     }
+    const { activeElement } = document
     const first = heights.at(box.scrollTop - MARGIN)
     const last = heights.at(box.scrollTop + box.clientHeight + MARGIN)
     const lost = this.#drop(first, last)
@@ -90,7 +91,7 @@ export class VirtualList<T> {
     // Items that are lower than estimated leave room for more.
     if (fresh.length > 0 && !this.#covers(LEAST_MARGIN)) this.refresh()
     // The keys must still reach the list when the focused element is scrolled out of view.
-    if (lost) box.focus({ preventScroll: true })
+    if (lost) (isThere(activeElement) ? activeElement : box).focus({ preventScroll: true })
   }
 
   reveal(index: number, where: Where): void {
@@ -217,10 +218,13 @@ export class VirtualList<T> {
   }
 
   #replace(old: HTMLElement, element: HTMLElement): void {
-    const focused = old.contains(document.activeElement)
+    const { activeElement } = document
+    const focused = old.contains(activeElement)
+    // Who answered what is settled now did not choose it.
+    const next = activeElement?.closest('form') ? this.#box : element
     this.#resized.unobserve(old)
     old.replaceWith(element)
-    if (focused) element.focus({ preventScroll: true })
+    if (focused) (isThere(activeElement) ? activeElement : next).focus({ preventScroll: true })
   }
 
   #targetOf(index: number, where: Where): number {
@@ -232,4 +236,9 @@ export class VirtualList<T> {
     if (top < scrollTop) return top
     return Math.max(scrollTop, top + height - clientHeight + Math.min(this.#below, 8))
   }
+}
+
+/** Whether an element that had the focus is a part of what was drawn instead, and can have it again. */
+function isThere(element: Element | null): element is HTMLElement {
+  return element instanceof HTMLElement && element.isConnected
 }

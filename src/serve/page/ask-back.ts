@@ -1,0 +1,23 @@
+import { byId, make } from './element.ts'
+
+/** Asks the reader back, with a button of this word and Cancel. True if it is meant. */
+export function askBack(title: string, words: string, yes: string, more?: Node): Promise<boolean> {
+  const box = byId('ask') as HTMLDialogElement // cast: a <dialog> in page.html
+  box.setAttribute('aria-label', title)
+  box.replaceChildren(
+    make('h2', {}, title),
+    make('p', {}, words),
+    make(
+      'form',
+      { method: 'dialog' },
+      more,
+      make('button', { value: 'yes' }, yes),
+      make('button', { autofocus: '' }, 'Cancel'),
+    ),
+  )
+  box.returnValue = ''
+  box.showModal()
+  return new Promise((done) => {
+    box.addEventListener('close', () => done(box.returnValue === 'yes'), { once: true })
+  })
+}
