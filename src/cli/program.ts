@@ -29,6 +29,7 @@ const commands: Readonly<Record<string, [summary: string, load: () => Promise<{ 
   mirror: ['store the runs that were sent to NATS as directories', () => import('./commands/mirror.ts')],
   work: ['run a worker on an order and post its result once', () => import('./commands/work.ts')],
   ask: ['ask any command that reads a prompt until its answer parses', () => import('./commands/ask.ts')],
+  ls: ['list the recorded runs', () => import('./commands/ls.ts')],
   engines: ['list the supported agents', () => import('./commands/engines.ts')],
   sessions: ['list the session files of agents', () => import('./commands/sessions.ts')],
   why: ['explain in at most ten lines what went wrong in a run', () => import('./commands/why.ts')],
