@@ -132,8 +132,8 @@ test('prune keeps what it is told to keep, what is being written, and what is no
 })
 
 test.each([
-  [['prune', '--older', 'soon'], 'Give an age such as'],
-  [['prune', '--keep', 'bad'], '--keep takes'],
+  [['prune', '--older', 'soon'], 'give an age such as'],
+  [['prune', '--keep', 'bad'], '--keep cannot be "bad"; it is one of'],
   [['prune'], '--older 30d, --keep failed, or --dry-run'],
   [['prune', 'nowhere', '--older', '1d'], 'name the directory of the runs'],
 ])('prune refuses %j', async (args, words) => {

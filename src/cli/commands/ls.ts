@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { Command, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { badOption, quote } from '../../base/fault.ts'
 import { whyFailed } from '../../base/system-error-code.ts'
 import { AUDITS } from '../../run/run-directory.ts'
@@ -60,7 +60,7 @@ export default function lsCommand(exit: (code: number) => void): Command {
         .argParser((word: string, before: readonly RunState[]) => {
           const known = runStates.find((state) => state === word)
           if (known) return [...before, known]
-          throw badOption(`--outcome takes ${runStates.join(', ')}, not ${quote(word)}`)
+          throw new InvalidArgumentError(`It is one of ${runStates.join(', ')}.`)
         })
         .default([], 'all'),
     )

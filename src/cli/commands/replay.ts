@@ -97,7 +97,8 @@ function resumedWords(dir: string, { attempts, added }: Resumed): string {
 async function replayAndShow(given: string | undefined, asked: Flags): Promise<number> {
   checkDrawing(asked)
   const { file, flags } = namedOrLast(given, asked)
-  if (file === undefined) throw badOption('name an audit directory or a log')
+  if (file === undefined)
+    throw badOption('the directory is missing; name an audit directory or a log, or give --last')
   const dir = fixedDir(file)
   const { engine, runId, ...reading } = await replayOptions(flags)
   tellMissing(dir, flags)

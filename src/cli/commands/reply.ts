@@ -45,7 +45,8 @@ export default function replyCommand(exit: (code: number) => void): Command {
 
 async function replyAndShow(words: readonly string[], flags: Flags): Promise<number> {
   checkDrawing(flags)
-  if (words.length > 2) throw badOption('give the directory and one text; put quotes around the text')
+  if (words.length > 2)
+    throw badOption('there are more words than a directory and one text; put quotes around the text')
   if (flags.last && words.length === 2)
     throw badOption('--last finds the run itself; leave out the directory, or put quotes around the text')
   const [dir, given] = words.length === 2 ? words : [LATEST, words[0]]
