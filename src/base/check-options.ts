@@ -175,7 +175,7 @@ export function didYouMean(name: string, known: readonly string[]): string {
 }
 
 /** The name that takes the fewest edits, if they are at most two and fewer than half of its characters. */
-function nearest(name: string, known: readonly string[]): string | undefined {
+export function nearest(name: string, known: readonly string[]): string | undefined {
   const short = name.slice(0, 40).toLowerCase()
   let best: string | undefined
   let fewest = 3

@@ -52,7 +52,7 @@ export function whyFailed(error: unknown): string {
 
 /** The Fault for a file or a directory of the user that cannot be read. */
 export function cannotRead(code: 'BAD_OPTION' | 'NOT_AN_AUDIT', path: string, cause: unknown): Fault {
-  return new Fault(code, `${quote(path, 200)} cannot be read: ${whyFailed(cause)}`, { cause })
+  return new Fault(code, `cannot read ${quote(path, 200)}: ${whyFailed(cause)}`, { cause })
 }
 
 /** The Fault for a system call that failed on a file of ours. */

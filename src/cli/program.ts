@@ -1,9 +1,9 @@
 import { Command, CommanderError } from 'commander'
 import { Fault } from '../base/fault.ts'
-import { safe } from './draw/safe.ts'
 import { exits } from './exit-codes.ts'
 import { output } from './print.ts'
 import { describeOption, withHelpAll } from './short-help.ts'
+import { usageFault } from './usage-fault.ts'
 import { version } from './version.ts'
 
 /** Creates one command. Its action passes the exit code on. */
@@ -32,6 +32,7 @@ const commands: Readonly<Record<string, [summary: string, load: () => Promise<{ 
   mirror: ['store the runs that were sent to NATS as directories', () => import('./commands/mirror.ts')],
   work: ['run a worker on an order and post its result once', () => import('./commands/work.ts')],
   ask: ['ask any command that reads a prompt until its answer parses', () => import('./commands/ask.ts')],
+  ls: ['list the recorded runs', () => import('./commands/ls.ts')],
   engines: ['list the supported agents', () => import('./commands/engines.ts')],
   sessions: ['list the session files of agents', () => import('./commands/sessions.ts')],
   why: ['explain in at most ten lines what went wrong in a run', () => import('./commands/why.ts')],
@@ -64,7 +65,10 @@ export async function runProgram(typed: readonly string[]): Promise<number> {
     if (Fault.is(error)) error.message = inFlags(error.message, program, words[2])
     // commander also throws after printing a help or the version.
     if (!(error instanceof CommanderError)) throw error
-    if (error.exitCode !== 0) return exits.usage
+    if (error.exitCode === 0) return code
+    // Nothing was typed: the list of commands was printed instead.
+    if (error.code === 'commander.help') return exits.usage
+    throw usageFault(error, program.commands.find((each) => each.name() === words[2]) ?? program)
   }
   return code
 }
@@ -102,15 +106,14 @@ async function programFor(words: readonly string[], exit: (code: number) => void
     const command = words.includes(name) ? (await load()).default(exit) : new Command(name)
     program.addCommand(command.summary(summary))
   }
-  // commander exits with 1 on bad usage; here 1 means a failed run.
   for (const command of [program, ...program.commands]) {
-    // It quotes its input, which may come from a file of another user.
     command
       .configureHelp({ ...command.configureHelp(), optionDescription: describeOption })
-      .showHelpAfterError('(add --help for the options and examples)')
+      .showSuggestionAfterError(false)
       .exitOverride()
       .configureOutput({
-        outputError: (text, write) => write(safe(text)),
+        // It is told as all errors are.
+        outputError: () => {},
         // Not awaited; `flushed` reports a failure.
         writeOut: (text) => void output()(text).catch(() => {}),
       })

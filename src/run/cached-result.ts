@@ -71,8 +71,7 @@ export function cachedResult(options: CachedResultOptions) {
 function runKey(options: CachedResultOptions): string {
   const { engine, command, args, cwd, input, pty, cacheKey, reading } = options
   const { schema, doneMarker, maxFrame, window, pick, maxRepair } = reading
-  if (schema === undefined)
-    throw badOption('cache needs a schema: only a result that passed a schema is stored')
+  if (schema === undefined) throw badOption('`cache` keeps results that pass a schema; give a `schema`, too')
   if (input === 'inherit')
     throw badOption("cache needs an input that is known in advance: give it as { text }, or 'ignore'")
   const plain = keyOfSchema(schema)

@@ -368,7 +368,7 @@ export function readCall(
   if (!read.talk && options.answerIn !== undefined && options.talk === undefined)
     throw badOption('`answerIn` is about requests that are answered: it needs `talk`')
   if (read.rounds > 0 && read.schema === undefined)
-    throw badOption('`rounds` ask again for a result that fails the schema: give a `schema`')
+    throw badOption('`rounds` is for a result that fails its schema; give a `schema`, too')
   // The event stage is created when the agent already runs; what it refuses is refused now.
   eventStage(engineOf(read.engine), readingOf(read))
   read.signal?.throwIfAborted()

@@ -254,7 +254,7 @@ export function realDir(dir: string, mayBeMissing = false): string {
     const real = fs.realpathSync(path)
     if (fs.statSync(real).isDirectory()) return real
   } catch (error) {
-    throw badOption(`${quote(dir, 200)} cannot be served: ${whyFailed(error)}`, {
+    throw badOption(`cannot serve ${quote(dir, 200)}: ${whyFailed(error)}`, {
       cause: error,
     })
   }

@@ -132,7 +132,9 @@ export class RunFinder {
     }
     for (let next = popNewest(waiting); next; next = popNewest(waiting)) {
       if (this.#known.size >= MAX_FOLDERS && !this.#known.has(next.path)) continue
-      if (isFirst && this.#runs >= this.#maxRuns) this.#putOff(next)
+      const isFull = isFirst && this.#runs >= this.#maxRuns
+      // A run that goes on is listed, however long ago it began.
+      if (isFull && !isLocked(join(next.path, LOCK_FILE))) this.#putOff(next)
       else yield* this.#enter(next, waiting)
       yield undefined
     }

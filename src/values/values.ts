@@ -212,10 +212,10 @@ export function valueParts(
   const { maxComment = options.where === undefined ? 1 << 20 : 0 } = options
   const rules = rulesOf(options)
   if (tag !== undefined && lines) {
-    throw badOption('tag and lines exclude each other; leave one of them out')
+    throw badOption('`tag` and `lines` exclude each other; leave one of them out')
   }
   if (options.items !== undefined && lines) {
-    throw badOption('items and lines exclude each other; leave one of them out')
+    throw badOption('`items` and `lines` exclude each other; leave one of them out')
   }
   for (const name of ['items', 'where'] as const)
     if (options[name] !== undefined && !more)

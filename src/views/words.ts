@@ -44,3 +44,15 @@ export function shellWord(word: string): string {
   if (/^[\w=+/.,:@%\u007f-\uffff-]+$/.test(word)) return word
   return `'${word.slice(0, MAX_WORD).replaceAll("'", "'\\''")}'`
 }
+
+/** Characters of a line that stands for a text. */
+const MAX_SUMMARY = 300
+
+/** The first line that is not blank, at most 300 characters of it. */
+export function firstLine(text: string): string {
+  for (const line of text.slice(0, 4 * MAX_SUMMARY).split('\n')) {
+    const trimmed = line.trim()
+    if (trimmed !== '') return trimmed.slice(0, MAX_SUMMARY)
+  }
+  return ''
+}

@@ -55,7 +55,7 @@ describe('what can follow', () => {
 test('refuses an unknown shell', async () => {
   const { code, err, out } = await inside(['completion', 'tcsh'])
   expect([code, out]).toEqual([2, ''])
-  expect(err).toContain('Allowed choices are bash, zsh, fish')
+  expect(err).toContain('it is one of bash, zsh, fish')
 })
 
 describe('in a real shell', () => {

@@ -34,7 +34,7 @@ test('the same is one JSON document with --json', async () => {
 test('says what cannot be read, reports the rest, and leaves with 2', async () => {
   const { code, out, err } = await inside(['drift', join(home, 'missing'), drift])
   expect(code).toBe(2)
-  expect(err).toContain(`cannot read ${join(home, 'missing')}: there is no such file or directory`)
+  expect(err).toContain(`cannot read "${join(home, 'missing')}": there is no such file or directory`)
   expect(out).toContain('1 run, 6 records')
 })
 

@@ -235,7 +235,7 @@ describe('where it cannot work', () => {
       err: expect.stringContaining('--github'),
     })
     const { code, err } = await inside(['run', '--no-redact', '--', 'true'])
-    expect([code, err]).toEqual([2, expect.stringContaining('--no-redact needs --github')])
+    expect([code, err]).toEqual([2, expect.stringContaining('--no-redact is for --github')])
   })
 
   test('a command that cannot be started is an error of the step', async () => {

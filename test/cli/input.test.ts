@@ -56,19 +56,19 @@ test.each([
   ],
   [
     'a diff with something else than paths',
-    ['events', '--fs-diff', 'diff.json'],
+    ['events', 'LICENSE', '--fs-diff', 'diff.json'],
     '"modified" of the fs-diff must be an array of paths',
   ],
   ['an order that is not JSON', ['work', '--order', 'broken.json'], 'broken.json" is not JSON'],
   [
     '--activate without an outbox',
     ['work', '--order', 'list.json', '--activate'],
-    '--activate needs --outbox',
+    '--activate is for --outbox',
   ],
   [
     'a template that is not there',
     ['work', '--order', 'order.json', '--template', 'none.md'],
-    'none.md" cannot be read: there is no such file or directory',
+    'cannot read "none.md": there is no such file or directory',
   ],
 ])('leaves with 2 for %s', async (_what, args, words) => {
   file('list.json', '[1]')

@@ -17,7 +17,7 @@ async function sluice(args: readonly string[], input: string) {
 test.each([
   ['0 for a value', ['values', '--tag', 'json'], 0, /"value":\{"a":1\}/, /^$/],
   ['3 for none', ['values', '--tag', 'jsn'], 3, /NO_MATCH/, /^sluice: NO_MATCH/],
-  ['2 for bad usage', ['values', '--tga'], 2, /^$/, /Did you mean --tag/],
+  ['2 for bad usage', ['values', '--tga'], 2, /^$/, /did you mean --tag/],
   ['2 for a Fault', ['values', '--lines', '--tag', 'json'], 2, /^$/, /^sluice: .*exclude each other/],
 ])('leaves with %s', async (_what, args, code, out, err) => {
   const ended = await sluice(args, 'Sure: <json>{"a": 1}</json>')

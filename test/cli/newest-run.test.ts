@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { inside } from './inside.ts'
 
 let cwd: string
@@ -44,16 +44,38 @@ function recorded(day: number, { outcome = 'failed', ended = true } = {}) {
 
 const latest = (name: string) => symlinkSync(name, join(cwd, '.audit', 'latest'))
 
-test.each([['why'], ['chat'], ['replay', '--json'], ['export', '--to', 'md']])(
-  'on a terminal, %s without an argument reads the newest run',
-  async (...args) => {
-    latest(recorded(1))
-    const home = ['why', 'chat', 'export'].includes(args[0]!) ? ['--home', cwd] : []
-    const { out, err } = await inside([...args, ...home])
-    expect(err).toContain('latest')
-    expect(out).toMatch(/Hello|failed/)
+describe.each([['why'], ['chat'], ['events', '--json'], ['replay', '--json'], ['export', '--to', 'md']])(
+  'the newest run is read by %s',
+  (...args) => {
+    test('on a terminal, without an argument', async () => {
+      latest(recorded(1))
+      const { out, err } = await inside([...args, '--home', cwd])
+      expect(err).toContain('latest')
+      expect(out).toMatch(/Hello|failed/)
+    })
+
+    test('with --last, also where stdin is a pipe', async () => {
+      latest(recorded(1))
+      const { out, err } = await inside([...args, '--last', '--home', cwd], { stdin: '' })
+      expect(err).toContain('latest')
+      expect(out).toMatch(/Hello|failed/)
+    })
+
+    test('beside a directory --last is refused', async () => {
+      const { code, err } = await inside([...args, '--last', join(cwd, '.audit')])
+      expect([code, err]).toEqual([2, expect.stringContaining('sluice: --last finds the ')])
+    })
   },
 )
+
+test('reply takes --last, and not a directory beside it', async () => {
+  latest(recorded(1))
+  // The run has no session to continue: it was found, and nothing is started.
+  const found = await inside(['reply', '--last', 'go on'])
+  expect([found.code, found.err]).toEqual([2, expect.not.stringContaining('--last')])
+  const both = await inside(['reply', '--last', join(cwd, '.audit', 'latest'), 'go on'])
+  expect([both.code, both.err]).toEqual([2, expect.stringContaining('--last finds the run itself')])
+})
 
 test('a run of an engine that is not ours says so where it is read again', async () => {
   const dir = join(cwd, '.audit', recorded(1))
@@ -110,8 +132,8 @@ test('prune keeps what it is told to keep, what is being written, and what is no
 })
 
 test.each([
-  [['prune', '--older', 'soon'], 'Give an age such as'],
-  [['prune', '--keep', 'bad'], '--keep takes'],
+  [['prune', '--older', 'soon'], 'give an age such as'],
+  [['prune', '--keep', 'bad'], '--keep cannot be "bad"; it is one of'],
   [['prune'], '--older 30d, --keep failed, or --dry-run'],
   [['prune', 'nowhere', '--older', '1d'], 'name the directory of the runs'],
 ])('prune refuses %j', async (args, words) => {

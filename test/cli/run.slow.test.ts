@@ -82,7 +82,7 @@ test('draws the conversation in a pipe when it is asked to', async () => {
 test('leaves with 2 for bad usage, and says what to do', async () => {
   const { cwd, audit } = workspace()
   const cases: [string[], string][] = [
-    [['run', '--audit', audit], 'missing required argument'],
+    [['run', '--audit', audit], 'the command is missing'],
     [['run', '--engine', 'cudex', '--', 'true'], 'did you mean codex?'],
     [['run', '--engine', 'my-engine', '--', 'true'], '(a module is a path: ./my-engine.js); it has auto, '],
     [['run', '--timeout', 'soon', '--', 'true'], '90s, 5m or 1h'],
@@ -92,17 +92,17 @@ test('leaves with 2 for bad usage, and says what to do', async () => {
     [['run', '--attempt-of', '', '--', 'true'], '--attempt-of is empty'],
     [['run', '--audit', audit, '--done-marker', '', '--', 'true'], '--done-marker is empty'],
     [['replay', '--done-marker', '', audit], '--done-marker is empty'],
-    [['replay', join(cwd, 'nowhere')], 'cannot be read: there is no such file or directory'],
+    [['replay', join(cwd, 'nowhere')], 'nowhere": there is no such file or directory'],
+    [['replay', '--resume', 'LICENSE'], 'LICENSE": there is a file where a directory should be'],
     [
-      ['replay', '--resume', 'LICENSE'],
-      'LICENSE" cannot be read: there is a file where a directory should be',
+      ['export', '--to', 'md', 'LICENSE/x'],
+      'cannot read "LICENSE/x": there is a file where a directory should be',
     ],
-    [['export', '--to', 'md', 'LICENSE/x'], 'cannot be read: there is a file where a directory should be'],
-    [['ship', join(cwd, 'nowhere'), '--to', 'nats://x'], 'cannot be read: there is no such file'],
-    [['prune', join(cwd, 'nowhere'), '--older', '30d'], 'cannot be read: there is no such file'],
+    [['ship', join(cwd, 'nowhere'), '--to', 'nats://x'], 'nowhere": there is no such file'],
+    [['prune', join(cwd, 'nowhere'), '--older', '30d'], 'nowhere": there is no such file'],
     [['replay', cwd], 'no stdout.N.log'],
     [['replay', '--attempt', '0', cwd], 'a whole number above 0'],
-    [['serve', join(cwd, 'nowhere')], 'cannot be served'],
+    [['serve', join(cwd, 'nowhere')], 'cannot serve'],
     [['serve', '--port', '99999', cwd], 'between 0 and 65535'],
   ]
   for (const [args, words] of cases) {
@@ -119,7 +119,7 @@ test('names options as the command line does', async () => {
     [['--answer-in', '5m'], '--answer-in is about requests that are answered: it needs --talk\n'],
     [['--talk', '--engine', 'acp'], '--talk needs a --prompt: what to say first\n'],
     [['--talk', '--prompt', 'hi'], '--talk does not know how to talk with'],
-    [['--rounds', '1'], '--rounds ask again for a result that fails the schema: give a --schema\n'],
+    [['--rounds', '1'], '--rounds is for a result that fails its schema; give a --schema, too\n'],
     [['--rounds', '9'], '--rounds must be 0, 1, 2 or 3, but is 9\n'],
     [['--audit', audit, '--run-id', 'other'], 'name another directory, or no --run-id\n'],
   ]
@@ -219,7 +219,7 @@ test('serve ends on SIGTERM, too', async () => {
 test('resume makes no directory of a path that was mistyped', async () => {
   const { cwd } = workspace()
   const { code, err } = await sluice('replay', '--resume', join(cwd, 'nowhere'))
-  expect([code, err]).toEqual([2, expect.stringContaining('nowhere" cannot be read: there is no such file')])
+  expect([code, err]).toEqual([2, expect.stringContaining('nowhere": there is no such file')])
   expect(existsSync(join(cwd, 'nowhere'))).toBe(false)
 })
 

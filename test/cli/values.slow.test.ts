@@ -162,7 +162,7 @@ describe('sluice values', () => {
     })
     expect(await sluice(['values', '--where', 'a=1'], input)).toMatchObject({
       code: 2,
-      err: expect.stringContaining('--where needs --lines'),
+      err: expect.stringContaining('--where is for --lines'),
     })
     const explained = await inside(['values', '--lines', '--where', 'a=1', '--explain'], { stdin: input })
     expect(explained.out).toContain('skipped: it does not match where')
@@ -179,9 +179,9 @@ describe('sluice values', () => {
     ['a directory', ['values', 'src'], /src.*directory/],
     ['a missing schema', ['values', '--schema', 'nowhere.json'], /nowhere\.json.*no such file/],
     ['a schema that is not JSON', ['values', '--schema', 'LICENSE'], /schema.*LICENSE.*not JSON/],
-    ['an unknown option', ['values', '--tga', 'json'], /Did you mean --tag/],
-    ['an unknown command', ['vlues'], /Did you mean values/],
-    ['help for an unknown command', ['help', 'nope'], /^error: unknown command 'nope'/],
+    ['an unknown option', ['values', '--tga', 'json'], /did you mean --tag/],
+    ['an unknown command', ['vlues'], /did you mean values/],
+    ['help for an unknown command', ['help', 'nope'], /^sluice: there is no command "nope"/],
     ['a bad choice', ['values', '--pick', 'all'], /each, first, last/],
     ['options that exclude each other', ['values', '--lines', '--tag', 'json'], /exclude each other/],
     ['a path that is none', ['values', '--items', 'a..b'], /"a\.\.b" is not a path/],

@@ -86,7 +86,7 @@ test.each([
   [
     'a missing order',
     ['--order', 'nowhere.json', '--', 'true'],
-    /nowhere.json" cannot be read: there is no such file/,
+    /cannot read .*nowhere.json": there is no such file/,
   ],
   ['a worker type that does not exist', ['--worker', 'cobol', '--', 'true'], /cobol.*json-cli/],
   ['no command', [], /needs a command/],

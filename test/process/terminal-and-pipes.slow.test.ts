@@ -144,7 +144,7 @@ test('sluice run --pty --pipes records all three; --pipes alone is bad usage', a
     expect(existsSync(join(audit, `${name}.1.log`))).toBe(true)
   expect(await inside(['run', '--pipes', ...words])).toMatchObject({
     code: 2,
-    err: expect.stringContaining('--pipes needs --pty'),
+    err: expect.stringContaining('--pipes is for --pty'),
   })
 })
 

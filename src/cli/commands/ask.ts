@@ -91,7 +91,9 @@ function divided(words: readonly string[], command: Command): Question {
   const before = words.slice(0, words.length - following.length)
   const [program, ...args] = following
   if (program === undefined || program === '')
-    throw badOption('give the command after --: sluice ask "List the issues." -- claude -p')
+    throw badOption(
+      'the command is missing; give it after --, as in sluice ask "List the issues." -- claude -p',
+    )
   if (before.length > 1)
     throw badOption(`the prompt must be one argument, but there are ${before.length}; quote it`)
   return { prompt: before[0], command: program, args }
@@ -100,10 +102,11 @@ function divided(words: readonly string[], command: Command): Question {
 async function askAndPrint({ prompt: given, command, args }: Question, flags: Flags): Promise<number> {
   const { promptFile, schema: schemaFile, cache, timeout, ...reading } = flags
   if (given !== undefined && promptFile !== undefined)
-    throw badOption('the prompt is given twice: as an argument and with --prompt-file')
+    throw badOption('the prompt is given twice, as an argument and with --prompt-file; leave one of them out')
   const schema = await readSchema(schemaFile)
   const prompt = given ?? (await readPrompt(promptFile))
-  if (prompt.trim() === '') throw badOption('the prompt is empty')
+  if (prompt.trim() === '')
+    throw badOption('the prompt is empty; give one as an argument, with --prompt-file or on stdin')
   const model = commandCall(command, args, timeout)
   const stop = new AbortController()
   // The first Ctrl-C ends the command and all its descendants, the second kills them.

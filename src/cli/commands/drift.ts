@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { runCodes } from '../../base/fault.ts'
+import { quote, runCodes } from '../../base/fault.ts'
 import { meaningOfCode } from '../../base/system-error-code.ts'
 import {
   type DriftName,
@@ -59,7 +59,7 @@ async function reportDrift(paths: readonly string[], flags: Flags): Promise<numb
   }
   const { count, first } = report.unreadable
   for (const { path, reason } of first)
-    console.error(`sluice: cannot read ${safeLine(path)}: ${safeLine(meaningOfCode(reason))}`)
+    console.error(`sluice: cannot read ${quote(path, 200)}: ${safeLine(meaningOfCode(reason))}`)
   if (count > first.length) console.error(`sluice: … and ${count - first.length} more`)
   if (report.runs === 0) console.error('sluice: no runs were found')
   if (flags.json) await printer()(report)

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
 import { addRunInput, type RunFlags, readerLeft, runEvents } from '../input/run-input.ts'
 import { flushed, printer } from '../print.ts'
 import { runExits, watchEnd } from '../run-exit-code.ts'
@@ -9,17 +10,22 @@ ${runExits('stdin')}
 Examples:
   $ codex exec --json "fix the test" | npx agent-sluice events
   $ npx agent-sluice events --stdout out.log --stderr err.log --exit 1
-  $ npx agent-sluice events .audit/latest`
+  $ npx agent-sluice events .audit/latest | jq .type
+  $ npx agent-sluice events --last`
 
 /** `sluice events`: the output of a run as RASP records, one per line. */
 export default function eventsCommand(exit: (code: number) => void): Command {
-  return addRunInput(new Command('events'))
+  return addLast(addRunInput(new Command('events')))
     .description('Reads the output of an agent and prints what it meant as RASP events, as NDJSON.')
+    .option('--json', 'print the events as NDJSON, as it does without')
     .addHelpText('after', examples)
-    .action(async (file: string | undefined, flags: RunFlags) => exit(await printEvents(file, flags)))
+    .action(async (file: string | undefined, flags: RunFlags & LastFlags) =>
+      exit(await printEvents(file, flags)),
+    )
 }
 
-async function printEvents(file: string | undefined, flags: RunFlags): Promise<number> {
+async function printEvents(given: string | undefined, asked: RunFlags & LastFlags): Promise<number> {
+  const { file, flags } = namedOrLast(given, asked)
   const events = watchEnd(await runEvents(file, flags))
   const print = printer()
   for await (const event of events) {

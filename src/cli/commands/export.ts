@@ -109,7 +109,9 @@ async function exportTo(path: string | undefined, flags: Flags): Promise<number>
 function formatOf({ to, out = '' }: Flags): ExportFormat {
   const format = to ?? (['md', 'html', 'json'] as const).find((ending) => out.endsWith(`.${ending}`))
   if (format) return format
-  throw badOption('say what to write: --to md, html or json, or --out with such an ending')
+  throw badOption(
+    'the format is missing; say what to write with --to md, html or json, or --out with such an ending',
+  )
 }
 
 /** `hid 3 secrets (github 1, password 2)` */
@@ -135,7 +137,8 @@ function hiddenTexts({ hide = [], hideEnv = [] }: Flags): string[] {
 /** The named run, and its logs. */
 async function sourceOf(given: string | undefined, asked: Flags): Promise<ExportSource> {
   const { file, flags } = namedOrLast(given, asked, '--last finds the run itself; leave out PATH')
-  if (file === undefined) throw badOption('name an audit directory, a log or a session file, or give --last')
+  if (file === undefined)
+    throw badOption('the path is missing; name an audit directory, a log or a session file, or give --last')
   const path = fixedDir(file)
   refuseSession(path, flags)
   if (!isDatabase(path)) return recordedSource(path, await replayOptions(flags))

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
-import { Command, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { badOption, quote } from '../../base/fault.ts'
 import { whyFailed } from '../../base/system-error-code.ts'
 import { EVENTS_FILE } from '../../disk/journal.ts'
@@ -53,7 +53,7 @@ export default function pruneCommand(exit: (code: number) => void): Command {
         .choices(outcomes)
         .argParser((value: string, before: readonly RunOutcome[]) => {
           if (outcomes.includes(value as RunOutcome)) return [...before, value as RunOutcome]
-          throw badOption(`--keep takes ${outcomes.join(', ')}, not ${quote(value)}`)
+          throw new InvalidArgumentError(`It is one of ${outcomes.join(', ')}.`)
         })
         .default([], 'none'),
     )
@@ -123,7 +123,7 @@ function runsIn(dir: string): string[] {
       .map(({ name }) => name)
       .sort()
   } catch (error) {
-    throw badOption(`${quote(dir, 200)} cannot be read: ${whyFailed(error)}; name the directory of the runs`)
+    throw badOption(`cannot read ${quote(dir, 200)}: ${whyFailed(error)}; name the directory of the runs`)
   }
 }
 

@@ -13,7 +13,7 @@ import { safeLine } from '../draw/safe.ts'
 import { show } from '../draw/show.ts'
 import { exits } from '../exit-codes.ts'
 import { engineOption } from '../input/engine-option.ts'
-import { namedOrLast } from '../input/last-option.ts'
+import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
 import { positiveInteger } from '../input/numbers.ts'
 import {
   addReading,
@@ -21,11 +21,12 @@ import {
   type ReadingFlags,
   type RunFlags,
   replayOptions,
+  runEvents,
   tellMissing,
 } from '../input/run-input.ts'
 import { runExits, watchEnd } from '../run-exit-code.ts'
 
-interface Flags extends ReadingFlags, DrawFlags, Pick<RunFlags, 'engine' | 'runId'> {
+interface Flags extends ReadingFlags, DrawFlags, LastFlags, Pick<RunFlags, 'engine' | 'runId' | 'session'> {
   readonly attempt?: number
   readonly speed: 'full' | 'real'
   readonly follow?: boolean
@@ -44,13 +45,13 @@ ${runExits('file')}
 
 Examples:
   $ npx agent-sluice replay .audit/latest
-  $ npx agent-sluice replay .audit/latest --speed real
+  $ npx agent-sluice replay --last --speed real
   $ npx agent-sluice replay .audit/latest --follow --json | jq .type
   $ npx agent-sluice replay .audit/latest --resume   # after sluice run crashed`
 
 /** `sluice replay`: reads a recorded run again. */
 export default function replayCommand(exit: (code: number) => void): Command {
-  const command = addReading(new Command('replay'))
+  const command = addLast(addReading(new Command('replay')))
     .description(
       'Reads an audit directory or a log again: the same events, byte for byte, as in the live run.',
     )
@@ -96,7 +97,8 @@ function resumedWords(dir: string, { attempts, added }: Resumed): string {
 async function replayAndShow(given: string | undefined, asked: Flags): Promise<number> {
   checkDrawing(asked)
   const { file, flags } = namedOrLast(given, asked)
-  if (file === undefined) throw badOption('name an audit directory or a log')
+  if (file === undefined)
+    throw badOption('the directory is missing; name an audit directory or a log, or give --last')
   const dir = fixedDir(file)
   const { engine, runId, ...reading } = await replayOptions(flags)
   tellMissing(dir, flags)
@@ -106,7 +108,12 @@ async function replayAndShow(given: string | undefined, asked: Flags): Promise<n
     console.error(`sluice: ${resumedWords(dir, await resume(dir, { ...reading, engine }))}`)
   }
   const { attempt, speed, follow } = flags
-  const events = watchEnd(replay(dir, { ...reading, engine, attempt, speed, follow, runId }))
+  const events = watchEnd(
+    flags.session === undefined
+      ? replay(dir, { ...reading, engine, attempt, speed, follow, runId })
+      : // The newest run is a session in a database.
+        await runEvents(dir, flags),
+  )
   const live = follow === true || speed === 'real'
   const about = isDirectory(dir) ? aboutAudit(dir) : undefined
   return (await show(events, { ...flags, live, timed: true, about })) ? events.exit() : exits.good

@@ -10,6 +10,10 @@ import { readPrompt } from '../input/input.ts'
 import { runExits } from '../run-exit-code.ts'
 import { addRunning, type RunningFlags, showRun } from './run.ts'
 
+interface Flags extends RunningFlags {
+  readonly last?: boolean
+}
+
 const LATEST = '.audit/latest'
 
 const examples = `
@@ -33,14 +37,18 @@ export default function replyCommand(exit: (code: number) => void): Command {
       `the directory of the run (default: ${LATEST}), and the text; - reads it from stdin`,
     )
     .usage('[options] [dir] <text>')
+  command.option('--last', `continue the run at ${LATEST}, as it does without a directory`)
   return addRunning(command)
     .addHelpText('after', examples)
-    .action(async (words: string[], flags: RunningFlags) => exit(await replyAndShow(words, flags)))
+    .action(async (words: string[], flags: Flags) => exit(await replyAndShow(words, flags)))
 }
 
-async function replyAndShow(words: readonly string[], flags: RunningFlags): Promise<number> {
+async function replyAndShow(words: readonly string[], flags: Flags): Promise<number> {
   checkDrawing(flags)
-  if (words.length > 2) throw badOption('give the directory and one text; put quotes around the text')
+  if (words.length > 2)
+    throw badOption('there are more words than a directory and one text; put quotes around the text')
+  if (flags.last && words.length === 2)
+    throw badOption('--last finds the run itself; leave out the directory, or put quotes around the text')
   const [dir, given] = words.length === 2 ? words : [LATEST, words[0]]
   if (words.length === 1 && listAttempts(given!).length > 0)
     throw badOption(`the text is missing: sluice reply ${quote(given!, 200)} "…"`)

@@ -184,7 +184,8 @@ export function addRunning(command: Command): Command {
 async function runAndShow(words: readonly string[], flags: Flags): Promise<number> {
   checkDrawing(flags)
   const [command = '', ...args] = words
-  if (flags.pipes && !flags.pty) throw badOption('--pipes needs --pty; without both it runs with pipes only')
+  if (flags.pipes && !flags.pty)
+    throw badOption('--pipes is for --pty; add that, or leave it out: it runs with pipes then')
   if (flags.tee) checkTee(flags)
   if (flags.talk && flags.prompt === '-')
     throw badOption('--talk reads answers from stdin; give the --prompt itself')
@@ -227,7 +228,8 @@ export async function showRun(
   start: (options: RunOptions) => Run,
   { pty, tee, talk }: Pick<Flags, 'pty' | 'tee' | 'talk'>,
 ): Promise<number> {
-  if (given.otelContent && !given.otel) throw badOption('--otel-content needs --otel')
+  if (given.otelContent && !given.otel)
+    throw badOption('--otel-content is for --otel; add that, or leave it out')
   const step = githubStep(given)
   // The log of a job is read by people.
   const flags = step ? { ...given, draw: true } : given
@@ -293,19 +295,23 @@ async function runOptions(flags: RunningFlags) {
 }
 
 function githubStep({ github, redact = true, json }: RunningFlags): GithubStep | undefined {
-  if (!github && !redact) throw badOption('--no-redact needs --github')
+  if (!github && !redact) throw badOption('--no-redact is for --github; add that, or leave it out')
   if (github && json)
-    throw badOption('--github draws the run into the log; its records are in the audit directory')
+    throw badOption(
+      '--github draws the run into the log; leave out --json, the records are in the audit directory',
+    )
   return github ? openGithubStep(redact) : undefined
 }
 
 function checkTee(flags: Flags): void {
   const { prompt, talk, pty, rounds, json, draw, full, quiet, verbose, github, redact } = flags
-  if (redact) throw badOption('--tee records what it passes through, byte for byte: leave out --redact')
+  if (redact) throw badOption('--tee records what it passes through, byte for byte; leave out --redact')
   if (prompt !== undefined || talk || pty || rounds)
-    throw badOption('--tee passes our own stdin through: leave out --prompt, --talk, --pty and --rounds')
+    throw badOption('--tee passes our own stdin through; leave out --prompt, --talk, --pty and --rounds')
   if (json || draw || full || quiet || verbose || github)
-    throw badOption("--tee passes the command's own stdout through: nothing can be shown there")
+    throw badOption(
+      "--tee passes the command's own stdout through; leave out --json, --draw, --full, --quiet, --verbose and --github",
+    )
 }
 
 /** The exit code of the command, or of a shell whose command a signal has ended. */
@@ -323,7 +329,8 @@ function placeOf({ audit, attemptOf }: Flags): Pick<RunOptions, 'audit' | 'runs'
   if (audit === '' || attemptOf === '')
     throw badOption(`--${audit === '' ? 'audit' : 'attempt-of'} is empty; name a directory`)
   if (attemptOf === undefined) return audit === undefined ? { runs: AUDITS } : { audit }
-  if (audit !== undefined) throw badOption('give --audit or --attempt-of, not both')
+  if (audit !== undefined)
+    throw badOption('--audit and --attempt-of exclude each other; leave one of them out')
   if (!existsSync(join(attemptOf, EVENTS_FILE)) && listAttempts(attemptOf).length === 0)
     throw noLogs(attemptOf)
   return { audit: attemptOf }

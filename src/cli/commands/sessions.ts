@@ -11,8 +11,7 @@ import {
 import { isSessionOf, type SessionSummary, summarise } from '../../run/session-summary.ts'
 import { outcomeStyles } from '../draw/end.ts'
 import { addColor, type ColorFlags, isDrawn, wantsColor } from '../draw/flags.ts'
-import { safeLine } from '../draw/safe.ts'
-import { fitTo, widthOf } from '../draw/width.ts'
+import { minuteOf, tableRow } from '../draw/table.ts'
 import { type Paint, painter, styles } from '../draw/wrap.ts'
 import { positiveInteger } from '../input/numbers.ts'
 import { output, printer } from '../print.ts'
@@ -63,7 +62,7 @@ async function list(flags: Flags): Promise<void> {
   const print = printer()
   let listed = 0
   for (const summary of summaries(flags)) {
-    if (draw && listed === 0 && !(await write(paint(styles.bold, lineOf(cellsOf(names)))))) return
+    if (draw && listed === 0 && !(await write(paint(styles.bold, tableRow(names, widths))))) return
     if (!(await (draw ? write(row(summary, paint)) : print(summary)))) return
     listed++
   }
@@ -96,26 +95,11 @@ const names = ['started (UTC)', 'engine', 'turns', 'outcome', 'directory', 'file
 const widths = [16, 8, 5, 11, 32]
 
 function row({ started_at, engine, turns, outcome, directory, path }: SessionSummary, paint: Paint): string {
-  const started =
-    started_at === null ? '?' : new Date(started_at).toISOString().slice(0, 16).replace('T', ' ')
   const count = String(turns ?? '?').padStart(5)
-  const cells = cellsOf([started, engine, count, outcome, short(directory ?? '?'), short(path)])
-  return lineOf(
-    cells.map((cell, at) => (names[at] === 'outcome' ? paint(outcomeStyles[outcome], cell) : cell)),
+  const cells = [minuteOf(started_at), engine, count, outcome, short(directory ?? '?'), short(path)]
+  return tableRow(cells, widths, (cell, at) =>
+    names[at] === 'outcome' ? paint(outcomeStyles[outcome], cell) : cell,
   )
-}
-
-function lineOf(cells: readonly string[]): string {
-  return `${cells.join('  ')}\n`
-}
-
-/** Texts that are cut and padded to their columns. */
-function cellsOf(texts: readonly string[]): string[] {
-  return texts.map((text, at) => {
-    const width = widths[at] ?? 0
-    const shown = width === 0 ? safeLine(text) : fitTo(safeLine(text), width)
-    return shown + ' '.repeat(Math.max(0, width - widthOf(shown)))
-  })
 }
 
 function short(path: string): string {

@@ -96,10 +96,10 @@ export default function valuesCommand(exit: (code: number) => void): Command {
 
 async function printValues(file: string | undefined, flags: Flags): Promise<number> {
   const { schema: schemaFile, explain, strict, raw, ...rest } = flags
-  if (strict && !rest.lines) throw badOption('--strict needs --lines')
-  if (raw && explain) throw badOption('--raw and --explain exclude each other')
+  if (strict && !rest.lines) throw badOption('--strict is for --lines; add that, or leave it out')
+  if (raw && explain) throw badOption('--raw and --explain exclude each other; leave one of them out')
   const schema = await readSchema(schemaFile)
-  if (rest.where && !rest.lines) throw badOption('--where needs --lines')
+  if (rest.where && !rest.lines) throw badOption('--where is for --lines; add that, or leave it out')
   let dropped: Dropped | undefined
   const onDropped = (counts: Dropped) => {
     dropped = counts

@@ -79,7 +79,7 @@ export default function workCommand(exit: (code: number) => void): Command {
 async function runWork(command: string[], flags: Flags): Promise<number> {
   const { outbox: box, dryRun = false, result, timeout, rounds } = flags
   if (flags.activate && box === undefined)
-    throw badOption('--activate needs --outbox, where the ledger is kept')
+    throw badOption('--activate is for --outbox, where the ledger is kept; add that, or leave it out')
   const order = orderIn(flags.order)
   const template = flags.template === undefined ? undefined : fileText(flags.template)
   const worker = result === undefined ? await namedWorker(flags.worker) : undefined
@@ -130,7 +130,7 @@ async function namedWorker(name: string): Promise<string | Adapter> {
 
 function orderIn(path: string): WorkOrder {
   const value = jsonValue(fileText(path))
-  if (value === undefined) throw new Fault('BAD_ORDER', `${quote(path, 200)} is not JSON`)
+  if (value === undefined) throw new Fault('BAD_ORDER', `the order ${quote(path, 200)} is not JSON`)
   return readOrder(value)
 }
 

@@ -3,12 +3,12 @@ import { endPhrase } from '../../events/run-outcome.ts'
 import type { FileItem, Item, RequestItem } from '../../views/conversation.ts'
 import { shellWord } from '../../views/words.ts'
 import type { RunInfo } from '../run-info.ts'
+import { stateOf, titleOf, tookOf } from '../run-words.ts'
 import type { ConversationView } from './conversation-view.ts'
 import { fileSigns } from './draw-item.ts'
 import { button, byId, drawChips, isDrawn, make } from './element.ts'
 import { belongs, type Filter, filters } from './filters.ts'
 import type { ItemList } from './item-list.ts'
-import { stateOf, titleOf, tookOf } from './run-table.ts'
 import { countWords, dateWords, durationWords, fullDate, spentWords } from './words.ts'
 
 /** Milliseconds between two redraws of the head, while events arrive. */

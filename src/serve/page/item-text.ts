@@ -4,6 +4,7 @@ import { outcomeOf } from '../../events/run-outcome.ts'
 import type { Item, ToolItem } from '../../views/conversation.ts'
 import { codeSpan, fenced } from '../../views/markdown/safe.ts'
 import { answerWords, choiceLines, pretty } from '../../views/tool-text.ts'
+import { firstLine } from '../../views/words.ts'
 import { outcomeLine, spentWords, whyEnded } from './words.ts'
 
 /** Everything in an item that can be searched, as text. */
@@ -32,8 +33,6 @@ export function textOf(item: Item): string {
   }
 }
 
-const MAX_SUMMARY = 300
-
 /** The subject of a call: its command as it was typed, its path, its query. */
 export function subjectOf({ input, lateInput }: Pick<ToolItem, 'input' | 'lateInput'>): string {
   const subject = callSubject(input) || callSubject(lateInput)
@@ -45,15 +44,6 @@ export function subjectOf({ input, lateInput }: Pick<ToolItem, 'input' | 'lateIn
   }
   const told = title ?? (Array.isArray(questions) ? questions[0]?.question : undefined)
   return typeof told === 'string' ? told : subject
-}
-
-/** The first line that is not blank, at most 300 characters of it. */
-export function firstLine(text: string): string {
-  for (const line of text.slice(0, 4 * MAX_SUMMARY).split('\n')) {
-    const trimmed = line.trim()
-    if (trimmed !== '') return trimmed.slice(0, MAX_SUMMARY)
-  }
-  return ''
 }
 
 /** An item as Markdown that reads well in an issue; empty for items that only matter in the viewer. */

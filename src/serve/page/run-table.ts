@@ -1,8 +1,17 @@
 import { endPhrase } from '../../events/run-outcome.ts'
 import type { RunInfo } from '../run-info.ts'
+import {
+  isFound,
+  outcomeWords,
+  problemOf,
+  type RunState,
+  runStates,
+  stateOf,
+  titleOf,
+  tookOf,
+} from '../run-words.ts'
 import { addressOf } from './address.ts'
 import { button, byId, drawChips, focusedIn, make } from './element.ts'
-import { firstLine } from './item-text.ts'
 import { VirtualList } from './virtual-list.ts'
 import {
   countWords,
@@ -13,19 +22,6 @@ import {
   shortNumber,
   spentWords,
 } from './words.ts'
-
-/** The states to filter runs by, the most interesting first. */
-const states = [
-  'running',
-  'failed',
-  'needs_input',
-  'unknown',
-  'unread',
-  'cancelled',
-  'finished',
-  'succeeded',
-] as const
-type State = (typeof states)[number]
 
 /** A column: what it is sorted by, and its cell; a run without that is last, and its cell is empty. */
 interface Column {
@@ -61,7 +57,7 @@ const columns: readonly Column[] = [
   {
     name: 'Outcome',
     cell: (run) => [make('span', `dot ${stateOf(run)}`), outcomeWords(run)],
-    key: (run) => states.indexOf(stateOf(run)),
+    key: (run) => runStates.indexOf(stateOf(run)),
     title: (run) => (run.outcome ? endPhrase(run.outcome, run.failure_class) : ''),
   },
   values('When', whenOf, dateWords, { title: (run) => fullDate(whenOf(run)), falls: true }),
@@ -118,7 +114,7 @@ export class RunTable {
     below: 48,
     draw: drawRow,
   })
-  readonly #chosen = new Set<State>()
+  readonly #chosen = new Set<RunState>()
   /** Only those that can be answered here. */
   #waits = false
   #runs: readonly RunInfo[] = []
@@ -177,8 +173,7 @@ export class RunTable {
 
   #draw(stay: boolean): void {
     const typed = this.#find.value.trim()
-    const wanted = typed.toLowerCase().split(' ')
-    const found = this.#runs.filter((run) => wanted.every((word) => wordsOf(run).includes(word)))
+    const found = this.#runs.filter((run) => isFound(run, typed))
     this.#drawStates(found)
     const shown = found.filter(
       (run) =>
@@ -245,9 +240,9 @@ export class RunTable {
 
   #drawStates(found: readonly RunInfo[]): void {
     const chosen = this.#chosen
-    const counts = new Map<State, number>()
+    const counts = new Map<RunState, number>()
     for (const run of found) counts.set(stateOf(run), (counts.get(stateOf(run)) ?? 0) + 1)
-    const known = states.filter((state) => counts.has(state) || chosen.has(state))
+    const known = runStates.filter((state) => counts.has(state) || chosen.has(state))
     const waiting = found.filter(waitsForYou).length
     const waits = {
       name: WAITS,
@@ -306,19 +301,8 @@ function taskCell(run: RunInfo): Node[] {
   ]
 }
 
-/** What it was asked to do; without that, where it is. */
-export function titleOf(run: RunInfo): string {
-  return firstLine(run.task ?? '') || run.session?.directory || run.id
-}
-
 function engineOf(run: RunInfo): string {
   return `${run.engine ?? 'unknown'}${run.session ? ' session' : ''}`
-}
-
-/** How it ended; of one that goes on, whether somebody must answer. */
-export function stateOf(run: RunInfo): State {
-  if (run.state === 'running' && run.waits_for !== null) return 'needs_input'
-  return run.outcome ?? (run.state === 'unread' ? 'unread' : 'running')
 }
 
 /** Whether it is going on, and waits for an answer that can be given here. */
@@ -326,51 +310,12 @@ export function waitsForYou({ state, waits_for, control }: RunInfo): boolean {
   return state === 'running' && waits_for !== null && control === true
 }
 
-function outcomeWords(run: RunInfo): string {
-  const why = run.failure_class && run.failure_class !== 'other' ? ` · ${run.failure_class}` : ''
-  return stateOf(run).replace('_', ' ') + why
-}
-
 function whenOf(run: RunInfo): string | undefined {
   return run.session?.updated_at ?? run.started_at ?? undefined
 }
 
-/** Milliseconds from its start to its end, or until now. */
-export function tookOf({ started_at, ended_at, state }: RunInfo): number | undefined {
-  if (started_at === null || (ended_at === null && state !== 'running')) return undefined
-  return Math.max(0, (ended_at === null ? Date.now() : Date.parse(ended_at)) - Date.parse(started_at))
-}
-
 function tokensOf({ tokens }: RunInfo): number | undefined {
   return tokens ? (tokens.input ?? 0) + (tokens.output ?? 0) : undefined
-}
-
-function problemOf(run: RunInfo): string {
-  return run.problem ?? (run.waits_for === null ? '' : `waits for an answer: ${run.waits_for}`)
-}
-
-const texts = new WeakMap<RunInfo, string>()
-
-/** Everything a reader may type to find a run: task, name, engine, and all words for how it ended. */
-function wordsOf(run: RunInfo): string {
-  const known = texts.get(run)
-  if (known !== undefined) return known
-  const outcome =
-    run.outcome === null
-      ? `${stateOf(run)} live`
-      : `${run.outcome} ${endPhrase(run.outcome, run.failure_class)}`
-  const words = [
-    run.task,
-    run.id,
-    run.engine,
-    run.state,
-    outcome.replaceAll('_', ' '),
-    outcome,
-    problemOf(run),
-  ]
-  const text = [...words, run.session?.directory, ...run.argv].join(' ').toLowerCase()
-  texts.set(run, text)
-  return text
 }
 
 function emptyWords(): Node[] {

@@ -1,0 +1,161 @@
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { badOption, quote } from '../../base/fault.ts'
+import { whyFailed } from '../../base/system-error-code.ts'
+import { AUDITS } from '../../run/run-directory.ts'
+import { recordedRuns } from '../../serve/recorded-runs.ts'
+import type { RunInfo } from '../../serve/run-info.ts'
+import {
+  isFound,
+  outcomeWords,
+  problemOf,
+  type RunState,
+  runStates,
+  stateOf,
+  titleOf,
+  tookOf,
+} from '../../serve/run-words.ts'
+import { countWords, durationWords, grouped } from '../../views/words.ts'
+import { outcomeStyles } from '../draw/end.ts'
+import { addColor, type ColorFlags, columnsOf, isDrawn, shortPath, wantsColor } from '../draw/flags.ts'
+import { safeLine } from '../draw/safe.ts'
+import { minuteOf, tableRow } from '../draw/table.ts'
+import { painter, styles } from '../draw/wrap.ts'
+import { exits } from '../exit-codes.ts'
+import { positiveInteger } from '../input/numbers.ts'
+import { output, printer } from '../print.ts'
+
+interface Flags extends ColorFlags {
+  readonly outcome: readonly RunState[]
+  readonly engine?: string
+  readonly find?: string
+  readonly limit: number
+  readonly last?: boolean
+  readonly json?: boolean
+  readonly draw?: boolean
+}
+
+const examples = `
+Runs in progress come first, then the newest. On a terminal, or with --draw, it
+draws a table; in a pipe, or with --json, it prints NDJSON: what /runs of sluice
+serve has of each run, and its path.
+
+Exit codes: 0 done, also if there are no runs; 2 bad usage.
+
+Examples:
+  $ npx agent-sluice ls
+  $ npx agent-sluice ls --outcome failed --outcome needs_input
+  $ npx agent-sluice ls runs --engine codex --find "timeout auth" --limit 100
+  $ npx agent-sluice why "$(npx agent-sluice ls --last --json | jq -r .path)"`
+
+/** `sluice ls`: the recorded runs. */
+export default function lsCommand(exit: (code: number) => void): Command {
+  const command = new Command('ls')
+    .description('Lists the recorded runs, newest first: start, engine, outcome, time, task, directory.')
+    .argument('[dir]', 'the directory of the runs', AUDITS)
+    .addOption(
+      new Option('--outcome <word>', 'only runs that ended so, or have not ended; can be given again')
+        .choices(runStates)
+        .argParser((word: string, before: readonly RunState[]) => {
+          const known = runStates.find((state) => state === word)
+          if (known) return [...before, known]
+          throw new InvalidArgumentError(`It is one of ${runStates.join(', ')}.`)
+        })
+        .default([], 'all'),
+    )
+    .option('--engine <name>', 'only runs of this agent')
+    .option('--find <words>', 'only runs with all these words in task, name, command, outcome or problem')
+    .option('--limit <n>', 'how many to list', positiveInteger, 20)
+    .option('--last', 'list only the newest')
+    .option('--json', 'print NDJSON even on a terminal')
+    .option('--draw', 'draw the table even in a pipe')
+  return addColor(command)
+    .addHelpText('after', examples)
+    .action(async (dir: string, flags: Flags) => exit(await list(dir, flags)))
+}
+
+async function list(dir: string, flags: Flags): Promise<number> {
+  const { outcome, engine, find = '', limit, last } = flags
+  const isPicked = outcome.length > 0 || engine !== undefined || find !== ''
+  const { runs, older } = await recordedRuns(rootOf(dir), isPicked ? undefined : Math.max(limit, NEWEST))
+  const found = runs.filter(
+    (run) =>
+      (outcome.length === 0 || outcome.includes(stateOf(run))) &&
+      (engine === undefined || run.engine === engine) &&
+      isFound(run, find),
+  )
+  // The newest run may be over while an older one goes on.
+  const shown = last ? found.toSorted(byStart).slice(0, 1) : found.slice(0, limit)
+  const isShown = isDrawn(flags) ? await draw(shown, dir, flags) : await print(shown, dir)
+  if (!isShown) return exits.good
+  const all = `${grouped(found.length)} runs${older > 0 ? ' and more' : ''}`
+  const words = [
+    runs.length === 0 ? `no runs are recorded in ${safeLine(dir)}` : '',
+    runs.length > 0 && found.length === 0 ? `none of ${countWords(runs.length, 'run')} is like that` : '',
+    !last && shown.length < found.length ? `these are ${shown.length} of ${all}; --limit shows more` : '',
+    isPicked && older > 0 ? `${grouped(older)} older folders were not read; name a folder of them` : '',
+  ]
+  for (const line of words) if (line !== '') console.error(`sluice: ${line}`)
+  return exits.good
+}
+
+/** Without a filter, runs of which the newest are picked: thousands take seconds to read. */
+const NEWEST = 500
+
+/** The real path of the directory. The usual one is made by the first run. */
+function rootOf(dir: string): string {
+  try {
+    if (dir === AUDITS && !fs.existsSync(dir)) return dir
+    const root = fs.realpathSync(dir)
+    fs.readdirSync(root)
+    return root
+  } catch (error) {
+    throw badOption(`cannot read ${quote(dir, 200)}: ${whyFailed(error)}; name the directory of the runs`)
+  }
+}
+
+function byStart(a: RunInfo, b: RunInfo): number {
+  return (b.started_at ?? '') < (a.started_at ?? '') ? -1 : 1
+}
+
+async function print(runs: readonly RunInfo[], dir: string): Promise<boolean> {
+  const write = printer()
+  for (const run of runs) if (!(await write({ ...run, path: pathOf(run, dir) }))) return false
+  return true
+}
+
+/** The directory itself can be a run. */
+function pathOf({ id }: RunInfo, dir: string): string {
+  const path = join(dir, ...id.split('/'))
+  return fs.existsSync(path) ? path : dir
+}
+
+const names = ['started (UTC)', 'engine', 'outcome', 'took', 'task', 'directory']
+const LEAST = 24
+
+async function draw(runs: readonly RunInfo[], dir: string, flags: Flags): Promise<boolean> {
+  const paint = painter(wantsColor(flags))
+  const write = output()
+  const paths = runs.map((run) => shortPath(pathOf(run, dir)))
+  const fixed = [16, 8, 16, 12]
+  const taken = fixed.reduce((sum, width) => sum + width + 2, 2 + Math.max(0, ...paths.map((p) => p.length)))
+  const widths = [...fixed, Math.max(LEAST, columnsOf() - taken)]
+  if (runs.length > 0 && !(await write(paint(styles.bold, tableRow(names, widths))))) return false
+  for (const [index, run] of runs.entries()) {
+    const took = tookOf(run)
+    const state = stateOf(run)
+    const style = state === 'running' || state === 'unread' ? styles.cyan : outcomeStyles[state]
+    const cells = [
+      minuteOf(run.started_at),
+      run.engine ?? '?',
+      outcomeWords(run),
+      took === undefined ? '' : durationWords(took),
+      [titleOf(run), problemOf(run)].filter(Boolean).join(' — '),
+      paths[index]!,
+    ]
+    const row = tableRow(cells, widths, (cell, at) => (names[at] === 'outcome' ? paint(style, cell) : cell))
+    if (!(await write(row))) return false
+  }
+  return true
+}
