@@ -4,9 +4,15 @@
  * that are rarest elsewhere: of two pairs in a row, one begins at an even place.
  */
 const words: readonly (readonly [rare: number, words: string])[] = [
-  [0, 'pwd|jwt|psk|key|sig|auth|://|%3d|%3a|7z |zip |bcp |_pw|pw=|pw:|cred'],
+  [
+    0,
+    'http-basic.|.tochararray(|wifi.begin(|lftp |p4 |cryptsetup|pw = |/hook|pwd|jwt|psk|key|sig|auth|://|%3d|%3a|7z |zip |bcp |_pw|pw=|pw:|cred',
+  ],
   [0, 'ldap|cqlsh|twine |bearer |sqlcmd|sqlplus |sudo -s|:*:|:5432:|:5433:'],
-  [1, 'pass|token|login|curl|secret|:thin:|signin(|sign_in(|authenticate(| -u | --user '],
+  [
+    1,
+    'clave|xfreerdp |certutil |signtool |ssh-keygen |rdesktop |nuget push|ncftp|add_user |assword|pass|token|login|curl|secret|:thin:|signin(|sign_in(|authenticate(| -u | -a |pdo(| --user ',
+  ],
   [2, ':6432:|mysql|mongo|cookie|community |smbclient|securestring|mnemonic|::add-mask::|openssl enc'],
   [3, 'crypt(|bindpw|rootpw|net use|basic |?code=|&code='],
   [4, 'mariadb|redis-cli|connectionstring|connect('],
@@ -16,7 +22,7 @@ const words: readonly (readonly [rare: number, words: string])[] = [
   // Passwords in other languages; what is not ASCII is looked for as bytes.
   [0, 'mot de passe|lösenord|арол|АРОЛ|密码|密碼|口令|パスワード|비밀번호|암호|รหัสผ่าน|पासवर्ड|كلمة المرور'],
   [0, 'şifre|Şifre|סיסמ|κωδικ'],
-  [1, 'adgangskode|clave|mật khẩu'],
+  [1, 'adgangskode|mật khẩu'],
   [2, 'contrase|senha|hasło|heslo|geslo|jelsz|lozinka|parola|salasana|kennwort|wachtwoord'],
 ]
 
