@@ -8,14 +8,19 @@ const commands: readonly (readonly [flag: string, glue: ' ' | '' | '*', command:
   [
     '-p',
     ' ',
-    /\b(?:login|mongo|mongosh|mongodump|mongorestore|cqlsh|certutil|rdesktop|ncftp\w{3}|psexec\w{0,4})\b|\btwine upload\b/,
+    /\b(?:login|mongo|mongosh|mongodump|mongorestore|cqlsh|certutil|rdesktop|ncftp\w{3}|psexec\w{0,4}|unlock-keychain|security import)\b|\btwine upload\b/,
   ],
   ['-p', '', /\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mariadb|mariadb-dump|7z)\b/],
   ['-p', '*', /\bsshpass\b/],
-  ['-P', '*', /\b(?:sqlcmd|bcp|unzip|zip|p4|ssh-keygen)\b/],
+  ['-P', '*', /\b(?:sqlcmd|bcp|unzip|zip|p4|ssh-keygen|security import)\b/],
+  ['-A', ' ', /\bsnmp\w+/],
+  ['-X', ' ', /\bsnmp\w+/],
+  ['-t', ' ', /\bcodecov\b/],
+  ['-1', ' ', /\bopenssl passwd\b/],
+  ['-6', ' ', /\bopenssl passwd\b/],
   ['-N', ' ', /\bssh-keygen\b/],
   ['-a', ' ', /\bredis-cli\b/],
-  ['-k', ' ', /\bopenssl enc\b|\bnuget push\b/],
+  ['-k', ' ', /\bopenssl enc\b|\bnuget push\b|\bcoap-client\b/],
   ['-w', ' ', /\bldap(?:search|modify|add|whoami|passwd)\b/],
 ]
 /** Behind the name of a user any command may have one: only a word that has been made up counts. */
@@ -42,7 +47,7 @@ export function isPasswordFlag(before: string, flag: string, joined: boolean): b
 
 /** Characters of a command that are read. */
 const MAX_COMMAND = 400
-const FLAG_AT = /[ \t](--user|--proxy-user|-[akpPwNuU])(?=\S|[ \t]\S)/g
+const FLAG_AT = /[ \t](--user|--proxy-user|-[16aAkpPtwNuUX])(?=\S|[ \t]\S)/g
 
 //  curl -u name:password     sshpass -p password     mysql -ppassword
 //  ^ at
@@ -81,7 +86,7 @@ export function argumentsAt(search: Search, at: number): Secret | undefined {
 
 /** Commands with a password at a place of its own. */
 const OTHERS =
-  /^(?:net use [^\n]{1,100} \/user:\S{1,60} |net user \S{1,60} |htpasswd -\w{0,4}b\w{0,3}(?: \S{1,60}){1,2}? (?=\S{1,200}(?:$|["'\\]))|(?:add_user|change_password) \S{1,60} |setapikey (?=\w{20})|[^\n]{0,60}[ \t]\/p(?:ass(?:word)?)?[: ]|login (?=[\w.-]{20})|http-basic\.\S{1,60} \S{1,60} )(?=[^\s/-])/i
+  /^(?:net use [^\n]{1,100} \/user:\S{1,60} |net user \S{1,60} |htpasswd -\w{0,4}b\w{0,3}(?: \S{1,60}){1,2}? (?=\S{1,200}(?:$|["'\\]))|(?:add_user|change_password) \S{1,60} |setapikey (?=\w{20})|alias set(?: \S{1,200}){3} |schtasks [^\n]{0,100}\/rp |db2 connect to \S{1,60} user \S{1,60} using |[^\n]{0,60}[ \t]\/p(?:ass(?:word)?)?[: ]|login (?=[\w.-]{20})|http-basic\.\S{1,60} \S{1,60} )(?=[^\s/-])/i
 const PORTS = /^[\d.]{1,15}:\d/
 
 //  echo "root:X" | chpasswd       echo X | sudo -S       echo X | docker login --password-stdin

@@ -106,9 +106,9 @@ const AND = 38
 const AT = 64
 /** Words of commands; a password can be among the arguments. */
 const COMMAND =
-  /(?:curl|login|sshpass|htpasswd|mysql(?:dump|admin|import|sh)?|mariadb(?:-dump)?|mongo(?:sh|dump|restore)?|cqlsh|sqlcmd|bcp|(?:un)?zip|7z|redis-cli|ldap(?:search|modify|add|whoami|passwd)|smbclient|http-basic|net user?|lftp|certutil|signtool|xfreerdp|rdesktop|ssh-keygen|p4|nuget push|ncftp(?:put|get)|add_user|setapikey|change_password|twine upload|openssl enc)\b/iy
+  /(?:curl|login|sshpass|htpasswd|mysql(?:dump|admin|import|sh)?|mariadb(?:-dump)?|mongo(?:sh|dump|restore)?|cqlsh|sqlcmd|bcp|(?:un)?zip|7z|redis-cli|ldap(?:search|modify|add|whoami|passwd)|smbclient|http-basic|net user?|lftp|certutil|signtool|xfreerdp|rdesktop|ssh-keygen|p4|nuget push|ncftp(?:put|get)|add_user|alias set|schtasks|db2 connect|snmp\w{1,12}|coap-client|codecov|unlock-keychain|security import|openssl passwd|setapikey|change_password|twine upload|openssl enc)\b/iy
 const READS_INPUT =
-  /chpasswd|sudo -s|--?password-stdin|--?with-token|secrets? (?:create|put|set|add)|cryptsetup|passphrase-fd/iy
+  /chpasswd|sudo -s|--?password-stdin|--?with-token|secrets? (?:create|put|set|add)|cryptsetup|passphrase-fd|kinit|vncpasswd|passwd --stdin|password_stdin/iy
 /** What is before a value that has no name, and what it is. */
 const places: readonly (readonly [before: RegExp, place: ValuePlace])[] = [
   [/[?&]code=/y, { family: 'secret', sure: 'code', strict: true, stop: AND }],
@@ -123,7 +123,10 @@ const places: readonly (readonly [before: RegExp, place: ValuePlace])[] = [
   [/identified (?:with \S{1,40} )?by (?=\\{0,8}["'])/iy, { family: 'password', sure: 'any' }],
   [/identified by (?=\S{0,60}\d)/iy, { family: 'password', sure: 'code' }],
   // `sqlplus scott/X@orcl`
-  [/(?:sqlplus (?:-\w{1,9} ){0,3}|:thin:)[\w$#]{1,30}\//iy, { family: 'password', sure: 'any', stop: AT }],
+  [
+    /(?:(?:sqlplus|(?:imp|exp)dp|rman target) (?:-\w{1,9} ){0,3}|:thin:)[\w$#]{1,30}\//iy,
+    { family: 'password', sure: 'any', stop: AT },
+  ],
   [/::add-mask::/y, { family: 'secret', sure: 'any' }],
 ]
 

@@ -1,5 +1,6 @@
 import { CLOSE_BRACKET, CLOSE_PAREN, COLON, EQUALS, MINUS, STAR } from '../../text/characters.ts'
 import { familyOf, isMix, isSecretValue, type NameFamily, roleOf } from './names.ts'
+import { isLowerKey } from './random.ts'
 import {
   backslashesAt,
   endsLine,
@@ -42,7 +43,10 @@ const OTHER_NAMES =
 const SECRET_ID = /^secret ?id$/i
 /** What makes a key a secret one: "my API key is …". */
 const KEY_OF =
-  /\b(?:api|access|secret|private|signing|encryption|auth|license|master|session|account|pragma|recovery|unseal|backup|activation|product|wi-?fi|network) ?$/i
+  /\b(?:api|access|secret|private|signing|encryption|auth|license|master|session|account|pragma|recovery|unseal|backup|write|routing|deploy|service|sdk|activation|product|wi-?fi|network) ?$/i
+
+/** `I used the key X for the test` */
+const RANDOM_NEXT = /^ ([\w-]{20,64})(?![\w-])/
 
 /** The name around a hint, or only where it ends. */
 export function nameAround(text: string, at: number): Name | number {
@@ -67,6 +71,10 @@ export function nameAround(text: string, at: number): Name | number {
   if (!family && /^keys?$/i.test(name)) {
     const before = KEY_OF.exec(text.slice(Math.max(0, from - 12), from))
     if (before) [name, family, from] = ['apikey', 'secret', from - before[0].length]
+  }
+  if (!family && /^key$/i.test(name)) {
+    const word = RANDOM_NEXT.exec(text.slice(to, to + 80))?.[1]
+    if (word !== undefined && isMix(word) && !HEX.test(word)) family = 'secret'
   }
   // Of a connection; elsewhere it is the directory of a shell.
   if (name === 'PWD' && text[from - 1] === ';') family = 'password'
@@ -129,7 +137,7 @@ const COMMA_LINK = /(?:\]\\{0,8}["'])?(?:[ \t]|\\{1,8}t){0,4},(?:[ \t]|\\{1,8}t)
 const CALL = /(?:(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4})?[({](?:[ \t]|\\{1,8}t){0,4}/iy
 /** `token = config.token ?? "X"` */
 const FALLBACK =
-  /(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4}(?:<%=? ?)?[\w.$!?[\]'"()]{1,80}(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?|\bor\b)(?:[ \t]|\\{1,8}t){0,4}/iy
+  /(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4}(?:<%=? ?)?[\w.$!?[\]'"()]{1,80}(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?|\bor\b|\?[ \t]{0,2}[\w.$'"]{1,40}[ \t]{0,2}:)(?:[ \t]|\\{1,8}t){0,4}/iy
 /** A literal with a sign or a call before its quote: `b'X'`, `@"X"`, `String::from("X")`. */
 const WRAPPED =
   /(?:<%=? ?|[rbuf]{1,2}|@|(?:\w{1,20}(?:::|\.)){0,2}(?:from|some|string|str|new|bytes|secret\w{0,9}|ok)\()(?=\\{0,8}["'])/iy
@@ -139,7 +147,8 @@ const WRAPPED =
 const PURPOSE =
   /^(?:(?: \([^()\n]{1,30}\))?(?: ?$| ?:| (?:is|was|has been|now|for|of|to|on|in|at|von|vom|für|der|des|zum|zur|de|du|del|della|dell['’]\S+|per|di|da|do|dos|para|pour|au|för|til|till|av|van|voor|k|ke|pre|od|la|от|для|к|на|у) )|(?: [а-яё]{2,20}){1,2} ?$|의 )/i
 /** Languages with the adjective behind. */
-const ADJECTIVE = /^ \p{L}{2,20} ?$/u
+const ADJECTIVE = /^(?: \p{L}{2,20}){1,3} ?$/u
+const ENGLISH = /pass(?:w(?:or)?d|phrase|code|key)|secret|token|key|pwd|cred|auth|jwt/i
 /** "is" in some languages, or what stands for it. */
 const SAYS =
   / (?:is|was|to|from|are|lautet|ist|es|est|é|è|e|jest|är|er|on|je|este|là|це|это|είναι)(?![\p{L}\d])(?: now| set to)?:?(?!\/\/)[ \t]{1,2}\*{0,2}|(?:generated|created|set|reset|changed)(?: (?:for|to) [^\n:"\\]{1,40})?:[ \t]{0,2}\*{0,2}| (?:—|–) |:(?!\/\/)[ \t]{0,2}\*{0,2}|[는은은はが是为為：][ \t]{0,2}/giu
@@ -326,9 +335,7 @@ export function loginAt(search: Search, at: number): Secret | undefined {
   LOGIN.lastIndex = at
   const call = LOGIN.exec(text)
   if (!call) return undefined
-  // A connection has an address, too.
-  const first = call[1] === undefined ? 1 : 2
-  return lastMade(search, LOGIN.lastIndex, first)
+  return lastMade(search, LOGIN.lastIndex, 1, 'password', call[1] !== undefined)
 }
 
 const LOGIN =
@@ -339,6 +346,7 @@ function lastMade(
   at: number,
   first: number,
   family: NameFamily = 'password',
+  isConnection = false,
 ): Secret | undefined {
   const { text } = search
   let found: Secret | undefined
@@ -347,7 +355,10 @@ function lastMade(
     if (end < 0) break
     const secret = n < first ? undefined : strictValue(search, from, family, 'made')
     // `"ns3"` is the name of something.
-    if (secret && (first === 0 || secret.to - secret.from >= 8)) found = secret
+    const length = secret ? secret.to - secret.from : 0
+    // The first text of a connection can be its address, the next its user.
+    const isSure = !isConnection || n > 1 || (secret && MADE_UP.test(text.slice(secret.from, secret.to)))
+    if (secret && isSure && (first === 0 || length >= 8)) found = secret
     from = endOf(NEXT, text, end)
     if (from < 0) break
   }
@@ -381,7 +392,7 @@ function spoken(search: Search, { name, family, from, after }: Name): Secret | u
   const near = text.slice(after, after + MAX_SAID)
   const said = near.slice(0, near.search(SAID_UNTIL) >>> 0)
   for (const { index, 0: link } of said.matchAll(SAYS)) {
-    const isOther = name.charCodeAt(0) > 127 || name.includes(' ')
+    const isOther = !ENGLISH.test(name)
     if (!PURPOSE.test(said.slice(0, index)) && !(isOther && ADJECTIVE.test(said.slice(0, index))))
       return undefined
     const secret = saidAt(search, after + index + link.length, family, index > 0)
@@ -470,11 +481,12 @@ const CDATA = '<![CDATA['
 
 /** Words before a name whose value follows without a sign. */
 const SETTING =
-  /(?:^|[^\w]|\\[nt])(?:ENV|ARG|setenv|setx|set -g?x|config set|configure set|define)[ \t]{1,4}(?:\S{1,60}\/:)?$/i
+  /(?:^|[^\w]|\\[nt])(?:ENV|ARG|setenv|setx|set -g?x|config(?:ure)? (?:--)?set|define)[ \t]{1,4}(?:\S{1,60}\/:)?$/i
 const NETRC = /\blogin\s{1,9}\S{1,99}(?:\\[nrt]|[^A-Za-z]){1,40}$/
 const FLAG = /(?:^|[\s"'`(,[])-{1,2}$/
 /** Names that are the word itself. */
-const WORD = /^(?:password|passphrase|passwd|passcode|pwd|psk|(?:\w{1,9}_)?pw|bindpw|rootpw)$/i
+const WORD =
+  /^(?:(?:set|change|reset)-(?:\w{1,12}-)?password|password|passphrase|passwd|passcode|pwd|psk|(?:\w{1,9}_)?pw|bindpw|rootpw)$/i
 
 //  storePassword "X"     --password X     ENV TOKEN X     login me password X     secret 0 X
 //  ^ from                  ^ from             ^ from               ^ from         ^ from
@@ -514,7 +526,7 @@ function unlinked(search: Search, name: Name): Secret | undefined {
     (isLoud ||
       WORD.test(name.name) ||
       name.name.charCodeAt(0) > 127 ||
-      (value.length >= 20 && (isMix(value) || HEX.test(value)))) &&
+      (value.length >= 20 && (isMix(value) || HEX.test(value) || isLowerKey(value)))) &&
     value.length >= 8 &&
     isMade(value) &&
     !HASHED.test(value)

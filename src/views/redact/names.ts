@@ -10,7 +10,7 @@ const passwords = wordsOf(
 )
 const secrets = wordsOf(
   'secret token apikey accesskey secretkey privatekey signingkey encryptionkey masterkey accountkey',
-  'presharedkey authkey servicekey rolekey sessionkey deploykey licensekey credential credentials creds',
+  'presharedkey authkey servicekey rolekey sessionkey deploykey licensekey credential credentials creds keymaterial',
   'connectionstring jwt xamzsignature xgoogsignature privatekeyid secretkeybase securestring privatemac',
   'clientkeydata masterauth jwtsign jwtverify sonarlogin',
 )
@@ -19,7 +19,7 @@ const labels = new Set(['name', 'key', 'type', 'variable', 'envvar', 'header'])
 const fields = new Set(['value', 'default', 'defaultvalue', 'stringvalue'])
 /** Keys that are secret in some programs only: a value of theirs counts if it is mixed. */
 const OTHER_KEY =
-  /(?:app|application|client|consumer|storage|admin|shared|hmac|aes|cipher|webhook|integration|subscription|ingest|server|bot|maps)key$|secretid$/
+  /(?:app|application|client|consumer|storage|admin|shared|hmac|aes|cipher|webhook|integration|routing|subscription|ingest|server|bot|maps)key$|secretid$/
 /** What says which one it is: `password_confirmation`, `secretString`, `DB_PASSWORD_PROD`. */
 const QUALIFIER =
   /[_.-]?(?:confirm(?:ation)?|again|repeat|string|value|plain(?:text)?|prod(?:uction)?|stag(?:e|ing)|dev|test|old|new|current|prev(?:ious)?|default)$/i
@@ -61,7 +61,7 @@ function roleIn(name: string): NameRole | undefined {
   if (name === 'PWD' || name === 'OLDPWD') return undefined
   const plain = plainName(name)
   // The name of one: `existingSecret: my-release-postgresql`.
-  if (/^existing|^public|jsonwebtoken$/.test(plain)) return undefined
+  if (/existing(?:secret|token|password)?$|^public|jsonwebtoken$/.test(plain)) return undefined
   // A choice: `withCredentials: true`.
   if (/^(?:with|use|has|include)credentials$/.test(plain)) return undefined
   if (labels.has(plain)) return 'label'
@@ -245,7 +245,7 @@ function isPlaceholder(value: string): boolean {
     !/\d/.test(value) &&
     value.length < 20 &&
     familyOf(value) !== undefined &&
-    /^[A-Z_]+$|^[a-zA-Z]?[a-z]+$/.test(value)
+    /^[A-Z_]+$|^[a-zA-Z]?[a-z]+(?:[A-Z][a-z]+){0,3}$/.test(value)
   )
     return true
   // `privateKey: "/etc/ssl/server1.pem"`

@@ -53,7 +53,7 @@ function isNamedKey(word: string): boolean {
 }
 
 /** Small letters, or capitals, among digits in no order. */
-function isLowerKey(body: string): boolean {
+export function isLowerKey(body: string): boolean {
   if (!/^(?:[a-z\d]*|[A-Z\d]*)$/.test(body)) return false
   const changes = body.match(/\d(?=\D)|\D(?=\d)/g)?.length ?? 0
   return changes >= body.length * 0.2 && !/[a-z]{20}/i.test(body)

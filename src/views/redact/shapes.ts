@@ -284,7 +284,7 @@ export const knownIds: readonly string[] = [
   ],
   ...['nonce-', 'sha1_', 'sha256_', 'blob_', 'tree_', 'cache_', 'id_'],
   // Public keys.
-  ...['MFkwEwYH', 'MIIBIjANB', 'MIICIjANB', 'MCowBQYD', 'MIGfMA0G'],
+  ...['MFkwEwYH', 'MIIBIjANB', 'MIICIjANB', 'MCowBQYD', 'MIGfMA0G', 'xpub', 'z6Mk', 'Qm', 'RWS', 'RWQ'],
   // Images, documents and archives in base64.
   ...['iVBORw0KGgo', '/9j/', 'R0lGOD', 'UklGR', 'JVBERi0', 'H4sIA'],
   ...['sha1-', 'sha256-', 'sha384-', 'sha512-', 'AAAAB3Nza', 'AAAAC3Nza', 'AAAAE2Vj'],
