@@ -5,12 +5,22 @@ import { type Search, secretIn, spanAt } from './value.ts'
 
 /** Commands and the flag before their password: with a blank between them, without one, or either. */
 const commands: readonly (readonly [flag: string, glue: ' ' | '' | '*', command: RegExp])[] = [
-  ['-p', ' ', /\b(?:login|mongo|mongosh|mongodump|mongorestore|cqlsh)\b|\btwine upload\b/],
+  [
+    '-p',
+    ' ',
+    /\b(?:login|mongo|mongosh|mongodump|mongorestore|cqlsh|certutil|rdesktop|ncftp\w{3}|psexec\w{0,4}|unlock-keychain|security import)\b|\btwine upload\b/,
+  ],
   ['-p', '', /\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mariadb|mariadb-dump|7z)\b/],
   ['-p', '*', /\bsshpass\b/],
-  ['-P', '*', /\b(?:sqlcmd|bcp|unzip|zip)\b/],
+  ['-P', '*', /\b(?:sqlcmd|bcp|unzip|zip|p4|ssh-keygen|security import)\b/],
+  ['-A', ' ', /\bsnmp\w+/],
+  ['-X', ' ', /\bsnmp\w+/],
+  ['-t', ' ', /\bcodecov\b/],
+  ['-1', ' ', /\bopenssl passwd\b/],
+  ['-6', ' ', /\bopenssl passwd\b/],
+  ['-N', ' ', /\bssh-keygen\b/],
   ['-a', ' ', /\bredis-cli\b/],
-  ['-k', ' ', /\bopenssl enc\b/],
+  ['-k', ' ', /\bopenssl enc\b|\bnuget push\b|\bcoap-client\b/],
   ['-w', ' ', /\bldap(?:search|modify|add|whoami|passwd)\b/],
 ]
 /** Behind the name of a user any command may have one: only a word that has been made up counts. */
@@ -20,7 +30,10 @@ const logins: readonly (readonly [flag: string, sign: string, command: RegExp])[
   ['-u', ':', /(?:)/],
   ['--user', ':', /(?:)/],
   ['--proxy-user', ':', /(?:)/],
+  ['-u', ',', /\blftp\b/],
   ['-U', '%', /\bsmbclient\b/],
+  // HTTPie.
+  ['-a', ':', /(?:^|[^\w/.-]|\\n)(?:https?|xhs?)\b(?!:)/],
 ]
 
 /** Whether a command has its password after this flag. */
@@ -34,7 +47,7 @@ export function isPasswordFlag(before: string, flag: string, joined: boolean): b
 
 /** Characters of a command that are read. */
 const MAX_COMMAND = 400
-const FLAG_AT = /[ \t](--user|--proxy-user|-[akpPwuU])(?=\S|[ \t]\S)/g
+const FLAG_AT = /[ \t](--user|--proxy-user|-[16aAkpPtwNuUX])(?=\S|[ \t]\S)/g
 
 //  curl -u name:password     sshpass -p password     mysql -ppassword
 //  ^ at
@@ -49,11 +62,15 @@ export function argumentsAt(search: Search, at: number): Secret | undefined {
     // `-p 8080:80` is a port.
     if (!span || PORTS.test(text.slice(span.from, Math.min(span.to, span.from + 20)))) continue
     const before = text.slice(Math.max(0, at - 20), at + index)
-    const login = logins.find(([known, , command]) => known === flag && command.test(before))
-    if (login) {
+    for (const login of logins) {
+      if (login[0] !== flag || !login[2].test(before)) continue
       const sign = text.slice(span.from, Math.min(span.to, span.from + 100)).indexOf(login[1])
       const value = { ...span, from: span.from + sign + 1 }
-      const secret = sign < 1 ? undefined : secretIn(text, value, { family: 'password', sure: 'any' })
+      // `-u root:root` are a user and a group.
+      const name = text.slice(span.from, span.from + sign)
+      const isGroup = text.slice(value.from, span.to) === name || /^\d+$/.test(name)
+      const secret =
+        sign < 1 || isGroup ? undefined : secretIn(text, value, { family: 'password', sure: 'any' })
       if (secret) return secret
     }
     const isUsers = !joined && /^-[pP]$/.test(flag) && WITH_USER.test(before)
@@ -69,7 +86,7 @@ export function argumentsAt(search: Search, at: number): Secret | undefined {
 
 /** Commands with a password at a place of its own. */
 const OTHERS =
-  /^(?:net use [^\n]{1,100} \/user:\S{1,60} |net user \S{1,60} |htpasswd -\w{0,4}b\w{0,3}(?: \S{1,60}){2} |login (?=[\w.-]{20}))(?=[^\s/-])/i
+  /^(?:net use [^\n]{1,100} \/user:\S{1,60} |net user \S{1,60} |htpasswd -\w{0,4}b\w{0,3}(?: \S{1,60}){1,2}? (?=\S{1,200}(?:$|["'\\]))|(?:add_user|change_password) \S{1,60} |setapikey (?=\w{20})|alias set(?: \S{1,200}){3} |schtasks [^\n]{0,100}\/rp |db2 connect to \S{1,60} user \S{1,60} using |[^\n]{0,60}[ \t]\/p(?:ass(?:word)?)?[: ]|login (?=[\w.-]{20})|http-basic\.\S{1,60} \S{1,60} )(?=[^\s/-])/i
 const PORTS = /^[\d.]{1,15}:\d/
 
 //  echo "root:X" | chpasswd       echo X | sudo -S       echo X | docker login --password-stdin

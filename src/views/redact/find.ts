@@ -1,10 +1,11 @@
 import { sequenceEnd } from '../../repair/control-characters.ts'
-import { COLON, EQUALS } from '../../text/characters.ts'
+import { COLON, DOT } from '../../text/characters.ts'
 import { argumentsAt, pipedTo } from './commands.ts'
 import { eachPlace } from './hints.ts'
 import {
   addressAt,
   changedTo,
+  charsBefore,
   encodedAddressAt,
   insertedAt,
   loginAt,
@@ -12,17 +13,9 @@ import {
   namedValue,
   pgpassAt,
 } from './named.ts'
-import { isOpaqueName } from './names.ts'
-import {
-  backslashesBefore,
-  escapeAt,
-  isBlank,
-  isNameUnit,
-  isQuote,
-  isWordUnit,
-  type Secret,
-} from './secret.ts'
-import { isToken, keyBlocks, knownIds, shapeDetectors } from './shapes.ts'
+import { addRandom } from './random.ts'
+import { backslashesBefore, escapeAt, isBlank, isNameUnit, isWordUnit, type Secret } from './secret.ts'
+import { isToken, keyBlocks, shapeDetectors } from './shapes.ts'
 import { cellSecrets } from './tables.ts'
 import { bareEnds, type Search, type ValuePlace, valueAt } from './value.ts'
 
@@ -113,8 +106,9 @@ const AND = 38
 const AT = 64
 /** Words of commands; a password can be among the arguments. */
 const COMMAND =
-  /(?:curl|login|sshpass|htpasswd|mysql(?:dump|admin|import|sh)?|mariadb(?:-dump)?|mongo(?:sh|dump|restore)?|cqlsh|sqlcmd|bcp|(?:un)?zip|7z|redis-cli|ldap(?:search|modify|add|whoami|passwd)|smbclient|net user?|twine upload|openssl enc)\b/iy
-const READS_INPUT = /chpasswd|sudo -s|--?password-stdin|--?with-token/iy
+  /(?:curl|login|sshpass|htpasswd|mysql(?:dump|admin|import|sh)?|mariadb(?:-dump)?|mongo(?:sh|dump|restore)?|cqlsh|sqlcmd|bcp|(?:un)?zip|7z|redis-cli|ldap(?:search|modify|add|whoami|passwd)|smbclient|http-basic|net user?|lftp|certutil|signtool|xfreerdp|rdesktop|ssh-keygen|p4|nuget push|ncftp(?:put|get)|add_user|alias set|schtasks|db2 connect|snmp\w{1,12}|coap-client|codecov|unlock-keychain|security import|openssl passwd|setapikey|change_password|twine upload|openssl enc)\b/iy
+const READS_INPUT =
+  /chpasswd|sudo -s|--?password-stdin|--?with-token|secrets? (?:create|put|set|add)|cryptsetup|passphrase-fd|kinit|vncpasswd|passwd --stdin|password_stdin/iy
 /** What is before a value that has no name, and what it is. */
 const places: readonly (readonly [before: RegExp, place: ValuePlace])[] = [
   [/[?&]code=/y, { family: 'secret', sure: 'code', strict: true, stop: AND }],
@@ -123,9 +117,16 @@ const places: readonly (readonly [before: RegExp, place: ValuePlace])[] = [
     /(?:(?<=snmp-server )community|(?<=(?:isakmp|tacacs-server|radius-server) )key(?: \d)?) /iy,
     { family: 'secret', sure: 'any' },
   ],
+  // Redis; a mail server.
+  [/(?<![\w.-])AUTH (?:default|PLAIN|LOGIN) /y, { family: 'secret', sure: 'code', strict: true }],
+  [/(?<=[?&])key=(?=[\w-]{20})/y, { family: 'secret', sure: 'code', strict: true, stop: AND }],
   [/identified (?:with \S{1,40} )?by (?=\\{0,8}["'])/iy, { family: 'password', sure: 'any' }],
+  [/identified by (?=\S{0,60}\d)/iy, { family: 'password', sure: 'code' }],
   // `sqlplus scott/X@orcl`
-  [/(?:sqlplus (?:-\w{1,9} ){0,3}|:thin:)[\w$#]{1,30}\//iy, { family: 'password', sure: 'any', stop: AT }],
+  [
+    /(?:(?:sqlplus|(?:imp|exp)dp|rman target) (?:-\w{1,9} ){0,3}|:thin:)[\w$#]{1,30}\//iy,
+    { family: 'password', sure: 'any', stop: AT },
+  ],
   [/::add-mask::/y, { family: 'secret', sure: 'any' }],
 ]
 
@@ -139,6 +140,7 @@ function placedAt(search: Search, at: number): Secret | undefined {
     if (isAt(before, text, at)) return valueAt(search, before.lastIndex, place)
   const given = loginAt(search, at)
   if (given) return given
+  if (unit === DOT) return charsBefore(search, at)
   if (unit === COLON) return pgpassAt(search, at)
   // ` -u name` of any command.
   if (isBlank(unit)) return argumentsAt(search, at)
@@ -231,122 +233,4 @@ function withoutSequences(text: string): { plain: string; at: (index: number) =>
     return origins[piece]! + index - starts[piece]!
   }
   return { plain: kept.join(''), at }
-}
-
-function addRandom(text: string, from: number, to: number, found: Secret[]): void {
-  const start = from + escapeAt(text, from)
-  // A UUID is shorter.
-  const mayBeHex = to - start > 42
-  if (mayBeHex && HEX_KEY.test(text.slice(start, Math.min(to, start + 100))) && !isKnownId(text, start)) {
-    found.push({ kind: 'random', from: start, to })
-    return
-  }
-  const random = randomIn(text, start, to)
-  if (random.length === 0 || isOpaqueHere(text, from)) return
-  for (const [start, end] of random) found.push({ kind: 'random', from: start, to: end })
-}
-
-/** `crsr_` and many digits: the name of a service before a key, as many of them write theirs. */
-const HEX_KEY =
-  /^[a-z][a-z\d]{1,11}(?:_(?:live|test|prod|production|sandbox|v\d|sk|pat|api|key|secret)){0,2}_[\da-f]{40,64}$/
-
-/** Whether the name before a value means an id, or data: `"id": "…"`, `;base64,…`. */
-function isOpaqueHere(text: string, from: number): boolean {
-  if (text.endsWith(';base64,', from)) return true
-  let at = from
-  if (isQuote(text.charCodeAt(at - 1))) at--
-  // `ETag: W/"…"`
-  if (text.endsWith('W/', at)) at -= 2
-  at -= Math.min(6, backslashesBefore(text, at))
-  while (isBlank(text.charCodeAt(at - 1)) && from - at < 9) at--
-  const unit = text.charCodeAt(at - 1)
-  if (unit !== COLON && unit !== EQUALS) return false
-  return isOpaqueName(nameBefore(text, at - 1))
-}
-
-//  "call_id" : "…"
-//   ^^^^^^^  ^ at
-function nameBefore(text: string, at: number): string {
-  let to = at
-  while (isBlank(text.charCodeAt(to - 1)) && at - to < 4) to--
-  if (isQuote(text.charCodeAt(to - 1))) to -= 1 + backslashesBefore(text, to - 1)
-  let from = to
-  while (from > 0 && to - from < 64 && isNameUnit(text.charCodeAt(from - 1))) from--
-  return text.slice(from + escapeAt(text, from), to)
-}
-
-/** Shorter words are more often names, versions and ids than secrets. */
-const MIN_RANDOM = 28
-/** Longer ones are data: an image, a signature, a ciphertext. */
-const MAX_RANDOM = 200
-/** Bits per character: 32 random characters of base64 have 4.5 on average, a name in camel case 3.7. */
-const MIN_BITS = 4
-/** Changes of kind (case, digit) between neighbours: 62 % if random, 30 % in a long name or path. */
-const MIN_CHANGES = 0.36
-/** Lowercase letters in a row: more of them are a word. */
-const MAX_ROW = 12
-
-/** Kind of a character; 0 for others. */
-function kindOf(unit: number): 0 | 1 | 2 | 3 {
-  if (unit >= 97 && unit <= 122) return 1
-  if (unit >= 65 && unit <= 90) return 2
-  return unit >= 48 && unit <= 57 ? 3 : 0
-}
-
-/**
- * The parts of a word that are as random as keys are: lowercase and uppercase letters and digits in no order.
- * A hex hash and a UUID have one case. The word has letters, digits, `+`, `/`, `_` and `-`.
- */
-function randomIn(text: string, from: number, to: number): [number, number][] {
-  // A longer word is data, not a path with a key in it.
-  if (to - from < MIN_RANDOM || to - from > MAX_RANDOM) return []
-  if (isRandom(text, from, to)) return [[from, to]]
-  const parts = text.slice(from, to).split('/')
-  if (parts.length < 2 || isKnownId(text, from)) return []
-  const found: [number, number][] = []
-  let start = from
-  for (const { length } of parts) {
-    if (isRandom(text, start, start + length)) found.push([start, start + length])
-    start += length + 1
-  }
-  return found
-}
-
-function isKnownId(text: string, from: number): boolean {
-  // A fingerprint of a key, a checksum of a Go module.
-  if (text.endsWith('SHA256:', from) || text.endsWith('h1:', from)) return true
-  return knownIds.some((prefix) => text.startsWith(prefix, from))
-}
-
-function isRandom(text: string, from: number, to: number): boolean {
-  const length = to - from
-  if (length < MIN_RANDOM || length > MAX_RANDOM) return false
-  let [small, capital, digits, changes] = [0, 0, 0, 0]
-  /** Letters of one case in a row: a path contains words. */
-  let row = 0
-  let last = -1
-  for (let i = from; i < to; i++) {
-    const kind = kindOf(text.charCodeAt(i))
-    row = kind === last ? row + 1 : 1
-    if (kind === 1 && row > MAX_ROW) return false
-    // A separator does not count as a change: a date would be full of them.
-    if (kind === 0) continue
-    if (kind === 1) small++
-    else if (kind === 2) capital++
-    else digits++
-    if (last >= 0 && kind !== last) changes++
-    last = kind
-  }
-  if (small < 3 || capital < 3 || digits < 1) return false
-  if (changes / (small + capital + digits) < MIN_CHANGES) return false
-  return bitsOf(text, from, to) >= MIN_BITS && !isKnownId(text, from)
-}
-
-/** Shannon entropy, in bits per character. Only computed for words that passed all other checks. */
-function bitsOf(text: string, from: number, to: number): number {
-  const counts = new Map<string, number>()
-  for (let i = from; i < to; i++) counts.set(text[i]!, (counts.get(text[i]!) ?? 0) + 1)
-  let bits = 0
-  for (const count of counts.values()) bits -= (count / (to - from)) * Math.log2(count / (to - from))
-  return bits
 }

@@ -1,23 +1,21 @@
 /**
  * Words that begin, or are part of, what the grammar reads: names that say secret, commands with a password
- * among their arguments, signs of an address. The number is where in the word the two pairs of letters begin
- * that are rarest elsewhere: of two pairs in a row, one begins at an even place.
+ * among their arguments, signs of an address.
  */
-const words: readonly (readonly [rare: number, words: string])[] = [
-  [0, 'pwd|jwt|psk|key|sig|auth|://|%3d|%3a|7z |zip |bcp |_pw|pw=|pw:|cred'],
-  [0, 'ldap|cqlsh|twine |bearer |sqlcmd|sqlplus |sudo -s|:*:|:5432:|:5433:'],
-  [1, 'pass|token|login|curl|secret|:thin:|signin(|sign_in(|authenticate(| -u | --user '],
-  [2, ':6432:|mysql|mongo|cookie|community |smbclient|securestring|mnemonic|::add-mask::|openssl enc'],
-  [3, 'crypt(|bindpw|rootpw|net use|basic |?code=|&code='],
-  [4, 'mariadb|redis-cli|connectionstring|connect('],
-  [6, 'identified |-----begin |private-mac|connection('],
-  [5, 'seed phrase'],
-  [9, 'recovery phrase'],
+const words: readonly string[] = [
+  ' --user | -a | -u |%3a|%3d|&code=|-----begin |-pw |.tochararray(|/hook|7z |:*:|://|:5432:|:5433:',
+  ':6432:|::add-mask::|:thin:|?code=|_pw|add_user |adgangskode|alias set|assword|auth|authenticate(',
+  'basic |bcp |bearer |bindpw|certutil |clave|coap-client|codecov |community |connect(|connection(',
+  'connectionstring|contrase|cookie|cqlsh|cred|crypt(|cryptsetup|curl|db2 connect|expdp |geslo|heslo',
+  'http-basic.|identified |impdp |jelsz|jwt|kennwort|key|keymaterial|kinit|ldap|lftp |login|lozinka',
+  'mariadb|mnemonic|mongo|mot de passe|mysql|ncftp|net use|nuget push|openssl enc|p4 |parola|pass|pdo(',
+  'private-mac|psk|pw = |pw:|pw=|pwd|rdesktop |recovery phrase|redis-cli|rman target |rootpw|salasana',
+  'schtasks|secret|securestring|security import|seed phrase|senha|sig|sign_in(|signin(|signtool ',
+  'smbclient|snmp|sqlcmd|sqlplus |ssh-keygen |sudo -s|token|twine |unlock-keychain|wachtwoord',
+  'wifi.begin(|xfreerdp |zip ',
   // Passwords in other languages; what is not ASCII is looked for as bytes.
-  [0, 'mot de passe|lösenord|арол|АРОЛ|密码|密碼|口令|パスワード|비밀번호|암호|รหัสผ่าน|पासवर्ड|كلمة المرور'],
-  [0, 'şifre|Şifre|סיסמ|κωδικ'],
-  [1, 'adgangskode|clave|mật khẩu'],
-  [2, 'contrase|senha|hasło|heslo|geslo|jelsz|lozinka|parola|salasana|kennwort|wachtwoord'],
+  'lösenord|арол|АРОЛ|密码|密碼|口令|パスワード|비밀번호|암호|รหัสผ่าน|पासवर्ड|كلمة المرور|şifre|Şifre|סיסמ|κωδικ',
+  'mật khẩu|hasło',
 ]
 
 interface Hint {
@@ -30,9 +28,10 @@ const encoder = new TextEncoder()
 /** The hints that a pair of bytes can be in, by its number in `listOf`. */
 const lists: Hint[][] = [[]]
 const listOf = new Uint16Array(1 << 16)
-for (const [rare, some] of words)
+for (const some of words)
   for (const word of some.split('|')) {
     const bytes = encoder.encode(word)
+    const rare = rarestIn(bytes)
     for (const at of [rare, rare + 1])
       for (const first of bothCases(bytes[at]!))
         for (const second of bothCases(bytes[at + 1]!)) {
@@ -41,6 +40,26 @@ for (const [rare, some] of words)
           lists[listOf[pair]!]!.push({ bytes, at })
         }
   }
+
+/**
+ * Where the two pairs of a word begin that are rarest elsewhere: of two pairs in a row, one begins at an even
+ * place. Short words have only the first two.
+ */
+function rarestIn(bytes: Uint8Array): number {
+  const common = bytes
+    .subarray(0, -1)
+    .map((byte, at) => Math.min(255, (rateOf(byte) * rateOf(bytes[at + 1]!)) / 8))
+  let rarest = 0
+  for (let at = 1; at + 1 < common.length; at++)
+    if (common[at]! + common[at + 1]! < common[rarest]! + common[rarest + 1]!) rarest = at
+  return rarest
+}
+
+/** How common a byte is in code and prose. */
+function rateOf(byte: number): number {
+  const at = 'qzjxkvbywg_-|%=$fpmhdculsonaitre '.indexOf(String.fromCharCode(byte))
+  return at < 0 ? 6 : at + 1
+}
 
 /** Two bytes as one number, in the order of this machine. */
 function pairOf(first: number, second: number): number {

@@ -1,5 +1,6 @@
 import { CLOSE_BRACKET, CLOSE_PAREN, COLON, EQUALS, MINUS, STAR } from '../../text/characters.ts'
 import { familyOf, isMix, isSecretValue, type NameFamily, roleOf } from './names.ts'
+import { isLowerKey } from './random.ts'
 import {
   backslashesAt,
   endsLine,
@@ -12,6 +13,7 @@ import {
 } from './secret.ts'
 import {
   fillsLine,
+  MAX_JUDGED,
   MAX_VALUE,
   type Search,
   type Span,
@@ -37,9 +39,14 @@ const MAX_NAME = 64
 
 /** Names that are no word of ASCII, or several. */
 const OTHER_NAMES =
-  /contrase(?:ñ|\\u00f1|n)as?|[пП]?(?:арол|АРОЛ)[ьяюеиЬ]?|密[码碼]|口令|パスワード|비밀번호|암호|mot de passe|hasło|lösenord|[şŞ]ifre|jelszó|mật khẩu|รหัสผ่าน|पासवर्ड|كلمة المرور|סיסמ[הא]|κωδικ(?:ός|ό)|(?:seed|recovery) phrase|mnemonic(?: phrase)?/iy
+  /contrase(?:ñ|\\u00f1|n)as?|[пП]?(?:арол|АРОЛ)[ьяюеиЬ]?|密[码碼]|口令|パスワード|비밀번호|암호|mot de passe|hasło|lösenord(?:et)?|[şŞ]ifre|jelszó|mật khẩu|รหัสผ่าน|पासवर्ड|كلمة المرور|סיסמ[הא]|κωδικ(?:ός|ό)|secret ?id|(?:seed|recovery) phrase|mnemonic(?: phrase)?/iy
+const SECRET_ID = /^secret ?id$/i
 /** What makes a key a secret one: "my API key is …". */
-const KEY_OF = /\b(?:api|access|secret|private|signing|encryption|auth|license|master|session|account) ?$/i
+const KEY_OF =
+  /\b(?:api|access|secret|private|signing|encryption|auth|license|master|session|account|pragma|recovery|unseal|backup|write|routing|deploy|service|sdk|activation|product|wi-?fi|network) ?$/i
+
+/** `I used the key X for the test` */
+const RANDOM_NEXT = /^ ([\w-]{20,64})(?![\w-])/
 
 /** The name around a hint, or only where it ends. */
 export function nameAround(text: string, at: number): Name | number {
@@ -56,14 +63,23 @@ export function nameAround(text: string, at: number): Name | number {
     while (to > at && text[to - 1] === '.') to--
   }
   let name = text.slice(from, to)
-  let family: NameFamily | undefined = other ? 'password' : familyOf(name)
+  let family: NameFamily | undefined = other
+    ? SECRET_ID.test(other[0])
+      ? 'key'
+      : 'password'
+    : familyOf(name)
   if (!family && /^keys?$/i.test(name)) {
     const before = KEY_OF.exec(text.slice(Math.max(0, from - 12), from))
     if (before) [name, family, from] = ['apikey', 'secret', from - before[0].length]
   }
+  if (!family && /^key$/i.test(name)) {
+    const word = RANDOM_NEXT.exec(text.slice(to, to + 80))?.[1]
+    if (word !== undefined && isMix(word) && !HEX.test(word)) family = 'secret'
+  }
   // Of a connection; elsewhere it is the directory of a shell.
   if (name === 'PWD' && text[from - 1] === ';') family = 'password'
-  if (!family) return Math.max(to, at + 1)
+  // `mysqli_connect(` is the name of a call, too.
+  if (!family) return text[to] === '(' ? at + 1 : Math.max(to, at + 1)
   let after = to
   // `**Password:** …` is bold.
   while (text.charCodeAt(after) === STAR && after - to < 3) after++
@@ -90,7 +106,7 @@ function opens(text: string, from: number): boolean {
 
 // A blank is also one that is written in JSON text: `(?:[ \t]|\\{1,8}t){0,4}`.
 /** What a link demands of its value: quotes, quotes and a digit, or quotes and a name without. */
-type Demand = 'any' | 'quoted' | 'made' | 'go'
+type Demand = 'any' | 'quoted' | 'made' | 'go' | 'word'
 /** What is between a name and its value but for `=` and `:`. The value of most is in quotes. */
 const links: readonly (readonly [link: RegExp, demand: Demand])[] = [
   // `process.env.API_KEY || 'X'`, `ENV["TOKEN"] ??= 'X'`
@@ -100,8 +116,12 @@ const links: readonly (readonly [link: RegExp, demand: Demand])[] = [
     /\??(?:[ \t]|\\{1,8}t){0,4}:(?:[ \t]|\\{1,8}t){0,4}[&*]?(?:'static )?[\w.:<>[\] |]{1,60}?(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4}/iy,
     'quoted',
   ],
-  // `var clientSecret string = "X"`
-  [/[ \t]\*?[\w.]{1,24}(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4}/iy, 'go'],
+  // `var clientSecret string = "X"`, `Dim password As String = "X"`
+  [/(?:[ \t]\*?[\w.]{1,24}){1,2}(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4}/iy, 'go'],
+  // `| db_password | X |`
+  [/["'`*]{0,3}[ \t]{0,40}\|[ \t]{1,4}(?=[^\s|]{6,80}[ \t]{1,40}(?:\||$))/my, 'word'],
+  // `gh secret set API_KEY <<< "X"`
+  [/[ \t]{0,4}<<<[ \t]{0,4}/y, 'any'],
   // `public string Password { get; set; } = "X"`
   [/[ \t]{0,4}\{[^{}"'\n\\]{0,60}\}[ \t]{0,4}=[ \t]{0,4}/y, 'quoted'],
   // `password -> X`, `password <- "X"`
@@ -112,23 +132,34 @@ const links: readonly (readonly [link: RegExp, demand: Demand])[] = [
   [/(?:[ \t]|\\{1,8}t){0,4}(?:[=!]==?|=~|[\])"'`]{0,3}\.\w{1,30}\()(?:[ \t]|\\{1,8}t){0,4}/iy, 'made'],
 ]
 /** `"x-api-key", "X"`: the name is in quotes, too. */
-const COMMA_LINK = /(?:[ \t]|\\{1,8}t){0,4},(?:[ \t]|\\{1,8}t){0,4}/iy
-/** `setPassword("X")`; of two values the last one, `auth=('admin', 'X')`. */
-const CALL =
-  /(?:(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4})?[({](?:[ \t]|\\{1,8}t){0,4}(?:(?:\\{0,8}["'][^"'\\\n]{0,64}\\{0,8}["']|[\w.$]{1,40})(?:[ \t]|\\{1,8}t){0,4},(?:[ \t]|\\{1,8}t){0,4})?/iy
+const COMMA_LINK = /(?:\]\\{0,8}["'])?(?:[ \t]|\\{1,8}t){0,4},(?:[ \t]|\\{1,8}t){0,4}/iy
+/** `setPassword("X")`, `auth=('admin', 'X')`, `set_password("svc", "me", "X")`. */
+const CALL = /(?:(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4})?[({](?:[ \t]|\\{1,8}t){0,4}/iy
 /** `token = config.token ?? "X"` */
 const FALLBACK =
-  /(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4}[\w.$!?[\]'"()]{1,80}(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?|\bor\b)(?:[ \t]|\\{1,8}t){0,4}/iy
+  /(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4}(?:<%=? ?)?[\w.$!?[\]'"()]{1,80}(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?|\bor\b|\?[ \t]{0,2}[\w.$'"]{1,40}[ \t]{0,2}:)(?:[ \t]|\\{1,8}t){0,4}/iy
 /** A literal with a sign or a call before its quote: `b'X'`, `@"X"`, `String::from("X")`. */
 const WRAPPED =
-  /(?:[rbuf]{1,2}|@|(?:\w{1,20}(?:::|\.)){0,2}(?:from|some|string|str|new|bytes|secret\w{0,9}|ok)\()(?=\\{0,8}["'])/iy
-/** "is", also in other languages, "for user bob:" and "(temporary):". */
-const SENTENCE =
-  /(?:(?: (?:for|of) [^\n.:;,"\\]{1,40}?| \([^()\n]{1,30}\)|(?: [а-яё]{2,20}){1,2})?(?:(?: (?:is|was|has been))? (?:generated|created|set|reset|changed)(?: (?:for|to) [^\n:"\\]{1,40})?:| (?:is|was|to|are|lautet|ist|es|est|é|è|jest|это)(?![a-zà-ÿа-я])(?: now| set to)?:?(?!\/\/)|:(?!\/\/))|는|은|は|是|为|為)[ \t]{0,2}\*{0,2}/iy
+  /(?:<%=? ?|[rbuf]{1,2}|@|(?:\w{1,20}(?:::|\.)){0,2}(?:from|some|string|str|new|bytes|secret\w{0,9}|ok)\()(?=\\{0,8}["'])/iy
+//  password for the base of our shop is now X        mot de passe (temporaire) : X
+//          ^ after                                                ^ after
+/** What can follow a name in a sentence before the word that means "is": what the secret is for. */
+const PURPOSE =
+  /^(?:(?: \([^()\n]{1,30}\))?(?: ?$| ?:| (?:is|was|has been|now|for|of|to|on|in|at|von|vom|für|der|des|zum|zur|de|du|del|della|dell['’]\S+|per|di|da|do|dos|para|pour|au|för|til|till|av|van|voor|k|ke|pre|od|la|от|для|к|на|у) )|(?: [а-яё]{2,20}){1,2} ?$|의 )/i
+/** Languages with the adjective behind. */
+const ADJECTIVE = /^(?: \p{L}{2,20}){1,3} ?$/u
+const ENGLISH = /pass(?:w(?:or)?d|phrase|code|key)|secret|token|key|pwd|cred|auth|jwt/i
+/** "is" in some languages, or what stands for it. */
+const SAYS =
+  / (?:is|was|to|from|are|lautet|ist|es|est|é|è|e|jest|är|er|on|je|este|là|це|это|είναι)(?![\p{L}\d])(?: now| set to)?:?(?!\/\/)[ \t]{1,2}\*{0,2}|(?:generated|created|set|reset|changed)(?: (?:for|to) [^\n:"\\]{1,40})?:[ \t]{0,2}\*{0,2}| (?:—|–) |:(?!\/\/)[ \t]{0,2}\*{0,2}|[는은은はが是为為：][ \t]{0,2}/giu
+/** Where a sentence ends, or is none. */
+const SAID_UNTIL = /[\n\\";,{}<>=|]|[.!?](?= |$)/
+const MAX_SAID = 120
 /** `password%3DX%26next` */
 const ENCODED = /(?:%22)?%3[DA](?:%20)?(?:%22)?/iy
 /** `username admin password 0 X` of a router, `ConvertTo-SecureString -String X`. */
-const LEVEL = /[ \t](?:[0-9]|-String|--plaintext)[ \t]{1,3}/y
+const DIGIT_LEVEL = /[ \t]\d[ \t]{1,3}/y
+const LEVEL = /[ \t](?:-String|(?:--)?(?:plain|clear)(?:text)?|ascii-text|hexadecimal|encrypted)[ \t]{1,3}/iy
 /** A file in a form: `name="password"`, an empty line, the value. */
 const FORM_LINE = /(?:\r?\n|\\{1,8}r\\{1,8}n|\\{1,8}n){2}/y
 
@@ -149,7 +180,9 @@ export function namedValue(search: Search, name: Name): Secret | undefined {
     linked(search, name) ??
     spoken(search, name) ??
     inElement(search, name) ??
-    (family === 'password' || family === 'secret' ? unlinked(search, name) : undefined) ??
+    (family === 'password' || family === 'secret' || SECRET_ID.test(name.name)
+      ? unlinked(search, name)
+      : undefined) ??
     (text.charCodeAt(after) === PERCENT ? encoded(search, name) : undefined)
   )
 }
@@ -200,6 +233,8 @@ function assigned(search: Search, name: Name): Secret | undefined {
   if (text[from] === '{') return fieldAfter(search, from + 1, name.family, '}')
   const wrapped = endOf(WRAPPED, text, from)
   if (wrapped >= 0) return strictValue(search, wrapped, name.family, 'quoted')
+  const bracketed = inBrackets(search, from, name.family)
+  if (bracketed) return bracketed
   const tight = !isColon && from === at + 1
   // `openssl rsa -passin pass:X`
   const isPass =
@@ -223,6 +258,33 @@ function assigned(search: Search, name: Name): Secret | undefined {
 
 const TILDE = 126
 
+/** Texts of languages that are in no quotes, or in three: Lua, Perl, Ruby, Python, Swift, Erlang, SQL. */
+const BRACKETS: readonly (readonly [open: RegExp, close: string])[] = [
+  [/\[\[/y, ']]'],
+  [/%?q\{/iy, '}'],
+  [/%?q\(/iy, ')'],
+  [/r?#\\{0,8}"/y, '"#'],
+  [/\\{0,8}"\\{0,8}"\\{0,8}"/y, '"'],
+  [/'''/y, "'"],
+  [/<<\\{0,8}"/y, '"'],
+  [/\$\$/y, '$$'],
+]
+
+/** A value that has been made up between such signs. */
+function inBrackets(search: Search, at: number, family: NameFamily): Secret | undefined {
+  const { text } = search
+  for (const [open, close] of BRACKETS) {
+    const from = endOf(open, text, at)
+    const to = from < 0 ? -1 : text.slice(from, from + MAX_JUDGED).indexOf(close)
+    if (to < 1 || text.slice(from, from + to).includes('\n')) continue
+    let end = from + to
+    while (text[end - 1] === '\\') end--
+    if (isMade(text.slice(from, end)))
+      return secretIn(text, { from, to: end, quoted: true }, { family, sure: 'code' })
+  }
+  return undefined
+}
+
 /** A value behind another link: `||`, a type, `->`, a comma, the bracket of a call. */
 function linked(search: Search, { name, family, quote, after, to }: Name): Secret | undefined {
   const { text } = search
@@ -232,42 +294,93 @@ function linked(search: Search, { name, family, quote, after, to }: Name): Secre
     const secret = at < 0 ? undefined : strictValue(search, at, family, demand)
     if (secret) return secret
   }
+  if (name.length > 2 && name === name.toUpperCase()) {
+    const at = quote === '' ? endOf(COMMA_LINK, text, after) : -1
+    if (at >= 0) return strictValue(search, at, family, 'made')
+  }
   const fallback = endOf(FALLBACK, text, after)
   if (fallback >= 0) return strictValue(search, fallback, family, 'quoted')
-  if (quote !== '') {
+  if (
+    quote !== '' ||
+    text.charCodeAt(after) === CLOSE_BRACKET ||
+    text.charCodeAt(after - 1) === CLOSE_BRACKET
+  ) {
     const at = endOf(COMMA_LINK, text, after)
     if (at >= 0) return strictValue(search, at, family, 'made')
   }
   const call = isAfter && !/auth$/i.test(name) ? -1 : endOf(CALL, text, after)
-  return call < 0 ? undefined : strictValue(search, call, family, 'made')
+  return call < 0 ? undefined : lastMade(search, call, 0, family)
 }
 
 /** A value that counts only if it has a digit or a sign: its place alone says little. */
 function strictValue(search: Search, at: number, family: NameFamily, demand: Demand): Secret | undefined {
   const { text } = search
-  const span = spanAt(search, at)
-  if (!span || (demand !== 'any' && !span.quoted)) return undefined
+  const wrapped = endOf(WRAPPED, text, at)
+  const span = spanAt(search, wrapped < 0 ? at : wrapped)
+  if (!span || (demand !== 'any' && demand !== 'word' && !span.quoted)) return undefined
   // Backticks are Markdown, a list of names.
   const isMadeUp =
     text[span.from - 1] !== '`' && isMade(text.slice(span.from, Math.min(span.to, span.from + 200)))
-  return demand === 'made' && !isMadeUp
+  const isHash = demand === 'word' && HASHED.test(text.slice(span.from, span.from + 10))
+  return ((demand === 'made' || demand === 'word') && !isMadeUp) || isHash
     ? undefined
     : secretIn(text, span, { family, sure: 'code', strict: true })
 }
 
-//  login("bob", "X")     DriverManager.getConnection(url, "sa", "X")
-//  ^ at                                  ^ at
-/** The last text that a call is given which logs in. */
+//  login("bob", "X")     DriverManager.getConnection(url, "sa", "X")     mysqli_connect(host, "root", "X", "shop")
+//  ^ at                                  ^ at                                   ^ at
+/** The last text that has been made up of those that a call is given which logs in; a name is before it. */
 export function loginAt(search: Search, at: number): Secret | undefined {
   const { text } = search
-  const from = endOf(LOGIN, text, at)
-  const secret = from < 0 ? undefined : strictValue(search, from, 'password', 'made')
-  return secret && /^\\{0,8}["']\s{0,4}\)/.test(text.slice(secret.to, secret.to + 14)) ? secret : undefined
+  LOGIN.lastIndex = at
+  const call = LOGIN.exec(text)
+  if (!call) return undefined
+  return lastMade(search, LOGIN.lastIndex, 1, 'password', call[1] !== undefined)
 }
 
-/** The arguments before it: a connection has an address, too. */
 const LOGIN =
-  /(?:(?:log_?in|sign_?in|(?<=basic_?)auth|authenticate|crypt)\(|connect(?:ion)?\((?:\\{0,8}["'][^"'\\\n]{0,200}\\{0,8}["']|[\w.$]{1,60}), ?)(?:(?:\\{0,8}["'][^"'\\\n]{0,200}\\{0,8}["']|[\w.$]{1,60}), ?){1,3}(?=\\{0,8}["'])/iy
+  /(?:log_?in|sign_?in|(?<=[._]|basic_?)auth|authenticate|crypt|(?<=wifi\.)begin|wifi\.begin|(connect(?:ion)?|(?<=new )pdo))\(/iy
+/** The last argument of a call that is long enough, and has been made up; the first ones do not count. */
+function lastMade(
+  search: Search,
+  at: number,
+  first: number,
+  family: NameFamily = 'password',
+  isConnection = false,
+): Secret | undefined {
+  const { text } = search
+  let found: Secret | undefined
+  for (let n = 0, from = at; n < 6; n++) {
+    const end = endOf(ARGUMENT, text, from)
+    if (end < 0) break
+    const secret = n < first ? undefined : strictValue(search, from, family, 'made')
+    // `"ns3"` is the name of something.
+    const length = secret ? secret.to - secret.from : 0
+    // The first text of a connection can be its address, the next its user.
+    const isSure = !isConnection || n > 1 || (secret && MADE_UP.test(text.slice(secret.from, secret.to)))
+    if (secret && isSure && (first === 0 || length >= 8)) found = secret
+    from = endOf(NEXT, text, end)
+    if (from < 0) break
+  }
+  return found
+}
+
+const NEXT = /(?:[ \t]|\\{1,8}t){0,4},(?:[ \t]|\\{1,8}t){0,4}/iy
+const ARGUMENT =
+  /(?:\w{1,20}\()?(?:[rbuf@])?(?:\\{0,8}"[^"\\\n]{0,200}\\{0,8}"|\\{0,8}'[^'\\\n]{0,200}\\{0,8}'|[\w.$]{1,60})\)?/iy
+
+//  keyStore.load(in, "X".toCharArray())
+//                       ^ at
+/** A password of Java: nothing else is made an array of its characters. */
+export function charsBefore({ text }: Search, at: number): Secret | undefined {
+  const quote = text[at - 1]
+  if (quote !== '"') return undefined
+  let to = at - 1
+  while (text[to - 1] === '\\') to--
+  const from = Math.max(text.lastIndexOf('"', to - 1), text.lastIndexOf('\n', to - 1)) + 1
+  if (text[from - 1] !== '"' || to - from > 100 || !isMade(text.slice(from, to))) return undefined
+  return secretIn(text, { from, to, quoted: true }, { family: 'password', sure: 'any' })
+}
 
 //  the password for admin is letmein1
 //      ^ from
@@ -275,18 +388,54 @@ function spoken(search: Search, { name, family, from, after }: Name): Secret | u
   const { text } = search
   // To pass is a verb, too.
   if (name.length < 5 && name.charCodeAt(0) < 128) return undefined
-  const isSaid = (family === 'password' || family === 'secret') && text[from - 1] !== ':'
-  const at = isSaid ? endOf(SENTENCE, text, after) : -1
-  const span = at < 0 ? undefined : spanAt(search, at)
+  if ((family !== 'password' && family !== 'secret') || text[from - 1] === ':') return undefined
+  const near = text.slice(after, after + MAX_SAID)
+  const said = near.slice(0, near.search(SAID_UNTIL) >>> 0)
+  for (const { index, 0: link } of said.matchAll(SAYS)) {
+    const isOther = !ENGLISH.test(name)
+    if (!PURPOSE.test(said.slice(0, index)) && !(isOther && ADJECTIVE.test(said.slice(0, index))))
+      return undefined
+    const secret = saidAt(search, after + index + link.length, family, index > 0)
+    if (secret) return secret
+  }
+  return saidBefore(search, from, family)
+}
+
+//  X is the new password of root
+/** What is said to be one. */
+function saidBefore({ text }: Search, from: number, family: NameFamily): Secret | undefined {
+  const found = AS.exec(text.slice(Math.max(0, from - 120), from))
+  if (!found) return undefined
+  const value = found[1]!
+  const start = from - (found[0].length - found[0].indexOf(value))
+  return isMade(value) && MADE_UP.test(value) && !HASHED.test(value)
+    ? secretIn(
+        text,
+        { from: start, to: start + value.length, quoted: true },
+        { family, sure: 'code', strict: true },
+      )
+    : undefined
+}
+
+const MADE_UP = /[!@#$%^&*]|\d-[a-z]|^(?=.*[A-Z])(?=.*[a-z]).*\d/
+const AS =
+  /(?:^|[\s"'`])([^\s"'`\\/]{8,64})["'`]? (?:is|as)(?: (?:the|my|your|our|its|their|a|new|root|admin|temporary|initial|database|db|default)){0,4} $/i
+
+/** The value at the end of a sentence; one that is far from its name has some length. */
+function saidAt(search: Search, at: number, family: NameFamily, isFar: boolean): Secret | undefined {
+  const { text } = search
+  const start = at + (/^[「『„“«‹»]/.test(text.slice(at, at + 1)) ? 1 : 0)
+  const span = spanAt(search, start)
   if (!span) return undefined
   // A full stop, and emphasis, are no part of it.
   let { to } = span
+  if (start > at) to = start + (text.slice(start, to).search(/[」』“”»›«]/) >>> 0 || 0)
   while (!span.quoted && to > span.from && '.!?*。'.includes(text[to - 1]!) && endsHere(text, to)) to--
+  to = Math.min(to, span.to)
   const value = text.slice(span.from, Math.min(to, span.from + 200))
-  const words = value.split(' ')
-  // "the mnemonic is" and twelve words; `base64-encoded` is a word.
-  const isWord = !span.quoted && !isMade(value)
-  return isWord || words.length > 6
+  // `base64-encoded` is a word; a limit is "128k".
+  const isWord = !span.quoted && (!isMade(value) || (isFar && (value.length < 6 || HASHED.test(value))))
+  return isWord || value.split(' ').length > 6
     ? undefined
     : secretIn(text, { ...span, to }, { family, sure: 'code', strict: text[span.from - 1] === '`' })
 }
@@ -332,11 +481,12 @@ const CDATA = '<![CDATA['
 
 /** Words before a name whose value follows without a sign. */
 const SETTING =
-  /(?:^|[^\w]|\\[nt])(?:ENV|ARG|setenv|setx|set -g?x|config set|configure set|define)[ \t]{1,4}(?:\S{1,60}\/:)?$/i
+  /(?:^|[^\w]|\\[nt])(?:ENV|ARG|setenv|setx|set -g?x|config(?:ure)? (?:--)?set|define)[ \t]{1,4}(?:\S{1,60}\/:)?$/i
 const NETRC = /\blogin\s{1,9}\S{1,99}(?:\\[nrt]|[^A-Za-z]){1,40}$/
 const FLAG = /(?:^|[\s"'`(,[])-{1,2}$/
 /** Names that are the word itself. */
-const WORD = /^(?:password|passphrase|passwd|passcode|pwd|psk|(?:\w{1,9}_)?pw|bindpw|rootpw)$/i
+const WORD =
+  /^(?:(?:set|change|reset)-(?:\w{1,12}-)?password|password|passphrase|passwd|passcode|pwd|psk|(?:\w{1,9}_)?pw|bindpw|rootpw)$/i
 
 //  storePassword "X"     --password X     ENV TOKEN X     login me password X     secret 0 X
 //  ^ from                  ^ from             ^ from               ^ from         ^ from
@@ -349,10 +499,12 @@ function unlinked(search: Search, name: Name): Secret | undefined {
   const form = quote === '' ? -1 : endOf(FORM_LINE, text, after)
   if (form >= 0) return valueAt(search, form, { family, sure: 'any' })
   if (!isBlank(text.charCodeAt(after))) return undefined
-  const level = endOf(LEVEL, text, after)
+  // `service-account-token 3 14d` is a table.
+  const digit = name.name.length < 12 ? endOf(DIGIT_LEVEL, text, after) : -1
+  const level = digit < 0 ? endOf(LEVEL, text, after) : digit
   if (level >= 0) return valueAt(search, level, { family, sure: 'any' })
   let at = after
-  while (isBlank(text.charCodeAt(at)) && at - after < 4) at++
+  while (isBlank(text.charCodeAt(at)) && at - after < 24) at++
   const span = spanAt(search, at)
   if (!span) return undefined
   const before = text.slice(Math.max(0, from - 130), from)
@@ -371,7 +523,10 @@ function unlinked(search: Search, name: Name): Secret | undefined {
   // `password letmein1` in a sentence, `VAULT_TOKEN s.…`, `use token 0123…`
   const isLoud = name.name === name.name.toUpperCase() && name.name.includes('_')
   return !span.quoted &&
-    (isLoud || WORD.test(name.name) || (value.length >= 20 && (isMix(value) || HEX.test(value)))) &&
+    (isLoud ||
+      WORD.test(name.name) ||
+      name.name.charCodeAt(0) > 127 ||
+      (value.length >= 20 && (isMix(value) || HEX.test(value) || isLowerKey(value)))) &&
     value.length >= 8 &&
     isMade(value) &&
     !HASHED.test(value)
@@ -393,7 +548,7 @@ function lineBelow(search: Search, at: number, family: NameFamily): Secret | und
 
 const HASHED = /^(?:sha|md5|pbkdf|bcrypt|scrypt|argon|http|utf|base64|v?\d+\.)/i
 
-const HEX = /^[\da-f]{32,128}$/i
+const HEX = /^[\da-f]{32,128}$|^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 //  password%3DX%26next%3D1
 //          ^ after
@@ -442,12 +597,15 @@ function labelledText(search: Search, after: number, family: NameFamily): Secret
 
 /** `secret = "X" -> "X"`: what a plan changes it to. */
 export function changedTo(search: Search, { to }: Secret, { family }: Name): Secret[] {
-  const at = endOf(CHANGE, search.text, to)
+  const isSaid = ' .!'.includes(search.text[to] ?? 'x')
+  const at =
+    isSaid && !FROM.test(search.text.slice(Math.max(0, to - 70), to)) ? -1 : endOf(CHANGE, search.text, to)
   const secret = at < 0 ? undefined : valueAt(search, at, { family, sure: 'code' })
   return secret ? [secret] : []
 }
 
-const CHANGE = /\\{0,8}["'] -> (?=\\{0,8}["'])/y
+const FROM = / from ['"`]?\S{1,60}$/
+const CHANGE = /\\{0,8}["'] -> (?=\\{0,8}["'])|[.!]? to (?=\S{6})/y
 
 /** The value of a field such as `value` that follows, in the same object or tag. */
 function fieldAfter(search: Search, at: number, family: NameFamily, until: '}' | '>'): Secret | undefined {

@@ -4,13 +4,13 @@ export type NameFamily = 'password' | 'secret' | 'key' | 'authorization' | 'cook
 export type NameRole = NameFamily | 'label' | 'field'
 
 const passwords = wordsOf(
-  'password passwd passphrase passcode passkey pwd passwort kennwort wachtwoord contrasena senha haslo',
-  'motdepasse storepass keypass requirepass psk bindpw rootpw clavesecreta parola salasana adgangskode passord',
+  'assword passwd passphrase passcode passkey pwd passwort kennwort wachtwoord contrasena senha haslo',
+  'motdepasse storepass keypass requirepass psk bindpw rootpw clavesecreta parola salasana adgangskode adgangskoden passord passordet',
   'heslo geslo jelszo lozinka',
 )
 const secrets = wordsOf(
   'secret token apikey accesskey secretkey privatekey signingkey encryptionkey masterkey accountkey',
-  'presharedkey authkey servicekey rolekey sessionkey deploykey licensekey credential credentials',
+  'presharedkey authkey servicekey rolekey sessionkey deploykey licensekey credential credentials creds keymaterial',
   'connectionstring jwt xamzsignature xgoogsignature privatekeyid secretkeybase securestring privatemac',
   'clientkeydata masterauth jwtsign jwtverify sonarlogin',
 )
@@ -19,7 +19,7 @@ const labels = new Set(['name', 'key', 'type', 'variable', 'envvar', 'header'])
 const fields = new Set(['value', 'default', 'defaultvalue', 'stringvalue'])
 /** Keys that are secret in some programs only: a value of theirs counts if it is mixed. */
 const OTHER_KEY =
-  /(?:app|application|client|consumer|storage|admin|shared|hmac|aes|cipher|webhook|integration|subscription|ingest|server|bot|maps)key$|secretid$/
+  /(?:app|application|client|consumer|storage|admin|shared|hmac|aes|cipher|webhook|integration|routing|subscription|ingest|server|bot|maps)key$|secretid$/
 /** What says which one it is: `password_confirmation`, `secretString`, `DB_PASSWORD_PROD`. */
 const QUALIFIER =
   /[_.-]?(?:confirm(?:ation)?|again|repeat|string|value|plain(?:text)?|prod(?:uction)?|stag(?:e|ing)|dev|test|old|new|current|prev(?:ious)?|default)$/i
@@ -60,11 +60,13 @@ function roleIn(name: string): NameRole | undefined {
   // The directory of a shell.
   if (name === 'PWD' || name === 'OLDPWD') return undefined
   const plain = plainName(name)
+  // The name of one: `existingSecret: my-release-postgresql`.
+  if (/existing(?:secret|token|password)?$|^public|jsonwebtoken$/.test(plain)) return undefined
   // A choice: `withCredentials: true`.
   if (/^(?:with|use|has|include)credentials$/.test(plain)) return undefined
   if (labels.has(plain)) return 'label'
   if (fields.has(plain)) return 'field'
-  if (passwords.some((end) => plain.endsWith(end)) || isPass(name)) return 'password'
+  if (plain === 'clave' || passwords.some((end) => plain.endsWith(end)) || isPass(name)) return 'password'
   if (plain.endsWith('authorization')) return 'authorization'
   if (plain.endsWith('cookie') || plain === 'cookies') return 'cookie'
   if (wholeSecrets.has(plain) || secrets.some((end) => plain.endsWith(end))) return 'secret'
@@ -152,7 +154,7 @@ export function isSecretValue(value: string, { family, quoted, sure }: Assigned)
   if (isPlaceholder(value)) return false
   const { digits, letters, capitals, blanks, others, calls } = countIn(value)
   if (digits + letters === 0 && value.charCodeAt(0) < 128) return false
-  if (!quoted && (calls || '<{['.includes(value[0]!))) return false
+  if (!quoted && (calls || ('<{['.includes(value[0]!) && !/^\{[A-Z\d-]{2,12}\}/.test(value)))) return false
   if (family === 'authorization') return true
   if (family === 'cookie') return SESSION.test(value)
   const isPassword = family === 'password'
@@ -232,13 +234,18 @@ function isPlaceholder(value: string): boolean {
   if (isTemplate(value, first)) return true
   if (value.includes('[redacted:') || value.includes('.env') || value.includes('os.environ')) return true
   if (noValues.has(value.slice(0, 20).toLowerCase())) return true
+  // `^9.0.2`, `#032f62`, `sk-ant-xxxxxxxx`
+  if (
+    /^[\^~<>=v]{0,3}\d{1,4}(?:\.[\dx*]{1,4}){1,3}$|^#[\da-f]{3,8}$|([x*.•])\1{5}$|^@\w{1,60}@$/i.test(value)
+  )
+    return true
   if (value.includes('…') || value.endsWith('...') || value.includes('${')) return true
   // The name again: a label, or a variable.
   if (
     !/\d/.test(value) &&
     value.length < 20 &&
     familyOf(value) !== undefined &&
-    /^[A-Z_]+$|^[a-zA-Z]?[a-z]+$/.test(value)
+    /^[A-Z_]+$|^[a-zA-Z]?[a-z]+(?:[A-Z][a-z]+){0,3}$/.test(value)
   )
     return true
   // `privateKey: "/etc/ssl/server1.pem"`

@@ -19,6 +19,7 @@ const isBase64 = alphabet(`${letters + digits}-_+/=`)
 /** Characters of a bearer token. */
 export const isToken = alphabet(`${letters + digits}-_+/=.~`)
 
+const isUuid = alphabet(`${digits}abcdef-`)
 const isDollar = alphabet(`${letters + digits}$`)
 const isTeams = alphabet(`${letters + digits}-_/@`)
 const isCrypt = alphabet(`${letters + digits}./+=,$-`)
@@ -101,6 +102,12 @@ function jwt(text: string, at: number): number {
   return dots < 2 ? -1 : end
 }
 
+/** Letters of one case and digits in no order; the name of a page has words. */
+function unordered(text: string, at: number): number {
+  const end = run(isAlnum, 20, 80)(text, at)
+  return end > 0 && (text.slice(at, end).match(/\d(?=\D)|\D(?=\d)/g)?.length ?? 0) * 5 >= end - at ? end : -1
+}
+
 /** `1/<digits>:<hex>` */
 function asana(text: string, at: number): number {
   const colon = run(isDigit, 14, 20)(text, at)
@@ -128,6 +135,7 @@ const shapes: readonly Shape[] = [
   ...shape('github', run(isWord, 22, 255), 'github_pat_'),
   ...shape('gitlab', run(isToken, 20, 300), 'glpat-', 'gldt-', 'glrt-', 'glcbt-', 'glptt-', 'glft-'),
   ...shape('gitlab', run(isToken, 20, 300), 'glsoat-', 'glimt-', 'glagent-', 'gloas-', 'GR1348941'),
+  ...shape('gitlab', run(isToken, 20, 300), 'glffct-', 'glwt-', 'glrtr-'),
   ...shape('slack', run(isToken, 10, 300), 'xoxa-', 'xoxb-', 'xoxc-', 'xoxd-', 'xoxe-', 'xoxe.'),
   ...shape('slack', run(isToken, 10, 300), 'xoxo-', 'xoxp-', 'xoxr-', 'xoxs-', 'xapp-'),
   ...shape('slack', run(isPath, 20, 200), 'hooks.slack.com/services/', 'hooks.slack.com/workflows/'),
@@ -207,6 +215,34 @@ const shapes: readonly Shape[] = [
   ),
   ...shape('webhook', run(isPath, 10, 200), 'hooks.zapier.com/hooks/catch/'),
   ...shape('webhook', run(isTeams, 60, 300), 'webhook.office.com/webhookb2/', 'outlook.office.com/webhook/'),
+  ...shape('webhook', run(isWord, 16, 100), 'cgi-bin/webhook/send?key=', '/bot/v2/hook/'),
+  ...shape('webhook', unordered, '/hooks/', '/hook/', '/webhook/', '/webhooks/'),
+  // What begins the keys of services whose rest is a UUID, is short, or has one case.
+  ...alone(
+    'key',
+    run(isUuid, 36, 36),
+    'sdk-',
+    'mob-',
+    'api-',
+    'waka_',
+    'secret-',
+    'token-',
+    'pat-na1-',
+    'pat-eu1-',
+  ),
+  ...alone(
+    'key',
+    mixed(isAlnum, 24, 80),
+    'nsec1',
+    'EXO',
+    'FLWSECK-',
+    'FLWSECK_TEST-',
+    'EZAK',
+    'EZTK',
+    'AKCp',
+  ),
+  ...alone('key', run(isAlnum, 14, 80), 'rzp_live_', 'rzp_test_', 'tr_prod_', 'tr_dev_'),
+  ...alone('key', run(isHex, 32, 64), 'signkey-prod-', 'signkey-test-'),
   ...shape(
     'password-hash',
     run(isCrypt, 20, 200),
@@ -247,6 +283,8 @@ export const knownIds: readonly string[] = [
     'turn_',
   ],
   ...['nonce-', 'sha1_', 'sha256_', 'blob_', 'tree_', 'cache_', 'id_'],
+  // Public keys.
+  ...['MFkwEwYH', 'MIIBIjANB', 'MIICIjANB', 'MCowBQYD', 'MIGfMA0G', 'xpub', 'z6Mk', 'Qm', 'RWS', 'RWQ'],
   // Images, documents and archives in base64.
   ...['iVBORw0KGgo', '/9j/', 'R0lGOD', 'UklGR', 'JVBERi0', 'H4sIA'],
   ...['sha1-', 'sha256-', 'sha384-', 'sha512-', 'AAAAB3Nza', 'AAAAC3Nza', 'AAAAE2Vj'],

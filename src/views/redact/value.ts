@@ -61,6 +61,8 @@ export function secretIn(text: string, span: Span, place: ValuePlace): Secret | 
     if (!isCredential(text, from, to)) return undefined
   }
   const value = text.slice(from, Math.min(to, from + (family === 'cookie' ? MAX_VALUE : MAX_JUDGED)))
+  // A shell runs what is in backticks.
+  if (text[from - 1] === '`' && value.includes(' ')) return undefined
   const isBare = place.sure === 'code' && !quoted && nameFrom >= 0
   const ownLine = isBare && (fillsLine(text, nameFrom, to) || (place.tight && isSetting(text, nameFrom, to)))
   const sure = quoted && !place.strict ? 'any' : ownLine ? 'line' : place.sure
