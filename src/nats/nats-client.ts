@@ -205,18 +205,26 @@ async function firstConnection(
   shown: string,
   { connectTimeout = NATS_OPTIONS.connectTimeout.default, onConnection, signal }: NatsOptions,
 ): Promise<NatsConnection> {
-  const until = performance.now() + milliseconds(connectTimeout)
-  for (let waited = false; ; waited = true) {
-    signal?.throwIfAborted()
-    try {
-      const connection = await transport.connect(settings)
-      if (waited) onConnection?.(true)
-      return connection
-    } catch (error) {
-      if (!isAway(error) || performance.now() >= until) throw brokerFault(error, shown)
+  const timeout = milliseconds(connectTimeout)
+  let isOver = timeout === 0
+  const cancel = afterLoopTime(timeout, () => {
+    isOver = true
+  })
+  try {
+    for (let waited = false; ; waited = true) {
+      signal?.throwIfAborted()
+      try {
+        const connection = await transport.connect(settings)
+        if (waited) onConnection?.(true)
+        return connection
+      } catch (error) {
+        if (!isAway(error) || isOver) throw brokerFault(error, shown)
+      }
+      if (!waited) onConnection?.(false)
+      await delay(RETRY_MS, undefined, { signal })
     }
-    if (!waited) onConnection?.(false)
-    await delay(RETRY_MS, undefined, { signal })
+  } finally {
+    cancel()
   }
 }
 

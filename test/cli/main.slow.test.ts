@@ -28,3 +28,15 @@ test('says its version', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
   expect(await sluice(['--version'], '')).toEqual({ code: 0, out: `${version}\n`, err: '' })
 })
+
+test('lets the heap grow to twice what is alive', async () => {
+  const record = { type: 'item.completed', item: { id: 'm', type: 'agent_message', text: 'A step is done.' } }
+  const child = spawn(process.execPath, [
+    ...['--trace-gc-verbose', built('src/cli/main.ts')],
+    ...['events', '--engine', 'codex'],
+  ])
+  child.stdin.end(`${JSON.stringify(record)}\n`.repeat(60_000))
+  // The limits that V8 sets itself, each with its factor.
+  const factors = [...(await text(child.stdout)).matchAll(/\] Limit: old size: .*\((\d\.\d)\)/g)]
+  expect(factors.at(-1)?.[1]).toBe('2.0')
+})

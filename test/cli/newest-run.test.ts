@@ -12,14 +12,14 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { inside } from './inside.ts'
+import { inside, standIn } from './inside.ts'
 
 let cwd: string
 beforeEach(() => {
   cwd = mkdtempSync(join(tmpdir(), 'sluice-newest-'))
   vi.spyOn(process, 'cwd').mockReturnValue(cwd)
 })
-afterEach(() => void vi.restoreAllMocks())
+afterEach(() => void vi.restoreAllMocks().unstubAllEnvs())
 
 const STDOUT = [
   { type: 'thread.started', thread_id: 't-1' },
@@ -129,6 +129,24 @@ test('prune keeps what it is told to keep, what is being written, and what is no
   expect(readdirSync(join(cwd, '.audit')).sort()).toEqual([held, failed, 'mine'].sort())
   expect(existsSync(join(cwd, '.audit', good))).toBe(false)
   expect(lstatSync(join(cwd, '.audit', 'mine')).isDirectory()).toBe(true)
+})
+
+test('prune tells on a terminal how far it is, and wipes that before the end', async () => {
+  for (let day = 40; day < 44; day++) recorded(day)
+  let now = 0
+  vi.spyOn(performance, 'now').mockImplementation(() => {
+    now += 150
+    return now
+  })
+  vi.stubEnv('TERM', 'xterm')
+  const stderr = standIn({ tty: true })
+  const { code, err } = await inside(['prune', join(cwd, '.audit'), '--older', '30d', '--yes'], { stderr })
+  const lines = err.split('\r\u001b[K')
+  expect([code, lines[1], lines.at(-1)]).toEqual([
+    0,
+    expect.stringMatching(/^looked at \d of 4 runs$/),
+    expect.stringMatching(/^sluice: 4 runs of 4 removed/),
+  ])
 })
 
 test.each([

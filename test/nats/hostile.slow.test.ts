@@ -363,4 +363,23 @@ describe('no broker', () => {
     expect(performance.now() - began).toBeGreaterThan(600)
     expect(told).toEqual([false])
   })
+
+  test.skipIf(!hasNats)(`it is waited for that long by the clock of this process${needsNats}`, async () => {
+    const server = await natsServer()
+    await server.kill()
+    try {
+      let started = Promise.resolve()
+      const onConnection = (there: boolean) => {
+        if (there) return
+        // This process is late, and the server comes a little after that.
+        for (const until = performance.now() + 2100; performance.now() < until; );
+        started = delay(500).then(() => server.start())
+      }
+      mkdirSync(host())
+      await ship(host(), { servers: server.url, connectTimeout: 2000, onConnection })
+      await started
+    } finally {
+      await server.close()
+    }
+  })
 })

@@ -4,14 +4,17 @@ import { createInterface } from 'node:readline/promises'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { badOption, quote } from '../../base/fault.ts'
 import { whyFailed } from '../../base/system-error-code.ts'
-import { EVENTS_FILE } from '../../disk/journal.ts'
+import { EVENTS_FILE, LOCK_FILE } from '../../disk/journal.ts'
+import { isLocked } from '../../disk/lock.ts'
 import { outcomeWords, type RunOutcome } from '../../events/run-outcome.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
+import { isUnlockedRunning } from '../../run/is-running.ts'
 import { readMeta } from '../../run/meta.ts'
 import { AUDITS, RUN_NAME, unlinkLatest } from '../../run/run-directory.ts'
-import { auditPlace } from '../../serve/run-place.ts'
-import { countWords, sizeWords } from '../../views/words.ts'
+import { turn } from '../../serve/turns.ts'
+import { countWords, grouped, sizeWords } from '../../views/words.ts'
 import { safeLine } from '../draw/safe.ts'
+import { statusLine } from '../draw/status-line.ts'
 import { exits } from '../exit-codes.ts'
 import { age } from '../input/numbers.ts'
 import { output } from '../print.ts'
@@ -70,37 +73,57 @@ async function prune(dir: string, flags: Flags): Promise<number> {
   if (!dryRun && flags.older === undefined && keep.length === 0)
     throw badOption('prune removes nothing unless you say what: --older 30d, --keep failed, or --dry-run')
   const runs = runsIn(dir)
-  const old = runs.filter((name) => isOld(join(dir, name), dir, Date.now() - older, keep))
-  if (!dryRun && !yes && old.length > 0 && process.stdin.isTTY && process.stderr.isTTY) {
-    const question = `Remove ${countWords(old.length, 'run')} of ${runs.length} from ${safeLine(dir)}? [y/N] `
-    if (!(await isConfirmed(question))) {
-      console.error('sluice: nothing was removed')
-      return exits.good
+  const status = statusLine()
+  // Of many runs it takes minutes.
+  async function* oldIn(names: readonly string[]): AsyncGenerator<string> {
+    const root = fs.realpathSync(dir)
+    for (const [at, name] of names.entries()) {
+      await turn()
+      status.show(() => `looked at ${grouped(at)} of ${countWords(names.length, 'run')}`)
+      if (isOld(join(dir, name), root, Date.now() - older, keep)) yield name
     }
   }
-  const write = output()
-  let freed = 0
-  let gone = 0
-  let code: number = exits.good
-  for (const name of old) {
-    const path = join(dir, name)
-    // It may have been continued while the question was open.
-    if (!isOld(path, dir, Date.now() - older, keep)) continue
-    const bytes = sizeOf(path)
-    const failed = dryRun ? undefined : remove(path)
-    if (failed !== undefined) {
-      console.error(`sluice: cannot remove ${safeLine(path)} (${failed})`)
-      code = exits.output
-      continue
+  try {
+    let old = runs
+    if (!dryRun && !yes && process.stdin.isTTY && process.stderr.isTTY) {
+      old = []
+      for await (const name of oldIn(runs)) old.push(name)
+      status.wipe()
+      const question = `Remove ${countWords(old.length, 'run')} of ${grouped(runs.length)} from ${safeLine(dir)}? [y/N] `
+      if (old.length > 0 && !(await isConfirmed(question))) {
+        console.error('sluice: nothing was removed')
+        return exits.good
+      }
     }
-    gone++
-    freed += bytes
-    if (!(await write(`${safeLine(name)}  ${sizeWords(bytes)}\n`))) return exits.good
+    const write = output()
+    let freed = 0
+    let gone = 0
+    let code: number = exits.good
+    // One may have been continued while the question was open.
+    for await (const name of oldIn(old)) {
+      const path = join(dir, name)
+      const bytes = sizeOf(path)
+      const failed = dryRun ? undefined : remove(path)
+      if (failed !== undefined || process.stdout.isTTY) status.wipe()
+      if (failed !== undefined) {
+        console.error(`sluice: cannot remove ${safeLine(path)} (${failed})`)
+        code = exits.output
+        continue
+      }
+      gone++
+      freed += bytes
+      if (!(await write(`${safeLine(name)}  ${sizeWords(bytes)}\n`))) return exits.good
+    }
+    if (!dryRun) unlinkLatest(dir)
+    status.wipe()
+    const [would, frees] = dryRun ? ['would be removed', 'frees'] : ['removed', 'freed']
+    console.error(
+      `sluice: ${countWords(gone, 'run')} of ${grouped(runs.length)} ${would}, ${frees} ${sizeWords(freed)}`,
+    )
+    return code
+  } finally {
+    status.end()
   }
-  if (!dryRun) unlinkLatest(dir)
-  const [would, frees] = dryRun ? ['would be removed', 'frees'] : ['removed', 'freed']
-  console.error(`sluice: ${countWords(gone, 'run')} of ${runs.length} ${would}, ${frees} ${sizeWords(freed)}`)
-  return code
 }
 
 /** Ctrl-D and Ctrl-C are a no. */
@@ -128,9 +151,11 @@ function runsIn(dir: string): string[] {
 }
 
 /** Whether a run ended before `before`, is not to be kept, and is not being written. */
-function isOld(path: string, dir: string, before: number, keep: readonly RunOutcome[]): boolean {
-  if (auditPlace(path, fs.realpathSync(dir)).isRunning()) return false
-  const meta = readMeta(listAttempts(path).at(-1)?.meta)
+function isOld(path: string, root: string, before: number, keep: readonly RunOutcome[]): boolean {
+  if (isLocked(join(path, LOCK_FILE))) return false
+  const last = listAttempts(path, root).at(-1)
+  const meta = readMeta(last?.meta, root)
+  if (isUnlockedRunning(path, last, meta)) return false
   const ended = typeof meta?.ended_at === 'string' ? Date.parse(meta.ended_at) : lastChange(path)
   return ended < before && !(meta?.outcome && keep.includes(meta.outcome))
 }

@@ -27,6 +27,8 @@ export function statusLine(wanted = true) {
       dirty = true
       process.stderr.write(`\r\u001b[K${words()}`)
     },
+    /** Removes the line, until it is shown again. */
+    wipe,
     /** Removes the line. */
     end() {
       process.off('SIGINT', interrupted)
