@@ -352,7 +352,8 @@ const session = 'session-1'
 const tokenUsage = { input: 1, output: 2, total: 3 }
 
 /** What is told, without the pieces of a text. */
-const toldWhole = (events: readonly AgentEvent[]) => told(events).filter((words) => !words.startsWith('piece'))
+const toldWhole = (events: readonly AgentEvent[]) =>
+  told(events).filter((words) => !words.startsWith('piece'))
 
 /** Engines without records: what is on stdout and on stderr. Their answer is over when the process is. */
 const plain: readonly (readonly [name: Name, stdout: string, stderr: string, told: readonly string[]])[] = [
