@@ -448,6 +448,7 @@ export class EngineEvents {
    * the nth that was repeated. False if the other side was told already.
    */
   #user(text: string): boolean {
+    if (text === '') return true
     const words = text.trim()
     const key = words.length > SHORT ? digest(words) : words
     const more = this.#prompts.take(key) ?? 0
@@ -560,6 +561,7 @@ export class EngineEvents {
     const { what, verb } = pieceWords[type]
     checkText(`the id of say.${verb}`, id)
     checkText(`the text of say.${verb}`, text)
+    if (text === '') return
     this.#write(type, messageData(id, text, more.parent))
     const piece = { text, place: this.#writer.place(), more, when: this.#work() }
     const open = type === 'agent.message.delta' ? this.#open : this.#thoughts
@@ -575,8 +577,9 @@ export class EngineEvents {
     }
     checkText('the text of say.reasoning', text)
     const open = id === undefined ? undefined : this.#thoughts.take(id)
-    this.#work()
     const words = text || (open?.parts.join('') ?? '')
+    if (words === '') return
+    this.#work()
     this.#write('agent.reasoning.summary', messageData(id ?? this.#newId('reasoning'), words, more.parent))
   }
 
@@ -608,6 +611,8 @@ export class EngineEvents {
     const open = id === undefined ? undefined : this.#open.take(id)
     // An end without words does not take back the pieces.
     const words = text || (open?.parts.join('') ?? '')
+    // A record without words says nothing. An aborted attempt leaves one.
+    if (words === '') return
     this.#final(id ?? this.#newId(), words, more, this.#work())
   }
 

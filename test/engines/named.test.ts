@@ -457,6 +457,38 @@ describe('a named engine reads what it can', () => {
     ).toEqual([])
   })
 
+  test.each([
+    ['claude', { type: 'assistant', message: { content: [{ ...text, text: '' }] } }],
+    ['claude', { type: 'assistant', message: { content: [{ type: 'thinking', thinking: '' }] } }],
+    ['codex', { type: 'item.completed', item: { type: 'agent_message', text: '' } }],
+    ['codex', { type: 'item.completed', item: { type: 'reasoning', text: '' } }],
+    ['opencode', { type: 'text', part: { text: '' } }],
+    ['opencode', { type: 'reasoning', part: { text: '' } }],
+    ['gemini', { type: 'message', role: 'assistant', content: '' }],
+    ['gemini', { type: 'message', role: 'assistant', content: '', delta: true }],
+    ['cursor', { type: 'assistant', message: { content: [] } }],
+    ['droid', { type: 'message', role: 'assistant', text: '' }],
+    ['droid', { type: 'message', role: 'user', text: '' }],
+    ['cline', { type: 'agent_event', event: { type: 'content_end', contentType: 'text', text: '' } }],
+    ['claude-session', { type: 'assistant', message: { content: [{ ...text, text: '' }] } }],
+    ['codex-session', { type: 'event_msg', payload: { type: 'agent_message', message: '' } }],
+    ['pi-session', { type: 'message', message: { role: 'assistant', content: [{ ...text, text: '' }] } }],
+    ['cline-session', { messages: [{ role: 'assistant', content: [{ ...text, text: '' }] }] }],
+  ] as const)('%s: %j has no words, and says nothing', (name, record) => {
+    expect(told(run(engines[name], { stdout: lines(record), exit: 0 }))).toEqual([])
+  })
+
+  test('OpenCode: a call is known by its part, and an error of 2.x by its type', () => {
+    const part = (status: string) => ({ id: 'p', tool: 'bash', state: { status, output: 'ok' } })
+    const lines = (['running', 'completed'] as const).map((status) => ({
+      type: 'tool_use',
+      part: part(status),
+    }))
+    expect(atOnce('opencode', ...lines)).toEqual(['started p bash', 'completed p bash'])
+    const error = { type: 'no-route', message: 'No such model' }
+    expect(atOnce('opencode', { type: 'error', error })).toEqual(['fatal: no-route: No such model'])
+  })
+
   test('continue has one document', () => {
     const stdout = lines({ response: 'Hi', status: 'success' })
     expect(texts(run(engines.continue, { stdout, exit: 0 }))).toEqual(['Hi'])

@@ -221,13 +221,12 @@ const items = /* @__PURE__ */ rows<Rollout>({
   on: {
     UserMessage: (item, say, rollout) => rollout.asked('item', wordsOf(item.at('content'), ''), say),
     AgentMessage(item, say, rollout) {
-      const words = wordsOf(item.at('content'), '')
-      if (words !== '' && rollout.tells('item')) say.message(item.text('id'), words)
+      if (rollout.tells('item')) say.message(item.text('id'), wordsOf(item.at('content'), ''))
     },
     Reasoning(item, say, rollout) {
       if (!rollout.tells('item')) return
       for (const part of item.list('summary_text'))
-        if (typeof part === 'string' && part !== '') say.reasoning(item.text('id'), part)
+        if (typeof part === 'string') say.reasoning(item.text('id'), part)
     },
     'CommandExecution, McpToolCall, FileChange, CollabAgentToolCall': {
       fields: ITEM,
