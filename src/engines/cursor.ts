@@ -1,6 +1,6 @@
 import { asText, type Engine, isRecord, type Say, type ToolTable } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
-import { unifiedDiff } from './calls.ts'
+import { calls, unifiedDiff } from './calls.ts'
 import { blocksOf, wordsOf } from './content-blocks.ts'
 import { table } from './record-table.ts'
 import { tokensAt } from './token-parts.ts'
@@ -25,6 +25,7 @@ class Run {
   /** The last message that arrived in pieces: a line that only repeats it is not another message. */
   last: string | undefined
   answered = false
+  readonly calls = calls()
   /** The session of the turn: another one does not end it. */
   session: string | undefined
   readonly maxFrame: number
@@ -128,7 +129,7 @@ export const cursor: Engine = /* @__PURE__ */ table({
     },
     tool_call: {
       shape: 'call_id:text tool_call:record',
-      least: 'tool_call:record',
+      least: 'call_id|tool_call',
       fields: 'subtype=started|completed call_id:text tool_call:record model_call_id:text',
       read: readCall,
     },
@@ -165,20 +166,24 @@ function contentOf(line: Rec): string | undefined {
 }
 
 /** The tool is the only key of `tool_call`; how it ended is the only key of `result`. */
-function readCall(line: Rec, say: Say): boolean {
-  const [name, body] = firstIn(line.record('tool_call'), isRecord) ?? []
+function readCall(line: Rec, say: Say, run: Run): boolean {
+  const id = line.text('call_id') ?? ''
+  const ends = line.at('subtype') === 'completed'
+  // The end of a call that began may lack its tool.
+  const before = ends ? run.calls.ended(id) : undefined
+  const [name, body] = firstIn(line.record('tool_call'), isRecord) ?? [before?.name, before && {}]
   const tool = Rec.of(body)
   if (name === undefined || tool === undefined) return false
   const call = {
-    id: line.text('call_id') ?? '',
+    id,
     name: name === 'function' ? (tool.text('name') ?? name) : name,
     input: tool.at('args arguments'),
   }
   if (line.at('subtype') === 'started') {
-    say.started(call)
+    run.calls.start(call, say)
     return true
   }
-  if (line.at('subtype') !== 'completed') return false
+  if (!ends) return false
   const good = tool.at('result.success')
   const bad = firstIn(tool.record('result'), (one) => isRecord(one) || typeof one === 'string')
   if (good === undefined && bad !== undefined) {

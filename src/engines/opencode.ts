@@ -38,8 +38,7 @@ const on: Rows<Run>['on'] = {
     read(part, say, run, line) {
       const { stored } = run
       const words = part.text('text')
-      // Aborted attempts leave empty texts.
-      if (words === undefined || (stored && (words === '' || part.at('synthetic') === true))) return
+      if (words === undefined || (stored && part.at('synthetic') === true)) return
       const incomplete = stored?.aborted || undefined
       say.message(part.text('id'), words, { incomplete, parent: parentOf(line, run) })
     },
@@ -48,7 +47,7 @@ const on: Rows<Run>['on'] = {
     fields: 'text:text time:record metadata:record',
     read(part, say, run, line) {
       const words = part.text('text')
-      if (words === undefined || (run.stored && words === '')) return
+      if (words === undefined) return
       say.reasoning(part.text('id'), words, { parent: parentOf(line, run) })
     },
   },
@@ -187,7 +186,7 @@ function readTool(part: Rec, parent: string | undefined, say: Say): void {
   const exit_code = part.number('state.metadata.exit')
   const [start, end] = [part.number('state.time.start'), part.number('state.time.end')]
   const call = {
-    id: part.text('callID') ?? '',
+    id: part.text('callID id') ?? '',
     name,
     input: part.record('state.input')?.values,
     output: part.at('state.output'),
@@ -218,7 +217,7 @@ function parentOf(line: Rec, { session }: Run): string | undefined {
 function errorText(line: Rec): string {
   if (!line.record('error')) return line.text('error') ?? 'an error without a message'
   const message = line.text('error.data.message error.message') ?? 'no message'
-  return `${line.text('error.name') ?? 'error'}: ${message}`
+  return `${line.text('error.name error.type') ?? 'error'}: ${message}`
 }
 
 /**

@@ -194,10 +194,13 @@ function readPiece(line: Rec, say: Say, { open, inputs }: Run): void {
   if (call) say.inputDelta(call, part)
   const isThought = kind === 'thinking_delta' && part !== ''
   if (!isThought && kind !== 'text_delta') return
-  const key = `${isThought ? 'thinking' : 'text'} ${index}`
+  const type = isThought ? 'thinking' : 'text'
+  // A piece without an index belongs to what is open, and what has none yet to the first piece with one.
+  const last = at === undefined && [...open.entries()].findLast(([name]) => name.startsWith(type))?.[0]
+  const key = last || `${type} ${index}`
   let id = open.get(key)
   if (id === undefined) {
-    id = say.newId(isThought ? 'reasoning' : 'message')
+    id = open.take(`${type} undefined`) ?? say.newId(isThought ? 'reasoning' : 'message')
     for (const forgotten of open.set(key, id)) close(forgotten, say, { incomplete: true })
   }
   if (isThought) say.reasoningDelta(id, part)

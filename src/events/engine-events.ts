@@ -455,6 +455,7 @@ export class EngineEvents {
    * the nth that was repeated. False if the other side was told already.
    */
   #user(text: string): boolean {
+    if (text === '') return true
     const words = text.trim()
     const key = words.length > SHORT ? digest(words) : words
     const more = this.#prompts.take(key) ?? 0
@@ -567,6 +568,7 @@ export class EngineEvents {
     const { what, verb } = pieceWords[type]
     checkText(`the id of say.${verb}`, id)
     checkText(`the text of say.${verb}`, text)
+    if (text === '') return
     this.#write(type, messageData(id, text, more.parent))
     const piece = { text, place: this.#writer.place(), more, when: this.#work() }
     const open = type === 'agent.message.delta' ? this.#open : this.#thoughts
@@ -582,8 +584,9 @@ export class EngineEvents {
     }
     checkText('the text of say.reasoning', text)
     const open = id === undefined ? undefined : this.#thoughts.take(id)
-    this.#work()
     const words = text || (open?.parts.join('') ?? '')
+    if (words === '') return
+    this.#work()
     this.#write('agent.reasoning.summary', messageData(id ?? this.#newId('reasoning'), words, more.parent))
   }
 
@@ -615,6 +618,8 @@ export class EngineEvents {
     const open = id === undefined ? undefined : this.#open.take(id)
     // An end without words does not take back the pieces.
     const words = text || (open?.parts.join('') ?? '')
+    // A record without words says nothing. An aborted attempt leaves one.
+    if (words === '') return
     this.#final(id ?? this.#newId(), words, more, this.#work())
   }
 
