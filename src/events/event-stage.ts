@@ -255,6 +255,7 @@ class RunEvents {
       return
     }
     if (chunk.channels) this.#once.announce(chunk.channels.filter((channel) => channel !== 'stdin'))
+    if (chunk.still) this.#once.still()
     if (chunk.bytes.length === 0) return
     if (chunk.channel === 'stdin') {
       this.#events.sentBy = chunk.by ?? 'user'

@@ -18,6 +18,8 @@ export interface Output {
   readonly recorders: Recorders
   /** The next bytes of a channel, if there are any now; `now` tells their milliseconds since the start. */
   read(channel: OutputChannel, now: () => number): { readonly bytes: Buffer; readonly ms: number } | undefined
+  /** All was read, and nothing came for a while. */
+  still(ms: number): void
   /** Takes bytes that are about to be sent to the process; call the result when they are. */
   sent(bytes: Buffer, ms: number, by?: 'limit'): () => void
   /** When the process wrote last, in milliseconds since 1970. */
@@ -39,6 +41,8 @@ export class RecordedOutput implements Output {
   readonly #reads: LineFile
   #stdin: number | undefined
   #sent = 0
+  /** Bytes of the terminal that were read. */
+  #shown = 0
   #closed = false
 
   constructor(
@@ -72,7 +76,12 @@ export class RecordedOutput implements Output {
     const { bytes, from } = piece
     const ms = now()
     this.#reads.append(chunkLine({ channel, from, length: bytes.length, ms }))
+    if (channel === 'pty') this.#shown = from + bytes.length
     return { bytes, ms }
+  }
+
+  still(ms: number): void {
+    this.#reads.append(chunkLine({ channel: 'pty', from: this.#shown, length: 0, ms }))
   }
 
   sent(bytes: Buffer, ms: number, by?: 'limit'): () => void {
@@ -135,6 +144,8 @@ export class PipedOutput implements Output {
     this.#sizes[channel] += bytes.length
     return { bytes, ms: now() }
   }
+
+  still(): void {}
 
   sent(): () => void {
     return () => {}
