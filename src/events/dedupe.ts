@@ -56,6 +56,8 @@ export class Dedupe {
    * because channels keep their order.
    */
   readonly #heard = { stdout: 0, stderr: 0 }
+  /** Records before this PTY id were there when all was read the last time. */
+  #wereThere = 0
   /** Records of stdout so far. */
   #written = 0
   readonly #ptyOrder: PtyOrder
@@ -80,10 +82,19 @@ export class Dedupe {
     })
   }
 
-  /** Sets the complete list of channels. */
+  /** Sets the complete list of channels; a later list lacks those that have ended. */
   announce(channels: readonly OutputChannel[]): void {
     this.#announced = true
     for (const channel of channels) this.#seen[channel] = true
+    if (!this.#seen.stderr || channels.includes('stderr')) return
+    this.#heard.stderr = Number.POSITIVE_INFINITY
+    this.#settle()
+  }
+
+  /** All was read, and nothing came for a while: records that waited the last time, too, have no twin. */
+  still(): void {
+    this.#emitBefore(this.#wereThere)
+    this.#wereThere = this.#nextId
   }
 
   /** Bytes of this channel have arrived. */
@@ -216,10 +227,18 @@ export class Dedupe {
     this.#paired++
     const channel = twin.channel === 'stderr' ? 'stderr' : 'stdout'
     this.#heard[channel] = Math.max(this.#heard[channel], id)
+    this.#settle()
+  }
+
+  #settle(): void {
     const { stdout, stderr } = this.#heard
-    const settled = this.#seen.stderr ? Math.min(stdout, stderr) : stdout
+    this.#emitBefore(this.#seen.stderr ? Math.min(stdout, stderr) : stdout)
+  }
+
+  /** Emits the records that wait and are earlier on the PTY. */
+  #emitBefore(id: number): void {
     for (const earlier of this.#records.keys()) {
-      if (earlier >= settled) break
+      if (earlier >= id) break
       this.#emitFromPty(earlier, this.#forgotten() > 0)
     }
     this.#options.settled?.()

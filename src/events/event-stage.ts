@@ -256,6 +256,7 @@ class RunEvents {
     }
     if (chunk.channels) this.#once.announce(chunk.channels.filter((channel) => channel !== 'stdin'))
     if (chunk.control) this.#events.control(chunk.control)
+    if (chunk.still) this.#once.still()
     if (chunk.bytes.length === 0) return
     if (chunk.channel === 'stdin') {
       this.#events.sentBy = chunk.by ?? 'user'

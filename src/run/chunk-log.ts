@@ -5,7 +5,8 @@ import type { Tail } from '../disk/tail.ts'
 import { Rec } from '../events/record.ts'
 import { jsonValue } from '../json/strict.ts'
 import { jsonLine } from '../streams/jsonl.ts'
-import type { Channel, Control, SentBy } from '../text/chunk.ts'
+import type { BytesChunk, Channel, Control, SentBy } from '../text/chunk.ts'
+import { Turns } from '../text/turns.ts'
 import { type Attempt, channels, openLog, outputs } from './attempt-logs.ts'
 import { isSpan } from './meta.ts'
 
@@ -80,6 +81,15 @@ export interface Portion {
   readonly control?: Control | undefined
   /** A line of the chunk log covers them. */
   readonly covered: boolean
+  /** No bytes, as in a chunk. */
+  readonly still?: true
+  /** No bytes: only these channels have more. */
+  readonly channels?: readonly Channel[]
+}
+
+/** The chunk of a portion. */
+export function chunkOf({ channel, bytes, by, still, channels, control }: Portion): BytesChunk {
+  return { channel, bytes, by, still, channels, control }
 }
 
 /** Reads the bytes of one attempt, which may still be growing. */
@@ -97,6 +107,7 @@ export interface AttemptBytes {
 }
 
 const BLOCK = 64 * 1024
+const NOTHING = Buffer.alloc(0)
 /** A line of a chunk log is a few dozen bytes, or an order with the reason why it was refused. */
 const MAX_LINE = 8192
 
@@ -104,7 +115,8 @@ const MAX_LINE = 8192
  * The bytes of an attempt as they were recorded: in the order and with the times of its chunk log, whose
  * lines are written after their bytes. Bytes that no line covers (or all, without a chunk log) come in steps
  * of 64 KiB from each log in turn, so that a PTY copy stays close to its stdout. The chunk log counts up to
- * the first line that cannot be true.
+ * the first line that cannot be true. A line of no bytes says that nothing came for a while (PTY), or that
+ * this is all (stderr).
  *
  * `find` looks at the directory again: any file of an attempt may appear late.
  */
@@ -122,8 +134,10 @@ export class ChunkedLogs implements AttemptBytes {
   /** Bytes that have reached the process. */
   #sent = 0
   readonly #untold = new Map<string, Control>()
-  /** The next channel among those that have uncovered bytes. */
-  #turn = 0
+  /** Whose uncovered bytes are next. */
+  #turns: Turns | undefined
+  /** The end of stderr was returned. */
+  #stderrEnded = false
 
   constructor(find: () => Attempt, chunks: Tail | undefined) {
     this.#find = find
@@ -188,13 +202,16 @@ export class ChunkedLogs implements AttemptBytes {
         else this.#untold.delete(control.id)
         if (channel === 'taken') continue
         this.#ms = ms
-        return { channel: 'stdin', from: 0, bytes: Buffer.alloc(0), ms, control, covered: true }
+        return { channel: 'stdin', from: 0, bytes: NOTHING, ms, control, covered: true }
       }
       if (!read || read.channel === 'taken' || read.channel === 'control') return this.#distrust()
       if (this.done(read.channel) !== read.from) return this.#distrust()
       this.#ms = read.ms
-      if (read.length === 0) continue
       const { channel, from } = read
+      if (read.length === 0) {
+        if (channel === 'pty' || channel === 'stderr') return { ...this.#empty(channel), covered: true }
+        continue
+      }
       const bytes = this.#take(channel, read.length)
       if (!bytes) return this.#distrust()
       const length = read.length - bytes.length
@@ -207,16 +224,38 @@ export class ChunkedLogs implements AttemptBytes {
     this.#believed = false
   }
 
-  /** The next bytes that the chunk log does not cover: what was sent, then a block of each log in turn. */
+  /** What a read without bytes says: nothing came for a while, or stderr has ended. */
+  #empty(channel: 'pty' | 'stderr'): Omit<Portion, 'covered'> {
+    const portion = { channel, from: this.done(channel) ?? 0, bytes: NOTHING, ms: this.#ms }
+    return channel === 'pty' ? { ...portion, still: true } : { ...portion, channels: ['stdout', 'pty'] }
+  }
+
+  /** The next bytes that the chunk log does not cover: what was sent, then blocks of the logs in turn. */
   #uncovered(over: boolean): Portion | undefined {
-    const turns = [...outputs.slice(this.#turn), ...outputs.slice(0, this.#turn)]
-    for (const channel of ['stdin', ...turns] as const) {
-      if (channel !== 'stdin') this.#turn = (outputs.indexOf(channel) + 1) % outputs.length
-      const from = this.done(channel)
-      const bytes = this.#take(channel, BLOCK)
-      if (bytes) return { channel, from: from!, bytes, ...(over && { ms: this.#ms }), covered: false }
+    const sent = this.#block('stdin', over)
+    if (sent) return sent
+    for (const channel of outputs) this.done(channel)
+    this.#turns ??= new Turns(this.#logs.has('pty'))
+    if (over && !this.#stderrEnded && this.#logs.has('pty') && !this.#hasMore('stderr')) {
+      this.#stderrEnded = true
+      if (this.#logs.has('stderr')) return { ...this.#empty('stderr'), covered: false }
+    }
+    for (const channel of this.#turns.order((other) => this.#hasMore(other))) {
+      const portion = this.#block(channel, over)
+      if (portion) return portion
     }
     return undefined
+  }
+
+  #hasMore(channel: Channel): boolean {
+    const log = this.#logs.get(channel)
+    return log !== undefined && fs.fstatSync(log.fd).size > log.done
+  }
+
+  #block(channel: Channel, over: boolean): Portion | undefined {
+    const from = this.done(channel)
+    const bytes = this.#take(channel, BLOCK)
+    return bytes && { channel, from: from!, bytes, ...(over && { ms: this.#ms }), covered: false }
   }
 
   /** At most a block of an open log from its position; undefined if there is none. */

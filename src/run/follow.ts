@@ -8,8 +8,10 @@ import { Tail } from '../disk/tail.ts'
 import { Waker } from '../disk/wake.ts'
 import type { AgentEvent, EventOf } from '../events/event.ts'
 import type { Channel } from '../text/chunk.ts'
+import { Stillness } from '../text/still.ts'
+import { Turns } from '../text/turns.ts'
 import { type Attempt, channels, fileNames } from './attempt-logs.ts'
-import { type AttemptBytes, ChunkedLogs, type Portion } from './chunk-log.ts'
+import { type AttemptBytes, ChunkedLogs, chunkOf, type Portion } from './chunk-log.ts'
 import { type Meta, readMeta } from './meta.ts'
 import { endedMeta, exitOf, firstChunk, opening, type RecordedOptions, startOf } from './read-attempt.ts'
 import { isDraining, lives, RECORDER_MS } from './resume.ts'
@@ -24,6 +26,8 @@ export interface FollowOptions extends RecordedOptions {
   /** Whether a process still writes, if the caller knows better than the files tell. */
   readonly going?: (() => boolean) | undefined
 }
+
+const NOTHING = Buffer.alloc(0)
 
 /** How often to look at the directory without a watcher. */
 const POLL_MS = 100
@@ -71,6 +75,7 @@ async function* followAttempt(
     yield firstChunk(attempt, started)
     const find = () => list().find(({ number }) => number === attempt.number)
     const logs = growingLogs(() => find() ?? attempt)
+    const stillness = new Stillness()
     let time = started
     let last = false
     try {
@@ -79,9 +84,9 @@ async function* followAttempt(
         if (piece === 'restarted') break
         if (piece) {
           last = false
+          if (!piece.covered) stillness.saw(piece.channel)
           time = started + (piece.ms ?? Math.max(0, Date.now() - started))
-          const { channel, bytes, by, control } = piece
-          yield { chunk: { channel, bytes, by, control }, time }
+          yield { chunk: chunkOf(piece), time }
           continue
         }
         const { ended_at } = meta()
@@ -93,7 +98,10 @@ async function* followAttempt(
         }
         // Once more after the end was seen, for what was written just before it, and what was never noted.
         last = typeof ended_at === 'string' || isLost(attempt, meta()) || going?.() === false
-        if (!last) await waker.sleep()
+        if (last) continue
+        if (stillness.isDue(Date.now()))
+          yield { chunk: { channel: 'pty', bytes: NOTHING, still: true }, time }
+        await waker.sleep()
       }
     } finally {
       logs.close()
@@ -129,8 +137,10 @@ function growingLogs(find: () => Attempt): AttemptBytes {
 /** The logs as they grow, for directories without a chunk log. */
 function tailLogs(find: () => Attempt): AttemptBytes {
   const tails = new Map<Channel, Tail>()
+  let turns: Turns | undefined
   const next = (): Portion | 'restarted' | undefined => {
-    for (const channel of channels) {
+    turns ??= new Turns(find().logs.pty !== undefined)
+    for (const channel of ['stdin', ...turns.order(() => true)] as const) {
       const piece = tails.get(channel)?.read()
       if (piece?.restarted) return 'restarted'
       if (piece) return { channel, from: piece.from, bytes: piece.bytes, covered: false }

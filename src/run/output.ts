@@ -18,6 +18,8 @@ export interface Output {
   readonly recorders: Recorders
   /** The next bytes of a channel, if there are any now; `now` tells their milliseconds since the start. */
   read(channel: OutputChannel, now: () => number): { readonly bytes: Buffer; readonly ms: number } | undefined
+  /** All was read, and nothing came for a while. */
+  still(ms: number): void
   /** Takes bytes that are about to be sent to the process; call the result when they are. */
   sent(bytes: Buffer, ms: number, by?: SentBy): () => void
   /** An order is about to be done (`taken`), or what became of it. */
@@ -41,6 +43,8 @@ export class RecordedOutput implements Output {
   readonly #reads: LineFile
   #stdin: number | undefined
   #sent = 0
+  /** Bytes of the terminal that were read. */
+  #shown = 0
   #closed = false
 
   constructor(
@@ -74,11 +78,16 @@ export class RecordedOutput implements Output {
     const { bytes, from } = piece
     const ms = now()
     this.#reads.append(chunkLine({ channel, from, length: bytes.length, ms }))
+    if (channel === 'pty') this.#shown = from + bytes.length
     return { bytes, ms }
   }
 
   told(channel: 'taken' | 'control', control: Control, ms: number): void {
     this.#reads.append(chunkLine({ channel, from: 0, length: 0, ms, control }))
+  }
+
+  still(ms: number): void {
+    this.#reads.append(chunkLine({ channel: 'pty', from: this.#shown, length: 0, ms }))
   }
 
   sent(bytes: Buffer, ms: number, by?: SentBy): () => void {
@@ -141,6 +150,8 @@ export class PipedOutput implements Output {
     this.#sizes[channel] += bytes.length
     return { bytes, ms: now() }
   }
+
+  still(): void {}
 
   sent(): () => void {
     return () => {}

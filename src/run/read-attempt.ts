@@ -12,7 +12,7 @@ import type { Engine, Picker } from '../events/engine.ts'
 import { EVENT_OPTIONS, type EventOptions } from '../events/event-stage.ts'
 import type { Channel, Chunk } from '../text/chunk.ts'
 import { type Attempt, channels, fileNames, listAttempts, openLog } from './attempt-logs.ts'
-import { type AttemptBytes, ChunkedLogs } from './chunk-log.ts'
+import { type AttemptBytes, ChunkedLogs, chunkOf } from './chunk-log.ts'
 import type { FsDiff } from './fs-diff.ts'
 import { exitEvidence, type Meta, readJson, readMeta, recordedOptions } from './meta.ts'
 import type { Opening, TimedChunk } from './run-flow.ts'
@@ -66,9 +66,9 @@ export function* readAttempt(
     for (let portion = logs.next(true); portion; portion = logs.next(true)) {
       // The chunk log was replaced meanwhile: its first line that cannot be true ends it.
       if (portion === 'restarted') continue
-      const { channel, from, bytes, ms = 0, by, control, covered } = portion
+      const { channel, from, bytes, ms = 0, covered } = portion
       time = found && !covered ? found(channel, from, bytes.length) : started + ms
-      yield { chunk: { channel, bytes, by, control }, time }
+      yield { chunk: chunkOf(portion), time }
     }
     yield* exitOf(meta, started, time, logs)
   } finally {

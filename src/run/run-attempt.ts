@@ -14,6 +14,7 @@ import { type Exit, type Over, Supervised } from '../process/supervise.ts'
 import { passStdin } from '../process/tee.ts'
 import { startOnPty, startOnPtyAndPipes } from '../process/terminal.ts'
 import type { Channel, Chunk, Control, ExitChunk, OutputChannel, SentBy } from '../text/chunk.ts'
+import { Stillness } from '../text/still.ts'
 import { type Redactor, redactor } from '../views/redact/redact.ts'
 import { durationWords } from '../views/words.ts'
 import { channels, fileNames, pinned } from './attempt-logs.ts'
@@ -123,6 +124,7 @@ export const MARK = 'AGENT_SLUICE_RUN'
 const NO_SIZE = { cols: 0, rows: 0 }
 /** How often to look at the logs without a watcher. */
 const POLL_MS = 200
+const NOTHING = Buffer.alloc(0)
 /** More than a terminal itself would buffer for a program that does not read yet. */
 const MAX_TYPED = 64 * 1024
 const MAX_TASK = 2000
@@ -384,7 +386,7 @@ export class Recording {
       yield { engine, opens, fsDiff: () => this.#diff, firstNotes, lastNotes, time: this.#started }
       const first: Chunk = {
         channel: this.#way.channels[0],
-        bytes: Buffer.alloc(0),
+        bytes: NOTHING,
         channels: this.#way.channels,
       }
       yield { chunk: first, time: this.#started }
@@ -516,6 +518,7 @@ export class Recording {
       this.#waker.wake()
     }
     this.#process!.over.then(over, over)
+    const stillness = new Stillness()
     for (let last = false; ; ) {
       // One more look after the recorders are done: they may have written since the last one.
       last = finished
@@ -527,13 +530,22 @@ export class Recording {
         const found = output.read(channel, () => this.#now())
         if (!found) continue
         read = true
+        if (this.#way.channels.length > 1) stillness.saw(channel)
         const { bytes, ms } = found
         yield { chunk: { channel, bytes }, time: this.#started + ms }
       }
       if (read || this.#sent.length > 0) continue
-      if (last) this.#endOrders()
-      if (last && this.#sent.length === 0) return
-      if (!last) await this.#waker.sleep()
+      if (last) {
+        this.#endOrders()
+        if (this.#sent.length === 0) return
+        continue
+      }
+      if (stillness.isDue(this.#elapsed())) {
+        const ms = this.#now()
+        output.still(ms)
+        yield { chunk: { channel: 'pty', bytes: NOTHING, still: true }, time: this.#started + ms }
+      }
+      await this.#waker.sleep()
     }
   }
 

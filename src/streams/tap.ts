@@ -24,6 +24,8 @@ import {
   takeOver,
 } from '../process/supervise.ts'
 import { type Channel, type Chunk, type ExitChunk, encoder } from '../text/chunk.ts'
+import { Stillness } from '../text/still.ts'
+import { Turns } from '../text/turns.ts'
 import { type Items, shared } from './flow.ts'
 
 /** How a process ended: code and signal; `stopped` says why, if that was on request. */
@@ -89,6 +91,9 @@ const TAP_OPTIONS = {
 /** Logs have no clock: what was sent is read first, so that an answer is known when its request comes. */
 const CHANNELS = ['stdin', 'stdout', 'stderr', 'pty'] as const
 const STEP = 65_536
+const NOTHING = new Uint8Array()
+/** How often to look whether all was read. */
+const LOOK_MS = 100
 
 /**
  * One Readable of chunks from a child process, from its streams, or from any other source of output: a Node
@@ -174,6 +179,7 @@ class Tap extends Readable {
   /** Flushes what live channels kept back: a PTY or an abandoned pipe emits no end. */
   readonly #flushes: (() => void)[] = []
   #exit: Promise<Exit | undefined> = Promise.resolve(undefined)
+  readonly #stillness = new Stillness()
   /** True while the reader has room. A slow reader must not lose the last output of the process. */
   #listening = true
 
@@ -263,6 +269,7 @@ class Tap extends Readable {
       const encode = encoder()
       const onData = (data: unknown) => {
         if (this.destroyed) return
+        if (this.#sources.size > 1) this.#stillness.saw(channel)
         if (!isData(data)) {
           this.destroy(badData(channel, data))
           return
@@ -278,7 +285,9 @@ class Tap extends Readable {
       })
       return () => stream.off('data', onData)
     })
+    const looks = this.#sources.has('pty') && setInterval(() => this.#look(), LOOK_MS).unref()
     this.#forget = () => {
+      if (looks) clearInterval(looks)
       for (const off of listeners) off()
     }
     this.#wake = () => {
@@ -286,6 +295,12 @@ class Tap extends Readable {
       for (const stream of this.#sources.values()) stream.resume()
     }
     this.#finish().catch((error) => this.destroy(error))
+  }
+
+  /** Says that all was read, if it was. */
+  #look(): void {
+    if (!this.#listening || this.readableLength > 0 || !this.#stillness.isDue(performance.now())) return
+    this.push({ channel: 'pty', bytes: NOTHING, still: true } satisfies Chunk)
   }
 
   /** Takes chunks in their own order, one when there is room for it. */
@@ -324,27 +339,37 @@ async function* inSequence(sources: ReadonlyMap<Channel, Readable>): AsyncGenera
 
 /** Takes all of stdin, then 64 KiB of each channel in turn: the order is always the same. */
 async function* inStep(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<Chunk> {
-  const readers = [...sources].map(([channel, stream]) => ({
-    channel,
-    parts: bytesOf(stream),
-    rest: new Uint8Array() as Uint8Array,
-    done: false,
-  }))
-  while (readers.some((reader) => !reader.done)) {
-    for (const reader of readers) {
-      let wanted = reader.channel === 'stdin' ? Number.POSITIVE_INFINITY : STEP
-      while (wanted > 0 && !reader.done) {
-        if (reader.rest.length === 0) {
-          const next = await reader.parts.next()
-          if (next.done) reader.done = true
-          else reader.rest = next.value
-          continue
-        }
+  const readers = new Map(
+    [...sources].map(([channel, stream]) => [
+      channel,
+      { parts: bytesOf(stream), rest: NOTHING as Uint8Array, done: false },
+    ]),
+  )
+  const isOpen = (channel: Channel) => readers.get(channel)?.done === false
+  const open = () => [...sources.keys()].filter(isOpen)
+  async function* take(channel: Channel, size: number): AsyncGenerator<Chunk> {
+    const reader = readers.get(channel)
+    for (let wanted = size; reader && wanted > 0 && !reader.done; ) {
+      if (reader.rest.length > 0) {
         const bytes = reader.rest.subarray(0, wanted)
         reader.rest = reader.rest.subarray(bytes.length)
         wanted -= bytes.length
-        yield { channel: reader.channel, bytes }
+        yield { channel, bytes }
+        continue
       }
+      const next = await reader.parts.next()
+      reader.done = next.done === true
+      if (!next.done) reader.rest = next.value
+      else if (channel === 'stderr') yield { channel, bytes: NOTHING, channels: open() }
+    }
+  }
+  yield* take('stdin', Number.POSITIVE_INFINITY)
+  const turns = new Turns(sources.has('pty'))
+  while (open().length > 0) {
+    for (const channel of turns.order(isOpen)) {
+      if (!isOpen(channel)) continue
+      yield* take(channel, STEP)
+      break
     }
   }
 }

@@ -16,6 +16,8 @@ export interface BytesChunk {
   readonly bytes: Uint8Array
   /** All channels that will follow, if the sender knows them: the first chunk of a `tap` has this. */
   readonly channels?: readonly Channel[] | undefined
+  /** Has no bytes: all that the process has written so far was read, and nothing came for a while. */
+  readonly still?: true | undefined
   /** Of stdin: a limit of ours answered, or an order, and not the user. */
   readonly by?: SentBy | undefined
   /** What became of an order to the run. */

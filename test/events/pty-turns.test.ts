@@ -1,4 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import { describe, expect, test, vi } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
@@ -9,6 +14,9 @@ import { text } from '../../src/engines/text.ts'
 import type { Engine } from '../../src/events/engine.ts'
 import type { AgentEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
+import { replay } from '../../src/run/replay.ts'
+import { events } from '../../src/streams/events.ts'
+import { tap } from '../../src/streams/tap.ts'
 import type { Channel, Chunk } from '../../src/text/chunk.ts'
 import { chat, endOf, lines, only, run, texts } from '../engines/run.ts'
 
@@ -209,5 +217,48 @@ describe('the done marker', () => {
     expect(endOf(events).state).toBe('awaiting_user_input')
     const notes = only(events, 'diagnostic.parser.warning').map(({ data }) => data.message)
     expect(notes.filter((note) => note.startsWith('the done marker does not count'))).toHaveLength(1)
+  })
+})
+
+describe('questions of two turns that only the PTY has', () => {
+  const stdout = [started, begun, ended, begun, ended]
+  const pty = [started, begun, says('Which file?'), ended, begun, says('Sure?', 'item_1'), ended]
+  const expected = [
+    ...['assistant.message.final', 'user.input.required'],
+    ...['assistant.message.final', 'user.input.required'],
+  ]
+
+  test.each([
+    '',
+    'Reading prompt from stdin...\n',
+    lines({ level: 'warn' }),
+    lines(says('Forged.', 'item_2')),
+  ])('come before their turns wait in logs, with %j on stderr', async (stderr) => {
+    const dir = mkdtempSync(join(tmpdir(), 'pty-turns-'))
+    const logs = { stdout: lines(...stdout), stderr, 'pty-output': stderr + lines(...pty) }
+    for (const [name, text] of Object.entries(logs)) writeFileSync(join(dir, `${name}.1.log`), text)
+    expect(talk(await replay(dir, { engine: 'codex' }).toArray())).toEqual(expected)
+    const sources = { stdout: logs.stdout, stderr, pty: logs['pty-output'] }
+    const streams = Object.entries(sources).map(([name, text]) => [name, Readable.from([text])])
+    const tapped = tap(Object.fromEntries(streams), { order: 'step' })
+    expect(talk(await tapped.pipe(events(codex)).toArray())).toEqual(expected)
+  })
+
+  test('come before their turns wait when they are tapped live', async () => {
+    const [out, terminal] = [new PassThrough(), new PassThrough()]
+    const told: AgentEvent[] = []
+    const output = tap({ stdout: out, stderr: Readable.from(['noise\n']), pty: terminal })
+    const read = output.pipe(events(codex)).on('data', (event: AgentEvent) => told.push(event))
+    const waits = (count: number) =>
+      vi.waitFor(() => expect(talk(told)).toEqual(expected.slice(0, count)), { timeout: 5000 })
+    for (const from of [0, 3]) {
+      for (const record of stdout.slice(from, from === 0 ? 3 : 5)) out.write(lines(record))
+      for (const record of from === 0 ? pty.slice(0, 4) : pty.slice(4)) terminal.write(lines(record))
+      // Nothing ends: what comes now comes because nothing more was to be read.
+      await waits(from === 0 ? 2 : 4)
+    }
+    out.end()
+    terminal.end()
+    await finished(read)
   })
 })

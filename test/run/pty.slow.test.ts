@@ -99,3 +99,32 @@ test.each([
   const { end } = await ran({ command: 'sh', args: ['-c', `kill -${number} $$`], cwd, audit, pty: true })
   expect(end).toMatchObject({ exitCode: null, signal })
 })
+
+test('a question that only the terminal has comes within a second, and before its turn waits', async () => {
+  const { cwd, audit } = workspace()
+  const say = (record: object) => `console.log(${JSON.stringify(JSON.stringify(record))});`
+  const ask = (id: string, text: string) =>
+    `tty.write(${JSON.stringify(`${JSON.stringify({ type: 'item.completed', item: { id, type: 'agent_message', text } })}\r\n`)});`
+  const turn = (id: string, text: string) =>
+    `${say({ type: 'turn.started' })} await sleep(100); ${ask(id, text)} await sleep(50); ${say({ type: 'turn.completed', usage: {} })} await sleep(1500);`
+  const program = agent(
+    cwd,
+    `const tty = fs.createWriteStream('/dev/tty');
+          console.error('Reading prompt from stdin...');
+     ${say({ type: 'thread.started', thread_id: 't' })} ${turn('a', 'Which file?')} ${turn('b', 'Sure?')} tty.end()`,
+  )
+  const { events } = await ran({ ...program, cwd, audit, pty: { pipes: true } })
+  const told = events.flatMap(({ type, data }) =>
+    type === 'agent.message.final' ? [(data as { text: string }).text] : isWaiting(data) ? ['?'] : [],
+  )
+  expect(told).toEqual(['Which file?', '?', 'Sure?', '?'])
+  const at = (text: string) =>
+    Date.parse(events.find(({ data }) => (data as { text?: string }).text === text)!.ts)
+  // Each turn takes more than a second and a half.
+  expect(at('Sure?') - at('Which file?')).toBeGreaterThan(500)
+  let again = ''
+  for await (const event of replay(audit)) again += `${JSON.stringify(event)}\n`
+  expect(again).toBe(readFileSync(join(audit, 'events.jsonl'), 'utf8'))
+}, 20_000)
+
+const isWaiting = (data: unknown) => (data as { status?: string }).status === 'awaiting_user_input'

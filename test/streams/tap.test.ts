@@ -106,7 +106,8 @@ describe('streams', () => {
     }
     const whole = await read(1_000_000)
     expect(await read(7_001)).toBe(whole)
-    expect(whole.slice(0, 65_537)).toBe(`${'o'.repeat(65_536)}p`)
+    // The terminal is ahead: what only it has comes before what stdout has after it.
+    expect(whole.slice(0, 65_537)).toBe(`${'p'.repeat(65_536)}o`)
   })
 
   test.each(['live', 'sequence', 'step'] as const)(
