@@ -1,5 +1,5 @@
 import { LF } from '../text/characters.ts'
-import { pieceIn, type TextPiece } from '../views/redact/pieces.ts'
+import { cutWord, pieceIn, type TextPiece } from '../views/redact/pieces.ts'
 import type { Redactor } from '../views/redact/redact.ts'
 import { openKeyBlock } from '../views/redact/shapes.ts'
 import { linesBefore } from '../views/redact/tables.ts'
@@ -10,6 +10,15 @@ const OVERLAP = 8 * 1024
 /** Characters of pieces of one message that wait for the end of their line. */
 const MAX_PIECES = 64 * 1024
 const MAX_KEY_LINES = 300
+/** Messages whose last line was written before its end, and characters of such a line. */
+const MAX_CUT = 64
+const MAX_CUT_LINE = 1024
+/** What a text could go on with, to see whether its end is the beginning of a secret. */
+const PROBES = [
+  'Zq7Rk2Wm9Tx4Lc8Vb3Nd6Hs1Jf5Gy0AeUi3Ko',
+  '7QK2WM9TX4LC8VB3',
+  '7c1e94b02fa85d3671c0e94b2f8a5d36',
+]
 
 interface HeldLine {
   readonly line: string
@@ -19,7 +28,9 @@ interface HeldLine {
 /**
  * The bytes of a log without the secrets in them: what is handed out has none that could be recognized. A
  * line waits for its end, and the records of a message that comes in pieces wait for the end of a line of the
- * message, so that no secret is cut in two; what waits is lost with this process.
+ * message, so that no secret is cut in two; what waits is lost with this process. They do not wait longer than
+ * to the next record of another kind, which may be a request: then the end of their text is hidden if it may
+ * be half of a secret.
  */
 export class RedactedLog {
   readonly #hide: Redactor
@@ -30,6 +41,8 @@ export class RedactedLog {
   /** Lines that a private key may still go on for. */
   #keyLines = 0
   #pieces: HeldLine[] = []
+  /** The last lines of messages that were let go before their end, oldest first. */
+  readonly #cut = new Map<string, string>()
 
   constructor(hide: Redactor) {
     this.#hide = hide
@@ -109,14 +122,47 @@ export class RedactedLog {
   /** Writes the records of pieces: the text that they have together is searched, and if it has a secret, the
    * first of them gets all of it. */
   #letGo(out: (Buffer | string)[]): void {
+    const [first] = this.#pieces
+    if (!first) return
     const text = this.#pieces.map(({ piece }) => piece.text).join('')
-    const shown = this.#hide.text(text)
+    const shown = this.#shown(first.piece.of, text)
     for (const [i, { line, piece }] of this.#pieces.entries()) {
       const made = shown === text ? line : piece.with(i === 0 ? shown : '')
       out.push(this.#hide.text(made))
     }
     this.#pieces = []
   }
+
+  /** A text without its secrets, and without the halves of those that it has in common with its neighbours. */
+  #shown(of: string, text: string): string {
+    const before = this.#cut.get(of) ?? ''
+    const [oldest = ''] = this.#cut.size >= MAX_CUT ? this.#cut.keys() : []
+    this.#cut.delete(oldest)
+    this.#cut.delete(of)
+    const own = (part: string) => this.#hide.text(part, { count: false })
+    const all = this.#hide.text(before + text)
+    const shown = before === '' ? all : all.slice(sameStart(all, own(before)))
+    if (text.endsWith('\n')) return shown
+    const line = (before + text).slice((before + text).lastIndexOf('\n') + 1).slice(-MAX_CUT_LINE)
+    this.#cut.set(of, line)
+    const known = own(line)
+    // What is only random behind a plain word is the probe itself.
+    const isWord = cutWord(line) < 0
+    const same = PROBES.map((probe) => {
+      const probed = own(line + probe)
+      const at = sameStart(probed, known)
+      return isWord && probed.startsWith('[redacted:random]', at) ? known.length : at
+    })
+    const left = known.length - Math.min(...same)
+    return left === 0 ? shown : `${shown.slice(0, Math.max(0, shown.length - left))}[redacted:cut]`
+  }
+}
+
+/** How many characters two texts begin with that are the same. */
+function sameStart(a: string, b: string): number {
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at++
+  return at
 }
 
 function joined(pieces: readonly (Buffer | string)[]): Buffer {

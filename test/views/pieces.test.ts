@@ -148,6 +148,43 @@ test('nor in a recording, though each record has an id of its own', () => {
   }
 })
 
+test('a secret is not recorded whose pieces have a record of another kind between them', () => {
+  const key = 'ghp_7hQ2mV9xK4tLw8ZpR3nB6yD1cF5gJ0sA2eUi'
+  const update = (update: object) => ({
+    jsonrpc: '2.0',
+    method: 'session/update',
+    params: { sessionId: 's', update },
+  })
+  const say = (text: string) =>
+    update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
+  const claude = (text: string, n = 0) => ({
+    ...{ type: 'stream_event', uuid: `u${n}`, session_id: 's' },
+    event: { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
+  })
+  const between = update({ sessionUpdate: 'tool_call', toolCallId: 't', title: 'ls' })
+  const record = (records: readonly object[]) => {
+    const log = new RedactedLog(redactor())
+    const lines = records.map((one) => `${JSON.stringify(one)}\n`).join('')
+    return Buffer.concat([log.write(Buffer.from(lines)), log.end()]).toString()
+  }
+  for (const piece of [say, claude])
+    for (const at of [5, 8, 12, 20, 30, 39]) {
+      const cut = [`I use ${key.slice(0, at)}`, `${key.slice(at)} here,`, ' and so on']
+      const written = record([piece(cut[0]!), between, piece(cut[1]!), between, piece(cut[2]!)])
+      expect(written).toContain('[redacted:')
+      if (at < 34) expect(written, String(at)).not.toContain(key.slice(at))
+      if (at > 4) expect(written, String(at)).not.toContain(key.slice(0, at))
+      for (const word of ['I use ', ' here,', ' and so on', 'tool_call']) expect(written).toContain(word)
+    }
+  // A named value, and words that are none.
+  const named = record([say('DB_PASSWORD=tr0uba'), between, say('dour-4417-x'), between, say('\nDone')])
+  for (const part of ['tr0uba', 'dour-4417-x']) expect(named).not.toContain(part)
+  const plain = [say('I read README'), between, say('.md2 and App2'), between, say('.tsx in 3f9a'), between]
+  expect(record(plain)).toBe(plain.map((one) => `${JSON.stringify(one)}\n`).join(''))
+  // A longer word of letters of both cases, or with digits, could be half of a key.
+  expect(record([say('See readFile2'), between])).toContain('See [redacted:cut]')
+})
+
 const typesOf = (made: readonly { readonly type: string }[]) => made.map(({ type }) => type)
 const ofCalls = (events: readonly AgentEvent[]) =>
   drive(agUiStage({ raw: false }), events).filter(({ type }) => type.startsWith('TOOL_CALL'))
