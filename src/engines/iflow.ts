@@ -8,7 +8,7 @@ import {
 } from '../events/engine.ts'
 import { tryParse } from '../values/parse.ts'
 import { AnswerText } from './answer-text.ts'
-import { loggedError } from './api-errors.ts'
+import { loggedError, logLine } from './api-errors.ts'
 import { tokenParts } from './token-parts.ts'
 
 /**
@@ -125,10 +125,6 @@ class IflowRun {
 }
 
 const END = '</Execution Info>'
-
-/** Lines that a program logs: a time, a level, a stack trace, a warning of Node. */
-const logLine =
-  /^(?:\s+at |\[?\d{4}-\d\d-\d\d|\W{0,2}(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE|FATAL)\b|\(node:\d|\(Use `node|Warning:|npm )/i
 
 /** True if the marks of a block are on lines of their own. */
 function isAlone({ glue, text }: EngineFrame): boolean {
