@@ -104,6 +104,20 @@ export function loggedError(line: string, loose: boolean): string | undefined {
   return loose ? plainError(head) : undefined
 }
 
+/** Lines that a program logs: a time, a level, a stack trace, a warning of Node. */
+export const logLine =
+  /^(?:\s+at |\[?\d{4}-\d\d-\d\d|\W{0,2}(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE|FATAL)\b|\(node:\d|\(Use `node|Warning:|npm )/i
+
+//  12:04:01 connected     level=info msg=ok     mcp: connected     Retrying in 3 s     Loading extensions...
+const logWords =
+  /^(?:\[[^\]]{1,40}\]|\d\d:\d\d(?::\d\d)?\b|\w{1,20}=\S|[\w.@/-]{1,40}: (?!\{)|(?:Re)?(?:try|connect|load|start|initializ|authenticat|us|wait|fetch|resum)ing\b|(?:Connected|Loaded|Started|Initialized|Authenticated|Registered|Flushing|Server)\b)|(?:\.{3}|…)$/i
+
+/** A line that a program logs, where nothing else says whether it is a model's words. */
+export function isLog(line: string): boolean {
+  const head = line.slice(0, 500)
+  return logLine.test(head) || logWords.test(head) || loggedError(head, true) !== undefined
+}
+
 function matches(line: string) {
   const head = line.slice(0, 500)
   return errors.find(({ pattern }) => pattern.test(head))

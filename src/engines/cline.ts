@@ -4,6 +4,7 @@ import { fits, Rec } from '../events/record.ts'
 import { calls } from './calls.ts'
 import { contentBlocks, wordsOf } from './content-blocks.ts'
 import { usualDenial } from './denials.ts'
+import { errorText } from './error-words.ts'
 import { rows, table } from './record-table.ts'
 import { type Turns, turns } from './session-turns.ts'
 import { tokensAt } from './token-parts.ts'
@@ -127,7 +128,7 @@ const events = /* @__PURE__ */ rows<Run>({
     error: {
       fields: 'error:text|record errorClass recoverable:flag iteration',
       read(event, say, run) {
-        const message = event.text('error.message error') ?? 'an error without a message'
+        const message = errorText(event.at('error'))
         if (event.at('recoverable') === true) say.error(message, 'warning', { retryable: true })
         else fail(message, say, run)
       },

@@ -3,6 +3,7 @@ import { memory } from '../events/memory.ts'
 import { fits, type Rec } from '../events/record.ts'
 import { type Calls, calls, type Shown, unifiedDiff } from './calls.ts'
 import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
+import { errorText } from './error-words.ts'
 import { OpenPieces } from './open-pieces.ts'
 import { table } from './record-table.ts'
 import { turns } from './session-turns.ts'
@@ -207,7 +208,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
     'session.error': {
       fields: 'errorType message:text statusCode originatingMessageId stack',
       read: (data, say, run, line) => {
-        const message = data.text('message') ?? 'an error without a message'
+        const message = errorText(data.at('message error detail'))
         run.fail(message, agentOf(line), say, data.at('statusCode') ?? data.at('errorType'))
       },
     },

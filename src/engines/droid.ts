@@ -1,6 +1,7 @@
 import type { Engine } from '../events/engine.ts'
 import { calls } from './calls.ts'
 import { usualDenial } from './denials.ts'
+import { errorText } from './error-words.ts'
 import { table } from './record-table.ts'
 
 /** Calls that may wait for their result. */
@@ -93,7 +94,7 @@ export const droid: Engine = /* @__PURE__ */ table({
     error: {
       least: '!severity !ts',
       common: true,
-      read: (line, say) => say.error(line.text('message') ?? 'an error without a message'),
+      read: (line, say) => say.error(errorText(line.at('message error detail'))),
     },
     completion: {
       shape: 'finalText:text',

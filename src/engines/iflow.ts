@@ -6,9 +6,10 @@ import {
   type ReaderOptions,
   type Say,
 } from '../events/engine.ts'
+import { fits } from '../events/record.ts'
 import { tryParse } from '../values/parse.ts'
 import { AnswerText } from './answer-text.ts'
-import { loggedError } from './api-errors.ts'
+import { isLog, loggedError, logLine } from './api-errors.ts'
 import { tokenParts } from './token-parts.ts'
 
 /**
@@ -59,7 +60,7 @@ class IflowRun {
 
   read(frame: EngineFrame, say: Say): boolean | 'kept' {
     const onStderr = frame.channel === 'stderr'
-    if (frame.label !== undefined && onStderr) return this.#readBlock(frame, say)
+    if (frame.label !== undefined && (onStderr || this.#isLast(frame))) return this.#readBlock(frame, say)
     const plain = frame.label === undefined
     if (plain && !(this.#answering && !onStderr) && readNotice(frame, say)) {
       this.#known = true
@@ -93,10 +94,23 @@ class IflowRun {
     this.#finish(say)
   }
 
+  /**
+   * Whether a block on stdout ends the turn when it is read: on lines of its own, outside any fence, with all
+   * that the CLI writes into it. The model may quote any other.
+   */
+  #isLast(frame: EngineFrame): boolean {
+    if (!isAlone(frame) || !fits(frame.value, 'session-id:text tokenUsage:record')) return false
+    const fences = this.#answer.frames.filter(({ text }) => /^\s{0,3}(?:```|~~~)/.test(text.slice(0, 6)))
+    return fences.length % 2 === 0
+  }
+
   #readBlock(frame: EngineFrame, say: Say): true | 'kept' {
     if (this.#info) say.giveBack(this.#info)
     this.#info = frame
-    if (this.#answer.isBlank || this.#size >= STEP) return 'kept'
+    // All may be on stderr; but only logs there are no answer, and stdout may be late.
+    const isSilent =
+      this.#answer.isBlank && this.#aside.frames.every(({ text, blank }) => blank || isLog(text))
+    if (isSilent || this.#size >= STEP) return 'kept'
     this.#finish(say)
     this.#told = true
     return true
@@ -125,10 +139,6 @@ class IflowRun {
 }
 
 const END = '</Execution Info>'
-
-/** Lines that a program logs: a time, a level, a stack trace, a warning of Node. */
-const logLine =
-  /^(?:\s+at |\[?\d{4}-\d\d-\d\d|\W{0,2}(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE|FATAL)\b|\(node:\d|\(Use `node|Warning:|npm )/i
 
 /** True if the marks of a block are on lines of their own. */
 function isAlone({ glue, text }: EngineFrame): boolean {

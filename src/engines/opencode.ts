@@ -5,6 +5,7 @@ import type { Tokens } from '../events/tokens.ts'
 import { unifiedDiff } from './calls.ts'
 import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
 import { opencodeDenial } from './denials.ts'
+import { errorText, errorWords } from './error-words.ts'
 import { type Rows, rows, table } from './record-table.ts'
 import { type Turns, turns } from './session-turns.ts'
 import { tokensAt } from './token-parts.ts'
@@ -84,7 +85,7 @@ const on: Rows<Run>['on'] = {
     run.failed ||= own
     const code = line.number('error.data.statusCode')
     const severity = own ? 'fatal' : 'warning'
-    say.error(errorText(line), severity, { retryable: line.flag('error.data.isRetryable'), code })
+    say.error(errorIn(line), severity, { retryable: line.flag('error.data.isRetryable'), code })
   },
 }
 const failures: FailureTable = [
@@ -214,9 +215,9 @@ function parentOf(line: Rec, { session }: Run): string | undefined {
 }
 
 /** The error in a line, or in a message of the database. */
-function errorText(line: Rec): string {
-  if (!line.record('error')) return line.text('error') ?? 'an error without a message'
-  const message = line.text('error.data.message error.message') ?? 'no message'
+function errorIn(line: Rec): string {
+  if (!line.record('error')) return errorText(line.at('error'))
+  const message = errorWords(line.at('error.data')) ?? line.text('error.message') ?? 'no message'
   return `${line.text('error.name error.type') ?? 'error'}: ${message}`
 }
 
@@ -279,6 +280,6 @@ function readAnswer(message: Rec, turn: Turns, run: Run, say: Say): true {
   run.failed = false
   run.stored = { aborted }
   for (const part of message.records('parts')) parts.read(part, say, run)
-  if (aborted) turn.fail(errorText(message.record('data')!), say)
+  if (aborted) turn.fail(errorIn(message.record('data')!), say)
   return true
 }

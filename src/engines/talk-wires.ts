@@ -4,6 +4,7 @@ import { Rec } from '../events/record.ts'
 import type { Wire, WireChoice, WireRecord, WireResult } from '../events/talk-wire.ts'
 import { ruleOf } from './claude/asked.ts'
 import { decisionOf } from './codex/asked.ts'
+import { errorText } from './error-words.ts'
 
 /** The wire of an engine, its own or ours. */
 export function wireOf(engine: Engine | Picker): Wire | undefined {
@@ -139,7 +140,7 @@ function resultIn(record: WireRecord): WireResult | undefined {
   if (typeof id !== 'number' || method !== undefined) return undefined
   const error = Rec.of(record['error'])
   if (!error) return { id, result: isRecord(result) ? result : {} }
-  const message = error.text('message') ?? 'an error without a message'
+  const message = errorText(error.values)
   const details = error.text('data data.details data.message')
   const unknown = error.at('code') === METHOD_NOT_FOUND
   return {
@@ -176,7 +177,7 @@ function controlWire(byPosition: boolean): Wire {
       return {
         id: Number(id.slice(OURS.length)),
         ...(failed
-          ? { error: error ?? 'an error without a message' }
+          ? { error: error ?? errorText(record.at('response.error')) }
           : { result: record.record('response.response')?.values ?? {} }),
       }
     },

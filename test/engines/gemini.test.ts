@@ -198,7 +198,7 @@ describe('json', () => {
     const events = run(gemini, { stdout, exit: 0 })
     expect(texts(events)).toEqual(['yes'])
     expect(only(events, 'diagnostic.engine.error').map(({ data }) => data.severity)).toEqual(['warning'])
-    expect(only(events, 'raw.stdout').map(({ data }) => data.line)).toEqual(['something else', ''])
+    expect(only(events, 'raw.stdout').map(({ data }) => data.line)).toEqual(['something else'])
     expect(codesOf(events)).toContain('RAW_LINE')
   })
 })

@@ -61,7 +61,7 @@ test('files are created, modified when they were there, and edited', () => {
 test.each([
   ['APIError: boom', { name: 'APIError', data: { message: 'boom' } }],
   ['error: boom', { message: 'boom' }],
-  ['UnknownError: no message', { name: 'UnknownError', data: 'x' }],
+  ['UnknownError: x', { name: 'UnknownError', data: 'x' }],
   ['boom', 'boom'],
   ['an error without a message', null],
 ])('an error is told as far as it says something: %s', (message, error) => {

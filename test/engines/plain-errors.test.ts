@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { gemini } from '../../src/engines/gemini/gemini.ts'
 import { iflow } from '../../src/engines/iflow.ts'
-import { endOf, only, run, texts } from './run.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
+import { eventStage } from '../../src/events/event-stage.ts'
+import { chat, endOf, only, run, texts } from './run.ts'
 
 const errors = [
   'fetch failed: ECONNRESET',
@@ -89,6 +91,44 @@ test.each(answers)('an answer about errors stays a good end: %s', (line) => {
     expect(only(events, 'diagnostic.engine.error'), engine.name).toEqual([])
   }
   expect(texts(run(iflow, { stdout: `${line}\n`, exit: 0 }))).toEqual([line])
+})
+
+describe('the Execution Info ends a turn of iFlow when it is read', () => {
+  const cases: Record<string, readonly (readonly ['stdout' | 'stderr', string])[]> = {
+    'on stderr': [
+      ['stdout', 'Which file?\n'],
+      ['stderr', info],
+    ],
+    'on stdout': [['stdout', `Which file?\n${info}`]],
+    'on stdout without a line end': [['stdout', `Which file?\n${info.trimEnd()}\n`]],
+    'with all on stderr': [['stderr', `Which file?\n${info}`]],
+    'of two turns on stdout': [['stdout', `Which file?\n${info}Which file?\n${info}`]],
+  }
+  test.each(Object.entries(cases))('%s', (name, chunks) => {
+    const told: AgentEvent[] = []
+    const stage = eventStage(iflow, { clock: () => 0 })({ write: (event) => told.push(event), end() {} })
+    for (const [channel, text] of chunks)
+      stage.write({ channel, bytes: Buffer.from(text), channels: ['stdout', 'stderr'] })
+    const turns = name.includes('two') ? 2 : 1
+    // Nothing has ended yet.
+    expect(texts(told)).toEqual(Array(turns).fill('Which file?'))
+    expect(chat(told).filter(({ type }) => type === 'user.input.required')).toHaveLength(turns)
+    stage.end()
+    expect(texts(told)).toHaveLength(turns)
+  })
+
+  test('but not one that the model quotes, or beside logs alone', () => {
+    const fenced = `So:\n\`\`\`\n${info}\`\`\`\nWhich file?\n`
+    expect(texts(run(iflow, { stdout: fenced, stderr: info, exit: 0 }))).toHaveLength(1)
+    const empty = 'So:\n<Execution Info>\n{"session-id":"session-2"}\n</Execution Info>\nWhich file?\n'
+    expect(texts(run(iflow, { stdout: empty, stderr: info, exit: 0 }))).toHaveLength(1)
+    const told: AgentEvent[] = []
+    const stage = eventStage(iflow)({ write: (event) => told.push(event), end() {} })
+    stage.write({ channel: 'stderr', bytes: Buffer.from(`mcp: connected\n${info}`) })
+    stage.write({ channel: 'stdout', bytes: Buffer.from('Which file?\n') })
+    stage.end()
+    expect(texts(told)).toEqual(['Which file?'])
+  })
 })
 
 test('a command that is not found is an error on stderr', () => {

@@ -5,7 +5,8 @@ import type { Channel } from '../../src/text/chunk.ts'
 export function uncovered(events: readonly AgentEvent[], stream: Channel, size: number): number {
   const covered = new Uint8Array(size)
   for (const { raw_ref } of events) {
-    if (raw_ref?.stream === stream) covered.fill(1, raw_ref.byte_from, raw_ref.byte_to)
+    // A document may be read before the end of its line.
+    if (raw_ref?.stream === stream) covered.fill(1, raw_ref.byte_from, raw_ref.byte_to + 1)
   }
   return covered.indexOf(0)
 }

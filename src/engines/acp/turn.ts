@@ -3,6 +3,7 @@ import { memory } from '../../events/memory.ts'
 import type { Rec } from '../../events/record.ts'
 import { type Tokens, tokenCounter } from '../../events/tokens.ts'
 import { errorAnswer } from '../api-errors.ts'
+import { errorText } from '../error-words.ts'
 import { tokensAt } from '../token-parts.ts'
 import { type ToolCalls, textIn } from './tool.ts'
 
@@ -135,7 +136,7 @@ export class AcpTurns {
    */
   failed(line: Rec, method: string | undefined, say: Say): void {
     const details = line.text('error.data error.data.details error.data.message')
-    const message = line.text('error.message') ?? 'an error without a message'
+    const message = line.text('error.message') ?? errorText(line.at('error'))
     const words = details === undefined ? message : `${message}: ${details}`
     // Every agent supports prompts, so this is about something else.
     const isOther = method === undefined ? line.at('error.code') === METHOD_NOT_FOUND : !needed.test(method)

@@ -5,6 +5,7 @@ import type { Rec } from '../../events/record.ts'
 import { tokenCounter } from '../../events/tokens.ts'
 import { errorAnswer } from '../api-errors.ts'
 import { blocksOf, contentBlocks, USES, wordsOf } from '../content-blocks.ts'
+import { errorText } from '../error-words.ts'
 import { rows } from '../record-table.ts'
 import { statsTokens } from '../token-parts.ts'
 import { askedIn, choiceIn } from './asked.ts'
@@ -190,7 +191,7 @@ function readAnswer(line: Rec, say: Say, run: Run): boolean {
     // run failed; what failed in a subagent belongs to its call.
     const words = wordsOf(content)
     if (speaker.parent === undefined) run.engineMessage = words
-    const message = words || line.text('error') || 'an error without a message'
+    const message = words || errorText(line.at('error'))
     say.error(message, speaker.parent === undefined ? 'error' : 'warning')
     return true
   }

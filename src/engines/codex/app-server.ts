@@ -3,18 +3,11 @@ import { memory } from '../../events/memory.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { type Tokens, tokenCounter, tokensOf } from '../../events/tokens.ts'
 import { wordsOf } from '../content-blocks.ts'
+import { errorText } from '../error-words.ts'
 import { OpenPieces } from '../open-pieces.ts'
 import { rows } from '../record-table.ts'
 import { askedIn, type BegunCall, decisionOf } from './asked.ts'
-import {
-  codexTokens,
-  errorText,
-  mcpName,
-  type Phase,
-  readCommand,
-  readFileChange,
-  sayCall,
-} from './shared.ts'
+import { codexTokens, mcpName, type Phase, readCommand, readFileChange, sayCall } from './shared.ts'
 
 /** JSON-RPC, without the `jsonrpc` key unless `lenient`: the server's half of `codex app-server`. */
 export function isServerLine({ values }: Rec, lenient = false): boolean {

@@ -2,19 +2,11 @@ import { type Engine, type EngineFrame, isLenient, type Say } from '../../events
 import { fits, Rec } from '../../events/record.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
 import { codexDenial } from '../denials.ts'
+import { errorText } from '../error-words.ts'
 import { rows } from '../record-table.ts'
 import { CodexServer, isNotification, isServerLine, isServerShape } from './app-server.ts'
 import { OldRun, oldLines } from './old.ts'
-import {
-  codexTokens,
-  errorText,
-  mcpName,
-  type Phase,
-  readCommand,
-  readFileChange,
-  sayCall,
-  tools,
-} from './shared.ts'
+import { codexTokens, mcpName, type Phase, readCommand, readFileChange, sayCall, tools } from './shared.ts'
 
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 

@@ -1,8 +1,9 @@
 import type { RunFacts } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import type { Rec } from '../../events/record.ts'
+import { errorText } from '../error-words.ts'
 import { rows } from '../record-table.ts'
-import { type Change, changesByPath, codexTokens, durationOfParts, errorText, sayChanges } from './shared.ts'
+import { type Change, changesByPath, codexTokens, durationOfParts, sayChanges } from './shared.ts'
 
 export class OldRun {
   /** The first line; a session may come later. */

@@ -5,6 +5,7 @@ import { tokenCounter } from '../../events/tokens.ts'
 import { jsonIn } from '../calls.ts'
 import { wordsOf } from '../content-blocks.ts'
 import { codexDenial } from '../denials.ts'
+import { errorText } from '../error-words.ts'
 import { rows, table } from '../record-table.ts'
 import {
   changesByPath,
@@ -12,7 +13,6 @@ import {
   commandOf,
   durationOfParts,
   endOf,
-  errorText,
   mcpName,
   sayChanges,
   tools,

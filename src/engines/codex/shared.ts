@@ -2,6 +2,7 @@ import type { Call, Say, ToolTable } from '../../events/engine.ts'
 import { durationOf, Rec, recordsIn } from '../../events/record.ts'
 import { type Tokens, tokensOf } from '../../events/tokens.ts'
 import { wholeFile } from '../calls.ts'
+import { errorText } from '../error-words.ts'
 
 // What the dialects of Codex share. `codex exec` writes `exit_code`, the app-server `exitCode`.
 
@@ -136,11 +137,6 @@ function diffOf(kind: string, change: Rec): string | undefined {
 export function durationOfParts(value: unknown): number | undefined {
   const parts = Rec.of(value, 'secs:number nanos:number')
   return parts && durationOf(Math.round(parts.number('secs')! * 1000 + parts.number('nanos')! / 1e6))
-}
-
-/** The message of an error, which is a string or an object. */
-export function errorText(error: unknown): string {
-  return (typeof error === 'string' ? error : Rec.of(error)?.text('message')) ?? 'an error without a message'
 }
 
 /** The tokens of a usage, of `codex exec` or the app-server, cached and reasoning ones included. */

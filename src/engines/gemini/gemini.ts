@@ -2,14 +2,16 @@ import {
   type Engine,
   type EngineFrame,
   isLenient,
+  isRecord,
   type ReaderOptions,
   type Say,
 } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { AnswerText } from '../answer-text.ts'
-import { apiError, errorAnswer, isHint, isRetry, loggedError } from '../api-errors.ts'
+import { apiError, errorAnswer, isHint, isLog, isRetry, loggedError } from '../api-errors.ts'
 import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
 import { geminiDenial } from '../denials.ts'
+import { errorWords } from '../error-words.ts'
 import { statsTokens } from '../token-parts.ts'
 import { hasLeast, isEvent, isStreamLine, streamReader, tools } from './stream.ts'
 
@@ -83,6 +85,8 @@ class GeminiRun {
   #answering = false
   /** The answer is in a fence. */
   #fenced = false
+  /** Where the last frame of a channel ended, if that was a document. */
+  readonly #documentTo: Partial<Record<EngineFrame['channel'], number | undefined>> = {}
 
   constructor(limits: ReaderOptions) {
     this.#limits = limits
@@ -97,6 +101,10 @@ class GeminiRun {
   read(frame: EngineFrame, say: Say): boolean | 'kept' {
     const { value, glue } = frame
     const words = frame.channel !== 'stderr'
+    const behind = this.#documentTo[frame.channel]
+    this.#documentTo[frame.channel] = isRecord(value) ? frame.to : undefined
+    // The line end behind a document is no line.
+    if (frame.blank && frame.from === behind && !this.#streaming) return 'kept'
     if (isDocument(value) || (isLenient(frame, this.#limits) && fits(value, LEAST))) {
       if (words && !this.#framed && (this.#fenced || glue !== undefined)) return this.#readText(frame, say)
       if (!this.#streaming) return this.#keepBest(frame, say)
@@ -210,14 +218,18 @@ class GeminiRun {
     return 'kept'
   }
 
-  /** The answer is nothing but `{"response":…}`, or stderr has that. */
+  /**
+   * All that is not a log is `{"response":…}`, or stderr has that. There a log of something else may look
+   * like it, if it has more: that counts only beside nothing.
+   */
   #takeBare(): void {
-    const [last] = this.#answer.frames.filter(({ blank }) => !blank).slice(-1)
-    if (last && last === this.#first && isBare(last.value))
-      this.#best = this.#answer.takeLast((kept) => kept === last)
-    if (this.#first) return
-    this.#best = this.#bare
-    this.#bare = undefined
+    const lines = this.#answer.frames.filter(({ blank }) => !blank)
+    const words = lines.filter((line) => !isTagged(line) && !isLog(line.text))
+    if (this.#bare && (lines.length === 0 || (words.length === 0 && fits(this.#bare.value, '#1')))) {
+      this.#best = this.#bare
+      this.#bare = undefined
+    } else if (words.length === 1 && isBare(words[0]!.value))
+      this.#best = this.#answer.takeLast((kept) => kept === words[0])
   }
 
   #keepFailed(frame: EngineFrame, say: Say): true | 'kept' {
@@ -246,9 +258,9 @@ const LEAST = '#2 session_id:text stats:record'
 
 const documentKey = new Set(['session_id', 'response', 'stats', 'error'])
 
-/** `{"response":"Hello"}`: the document without its session and its stats. */
+/** `{"response":"Hello"}`: the document without its session or its stats, maybe with something else. */
 function isBare(value: unknown): boolean {
-  return fits(value, '#1 response:text')
+  return fits(value, 'response:text !type')
 }
 
 /** The document of a run that ended well: the last thing the CLI prints, without a line end. */
@@ -284,7 +296,7 @@ function readDocument(frame: EngineFrame, say: Say): void {
   const document = Rec.of(frame.value)!
   say.about(frame)
   say.confidence(0.8)
-  say.fields(document.values, 'session_id response:text stats:record error:record')
+  say.fields(document.values, 'session_id:text response:text stats:record error:record')
   say.session(document.at('session_id'))
   const stats = document.at('stats')
   const tokens = statsTokens(stats)
@@ -297,13 +309,13 @@ function readDocument(frame: EngineFrame, say: Say): void {
     if (fits(document.values, 'finishReason=MAX_TOKENS')) say.truncated('MAX_TOKENS')
     say.ended('response document', response)
   }
-  if (document.record('error')) say.error(document.text('error.message') ?? 'the engine failed', 'fatal')
+  if (document.record('error')) say.error(errorWords(document.at('error')) ?? 'the engine failed', 'fatal')
 }
 
 /** An error that names no session: the run's own, or an earlier one that was followed by something else. */
 function sayFailed(frame: EngineFrame, severity: 'fatal' | 'error', say: Say): true {
   say.confidence(0.8)
-  say.error(Rec.of(frame.value)?.text('error.message') ?? 'the engine failed', severity)
+  say.error(errorWords(Rec.of(frame.value)?.at('error')) ?? 'the engine failed', severity)
   return true
 }
 

@@ -2,6 +2,7 @@ import type { EngineFrame, Say, ToolTable } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { errorAnswer } from '../api-errors.ts'
 import { type Calls, calls } from '../calls.ts'
+import { errorText, errorWords } from '../error-words.ts'
 import { rows } from '../record-table.ts'
 import { statsTokens } from '../token-parts.ts'
 
@@ -149,7 +150,7 @@ const streamLines = /* @__PURE__ */ rows<State>({
       fields: 'severity=warning|error message:text',
       read(line, say, state) {
         const severity = line.at('severity') === 'warning' ? 'warning' : 'error'
-        const message = line.text('message') ?? 'an error without a message'
+        const message = errorText(line.at('message error detail'))
         if (severity === 'error') state.error = line.text('message')
         say.error(message, severity, { alone: severity === 'error' })
         if (limited.test(message.slice(0, 300))) say.truncated('MAX_TOKENS')
@@ -170,7 +171,7 @@ const streamLines = /* @__PURE__ */ rows<State>({
         if (error !== undefined) say.error(error, 'fatal')
         else if (reason === 'success') say.ended('result success')
         else if (failed || line.has('error'))
-          say.error(line.text('error.message error') ?? state.error ?? 'the engine failed', 'fatal', {
+          say.error(errorWords(line.at('error')) ?? state.error ?? 'the engine failed', 'fatal', {
             verdict: true,
           })
       },
