@@ -121,7 +121,7 @@ export class RunFinder {
     }
     for (let next = popNewest(waiting); next; next = popNewest(waiting)) {
       if (this.#known.size >= MAX_FOLDERS && !this.#known.has(next.path)) continue
-      if (isFirst && this.#runs >= this.#maxRuns) this.#putOff(next)
+      if (isFirst && this.#runs >= this.#maxRuns && !isParent(next.path)) this.#putOff(next)
       else yield* this.#enter(next, waiting)
       yield undefined
     }
@@ -315,6 +315,13 @@ function isSame(folder: Folder, { mark, files, run }: KnownFolder): boolean {
 /** The entries of a folder; none if it cannot be read. */
 function entriesOf(path: string): readonly fs.Dirent[] {
   return orElse(() => readFolder(path), [])
+}
+
+/** Whether a folder is no run itself, but may have some in it. */
+function isParent(path: string): boolean {
+  const entries = entriesOf(path)
+  if (!entries.some(isSearched)) return false
+  return !entries.some(({ name }) => name === EVENTS_FILE) && attemptsIn(path, entries).length === 0
 }
 
 function searchedIn(entries: readonly fs.Dirent[]): ReadonlySet<string> {
