@@ -1,5 +1,8 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { subscribe } from 'node:diagnostics_channel'
 import { setMaxListeners } from 'node:events'
 import { readFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
@@ -129,7 +132,8 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
     ...authOf(packages, { ...inAddress, ...defined({ user, password, token, creds }) }),
     ...tlsOf(options.tls ?? (secure || undefined)),
   }
-  const connection = await firstConnection(packages, settings, shown, options)
+  const dialed: Dialed = {}
+  const connection = await firstConnection(packages, settings, shown, options, dialed)
   let failed: Fault | undefined
   /** Aborted while there is no connection, with an error that says that a retry may help: no Fault. */
   let gone = new AbortController()
@@ -179,8 +183,36 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
       signal.throwIfAborted()
       if (failed) throw failed
     },
-    close: () => connection.close(),
+    async close() {
+      await connection.close()
+      dialed.socket?.destroy()
+    },
   }
+}
+
+/** The socket that a connection has opened last. */
+interface Dialed {
+  socket?: Socket
+}
+
+const dialing = new AsyncLocalStorage<Dialed>()
+let isWatched = false
+
+/**
+ * Connects, and notes the sockets. The packages leave one open whose server has not greeted in time, which
+ * would keep the process alive: it is closed before the next one is opened, and at the end.
+ */
+function dial<T>(dialed: Dialed, connect: () => Promise<T>): Promise<T> {
+  if (!isWatched)
+    subscribe('net.client.socket', (message) => {
+      const mine = dialing.getStore()
+      if (!mine) return
+      mine.socket?.destroy()
+      // Cast: what Node publishes there.
+      mine.socket = (message as { socket: Socket }).socket
+    })
+  isWatched = true
+  return dialing.run(dialed, connect)
 }
 
 async function loadNats(): Promise<NatsPackages> {
@@ -204,6 +236,7 @@ async function firstConnection(
   settings: NodeConnectionOptions,
   shown: string,
   { connectTimeout = NATS_OPTIONS.connectTimeout.default, onConnection, signal }: NatsOptions,
+  dialed: Dialed,
 ): Promise<NatsConnection> {
   const timeout = milliseconds(connectTimeout)
   let isOver = timeout === 0
@@ -214,10 +247,11 @@ async function firstConnection(
     for (let waited = false; ; waited = true) {
       signal?.throwIfAborted()
       try {
-        const connection = await transport.connect(settings)
+        const connection = await dial(dialed, () => transport.connect(settings))
         if (waited) onConnection?.(true)
         return connection
       } catch (error) {
+        dialed.socket?.destroy()
         if (!isAway(error) || isOver) throw brokerFault(error, shown)
       }
       if (!waited) onConnection?.(false)

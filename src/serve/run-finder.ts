@@ -134,7 +134,8 @@ export class RunFinder {
       if (this.#known.size >= MAX_FOLDERS && !this.#known.has(next.path)) continue
       const isFull = isFirst && this.#runs >= this.#maxRuns
       // A run that goes on is listed, however long ago it began.
-      if (isFull && !isLocked(join(next.path, LOCK_FILE))) this.#putOff(next)
+      const isPutOff = isFull && !isLocked(join(next.path, LOCK_FILE)) && !isParent(next.path)
+      if (isPutOff) this.#putOff(next)
       else yield* this.#enter(next, waiting)
       yield undefined
     }
@@ -334,6 +335,13 @@ function isSame(folder: Folder, { mark, files, run }: KnownFolder): boolean {
 /** The entries of a folder; none if it cannot be read. */
 function entriesOf(path: string): readonly fs.Dirent[] {
   return orElse(() => readFolder(path), [])
+}
+
+/** Whether a folder is no run itself, but may have some in it. */
+function isParent(path: string): boolean {
+  const entries = entriesOf(path)
+  if (!entries.some(isSearched)) return false
+  return !entries.some(({ name }) => name === EVENTS_FILE) && attemptsIn(path, entries).length === 0
 }
 
 function searchedIn(entries: readonly fs.Dirent[]): ReadonlySet<string> {

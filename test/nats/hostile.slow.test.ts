@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -380,6 +382,22 @@ describe('no broker', () => {
       await started
     } finally {
       await server.close()
+    }
+  })
+
+  test('a server that takes the connection and says nothing is not held on to', async () => {
+    const left: Promise<unknown>[] = []
+    const server = createServer((socket) => void left.push(once(socket.resume(), 'close')))
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    try {
+      const { port } = server.address() as AddressInfo
+      await expect(ship(dir, { servers: `nats://127.0.0.1:${port}` })).rejects.toMatchObject({
+        code: 'BROKER_FAILED',
+      })
+      expect(left).toHaveLength(1)
+      await Promise.all(left)
+    } finally {
+      server.close()
     }
   })
 })

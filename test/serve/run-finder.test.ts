@@ -236,6 +236,21 @@ test('older runs than those that are listed are counted, open by their id, and a
   expect(finder.older).toBe(21)
 })
 
+test('older runs are counted, and found when they go on, also in the folders of other hosts', () => {
+  for (let host = 0; host < 5; host++) {
+    for (let n = 0; n < 6; n++) {
+      writeRun(join(dir, `host-${host}`, `r${n}`), `h${host}.r${n}`, 1)
+      utimesSync(join(dir, `host-${host}`, `r${n}`), 1000 + host, 1000 + host)
+    }
+    utimesSync(join(dir, `host-${host}`), 1000 + host, 1000 + host)
+  }
+  const finder = new RunFinder(dir, undefined, 10)
+  const ids = () => runsOf(finder).map(({ info }) => info.id)
+  expect([ids().length, finder.older]).toEqual([10, 20])
+  writeRun(join(dir, 'host-0', 'new'), 'new', 1)
+  expect(ids()).toContain('host-0/new')
+})
+
 test('the outcome of logs that were not read yet is not unknown', async () => {
   mkdirSync(join(dir, 'r'))
   writeFileSync(join(dir, 'r', 'stdout.1.log'), '{"type":"thread.started","thread_id":"t"}\n')
