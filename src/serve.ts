@@ -5,7 +5,7 @@ export { type ExportFormat, exportRun, type RunExportOptions } from './serve/exp
 export { type Handler, type HandlerOptions, handler } from './serve/handler.ts'
 export type { RunInfo } from './serve/run-info.ts'
 export { serve } from './serve/serve.ts'
-export type { Served, ServeOptions } from './serve/serve-options.ts'
+export type { ControlOptions, GivenOrder, Served, ServeOptions } from './serve/serve-options.ts'
 export type { Flow, FlowOptions, Items } from './streams/flow.ts'
 export { jsonl } from './streams/jsonl.ts'
 export { type SseMessage, type SseOptions, sse, sseMessage } from './streams/sse.ts'

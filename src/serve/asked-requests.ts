@@ -13,7 +13,7 @@ export interface AskedRequest {
 }
 
 /** An option with its label, or a question with its text. */
-export interface Choice {
+interface Choice {
   readonly id: string
   readonly text: string
 }

@@ -27,8 +27,8 @@ export const localDoor: OrderDoor = { takes: takesOrders, give: giveOrder }
 /** How long a body may take. */
 const BODY_MS = 10_000
 /** Orders of one client: so many at once, and so many a second. */
-const BURST = 100
-const PER_SECOND = 50
+const BURST = 60
+const PER_SECOND = 20
 const MAX_CLIENTS = 10_000
 /** Agents that were started again from here and have not ended. */
 const MAX_REPLIES = 16

@@ -124,7 +124,7 @@ export const SERVE_OPTIONS = {
 const isOrigin = (text: unknown) =>
   typeof text === 'string' && orElse(() => new URL(text).origin, '') === text
 
-export const CONTROL_OPTIONS = {
+const CONTROL_OPTIONS = {
   signal: NOT_TAKEN,
   reply: OFF,
   origins: {

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { AgentEvent } from '../../src/events/event.ts'
+import type { AgentEvent, AgentRequest } from '../../src/events/event.ts'
 import {
   giveOrder,
   type OrderedRun,
@@ -64,14 +64,14 @@ function standIn(recorded: string, more: Partial<RunOptions> = {}) {
 }
 
 /** Gives orders to a run when it asks, and returns what was told of them. */
-async function told(agent: Run, act: (run: OrderedRun, request: string) => void) {
+async function told(agent: Run, act: (run: OrderedRun, id: string, request: AgentRequest) => void) {
   const events: AgentEvent[] = []
   const told: string[] = []
   for await (const event of agent) {
     events.push(event)
     if (event.type !== 'lifecycle.run.status') continue
     const { status, request, id, do: does, by, result, why = '', option, answers } = event.data
-    if (request) act(orderedRun(agent.audit!)!, request.id)
+    if (request) act(orderedRun(agent.audit!)!, request.id, request)
     if (status === 'control') told.push(`${id} ${does} ${by} ${result} ${why}`.trim())
     if (status === 'request_settled') told.push(`settled ${option ?? answers} ${by}`)
   }
@@ -119,10 +119,15 @@ test('rejects what nobody answers in time, as without control', async () => {
 
 test('answers questions, and interrupts a turn that waits', async () => {
   const asks = standIn('codex-app-server.question')
-  const questions = await told(asks.agent, (to, request) =>
-    giveOrder(to, readOrder({ id: 'q', do: 'answer', request, answers: { nonesuch: 'x' } }, 'page')),
-  ).catch((error) => error)
-  expect(questions.told[0]).toMatch(/^q answer page refused answer: give an option/)
+  const { told: answered } = await told(asks.agent, (to, request, { questions = [] }) => {
+    const give = (id: string, answers: object) =>
+      giveOrder(to, readOrder({ id, do: 'answer', request, answers }, 'page'))
+    give('bad', { nonesuch: 'x' })
+    give('good', Object.fromEntries(questions.map(({ id }) => [id, ['Blue']])))
+  })
+  expect(answered[0]).toMatch(/^bad answer page refused answer: give an option/)
+  expect(answered).toContain('settled Blue control')
+  expect(answered).toContain('good answer page done')
   const waits = standIn('codex-app-server.interrupt-during-request')
   const { told: words, end } = await told(waits.agent, (to) =>
     giveOrder(to, readOrder({ id: 'i', do: 'interrupt' }, 'terminal')),

@@ -32,6 +32,12 @@ no other file of the home directory is.
 --from shows the runs that were sent to NATS (see sluice ship), from any number
 of hosts. They are mirrored into --dir, or else into a temporary directory.
 
+--control lets who can read the page also answer, interrupt and stop the runs
+that were started with --control. Without a token that is every local user; an
+address that others can reach needs a token then, also with --insecure.
+--control-reply also lets them continue runs that have ended: that starts agents
+again, as your user. Read docs/control.md first.
+
 Examples:
   $ npx agent-sluice serve .
   $ npx agent-sluice serve runs --port 8080
