@@ -19,6 +19,9 @@ const commands: Readonly<Record<string, [summary: string, load: () => Promise<{ 
   chat: ['the output of an agent as a conversation', () => import('./commands/chat.ts')],
   run: ['run an agent, record it and show the conversation', () => import('./commands/run.ts')],
   reply: ['continue a recorded run in the session of its agent', () => import('./commands/reply.ts')],
+  answer: ['answer what a run asks that was started with --control', () => import('./commands/answer.ts')],
+  interrupt: ['interrupt the turn of a run', () => import('./commands/interrupt.ts')],
+  stop: ['end a run', () => import('./commands/stop.ts')],
   replay: ['read a recorded run again', () => import('./commands/replay.ts')],
   export: [
     'write a run as one file to share: Markdown, a page or JSON',

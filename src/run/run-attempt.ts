@@ -119,7 +119,7 @@ const startModes = {
 >
 const NEVER_RAN: Over = { code: null, signal: null, held: [] }
 /** The environment variable that tells what an agent has started. */
-const MARK = 'AGENT_SLUICE_RUN'
+export const MARK = 'AGENT_SLUICE_RUN'
 const NO_SIZE = { cols: 0, rows: 0 }
 /** How often to look at the logs without a watcher. */
 const POLL_MS = 200

@@ -6,17 +6,23 @@ import { turn } from './turns.ts'
 
 /** What a journal tells about a request. */
 export interface AskedRequest {
-  /** The ids of what can be chosen, and of what is asked. */
-  readonly options: readonly string[]
-  readonly questions: readonly string[]
+  readonly title: string
+  readonly options: readonly Choice[]
+  readonly questions: readonly Choice[]
   settled: boolean
+}
+
+/** An option with its label, or a question with its text. */
+export interface Choice {
+  readonly id: string
+  readonly text: string
 }
 
 /** What a journal tells about requests and orders. */
 interface Known {
   readonly requests: ReadonlyMap<string, AskedRequest>
-  /** The ids of orders that were told. */
-  readonly orders: ReadonlySet<string>
+  /** What became of orders, by their ids: `done`, or why not. */
+  readonly orders: ReadonlyMap<string, string>
 }
 
 /** Runs to remember. */
@@ -32,7 +38,7 @@ export class AskedRequests {
 
   async of({ key, within, journal }: RunPlace): Promise<Known> {
     const path = journal()
-    if (path === undefined) return { requests: new Map(), orders: new Set() }
+    if (path === undefined) return { requests: new Map(), orders: new Map() }
     let run = this.#runs.get(key)
     this.#runs.delete(key)
     run ??= new JournalRequests(path, within)
@@ -54,7 +60,7 @@ export class AskedRequests {
 
 class JournalRequests implements Known {
   readonly requests = new Map<string, AskedRequest>()
-  readonly orders = new Set<string>()
+  readonly orders = new Map<string, string>()
   readonly #tail: Tail
   #rest: Buffer[] = []
   #size = 0
@@ -106,20 +112,24 @@ class JournalRequests implements Known {
 
   #take(data: unknown): void {
     if (!isRecord(data)) return
-    const { status, request, request_id, id } = data
+    const { status, request, request_id, id, result, why } = data
     if (isRecord(request) && typeof request['id'] === 'string')
       this.requests.set(request['id'], {
-        options: idsIn(request['options']),
-        questions: idsIn(request['questions']),
+        title: String(request['title']),
+        options: choicesIn(request['options'], 'label'),
+        questions: choicesIn(request['questions'], 'question'),
         settled: false,
       })
-    if (status === 'control' && typeof id === 'string') this.orders.add(id)
+    if (status === 'control' && typeof id === 'string')
+      this.orders.set(id, result === 'done' ? result : String(why ?? result))
     const settled = typeof request_id === 'string' ? this.requests.get(request_id) : undefined
     if (settled) settled.settled = true
   }
 }
 
-function idsIn(list: unknown): string[] {
+function choicesIn(list: unknown, name: string): Choice[] {
   if (!Array.isArray(list)) return []
-  return list.flatMap((each) => (isRecord(each) && typeof each['id'] === 'string' ? [each['id']] : []))
+  return list.flatMap((each) =>
+    isRecord(each) && typeof each['id'] === 'string' ? [{ id: each['id'], text: String(each[name]) }] : [],
+  )
 }

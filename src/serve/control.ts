@@ -178,11 +178,12 @@ type Log = (given: Omit<GivenOrder, 'address' | 'token' | 'run'>) => void
 function checkAnswer({ request = '', option, answers }: Order, asked: AskedRequest | undefined): void {
   if (!asked) throw new Refusal(404, `there is no request ${quote(request, 60)} in this run`)
   if (asked.settled) throw new Refusal(409, `the request ${quote(request, 60)} is settled`)
-  const offered = [...asked.options, 'cancel'].map((id) => quote(id, 60)).join(', ')
-  if (option !== undefined && option !== 'cancel' && !asked.options.includes(option))
+  const ids = asked.options.map(({ id }) => id)
+  const offered = [...ids, 'cancel'].map((id) => quote(id, 60)).join(', ')
+  if (option !== undefined && option !== 'cancel' && !ids.includes(option))
     throw new Refusal(400, `there is no option ${quote(option, 60)}; there are: ${offered}`)
   const names = Object.keys(answers ?? {})
-  const odd = names.find((name) => !asked.questions.includes(name))
+  const odd = names.find((name) => !asked.questions.some(({ id }) => id === name))
   if (odd !== undefined) throw new Refusal(400, `there is no question ${quote(odd, 60)}`)
   if (answers && names.length === 0) throw new Refusal(400, 'answers has no answer')
 }

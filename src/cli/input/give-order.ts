@@ -1,0 +1,45 @@
+import fs from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { quote } from '../../base/fault.ts'
+import { LOCK_FILE } from '../../disk/journal.ts'
+import { isLocked } from '../../disk/lock.ts'
+import { giveOrder, orderedRun, readOrder, refused } from '../../run/orders.ts'
+import { fixedDir } from '../../run/run-directory.ts'
+import { AskedRequests } from '../../serve/asked-requests.ts'
+import { auditPlace } from '../../serve/run-place.ts'
+import { safe } from '../draw/safe.ts'
+import { exits } from '../exit-codes.ts'
+
+/** How long to wait for a run to tell what became of an order. */
+const TOLD_MS = 30_000
+const LOOK_MS = 50
+
+/** Gives an order to the run in a directory, waits until it is told what became of it, and says that. */
+export async function giveAndWait(path: string, given: object): Promise<number> {
+  const dir = fs.realpathSync(fixedDir(path))
+  const run = orderedRun(dir)
+  if (!run)
+    throw refused(`${quote(path, 200)} takes no orders: it has ended, or was started without --control`)
+  const order = readOrder(given, 'terminal')
+  giveOrder(run, order)
+  const requests = new AskedRequests()
+  const place = auditPlace(dir, dir)
+  const told = async () => (await requests.of(place)).orders.get(order.id)
+  try {
+    const until = Date.now() + TOLD_MS
+    let result = await told()
+    while (result === undefined && isLocked(`${dir}/${LOCK_FILE}`) && Date.now() < until) {
+      await delay(LOOK_MS)
+      result = await told()
+    }
+    result ??= await told()
+    if (result === 'done') return exits.good
+    const late = isLocked(`${dir}/${LOCK_FILE}`)
+      ? 'the run has not told yet'
+      : 'it was not delivered: the run has ended'
+    console.error(safe(`sluice: ${result === undefined ? late : `refused: ${result}`}`))
+    return exits.failed
+  } finally {
+    requests.close()
+  }
+}
