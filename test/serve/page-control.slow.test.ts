@@ -142,6 +142,9 @@ describe.skipIf(!chromiumPath)(`control from a browser${needsBrowser}`, () => {
     expect(await page.evaluate('document.activeElement.id')).toBe('conversation')
     expect(settled()).toMatchObject([{ by: 'control', option: 'proceed_always' }])
     await end
+    // The list still said that it waits when its end was drawn.
+    await page.locator('#state', { hasText: 'finished' }).waitFor()
+    await page.locator('#waits').waitFor({ state: 'hidden' })
   })
 
   test.each(looks)(
@@ -188,8 +191,21 @@ describe.skipIf(!chromiumPath)(`control from a browser${needsBrowser}`, () => {
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Reject', exact: true }).waitFor()
     await expect.poll(() => page.evaluate('document.activeElement.className')).toBe('answer')
+    let pass = () => {}
+    const passed = new Promise<void>((resolve) => {
+      pass = resolve
+    })
+    await page.route('**/control', async (route) => {
+      await passed
+      await route.continue()
+    })
     await tabTo(page, 'Reject')
     await page.keyboard.press('Space')
+    // While it is under way nothing else can be answered, and the focus stays.
+    await page.locator('.answer .how', { hasText: 'has not answered yet' }).waitFor()
+    for (const one of await page.locator('.answer button').all()) expect(await one.isDisabled()).toBe(true)
+    expect(await page.evaluate('document.activeElement.className')).toBe('answer')
+    pass()
     await page.locator('.request .how', { hasText: 'Reject' }).waitFor()
     expect(settled()).toMatchObject([{ by: 'control', option: 'cancel' }])
     await end
@@ -286,7 +302,6 @@ describe.skipIf(!chromiumPath)(`control from a browser${needsBrowser}`, () => {
     }
     const first = await form.elementHandle()
     answer()
-    // The second request comes while something else has the focus.
     await expect.poll(async () => (await alerts()).length).toBe(2)
     expect(await first!.evaluate('(form) => form.isConnected')).not.toBe(true)
     expect(await page.locator('.request .how', { hasText: 'answered' }).count()).toBe(1)
@@ -296,6 +311,19 @@ describe.skipIf(!chromiumPath)(`control from a browser${needsBrowser}`, () => {
     answer()
     await expect.poll(() => form.count()).toBe(0)
     await end
+  })
+
+  test('what another answers meanwhile closes the dialog, too', async () => {
+    const dir = root()
+    const { agent, told, end } = start(dir, 'permission')
+    const { url } = await serving(join(dir, 'runs'), control)
+    const page = await pages.open(url, '#run/permission')
+    await page.getByRole('button', { name: 'Allow for this session', exact: true }).click()
+    await page.getByRole('dialog').waitFor()
+    agent.answer(told.findLast(({ request }) => request)!.request!.id, 'proceed_always')
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    await end
+    expect(told.filter(({ status }) => status === 'control')).toEqual([])
   })
 
   test('an order that the run refuses is told with the reason, and can be given again', async () => {

@@ -1,8 +1,17 @@
 import { byId, make } from './element.ts'
 
+/** What it was about is over: that is a no. */
+export function closeAsked(): void {
+  dialog().close()
+}
+
+function dialog(): HTMLDialogElement {
+  return byId('ask') as HTMLDialogElement // cast: a <dialog> in page.html
+}
+
 /** Asks the reader back, with a button of this word and Cancel. True if it is meant. */
 export function askBack(title: string, words: string, yes: string, more?: Node): Promise<boolean> {
-  const box = byId('ask') as HTMLDialogElement // cast: a <dialog> in page.html
+  const box = dialog()
   box.setAttribute('aria-label', title)
   box.replaceChildren(
     make('h2', {}, title),

@@ -3,7 +3,7 @@ import type { AgentEvent } from '../../events/event.ts'
 import type { RequestItem } from '../../views/conversation.ts'
 import type { RunInfo } from '../run-info.ts'
 import { answerForm, type Tell } from './answer-form.ts'
-import { askBack } from './ask-back.ts'
+import { askBack, closeAsked } from './ask-back.ts'
 import type { ConversationView } from './conversation-view.ts'
 import { byId, make } from './element.ts'
 import type { Order, RunSource } from './source.ts'
@@ -21,6 +21,8 @@ export class Control {
   #task = ''
   #can = false
   #forms = new WeakMap<RequestItem, HTMLFormElement>()
+  /** What the reader is asked back about. */
+  #asked: RequestItem | undefined
   /** Who waits for the end of an order, and the ends that were told, by its id. */
   #waiting = new Map<string, Tell>()
   #told = new Map<string, string>()
@@ -36,6 +38,7 @@ export class Control {
 
   open(run: string): void {
     this.#run = run
+    closeAsked()
     this.#forms = new WeakMap()
     this.#waiting = new Map()
     this.#told = new Map()
@@ -57,8 +60,8 @@ export class Control {
     if (known) return known
     const made = answerForm(request, async (answer, kind, tell) => {
       const [title, label] = ['Allow this from now on, too?', answer.label ?? '']
+      this.#asked = item
       if (kind === 'allow_always' && !(await askBack(title, askWords(item), label))) return
-      if (item.by !== undefined) return
       const { option, answers } = answer
       this.#give({ do: 'answer', request: request.id, ...(answers ? { answers } : { option }) }, tell)
     })
@@ -90,6 +93,10 @@ export class Control {
   drawn(): void {
     const { asked } = this.#view.model
     const alert = byId('alert')
+    if (this.#asked?.by !== undefined) {
+      this.#asked = undefined
+      closeAsked()
+    }
     if (asked.length === 0 || !this.#can) alert.textContent = ''
     if (!this.#can) return
     const fresh = asked.filter(({ request }) => !this.#announced.has(`${this.#run} ${request.id}`))
@@ -114,11 +121,12 @@ export class Control {
     if (this.#can === can) return
     this.#can = can
     this.#view.redraw(this.#view.model.asked)
-    if (can) this.drawn()
+    this.drawn()
   }
 
   async #end(what: 'interrupt' | 'stop'): Promise<void> {
     const run = this.#run
+    this.#asked = undefined
     const now = make('input', { type: 'checkbox' })
     const [word, title, more] =
       what === 'stop'

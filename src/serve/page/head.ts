@@ -61,6 +61,8 @@ export function runHead(view: ConversationView, reach: (item: RequestItem) => vo
       byId('task').textContent = titleOf(info)
       byId('task').title = info.id
       drawFacts(info, view.model)
+      drawProblems(info, view.model)
+      drawWaits(info, view.model)
     },
     /** The events changed. */
     draw() {
