@@ -1,11 +1,8 @@
-// Writes docs/api: one page per entry, from the declarations and their doc comments. A test fails when they
-// differ.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+// The pages of docs/api: one per entry, from the declarations and their doc comments.
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { argv } from 'node:process'
-import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
-import { declared, entries, exportsOf, publicProgram, root } from './public-api.ts'
+import { declared, entries, exportsOf, root } from './public-api.ts'
 
 /**
  * A name that several entries export is described on the page of the first of these; the other pages link
@@ -180,7 +177,7 @@ function docOf(node: ts.Declaration): { text: string[]; examples: string[] } {
  * The public declarations of a symbol, without the body of an overloaded function, but with the functions
  * that `typeof` refers to.
  */
-function declarationsOf(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Declaration[] {
+export function declarationsOf(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Declaration[] {
   const all = symbol.declarations ?? []
   const overloads = all.filter((node) => ts.isFunctionDeclaration(node) && node.body === undefined)
   const shown = overloads.length > 0 ? overloads : all
@@ -203,7 +200,7 @@ function functionsNamedBy(checker: ts.TypeChecker, type: ts.TypeNode): ts.Declar
 }
 
 /** Our interfaces and type aliases that a declaration refers to. */
-function typesNamedBy(checker: ts.TypeChecker, symbol: ts.Symbol): Set<ts.Symbol> {
+export function typesNamedBy(checker: ts.TypeChecker, symbol: ts.Symbol): Set<ts.Symbol> {
   const found = new Set<ts.Symbol>()
   for (const declaration of declarationsOf(checker, symbol))
     for (const part of signatureOf(declaration))
@@ -243,10 +240,11 @@ function isVisible(member: ts.ClassElement): boolean {
   return !(member.name && (ts.isComputedPropertyName(member.name) || ts.isPrivateIdentifier(member.name)))
 }
 
-/** The declaration as source, without what only the implementation needs. */
-function codeOf(checker: ts.TypeChecker, node: ts.Declaration): string {
+/** The declaration as source, without what only the implementation needs. A long type is cut, or `whole`. */
+export function codeOf(checker: ts.TypeChecker, node: ts.Declaration, whole = false): string {
   if (ts.isVariableDeclaration(node)) {
-    const type = node.type?.getText() ?? checker.typeToString(checker.getTypeAtLocation(node))
+    const flags = whole ? ts.TypeFormatFlags.NoTruncation : undefined
+    const type = node.type?.getText() ?? checker.typeToString(checker.getTypeAtLocation(node), node, flags)
     return `const ${node.name.getText()}: ${type}`
   }
   if (ts.isClassDeclaration(node)) {
@@ -265,11 +263,4 @@ function signatureText(checker: ts.TypeChecker, node: ts.Declaration): string {
   if (!isCallable || node.type) return head
   const signature = checker.getSignatureFromDeclaration(node)
   return signature ? `${head}: ${checker.typeToString(signature.getReturnType())}` : head
-}
-
-if (argv[1] === fileURLToPath(import.meta.url)) {
-  const folder = join(root, 'docs/api')
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder)
-  for (const [name, text] of apiPages(publicProgram())) writeFileSync(join(folder, name), text)
 }

@@ -111,7 +111,7 @@ describe('sluice values', () => {
     expect((await sluice(['values', log, '--max-repair', '100000'])).code).toBe(0)
     expect(await sluice(['values', log, '--max-repair', 'many'])).toMatchObject({
       code: 2,
-      err: expect.stringContaining('It must be a whole number.'),
+      err: expect.stringContaining('it must be a whole number'),
     })
   })
 
