@@ -289,7 +289,9 @@ export class Cutter {
       to,
       text: joined,
       value,
-      ...((rest || held.logs.size > 0 || held.breaks > 0) && { mended: true as const }),
+      ...(rest || held.logs.size > 0
+        ? { mended: true as const }
+        : held.breaks > 0 && { mended: 'breaks' as const }),
       ...(this.#channel === 'pty' && pieces && { pieces }),
     })
     for (const log of held.logs) this.#asText(log)

@@ -53,8 +53,8 @@ export interface EngineFrame extends Frame {
   readonly blanks?: string
   /** It is on the same line as the frame before it, after these blanks. */
   readonly glue?: string
-  /** The record was joined from torn lines. */
-  readonly mended?: true
+  /** The record was joined from torn lines; `breaks`: from whole ones, with raw line breaks in a string. */
+  readonly mended?: true | 'breaks'
   /** The PTY lines that it was cut from, if not one: another channel may have them unchanged. */
   readonly pieces?: readonly string[]
   /**
@@ -297,14 +297,15 @@ export interface ReaderOptions {
 
 /**
  * Whether a record of a named engine may lack fields: it is a whole line or document of its own on the
- * channel of the protocol, not a piece that was put together from torn lines, and not on stderr.
+ * channel of the protocol, not a piece that was put together from torn lines, and not on stderr. A raw line
+ * break in one of its strings does not tear it.
  *
  * @example
  * if (isOwn(frame.value) || (isLenient(frame, limits) && hasLeast(frame.value))) readRecord(frame.value)
  */
 export function isLenient(frame: EngineFrame, { named }: ReaderOptions): boolean {
   if (!named || frame.kind === 'text' || frame.kind === 'tag' || frame.channel === 'stderr') return false
-  return !frame.mended && frame.pieces === undefined && frame.glue === undefined
+  return frame.mended !== true && frame.pieces === undefined && frame.glue === undefined
 }
 
 /**

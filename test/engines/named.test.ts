@@ -772,6 +772,23 @@ describe('a named engine reads what it can', () => {
     expect(texts(run(engines.opencode, { stdout: `${record}\nand more\n`, exit: 0 }))).toEqual(['Hi'])
   })
 
+  test('a raw line break in a string leaves a record whole', () => {
+    const record = JSON.stringify({ type: 'assistant', message: { content: [{ ...text, text: 'a@b' }] } })
+    for (const end of ['\n', '\r\n', '\n\n']) {
+      const stdout = `${record.replace('@', end)}\n`
+      expect(texts(run(engines.claude, { stdout, exit: 0 }))).toEqual([`a${end}b`])
+    }
+    const part = JSON.stringify({ type: 'text', part: { text: 'a@b' } }).replace('@', '\n')
+    expect(texts(run(engines.opencode, { stdout: `${part}\n` }))).toEqual(['a\nb'])
+    expect(texts(run(engines.opencode, { stderr: `${part}\n` }))).toEqual([])
+  })
+
+  test('more reasoning than output is apart from it', () => {
+    const usage = { input_tokens: 10, output_tokens: 3, reasoning_output_tokens: 9 }
+    const [ended] = run(engines.codex, { stdout: lines({ type: 'turn.completed', usage }) })
+    expect(ended!.data).toMatchObject({ tokens: { input: 10, output: 12, reasoning: 9 } })
+  })
+
   test('but a picker does not guess whose they are', () => {
     for (const [record] of [cut.claude![3]!, cut.gemini![0]!, cut.copilot![0]!, cut.opencode![0]!])
       expect(told(run(auto, { stdout: lines(record, record), exit: 0 }))).toEqual([])

@@ -3,6 +3,7 @@ import { durationOf, Rec, recordsIn } from '../../events/record.ts'
 import { type Tokens, tokensOf } from '../../events/tokens.ts'
 import { wholeFile } from '../calls.ts'
 import { errorText } from '../error-words.ts'
+import { tokenParts } from '../token-parts.ts'
 
 // What the dialects of Codex share. `codex exec` writes `exit_code`, the app-server `exitCode`.
 
@@ -142,14 +143,13 @@ export function durationOfParts(value: unknown): number | undefined {
 /** The tokens of a usage, of `codex exec` or the app-server, cached and reasoning ones included. */
 export function codexTokens(value: unknown): Tokens | undefined {
   const usage = Rec.of(value)
-  return (
-    usage &&
-    tokensOf({
-      input: usage.at('input_tokens inputTokens'),
-      output: usage.at('output_tokens outputTokens'),
-      cached: usage.at('cached_input_tokens cachedInputTokens'),
-      cache_write: usage.at('cache_write_input_tokens cacheWriteInputTokens'),
-      reasoning: usage.at('reasoning_output_tokens reasoningOutputTokens'),
-    })
-  )
+  if (!usage) return undefined
+  const parts = {
+    input: usage.at('input_tokens inputTokens'),
+    output: usage.at('output_tokens outputTokens'),
+    cached: usage.at('cached_input_tokens cachedInputTokens'),
+    cache_write: usage.at('cache_write_input_tokens cacheWriteInputTokens'),
+    reasoning: usage.at('reasoning_output_tokens reasoningOutputTokens'),
+  }
+  return tokenParts(parts, { cache: 'within', reasoning: 'within' }) ?? tokensOf(parts)
 }
