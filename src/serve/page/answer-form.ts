@@ -3,7 +3,7 @@ import { button, make } from './element.ts'
 import { visible } from './words.ts'
 
 /** An option, or the answers to the questions by their ids; with the words on the button. */
-export interface Answer {
+interface Answer {
   readonly option?: string
   readonly label?: string
   readonly answers?: Readonly<Record<string, string | readonly string[]>>

@@ -2,7 +2,7 @@ import type { RunInfo } from '../run-info.ts'
 import { byId } from './element.ts'
 import type { RunSource } from './source.ts'
 
-/** The box under a run that can be continued. What was typed stays until it was sent, or another run opens. */
+/** The box under a run that can be continued. What was typed stays until it was sent or another run opens. */
 export class ReplyBox {
   readonly #source: RunSource
   readonly #form = byId('reply') as HTMLFormElement // casts: elements of page.html
