@@ -25,6 +25,8 @@ export interface SearchOptions {
   readonly root: 'object' | 'any'
   /** A schema will check the value: more counts as the beginning of one. */
   readonly loose: boolean
+  /** Whether a complete value passes: another one may replace what does not. */
+  readonly passes: (value: unknown) => boolean
   readonly maxDepth: number
 }
 
@@ -35,6 +37,8 @@ interface Body {
   search: PayloadSearch | undefined
   /** It counts only if it begins with a bracket. */
   readonly needsBracket: boolean
+  /** What follows its value and may close it. */
+  held: string
   /** Number of its bytes that are not blank, up to a few; those before `seen` are counted. */
   begun: number
   seen: number
@@ -65,8 +69,14 @@ export class PayloadSearch {
   #start = ''
   /** Text that the scanner has not seen: the value in a block. */
   #unfed = ''
-  /** Where the value begins in the channel. */
+  /** Where the value begins in the channel, if it is in prose. */
   #from = -1
+  /** What gave way to the block that is open. */
+  #outranked: GrowingValue | undefined
+  #isEnded = false
+  /** The last complete value that was checked, and whether it passed. */
+  #checked: GrowingValue | undefined
+  #passes = true
   /** The current line has a fence mark, or a tag that may matter at its end. */
   #marked = false
   /** The first half of a surrogate pair at the end of the previous text. */
@@ -100,18 +110,27 @@ export class PayloadSearch {
     const text = this.#half === '' ? all : all.slice(0, -1)
     if (this.#start.length < MAX_START) this.#start += text.slice(0, MAX_START - this.#start.length)
     for (let at = 0; at < text.length && !this.#isOver(); ) {
-      if (this.#settled && this.#isGrowing() && !this.#body) {
+      let from = at
+      if (this.#settled && this.#isGrowing()) {
         at = this.#value!.push(text, at)
+        // Its last bracket is for the scanner: what follows may show that it was none.
+        if (this.#value!.done()) at--
+        this.#passOver(text.slice(from, at))
         if (!this.#value!.done()) break
-        // The scanner has not seen the value, but what follows it may show that it was none.
-        this.#scan.inside?.skipToEnd?.()
-        at--
+        from = at
       }
-      const from = at
       at = this.#stepEnd(text, at)
       this.#take(text.slice(from, at))
     }
     return this.#value
+  }
+
+  /** A scanner sees nothing of a value that grows, and in a block it comes when the value is complete. */
+  #passOver(text: string): void {
+    if (this.#body) {
+      this.#unfed += text
+      this.#body.search!.#passOver(text)
+    } else if (this.#value!.done()) this.#scan.inside?.skipToEnd?.()
   }
 
   #isGrowing(): boolean {
@@ -127,16 +146,71 @@ export class PayloadSearch {
   //         ^ broken         ^ a piece           ^ what is before it was a thought
   #cut(frame: Frame): void {
     if (this.#isOver()) return
-    if (frame.kind === 'tag' || frame.kind === 'fence') this.#body = undefined
+    if (frame.kind === 'tag' || frame.kind === 'fence') {
+      this.#blockCut(frame)
+      return
+    }
     const isLate = isLateThought(frame)
     const isBroken = frame.broken !== undefined
     // Something follows, so that an empty object is prose, and so is an array of scalars.
-    const isProse = frame.aside || (!this.#inBody && !opensInProse(frame.text, this.#options.loose))
-    if (!isLate && (frame.from !== this.#from || !(isBroken || isProse))) return
+    const isProse = frame.aside || (!this.#isEnded && !opensInProse(frame.text, this.#options.loose))
+    // What begins a block is no prose.
+    const isUnwanted = this.#options.root === 'object' && frame.text[0] === '['
+    const isDocument = this.#inBody && frame.first === true && (isProse || isUnwanted)
+    const isOurs = frame.from === this.#from
+    // After `//` it counts less than any other.
+    if (isOurs && frame.inFence) this.#settled = false
+    if (!isLate && !isDocument && !(isOurs && (isBroken || isProse))) return
     this.#value = undefined
     this.#vague = undefined
     if (isLate) this.#body = undefined
-    this.#settled = isBroken
+    this.#settled = isBroken || isDocument
+  }
+
+  /**
+   * A block is complete. Some are read only now: the lines of one in a quotation begin with quote marks, and
+   * one of another language, or without any, counts if the whole of it is a document.
+   */
+  #blockCut({ kind, label, text, from }: Frame): void {
+    const isBlock = kind === 'tag' || isPayloadFence(label, text)
+    const body = this.#body
+    this.#body = undefined
+    if (body?.search) {
+      this.#from = -1
+      if (this.#settled) this.#value = body.search.#ended()
+      this.#settled &&= this.#value !== undefined
+    } else if (!body && this.#yields(isBlock)) {
+      const search = this.#searchIn()
+      search.push(text)
+      const found = search.#ended()
+      if (!found?.done()) return
+      this.#value = found
+      this.#settled = true
+      this.#from = isBlock ? -1 : from
+    }
+  }
+
+  /** The value, after the end of the text. */
+  #ended(): GrowingValue | undefined {
+    this.#isEnded = true
+    this.#scanner.end()
+    return this.#value
+  }
+
+  /** Whether what was found gives way to a block, or to an object in prose. */
+  #yields(isBlock: boolean): boolean {
+    if (!this.#settled) return true
+    if (this.#inBody || !this.#value?.done()) return false
+    return (isBlock && this.#from >= 0) || !this.done()
+  }
+
+  /** The value is complete, and passes. */
+  done(): boolean {
+    const value = this.#value
+    if (value === undefined || !value.done()) return false
+    if (this.#checked !== value) this.#passes = this.#options.passes(value.root)
+    this.#checked = value
+    return this.#passes
   }
 
   //  Sure: a > b\n```json\n{"a":1}\n```\n
@@ -150,8 +224,9 @@ export class PayloadSearch {
    */
   #stepEnd(text: string, from: number): number {
     const end = text.length
-    const most = Math.min(end, from + (this.#body && this.#body.begun < BEGUN ? 1 : MAX_STEP))
     const isBehind = this.#body !== undefined && this.#settled
+    const isBegun = !this.#body || this.#body.begun === BEGUN || isBehind
+    const most = Math.min(end, from + (isBegun ? MAX_STEP : 1))
     let at = from
     while (at < most) {
       const unit = text.charCodeAt(at)
@@ -179,13 +254,20 @@ export class PayloadSearch {
     }
     const body = this.#body
     // After its value, a body sees nothing of what closes it.
-    const isFirst = this.#settled ? this.#isGrowing() : body?.begun === BEGUN
+    const isFirst = !this.#settled && body?.begun === BEGUN
     if (body && isFirst) this.#searchBody(body, text)
     this.#unfed += text
-    // A value in a block hides its end from the scanner: it may be long, and is read once.
     if (this.#body && this.#settled && this.#isGrowing()) return
     this.#feed(this.#unfed)
-    if (body && body === this.#body && !isFirst && this.#isPayload(body)) this.#searchBody(body, text)
+    if (!body || body !== this.#body || isFirst || !this.#isPayload(body)) return
+    // What may close it is for the body only if it did not: then its line, or its tag, goes on.
+    if (!this.#settled || !CLOSER.test(body.held + text)) this.#searchBody(body, text)
+    else {
+      body.held += text
+      if (!/[\n>]/.test(body.held)) return
+      this.#searchBody(body, body.held)
+      body.held = ''
+    }
   }
 
   #feed(text: string): void {
@@ -216,18 +298,30 @@ export class PayloadSearch {
       const byte = this.#scan.byte(open.seen)
       if (isBlank(byte)) continue
       if (open.begun++ > 0 || !open.needsBracket || isBracket(byte)) continue
-      this.#body = undefined
+      this.#giveUp()
       return false
     }
     return open.begun > 0
   }
 
+  /** The open block is none: what gave way to it counts again. */
+  #giveUp(): void {
+    if (this.#settled || this.#outranked) this.#value = this.#outranked
+    this.#settled = this.#outranked !== undefined
+    this.#body = undefined
+  }
+
   #searchBody(open: Body, text: string): void {
-    const { root, loose } = this.#options
-    open.search ??= new PayloadSearch(this.#options, { ...BODY, loose, document: root }, true)
+    open.search ??= this.#searchIn()
     const found = open.search.push(text)
     if (found || this.#settled || open.search.#settled) this.#value = found
     this.#settled = open.search.#settled
+  }
+
+  /** A search in the body of a block. */
+  #searchIn(): PayloadSearch {
+    const { root, loose } = this.#options
+    return new PayloadSearch(this.#options, { ...BODY, loose, document: root }, true)
   }
 
   #opened(kind: string, from: number, at: number, label = ''): void {
@@ -235,25 +329,30 @@ export class PayloadSearch {
     const { root, loose } = this.#options
     if (this.#body) {
       // The scanner has not cut it: it was no block, and its content is prose.
-      this.#body = undefined
-      if (this.#settled) this.#value = undefined
-      this.#settled = false
+      this.#giveUp()
     }
     // A block counts more than an object in prose.
-    const isBlock = kind === 'tag' || isPayloadFence(label, '')
-    if (this.#settled && !(isBlock && !this.#inBody && this.#from >= 0 && this.#value?.done())) return
+    const isBare = kind === 'fence' && label === ''
+    const isBlock = kind === 'tag' || isBare || isPayloadFence(label, '')
+    if (!this.#yields(isBlock)) return
     if (kind === 'object' || kind === 'line') {
       if (kind === 'object' && (beginsWithKey(this.#start) || isMember(scan.head.before(from)))) return
       if (root === 'any' || scan.byte(from) === OPEN_BRACE) this.#begin(from, at)
       return
     }
-    if (!isBlock && label !== '' && !loose) return
-    // In a quotation each line of the body has quote marks, which can only be removed from the whole block.
+    if (!isBlock && (this.#settled || !loose)) return
     if (scan.head.prefix(from)?.includes('>')) return
-    const body = { inside: scan.inside, search: undefined, needsBracket: !isBlock, begun: 0, seen: at }
+    const body = {
+      inside: scan.inside,
+      search: undefined,
+      needsBracket: isBare || !isBlock,
+      held: '',
+      begun: 0,
+      seen: at,
+    }
     this.#body = body
+    this.#outranked = this.#settled ? this.#value : undefined
     this.#settled = false
-    this.#from = -1
     const to = Math.max(at, this.#stepOnTape)
     if (at < this.#tape.end && this.#isPayload(body))
       this.#searchBody(body, scan.decode(at, to) + this.#restOfStep(to))
@@ -315,6 +414,8 @@ const BODY = { tags: [], fences: true, lines: false, objects: true, think: true 
 const BEGUN = 3
 /** Longer lines are read in parts: the scanner must not read far into a payload that is found. */
 const MAX_STEP = 4096
+/** The first character of what may close a block. */
+const CLOSER = /^[<`~]/
 /** A key at the start of the text is not longer. */
 const MAX_START = 300
 

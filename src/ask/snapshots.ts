@@ -1,6 +1,6 @@
 import { defined, isObject, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { SchemaError } from '../base/fault.ts'
-import { type Check, checkOf, type JsonSchema, type Schema } from '../values/schema/schema.ts'
+import { type Check, checkOf, type JsonSchema, plainSchemaOf, type Schema } from '../values/schema/schema.ts'
 import { type Branch, type Completed, NOTHING, pointer, valueAt } from './growing-value.ts'
 import { PayloadSearch } from './payload-search.ts'
 
@@ -39,7 +39,11 @@ export interface Snapshots {
   push(text: string): Progress | undefined
   /** What the last push completed: containers and keys, of the outermost two levels. */
   finished(): readonly { readonly branch: Branch | undefined; readonly key: string | number }[]
-  /** The payload is complete. If it is empty, another one may still replace it. */
+  /**
+   * The payload is complete, and passes the schema if that is a JSON Schema. Until a line has ended behind
+   * it, more text may show that it is a piece of something else; an empty one, or one that does not pass,
+   * gives way to another.
+   */
   done(): boolean
 }
 
@@ -65,6 +69,7 @@ export function snapshots(options: SnapshotOptions = {}): Snapshots {
     lines: lines !== false,
     root,
     loose: schema !== undefined,
+    passes: passesOf(schema),
     maxDepth,
   })
   /** What the last push completed. */
@@ -75,7 +80,7 @@ export function snapshots(options: SnapshotOptions = {}): Snapshots {
     push(text) {
       completed = NOTHING
       const value = search.push(text)
-      done = value?.done() === true
+      done = search.done()
       if (value === undefined || value.failed()) return undefined
       completed = value.takeCompleted()
       return new LazyProgress(value.root, completed)
@@ -90,6 +95,14 @@ export function snapshots(options: SnapshotOptions = {}): Snapshots {
     },
     done: () => done,
   }
+}
+
+/** Any other schema is applied at the end: it may ask somebody, or wait. */
+function passesOf(schema: Schema | undefined): (value: unknown) => boolean {
+  const plain = schema && plainSchemaOf(schema)
+  if (!plain || plain['$async'] === true) return () => true
+  const check = checkOf(schema)
+  return (value) => !('errors' in check(value))
 }
 
 /** Each part of a value is then checked at most three times: alone, in its parent, in the whole. */

@@ -64,12 +64,12 @@ export function openingScan(
   options: FrameOptions & OpenerRules,
   opened: Opened,
   cut: (frame: Frame) => void = () => {},
-): { readonly scan: Scan; write(bytes: Uint8Array): void } {
+): { readonly scan: Scan; write(bytes: Uint8Array): void; end(): void } {
   const complete = withDefaults({ ...options, text: false })
   const scan = new Scan('stdout', { write: cut, end() {} }, complete)
   scan.opened = opened
-  const { write } = feed(scan, new Prose(scan, complete), complete.turn)
-  return { scan, write }
+  const { write, end } = feed(scan, new Prose(scan, complete), complete.turn)
+  return { scan, write, end }
 }
 
 /** The scanner of one channel, for a layer that skips lines, which do not depend on each other. */

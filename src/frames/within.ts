@@ -34,7 +34,12 @@ export function isPiece(before: string, text: string, after = ''): boolean {
     case '"':
     case "'":
       if (!before.endsWith(last)) return false
-      return isLiteral(text, last) || IS_OPERAND.test(after) || isMember(before.slice(0, -1))
+      return (
+        isLiteral(text, last) ||
+        IS_OPERAND.test(after) ||
+        isMember(before.slice(0, -1)) ||
+        isTextAmongOthers(before.slice(0, -1), after)
+      )
     default:
       return text[0] === '[' && LOOP_HEAD.test(before.slice(-MAX_HEAD))
   }
@@ -121,6 +126,15 @@ function isTableEntry(before: string): boolean {
 //    ^ a string of code           ^ a document in quotes
 function isLiteral(text: string, quote: string): boolean {
   return text[1] === quote && /[\s+.,;)&|]/.test(text[2] ?? '')
+}
+
+//  execute(sql, ('{"a": 1}', 2))      VALUES (7, '{"a": 1}')      JSON.parse('{"a": 1}')
+//                ^ beside others              ^                           ^ alone
+/** Whether a string that holds it is an argument, or an element of a tuple, beside others. */
+function isTextAmongOthers(before: string, after: string): boolean {
+  if (/,\s{0,99}$/.test(before)) return isArgument(before)
+  const isFirst = /[\w$\])]\($/.test(before) ? /^["']\s{0,9},/ : /^["']\s{0,9},\s{0,9}["'\d[{(+-]/
+  return before.endsWith('(') && isFirst.test(after)
 }
 
 //  '{"a": 1}'::jsonb     '{"a": 1}' ->> 'a'     "{…}" + rest

@@ -21,8 +21,8 @@ import { closes, nextQuote } from './strings.ts'
 import { pastBlanks, type Visitor, walk } from './walk.ts'
 
 /*
- * Whether a value is over where its last bracket is, or goes on: the only answer to that question. The frame
- * scanner asks with the bytes that have arrived, the ladder and the items with a text.
+ * Whether a value is over where its last bracket is, or goes on, for a text. `frames/what-follows.ts` answers
+ * for the bytes that have arrived: it decides the plain cases without a text, and asks here for the others.
  */
 
 /**

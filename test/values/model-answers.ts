@@ -6,6 +6,7 @@ import type { Schema } from '../../src/values/schema/schema.ts'
  */
 interface AnswerOptions {
   pick?: 'first' | 'last'
+  tag?: string
   root?: 'any'
   schema?: Schema
 }

@@ -1,0 +1,92 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import '../plain-schemas.ts'
+import { type SnapshotOptions, snapshots } from '../../src/ask/snapshots.ts'
+import { tryParse } from '../../src/values/parse.ts'
+import { runs } from '../pace.ts'
+import { answers } from '../values/model-answers.ts'
+import { printed } from '../values/printed-answers.ts'
+import { told } from '../values/told-answers.ts'
+
+/** With a line that has ended behind the value, there is nothing to wait for. */
+const END = '\n\nDone.\n'
+
+/** What `done` and `tryParse` say of a text; undefined if they agree, or snapshots wait for a repair. */
+function quarrel(text: string, options: SnapshotOptions): string | undefined {
+  const seen = snapshots(options)
+  const value = JSON.stringify(seen.push(text)?.value)
+  const outcome = tryParse(text, options)
+  const parsed = outcome.ok ? JSON.stringify(outcome.value) : outcome.fault.code
+  return seen.done() && value !== parsed ? `${JSON.stringify(text)}: ${value}, but ${parsed}` : undefined
+}
+
+describe('snapshots().done()', () => {
+  const rows = [answers, printed, told].flatMap((table) => Object.values(table).flat())
+
+  test('is true of no other value than that of tryParse', () => {
+    const quarrels = rows.flatMap(([text, , { pick, ...options } = {}]) => {
+      // Half a surrogate pair does not survive as bytes; `last` may be another one.
+      if (/\p{Cs}/u.test(text) || pick === 'last') return []
+      return quarrel(text + END, options) ?? []
+    })
+    expect(quarrels).toEqual([])
+  })
+
+  test('is true of one value, wherever it is', () => {
+    const VALUES = ['{"a":1}', '{"b":[2,{}]}', '{"t":"</think>"}', '{"t":"```"}', '{"t":\n"y"\n}']
+    const AROUND = [
+      ['', ''],
+      ['```json\n', '\n```'],
+      ['```\n', '```'],
+      ['```python\n', '\n```'],
+      ['> ```json\n> ', '\n> ```'],
+      ['<json>', '</json>'],
+      ['<think>{"d":0}</think>', ''],
+      ['So: ', ' as asked'],
+      ['- ', ''],
+      ['`', '`'],
+      ['{"d":0}?\n</think>\n', ''],
+      ['User(name="x") made ', '.'],
+      ['[1] says\n', ''],
+      ['{x} ', ' {y}'],
+    ] as const
+    const text = fc
+      .tuple(
+        fc.constantFrom(...VALUES),
+        fc.constantFrom(...AROUND),
+        fc.constantFrom('', 'Sure:\n\n', 'Well, '),
+      )
+      .filter(([value, [before]]) => !(before.startsWith('> ') && value.includes('\n')))
+    fc.assert(
+      fc.property(text, fc.integer({ min: 1, max: 9 }), ([value, [before, after], first], size) => {
+        const whole = `${first}${before}${value}${after}${END}`
+        const seen = snapshots()
+        for (let at = 0; at < whole.length; at += size) seen.push(whole.slice(at, at + size))
+        const outcome = tryParse(whole)
+        expect([whole, outcome.ok && seen.done()]).toEqual([whole, outcome.ok])
+        expect(quarrel(whole, {})).toBeUndefined()
+      }),
+      { numRuns: runs(600) },
+    )
+  })
+
+  test.each<[string, SnapshotOptions, boolean]>([
+    ['{"a": "x"}', { schema: { type: 'object', properties: { a: { type: 'integer' } } } }, false],
+    ['{"b": 1}\n{"a": 1}', { schema: { type: 'object', required: ['a'] } }, true],
+    ['```json\n{}\n\nNothing.\n```', {}, false],
+    ['```json\n[1] {"a":0}\n```', {}, false],
+    ['```json\n{}\n```', {}, true],
+    ['> ```json\n> {"a": 1}\n> ```', {}, true],
+    ['```python\n{"a": 1}\n```', {}, true],
+    ['{"a": 1}\n```\n{"b": 2}\n```', {}, true],
+    ['{"a": 1}\n```\nno {"b": 2}\n```', {}, true],
+    ['// {"a": 1}\n{"b": 2}', {}, true],
+  ])('agrees with tryParse: %j', (text, options, done) => {
+    for (const size of [1, 3, 1000]) {
+      const seen = snapshots(options)
+      for (let at = 0; at < text.length + END.length; at += size) seen.push((text + END).slice(at, at + size))
+      expect(seen.done(), `in pieces of ${size}`).toBe(done)
+    }
+    expect(quarrel(text + END, options)).toBeUndefined()
+  })
+})
