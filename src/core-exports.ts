@@ -1,13 +1,13 @@
 // Exports of every entry: faults, and what flows through the stages.
 export {
   type Breakage,
-  type Change,
   type Code,
   codes,
   type FailedAttempt,
   Fault,
   type FaultDetails,
   type Note,
+  type RepairChange,
   type SchemaError,
 } from './base/fault.ts'
 export type { Intake, Sink, Stage } from './base/stage.ts'

@@ -24,20 +24,20 @@ export { engines } from './engines/engines-by-name.ts'
 export { type Cost, costOf } from './events/cost.ts'
 export {
   asText,
-  type Call,
+  type CallFacts,
   type Engine,
   type EngineCut,
   type EngineFrame,
+  type EngineReader,
   type ErrorFacts,
   type FailureTable,
   isRecord,
   type LastTurn,
+  type MessageFacts,
   type Picker,
-  type Reader,
   type ReaderOptions,
   type RunFacts,
   type Say,
-  type Speaker,
   type StatusFacts,
   type ToolTable,
 } from './events/engine.ts'

@@ -6,19 +6,19 @@ export { engines } from './engines/engines-by-name.ts'
 export type { FsDiff } from './events/artifacts.ts'
 export type { Cost } from './events/cost.ts'
 export type {
-  Call,
+  CallFacts,
   Engine,
   EngineCut,
   EngineFrame,
+  EngineReader,
   ErrorFacts,
   FailureTable,
   LastTurn,
+  MessageFacts,
   Picker,
-  Reader,
   ReaderOptions,
   RunFacts,
   Say,
-  Speaker,
   StatusFacts,
   ToolTable,
 } from './events/engine.ts'
@@ -43,7 +43,7 @@ export type {
   ToolKind,
 } from './events/event.ts'
 export type { EventOptions } from './events/event-stage.ts'
-export type { Ask, TurnEnd } from './events/open-requests.ts'
+export type { RequestFacts, TurnEnd } from './events/open-requests.ts'
 export type { OutcomeEvidence, RunOutcome } from './events/run-outcome.ts'
 export type {
   Wire,
@@ -54,6 +54,6 @@ export type {
   WireState,
   WireStep,
 } from './events/talk-wire.ts'
-export type { Spent, Tokens } from './events/tokens.ts'
+export type { Tokens, TokensAndCost } from './events/tokens.ts'
 export type { Control, SentBy } from './text/chunk.ts'
 export type { Chat, ChatData, ChatEnd, ChatOf, ChatOptions, ChatType, ConversationEnd } from './views/chat.ts'

@@ -1,16 +1,16 @@
 // agent-sluice: what most programs need. The rest is in the other entries (docs/runtimes.md).
 export { ask, type DeepPartial, type Snapshot } from './ask/ask.ts'
-export type { Answer, AskCall, AskOptions, AskRequest, AttemptInfo } from './ask/options.ts'
-export type { Failure, RetryPrompt } from './ask/retry-prompt.ts'
+export type { AskAnswer, AskAttempt, AskCall, AskOptions, AskRequest } from './ask/options.ts'
+export type { FailedAnswer, RetryPrompt } from './ask/retry-prompt.ts'
 export type { Duration } from './base/duration.ts'
 export {
   type Breakage,
-  type Change,
   type Code,
   type FailedAttempt,
   Fault,
   type FaultDetails,
   type Note,
+  type RepairChange,
   type SchemaError,
 } from './base/fault.ts'
 export {
@@ -56,21 +56,21 @@ export type { ChildLike } from './process/supervise.ts'
 export type { StopReason } from './run/meta.ts'
 export type { RecordedOptions } from './run/read-attempt.ts'
 export { type ReplayOptions, replay } from './run/replay.ts'
-export { type Resumed, resume } from './run/resume.ts'
+export { type ResumeReport, resume } from './run/resume.ts'
 export { type ReplyOptions, reply, run } from './run/run.ts'
 export type { Limits } from './run/run-limits.ts'
 export type { Run, RunCommand, RunEnd, RunOptions } from './run/run-options.ts'
 export type { RequestAnswer } from './run/talk.ts'
 export { chat } from './streams/events.ts'
 export { events } from './streams/events-by-name.ts'
-export type { Flow, Items } from './streams/flow.ts'
+export type { Flow, ReadableItems } from './streams/flow.ts'
 export { jsonl } from './streams/jsonl.ts'
 export { type LineReader, lineReader } from './streams/line-reader.ts'
 export { type SseOptions, sse } from './streams/sse.ts'
 export {
-  type Exit,
   type FetchedBody,
   type PlainSource,
+  type ProcessExit,
   type TapOptions,
   type TapSources,
   type TapTextOptions,
@@ -89,8 +89,8 @@ export type {
 export { type ParseOptions, parse, tryParse } from './values/parse.ts'
 export type { PickRule } from './values/pick.ts'
 export { type JsonSchema, jsonSchema } from './values/schema/json-schema.ts'
-export type { Schema, Value } from './values/schema/schema.ts'
+export type { Schema, SchemaOutput } from './values/schema/schema.ts'
 export type { Normalizer, ValuesOptions } from './values/values.ts'
-export type { Scalar, Where } from './values/where/conditions.ts'
-export type { Dropped } from './values/where/where.ts'
+export type { JsonScalar, Where } from './values/where/conditions.ts'
+export type { DroppedLines } from './values/where/where.ts'
 export type { Chat, ChatData, ChatEnd, ChatOptions, ChatType, ConversationEnd } from './views/chat.ts'

@@ -1,10 +1,10 @@
 // agent-sluice/values: payloads from text and bytes, without a JSON Schema validator.
 export type { DeepPartial } from './ask/ask.ts'
-export { type Progress, type SnapshotOptions, type Snapshots, snapshots } from './ask/snapshots.ts'
+export { type SnapshotOptions, type SnapshotProgress, type Snapshots, snapshots } from './ask/snapshots.ts'
 export { drive, join } from './base/stage.ts'
 export * from './core-exports.ts'
 export { frameStage } from './frames/frames.ts'
-export type { Items } from './streams/flow.ts'
+export type { ReadableItems } from './streams/flow.ts'
 export { type Flow, type FlowOptions, flow } from './streams/flow.ts'
 export { frames, values } from './streams/values.ts'
 export type { ProtoKeys } from './values/attempt.ts'
@@ -17,7 +17,7 @@ export type {
 } from './values/outcome.ts'
 export { type ParseOptions, parse, tryParse } from './values/parse.ts'
 export type { PickRule } from './values/pick.ts'
-export type { Schema, Value } from './values/schema/schema.ts'
+export type { Schema, SchemaOutput } from './values/schema/schema.ts'
 export {
   type Normalizer,
   type OutcomeOptions,
@@ -25,5 +25,5 @@ export {
   type ValuesOptions,
   valueStage,
 } from './values/values.ts'
-export type { Scalar, Where } from './values/where/conditions.ts'
-export type { Dropped } from './values/where/where.ts'
+export type { JsonScalar, Where } from './values/where/conditions.ts'
+export type { DroppedLines } from './values/where/where.ts'

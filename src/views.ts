@@ -2,7 +2,7 @@
 export { drive, join } from './base/stage.ts'
 export * from './core-exports.ts'
 export { type Problem, type ProblemKind, problemOf } from './events/problems.ts'
-export type { Items } from './streams/flow.ts'
+export type { ReadableItems } from './streams/flow.ts'
 export { type Flow, type FlowOptions, flow } from './streams/flow.ts'
 export { agUiSse, aiSdkHeaders, aiSdkSse } from './streams/view-sse.ts'
 export { agUi, aiSdk, languageModel, markdown, otel, redact } from './streams/views.ts'
@@ -41,11 +41,11 @@ export {
   otelStage,
 } from './views/otel.ts'
 export {
-  type Hidden,
+  type HiddenSecrets,
   type RedactOptions,
   type Redactor,
   redactor,
 } from './views/redact/redact.ts'
 export { redactStage } from './views/redact/redact-stage.ts'
 export { type RunSummary, summary } from './views/summary.ts'
-export { type FailedCall, type Why, why } from './views/why.ts'
+export { type FailedCall, type WhyReport, why } from './views/why.ts'

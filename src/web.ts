@@ -30,7 +30,7 @@ export type {
 } from './values/outcome.ts'
 export { type ParseOptions, parse, tryParse } from './values/parse.ts'
 export type { PickRule } from './values/pick.ts'
-export type { Schema, Value } from './values/schema/schema.ts'
+export type { Schema, SchemaOutput } from './values/schema/schema.ts'
 export {
   type Normalizer,
   type OutcomeOptions,
@@ -38,8 +38,8 @@ export {
   type ValuesOptions,
   valueStage,
 } from './values/values.ts'
-export type { Scalar, Where } from './values/where/conditions.ts'
-export type { Dropped } from './values/where/where.ts'
+export type { JsonScalar, Where } from './values/where/conditions.ts'
+export type { DroppedLines } from './values/where/where.ts'
 export {
   type AgUiBase,
   type AgUiEvent,

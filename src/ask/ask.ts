@@ -5,10 +5,10 @@ import { stepsUnlessAborted, unlessAborted } from '../base/unless-aborted.ts'
 import { type CacheEntry, cacheAccess, digestOf, keyOfSchema, stillPasses } from '../disk/cache.ts'
 import { endWithHost } from '../process/host-exit.ts'
 import type { GoodOutcome, Outcome, RepairLevel } from '../values/outcome.ts'
-import type { Schema, Value } from '../values/schema/schema.ts'
-import { type Answer, type AskCall, type AskOptions, readAskOptions } from './options.ts'
+import type { Schema, SchemaOutput } from '../values/schema/schema.ts'
+import { type AskAnswer, type AskCall, type AskOptions, readAskOptions } from './options.ts'
 import { reading } from './reading.ts'
-import { type Failure, retryText, summaryOf } from './retry-prompt.ts'
+import { type FailedAnswer, retryText, summaryOf } from './retry-prompt.ts'
 import { snapshots, subtreeCheck } from './snapshots.ts'
 
 /**
@@ -26,7 +26,7 @@ import { snapshots, subtreeCheck } from './snapshots.ts'
 async function askOnce<S extends Schema | undefined = undefined>(
   call: AskCall,
   options: AskOptions<S>,
-): Promise<Value<S>> {
+): Promise<SchemaOutput<S>> {
   for await (const snapshot of attempts(call, options, readAskOptions(call, options), false))
     if (snapshot.done) return snapshot.value
   throw new Error('unreachable: attempts end with a value or a fault')
@@ -45,7 +45,7 @@ async function askOnce<S extends Schema | undefined = undefined>(
 function stream<S extends Schema | undefined = undefined>(
   call: AskCall,
   options: AskOptions<S>,
-): AsyncGenerator<Snapshot<Value<S>>, undefined> {
+): AsyncGenerator<Snapshot<SchemaOutput<S>>, undefined> {
   return attempts(call, options, readAskOptions(call, options), true)
 }
 
@@ -95,7 +95,7 @@ async function* attempts<S extends Schema | undefined>(
   options: AskOptions<S>,
   read: ReturnType<typeof readAskOptions<S>>,
   watch: boolean,
-): AsyncGenerator<Snapshot<Value<S>>, undefined> {
+): AsyncGenerator<Snapshot<SchemaOutput<S>>, undefined> {
   const host = new AbortController()
   const end = () => host.abort()
   const release = endWithHost({ end, kill: end, grace: END_MS })
@@ -172,7 +172,7 @@ async function* attempts<S extends Schema | undefined>(
 }
 
 /** Whether an answer is a stream. Throws if it is not a valid answer. */
-function isStream(answer: Answer): answer is AsyncIterable<string | Uint8Array> {
+function isStream(answer: AskAnswer): answer is AsyncIterable<string | Uint8Array> {
   if (typeof answer === 'string') return false
   // Cast: the call is the caller's code, and may return anything.
   const streams = typeof (answer as AsyncIterable<string> | null)?.[Symbol.asyncIterator] === 'function'
@@ -183,7 +183,7 @@ function isStream(answer: Answer): answer is AsyncIterable<string | Uint8Array> 
 }
 
 /** Closes an answer that arrived too late, if it is a stream. */
-function leaveLate(answer: Answer): void {
+function leaveLate(answer: AskAnswer): void {
   if (isStream(answer)) leave(answer, answer[Symbol.asyncIterator]())
 }
 
@@ -200,7 +200,7 @@ function leave(answer: AsyncIterable<unknown>, pieces: AsyncIterator<unknown>): 
 function watcher<S extends Schema | undefined>(
   options: AskOptions<S>,
   attempt: number,
-): (text: string) => Snapshot<Value<S>> | undefined {
+): (text: string) => Snapshot<SchemaOutput<S>> | undefined {
   const { tag, lines, schema, root, maxDepth } = options
   const seen = snapshots({ tag, lines, schema, root, maxDepth })
   // Normalizers run on the whole value, so its parts cannot be checked before.
@@ -209,7 +209,7 @@ function watcher<S extends Schema | undefined>(
     const progress = seen.push(text)
     if (!progress) return undefined
     const snapshot = Object.assign(progress, { done: false as const, errors: check(seen), attempt })
-    return snapshot as Snapshot<Value<S>> // cast: the value so far is a part of the whole
+    return snapshot as Snapshot<SchemaOutput<S>> // cast: the value so far is a part of the whole
   }
 }
 
@@ -217,7 +217,7 @@ function last<T>({ value, repair_level, notes }: GoodOutcome<T>, attempt: number
   return { done: true, value, complete: [''], errors: [], attempt, repair_level, notes }
 }
 
-function failureOf(fault: Fault, attempt: number, { tag, root, schema }: AskOptions): Failure {
+function failureOf(fault: Fault, attempt: number, { tag, root, schema }: AskOptions): FailedAnswer {
   return { error: summaryOf(fault, tag), fault, attempt, tag, root: root ?? rootOf(schema) }
 }
 
@@ -239,7 +239,7 @@ function givenUp(attempts: readonly FailedAttempt[], label: string | undefined):
 async function cachedAnswer<S extends Schema | undefined>(
   options: AskOptions<S> & { readonly maxCacheWait: number },
 ) {
-  type T = Value<S>
+  type T = SchemaOutput<S>
   const { cache, schema } = options
   if (!cache) return { hit: undefined, keep: async (outcome: GoodOutcome<T>): Promise<Outcome<T>> => outcome }
   // Cast: a key does not depend on the type of the schema.

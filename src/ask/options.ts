@@ -14,12 +14,12 @@ import { CACHE_OPTIONS, type Cache } from '../disk/cache.ts'
 import { shared } from '../streams/flow.ts'
 import type { Outcome } from '../values/outcome.ts'
 import type { ParseOptions } from '../values/parse.ts'
-import type { Schema, Value } from '../values/schema/schema.ts'
+import type { Schema, SchemaOutput } from '../values/schema/schema.ts'
 import { VALUES_OPTIONS } from '../values/values.ts'
 import type { RetryPrompt } from './retry-prompt.ts'
 
 /** The answer of a call: the whole text, or a stream of it (a Readable is one). */
-export type Answer = string | AsyncIterable<string | Uint8Array>
+export type AskAnswer = string | AsyncIterable<string | Uint8Array>
 
 /** The request passed to a call. */
 export interface AskRequest {
@@ -38,10 +38,10 @@ export interface AskRequest {
  * @example
  * const call: AskCall = async ({ prompt, signal }) => (await client.complete(prompt, { signal })).text
  */
-export type AskCall = (request: AskRequest) => Answer | Promise<Answer>
+export type AskCall = (request: AskRequest) => AskAnswer | Promise<AskAnswer>
 
 /** What is known about an attempt besides its outcome. */
-export interface AttemptInfo {
+export interface AskAttempt {
   /** From 1; 0 for an answer from the cache. */
   readonly attempt: number
   readonly cached: boolean
@@ -79,7 +79,7 @@ export interface AskOptions<S extends Schema | undefined = Schema | undefined> e
    */
   readonly stopWhenValid?: boolean | undefined
   /** Called with the outcome of each attempt, and awaited. If it throws, so does `ask`. @default none */
-  readonly onAttempt?: ((outcome: Outcome<Value<S>>, info: AttemptInfo) => unknown) | undefined
+  readonly onAttempt?: ((outcome: Outcome<SchemaOutput<S>>, info: AskAttempt) => unknown) | undefined
 }
 
 const example = 'ask(call, { prompt: "List the issues as JSON.", schema })'

@@ -9,7 +9,7 @@ import { type Chunk, chunkIntake } from '../text/chunk.ts'
 import { tooLongOf } from '../values/make-outcome.ts'
 import type { Outcome } from '../values/outcome.ts'
 import { type ParseOptions, tryParse } from '../values/parse.ts'
-import { type JsonSchema, type Schema, type Value, wrapped } from '../values/schema/schema.ts'
+import { type JsonSchema, type Schema, type SchemaOutput, wrapped } from '../values/schema/schema.ts'
 import { VALUES_OPTIONS, valueStage } from '../values/values.ts'
 import { type AskOptions, parseOptionsOf } from './options.ts'
 import { snapshots } from './snapshots.ts'
@@ -35,7 +35,7 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>) {
   const decoder = new StringDecoder('utf8')
   const early = options.stopWhenValid ? earlyEnd(parsing, awaited, signal) : undefined
   const stage = valueStage<S>(parsing)
-  let outcome: Outcome<Value<S>> | undefined
+  let outcome: Outcome<SchemaOutput<S>> | undefined
   let head = ''
   let waiting = ''
   /** The whole answer, in case it must be read again; undefined if it has grown past its limit. */
@@ -83,7 +83,7 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>) {
       if (outcome === undefined) outcome = await early?.passed()
       return outcome?.ok === true
     },
-    async end(): Promise<Outcome<Value<S>>> {
+    async end(): Promise<Outcome<SchemaOutput<S>>> {
       // A value that passed early counts, whatever follows.
       if (outcome) return outcome
       flush()
@@ -138,7 +138,7 @@ function earlyEnd<S extends Schema | undefined>(
       over = seen.done() || text.length > maxFrame
     },
     /** The outcome so far, if it passed. */
-    async passed(): Promise<Outcome<Value<S>> | undefined> {
+    async passed(): Promise<Outcome<SchemaOutput<S>> | undefined> {
       if (!seen.done() || text === '') return undefined
       let outcome = tryParse(text, options)
       while (await awaited?.answered(signal)) outcome = tryParse(text, options)

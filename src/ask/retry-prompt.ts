@@ -2,7 +2,7 @@ import { badOption, type Code, codes, type Fault, type SchemaError, visible } fr
 import { MAX_ERRORS } from '../values/schema/schema.ts'
 
 /** Why an answer could not be used, for the model. */
-export interface Failure {
+export interface FailedAnswer {
   /**
    * What is wrong and where: one line, at most 600 characters. From the answer it contains only the names of
    * properties, up to 20 characters at the place where the JSON breaks, and what a normalizer or a schema
@@ -19,9 +19,9 @@ export interface Failure {
 }
 
 /** Makes the text that is appended to the original prompt when a model is asked again. */
-export type RetryPrompt = (failure: Failure) => string
+export type RetryPrompt = (failure: FailedAnswer) => string
 
-function inEnglish(failure: Failure): string {
+function inEnglish(failure: FailedAnswer): string {
   const json = failure.root === 'any' ? 'JSON' : 'JSON object'
   const place = failure.tag === undefined ? '' : `, inside <${failure.tag}> and </${failure.tag}>`
   return `${english[verdictOf(failure)]}
@@ -29,7 +29,7 @@ Error: ${failure.error}
 Answer again exactly as asked. Output only the ${json}${place}, without any other text, Markdown or code fence.`
 }
 
-function inChinese(failure: Failure): string {
+function inChinese(failure: FailedAnswer): string {
   const json = failure.root === 'any' ? 'JSON' : 'JSON 对象'
   const place = failure.tag === undefined ? '' : `（放在 <${failure.tag}> 与 </${failure.tag}> 之间）`
   return `${chinese[verdictOf(failure)]}
@@ -52,7 +52,7 @@ const chinese: Record<Verdict, string> = {
   unusable: '你上一次的输出无法使用。',
 }
 
-function verdictOf({ fault, tag }: Failure): Verdict {
+function verdictOf({ fault, tag }: FailedAnswer): Verdict {
   switch (fault.code) {
     case 'EMPTY':
     case 'INVALID_JSON':
@@ -72,7 +72,7 @@ function verdictOf({ fault, tag }: Failure): Verdict {
 }
 
 /** Calls `retryPrompt`. A result that is not a string would be sent to the model as `[object Promise]`. */
-export function retryText(prompt: 'en' | 'zh' | RetryPrompt, failure: Failure): string {
+export function retryText(prompt: 'en' | 'zh' | RetryPrompt, failure: FailedAnswer): string {
   if (prompt === 'en') return inEnglish(failure)
   if (prompt === 'zh') return inChinese(failure)
   const text: unknown = prompt(failure)

@@ -26,7 +26,7 @@ const SNAPSHOT_OPTIONS = {
 } as const satisfies OptionTable<SnapshotOptions>
 
 /** The value so far, and what was completed since the previous snapshot. */
-export interface Progress {
+export interface SnapshotProgress {
   /** One value that grows: snapshots share it, so copy what must not change. */
   readonly value: unknown
   /** JSON pointers of the completed values, in order; `` for the root. */
@@ -36,7 +36,7 @@ export interface Progress {
 /** Finds the payload in the text of a model while it arrives, and shows it growing. */
 export interface Snapshots {
   /** Takes text; returns a snapshot if the value has begun, and may have changed. */
-  push(text: string): Progress | undefined
+  push(text: string): SnapshotProgress | undefined
   /** What the last push completed: containers and keys, of the outermost two levels. */
   finished(): readonly { readonly branch: Branch | undefined; readonly key: string | number }[]
   /**
@@ -109,7 +109,7 @@ function passesOf(schema: Schema | undefined): (value: unknown) => boolean {
 const CHECKED_LEVELS = 2
 
 /** A snapshot that computes its paths only when they are read. */
-class LazyProgress implements Progress {
+class LazyProgress implements SnapshotProgress {
   readonly value: unknown
   readonly #completed: Completed
 

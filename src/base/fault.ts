@@ -199,9 +199,9 @@ export function meaningOf(code: Code): string {
  *
  * @example
  * // {"a":1,}
- * const change: Change = { kind: 'dropped a comma', at: 6, before: ',', after: '' }
+ * const change: RepairChange = { kind: 'dropped a comma', at: 6, before: ',', after: '' }
  */
-export interface Change {
+export interface RepairChange {
   /** What was done, in words: `dropped a comma`, `added a missing quote`, … */
   readonly kind: string
   /** Byte offset in the channel where the change begins. */
@@ -224,7 +224,7 @@ export interface Note {
   /** Byte offset in the channel where it starts, if the note has a place. */
   readonly at?: number
   /** For OUTPUT_REPAIRED_GENERIC: every change of the repair, in order. */
-  readonly changes?: readonly Change[]
+  readonly changes?: readonly RepairChange[]
   /** For AMBIGUOUS: byte offsets of the candidates that pass, the first 16. */
   readonly places?: readonly number[]
 }

@@ -4,7 +4,7 @@ import { badOption, Fault, quote } from '../base/fault.ts'
 import { whyFailed } from '../base/system-error-code.ts'
 import type { AgentEvent } from '../events/event.ts'
 import type { RunEnd } from '../run/run-options.ts'
-import type { Items } from '../streams/flow.ts'
+import type { ReadableItems } from '../streams/flow.ts'
 import { redact } from '../streams/views.ts'
 import { cut, markdownWriter } from '../views/markdown/markdown.ts'
 import { familyOf, isSecretValue } from '../views/redact/names.ts'
@@ -55,7 +55,7 @@ export function openGithubStep(hidesSecrets: boolean, env: NodeJS.ProcessEnv = p
     /** A value without secrets. Cast: only its texts change. */
     hidden: <T>(value: T): T => (hide ? (hide.value(value) as T) : value),
     /** The events to show, without secrets. */
-    async *watch(events: Items<AgentEvent>): AsyncGenerator<AgentEvent> {
+    async *watch(events: ReadableItems<AgentEvent>): AsyncGenerator<AgentEvent> {
       for await (const event of hide ? events.pipe(redact(hide)) : events) {
         markdown.write(event)
         reason.write(event)

@@ -1,4 +1,4 @@
-import type { Call, Engine, Say } from '../events/engine.ts'
+import type { CallFacts, Engine, Say } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { jsonIn } from './calls.ts'
 import { failures, first, isAmp, openDialect } from './claude/claude.ts'
@@ -39,7 +39,7 @@ function withExitCodes(say: Say): Say {
   }
 }
 
-function exitCode({ name, output }: Call): number | undefined {
+function exitCode({ name, output }: CallFacts): number | undefined {
   const code =
     name === 'Bash' && typeof output === 'string' ? Rec.of(jsonIn(output))?.at('exitCode') : undefined
   return Number.isInteger(code) ? Number(code) : undefined

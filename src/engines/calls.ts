@@ -1,4 +1,4 @@
-import { asText, type Call, isRecord, type Say } from '../events/engine.ts'
+import { asText, type CallFacts, isRecord, type Say } from '../events/engine.ts'
 import type { RequestQuestion } from '../events/event.ts'
 import { memory } from '../events/memory.ts'
 import { type Rec, recordsIn } from '../events/record.ts'
@@ -11,7 +11,7 @@ interface StartedCall {
 }
 
 /** The end of a call. The name is that of its beginning, if that is known. */
-type Ended = Omit<Call, 'name'> & { readonly name?: string | undefined }
+type Ended = Omit<CallFacts, 'name'> & { readonly name?: string | undefined }
 
 export type Calls = ReturnType<typeof calls>
 
@@ -35,7 +35,7 @@ export function calls() {
     begun,
     ended,
     /** Reports that a call begins. */
-    start(call: Call, say: Say): void {
+    start(call: CallFacts, say: Say): void {
       begun(call.id, call.name, call.input)
       say.started(call)
     },

@@ -1,4 +1,4 @@
-import { isRecord, type Say, type Speaker } from '../events/engine.ts'
+import { isRecord, type MessageFacts, type Say } from '../events/engine.ts'
 import { memory } from '../events/memory.ts'
 import { Rec } from '../events/record.ts'
 import { calls } from './calls.ts'
@@ -52,7 +52,7 @@ export function contentBlocks() {
     start: begun.start,
     end: begun.end,
     /** Reports one block; one of another type, or without a text where one belongs, is unknown. */
-    say(message: string, block: Rec, say: Say, speaker: Speaker = {}): void {
+    say(message: string, block: Rec, say: Say, speaker: MessageFacts = {}): void {
       const type = block.at('type')
       if (type === 'toolCall' || USES.has(type)) {
         const id = block.text('id') ?? ''

@@ -1,4 +1,4 @@
-import type { Call, Engine, Say, ToolTable } from '../events/engine.ts'
+import type { CallFacts, Engine, Say, ToolTable } from '../events/engine.ts'
 import { memory } from '../events/memory.ts'
 import { fits, type Rec } from '../events/record.ts'
 import { type Calls, calls, type Shown, unifiedDiff } from './calls.ts'
@@ -275,7 +275,7 @@ function sayPrompt(data: Rec, say: Say): void {
 }
 
 /** A call that begins. */
-function startOf(data: Rec, line: Rec): Call {
+function startOf(data: Rec, line: Rec): CallFacts {
   return {
     id: data.text('toolCallId') ?? '',
     name: data.text('toolName') ?? 'tool',

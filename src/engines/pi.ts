@@ -1,5 +1,5 @@
 import { costOf } from '../events/cost.ts'
-import type { Call, Say, Speaker, ToolTable } from '../events/engine.ts'
+import type { CallFacts, MessageFacts, Say, ToolTable } from '../events/engine.ts'
 import { memory } from '../events/memory.ts'
 import { Rec } from '../events/record.ts'
 import { calls, unifiedDiff } from './calls.ts'
@@ -208,7 +208,7 @@ function readPiece(line: Rec, say: Say, { open, inputs }: Run): void {
 }
 
 /** Ends the message or the thought that has this id. */
-function close(id: string, say: Say, more?: Speaker): void {
+function close(id: string, say: Say, more?: MessageFacts): void {
   say.reasoning(id, undefined, more)
   say.message(id, undefined, more)
 }
@@ -246,7 +246,7 @@ function readToolEnd(line: Rec, say: Say, { begun }: Run): void {
 }
 
 /** How a call ended, and whether it failed: a line of stdout with its `result`, or a saved message. */
-function endOf(line: Rec, result: Rec | undefined): readonly [Call, boolean] {
+function endOf(line: Rec, result: Rec | undefined): readonly [CallFacts, boolean] {
   const call = callOf(line)
   const failed = line.isSet('isError')
   const content = result ? result.at('content') : line.at('result')

@@ -1,7 +1,7 @@
 import { type Engine, type EngineCut, isLenient, type ReaderOptions, type Say } from '../events/engine.ts'
 import { fits, Rec } from '../events/record.ts'
 
-/** Reads a record, which may be in a `line`. Returns nothing, or what `Reader.read` does. */
+/** Reads a record, which may be in a `line`. Returns nothing, or what `EngineReader.read` does. */
 // biome-ignore lint/suspicious/noConfusingVoidType: most readers only report something
 type ReadRecord<State> = (record: Rec, say: Say, state: State, line: Rec) => boolean | 'kept' | void
 

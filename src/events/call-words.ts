@@ -1,6 +1,6 @@
 import { jsonValue } from '../json/strict.ts'
 import { callSubject } from './call-subject.ts'
-import type { Call } from './engine.ts'
+import type { CallFacts } from './engine.ts'
 import type { AgentRequest } from './event.ts'
 
 /** Maximum length of an output to parse as JSON, in characters. */
@@ -13,7 +13,7 @@ const MAX_JSON = 1 << 20
  * @example
  * callText({ output: { stdout: '1 failed\n', stderr: 'boom\n' } }) // '1 failed\nboom'
  */
-export function callText({ output, error }: Pick<Call, 'output' | 'error'>): string {
+export function callText({ output, error }: Pick<CallFacts, 'output' | 'error'>): string {
   const whole = textOf(unpacked(output), 0)
   // Without blank lines at its start, but with the indent of its first line.
   const text = whole.slice(whole.lastIndexOf('\n', whole.search(/\S/)) + 1).trimEnd()

@@ -3,9 +3,9 @@ import { badOption, clip, Fault, quote, runCodes } from '../base/fault.ts'
 import {
   type Engine,
   type EngineFrame,
+  type EngineReader,
   isRecord,
   type Picker,
-  type Reader,
   type ReaderOptions,
   type Say,
 } from './engine.ts'
@@ -105,8 +105,8 @@ function picked(picker: Picker, how: 'pick' | 'guess', frame: EngineFrame): Engi
   return guarded(engine)
 }
 
-function opened(engine: Engine, limits: ReaderOptions): Reader {
-  let reader: Reader
+function opened(engine: Engine, limits: ReaderOptions): EngineReader {
+  let reader: EngineReader
   try {
     reader = engine.open(limits)
   } catch (cause) {
@@ -126,7 +126,7 @@ function opened(engine: Engine, limits: ReaderOptions): Reader {
   }
 
   const guard =
-    (how: 'read' | 'sent'): Reader['read'] =>
+    (how: 'read' | 'sent'): EngineReader['read'] =>
     (frame, say) => {
       let understood: boolean | 'kept'
       try {

@@ -4,15 +4,15 @@ import { digest } from '../base/platform.ts'
 import type { Control, SentBy } from '../text/chunk.ts'
 import { type Cost, costCounter } from './cost.ts'
 import {
-  type Call,
+  type CallFacts,
   type Engine,
   type EngineFrame,
   type ErrorFacts,
   isRecord,
   kindsByName,
+  type MessageFacts,
   type RunFacts,
   type Say,
-  type Speaker,
   type StatusFacts,
 } from './engine.ts'
 import type {
@@ -35,7 +35,7 @@ import { AT_END, isAfter, type Moment, PerSource, type Position } from './positi
 import { checkFields, Rec } from './record.ts'
 import type { RepeatedWarnings } from './repeated-warnings.ts'
 import { SentTurns } from './sent-input.ts'
-import { type Spent, type Tokens, tokenCounter } from './tokens.ts'
+import { type Tokens, type TokensAndCost, tokenCounter } from './tokens.ts'
 import { UnknownRecords } from './unknown-records.ts'
 import type { Range, Writer } from './write.ts'
 
@@ -76,7 +76,7 @@ interface EngineEventsOptions {
   /** Whether everything that came before this position is known, also from the PTY. */
   readonly isSettled: (position: Position) => boolean
   /** What sessions had used before this run. */
-  readonly sessionTokens: Readonly<Record<string, Spent>>
+  readonly sessionTokens: Readonly<Record<string, TokensAndCost>>
   /** The session that is continued, if one is. */
   readonly session: string | undefined
 }
@@ -135,9 +135,9 @@ export class EngineEvents {
   #lastText = ''
   #nameless = 0
   /** The calls that are open. */
-  readonly #calls = memory<Pick<Call, 'name' | 'parent'>>(({ name }) => name.length)
+  readonly #calls = memory<Pick<CallFacts, 'name' | 'parent'>>(({ name }) => name.length)
   /** Those of them for which the engine has no id, oldest first. */
-  readonly #withoutId: Pick<Call, 'id' | 'name'>[] = []
+  readonly #withoutId: Pick<CallFacts, 'id' | 'name'>[] = []
   /** By its text, or the digest of a long one: how much more often a prompt was sent than repeated. */
   readonly #prompts = memory<number>(() => 0)
   /** Prompts that were sent before the session was known: they come after it, and before any work. */
@@ -564,7 +564,7 @@ export class EngineEvents {
     this.#write('diagnostic.engine.error', data)
   }
 
-  #delta(type: PieceType, id: string, text: string, more: Speaker): void {
+  #delta(type: PieceType, id: string, text: string, more: MessageFacts): void {
     const { what, verb } = pieceWords[type]
     checkText(`the id of say.${verb}`, id)
     checkText(`the text of say.${verb}`, text)
@@ -576,7 +576,7 @@ export class EngineEvents {
     if (cut) this.warn('FRAME_TOO_LONG', `a ${what} grew past maxFrame; its final text is cut`)
   }
 
-  #reasoning(id: string | undefined, text: string | undefined, more: Speaker): void {
+  #reasoning(id: string | undefined, text: string | undefined, more: MessageFacts): void {
     if (id !== undefined) checkText('the id of say.reasoning', id)
     if (text === undefined) {
       if (id !== undefined) this.#closeThought(id, more)
@@ -590,7 +590,7 @@ export class EngineEvents {
     this.#write('agent.reasoning.summary', messageData(id ?? this.#newId('reasoning'), words, more.parent))
   }
 
-  #closeThought(id: string, more: Speaker): void {
+  #closeThought(id: string, more: MessageFacts): void {
     const thought = this.#thoughts.take(id)
     if (!thought) return
     const incomplete = more.incomplete === true || thought.cut
@@ -608,7 +608,7 @@ export class EngineEvents {
     this.#write('tool.call.input.delta', { call_id, name, kind, text, ...defined({ parent_call_id }) })
   }
 
-  #message(id: string | undefined, text: string | undefined, more: Speaker): void {
+  #message(id: string | undefined, text: string | undefined, more: MessageFacts): void {
     if (id !== undefined) checkText('the id of say.message', id)
     if (text === undefined) {
       if (id !== undefined) this.#closeOpen(id, more)
@@ -630,7 +630,7 @@ export class EngineEvents {
     }
   }
 
-  #closeOpen(id: string, more: Speaker): void {
+  #closeOpen(id: string, more: MessageFacts): void {
     const message = this.#open.take(id)
     if (!message) return
     const cut = message.cut ? { incomplete: true } : undefined
@@ -648,7 +648,7 @@ export class EngineEvents {
     else this.#closeThought(id, { incomplete: true })
   }
 
-  #final(id: string, text: string, more: Speaker, when: Moment): void {
+  #final(id: string, text: string, more: MessageFacts, when: Moment): void {
     // A subagent's words are not the run's: they end nothing and are not a result.
     const own = more.parent === undefined
     const complete = own && !more.incomplete
@@ -708,7 +708,7 @@ export class EngineEvents {
     this.#aboutOther(turn.range, () => this.#write('lifecycle.run.status', data))
   }
 
-  #call(type: 'tool.call.started' | 'tool.call.completed' | 'tool.call.failed', given: Call): void {
+  #call(type: 'tool.call.started' | 'tool.call.completed' | 'tool.call.failed', given: CallFacts): void {
     checkText('the id of a call', given?.id)
     checkText('the name of a call', given.name)
     const starts = type === 'tool.call.started'
@@ -734,7 +734,7 @@ export class EngineEvents {
    * call without one, or of the first of its name, or of the only call at all; an end of which that is not
    * known is a call of its own.
    */
-  #withId(of: Call, starts: boolean): Call {
+  #withId(of: CallFacts, starts: boolean): CallFacts {
     const open = this.#withoutId
     const isAny = open.length === 1 && (of.id === '' || of.name === 'tool')
     const own = isAny ? 0 : open.findIndex(({ name }) => name === of.name)
@@ -749,7 +749,7 @@ export class EngineEvents {
   }
 
   /** The call that is open, if it is the only one of its parent and its name. */
-  #onlyCall({ name, parent }: Call): string | undefined {
+  #onlyCall({ name, parent }: CallFacts): string | undefined {
     let only: string | undefined
     for (const [id, call] of this.#calls.entries()) {
       if (call.parent !== parent || (name !== 'tool' && name !== call.name)) continue
@@ -760,7 +760,7 @@ export class EngineEvents {
   }
 
   /** Built key by key, as the data below: conditional spreads are slow. */
-  #toolData(of: Call, failed = false): ToolData {
+  #toolData(of: CallFacts, failed = false): ToolData {
     const data: Writable<ToolData> = {
       call_id: of.id,
       name: of.name,
@@ -777,7 +777,7 @@ export class EngineEvents {
   }
 
   /** A command with an exit code was allowed to run: its own words mean nothing here. */
-  #isDenial({ exit_code, error = '' }: Call): boolean {
+  #isDenial({ exit_code, error = '' }: CallFacts): boolean {
     return exit_code === undefined && this.#engine.denials?.test(error.slice(0, MAX_FAILURE)) === true
   }
 
@@ -828,7 +828,7 @@ export class EngineEvents {
   }
 
   /** What the session had used before this run, if that is known. */
-  #before(): Spent | undefined {
+  #before(): TokensAndCost | undefined {
     const { sessionTokens } = this.#options
     const session = this.#session ?? ''
     return Object.hasOwn(sessionTokens, session) ? sessionTokens[session] : undefined

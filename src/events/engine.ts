@@ -3,7 +3,7 @@ import type { Frame } from '../frames/frame.ts'
 import type { Channel } from '../text/chunk.ts'
 import type { Cost } from './cost.ts'
 import type { FailureClass, Severity, ToolKind } from './event.ts'
-import type { Ask, TurnEnd } from './open-requests.ts'
+import type { RequestFacts, TurnEnd } from './open-requests.ts'
 import type { Wire } from './talk-wire.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -22,7 +22,7 @@ export interface EngineCut {
   readonly stderr?: 'records' | 'documents' | 'text'
   readonly pty?: 'records' | 'documents' | 'text'
   /**
-   * What was sent to the agent: `records` of a wire for `Reader.sent`, or `text`, all of it one prompt. If
+   * What was sent to the agent: `records` of a wire for `EngineReader.sent`, or `text`, all of it one prompt. If
    * the agent can take both, a function that is shown the records of stdin and of stdout until it knows. Text
    * that looks like a record is text.
    * @default 'text'
@@ -66,7 +66,7 @@ export interface EngineFrame extends Frame {
 }
 
 /** What an engine can report about a tool call. */
-export interface Call {
+export interface CallFacts {
   readonly id: string
   readonly name: string
   /** What the tool does, if the engine says so itself. @default as the engine's `tools` say, else `other` */
@@ -151,13 +151,13 @@ export interface Say {
   /** What the user told the agent: the prompt, or a later turn. Each one once. */
   user(text: string): void
   /** A piece of assistant text; the pieces of one id are one message. */
-  delta(id: string, text: string, more?: Speaker): void
+  delta(id: string, text: string, more?: MessageFacts): void
   /**
    * A finished assistant message. Without `text` it consists of the pieces reported so far under this id
    * (nothing, if there are none); an empty `text` does not take them back, only `withdraw` does. Only this
    * text is searched for payloads and the done marker.
    */
-  message(id: string | undefined, text?: string, more?: Speaker): void
+  message(id: string | undefined, text?: string, more?: MessageFacts): void
   /** A new id for a message or a thought that has none, as `message` uses: no other one has it. */
   newId(of?: 'message' | 'reasoning'): string
   /** The pieces reported under this id were no message: they are never joined to one. */
@@ -166,22 +166,22 @@ export interface Say {
    * A piece of a thought; the pieces of one id are one thought. One that is empty, or that only the PTY has
    * (it would come out of order), is not reported.
    */
-  reasoningDelta(id: string, text: string, more?: Pick<Speaker, 'parent'>): void
+  reasoningDelta(id: string, text: string, more?: Pick<MessageFacts, 'parent'>): void
   /**
    * A whole thought. Without `text` it consists of the pieces reported so far under this id, as a message
    * does. Never searched for payloads.
    */
-  reasoning(id: string | undefined, text?: string, more?: Pick<Speaker, 'parent' | 'incomplete'>): void
+  reasoning(id: string | undefined, text?: string, more?: Pick<MessageFacts, 'parent' | 'incomplete'>): void
   /**
    * A piece of the arguments of a call, before the call begins; not reported as above, nor if the call has no
    * id.
    */
-  inputDelta(call: Pick<Call, 'id' | 'name' | 'kind' | 'parent'>, text: string): void
+  inputDelta(call: Pick<CallFacts, 'id' | 'name' | 'kind' | 'parent'>, text: string): void
   /** A call begins. */
-  started(call: Call): void
+  started(call: CallFacts): void
   /** A call ended; if its start was not reported, it is started first. */
-  completed(call: Call): void
-  failed(call: Call): void
+  completed(call: CallFacts): void
+  failed(call: CallFacts): void
   /** The engine claims to have changed a file; `diff` is a unified diff, if the engine has one. */
   artifact(change: 'created' | 'modified' | 'deleted', path: string, diff?: string): void
   /** The engine reports a problem. `fatal` is the error flag: the run failed. */
@@ -202,7 +202,7 @@ export interface Say {
    */
   ended(signal: string, answer?: string): void
   /** The agent asks the user, and waits. A run that ends before that is settled needs input. */
-  asks(request: Ask): void
+  asks(request: RequestFacts): void
   /** The agent withdraws a request, or says that it was answered. */
   withdraws(id: unknown): void
   /**
@@ -216,17 +216,17 @@ export interface Say {
    */
   turnOver(how: 'well' | 'failed' | 'interrupted'): TurnEnd
   /**
-   * In `Reader.sent`: the client begins a turn. Return the result of it: a prompt that was sent during a turn
+   * In `EngineReader.sent`: the client begins a turn. Return the result of it: a prompt that was sent during a turn
    * is kept until that is over.
    */
   prompts(text: string): true | 'kept'
   /**
-   * In `Reader.sent`: the client answers a request, with one of its options or in another way; `words` has
+   * In `EngineReader.sent`: the client answers a request, with one of its options or in another way; `words` has
    * the answers to its questions, as texts at any level. Return the result of it, too: an answer may be read
    * before its request.
    */
   answers(id: unknown, option?: string, words?: unknown): true | 'kept'
-  /** In `Reader.sent`: the client stops the turn. */
+  /** In `EngineReader.sent`: the client stops the turn. */
   interrupts(): void
   /**
    * The answer was cut short, by a limit of tokens (`length`, `max_tokens`) or by something else: unless
@@ -250,7 +250,7 @@ export interface Say {
   giveBack(frame: EngineFrame): void
 }
 
-export interface Speaker {
+export interface MessageFacts {
   /** The call of the subagent that wrote it. */
   readonly parent?: string | undefined
   /** The text was taken out of an envelope of the engine; a payload in it counts as repaired. */
@@ -265,7 +265,7 @@ export interface Speaker {
  * `read` returns true if it understood the frame (one without any report is kept as raw, silently), false if
  * not (kept as raw, with a warning), and `'kept'` if it will report about it later, at the latest in `end`.
  */
-export interface Reader {
+export interface EngineReader {
   read(frame: EngineFrame, say: Say): boolean | 'kept'
   /** Reads a record that was sent to the agent, with the same answers as `read`; without it, all are raw. */
   sent?(frame: EngineFrame, say: Say): boolean | 'kept'
@@ -351,7 +351,7 @@ export interface Engine {
   /** How to speak with the agent while it works (`talk`). @default that of our engine of this name */
   readonly wire?: Wire
   /** Begins a run. The reader must bound what it keeps. */
-  open(limits: ReaderOptions): Reader
+  open(limits: ReaderOptions): EngineReader
 }
 
 /** The turn that is continued. */

@@ -20,7 +20,7 @@ import { Cause } from './cause.ts'
 import { checkEngine } from './check-engine.ts'
 import { Cutter } from './cut.ts'
 import { Dedupe } from './dedupe.ts'
-import type { Engine, EngineFrame, Picker, Reader } from './engine.ts'
+import type { Engine, EngineFrame, EngineReader, Picker } from './engine.ts'
 import { EngineEvents } from './engine-events.ts'
 import type { AgentEvent, ResultData } from './event.ts'
 import { completionOf } from './evidence.ts'
@@ -30,7 +30,7 @@ import { Preview } from './preview.ts'
 import { RepeatedWarnings } from './repeated-warnings.ts'
 import { isGood } from './run-outcome.ts'
 import { SentInput } from './sent-input.ts'
-import type { Spent } from './tokens.ts'
+import type { TokensAndCost } from './tokens.ts'
 import { type Writer, writer } from './write.ts'
 
 export interface EventOptions {
@@ -87,7 +87,7 @@ export interface EventOptions {
    * counts its session (Codex, Qwen Code, ACP). Without it that sum is reported with `cumulative`.
    * @default none
    */
-  readonly sessionTokens?: Readonly<Record<string, Spent>> | undefined
+  readonly sessionTokens?: Readonly<Record<string, TokensAndCost>> | undefined
   /** The session that this attempt continues: if the agent tells another one, it failed. @default none */
   readonly session?: string | undefined
   /**
@@ -186,7 +186,7 @@ class RunEvents {
   #exit: ExitChunk | undefined
   /** The engine, once it is known, and its reader. */
   #engine: Engine | undefined
-  #reader: Reader | undefined
+  #reader: EngineReader | undefined
   /** Frames that arrived before `auto` picked an engine. */
   #unpicked: { frame: EngineFrame; how: Passed; position: Position }[] = []
   #unpickedSize = 0

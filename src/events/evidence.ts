@@ -1,4 +1,4 @@
-import type { Call } from './engine.ts'
+import type { CallFacts } from './engine.ts'
 import type { CompletionData, EndReason, EndState, Evidence, ResultData } from './event.ts'
 import { memory } from './memory.ts'
 import { isAfter, type Moment, PerSource } from './position.ts'
@@ -72,7 +72,7 @@ export class RunEvidence {
   /** A call began or ended. A question stays open until it is answered, or other work follows. */
   called(
     when: Moment,
-    { id, name }: Pick<Call, 'id' | 'name'>,
+    { id, name }: Pick<CallFacts, 'id' | 'name'>,
     state: 'started' | 'completed' | 'failed',
   ): void {
     const turn = this.#turnOf(when)

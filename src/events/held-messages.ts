@@ -1,5 +1,5 @@
 import { isHighSurrogate } from '../text/characters.ts'
-import type { Speaker } from './engine.ts'
+import type { MessageFacts } from './engine.ts'
 import { isAfter, type Moment } from './position.ts'
 import type { Range } from './write.ts'
 
@@ -14,7 +14,7 @@ interface Open {
   /** It grew past maxFrame: the rest is only in the pieces that were emitted, not here. */
   cut: boolean
   range: Range | undefined
-  readonly more: Speaker
+  readonly more: MessageFacts
   /** When its last piece arrived. */
   when: Moment
 }
@@ -22,7 +22,7 @@ interface Open {
 interface MessagePiece {
   readonly text: string
   readonly place: Range | undefined
-  readonly more: Speaker
+  readonly more: MessageFacts
   readonly when: Moment
 }
 

@@ -7,7 +7,7 @@ import { memory } from './memory.ts'
  * A request, as an engine reports it: `id` is that of the wire. Its JSON type counts: agents that asked `0`
  * ignore an answer to `"0"`.
  */
-export interface Ask extends Omit<AgentRequest, 'id'> {
+export interface RequestFacts extends Omit<AgentRequest, 'id'> {
   readonly id: unknown
   /** The record that asks, for the reason and the evidence: `session/request_permission`. */
   readonly signal: string
@@ -107,7 +107,7 @@ export class OpenRequests {
     return this.#interrupting
   }
 
-  asks({ id, signal, ...ask }: Ask): void {
+  asks({ id, signal, ...ask }: RequestFacts): void {
     const key = keyOf(id)
     const before = this.#settled.get(key)
     // The same id about another call is another request: JSON-RPC allows that once the first is answered.

@@ -1,4 +1,4 @@
-import type { Engine, EngineFrame, Reader, ReaderOptions } from './engine.ts'
+import type { Engine, EngineFrame, EngineReader, ReaderOptions } from './engine.ts'
 import type { Position } from './position.ts'
 
 interface Placed {
@@ -17,7 +17,7 @@ const LINE_COST = 16
 export class Preview {
   readonly fallback: Engine
   readonly #limits: ReaderOptions
-  #reader: Reader | undefined
+  #reader: EngineReader | undefined
   #waiting: Placed[] = []
   readonly #shown = new Set<EngineFrame>()
   #size = 0
@@ -32,7 +32,7 @@ export class Preview {
   }
 
   /** The fallback's reader, if it has read something. */
-  get reader(): Reader | undefined {
+  get reader(): EngineReader | undefined {
     return this.#reader
   }
 

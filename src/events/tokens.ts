@@ -17,7 +17,7 @@ export interface Tokens {
 }
 
 /** What a session has used, and what it cost. */
-export interface Spent extends Tokens {
+export interface TokensAndCost extends Tokens {
   readonly cost?: Cost
 }
 

@@ -1,6 +1,6 @@
-import { type Change, clip, visible } from '../base/fault.ts'
+import { clip, type RepairChange, visible } from '../base/fault.ts'
 
-export type { Change }
+export type { RepairChange }
 
 /** The kinds of changes a repair makes. */
 export type ChangeKind =
@@ -49,7 +49,7 @@ const plain = /^[ -~]*$/
 const MAX_PIECE = 40
 
 /** Creates an entry of the list of changes. What it quotes is bounded and cannot control a terminal. */
-export function changeOf(kind: ChangeKind, at: number, before: string, after: string): Change {
+export function changeOf(kind: ChangeKind, at: number, before: string, after: string): RepairChange {
   return { kind, at, before: piece(before), after: piece(after) }
 }
 

@@ -1,4 +1,4 @@
-import { type Change, type ChangeKind, changeOf } from './change.ts'
+import { type ChangeKind, changeOf, type RepairChange } from './change.ts'
 
 /** One edit of a text, linked to the one before it: readings that diverge share their common edits. */
 export interface Edit {
@@ -12,7 +12,7 @@ export interface Edit {
 /** A text after its edits, and the list of changes; `at` counts UTF-16 units of the text. */
 export interface Edited {
   readonly text: string
-  readonly changes: readonly Change[]
+  readonly changes: readonly RepairChange[]
   /** Maps a position in the new text to the old one. */
   readonly origin?: (at: number) => number
 }
@@ -47,7 +47,7 @@ export function applyEdits(text: string, last: Edit | undefined): Edited {
 export class Rewriter {
   readonly #text: string
   readonly #pieces: string[] = []
-  readonly #changes: Change[] = []
+  readonly #changes: RepairChange[] = []
   /** Starts of the pieces in the new text, and the same positions in the old one. */
   readonly #starts: number[] = []
   readonly #origins: number[] = []

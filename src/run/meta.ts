@@ -10,7 +10,7 @@ import { isRecord } from '../events/engine.ts'
 import type { AgentEvent, CompletionData, EndState, FailureClass } from '../events/event.ts'
 import { Rec } from '../events/record.ts'
 import { isGood, type RunOutcome, readFailure, readOutcome, readState } from '../events/run-outcome.ts'
-import { type Spent, type Tokens, tokensOf } from '../events/tokens.ts'
+import { type Tokens, type TokensAndCost, tokensOf } from '../events/tokens.ts'
 import { jsonValue } from '../json/strict.ts'
 import { signalName } from '../process/process.ts'
 
@@ -117,7 +117,7 @@ export interface Meta {
     /** True if its result was checked with a schema, which is not kept. */
     readonly schema?: boolean
     /** What the sessions of earlier attempts had used, by id. */
-    readonly session_tokens?: Readonly<Record<string, Spent>>
+    readonly session_tokens?: Readonly<Record<string, TokensAndCost>>
     /** The session that it continues. */
     readonly session?: string
   }
@@ -301,7 +301,7 @@ export function recordedOptions(reading: Meta['reading'] = {}) {
   return defined({ doneMarker, maxFrame, window, pick, maxRepair })
 }
 
-function tokensBySession(found: Record<string, unknown>): Readonly<Record<string, Spent>> {
+function tokensBySession(found: Record<string, unknown>): Readonly<Record<string, TokensAndCost>> {
   const known = Object.entries(found).map(([id, given]) => {
     const { cost, ...counts } = isRecord(given) ? given : {}
     const spent = readCost(cost)

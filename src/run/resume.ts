@@ -23,7 +23,7 @@ import { fixedDir, noLogs } from './run-directory.ts'
 import { timedEvents } from './run-flow.ts'
 
 /** The result of a resume. */
-export interface Resumed {
+export interface ResumeReport {
   /** Attempts that were incomplete. */
   readonly attempts: readonly number[]
   /** Events that were added to `events.jsonl`. */
@@ -44,7 +44,7 @@ export interface Resumed {
 export async function resume(
   dir: string,
   options: RecordedOptions & { readonly signal?: AbortSignal | undefined } = {},
-): Promise<Resumed> {
+): Promise<ResumeReport> {
   checkPath('resume', dir, 'resume(".audit/latest")')
   checkOptions('resume', options, 'resume(".audit/latest", { signal })', RECORDED_OPTIONS)
   const fixed = fixedDir(dir)
@@ -72,7 +72,7 @@ export async function resumeInto(
   dir: string,
   book: Journal,
   options: ReadAttemptOptions & { readonly signal?: AbortSignal | undefined; readonly wait?: boolean } = {},
-): Promise<Resumed> {
+): Promise<ResumeReport> {
   const { signal, wait = true, ...reading } = options
   const attempts = listAttempts(dir)
   const open = attempts.filter((attempt) => {

@@ -32,7 +32,7 @@ import { EVENT_OPTIONS, type EventOptions, eventStage } from '../events/event-st
 import type { RunOutcome } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
 import type { SpawnLike } from '../process/process.ts'
-import type { Items } from '../streams/flow.ts'
+import type { ReadableItems } from '../streams/flow.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { SNAPSHOT_OPTIONS, type SnapshotOptions } from './fs-diff.ts'
 import type { StopReason } from './meta.ts'
@@ -244,7 +244,7 @@ export interface RunEnd<T = unknown> {
 }
 
 /** A run: its events as they arrive, and its end. Read it like any flow; there is nothing to write to it. */
-export type Run<T = unknown, E = AgentEvent> = Items<E> & {
+export type Run<T = unknown, E = AgentEvent> = ReadableItems<E> & {
   readonly runId: string
   readonly attempt: number
   /** The audit directory; undefined if the run is not recorded. */

@@ -22,7 +22,7 @@ import { completionOf } from '../events/evidence.ts'
 import { endPhrase } from '../events/run-outcome.ts'
 import { type Flow, flow, shared } from '../streams/flow.ts'
 import type { ExitChunk } from '../text/chunk.ts'
-import type { Schema, Value } from '../values/schema/schema.ts'
+import type { Schema, SchemaOutput } from '../values/schema/schema.ts'
 import { withRounds } from './ask-again.ts'
 import { type CachedResult, cachedResult, type Hit, writeCached } from './cached-result.ts'
 import { type LastWords, lastWords, recordedOptions, type StopReason } from './meta.ts'
@@ -68,12 +68,12 @@ export function run<S extends Schema | undefined = undefined>(
   command: string,
   args: readonly string[],
   options: RunOptions<S> & { readonly record: true },
-): Run<Value<S>, EventWithRecord>
+): Run<SchemaOutput<S>, EventWithRecord>
 export function run<S extends Schema | undefined = undefined>(
   command: string,
   args?: readonly string[],
   options?: RunOptions<S>,
-): Run<Value<S>>
+): Run<SchemaOutput<S>>
 /**
  * The same with everything in one object.
  *
@@ -81,7 +81,7 @@ export function run<S extends Schema | undefined = undefined>(
  * const agent = run({ command: 'codex', args: ['exec', '--json', 'fix the test'], engine: codex })
  * for await (const event of agent) console.log(event.type)
  */
-export function run<S extends Schema | undefined = undefined>(options: RunCommand<S>): Run<Value<S>>
+export function run<S extends Schema | undefined = undefined>(options: RunCommand<S>): Run<SchemaOutput<S>>
 export function run(called: string | RunCommand, given?: readonly string[], more?: RunOptions): Run {
   // Nothing is thrown here: a caller handles what goes wrong in one place.
   try {
@@ -120,7 +120,7 @@ export function reply<S extends Schema | undefined = undefined>(
   dir: string,
   text: string,
   options?: ReplyOptions<S>,
-): Run<Value<S>>
+): Run<SchemaOutput<S>>
 export function reply(dir: string, text: string, options: ReplyOptions = {}): Run {
   try {
     return startReply(dir, text, options)

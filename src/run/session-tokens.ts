@@ -3,14 +3,14 @@ import { EVENTS_FILE } from '../disk/journal.ts'
 import { eachLine } from '../disk/read-journal.ts'
 import { costCounter } from '../events/cost.ts'
 import { type AgentEvent, isEvent } from '../events/event.ts'
-import { type Spent, tokenCounter } from '../events/tokens.ts'
+import { type TokensAndCost, tokenCounter } from '../events/tokens.ts'
 
 /** What each session has used, and what it cost, by its id. */
-export type SessionTokens = Readonly<Record<string, Spent>>
+export type SessionTokens = Readonly<Record<string, TokensAndCost>>
 
 /** Adds up what the attempts of a run have used, by session. */
 export class SpentTokens {
-  readonly #spent: Map<string, Spent>
+  readonly #spent: Map<string, TokensAndCost>
 
   constructor(before: SessionTokens = {}) {
     this.#spent = new Map(Object.entries(before))

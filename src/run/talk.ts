@@ -1,6 +1,6 @@
 import { isText } from '../base/check-options.ts'
 import { badOption, type Note, quote } from '../base/fault.ts'
-import type { Engine, EngineFrame, Reader, Say } from '../events/engine.ts'
+import type { Engine, EngineFrame, EngineReader, Say } from '../events/engine.ts'
 import { type AgentEvent, type AgentRequest, isEvent, type RequestOption } from '../events/event.ts'
 import { Rec } from '../events/record.ts'
 import type { Wire, WireChoice, WireRecord } from '../events/talk-wire.ts'
@@ -202,7 +202,7 @@ export class Talk {
     for (const id of this.#open.keys()) this.#forget(id)
   }
 
-  #read(reader: Reader, frame: EngineFrame, say: Say): boolean | 'kept' {
+  #read(reader: EngineReader, frame: EngineFrame, say: Say): boolean | 'kept' {
     if (frame.channel !== 'stdout') return reader.read(frame, say)
     this.#silent?.refresh()
     if (frame.notes?.some(({ code }) => code === 'FRAME_TOO_LONG')) this.#skip(frame)

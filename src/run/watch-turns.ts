@@ -1,4 +1,4 @@
-import type { Engine, EngineFrame, Picker, Reader, ReaderOptions, Say } from '../events/engine.ts'
+import type { Engine, EngineFrame, EngineReader, Picker, ReaderOptions, Say } from '../events/engine.ts'
 
 /** An engine with the same events that also reports when its turn has ended, and when it goes on. */
 export function watchTurns<E extends Engine | Picker>(engine: E, tell: (over: boolean) => void): E {
@@ -9,7 +9,10 @@ export function watchTurns<E extends Engine | Picker>(engine: E, tell: (over: bo
  * An engine, or those that a picker picks, with other readers. What a new one lacks, the one before does. Its
  * caller refuses an invalid engine.
  */
-export function withReaders<E extends Engine | Picker>(engine: E, change: (reader: Reader) => Reader): E {
+export function withReaders<E extends Engine | Picker>(
+  engine: E,
+  change: (reader: EngineReader) => EngineReader,
+): E {
   if ('pick' in engine) {
     const changed = (picked: Engine | undefined) => picked && withReaders(picked, change)
     return {
@@ -20,7 +23,7 @@ export function withReaders<E extends Engine | Picker>(engine: E, change: (reade
     }
   }
   if (typeof engine.open !== 'function') return engine
-  const open = (limits: ReaderOptions): Reader => {
+  const open = (limits: ReaderOptions): EngineReader => {
     const reader = engine.open(limits)
     if (typeof reader?.read !== 'function') return reader
     return {
@@ -32,7 +35,7 @@ export function withReaders<E extends Engine | Picker>(engine: E, change: (reade
   return { ...engine, open }
 }
 
-function watchReader(reader: Reader, tell: (over: boolean) => void): Reader {
+function watchReader(reader: EngineReader, tell: (over: boolean) => void): EngineReader {
   /** What the current frame says: the turn has ended, whatever else is in it; it continues; or nothing. */
   let over: boolean | undefined
   /** The reader keeps the end of the run. */

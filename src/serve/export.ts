@@ -21,7 +21,7 @@ import { through } from '../streams/flow.ts'
 import type { Channel } from '../text/chunk.ts'
 import { markdownStage } from '../views/markdown/markdown.ts'
 import { html } from '../views/markdown/safe.ts'
-import { type Hidden, type Redactor, redactorsForTwo } from '../views/redact/redact.ts'
+import { type HiddenSecrets, type Redactor, redactorsForTwo } from '../views/redact/redact.ts'
 import { redactStage } from '../views/redact/redact-stage.ts'
 import { realTime, runInfo } from './build-info.ts'
 import { withoutSecrets } from './hiding.ts'
@@ -69,7 +69,7 @@ export interface ExportOptions {
 export interface Exported {
   readonly text: AsyncIterable<string>
   /** After the text was read: the secrets in its events. */
-  readonly hidden: () => Hidden | undefined
+  readonly hidden: () => HiddenSecrets | undefined
 }
 
 /** Size of a piece of a log in the page. */

@@ -147,7 +147,7 @@ export type ControlSettings = NonNullable<ReturnType<typeof controlOf>>
 export type ServeSettings = Complete<ServeOptions, typeof SERVE_OPTIONS>
 
 /** A running server. */
-export interface Served {
+export interface RunServer {
   /** With a slash at its end: `new URL('runs', url)`. */
   readonly url: string
   readonly port: number

@@ -1,5 +1,5 @@
 import { checkOptions, isObject, misfit, readOptions } from '../base/check-options.ts'
-import { SERVE_OPTIONS, SESSIONS_OPTIONS, type Served, type ServeOptions } from './serve-options.ts'
+import { type RunServer, SERVE_OPTIONS, SESSIONS_OPTIONS, type ServeOptions } from './serve-options.ts'
 
 /**
  * Serves the runs under a directory: a page, their events over SSE, their raw bytes. It only reads; it
@@ -9,7 +9,7 @@ import { SERVE_OPTIONS, SESSIONS_OPTIONS, type Served, type ServeOptions } from 
  * const { url, close } = await serve({ dir: '.audit', port: 0 })
  * const runs = await (await fetch(new URL('runs', url))).json()
  */
-export async function serve(options: ServeOptions): Promise<Served> {
+export async function serve(options: ServeOptions): Promise<RunServer> {
   if (!isObject(options) || typeof options.dir !== 'string')
     throw misfit('serve', 'an object with the directory of the runs', options, 'serve({ dir: ".audit" })')
   const read = readOptions('serve', options, 'serve({ dir: ".audit" })', SERVE_OPTIONS)

@@ -6,13 +6,13 @@ import { accessBy, checkBindAddress, isOwnHost } from './access.ts'
 import { pageFiles } from './page.ts'
 import { answering, refuse } from './reply.ts'
 import { RunRoutes, realDir, sendJson } from './routes.ts'
-import { controlOf, type Served, type ServeSettings } from './serve-options.ts'
+import { controlOf, type RunServer, type ServeSettings } from './serve-options.ts'
 
 /** What the login page needs, and what reveals nothing about the runs. */
 const openPaths: ReadonlySet<string> = new Set(['/page.css', '/icon.svg', '/healthz'])
 
 /** The server of `serve`, whose options are checked already. */
-export async function startServer(options: ServeSettings): Promise<Served> {
+export async function startServer(options: ServeSettings): Promise<RunServer> {
   const { port, host, token, insecure } = options
   const access = accessBy(token)
   const control = controlOf(options.control)

@@ -341,20 +341,20 @@ interface ItemMethods<Out> {
   iterator(options?: { destroyOnReturn?: boolean }): NodeJS.AsyncIterator<Out>
   on(event: 'data', listener: (item: Out) => void): this
   once(event: 'data', listener: (item: Out) => void): this
-  map<Result>(fn: Each<Out, Result>, options?: EachOptions): Items<Result>
+  map<Result>(fn: Each<Out, Result>, options?: EachOptions): ReadableItems<Result>
   flatMap<Result>(
     fn: Each<Out, Iterable<Result> | AsyncIterable<Result>>,
     options?: EachOptions,
-  ): Items<Result>
-  filter<Kept extends Out>(fn: (item: Out) => item is Kept, options?: EachOptions): Items<Kept>
-  filter(fn: Each<Out, boolean>, options?: EachOptions): Items<Out>
+  ): ReadableItems<Result>
+  filter<Kept extends Out>(fn: (item: Out) => item is Kept, options?: EachOptions): ReadableItems<Kept>
+  filter(fn: Each<Out, boolean>, options?: EachOptions): ReadableItems<Out>
   forEach(fn: Each<Out, unknown>, options?: EachOptions): Promise<void>
   find<Kept extends Out>(fn: (item: Out) => item is Kept, options?: EachOptions): Promise<Kept | undefined>
   find(fn: Each<Out, boolean>, options?: EachOptions): Promise<Out | undefined>
   some(fn: Each<Out, boolean>, options?: EachOptions): Promise<boolean>
   every(fn: Each<Out, boolean>, options?: EachOptions): Promise<boolean>
-  take(limit: number, options?: Pick<EachOptions, 'signal'>): Items<Out>
-  drop(limit: number, options?: Pick<EachOptions, 'signal'>): Items<Out>
+  take(limit: number, options?: Pick<EachOptions, 'signal'>): ReadableItems<Out>
+  drop(limit: number, options?: Pick<EachOptions, 'signal'>): ReadableItems<Out>
   toArray(options?: Pick<EachOptions, 'signal'>): Promise<Out[]>
 }
 
@@ -367,7 +367,7 @@ interface ItemMethods<Out> {
  *   .map((event) => event.data.text)
  *   .toArray()
  */
-export type Items<Out> = ItemMethods<Out> & Readable & AsyncIterable<Out>
+export type ReadableItems<Out> = ItemMethods<Out> & Readable & AsyncIterable<Out>
 
 /**
  * Lets one signal end any number of runs, questions and streams, as a server does when it shuts down. Node

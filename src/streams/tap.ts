@@ -26,10 +26,10 @@ import {
 import { type Channel, type Chunk, type ExitChunk, encoder } from '../text/chunk.ts'
 import { Stillness } from '../text/still.ts'
 import { Turns } from '../text/turns.ts'
-import { type Items, shared } from './flow.ts'
+import { type ReadableItems, shared } from './flow.ts'
 
 /** How a process ended: code and signal; `stopped` says why, if that was on request. */
-export type Exit =
+export type ProcessExit =
   | number
   | null
   | { readonly code: number | null; readonly signal: string | null; readonly stopped?: string | undefined }
@@ -41,7 +41,7 @@ export interface TapSources {
   readonly pty?: Readable | null | undefined
   /** What is sent to the agent: a copy of it, since what goes to its stdin cannot be read there. */
   readonly stdin?: Readable | null | undefined
-  readonly exit?: Exit | Promise<Exit> | undefined
+  readonly exit?: ProcessExit | Promise<ProcessExit> | undefined
 }
 
 export interface TapOptions {
@@ -107,7 +107,7 @@ const LOOK_MS = 100
  * for await (const event of tap(spawn('codex', ['exec', '--json', prompt])).pipe(events(codex)))
  * console.log(event)
  */
-export function tap(from: ChildLike | TapSources | PlainSource, options?: TapOptions): Items<Chunk>
+export function tap(from: ChildLike | TapSources | PlainSource, options?: TapOptions): ReadableItems<Chunk>
 /**
  * The same for a stream of objects, whose text `text` knows.
  *
@@ -115,11 +115,11 @@ export function tap(from: ChildLike | TapSources | PlainSource, options?: TapOpt
  * const chunks = [{ choices: [{ delta: { content: '{"a":1}' } }] }]
  * const answer = tap(chunks, { text: (chunk) => chunk.choices[0]?.delta.content }).pipe(values())
  */
-export function tap<T>(from: AsyncIterable<T> | Iterable<T>, options: TapTextOptions<T>): Items<Chunk>
+export function tap<T>(from: AsyncIterable<T> | Iterable<T>, options: TapTextOptions<T>): ReadableItems<Chunk>
 export function tap(
   from: ChildLike | TapSources | PlainSource | Iterable<unknown> | AsyncIterable<unknown>,
   options: AnyTapOptions = {},
-): Items<Chunk> {
+): ReadableItems<Chunk> {
   const read = readOptions('tap', options, EXAMPLE, TAP_OPTIONS)
   const { order, pipeGrace, kill, killGrace, text, signal } = read
   if ((from as unknown) === process)
@@ -156,7 +156,7 @@ export function tap(
   if (order === 'live') tapped.listen()
   else tapped.pump(order === 'sequence' ? inSequence(sources) : inStep(sources))
   // Cast: Node types what a stream emits as `any`.
-  return tapped as unknown as Items<Chunk>
+  return tapped as unknown as ReadableItems<Chunk>
 }
 
 const EXAMPLE = 'tap(spawn("codex", ["exec", "--json", task]), { kill: true })'
@@ -178,7 +178,7 @@ class Tap extends Readable {
   #forget = () => {}
   /** Flushes what live channels kept back: a PTY or an abandoned pipe emits no end. */
   readonly #flushes: (() => void)[] = []
-  #exit: Promise<Exit | undefined> = Promise.resolve(undefined)
+  #exit: Promise<ProcessExit | undefined> = Promise.resolve(undefined)
   readonly #stillness = new Stillness()
   /** True while the reader has room. A slow reader must not lose the last output of the process. */
   #listening = true
@@ -254,7 +254,7 @@ class Tap extends Readable {
   }
 
   /** Takes an exit that is told: only one that is still to come starts the clock, and not that of a log. */
-  expect(exit: Exit | Promise<Exit> | undefined): void {
+  expect(exit: ProcessExit | Promise<ProcessExit> | undefined): void {
     const told = Promise.resolve(exit)
     if (isPromise(exit)) {
       this.follow({ pid: undefined, exit: told.then(asExit) }, false)
@@ -374,12 +374,12 @@ async function* inStep(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<
   }
 }
 
-function exitChunk(exit: Exit, held: readonly Channel[] | undefined): ExitChunk {
+function exitChunk(exit: ProcessExit, held: readonly Channel[] | undefined): ExitChunk {
   const { code, signal, stopped } = asExit(exit)
   return { channel: 'exit', code, signal, ...defined({ stopped, held }) }
 }
 
-function asExit(exit: Exit | undefined): Extract<Exit, object> {
+function asExit(exit: ProcessExit | undefined): Extract<ProcessExit, object> {
   return typeof exit === 'object' && exit !== null ? exit : { code: exit ?? null, signal: null }
 }
 

@@ -3,7 +3,7 @@ import type { Frame } from '../frames/frame.ts'
 import { FRAME_OPTIONS, type FrameOptions, frameStage, TURN } from '../frames/frames.ts'
 import { chunkIntake } from '../text/chunk.ts'
 import type { Outcome } from '../values/outcome.ts'
-import type { Schema, Value } from '../values/schema/schema.ts'
+import type { Schema, SchemaOutput } from '../values/schema/schema.ts'
 import { type ValuesOptions, valueStage } from '../values/values.ts'
 import { type Flow, flow } from './flow.ts'
 
@@ -22,7 +22,7 @@ import { type Flow, flow } from './flow.ts'
  */
 export function values<S extends Schema | undefined = undefined>(
   options: ValuesOptions<S> = {},
-): Flow<Outcome<Value<S>>> {
+): Flow<Outcome<SchemaOutput<S>>> {
   return flow(valueStage(options, TURN), { signal: options.signal, intake: chunkIntake })
 }
 

@@ -7,7 +7,7 @@ import type { Frame } from '../frames/frame.ts'
 import { type FrameOptions, frameStage, TURN } from '../frames/frames.ts'
 import { chunkIntake, eventIntake } from '../text/chunk.ts'
 import type { Outcome } from '../values/outcome.ts'
-import type { Schema, Value } from '../values/schema/schema.ts'
+import type { Schema, SchemaOutput } from '../values/schema/schema.ts'
 import { type ValuesOptions, valueStage } from '../values/values.ts'
 import { type AgUiEvent, type AgUiOptions, agUiStage } from '../views/ag-ui.ts'
 import { type AiSdkChunk, aiSdkStage } from '../views/ai-sdk.ts'
@@ -135,7 +135,7 @@ export function frames(options: FrameOptions = {}): WebFlow<Frame> {
  */
 export function values<S extends Schema | undefined = undefined>(
   options: Omit<ValuesOptions<S>, 'signal'> = {},
-): WebFlow<Outcome<Value<S>>> {
+): WebFlow<Outcome<SchemaOutput<S>>> {
   return webFlow(valueStage(options, TURN), chunkIntake())
 }
 

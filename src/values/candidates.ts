@@ -7,7 +7,7 @@ import { frameStage } from '../frames/frames.ts'
 import { opensAs } from '../frames/opening-bracket.ts'
 import { thoughtIn } from '../frames/thoughts.ts'
 import { endsInString, isStructureAt } from '../json/after-value.ts'
-import { type Change, changeOf } from '../repair/change.ts'
+import { changeOf, type RepairChange } from '../repair/change.ts'
 import { withoutSequences } from '../repair/control-characters.ts'
 import { mend } from '../repair/search.ts'
 import { skipBlanks } from '../repair/tolerant-reader.ts'
@@ -22,7 +22,7 @@ export interface Candidate {
   /** Where it begins, in units of the text. */
   readonly at: number
   /** How it was found. */
-  readonly changes: readonly Change[]
+  readonly changes: readonly RepairChange[]
   readonly rank: number
   readonly notes: readonly Note[]
 }
@@ -134,7 +134,7 @@ const MAX_ENDS = 8
 function isMended(text: string): boolean {
   const made = mend(text)
   if (made.kind !== 'mended') return false
-  const isLast = ({ kind, at }: Change) =>
+  const isLast = ({ kind, at }: RepairChange) =>
     kind === 'added a missing quote' && /^[\s}\]]*$/.test(text.slice(at))
   return !made.changes.some(isLast)
 }
@@ -164,7 +164,7 @@ export function hasQuotedKey(text: string): boolean {
   return /^[{[][\s[]{0,4096}(?:\{\s{0,4096})?"/.test(plain) && /^\[?[\s[]*\{/.test(plain.slice(0, 4200))
 }
 
-function thoughtDropped(text: string, at: number): Change {
+function thoughtDropped(text: string, at: number): RepairChange {
   return changeOf('dropped a think block', at, text.slice(at, at + 80), '')
 }
 
@@ -178,7 +178,7 @@ function candidateOf(
   frame: Frame,
   text: string,
   bytes: Bytes,
-  thoughts: readonly Change[],
+  thoughts: readonly RepairChange[],
   loose: boolean,
   rank = rankOfFrame(frame),
 ): Candidate {

@@ -5,7 +5,7 @@ import { closeCut } from '../json/cut-text.ts'
 import { inspect } from '../json/silent-losses.ts'
 import { whereBroken } from '../json/tokenizer.ts'
 import { isFewWords, isScalarWord } from '../repair/bare-words.ts'
-import { type Change, changeOf } from '../repair/change.ts'
+import { changeOf, type RepairChange } from '../repair/change.ts'
 import { controlsEscaped, withoutSequences } from '../repair/control-characters.ts'
 import type { Edited } from '../repair/edits.ts'
 import { isQuote } from '../repair/quotes.ts'
@@ -30,7 +30,7 @@ import { IN_FENCE, isBetter } from './pick.ts'
 export interface Pass {
   readonly ok: true
   readonly value: unknown
-  readonly changes: readonly Change[]
+  readonly changes: readonly RepairChange[]
   readonly notes: readonly Note[]
   readonly incomplete?: readonly string[]
 }
@@ -132,7 +132,7 @@ function climbOn(text: string, asIs: Rejected | Broken, rules: Rules, envelopes:
 /** A text after a change: tried unchanged first, then on the remaining rungs. */
 function climbFurther(
   text: string,
-  changes: readonly Change[],
+  changes: readonly RepairChange[],
   rules: Rules,
   envelopes: number,
 ): Pass | Miss {
@@ -146,7 +146,7 @@ function climbFurther(
 function beyond(
   text: string,
   broken: Broken,
-  changes: readonly Change[],
+  changes: readonly RepairChange[],
   rules: Rules,
   envelopes: number,
 ): Pass | Miss {
@@ -176,7 +176,7 @@ function beyond(
 function fencedWithin(
   text: string,
   broken: Broken,
-  changes: readonly Change[],
+  changes: readonly RepairChange[],
   rules: Rules,
   envelopes: number,
 ): Pass | undefined {
@@ -199,7 +199,7 @@ function fencedWithin(
 /** The argument of a JSONP callback. One that is no object or array counts only where a scalar does. */
 function takeArgument(
   text: string,
-  changes: readonly Change[],
+  changes: readonly RepairChange[],
   rules: Rules,
   envelopes: number,
 ): Pass | Miss | undefined {
@@ -226,7 +226,7 @@ function mendScalar(text: string): Edited | undefined {
   const inner = mended.text.slice(before.length, -1)
   const changes = mended.changes.map((change) => ({ ...change, at: change.at - before.length }))
   // Two strings side by side are not one, nor two on own lines; one without its last quote was cut.
-  const isDoubtful = ({ kind, before }: Change): boolean =>
+  const isDoubtful = ({ kind, before }: RepairChange): boolean =>
     kind === 'added a missing quote' || (kind === 'joined two strings' && !before.includes('+'))
   if (mended.changes.some(isDoubtful)) return undefined
   return Object.keys(JSON.parse(mended.text) as object).length === 1 ? { text: inner, changes } : undefined
@@ -256,7 +256,7 @@ function choose(
   candidates: readonly Candidate[],
   text: string,
   broken: Broken,
-  changes: readonly Change[],
+  changes: readonly RepairChange[],
   rules: Rules,
   envelopes: number,
 ): Pass | Miss {
@@ -308,7 +308,7 @@ export function hasVariables(result: Pass | Miss): boolean {
 function repair(
   text: string,
   broken: Broken,
-  before: readonly Change[],
+  before: readonly RepairChange[],
   rules: Rules,
   envelopes: number,
 ): Pass | Miss {
@@ -353,7 +353,7 @@ function takeFirst(
   text: string,
   end: number,
   broken: Broken,
-  before: readonly Change[],
+  before: readonly RepairChange[],
   rules: Rules,
   envelopes: number,
 ): Pass | Miss {
@@ -413,7 +413,7 @@ interface Settling {
   readonly text: string
   /** Where a position in the text was before the changes. */
   readonly origin?: ((at: number) => number) | undefined
-  readonly changes: readonly Change[]
+  readonly changes: readonly RepairChange[]
   readonly notes: readonly Note[]
   readonly rules: Rules
   readonly envelopes: number
@@ -508,7 +508,12 @@ function moved(result: Pass | Miss, place: (at: number) => number): Pass | Miss 
   return { ...result, changes, notes }
 }
 
-function passOf(passed: Passed, text: string, changes: readonly Change[], notes: readonly Note[]): Pass {
+function passOf(
+  passed: Passed,
+  text: string,
+  changes: readonly RepairChange[],
+  notes: readonly Note[],
+): Pass {
   const found = passed.unusual && text !== '' ? inspect(text) : NONE
   const all =
     passed.notes.length + notes.length + found.length === 0 ? NONE : [...notes, ...passed.notes, ...found]

@@ -10,7 +10,7 @@ import type { Rules } from './attempt.ts'
 import { climb, passUnchanged } from './ladder.ts'
 import { badOf, goodOf } from './make-outcome.ts'
 import type { Outcome } from './outcome.ts'
-import type { Schema, Value } from './schema/schema.ts'
+import type { Schema, SchemaOutput } from './schema/schema.ts'
 import { pickedStage, VALUES_OPTIONS, type ValuesOptions, wholeRules } from './values.ts'
 
 /** The options of `values()` that make sense for a complete text. */
@@ -30,7 +30,7 @@ export interface ParseOptions<S extends Schema | undefined = undefined>
 export function parse<S extends Schema | undefined = undefined>(
   text: string,
   options: ParseOptions<S> = NO_OPTIONS,
-): Value<S> {
+): SchemaOutput<S> {
   const outcome = parsed('parse', text, options)
   if (outcome.ok) return outcome.value
   Error.captureStackTrace(outcome.fault, parse)
@@ -48,7 +48,7 @@ export function parse<S extends Schema | undefined = undefined>(
 export function tryParse<S extends Schema | undefined = undefined>(
   text: string,
   options: ParseOptions<S> = NO_OPTIONS,
-): Outcome<Value<S>> {
+): Outcome<SchemaOutput<S>> {
   return parsed('tryParse', text, options)
 }
 
@@ -57,7 +57,7 @@ function parsed<S extends Schema | undefined>(
   name: string,
   text: string,
   options: ParseOptions<S>,
-): Outcome<Value<S>> {
+): Outcome<SchemaOutput<S>> {
   const example = `${name}(text, { schema })`
   if (typeof text !== 'string') throw misfit(name, 'a text', text, example)
   // Those of `values()` that make no sense here are refused below, with their own reason.
@@ -79,7 +79,7 @@ function parsed<S extends Schema | undefined>(
 function wholeObject<S extends Schema | undefined>(
   text: string,
   options: ParseOptions<S>,
-): Outcome<Value<S>> | undefined {
+): Outcome<SchemaOutput<S>> | undefined {
   const isBraced = text.charCodeAt(0) === OPEN_BRACE && text.charCodeAt(text.length - 1) === CLOSE_BRACE
   if (text.length > MAX_WHOLE) return undefined
   const to = Bytes.byteLength(text)
@@ -96,7 +96,7 @@ function wholeObject<S extends Schema | undefined>(
   const frame: Frame = { kind: 'object', channel: 'stdout', from: 0, to, text, first: true }
   if (!result.ok) return badOf(frame, result, options.label)
   // Cast: a value that passed the schema has the schema's type.
-  return goodOf(frame, result, undefined) as Outcome<Value<S>>
+  return goodOf(frame, result, undefined) as Outcome<SchemaOutput<S>>
 }
 
 /**

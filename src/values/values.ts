@@ -21,10 +21,10 @@ import { elementsOf } from './items/items.ts'
 import type { Outcome } from './outcome.ts'
 import { judgeStage } from './outcomes.ts'
 import { type OutcomeSink, type PickRule, pickStage } from './pick.ts'
-import { checkOf, type Schema, type Value } from './schema/schema.ts'
+import { checkOf, type Schema, type SchemaOutput } from './schema/schema.ts'
 import { unmatchedText } from './unmatched-text.ts'
 import type { Where } from './where/conditions.ts'
-import { type Dropped, type LineRules, type WhereReader, whereReader } from './where/where.ts'
+import { type DroppedLines, type LineRules, type WhereReader, whereReader } from './where/where.ts'
 
 /** Maps the fields of a value before the schema sees it. A throw fails the candidate only. */
 // biome-ignore lint/suspicious/noExplicitAny: a normalizer declares its own input type
@@ -63,7 +63,7 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
    */
   readonly where?: Where | undefined
   /** With `where`: called at the end of the input with the number of dropped lines. @default none */
-  readonly onDropped?: ((dropped: Dropped) => unknown) | undefined
+  readonly onDropped?: ((dropped: DroppedLines) => unknown) | undefined
   /**
    * Emit the elements of a document one by one, each as soon as what follows shows that it is complete,
    * instead of the document: for documents of any size, because only one element is held at a time. A path of
@@ -174,7 +174,7 @@ type ReadOptions = Complete<ValuesOptions<Schema | undefined>, typeof VALUES_OPT
 export function valueStage<S extends Schema | undefined = undefined>(
   options: ValuesOptions<S> = {},
   turn?: number,
-): Stage<Chunk, Outcome<Value<S>>> {
+): Stage<Chunk, Outcome<SchemaOutput<S>>> {
   return pickedStage(options, turn, forStreams)
 }
 
@@ -191,10 +191,10 @@ export function pickedStage<S extends Schema | undefined = undefined>(
   options: ValuesOptions<S>,
   turn?: number,
   more?: ForStreams,
-): Stage<Chunk, Outcome<Value<S>>> {
+): Stage<Chunk, Outcome<SchemaOutput<S>>> {
   const parts = valueParts(options, turn, more)
   // Cast: a value that passed the schema has the schema's type.
-  return (next) => parts.stage(pickStage<Value<S>>(parts.pick)(next) as OutcomeSink<unknown>)
+  return (next) => parts.stage(pickStage<SchemaOutput<S>>(parts.pick)(next) as OutcomeSink<unknown>)
 }
 
 /**
@@ -284,14 +284,14 @@ export type OutcomeOptions<S extends Schema | undefined = undefined> = Omit<
  */
 export function outcomeStage<S extends Schema | undefined = undefined>(
   options: OutcomeOptions<S> = {},
-): Stage<Frame, Outcome<Value<S>>> {
+): Stage<Frame, Outcome<SchemaOutput<S>>> {
   const { tag: _, items, where, onDropped, maxFrame, maxComment, ...table } = VALUES_OPTIONS
   const read = readOptions('outcomeStage', options, 'outcomeStage({ schema })', table)
   const { label, lines, pick } = read
   const rules = rulesOf(read)
   return (next) => {
     // Cast: as in `pickedStage`.
-    const outcomes = pickStage<Value<S>>(pick)(next) as OutcomeSink<unknown>
+    const outcomes = pickStage<SchemaOutput<S>>(pick)(next) as OutcomeSink<unknown>
     return judgeStage({ rules, label, unmatched: undefined, lines, document: false, patient: false })(
       outcomes,
     )

@@ -23,7 +23,7 @@ export interface FailedCall {
 }
 
 /** Why a run ended as it did: the facts to look at first. */
-export interface Why {
+export interface WhyReport {
   /** Missing while the run is in progress. */
   readonly outcome?: RunOutcome
   /** Of a run that failed: why, in one word. */
@@ -54,14 +54,14 @@ const MAX_LINES = 12
  * const { first } = await why(replay('.audit/latest'))
  * console.log(first?.title)
  */
-export async function why(events: AsyncIterable<AgentEvent> | Iterable<AgentEvent>): Promise<Why> {
+export async function why(events: AsyncIterable<AgentEvent> | Iterable<AgentEvent>): Promise<WhyReport> {
   const reason = whyOf()
   for await (const event of events) reason.write(event)
   return reason.why()
 }
 
 /** The same, event by event. */
-export function whyOf(): { write(event: AgentEvent): Item; why(): Why } {
+export function whyOf(): { write(event: AgentEvent): Item; why(): WhyReport } {
   let attempt: number | undefined
   let facts = newFacts()
 
@@ -82,7 +82,7 @@ interface Facts {
   completion?: CompletionData
   end?: Problem
   failed?: FailedCall
-  file?: Why['file']
+  file?: WhyReport['file']
   request?: RequestItem
 }
 
@@ -112,7 +112,7 @@ function note(facts: Facts, event: AgentEvent): Item {
   return item
 }
 
-function conclude({ cause, talk, completion, end, file, failed, request }: Facts): Why {
+function conclude({ cause, talk, completion, end, file, failed, request }: Facts): WhyReport {
   const outcome = completion && outcomeOf(completion)
   const good = isGood(outcome) || outcome === 'needs_input'
   const running = outcome === undefined ? undefined : talk.running.at(-1)
@@ -134,7 +134,7 @@ function conclude({ cause, talk, completion, end, file, failed, request }: Facts
   }
 }
 
-function requestOf(item: RequestItem): NonNullable<Why['request']> {
+function requestOf(item: RequestItem): NonNullable<WhyReport['request']> {
   const { id, tool } = item.request
   return { id, tool, title: askWords(item), seq: item.seq, raw_ref: item.refs[0] ?? null }
 }

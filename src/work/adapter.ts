@@ -7,13 +7,13 @@ import { brief, type WorkOrder } from './order.ts'
  * `WORK_ISSUE_REF`, `WORK_RUN_ID`, `WORK_REPO_DIR`, `WORK_TASK` and `WORK_CONSTRAINTS` in its environment.
  *
  * @example
- * const goCli: Adapter = {
+ * const goCli: WorkerAdapter = {
  *   type: 'go-cli',
  *   args: (order) => ['--issue', order.issue_ref, '--run', order.run_id],
  *   text: 'out/result.txt',
  * }
  */
-export interface Adapter {
+export interface WorkerAdapter {
   readonly type: string
   /** The command to start if the caller names none. */
   readonly command?: readonly string[]
@@ -53,7 +53,7 @@ export interface Adapter {
  * @example
  * adapters.map((adapter) => adapter.type) // ['json-cli', 'text-cli', 'script', 'codex', …]
  */
-export const adapters: readonly Adapter[] = [
+export const adapters: readonly WorkerAdapter[] = [
   { type: 'json-cli', orderFile: true, text: false },
   { type: 'text-cli', json: false },
   { type: 'script', orderFile: true },
@@ -69,7 +69,7 @@ export const adapters: readonly Adapter[] = [
  * @example
  * findAdapter('codex')
  */
-export function findAdapter(type: string, own: readonly Adapter[] = []): Adapter {
+export function findAdapter(type: string, own: readonly WorkerAdapter[] = []): WorkerAdapter {
   if (typeof type !== 'string' || !Array.isArray(own))
     throw misfit(
       'findAdapter',
@@ -86,10 +86,10 @@ export function findAdapter(type: string, own: readonly Adapter[] = []): Adapter
 }
 
 /** Checks an adapter of a user's file or an untyped caller; a `BAD_OPTION` says what is wrong. */
-export function checkAdapter(value: unknown): Adapter {
+export function checkAdapter(value: unknown): WorkerAdapter {
   const wrong = typeof value !== 'object' || value === null ? 'it is not an object' : wrongField(value)
   if (wrong !== undefined) throw badOption(`the adapter cannot be used: ${wrong}`)
-  return value as Adapter // cast: every field was checked
+  return value as WorkerAdapter // cast: every field was checked
 }
 
 function wrongField(value: object): string | undefined {
@@ -114,14 +114,14 @@ function wrongField(value: object): string | undefined {
 }
 
 /** The arguments that an adapter adds for an order. */
-export function argsOf(adapter: Adapter, order: WorkOrder, orderFile: string): readonly string[] {
+export function argsOf(adapter: WorkerAdapter, order: WorkOrder, orderFile: string): readonly string[] {
   if (!adapter.args) return []
   return returned(adapter, 'args', 'a list of strings', () => adapter.args?.(order, orderFile), Array.isArray)
 }
 
 /** The variables that an adapter adds for an order. */
 export function envOf(
-  adapter: Adapter,
+  adapter: WorkerAdapter,
   order: WorkOrder,
   orderFile: string,
 ): Readonly<Record<string, string>> {
@@ -131,7 +131,7 @@ export function envOf(
 
 /** Checks what the caller's function returned: a worker with half its arguments must not start. */
 function returned<T extends object>(
-  { type }: Adapter,
+  { type }: WorkerAdapter,
   field: string,
   must: string,
   ask: () => T | undefined,
@@ -163,6 +163,6 @@ function inWords(value: unknown): string {
   return isObject(value) ? 'an object' : clip(String(value), 40)
 }
 
-function agent(type: string, command: readonly string[]): Adapter {
+function agent(type: string, command: readonly string[]): WorkerAdapter {
   return { type, command, engine: type, args: (order) => [brief(order)] }
 }

@@ -5,7 +5,7 @@ import { Fault, type Note } from '../base/fault.ts'
 import { makeDir, writeWhole } from '../disk/durable.ts'
 import { withLock } from '../disk/lock.ts'
 import type { headerParser } from './headers.ts'
-import type { EvidenceSource, SettleStep, Verdict, WorkExit } from './settle.ts'
+import type { EvidenceSource, SettleStep, WorkExit, WorkVerdict } from './settle.ts'
 
 /** The content of `work_audit.json`: how a verdict came about. */
 export interface WorkAudit {
@@ -24,7 +24,7 @@ export interface WorkAudit {
   readonly encoding: EvidenceSource | 'none'
   /** Every source in the order it was tried, and its outcome. */
   readonly path: readonly SettleStep[]
-  readonly verdict: Verdict
+  readonly verdict: WorkVerdict
   readonly reasons: readonly Note[]
   readonly notes: readonly Note[]
   readonly bytes: Readonly<Record<'stdout' | 'stderr' | 'json' | 'text', number>>

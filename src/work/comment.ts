@@ -1,8 +1,8 @@
 import { badOption, clip, type Fault, quote } from '../base/fault.ts'
 import type { WorkOrder } from './order.ts'
-import type { Repaired } from './result.ts'
+import type { RepairedResult } from './result.ts'
 import { BY_HAND } from './result-file.ts'
-import type { Settled, WorkExit } from './settle.ts'
+import type { SettledWork, WorkExit } from './settle.ts'
 
 /**
  * The packaged template of a comment. Its head has the same keys as `work_result.txt`, so that a program
@@ -79,7 +79,7 @@ Summary of {{author}}:
  * renderComment(settled, order, 'json-cli').split('\n')[2] // 'Status: ok'
  */
 export function renderComment(
-  settled: Settled,
+  settled: SettledWork,
   order: WorkOrder,
   worker: string,
   template: string = commentTemplate,
@@ -110,7 +110,7 @@ export function checkTemplate(template: string): void {
 }
 
 interface Facts {
-  readonly settled: Settled
+  readonly settled: SettledWork
   readonly order: WorkOrder
   readonly worker: string
   readonly left: Left
@@ -199,7 +199,7 @@ function misplaced(found: string, why: string): Fault {
   return badOption(`the template has ${quote(found)}, which ${why}`)
 }
 
-function nextStep({ reasons, source }: Settled): string {
+function nextStep({ reasons, source }: SettledWork): string {
   const codes = new Set(reasons.map(({ code }) => code))
   if (codes.has('SPAWN_FAILED'))
     return 'check that the command of the worker exists and can run, then run the order again.'
@@ -224,13 +224,13 @@ function exitWords({ code, signal, ended }: WorkExit): string {
 }
 
 /** The status that a result which does not count claims: never shown as the status. */
-function claimedStatus({ claim, reasons }: Settled): string {
+function claimedStatus({ claim, reasons }: SettledWork): string {
   if (claim.status === undefined) return ''
   const untrusted = reasons.some(({ code }) => code === 'WORK_UNTRUSTED')
   return `${claim.status} (${untrusted ? 'untrusted' : 'does not count'})`
 }
 
-function shown({ claim, changes, notes }: Repaired): string {
+function shown({ claim, changes, notes }: RepairedResult): string {
   const found = Object.keys(claim).length === 0 ? '> (nothing)' : block(JSON.stringify(claim, null, 2))
   const how = changes.length === 0 ? '' : `\n>\n> Changed: ${inline(changes.join(', '))}`
   const but = notes.map(({ code, message }) => `\n>\n> ${code}: ${inline(message)}`)

@@ -7,12 +7,12 @@ import { renderComment } from './comment.ts'
 import { headerParser } from './headers.ts'
 import { activeIn, conclude, endStates, type Ledger, type LedgerEntry, within } from './ledger.ts'
 import type { WorkOrder } from './order.ts'
-import type { Outbox, Post } from './outbox.ts'
+import type { Outbox, OutboxPost } from './outbox.ts'
 import { presence } from './result.ts'
-import { type Settled, settle, type WorkEvidence, type WorkExit } from './settle.ts'
+import { type SettledWork, settle, type WorkEvidence, type WorkExit } from './settle.ts'
 
 /** The result of an order. */
-export interface Work extends Settled {
+export interface Work extends SettledWork {
   readonly issue_ref: string
   readonly run_id: string
   readonly active_run_id: string
@@ -64,7 +64,7 @@ export async function finish(order: WorkOrder, gathered: Gathered, ending: Endin
   const active = activeRunId ?? activeIn(entry) ?? run_id
   const found = settle(evidence, order, active)
   // Without the ledger the active run is unknown, so nothing may count.
-  const settled: Settled = unread
+  const settled: SettledWork = unread
     ? { ...found, verdict: 'needs-human', reasons: [faultNote(unread), ...found.reasons] }
     : found
   const auditFile = audit && join(audit.dir, 'work_audit.json')
@@ -196,7 +196,7 @@ async function deliver(
   const closedHash = digestOf([verdict, claim, reasons.map(({ code }) => code)])
   const hash = verdict === 'advance' ? closedHash : openHash
   const comment = done.comment ?? ''
-  const post: Post = { issue_ref, run_id, digest: `${hash}-${state}`, comment, work: done }
+  const post: OutboxPost = { issue_ref, run_id, digest: `${hash}-${state}`, comment, work: done }
   const wait = <T>(ask: () => Promise<T>) => within(ask, 'the outbox', 'OUTBOX_FAILED', maxOutboxWait)
   if (verdict === 'archive') {
     await wait(() => outbox.archive({ ...post, digest: closedHash, comment: '' }))
@@ -231,14 +231,14 @@ interface Standing {
 type Wait = <T>(ask: () => Promise<T>) => Promise<T>
 
 /** Posts nothing, and finds out whether the run is closed. */
-async function leaveOpen(outbox: Outbox, post: Post, wait: Wait): Promise<Standing> {
+async function leaveOpen(outbox: Outbox, post: OutboxPost, wait: Wait): Promise<Standing> {
   const standing = await wait(() => outbox.find(post))
   const posted = standing === undefined ? 'needs-human' : split(standing).state
   return posted === 'needs-human' ? { delivery: 'none' } : { delivery: 'archived', posted }
 }
 
 /** Posts, or finds out why not. Another process may post or replace at any time: then its comment is read. */
-async function settleWith(outbox: Outbox, post: Post, hash: string, wait: Wait): Promise<Standing> {
+async function settleWith(outbox: Outbox, post: OutboxPost, hash: string, wait: Wait): Promise<Standing> {
   let standing = await wait(() => outbox.find(post))
   for (let turn = 0; turn < MAX_TURNS; turn++) {
     const found = standing === undefined ? undefined : split(standing)

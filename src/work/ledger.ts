@@ -6,13 +6,13 @@ import { codeOf } from '../base/system-error-code.ts'
 import { digestOf } from '../disk/cache.ts'
 import { writeWhole } from '../disk/durable.ts'
 import { readPlain } from '../disk/plain-file.ts'
-import type { Status } from './result.ts'
+import type { WorkStatus } from './result.ts'
 
 /** The active run of an issue, and its state. */
 export interface LedgerEntry {
   readonly issue_ref: string
   readonly run_id: string
-  readonly state: 'active' | Status | 'needs-human'
+  readonly state: 'active' | WorkStatus | 'needs-human'
   /** False if no run was activated: the entry says how the last one ended, and the next may be any. */
   readonly activated?: false
   /** Counts the changes of this entry, from 1. */

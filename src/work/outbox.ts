@@ -11,13 +11,13 @@ import { readBlock, withPlain } from '../disk/plain-file.ts'
 import { isJson } from '../json/strict.ts'
 
 /** The owner of a comment: a run has one comment on its issue. */
-export interface PostKey {
+export interface OutboxKey {
   readonly issue_ref: string
   readonly run_id: string
 }
 
 /** A result to post or archive. Two results are the same if their digests are. */
-export interface Post extends PostKey {
+export interface OutboxPost extends OutboxKey {
   /** A hash of the content of the result, and for a comment its state: `4f2c…-ok`. Store it unchanged. */
   readonly digest: string
   /** The rendered comment. */
@@ -44,11 +44,11 @@ export interface Post extends PostKey {
  */
 export interface Outbox {
   /** The digest of the result that was posted for this run, if one was. */
-  find(key: PostKey): Promise<string | undefined>
+  find(key: OutboxKey): Promise<string | undefined>
   /** Posts a comment, or replaces the one with the digest `replaces`; else returns the digest it found. */
-  post(post: Post): Promise<string | undefined>
+  post(post: OutboxPost): Promise<string | undefined>
   /** Stores a result without a comment. */
-  archive(post: Post): Promise<void>
+  archive(post: OutboxPost): Promise<void>
 }
 
 /**
@@ -63,10 +63,10 @@ export interface Outbox {
 export function outbox(dir: string): Outbox {
   checkPath('outbox', dir, 'outbox(".outbox")')
   const journal = join(dir, 'journal.jsonl')
-  const place = (key: PostKey) => join(dir, 'comments', `${fileName(key)}.md`)
+  const place = (key: OutboxKey) => join(dir, 'comments', `${fileName(key)}.md`)
 
   /** The current comment of a run, if it can be read. */
-  function standing(key: PostKey): Standing | undefined {
+  function standing(key: OutboxKey): Standing | undefined {
     try {
       const found = head.exec(firstBytes(place(key)))
       return found
@@ -79,7 +79,7 @@ export function outbox(dir: string): Outbox {
   }
 
   /** Creates a file under a free name, then its line. False if the name was taken. */
-  async function keep(kind: Kind, post: Post, path: string, text: string): Promise<boolean> {
+  async function keep(kind: Kind, post: OutboxPost, path: string, text: string): Promise<boolean> {
     try {
       const won = await writeWhole(path, text, true)
       if (won) await record(kind, post)
@@ -117,7 +117,7 @@ export function outbox(dir: string): Outbox {
   }
 
   /** Edits a comment, one process at a time. */
-  async function replace(post: Post): Promise<string | undefined> {
+  async function replace(post: OutboxPost): Promise<string | undefined> {
     const locks = join(dir, 'locks')
     try {
       makeDir(locks)
@@ -167,12 +167,12 @@ interface Standing {
   readonly revision: number
 }
 
-type Posted = PostKey & Pick<Post, 'digest'> & { readonly revision?: number }
+type Posted = OutboxKey & Pick<OutboxPost, 'digest'> & { readonly revision?: number }
 
 const idOf = (kind: Kind, { digest, revision = 1, ...key }: Posted) =>
   `${kind}:${fileName(key)}:${digest.slice(0, 16)}${revision > 1 ? `:${revision}` : ''}`
 
-const textOf = ({ digest, comment, revision = 1 }: Post & Posted) =>
+const textOf = ({ digest, comment, revision = 1 }: OutboxPost & Posted) =>
   `<!-- sluice-work ${digest}${revision > 1 ? ` ${revision}` : ''} -->\n${comment}`
 
 const head = /^<!-- sluice-work ([0-9a-f]{64}(?:-[a-z-]{1,20})?)(?: (\d{1,9}))? -->\n/
@@ -182,7 +182,7 @@ function firstBytes(path: string): string {
   return withPlain(path, undefined, (fd) => readBlock(fd, 0, 200).toString('latin1'))
 }
 
-function notStored({ run_id }: Post, cause: unknown): Fault {
+function notStored({ run_id }: OutboxPost, cause: unknown): Fault {
   return new Fault('OUTBOX_FAILED', `the outbox cannot store the result of ${quote(run_id)}`, { cause })
 }
 
@@ -194,7 +194,7 @@ function unfit(path: string, cause: unknown): Fault {
 }
 
 /** A name that any file system accepts: readable characters, then a hash that keeps names distinct. */
-export function fileName({ issue_ref, run_id }: PostKey): string {
+export function fileName({ issue_ref, run_id }: OutboxKey): string {
   const slug = `${issue_ref}-${run_id}`.replace(/[^A-Za-z0-9]+/g, '-').slice(0, 60)
   return `${slug}-${digestOf([issue_ref, run_id]).slice(0, 16)}`
 }

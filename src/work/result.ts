@@ -4,13 +4,13 @@ import { tryParse } from '../values/parse.ts'
 import { fieldOf } from './headers.ts'
 
 /** How the work went, as the worker reports it. */
-export type Status = 'ok' | 'fail' | 'blocked'
+export type WorkStatus = 'ok' | 'fail' | 'blocked'
 
 /** The normalized result of every worker. */
 export interface WorkResult {
   readonly issue_ref: string
   readonly run_id: string
-  readonly status: Status
+  readonly status: WorkStatus
   /** At least one of the two, but for a worker that is blocked. */
   readonly changes: { readonly pr?: string; readonly commit?: string }
   /** The outcome of the tests; `n/a` is a valid answer. */
@@ -21,11 +21,11 @@ export interface WorkResult {
 }
 
 /** What a worker reported, as far as it can be read: any field may be missing. */
-export type Claim = Partial<WorkResult>
+export type ClaimedResult = Partial<WorkResult>
 
 /** A checked claim: `result` is set only when every required field is valid. */
 export interface Checked {
-  readonly claim: Claim
+  readonly claim: ClaimedResult
   readonly result?: WorkResult
   readonly reasons: readonly Note[]
 }
@@ -79,7 +79,16 @@ export function check(fields: ReadonlyMap<string, unknown>, body = ''): Checked 
 
   const changes = defined({ pr, commit })
   // The order of the fields is part of the digest of a result.
-  const claim: Claim = defined({ issue_ref, run_id, status, changes, tests, summary, blocked_by, questions })
+  const claim: ClaimedResult = defined({
+    issue_ref,
+    run_id,
+    status,
+    changes,
+    tests,
+    summary,
+    blocked_by,
+    questions,
+  })
   return { claim, reasons, ...(reasons.length === 0 && complete(claim) ? { result: claim } : {}) }
 }
 
@@ -114,7 +123,7 @@ export function fieldsOf(value: unknown): { fields: Map<string, unknown>; reason
 }
 
 /** Which key fields a claim has, for the audit. */
-export function presence(claim: Claim): Record<string, boolean> {
+export function presence(claim: ClaimedResult): Record<string, boolean> {
   return {
     issue_ref: claim.issue_ref !== undefined,
     run_id: claim.run_id !== undefined,
@@ -125,7 +134,7 @@ export function presence(claim: Claim): Record<string, boolean> {
   }
 }
 
-function complete(claim: Claim): claim is WorkResult {
+function complete(claim: ClaimedResult): claim is WorkResult {
   const there = presence(claim)
   const evidence = claim.status === 'blocked' ? [] : ['changes']
   return ['issue_ref', 'run_id', 'status', 'tests', ...evidence].every((key) => there[key])
@@ -157,9 +166,9 @@ function list(value: unknown): readonly string[] | undefined {
 }
 
 /** What a repair would read in a broken result, and its changes. */
-export interface Repaired {
+export interface RepairedResult {
   /** Empty if the repair finds nothing; the notes say why. */
-  readonly claim: Claim
+  readonly claim: ClaimedResult
   /** The first changes, in words: `dropped a comma at 41`. */
   readonly changes: readonly string[]
   /** Other reasons against this reading: a key that occurs twice, a file that was cut. */
@@ -175,7 +184,7 @@ const MAX_NOTES = 5
  * @example
  * repairOf('{"run_id":"run-7","status":"ok",}').claim.status // 'ok'
  */
-export function repairOf(text: string): Repaired {
+export function repairOf(text: string): RepairedResult {
   const outcome = tryParse(text)
   if (!outcome.ok) return nothing(outcome.fault)
   const { fields, reasons } = fieldsOf(outcome.value)
@@ -191,6 +200,6 @@ export function repairOf(text: string): Repaired {
   }
 }
 
-function nothing({ code, message }: Pick<Note, 'code' | 'message'>): Repaired {
+function nothing({ code, message }: Pick<Note, 'code' | 'message'>): RepairedResult {
   return { claim: {}, changes: [], notes: [{ code, message }] }
 }

@@ -8,10 +8,10 @@ import { findAnchors, readHeaders } from './headers.ts'
 import type { WorkOrder } from './order.ts'
 import {
   type Checked,
-  type Claim,
+  type ClaimedResult,
   check,
   fieldsOf,
-  type Repaired,
+  type RepairedResult,
   repairOf,
   type WorkResult,
 } from './result.ts'
@@ -45,7 +45,7 @@ export interface WorkEvidence {
 }
 
 /** What may happen now: post it, archive it, or ask a person. */
-export type Verdict = 'advance' | 'archive' | 'needs-human'
+export type WorkVerdict = 'advance' | 'archive' | 'needs-human'
 
 /** One source that was tried, and its outcome. */
 export interface SettleStep {
@@ -55,8 +55,8 @@ export interface SettleStep {
 }
 
 /** The verdict on a run. */
-export interface Settled {
-  readonly verdict: Verdict
+export interface SettledWork {
+  readonly verdict: WorkVerdict
   /** Why, if it does not advance. */
   readonly reasons: readonly Note[]
   /** Notes that did not decide. */
@@ -64,10 +64,10 @@ export interface Settled {
   /** The normalized result; only set when every required field is valid. */
   readonly result?: WorkResult
   /** What the worker reported, as far as it can be read. */
-  readonly claim: Claim
+  readonly claim: ClaimedResult
   readonly source?: EvidenceSource
   /** What a repair would read in a broken JSON file: only shown to the person who takes over. */
-  readonly repaired?: Repaired
+  readonly repaired?: RepairedResult
   /** Every source in the order it was tried. */
   readonly tried: readonly SettleStep[]
 }
@@ -83,7 +83,7 @@ export interface Settled {
  * @example
  * settle({ json: { state: 'read', text, bytes: text.length } }, order, 'run-7').verdict // 'advance'
  */
-export function settle(evidence: WorkEvidence, order: WorkOrder, activeRunId: string): Settled {
+export function settle(evidence: WorkEvidence, order: WorkOrder, activeRunId: string): SettledWork {
   const example = 'settle({ json: { state: "read", text, bytes } }, order, "run-7")'
   for (const part of [evidence, order])
     if (!isObject(part)) throw misfit('settle', 'the evidence and the order, both objects', part, example)
@@ -116,7 +116,7 @@ export function settle(evidence: WorkEvidence, order: WorkOrder, activeRunId: st
 }
 
 interface CheckedResult extends Checked {
-  readonly repaired?: Repaired | undefined
+  readonly repaired?: RepairedResult | undefined
 }
 
 interface Best extends CheckedResult {
@@ -244,7 +244,7 @@ function doubts({ claim }: Best, { exit, notStarted }: WorkEvidence, order: Work
 }
 
 /** Whether the run is not the active one; the worker of an old order may have guessed its id. */
-function lateness(claim: Claim, order: WorkOrder, activeRunId: string): Note | undefined {
+function lateness(claim: ClaimedResult, order: WorkOrder, activeRunId: string): Note | undefined {
   const other = [claim.run_id, order.run_id].find((id) => id !== undefined && id !== activeRunId)
   if (other === undefined) return undefined
   const message = `the result is of run ${quote(other)}, the active run is ${quote(activeRunId)}`

@@ -16,7 +16,7 @@ import { DURATION, type Duration } from '../base/duration.ts'
 import { badOption, Fault, type Note, quote } from '../base/fault.ts'
 import { RUN_OPTIONS } from '../run/run-options.ts'
 import { EscapeRemover } from '../text/ansi.ts'
-import { type Adapter, argsOf, checkAdapter, envOf, findAdapter } from './adapter.ts'
+import { argsOf, checkAdapter, envOf, findAdapter, type WorkerAdapter } from './adapter.ts'
 import { openWorkAudit } from './audit.ts'
 import { checkTemplate, commentTemplate } from './comment.ts'
 import { finish, type Gathered, type Work } from './finish.ts'
@@ -30,7 +30,7 @@ import { type Spawned, type SpawnOptions, spawnWorker } from './spawn.ts'
 /** How a worker is run and where its result goes. */
 export interface WorkOptions {
   /** A type (`json-cli`, `codex`, …) or your own adapter. Required unless there is a `result`. */
-  readonly worker?: string | Adapter | undefined
+  readonly worker?: string | WorkerAdapter | undefined
   /**
    * A result that a person wrote, as JSON or as headers. No worker is started: after `needs-human`, this is
    * how a person finishes the run. It replaces the comment that asked for a human; a result that does not
@@ -41,7 +41,7 @@ export interface WorkOptions {
   /** The command and its arguments. @default the command of the adapter */
   readonly command?: readonly string[] | undefined
   /** Your own adapters, found by type. @default [] */
-  readonly adapters?: readonly Adapter[] | undefined
+  readonly adapters?: readonly WorkerAdapter[] | undefined
   /** The run whose result counts. @default the active run in the ledger, else the order's */
   readonly activeRunId?: string | undefined
   /** Stores the active runs; the state of the run is recorded there. @default none */
@@ -194,7 +194,7 @@ async function handedIn(order: WorkOrder, evidence: WorkEvidence, { audit }: Rea
   }
 }
 
-function adapterOf({ worker, adapters }: WorkOptions): Adapter {
+function adapterOf({ worker, adapters }: WorkOptions): WorkerAdapter {
   if (worker === undefined) throw badOption('work needs a worker, or a result that a person wrote')
   return typeof worker === 'string' ? findAdapter(worker, adapters) : checkAdapter(worker)
 }
@@ -202,7 +202,7 @@ function adapterOf({ worker, adapters }: WorkOptions): Adapter {
 /** Passes the order on as the adapter says, and runs the worker to its end. */
 async function start(
   order: WorkOrder,
-  adapter: Adapter,
+  adapter: WorkerAdapter,
   command: readonly string[],
   cwd: string,
   { timeout, signal, audit, rounds, askAgain }: ReadOptions & Pick<SpawnOptions, 'askAgain'>,

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ask } from '../../src/ask/ask.ts'
-import type { Answer, AttemptInfo } from '../../src/ask/options.ts'
+import type { AskAnswer, AskAttempt } from '../../src/ask/options.ts'
 import type { CacheEntry } from '../../src/disk/cache.ts'
 import type { Outcome } from '../../src/values/outcome.ts'
 import { jsonSchema } from '../../src/values/schema/json-schema.ts'
@@ -165,8 +165,8 @@ describe('an abort', () => {
 
   test('closes any late stream, also one that does not want to, and leaves a late text alone', async () => {
     const stop = new AbortController()
-    const answers: ((answer: Answer) => void)[] = []
-    const call = () => new Promise<Answer>((resolve) => answers.push(resolve))
+    const answers: ((answer: AskAnswer) => void)[] = []
+    const call = () => new Promise<AskAnswer>((resolve) => answers.push(resolve))
     const waiting = Array.from({ length: 4 }, () => ask(call, { prompt, signal: stop.signal }))
     await new Promise((resolve) => setImmediate(resolve))
     stop.abort()
@@ -240,7 +240,7 @@ describe('an abort', () => {
 
 describe('onAttempt', () => {
   test('gets each outcome', async () => {
-    const seen: [Outcome<unknown>, AttemptInfo][] = []
+    const seen: [Outcome<unknown>, AskAttempt][] = []
     const { call } = model('no', '{"a": 1,}')
     await ask(call, { prompt, schema, onAttempt: (...got) => seen.push(got) })
     expect(seen).toMatchObject([
@@ -265,7 +265,7 @@ describe('the cache', () => {
       prompt,
       schema,
       cache,
-      onAttempt: (outcome: Outcome<unknown>, info: AttemptInfo) => seen.push([outcome, info]),
+      onAttempt: (outcome: Outcome<unknown>, info: AskAttempt) => seen.push([outcome, info]),
     }
     expect(await ask(call, options)).toEqual({ a: 1 })
     expect(await ask(call, options)).toEqual({ a: 1 })

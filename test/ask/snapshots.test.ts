@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Progress, type SnapshotOptions, snapshots } from '../../src/ask/snapshots.ts'
+import { type SnapshotOptions, type SnapshotProgress, snapshots } from '../../src/ask/snapshots.ts'
 import { tryParse } from '../../src/values/parse.ts'
 import { expectLinear } from '../growth.ts'
 import { runs, some } from '../pace.ts'
@@ -19,9 +19,9 @@ function pieces(text: string, sizes: readonly number[]): string[] {
 const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 })
 
 describe('snapshots', () => {
-  const run = (text: string, size: number, options = {}): (Progress & { json: string })[] => {
+  const run = (text: string, size: number, options = {}): (SnapshotProgress & { json: string })[] => {
     const seen = snapshots(options)
-    const all: (Progress & { json: string })[] = []
+    const all: (SnapshotProgress & { json: string })[] = []
     for (const piece of pieces(text, [size])) {
       const progress = seen.push(piece)
       if (progress)
@@ -130,7 +130,7 @@ describe('snapshots', () => {
   test.each([1, 1000])('do not keep a part of a broken whole, in pieces of %i', (size) => {
     const end = (text: string) => {
       const seen = snapshots()
-      let shown: Progress | undefined
+      let shown: SnapshotProgress | undefined
       for (const piece of pieces(text, [size])) shown = seen.push(piece)
       return { value: shown?.value, done: seen.done() }
     }

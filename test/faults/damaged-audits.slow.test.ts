@@ -11,7 +11,7 @@ import { replay } from '../../src/run/replay.ts'
 import { resume } from '../../src/run/resume.ts'
 import { run } from '../../src/run/run.ts'
 import { serve } from '../../src/serve/serve.ts'
-import type { Served } from '../../src/serve/serve-options.ts'
+import type { RunServer } from '../../src/serve/serve-options.ts'
 import { inside } from '../cli/inside.ts'
 import { agent, ran, workspace } from '../run/agent.ts'
 import { ask, parseSse } from '../serve/serving.ts'
@@ -25,7 +25,7 @@ const HANG_MS = 60_000
 
 let whole = ''
 let original: AgentEvent[]
-let served: Served
+let served: RunServer
 let metaChanged = false
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'sluice-damaged-')))
 

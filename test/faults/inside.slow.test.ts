@@ -9,7 +9,7 @@ import type { AskOptions } from '../../src/ask/options.ts'
 import { Fault } from '../../src/base/fault.ts'
 import type { Cache } from '../../src/disk/cache.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
-import type { Engine, EngineFrame, Picker, Reader } from '../../src/events/engine.ts'
+import type { Engine, EngineFrame, EngineReader, Picker } from '../../src/events/engine.ts'
 import type { EventOptions } from '../../src/events/event-stage.ts'
 import { events } from '../../src/streams/events.ts'
 import { frames, values } from '../../src/streams/values.ts'
@@ -299,11 +299,11 @@ describe('an outbox or a ledger of the user', () => {
 })
 
 describe('an engine of the user', () => {
-  const engine = (reader: Partial<Record<keyof Reader, unknown>>): Engine => ({
+  const engine = (reader: Partial<Record<keyof EngineReader, unknown>>): Engine => ({
     name: 'mine',
     parser: 'mine',
     cut: { stdout: 'records' },
-    open: () => ({ read: () => true, ...reader }) as Reader,
+    open: () => ({ read: () => true, ...reader }) as EngineReader,
   })
   const lines = '{"n":1}\n{"n":2}\n{"n":3}\n'
   const read = (profile: Engine | Picker, options: EventOptions = {}) =>
@@ -378,7 +378,7 @@ describe('an engine of the user', () => {
     await expect(read(engine({ read: does }))).rejects.toMatchObject({ name: 'Fault', code: 'BAD_OPTION' })
   })
   test('that cannot be opened is BAD_OPTION', () => {
-    const open = (answer: unknown) => ({ ...engine({}), open: answer as () => Reader })
+    const open = (answer: unknown) => ({ ...engine({}), open: answer as () => EngineReader })
     for (const answer of [fail, reject, () => undefined, () => ({})])
       expect(() => events(open(answer))).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
   })

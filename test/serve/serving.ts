@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { serve } from '../../src/serve/serve.ts'
-import type { Served, ServeOptions } from '../../src/serve/serve-options.ts'
+import type { RunServer, ServeOptions } from '../../src/serve/serve-options.ts'
 import { makeEvent } from '../disk/make-event.ts'
 
-const open: Served[] = []
+const open: RunServer[] = []
 
 export function root(): string {
   return realpathSync(mkdtempSync(join(tmpdir(), 'sluice-serve-test-')))
 }
 
 /** A server that `shutAll` ends. */
-export async function serving(dir: string, options: Partial<ServeOptions> = {}): Promise<Served> {
+export async function serving(dir: string, options: Partial<ServeOptions> = {}): Promise<RunServer> {
   const served = await serve({ dir, port: 0, ...options })
   open.push(served)
   return served

@@ -5,8 +5,8 @@ import type { Channel, Chunk } from '../../src/text/chunk.ts'
 import { tryParse } from '../../src/values/parse.ts'
 import type { Schema } from '../../src/values/schema/schema.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
-import type { Scalar, Where } from '../../src/values/where/conditions.ts'
-import type { Dropped } from '../../src/values/where/where.ts'
+import type { JsonScalar, Where } from '../../src/values/where/conditions.ts'
+import type { DroppedLines } from '../../src/values/where/where.ts'
 import { everySplit, inSizes, manyWays } from '../frames/splits.ts'
 import { expectLinear } from '../growth.ts'
 import { runs, some } from '../pace.ts'
@@ -15,8 +15,8 @@ import { plain } from './chunked.ts'
 type Options = ValuesOptions<Schema | undefined>
 
 function run(pieces: readonly Uint8Array[], options: Options, channel: Channel = 'stdout', turn?: number) {
-  let dropped: Dropped | undefined
-  const onDropped = (counts: Dropped) => {
+  let dropped: DroppedLines | undefined
+  const onDropped = (counts: DroppedLines) => {
     dropped = counts
   }
   const stage = valueStage({ lines: true, ...options, onDropped }, turn)
@@ -275,9 +275,9 @@ describe('where', () => {
 // met, whole and in parts, as keys, nested, escaped, in broken lines.
 const words = ['ab', 'abc', 'b/a', '完', '', 'a"b', '\\', '\u001f', '😀', '\ufffd', 'é']
 const word = fc.constantFrom(...words)
-const scalar: fc.Arbitrary<Scalar> = fc.oneof(
+const scalar: fc.Arbitrary<JsonScalar> = fc.oneof(
   word,
-  fc.constantFrom<Scalar>(0, 1, 12, -1.5, 1e21, true, false, null),
+  fc.constantFrom<JsonScalar>(0, 1, 12, -1.5, 1e21, true, false, null),
 )
 const key = fc.constantFrom('k', 'k', 'k/', '😀')
 
@@ -295,7 +295,7 @@ function spelled(text: string, choice: () => number): string {
   return `"${body.join('')}"`
 }
 
-function spelledScalar(value: Scalar, choice: () => number): string {
+function spelledScalar(value: JsonScalar, choice: () => number): string {
   if (typeof value === 'string') return spelled(value, choice)
   if (typeof value !== 'number') return String(value)
   const forms = [
@@ -331,7 +331,7 @@ const line = fc
       const text =
         value === 'nested'
           ? `{"k":${spelled('ab', choice)},"ab":[1]}`
-          : spelledScalar(value as Scalar, choice)
+          : spelledScalar(value as JsonScalar, choice)
       return `${spelled(name, choice)}:${choice() < 0.2 ? ' ' : ''}${text}`
     })
     const text = `{${body.join(',')}}`

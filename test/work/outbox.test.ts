@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { digestOf } from '../../src/disk/cache.ts'
-import { fileName, outbox, type Post } from '../../src/work/outbox.ts'
+import { fileName, type OutboxPost, outbox } from '../../src/work/outbox.ts'
 
 let dir = ''
 beforeEach(() => {
@@ -21,7 +21,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
-const post = (result: string): Post => ({
+const post = (result: string): OutboxPost => ({
   issue_ref: 'shop#12',
   run_id: 'run-7',
   digest: digestOf(result),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type Adapter, adapters } from '../../src/work/adapter.ts'
+import { adapters, type WorkerAdapter } from '../../src/work/adapter.ts'
 import type { WorkAudit } from '../../src/work/audit.ts'
 import { activate, ledger } from '../../src/work/ledger.ts'
 import { brief } from '../../src/work/order.ts'
@@ -139,7 +139,7 @@ describe('from a worker to the outbox', () => {
     const told = `console.log([JSON.parse(require('fs').readFileSync(process.env.WORK_ORDER, 'utf8')).repo_dir,
       process.env.WORK_REPO_DIR, ...process.argv.slice(1)].join('\\n'))`
     let seen: string[] = []
-    const worker: Adapter = {
+    const worker: WorkerAdapter = {
       type: 'teller',
       orderFile: true,
       args: (given) => {
@@ -219,7 +219,7 @@ describe('every worker', () => {
 
 describe('adapters', () => {
   test('a new worker is one small object', async () => {
-    const goCli: Adapter = {
+    const goCli: WorkerAdapter = {
       type: 'go-cli',
       args: (given) => ['-run', given.run_id, '-issue', given.issue_ref],
       text: 'out/result.txt',

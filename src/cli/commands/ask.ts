@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import { ask } from '../../ask/ask.ts'
-import type { AskCall, AttemptInfo } from '../../ask/options.ts'
+import type { AskAttempt, AskCall } from '../../ask/options.ts'
 import { badOption, Fault, quote } from '../../base/fault.ts'
 import { fileCache } from '../../disk/cache.ts'
 import { handleSignals } from '../../process/host-exit.ts'
@@ -148,7 +148,7 @@ function cacheKeyOf(command: string, args: readonly string[]): string {
   return JSON.stringify([process.cwd(), command, ...args])
 }
 
-function tell(outcome: Outcome<unknown>, { attempt, cached }: AttemptInfo, rounds: number): void {
+function tell(outcome: Outcome<unknown>, { attempt, cached }: AskAttempt, rounds: number): void {
   if (cached) console.error('sluice: the answer is from the cache; the command was not started')
   if (!outcome.ok) {
     if (attempt <= rounds)

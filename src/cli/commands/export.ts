@@ -15,7 +15,7 @@ import {
   runName,
   twice,
 } from '../../serve/export.ts'
-import type { Hidden } from '../../views/redact/redact.ts'
+import type { HiddenSecrets } from '../../views/redact/redact.ts'
 import { countWords } from '../../views/words.ts'
 import { safe, safeLine } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
@@ -115,7 +115,7 @@ function formatOf({ to, out = '' }: Flags): ExportFormat {
 }
 
 /** `hid 3 secrets (github 1, password 2)` */
-function hiddenWords({ total, kinds: found }: Hidden): string {
+function hiddenWords({ total, kinds: found }: HiddenSecrets): string {
   const kinds = Object.entries(found).map(([kind, count]) => `${kind} ${count}`)
   const of = kinds.length === 0 ? '' : ` (${kinds.join(', ')})`
   return `hid ${countWords(total, 'secret')}${of}; look at it before you publish it`

@@ -5,7 +5,7 @@ import { EVENTS_FILE } from '../../disk/journal.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
 import { readMeta } from '../../run/meta.ts'
 import { replay } from '../../run/replay.ts'
-import { isOurs, lives, type Resumed, resume, stillRunning } from '../../run/resume.ts'
+import { isOurs, lives, type ResumeReport, resume, stillRunning } from '../../run/resume.ts'
 import { fixedDir } from '../../run/run-directory.ts'
 import { countWords } from '../../views/words.ts'
 import { aboutAudit, addDrawing, checkDrawing, type DrawFlags } from '../draw/flags.ts'
@@ -84,7 +84,7 @@ function tellRunning(dir: string): void {
 }
 
 /** What a resume has written. */
-function resumedWords(dir: string, { attempts, added }: Resumed): string {
+function resumedWords(dir: string, { attempts, added }: ResumeReport): string {
   if (!listAttempts(dir).some(isOurs))
     return 'nothing was written: another program recorded these logs, and they are read as they are'
   if (attempts.length === 0) return 'nothing was missing, and nothing was written'

@@ -11,8 +11,8 @@ import type { Outcome } from '../../values/outcome.ts'
 import { choiceOf, isBetter } from '../../values/pick.ts'
 import type { Schema } from '../../values/schema/schema.ts'
 import type { ValuesOptions } from '../../values/values.ts'
-import type { Scalar, Where } from '../../values/where/conditions.ts'
-import type { Dropped } from '../../values/where/where.ts'
+import type { JsonScalar, Where } from '../../values/where/conditions.ts'
+import type { DroppedLines } from '../../values/where/where.ts'
 import { countWords } from '../../views/words.ts'
 import { safe } from '../draw/safe.ts'
 import { progress } from '../draw/status-line.ts'
@@ -100,8 +100,8 @@ async function printValues(file: string | undefined, flags: Flags): Promise<numb
   if (raw && explain) throw badOption('--raw and --explain exclude each other; leave one of them out')
   const schema = await readSchema(schemaFile)
   if (rest.where && !rest.lines) throw badOption('--where is for --lines; add that, or leave it out')
-  let dropped: Dropped | undefined
-  const onDropped = (counts: Dropped) => {
+  let dropped: DroppedLines | undefined
+  const onDropped = (counts: DroppedLines) => {
     dropped = counts
   }
   const options = { ...rest, lines: strict ? ('strict' as const) : rest.lines, schema, onDropped }
@@ -245,18 +245,18 @@ function addCondition(option: string, before: Where = {}): Where {
   return Object.fromEntries([...Object.entries(before).filter(([name]) => name !== key), [key, wanted]])
 }
 
-function valuesOf(where: Where, key: string): readonly Scalar[] {
-  return Object.hasOwn(where, key) ? ([where[key]].flat() as readonly Scalar[]) : [] // cast: the key exists
+function valuesOf(where: Where, key: string): readonly JsonScalar[] {
+  return Object.hasOwn(where, key) ? ([where[key]].flat() as readonly JsonScalar[]) : [] // cast: the key exists
 }
 
-function scalarsOf(text: string): readonly Scalar[] {
+function scalarsOf(text: string): readonly JsonScalar[] {
   const parsed = jsonValue(text)
   if (typeof parsed === 'string') return [parsed]
   const isScalar = parsed === null || typeof parsed === 'boolean' || Number.isFinite(parsed)
-  return isScalar ? [text, parsed as Scalar] : [text] // cast: checked in the line above
+  return isScalar ? [text, parsed as JsonScalar] : [text] // cast: checked in the line above
 }
 
-function droppedWords({ unread, parsed }: Dropped): string {
+function droppedWords({ unread, parsed }: DroppedLines): string {
   const lines = `${countWords(unread, 'line')} unread`
   return parsed === 0 ? lines : `${lines} and ${parsed} after parsing`
 }

@@ -9,7 +9,7 @@ import { endPhrase } from '../../events/run-outcome.ts'
 import { listAttempts, withLog } from '../../run/attempt-logs.ts'
 import { isDatabase } from '../../run/opencode-db.ts'
 import { fixedDir } from '../../run/run-directory.ts'
-import { type FailedCall, type Why, whyOf } from '../../views/why.ts'
+import { type FailedCall, type WhyReport, whyOf } from '../../views/why.ts'
 import { shellWord } from '../../views/words.ts'
 import { outcomeStyles } from '../draw/end.ts'
 import { addColor, type ColorFlags, columnsOf, wantsColor } from '../draw/flags.ts'
@@ -73,7 +73,12 @@ async function printWhy(given: string | undefined, asked: Flags): Promise<number
   return events.exit()
 }
 
-function whyLines(why: Why, log: string | undefined, open: string | undefined, flags: ColorFlags): string[] {
+function whyLines(
+  why: WhyReport,
+  log: string | undefined,
+  open: string | undefined,
+  flags: ColorFlags,
+): string[] {
   const paint = painter(wantsColor(flags))
   const width = process.stdout.isTTY ? Math.max(20, columnsOf()) : Number.POSITIVE_INFINITY
   const { outcome, first, last, file, call, request } = why
@@ -101,7 +106,7 @@ function whyLines(why: Why, log: string | undefined, open: string | undefined, f
   return [...lines, ...tail, ...end]
 }
 
-function outcomeLine({ outcome, completion }: Why, paint: Paint, width: number): string {
+function outcomeLine({ outcome, completion }: WhyReport, paint: Paint, width: number): string {
   if (outcome === undefined) return `${paint(styles.yellow, '■')} the output has no end yet`
   const { exit_code, signal, stopped, end_signal, failure, done_marker, truncated, request, marker } =
     completion?.evidence ?? {}
@@ -164,7 +169,7 @@ function opening(file: string | undefined, flags: RunFlags): string | undefined 
 }
 
 /** Prints the bytes as text, unchanged in a pipe; on a terminal control characters are escaped. */
-async function printBytes({ first }: Why, log: string | undefined): Promise<number> {
+async function printBytes({ first }: WhyReport, log: string | undefined): Promise<number> {
   const ref = first?.raw_ref
   if (!ref || log === undefined)
     throw badOption('there are no bytes to show: nothing went wrong, or the log is not a file')

@@ -4,7 +4,7 @@ import { Command, Option } from 'commander'
 import { badOption, clip, Fault, quote } from '../../base/fault.ts'
 import { cannotRead } from '../../base/system-error-code.ts'
 import { jsonValue } from '../../json/strict.ts'
-import { type Adapter, adapters, checkAdapter } from '../../work/adapter.ts'
+import { adapters, checkAdapter, type WorkerAdapter } from '../../work/adapter.ts'
 import { activate, ledger } from '../../work/ledger.ts'
 import { readOrder, type WorkOrder } from '../../work/order.ts'
 import { outbox } from '../../work/outbox.ts'
@@ -120,7 +120,7 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
 }
 
 /** The worker for `--worker`: an included type, or the path of a module that exports an adapter. */
-async function namedWorker(name: string): Promise<string | Adapter> {
+async function namedWorker(name: string): Promise<string | WorkerAdapter> {
   if (!isModulePath(name)) return name
   return useModule(name, 'worker', (module) => {
     if (module['default'] === undefined) throw new Error('it has no default export')

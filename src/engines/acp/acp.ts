@@ -10,7 +10,7 @@ import {
 } from '../../events/engine.ts'
 import type { RequestOption } from '../../events/event.ts'
 import { memory } from '../../events/memory.ts'
-import type { Ask } from '../../events/open-requests.ts'
+import type { RequestFacts } from '../../events/open-requests.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { questionsIn } from '../calls.ts'
 import { wordsOf } from '../content-blocks.ts'
@@ -401,7 +401,7 @@ function lateHistory() {
 const MAX_REASON = 2000
 
 /** What a permission request asks. `given` is what the call would get, if the agent shows it. */
-function askedIn(params: Rec, call: Rec, tool: string, given: unknown): Omit<Ask, 'id' | 'signal'> {
+function askedIn(params: Rec, call: Rec, tool: string, given: unknown): Omit<RequestFacts, 'id' | 'signal'> {
   const questions = questionsIn(call.at('rawInput.questions'))
   const options = params.records('options').map(optionOf)
   const call_id = call.text('toolCallId')

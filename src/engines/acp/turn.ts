@@ -1,4 +1,4 @@
-import type { EngineFrame, ReaderOptions, Say, Speaker } from '../../events/engine.ts'
+import type { EngineFrame, MessageFacts, ReaderOptions, Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import type { Rec } from '../../events/record.ts'
 import { type Tokens, tokenCounter } from '../../events/tokens.ts'
@@ -256,7 +256,7 @@ export function chunkReader({ maxFrame }: ReaderOptions, used = memory<true>(() 
     return id
   }
 
-  const endMessage = (say: Say, more: Speaker = {}) => {
+  const endMessage = (say: Say, more: MessageFacts = {}) => {
     if (message) say.message(message.id, undefined, more)
     message = undefined
   }

@@ -1,11 +1,11 @@
 import { deedOf } from '../../events/call-subject.ts'
 import type { RequestOption } from '../../events/event.ts'
-import type { Ask } from '../../events/open-requests.ts'
+import type { RequestFacts } from '../../events/open-requests.ts'
 import type { Rec } from '../../events/record.ts'
 import { questionsIn } from '../calls.ts'
 
 /** What a `can_use_tool` request asks. */
-export function askedIn(id: unknown, request: Rec): Ask {
+export function askedIn(id: unknown, request: Rec): RequestFacts {
   const tool = request.text('tool_name') ?? 'tool'
   const call_id = request.text('tool_use_id')
   const input = request.at('input')

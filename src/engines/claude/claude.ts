@@ -1,10 +1,10 @@
 import {
   type Engine,
   type EngineFrame,
+  type EngineReader,
   type FailureTable,
   isLenient,
   isRecord,
-  type Reader,
   type ReaderOptions,
   type Say,
   type ToolTable,
@@ -132,7 +132,7 @@ export function sentTo({ channel, value }: Pick<EngineFrame, 'channel' | 'value'
 }
 
 /** Claude Code, Qwen Code and Amp share one dialect. */
-export function openDialect(limits: ReaderOptions): Reader {
+export function openDialect(limits: ReaderOptions): EngineReader {
   const answer = new AnswerText(limits, 1)
   const turn = conversation()
   let spoke = false

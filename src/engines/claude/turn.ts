@@ -1,5 +1,5 @@
 import { costOf } from '../../events/cost.ts'
-import type { RunFacts, Say, Speaker } from '../../events/engine.ts'
+import type { MessageFacts, RunFacts, Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import type { Rec } from '../../events/record.ts'
 import { tokenCounter } from '../../events/tokens.ts'
@@ -348,7 +348,7 @@ function openOf(kind: 'text' | 'thinking', speaker: string, say: Say, run: Run):
 }
 
 /** Ends what a speaker has said in pieces. Returns the kinds of it. */
-function closePieces(speaker: string, say: Say, { streaming }: Run, more?: Speaker) {
+function closePieces(speaker: string, say: Say, { streaming }: Run, more?: MessageFacts) {
   return (['thinking', 'text'] as const).filter((kind) => {
     const open = streaming[kind].take(speaker)
     if (open !== undefined) endPieces[kind](say, open, more)
@@ -357,8 +357,8 @@ function closePieces(speaker: string, say: Say, { streaming }: Run, more?: Speak
 }
 
 const endPieces = {
-  text: (say: Say, id: string, more?: Speaker) => say.message(id, undefined, more),
-  thinking: (say: Say, id: string, more?: Speaker) => say.reasoning(id, undefined, more),
+  text: (say: Say, id: string, more?: MessageFacts) => say.message(id, undefined, more),
+  thinking: (say: Say, id: string, more?: MessageFacts) => say.reasoning(id, undefined, more),
 }
 
 /** The main agent, or a subagent's call; a separate speaker for lines that only the PTY has. */

@@ -1,6 +1,6 @@
 import { deedOf } from '../../events/call-subject.ts'
 import type { RequestOption } from '../../events/event.ts'
-import type { Ask } from '../../events/open-requests.ts'
+import type { RequestFacts } from '../../events/open-requests.ts'
 import { Rec } from '../../events/record.ts'
 import { questionsIn } from '../calls.ts'
 import { changesByPath } from './shared.ts'
@@ -26,7 +26,7 @@ export function askedIn(
   method: string,
   params: Rec = new Rec({}),
   calls: { get(id: string): BegunCall | undefined },
-): Omit<Ask, 'id' | 'signal'> | undefined {
+): Omit<RequestFacts, 'id' | 'signal'> | undefined {
   const tool = Object.hasOwn(tools, method) ? tools[method] : undefined
   if (tool === undefined) return undefined
   const call_id = params.text('itemId callId')

@@ -1,4 +1,4 @@
-import type { Call, Engine, Say } from '../../events/engine.ts'
+import type { CallFacts, Engine, Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import { durationOf, fits, Rec } from '../../events/record.ts'
 import { tokenCounter } from '../../events/tokens.ts'
@@ -238,7 +238,7 @@ const items = /* @__PURE__ */ rows<Rollout>({
 /** Functions that run a command; on stdout all of them are `command_execution`. */
 const commands = new Set(['exec_command', 'shell', 'shell_command', 'local_shell', 'container.exec'])
 
-function toolOf(item: Rec): Pick<Call, 'name' | 'input' | 'output'> {
+function toolOf(item: Rec): Pick<CallFacts, 'name' | 'input' | 'output'> {
   switch (item.at('type')) {
     case 'CommandExecution':
       return commandOf(item)
@@ -266,7 +266,7 @@ class Calls {
   }
 
   /** Reports that a call begins, once. */
-  begin(call: Call, say: Say): void {
+  begin(call: CallFacts, say: Say): void {
     if (call.id !== '' && (this.#open.get(call.id) !== undefined || this.#ended.get(call.id))) return
     this.#open.set(call.id, call.name)
     say.started(call)
@@ -291,7 +291,7 @@ class Calls {
   }
 
   /** Reports the end of a call, once. True if this was the first. */
-  #end(given: Call, failed: boolean, say: Say): boolean {
+  #end(given: CallFacts, failed: boolean, say: Say): boolean {
     const call = { ...given, id: this.#endsAt(given.id) }
     this.#open.take(call.id)
     if (this.#ended.get(call.id)) return false
@@ -369,7 +369,7 @@ const responses = /* @__PURE__ */ rows<Rollout>({
 
 const idOf = (payload: Rec): string => payload.text('call_id id') ?? ''
 
-function mcpCall(event: Rec): Call {
+function mcpCall(event: Rec): CallFacts {
   const invocation = event.record('invocation')
   const name = invocation ? mcpName(invocation) : 'mcp'
   return { id: idOf(event), name, input: invocation?.at('arguments') }
@@ -401,7 +401,7 @@ const RUNNING = 'Process running with session ID '
 function readOutput(
   payload: Rec,
   name: string,
-): Pick<Call, 'output' | 'exit_code' | 'error' | 'duration_ms'> | undefined {
+): Pick<CallFacts, 'output' | 'exit_code' | 'error' | 'duration_ms'> | undefined {
   const words = payload.record('output') ? payload.at('output.content') : payload.at('output')
   const isCommand = name === 'command_execution' || name === 'file_change'
   if (!isCommand && name !== 'tool') return { output: words }

@@ -1,4 +1,4 @@
-import type { Call, Say, ToolTable } from '../../events/engine.ts'
+import type { CallFacts, Say, ToolTable } from '../../events/engine.ts'
 import { durationOf, Rec, recordsIn } from '../../events/record.ts'
 import { type Tokens, tokensOf } from '../../events/tokens.ts'
 import { wholeFile } from '../calls.ts'
@@ -27,7 +27,7 @@ export interface Phase {
 /** Reports the call that an item is about; true if it has ended well. */
 export function sayCall(
   item: Rec,
-  tool: Pick<Call, 'name' | 'input' | 'output'>,
+  tool: Pick<CallFacts, 'name' | 'input' | 'output'>,
   { phase, parent }: Phase,
   say: Say,
 ): boolean {
@@ -45,7 +45,7 @@ export function readCommand(item: Rec, say: Say, phase: Phase): void {
   sayCall(item, commandOf(item), phase, say)
 }
 
-export function commandOf(item: Rec): Pick<Call, 'name' | 'input' | 'output'> {
+export function commandOf(item: Rec): Pick<CallFacts, 'name' | 'input' | 'output'> {
   const output = item.at('aggregated_output aggregatedOutput')
   return { name: 'command_execution', input: { command: item.at('command') }, output }
 }
@@ -58,8 +58,8 @@ export function readFileChange(item: Rec, say: Say, phase: Phase): void {
 /** How the call of an item ended. */
 export function endOf(
   item: Rec,
-  { name, input, output, parent }: Pick<Call, 'name' | 'input' | 'output' | 'parent'>,
-): { readonly call: Call; readonly failed: boolean; readonly unclear: boolean } {
+  { name, input, output, parent }: Pick<CallFacts, 'name' | 'input' | 'output' | 'parent'>,
+): { readonly call: CallFacts; readonly failed: boolean; readonly unclear: boolean } {
   const exit_code = item.number('exit_code exitCode')
   const error = item.at('error') ? errorText(item.at('error')) : undefined
   const status = item.at('status')

@@ -11,7 +11,7 @@ import { badOption, clip, Fault, quote, type SchemaError, visible } from '../../
 export type Schema<T = unknown> = StandardSchemaV1<unknown, T> | JsonSchema
 
 /** The type of a value that passed the schema. */
-export type Value<S> = undefined extends S
+export type SchemaOutput<S> = undefined extends S
   ? unknown
   : [Extract<S, StandardSchemaV1>] extends [never]
     ? unknown

@@ -5,9 +5,9 @@ import { badOption, quote } from '../../base/fault.ts'
  * A JSON value that is neither an object nor an array.
  *
  * @example
- * const wanted: Scalar[] = ['turn.completed', 1, true, null]
+ * const wanted: JsonScalar[] = ['turn.completed', 1, true, null]
  */
-export type Scalar = string | number | boolean | null
+export type JsonScalar = string | number | boolean | null
 
 /**
  * Which records are wanted: for each key the scalar, or one of the scalars, that the record must have at its
@@ -17,12 +17,12 @@ export type Scalar = string | number | boolean | null
  * @example
  * const where: Where = { type: ['turn.completed', 'turn.failed'], exit_code: 1 }
  */
-export type Where = Readonly<Record<string, Scalar | readonly Scalar[]>>
+export type Where = Readonly<Record<string, JsonScalar | readonly JsonScalar[]>>
 
 /** One key of a `Where`, and the scalars it may have. */
 export interface Condition {
   readonly key: string
-  readonly scalars: ReadonlySet<Scalar>
+  readonly scalars: ReadonlySet<JsonScalar>
 }
 
 const EXAMPLE = "values({ lines: true, where: { type: 'turn.completed' } })"
@@ -41,7 +41,7 @@ export function conditionsOf(where: unknown): readonly Condition[] {
   return conditions
 }
 
-function checkScalar(key: string, scalar: unknown): Scalar {
+function checkScalar(key: string, scalar: unknown): JsonScalar {
   if (scalar === null || typeof scalar === 'string' || typeof scalar === 'boolean') return scalar
   if (typeof scalar === 'number' && Number.isFinite(scalar)) return scalar
   const what = 'a string, a finite number, true, false or null, or an array of these'
@@ -54,6 +54,6 @@ export function fits(conditions: readonly Condition[], record: unknown): boolean
   // A Set treats 0 and -0 as one number, as `===` does.
   return conditions.every(
     ({ key, scalars }) =>
-      Object.hasOwn(record, key) && scalars.has((record as Record<string, Scalar>)[key] as Scalar),
+      Object.hasOwn(record, key) && scalars.has((record as Record<string, JsonScalar>)[key] as JsonScalar),
   )
 }

@@ -12,7 +12,7 @@ import {
   SLASH,
   ZERO,
 } from '../../text/characters.ts'
-import type { Condition, Scalar } from './conditions.ts'
+import type { Condition, JsonScalar } from './conditions.ts'
 
 /**
  * What the bytes of a line must contain for one condition: one of the parts, or an escape `\uXXXX` that may
@@ -67,7 +67,7 @@ export function traceOf({ key, scalars }: Condition): Trace {
 //  src/main.ts      say "yes please"
 //      ^^^^^^^           ^^^^^^^^^^
 /** The longest run of characters whose bytes are always the same, unless they are written as `\u`. */
-function plainPart(scalar: Scalar): string {
+function plainPart(scalar: JsonScalar): string {
   if (typeof scalar !== 'string') return ''
   let longest = ''
   let from = 0

@@ -15,10 +15,10 @@ import { ANY_LINE, type Trace, TraceSearch, tracesOf } from './line-trace.ts'
  * How many lines `where` dropped.
  *
  * @example
- * values({ lines: true, where: { type: 'turn.completed' }, onDropped: ({ unread }: Dropped) =>
+ * values({ lines: true, where: { type: 'turn.completed' }, onDropped: ({ unread }: DroppedLines) =>
  * console.warn(unread) })
  */
-export interface Dropped {
+export interface DroppedLines {
   /** Lines that were not parsed, because their bytes cannot match: records, noise, blank lines. */
   readonly unread: number
   /** Records that were parsed and do not match. */
@@ -51,7 +51,7 @@ export interface WhereReader {
 export function whereReader(
   where: unknown,
   rules: LineRules,
-  onDropped: ((dropped: Dropped) => unknown) | undefined,
+  onDropped: ((dropped: DroppedLines) => unknown) | undefined,
 ): () => WhereReader {
   const conditions = conditionsOf(where)
   const traces = tracesOf(conditions)

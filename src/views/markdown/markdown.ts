@@ -9,7 +9,7 @@ import { endPhrase, isGood } from '../../events/run-outcome.ts'
 import { Conversation, type Item, type ToolItem } from '../conversation.ts'
 import type { RunSummary } from '../summary.ts'
 import { answerWords } from '../tool-text.ts'
-import type { Why } from '../why.ts'
+import type { WhyReport } from '../why.ts'
 import { countWords, durationWords, grouped } from '../words.ts'
 import { codeSpan, fenced, html, quotation, safeMarkdown } from './safe.ts'
 
@@ -62,7 +62,7 @@ export interface MarkdownFacts {
   /** What the agent was asked, if no event says it. */
   readonly task?: string | undefined
   /** Why it ended so; without it, the first problem counts. */
-  readonly why?: Why | undefined
+  readonly why?: WhyReport | undefined
 }
 
 /**

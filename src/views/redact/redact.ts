@@ -46,7 +46,7 @@ const REDACT_OPTIONS = {
 } as const satisfies OptionTable<RedactOptions>
 
 /** The number of hidden secrets: `{ total: 3, kinds: { github: 1, password: 2 } }`. */
-export interface Hidden {
+export interface HiddenSecrets {
   readonly total: number
   readonly kinds: Readonly<Record<string, number>>
 }
@@ -62,7 +62,7 @@ export interface Redactor {
   value(value: unknown): unknown
   /** The event with its `data` redacted. For pieces of one message use `redactStage`. */
   event(event: AgentEvent): AgentEvent
-  hidden(): Hidden
+  hidden(): HiddenSecrets
   /** Passwords and tokens that were recognized by their names: keep them as safe as secrets. */
   known(): readonly string[]
 }
