@@ -46,7 +46,7 @@ const KEY_OF =
   /\b(?:api|access|secret|private|signing|encryption|auth|license|master|session|account|pragma|recovery|unseal|backup|write|routing|deploy|service|sdk|activation|product|wi-?fi|network) ?$/i
 
 /** `I used the key X for the test` */
-const RANDOM_NEXT = /^ ([\w-]{20,64})(?![\w-])/
+const RANDOM_NEXT = /^ ([A-Za-z\d]{20,64})(?![\w-])/
 
 /** The name around a hint, or only where it ends. */
 export function nameAround(text: string, at: number): Name | number {
