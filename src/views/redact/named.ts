@@ -327,8 +327,8 @@ function strictValue(search: Search, at: number, family: NameFamily, demand: Dem
     : secretIn(text, span, { family, sure: 'code', strict: true })
 }
 
-//  login("bob", "X")     DriverManager.getConnection(url, "sa", "X")     mysqli_connect(host, "root", "X", "shop")
-//  ^ at                                  ^ at                                   ^ at
+//  login("bob", "X")     DriverManager.getConnection(url, "sa", "X")
+//  ^ at                                  ^ at
 /** The last text that has been made up of those that a call is given which logs in; a name is before it. */
 export function loginAt(search: Search, at: number): Secret | undefined {
   const { text } = search
