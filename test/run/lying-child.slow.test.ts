@@ -190,6 +190,18 @@ describe.each(Object.keys(wires) as Wire[])('an agent that lies over %s', (wire)
     const mute = await lied(wire, { lines: [], then: 'close' })
     expect(mute.end.ok).toBe(false)
   })
+
+  test('and never answers is ended by the limit', { timeout: 60_000 }, async () => {
+    const silent = await lied(wire, { lines: [], then: 'stay' }, undefined, { timeout: 2000 })
+    expect(silent.end).toMatchObject({ ok: false, outcome: 'failed', reason: 'timeout' })
+    // It does not even say that it is there.
+    const { cwd } = workspace()
+    const { engine, argv } = wires[wire]
+    const end = await run(process.execPath, ['-e', 'setInterval(() => {}, 1000)', '--', ...argv], {
+      ...{ engine, cwd, talk: true, prompt: 'Go.', fsDiff: false, killGrace: 300, timeout: 2000 },
+    }).end
+    expect(end).toMatchObject({ ok: false, outcome: 'failed', reason: 'timeout' })
+  })
 })
 
 test('a prompt that is answered with nothing has failed', async () => {

@@ -46,7 +46,7 @@ const KEY_OF =
   /\b(?:api|access|secret|private|signing|encryption|auth|license|master|session|account|pragma|recovery|unseal|backup|write|routing|deploy|service|sdk|activation|product|wi-?fi|network) ?$/i
 
 /** `I used the key X for the test` */
-const RANDOM_NEXT = /^ ([\w-]{20,64})(?![\w-])/
+const RANDOM_NEXT = /^ ([A-Za-z\d]{20,64})(?![\w-])/
 
 /** The name around a hint, or only where it ends. */
 export function nameAround(text: string, at: number): Name | number {
@@ -327,8 +327,8 @@ function strictValue(search: Search, at: number, family: NameFamily, demand: Dem
     : secretIn(text, span, { family, sure: 'code', strict: true })
 }
 
-//  login("bob", "X")     DriverManager.getConnection(url, "sa", "X")     mysqli_connect(host, "root", "X", "shop")
-//  ^ at                                  ^ at                                   ^ at
+//  login("bob", "X")     DriverManager.getConnection(url, "sa", "X")
+//  ^ at                                  ^ at
 /** The last text that has been made up of those that a call is given which logs in; a name is before it. */
 export function loginAt(search: Search, at: number): Secret | undefined {
   const { text } = search
