@@ -11,7 +11,7 @@ import { ends, makeRun } from '../../views/make-run.ts'
 test('an address names a run and an event, whatever the id is', () => {
   for (const run of ['r', 'a/b c', 'run/x', '100%', 'session://claude/-a/s.jsonl', '#/é']) {
     const event = { attempt: 2, seq: 17 }
-    expect(readAddress(addressOf(run, event))).toEqual({ run, event })
+    expect(readAddress(addressOf({ run, event, query: { find: "a b" } }))).toEqual({ run, event, query: { find: "a b" } })
     expect(readAddress(addressOf(run))).toEqual({ run, event: undefined })
     // As links were until 0.1.
     expect(readAddress(`#${encodeURIComponent(run)}`)).toEqual({ run })
