@@ -5,7 +5,11 @@ import type { Channel } from '../../src/text/chunk.ts'
  * The position of the first byte of a channel that no event refers to; -1 if there is none. Gemini tells a
  * document before the end of its line, which nothing tells: those bytes may follow a bracket.
  */
-export function uncovered(events: readonly AgentEvent[], stream: Channel, output: Uint8Array | string): number {
+export function uncovered(
+  events: readonly AgentEvent[],
+  stream: Channel,
+  output: Uint8Array | string,
+): number {
   const bytes = Buffer.from(output as string) // cast: it takes both, but not their union
   const covered = new Uint8Array(bytes.length)
   for (const { raw_ref, source } of events) {
