@@ -21,11 +21,17 @@ export async function pageText(): Promise<string> {
 export const pageBody = ${JSON.stringify(body)}
 
 /** The style sheet. */
-export const pageStyle = ${JSON.stringify(style)}
+export const pageStyle = ${JSON.stringify(shortNames(style))}
 
 /** The script. It finds its data in the document, or asks the server it came from. */
 export const pageScript = ${JSON.stringify(script)}
 `
+}
+
+/** Custom properties with names of one or two characters: only the style sheet uses them. */
+function shortNames(style: string): string {
+  const names = [...new Set(style.match(/--[a-z-]+/g))]
+  return style.replace(/--[a-z-]+/g, (name) => `--${names.indexOf(name).toString(36)}`)
 }
 
 async function bundle(entry: string, type: 'js' | 'css'): Promise<string> {

@@ -11,8 +11,9 @@ export interface Place {
 
 /** `#run/<id>/<attempt>.<seq>?find=…`, or `#?find=…` for the list; the id is percent-encoded. */
 export function addressOf({ run, event, query }: Place): string {
-  const set = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
-  const text = set.length > 0 ? `?${new URLSearchParams(set)}` : ''
+  const set = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) set.set(name, value)
+  const text = set.size > 0 ? `?${set}` : ''
   if (run === undefined) return `#${text}`
   return `#run/${encodeURIComponent(run)}${event ? `/${event.attempt}.${event.seq}` : ''}${text}`
 }

@@ -173,7 +173,8 @@ function inform(info: RunInfo): void {
   head.inform(info)
   control.inform(info)
   reply.inform(info)
-  if (pane() === 'bytes') raw.inform(info)
+  // Not before the bytes of this run were opened.
+  if (document.body.dataset['pane'] === 'bytes') raw.inform(info)
   view.setLive(info.state === 'running')
   if (info.state === 'running' && over) feed?.resume()
 }
@@ -264,7 +265,10 @@ function follow(): void {
 
 function draw(): void {
   const { run, event, query } = place
-  if (run === undefined) return showRuns()
+  if (run === undefined) {
+    showRuns()
+    return
+  }
   wanted = event
   const isOther = run !== opened
   if (isOther) openRun(run)
@@ -311,12 +315,13 @@ function drawPane(): void {
     if (info) raw.inform(info)
   }
   const parts = BYTES.exec(place.query['bytes'] ?? '')
-  if (!parts || kept) return showOrigin(view.chosen)
-  const [, number = '', stream = '', from, to] = parts
-  if (from === undefined) return raw.choose({ attempt: Number(number), stream })
+  const [, number = '', stream = '', from, to] = parts ?? []
+  const attempt_number = Number(number)
   const range = { byte_from: Number(from), byte_to: Number(to), encoding: 'utf-8' }
+  if (!parts || kept) showOrigin(view.chosen)
+  else if (from === undefined) raw.choose({ attempt: attempt_number, stream })
   // Cast: a stream that is not there has no bytes.
-  raw.light([{ attempt_number: Number(number), stream, ...range } as RawRef])
+  else raw.light([{ attempt_number, stream, ...range } as RawRef])
 }
 
 /** An attempt, a stream and perhaps a range of it. */

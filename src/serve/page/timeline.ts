@@ -80,10 +80,7 @@ export function drawTimeline(view: ConversationView): void {
   )
 }
 
-export function svgNode(
-  tag: 'svg' | 'rect',
-  props: Readonly<Record<string, string | number>>,
-): SVGElement {
+export function svgNode(tag: 'svg' | 'rect', props: Readonly<Record<string, string | number>>): SVGElement {
   const element = document.createElementNS('http://www.w3.org/2000/svg', tag)
   for (const [name, value] of Object.entries(props)) element.setAttribute(name, String(value))
   return element
