@@ -138,7 +138,8 @@ export const cursor: Engine = /* @__PURE__ */ table({
     },
     result: {
       shape: 'request_id:text !num_turns',
-      least: 'subtype|result:text !num_turns, is_error:flag !num_turns, usage.outputTokens|usage.output_tokens !num_turns',
+      least:
+        'subtype|result:text !num_turns, is_error:flag !num_turns, usage.outputTokens|usage.output_tokens !num_turns',
       fields:
         'subtype:text is_error:flag duration_ms:number duration_api_ms:number result:text request_id:text usage:record ' +
         'model inputTokens outputTokens cacheReadTokens cacheWriteTokens',

@@ -129,7 +129,10 @@ test('in a run that has begun, a record is believed though it tells less', () =>
 })
 
 test('a warning about the session is one', () => {
-  const events = read(line('session.warning', { warningType: 'x', message: 'Nearly at the limit' }), result(0))
+  const events = read(
+    line('session.warning', { warningType: 'x', message: 'Nearly at the limit' }),
+    result(0),
+  )
   expect(only(events, 'diagnostic.engine.error').map(({ data }) => [data.severity, data.message])).toEqual([
     ['warning', 'Nearly at the limit'],
   ])

@@ -88,7 +88,12 @@ test('records of Claude Code are not read', () => {
 test('a thought is a piece of one, or its end: another subtype was thought, too', () => {
   const thought = (subtype: string | undefined, text: string) => line('thinking', { subtype, text })
   for (const engine of [cursor, engines.cursor]) {
-    const stdout = lines(init, thought('delta', 'Hm'), thought('progress', 'no thought'), thought(undefined, '.'))
+    const stdout = lines(
+      init,
+      thought('delta', 'Hm'),
+      thought('progress', 'no thought'),
+      thought(undefined, '.'),
+    )
     const events = run(engine, { stdout, exit: 0 })
     expect(only(events, 'agent.reasoning.summary').map(({ data }) => data.text)).toEqual(['Hm.'])
     expect(only(events, 'raw.stdout')).toHaveLength(1)

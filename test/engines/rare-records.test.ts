@@ -360,7 +360,10 @@ describe('the session file of Qwen Code', () => {
     'what a hook adds to a prompt, and a notification, which nobody typed': {
       records: [
         line('user', {
-          ...parts({ text: 'Go' }, { text: '<qwen:user-prompt-submit-context>\nx\n</qwen:user-prompt-submit-context>' }),
+          ...parts(
+            { text: 'Go' },
+            { text: '<qwen:user-prompt-submit-context>\nx\n</qwen:user-prompt-submit-context>' },
+          ),
           systemPayload: { displayText: 'Go', hookContext: 'x' },
         }),
         line('user', { ...parts({ text: 'Agent done' }), subtype: 'notification' }),
