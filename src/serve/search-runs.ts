@@ -5,24 +5,10 @@ import { type AgentEvent, isPiece } from '../events/event.ts'
 import { jsonValue } from '../json/strict.ts'
 import type { Hiding } from './hiding.ts'
 import type { FoundRun } from './run-finder.ts'
+import type { RunHit } from './run-info.ts'
 import { readLogs } from './run-overviews.ts'
 import type { RunPlace } from './run-place.ts'
 import { turn } from './turns.ts'
-
-/** A run that has the text: the first event that has it, and how many do. */
-export interface RunHit {
-  readonly id: string
-  /** The address of the event: `<attempt>.<seq>`. */
-  readonly event: string
-  readonly type: string
-  readonly ts: string
-  /** What is around the text, in one line. */
-  readonly before: string
-  readonly match: string
-  readonly after: string
-  /** Number of events that have it. */
-  readonly count: number
-}
 
 export interface SearchOptions {
   readonly hiding?: Hiding | undefined

@@ -18,7 +18,7 @@ export function addressOf({ run, event, query }: Place): string {
   return `#run/${encodeURIComponent(run)}${event ? `/${event.attempt}.${event.seq}` : ''}${text}`
 }
 
-/** Reads an address. Links of 0.1, `#<id>` alone, still work; undefined for the target of a link of the page. */
+/** Reads an address; undefined for the target of a link of the page. Links of 0.1, `#<id>`, still work. */
 export function readAddress(hash: string): Place | undefined {
   // The link that skips to the conversation.
   if (hash === '#conversation') return undefined
