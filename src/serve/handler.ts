@@ -57,9 +57,9 @@ export interface Handler {
 /**
  * Recorded runs in a server of your own: a function for `node:http`, Express, Connect and the raw objects of
  * Fastify, with a `fetch` for everything else. It answers GET `<base>/runs`, `<base>/runs/:id` and
- * `<base>/runs/:id/events`, `/chat`, `/ag-ui`, `/ai-sdk`, and `<base>/search?q=`, as `serve` does, also while the run goes on. `:id`
- * is the name of the run's folder, or its run id. It reads files, so a client that is slow or leaves changes
- * nothing for the run.
+ * `<base>/runs/:id/events`, `/chat`, `/ag-ui`, `/ai-sdk`, and `<base>/search?q=`, as `serve` does, also while
+ * the run goes on. `:id` is the name of the run's folder, or its run id. It reads files, so a client that is
+ * slow or leaves changes nothing for the run.
  *
  * @example
  * const runs = handler({ dir: '.audit', base: '/agents', allow: () => true })
