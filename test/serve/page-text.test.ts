@@ -8,7 +8,9 @@ test('the page that is served is made from its sources: if this fails, run `npm 
   expect(readFileSync(pageTextFile, 'utf8') === (await pageText())).toBe(true)
 })
 
-test('the page weighs at most 125 KB', () => {
-  const sizes = [...pageFiles.values()].map(({ text }) => Buffer.byteLength(text))
-  expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(125_000)
+test('the page weighs at most 125 KB, and what its list loads on request 15 KB', () => {
+  const weigh = (of: (path: string) => boolean) =>
+    [...pageFiles].reduce((sum, [path, { text }]) => sum + (of(path) ? Buffer.byteLength(text) : 0), 0)
+  expect(weigh((path) => !path.startsWith('/more.'))).toBeLessThanOrEqual(125_000)
+  expect(weigh((path) => path.startsWith('/more.'))).toBeLessThanOrEqual(15_000)
 })

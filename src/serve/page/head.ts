@@ -208,6 +208,8 @@ function drawWaits(info: RunInfo | undefined, { asked, items }: ItemList): void 
 function drawProblems(info: RunInfo | undefined, { problems }: ItemList): void {
   const [first] = problems
   byId('problems').hidden = !first
+  // What went wrong on the way did not decide a good end.
+  byId('problems').classList.toggle('past', info?.ok === true)
   byId('problems-count').textContent = countWords(problems.length, 'problem')
   byId('problems-first').textContent = info?.problem ?? first?.problem.title ?? ''
 }

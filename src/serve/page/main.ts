@@ -493,6 +493,7 @@ loadRuns().then(() => {
   const [only, second] = runs
   if (location.hash.length <= 1 && only && !second) move({ run: only.id, query: {} })
   byId('to-runs').hidden = isAlone()
+  byId('more').hidden = !source.live
   follow()
 })
 if (source.live) setInterval(loadRuns, LIST_MS)

@@ -12,6 +12,7 @@ import {
 } from '../run-words.ts'
 import { addressOf, type Query } from './address.ts'
 import { button, byId, drawChips, focusedIn, make } from './element.ts'
+import type { ListMore } from './list-more.ts'
 import { VirtualList } from './virtual-list.ts'
 import {
   countWords,
@@ -83,6 +84,8 @@ const columns: readonly Column[] = [
 /** By time they are as the server lists them: those in progress first, then the newest. */
 const SERVED = '-when'
 
+const MORE = './more.js'
+
 /** Pixels of a row, before it is measured. */
 const ROW = 49
 
@@ -118,6 +121,8 @@ export class RunTable {
   readonly #onQuery: (query: Query) => void
   /** What the reader has set: all that is not in the runs themselves. */
   #query: Query = {}
+  readonly #fold = byId('more') as HTMLDetailsElement // cast: an element of page.html
+  #more: ListMore | undefined
   #runs: readonly RunInfo[] = []
   /** Number of folders with older runs, which are not listed. */
   older = 0
@@ -135,6 +140,10 @@ export class RunTable {
       if (press.key !== 'ArrowDown' || !first) return
       press.preventDefault()
       first.focus()
+    })
+    this.#fold.addEventListener('toggle', () => {
+      if (this.#fold.open !== (this.#query['more'] === '1')) this.#set({ more: this.#fold.open ? '1' : '0' })
+      this.#loadMore()
     })
     this.#box.addEventListener('keydown', (press) => {
       if (press.key !== 'ArrowDown' && press.key !== 'ArrowUp') return
@@ -157,6 +166,17 @@ export class RunTable {
   set(query: Query): void {
     this.#query = query
     this.#find.value = query['find'] ?? ''
+    // 0: it was folded again, but may have set filters.
+    this.#fold.open = query['more'] === '1'
+    if (query['more']) this.#loadMore()
+  }
+
+  /** Loads what is folded, when it is opened. */
+  async #loadMore(): Promise<void> {
+    // Cast: the server has it beside this script.
+    const { listMore } = (await import(MORE)) as typeof import('./list-more.ts')
+    this.#more ??= listMore(byId('more-list'), (query) => this.#set(query))
+    this.#draw(true)
   }
 
   #set(query: Query): void {
@@ -191,7 +211,9 @@ export class RunTable {
   #draw(stay: boolean): void {
     const typed = (this.#query['find'] ?? '').trim()
     const chosen = this.#chosen
-    const found = this.#runs.filter((run) => isFound(run, typed))
+    const found = this.#runs.filter(
+      (run) => isFound(run, typed) && this.#more?.picks(run, this.#query) !== false,
+    )
     this.#drawStates(found)
     const shown = found.filter(
       (run) =>
@@ -214,6 +236,7 @@ export class RunTable {
       byId('count').append(
         ` (the newest; ${this.older.toLocaleString()} older ones open by their id in the search)`,
       )
+    this.#more?.draw(this.#runs, shown, this.#query)
     this.#none.hidden = shown.length > 0
     this.#box.hidden = shown.length === 0
     this.#none.replaceChildren(...(all === 0 ? emptyWords() : this.#unmatched(typed, found.length)))
@@ -234,14 +257,17 @@ export class RunTable {
       .join(' and ')
     const reset = () => {
       if (found === 0) this.#find.value = ''
-      this.#set(found === 0 ? { find: '' } : { outcome: '', waits: '' })
+      const names = found === 0 ? 'find engine class from to cost' : 'outcome waits'
+      this.#set(Object.fromEntries(names.split(' ').map((name) => [name, ''])))
       this.focusFind()
     }
     return [
       make(
         'p',
         {},
-        found === 0 ? `No run matches “${typed}”.` : `${countWords(found, 'run')}, but none ${outcomes}.`,
+        found === 0
+          ? `No run matches ${typed ? `“${typed}”` : 'the filters'}.`
+          : `${countWords(found, 'run')}, but none ${outcomes}.`,
       ),
       make(
         'p',
