@@ -303,8 +303,8 @@ function chart(
       if (x >= 0 && to > from) svg.append(rect)
     }
     const failed = outcomes['failed'] ?? 0
-    bar(0, failed, 'failed')
-    bar(failed, runs, 'message')
+    bar(0, failed, 'problems')
+    bar(failed, runs, 'messages')
   }
   return make(
     'div',
@@ -312,8 +312,8 @@ function chart(
     make(
       'p',
       'legend',
-      make('span', 'message', 'runs a day'),
-      make('span', 'failed', 'failed'),
+      make('span', 'messages', 'runs a day'),
+      make('span', 'problems', 'failed'),
       `at most ${most}`,
     ),
     svg,

@@ -5,14 +5,8 @@ import { clockWords } from './words.ts'
 
 const BINS = 240
 /** What the colours mean, in the order of the legend. */
-const ranks = {
-  message: 'messages',
-  tool: 'calls',
-  file: 'files',
-  failed: 'problems',
-  other: 'other',
-} as const
-type Rank = keyof typeof ranks
+const ranks = ['messages', 'calls', 'files', 'problems', 'other'] as const
+type Rank = (typeof ranks)[number]
 
 /** What happened in an interval, and the target of a click on it. */
 interface Bin {
@@ -57,7 +51,7 @@ export function drawTimeline(view: ConversationView): void {
       const bin = bins[at] ?? { counts: new Map(), first: item }
       bins[at] = bin
       bin.counts.set(rank, (bin.counts.get(rank) ?? 0) + 1)
-      if (rank === 'failed' && bin.first.problem === undefined) bin.first = item
+      if (rank === 'problems' && bin.first.problem === undefined) bin.first = item
     }
   }
   const svg = svgNode('svg', { viewBox: `0 0 ${BINS} 8`, preserveAspectRatio: 'none', 'aria-hidden': 'true' })
@@ -72,11 +66,11 @@ export function drawTimeline(view: ConversationView): void {
     if (near) view.go(near)
   })
   const ticks = span < 4000 ? [0, 1] : [0, 0.25, 0.5, 0.75, 1]
-  const legend = Object.entries(ranks).filter(([rank]) => seen.has(rank as Rank)) // cast: a key of it
+  const legend = ranks.filter((rank) => seen.has(rank))
   box.replaceChildren(
     svg,
     make('p', 'axis', ...ticks.map((part) => make('span', {}, clockWords(span * part)))),
-    make('p', 'legend', ...legend.map(([rank, word]) => make('span', rank, word))),
+    make('p', 'legend', ...legend.map((rank) => make('span', rank, rank))),
   )
 }
 
@@ -87,14 +81,14 @@ export function svgNode(tag: 'svg' | 'rect', props: Readonly<Record<string, stri
 }
 
 function rankOf(item: Item): Rank {
-  if (item.problem) return 'failed'
-  if (item.kind === 'artifact') return 'file'
-  if (item.kind === 'tool' || item.kind === 'request') return 'tool'
-  return item.kind === 'message' || item.kind === 'prompt' || item.kind === 'reasoning' ? 'message' : 'other'
+  if (item.problem) return 'problems'
+  if (item.kind === 'artifact') return 'files'
+  if (item.kind === 'tool' || item.kind === 'request') return 'calls'
+  return item.kind === 'message' || item.kind === 'prompt' || item.kind === 'reasoning' ? 'messages' : 'other'
 }
 
 /** A failure always wins; else the most frequent kind. */
 function mostOf(counts: ReadonlyMap<Rank, number>): Rank {
-  if (counts.has('failed')) return 'failed'
+  if (counts.has('problems')) return 'problems'
   return [...counts].reduce((most, next) => (next[1] > most[1] ? next : most))[0]
 }
