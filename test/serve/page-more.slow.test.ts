@@ -188,7 +188,7 @@ describe.skipIf(!chromiumPath)(`filters, search and totals of the list${needsBro
     const colour = async (name: string) => {
       const page = await pages.open(url, `#run/${name}`, { colorScheme: 'light' })
       await over(page)
-      return await page.locator('#problems').evaluate((one) => getComputedStyle(one).color)
+      return await page.evaluate("getComputedStyle(document.getElementById('problems')).color")
     }
     const [good, bad] = [await colour('finished'), await colour('failed')]
     expect(bad).toBe('rgb(165, 48, 42)')
