@@ -71,6 +71,8 @@ export class PayloadSearch {
   #unfed = ''
   /** Where the value begins in the channel, if it is in prose. */
   #from = -1
+  /** It counts less than any other: only one of its kind does not replace it. */
+  #isInFence = false
   /** What gave way to the block that is open. */
   #outranked: GrowingValue | undefined
   #isEnded = false
@@ -158,8 +160,10 @@ export class PayloadSearch {
     const isUnwanted = this.#options.root === 'object' && frame.text[0] === '['
     const isDocument = this.#inBody && frame.first === true && (isProse || isUnwanted)
     const isOurs = frame.from === this.#from
-    // After `//` it counts less than any other.
-    if (isOurs && frame.inFence) this.#settled = false
+    if (isOurs && frame.inFence) {
+      this.#settled = false
+      this.#isInFence = true
+    }
     if (!isLate && !isDocument && !(isOurs && (isBroken || isProse))) return
     this.#value = undefined
     this.#vague = undefined
@@ -177,8 +181,11 @@ export class PayloadSearch {
     this.#body = undefined
     if (body?.search) {
       this.#from = -1
-      if (this.#settled) this.#value = body.search.#ended()
+      // One that begins with a bracket and gave no value may be repaired at the end.
+      const isBroken = !this.#settled && isBlock && isBracket(text.trimStart().charCodeAt(0))
+      if (this.#settled || isBroken) this.#value = body.search.#ended()
       this.#settled &&= this.#value !== undefined
+      this.#settled ||= isBroken
     } else if (!body && this.#yields(isBlock)) {
       const search = this.#searchIn()
       search.push(text)
@@ -337,6 +344,7 @@ export class PayloadSearch {
     if (!this.#yields(isBlock)) return
     if (kind === 'object' || kind === 'line') {
       if (kind === 'object' && (beginsWithKey(this.#start) || isMember(scan.head.before(from)))) return
+      if (this.#isInFence && this.done() && scan.isInFence(kind, from)) return
       if (root === 'any' || scan.byte(from) === OPEN_BRACE) this.#begin(from, at)
       return
     }
@@ -363,6 +371,7 @@ export class PayloadSearch {
     const scan = this.#scan
     const found = new GrowingValue(this.#options.maxDepth)
     this.#from = this.#tape.origin(from)
+    this.#isInFence = false
     const to = Math.max(at, this.#stepOnTape)
     for (let seen = from, size = 64; seen < to && !found.failed(); size *= 2) {
       let end = Math.min(to, seen + size)

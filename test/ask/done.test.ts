@@ -7,6 +7,7 @@ import { runs } from '../pace.ts'
 import { answers } from '../values/model-answers.ts'
 import { printed } from '../values/printed-answers.ts'
 import { told } from '../values/told-answers.ts'
+import { varied } from '../values/varied-answers.ts'
 
 /** With a line that has ended behind the value, there is nothing to wait for. */
 const END = '\n\nDone.\n'
@@ -21,7 +22,7 @@ function quarrel(text: string, options: SnapshotOptions): string | undefined {
 }
 
 describe('snapshots().done()', () => {
-  const rows = [answers, printed, told].flatMap((table) => Object.values(table).flat())
+  const rows = [answers, printed, told, varied].flatMap((table) => Object.values(table).flat())
 
   test('is true of no other value than that of tryParse', () => {
     const quarrels = rows.flatMap(([text, , { pick, ...options } = {}]) => {
@@ -81,6 +82,10 @@ describe('snapshots().done()', () => {
     ['{"a": 1}\n```\n{"b": 2}\n```', {}, true],
     ['{"a": 1}\n```\nno {"b": 2}\n```', {}, true],
     ['// {"a": 1}\n{"b": 2}', {}, true],
+    ['```diff\n- {"a": 1}\n+ {"a": 2}\n```', {}, true],
+    ['```diff\n- {"a": 1}\n```\n{"b": 2}', {}, true],
+    ['```\n{a: 1}\n```\n```json\n[2, 3]\n```', { root: 'any' }, false],
+    ['{"a": 1}\n```json\n{b: 1}\n```', {}, false],
   ])('agrees with tryParse: %j', (text, options, done) => {
     for (const size of [1, 3, 1000]) {
       const seen = snapshots(options)
