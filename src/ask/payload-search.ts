@@ -73,6 +73,8 @@ export class PayloadSearch {
   #from = -1
   /** It counts less than any other: only one of its kind does not replace it. */
   #isInFence = false
+  /** An earlier object may be repaired at the end. */
+  #isDoubtful = false
   /** What gave way to the block that is open. */
   #outranked: GrowingValue | undefined
   #isEnded = false
@@ -180,7 +182,7 @@ export class PayloadSearch {
     const body = this.#body
     this.#body = undefined
     if (body?.search) {
-      this.#from = -1
+      this.#from = isBlock ? -1 : from
       // One that begins with a bracket and gave no value may be repaired at the end.
       const isBroken = !this.#settled && isBlock && isBracket(text.trimStart().charCodeAt(0))
       if (this.#settled || isBroken) this.#value = body.search.#ended()
@@ -190,6 +192,7 @@ export class PayloadSearch {
       const search = this.#searchIn()
       search.push(text)
       const found = search.#ended()
+      this.#isDoubtful ||= search.#isDoubtful
       if (!found?.done()) return
       this.#value = found
       this.#settled = true
@@ -214,7 +217,7 @@ export class PayloadSearch {
   /** The value is complete, and passes. */
   done(): boolean {
     const value = this.#value
-    if (value === undefined || !value.done()) return false
+    if (value === undefined || !value.done() || this.#isDoubtful) return false
     if (this.#checked !== value) this.#passes = this.#options.passes(value.root)
     this.#checked = value
     return this.#passes
@@ -292,7 +295,10 @@ export class PayloadSearch {
 
   /** The value again, if it is still not certain that it is one. */
   #judged(found: GrowingValue): GrowingValue | undefined {
-    if (!found.begun()) return found.failed() ? undefined : found
+    if (!found.begun()) {
+      if (found.failed() && (this.#inBody || this.#options.loose)) this.#isDoubtful = true
+      return found.failed() ? undefined : found
+    }
     this.#value = found
     // An empty object counts if it is the whole input. Before something else it is prose.
     this.#settled = this.#inBody || !(found.done() && found.isEmpty())
@@ -323,6 +329,7 @@ export class PayloadSearch {
     const found = open.search.push(text)
     if (found || this.#settled || open.search.#settled) this.#value = found
     this.#settled = open.search.#settled
+    this.#isDoubtful ||= open.search.#isDoubtful
   }
 
   /** A search in the body of a block. */

@@ -21,7 +21,8 @@ export function isPiece(before: string, text: string, after = ''): boolean {
   const last = before.trimEnd().at(-1)
   const head = before.slice(-400)
   if (IN_TAG.test(head) || (after[0] === '>' && IN_REPR.test(head))) return true
-  if (TEMPLATES.some(([opener, closer]) => before.lastIndexOf(opener) > before.lastIndexOf(closer))) return true
+  if (TEMPLATES.some(([opener, closer]) => before.lastIndexOf(opener) > before.lastIndexOf(closer)))
+    return true
   switch (last) {
     case '(':
     case ',':
