@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
@@ -64,9 +64,10 @@ export async function mirrorInBackground(
   tenant: string | undefined,
   flags: NatsFlags,
 ) {
-  const [{ openMirror }, { natsBroker }] = await Promise.all([
+  const [{ openMirror }, { natsBroker }, { remoteDoor }] = await Promise.all([
     import('../../nats/mirror.ts'),
     import('../../nats/nats-broker.ts'),
+    import('../../nats/remote-door.ts'),
   ])
   const stop = new AbortController()
   const options = {
@@ -99,6 +100,8 @@ export async function mirrorInBackground(
   failed.catch(() => {})
   return {
     dir,
+    /** How orders reach the hosts of the runs. */
+    door: remoteDoor(broker, await realpath(dir), mirrored.takesOrders),
     /** Rejects when it cannot continue. */
     failed,
     /** Stops it, and removes its directory if that is a temporary one. */
