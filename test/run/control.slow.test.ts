@@ -159,27 +159,6 @@ test('says that there is no turn to interrupt, when it is over', async () => {
   expect((await agent.end).ok).toBe(true)
 })
 
-test('tells each of more orders than a run has ever been given', async () => {
-  const { agent } = standIn('gemini-acp.allow-once')
-  const results: unknown[] = []
-  for await (const event of agent) {
-    if (event.type !== 'lifecycle.run.status') continue
-    const { request, result } = event.data
-    if (result) results.push(result)
-    if (!request) continue
-    const lines = Array.from({ length: 12_000 }, (_, n) =>
-      JSON.stringify({ id: `${n}`, do: 'answer', request: '1:9', option: 'x' }),
-    )
-    appendFileSync(ordersPath(orderedRun(agent.audit!)!), `${lines.join('\n')}\n`)
-    giveOrder(
-      orderedRun(agent.audit!)!,
-      readOrder({ do: 'answer', request: request.id, option: 'cancel' }, 'page'),
-    )
-  }
-  expect(results.filter((result) => result === 'refused')).toHaveLength(12_000)
-  expect(results.filter((result) => result === 'done')).toHaveLength(1)
-})
-
 test.each([false, true])('stops a run, now: %s', async (now) => {
   const { agent } = standIn('gemini-acp.allow-once')
   const { told: words, end } = await told(agent, (to) =>
