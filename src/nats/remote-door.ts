@@ -15,8 +15,8 @@ const TRY_MS = 8000
 const RETRY_MS = 200
 
 /**
- * Gives orders to runs of other hosts, which are mirrored into `dir`, a real path. An order is asked for until
- * it is answered: its id sees to it that the run gets it once.
+ * Gives orders to runs of other hosts, which are mirrored into `dir`, a real path. The host is asked until it
+ * answers: the id of the order sees to it that the run gets it once.
  */
 export function remoteDoor(
   broker: Broker,
