@@ -96,8 +96,8 @@ export interface Mirror {
   /** Writes what the broker has and receives, until the signal or until it is idle. */
   follow(broker: Broker): Promise<MirrorProgress>
   progress(): MirrorProgress
-  /** Whether a run takes orders, by the parts of its subject. */
-  takesOrders(tenant: string, run: string): boolean
+  /** Whether a run takes orders now. */
+  takesOrders(name: RunName): boolean
   close(): void
 }
 
@@ -164,7 +164,7 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
   return {
     follow: (broker) => new Following(dir, runs, broker, read).follow(saved),
     progress: () => runs.progress(),
-    takesOrders: (tenant, run) => runs.control.has(keyOf({ tenant, run })),
+    takesOrders: (name) => runs.control.has(keyOf(name)),
     close,
   }
 }

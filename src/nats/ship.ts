@@ -15,7 +15,7 @@ import { folders, isSkipped } from '../run/run-directory.ts'
 import { type Broker, tokenOf } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
 import { NATS_OPTIONS, type NatsOptions } from './nats-client.ts'
-import type { OrderAnswer } from './remote-door.ts'
+import type { OrderAnswer } from './remote-order.ts'
 import { ShippedRun, type ShipRunOptions } from './ship-run.ts'
 
 export interface ShipOptions extends NatsOptions {
