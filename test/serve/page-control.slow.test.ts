@@ -165,6 +165,7 @@ describe.skipIf(!chromiumPath)(`control from a browser${needsBrowser}`, () => {
       await page.keyboard.press('Space')
       await page.keyboard.press('ArrowDown')
       expect(await blue.isChecked()).toBe(true)
+      expect(await page.locator('.answer .how').innerText()).toBe('')
       // Another answer leaves the options.
       await page.keyboard.press('Tab')
       await page.keyboard.type('violet')
