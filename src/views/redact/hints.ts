@@ -4,7 +4,7 @@
  */
 const words: readonly string[] = [
   ' --user | -a | -u |%3a|%3d|&code=|-----begin |-pw |.tochararray(|/hook|7z |:*:|://|:5432:|:5433:',
-  ':6432:|::add-mask::|:thin:|?code=|_pw|add_user |adgangskode|alias set|assword|auth|authenticate(',
+  ':6432:|::add-mask::|@tcp(|@unix(|:thin:|?code=|_pw|add_user |adgangskode|alias set|assword|auth|authenticate(',
   'basic |bcp |bearer |bindpw|certutil |clave|coap-client|codecov |community |connect(|connection(',
   'connectionstring|contrase|cookie|cqlsh|cred|crypt(|cryptsetup|curl|db2 connect|expdp |geslo|heslo',
   'http-basic.|identified |impdp |jelsz|jwt|kennwort|key|keymaterial|kinit|ldap|lftp |login|lozinka',
