@@ -175,7 +175,8 @@ export function isSecretValue(value: string, { family, quoted, sure }: Assigned)
   if (isPassword)
     return (digits > 0 || others > 0 || isScrambled(value)) && (letters > 0 || value.length >= 6) && !reads
   if (value.length < 8) return false
-  const isMixed = digits > 0 || (capitals > 2 && capitals < letters - 2 && value.length >= 16)
+  const isMixed =
+    digits > 0 || isScrambled(value) || (capitals > 2 && capitals < letters - 2 && value.length >= 16)
   return isMixed && (sure === 'any' || !reads)
 }
 
