@@ -295,7 +295,7 @@ class Reference {
     const isKept = this.#needsPayload ? isAlone : !this.#slice(inside, this.#end).includes(opener)
     if (this.#keepUnclosed && isKept) {
       const lines: Range[] = [[inside, this.#end]]
-      const aside = !isAlone && !startsLine && !this.#endsLine(inside)
+      const aside = !startsLine && !this.#endsLine(inside)
       this.#cut({ kind: 'tag', from, to: this.#end, lines, label: name, open: true, aside })
       return this.#end
     }
