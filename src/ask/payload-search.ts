@@ -159,7 +159,7 @@ export class PayloadSearch {
     const isDocument = this.#inBody && frame.first === true && (isProse || isUnwanted)
     const isOurs = frame.from === this.#from
     // After `//` it counts less than any other.
-    if (isOurs && frame.inFence) this.#settled = false
+    if (isOurs && frame.in_fence) this.#settled = false
     if (!isLate && !isDocument && !(isOurs && (isBroken || isProse))) return
     this.#value = undefined
     this.#vague = undefined
