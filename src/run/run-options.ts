@@ -34,7 +34,7 @@ import type { Tokens } from '../events/tokens.ts'
 import type { SpawnLike } from '../process/process.ts'
 import type { ReadableItems } from '../streams/flow.ts'
 import type { Schema } from '../values/schema/schema.ts'
-import { SNAPSHOT_OPTIONS, type SnapshotOptions } from './fs-diff.ts'
+import { type FsDiffOptions, SNAPSHOT_OPTIONS } from './fs-diff.ts'
 import type { StopReason } from './meta.ts'
 import type { RecordOptions } from './run-attempt.ts'
 import type { Limits } from './run-limits.ts'
@@ -162,7 +162,7 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   /** Schema of the run's answer, its last payload: `end.result` says whether it matches. @default none */
   readonly schema?: S | undefined
   /** Compare the working directory before and after. @default {} with `audit` or `runs`, else false */
-  readonly fsDiff?: SnapshotOptions | boolean | undefined
+  readonly fsDiff?: FsDiffOptions | boolean | undefined
   /** When to call fsync for the events: see `journal`. @default 'interval' */
   readonly fsync?: JournalOptions['fsync']
   /** Aborting it ends the process in order: the flow still reports how it ended. */
