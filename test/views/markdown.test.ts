@@ -315,7 +315,7 @@ describe('JSON without a fence is not Markdown', () => {
     expect(read(text)).toEqual(blocks)
   })
 
-  test.each([['[1]'], ['{not json} __bold__'], ['__bold__ is bold'], ['[link](https://x.example)']])(
+  test.each([['[1]'], ['{not json} __bold words__'], ['__bold words__ are bold'], ['[link](https://x.example)']])(
     '%j is Markdown',
     (text) => {
       const [block] = markdownBlocks(text)
