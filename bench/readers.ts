@@ -1,6 +1,6 @@
 // Readers of many live runs through `handler()` in an Express app that has other routes, too:
 //   npm ci --prefix examples/servers
-//   npx tsx bench/readers.ts [events|chat|ag-ui|ai-sdk] [readers=1000] [runs=100] [events of a run=100] [seconds=20]
+//   npx tsx bench/readers.ts [events|chat|ag-ui|ai-sdk] [readers=1000] [runs=100] [events=100] [seconds=20]
 // Every reader must get every message of its run once. The app, the readers, and the writer, which also asks
 // for /ping, are three processes.
 import { type ChildProcess, fork, spawn } from 'node:child_process'

@@ -1,5 +1,6 @@
-// `npm pack` and `npm publish` run this before and after: the package carries no scripts, development packages
-// or overrides of the repository. npm warns of a `prepare` script at each install, though it never runs there.
+// `npm pack` and `npm publish` run this before and after: the package carries no scripts, development
+// packages or overrides of the repository. npm warns of a `prepare` script at each install, though it never
+// runs there.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 
 const manifest = 'package.json'

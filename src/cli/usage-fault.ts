@@ -47,8 +47,8 @@ export function usageFault({ code, message }: CommanderError, command: Command):
 }
 
 /**
- * `option '--port <n>' argument 'x' is invalid. Give a number.`, or `command-argument value 'x' is invalid for
- * argument 'shell'. Allowed choices are …`
+ * `option '--port <n>' argument 'x' is invalid. Give a number.`, or `command-argument value 'x' is invalid
+ * for argument 'shell'. Allowed choices are …`
  */
 function invalidWords(words: string): [what: string, advice: string] {
   const [, flag = '', value = '', rule = ''] =

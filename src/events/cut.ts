@@ -139,8 +139,12 @@ export class Cutter {
   }
 
   #passBlanks(): void {
-    if (this.#blanks) this.#asText({ from: this.#blanks.from, to: this.#blanks.to, text: '', open: false })
+    const blanks = this.#blanks
     this.#blanks = undefined
+    if (!blanks) return
+    const { from, to } = blanks
+    // Without a blank line there is only the end of the line that a document is on.
+    this.#asText({ from, to, text: '', open: false, ...(blanks.text === '' && { glue: '' }) })
   }
 
   #take(line: Line): void {
@@ -433,8 +437,8 @@ function isTooDeep(text: string): boolean {
 }
 
 /**
- * The raw line end of a line, as it is written in a string: with its carriage returns. A line that was cut where
- * its document ends has none.
+ * The raw line end of a line, as it is written in a string: with its carriage returns. A line that was cut
+ * where its document ends has none.
  */
 function breakOf(line: Line): string {
   const bare = line.places || line.open ? 0 : Math.max(0, line.to - 1 - endOffset(line, line.text.length))

@@ -22,9 +22,9 @@ export interface EngineCut {
   readonly stderr?: 'records' | 'documents' | 'text'
   readonly pty?: 'records' | 'documents' | 'text'
   /**
-   * What was sent to the agent: `records` of a wire for `EngineReader.sent`, or `text`, all of it one prompt. If
-   * the agent can take both, a function that is shown the records of stdin and of stdout until it knows. Text
-   * that looks like a record is text.
+   * What was sent to the agent: `records` of a wire for `EngineReader.sent`, or `text`, all of it one
+   * prompt. If the agent can take both, a function that is shown the records of stdin and of stdout until
+   * it knows. Text that looks like a record is text.
    * @default 'text'
    */
   readonly stdin?:
@@ -216,14 +216,14 @@ export interface Say {
    */
   turnOver(how: 'well' | 'failed' | 'interrupted'): TurnEnd
   /**
-   * In `EngineReader.sent`: the client begins a turn. Return the result of it: a prompt that was sent during a turn
-   * is kept until that is over.
+   * In `EngineReader.sent`: the client begins a turn. Return the result of it: a prompt that was sent during
+   * a turn is kept until that is over.
    */
   prompts(text: string): true | 'kept'
   /**
-   * In `EngineReader.sent`: the client answers a request, with one of its options or in another way; `words` has
-   * the answers to its questions, as texts at any level. Return the result of it, too: an answer may be read
-   * before its request.
+   * In `EngineReader.sent`: the client answers a request, with one of its options or in another way; `words`
+   * has the answers to its questions, as texts at any level. Return the result of it, too: an answer may be
+   * read before its request.
    */
   answers(id: unknown, option?: string, words?: unknown): true | 'kept'
   /** In `EngineReader.sent`: the client stops the turn. */

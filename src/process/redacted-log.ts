@@ -27,10 +27,10 @@ interface HeldLine {
 
 /**
  * The bytes of a log without the secrets in them: what is handed out has none that could be recognized. A
- * line waits for its end, and the records of a message that comes in pieces wait for the end of a line of the
- * message, so that no secret is cut in two; what waits is lost with this process. They do not wait longer than
- * to the next record of another kind, which may be a request: then the end of their text is hidden if it may
- * be half of a secret.
+ * line waits for its end, and the records of a message that comes in pieces wait for the end of a line of
+ * the message, so that no secret is cut in two; what waits is lost with this process. They do not wait
+ * longer than to the next record of another kind, which may be a request: then the end of their text is
+ * hidden if it may be half of a secret.
  */
 export class RedactedLog {
   readonly #hide: Redactor
@@ -133,7 +133,7 @@ export class RedactedLog {
     this.#pieces = []
   }
 
-  /** A text without its secrets, and without the halves of those that it has in common with its neighbours. */
+  /** A text without its secrets, and without the halves of those that it shares with its neighbours. */
   #shown(of: string, text: string): string {
     const before = this.#cut.get(of) ?? ''
     const [oldest = ''] = this.#cut.size >= MAX_CUT ? this.#cut.keys() : []

@@ -24,7 +24,7 @@ test('other lines on stderr, and what follows the record, are raw', () => {
 test('blank lines alone, such as those of a terminal, are no message', () => {
   const events = run(cn, { stdout: '\n \n', exit: 0 })
   expect(texts(events)).toEqual([])
-  expect(uncovered(events, 'stdout', 3)).toBe(-1)
+  expect(uncovered(events, 'stdout', '\n \n')).toBe(-1)
 })
 
 test('an error of a program that nobody knows, as a JSON line on stderr, was of no class', () => {

@@ -32,7 +32,7 @@ describe('stream-json', () => {
     const stdout = lines(init, says('Hel', true), line('message', { role: 'user', content: 'and?' }))
     const events = run(gemini, { stdout, exit: 0 })
     expect(texts(events)).toEqual(['Hel'])
-    expect(uncovered(events, 'stdout', stdout.length)).toBe(-1)
+    expect(uncovered(events, 'stdout', stdout)).toBe(-1)
     expect(only(events, 'user.message').map(({ data }) => data)).toEqual([{ text: 'and?' }])
   })
 
@@ -369,7 +369,7 @@ describe('a document behind log text', () => {
         const events = run(profile, { [channel]: output, exit: 0 })
         expect(texts(events), channel).toEqual(['yes'])
         expect(endOf(events).evidence.end_signal, channel).toBe('response document')
-        expect(uncovered(events, channel, output.length), channel).toBe(-1)
+        expect(uncovered(events, channel, output), channel).toBe(-1)
       }
     }
   })

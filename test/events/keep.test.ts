@@ -126,7 +126,7 @@ function kindOf(line: string): string {
 const lost = (profile: Engine | Picker, channel: Channel, lines: readonly string[]): number => {
   const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''), 'latin1')
   const events = drive(eventStage(profile, { clock: () => 0, maxFrame: 100_000 }), [{ channel, bytes }])
-  return uncovered(events, channel, bytes.length)
+  return uncovered(events, channel, bytes)
 }
 
 describe.each<[string, Engine | Picker]>([...Object.entries(engines), ['auto', auto]])(

@@ -101,7 +101,7 @@ describe.each([...Object.values(engines), auto].map((profile) => [profile.name, 
             ['stdout', stdout],
             ['stderr', stderr],
           ] as const) {
-            expect(uncovered(events, stream, bytes.length)).toBe(-1)
+            expect(uncovered(events, stream, bytes)).toBe(-1)
           }
         }),
         { numRuns: runs(40) },

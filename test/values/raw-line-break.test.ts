@@ -33,7 +33,7 @@ describe('a raw line break in a string', () => {
     ['one', 'Hello\nworld', 'Hello\nworld'],
     ['two, one of them before the end', 'Hello\nworld\n', 'Hello\nworld\n'],
     ['an empty line', 'Hello\n\nworld', 'Hello\n\nworld'],
-    ['escaped quotes around it', String.raw`say \"a` + '\n' + String.raw`b\" now`, 'say "a\nb" now'],
+    ['escaped quotes around it', `${String.raw`say \"a`}\n${String.raw`b\" now`}`, 'say "a\nb" now'],
   ])('is mended by every door: %s', (_, raw, text) => {
     const stdout = `${said(raw)}\n${next}\n`
     const record = JSON.parse(said(JSON.stringify(text).slice(1, -1)))

@@ -246,7 +246,8 @@ function addCondition(option: string, before: Where = {}): Where {
 }
 
 function valuesOf(where: Where, key: string): readonly JsonScalar[] {
-  return Object.hasOwn(where, key) ? ([where[key]].flat() as readonly JsonScalar[]) : [] // cast: the key exists
+  if (!Object.hasOwn(where, key)) return []
+  return [where[key]].flat() as readonly JsonScalar[] // cast: the key exists
 }
 
 function scalarsOf(text: string): readonly JsonScalar[] {

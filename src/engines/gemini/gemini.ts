@@ -2,7 +2,6 @@ import {
   type Engine,
   type EngineFrame,
   isLenient,
-  isRecord,
   type ReaderOptions,
   type Say,
 } from '../../events/engine.ts'
@@ -85,8 +84,6 @@ class GeminiRun {
   #answering = false
   /** The answer is in a fence. */
   #fenced = false
-  /** Where the last frame of a channel ended, if that was a document. */
-  readonly #documentTo: Partial<Record<EngineFrame['channel'], number | undefined>> = {}
 
   constructor(limits: ReaderOptions) {
     this.#limits = limits
@@ -101,10 +98,8 @@ class GeminiRun {
   read(frame: EngineFrame, say: Say): boolean | 'kept' {
     const { value, glue } = frame
     const words = frame.channel !== 'stderr'
-    const behind = this.#documentTo[frame.channel]
-    this.#documentTo[frame.channel] = isRecord(value) ? frame.to : undefined
     // The line end behind a document is no line.
-    if (frame.blank && frame.from === behind && !this.#streaming) return 'kept'
+    if (frame.blank && glue !== undefined && !this.#streaming) return 'kept'
     if (isDocument(value) || (isLenient(frame, this.#limits) && fits(value, LEAST))) {
       if (words && !this.#framed && (this.#fenced || glue !== undefined)) return this.#readText(frame, say)
       if (!this.#streaming) return this.#keepBest(frame, say)
