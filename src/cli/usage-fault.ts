@@ -52,7 +52,7 @@ export function usageFault({ code, message }: CommanderError, command: Command):
  */
 function invalidWords(words: string): [what: string, advice: string] {
   const [, flag = '', value = '', rule = ''] =
-    /^option '(\S+)[^']*' (?:argument|value) '([\s\S]*)'(?: from env '\w+')? is invalid\. ([\s\S]*)$/.exec(
+    /^option '([^' ]+)(?: [^']*)?' (?:argument|value) '([\s\S]*)'(?: from env '\w+')? is invalid\. ([\s\S]*)$/.exec(
       words,
     ) ?? []
   const [, given = '', argument = '', choices = ''] =
