@@ -91,7 +91,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
   quiet:
     'session.skills_loaded session.mcp_servers_loaded session.tools_updated session.info ' +
     'session.background_tasks_changed model.call_start model.call_finished model.call_final_result ' +
-    'assistant.message_start tool.shell_output tool.execution_partial_result assistant.idle ' +
+    'assistant.intent assistant.message_start tool.shell_output tool.execution_partial_result assistant.idle ' +
     // The call of a subagent has the same.
     'subagent.started subagent.selected subagent.configured subagent.completed',
   on: {
@@ -145,7 +145,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
     'assistant.message': {
       fields:
         'messageId:text originatingMessageId:text model:text content:text toolRequests:list interactionId:text ' +
-        'turnId:text reasoningText:text reasoningOpaque rte apiCallId:text parentToolCallId:text phase outputTokens',
+        'turnId:text reasoningText:text reasoningOpaque rte apiCallId:text parentToolCallId:text phase outputTokens requestId',
       read(data, say, run, line) {
         const agent = agentOf(line)
         const id = run.speaking.end(agent ?? '', data.text('messageId'))
@@ -212,6 +212,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
         run.fail(message, agentOf(line), say, data.at('statusCode') ?? data.at('errorType'))
       },
     },
+    'session.warning': (data, say) => say.error(errorText(data.at('message')), 'warning'),
     abort: (data, say, run, line) =>
       run.fail(`aborted: ${data.text('reason') ?? 'unknown'}`, agentOf(line), say),
     result: {

@@ -103,9 +103,12 @@ export const cursor: Engine = /* @__PURE__ */ table({
       fields: '* text:text',
       read(line, say, run) {
         const words = line.text('text')
-        if (!words) return
+        // Of another subtype nobody knows whose words they are.
+        if ((line.at('subtype') ?? 'delta') !== 'delta') return false
+        if (!words) return true
         run.thought ??= say.newId('reasoning')
         say.reasoningDelta(run.thought, words)
+        return true
       },
     },
     'thinking completed': {
@@ -135,9 +138,11 @@ export const cursor: Engine = /* @__PURE__ */ table({
     },
     result: {
       shape: 'request_id:text !num_turns',
-      least: 'subtype|result:text !num_turns, is_error:flag !num_turns',
+      least:
+        'subtype|result:text !num_turns, is_error:flag !num_turns, usage.outputTokens|usage.output_tokens !num_turns',
       fields:
-        'subtype:text is_error:flag duration_ms:number duration_api_ms:number result:text request_id:text usage:record',
+        'subtype:text is_error:flag duration_ms:number duration_api_ms:number result:text request_id:text usage:record ' +
+        'model inputTokens outputTokens cacheReadTokens cacheWriteTokens',
       read(line, say, run) {
         const answer = line.text('result') ?? ''
         const subtype = line.text('subtype')
@@ -147,7 +152,8 @@ export const cursor: Engine = /* @__PURE__ */ table({
         // It joins all texts; it is the answer only if nothing else was said (json mode).
         if (!run.answered && !failed && answer !== '') say.message(undefined, answer)
         const usage = line.at('usage')
-        say.status('result', { reason: subtype ?? 'unknown', usage, tokens: tokensIn(usage) })
+        const tokens = tokensIn(usage ?? line.values)
+        say.status('result', { reason: subtype ?? 'unknown', usage, tokens })
         if (failed) say.error(line.text('error') ?? (answer || 'the run failed'), 'fatal', { verdict: true })
         else if (told && own) say.ended('result success', line.text('result'))
         run.last = undefined
@@ -218,10 +224,10 @@ function firstIn(record: Rec | undefined, fits: (value: unknown) => boolean): [s
 
 /** Whether the input includes cached tokens was not observed: with a cache it is left out. */
 const tokensIn = /* @__PURE__ */ tokensAt({
-  input: 'inputTokens',
-  output: 'outputTokens',
-  cached: 'cacheReadTokens',
-  cache_write: 'cacheWriteTokens',
+  input: 'inputTokens input_tokens',
+  output: 'outputTokens output_tokens',
+  cached: 'cacheReadTokens cached_input_tokens',
+  cache_write: 'cacheWriteTokens cache_creation_input_tokens',
 })
 
 const changes: ReadonlyMap<string, 'created' | 'modified' | 'deleted'> = new Map([

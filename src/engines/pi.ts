@@ -164,7 +164,7 @@ export const pi = /* @__PURE__ */ table<Run>({
         fail('fatal', say, run)
       },
     },
-    'compaction_start, compaction_end': (line, say) =>
+    'compaction_start, compaction_end, auto_compaction_start, auto_compaction_end': (line, say) =>
       say.status(line.text('type')!, { reason: line.text('reason') ?? 'unknown' }),
   },
   end: (say, run) => fail('fatal', say, run),

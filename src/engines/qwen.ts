@@ -106,8 +106,9 @@ export const qwenSession = /* @__PURE__ */ table<File>({
       least: 'message.parts:list',
       read(line, say, { turn }) {
         turn.begin(say)
-        const words = wordsOf(line.at('message.parts'), '')
-        const own = (line.at('provenance') ?? 'real_user') === 'real_user'
+        // Hooks add their words to the prompt, and a notification is nobody's.
+        const words = line.text('systemPayload.displayText') ?? wordsOf(line.at('message.parts'), '')
+        const own = (line.at('provenance') ?? 'real_user') === 'real_user' && !line.has('subtype')
         if (own && words !== '') say.user(words)
       },
     },

@@ -20,7 +20,7 @@ interface Counting {
  */
 export function tokenParts(parts: TokenParts, known: Counting = {}): Tokens | undefined {
   const reported = tokensOf(parts)
-  if (!reported || (!reported.input && !reported.output)) return undefined
+  if (!reported || Object.values(reported).every((count) => count === 0)) return undefined
   const { cached: read = 0, cache_write: written = 0, reasoning: thought = 0 } = reported
   const inputs = ways(known.cache, reported.input, read, read + written)
   // Reasoning that is more than the output is separate from it, whatever is usual.

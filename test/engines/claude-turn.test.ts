@@ -517,3 +517,82 @@ describe('whose turn ended, whose words these are', () => {
     expect(only(events, 'tool.call.failed')[0]!.data.exit_code).toBe(3)
   })
 })
+
+test('pieces of another session are its own, as their whole is', () => {
+  const part = (event: object) => line('stream_event', { session_id: 'other', event })
+  const events = read(
+    line('system', { subtype: 'init' }),
+    part({ type: 'message_start', message: { id: 'm' } }),
+    part({ type: 'content_block_delta', delta: { type: 'text_delta', text: 'inner' } }),
+    part({ type: 'content_block_delta', delta: { type: 'thinking_delta', thinking: 'Hm' } }),
+    part({ type: 'message_stop' }),
+  )
+  const pieces = only(
+    events,
+    'agent.message.delta',
+    'agent.message.final',
+    'agent.reasoning.delta',
+    'agent.reasoning.summary',
+  )
+  expect(pieces.map(({ data }) => data.parent_call_id)).toEqual(Array(4).fill('other'))
+})
+
+describe('the tokens of a result', () => {
+  const counts = (inputTokens: number, outputTokens: number, cacheReadInputTokens = 0) => ({
+    ...{ inputTokens, outputTokens, cacheReadInputTokens, cacheCreationInputTokens: 0 },
+  })
+  const result = (modelUsage: object | undefined, input_tokens: number, output_tokens: number) =>
+    line('result', {
+      ...{ subtype: 'success', is_error: false, num_turns: 1, result: 'Done.' },
+      ...{ modelUsage, usage: { input_tokens, output_tokens } },
+    })
+
+  test('are those of all models, subagents too, as its cost is', () => {
+    const modelUsage = { opus: counts(10, 20, 100), haiku: counts(900, 5) }
+    expect(endOf(read(result(modelUsage, 110, 20))).tokens).toEqual({
+      ...{ input: 1010, output: 25, cached: 100, cache_write: 0 },
+    })
+    // A run that was stopped for its budget counts nothing in `usage`.
+    expect(endOf(read(result(modelUsage, 0, 0))).tokens?.output).toBe(25)
+  })
+
+  test('of a turn are what the process has used since the turn before', () => {
+    const turns = [result({ opus: counts(10, 458) }, 10, 458), result({ opus: counts(20, 564) }, 10, 106)]
+    const events = read(...turns)
+    const told = only(events, 'lifecycle.run.status').flatMap(({ data }) => data.tokens?.output ?? [])
+    expect(told).toEqual([458, 106])
+    expect(endOf(events).tokens).toMatchObject({ input: 20, output: 564 })
+  })
+
+  test('are those of the main agent where no model is named', () => {
+    for (const none of [undefined, {}, { opus: {} }, { opus: counts(0, 0) }])
+      expect(endOf(read(result(none, 7, 3))).tokens).toEqual({ input: 7, output: 3 })
+  })
+
+  test('do not make an answer of an error that another model has paid for', () => {
+    const answer = 'API Error: 401 {"type":"error"}'
+    const failed = { ...result({ haiku: counts(900, 5) }, 0, 0), result: answer, usage: { output_tokens: 0 } }
+    expect(endOf(read(failed)).outcome).toBe('failed')
+  })
+})
+
+test('why a turn ended is read from its own word, whatever the engine says of it', () => {
+  const ended = (result: string, terminal_reason: string) =>
+    endOf(
+      read(
+        line('result', {
+          ...{ subtype: 'success', is_error: true, num_turns: 1, api_error_status: 400 },
+          ...{ result, terminal_reason },
+        }),
+      ),
+    )
+  expect(ended('This chat has gotten too big.', 'prompt_too_long')).toMatchObject({
+    problem: 'This chat has gotten too big.',
+    failure_class: 'context',
+  })
+  expect(ended('', 'prompt_too_long')).toMatchObject({
+    problem: 'the API answered with status 400: prompt_too_long',
+    failure_class: 'context',
+  })
+  expect(ended('API Error: 529 overloaded', 'api_error').failure_class).toBe('rate')
+})

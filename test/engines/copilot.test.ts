@@ -127,3 +127,14 @@ test('in a run that has begun, a record is believed though it tells less', () =>
   const events = read(line('assistant.turn_start'), { ...says('a', 'Hi'), parentId: undefined }, result(0))
   expect(texts(events)).toEqual(['Hi'])
 })
+
+test('a warning about the session is one', () => {
+  const events = read(
+    line('session.warning', { warningType: 'x', message: 'Nearly at the limit' }),
+    result(0),
+  )
+  expect(only(events, 'diagnostic.engine.error').map(({ data }) => [data.severity, data.message])).toEqual([
+    ['warning', 'Nearly at the limit'],
+  ])
+  expect(endOf(events).outcome).toBe('finished')
+})

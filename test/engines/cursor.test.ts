@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { cursor } from '../../src/engines/cursor.ts'
+import { engines } from '../../src/engines/engines-by-name.ts'
 import { codesOf, endOf, lines, only, run, texts } from './run.ts'
 
 const line = (type: string, more: object) => ({ type, session_id: 's', ...more })
@@ -82,4 +83,29 @@ test('records of Claude Code are not read', () => {
   })
   expect(texts(events)).toEqual([])
   expect(endOf(events).state).toBe('unknown')
+})
+
+test('a thought is a piece of one, or its end: another subtype was thought, too', () => {
+  const thought = (subtype: string | undefined, text: string) => line('thinking', { subtype, text })
+  for (const engine of [cursor, engines.cursor]) {
+    const stdout = lines(
+      init,
+      thought('delta', 'Hm'),
+      thought('progress', 'no thought'),
+      thought(undefined, '.'),
+    )
+    const events = run(engine, { stdout, exit: 0 })
+    expect(only(events, 'agent.reasoning.summary').map(({ data }) => data.text)).toEqual(['Hm.'])
+    expect(only(events, 'raw.stdout')).toHaveLength(1)
+  }
+})
+
+test.each([
+  { usage: { inputTokens: 3, outputTokens: 5 } },
+  { usage: { input_tokens: 3, output_tokens: 5 } },
+  { subtype: 'success', inputTokens: 3, outputTokens: 5 },
+])('the tokens of a result are read as each version writes them: %j', (more) => {
+  const events = run(cursor, { stdout: lines({ type: 'result', ...more }), exit: 0 })
+  expect(endOf(events).tokens).toEqual({ input: 3, output: 5 })
+  expect(codesOf(events)).not.toContain('UNKNOWN_FIELD')
 })

@@ -114,3 +114,9 @@ test('an unknown record is kept as raw and told', () => {
   expect(codesOf(events)).toContain('UNKNOWN_TYPE')
   expect(only(events, 'raw.stdout')).toHaveLength(2)
 })
+
+test.each(['compaction', 'auto_compaction'])('a context that is shortened is told: %s', (name) => {
+  const events = read(start, { type: `${name}_start`, reason: 'threshold' }, { type: `${name}_end` })
+  expect(codesOf(events)).not.toContain('UNKNOWN_TYPE')
+  expect(only(events, 'lifecycle.run.status').map(({ data }) => data.status)).toContain(`${name}_start`)
+})

@@ -357,6 +357,19 @@ describe('the session file of Qwen Code', () => {
       ],
       told: ['configured m', 'thinks Hm.', 'says I look.', 'UNKNOWN_TYPE part inlineData', 'DRIFT_REPORT '],
     },
+    'what a hook adds to a prompt, and a notification, which nobody typed': {
+      records: [
+        line('user', {
+          ...parts(
+            { text: 'Go' },
+            { text: '<qwen:user-prompt-submit-context>\nx\n</qwen:user-prompt-submit-context>' },
+          ),
+          systemPayload: { displayText: 'Go', hookContext: 'x' },
+        }),
+        line('user', { ...parts({ text: 'Agent done' }), subtype: 'notification' }),
+      ],
+      told: ['turn_started', 'user Go', 'turn_started'],
+    },
     'calls, with a result that is an error': {
       records: [
         line('assistant', parts({ functionCall: { id: 'c', name: 'x', args: {} } }, { functionCall: {} })),

@@ -49,3 +49,13 @@ test('zeros, and what is no count, tell nothing', () => {
   expect(tokenParts({ input: '5', output: -1 })).toBeUndefined()
   expect(tokenParts({ input: 5, output: null })).toEqual({ input: 5 })
 })
+
+test('a part without its whole is counted; zeros alone are nothing', () => {
+  const apart = { cache: 'apart', reasoning: 'apart' } as const
+  expect(tokenParts({ input: 0, output: 0, reasoning: 58 }, apart)).toMatchObject({
+    output: 58,
+    reasoning: 58,
+  })
+  expect(tokenParts({ input: 0, output: 0, cached: 900 }, apart)).toMatchObject({ input: 900, cached: 900 })
+  expect(tokenParts({ input: 0, output: 0, cached: 0, reasoning: 0 }, apart)).toBeUndefined()
+})

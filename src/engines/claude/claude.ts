@@ -19,7 +19,7 @@ import { conversation, readSent } from './turn.ts'
 
 /** What the errors of the dialect mean. */
 export const failures: FailureTable = [
-  ['context', /Prompt is too long/i],
+  ['context', /Prompt[_ ](?:is )?too[_ ]long/i],
   ['quota', /limit reached|out of extra usage|error_max_budget_usd/i],
   ['auth', /OAuth token/i],
 ]

@@ -1,9 +1,10 @@
 import { isRecord, type Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import { durationOf, Rec } from '../../events/record.ts'
-import { type Tokens, tokensOf } from '../../events/tokens.ts'
+import { type Tokens, tokenCounter, tokensOf } from '../../events/tokens.ts'
 import { type Calls, hunksText, wholeFile } from '../calls.ts'
 import { blocksOf, wordsOf } from '../content-blocks.ts'
+import { tokensAt } from '../token-parts.ts'
 
 /** Beginnings of user lines, and blocks of them, that the user did not type. */
 const notTyped = [
@@ -78,6 +79,27 @@ export function claudeTokens(usage: unknown): Tokens | undefined {
   if (input + output + cached + written === 0) return undefined
   if (usage['total_tokens'] === input + output) return reported
   return { ...reported, input: input + cached + written }
+}
+
+const tokensOfModel = /* @__PURE__ */ tokensAt(
+  {
+    input: 'inputTokens',
+    output: 'outputTokens',
+    cached: 'cacheReadInputTokens',
+    cache_write: 'cacheCreationInputTokens',
+    reasoning: 'thinkingTokens',
+  },
+  { cache: 'apart', reasoning: 'within' },
+)
+
+/** The sum of `modelUsage`, which has the counts of each model. */
+export function modelTokens(models: Rec | undefined): Tokens | undefined {
+  const sum = tokenCounter()
+  for (const counts of Object.values(models?.values ?? {})) {
+    const tokens = tokensOfModel(counts)
+    if (tokens) sum.add(tokens)
+  }
+  return sum.sum()
 }
 
 /** Counts each message once. Its lines repeat its usage, and the first can have less than the last. */

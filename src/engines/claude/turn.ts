@@ -9,7 +9,7 @@ import { errorText } from '../error-words.ts'
 import { rows } from '../record-table.ts'
 import { statsTokens } from '../token-parts.ts'
 import { askedIn, choiceIn } from './asked.ts'
-import { claudeTokens, isResult, messageTokens, promptOf, sayResult } from './message.ts'
+import { claudeTokens, isResult, messageTokens, modelTokens, promptOf, sayResult } from './message.ts'
 
 /** What is known of one run: what was said, thought and called, turn by turn. */
 function newRun() {
@@ -29,6 +29,8 @@ function newRun() {
     /** Tokens of the messages of this turn. Used if `result` reports no usage (Amp). */
     spent: tokenCounter(),
     added: messageTokens(),
+    /** Tokens of all models since the process began, as `total_cost_usd` counts them. */
+    models: tokenCounter(),
     /** The `usage` of Qwen Code counts from the start of its session; the others count the turn. */
     sums: false,
     /** The model has answered something, or called a tool. */
@@ -301,7 +303,7 @@ function readPiece(line: Rec, say: Say, run: Run): void {
       return
     }
     case 'content_block_delta': {
-      readDelta(line, say, run)
+      readDelta(line, parent, say, run)
       return
     }
     case 'message_delta': {
@@ -316,8 +318,7 @@ function readPiece(line: Rec, say: Say, run: Run): void {
   }
 }
 
-function readDelta(line: Rec, say: Say, run: Run): void {
-  const parent = line.text('parent_tool_use_id')
+function readDelta(line: Rec, parent: string | undefined, say: Say, run: Run): void {
   const speaker = speakerOf(parent, run)
   switch (line.at('event.delta.type')) {
     case 'text_delta': {
@@ -384,9 +385,13 @@ function readResult(line: Rec, say: Say, run: Run): void {
   const answer = line.text('result')
   const usage = line.at('usage')
   const stats = line.at('stats')
-  const tokens = statsTokens(stats) ?? claudeTokens(usage) ?? run.spent.sum()
+  // `usage` counts the main agent alone; the sum of the models has subagents, too, and what the engine asks
+  // itself.
+  const own = statsTokens(stats) ?? claudeTokens(usage) ?? run.spent.sum()
+  const models = modelTokens(line.record('modelUsage'))
+  const tokens = models ? run.models.soFar(models) : own
   const excused = run.engineMessage !== undefined && answer === run.engineMessage
-  const error = run.answered ? undefined : errorAnswer(answer ?? '', tokens?.output)
+  const error = run.answered ? undefined : errorAnswer(answer ?? '', own?.output)
   const told =
     (subtype ?? 'success') !== 'success' ||
     line.isSet('is_error') ||
@@ -411,7 +416,7 @@ function readResult(line: Rec, say: Say, run: Run): void {
   })
   if (!failed) limit(line.text('stop_reason'), say, run)
   if (good || subtype === 'success') say.ended('result success', failed ? undefined : answer)
-  if (failed) say.error(failure(line, subtype), 'fatal', { verdict: true })
+  if (failed) say.error(failure(line, subtype), 'fatal', { verdict: true, code: line.at('terminal_reason') })
   run.answered = run.limited = false
   run.engineMessage = undefined
   run.spent = tokenCounter()
@@ -423,9 +428,9 @@ function failure(line: Rec, subtype?: string): string {
   if (words) return words
   if (subtype !== undefined && subtype !== 'success') return subtype
   const status = line.number('api_error_status')
-  return status === undefined
-    ? (line.text('terminal_reason') ?? 'the run failed')
-    : `the API answered with status ${status}`
+  const reason = line.text('terminal_reason')
+  if (status === undefined) return reason ?? 'the run failed'
+  return `the API answered with status ${status}${reason === undefined ? '' : `: ${reason}`}`
 }
 
 function errorIn(line: Rec): string | undefined {

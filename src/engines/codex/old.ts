@@ -107,7 +107,7 @@ export const oldLines = /* @__PURE__ */ rows<OldRun>({
         const call = {
           id: callId(msg),
           name: 'command_execution',
-          output: msg.at('aggregated_output stdout'),
+          output: msg.at('aggregated_output stdout output'),
           exit_code,
           duration_ms: durationOfParts(msg.at('duration')),
         }
@@ -130,6 +130,11 @@ export const oldLines = /* @__PURE__ */ rows<OldRun>({
           sayChanges(changes, say)
         }
       },
+    },
+    turn_aborted(msg, say) {
+      const reason = msg.text('reason') ?? 'aborted'
+      say.status('turn_failed', { reason })
+      say.error(`the turn was ${reason}`, 'fatal')
     },
     stream_error: (msg, say) => say.error(errorText(msg.values), 'warning', { retryable: true }),
     error: (msg, say) => say.error(errorText(msg.values), 'fatal'),
