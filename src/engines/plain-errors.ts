@@ -9,6 +9,8 @@
  */
 export function plainError(text: string): string | undefined {
   const line = text.trim()
+  //        timeout: undefined,
+  if (/^\s\s/.test(text) || /[,;{[(]$/.test(line)) return undefined
   if (line.length > MAX_LINE || line.includes('\n') || explains.test(line)) return undefined
   if (COMMAND_MISSING.test(line)) return line
   //  Error: Network error: getaddrinfo ENOTFOUND api.example

@@ -333,6 +333,11 @@ describe('the Execution Info ends a turn of iFlow when it is read', () => {
   })
 })
 
+test('a line of an object that is printed is no error', () => {
+  for (const line of ['      timeout: undefined,', 'timeout: 30,', '  request: failed'])
+    expect(only(run(iflow, { stderr: `${line}\n`, exit: 1 }), 'diagnostic.engine.error'), line).toEqual([])
+})
+
 test('a command that is not found is an error on stderr', () => {
   for (const line of [
     'command not found: iflow',
