@@ -76,14 +76,16 @@ export async function runProgram(typed: readonly string[]): Promise<number> {
   return code
 }
 
-/** `run --prompt -- claude` lacks the prompt; commander would take the `--` for it. */
+/**
+ * `run --prompt -- claude` lacks the prompt; commander would take the `--` for it. What follows the name of
+ * an agent is the agent's.
+ */
 function checkValueBeforeDashes(program: Command, [, , name, ...words]: readonly string[]): void {
-  const flag = words[words.indexOf('--') - 1]
   const command = program.commands.find((each) => each.name() === name)
-  const option = command?.options.find(
-    ({ long, short }) => flag !== undefined && [long, short].includes(flag),
-  )
-  if (option?.required) throw missingValue(option.flags)
+  for (let at = 0; words[at]?.startsWith('-') && words[at] !== '--'; at++) {
+    const option = command?.options.find(({ long, short }) => [long, short].includes(words[at]))
+    if (option?.required && words[++at] === '--') throw missingValue(option.flags)
+  }
 }
 
 /** The library names options as code does: `answerIn` in backquotes, `rounds must be …` or
