@@ -26,7 +26,10 @@ import { unmatchedText } from './unmatched-text.ts'
 import type { Where } from './where/conditions.ts'
 import { type DroppedLines, type LineRules, type WhereReader, whereReader } from './where/where.ts'
 
-/** Maps the fields of a value before the schema sees it. A throw fails the candidate only. */
+/**
+ * Maps the fields of a value before the schema sees it. It gets any root that is allowed: with a schema also
+ * arrays, null and scalars, unless `root` is `'object'`. A throw fails the candidate only.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: a normalizer declares its own input type
 export type Normalizer = (value: any) => unknown
 

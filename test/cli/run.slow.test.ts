@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
@@ -255,6 +255,46 @@ test('resume completes what a killed run left', async () => {
   const other = join(audit, '..', 'other')
   mkdirSync(other)
   writeFileSync(join(other, 'stdout.1.log'), `${codexLines.join('\n')}\n`)
-  expect((await sluice('replay', '--resume', other)).err).toContain('another program recorded these logs')
-  expect(readdirSync(other)).toEqual(['stdout.1.log'])
+  const copied = await sluice('replay', '--resume', other)
+  expect(copied.err).toContain('attempt 1: wrote ')
+  expect(readFileSync(join(other, 'events.jsonl'), 'utf8')).toBe(copied.out)
+})
+
+test('run --cache starts nothing for a result that has passed, and keeps none that has not', async () => {
+  const { cwd } = workspace()
+  const schema = join(cwd, 'schema.json')
+  writeFileSync(schema, '{"type":"object","required":["a"]}')
+  const starts = join(cwd, 'starts')
+  const asked = async (answer: string, n: number) => {
+    const said = JSON.stringify({
+      type: 'item.completed',
+      item: { id: 'i', type: 'agent_message', text: answer },
+    })
+    const { command, args = [] } = agent(
+      cwd,
+      `fs.appendFileSync(${JSON.stringify(starts)}, "x"); say(lines[0]); say(${JSON.stringify(said)}); say(lines.at(-1))`,
+    )
+    const flags = [
+      '--cache',
+      join(cwd, 'cache'),
+      '--schema',
+      schema,
+      '--engine',
+      'codex',
+      '--no-fs-diff',
+      '--json',
+    ]
+    const audit = ['--cwd', cwd, '--audit', join(cwd, `audit-${n}`)]
+    const { code, out } = await sluice('run', ...flags, ...audit, '--', command, ...args, answer)
+    const results = out.split('\n').filter((line) => line.includes('"type":"lifecycle.run.result"'))
+    return {
+      code,
+      result: results.map((line) => JSON.parse(line).data.status),
+      starts: readFileSync(starts, 'utf8'),
+    }
+  }
+  expect(await asked('{"a":1}', 1)).toEqual({ code: 0, result: ['success'], starts: 'x' })
+  expect(await asked('{"a":1}', 2)).toMatchObject({ code: 0, starts: 'x' })
+  expect(await asked('{"b":1}', 3)).toMatchObject({ result: ['failed'], starts: 'xx' })
+  expect(await asked('{"b":1}', 4)).toMatchObject({ result: ['failed'], starts: 'xxx' })
 })
