@@ -13,7 +13,10 @@ const FIELDS =
   'type uuid parentUuid logicalParentUuid sessionId timestamp cwd:text version:text gitBranch isSidechain:flag ' +
   'userType message message.content:text|list requestId toolUseResult isMeta:flag isCompactSummary:flag isVisibleInTranscriptOnly ' +
   'isApiErrorMessage:flag apiErrorStatus error agentId slug thinkingMetadata todos permissionMode ' +
-  'sourceToolAssistantUUID sourceToolUseID entrypoint promptId'
+  'sourceToolAssistantUUID sourceToolUseID entrypoint promptId promptSource imagePasteIds effort origin session_id sessionKind ' +
+  'attributionPlugin attributionSkill attributionAgent attributionMcpServer attributionMcpTool toolDenialKind mcpMeta ' +
+  'isAbortedMidStream:flag errorDetails supersedesUuids interruptedMessageId interruptedByShutdown toolEndsTurn ' +
+  'classifierMetaLines turnCompanion'
 
 const quiet = () => true
 
@@ -66,10 +69,8 @@ export const claudeSession = /* @__PURE__ */ table<File>({
     'file-history-snapshot': { shape: 'snapshot:record', read: quiet },
     'queue-operation': { shape: 'sessionId:text operation:text', read: quiet },
     'permission-mode': { shape: 'sessionId:text permissionMode:text', read: quiet },
-    'progress, attachment, ai-title, custom-title, last-prompt, mode, tag, agent-name, pr-link': {
-      shape: CHAINED,
-      read: quiet,
-    },
+    'progress, attachment, ai-title, custom-title, last-prompt, mode, tag, agent-name, pr-link, frame-link, bridge-session, atis-latch, relocated, worktree-state':
+      { shape: CHAINED, read: quiet },
   },
 })
 
@@ -122,7 +123,7 @@ function readAnswer(line: Rec, content: unknown, say: Say, file: File): void {
     if (!turn.isNew(id, type, block.text('text thinking id') ?? '')) continue
     const isTask = type === 'tool_use' && ['Task', 'Agent'].includes(block.text('name') ?? '')
     if (isTask && parent === undefined) file.task = block.text('id') ?? ''
-    blocks.say(id, block, say, { parent })
+    blocks.say(id, block, say, { parent, incomplete: line.at('isAbortedMidStream') === true })
   }
   // The lines of one message repeat it.
   const limited = parent === undefined && line.at('message.stop_reason') === 'max_tokens'
