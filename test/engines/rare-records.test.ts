@@ -73,7 +73,11 @@ describe('a rollout of Codex', () => {
         item('Plan', { text: '1. Look' }),
         item('Extension', { kind: 'search' }),
         ...['guardian_assessment', 'sub_agent_activity', 'entered_review_mode'].map((type) => event(type)),
-        response('agent_message', { author: 'a', recipient: 'b', content: [{ type: 'input_text', text: 'x' }] }),
+        response('agent_message', {
+          author: 'a',
+          recipient: 'b',
+          content: [{ type: 'input_text', text: 'x' }],
+        }),
       ],
       told: ['started i plan', 'completed i plan'],
     },
@@ -307,7 +311,9 @@ describe('Copilot', () => {
       told: ['thinks Hm.', 'says Hi', 'thinks Hm.', 'says Ho'],
     },
     'what is about no word and no call': {
-      records: ['hook.start', 'system.notification', 'session.usage_checkpoint'].map((type) => line(type, {})),
+      records: ['hook.start', 'system.notification', 'session.usage_checkpoint'].map((type) =>
+        line(type, {}),
+      ),
       told: [],
     },
     'another model': { records: [line('session.model_change', { newModel: 'm' })], told: ['configured m'] },

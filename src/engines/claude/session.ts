@@ -103,7 +103,8 @@ function parentOf(line: Rec, { task }: File): string | undefined {
 
 function readAnswer(line: Rec, content: unknown, say: Say, file: File): void {
   const { turn, blocks } = file
-  const id = line.text('message.id uuid') ?? 'message'
+  const own = line.text('message.id uuid')
+  const id = own ?? 'message'
   const parent = parentOf(line, file)
   const failed = line.at('isApiErrorMessage') === true
   if (failed || line.at('message.model') === '<synthetic>') {
@@ -120,27 +121,27 @@ function readAnswer(line: Rec, content: unknown, say: Say, file: File): void {
   if (tokens) say.status('usage', { usage, tokens })
   for (const block of blocksOf(content)) {
     const type = block.text('type') ?? ''
-    if (!turn.isNew(id, type, block.text('text thinking id') ?? '')) continue
+    if (!turn.isNew(own, type, block.text('text thinking id') ?? '')) continue
     const isTask = type === 'tool_use' && ['Task', 'Agent'].includes(block.text('name') ?? '')
     if (isTask && parent === undefined) file.task = block.text('id') ?? ''
     blocks.say(id, block, say, { parent, incomplete: line.at('isAbortedMidStream') === true })
   }
   // The lines of one message repeat it.
   const limited = parent === undefined && line.at('message.stop_reason') === 'max_tokens'
-  if (limited && turn.isNew('limit', id)) say.truncated('max_tokens')
+  if (limited && turn.isNew('limit', own)) say.truncated('max_tokens')
 }
 
 function readUser(line: Rec, content: unknown, say: Say, file: File): void {
   const { turn, blocks } = file
   const parent = parentOf(line, file)
   for (const block of blocksOf(content).filter(isResult))
-    if (turn.isNew('tool_result', block.text('tool_use_id') ?? ''))
+    if (turn.isNew('tool_result', block.text('tool_use_id')))
       sayResult(block, line.record('toolUseResult'), blocks, say, parent)
   const { prompt, interrupted } = promptOf(content)
   if (parent !== undefined) return
   if (interrupted) turn.fail('interrupted by the user', say)
   if (prompt === undefined || line.at('isMeta') === true || line.at('isCompactSummary') === true) return
-  if (!turn.isNew('user', line.text('uuid') ?? '')) return
+  if (!turn.isNew('user', line.text('uuid'))) return
   turn.begin(say)
   say.user(prompt)
 }

@@ -69,7 +69,7 @@ const messages = /* @__PURE__ */ rows<Turns>({
       read(message, say, turn) {
         const words = wordsOf(message.at('content'), '')
         if (words === '' || words.startsWith('<session_context>')) return
-        if (!turn.isNew('prompt', message.text('id') ?? '')) return
+        if (!turn.isNew('prompt', message.text('id'))) return
         turn.begin(say)
         say.user(words)
       },
@@ -80,7 +80,7 @@ const messages = /* @__PURE__ */ rows<Turns>({
 })
 
 function readAnswer(message: Rec, say: Say, turn: Turns): void {
-  const id = message.text('id') ?? ''
+  const id = message.text('id')
   const usage = message.record('tokens')?.values
   turn.model(message.text('model'), say)
   // The message is written again with its calls, and the same counts.
