@@ -497,6 +497,7 @@ describe('a named engine reads what it can', () => {
     ],
     ['gemini-session', (words: string) => ({ type: 'user', content: words })],
     ['gemini-session', (words: string) => ({ type: 'gemini', content: words })],
+    ['gemini-session', (words: string) => ({ type: 'model', content: words })],
   ] as const)('%s: of several records without an id, all are told', (name, record) => {
     const head = { sessionId: 's', projectHash: 'h', startTime: 't', lastUpdated: 't' }
     const stdout = lines(

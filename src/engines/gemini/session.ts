@@ -74,7 +74,7 @@ const messages = /* @__PURE__ */ rows<Turns>({
         say.user(words)
       },
     },
-    gemini: { fields: 'thoughts:list tokens:record toolCalls:list', read: readAnswer },
+    'gemini, model': { fields: 'thoughts:list tokens:record toolCalls:list', read: readAnswer },
     error: (message, say) => say.error(wordsOf(message.at('content'), ''), 'error'),
   },
 })
