@@ -116,6 +116,11 @@ test('an error is fatal, a stream that breaks is not', () => {
   expect(endOf(events).evidence.failure).toBe('gave up')
 })
 
+test.each(['aggregated_output', 'stdout', 'output'])('the output of a command is its %s', (field) => {
+  const events = read(msg('exec_command_end', { call_id: 'c', [field]: 'total 42' }))
+  expect(only(events, 'tool.call.completed')[0]!.data).toMatchObject({ call_id: 'c', output: 'total 42' })
+})
+
 test('an unknown message is kept as raw and told', () => {
   const events = read(msg('brand_new'), msg('turn_diff'), { id: '1', msg: {} })
   expect(only(events, 'raw.stdout').map(({ data }) => data.line)).toContain(
