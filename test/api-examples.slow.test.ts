@@ -41,9 +41,9 @@ declare const item: { id: string; text: string }
 declare const record: { thread_id: string }
 declare const say: Say
 declare const double: Stage<number, number>
-declare const readerThatKeepsAtMost: (max: number) => Reader
+declare const readerThatKeepsAtMost: (max: number) => EngineReader
 declare const isRecord: (value: unknown) => value is Record<string, unknown>
-declare const marker: (key: PostKey) => string
+declare const marker: (key: OutboxKey) => string
 declare const findComment: (marker: string) => Promise<string | undefined>
 declare const addCommentOnce: (issue: string, text: string) => Promise<string | undefined>
 declare const client: { complete(prompt: string, options: object): Promise<{ text: string }> }
@@ -53,7 +53,7 @@ declare const args: string[]
 declare const cache: api.Cache
 declare const runs: Ledger
 declare const trace: { getTracer(name: string): import('@opentelemetry/api').Tracer }
-declare const saveForLater: (post: Post) => Promise<void>
+declare const saveForLater: (post: OutboxPost) => Promise<void>
 `
 
 const options: ts.CompilerOptions = {

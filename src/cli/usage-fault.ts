@@ -51,15 +51,17 @@ export function usageFault({ code, message }: CommanderError, command: Command):
  * for argument 'shell'. Allowed choices are …`
  */
 function invalidWords(words: string): [what: string, advice: string] {
-  const [, flag = '', value = '', rule = ''] =
-    /^option '(\S+)[^']*' (?:argument|value) '([\s\S]*)'(?: from env '\w+')? is invalid\. ([\s\S]*)$/.exec(
-      words,
-    ) ?? []
-  const [, given = '', argument = '', choices = ''] =
-    /^command-argument value '([\s\S]*)' is invalid for argument '([^']*)'\. ([\s\S]*)$/.exec(words) ?? []
-  const [name, said, needs] = flag === '' ? [argument, given, choices] : [flag, value, rule]
-  const advice = needs.replace(/^Allowed choices are/, 'it is one of').replace(/\.$/, '')
-  return [`${name} cannot be ${quote(said)}`, advice.charAt(0).toLowerCase() + advice.slice(1)]
+  const [head = '', flags] = /^(?:option '([^']*)' argument|command-argument value) '/.exec(words) ?? []
+  // What was typed may have quotes, too.
+  const end = words.lastIndexOf("' is invalid")
+  const [, argument = '', rule = ''] =
+    /^' is invalid(?: for argument '([^']*)')?\. ([\s\S]*)$/.exec(words.slice(end)) ?? []
+  const advice = rule.replace(/^Allowed choices are/, 'it is one of').replace(/\.$/, '')
+  const name = flags === undefined ? argument : flagIn(flags)
+  return [
+    `${name} cannot be ${quote(words.slice(head.length, end))}`,
+    advice.charAt(0).toLowerCase() + advice.slice(1),
+  ]
 }
 
 function misuse(what: string, advice: string): Fault {

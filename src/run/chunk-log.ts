@@ -236,7 +236,8 @@ export class ChunkedLogs implements AttemptBytes {
     if (sent) return sent
     for (const channel of outputs) this.done(channel)
     this.#turns ??= new Turns(this.#logs.has('pty'))
-    if (over && !this.#stderrEnded && this.#logs.has('pty') && !this.#hasMore('stderr')) {
+    // A chunk log tells the end of stderr itself, if the run was told of it.
+    if (over && !this.#believed && !this.#stderrEnded && this.#logs.has('pty') && !this.#hasMore('stderr')) {
       this.#stderrEnded = true
       if (this.#logs.has('stderr')) return { ...this.#empty('stderr'), covered: false }
     }

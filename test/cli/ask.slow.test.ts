@@ -148,15 +148,15 @@ describe('sluice ask', () => {
   })
 
   test.each([
-    ['no command', ['p'], 'give the command after --'],
-    ['nothing behind --', ['p', '--'], 'give the command after --'],
+    ['no command', ['p'], 'the command is missing; give it after --'],
+    ['nothing behind --', ['p', '--'], 'the command is missing; give it after --'],
     ['two prompts', ['p', 'q', '--', 'cat'], 'must be one argument'],
     ['a prompt twice', ['p', '--prompt-file', 'x', '--', 'cat'], 'given twice'],
     ['a blank prompt', [' ', '--', 'cat'], 'the prompt is empty'],
     ['no such file', ['--prompt-file', '/none', '--', 'cat'], 'cannot read "/none"'],
     ['no such schema', ['p', '--schema', '/none', '--', 'cat'], 'cannot read "/none"'],
     ['no such command', ['p', '--', 'no-such-command'], 'cannot start "no-such-command"'],
-    ['bad retries', ['p', '--rounds', '-1', '--', 'cat'], 'whole number'],
+    ['bad rounds', ['p', '--rounds', '-1', '--', 'cat'], 'whole number'],
   ])('leaves with 2 for %s', async (_, args, words) => {
     const { code, out, err } = await sluice(...args)
     expect([code, out]).toEqual([2, ''])

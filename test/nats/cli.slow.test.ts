@@ -98,8 +98,8 @@ describe.skipIf(!hasNats)(`the commands, with a real nats-server${needsNats}`, (
 })
 
 test.each<[string, string[], string]>([
-  ['ship without an address', ['ship', '.'], "required option '--to <addresses>'"],
-  ['mirror without an address', ['mirror', 'x'], "required option '--from <addresses>'"],
+  ['ship without an address', ['ship', '.'], '--to is missing; give it as --to <addresses>'],
+  ['mirror without an address', ['mirror', 'x'], '--from is missing; give it as --from <addresses>'],
   ['--dir without --from', ['serve', '--dir', 'x'], '--dir is for --from'],
   ['--stream without --from', ['serve', '--stream', 'x'], '--stream is for --from; add that'],
   ['--tls without --from', ['serve', '--tls', '--port', '0'], '--tls is for --from'],

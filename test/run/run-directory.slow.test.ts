@@ -81,7 +81,7 @@ test('--attempt-of refuses what holds no run, and makes nothing of it', async ()
     err: expect.stringContaining('has no stdout.N.log'),
   })
   expect(existsSync(join(cwd, 'nowhere'))).toBe(false)
-  expect((await refused('--attempt-of', 'a', '--audit', 'b')).err).toContain('not both')
+  expect((await refused('--attempt-of', 'a', '--audit', 'b')).err).toContain('exclude each other')
   const replayed = await inside(['replay', join(cwd, '.audit')])
   expect(replayed).toMatchObject({ code: 2, err: expect.stringContaining('.audit/latest"') })
 })
