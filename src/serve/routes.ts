@@ -258,7 +258,7 @@ export class RunRoutes {
     const known = this.#runOf(id)
     if (known) return known
     // It may be a run that has just begun, asked for by its run id.
-    await this.#list.fresh(true)
+    await this.#list.seek()
     return this.#runOf(id)
   }
 
