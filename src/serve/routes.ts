@@ -41,6 +41,8 @@ export type RouteSettings = Pick<
   readonly control?: ControlSettings | undefined
   /** How orders reach the runs. @default by files, on this machine */
   readonly door?: OrderDoor | undefined
+  /** The name that the server was started with, if it has one. */
+  readonly host?: string | undefined
 }
 
 /** Answers what is asked about the runs under a directory: `/runs`, what is below it, and `/search`. */
@@ -74,7 +76,7 @@ export class RunRoutes {
     const abilities = control && { takes: door.takes, reply: control.reply }
     this.#finder = new RunFinder(root, this.#logs, undefined, abilities)
     const find = (id: string) => this.#findRun(id)
-    this.control = control && new ControlRoutes(control, find, this.#shut.signal, door)
+    this.control = control && new ControlRoutes(control, find, this.#shut.signal, options)
     const source = {
       look: () => this.#look(),
       textOf: (info: RunInfo) => this.#textOf(info),
