@@ -14,8 +14,8 @@ const RETRY_MS = 200
 
 /**
  * Gives an order to a run of another host, as `giveOrder` does to one of this machine. The host is asked
- * until it answers: the id of the order sees to it that the run gets it once. Throws BROKER_FAILED if it
- * does not.
+ * until it answers: the id of the order sees to it that the run gets it once. Throws BROKER_FAILED if it does
+ * not.
  */
 export async function giveRemote(broker: Broker, name: RunName, order: Order): Promise<boolean> {
   const text = Buffer.from(JSON.stringify(order))
