@@ -240,11 +240,11 @@ function settle(id: string): void {
   if (id !== opened || !over) return
   const isThere = infoOf(id) !== undefined
   if (view.model.items.length > 0) byId('empty').textContent = 'Nothing of this kind.'
-  else if (isThere) byId('empty').textContent = 'This run has no events.'
+  else if (isThere) byId('empty').textContent = 'No events.'
   else {
     document.body.dataset['missing'] = ''
     byId('task').textContent = 'This run is not here'
-    byId('empty').textContent = `It was removed, or the address is wrong: ${id}`
+    byId('empty').textContent = `Removed, or the address is wrong: ${id}`
   }
   box.dataset['over'] = 'true'
   head.draw()
@@ -418,7 +418,7 @@ listenToKeys(
     },
     {
       keys: ['/'],
-      words: 'find in the run, or a run in the list',
+      words: 'find in the run or the list',
       always: true,
       act() {
         away.show()
@@ -440,13 +440,13 @@ listenToKeys(
     { keys: ['f'], words: 'fold or unfold everything', act: () => view.toggleAll() },
     {
       keys: ['b'],
-      words: 'open the bytes, or close them',
+      words: 'open or close the bytes',
       act: () => opened !== undefined && turnBytes(),
     },
     { keys: ['s'], words: 'next stream', act: () => raw.next() },
     {
       keys: ['d'],
-      words: 'next note of the parser or the engine',
+      words: 'next note',
       act: () => view.goToNext((item) => item.kind === 'diagnostic', 1),
     },
     { keys: ['y'], words: 'copy the address', act: copyAddress },

@@ -233,9 +233,7 @@ export class RunTable {
         ? countWords(all, 'run')
         : `${shown.length.toLocaleString()} of ${countWords(all, 'run')}`
     if (this.older > 0)
-      byId('count').append(
-        ` (the newest; ${this.older.toLocaleString()} older ones open by their id in the search)`,
-      )
+      byId('count').append(` (${this.older.toLocaleString()} older ones open by their id in the search)`)
     this.#more?.draw(this.#runs, shown, this.#query)
     this.#none.hidden = shown.length > 0
     this.#box.hidden = shown.length === 0
