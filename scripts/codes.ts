@@ -12,10 +12,18 @@ export function withCodes(text: string): string {
   const [before, rest] = text.split(start)
   const after = rest?.split(end)[1]
   if (before === undefined || after === undefined) throw new Error(`${page} has no place for the codes`)
-  const rows = Object.entries(codes).map(
-    ([code, meaning]) => `| \`${code}\` | ${meaning} | ${nextSteps[code] ?? ''} |`,
-  )
-  const table = ['| Code | Means | What to do |', '| --- | --- | --- |', ...rows].join('\n')
+  const all = Object.entries(codes)
+  const faults = all.filter(([code]) => nextSteps[code])
+  const notes = all.filter(([code]) => !nextSteps[code])
+  const table = [
+    '| Fault | Means | What to do |',
+    '| --- | --- | --- |',
+    ...faults.map(([code, meaning]) => `| \`${code}\` | ${meaning} | ${nextSteps[code]} |`),
+    '',
+    '## Notes',
+    '',
+    ...notes.map(([code, meaning]) => `- \`${code}\`: ${meaning}`),
+  ].join('\n')
   return `${before}${start}\n${table}\n${end}${after}`
 }
 

@@ -1,4 +1,4 @@
-// Writes the table of engines into docs/engines.md, counted from the fixtures. The test of the page fails
+// Writes the cases of the engines into docs/engines.md, counted from the fixtures. The test of the page fails
 // when they differ.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,26 +11,44 @@ import { isEvent } from '../src/events/event.ts'
 const page = 'docs/engines.md'
 const [start, end] = ['<!-- engines -->', '<!-- /engines -->']
 
-/** The page with the table from the current fixtures. */
+/** The page with what the current fixtures hold. */
 export function withEngineTable(text: string): string {
   const [before, rest] = text.split(start)
   const after = rest?.split(end)[1]
   if (before === undefined || after === undefined) throw new Error(`${page} has no place for the engines`)
-  return `${before}${start}\n${engineTable()}\n${end}${after}`
+  return `${before}${start}\n${countedCases()}\n${end}${after}`
 }
 
-function engineTable(): string {
-  const rows = Object.keys(engines).sort().map(rowOf)
-  return ['| Engine | Versions recorded | Cases | Known drift |', '| --- | --- | --- | --- |', ...rows].join(
-    '\n',
-  )
+function countedCases(): string {
+  const all = Object.keys(engines)
+    .sort()
+    .map((engine) => [engine, casesOf(engine)] as const)
+  const drifted = all.flatMap(([engine, cases]) => {
+    const drift = driftOf(cases)
+    return drift.length === 0 ? [] : [`\`${engine}\` ${drift.join(', ')}`]
+  })
+  return [
+    `Cases: ${all.map(([engine, cases]) => `\`${engine}\` ${countOf(cases)}`).join(', ')}.`,
+    '',
+    `Known drift: ${drifted.join('; ')}.`,
+  ].join('\n')
 }
 
-function rowOf(engine: string): string {
+function casesOf(engine: string): Case[] {
   const folder = join('fixtures', engine)
-  const cases = readdirSync(folder).map((name) => readCase(join(folder, name)))
-  const cells = [`\`${engine}\``, versions(cases), cases.length, driftOf(cases)]
-  return `| ${cells.join(' | ')} |`
+  return readdirSync(folder).map((name) => readCase(join(folder, name)))
+}
+
+function countOf(cases: readonly Case[]): string {
+  const byHand = cases.filter(({ program }) => program === undefined).length
+  if (byHand === cases.length) return `${byHand} by hand`
+  return byHand === 0 ? `${cases.length}` : `${cases.length} (${byHand} by hand)`
+}
+
+/** Every version of a program that a real run in the fixtures was recorded with. */
+export function versionsInFixtures(): string[] {
+  const cases = Object.keys(engines).flatMap(casesOf)
+  return unique(cases.flatMap(({ program, version }) => (program && version ? [version] : [])))
 }
 
 interface Case {
@@ -55,23 +73,8 @@ function readCase(path: string): Case {
   }
 }
 
-/** Newest first; with the program, if several use the same protocol. */
-function versions(cases: readonly Case[]): string {
-  const programs = unique(cases.flatMap(({ program }) => program ?? []))
-  const lists = programs.map((program) => {
-    const of = cases.filter((one) => one.program === program)
-    const list = unique(of.flatMap(({ version }) => version ?? [])).sort((a, b) =>
-      b.localeCompare(a, 'en', { numeric: true }),
-    )
-    return programs.length === 1 ? list.join(', ') : `${program} ${list.join(', ')}`
-  })
-  const byHand = cases.filter(({ program }) => program === undefined).length
-  const note = byHand === 0 ? [] : [`${byHand} of ${cases.length} cases by hand`]
-  return [...lists.sort(), ...note].join('; ')
-}
-
 /** The types and fields in the cases that the engine does not know. */
-function driftOf(cases: readonly Case[]): string {
+function driftOf(cases: readonly Case[]): string[] {
   const names = cases
     .flatMap(({ events }) => events)
     .filter((event) => isEvent(event, 'diagnostic.parser.warning'))
@@ -79,7 +82,7 @@ function driftOf(cases: readonly Case[]): string {
       ...Object.keys(drift?.types ?? {}).map((name) => `type \`${name}\``),
       ...Object.keys(drift?.fields ?? {}).map((name) => `field \`${name}\``),
     ])
-  return names.length === 0 ? 'none' : unique(names).join(', ')
+  return unique(names)
 }
 
 function unique(names: readonly string[]): string[] {

@@ -1,7 +1,7 @@
 /**
  * Checks the invariants with random input until the time is up:
  *
- *     npm run fuzz -- --seconds 60 [--seed 7] [--only split-frames] [--from 0]
+ *     npm run fuzz -- --hours 2 [--seconds 60] [--seed 7] [--only split-frames] [--from 0]
  *
  * Round n of seed s is always the same input (except the moment of a kill by time). A failing input is
  * minimized and saved in `.fuzz/`, with the command that repeats only its round; `.fuzz/status.json` has the
@@ -10,14 +10,19 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import fc from 'fast-check'
+import { agentEvents } from './fuzz/events.ts'
+import { requests } from './fuzz/handler.ts'
+import { journals } from './fuzz/journal.ts'
 import { jsonParse } from './fuzz/json-parse.ts'
 import { kills } from './fuzz/kills.ts'
 import { merges } from './fuzz/merges.ts'
 import { reference } from './fuzz/reference.ts'
 import { splitFrames, splitValues } from './fuzz/split.ts'
+import { wires } from './fuzz/wires.ts'
 
 const { values: flags } = parseArgs({
   options: {
+    hours: { type: 'string' },
     seconds: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     from: { type: 'string', default: '0' },
@@ -26,6 +31,8 @@ const { values: flags } = parseArgs({
   },
 })
 const seed = Number(flags.seed)
+const seconds = flags.hours === undefined ? Number(flags.seconds) : Number(flags.hours) * 3600
+if (!(seconds > 0)) throw new Error('--hours and --seconds are numbers above 0')
 const FOLDER = '.fuzz'
 /** A round takes a second or two; minimizing a failing input stops after this time. */
 const MAX_ROUND_MS = 60_000
@@ -45,6 +52,10 @@ const properties: Record<string, (seed: number) => Promise<Found>> = {
   'json-parse': checked(jsonParse, 100),
   reference: checked(reference, 100),
   merges: checked(merges, 100),
+  events: checked(agentEvents, 50),
+  wires: checked(wires, 50),
+  journal: checked(journals, 20),
+  handler: checked(requests, 20),
   // A case starts some processes.
   kills: checked(kills, 1),
 }
@@ -59,7 +70,7 @@ let round = Number(flags.from)
 const last = round + Number(flags.rounds)
 
 mkdirSync(FOLDER, { recursive: true })
-for (; Date.now() - started < Number(flags.seconds) * 1000 && round < last; round++) {
+for (; Date.now() - started < seconds * 1000 && round < last; round++) {
   for (const name of names) {
     const found = await properties[name]!(seed * 1_000_003 + round)
     cases[name]! += found.cases

@@ -1,15 +1,5 @@
 import { type PageExample, root } from './page-programs.ts'
 
-/** Writes a log with three blocks, one of them broken. */
-const runLog = `
-  import { writeFileSync } from 'node:fs'
-  writeFileSync('run.log', [
-    'I look at it.',
-    '<json>{"issues":[{"file":"a.ts","diff":"+1"}]}</json>',
-    '<json>{"issues": undefined }</json>',
-    'No, this: <json>{"issues":[{"file":"b.ts","diff":"+2"}]}</json>',
-  ].join('\\n'))`
-
 /** A `codex` of the program's own that runs these lines of shell. */
 const codexOf = (lines: string) => `
   import { writeFileSync } from 'node:fs'
@@ -56,17 +46,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
         /\nlifecycle\.completion\.state \n$/,
       ],
     },
-    server: {
-      before: `process.env['PORT'] = '0'`,
-      after: `
-        await new Promise((resolve) => server.once('listening', resolve))
-        const url = 'http://127.0.0.1:' + (server.address() as { port: number }).port + '/agents'
-        const id = await (await fetch(url, { method: 'POST', body: 'x' })).text()
-        console.log(await (await fetch(url + '/runs/' + id + '/chat')).text())
-        console.log((await fetch(url)).status)
-        server.close()`,
-      prints: [/^event: conversation\.started$/m, /^event: conversation\.ended$/m, /^200$/m],
-    },
     disconnect: {
       before: `
         import { watch, writeFileSync } from 'node:fs'
@@ -81,29 +60,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
         watcher.close()
         server.close()`,
       prints: [/^AbortError$/m, /^the agent has ended: cancelled$/m],
-    },
-    relay: {
-      before: `${agentOf('gemini', 'gemini-acp.allow-once')}
-        process.env['PORT'] = '0'`,
-      after: `
-        await new Promise((resolve) => server.once('listening', resolve))
-        const url = 'http://127.0.0.1:' + (server.address() as { port: number }).port + '/agent'
-        const post = async (body: object) => (await fetch(url, { method: 'POST', body: JSON.stringify(body) })).status
-        let text = ''
-        for await (const piece of (await fetch(url + '?task=x')).body!) {
-          text += Buffer.from(piece).toString()
-          const asked = text.match(/^data: (.*"type":"user.input.required".*"request":.*)$/m)
-          if (!asked) continue
-          text = ''
-          const { run_id, data } = JSON.parse(asked[1]!)
-          console.log(data.request.title)
-          console.log(await post({ run_id, id: data.request.id, option: 'nonsense' }))
-          console.log(await post({ run_id, id: data.request.id, option: 'allow_once' }))
-          console.log(await post({ run_id, id: data.request.id, option: 'allow_once' }), await post({ run_id: 'x' }))
-        }
-        console.log(text.includes('conversation.completed') || text.includes('assistant.message.final'))
-        server.close()`,
-      prints: [/^touch note\.txt && echo noted\n400\n204\n410 410\ntrue$/m],
     },
   },
   'docs/values.md': {
@@ -150,11 +106,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
       after: `console.log(JSON.stringify(tryParse('<json>{"a":1,}</json>').notes[0]?.changes))`,
       prints: [/^\[\{"kind":"dropped a comma","at":12,"before":",","after":""\}\]$/m],
     },
-    stages: {
-      before: `import { drive } from 'agent-sluice/values'`,
-      after: `console.log(drive(stage, [{ channel: 'stdout', bytes: Buffer.from('{"a":1}\\n') }]))`,
-      prints: [/^\[ 8 \]$/m],
-    },
   },
   'docs/talk.md': {
     talk: {
@@ -164,15 +115,6 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
         import { readFileSync } from 'node:fs'
         console.log(readFileSync('notes.jsonl', 'utf8').includes('"optionId":"reject_once"'))`,
       prints: [/^rm -f seed\.txt \(the model says: touch up the files\): reject_once\nfinished\ntrue$/m],
-    },
-  },
-  'docs/stream-json-and-ndjson.md': {
-    stringify: {
-      before: runLog,
-      prints: [
-        /^\{"ok":true,"value":\{"issues":\[/m,
-        /^\{"ok":false,"fault":\{"name":"Fault","code":"INVALID_JSON","message":".*","broken":\{"line":1,.*\}$/m,
-      ],
     },
   },
   'docs/replacing-your-parser.md': {

@@ -71,6 +71,10 @@ export class PayloadSearch {
   #unfed = ''
   /** Where the value begins in the channel, if it is in prose. */
   #from = -1
+  /** It counts less than any other: only one of its kind does not replace it. */
+  #isInFence = false
+  /** An earlier object may be repaired at the end. */
+  #isDoubtful = false
   /** What gave way to the block that is open. */
   #outranked: GrowingValue | undefined
   #isEnded = false
@@ -158,8 +162,10 @@ export class PayloadSearch {
     const isUnwanted = this.#options.root === 'object' && frame.text[0] === '['
     const isDocument = this.#inBody && frame.first === true && (isProse || isUnwanted)
     const isOurs = frame.from === this.#from
-    // After `//` it counts less than any other.
-    if (isOurs && frame.inFence) this.#settled = false
+    if (isOurs && frame.inFence) {
+      this.#settled = false
+      this.#isInFence = true
+    }
     if (!isLate && !isDocument && !(isOurs && (isBroken || isProse))) return
     this.#value = undefined
     this.#vague = undefined
@@ -176,13 +182,17 @@ export class PayloadSearch {
     const body = this.#body
     this.#body = undefined
     if (body?.search) {
-      this.#from = -1
-      if (this.#settled) this.#value = body.search.#ended()
+      this.#from = isBlock ? -1 : from
+      // One that begins with a bracket and gave no value may be repaired at the end.
+      const isBroken = !this.#settled && isBlock && isBracket(text.trimStart().charCodeAt(0))
+      if (this.#settled || isBroken) this.#value = body.search.#ended()
       this.#settled &&= this.#value !== undefined
+      this.#settled ||= isBroken
     } else if (!body && this.#yields(isBlock)) {
       const search = this.#searchIn()
       search.push(text)
       const found = search.#ended()
+      this.#isDoubtful ||= search.#isDoubtful
       if (!found?.done()) return
       this.#value = found
       this.#settled = true
@@ -207,7 +217,7 @@ export class PayloadSearch {
   /** The value is complete, and passes. */
   done(): boolean {
     const value = this.#value
-    if (value === undefined || !value.done()) return false
+    if (value === undefined || !value.done() || this.#isDoubtful) return false
     if (this.#checked !== value) this.#passes = this.#options.passes(value.root)
     this.#checked = value
     return this.#passes
@@ -285,7 +295,10 @@ export class PayloadSearch {
 
   /** The value again, if it is still not certain that it is one. */
   #judged(found: GrowingValue): GrowingValue | undefined {
-    if (!found.begun()) return found.failed() ? undefined : found
+    if (!found.begun()) {
+      if (found.failed() && (this.#inBody || this.#options.loose)) this.#isDoubtful = true
+      return found.failed() ? undefined : found
+    }
     this.#value = found
     // An empty object counts if it is the whole input. Before something else it is prose.
     this.#settled = this.#inBody || !(found.done() && found.isEmpty())
@@ -316,6 +329,7 @@ export class PayloadSearch {
     const found = open.search.push(text)
     if (found || this.#settled || open.search.#settled) this.#value = found
     this.#settled = open.search.#settled
+    this.#isDoubtful ||= open.search.#isDoubtful
   }
 
   /** A search in the body of a block. */
@@ -337,6 +351,7 @@ export class PayloadSearch {
     if (!this.#yields(isBlock)) return
     if (kind === 'object' || kind === 'line') {
       if (kind === 'object' && (beginsWithKey(this.#start) || isMember(scan.head.before(from)))) return
+      if (this.#isInFence && this.done() && scan.isInFence(kind, from)) return
       if (root === 'any' || scan.byte(from) === OPEN_BRACE) this.#begin(from, at)
       return
     }
@@ -363,6 +378,7 @@ export class PayloadSearch {
     const scan = this.#scan
     const found = new GrowingValue(this.#options.maxDepth)
     this.#from = this.#tape.origin(from)
+    this.#isInFence = false
     const to = Math.max(at, this.#stepOnTape)
     for (let seen = from, size = 64; seen < to && !found.failed(); size *= 2) {
       let end = Math.min(to, seen + size)

@@ -78,8 +78,14 @@ function held(path: string, mine: Holder): Lock {
       // What no reader would take for a lock is not written.
       const text = JSON.stringify({ ...mine, run })
       if (text.length >= MAX_LOCK) return
-      fs.writeFileSync(`${path}.${mine.token}`, text, { flag: 'wx', mode: 0o600 })
-      replaceFile(`${path}.${mine.token}`, path)
+      const named = `${path}.${mine.token}`
+      try {
+        fs.writeFileSync(named, text, { flag: 'wx', mode: 0o600 })
+        replaceFile(named, path)
+      } catch (error) {
+        orElse(() => fs.rmSync(named, { force: true }), undefined)
+        throw error
+      }
     },
     release() {
       if (readHolder(path)?.token === mine.token) fs.rmSync(path, { force: true })

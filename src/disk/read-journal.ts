@@ -14,8 +14,6 @@ export interface Lines {
   readonly at: number
   /** The position right after them. */
   readonly next: number
-  /** The file had more than this, so this will not grow. */
-  readonly full: boolean
 }
 
 /** One line of a file, with its LF. */
@@ -50,7 +48,7 @@ export function wholeLines(
     // No larger than what is there: most reads of a live run find one line.
     const bytes = readBlock(fd, at, Math.min(size, left))
     const end = bytes.lastIndexOf(LF) + 1
-    if (end > 0) return { bytes: bytes.subarray(0, end), at, next: at + end, full: bytes.length === size }
+    if (end > 0) return { bytes: bytes.subarray(0, end), at, next: at + end }
     if (bytes.length >= maxLine) return 'too long'
     if (bytes.length < size) return undefined
   }
@@ -200,7 +198,7 @@ export class JournalReader {
     const next = at + (end || STEP)
     this.#reach({ bytes: bytes.subarray(0, end || STEP), at, next })
     if (end === 0) this.#inside.add(next)
-    return { bytes: NOTHING, at, next, full: true }
+    return { bytes: NOTHING, at, next }
   }
 
   /** A file that was rewritten since the last check keeps its mark, so that the next one detects it. */

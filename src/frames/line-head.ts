@@ -137,6 +137,11 @@ export class LineHead {
     return MAY_PRECEDE_PIECE[this.#tailAt(position) & 0xff] === 1
   }
 
+  /** True if an equals sign, and maybe blanks, precede `position`. */
+  isAssigned(position: number): boolean {
+    return (this.#tailAt(position) & 0xff) === EQUALS
+  }
+
   /** True if a colon or an equals sign, and maybe blanks, precede `position`. */
   isAfterColon(position: number): boolean {
     const tail = this.#tailAt(position)

@@ -38,6 +38,8 @@ export interface Interruptions {
 const MAX_BROKEN = 65_536
 /** How many bytes of a channel are read again because an object in them did not end where it seemed to. */
 const MAX_REREAD = 16 * MAX_BROKEN
+/** How much of the next line shows that it assigns something to a name. */
+const MAX_SETTING = 128
 /** An array of one scalar that is longer than this is no citation. */
 const MAX_CITATION = 1024
 
@@ -129,8 +131,9 @@ export class ObjectMachine implements Inside {
     }
     if (this.#stage === 'body' && !this.#walk(limit)) return false
     if (scan.inside !== this || this.#stage === 'body') return true
-    const broken = this.#follows.look(Math.min(limit, end), end >= limit)
-    if (broken === undefined) return false
+    const bound = Math.min(limit, end)
+    const broken = this.#follows.look(bound, end >= limit)
+    if (broken === undefined || this.#awaitsNextLine(bound, end >= limit)) return false
     this.#cut(broken)
     return true
   }
@@ -262,13 +265,29 @@ export class ObjectMachine implements Inside {
     if (broken >= 0 && !aside && !this.#bare) this.#passBrokenRest(to)
   }
 
+  //  user = {"name": "Ada"}⏎port = 2⏎
+  //                        ^ #to    ^ one of several settings
+  #awaitsNextLine(bound: number, over: boolean): boolean {
+    if (over || !this.#scan.head.isAssigned(this.#from)) return false
+    return bound < this.#to + MAX_SETTING && !/\n.*\n/.test(this.#behind(bound))
+  }
+
+  #behind(bound = Math.min(this.#tape.end, this.#scan.limit(this.#from))): string {
+    const { view, base } = this.#tape
+    return view.toString('latin1', this.#to - base, Math.min(bound, this.#to + MAX_SETTING) - base)
+  }
+
   /** Whether it is a piece of something larger that is not JSON. After a word nothing has to be decoded. */
   #isPiece(size = 3): boolean {
     const scan = this.#scan
     const from = this.#from
-    if (this.#first || !(scan.byte(from) === OPEN_BRACKET || scan.head.mayBeInside(from))) return false
+    const endsTag = this.#stage === 'behind' && scan.byte(this.#to) === GREATER
+    if (this.#first || !(scan.byte(from) === OPEN_BRACKET || endsTag || scan.head.mayBeInside(from)))
+      return false
     const text = scan.decodeClean(from, Math.min(from + size, this.#tape.end))
-    return isPiece(scan.head.before(from), text, this.#stage === 'behind' ? this.#follows.seen() : '')
+    if (this.#stage !== 'behind') return isPiece(scan.head.before(from), text)
+    const after = scan.head.isAssigned(from) ? this.#behind() : this.#follows.seen()
+    return isPiece(scan.head.before(from), text, after)
   }
 
   //  see [1].   list[0]   [1](url)      scores: [7]   x = [7]   [7]

@@ -149,6 +149,11 @@ export class Scan {
     return lines.join('\n')
   }
 
+  /** Whether what begins at `from` is in the code of a fence, or an object after `//`. */
+  isInFence(kind: string, from: number): boolean {
+    return this.proseFence !== undefined || (kind === 'object' && this.head.isComment(from))
+  }
+
   byte(position: number): number | undefined {
     return this.tape.view[position - this.tape.base]
   }
@@ -171,7 +176,7 @@ export class Scan {
     if (cut.first) frame.first = true
     if (cut.attached) frame.attached = true
     if (cut.aside) frame.aside = true
-    if (this.proseFence || (cut.kind === 'object' && this.head.isComment(cut.from))) frame.inFence = true
+    if (this.isInFence(cut.kind, cut.from)) frame.inFence = true
     if (cut.broken !== undefined) frame.broken = tape.origin(cut.broken)
     const notes = this.notesOf(cut)
     if (notes) frame.notes = notes

@@ -10,7 +10,8 @@ export const MAX_BEFORE = 512
 /**
  * Whether the bracket that begins `text` is a piece of something that is not JSON: an argument, an element of
  * a tuple, a parameter, an attribute, a cell of a table, an entry of a TOML table, a string of code, or of a
- * broken document. `before` has at most the 512 bytes before it, `after` the rest of its line, as Latin-1.
+ * broken document. `before` has at most the 512 bytes before it, `after` the rest of its line, or, if it is
+ * assigned to a name, of two lines, as Latin-1.
  *
  * @example
  * isPiece('User(name="x", address=', '{"city": "Paris"}') // true
@@ -18,7 +19,9 @@ export const MAX_BEFORE = 512
  */
 export function isPiece(before: string, text: string, after = ''): boolean {
   const last = before.trimEnd().at(-1)
-  if (IN_TAG.test(before.slice(-400)) || before.lastIndexOf(WIDE_BRACE) > before.lastIndexOf(WIDE_CLOSER))
+  const head = before.slice(-400)
+  if (IN_TAG.test(head) || (after[0] === '>' && IN_REPR.test(head))) return true
+  if (TEMPLATES.some(([opener, closer]) => before.lastIndexOf(opener) > before.lastIndexOf(closer)))
     return true
   switch (last) {
     case '(':
@@ -26,7 +29,7 @@ export function isPiece(before: string, text: string, after = ''): boolean {
     case '=':
     case '[':
     case ':':
-      return isArgument(before) || (last === '=' && isTableEntry(before))
+      return isArgument(before) || (last === '=' && isSetting(before, after))
     case '>':
       return isParameter(before, after)
     case '|':
@@ -37,6 +40,7 @@ export function isPiece(before: string, text: string, after = ''): boolean {
       return (
         isLiteral(text, last) ||
         IS_OPERAND.test(after) ||
+        IN_STATEMENT.test(head) ||
         isMember(before.slice(0, -1)) ||
         isTextAmongOthers(before.slice(0, -1), after)
       )
@@ -47,9 +51,14 @@ export function isPiece(before: string, text: string, after = ''): boolean {
 
 //  <Chart data={[1, 2]}/>     <co>Paris</co: 0:[1]>      <a data-x='{"a": 1}'>
 const IN_TAG = /<\/?[A-Za-z][\w.:-]{0,63}\s[^<>\n]{0,300}[=:]\{?["']?$/
-/** `｛` and `｝`, as Latin-1. */
-const WIDE_BRACE = '\xef\xbd\x9b'
-const WIDE_CLOSER = '\xef\xbd\x9d'
+//  <Book {"year": 1815}>      #<Book 7 {"year": 1815}>
+const IN_REPR = /<[A-Za-z][^<>\n]{0,300}[ \t]$/
+/** Code in a template, and `｛` with `｝`, as Latin-1. */
+const TEMPLATES = [
+  ['{%', '%}'],
+  ['<%', '%>'],
+  ['\xef\xbd\x9b', '\xef\xbd\x9d'],
+] as const
 const MAX_HEAD = 80
 const LOOP_HEAD =
   /(?:^|[\s;({])for(?:each)?(?:\s?\(|\s)\s?(?:(?:const|let|var|my) )?[$\w]{1,24}(?:, ?[$\w]{1,24})? (?:in|of|:?= range) $/
@@ -113,14 +122,20 @@ function isCell(before: string): boolean {
   return row.split('|').length > 2 || lines.some((line) => /^\s{0,99}\|[ :-]{1,99}\|[ :-]{1,99}/.test(line))
 }
 
-/** Whether it is the value of a key under the head of a TOML table. */
-function isTableEntry(before: string): boolean {
+//  port = 2              [server]             a = {…}
+//  user = {…}            opts = {…}           b = {…}
+//         ^ a setting           ^ an entry        ^ one of two values
+/** Whether it is assigned to a name, with other settings on the lines around it, or under a TOML head. */
+function isSetting(before: string, after: string): boolean {
   const lines = before.split('\n')
-  const isKey = (line: string) => /^\s{0,99}[\w.-]{1,99} ?=/.test(line)
-  if (!isKey(lines.pop() ?? '')) return false
-  while (lines.length > 0 && isKey(lines.at(-1)!)) lines.pop()
-  return /^\s{0,99}\[[\w.-]{1,99}\]\s{0,9}$/.test(lines.at(-1) ?? '')
+  if (!/^\s{0,99}[\w.-]{1,99} ?=/.test(lines.pop() ?? '')) return false
+  while (/^\s{0,99}[\w.-]{1,99} ?= ?[{[]/.test(lines.at(-1) ?? '')) lines.pop()
+  const above = lines.at(-1) ?? ''
+  return /^\s{0,99}\[[\w.-]{1,99}\]\s{0,9}$/.test(above) || SETTING.test(above) || SETTING_BELOW.test(after)
 }
+
+const SETTING = /^\s{0,99}[\w.-]{1,99} ?= ?(?:["'\d+-]|[Tt]rue\b|[Ff]alse\b)[^\n]{0,400}$/
+const SETTING_BELOW = /^[ \t;\r]{0,9}\n[ \t]{0,99}[\w.-]{1,99} ?= ?(?:["'\d+-]|[Tt]rue\b|[Ff]alse\b)/
 
 //  "{" + k + ":" + v + "}"      "{"a": 1}"
 //    ^ a string of code           ^ a document in quotes
@@ -128,17 +143,21 @@ function isLiteral(text: string, quote: string): boolean {
   return text[1] === quote && /[\s+.,;)&|]/.test(text[2] ?? '')
 }
 
-//  execute(sql, ('{"a": 1}', 2))      VALUES (7, '{"a": 1}')      JSON.parse('{"a": 1}')
-//                ^ beside others              ^                           ^ alone
+//  execute(sql, ('{"a": 1}', 2))      post(url, data='{"a": 1}')      JSON.parse('{"a": 1}')
+//                ^ beside others                      ^                           ^ alone
 /** Whether a string that holds it is an argument, or an element of a tuple, beside others. */
 function isTextAmongOthers(before: string, after: string): boolean {
-  if (/,\s{0,99}$/.test(before)) return isArgument(before)
+  if (/[,=]\s{0,99}$/.test(before)) return isArgument(before)
   const isFirst = /[\w$\])]\($/.test(before) ? /^["']\s{0,9},/ : /^["']\s{0,9},\s{0,9}["'\d[{(+-]/
   return before.endsWith('(') && isFirst.test(after)
 }
 
 //  '{"a": 1}'::jsonb     '{"a": 1}' ->> 'a'     "{…}" + rest
 const IS_OPERAND = /^["'](?:[ \t]?(?:\+|\|\||->|::)|[ \t]\.\s)/
+
+//  curl -d '{"a": 1}' x      UPDATE t SET d = '{"a": 1}' WHERE id = 3
+const IN_STATEMENT =
+  /(?:(?:^|\s)--?[A-Za-z][\w-]{0,40}(?:\s{1,9}|=)|\b(?:SELECT|SET|VALUES|WHERE)\s[^\n;]{0,200})["']$/
 
 /** Whether a bracket after this text is the value of a key without an opening bracket: part of a whole. */
 export function isMember(before: string): boolean {

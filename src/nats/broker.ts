@@ -24,6 +24,8 @@ export interface BlockEnd {
   readonly from?: number | undefined
   /** The run had ended when this was sent. It can continue with another attempt. */
   readonly over?: boolean | undefined
+  /** The run took orders when this was sent, and its shipper passes them on. */
+  readonly control?: boolean | undefined
 }
 
 /** A block with its position at the broker. Later blocks, of any run, have higher positions. */
@@ -33,6 +35,8 @@ export interface StoredBlock {
   readonly end: BlockEnd
   /** Whole lines, a part of one, or nothing. */
   readonly bytes: Uint8Array
+  /** The broker has put it there for somebody who may not write there: it is of another run, if of any. */
+  readonly copied?: boolean | undefined
 }
 
 /** Which runs to read. @default all */
@@ -61,6 +65,21 @@ export interface Broker {
   pending(after: number, filter: BlockFilter): Promise<number>
   /** All blocks from a position on, until the signal. Waits while the broker is unreachable. */
   read(from: number, filter: BlockFilter, signal: AbortSignal): AsyncGenerator<StoredBlock, void>
+  /**
+   * Asks the shipper of a run to give it an order; undefined if nobody is there who could. The broker stores
+   * nothing, so that no order is acted on when it is out of date.
+   */
+  order(name: RunName, order: Uint8Array): Promise<Uint8Array | undefined>
+  /**
+   * Answers such requests for the runs of a tenant, until the signal; those that `take` has no answer for are
+   * left to another shipper. `fail` is called if that is forbidden.
+   */
+  takeOrders(
+    tenant: string,
+    take: (run: string, order: Uint8Array) => Uint8Array | undefined,
+    fail: (fault: Fault) => void,
+    signal: AbortSignal,
+  ): void
   /** Waits until the broker is reachable. */
   reachable(signal: AbortSignal): Promise<void>
   close(): Promise<void>
@@ -71,8 +90,9 @@ export class Rewound extends Error {}
 
 /** Tells a block from another one that is at its place since the broker lost it. */
 export function blockMark({ name, end }: StoredBlock): string {
-  const { attempt, seq, hash, part, over } = end
-  return `${name.tenant}.${name.run} ${attempt}.${seq} ${hash} ${part?.bytes ?? ''} ${over ?? ''}`
+  const { attempt, seq, hash, part, over, control } = end
+  const state = `${part?.bytes ?? ''} ${over ?? ''}${control ? ' control' : ''}`
+  return `${name.tenant}.${name.run} ${attempt}.${seq} ${hash} ${state}`
 }
 
 const RETRY_MS = 200

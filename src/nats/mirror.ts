@@ -1,6 +1,13 @@
 import fs from 'node:fs'
 import { join, relative, sep } from 'node:path'
-import { checkPath, isFunction, isName, type OptionTable, readOptions } from '../base/check-options.ts'
+import {
+  checkPath,
+  isFunction,
+  isName,
+  isText,
+  type OptionTable,
+  readOptions,
+} from '../base/check-options.ts'
 import { DURATION_ABOVE_0, type Duration, milliseconds } from '../base/duration.ts'
 import { Fault, orElse } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
@@ -89,6 +96,8 @@ export interface Mirror {
   /** Writes what the broker has and receives, until the signal or until it is idle. */
   follow(broker: Broker): Promise<MirrorProgress>
   progress(): MirrorProgress
+  /** Whether a run takes orders now. */
+  takesOrders(name: RunName): boolean
   close(): void
 }
 
@@ -111,8 +120,9 @@ interface Cursor {
   readonly at: number
   /** Which block is there. After a loss at the broker it can be another one. */
   readonly mark?: string | undefined
-  /** The runs that were not over, each as `tenant/run`. */
+  /** The runs that were not over, each as `tenant/run`, and those of them that take orders. */
   readonly open: readonly string[]
+  readonly control?: readonly string[] | undefined
 }
 
 /** A run that is not over. */
@@ -142,6 +152,7 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
     lock.release()
   }
   try {
+    for (const key of saved?.control ?? []) runs.control.add(key)
     for (const key of new Set([...(saved?.open ?? []), ...locked])) {
       const [tenant = '', run = ''] = key.split('/')
       if (isToken(tenant) && isToken(run)) runs.reopen({ tenant, run })
@@ -153,6 +164,7 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
   return {
     follow: (broker) => new Following(dir, runs, broker, read).follow(saved),
     progress: () => runs.progress(),
+    takesOrders: (name) => runs.control.has(keyOf(name)),
     close,
   }
 }
@@ -162,6 +174,8 @@ class MirroredRuns {
   /** Those that are not over. The others are on the disk alone: there may be any number of them. */
   readonly #runs = new Map<string, MirroredRun>()
   readonly #refused = new Set<string>()
+  /** Runs that take orders, each as `tenant/run`. */
+  readonly control = new Set<string>()
   /** Runs with an open journal, the most recently used last. */
   readonly #opened = new Set<MirroredRun>()
   #maxOpen = MAX_OPEN
@@ -217,6 +231,8 @@ class MirroredRuns {
       this.#stored++
       this.#unended++
     }
+    if (block.end.control) this.control.add(key)
+    else this.control.delete(key)
     if (!block.end.over) return
     if (run.stored) this.#unended--
     this.#shut(run)
@@ -229,6 +245,7 @@ class MirroredRuns {
     const run = this.#runs.get(key)
     if (run) this.#shut(run)
     this.#runs.delete(key)
+    this.control.delete(key)
     this.#refused.add(key)
     // The next mirror reads on from there.
     this.#firstRefused = Math.min(this.#firstRefused, at)
@@ -377,7 +394,7 @@ class Following {
           continue
         }
         try {
-          this.#runs.take(block)
+          if (!block.copied) this.#runs.take(block)
         } catch (error) {
           if (!Fault.is(error) || isOfWholeDisk(error)) throw error
           if (error.code === 'BROKER_GAP' && !whole) return true
@@ -431,7 +448,9 @@ class Following {
     const at = this.#runs.settled(this.#at)
     const mark = at === this.#at ? this.#mark : undefined
     const open = this.#runs.open()
-    return JSON.stringify({ stream, tenant, id: this.#id, boot: this.#boot, at, mark, open } satisfies Cursor)
+    const control = this.#runs.control.size > 0 ? [...this.#runs.control] : undefined
+    const cursor: Cursor = { stream, tenant, id: this.#id, boot: this.#boot, at, mark, open, control }
+    return JSON.stringify(cursor)
   }
 }
 
@@ -463,12 +482,13 @@ function storedRuns(dir: string): { count: number; locked: string[] } {
 
 function readCursor(path: string): Cursor | undefined {
   try {
-    const { stream, tenant, id, boot, at, mark, open } = JSON.parse(
+    const { stream, tenant, id, boot, at, mark, open, control } = JSON.parse(
       readPlain(path, MAX_CURSOR),
     ) as Partial<Cursor>
     if (typeof stream !== 'string' || typeof id !== 'string' || !Number.isSafeInteger(at)) return undefined
-    const keys = Array.isArray(open) ? open.filter((key) => typeof key === 'string') : []
-    return { stream, tenant, id, boot, at: Math.max(0, at as number), mark, open: keys }
+    const keysIn = (list: unknown) => (Array.isArray(list) ? list.filter(isText) : [])
+    const keys = { open: keysIn(open), control: keysIn(control) }
+    return { stream, tenant, id, boot, at: Math.max(0, at as number), mark, ...keys }
   } catch {
     // Missing or invalid: everything is read again, and existing events are not written twice.
     return undefined

@@ -25,6 +25,8 @@ const AHEAD = 32
 /** A reader whose consumer is silent for two of these creates a new one. */
 const HEARTBEAT_MS = 1500
 const RETRY_MS = 200
+/** How long a host may take to answer an order; then it is asked again. */
+const HEARD_MS = 2000
 const NOTHING = new Uint8Array(0)
 /** A consumer that is made to be asked what is pending. It goes by itself if it cannot be removed. */
 const COUNTER = {
@@ -50,6 +52,7 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
   }
   const { js, manager, transport } = client
   const subject = ({ tenant, run }: RunName) => `${stream}.${tenant}.${run}`
+  const orders = ({ tenant, run }: RunName) => `${stream}-control.${tenant}.${run}`
   /** Sends a request; an error that a retry cannot fix becomes a Fault. */
   const asked = <T>(ask: () => Promise<T>): Promise<T> =>
     ask().catch((error) => {
@@ -123,6 +126,27 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
         }
       }
     },
+    async order(name, order) {
+      const ask = () => client.connection.request(orders(name), order, { timeout: HEARD_MS })
+      try {
+        return (await asked(() => client.answer(ask))).data
+      } catch (error) {
+        if (isNamed(error, 'NoResponders')) return undefined
+        throw error
+      }
+    },
+    takeOrders(tenant, take, fail, signal) {
+      const subscription = client.connection.subscribe(orders({ tenant, run: '*' }), {
+        callback(error, message) {
+          if (error) return fail(brokerFault(error, client.shown))
+          const { subject, reply, headers, data } = message
+          if (!reply || reply.startsWith('$') || isCopy(headers)) return
+          const answer = take(subject.split('.')[2] ?? '', data)
+          if (answer) message.respond(answer)
+        },
+      })
+      signal.addEventListener('abort', () => subscription.unsubscribe(), { once: true })
+    },
     reachable: (signal) => client.connected(signal),
     close: client.close,
   }
@@ -160,7 +184,8 @@ async function* consumed(
       if (signal.aborted) return
       const [, tenant = '', run = '', ...more] = message.subject.split('.')
       if (run === '' || more.length > 0) throw notABlock(stream, message.seq, 'its subject has other parts')
-      yield { at: message.seq, name: { tenant, run }, end: readEnd(message.headers), bytes: message.data }
+      const { seq: at, headers, data: bytes } = message
+      yield { at, name: { tenant, run }, end: readEnd(headers), bytes, copied: isCopy(headers) }
     }
   } finally {
     signal.removeEventListener('abort', stop)
@@ -261,14 +286,16 @@ const HEADERS = {
   part: 'Sluice-Part',
   from: 'Sluice-From',
   over: 'Sluice-Over',
+  control: 'Sluice-Control',
 } as const
 
-function writeEnd(headers: MsgHdrs, { attempt, seq, hash, part, from, over }: BlockEnd): MsgHdrs {
+function writeEnd(headers: MsgHdrs, { attempt, seq, hash, part, from, over, control }: BlockEnd): MsgHdrs {
   headers.set(HEADERS.last, `${attempt}.${seq}`)
   headers.set(HEADERS.hash, hash)
   if (part) headers.set(HEADERS.part, `${part.bytes} ${part.hash}`)
   if (from) headers.set(HEADERS.from, String(from))
   if (over) headers.set(HEADERS.over, '1')
+  if (control) headers.set(HEADERS.control, '1')
   return headers
 }
 
@@ -283,12 +310,21 @@ function readEnd(headers: MsgHdrs | undefined): BlockEnd {
     part: bytes ? { bytes: count(bytes), hash } : undefined,
     from: from || undefined,
     over: headers?.has(HEADERS.over) || undefined,
+    control: headers?.has(HEADERS.control) || undefined,
   }
 }
 
 function count(text: string): number {
   const value = Number(text)
   return Number.isSafeInteger(value) && value >= 0 ? value : 0
+}
+
+/**
+ * Whether JetStream has sent what is stored elsewhere: it answers questions to any subject that the asker
+ * names, also where that one may not publish. Such an answer asks for no answer itself.
+ */
+function isCopy(headers: MsgHdrs | undefined): boolean {
+  return headers?.has('Nats-Stream') === true
 }
 
 function apiCode(error: unknown): { code?: number; status?: number } {

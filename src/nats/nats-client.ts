@@ -43,6 +43,12 @@ export interface NatsOptions {
   /** The path of a creds file (JWT and seed). */
   readonly creds?: string | undefined
   /**
+   * The beginning of the subjects under which answers to this client arrive. A user that may subscribe to
+   * those of others can read what they read: give each its own, and the permission for that.
+   * @default '_INBOX'
+   */
+  readonly inbox?: string | undefined
+  /**
    * True for TLS with a certificate that Node trusts, or the files for it.
    * @default if the server requires it
    */
@@ -81,6 +87,7 @@ export const NATS_OPTIONS = {
   password: { is: isText, needs: 'text as password' },
   token: { is: isText, needs: 'text as token' },
   creds: { is: isText, needs: 'text as creds' },
+  inbox: { default: '_INBOX', is: isStreamName, needs: 'letters, digits, - and _ as inbox' },
   tls: { check: checkTls, is: isTls, needs: 'true or files as tls' },
   connectTimeout: { ...DURATION, default: 0 },
   onConnection: { is: isFunction, needs: 'a function as onConnection' },
@@ -131,6 +138,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
     // An undefined option must not hide what an address contains.
     ...authOf(packages, { ...inAddress, ...defined({ user, password, token, creds }) }),
     ...tlsOf(options.tls ?? (secure || undefined)),
+    inboxPrefix: options.inbox ?? NATS_OPTIONS.inbox.default,
   }
   const dialed: Dialed = {}
   const connection = await firstConnection(packages, settings, shown, options, dialed)

@@ -9,6 +9,7 @@ import { openPlain, readBlock } from '../disk/plain-file.ts'
 import { type EventPlace, type JournalEvent, JournalReader, MAX_LINE } from '../disk/read-journal.ts'
 import type { AgentEvent } from '../events/event.ts'
 import { isRunning } from '../run/is-running.ts'
+import { giveOrder, type Order, type OrderedRun, orderedRun, takesOrders } from '../run/orders.ts'
 import { jsonLine } from '../streams/jsonl.ts'
 import { LF } from '../text/characters.ts'
 import { type BlockEnd, type Broker, type RunName, tokenOf } from './broker.ts'
@@ -16,6 +17,8 @@ import { type BlockEnd, type Broker, type RunName, tokenOf } from './broker.ts'
 export interface ShipRunOptions {
   readonly tenant: string
   readonly redact?: ((event: AgentEvent) => AgentEvent) | undefined
+  /** Whether orders are passed on to the run. */
+  readonly control: boolean
   /** Called with what has arrived at the broker. */
   readonly sent: (events: number, bytes: number) => void
   /** Limits lines that are too long for a block to one at a time: each is in memory as a whole. */
@@ -69,6 +72,12 @@ export class ShippedRun {
     this.#root = root
     this.#options = options
     this.#path = join(dir, EVENTS_FILE)
+  }
+
+  /** Gives it an order, as `giveOrder`. Undefined if it is not the run of this name, or takes none. */
+  order(run: string, order: Order): boolean | undefined {
+    const ordered = this.#name?.run === run ? this.#ordered() : undefined
+    return ordered && giveOrder(ordered, order)
   }
 
   /** Called after any error: the broker must be asked again for its position. */
@@ -149,12 +158,12 @@ export class ShippedRun {
       // First the process, then the size: what it wrote last must not be missed.
       const over = !isRunning(this.dir, this.#root)
       if (fs.fstatSync(fd).size !== this.size) return undefined
-      if (!over) return 'waiting'
       const { attempt, seq, hash } = start.end
-      const isTold =
-        start.end.over ||
-        (await this.#append({ ...start, end: { attempt, seq, hash, over } }, NOTHING, NO_LOAD))
-      return isTold ? 'over' : undefined
+      const isTold = over ? start.end.over : !this.#ordered() === !start.end.control
+      if (isTold) return over ? 'over' : 'waiting'
+      const end = { attempt, seq, hash, over: over || undefined }
+      await this.#append({ ...start, end }, NOTHING, NO_LOAD)
+      return undefined
     }
     if (portion.bytes.length > maxBlock) {
       // Redaction made it longer.
@@ -167,9 +176,17 @@ export class ShippedRun {
     return undefined
   }
 
+  /** The attempt that takes orders now. */
+  #ordered(): OrderedRun | undefined {
+    const ordered = this.#options.control ? orderedRun(this.dir, this.#root) : undefined
+    return ordered && takesOrders(ordered) ? ordered : undefined
+  }
+
   /** True if it was accepted. If not, the broker must be asked. */
-  async #append(next: KnownPosition, bytes: Uint8Array, load: Load): Promise<boolean> {
+  async #append({ end, ...more }: KnownPosition, bytes: Uint8Array, load: Load): Promise<boolean> {
     const { after } = this.#here!
+    const control = !end.over && this.#ordered() !== undefined
+    const next = { ...more, end: control ? { ...end, control } : end }
     this.#here = undefined
     this.#sent = { ...next, ...load }
     const at = await this.#broker.append(this.#name!, next.end, bytes, after)

@@ -10,10 +10,12 @@ import { cannotRead, diskFault } from '../base/system-error-code.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { Waker, watchPath } from '../disk/wake.ts'
 import type { AgentEvent } from '../events/event.ts'
+import { orderIn } from '../run/orders.ts'
 import { folders, isSkipped } from '../run/run-directory.ts'
-import type { Broker } from './broker.ts'
+import { type Broker, tokenOf } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
 import { NATS_OPTIONS, type NatsOptions } from './nats-client.ts'
+import type { OrderAnswer } from './remote-order.ts'
 import { ShippedRun, type ShipRunOptions } from './ship-run.ts'
 
 export interface ShipOptions extends NatsOptions {
@@ -24,6 +26,12 @@ export interface ShipOptions extends NatsOptions {
   readonly tenant?: string | undefined
   /** Keep watching for new runs, and for runs that continue, until `signal`. @default false */
   readonly follow?: boolean | undefined
+  /**
+   * Passes orders from `serve --from … --control` on to runs that were started with `control`. Whoever may
+   * publish under `<stream>-control.<tenant>` at the broker may then give them. Read docs/control.md first.
+   * @default false
+   */
+  readonly control?: boolean | undefined
   /** Changes every event before it is sent. The journal is not changed. @default none */
   readonly redact?: ((event: AgentEvent) => AgentEvent) | undefined
   /** Number of runs with a block in flight at the same time. @default 32 */
@@ -47,6 +55,7 @@ const isAbove0 = (value: unknown) => typeof value === 'number' && value > 0
 const SHIP_OPTIONS = {
   tenant: { default: 'default', is: isName, needs: 'a name as tenant' },
   follow: OFF,
+  control: OFF,
   redact: { is: isFunction, needs: 'a function as redact' },
   maxInFlight: { default: 32, is: isAbove0, needs: 'a number above 0 as maxInFlight' },
   onProgress: { is: isFunction, needs: 'a function as onProgress' },
@@ -174,6 +183,7 @@ class Shipper {
     setMaxListeners(0, this.#signal)
     this.#runOptions = {
       tenant: options.tenant,
+      control: options.control,
       redact: options.redact && guarded(options.redact),
       sent: (events, bytes) => this.#sent(events, bytes),
       alone: oneByOne(),
@@ -198,6 +208,15 @@ class Shipper {
 
   /** Looks for runs and at those that are being written, until all are over, or until the signal. */
   async #shipAll(): Promise<void> {
+    const { control, tenant } = this.#options
+    if (control) {
+      const take = (run: string, order: Uint8Array) => this.#order(run, order)
+      const fail = (error: Fault) => {
+        this.#fatal ??= { error }
+        this.#waker.wake()
+      }
+      this.#broker.takeOrders(tokenOf(tenant), take, fail, this.#signal)
+    }
     this.#watchFolder(this.#root)
     let nextWalk = Number.NEGATIVE_INFINITY
     let nextPoll = Number.NEGATIVE_INFINITY
@@ -302,6 +321,21 @@ class Shipper {
     this.#refusal ??= fault
     this.#watch(entry)
     this.#options.onRefused?.(entry.run.dir, fault)
+  }
+
+  /** Gives an order to a run. No answer if it is of another host of this tenant, or takes none. */
+  #order(run: string, text: Uint8Array): Uint8Array | undefined {
+    const answer = (told: OrderAnswer) => Buffer.from(JSON.stringify(told))
+    try {
+      const order = orderIn(Buffer.from(text).toString())
+      for (const { run: shipped } of this.#entries.values()) {
+        const given = shipped.order(run, order)
+        if (given !== undefined) return answer({ given })
+      }
+      return undefined
+    } catch (error) {
+      return answer({ why: (error as Error).message }) // cast: only errors are thrown here
+    }
   }
 
   /** Waits until the broker can be asked again. Meanwhile nothing piles up in the client. */

@@ -82,6 +82,7 @@ async function* blocks(
     for (;;) {
       try {
         for await (const block of broker.read(1, filter, signal)) {
+          if (block.copied) continue
           yield block
           const { attempt, seq, over } = block.end
           // An end before what the reader has is not the one it waits for.

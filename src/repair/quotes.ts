@@ -94,10 +94,11 @@ export function spellString(
   }
   // The opening quote of a string that was joined to another one is gone.
   const joined = before !== undefined && before.to > from
+  const inset = opened && closed && isInset(text, from, to) ? 1 : 0
   if (!opened) add(from, from, '"', 'added a missing quote')
-  else if (text.charCodeAt(from) !== QUOTE && !joined) add(from, from + 1, '"', 'replaced a quote')
+  else if (text.charCodeAt(from) !== QUOTE && !joined) add(from, start + inset, '"', 'replaced a quote')
   let backslashes: Backslashes | undefined
-  for (let at = start; at < to; at++) {
+  for (let at = start + inset; at < to - inset; at++) {
     const unit = text.charCodeAt(at)
     if (unit < SPACE) add(at, at + 1, escapeOf(unit), 'escaped a control character')
     else if (unit === QUOTE) add(at, at, '\\', 'escaped a quote')
@@ -120,8 +121,13 @@ export function spellString(
     }
   }
   if (!closed) add(to, to, '"', 'added a missing quote')
-  else if (text.charCodeAt(to) !== QUOTE) add(to, to + 1, '"', 'replaced a quote')
+  else if (text.charCodeAt(to) !== QUOTE) add(to - inset, to + 1, '"', 'replaced a quote')
   return { edits }
+}
+
+/** French puts a blank inside its quotes, « so ». */
+function isInset(text: string, from: number, to: number): boolean {
+  return text[from] === '«' && /^\s\S(?:[^\n]*\S)?\s$/.test(text.slice(from + 1, to))
 }
 
 /** How JSON spells a control character inside a string. */

@@ -48,9 +48,10 @@ export function orderedRun(dir: string, within?: string): OrderedRun | undefined
 
 /** Bytes of one order; a longer line is none. */
 export const MAX_ORDER = 64 << 10
-/** Orders that one attempt takes. */
-const MAX_ORDERS = 10_000
-const MAX_FILE = 64 << 20
+/** Bytes of all orders that one attempt is given: each new one is looked for among them. */
+const MAX_FILE = 8 << 20
+/** The run reads no further: several may have been given at once just below the limit. */
+const MAX_READ = 2 * MAX_FILE
 /** The first line says whose orders these are. */
 const MAX_HEAD = 16 << 10
 /** Files of other runs that are looked at to remove those of dead ones. */
@@ -116,6 +117,14 @@ function areAnswers(value: unknown): value is Order['answers'] {
   return isRecord(value) && Object.values(value).every(fits)
 }
 
+/** Reads the text of an order that was checked before, elsewhere. Throws BAD_OPTION. */
+export function orderIn(text: string): Order {
+  const { at, by, ...given } = Object(jsonValue(text)) as Record<string, unknown> // cast: any object
+  const order = readOrder(given, isText(by) && /^[^\p{C}]{1,60}$/u.test(by) ? by : 'unknown')
+  if (given['id'] === undefined) throw badOption('an order that is passed on has an id')
+  return { ...order, at: isText(at) ? at.slice(0, 40) : order.at }
+}
+
 /** A line of the file that is no order: why. */
 export interface NoOrder {
   readonly id: string
@@ -132,7 +141,6 @@ export class Orders {
   /** Where the line begins. */
   #from = 0
   readonly #seen = new Set<string>()
-  #lines = 0
   #closed = false
 
   /** Throws if the orders could be written by somebody else, or by the agent that works in `cwd`. */
@@ -181,7 +189,7 @@ export class Orders {
     const found: (Order | NoOrder)[] = []
     // A file that grows faster than it is read must not hold the run back for ever.
     for (let blocks = 0; blocks < 64 && !this.#closed; blocks++) {
-      const piece = this.#tail.read()
+      const piece = this.#from > MAX_READ ? undefined : this.#tail.read()
       if (!piece) break
       if (piece.restarted) {
         this.#rest = []
@@ -223,18 +231,14 @@ export class Orders {
     const text = Buffer.concat(this.#rest).toString()
     this.#rest = []
     this.#size = 0
-    if ((text.trim() === '' && !isLong) || text === this.#head || this.#lines > MAX_ORDERS) return []
+    if ((text.trim() === '' && !isLong) || text === this.#head) return []
     const id = `line-${this.#from}`
-    if (++this.#lines > MAX_ORDERS)
-      return [{ id, why: `this run has had ${MAX_ORDERS} orders, and takes no more` }]
     if (isLong) return [{ id, why: 'the line is longer than an order may be (64 KiB)' }]
     try {
-      const { at, by, ...given } = Object(jsonValue(text)) as Record<string, unknown> // cast: any object
-      const order = readOrder(given, isText(by) && /^[^\p{C}]{1,60}$/u.test(by) ? by : 'unknown')
-      if (given['id'] === undefined) throw badOption('an order in the file has an id')
+      const order = orderIn(text)
       if (this.#seen.has(order.id)) return []
       this.#seen.add(order.id)
-      return [{ ...order, at: isText(at) ? at.slice(0, 40) : order.at }]
+      return [order]
     } catch (error) {
       return [{ id, why: (error as Error).message }]
     }
@@ -312,7 +316,7 @@ function openOrders(run: OrderedRun, flags: number): number {
     if (head?.runId !== run.runId || head.attempt !== run.attempt || head.dir !== run.dir)
       throw refused('these orders are of another run: what this one recorded about itself is not true')
     if (isDead(head)) throw refused('this run has ended: its recorder was lost')
-    if (size > MAX_FILE) throw refused('this run has had too many orders')
+    if (size > MAX_FILE) throw refused('this run has had too many orders; stop it by its pid: sluice stop')
     return fd
   } catch (error) {
     fs.closeSync(fd)
@@ -329,10 +333,10 @@ export function takesOrders(run: OrderedRun): boolean {
 }
 
 /**
- * Hands an order to a run: when this returns, the run will do it or tell why not, unless it is killed before.
- * Throws ORDER_REFUSED if the run takes none, or has had one with this id.
+ * Hands an order to a run: when this returns true, the run will do it or tell why not, unless it is killed
+ * before. False if an order with this id was given before. Throws ORDER_REFUSED if the run takes none.
  */
-export function giveOrder(run: OrderedRun, order: Order): void {
+export function giveOrder(run: OrderedRun, order: Order): boolean {
   const line = Buffer.from(`${JSON.stringify(order)}\n`)
   if (line.length > MAX_ORDER) throw refused('an order may have 64 KiB')
   const { O_RDWR, O_APPEND } = fs.constants
@@ -340,13 +344,14 @@ export function giveOrder(run: OrderedRun, order: Order): void {
   try {
     const { size } = fs.fstatSync(fd)
     const before = readBlock(fd, 0, size)
-    if (before.includes(`"id":"${order.id}"`)) throw refused('an order with this id was given before')
+    if (before.includes(`\n{"id":"${order.id}"`)) return false
     // The last line may be torn: whoever wrote it was killed.
     const bytes = before.at(-1) === LF ? line : Buffer.concat([Buffer.of(LF), line])
     if (fs.writeSync(fd, bytes) < bytes.length)
       throw refused('the order could not be written: the disk is full')
     // The run removes the file before it reads it for the last time.
     if (fs.fstatSync(fd).nlink === 0) throw refused('this run has ended')
+    return true
   } catch (error) {
     throw Fault.is(error) ? error : refused('the order could not be written', error)
   } finally {

@@ -282,7 +282,7 @@ export class Recording {
     const { audit, runId, attempt, cwd, onOrder } = this.#options
     if (!onOrder || audit === undefined) return
     this.#orders = new Orders({ runId, attempt, dir: fs.realpathSync(audit) }, cwd)
-    this.#meta = { ...this.#meta, control: true, orders: this.#orders.path }
+    this.#save({ control: true, orders: this.#orders.path })
   }
 
   #watchOrders(orders: Orders): void {
@@ -362,7 +362,6 @@ export class Recording {
     const before = this.#options.fsDiff ? await this.#look() : undefined
     this.#started = Date.now()
     this.#origin = performance.now()
-    this.#takeOrders()
     // Before the process starts, so that a crash from here on leaves something to resume.
     this.#save({ started_at: new Date(this.#started).toISOString() })
     const output = this.#newOutput()
@@ -370,6 +369,7 @@ export class Recording {
     let guard: ReturnType<typeof watchdog> | undefined
     const prompt = this.#prompt()
     try {
+      this.#takeOrders()
       // Before the process gets it: what was sent is known, whatever happens then.
       const delivered = prompt && output.sent(prompt, 0)
       const startNotes = await this.#start(delivered)

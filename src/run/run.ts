@@ -330,7 +330,7 @@ class AgentRun {
       // Cast: as below, where the end of a stream is hidden.
       reply: (text: string) => this.#reply(text, run as unknown as Run),
       answer: (id: string, answer: RequestAnswer) => this.#talk?.answer(id, answer) ?? false,
-      interrupt: () => this.#interrupt(),
+      interrupt: () => void this.#interrupt(),
     })
     // Who gives orders listens, though nobody reads here.
     const unread = () => (this.#options.control ? undefined : this.#talk?.unheard())
@@ -345,14 +345,16 @@ class AgentRun {
     else this.#recording.stop('interrupted', signal)
   }
 
-  #interrupt(): void {
-    if (this.#talk) this.#talk.interrupt()
-    else this.#recording.stop('interrupted', 'SIGINT')
+  /** False if there is no turn to interrupt. */
+  #interrupt(): boolean {
+    if (this.#talk) return this.#talk.interrupt()
+    this.#recording.stop('interrupted', 'SIGINT')
+    return true
   }
 
   /** Does what an order says, or returns why not. */
   #obey({ do: does, request = '', option, answers, now }: Order): string | undefined {
-    if (does === 'interrupt') this.#interrupt()
+    if (does === 'interrupt') return this.#interrupt() ? undefined : 'its turn is over'
     if (does === 'stop') this.#recording.stop('interrupted', now ? 'SIGKILL' : 'SIGTERM')
     if (does !== 'answer') return undefined
     if (!this.#talk) return 'nobody talks with this agent (talk), so it cannot be answered'

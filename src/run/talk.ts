@@ -151,15 +151,18 @@ export class Talk {
     return true
   }
 
-  /** Stops the turn, and the process if the turn does not end. */
-  interrupt(): void {
+  /** Stops the turn, and the process if the turn does not end. False if no turn is under way. */
+  interrupt(): boolean {
     const { killGrace, process } = this.#options
     const stop = () => process().stop('interrupted', 'SIGTERM')
-    if (this.#phase === 'opening' || this.#phase === 'quiet') stop()
-    if (this.#phase !== 'turn' || this.#interrupting) return
+    const isOpening = this.#phase === 'opening' || this.#phase === 'quiet'
+    if (isOpening) stop()
+    if (this.#phase !== 'turn') return isOpening
+    if (this.#interrupting) return true
     this.#interrupting = 'wanted'
     this.#timer = setTimeout(stop, killGrace)
     this.#sendInterrupt()
+    return true
   }
 
   /** The agent has closed its stdin, and waits for what it cannot get, unless it is about to exit. */

@@ -135,19 +135,26 @@ export function isOwnHost(headers: readonly string[] | undefined, host: string):
 
 /**
  * Why a request that changes something may not come from where it comes from; undefined if it may. Only our
- * own page, or a program that names our origin, or one of those that a proxy gives us.
+ * own page, or a program that names our origin, or one of `origins`. `host` as in `isOwnHost`: under any
+ * other name a page may be of another site that has pointed that name at this machine.
  */
-export function whyForeign(headers: IncomingHttpHeaders, origins: readonly string[]): string | undefined {
-  const { origin, host } = headers
+export function whyForeign(
+  headers: IncomingHttpHeaders,
+  origins: readonly string[],
+  host = '',
+): string | undefined {
+  const { origin } = headers
   const site = headers['sec-fetch-site']
   if (origin === undefined && site === undefined)
     return 'a request that changes something needs the header Origin, with the origin of this server'
-  const own = [`http://${host}`, `https://${host}`, ...origins]
-  if (origin !== undefined && !own.includes(origin))
+  if (origin !== undefined && origins.includes(origin)) return undefined
+  // HTTP/2 has a field of its own for it.
+  const name = String(headers[':authority'] ?? headers.host)
+  if (origin !== undefined && ![`http://${name}`, `https://${name}`].includes(origin))
     return `this request comes from ${quote(origin, 100)}, which is not the origin of this server`
-  if (site !== undefined && site !== 'same-origin' && !origins.includes(origin ?? ''))
-    return 'this request comes from another site'
-  return undefined
+  if (site !== undefined && site !== 'same-origin') return 'this request comes from another site'
+  if (isOwnHost([name], host)) return undefined
+  return `this server takes orders under the name ${quote(name, 100)} only if its origin is named (origins)`
 }
 
 /** Compares in constant time, whatever the position of the difference and the length. */

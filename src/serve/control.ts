@@ -5,24 +5,39 @@ import { isText } from '../base/check-options.ts'
 import { badOption, Fault, orElse, quote } from '../base/fault.ts'
 import { isRecord } from '../events/engine.ts'
 import { jsonValue } from '../json/strict.ts'
-import { giveOrder, MAX_ORDER, type Order, type OrderedRun, readOrder, takesOrders } from '../run/orders.ts'
+import type { Meta } from '../run/meta.ts'
+import { giveOrder, MAX_ORDER, type Order, readOrder, refused, takesOrders } from '../run/orders.ts'
 import { startReply } from '../run/run.ts'
 import { nobodyAnswers } from '../run/talk.ts'
 import { whyForeign } from './access.ts'
 import { type AskedRequest, AskedRequests } from './asked-requests.ts'
 import { type Asked, type Reply, refuse } from './reply.ts'
 import type { FoundRun } from './run-finder.ts'
+import type { RunPlace } from './run-place.ts'
 import type { ControlSettings, GivenOrder } from './serve-options.ts'
 
 /** How orders reach a run. */
 export interface OrderDoor {
-  readonly takes: (run: OrderedRun) => boolean
-  /** Throws ORDER_REFUSED. */
-  readonly give: (run: OrderedRun, order: Order) => void | Promise<void>
+  /** Whether it takes orders now; `last` is what is known of its last attempt, if that was read already. */
+  readonly takes: (place: RunPlace, last?: Partial<Meta>) => boolean
+  /** False if an order with this id was given before. Throws ORDER_REFUSED, or BROKER_FAILED. */
+  readonly give: (place: RunPlace, order: Order) => boolean | Promise<boolean>
 }
 
+const TAKES_NONE = 'this run takes no orders: it was not started with control, or has ended'
+
 /** To runs of this machine. */
-export const localDoor: OrderDoor = { takes: takesOrders, give: giveOrder }
+export const localDoor: OrderDoor = {
+  takes(place, last) {
+    const run = last && !last.control ? undefined : place.ordered?.()
+    return run !== undefined && takesOrders(run)
+  },
+  give(place, order) {
+    const run = place.ordered?.()
+    if (!run) throw refused(TAKES_NONE)
+    return giveOrder(run, order)
+  },
+}
 
 /** How long a body may take. */
 const BODY_MS = 10_000
@@ -50,6 +65,7 @@ export class ControlRoutes {
   readonly #settings: ControlSettings
   readonly #find: (id: string) => Promise<FoundRun | undefined>
   readonly #door: OrderDoor
+  readonly #host: string | undefined
   readonly #signal: AbortSignal
   readonly #requests = new AskedRequests()
   readonly #rates = new Map<string, { left: number; at: number }>()
@@ -59,12 +75,13 @@ export class ControlRoutes {
     settings: ControlSettings,
     find: (id: string) => Promise<FoundRun | undefined>,
     signal: AbortSignal,
-    door: OrderDoor = localDoor,
+    { door = localDoor, host }: { readonly door?: OrderDoor | undefined; readonly host?: string | undefined },
   ) {
     this.#settings = settings
     this.#find = find
     this.#signal = signal
     this.#door = door
+    this.#host = host
   }
 
   close(): void {
@@ -95,8 +112,7 @@ export class ControlRoutes {
       const body = await bodyOf(source)
       const run = await this.#find(encoded)
       if (!run) throw new Refusal(404, 'there is no such run')
-      const log = (given: Omit<GivenOrder, 'address' | 'token' | 'run'>) =>
-        this.#settings.onOrder?.({ address, token, run: run.info.id, ...given })
+      const log: Log = (given) => this.#log({ address, token, run: run.info.id, ...given })
       const told = what === 'reply' ? await this.#reply(run, body, log) : await this.#order(run, body, log)
       if (response.destroyed) return
       const head = { 'content-type': 'application/json; charset=utf-8' }
@@ -110,9 +126,18 @@ export class ControlRoutes {
     }
   }
 
+  /** The order is given: what fails here must not look as if it were not. */
+  #log(given: GivenOrder): void {
+    try {
+      this.#settings.onOrder?.(given)
+    } catch (error) {
+      process.emitWarning(`onOrder failed: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+
   /** What can be refused before anything is read. */
   #checkHead({ headers }: Asked, address: string): void {
-    const foreign = whyForeign(headers, this.#settings.origins)
+    const foreign = whyForeign(headers, this.#settings.origins, this.#host)
     if (foreign !== undefined) throw new Refusal(403, foreign)
     if (!/^application\/json *(?:;|$)/i.test(headers['content-type'] ?? ''))
       throw new Refusal(415, 'send JSON, with content-type: application/json')
@@ -135,14 +160,12 @@ export class ControlRoutes {
 
   async #order(run: FoundRun, body: unknown, log: Log): Promise<{ id: string }> {
     const order = readOrder(body, 'page')
-    const ordered = run.place.ordered?.()
     if (run.info.state !== 'running') throw new Refusal(409, 'this run has ended')
-    if (!ordered || !this.#door.takes(ordered))
-      throw new Refusal(409, 'this run takes no orders: it was not started with control, or has ended')
+    if (!this.#door.takes(run.place)) throw new Refusal(409, TAKES_NONE)
     const known = await this.#requests.of(run.place)
     if (order.do === 'answer') checkAnswer(order, known.requests.get(order.request ?? ''))
-    if (known.orders.has(order.id)) throw new Refusal(409, 'an order with this id was given before')
-    await this.#door.give(ordered, order)
+    if (known.orders.has(order.id) || !(await this.#door.give(run.place, order)))
+      throw new Refusal(409, 'an order with this id was given before')
     const { id, do: does, request, option } = order
     log({ id, do: does, request, option })
     return { id }
@@ -192,7 +215,8 @@ function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error
   if (!Fault.is(error)) throw error
   if (error.code === 'BAD_OPTION') return new Refusal(400, error.message)
-  return new Refusal(error.code === 'JOURNAL_FAILED' ? 507 : 409, error.message)
+  const status = { JOURNAL_FAILED: 507, BROKER_FAILED: 503 }[error.code as string] // cast: any other code
+  return new Refusal(status ?? 409, error.message)
 }
 
 const tooLong = () => new Refusal(413, 'an order may have 64 KiB')

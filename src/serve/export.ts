@@ -74,6 +74,8 @@ export interface Exported {
 
 /** Size of a piece of a log in the page. */
 const RAW_PIECE = 1 << 20
+/** Characters of events in a piece: each piece costs a few turns. */
+const TEXT_PIECE = 1 << 16
 
 /**
  * A recorded run in one file, in pieces: Markdown for an issue, a page that needs no server, or its data as
@@ -204,16 +206,19 @@ async function* dataOf(
   maxRaw: number,
 ): AsyncGenerator<string> {
   const version: EmbeddedData['version'] = 1
-  yield `{"version":${version},"runs":[{"events":[`
+  let head = `{"version":${version},"runs":[{"events":[`
   const reader = new OverviewReader()
   let first: AgentEvent | undefined
   for await (const event of events) {
-    yield `${first ? ',' : ''}${JSON.stringify(event)}`
+    head += `${first ? ',' : ''}${JSON.stringify(event)}`
     first ??= event
     reader.take(event)
+    if (head.length < TEXT_PIECE) continue
+    yield head
+    head = ''
   }
   const info = infoOf(source, first, reader.overview(), hide)
-  yield `],"info":${JSON.stringify(info satisfies EmbeddedRun['info'])},"streams":[`
+  yield `${head}],"info":${JSON.stringify(info satisfies EmbeddedRun['info'])},"streams":[`
   const logs = hide ? [] : source.logs.filter(({ total }) => total > 0)
   const room = Math.floor(maxRaw / Math.max(1, logs.length))
   for (const [i, log] of logs.entries()) {

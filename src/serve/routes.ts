@@ -40,6 +40,8 @@ export type RouteSettings = Pick<
   readonly control?: ControlSettings | undefined
   /** How orders reach the runs. @default by files, on this machine */
   readonly door?: OrderDoor | undefined
+  /** The name that the server was started with, if it has one. */
+  readonly host?: string | undefined
 }
 
 /** Answers what is asked about the runs under a directory: `/runs`, and what is below it. */
@@ -73,7 +75,7 @@ export class RunRoutes {
     const abilities = control && { takes: door.takes, reply: control.reply }
     this.#finder = new RunFinder(root, this.#logs, undefined, abilities)
     const find = (id: string) => this.#findRun(id)
-    this.control = control && new ControlRoutes(control, find, this.#shut.signal, door)
+    this.control = control && new ControlRoutes(control, find, this.#shut.signal, options)
     const source = {
       look: () => this.#look(),
       textOf: (info: RunInfo) => this.#textOf(info),
@@ -232,7 +234,7 @@ export class RunRoutes {
     const known = this.#runOf(id)
     if (known) return known
     // It may be a run that has just begun, asked for by its run id.
-    await this.#list.fresh(true)
+    await this.#list.seek()
     return this.#runOf(id)
   }
 

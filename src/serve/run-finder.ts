@@ -6,8 +6,7 @@ import { isLocked, lockedRun } from '../disk/lock.ts'
 import { isInside } from '../disk/plain-file.ts'
 import { attemptsIn } from '../run/attempt-logs.ts'
 import { isUnlockedRunning } from '../run/is-running.ts'
-import { readMeta } from '../run/meta.ts'
-import type { OrderedRun } from '../run/orders.ts'
+import { type Meta, readMeta } from '../run/meta.ts'
 import { canReply } from '../run/reply.ts'
 import { isSearched, readFolder } from '../run/run-directory.ts'
 import { runInfo, taskOf } from './build-info.ts'
@@ -30,7 +29,7 @@ export interface FoundRun {
 
 /** What can be done with runs here. */
 export interface RunAbilities {
-  readonly takes: (run: OrderedRun) => boolean
+  readonly takes: (place: RunPlace, last?: Partial<Meta>) => boolean
   readonly reply: boolean
 }
 
@@ -311,9 +310,8 @@ export class RunFinder {
     const run_id = locked ? lockedRun(join(path, LOCK_FILE)) : undefined
     const id = this.#idOf(path)
     const info = runInfo({ id, run_id, running, lost, first, last, attempts, told })
-    const takes = locked && last?.control && place.ordered?.()
     const can = {
-      ...(takes && this.#orders?.takes(takes) && { control: true as const }),
+      ...(locked && this.#orders?.takes(place, last) && { control: true as const }),
       ...(this.#orders?.reply && !running && last && canReply(last) && { reply: true as const }),
     }
     return { place, info: { ...info, ...can } }

@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import type { FoundRun, GoneRun } from './run-finder.ts'
 import { compareRuns, type RunInfo } from './run-info.ts'
 import { turn } from './turns.ts'
@@ -7,6 +7,8 @@ import { turn } from './turns.ts'
 const LIST_MS = 500
 /** Runs that are gone, to remember for clients that ask what has changed: as many as are listed at most. */
 const MAX_GONE = 20_000
+/** Nobody waits longer for the look at a run that is not known. */
+const MAX_REST_MS = 2000
 
 interface Listed {
   info: RunInfo
@@ -45,6 +47,10 @@ export class RunList {
   #reading: Promise<void> | undefined
   #complete = false
   #lookedAt = Number.NEGATIVE_INFINITY
+  /** How long the last look took. */
+  #lookMs = 0
+  /** A look that has not begun yet, for those that ask for a run that is not known. */
+  #seeking: Promise<void> | undefined
 
   constructor(source: RunSource, signal: AbortSignal) {
     this.#source = source
@@ -63,6 +69,24 @@ export class RunList {
       this.#reading = undefined
     })
     await this.#reading
+  }
+
+  /**
+   * Reads what has changed since this call, for a run that is not known. It waits so long that such looks
+   * take a fifth of the time at most: anybody can ask for runs that are not there.
+   */
+  async seek(): Promise<void> {
+    await this.#reading
+    this.#seeking ??= this.#rest().then(async () => {
+      this.#seeking = undefined
+      await this.fresh(true)
+    })
+    await this.#seeking
+  }
+
+  async #rest(): Promise<void> {
+    const rest = this.#lookedAt + 4 * this.#lookMs - performance.now()
+    if (rest > 0) await delay(Math.min(rest, MAX_REST_MS), undefined, { ref: false })
   }
 
   /** All runs as JSON, in order. */
@@ -104,6 +128,7 @@ export class RunList {
   }
 
   async #look(): Promise<void> {
+    const began = performance.now()
     for (const found of this.#source.look()) {
       if (found && 'gone' in found) this.#drop(found.gone)
       else if (found) this.#take(found)
@@ -114,6 +139,7 @@ export class RunList {
     if (!this.#complete) this.#version++
     this.#complete = true
     this.#lookedAt = performance.now()
+    this.#lookMs = this.#lookedAt - began
   }
 
   #take({ info, place }: FoundRun): void {

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { badOption } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { accessBy, checkBindAddress, isOwnHost } from './access.ts'
+import type { OrderDoor } from './control.ts'
 import { pageFiles } from './page.ts'
 import { answering, refuse } from './reply.ts'
 import { RunRoutes, realDir, sendJson } from './routes.ts'
@@ -12,13 +13,13 @@ import { controlOf, type RunServer, type ServeSettings } from './serve-options.t
 const openPaths: ReadonlySet<string> = new Set(['/page.css', '/icon.svg', '/healthz'])
 
 /** The server of `serve`, whose options are checked already. */
-export async function startServer(options: ServeSettings): Promise<RunServer> {
+export async function startServer(options: ServeSettings, door?: OrderDoor): Promise<RunServer> {
   const { port, host, token, insecure } = options
   const access = accessBy(token)
   const control = controlOf(options.control)
   // Everybody may read, but not give orders.
   checkBindAddress(host, token, insecure && !control)
-  const routes = new RunRoutes(realDir(options.dir), { ...options, control })
+  const routes = new RunRoutes(realDir(options.dir), { ...options, control, door })
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (!isOwnHost(request.headersDistinct['host'], host))

@@ -3,10 +3,11 @@ import { describe, expect, test } from 'vitest'
 import '../plain-schemas.ts'
 import { type SnapshotOptions, snapshots } from '../../src/ask/snapshots.ts'
 import { tryParse } from '../../src/values/parse.ts'
-import { runs } from '../pace.ts'
+import { runs, seed } from '../pace.ts'
 import { answers } from '../values/model-answers.ts'
 import { printed } from '../values/printed-answers.ts'
 import { told } from '../values/told-answers.ts'
+import { varied } from '../values/varied-answers.ts'
 
 /** With a line that has ended behind the value, there is nothing to wait for. */
 const END = '\n\nDone.\n'
@@ -21,7 +22,7 @@ function quarrel(text: string, options: SnapshotOptions): string | undefined {
 }
 
 describe('snapshots().done()', () => {
-  const rows = [answers, printed, told].flatMap((table) => Object.values(table).flat())
+  const rows = [answers, printed, told, varied].flatMap((table) => Object.values(table).flat())
 
   test('is true of no other value than that of tryParse', () => {
     const quarrels = rows.flatMap(([text, , { pick, ...options } = {}]) => {
@@ -70,6 +71,42 @@ describe('snapshots().done()', () => {
     )
   })
 
+  test('is true of no other value than that of tryParse, whatever is in the text', () => {
+    const F = '```'
+    const PARTS = [
+      ...[
+        '{"a":1}',
+        '{"b":2}',
+        '[{"c":3}]',
+        '{}',
+        '{a:1}',
+        "{'a':1}",
+        '{"t":"}"}',
+        '{"t":"```"}',
+        '{"a":1,}',
+      ],
+      ...['\n', '\n\n', ' ', ': ', '. ', 'So: ', 'x = ', '\n- ', '\n> ', '\n// ', '\n1. ', '{x}'],
+      ...['`{"a":1}`', '**{"b":2}**', 'f({"a":1})', 'User(a={"b":2})', '{% x = {"a":1} %}', '\ny = 2\n'],
+      ...[`\n${F}json\n{"a":1}\n${F}\n`, `\n${F}\n{"b":2}${F}\n`, `\n${F}diff\n+ {"a":1}\n- {"b":2}\n${F}\n`],
+      ...[`\n${F}py\n{"a":1}\n${F}\n`, `\n${F}json\n{a:1}\n${F}\n`, '\n| {"a":1} | b |\n'],
+      ...[
+        '<json>{"b":2}</json>',
+        '<json>{b:2,}</json>',
+        '<answer>{"a":1}</answer>',
+        '<answer>{"a":1,}</answer>',
+      ],
+      ...['<think>{"z":0}</think>', '{"z":0}\n</think>\n', '◁think▷ {"z":0} ◁/think▷'],
+    ]
+    const parts = fc.array(fc.constantFrom(...PARTS), { minLength: 1, maxLength: 9 })
+    const options = fc.constantFrom<SnapshotOptions>({}, { root: 'any' }, { schema: {} }, { tag: 'answer' })
+    fc.assert(
+      fc.property(parts, options, (parts, options) => {
+        expect(quarrel(parts.join('') + END, options)).toBeUndefined()
+      }),
+      { numRuns: runs(5000), seed },
+    )
+  })
+
   test.each<[string, SnapshotOptions, boolean]>([
     ['{"a": "x"}', { schema: { type: 'object', properties: { a: { type: 'integer' } } } }, false],
     ['{"b": 1}\n{"a": 1}', { schema: { type: 'object', required: ['a'] } }, true],
@@ -81,6 +118,12 @@ describe('snapshots().done()', () => {
     ['{"a": 1}\n```\n{"b": 2}\n```', {}, true],
     ['{"a": 1}\n```\nno {"b": 2}\n```', {}, true],
     ['// {"a": 1}\n{"b": 2}', {}, true],
+    ['```diff\n- {"a": 1}\n+ {"a": 2}\n```', {}, true],
+    ['```diff\n- {"a": 1}\n```\n{"b": 2}', {}, true],
+    ['```\n{a: 1}\n```\n```json\n[2, 3]\n```', { root: 'any' }, false],
+    ['{"a": 1}\n```json\n{b: 1}\n```', {}, false],
+    ['```py\n{"a": 1}\n```\n<json>{"b": 2}</json>', { schema: {} }, true],
+    ['{\'a\': 1} {"b": 2}', { schema: {} }, false],
   ])('agrees with tryParse: %j', (text, options, done) => {
     for (const size of [1, 3, 1000]) {
       const seen = snapshots(options)

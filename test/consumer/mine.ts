@@ -1,15 +1,15 @@
 // A large log: records of one type are counted without parsing the rest. And a schema without a library.
 import { createReadStream, writeFileSync } from 'node:fs'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { type Dropped, tap, values } from 'agent-sluice'
+import { type DroppedLines, tap, values } from 'agent-sluice'
 
 const lines = Array.from({ length: 1000 }, (_, n) =>
   JSON.stringify({ type: n % 100 === 0 ? 'end' : 'step', n }),
 )
 writeFileSync('run.jsonl', `${lines.join('\n')}\nnoise\n`)
 
-let dropped: Dropped | undefined
-const onDropped = (count: Dropped) => {
+let dropped: DroppedLines | undefined
+const onDropped = (count: DroppedLines) => {
   dropped = count
 }
 let count = 0

@@ -28,6 +28,15 @@ test('is held by one, refused to a second, and free after release', () => {
   takeLock(path).release()
 })
 
+test('a lock that cannot be written again leaves no draft of it', () => {
+  const path = fresh()
+  const lock = takeLock(path)
+  rmSync(path)
+  mkdirSync(join(path, 'in the way'), { recursive: true })
+  expect(() => lock.names('run')).toThrow()
+  expect(readdirSync(dirname(path))).toEqual(['lock'])
+})
+
 test('is taken over from a process that is dead', async () => {
   const path = fresh()
   const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)'])

@@ -65,6 +65,8 @@ export function memoryBroker({ maxBlock = 64 * 1024 } = {}): MemoryBroker {
         if (matches(block.name, filter)) yield block
       }
     },
+    order: async () => undefined,
+    takeOrders() {},
     reachable: async (signal) => signal.throwIfAborted(),
     close: async () => {},
   }

@@ -86,7 +86,7 @@ test('answers a request by an order, once, and tells who did', async () => {
   const { told: words, end } = await told(agent, (to, request) => {
     const order = readOrder({ id: 'one', do: 'answer', request, option: 'proceed_once' }, 'page')
     giveOrder(to, order)
-    expect(() => giveOrder(to, order)).toThrow('given before')
+    expect(giveOrder(to, order)).toBe(false)
     giveOrder(to, readOrder({ id: 'two', do: 'answer', request, option: 'cancel' }, 'terminal'))
     giveOrder(to, readOrder({ id: 'three', do: 'answer', request: '1:99', option: 'cancel' }, 'page'))
   })
@@ -134,6 +134,29 @@ test('answers questions, and interrupts a turn that waits', async () => {
   )
   expect(words).toContain('i interrupt terminal done')
   expect(end.outcome).toBe('cancelled')
+})
+
+test('says that there is no turn to interrupt, when it is over', async () => {
+  const { agent, audit } = standIn('gemini-acp.allow-once')
+  const give = (id: string) => {
+    giveOrder(orderedRun(audit)!, readOrder({ id, do: 'interrupt' }, 'page'))
+  }
+  let isGiven = false
+  const words: unknown[] = []
+  for await (const event of agent) {
+    if (event.type !== 'lifecycle.run.status') continue
+    const { status, request, reason, result, why } = event.data
+    if (request) agent.answer(request.id, 'proceed_once')
+    if (status === 'control') words.push([result, why])
+    // The turn is over, and its process waits for the end of its input.
+    if (status === 'awaiting_user_input' && !request && !isGiven) {
+      isGiven = true
+      expect(reason).toBeDefined()
+      give('late')
+    }
+  }
+  expect(words).toEqual([['refused', 'its turn is over']])
+  expect((await agent.end).ok).toBe(true)
 })
 
 test.each([false, true])('stops a run, now: %s', async (now) => {

@@ -333,9 +333,14 @@ test('takes orders in a server of your own, also over the Fetch API', async () =
   const { audit: runs } = workspace()
   mkdirSync(runs)
   const seen: string[] = []
+  const log: unknown[] = []
+  const onOrder = () => {
+    log.push('given')
+    throw new Error('no log today')
+  }
   const runsOf = handler({
     dir: runs,
-    control: true,
+    control: { origins: ['http://own.example'], onOrder },
     allow: (request) => {
       seen.push(request.method ?? '')
       return request.method === 'GET' || seen.length > 1
@@ -343,17 +348,24 @@ test('takes orders in a server of your own, also over the Fetch API', async () =
   })
   const agent = standIn('gemini-acp.allow-once', runs)
   const { request, rest } = await asked(agent)
-  const send = (origin: string) =>
+  const send = (origin: string, host = origin) =>
     runsOf.fetch(
-      new Request(`http://own.example/runs/${agent.runId}/control`, {
+      new Request(`${host}/runs/${agent.runId}/control`, {
         method: 'POST',
         headers: { origin, 'content-type': 'application/json' },
         body: JSON.stringify({ do: 'answer', request, option: 'proceed_once' }),
       }),
     )
   expect((await send('http://own.example')).status).toBe(403)
-  expect((await send('http://other.example')).status).toBe(403)
+  expect((await send('http://other.example', 'http://own.example')).status).toBe(403)
+  // A name that another site has pointed here.
+  const rebound = await send('http://evil.example')
+  expect(rebound.status).toBe(403)
+  expect(await rebound.text()).toMatch(/only if its origin is named/)
   expect((await send('http://own.example')).status).toBe(202)
+  expect(log).toEqual(['given'])
   expect(orders(await rest)).toMatchObject([{ result: 'done' }])
+  // Over, and not another site.
+  expect((await send('http://localhost:3000')).status).toBe(409)
   await runsOf.close()
 })

@@ -6,8 +6,10 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
+  type ServerResponse,
   request as send,
 } from 'node:http'
+import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -445,5 +447,36 @@ describe('a client', () => {
       expect(headers.get('cache-control')).toContain('no-transform')
       expect(headers.get('x-accel-buffering')).toBe('no')
     }
+  })
+
+  test('may speak HTTP/2, and give orders over it', async () => {
+    const dir = root()
+    putRun(dir, 'r', 30)
+    const runs = handling(dir, { control: true })
+    const server = http2.createServer((request, response) =>
+      // Cast: the compatibility API has what is used of these.
+      runs(request as unknown as IncomingMessage, response as unknown as ServerResponse),
+    )
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const client = http2.connect(url)
+    ends.push(async () => {
+      client.destroy()
+      await new Promise((done) => server.close(done))
+    })
+    const asked = async (path: string, headers: object = {}, body?: string) => {
+      const stream = client.request({ ':path': path, ...headers }, { endStream: body === undefined })
+      if (body !== undefined) stream.end(body)
+      const [head] = await once(stream, 'response')
+      let text = ''
+      for await (const piece of stream.setEncoding('utf8')) text += piece
+      return { status: head[':status'], text }
+    }
+    expect(parseSse((await asked('/runs/r/events')).text)).toHaveLength(30)
+    const order = (origin: string) => ({ ':method': 'POST', 'content-type': 'application/json', origin })
+    expect(await asked('/runs/r/control', order('http://evil.example'), '{"do":"stop"}')).toMatchObject({
+      status: 403,
+    })
+    expect(await asked('/runs/r/control', order(url), '{"do":"stop"}')).toMatchObject({ status: 409 })
   })
 })

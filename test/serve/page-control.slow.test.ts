@@ -165,6 +165,7 @@ describe.skipIf(!chromiumPath)(`control from a browser${needsBrowser}`, () => {
       await page.keyboard.press('Space')
       await page.keyboard.press('ArrowDown')
       expect(await blue.isChecked()).toBe(true)
+      expect(await page.locator('.answer .how').innerText()).toBe('')
       // Another answer leaves the options.
       await page.keyboard.press('Tab')
       await page.keyboard.type('violet')
@@ -369,6 +370,20 @@ describe.skipIf(!chromiumPath)(`control from a browser${needsBrowser}`, () => {
     await end
     await expect.poll(() => page.title()).toBe('Runs · sluice')
     await page.locator('#none', { hasText: '3 runs, but none that waits for you.' }).waitFor()
+  })
+
+  test('a run that begins after its page was opened has its buttons', async () => {
+    const dir = root()
+    const first = start(dir, 'turns')
+    await first.end
+    const { url } = await serving(join(dir, 'runs'), control)
+    const page = await pages.bare()
+    await page.goto(`${url}#run/permission`)
+    await page.locator('#task', { hasText: 'This run is not here' }).waitFor()
+    start(dir, 'permission')
+    await page.getByRole('button', { name: 'Stop', exact: true }).waitFor()
+    await page.locator('#task', { hasText: 'Tidy up.' }).waitFor()
+    await page.getByRole('button', { name: 'Reject', exact: true }).waitFor()
   })
 
   test('no buttons without control: of the run, of the server, in an export', async () => {

@@ -92,6 +92,20 @@ test('the first page does not wait for the runs of the others, and others get a 
   expect((await list.page(100, 'r2'))?.next).toBeUndefined()
 })
 
+test('looks for runs that are not there take a fifth of the time', async () => {
+  const { list, found } = slowList(10)
+  await list.fresh()
+  await Promise.all(Array.from({ length: 50 }, () => list.seek()))
+  // All of them waited for the same look.
+  expect(found()).toBe(20)
+  const began = performance.now()
+  await list.seek()
+  await list.seek()
+  expect(found()).toBe(40)
+  // Each look takes 90 ms or more.
+  expect(performance.now() - began).toBeGreaterThan(2 * 5 * 90)
+})
+
 test('a server that is shut while it reads stops reading', async () => {
   const { list, found, stop } = slowList(50)
   const page = await list.page(1, undefined)

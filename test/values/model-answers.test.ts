@@ -8,10 +8,11 @@ import { slow } from '../pace.ts'
 import { type Answer, answers, REFUSED } from './model-answers.ts'
 import { printed } from './printed-answers.ts'
 import { told } from './told-answers.ts'
+import { varied } from './varied-answers.ts'
 
 const SIZES = slow ? [1, 2, 3, 7, 64] : [1, 7]
 
-const rows = [answers, printed, told].flatMap((table) => Object.entries(table))
+const rows = [answers, printed, told, varied].flatMap((table) => Object.entries(table))
 
 describe.each(rows)('%s', (_, rows) => {
   test('is read as a person reads it', () => {

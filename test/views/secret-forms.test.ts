@@ -43,6 +43,8 @@ function formsOf(file: string, seed: number): Form[] {
         `${word[0]!.toUpperCase()}${word.slice(1)}${of('digits', 4)}${pick('!-_.*^')}`,
         `${of('alnum', 5)}${pick('!-_.*^')}${of('alnum', 6)}${of('digits', 1)}`,
         `${word}${of('digits', 2)}-${pick(words)}${of('digits', 1)}`,
+        `${word}-${pick(words)}-${pick(words)}-${of('digits', 2)}`,
+        of('alnum', 14),
       ])
     },
   }

@@ -1,7 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { Command } from 'commander'
+import type { OrderDoor } from '../../serve/control.ts'
 import { addNatsOptions, moveRuns, type NatsFlags, natsOptions, notMoved } from '../input/nats-options.ts'
 import { duration } from '../input/numbers.ts'
 
@@ -64,9 +65,10 @@ export async function mirrorInBackground(
   tenant: string | undefined,
   flags: NatsFlags,
 ) {
-  const [{ openMirror }, { natsBroker }] = await Promise.all([
+  const [{ openMirror }, { natsBroker }, { giveRemote }] = await Promise.all([
     import('../../nats/mirror.ts'),
     import('../../nats/nats-broker.ts'),
+    import('../../nats/remote-order.ts'),
   ])
   const stop = new AbortController()
   const options = {
@@ -97,8 +99,18 @@ export async function mirrorInBackground(
   const failed = following.then(() => new Promise<never>(() => {}))
   // It may fail before the server is up and handles it.
   failed.catch(() => {})
+  const real = await realpath(dir)
+  const nameOf = (path: string) => {
+    const [tenant = '', run = ''] = relative(real, path).split(sep)
+    return { tenant, run }
+  }
   return {
     dir,
+    /** How orders reach the hosts of the runs. */
+    door: {
+      takes: ({ key }) => mirrored.takesOrders(nameOf(key)),
+      give: ({ key }, order) => giveRemote(broker, nameOf(key), order),
+    } satisfies OrderDoor,
     /** Rejects when it cannot continue. */
     failed,
     /** Stops it, and removes its directory if that is a temporary one. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { badOption } from '../../base/fault.ts'
-import { serve } from '../../serve/serve.ts'
+import { serveWith } from '../../serve/serve.ts'
 import type { GivenOrder, ServeOptions } from '../../serve/serve-options.ts'
 import { safe } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
@@ -35,6 +35,7 @@ of hosts. They are mirrored into --dir, or else into a temporary directory.
 --control lets who can read the page also answer, interrupt and stop the runs
 that were started with --control. Without a token that is every local user; an
 address that others can reach needs a token then, also with --insecure.
+With --from, orders go to the hosts that run ship --control.
 --control-reply also lets them continue runs that have ended: that starts agents
 again, as your user. Read docs/control.md first.
 
@@ -80,6 +81,8 @@ export default function serveCommand(exit: (code: number) => void): Command {
       if (from === undefined) refuseOfFrom({ dir: mirrored, tenant, ...nats }, command)
       if (from !== undefined && named !== undefined)
         throw badOption('--from takes no directory; --dir names the one for its mirror')
+      if (from !== undefined && controlReply)
+        throw badOption('--control-reply starts agents on this machine: it is for runs of this machine')
       const mirror = from === undefined ? undefined : await import('./mirror.ts')
       const source = await mirror?.mirrorInBackground(from!, mirrored, tenant, nats)
       const dir = source?.dir ?? named ?? '.'
@@ -90,7 +93,8 @@ export default function serveCommand(exit: (code: number) => void): Command {
           onOrder: tellOrder,
         }
         const access = { port, host, token, insecure, redact, control: orders }
-        const { url, close } = await serve({ ...access, dir, sessions: sessions && { home } })
+        const options = { ...access, dir, sessions: sessions && { home } }
+        const { url, close } = await serveWith(options, source?.door)
         const what = [source ? 'the runs from NATS' : dir, ...(sessions ? ['the sessions of agents'] : [])]
         console.error(`sluice: serving ${what.join(' and ')} at ${url} (Ctrl-C ends it)`)
         if (sessions) warnAboutOpenCode(home)

@@ -7,6 +7,7 @@ interface Flags extends NatsFlags {
   readonly tenant?: string
   readonly follow?: boolean
   readonly redact?: boolean
+  readonly control?: boolean
 }
 
 const examples = `
@@ -32,19 +33,24 @@ export default function shipCommand(exit: (code: number) => void): Command {
     .requiredOption('--to <addresses>', 'nats://host:4222, or several with commas')
     .option('--tenant <name>', 'the owner of these runs (default: default)')
     .option('--follow', 'keep watching for new runs')
+    .option('--control', 'pass on orders to runs that were started with --control: see docs/control.md')
     .option('--redact', 'hide keys, tokens and passwords before anything is sent')
   return addNatsOptions(command)
     .addHelpText('after', examples)
     .action(async (dir: string, flags: Flags) => exit(await shipRuns(dir, flags)))
 }
 
-async function shipRuns(dir: string, { to, tenant, follow, redact, ...flags }: Flags): Promise<number> {
+async function shipRuns(
+  dir: string,
+  { to, tenant, follow, redact, control, ...flags }: Flags,
+): Promise<number> {
   const { ship } = await import('../../nats/ship.ts')
   return moveRuns('shipped', async ({ signal, show, tell, onRefused }) => {
     const { runs, events } = await ship(dir, {
       ...natsOptions(to, flags, follow ?? false),
       tenant,
       follow,
+      control,
       // Each event by itself: after a restart, another process continues without the earlier events.
       redact: hidingOf(redact ?? false)?.event,
       signal,

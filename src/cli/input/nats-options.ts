@@ -5,7 +5,8 @@ import { safe } from '../draw/safe.ts'
 import { statusLine } from '../draw/status-line.ts'
 import { exits } from '../exit-codes.ts'
 
-export interface NatsFlags extends Pick<NatsOptions, 'stream' | 'replicas' | 'user' | 'password' | 'creds'> {
+export interface NatsFlags
+  extends Pick<NatsOptions, 'stream' | 'replicas' | 'user' | 'password' | 'creds' | 'inbox'> {
   readonly natsToken?: string
   readonly tls?: boolean
   readonly tlsCa?: string
@@ -30,6 +31,7 @@ export function addNatsOptions(command: Command): Command {
     )
     .addOption(new Option('--nats-token <token>', 'a token instead of a user').env('NATS_TOKEN'))
     .addOption(new Option('--creds <file>', 'a creds file instead of a user').env('NATS_CREDS'))
+    .option('--inbox <name>', 'where answers arrive, if this user has a place of its own (default: _INBOX)')
     .option('--tls', 'refuse a server without TLS; so does an address with tls://')
     .option('--tls-ca <file>', 'the authority that signed its certificate, in PEM')
     .option('--tls-cert <file>', 'the certificate of this client, in PEM')

@@ -53,6 +53,8 @@ export function answerForm({ title, tool, options, questions = [] }: AgentReques
     ),
   )
   const form = make('form', { class: 'answer', tabindex: -1, 'aria-label': `Answer to ${tool}` }, set, status)
+  // What was missing may be there now.
+  form.addEventListener('input', () => tell('', false))
   form.addEventListener('submit', (press) => {
     press.preventDefault()
     const read = fields.map((field) => field.read())

@@ -130,6 +130,8 @@ function retitle(): void {
 }
 
 function inform(info: RunInfo): void {
+  // It may have been opened before it began.
+  delete document.body.dataset['missing']
   head.inform(info)
   control.inform(info)
   reply.inform(info)

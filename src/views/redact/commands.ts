@@ -86,7 +86,7 @@ export function argumentsAt(search: Search, at: number): Secret | undefined {
 
 /** Commands with a password at a place of its own. */
 const OTHERS =
-  /^(?:net use [^\n]{1,100} \/user:\S{1,60} |net user \S{1,60} |htpasswd -\w{0,4}b\w{0,3}(?: \S{1,60}){1,2}? (?=\S{1,200}(?:$|["'\\]))|(?:add_user|change_password) \S{1,60} |setapikey (?=\w{20})|alias set(?: \S{1,200}){3} |schtasks [^\n]{0,100}\/rp |db2 connect to \S{1,60} user \S{1,60} using |[^\n]{0,60}[ \t]\/p(?:ass(?:word)?)?[: ]|login (?=[\w.-]{20})|http-basic\.\S{1,60} \S{1,60} )(?=[^\s/-])/i
+  /^(?:net use (?:[^\n]{1,100} \/user:\S{1,60} |(?:[a-z*]:? )?(?=\\)\S{3,100} )|net user \S{1,60} |htpasswd -\w{0,4}b\w{0,3}(?: \S{1,60}){1,2}? (?=\S{1,200}(?:$|["'\\]))|(?:add_user|change_password) \S{1,60} |setapikey (?=\w{20})|alias set(?: \S{1,200}){3} |schtasks [^\n]{0,100}\/rp |db2 connect to \S{1,60} user \S{1,60} using |[^\n]{0,60}[ \t]\/p(?:ass(?:word)?)?[: ]|login (?=[\w.-]{20})|http-basic\.\S{1,60} \S{1,60} )(?=[^\s/-])/i
 const PORTS = /^[\d.]{1,15}:\d/
 
 //  echo "root:X" | chpasswd       echo X | sudo -S       echo X | docker login --password-stdin
@@ -111,4 +111,5 @@ export function pipedTo(search: Search, at: number): Secret | undefined {
 }
 
 const HERE = /^[^\n|;<]{1,60}<<< ?/
-const ECHOED = /(?:^|[^\w])(?:echo|printf)(?: -\w{1,3})?(?: ['"]%s(?:\\+n)?['"])? {1,3}(?=\S)/
+const ECHOED =
+  /(?:^|[^\w])(?:echo|printf)(?: -\w{1,3})?(?: ['"]%s(?:\\+n)?['"])? {1,3}(?=\S)|(?=["'][^"'|]{1,100}["'] {0,3}$)/

@@ -4,6 +4,7 @@ import { argumentsAt, pipedTo } from './commands.ts'
 import { eachPlace } from './hints.ts'
 import {
   addressAt,
+  addressBefore,
   changedTo,
   charsBefore,
   encodedAddressAt,
@@ -108,7 +109,7 @@ const AT = 64
 const COMMAND =
   /(?:curl|login|sshpass|htpasswd|mysql(?:dump|admin|import|sh)?|mariadb(?:-dump)?|mongo(?:sh|dump|restore)?|cqlsh|sqlcmd|bcp|(?:un)?zip|7z|redis-cli|ldap(?:search|modify|add|whoami|passwd)|smbclient|http-basic|net user?|lftp|certutil|signtool|xfreerdp|rdesktop|ssh-keygen|p4|nuget push|ncftp(?:put|get)|add_user|alias set|schtasks|db2 connect|snmp\w{1,12}|coap-client|codecov|unlock-keychain|security import|openssl passwd|setapikey|change_password|twine upload|openssl enc)\b/iy
 const READS_INPUT =
-  /chpasswd|sudo -s|--?password-stdin|--?with-token|secrets? (?:create|put|set|add)|cryptsetup|passphrase-fd|kinit|vncpasswd|passwd --stdin|password_stdin/iy
+  /chpasswd|sudo -s|--?password-stdin|--?with-token|secrets? (?:create|put|set|add)|cryptsetup|passphrase-fd|kinit|vncpasswd|passwd --stdin|password_stdin|convertto-securestring/iy
 /** What is before a value that has no name, and what it is. */
 const places: readonly (readonly [before: RegExp, place: ValuePlace])[] = [
   [/[?&]code=/y, { family: 'secret', sure: 'code', strict: true, stop: AND }],
@@ -119,6 +120,8 @@ const places: readonly (readonly [before: RegExp, place: ValuePlace])[] = [
   ],
   // Redis; a mail server.
   [/(?<![\w.-])AUTH (?:default|PLAIN|LOGIN) /y, { family: 'secret', sure: 'code', strict: true }],
+  // `stats auth bob:X`
+  [/(?<![\w.-])auth [\w.@-]{1,40}:(?=\S{6})/iy, { family: 'password', sure: 'code', strict: true }],
   [/(?<=[?&])key=(?=[\w-]{20})/y, { family: 'secret', sure: 'code', strict: true, stop: AND }],
   [/identified (?:with \S{1,40} )?by (?=\\{0,8}["'])/iy, { family: 'password', sure: 'any' }],
   [/identified by (?=\S{0,60}\d)/iy, { family: 'password', sure: 'code' }],
@@ -126,6 +129,11 @@ const places: readonly (readonly [before: RegExp, place: ValuePlace])[] = [
   [
     /(?:(?:sqlplus|(?:imp|exp)dp|rman target) (?:-\w{1,9} ){0,3}|:thin:)[\w$#]{1,30}\//iy,
     { family: 'password', sure: 'any', stop: AT },
+  ],
+  // `the login is bob / X`
+  [
+    /(?:login|credential|cred)s? (?:is|are|with|as|for \S{1,40} (?:is|are)) [\w.@-]{2,40} \/ (?=\S{8})/iy,
+    { family: 'password', sure: 'code', strict: true },
   ],
   [/::add-mask::/y, { family: 'secret', sure: 'any' }],
 ]
@@ -136,6 +144,7 @@ function placedAt(search: Search, at: number): Secret | undefined {
   if (text.startsWith('://', at)) return addressAt(search, at)
   const unit = text.charCodeAt(at)
   if (unit === PERCENT) return encodedAddressAt(search, at)
+  if (unit === AT) return addressBefore(search, at)
   for (const [before, place] of places)
     if (isAt(before, text, at)) return valueAt(search, before.lastIndex, place)
   const given = loginAt(search, at)

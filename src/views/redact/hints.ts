@@ -4,7 +4,7 @@
  */
 const words: readonly string[] = [
   ' --user | -a | -u |%3a|%3d|&code=|-----begin |-pw |.tochararray(|/hook|7z |:*:|://|:5432:|:5433:',
-  ':6432:|::add-mask::|:thin:|?code=|_pw|add_user |adgangskode|alias set|assword|auth|authenticate(',
+  ':6432:|::add-mask::|@tcp(|@unix(|:thin:|?code=|_pw|add_user |adgangskode|alias set|assword|auth|authenticate(',
   'basic |bcp |bearer |bindpw|certutil |clave|coap-client|codecov |community |connect(|connection(',
   'connectionstring|contrase|cookie|cqlsh|cred|crypt(|cryptsetup|curl|db2 connect|expdp |geslo|heslo',
   'http-basic.|identified |impdp |jelsz|jwt|kennwort|key|keymaterial|kinit|ldap|lftp |login|lozinka',
@@ -18,12 +18,17 @@ const words: readonly string[] = [
   'mật khẩu|hasło',
 ]
 
+const ALL_BITS = 0xffff_ffff
+
 interface Hint {
   readonly bytes: Uint8Array
   /** Where the pair is in it. */
   readonly at: number
 }
 
+/** Pairs of letters in code and prose, the most common first. */
+const COMMON_PAIRS =
+  ' on in re th te he er co es an st en at nt ex ed or ti se is to ng me le ar it al ea ve as ec pe ra ne ri ro ro li io ct et ur ge lo fi om pa us el de ce la ad ut ha tu il ch ma ho ke nd ns ss no rs ta be e( t( mo us do tr if ol si em op fr ty mp'
 const encoder = new TextEncoder()
 /** The hints that a pair of bytes can be in, by its number in `listOf`. */
 const lists: Hint[][] = [[]]
@@ -41,14 +46,28 @@ for (const some of words)
         }
   }
 
+/** The bytes that are right before, and right after, a pair in a hint of its list, by five bits of each. */
+const before = bitsOf(-1)
+const behind = bitsOf(2)
+
+function bitsOf(distance: number): Uint32Array {
+  return Uint32Array.from(lists, (some) =>
+    some.reduce((bits, { bytes, at }) => {
+      const byte = bytes[at + distance]
+      return byte === undefined ? ALL_BITS : bits | (1 << (byte & 31))
+    }, 0),
+  )
+}
+
 /**
  * Where the two pairs of a word begin that are rarest elsewhere: of two pairs in a row, one begins at an even
  * place. Short words have only the first two.
  */
 function rarestIn(bytes: Uint8Array): number {
-  const common = bytes
-    .subarray(0, -1)
-    .map((byte, at) => Math.min(255, (rateOf(byte) * rateOf(bytes[at + 1]!)) / 8))
+  const common = bytes.subarray(0, -1).map((byte, at) => {
+    const rank = COMMON_PAIRS.indexOf(` ${String.fromCharCode(byte, bytes[at + 1]!)}`)
+    return rank < 0 ? (rateOf(byte) * rateOf(bytes[at + 1]!)) / 16 : 255 - rank / 2
+  })
   let rarest = 0
   for (let at = 1; at + 1 < common.length; at++)
     if (common[at]! + common[at + 1]! < common[rarest]! + common[rarest + 1]!) rarest = at
@@ -77,6 +96,7 @@ for (const byte of encoder.encode('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrs
 
 /** The shortest key that is known by its shape alone. */
 const SHORTEST = 16
+const HALF = SHORTEST / 2
 /** Characters that are encoded at once; more than any hint overlaps. */
 const WINDOW = 1 << 15
 const OVERLAP = 32
@@ -113,6 +133,9 @@ export function eachPlace(text: string, places: Places): void {
     const wordUnitAt = isAscii ? (byte: number) => start + byte : unitsOf(start)
     for (let i = SHORTEST - 1; i < written; i += SHORTEST) {
       if (isKeyByte[scratch[i]!] === 0) continue
+      // A word of that length that has the probe has one of these, too.
+      if (isKeyByte[scratch[i - HALF]!] === 0 && i + HALF < written && isKeyByte[scratch[i + HALF]!] === 0)
+        continue
       // A word of that length has the whole stretch to the probe before it, or after it.
       let from = i
       while (from > 0 && i - from < SHORTEST && isKeyByte[scratch[from - 1]!] === 1) from--
@@ -141,9 +164,16 @@ function unitsOf(start: number): (byte: number) => number {
 
 /** The next pair that a hint can have; a function of its own, because it runs over everything. */
 function nextPair(from: number, end: number): number {
-  let pair = from
-  while (pair < end && listOf[scratchPairs[pair]!] === 0) pair++
-  return pair
+  for (let pair = from; pair < end; pair++) {
+    const list = listOf[scratchPairs[pair]!]!
+    if (list === 0) continue
+    // Nearly all pairs of a hint are in other words, which have other bytes around them.
+    const right = behind[list]! >>> (scratch[pair * 2 + 2]! & 31)
+    if ((right & 1) === 0) continue
+    const left = before[list]! >>> (scratch[pair === 0 ? 0 : pair * 2 - 1]! & 31)
+    if ((left & 1) === 1) return pair
+  }
+  return end
 }
 
 /** Where the hint begins that has its pair at this place; -1 if there is none. */

@@ -1,5 +1,5 @@
 import { CLOSE_BRACKET, CLOSE_PAREN, COLON, EQUALS, MINUS, STAR } from '../../text/characters.ts'
-import { familyOf, isMix, isSecretValue, type NameFamily, roleOf } from './names.ts'
+import { familyOf, isMix, isScrambled, isSecretValue, type NameFamily, roleOf } from './names.ts'
 import { isLowerKey } from './random.ts'
 import {
   backslashesAt,
@@ -138,9 +138,9 @@ const CALL = /(?:(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4})?[({](?:[ \t]|\
 /** `token = config.token ?? "X"` */
 const FALLBACK =
   /(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4}(?:<%=? ?)?[\w.$!?[\]'"()]{1,80}(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?|\bor\b|\?[ \t]{0,2}[\w.$'"]{1,40}[ \t]{0,2}:)(?:[ \t]|\\{1,8}t){0,4}/iy
-/** A literal with a sign or a call before its quote: `b'X'`, `@"X"`, `String::from("X")`. */
+/** A literal with a sign or a call before its quote: `b'X'`, `N'X'`, `@"X"`, `String::from("X")`. */
 const WRAPPED =
-  /(?:<%=? ?|[rbuf]{1,2}|@|(?:\w{1,20}(?:::|\.)){0,2}(?:from|some|string|str|new|bytes|secret\w{0,9}|ok)\()(?=\\{0,8}["'])/iy
+  /(?:<%=? ?|[rbufnl]{1,2}|[@$]{1,2}|(?:\w{1,20}(?:::|\.)){0,2}(?:from|some|string|str|new|bytes|secret\w{0,9}|ok)\()(?=\\{0,8}["'])/iy
 //  password for the base of our shop is now X        mot de passe (temporaire) : X
 //          ^ after                                                ^ after
 /** What can follow a name in a sentence before the word that means "is": what the secret is for. */
@@ -335,11 +335,17 @@ export function loginAt(search: Search, at: number): Secret | undefined {
   LOGIN.lastIndex = at
   const call = LOGIN.exec(text)
   if (!call) return undefined
-  return lastMade(search, LOGIN.lastIndex, 1, 'password', call[1] !== undefined)
+  const token = ONLY_TOKEN.exec(text.slice(LOGIN.lastIndex, LOGIN.lastIndex + MAX_TOKEN))?.[1]
+  const first = token !== undefined && isMix(token) ? 0 : 1
+  return lastMade(search, LOGIN.lastIndex, first, 'password', call[1] !== undefined)
 }
 
+const MAX_TOKEN = 220
+/** `client.login("X")`: what is given alone is no user. */
+const ONLY_TOKEN = /^\\{0,8}["']([\w.-]{20,200})\\{0,8}["']\)/
+
 const LOGIN =
-  /(?:log_?in|sign_?in|(?<=[._]|basic_?)auth|authenticate|crypt|(?<=wifi\.)begin|wifi\.begin|(connect(?:ion)?|(?<=new )pdo))\(/iy
+  /(?:(?:log_?in|sign_?in|(?<=[._]|basic_?)auth|authenticate|crypt|(?<=wifi\.)begin|wifi\.begin|(connect(?:ion)?|(?<=new )pdo))\(|(?<=sp_\w{0,20})login )/iy
 /** The last argument of a call that is long enough, and has been made up; the first ones do not count. */
 function lastMade(
   search: Search,
@@ -444,10 +450,11 @@ function endsHere(text: string, at: number): boolean {
   return /[\s"'\\]/.test(text[at] ?? ' ')
 }
 
-/** Whether a word has been made up: it has a digit or a sign, and is not `base64-encoded`. */
+/** Whether a word has been made up: a digit, a sign, or capitals in no order; not `base64-encoded`. */
 export function isMade(value: string): boolean {
   if (/[!@#$%^&*]/.test(value) && /[a-z\d]/i.test(value)) return true
-  if (!/\d/.test(value) || !/[a-z]/i.test(value)) return false
+  if (!/[a-z]/i.test(value)) return false
+  if (!/\d/.test(value)) return isScrambled(value)
   return !/-[a-z]{2,}$/i.test(value) || (value.match(/\d+/g)?.length ?? 0) > 1
 }
 
@@ -486,7 +493,7 @@ const NETRC = /\blogin\s{1,9}\S{1,99}(?:\\[nrt]|[^A-Za-z]){1,40}$/
 const FLAG = /(?:^|[\s"'`(,[])-{1,2}$/
 /** Names that are the word itself. */
 const WORD =
-  /^(?:(?:set|change|reset)-(?:\w{1,12}-)?password|password|passphrase|passwd|passcode|pwd|psk|(?:\w{1,9}_)?pw|bindpw|rootpw)$/i
+  /^(?:(?:set|change|reset|insecure)-(?:\w{1,12}-)?password|password|passphrase|passwd|passcode|pwd|psk|(?:\w{1,9}_)?pw|bindpw|rootpw)$/i
 
 //  storePassword "X"     --password X     ENV TOKEN X     login me password X     secret 0 X
 //  ^ from                  ^ from             ^ from               ^ from         ^ from
@@ -578,6 +585,8 @@ function labelledBy(search: Search, name: Name): Secret | undefined {
   const { text } = search
   const { family, from, after } = name
   const head = text.slice(Math.max(0, from - 32), from)
+  const given = FOR_KEY.exec(head)
+  if (given) return textBefore(search, from - given[0].length, family)
   const label = LABEL.exec(head)
   if (!label || (label[1]?.toLowerCase() === 'type' && family !== 'password')) return undefined
   const start = from - (head.length - label.index)
@@ -588,6 +597,18 @@ function labelledBy(search: Search, name: Name): Secret | undefined {
     (isTag ? labelledText(search, after, family) : undefined)
   )
 }
+
+//  set("X", forKey: "password")
+//        ^ to
+/** The text in quotes that ends here. */
+function textBefore({ text }: Search, to: number, family: NameFamily): Secret | undefined {
+  const before = /["']([^"'\\\n]{4,200})$/.exec(text.slice(Math.max(0, to - 204), to))
+  return before && isMade(before[1]!)
+    ? secretIn(text, { from: to - before[1]!.length, to, quoted: true }, { family, sure: 'any' })
+    : undefined
+}
+
+const FOR_KEY = /\\{0,8}["'](?:,? | ?, ?)(?:forKey|for|as|key|named?|account): ?@?\\{0,8}["']$/i
 
 /** `<string name="api_key">X</string>`; a word there is a label more often than a value. */
 function labelledText(search: Search, after: number, family: NameFamily): Secret | undefined {
@@ -666,6 +687,14 @@ export function addressAt({ text }: Search, at: number): Secret | undefined {
   return inAuthority(authority, from, ':', '@')
 }
 
+//  name:password@tcp(host:3306)/base
+//               ^ at
+/** An address of Go, which begins with the name. */
+export function addressBefore({ text }: Search, at: number): Secret | undefined {
+  const before = /[\w.-]{1,60}:[^\s"'`\\<>/]{1,200}$/.exec(text.slice(Math.max(0, at - 260), at))
+  return before ? inAuthority(`${before[0]}@`, at - before[0].length, ':', '@') : undefined
+}
+
 //  postgres%3A%2F%2Fname%3Apassword%40host
 //          ^ at
 export function encodedAddressAt({ text }: Search, at: number): Secret | undefined {
@@ -688,6 +717,8 @@ function inAuthority(authority: string, from: number, sign: string, end: string)
     ? [isToken ? 0 : colon + sign.length, host]
     : [0, colon >= 0 && colon < host ? colon : host]
   const value = authority.slice(start, to)
+  // `postgres:postgres@`: of a database that nobody else can reach.
+  if (isNamed && !isToken && value === authority.slice(0, colon) && /^[a-z]*$/.test(value)) return undefined
   if (!isNamed && (value.length < 16 || !/\d/.test(value))) return undefined
   const family = isNamed ? 'password' : 'secret'
   return isSecretValue(value, { family, quoted: true, sure: 'any' })

@@ -12,7 +12,7 @@ const secrets = wordsOf(
   'secret token apikey accesskey secretkey privatekey signingkey encryptionkey masterkey accountkey',
   'presharedkey authkey servicekey rolekey sessionkey deploykey licensekey credential credentials creds keymaterial',
   'connectionstring jwt xamzsignature xgoogsignature privatekeyid secretkeybase securestring privatemac',
-  'clientkeydata masterauth jwtsign jwtverify sonarlogin',
+  'clientkeydata masterauth jwtsign jwtverify cookieparser sonarlogin',
 )
 /** `{"name": "DB_PASSWORD", "value": "…"}`, `<input type="password" value="…">` */
 const labels = new Set(['name', 'key', 'type', 'variable', 'envvar', 'header'])
@@ -99,6 +99,9 @@ const opaqueWhole = [
   'encryptedcontent',
   'fingerprint',
   'nonce',
+  'publickey',
+  // Travis: what only it can read.
+  'secure',
 ]
 
 /** Whether values of this name look random and are not secret. */
@@ -169,9 +172,11 @@ export function isSecretValue(value: string, { family, quoted, sure }: Assigned)
     return !(value.includes('.') && isAccess(value)) && !value.startsWith('-')
   // What is in quotes reads no member.
   const reads = !quoted && isAccess(value)
-  if (isPassword) return (digits > 0 || others > 0) && (letters > 0 || value.length >= 6) && !reads
+  if (isPassword)
+    return (digits > 0 || others > 0 || isScrambled(value)) && (letters > 0 || value.length >= 6) && !reads
   if (value.length < 8) return false
-  const isMixed = digits > 0 || (capitals > 2 && capitals < letters - 2 && value.length >= 16)
+  const isMixed =
+    digits > 0 || isScrambled(value) || (capitals > 2 && capitals < letters - 2 && value.length >= 16)
   return isMixed && (sure === 'any' || !reads)
 }
 
@@ -209,14 +214,25 @@ function countIn(value: string) {
 /** `config.token2`, `self.password1`, `authToken`: names with dots between them, or one without a digit. */
 function isAccess(value: string): boolean {
   if (!/^[\w.:]*$/.test(value) || value.endsWith('.')) return false
-  return value.includes('.') ? !isMix(value) : !/\d/.test(value)
+  if (value.includes('.')) return !isMix(value) && value.split(/[.:]/).every((part) => NAME_PART.test(part))
+  return !/\d/.test(value) && !isScrambled(value)
 }
+
+/** `token2`, `k8s`, `authToken`, `AuthToken`, `TOKEN`, and between two colons nothing. */
+const NAME_PART = /^(?:[a-z_]*\d{0,3}|[a-z]\d{1,2}[a-z]|_?[A-Z]?[a-z]+\d?(?:[A-Z][a-z]+\d?)*|[A-Z\d_]+)$/
 
 /** Letters of both cases and digits in no order, as no name has. */
 export function isMix(value: string): boolean {
   const changes = value.match(/[a-z](?=[A-Z\d])|[A-Z](?=[a-z\d])|\d(?=[A-Za-z])/g)?.length ?? 0
   if ((value.match(/\d+/g)?.length ?? 0) > 1 && /[a-z]/.test(value) && /[A-Z]/.test(value)) return true
   return /\d/.test(value) && changes > 5 && changes > value.length / 3
+}
+
+/** `cDoYtNOlaStmCN`: letters of both cases whose words are too short for those of a name. */
+export function isScrambled(value: string): boolean {
+  if (!/^[A-Za-z]{10,64}$/.test(value)) return false
+  const words = value.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g)?.length ?? 0
+  return words > 4 && value.length / words < 3
 }
 
 /** `$NAME`, `${NAME}`, `$(command)`, `<name>`, `{{name}}`, `%s`, `%NAME%`. */

@@ -161,6 +161,10 @@ class CleanTexts {
     this.#marks[this.#count++] = isClean ? markOf(text) : 0
   }
 
+  get isFirst(): boolean {
+    return this.#next < 0
+  }
+
   rewind(): void {
     this.#next = 0
   }
@@ -188,8 +192,10 @@ function markOf(text: string): number {
 }
 
 function findIn(state: RedactorState, text: string, opaque: boolean, isClean = false): Secret[] {
-  const { known, own, entropy } = state
+  const { known, own, entropy, clean } = state
   const found = isClean ? [] : findSecrets(text, opaque || !entropy)
+  // What the first reading hides is not shown.
+  if (clean?.isFirst === true) return found.length < 2 ? found : apart(found)
   for (const value of known) addAll(text, value, 'known', found)
   for (const pattern of own) {
     if (typeof pattern === 'string') addAll(text, pattern, 'own', found)

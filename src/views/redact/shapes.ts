@@ -255,6 +255,7 @@ const shapes: readonly Shape[] = [
     '$6$',
     '$y$',
   ),
+  ...alone('password-hash', run(isHex, 32, 32), 'md5'),
   ...shape('password-hash', run(isCrypt, 40, 300), '$argon2id$', '$argon2i$', '$pbkdf2-', '$scrypt$'),
   // `Q~` is the fourth and fifth character of a client secret of Azure.
   { kind: 'azure', prefix: 'Q~', end: run(isToken, 31, 36), start: before(isToken, 3, 4) },
