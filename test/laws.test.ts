@@ -132,7 +132,7 @@ function cutFault(
  */
 function isCutInFences(frames: readonly CutFrame[], wanted: readonly CutFrame[]): boolean {
   const [last, text] = [frames.at(-1), wanted.at(-1)]
-  if (!last?.open || last.kind !== 'object' || !last.inFence || !/\n(?:`{3,}|~{3,})$/.test(last.text))
+  if (!last?.open || last.kind !== 'object' || !last.in_fence || !/\n(?:`{3,}|~{3,})$/.test(last.text))
     return false
   return text?.kind === 'text' && frames.length <= wanted.length + 1 && text.to === last.to
 }

@@ -9,7 +9,7 @@ import type { Schema, SchemaOutput } from '../values/schema/schema.ts'
 import { type AskAnswer, type AskCall, type AskOptions, readAskOptions } from './options.ts'
 import { reading } from './reading.ts'
 import { type FailedAnswer, retryText, summaryOf } from './retry-prompt.ts'
-import { snapshots, subtreeCheck } from './snapshots.ts'
+import { checkedSnapshots, subtreeCheck } from './snapshots.ts'
 
 /**
  * Asks a model until its answer parses and passes the schema, and returns the value. If an answer does not
@@ -202,7 +202,7 @@ function watcher<S extends Schema | undefined>(
   attempt: number,
 ): (text: string) => Snapshot<SchemaOutput<S>> | undefined {
   const { tag, lines, schema, root, maxDepth } = options
-  const seen = snapshots({ tag, lines, schema, root, maxDepth })
+  const seen = checkedSnapshots({ tag, lines, schema, root, maxDepth })
   // Normalizers run on the whole value, so its parts cannot be checked before.
   const check = subtreeCheck(options.normalize?.length ? undefined : options.schema)
   return (text) => {

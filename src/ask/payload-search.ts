@@ -162,7 +162,7 @@ export class PayloadSearch {
     const isUnwanted = this.#options.root === 'object' && frame.text[0] === '['
     const isDocument = this.#inBody && frame.first === true && (isProse || isUnwanted)
     const isOurs = frame.from === this.#from
-    if (isOurs && frame.inFence) {
+    if (isOurs && frame.in_fence) {
       this.#settled = false
       this.#isInFence = true
     }

@@ -1,5 +1,6 @@
 import { badOption, type Code, codes, type Fault, type SchemaError, visible } from '../base/fault.ts'
-import { MAX_ERRORS } from '../values/schema/schema.ts'
+import { chineseSummary } from './retry-in-chinese.ts'
+import { listed, MAX_PATH, MAX_SUMMARY, quoted, ruleName } from './retry-words.ts'
 
 /** Why an answer could not be used, for the model. */
 export interface FailedAnswer {
@@ -33,7 +34,7 @@ function inChinese(failure: FailedAnswer): string {
   const json = failure.root === 'any' ? 'JSON' : 'JSON 对象'
   const place = failure.tag === undefined ? '' : `（放在 <${failure.tag}> 与 </${failure.tag}> 之间）`
   return `${chinese[verdictOf(failure)]}
-错误信息：${failure.error}
+错误信息：${chineseSummary(failure.fault, failure.tag)}
 请严格按要求重新输出，仅输出 ${json}${place}，不要包含任何额外文字、Markdown 标记或代码块。`
 }
 
@@ -82,8 +83,6 @@ export function retryText(prompt: 'en' | 'zh' | RetryPrompt, failure: FailedAnsw
   throw badOption(`retryPrompt must return a string synchronously, but returned ${typeof text}`)
 }
 
-const MAX_SUMMARY = 600
-const MAX_PATH = 120
 const MAX_WORDS = 160
 const MAX_THROWN = 400
 
@@ -101,7 +100,7 @@ export function summaryOf(fault: Fault, tag?: string): string {
     const found = broken.found === '' ? 'at the end' : `at ${quoted(broken.found, MAX_PATH)}`
     return `${meaning}: ${where}, ${found}: expected ${broken.expected}`
   }
-  if (errors && errors.length > 0) return listed(`${meaning}: `, errors)
+  if (errors && errors.length > 0) return listed(`${meaning}: `, errors, inOneRule, AND)
   const detail = detailOf(fault)
   if (code === 'NORMALIZE_FAILED' && detail !== '') return `${meaning}: ${quoted(detail, MAX_THROWN)}`
   return visible(detail === '' ? meaning : `${meaning}: ${detail}`).slice(0, MAX_SUMMARY)
@@ -121,36 +120,18 @@ const meanings: Partial<Record<Code, string>> = {
   FRAME_TOO_LONG: 'the answer is longer than allowed',
 }
 
-/** As many broken rules as fit, each whole. */
-function listed(start: string, errors: readonly SchemaError[]): string {
-  let text = start
-  for (const [n, { path, rule, message }] of errors.entries()) {
-    const place = path === '' ? 'the root' : quoted(path, MAX_PATH)
-    // The end of the message quotes a value of the answer, so it is cut off.
-    const wanted = quoted(message.split(', found ')[0]!, MAX_WORDS)
-    const name = /^[\w.-]{1,60}$/.test(rule) ? rule : quoted(rule, 60)
-    const item = `${n === 0 ? '' : '; '}${place} (${name}): ${wanted}`
-    // Above the limit the number is not known.
-    const more = errors.length < MAX_ERRORS ? `; and ${errors.length - n} more` : '; and more'
-    if (text.length + item.length + more.length > MAX_SUMMARY) return text + more
-    text += item
-  }
-  return text
+/** One broken rule. */
+function inOneRule({ path, rule, message }: SchemaError): string {
+  const place = path === '' ? 'the root' : quoted(path, MAX_PATH)
+  // The end of the message quotes a value of the answer, so it is cut off.
+  const wanted = quoted(message.split(', found ')[0]!, MAX_WORDS)
+  return `${place} (${ruleName(rule)}): ${wanted}`
 }
+
+const AND = { next: '; ', more: (count: number | undefined) => (count ? `and ${count} more` : 'and more') }
 
 /** The part of a message after the text of its code. */
 function detailOf({ code, message }: Fault): string {
   const start = message.indexOf(`${codes[code]}: `)
   return start < 0 ? '' : message.slice(start + codes[code].length + 2)
-}
-
-/** A text as a JSON string of at most `max` characters, quotes included. A cut one ends in `…`. */
-function quoted(text: string, max: number): string {
-  let inside = ''
-  for (const character of text.slice(0, max)) {
-    const next = visible(JSON.stringify(character).slice(1, -1))
-    if (inside.length + next.length > max - 3) return `"${inside}…"`
-    inside += next
-  }
-  return text.length > max ? `"${inside}…"` : `"${inside}"`
 }

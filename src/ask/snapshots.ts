@@ -37,14 +37,18 @@ export interface SnapshotProgress {
 export interface Snapshots {
   /** Takes text; returns a snapshot if the value has begun, and may have changed. */
   push(text: string): SnapshotProgress | undefined
-  /** What the last push completed: containers and keys, of the outermost two levels. */
-  finished(): readonly { readonly branch: Branch | undefined; readonly key: string | number }[]
   /**
    * The payload is complete, and passes the schema if that is a JSON Schema. Until a line has ended behind
    * it, more text may show that it is a piece of something else; an empty one, or one that does not pass,
    * gives way to another.
    */
   done(): boolean
+}
+
+/** For a check of what is complete. */
+export interface CheckedSnapshots extends Snapshots {
+  /** What the last push completed: containers and keys, of the outermost two levels. */
+  finished(): readonly { readonly branch: Branch | undefined; readonly key: string | number }[]
 }
 
 /**
@@ -60,6 +64,10 @@ export interface Snapshots {
  * seen.push('ex", "age": 1')?.complete   // ['/name']
  */
 export function snapshots(options: SnapshotOptions = {}): Snapshots {
+  return checkedSnapshots(options)
+}
+
+export function checkedSnapshots(options: SnapshotOptions): CheckedSnapshots {
   const read = readOptions('snapshots', options, 'snapshots({ tag: "json" })', SNAPSHOT_OPTIONS)
   const { tag, lines, schema, root = schema ? 'any' : 'object', maxDepth } = read
   if (tag !== undefined && typeof tag !== 'string')
@@ -129,7 +137,7 @@ class LazyProgress implements SnapshotProgress {
  * growing has not broken its `minItems`. Only a plain JSON Schema can check parts; any other
  * schema is applied at the end.
  */
-export function subtreeCheck(schema: Schema | undefined): (seen: Snapshots) => readonly SchemaError[] {
+export function subtreeCheck(schema: Schema | undefined): (seen: CheckedSnapshots) => readonly SchemaError[] {
   if (schema === undefined || '~standard' in schema) return () => NONE
   const root = schema as JsonSchema // cast: what is no Standard Schema is a JSON Schema
   const checks = new Map<JsonSchema, Check | undefined>()

@@ -3,7 +3,7 @@ import { Fault } from '../base/fault.ts'
 import { exits } from './exit-codes.ts'
 import { output } from './print.ts'
 import { describeOption, withHelpAll } from './short-help.ts'
-import { usageFault } from './usage-fault.ts'
+import { missingValue, usageFault } from './usage-fault.ts'
 import { version } from './version.ts'
 
 /** Creates one command. Its action passes the exit code on. */
@@ -60,7 +60,10 @@ export async function runProgram(typed: readonly string[]): Promise<number> {
   try {
     // From the script of `sluice completion`: an incomplete command line, which is not for commander.
     if (words[2] === 'complete' && words[3] === '--') await complete(program, words.slice(4))
-    else await program.parseAsync(withoutUnknownHelp(words))
+    else {
+      checkValueBeforeDashes(program, words)
+      await program.parseAsync(withoutUnknownHelp(words))
+    }
   } catch (error) {
     if (Fault.is(error)) error.message = inFlags(error.message, program, words[2])
     // commander also throws after printing a help or the version.
@@ -73,10 +76,23 @@ export async function runProgram(typed: readonly string[]): Promise<number> {
   return code
 }
 
-/** The library names options as code does: `answerIn` in backquotes, or `rounds must be …`. */
+/**
+ * `run --prompt -- claude` lacks the prompt; commander would take the `--` for it. What follows the name of
+ * an agent is the agent's.
+ */
+function checkValueBeforeDashes(program: Command, [, , name, ...words]: readonly string[]): void {
+  const command = program.commands.find((each) => each.name() === name)
+  for (let at = 0; words[at]?.startsWith('-') && words[at] !== '--'; at++) {
+    const option = command?.options.find(({ long, short }) => [long, short].includes(words[at]))
+    if (option?.required && words[++at] === '--') throw missingValue(option.flags)
+  }
+}
+
+/** The library names options as code does: `answerIn` in backquotes, `rounds must be …` or
+ * `items: …`. */
 function inFlags(message: string, program: Command, command: string | undefined): string {
   const options = program.commands.find((each) => each.name() === command)?.options
-  return message.replace(/`(\w+)`|^(\w+)(?= must )/g, (found, quoted, first) => {
+  return message.replace(/`(\w+)`|^(\w+)(?= must |: )/g, (found, quoted, first) => {
     const flag = options?.find((option) => option.attributeName() === (quoted ?? first))
     return flag?.long ?? found
   })

@@ -36,7 +36,7 @@ export function usageFault({ code, message }: CommanderError, command: Command):
     case 'commander.excessArguments':
       return misuse('there are too many arguments', usageOf(command))
     case 'commander.optionMissingArgument':
-      return misuse(`${flagIn(found)} has no value`, `give it as ${found}`)
+      return missingValue(found)
     case 'commander.missingMandatoryOptionValue':
       return misuse(`${flagIn(found)} is missing`, `give it as ${found}`)
     case 'commander.invalidArgument':
@@ -62,6 +62,11 @@ function invalidWords(words: string): [what: string, advice: string] {
     `${name} cannot be ${quote(words.slice(head.length, end))}`,
     advice.charAt(0).toLowerCase() + advice.slice(1),
   ]
+}
+
+/** For an option, with its flags as they are declared: `--to <addresses>`. */
+export function missingValue(flags: string): Fault {
+  return misuse(`${flagIn(flags)} has no value`, `give it as ${flags}`)
 }
 
 function misuse(what: string, advice: string): Fault {

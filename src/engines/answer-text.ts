@@ -2,7 +2,8 @@ import { Cutter } from '../events/cut.ts'
 import type { EngineFrame, ReaderOptions, Say } from '../events/engine.ts'
 import { holdsRecord } from '../events/unknown-records.ts'
 import { jsonValue } from '../json/strict.ts'
-import { errorAnswer, plainError } from './api-errors.ts'
+import { errorAnswer } from './api-errors.ts'
+import { plainError } from './plain-errors.ts'
 
 /** Maximum number of lines to hold: short lines cost more than their text. */
 const MAX_LINES = 131_072

@@ -1,5 +1,6 @@
 import { isRecord } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
+import { plainError } from './plain-errors.ts'
 
 /** Errors are short; what is longer is an answer. */
 const MAX_ERROR = 4000
@@ -54,40 +55,6 @@ const errors: readonly { readonly sure: boolean; readonly pattern: RegExp }[] = 
     pattern: /^\w{0,40}(?:Error|Exception): ?\[?\{.{0,300}"(?:code|status|error|message)"\s*:/s,
   },
 ]
-
-//  fetch failed: ECONNRESET      Rate limit exceeded. Please retry later.      command not found: iflow
-const failed =
-  /^(?:\W{0,4}|(?:\w{0,40}Error|Failed|Failure)[:：] )(?:fetch failed|failed to fetch|network (?:error|request failed)|(?:connection|socket|request|stream|api call|api request) (?:error|failed|refused|reset|timed out|timeout|closed|aborted|hang up|disconnected)|ECONN[A-Z]{3,}|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|(?:api )?rate limit(?:ed| exceeded| reached| hit)|too many requests|(?:daily |monthly |api |usage )?quota (?:exceeded|exhausted|reached|limit reached)|(?:usage|token|daily|request) limit (?:reached|exceeded)|insufficient (?:quota|balance|credits?|funds)|(?:the )?(?:service|server|model|api)(?: is)?(?: temporarily| currently)? (?:unavailable|overloaded|busy|down)|(?:invalid|incorrect|missing|expired) (?:api key|access token|token|credentials)|api key (?:is )?(?:invalid|missing|expired|not found)|unauthorized|unauthenticated|authentication (?:failed|error|required)|not logged in|login required|please log ?in|internal server error|bad gateway|gateway time-?out|service unavailable|(?:\w{1,20}: )?command not found: \S{1,60}$|\S{1,60}: (?:command )?not found$|session (?:expired|not found))(?=$|[.!]? ?[([]|[:：] ?\S|[.!](?:$| (?:Please|Try|Retry|Check|Wait|Log))|, (?:please|retrying|try|check|wait)\b| [-–] \S| (?:\d{3}|after \d{1,6} ?m?s)\b)/i
-
-//  请求失败: 429      错误：配额已用尽      网络连接超时，请稍后重试
-const failedInChinese =
-  /^\W{0,4}(?:(?:API ?)?(?:错误|报错|异常|失败|出错)(?:信息)?[:：] ?)?(?:(?:API ?)?(?:网络|接口|模型|服务)?(?:请求|调用|连接|网络|服务器?|模型|接口|认证|鉴权|登录|授权|身份验证|会话)(?:失败|错误|超时|异常|中断|被拒绝|已断开|断开|不可用|已?过期|已?过载|繁忙|已?失效|受限|被限流|出错)|(?:API ?|账户|今日|免费|使用|Token ?)?(?:配额|额度|余额|用量|调用次数|流量)(?:已经?)?(?:用尽|用完|耗尽|不足|超限|超出(?:限制)?|达到?上限)|(?:请求|访问|调用)(?:过于频繁|过多|次数过多|频率(?:过高|超限|限制))|(?:已?超[出过]|已?达到|触发)了?(?:API)?(?:速率|频率|配额|额度|请求|用量|使用)的?(?:限制|上限|限流)?|(?:API ?)?(?:密钥|Key|令牌|Token)(?:无效|错误|已?过期|已?失效|缺失)|(?:已?被)?限流|未(?:登录|授权|认证)|(?:无法|不能)连接到?(?:服务器?|网络|API)|(?:请先|需要)登录|(?:找不到|未找到)命令)(?:[:：] ?[^。？?]{1,150}|[（(][^。？?]{1,80}[)）])?(?:[，,。!！；;] ?(?:请|稍后|正在|将在).{0,60})?[。.!！]?$/i
-
-/** Words of a sentence that explains an error in Chinese. */
-const aboutInChinese =
-  /表示|意味|意思|说明|因为|由于|通常|指的?是|如果|可能|建议|应该?|可以|原因|怎么|如何|为什么|例如|比如|会在|当/
-
-/**
- * An error that a CLI prints as a line of its own, in plain words. It could be a model's answer as well, so
- * it counts only where no answer is: on stderr, beside a document, or as all that was written.
- *
- * @example
- * plainError('Rate limit exceeded. Please retry later.') // the line
- * plainError('Rate limit exceeded means that you sent too much.') // undefined
- */
-export function plainError(text: string): string | undefined {
-  const line = text.trim()
-  if (line.length > MAX_PLAIN || line.includes('\n')) return undefined
-  const isError = failed.test(line)
-    ? !about.test(line) && !ADVICE.test(line)
-    : failedInChinese.test(line) && !aboutInChinese.test(line)
-  return isError ? line : undefined
-}
-
-const MAX_PLAIN = 300
-/** What a person is told, not what went wrong. */
-const ADVICE =
-  /\?|\b(?:you (?:can|should|need|could|may|will)|your (?:code|test|server|function)|because|usually|should be|for example|e\.g\.|when (?:the|a|you)|if (?:the|a|you)|so that|let me|I )\b/i
 
 /** Words of a sentence about an error. */
 const about =

@@ -122,8 +122,8 @@ const events = /* @__PURE__ */ rows<Run>({
       run.counted = true
       // The counts of this request and of the run so far.
       const { type, ...usage } = event.values
-      const costSoFar = costOf(usage['totalCost'])
-      say.status('usage', { usage, tokens: tokensIn(usage), costSoFar, fresh: true })
+      const cost_so_far = costOf(usage['totalCost'])
+      say.status('usage', { usage, tokens: tokensIn(usage), cost_so_far, fresh: true })
     },
     error: {
       fields: 'error:text|record errorClass recoverable:flag iteration',
@@ -208,9 +208,9 @@ function readResult(line: Rec, say: Say, run: Run): void {
   if ((reason === 'completed' || limited) && !run.spoke && answer !== '') say.message(undefined, answer)
   const tokens = run.counted ? undefined : tokensIn(usage)
   run.counted = false
-  const costSoFar = costOf(line.at('usage.totalCost'))
+  const cost_so_far = costOf(line.at('usage.totalCost'))
   const model = line.text('model.id')
-  say.status('result', { reason: reason ?? 'unknown', usage, tokens, costSoFar, fresh: true, model })
+  say.status('result', { reason: reason ?? 'unknown', usage, tokens, cost_so_far, fresh: true, model })
   if (reason === 'completed') say.ended('run_result completed', line.text('text'))
   else if (limited) say.truncated(reason)
   else if (reason !== undefined)

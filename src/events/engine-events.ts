@@ -782,12 +782,12 @@ export class EngineEvents {
   }
 
   #status(name: string, facts: StatusFacts): void {
-    const { tokens, tokensSoFar } = facts
+    const { tokens, tokens_so_far } = facts
     const cost = this.#costOf(facts)
     // Only the first sum can hold more than this run.
-    const first = tokensSoFar !== undefined && this.#cumulative === undefined
+    const first = tokens_so_far !== undefined && this.#cumulative === undefined
     if (first) this.#cumulative = !this.#knowsBefore()
-    const counts = tokens ? this.#tokens.add(tokens) : tokensSoFar && this.#tokens.soFar(tokensSoFar)
+    const counts = tokens ? this.#tokens.add(tokens) : tokens_so_far && this.#tokens.soFar(tokens_so_far)
     const cumulative = first && this.#cumulative === true
     const data = statusData(name, facts, counts, cumulative)
     if (cost) data.cost = cost
@@ -809,15 +809,15 @@ export class EngineEvents {
   }
 
   /** What the step itself cost. */
-  #costOf({ cost, costSoFar, fresh }: StatusFacts): Cost | undefined {
+  #costOf({ cost, cost_so_far, fresh }: StatusFacts): Cost | undefined {
     if (cost) return this.#cost.add(cost)
-    if (!costSoFar) return undefined
+    if (!cost_so_far) return undefined
     const first = !this.#costKnown && !fresh
     this.#costKnown = true
     const before = first ? this.#before()?.cost : undefined
     if (before) this.#cost.startAt(before)
     // Only the first total can hold more than this run.
-    return this.#cost.soFar(first && !before ? { ...costSoFar, cumulative: true } : costSoFar)
+    return this.#cost.soFar(first && !before ? { ...cost_so_far, cumulative: true } : cost_so_far)
   }
 
   /** Whether it is known what the session had used before this run: then that is not counted again. */
@@ -855,9 +855,9 @@ type CallState = 'started' | 'completed' | 'failed'
 /** The facts that are counted first, or have another name. */
 const counted: ReadonlySet<string> = new Set([
   'tokens',
-  'tokensSoFar',
+  'tokens_so_far',
   'cost',
-  'costSoFar',
+  'cost_so_far',
   'fresh',
   'parent',
 ])

@@ -99,12 +99,12 @@ export interface StatusFacts extends RunFacts {
   /** The tokens of this turn so far: for an engine that counts them at the end of the turn. */
   readonly turn_tokens?: Tokens | undefined
   /** The tokens of the session so far, if the engine counts that. */
-  readonly tokensSoFar?: Tokens | undefined
+  readonly tokens_so_far?: Tokens | undefined
   /** The cost of this step or turn only, as the engine reports it; made with `costOf`. */
   readonly cost?: Cost | undefined
   /** The cost of the session so far, if the engine counts that. */
-  readonly costSoFar?: Cost | undefined
-  /** `costSoFar` was 0 when this run began. */
+  readonly cost_so_far?: Cost | undefined
+  /** `cost_so_far` was 0 when this run began. */
   readonly fresh?: boolean | undefined
   /**
    * The answer of the run, a value that the engine has in a field of its own: it counts like a message that

@@ -192,7 +192,7 @@ function levelOf(before: string, behind: string, enveloped: boolean): RepairLeve
 /** Never in code, and never by the last resort. */
 function isFinal(outcome: Outcome<unknown>, endsAt: (offset: number) => boolean): boolean {
   const { frame, notes } = outcome
-  if (frame.inFence || notes.some(({ code }) => code === 'LOOSE_MATCH')) return false
+  if (frame.in_fence || notes.some(({ code }) => code === 'LOOSE_MATCH')) return false
   if (rankOf(outcome) === EXPLICIT) return true
   return frame.kind === 'object' && endsAt(frame.to)
 }

@@ -44,7 +44,7 @@ export interface Frame {
    */
   readonly aside?: true
   /** It is in code: in a fence that is not marked as JSON, which is read as prose, or after `//`. */
-  readonly inFence?: true
+  readonly in_fence?: true
   /** For text: only blanks. */
   readonly blank?: boolean
   /** What was noticed while cutting: FRAME_TOO_LONG, INVALID_UTF8, THINK_UNCLOSED, THINK_OPEN. */

@@ -176,7 +176,7 @@ export class Scan {
     if (cut.first) frame.first = true
     if (cut.attached) frame.attached = true
     if (cut.aside) frame.aside = true
-    if (this.isInFence(cut.kind, cut.from)) frame.inFence = true
+    if (this.isInFence(cut.kind, cut.from)) frame.in_fence = true
     if (cut.broken !== undefined) frame.broken = tape.origin(cut.broken)
     const notes = this.notesOf(cut)
     if (notes) frame.notes = notes

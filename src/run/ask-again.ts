@@ -1,7 +1,7 @@
 import type { AgentEvent, ResultData } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { feed, withEnd } from './run-flow.ts'
-import type { Run, RunEnd } from './run-options.ts'
+import type { ReplyOptions, Run, RunEnd } from './run-options.ts'
 import { SpentTokens } from './session-tokens.ts'
 import { nobodyAnswers, type RequestAnswer, whenUnheard } from './talk.ts'
 
@@ -59,9 +59,9 @@ export function withRounds(first: Run, most: number): Run {
     kill: { value: (signal?: NodeJS.Signals) => current.kill(signal) },
     type: { value: (text: string) => current.type(text) },
     reply: {
-      value(text: string) {
-        const next = current.reply(text)
-        return next === current ? run : withRounds(next, most)
+      value(text: string, { rounds = most, ...options }: ReplyOptions = {}) {
+        const next = current.reply(text, options) as Run
+        return next === current ? run : withRounds(next, rounds)
       },
     },
     answer: { value: (id: string, answer: RequestAnswer) => current.answer(id, answer) },

@@ -16,7 +16,7 @@ export interface FsDiff {
   readonly truncated?: true
 }
 
-export interface SnapshotOptions {
+export interface FsDiffOptions {
   /** Names of folders to leave out, at any level. @default .audit, .git and the usual caches */
   readonly ignore?: readonly string[] | undefined
   /** A path to leave out: the audit directory, whatever its name is. */
@@ -30,7 +30,7 @@ export const SNAPSHOT_OPTIONS = {
   ignore: { default: ['.audit', '.git', '.hg', '.svn', 'node_modules', '.venv', '__pycache__', '.cache'] },
   except: {},
   maxFiles: { default: 50_000 },
-} as const satisfies OptionTable<SnapshotOptions>
+} as const satisfies OptionTable<FsDiffOptions>
 
 /** Size, time and inode of every file, by path. */
 export interface Snapshot {
@@ -57,7 +57,7 @@ const MAX_GITIGNORE = 64 * 1024
  * // … a run …
  * compare(before, await snapshot('.')) // { created: ['a.txt'], modified: [], deleted: [] }
  */
-export async function snapshot(root: string, options: SnapshotOptions = {}): Promise<Snapshot> {
+export async function snapshot(root: string, options: FsDiffOptions = {}): Promise<Snapshot> {
   const { ignore, except, maxFiles } = readOptions('snapshot', options, 'snapshot(".")', SNAPSHOT_OPTIONS)
   const skip = new Set(ignore.map(fold))
   const skipFolders = new Set(plainIgnores(root).map(fold))

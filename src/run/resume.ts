@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { checkOptions, checkPath } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
+import type { Sink } from '../base/stage.ts'
 import { type Journal, openJournal } from '../disk/journal.ts'
 import { LineFile } from '../disk/line-file.ts'
 import { isSameProcess } from '../disk/lock.ts'
@@ -33,10 +34,11 @@ export interface ResumeReport {
 /**
  * Completes `events.jsonl` after a crash of the recorder: reads the raw logs again, checks that the existing
  * events are the same, and adds the missing ones. Nothing is added twice; a complete directory is not
- * changed, and attempts of another recorder are left alone. A damaged journal is refused with
+ * changed. Logs of another recorder are read as `replay` reads them, and their events are written once: do
+ * it when that run has ended. A damaged journal is refused with
  * JOURNAL_MISMATCH; after it is moved away, this creates it again. A directory without logs is NOT_AN_AUDIT.
  * If the agent itself is still running, this waits for it. An `engine` of yours reads only the attempts that
- * it recorded.
+ * it recorded, and logs of another recorder.
  *
  * @example
  * const { added } = await resume('.audit/latest')
@@ -48,44 +50,72 @@ export async function resume(
   checkPath('resume', dir, 'resume(".audit/latest")')
   checkOptions('resume', options, 'resume(".audit/latest", { signal })', RECORDED_OPTIONS)
   const fixed = fixedDir(dir)
-  const attempts = listAttempts(fixed)
-  if (attempts.length === 0) throw noLogs(dir)
-  // Nothing is created beside the logs of another recorder: an empty journal there would hide them.
-  if (!attempts.some(isOurs)) return { attempts: [], added: 0 }
+  if (listAttempts(fixed).length === 0) throw noLogs(dir)
   const book = openJournal(fixed)
   try {
     const { engine, ...reading } = options
     const own = engine === undefined ? undefined : engineOf(engine)
-    return await resumeInto(fixed, book, { ...reading, own })
+    return await resumeInto(fixed, book, { ...reading, own, others: { ...reading, engine } })
   } finally {
     book.close()
   }
 }
 
 /** Whether our recorder made this attempt: only then is it known whether it is complete. */
-export function isOurs(attempt: Attempt): boolean {
+function isOurs(attempt: Attempt): boolean {
   return endedMeta(attempt).complete !== undefined
 }
 
-/** The same with a journal that is already open. */
+/** The same with a journal that is already open. `others`: how to read logs of other recorders, if at all. */
 export async function resumeInto(
   dir: string,
   book: Journal,
-  options: ReadAttemptOptions & { readonly signal?: AbortSignal | undefined; readonly wait?: boolean } = {},
+  options: ReadAttemptOptions & {
+    readonly signal?: AbortSignal | undefined
+    readonly wait?: boolean
+    readonly others?: ReadAttemptOptions
+  } = {},
 ): Promise<ResumeReport> {
-  const { signal, wait = true, ...reading } = options
+  const { signal, wait = true, others, ...reading } = options
   const attempts = listAttempts(dir)
-  const open = attempts.filter((attempt) => {
+  const isOpen = (attempt: Attempt) => {
     const { complete } = endedMeta(attempt)
+    const isEnded = book.ended.has(attempt.number)
     // A meta may say complete though its events were lost since.
-    return complete === false || (complete === true && !book.ended.has(attempt.number))
-  })
-  let added = 0
-  for (const attempt of open) {
-    await gone(attempt, wait, signal)
-    added += await complete(dir, attempt, book, reading)
+    if (complete !== undefined) return !(complete && isEnded)
+    // Events of an attempt before the last one cannot be added any more.
+    return others !== undefined && !isEnded && attempt.number >= (book.last?.attempt_number ?? 0)
   }
+  const open = attempts.filter(isOpen)
+  // Those before are read again: an engine may count its tokens over all attempts.
+  const copies = open.every(isOurs)
+    ? []
+    : attempts.filter(
+        (attempt) => !isOurs(attempt) && (open.includes(attempt) || book.ended.has(attempt.number)),
+      )
+  let added = 0
+  const copy = timedEvents({
+    write(event) {
+      if (book.append(event)) added++
+    },
+    end() {},
+  })
+  for (const attempt of attempts.filter((each) => open.includes(each) || copies.includes(each))) {
+    await gone(attempt, wait, signal)
+    if (isOurs(attempt)) added += await complete(dir, attempt, book, reading)
+    else await pour(readAttempt(dir, attempt, others), copy)
+  }
+  copy.end()
+  await book.settled()
+  book.sync()
   return { attempts: open.map((attempt) => attempt.number), added }
+}
+
+async function pour<T>(items: Iterable<T>, sink: Sink<T>): Promise<void> {
+  for (const item of items) {
+    sink.write(item)
+    await setImmediate()
+  }
 }
 
 async function complete(
@@ -115,10 +145,7 @@ async function complete(
       },
       end() {},
     })
-    for (const item of readAttempt(dir, attempt, options, found)) {
-      sink.write(item)
-      await setImmediate()
-    }
+    await pour(readAttempt(dir, attempt, options, found), sink)
     sink.end()
     await book.settled()
     book.sync()

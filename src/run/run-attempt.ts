@@ -18,14 +18,7 @@ import { Stillness } from '../text/still.ts'
 import { type Redactor, redactor } from '../views/redact/redact.ts'
 import { durationWords } from '../views/words.ts'
 import { channels, fileNames, pinned } from './attempt-logs.ts'
-import {
-  compare,
-  type FsDiff,
-  type Snapshot,
-  type SnapshotOptions,
-  snapshot,
-  withOutside,
-} from './fs-diff.ts'
+import { compare, type FsDiff, type FsDiffOptions, type Snapshot, snapshot, withOutside } from './fs-diff.ts'
 import {
   endInMeta,
   exitEvidence,
@@ -74,7 +67,7 @@ export interface RecordOptions {
   readonly idleTimeout: number | undefined
   readonly killGrace: number
   readonly pipeGrace: number
-  readonly fsDiff: SnapshotOptions | false
+  readonly fsDiff: FsDiffOptions | false
   /** Does what an order says, if orders are taken; returns why it was not done. */
   readonly onOrder: ((order: Order) => string | undefined) | undefined
   /** Called when the process has started; the notes it returns are reported with the end. */

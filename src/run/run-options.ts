@@ -33,8 +33,8 @@ import type { RunOutcome } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
 import type { SpawnLike } from '../process/process.ts'
 import type { ReadableItems } from '../streams/flow.ts'
-import type { Schema } from '../values/schema/schema.ts'
-import { SNAPSHOT_OPTIONS, type SnapshotOptions } from './fs-diff.ts'
+import type { Schema, SchemaOutput } from '../values/schema/schema.ts'
+import { type FsDiffOptions, SNAPSHOT_OPTIONS } from './fs-diff.ts'
 import type { StopReason } from './meta.ts'
 import type { RecordOptions } from './run-attempt.ts'
 import type { Limits } from './run-limits.ts'
@@ -162,7 +162,7 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   /** Schema of the run's answer, its last payload: `end.result` says whether it matches. @default none */
   readonly schema?: S | undefined
   /** Compare the working directory before and after. @default {} with `audit` or `runs`, else false */
-  readonly fsDiff?: SnapshotOptions | boolean | undefined
+  readonly fsDiff?: FsDiffOptions | boolean | undefined
   /** When to call fsync for the events: see `journal`. @default 'interval' */
   readonly fsync?: JournalOptions['fsync']
   /** Aborting it ends the process in order: the flow still reports how it ended. */
@@ -243,6 +243,12 @@ export interface RunEnd<T = unknown> {
   readonly notes: readonly Note[]
 }
 
+/** The options of `reply()`: those of `run()`, but for what the recorded run decides. */
+export type ReplyOptions<S extends Schema | undefined = Schema | undefined> = Omit<
+  RunOptions<S>,
+  'audit' | 'runs' | 'runId' | 'cwd' | 'prompt' | 'input'
+>
+
 /** A run: its events as they arrive, and its end. Read it like any flow; there is nothing to write to it. */
 export type Run<T = unknown, E = AgentEvent> = ReadableItems<E> & {
   readonly runId: string
@@ -259,11 +265,14 @@ export type Run<T = unknown, E = AgentEvent> = ReadableItems<E> & {
   /** Types into its pseudo-terminal. */
   type(text: string): void
   /**
-   * Continues the agent's session, once the run has ended: the next attempt, with the same options, which is
+   * Continues the agent's session, once the run has ended: the next attempt, with the same options and these,
    * recorded in the same directory. If that cannot be done, it fails with CANNOT_REPLY and starts nothing.
    * With `talk`, until the end of the last turn was read: its next turn in the same process, and this run.
    */
-  reply(text: string): Run<T>
+  reply<S extends Schema | undefined = undefined>(
+    text: string,
+    options?: ReplyOptions<S>,
+  ): Run<undefined extends S ? T : SchemaOutput<S>>
   /**
    * With `talk`: answers a request, by the id of one of its options, by a kind that exactly one of them has,
    * or by answers to its questions. `'cancel'` dismisses it. False if it is no longer open: then nothing is

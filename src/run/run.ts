@@ -35,6 +35,7 @@ import { feed, type Opening, type TimedChunk, timedEvents, timedIntake, withEnd 
 import { LimitCounter } from './run-limits.ts'
 import {
   type ReadOptions,
+  type ReplyOptions,
   RUN_OPTIONS,
   type Run,
   type RunCommand,
@@ -102,12 +103,6 @@ export function teeRun(options: RunCommand): Run {
   return new AgentRun(readCall(options), { tee: true }).start()
 }
 
-/** The options of `reply()`: those of `run()`, but for what the recorded run decides. */
-export type ReplyOptions<S extends Schema | undefined = Schema | undefined> = Omit<
-  RunOptions<S>,
-  'audit' | 'runs' | 'runId' | 'cwd' | 'prompt' | 'input'
->
-
 /**
  * Continues a recorded run in the agent's own session, also days later and from another process: the next
  * attempt in its directory. The command is that of the last attempt, with its options, in the directory it
@@ -131,9 +126,7 @@ export function reply(dir: string, text: string, options: ReplyOptions = {}): Ru
 
 /** The same, but throws what is known at once. */
 export function startReply(dir: string, text: string, options: ReplyOptions = {}): Run {
-  checkOptions<object>('reply', options, REPLY, RUN_OPTIONS)
-  const decided = DECIDED.find((name) => Object.hasOwn(options, name))
-  if (decided) throw badOption(`reply takes no ${decided}: the recorded run decides it`)
+  checkReply(options, REPLY)
   if (!isName(dir)) throw misfit('reply', 'a directory', dir, REPLY)
   if (!isText(text)) throw misfit('reply', 'a text', text, REPLY)
   const given = options.engine === undefined ? undefined : engineOf(options.engine)
@@ -145,6 +138,13 @@ export function startReply(dir: string, text: string, options: ReplyOptions = {}
 }
 
 const DECIDED = ['command', 'args', 'audit', 'runs', 'runId', 'cwd', 'prompt', 'input']
+
+function checkReply(options: ReplyOptions, example: string): void {
+  checkOptions<object>('reply', options, example, RUN_OPTIONS)
+  const decided = DECIDED.find((name) => Object.hasOwn(options, name))
+  if (decided) throw badOption(`reply takes no ${decided}: the run decides it`)
+}
+
 const REPLY = 'reply(".audit/latest", "and now the docs")'
 
 /** Starts the next turn. Throws if it cannot be started. */
@@ -328,7 +328,8 @@ class AgentRun {
       kill: (signal: NodeJS.Signals = 'SIGTERM') => this.#kill(signal),
       type: (text: string) => this.#recording.type(text),
       // Cast: as below, where the end of a stream is hidden.
-      reply: (text: string) => this.#reply(text, run as unknown as Run),
+      reply: (text: string, options?: ReplyOptions) =>
+        this.#reply(text, run as unknown as Run, options) as Run<never>,
       answer: (id: string, answer: RequestAnswer) => this.#talk?.answer(id, answer) ?? false,
       interrupt: () => void this.#interrupt(),
     })
@@ -421,23 +422,29 @@ class AgentRun {
     return error
   }
 
-  #reply(text: string, run: Run): Run {
+  #reply(text: string, run: Run, options: ReplyOptions = {}): Run {
     try {
+      checkReply(options, 'agent.reply("and now the docs", { timeout: "5m" })')
       if (!isText(text)) throw misfit('reply', 'a text', text, 'agent.reply("and now the docs")')
       if (text.trim() === '') throw cannot('the reply is empty')
+      const given = defined(options)
+      if (!this.#ended && this.#talk && Object.keys(given).length > 0)
+        throw badOption('a talk goes on with the options that it has; leave them out, or await its end first')
       if (!this.#ended && this.#talk?.say(text)) return run
       if (!this.#ended) throw cannot('it has not ended; await its end first')
-      const { prompt, talk } = this.#options
+      const own = given.engine === undefined ? undefined : engineOf(given.engine)
+      const { prompt, talk } = { ...this.#options, ...given }
       const turn = {
         argv: this.#argv,
-        engine: this.#known(),
+        engine: own && 'open' in own ? own : this.#known(),
         session: this.#said.session,
         piped: prompt !== undefined,
         talk,
       }
       const place = this.#dir ? { audit: this.#dir.path, runs: undefined } : {}
       const before = { runId: this.#runId, attempt: this.#attempt + 1, spent: this.#spent.bySession() }
-      return continued(turn, text, { ...this.#options, ...place }, before)
+      const next = continued(turn, text, { ...this.#options, ...place, ...given }, before)
+      return withRounds(next, options.rounds ?? 0)
     } catch (error) {
       return failedRun(error as Error)
     }

@@ -191,9 +191,9 @@ function candidateOf(
 }
 
 /** How clearly a frame is marked as the answer. */
-function rankOfFrame({ kind, label, text, inFence }: Frame): number {
+function rankOfFrame({ kind, label, text, in_fence }: Frame): number {
   if (kind === 'fence' ? isPayloadFence(label, text) : kind !== 'object') return EXPLICIT
-  return inFence ? IN_FENCE : IMPLICIT
+  return in_fence ? IN_FENCE : IMPLICIT
 }
 
 /**

@@ -187,7 +187,7 @@ class Judge implements Sink<Frame> {
   }
 
   #emitProse(outcome: Outcome<unknown>): void {
-    this.#emit(ranked(outcome, outcome.frame.inFence ? IN_FENCE : IMPLICIT))
+    this.#emit(ranked(outcome, outcome.frame.in_fence ? IN_FENCE : IMPLICIT))
   }
 
   #payload(frame: Frame, how?: ChangeKind): void {
@@ -272,7 +272,7 @@ class Judge implements Sink<Frame> {
     // An array of anything but objects, or an object whose first key is not in quotes, is mostly prose.
     const sure = array ? /^\[\s{0,4096}\{/.test(frame.text.slice(0, 4100)) && quoted : quoted
     const result = sure || rules.check ? climb(frame.text, rules) : climbStrictly(frame.text, rules)
-    if (frame.inFence && hasVariables(result)) return
+    if (frame.in_fence && hasVariables(result)) return
     if (result.ok) {
       this.#broken = false
       this.#emitProse(goodOf(frame, result, 'took an object from prose'))

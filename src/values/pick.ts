@@ -28,9 +28,9 @@ export function ranked<T extends Outcome<unknown>>(outcome: T, rank: number): T 
 }
 
 /** An element of a document is marked by its document. */
-function usualRank({ kind, path, inFence }: Frame): number {
+function usualRank({ kind, path, in_fence }: Frame): number {
   if (kind !== 'object' || path !== undefined) return EXPLICIT
-  return inFence ? IN_FENCE : IMPLICIT
+  return in_fence ? IN_FENCE : IMPLICIT
 }
 
 /** Takes outcomes, and can forget those that it still holds: they turned out to be thoughts. */

@@ -27,14 +27,21 @@ export type AiSdkChunk =
   | Readonly<
       | { type: 'start'; messageId: string; messageMetadata: AiSdkMessageMetadata }
       | { type: 'start-step' | 'finish-step' }
-      | ({ type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; id: string } & WithFacts)
+      | ({ type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; id: string } & WithMetadata)
       | { type: 'text-delta' | 'reasoning-delta'; id: string; delta: string }
-      | ({ type: 'tool-input-start'; toolCallId: string; toolName: string } & Called)
+      | ({ type: 'tool-input-start'; toolCallId: string; toolName: string } & ProviderExecuted)
       | { type: 'tool-input-delta'; toolCallId: string; inputTextDelta: string }
-      | ({ type: 'tool-input-available'; toolCallId: string; toolName: string; input: unknown } & Called &
-          WithFacts)
-      | ({ type: 'tool-output-available'; toolCallId: string; output: unknown } & Called & WithFacts)
-      | ({ type: 'tool-output-error'; toolCallId: string; errorText: string } & Called & WithFacts)
+      | ({
+          type: 'tool-input-available'
+          toolCallId: string
+          toolName: string
+          input: unknown
+        } & ProviderExecuted &
+          WithMetadata)
+      | ({ type: 'tool-output-available'; toolCallId: string; output: unknown } & ProviderExecuted &
+          WithMetadata)
+      | ({ type: 'tool-output-error'; toolCallId: string; errorText: string } & ProviderExecuted &
+          WithMetadata)
       | { type: 'finish'; finishReason: 'stop' | 'error' | 'other'; messageMetadata: AiSdkMessageMetadata }
       | { type: 'message-metadata'; messageMetadata: AiSdkMessageMetadata }
       | { type: 'abort'; reason: string }
@@ -43,12 +50,12 @@ export type AiSdkChunk =
   | AiSdkData
 
 /** Facts that the protocol has no field for. */
-interface WithFacts {
+interface WithMetadata {
   readonly providerMetadata?: AiSdkMetadata
 }
 
 /** The agent has run its tools itself: the client has nothing to do. */
-interface Called {
+interface ProviderExecuted {
   readonly dynamic: true
   readonly providerExecuted: true
 }

@@ -71,10 +71,10 @@ export interface LanguageModelUsage {
 }
 
 /** Facts the AI SDK has no field for, under the name of the provider. */
-type Annotated = { readonly providerMetadata?: { readonly [name: string]: JsonObject } }
+type WithMetadata = { readonly providerMetadata?: { readonly [name: string]: JsonObject } }
 
 /** A call that the agent has run itself, and its result. */
-type Call =
+type ToolPart =
   | ({
       readonly type: 'tool-call'
       readonly toolCallId: string
@@ -83,7 +83,7 @@ type Call =
       readonly input: string
       readonly providerExecuted: true
       readonly dynamic: true
-    } & Annotated)
+    } & WithMetadata)
   | ({
       readonly type: 'tool-result'
       readonly toolCallId: string
@@ -91,15 +91,15 @@ type Call =
       readonly result: NonNullable<JsonValue>
       readonly isError?: true
       readonly dynamic: true
-    } & Annotated)
+    } & WithMetadata)
 
 /** The run, and the model as the engine names it. */
-interface Answered {
+interface ModelResponse {
   readonly id?: string
   readonly modelId?: string
 }
 
-interface Finish extends Annotated {
+interface TurnFinish extends WithMetadata {
   readonly usage: LanguageModelUsage
   /** A word of the AI SDK, and the `reason_code` of the run. */
   readonly finishReason: {
@@ -111,11 +111,11 @@ interface Finish extends Annotated {
 /** What a run is sent as: what an agent needs of `LanguageModelV3StreamPart` (`@ai-sdk/provider` 3). */
 export type LanguageModelPart =
   | { readonly type: 'stream-start'; readonly warnings: [] }
-  | ({ readonly type: 'response-metadata' } & Answered)
+  | ({ readonly type: 'response-metadata' } & ModelResponse)
   | ({
       readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'
       readonly id: string
-    } & Annotated)
+    } & WithMetadata)
   | {
       readonly type: 'text-delta' | 'reasoning-delta' | 'tool-input-delta'
       readonly id: string
@@ -129,10 +129,10 @@ export type LanguageModelPart =
       readonly dynamic: true
     }
   | { readonly type: 'tool-input-end'; readonly id: string }
-  | Call
+  | ToolPart
   | { readonly type: 'raw'; readonly rawValue: unknown }
   | { readonly type: 'error'; readonly error: unknown }
-  | ({ readonly type: 'finish' } & Finish)
+  | ({ readonly type: 'finish' } & TurnFinish)
 
 /**
  * The stage of `languageModel()`: events as the parts of one answer of a language model of the AI SDK. It is
@@ -206,7 +206,7 @@ class LanguageModelSink implements Sink<AiSdkChunk> {
   }
 
   /** What the AI SDK has no field for, and what the provider adds. */
-  #annotated({ providerMetadata: facts }: { readonly providerMetadata?: AiSdkMetadata }): Annotated {
+  #annotated({ providerMetadata: facts }: { readonly providerMetadata?: AiSdkMetadata }): WithMetadata {
     const { name, metadata } = this.#options
     const own = metadata && this.#facts ? metadata(this.#facts) : undefined
     // Cast: facts of records are JSON.
@@ -335,7 +335,7 @@ class LanguageModelSink implements Sink<AiSdkChunk> {
     }
   }
 
-  #finishOf({ finishReason, messageMetadata }: ChunkOf<'finish'>): Finish {
+  #finishOf({ finishReason, messageMetadata }: ChunkOf<'finish'>): TurnFinish {
     const raw = this.#ended?.reason_code
     const { tokens: _, ...facts } = messageMetadata
     return {
@@ -361,9 +361,12 @@ function usageOf({ input, output, cached, cache_write, reasoning }: Tokens = {})
 }
 
 /** A whole answer: the part of `LanguageModelV3GenerateResult` that an agent has. */
-export interface LanguageModelResult extends Finish {
-  readonly content: (Call | ({ readonly type: 'text' | 'reasoning'; readonly text: string } & Annotated))[]
-  readonly response: Answered
+export interface LanguageModelResult extends TurnFinish {
+  readonly content: (
+    | ToolPart
+    | ({ readonly type: 'text' | 'reasoning'; readonly text: string } & WithMetadata)
+  )[]
+  readonly response: ModelResponse
   readonly warnings: []
 }
 
@@ -379,9 +382,9 @@ export async function languageModelResult(
   parts: AsyncIterable<LanguageModelPart> | Iterable<LanguageModelPart>,
 ): Promise<LanguageModelResult> {
   const content: LanguageModelResult['content'] = []
-  const texts = new Map<string, { type: 'text' | 'reasoning'; text: string } & Annotated>()
-  let response: Answered = {}
-  let finish: Finish | undefined
+  const texts = new Map<string, { type: 'text' | 'reasoning'; text: string } & WithMetadata>()
+  let response: ModelResponse = {}
+  let finish: TurnFinish | undefined
   for await (const part of parts) {
     switch (part.type) {
       case 'text-start':
@@ -420,6 +423,6 @@ export async function languageModelResult(
   return { content, response, warnings: [], ...finish }
 }
 
-function metadataOf({ providerMetadata }: Annotated): Annotated {
+function metadataOf({ providerMetadata }: WithMetadata): WithMetadata {
   return providerMetadata ? { providerMetadata } : {}
 }

@@ -31,7 +31,7 @@ export interface RunSummary {
   readonly tools: { readonly called: number; readonly failed: number }
   /** Paths in the order in which they were first changed, the first 1,000, and how many there are. */
   readonly files: readonly string[]
-  readonly fileCount: number
+  readonly file_count: number
   /** Diagnostics of severity `warning` and worse. */
   readonly warnings: number
   readonly tokens?: Tokens
@@ -67,14 +67,14 @@ export function summarizer(): { write(event: AgentEvent): void; summary(): RunSu
   const paths = new Set<string>()
   const attempts = new Set<number>()
   const calls = new OpenCalls<true>()
-  let [events, turns, messages, called, failed, fileCount, warnings] = [0, 0, 0, 0, 0, 0, 0]
+  let [events, turns, messages, called, failed, file_count, warnings] = [0, 0, 0, 0, 0, 0, 0]
   /** The total from the end of an attempt; before that, the sum of its turns. */
   let reported: { readonly tokens?: Tokens | undefined; readonly cost?: Cost | undefined } = {}
   let spent = { tokens: tokenCounter(), cost: costCounter() }
 
   const change = (path: string) => {
     if (paths.has(path)) return
-    fileCount++
+    file_count++
     if (paths.size < MAX_PATHS) paths.add(path)
   }
 
@@ -146,7 +146,7 @@ export function summarizer(): { write(event: AgentEvent): void; summary(): RunSu
       messages,
       tools: { called, failed },
       files: [...paths].slice(0, MAX_FILES),
-      fileCount,
+      file_count,
       warnings,
       ...(tokens && { tokens }),
       ...(cost && { cost }),

@@ -85,7 +85,7 @@ describe('the error is put into the prompt, so that the model can correct itself
     expect(asked[1]?.prompt.slice(prompt.length)).toBe(`
 
 你上一次的输出无法解析为合法 JSON。
-错误信息：no JSON that can be used was found in the answer
+错误信息：回答中没有可用的 JSON
 请严格按要求重新输出，仅输出 JSON 对象，不要包含任何额外文字、Markdown 标记或代码块。`)
   })
 

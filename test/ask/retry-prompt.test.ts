@@ -178,6 +178,27 @@ describe('it asks for what is wanted', () => {
     }
     expect(said('NO_MATCH', 'json')).toContain('（放在 <json> 与 </json> 之间）')
   })
+
+  test.each<[string, string]>([
+    ['', '回答为空'],
+    ['不知道', '回答中没有可用的 JSON'],
+    ['{"a":1', '回答在 JSON 结束之前就中断了：第 1 行第 7 列，末尾'],
+    ['{\n"a": [1}', '回答不是合法的 JSON：第 2 行第 8 列，"}" 处'],
+    ['[1]', '回答是 JSON，但不符合 schema：根节点（type）类型应为 "object"'],
+    [
+      '{"b":1}',
+      '回答是 JSON，但不符合 schema：根节点（required）缺少属性 "a"；根节点（additionalProperties）不应有属性 "b"',
+    ],
+    ['{"a":0}', '回答是 JSON，但不符合 schema："/a"（minimum）应为 ">= 1"'],
+    ['{"a":1,"c":"xyz"}', '回答是 JSON，但不符合 schema："/c"（maxLength）至多 "2" 个字符'],
+    ['{"a":1,"d":3}', '回答是 JSON，但不符合 schema："/d"（enum）应为其中之一："1, 2"'],
+  ])('and %j has no English words in it', async (answer, error) => {
+    const more = { c: { type: 'string', maxLength: 2 }, d: { enum: [1, 2] } }
+    const strict = { ...schema, additionalProperties: false, properties: { ...schema.properties, ...more } }
+    const { call, asked } = model(answer, answer)
+    await ask(call, { prompt, schema: strict, retryPrompt: 'zh' }).catch(() => {})
+    expect(asked[1]!.prompt).toContain(`\n错误信息：${error}\n`)
+  })
 })
 
 describe('text of the answer cannot leave its quotes', () => {

@@ -53,12 +53,12 @@ test('answers the newest run that waits, from another terminal', async () => {
     code: 1,
     said: expect.stringContaining('no option "nonsense"'),
   })
-  expect(await start('answer', '.audit/latest', '1:9', 'proceed_once').ended).toMatchObject({ code: 2 })
-  expect(await start('answer', '.audit/latest', '1:0', 'proceed_once').ended).toEqual({ code: 0, said: '' })
+  expect(await start('answer', '--last', '1:9', 'proceed_once').ended).toMatchObject({ code: 2 })
+  expect(await start('answer', '--last', '1:0', 'proceed_once').ended).toEqual({ code: 0, said: '' })
   const { code, said } = await run.ended
   expect(code).toBe(0)
   expect(said).toContain('"by":"terminal","result":"done"')
-  expect(await start('stop', '.audit/latest').ended).toMatchObject({
+  expect(await start('stop', '--last').ended).toMatchObject({
     code: 2,
     said: expect.stringContaining('has ended'),
   })

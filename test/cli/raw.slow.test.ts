@@ -26,7 +26,20 @@ describe('sluice values --raw', () => {
   })
 
   test.each([
-    ['3 if nothing is valid', [], 'only words', 3, /^sluice: NO_MATCH.*\n$/],
+    [
+      '3 if nothing is valid, with the text',
+      [],
+      'only\nwords \u001b[2J',
+      3,
+      /^sluice: NO_MATCH.*\nonly\nwords ␛\[2J\n$/,
+    ],
+    [
+      '3 if a payload is too long to repair',
+      [],
+      `{"a":"${'x'.repeat(70_000)}",}`,
+      3,
+      /--max-repair allows more characters\n$/,
+    ],
     ['4 if the input was cut', ['--tag', 'json'], '<json>{"a":[1,2', 4, /^sluice: TRUNCATED.*\n$/],
     ['2 with --explain', ['--explain'], '{}', 2, /--raw and --explain exclude each other/],
   ])('leaves with %s', async (_what, args, input, code, err) => {

@@ -57,7 +57,7 @@ interface Cut {
   readonly first?: boolean
   readonly attached?: boolean
   readonly aside?: boolean
-  readonly inFence?: boolean
+  readonly in_fence?: boolean
   /** The byte behind an object that shows that it is a piece of something broken. */
   readonly broken?: number
   readonly notes?: readonly Note['code'][]
@@ -1192,8 +1192,8 @@ class Reference {
           ? ['THINK_OPEN' as const]
           : []),
     ]
-    const inFence = this.#around.length > 0 || (cut.kind === 'object' && this.#isCommented(cut))
-    this.#cuts.push({ ...cut, inFence, ...(notes.length > 0 && { notes }) })
+    const in_fence = this.#around.length > 0 || (cut.kind === 'object' && this.#isCommented(cut))
+    this.#cuts.push({ ...cut, in_fence, ...(notes.length > 0 && { notes }) })
   }
 
   //  // {"a":1}
@@ -1410,7 +1410,7 @@ function payloadFrame(source: Source, cut: Cut, from: number, to: number): CutFr
     ...(cut.first && { first: true }),
     ...(cut.attached && { attached: true }),
     ...(cut.aside && { aside: true }),
-    ...(cut.inFence && { inFence: true }),
+    ...(cut.in_fence && { in_fence: true }),
     ...(cut.broken !== undefined && { broken: cleaned.origin[cut.broken]! }),
     ...(all.length > 0 && { notes: all }),
   }

@@ -65,10 +65,10 @@ function readWhat(what: string): Omit<CutFrame, 'channel' | 'from' | 'to' | 'tex
   const first = words.includes('first')
   const attached = words.includes('attached')
   const aside = words.includes('aside')
-  const inFence = words.includes('inFence')
+  const in_fence = words.includes('in_fence')
   const broken = words.find((word) => word.startsWith('broken@'))
   const label = words
-    .filter((word) => !/^(?:!.*|open|first|attached|aside|inFence|broken@.*)$/.test(word))
+    .filter((word) => !/^(?:!.*|open|first|attached|aside|in_fence|broken@.*)$/.test(word))
     .join(' ')
   return {
     kind: kind === 'blank' ? 'text' : kind,
@@ -78,7 +78,7 @@ function readWhat(what: string): Omit<CutFrame, 'channel' | 'from' | 'to' | 'tex
     ...(first && { first }),
     ...(attached && { attached }),
     ...(aside && { aside }),
-    ...(inFence && { inFence }),
+    ...(in_fence && { in_fence }),
     ...(broken !== undefined && { broken: Number(broken.slice('broken@'.length)) }),
     notes,
   }

@@ -57,7 +57,7 @@ export function brief(frame: CutFrame): string {
   const kind = frame.kind === 'text' && frame.blank ? 'blank' : frame.kind
   const label = frame.label === undefined ? '' : `(${frame.label})`
   const broken = frame.broken === undefined ? '' : ` broken@${frame.broken}`
-  const names = ['open', 'first', 'attached', 'aside', 'inFence'] as const
+  const names = ['open', 'first', 'attached', 'aside', 'in_fence'] as const
   const flags = `${names.map((name) => (frame[name] ? ` ${name}` : '')).join('')}${broken}`
   const notes = (frame.notes ?? [])
     .map((note) => ` !${place(note)}`)

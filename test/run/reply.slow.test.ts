@@ -270,3 +270,17 @@ test('no more rounds are asked for than allowed, and none after a failed turn', 
   expect(failed).toMatchObject({ outcome: 'failed', rounds: [] })
   expect(failing.calls()).toHaveLength(1)
 })
+
+test('takes options of its own for the next turn', async () => {
+  const { options } = standIn('codex', 'codex', 'if (turn === 2) setTimeout(() => {}, 60_000)')
+  const agent = run('codex', ['exec', '--json'], { ...options, prompt: 'Remember [[7]].' })
+  expect((await agent.end).ok).toBe(true)
+  const next = agent.reply('What did I say?', { timeout: 500, schema: { type: 'object', required: ['a'] } })
+  expect(await next.end).toMatchObject({ attempt: 2, reason: 'timeout', result: { status: 'failed' } })
+  for (const [given, words] of [
+    [{ tiemout: 5 }, 'did you mean timeout?'],
+    [{ audit: 'x' }, 'reply takes no audit'],
+    [{ rounds: 1 }, 'is for a result that fails its schema'],
+  ] as const)
+    expect(await codeOf(agent.reply('x', given as object).end)).toContain(words)
+})

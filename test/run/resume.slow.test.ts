@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openJournal } from '../../src/disk/journal.ts'
+import { replay } from '../../src/run/replay.ts'
 import { resume, resumeInto } from '../../src/run/resume.ts'
 import { run } from '../../src/run/run.ts'
 import { codexLines } from './agent.ts'
@@ -147,10 +148,22 @@ test('an attempt whose meta is damaged is not taken for a complete one', async (
   })
 })
 
-test('creates nothing beside the logs of another recorder', async () => {
+test('writes the events of logs of another recorder once, as replay reads them', async () => {
   writeFileSync(join(dir, 'stdout.1.log'), `${codexLines.join('\n')}\n`)
   writeFileSync(join(dir, 'meta.1.json'), '{"engine":"codex","exit_code":0}')
+  writeFileSync(join(dir, 'stdout.2.log'), `${codexLines.join('\n')}\n`)
+  let told = ''
+  for await (const event of replay(dir)) told += `${JSON.stringify(event)}\n`
+  expect(await resume(dir)).toEqual({ attempts: [1, 2], added: told.split('\n').length - 1 })
+  expect(readFileSync(join(dir, 'events.jsonl'), 'utf8')).toBe(told)
+  expect(readFileSync(join(dir, 'meta.1.json'), 'utf8')).toBe('{"engine":"codex","exit_code":0}')
   const before = readdirSync(dir)
   expect(await resume(dir)).toEqual({ attempts: [], added: 0 })
   expect(readdirSync(dir)).toEqual(before)
+  // A third attempt comes later.
+  writeFileSync(join(dir, 'stdout.3.log'), `${codexLines.join('\n')}\n`)
+  expect(await resume(dir)).toMatchObject({ attempts: [3] })
+  told = ''
+  for await (const event of replay(dir)) told += `${JSON.stringify(event)}\n`
+  expect(readFileSync(join(dir, 'events.jsonl'), 'utf8')).toBe(told)
 })

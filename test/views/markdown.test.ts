@@ -315,16 +315,18 @@ describe('JSON without a fence is not Markdown', () => {
     expect(read(text)).toEqual(blocks)
   })
 
-  test.each([['[1]'], ['{not json} __bold__'], ['__bold__ is bold'], ['[link](https://x.example)']])(
-    '%j is Markdown',
-    (text) => {
-      const [block] = markdownBlocks(text)
-      expect(block?.type).toBe('paragraph')
-      expect(block?.type === 'paragraph' && markdownText(block.children)).toBe(
-        text.replaceAll('__', '').replace('[link](https://x.example)', 'link'),
-      )
-    },
-  )
+  test.each([
+    ['[1]'],
+    ['{not json} __bold words__'],
+    ['__bold words__ are bold'],
+    ['[link](https://x.example)'],
+  ])('%j is Markdown', (text) => {
+    const [block] = markdownBlocks(text)
+    expect(block?.type).toBe('paragraph')
+    expect(block?.type === 'paragraph' && markdownText(block.children)).toBe(
+      text.replaceAll('__', '').replace('[link](https://x.example)', 'link'),
+    )
+  })
 
   test('takes linear time, whatever does not parse', async () => {
     await expectLinear('open objects', (size) => {

@@ -18,8 +18,8 @@ describe('the summary of a run', () => {
     expect(failed.tools.failed).toBeGreaterThan(0)
     expect(failed.tools.called).toBeGreaterThanOrEqual(failed.tools.failed)
     const written = summaryOf('codex/07a-file-write.tee80')
-    expect(written.files).toHaveLength(written.fileCount)
-    expect(written.fileCount).toBeGreaterThan(0)
+    expect(written.files).toHaveLength(written.file_count)
+    expect(written.file_count).toBeGreaterThan(0)
     const ends = eventsOf('codex/07a-file-write.tee80').filter(
       (event) => event.type === 'lifecycle.completion.state',
     )
@@ -36,7 +36,7 @@ describe('the summary of a run', () => {
       messages: 0,
       tools: { called: 0, failed: 0 },
       files: [],
-      fileCount: 0,
+      file_count: 0,
       warnings: 0,
     })
   })
@@ -48,8 +48,8 @@ describe('the summary of a run', () => {
     for (let n = 0; n < 1001; n++) facts.write({ ...event!, data: { path: `src/${n}.ts` } } as AgentEvent)
     for (let again = 0; again < 5; again++)
       facts.write({ ...event!, data: { path: 'src/1000.ts' } } as AgentEvent)
-    const { files, fileCount } = facts.summary()
-    expect([files.length, fileCount]).toEqual([1000, 1001])
+    const { files, file_count } = facts.summary()
+    expect([files.length, file_count]).toEqual([1000, 1001])
   })
 
   test('counts a call once, whether its start is told or not', () => {

@@ -10,6 +10,7 @@ import { auditPlace } from '../../serve/run-place.ts'
 import { safe } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
 import { giveAndWait } from '../input/give-order.ts'
+import { LATEST, type LatestFlags, recordedDir } from '../input/recorded-dir.ts'
 import { output } from '../print.ts'
 
 const examples = `
@@ -24,23 +25,24 @@ was printed.
 Examples:
   $ npx agent-sluice answer
   $ npx agent-sluice answer allow_once
-  $ npx agent-sluice answer .audit/latest 1:4 proceed_once
-  $ npx agent-sluice answer .audit/latest 1:5 size=large colour=blue`
+  $ npx agent-sluice answer --last 1:4 proceed_once
+  $ npx agent-sluice answer --last 1:5 size=large colour=blue`
 
 /** `sluice answer`: answers a request of a run from another terminal. */
 export default function answerCommand(exit: (code: number) => void): Command {
   return new Command('answer')
     .description('Answers what a run asks that was started with --control and --talk.')
     .argument('[words...]', 'the directory of the run, the request, and the option or the answers')
+    .option('--last', `answer the run at ${LATEST}, whatever others wait`)
     .usage('[options] [dir] [request] [option...]')
     .addHelpText('after', examples)
-    .action(async (words: readonly string[]) => exit(await answer(words)))
+    .action(async (words: readonly string[], flags: LatestFlags) => exit(await answer(words, flags)))
 }
 
-async function answer(words: readonly string[]): Promise<number> {
+async function answer(words: readonly string[], flags: LatestFlags): Promise<number> {
   const [first = ''] = words
   const named = first !== '' && listAttempts(fixedDir(first)).length > 0
-  const dir = named ? fixedDir(first) : await newestWaiting()
+  const dir = named || flags.last ? recordedDir(named ? first : undefined, flags) : await newestWaiting()
   if (dir === undefined)
     throw badOption(`no run in ${AUDITS} waits for an answer; name the directory of another one`)
   const rest = named ? words.slice(1) : words

@@ -5,7 +5,7 @@ import { EVENTS_FILE } from '../../disk/journal.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
 import { readMeta } from '../../run/meta.ts'
 import { replay } from '../../run/replay.ts'
-import { isOurs, lives, type ResumeReport, resume, stillRunning } from '../../run/resume.ts'
+import { lives, type ResumeReport, resume, stillRunning } from '../../run/resume.ts'
 import { fixedDir } from '../../run/run-directory.ts'
 import { countWords } from '../../views/words.ts'
 import { aboutAudit, addDrawing, checkDrawing, type DrawFlags } from '../draw/flags.ts'
@@ -64,7 +64,10 @@ export default function replayCommand(exit: (code: number) => void): Command {
         .default('full'),
     )
     .option('--follow', 'keep reading while it is being written')
-    .option('--resume', 'complete events.jsonl after a crash, then replay')
+    .option(
+      '--resume',
+      'complete events.jsonl after a crash, or write it for logs of another recorder; then replay',
+    )
     .option('--run-id <id>', 'the id in every record')
     .option('--json', 'print the events as NDJSON even on a terminal')
   return addDrawing(command)
@@ -85,8 +88,6 @@ function tellRunning(dir: string): void {
 
 /** What a resume has written. */
 function resumedWords(dir: string, { attempts, added }: ResumeReport): string {
-  if (!listAttempts(dir).some(isOurs))
-    return 'nothing was written: another program recorded these logs, and they are read as they are'
   if (attempts.length === 0) return 'nothing was missing, and nothing was written'
   const which = `attempt${attempts.length > 1 ? 's' : ''} ${attempts.join(', ')}`
   return added === 0

@@ -7,14 +7,11 @@ import { fixedDir } from '../../run/run-directory.ts'
 import { checkDrawing } from '../draw/flags.ts'
 import { namedEngine } from '../input/engine-option.ts'
 import { readPrompt } from '../input/input.ts'
+import { LATEST, type LatestFlags } from '../input/recorded-dir.ts'
 import { runExits } from '../run-exit-code.ts'
 import { addRunning, type RunningFlags, showRun } from './run.ts'
 
-interface Flags extends RunningFlags {
-  readonly last?: boolean
-}
-
-const LATEST = '.audit/latest'
+interface Flags extends RunningFlags, LatestFlags {}
 
 const examples = `
 The text goes to the agent's stdin, in the session of the last attempt, with the

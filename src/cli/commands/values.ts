@@ -7,7 +7,7 @@ import { flow } from '../../streams/flow.ts'
 import { values } from '../../streams/values.ts'
 import { chunkIntake } from '../../text/chunk.ts'
 import { type Explained, explainStage } from '../../values/explain.ts'
-import type { Outcome } from '../../values/outcome.ts'
+import type { BadOutcome, Outcome } from '../../values/outcome.ts'
 import { choiceOf, isBetter } from '../../values/pick.ts'
 import type { Schema } from '../../values/schema/schema.ts'
 import type { ValuesOptions } from '../../values/values.ts'
@@ -89,7 +89,10 @@ export default function valuesCommand(exit: (code: number) => void): Command {
         'any',
       ]),
     )
-    .option('--raw', 'print bare values: strings without quotes, anything else as JSON; faults go to stderr')
+    .option(
+      '--raw',
+      'print bare values: strings without quotes, anything else as JSON; faults, and a text without payload, go to stderr',
+    )
     .addHelpText('after', examples)
     .action(async (file: string | undefined, flags: Flags) => exit(await printValues(file, flags)))
 }
@@ -177,16 +180,24 @@ function recordOf(outcome: Outcome<unknown>): object {
   }
 }
 
+/** What is wrong, for people: a limit has the name of its option. */
+function faultWords({ fault, notes }: BadOutcome): string {
+  const skipped = notes.some(({ code }) => code === 'REPAIR_SKIPPED')
+  return skipped
+    ? `${fault.message}; repair was not tried, --max-repair allows more characters`
+    : fault.message
+}
+
 /** Counts the printed outcomes, for the exit code and the summary. */
 class Tally {
   #good = 0
-  #first: Fault | undefined
+  #first: BadOutcome | undefined
   readonly #faults = new Map<Code, number>()
 
   add(outcome: Outcome<unknown>): void {
     if (outcome.ok) this.#good++
     else {
-      this.#first ??= outcome.fault
+      this.#first ??= outcome
       this.#faults.set(outcome.fault.code, (this.#faults.get(outcome.fault.code) ?? 0) + 1)
     }
   }
@@ -200,7 +211,7 @@ class Tally {
   words(): string {
     if (!this.#first || this.exit() === exits.good) return ''
     const counts = [...this.#faults].map(([code, count]) => (count > 1 ? `${code} × ${count}` : code))
-    return `${counts.join(', ')}: ${this.#first.message}`
+    return `${counts.join(', ')}: ${faultWords(this.#first)}`
   }
 }
 
@@ -214,8 +225,10 @@ function rawPrinter(): (outcome: Outcome<unknown>) => Promise<boolean> {
   const { isTTY } = process.stdout
   return async (outcome) => {
     if (!outcome.ok) {
-      const { code, message, at } = outcome.fault
-      console.error(`sluice: ${code}${at === undefined ? '' : ` at byte ${at}`}: ${message}`)
+      const { code, at } = outcome.fault
+      console.error(`sluice: ${code}${at === undefined ? '' : ` at byte ${at}`}: ${faultWords(outcome)}`)
+      // Without a payload the text itself may be what to read.
+      if (outcome.comment) console.error(safe(outcome.comment.text.trimEnd()))
       return true
     }
     const { value, incomplete = [] } = outcome

@@ -70,7 +70,7 @@ function summaryLines(
   { summary, headModel, folded, audit }: Seen,
   { paint, columns, timed }: Look & { readonly timed: boolean },
 ): string[] {
-  const { turns, tools, fileCount, tokens, cost, first_ts, last_ts, model } = summary
+  const { turns, tools, file_count, tokens, cost, first_ts, last_ts, model } = summary
   const took = timed && first_ts !== undefined ? Date.parse(last_ts ?? first_ts) - Date.parse(first_ts) : 0
   const count = (name: string, tokens: number | undefined) =>
     tokens === undefined ? '' : `${grouped(tokens)} ${name}`
@@ -87,7 +87,7 @@ function summaryLines(
       ? countWords(tools.called, 'tool') + (tools.failed > 0 ? ` (${tools.failed} failed)` : '')
       : '',
     folded.retries > 0 ? countWords(folded.retries, 'retry', 'retries') : '',
-    fileCount > 0 ? countWords(fileCount, 'file') : '',
+    file_count > 0 ? countWords(file_count, 'file') : '',
     told === '' ? '' : `tokens ${told}`,
     costWords(cost),
     took > 0 ? durationWords(took) : '',

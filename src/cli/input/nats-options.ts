@@ -49,10 +49,13 @@ export function natsOptions(addresses: string, flags: NatsFlags, follows: boolea
   const { natsToken: token, tls, tlsCa: ca, tlsCert: cert, tlsKey: key, ...rest } = flags
   if (rest.replicas !== undefined && ![1, 3, 5].includes(rest.replicas))
     throw badOption('--replicas takes 1, 3 or 5')
+  const servers = addresses.split(',')
+  if (servers.some((each) => each.trim() === ''))
+    throw badOption('an address of NATS is empty; give one such as nats://127.0.0.1:4222')
   const files = ca ?? cert ?? key
   return {
     ...rest,
-    servers: addresses.split(','),
+    servers,
     token,
     tls: files === undefined ? tls : { ca, cert, key },
     connectTimeout: follows ? FOLLOW_CONNECT_MS : undefined,

@@ -291,9 +291,9 @@ const updates = /* @__PURE__ */ rows<Place>({
           say.status('usage_update', { stats: { used, size, cost }, parent })
           return
         }
-        const costSoFar = costOf(update.at('cost.amount'), update.at('cost.currency') ?? '')
+        const cost_so_far = costOf(update.at('cost.amount'), update.at('cost.currency') ?? '')
         const fresh = run.opened.get(session) === true
-        say.status('usage_update', { stats: { used, size, cost }, costSoFar, fresh })
+        say.status('usage_update', { stats: { used, size, cost }, cost_so_far, fresh })
       },
     },
   },

@@ -409,9 +409,9 @@ function readResult(line: Rec, say: Say, run: Run): void {
     usage,
     stats,
     structured_payload: failed ? undefined : (line.at('structured_output') ?? undefined),
-    [run.sums ? 'tokensSoFar' : 'tokens']: tokens,
+    [run.sums ? 'tokens_so_far' : 'tokens']: tokens,
     // The sum of this process, over all its turns.
-    costSoFar: costOf(line.at('total_cost_usd')),
+    cost_so_far: costOf(line.at('total_cost_usd')),
     fresh: true,
   })
   if (!failed) limit(line.text('stop_reason'), say, run)

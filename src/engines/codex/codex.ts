@@ -127,7 +127,7 @@ const lines = /* @__PURE__ */ rows<undefined>({
       read(line, say) {
         const usage = line.at('usage')
         // The usage counts the thread, not the turn.
-        say.status('turn_completed', { usage, tokensSoFar: codexTokens(usage) })
+        say.status('turn_completed', { usage, tokens_so_far: codexTokens(usage) })
         say.ended('turn.completed')
       },
     },

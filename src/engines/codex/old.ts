@@ -96,7 +96,7 @@ export const oldLines = /* @__PURE__ */ rows<OldRun>({
     },
     token_count(msg, say) {
       const usage = msg.at('info.total_token_usage')
-      say.status('token_count', msg.record('info') ? { usage, tokensSoFar: codexTokens(usage) } : {})
+      say.status('token_count', msg.record('info') ? { usage, tokens_so_far: codexTokens(usage) } : {})
     },
     exec_command_begin: (msg, say) =>
       say.started({ id: callId(msg), name: 'command_execution', input: { command: msg.at('command') } }),

@@ -180,7 +180,7 @@ function drawFacts(info: RunInfo | undefined, model: ItemList): void {
   if (info && info.attempts > 1) facts.push(countWords(info.attempts, 'attempt'))
   const { called, failed } = summary.tools
   if (called > 0) facts.push(countWords(called, 'call') + (failed > 0 ? ` (${failed} failed)` : ''))
-  if (summary.fileCount > 0) facts.push(`${countWords(summary.fileCount, 'file')} changed`)
+  if (summary.file_count > 0) facts.push(`${countWords(summary.file_count, 'file')} changed`)
   if (info?.exit_code) facts.push(`exit code ${info.exit_code}`)
   if (info?.signal) facts.push(info.signal)
   facts.push(spentWords(summary))

@@ -220,22 +220,21 @@ function flanks(text: string, at: number, run: number): { canOpen: boolean; canC
   }
 }
 
-/** `__main__`, `__tests__/a.ts`, `__SKILL_DONE__`: two underscores on both sides of a name. */
+/**
+ * `__init__`, `__tests__/a.ts`, `__SKILL_DONE__`: two underscores on both sides of one name, which may be a
+ * word. Who stresses a single word writes `**word**`.
+ */
 function isName(text: string, at: number, run: number): boolean {
   if (run !== 2) return false
-  const ahead = NAME.exec(text.slice(at, at + MAX_NAME))
-  const found = ahead ?? NAME_BEFORE.exec(text.slice(Math.max(0, at - MAX_NAME), at + run + 2))
-  if (!found) return false
-  const [, name = '', after = ''] = found
-  return /_|\d|[A-Z]{2}/.test(name) || DUNDERS.test(name) || /^(?:[(/[=]|[.:-][A-Za-z\d])/.test(after)
+  return (
+    NAME.test(text.slice(at, at + MAX_NAME)) ||
+    NAME_BEFORE.test(text.slice(Math.max(0, at - MAX_NAME), at + run + 1))
+  )
 }
 
 const MAX_NAME = 80
-const NAME = /^__([A-Za-z\d]+(?:_+[A-Za-z\d]+)*)__(?![A-Za-z\d_])(.{0,2})/
-const NAME_BEFORE = /(?<![A-Za-z\d_])__([A-Za-z\d]+(?:_+[A-Za-z\d]+)*)__(?![A-Za-z\d_])(.{0,2})$/
-/** Names of Python and JavaScript that look like a word. */
-const DUNDERS =
-  /^(?:all|builtins|call|class|contains|del|dict|dirname|doc|enter|eq|exit|file|filename|future|getattr|getitem|hash|init|iter|len|main|mocks|module|name|new|next|proto|repr|setattr|setitem|slots|str|tests|typename|version)$/
+const NAME = /^__[A-Za-z\d]+(?:_+[A-Za-z\d]+)*__(?![A-Za-z\d_])/
+const NAME_BEFORE = /(?<![A-Za-z\d_])__[A-Za-z\d]+(?:_+[A-Za-z\d]+)*__(?:[^A-Za-z\d_])?$/
 
 /** A pointer, a spread or a glob: behind a call's parenthesis, a slash or an operator, or before a dot. */
 function isOperator(text: string, at: number, run: number): boolean {

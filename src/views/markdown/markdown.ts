@@ -206,13 +206,13 @@ function head(summary: RunSummary, problem: Problem | undefined): string {
 }
 
 function figures(summary: RunSummary): string {
-  const { turns, tools, fileCount, tokens, cost, first_ts, last_ts } = summary
+  const { turns, tools, file_count, tokens, cost, first_ts, last_ts } = summary
   const took = Date.parse(last_ts ?? '') - Date.parse(first_ts ?? '')
   const failed = tools.failed > 0 ? ` (${grouped(tools.failed)} failed)` : ''
   return joined([
     turns > 0 ? countWords(turns, 'turn') : '',
     tools.called > 0 ? countWords(tools.called, 'tool call') + failed : '',
-    fileCount > 0 ? `${countWords(fileCount, 'file')} changed` : '',
+    file_count > 0 ? `${countWords(file_count, 'file')} changed` : '',
     tokens?.input === undefined
       ? ''
       : `${grouped(tokens.input)} tokens in${tokens.cached === undefined ? '' : ` (${grouped(tokens.cached)} cached)`}`,
@@ -249,9 +249,9 @@ function lastLines(text: string): string {
 }
 
 function tail(summary: RunSummary, raw: number): string {
-  const { files, fileCount, warnings } = summary
+  const { files, file_count, warnings } = summary
   const shown = files.slice(0, 20).map((path) => codeSpan(cut(path, 200)))
-  const more = fileCount > shown.length ? ` and ${grouped(fileCount - shown.length)} more` : ''
+  const more = file_count > shown.length ? ` and ${grouped(file_count - shown.length)} more` : ''
   const notes = joined([
     shown.length === 0 ? '' : `Files: ${shown.join(', ')}${more}`,
     warnings === 0 ? '' : countWords(warnings, 'warning'),
