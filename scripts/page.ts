@@ -13,29 +13,45 @@ export const pageTextFile = resolve(root, 'src/serve/page-text.ts')
 
 /** The text of src/serve/page-text.ts, made from src/serve/page. */
 export async function pageText(): Promise<string> {
-  const body = readFileSync(resolve(page, 'page.html'), 'utf8')
-  const [script, style] = await Promise.all([bundle('main.ts', 'js'), bundle('page.css', 'css')])
+  const body = readFileSync(resolve(page, 'page.html'), 'utf8').replace(/\n +/g, '\n')
+  const [script, style, more, moreStyle] = await Promise.all([
+    bundle('main.ts', 'iife'),
+    bundle('page.css'),
+    bundle('list-more.ts'),
+    bundle('more.css'),
+  ])
+  const [short, moreShort] = shortNames([style, moreStyle])
   return `// Made from src/serve/page by \`npm run page\`; do not edit.
 
 /** What is inside <body>. */
 export const pageBody = ${JSON.stringify(body)}
 
 /** The style sheet. */
-export const pageStyle = ${JSON.stringify(style)}
+export const pageStyle = ${JSON.stringify(short)}
 
 /** The script. It finds its data in the document, or asks the server it came from. */
 export const pageScript = ${JSON.stringify(script)}
+
+/** What the list loads when it is asked for more, and its style sheet. */
+export const moreScript = ${JSON.stringify(more)}
+export const moreStyle = ${JSON.stringify(moreShort)}
 `
 }
 
-async function bundle(entry: string, type: 'js' | 'css'): Promise<string> {
+/** Custom properties with names of one or two characters: only the style sheets use them. */
+function shortNames(styles: readonly string[]): string[] {
+  const names = [...new Set(styles.join().match(/--[a-z-]+/g))]
+  return styles.map((style) => style.replace(/--[a-z-]+/g, (name) => `--${names.indexOf(name).toString(36)}`))
+}
+
+async function bundle(entry: string, format: 'iife' | 'esm' = 'esm'): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [resolve(page, entry)],
     absWorkingDir: root,
     bundle: true,
     minify: true,
     write: false,
-    format: type === 'js' ? 'iife' : 'esm',
+    format,
     platform: 'browser',
     target: ['chrome111', 'firefox113', 'safari16.4'],
     legalComments: 'none',

@@ -1,7 +1,7 @@
 import { jsonValue } from '../json/strict.ts'
 import { callText } from './call-words.ts'
+import { isRecord } from './engine.ts'
 import type { AgentEvent, RawRef } from './event.ts'
-import { Rec } from './record.ts'
 import { endPhrase, isGood, outcomeOf } from './run-outcome.ts'
 
 /** What went wrong: a tool, the engine, a turn, the agent's output, its result, a limit, the run's end. */
@@ -48,11 +48,8 @@ const MAX_LOOK = 65_536
 
 /** A message in one line, and the message of a JSON body in its place: `401: {"message":"No key"}`. */
 function plainWords(message: string): string {
-  const text = message.slice(0, MAX_LOOK)
-  const from = text.indexOf('{"')
-  const to = text.lastIndexOf('}') + 1
-  const said = from < 0 ? undefined : messageIn(jsonValue(text.slice(from, to)))
-  const words = said === undefined ? text : text.slice(0, from) + said + text.slice(to)
+  // Some services put the JSON of another one into their message.
+  const words = wordsIn(wordsIn(message.slice(0, MAX_LOOK)))
   const lines = words.slice(0, 2 * MAX_TITLE).split('\n')
   return lines
     .map((line) => line.trim())
@@ -61,8 +58,16 @@ function plainWords(message: string): string {
     .slice(0, MAX_TITLE)
 }
 
-function messageIn(body: unknown): string | undefined {
-  return Rec.of(body)?.text('error.message message error')
+/** The text with the message of its JSON body in place of that. */
+function wordsIn(text: string): string {
+  const from = text.search(/\{\s*"/)
+  const to = text.lastIndexOf('}') + 1
+  const body = from < 0 ? undefined : jsonValue(text.slice(from, to))
+  // Not with Rec, which alone is 2 KB of the page.
+  const { error, message, detail } = isRecord(body) ? body : {}
+  const said = [isRecord(error) ? error['message'] : undefined, message, error, detail]
+  const words = said.find((one) => typeof one === 'string')
+  return words === undefined ? text : text.slice(0, from) + words + text.slice(to)
 }
 
 /** We ended the run. */
@@ -73,8 +78,8 @@ function titleOf(event: AgentEvent): [ProblemKind, string] | undefined {
     case 'tool.call.failed': {
       const { name, exit_code, error } = event.data
       const code = exit_code === undefined ? '' : ` exit ${exit_code}`
-      // Without an error message, the last line of the tool's output says most.
-      const reported = error ?? lastLine(callText(event.data))
+      // Without an error message, a line of the tool's output says most.
+      const reported = error ?? tellingLine(callText(event.data))
       return ['tool', `${name}${code} failed${reported === '' ? '' : `: ${reported}`}`]
     }
     case 'diagnostic.engine.error': {
@@ -107,6 +112,8 @@ function titleOf(event: AgentEvent): [ProblemKind, string] | undefined {
   }
 }
 
-function lastLine(text: string): string {
-  return text.slice(text.lastIndexOf('\n') + 1)
+/** The line that says what failed, as programs that test print it, else the last one. */
+function tellingLine(text: string): string {
+  const lines = text.slice(-MAX_LOOK).split('\n')
+  return (lines.find((line) => /\bFAIL|^not ok/.test(line)) ?? lines.at(-1)!).trim()
 }

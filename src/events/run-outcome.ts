@@ -91,6 +91,8 @@ const failureWords: Readonly<Record<FailureClass, string>> = {
   other: outcomeWords.failed,
 }
 
+export const failureClasses: readonly string[] = /* @__PURE__ */ Object.keys(failureWords)
+
 /**
  * How a run ended, in words for people: of a run that failed, why, if that is known.
  *

@@ -57,9 +57,9 @@ export interface Handler {
 /**
  * Recorded runs in a server of your own: a function for `node:http`, Express, Connect and the raw objects of
  * Fastify, with a `fetch` for everything else. It answers GET `<base>/runs`, `<base>/runs/:id` and
- * `<base>/runs/:id/events`, `/chat`, `/ag-ui`, `/ai-sdk`, as `serve` does, also while the run goes on. `:id`
- * is the name of the run's folder, or its run id. It reads files, so a client that is slow or leaves changes
- * nothing for the run.
+ * `<base>/runs/:id/events`, `/chat`, `/ag-ui`, `/ai-sdk`, and `<base>/search?q=`, as `serve` does, also while
+ * the run goes on. `:id` is the name of the run's folder, or its run id. It reads files, so a client that is
+ * slow or leaves changes nothing for the run.
  *
  * @example
  * const runs = handler({ dir: '.audit', base: '/agents', allow: () => true })
@@ -86,7 +86,10 @@ export function handler(options: HandlerOptions): Handler {
     if (pathname !== base && !pathname.startsWith(`${base}/`)) return undefined
     const path = pathname.slice(base.length)
     const isOurs =
-      path === '/runs' || path.startsWith('/runs/') || (page && (path === '' || pageFiles.has(path)))
+      path === '/runs' ||
+      path.startsWith('/runs/') ||
+      path === '/search' ||
+      (page && (path === '' || pageFiles.has(path)))
     return isOurs ? { path, query: searchParams } : undefined
   }
 

@@ -1,4 +1,4 @@
-import { pageBody, pageScript, pageStyle } from './page-text.ts'
+import { moreScript, moreStyle, pageBody, pageScript, pageStyle } from './page-text.ts'
 
 /** The head of every page; `top` is the address of its files, `more` are elements of one page alone. */
 const pageHead = (top: string, more = ''): string => `<!doctype html>
@@ -27,6 +27,8 @@ export const pageFiles: ReadonlyMap<string, { readonly type: string; readonly te
   ['/', { type: 'text/html; charset=utf-8', text: pageHtml('') }],
   ['/page.css', { type: 'text/css; charset=utf-8', text: pageStyle }],
   ['/page.js', { type: 'text/javascript; charset=utf-8', text: pageScript }],
+  ['/more.js', { type: 'text/javascript; charset=utf-8', text: moreScript }],
+  ['/more.css', { type: 'text/css; charset=utf-8', text: moreStyle }],
   ['/icon.svg', { type: 'image/svg+xml', text: icon }],
 ])
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import { RunFinder } from './run-finder.ts'
-import { compareRuns, type RunInfo } from './run-info.ts'
+import { type FoundRun, RunFinder } from './run-finder.ts'
+import { compareRuns } from './run-info.ts'
 import { logOverviews } from './run-overviews.ts'
 
 /** How long logs without a journal are read for a list. */
@@ -13,26 +13,27 @@ const LOGS_MS = 1000
 export async function recordedRuns(
   root: string,
   max?: number,
-): Promise<{ readonly runs: readonly RunInfo[]; readonly older: number }> {
+): Promise<{ readonly found: readonly FoundRun[]; readonly older: number }> {
   const left = new AbortController()
   const logs = logOverviews(left.signal)
   const finder = new RunFinder(root, logs, max)
-  const known = new Map<string, RunInfo>()
+  const known = new Map<string, FoundRun>()
   const look = () => {
     for (const found of finder.look()) {
       if (found && 'gone' in found) known.delete(found.gone)
-      else if (found) known.set(found.place.key, found.info)
+      else if (found) known.set(found.place.key, found)
     }
   }
   try {
     look()
     await setImmediate()
-    if ([...known.values()].some(({ state }) => state === 'unread')) {
+    if ([...known.values()].some(({ info: { state } }) => state === 'unread')) {
       await logs.settled(LOGS_MS, 0)
       look()
     }
   } finally {
     left.abort()
   }
-  return { runs: [...known.values()].sort(compareRuns), older: finder.older }
+  const found = [...known.values()].sort((a, b) => compareRuns(a.info, b.info))
+  return { found, older: finder.older }
 }

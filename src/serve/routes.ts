@@ -16,6 +16,7 @@ import type { RunInfo } from './run-info.ts'
 import { RunList } from './run-list.ts'
 import { logOverviews } from './run-overviews.ts'
 import type { RunPlace } from './run-place.ts'
+import { sendSearch } from './search-route.ts'
 import type { ControlSettings, ServeSettings } from './serve-options.ts'
 import { type SessionRuns, sessionRuns } from './session-runs.ts'
 import { stream, streamView } from './stream.ts'
@@ -44,7 +45,7 @@ export type RouteSettings = Pick<
   readonly host?: string | undefined
 }
 
-/** Answers what is asked about the runs under a directory: `/runs`, and what is below it. */
+/** Answers what is asked about the runs under a directory: `/runs`, what is below it, and `/search`. */
 export class RunRoutes {
   readonly #options: RouteSettings
   readonly #hiding: Hiding | undefined
@@ -83,9 +84,10 @@ export class RunRoutes {
     this.#list = new RunList(source, this.#shut.signal)
   }
 
-  /** `path` is `/runs`, or below it. */
+  /** `path` is `/runs`, below it, or `/search`. */
   async answer(request: Asked, response: Reply, path: string, query: URLSearchParams): Promise<void> {
     if (path === '/runs') return await this.#sendRuns(request, response, query)
+    if (path === '/search') return await this.#search(response, query.get('q') ?? '')
     return await this.#sendRun(request, response, path, query)
   }
 
@@ -170,6 +172,30 @@ export class RunRoutes {
     )
   }
 
+  async #search(response: Reply, text: string): Promise<void> {
+    await this.#list.fresh()
+    await this.#asClient(response, () =>
+      sendSearch(response, text, this.#list.found(), this.#hiding, this.#shut.signal),
+    )
+  }
+
+  /** Counts a client while it is sent a stream. */
+  async #asClient(response: Reply, send: () => Promise<void>): Promise<void> {
+    if (this.clients >= this.#options.maxClients) {
+      response.setHeader('retry-after', '5')
+      return refuse(response, 503, 'too many clients')
+    }
+    this.clients++
+    try {
+      await send()
+    } finally {
+      this.clients--
+      // A client that does not read has more to get, and would hold the server.
+      if (this.#shut.signal.aborted && !response.writableEnded) response.destroy()
+      if (this.clients === 0) this.#onLeft?.()
+    }
+  }
+
   async #sendEvents(
     request: Asked,
     response: Reply,
@@ -177,7 +203,7 @@ export class RunRoutes {
     query: URLSearchParams,
     format: (typeof formats)[number],
   ): Promise<void> {
-    const { heartbeat, maxStall, maxClients } = this.#options
+    const { heartbeat, maxStall } = this.#options
     const header = request.headers['last-event-id']
     // The header is what the client saw last; the query is where it began.
     const seen = Array.isArray(header) ? header[0] : header
@@ -185,31 +211,31 @@ export class RunRoutes {
     const after =
       seen === undefined ? (query.get('after') ?? undefined) : Buffer.from(seen, 'latin1').toString()
     if (after !== undefined && after.length > MAX_ID) return refuse(response, 400, 'the id is too long')
-    if (this.clients >= maxClients) {
-      response.setHeader('retry-after', '5')
-      return refuse(response, 503, 'too many clients')
-    }
-    // First what may fail: a request that fails is not counted as a client.
-    const mine = this.#feeds.share(run.place)
-    this.clients++
-    try {
-      const awaitsReply = () => {
-        const outcome = mine.derived ? mine.derived.outcome() : run.info.outcome
-        return outcome === 'needs_input'
+    await this.#asClient(response, async () => {
+      const mine = this.#feeds.share(run.place)
+      try {
+        const awaitsReply = () => {
+          const outcome = mine.derived ? mine.derived.outcome() : run.info.outcome
+          return outcome === 'needs_input'
+        }
+        const follow = query.get('follow') === '1'
+        const options = {
+          ...mine,
+          after,
+          heartbeat,
+          maxStall,
+          awaitsReply,
+          follow,
+          signal: this.#shut.signal,
+        }
+        if (format === 'ag-ui' || format === 'ai-sdk') {
+          const { sseViews } = await import('../streams/view-sse.ts')
+          await streamView(request, response, { ...options, view: sseViews[format] })
+        } else await stream(request, response, { ...options, chat: format === 'chat' })
+      } finally {
+        mine.release()
       }
-      const follow = query.get('follow') === '1'
-      const options = { ...mine, after, heartbeat, maxStall, awaitsReply, follow, signal: this.#shut.signal }
-      if (format === 'ag-ui' || format === 'ai-sdk') {
-        const { sseViews } = await import('../streams/view-sse.ts')
-        await streamView(request, response, { ...options, view: sseViews[format] })
-      } else await stream(request, response, { ...options, chat: format === 'chat' })
-    } finally {
-      this.clients--
-      mine.release()
-      // A client that does not read has more to get, and would hold the server.
-      if (this.#shut.signal.aborted && !response.writableEnded) response.destroy()
-      if (this.clients === 0) this.#onLeft?.()
-    }
+    })
   }
 
   #textOf(info: RunInfo): string {

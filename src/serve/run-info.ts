@@ -65,6 +65,21 @@ export interface RunInfo {
   readonly session?: { readonly directory: string | null; readonly updated_at: string }
 }
 
+/** A run that has the text: the first event that has it, and how many do. */
+export interface RunHit {
+  readonly id: string
+  /** The address of the event: `<attempt>.<seq>`. */
+  readonly event: string
+  readonly type: string
+  readonly ts: string
+  /** What is around the text, in one line. */
+  readonly before: string
+  readonly match: string
+  readonly after: string
+  /** Number of events that have it. */
+  readonly count: number
+}
+
 /** The order of the list: runs in progress first, then the newest. */
 export function compareRuns(a: RunInfo, b: RunInfo): number {
   const running = Number(b.state === 'running') - Number(a.state === 'running')

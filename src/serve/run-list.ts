@@ -1,6 +1,7 @@
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import type { FoundRun, GoneRun } from './run-finder.ts'
 import { compareRuns, type RunInfo } from './run-info.ts'
+import type { RunPlace } from './run-place.ts'
 import { turn } from './turns.ts'
 
 /** How long a list is reused: many clients ask at once. */
@@ -12,6 +13,7 @@ const MAX_REST_MS = 2000
 
 interface Listed {
   info: RunInfo
+  place: RunPlace
   /** Its info as JSON, as it is sent. */
   text: string
   /** The version of the list that brought it. */
@@ -94,6 +96,11 @@ export class RunList {
     return this.#ordered().map(({ text }) => text)
   }
 
+  /** All runs, in order. */
+  found(): readonly FoundRun[] {
+    return this.#ordered()
+  }
+
   /**
    * So many runs as JSON, after the one with this id or from the first, and the id after which the next page
    * begins, if there are more. While the runs are read for the first time, it does not wait for all of them:
@@ -148,10 +155,10 @@ export class RunList {
     if (known?.info === info) return
     const text = this.#source.textOf(info)
     if (known?.text === text) {
-      known.info = info
+      Object.assign(known, { info, place })
       return
     }
-    const listed = { info, text, version: ++this.#version }
+    const listed = { info, place, text, version: ++this.#version }
     if (known) Object.assign(known, listed)
     else {
       this.#known.set(place.key, listed)

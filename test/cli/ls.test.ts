@@ -17,6 +17,11 @@ interface Recorded {
   readonly engine?: string
   readonly task?: string
   readonly problem?: string
+  readonly failure_class?: string
+  readonly cost?: object
+  readonly tokens?: object
+  /** What was said, as the only event. */
+  readonly said?: string
 }
 
 /** A recorded run that began in this minute of an hour; without an outcome it is in progress. */
@@ -25,15 +30,23 @@ function recorded(minute: number, told: Recorded = {}): string {
   const name = `${at.replaceAll(':', '-')}-000000${String(minute).padStart(2, '0')}`
   const dir = join(runs, name)
   mkdirSync(dir)
-  const { outcome, engine = 'codex', task = `task ${minute}`, problem } = told
-  const end = outcome && { outcome, ok: outcome === 'finished', state: 'unknown', complete: true, problem }
+  const { outcome, engine = 'codex', task = `task ${minute}`, problem, said, ...more } = told
+  const end = outcome && {
+    outcome,
+    ok: outcome === 'finished',
+    state: 'unknown',
+    complete: true,
+    problem,
+    ...more,
+  }
   const times = { started_at: at, ended_at: outcome ? at.replace('00.000', '02.000') : null }
   const meta = { run_id: name, attempt_number: 1, engine, argv: ['agent', 'go'], task, ...times, ...end }
   writeFileSync(join(dir, 'meta.1.json'), JSON.stringify(meta))
   writeFileSync(join(dir, 'stdout.1.log'), '')
   const lock = { token: 'x', pid: process.pid, host: hostname(), started: null }
   if (!outcome) writeFileSync(join(dir, 'journal.lock'), JSON.stringify(lock))
-  writeFileSync(join(dir, 'events.jsonl'), '')
+  const event = { type: 'agent.message.final', seq: 7, ts: at, attempt_number: 1, data: { text: said } }
+  writeFileSync(join(dir, 'events.jsonl'), said === undefined ? '' : `${JSON.stringify(event)}\n`)
   return name
 }
 
@@ -84,8 +97,8 @@ test('says that there are more than it lists', async () => {
 test('a run in progress is read, however many newer ones there are', async () => {
   const going = recorded(1)
   for (const minute of [2, 3, 4]) recorded(minute, { outcome: 'finished' })
-  const { runs: read, older } = await recordedRuns(runs, 1)
-  expect([read.map(({ id }) => id).includes(going), older]).toEqual([true, 4 - read.length])
+  const { found: read, older } = await recordedRuns(runs, 1)
+  expect([read.map(({ info }) => info.id).includes(going), older]).toEqual([true, 4 - read.length])
   expect(read.length).toBeLessThan(4)
 })
 
@@ -110,4 +123,62 @@ test('there are no runs yet, or no such directory', async () => {
     code: 2,
     err: expect.stringMatching(/^sluice: cannot read .*; name the directory of the runs\n$/),
   })
+})
+
+test('--find also finds what was said, in any case, across what JSON escapes', async () => {
+  const said = recorded(1, { outcome: 'finished', said: 'Write "Überall" to C:\\temp\nand go' })
+  recorded(2, { outcome: 'finished', said: 'Nothing' })
+  for (const text of ['überall', '"ÜBERALL" to c:\\TEMP\nand'])
+    expect((await listed('--find', text)).ids).toEqual([said])
+  // Names of fields were not said.
+  expect((await listed('--find', 'attempt_number')).ids).toEqual([])
+})
+
+test('picks runs by their days, their cost and why they failed', async () => {
+  const cheap = recorded(1, {
+    outcome: 'failed',
+    failure_class: 'rate',
+    cost: { amount: 0.1, currency: 'USD' },
+  })
+  const dear = recorded(2, { outcome: 'failed', failure_class: 'auth', cost: { amount: 2, currency: 'USD' } })
+  expect((await listed('--class', 'rate')).ids).toEqual([cheap])
+  expect((await listed('--cost', '0.5')).ids).toEqual([dear])
+  expect((await listed('--cost', '0.1')).ids).toEqual([dear, cheap])
+  expect((await listed('--from', '2026-11-14', '--to', '2026-11-16')).ids).toHaveLength(2)
+  expect((await listed('--from', '2026-11-17')).ids).toEqual([])
+  expect((await listed('--to', '2026-11-13')).ids).toEqual([])
+  for (const wrong of [
+    ['--from', 'monday'],
+    ['--to', '2026-13-40'],
+    ['--cost', '-1'],
+    ['--class', 'bad'],
+  ])
+    expect((await inside(['ls', runs, ...wrong])).code).toBe(2)
+})
+
+test('--totals adds up the runs that are picked, by day and by engine, and says of how many a number is known', async () => {
+  const spent = (amount: number, more = {}) => ({
+    ...{ cost: { amount, currency: 'USD', ...more }, tokens: { input: 100, output: 10 } },
+  })
+  recorded(1, { outcome: 'failed', ...spent(0.1) })
+  recorded(2, { outcome: 'finished', engine: 'claude', ...spent(0.2, { cumulative: true }) })
+  recorded(3, { outcome: 'finished' })
+  recorded(4)
+  const { out } = await inside(['ls', runs, '--totals', '--json'])
+  const { days, engines, ...all } = JSON.parse(out)
+  expect(all).toEqual({
+    runs: 4,
+    outcomes: { running: 1, finished: 2, failed: 1 },
+    tokens: { input: 200, output: 20, runs: 2 },
+    costs: [{ amount: 0.3, currency: 'USD', runs: 2, cumulative: 1 }],
+    time: { ms: expect.any(Number), runs: 4 },
+  })
+  expect(days).toMatchObject([{ runs: 4 }])
+  expect(engines).toMatchObject([
+    { engine: 'codex', runs: 3, costs: [{ amount: 0.1 }] },
+    { engine: 'claude', runs: 1, costs: [{ amount: 0.2 }] },
+  ])
+  const drawn = await inside(['ls', runs, '--totals', '--draw', '--engine', 'codex'])
+  expect(drawn.out).toMatch(/^all +3 +1 +100 +10 +\$0\.1/m)
+  expect(drawn.out).toContain('Tokens are known of 1 of 3 runs')
 })

@@ -41,6 +41,12 @@ const subjects: readonly Subject[] = [
     { ...tagsOnly, needsPayload: true },
     asValues,
   ),
+  subject(
+    '<json> <json> </json> {"a":1} { " \\ ␠ \n \n word ```',
+    { ...tagsOnly, keepUnclosed: true },
+    { ...tagsOnly, keepUnclosed: true, needsPayload: true },
+    { ...asValues, keepUnclosed: true },
+  ),
   subject('``` ``` ```` ~~~ ` \n \n \r\n ␠ ␠␠␠ >␠ > -␠ 1.␠ 12)␠ * + \t x json', fencesOnly, prose),
   subject('>␠```\n >␠ > ␠ \n ``` x {"a":1} -␠ ␠␠␠>␠ >␠>␠```\n', fencesOnly, {}),
   subject('{ } [ ] \n \n \r\n \r ␠ \0 \ufeff " {"a":1} {"a":1}\n x', {}, linesOnly, { objects: false }),

@@ -10,6 +10,8 @@ import { type Clean, clean } from './reference-clean.ts'
 export interface CutOptions extends FrameOptions {
   /** A tag opens only before `{`, `[`, `<` or a fence. @default false */
   readonly needsPayload?: boolean | undefined
+  /** A tag that is never closed is a frame, unless text may only name it. @default false */
+  readonly keepUnclosed?: boolean | undefined
   /** An array opens before any JSON value. @default false */
   readonly loose?: boolean | undefined
   /** What may be one whole document at the very start. @default false */
@@ -159,6 +161,7 @@ class Reference {
   readonly #patient: boolean
   readonly #maxFrame: number
   readonly #needsPayload: boolean
+  readonly #keepUnclosed: boolean
   readonly #loose: boolean
   readonly #document: false | 'object' | 'any'
   readonly #scalars: boolean
@@ -205,6 +208,7 @@ class Reference {
     this.#patient = options.patient ?? false
     this.#maxFrame = options.maxFrame ?? MAX_FRAME
     this.#needsPayload = options.needsPayload ?? false
+    this.#keepUnclosed = options.keepUnclosed ?? false
     this.#loose = options.loose ?? false
     this.#document = others && (options.document ?? false)
     this.#scalars = options.scalars ?? false
@@ -245,10 +249,12 @@ class Reference {
     const closer = `</${name}>`
     const inside = from + opener.length
     const limit = this.#limit(from)
+    const startsLine = this.#keepUnclosed && this.#isBlankBefore(from)
     if (this.#needsPayload) {
       const decision = this.#payloadFollows(inside, limit)
-      if (decision === 'no') return inside
-      if (decision === 'unknown') return this.#outgrown(from) ? this.#skipTag(from, name) : this.#end
+      if (decision === 'no' && !(startsLine && this.#endsLine(inside))) return inside
+      if (decision === 'unknown' && this.#outgrown(from)) return this.#skipTag(from, name)
+      if (decision === 'unknown' && !startsLine) return this.#end
     }
 
     let inString = false
@@ -285,9 +291,23 @@ class Reference {
       })
       return this.#end
     }
+    const isAlone = startsLine && this.#endsLine(inside)
+    const isKept = this.#needsPayload ? isAlone : !this.#slice(inside, this.#end).includes(opener)
+    if (this.#keepUnclosed && isKept) {
+      const lines: Range[] = [[inside, this.#end]]
+      const aside = !startsLine && !this.#endsLine(inside)
+      this.#cut({ kind: 'tag', from, to: this.#end, lines, label: name, open: true, aside })
+      return this.#end
+    }
     if (this.#tagReread) return this.#end
     this.#tagReread = true
     return inside
+  }
+
+  #endsLine(from: number): boolean {
+    let at = from
+    while (at < this.#end && this.#isBlank(at) && this.#bytes[at] !== LF) at++
+    return at === this.#end || this.#bytes[at] === LF
   }
 
   #closeTag(from: number, closerAt: number, name: string): number {

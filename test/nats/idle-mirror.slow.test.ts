@@ -7,7 +7,6 @@ import { mirror } from '../../src/nats/mirror.ts'
 import { ship } from '../../src/nats/ship.ts'
 import { seeded } from '../frames/hostile.ts'
 import { loops, seed } from '../pace.ts'
-
 import { hasNats, type NatsServer, natsCluster, needsNats } from './nats-server.ts'
 import { writeRun } from './runs.ts'
 
@@ -38,6 +37,7 @@ describe.skipIf(!hasNats)(`one of three servers is killed while a mirror starts$
         const tenant = random() < 0.5 ? 'default' : undefined
         const found = await mirror(copy, { ...options, tenant, untilIdle: 300 })
         expect(found, `round ${round}`).toEqual({ runs: 300, over: 300, events: 300 })
+        rmSync(copy, { recursive: true })
         await killed
         await victim.start()
         await delay(random() * 1500)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { reply, resume, run } from '../../src/index.ts'
 import { replay } from '../../src/run/replay.ts'
+import { work } from '../../src/work/work.ts'
 import { built } from '../built.ts'
 import { root } from '../serve/serving.ts'
 
@@ -143,6 +144,30 @@ test.each([false, true])(
     await replays(audit)
   },
 )
+
+test('a worker of work() that runs under --redact leaves none in either recording; the agent keeps its session', async () => {
+  const dir = root()
+  const session = join(dir, 'session.jsonl')
+  const own = line({ type: 'response_item', payload: { text: `${TOKEN} ${PASSWORD}` } })
+  const codex = codexIn(
+    dir,
+    `print(${JSON.stringify(end)}); require('fs').writeFileSync(${JSON.stringify(session)}, ${JSON.stringify(own)})`,
+  )
+  const args = ['run', '--redact', '--audit', join(dir, 'audits', 'inner'), '--json', '--prompt', 'Go.']
+  const done = await work(
+    { issue_ref: 'shop#12', run_id: 'run-7', repo_dir: root() },
+    {
+      worker: 'script',
+      command: [process.execPath, built('src/cli/main.ts'), ...args, '--', codex, 'exec', '--json'],
+      audit: join(dir, 'audits', 'outer'),
+    },
+  )
+  expect(done.exit).toMatchObject({ code: 0 })
+  const recorded = readdirSync(join(dir, 'audits'), { recursive: true, encoding: 'utf8' })
+  expect(recorded.filter((name) => name.endsWith('stdout.1.log'))).toHaveLength(2)
+  expect(leaksBelow(join(dir, 'audits'))).toEqual([])
+  expect(readFileSync(session, 'utf8')).toBe(own)
+})
 
 test('a reply to such a run records none either, and a round tells none', async () => {
   const dir = root()

@@ -79,6 +79,31 @@ describe('the problems of a run', () => {
     expect(problem).toMatchObject({ seq: event!.seq, raw_ref: event!.raw_ref })
     expect(problem?.title).toHaveLength(300)
   })
+
+  const [failed] = eventsOf('codex/03b-tool-fail.pipe').filter(({ type }) => type === 'tool.call.failed')
+  const titleOf = (data: object) => {
+    const before = { name: 'sh', exit_code: 1, error: undefined }
+    return problemOf({ ...failed, data: { ...failed!.data, ...before, ...data } } as AgentEvent)?.title
+  }
+
+  test.each([
+    ['{"error":{"message":"No key"}}', 'No key'],
+    ['429: { "detail": "Slow down" }', '429: Slow down'],
+    [
+      '{\n  "error": {\n    "message": "{\\n  \\"error\\": { \\"message\\": \\"Exhausted\\" } }"\n  }\n}',
+      'Exhausted',
+    ],
+    ['the body {"a":1} is no message', 'the body {"a":1} is no message'],
+  ])('are told in words, not as JSON: %j', (error, words) => {
+    expect(titleOf({ error })).toBe(`sh exit 1 failed: ${words}`)
+  })
+
+  test('of a test run name the line that says FAIL, not the last one', () => {
+    const output = 'ok a\n FAIL  b.test.ts > adds\nTests: 1 failed\nDuration 2.1 s'
+    expect(titleOf({ output })).toBe('sh exit 1 failed: FAIL  b.test.ts > adds')
+    expect(titleOf({ output: 'ok 1\nnot ok 2 - adds\n# fail 1' })).toBe('sh exit 1 failed: not ok 2 - adds')
+    expect(titleOf({ output: 'no test\nlast line' })).toBe('sh exit 1 failed: last line')
+  })
 })
 
 test('summary() reads the events to their end', async () => {

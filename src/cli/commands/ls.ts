@@ -3,9 +3,12 @@ import { join } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { badOption, quote } from '../../base/fault.ts'
 import { whyFailed } from '../../base/system-error-code.ts'
+import { failureClasses } from '../../events/run-outcome.ts'
 import { AUDITS } from '../../run/run-directory.ts'
 import { recordedRuns } from '../../serve/recorded-runs.ts'
+import { isPicked } from '../../serve/run-filter.ts'
 import type { RunInfo } from '../../serve/run-info.ts'
+import { totalsOf } from '../../serve/run-totals.ts'
 import {
   isFound,
   outcomeWords,
@@ -16,11 +19,13 @@ import {
   titleOf,
   tookOf,
 } from '../../serve/run-words.ts'
+import { searchRun } from '../../serve/search-runs.ts'
 import { countWords, durationWords, grouped } from '../../views/words.ts'
 import { outcomeStyles } from '../draw/end.ts'
 import { addColor, type ColorFlags, columnsOf, isDrawn, shortPath, wantsColor } from '../draw/flags.ts'
 import { safeLine } from '../draw/safe.ts'
 import { minuteOf, tableRow } from '../draw/table.ts'
+import { printTotals } from '../draw/totals.ts'
 import { painter, styles } from '../draw/wrap.ts'
 import { exits } from '../exit-codes.ts'
 import { positiveInteger } from '../input/numbers.ts'
@@ -30,6 +35,11 @@ interface Flags extends ColorFlags {
   readonly outcome: readonly RunState[]
   readonly engine?: string
   readonly find?: string
+  readonly class?: string
+  readonly from?: string
+  readonly to?: string
+  readonly cost?: string
+  readonly totals?: boolean
   readonly limit: number
   readonly last?: boolean
   readonly json?: boolean
@@ -41,12 +51,17 @@ Runs in progress come first, then the newest. On a terminal, or with --draw, it
 draws a table; in a pipe, or with --json, it prints NDJSON: what /runs of sluice
 serve has of each run, and its path.
 
+--find looks at task, name, command, outcome and problem, which must have all its
+words, and at what was said and done, which must have the text as it is: every
+journal is read. --totals adds up the runs that it picks, all of them.
+
 Exit codes: 0 done, also if there are no runs; 2 bad usage.
 
 Examples:
   $ npx agent-sluice ls
   $ npx agent-sluice ls --outcome failed --outcome needs_input
   $ npx agent-sluice ls runs --engine codex --find "timeout auth" --limit 100
+  $ npx agent-sluice ls --totals --from 2026-11-01
   $ npx agent-sluice why "$(npx agent-sluice ls --last --json | jq -r .path)"`
 
 /** `sluice ls`: the recorded runs. */
@@ -65,7 +80,12 @@ export default function lsCommand(exit: (code: number) => void): Command {
         .default([], 'all'),
     )
     .option('--engine <name>', 'only runs of this agent')
-    .option('--find <words>', 'only runs with all these words in task, name, command, outcome or problem')
+    .option('--find <text>', 'only runs with this text in what was said and done, or its words in the list')
+    .addOption(new Option('--class <word>', 'only runs that failed for this reason').choices(failureClasses))
+    .option('--from <day>', 'only runs that began on this day (2026-11-19) or later', dayIn)
+    .option('--to <day>', 'only runs that began on this day or before', dayIn)
+    .option('--cost <amount>', 'only runs that cost this much or more', amountIn)
+    .option('--totals', 'the sums of the runs instead: outcomes, tokens, cost, time, by day and engine')
     .option('--limit <n>', 'how many to list', positiveInteger, 20)
     .option('--last', 'list only the newest')
     .option('--json', 'print NDJSON even on a terminal')
@@ -76,15 +96,21 @@ export default function lsCommand(exit: (code: number) => void): Command {
 }
 
 async function list(dir: string, flags: Flags): Promise<number> {
-  const { outcome, engine, find = '', limit, last } = flags
-  const isPicked = outcome.length > 0 || engine !== undefined || find !== ''
-  const { runs, older } = await recordedRuns(rootOf(dir), isPicked ? undefined : Math.max(limit, NEWEST))
-  const found = runs.filter(
-    (run) =>
-      (outcome.length === 0 || outcome.includes(stateOf(run))) &&
-      (engine === undefined || run.engine === engine) &&
-      isFound(run, find),
-  )
+  const { outcome, find, engine, class: failure, from, to, cost, limit, last, totals } = flags
+  const filter = { outcome: outcome.join(), engine, class: failure, from, to, cost }
+  const isAny = !totals && !find && Object.values(filter).every((set) => !set)
+  const recorded = await recordedRuns(rootOf(dir), isAny ? Math.max(limit, NEWEST) : undefined)
+  const { older } = recorded
+  const runs = recorded.found.map(({ info }) => info)
+  const picked = recorded.found.filter(({ info }) => isPicked(info, filter))
+  const found: RunInfo[] = []
+  for (const run of picked)
+    if (!find || isFound(run.info, find) || (await searchRun(run, find))) found.push(run.info)
+  if (totals) {
+    const isTotal = await printTotals(totalsOf(found), flags)
+    if (isTotal && older > 0) console.error(`sluice: ${leftOut(older)}`)
+    return exits.good
+  }
   // The newest run may be over while an older one goes on.
   const shown = last ? found.toSorted(byStart).slice(0, 1) : found.slice(0, limit)
   const isShown = isDrawn(flags) ? await draw(shown, dir, flags) : await print(shown, dir)
@@ -94,10 +120,24 @@ async function list(dir: string, flags: Flags): Promise<number> {
     runs.length === 0 ? `no runs are recorded in ${safeLine(dir)}` : '',
     runs.length > 0 && found.length === 0 ? `none of ${countWords(runs.length, 'run')} is like that` : '',
     !last && shown.length < found.length ? `these are ${shown.length} of ${all}; --limit shows more` : '',
-    isPicked && older > 0 ? `${grouped(older)} older folders were not read; name a folder of them` : '',
+    !isAny && older > 0 ? leftOut(older) : '',
   ]
   for (const line of words) if (line !== '') console.error(`sluice: ${line}`)
   return exits.good
+}
+
+function leftOut(older: number): string {
+  return `${grouped(older)} older folders were not read; name a folder of them`
+}
+
+function dayIn(text: string): string {
+  if (/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))) return text
+  throw new InvalidArgumentError('It is a day, as 2026-11-19.')
+}
+
+function amountIn(text: string): string {
+  if (/^\d{1,9}(\.\d{1,9})?$/.test(text)) return text
+  throw new InvalidArgumentError('It is an amount, as 0.5.')
 }
 
 /** Without a filter, runs of which the newest are picked: thousands take seconds to read. */

@@ -1,30 +1,44 @@
-/** The target of an address after `#`: a run, and perhaps one of its events. */
-export interface Address {
-  readonly run: string
+/** What the reader has set, by name: filters, a search, the order, the bytes. What is not set is missing. */
+export type Query = Readonly<Record<string, string | undefined>>
+
+/** Where the reader is: the list, or a run and perhaps one of its events. All of it is in the address. */
+export interface Place {
+  /** Undefined for the list. */
+  readonly run?: string | undefined
   readonly event?: { readonly attempt: number; readonly seq: number } | undefined
+  readonly query: Query
 }
 
-/** `#run/<id>/<attempt>.<seq>`; the id is percent-encoded. */
-export function addressOf(run: string, event?: { readonly attempt: number; readonly seq: number }): string {
-  return `#run/${encodeURIComponent(run)}${event ? `/${event.attempt}.${event.seq}` : ''}`
+/** `#run/<id>/<attempt>.<seq>?find=…`, or `#?find=…` for the list; the id is percent-encoded. */
+export function addressOf({ run, event, query }: Place): string {
+  const set = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) set.set(name, value)
+  const text = set.size > 0 ? `?${set}` : ''
+  if (run === undefined) return `#${text}`
+  return `#run/${encodeURIComponent(run)}${event ? `/${event.attempt}.${event.seq}` : ''}${text}`
 }
 
-/** Reads an address; undefined if it names no run. Links of 0.1, `#<id>` alone, still work. */
-export function readAddress(hash: string): Address | undefined {
-  const [place = '', id = '', event = ''] = hash.slice(1).split('/')
+/** Reads an address; undefined for the target of a link of the page. Links of 0.1, `#<id>`, still work. */
+export function readAddress(hash: string): Place | undefined {
+  // The link that skips to the conversation.
+  if (hash === '#conversation') return undefined
+  const [path = '', text = ''] = cutAt(hash.slice(1), '?')
+  const query = Object.fromEntries(new URLSearchParams(text))
+  const [place = '', id = '', event = ''] = path.split('/')
   try {
-    if (place !== 'run') {
-      const run = decodeURIComponent(hash.slice(1))
-      // The target of the link that skips to the conversation is no run.
-      return run === '' || hash === '#conversation' ? undefined : { run }
-    }
-    if (id === '') return undefined
+    if (place !== 'run') return { run: decodeURIComponent(path) || undefined, query }
     const match = /^(\d{1,9})\.(\d{1,15})$/.exec(event)
     return {
-      run: decodeURIComponent(id),
+      run: decodeURIComponent(id) || undefined,
       event: match ? { attempt: Number(match[1]), seq: Number(match[2]) } : undefined,
+      query,
     }
   } catch {
     return undefined
   }
+}
+
+function cutAt(text: string, sign: string): string[] {
+  const at = text.indexOf(sign)
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)]
 }

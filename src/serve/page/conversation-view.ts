@@ -5,6 +5,7 @@ import { byId, make, onceAFrame } from './element.ts'
 import { type Filter, isShown } from './filters.ts'
 import { type Group, ItemList, ItemRows, type Row } from './item-list.ts'
 import { VirtualList } from './virtual-list.ts'
+import { clockWords, durationWords, fullDate } from './words.ts'
 
 /** How an item was chosen: step by step, by a jump, or not by the reader. */
 type How = 'step' | 'jump' | 'quiet'
@@ -196,11 +197,26 @@ export class ConversationView {
     // A reply is a message of the conversation; another attempt begins it anew.
     if (before && row.kind !== 'prompt' && attempt !== attemptOf(before))
       element.prepend(make('p', 'attempt', `Attempt ${attempt}`))
+    this.#tellTime(element, row, before)
     element.setAttribute('aria-posinset', String(index + 1))
     element.setAttribute('aria-setsize', this.#live ? '-1' : String(this.#rows.rows.length))
     if (this.#chosen && this.#rows.indexOf(this.#chosen) === index) mark(element, true)
     if (this.#needle !== '') this.#highlight()
     return element
+  }
+
+  /** When it was, since the start and exactly, and how long nothing happened before it. */
+  #tellTime(element: HTMLElement, row: Row, before: Row | undefined): void {
+    const item = row.kind === 'group' ? row.items[0]! : row
+    const time = this.#model.timeOf(item)
+    const number = element.querySelector<HTMLElement>('.seq')
+    if (time === undefined || !number) return
+    const words = clockWords(time)
+    number.textContent = words
+    number.title = `${fullDate(item.ts)} · ${item.id}`
+    element.ariaLabel += ` at ${words}`
+    const gap = this.#model.gapBefore(row, before)
+    if (gap > 0) element.prepend(make('p', 'gap', `${durationWords(gap)} without an event`))
   }
 
   #isVisible(item: Item): boolean {

@@ -56,7 +56,7 @@ function labelOf(item: Item): string {
 
 function titleOf(item: Item): string {
   const sure = item.confidence < 0.7 ? ` · confidence ${item.confidence}` : ''
-  const time = Date.parse(item.ts) > 0 ? ` · ${item.ts.slice(11, 23)}` : ''
+  const time = Date.parse(item.ts) > 0 ? ` · ${item.ts}` : ''
   return `${item.type}${time}${sure}`
 }
 
@@ -188,6 +188,8 @@ export function drawGroup({ items, open }: Group): HTMLElement {
   const counts = new Map<string, number>()
   for (const { does } of items) counts.set(does, (counts.get(does) ?? 0) + 1)
   const words = [...counts].map(([does, count]) => countWords(count, ...(groupNouns[does] ?? CALLS)))
+  const last = items.at(-1)!
+  const took = Date.parse(last.ts) + (last.milliseconds ?? 0) - Date.parse(items[0]!.ts)
   const first = items.slice(0, 8).map((item) => firstLine(subjectOf(item)))
   return article(
     items[0]!,
@@ -197,6 +199,7 @@ export function drawGroup({ items, open }: Group): HTMLElement {
       { class: 'group', type: 'button', tabindex: -1, 'aria-expanded': String(open) },
       make('b', {}, words.join(', ')),
       make('span', 'text', open ? '' : first.join(' · ')),
+      make('span', 'how', took > 0 && durationWords(took)),
     ),
   )
 }

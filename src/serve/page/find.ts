@@ -16,6 +16,8 @@ export interface FindOptions {
   readonly goToBytes: (ref: RawRef) => void
   readonly chosen: () => Item | undefined
   readonly onNeedle: (needle: string) => void
+  /** Called when the reader searches for another text. */
+  readonly onTyped: (typed: string) => void
   /** Called when the reader leaves the field. */
   readonly onLeave: () => void
 }
@@ -72,7 +74,7 @@ export class FindInRun {
     this.#field.addEventListener('input', () => {
       clearTimeout(this.#timer)
       this.#count.dataset['done'] = 'false'
-      this.#timer = setTimeout(() => this.#begin(), REST_MS)
+      this.#timer = setTimeout(() => this.#typed(), REST_MS)
     })
     this.#field.addEventListener('keydown', (press) => this.#press(press))
   }
@@ -91,14 +93,22 @@ export class FindInRun {
     if (this.active && !this.#looking && this.#looked < this.#options.model().items.length) this.#look()
   }
 
-  clear(): void {
-    this.#field.value = ''
+  /** Searches for a text, unless it is the one that was searched for. */
+  set(text: string): void {
+    clearTimeout(this.#timer)
+    const isSame = this.#field.value === text
+    this.#field.value = text
+    if (!isSame || text === '') this.#begin()
+  }
+
+  #typed(): void {
     this.#begin()
+    this.#options.onTyped(this.#field.value)
   }
 
   /** Goes to the next hit, or the previous one; from the chosen item, if no hit was gone to yet. */
   step(by: 1 | -1): void {
-    if (this.#field.value.toLowerCase() !== this.#needle) this.#begin()
+    if (this.#field.value.toLowerCase() !== this.#needle) this.#typed()
     const hits = this.#hits
     // The run is still being searched: go to the first hit when it is found.
     this.#asked = hits.length === 0 && (this.#looking || this.#searching) ? by : 0
@@ -126,7 +136,10 @@ export class FindInRun {
       this.#field.focus()
     } else if (press.key === 'Escape') {
       press.stopPropagation()
-      if (this.#field.value !== '') this.clear()
+      if (this.#field.value !== '') {
+        this.#field.value = ''
+        this.#typed()
+      }
       this.#options.onLeave()
     }
   }

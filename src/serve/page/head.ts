@@ -9,6 +9,7 @@ import { fileSigns } from './draw-item.ts'
 import { button, byId, drawChips, isDrawn, make } from './element.ts'
 import { belongs, type Filter, filters } from './filters.ts'
 import type { ItemList } from './item-list.ts'
+import { drawTimeline } from './timeline.ts'
 import { countWords, dateWords, durationWords, fullDate, spentWords } from './words.ts'
 
 /** Milliseconds between two redraws of the head, while events arrive. */
@@ -16,15 +17,22 @@ const DRAW_MS = 300
 /** Maximum number of files to show; the rest is counted. */
 const MAX_FILES = 4
 
+interface HeadOptions {
+  /** Goes to a request. */
+  readonly reach: (item: RequestItem) => void
+  /** Called when the reader chose other filters. */
+  readonly onFilters: (chosen: readonly Filter[]) => void
+}
+
 /** The part above the conversation: the run, its facts, its problems, its filters. */
-export function runHead(view: ConversationView, reach: (item: RequestItem) => void) {
+export function runHead(view: ConversationView, { reach, onFilters }: HeadOptions) {
   let info: RunInfo | undefined
   /** Items up to here are counted. */
   let counted = 0
   let files = new Map<string, FileItem>()
   let waiting = 0
   let drawnAt = Number.NEGATIVE_INFINITY
-  const bar = filterBar(view)
+  const bar = filterBar(view, onFilters)
 
   function drawAll(): void {
     const { items } = view.model
@@ -40,7 +48,7 @@ export function runHead(view: ConversationView, reach: (item: RequestItem) => vo
     }
     bar.draw()
     drawFiles(files, view)
-    drawTimeline(byId('timeline'), view)
+    drawTimeline(view)
     drawnAt = performance.now()
   }
   byId('problems').addEventListener('click', () => view.goToNext(isProblem, 1))
@@ -86,11 +94,12 @@ export function runHead(view: ConversationView, reach: (item: RequestItem) => vo
       if (box.textContent !== words) box.textContent = words
     },
     toggleFilter: bar.toggle,
+    setFilters: bar.set,
   }
 }
 
 /** The filters, each with the number of its items. */
-function filterBar(view: ConversationView) {
+function filterBar(view: ConversationView, onFilters: HeadOptions['onFilters']) {
   const chosen = new Set<Filter>()
   let counts = new Map<Filter, number>()
 
@@ -98,8 +107,22 @@ function filterBar(view: ConversationView) {
   function toggle(filter: Filter | undefined): void {
     if (filter === undefined) chosen.clear()
     else if (!chosen.delete(filter)) chosen.add(filter)
+    show()
+    onFilters([...chosen])
+  }
+
+  function show(): void {
     view.setFilters(new Set(chosen))
     draw()
+  }
+
+  /** Chooses the filters with these names. */
+  function set(names: readonly string[]): void {
+    const wanted = filters.filter((name) => names.includes(name))
+    if (wanted.length === chosen.size && wanted.every((name) => chosen.has(name))) return
+    chosen.clear()
+    for (const name of wanted) chosen.add(name)
+    show()
   }
 
   function draw(): void {
@@ -119,6 +142,7 @@ function filterBar(view: ConversationView) {
 
   return {
     toggle,
+    set,
     draw,
     count(item: Item) {
       for (const filter of filters)
@@ -126,7 +150,8 @@ function filterBar(view: ConversationView) {
     },
     clear() {
       counts = new Map()
-      toggle(undefined)
+      set([])
+      draw()
     },
   }
 }
@@ -183,6 +208,8 @@ function drawWaits(info: RunInfo | undefined, { asked, items }: ItemList): void 
 function drawProblems(info: RunInfo | undefined, { problems }: ItemList): void {
   const [first] = problems
   byId('problems').hidden = !first
+  // What went wrong on the way did not decide a good end.
+  byId('problems').classList.toggle('past', info?.ok === true)
   byId('problems-count').textContent = countWords(problems.length, 'problem')
   byId('problems-first').textContent = info?.problem ?? first?.problem.title ?? ''
 }
@@ -215,82 +242,4 @@ function timeOf(info: RunInfo | undefined, items: readonly Item[]): number | und
   const [first, last] = [items[0]?.ts, items.at(-1)?.ts]
   const time = first && last ? Date.parse(last) - Date.parse(first) : 0
   return time > 0 ? time : undefined
-}
-
-const BINS = 240
-type Rank = 'failed' | 'file' | 'tool' | 'message' | 'other'
-
-/** What happened in an interval, and the target of a click on it. */
-interface Bin {
-  readonly counts: Map<Rank, number>
-  first: Item
-}
-
-/**
- * Shows when things happened: the time of the run from left to right, with the activity of each interval. A
- * click goes there. Events that were read at once have the same time, and then there is no timeline.
- */
-function drawTimeline(box: HTMLElement, view: ConversationView): void {
-  const { items } = view.model
-  const begin = Date.parse(items[0]?.ts ?? '')
-  const end = Date.parse(items.at(-1)?.ts ?? '')
-  const span = end - begin
-  box.hidden = !(span > 0)
-  // While a long run is being read, redrawing after every 5 % of it is enough.
-  // Another run may have as many items as the one before.
-  const [since, count = 0] = (box.dataset['drawn'] ?? '').split(' ').map(Number)
-  const drawn = since === begin ? count : 0
-  const over = byId('conversation').dataset['over'] === 'true'
-  if (
-    box.hidden ||
-    drawn === items.length ||
-    (!over && drawn > 1000 && items.length < drawn * 1.05 && items.length > drawn)
-  )
-    return
-  box.dataset['drawn'] = `${begin} ${items.length}`
-  const bins: Bin[] = []
-  for (const item of items) {
-    const from = Math.max(0, Math.floor(((Date.parse(item.ts) - begin) / span) * (BINS - 1)))
-    // A tool fills the time it took.
-    const took = item.kind === 'tool' ? (item.milliseconds ?? 0) : 0
-    const to = Math.min(BINS - 1, from + Math.floor((took / span) * (BINS - 1)))
-    const rank = rankOf(item)
-    for (let at = from; at <= to; at++) {
-      const bin = bins[at] ?? { counts: new Map(), first: item }
-      bins[at] = bin
-      bin.counts.set(rank, (bin.counts.get(rank) ?? 0) + 1)
-      if (rank === 'failed' && bin.first.problem === undefined) bin.first = item
-    }
-  }
-  const svg = svgNode('svg', { viewBox: `0 0 ${BINS} 8`, preserveAspectRatio: 'none', 'aria-hidden': 'true' })
-  bins.forEach(({ counts }, at) => {
-    svg.append(svgNode('rect', { x: at, width: 1, height: 8, class: mostOf(counts) }))
-  })
-  svg.addEventListener('click', ({ clientX }) => {
-    const { left, width } = svg.getBoundingClientRect()
-    const wanted = Math.floor(((clientX - left) / width) * BINS)
-    let near: Item | undefined
-    for (let off = 0; off < BINS && !near; off++) near = (bins[wanted - off] ?? bins[wanted + off])?.first
-    if (near) view.go(near)
-  })
-  box.replaceChildren(svg)
-}
-
-function svgNode(tag: 'svg' | 'rect', props: Readonly<Record<string, string | number>>): SVGElement {
-  const element = document.createElementNS('http://www.w3.org/2000/svg', tag)
-  for (const [name, value] of Object.entries(props)) element.setAttribute(name, String(value))
-  return element
-}
-
-function rankOf(item: Item): Rank {
-  if (item.problem) return 'failed'
-  if (item.kind === 'artifact') return 'file'
-  if (item.kind === 'tool' || item.kind === 'request') return 'tool'
-  return item.kind === 'message' || item.kind === 'prompt' || item.kind === 'reasoning' ? 'message' : 'other'
-}
-
-/** A failure always wins; else the most frequent kind. */
-function mostOf(counts: ReadonlyMap<Rank, number>): Rank {
-  if (counts.has('failed')) return 'failed'
-  return [...counts].reduce((most, next) => (next[1] > most[1] ? next : most))[0]
 }

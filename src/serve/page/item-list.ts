@@ -10,6 +10,9 @@ export class ItemList {
   readonly #talk: Conversation
   /** By attempt, then by seq: the index of the item. */
   readonly #places = new Map<number, number[]>()
+  /** By the index of the item that ended it: how long nothing happened, in milliseconds. */
+  readonly #gaps = new Map<number, number>()
+  #last = Number.NaN
 
   /** `task` is what the agent was asked, if the events may not tell it. */
   constructor(task?: string | null) {
@@ -31,7 +34,11 @@ export class ItemList {
   /** Takes the next event, and returns its item. */
   take(event: AgentEvent): Item {
     const { attempt_number, seq } = event
+    const { length } = this.items
     const item = this.#talk.take(event)
+    const now = Date.parse(event.ts)
+    if (this.items.length > length && now - this.#last >= LONG_MS) this.#gaps.set(length, now - this.#last)
+    this.#last = now
     this.#put(attempt_number, seq, item)
     // What went wrong is the last event of its item.
     if (item.problem) this.problems.push({ problem: item.problem, item })
@@ -53,6 +60,20 @@ export class ItemList {
     return at === undefined ? undefined : this.items[at]
   }
 
+  /** Milliseconds from the first item to this one; undefined if its time is not known. */
+  timeOf(item: Item): number | undefined {
+    const at = Date.parse(item.ts)
+    return at > 0 ? at - Date.parse(this.items[0]!.ts) : undefined
+  }
+
+  /** How long nothing happened before a row, hidden items between it and the row before included. */
+  gapBefore(row: Row, before: Row | undefined): number {
+    if (this.#gaps.size === 0) return 0
+    let sum = 0
+    for (let at = (before ? lastAt(before) : -1) + 1; at <= firstAt(row); at++) sum += this.#gaps.get(at) ?? 0
+    return sum
+  }
+
   itemAt(attempt: number, stream: string, byte: number): Item | undefined {
     return this.items.find(({ refs }) =>
       refs.some(
@@ -64,6 +85,18 @@ export class ItemList {
       ),
     )
   }
+}
+
+/** A shorter time without an event is how agents work. */
+const LONG_MS = 30_000
+
+function firstAt(row: Row): number {
+  return row.kind === 'group' ? row.items[0]!.at : row.at
+}
+
+/** Those of an open group follow as rows of their own. */
+function lastAt(row: Row): number {
+  return row.kind === 'group' && !row.open ? row.items.at(-1)!.at : firstAt(row)
 }
 
 const SHORT_LINES = 30

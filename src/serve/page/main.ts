@@ -1,8 +1,8 @@
-import type { AgentEvent } from '../../events/event.ts'
+import type { AgentEvent, RawRef } from '../../events/event.ts'
 import type { Item } from '../../views/conversation.ts'
 import type { RunInfo } from '../run-info.ts'
 import { titleOf } from '../run-words.ts'
-import { addressOf, readAddress } from './address.ts'
+import { addressOf, type Place, type Query, readAddress } from './address.ts'
 import { Control } from './control.ts'
 import { ConversationView } from './conversation-view.ts'
 import { byId, make } from './element.ts'
@@ -10,6 +10,7 @@ import { EMBEDDED_ID, type EmbeddedData, embeddedSource } from './embedded.ts'
 import { filters } from './filters.ts'
 import { FindInRun, findBytes } from './find.ts'
 import { isProblem, runHead } from './head.ts'
+import { letHeadAway } from './head-away.ts'
 import { httpSource } from './http-source.ts'
 import { markdownOf } from './item-text.ts'
 import { listenToKeys } from './keys.ts'
@@ -27,28 +28,36 @@ const AWAY = 'The server does not answer; trying again'
 restoreTheme()
 const source = openSource()
 let runs: readonly RunInfo[] = []
-let current: string | undefined
+/** Where the reader is: what is shown follows from it, and the address has all of it. */
+let place: Place = readAddress(location.hash) ?? { query: {} }
+/** The run whose events are on the page. */
+let opened: string | undefined
+/** The list as the reader left it. */
+let listed: Place = { query: {} }
 let feed: OpenRun | undefined
 let over = false
-/** The event in the address, until it has arrived. */
-let wanted: { readonly attempt: number; readonly seq: number } | undefined
+/** The event and the search in the address, until there are events. */
+let wanted: Place['event']
+let sought: string | undefined
 /** The events of a run whose raw bytes are hidden: they are shown in the place of the bytes. */
 let kept: AgentEvent[] | undefined
 
 const box = byId('conversation')
 const view: ConversationView = new ConversationView({
   onChoose(item, how) {
-    showOrigin(item)
-    if (current === undefined || how === 'quiet') return
+    const { run, query } = place
+    if (how !== 'quiet' || !query['bytes']) showOrigin(item)
+    if (run === undefined || (item && how === 'quiet')) return
     // A step replaces the address, so that "back" leads to the last place that the reader jumped from, and
     // from the first place to the list.
-    const address = addressOf(current, item)
-    if (location.hash === address) return
-    if (how === 'jump' && readAddress(location.hash)?.event) history.pushState(null, '', address)
-    else history.replaceState(null, '', address)
+    const event = item && { attempt: item.attempt, seq: item.seq }
+    const next = item && query['bytes'] ? { ...query, bytes: '' } : query
+    move({ run, event, query: next }, how === 'jump' && place.event !== undefined)
   },
   onDraw() {
     head.draw()
+    if (sought !== undefined) find.set(sought)
+    sought = undefined
     find.refresh()
     if (pane() === 'bytes') raw.tail()
     if (wanted) goWanted()
@@ -58,31 +67,62 @@ const view: ConversationView = new ConversationView({
 })
 const control = new Control(source, view)
 const reply = new ReplyBox(source)
-const head = runHead(view, (item) => control.reach(item))
+const away = letHeadAway()
+const head = runHead(view, {
+  reach: (item) => control.reach(item),
+  onFilters: (chosen) => set({ show: chosen.join() || undefined }),
+})
 const raw = new RawPane({
   source,
   onLine(attempt, stream, byte) {
     const item = view.model.itemAt(attempt, stream, byte)
     if (item) view.go(item, 'step')
   },
+  onStream: ({ attempt, stream }) => set({ bytes: `${attempt}.${stream}` }),
 })
 const find = new FindInRun({
   model: () => view.model,
   chosen: () => view.chosen,
   go: (item) => view.go(item),
   async *searchBytes(typed) {
-    const info = infoOf(current)
+    const info = infoOf(opened)
     if (info && !info.raw_hidden) yield* findBytes(source, info, typed)
   },
   goToBytes(ref) {
     view.choose(undefined, 'quiet')
-    showPane('bytes')
-    raw.light([ref])
+    set({ bytes: `${ref.attempt_number}.${ref.stream}.${ref.byte_from}-${ref.byte_to}` })
+    drawPane()
   },
+  onTyped: (typed) => set({ find: typed || undefined }),
   onNeedle: (needle) => view.setNeedle(needle),
   onLeave: () => view.focus(),
 })
-const list = new RunTable()
+const list = new RunTable((query) => move({ query }))
+
+/** Changes the place and the address: as a step that "back" undoes, or instead of the last one. */
+function move(next: Place, step = false): void {
+  place = next
+  const address = addressOf(next)
+  if (next.run === undefined) keepList(next)
+  if (address === (location.hash || '#')) return
+  const target = address === '#' ? location.pathname : address
+  try {
+    if (step) history.pushState(null, '', target)
+    else history.replaceState(null, '', target)
+  } catch {
+    // A browser refuses more than some steps a second; the next one tells all of the place.
+  }
+}
+
+/** The way back to the list leads to it as it was left. */
+function keepList(left: Place): void {
+  listed = left
+  byId('to-runs').setAttribute('href', addressOf(left))
+}
+
+function set(query: Query): void {
+  move({ ...place, query: { ...place.query, ...query } })
+}
 
 /** Shows what the item was read from: its bytes, or where they are hidden, its events. */
 function showOrigin(item: Item | undefined): void {
@@ -104,7 +144,7 @@ function infoOf(id: string | undefined): RunInfo | undefined {
 }
 
 async function loadRuns(): Promise<void> {
-  const reached = await source.runs(takeRuns, readAddress(location.hash)?.run)
+  const reached = await source.runs(takeRuns, place.run)
   if (pane() === 'runs') head.connection(reached ? '' : AWAY)
 }
 
@@ -114,17 +154,17 @@ function takeRuns(found: readonly RunInfo[], older = 0): void {
   // Drawing a table that nobody sees can wait until it is asked for.
   if (pane() === 'runs') list.show(runs)
   retitle()
-  if (current === undefined) return
-  const info = infoOf(current)
+  if (opened === undefined) return
+  const info = infoOf(opened)
   if (info) inform(info)
   else if (feed && source.live) head.inform(undefined)
 }
 
 /** Says in the tab how many runs wait, as the list does. */
 function retitle(): void {
-  const info = infoOf(current)
+  const info = infoOf(opened)
   const waiting = runs.filter(waitsForYou).length
-  const name = current === undefined ? 'Runs' : info ? titleOf(info) : current
+  const name = opened === undefined ? 'Runs' : info ? titleOf(info) : opened
   const before = waiting > 0 ? `${countWords(waiting, 'waits for you', 'wait for you')} · ` : ''
   document.title = `${before}${name} · sluice`
 }
@@ -135,17 +175,19 @@ function inform(info: RunInfo): void {
   head.inform(info)
   control.inform(info)
   reply.inform(info)
-  if (pane() === 'bytes') raw.inform(info)
+  // Not before the bytes of this run were opened.
+  if (document.body.dataset['pane'] === 'bytes') raw.inform(info)
   view.setLive(info.state === 'running')
   if (info.state === 'running' && over) feed?.resume()
 }
 
 function openRun(id: string): void {
-  current = id
+  opened = id
   feed?.close()
   over = false
   const info = infoOf(id)
-  showPane('run')
+  document.body.dataset['pane'] = 'run'
+  away.show()
   retitle()
   const file = source.fileOf?.(id)
   byId('download').hidden = file === undefined
@@ -154,7 +196,7 @@ function openRun(id: string): void {
   reply.open(id)
   view.clear(info?.task)
   head.clear()
-  find.clear()
+  find.set('')
   box.dataset['over'] = 'false'
   delete document.body.dataset['missing']
   byId('empty').textContent = info?.state === 'running' ? 'Nothing yet.' : ''
@@ -195,14 +237,14 @@ function openRun(id: string): void {
 
 /** The last events were drawn: says why there are none, and marks the page as settled, for tests. */
 function settle(id: string): void {
-  if (id !== current || !over) return
+  if (id !== opened || !over) return
   const isThere = infoOf(id) !== undefined
   if (view.model.items.length > 0) byId('empty').textContent = 'Nothing of this kind.'
-  else if (isThere) byId('empty').textContent = 'This run has no events.'
+  else if (isThere) byId('empty').textContent = 'No events.'
   else {
     document.body.dataset['missing'] = ''
     byId('task').textContent = 'This run is not here'
-    byId('empty').textContent = `It was removed, or the address is wrong: ${id}`
+    byId('empty').textContent = `Removed, or the address is wrong: ${id}`
   }
   box.dataset['over'] = 'true'
   head.draw()
@@ -215,28 +257,41 @@ function goWanted(): void {
   view.go(item, 'quiet')
 }
 
-/** Opens the run in the address, or the list without one. */
+/** Shows the place in the address. */
 function follow(): void {
-  const address = readAddress(location.hash)
-  if (!address) {
-    if (location.hash.length <= 1) showRuns()
+  const found = readAddress(location.hash)
+  if (!found) return
+  place = found
+  draw()
+}
+
+function draw(): void {
+  const { run, event, query } = place
+  if (run === undefined) {
+    showRuns()
     return
   }
-  wanted = address.event
-  if (address.run !== current) openRun(address.run)
-  else if (!wanted) view.choose(undefined, 'quiet')
-  if (pane() === 'runs') showPane('run')
+  wanted = event
+  const isOther = run !== opened
+  if (isOther) openRun(run)
+  else if (!event) view.choose(undefined, 'quiet')
+  head.setFilters((query['show'] ?? '').split(','))
+  if (isOther) sought = query['find']
+  else find.set(query['find'] ?? '')
+  drawPane()
   if (wanted) goWanted()
 }
 
 function showRuns(): void {
   feed?.close()
   feed = undefined
-  current = undefined
+  opened = undefined
   head.connection('')
   retitle()
-  showPane('runs')
+  drawPane()
+  list.set(place.query)
   list.show(runs)
+  keepList(place)
 }
 
 /** One exported run has no list. */
@@ -244,28 +299,41 @@ function isAlone(): boolean {
   return !source.live && runs.length < 2
 }
 
-type Pane = 'runs' | 'run' | 'bytes'
-
-function pane(): Pane {
-  return document.body.dataset['pane'] as Pane // cast: showPane alone sets it
+function pane(): 'runs' | 'run' | 'bytes' {
+  if (place.run === undefined) return 'runs'
+  return place.query['bytes'] === undefined ? 'run' : 'bytes'
 }
 
 /** Shows the list, a run, or a run with its bytes; a narrow window shows the bytes alone. */
-function showPane(next: Pane): void {
-  const before = pane()
-  document.body.dataset['pane'] = next
-  byId('to-bytes').setAttribute('aria-expanded', String(next === 'bytes'))
-  if (next !== 'bytes' || before === 'bytes' || current === undefined) return
-  const info = infoOf(current)
-  raw.open(current)
-  if (info) raw.inform(info)
-  showOrigin(view.chosen)
+function drawPane(): void {
+  const before = document.body.dataset['pane']
+  const now = pane()
+  document.body.dataset['pane'] = now
+  byId('to-bytes').setAttribute('aria-expanded', String(now === 'bytes'))
+  if (now !== 'bytes' || opened === undefined) return
+  const info = infoOf(opened)
+  if (before !== now) {
+    raw.open(opened)
+    if (info) raw.inform(info)
+  }
+  const parts = BYTES.exec(place.query['bytes'] ?? '')
+  const [, number = '', stream = '', from, to] = parts ?? []
+  const attempt_number = Number(number)
+  const range = { byte_from: Number(from), byte_to: Number(to), encoding: 'utf-8' }
+  if (!parts || kept) showOrigin(view.chosen)
+  else if (from === undefined) raw.choose({ attempt: attempt_number, stream })
+  // Cast: a stream that is not there has no bytes.
+  else raw.light([{ attempt_number, stream, ...range } as RawRef])
 }
+
+/** An attempt, a stream and perhaps a range of it. */
+const BYTES = /^(\d{1,9})\.(\w{1,9})(?:\.(\d{1,15})-(\d{1,15}))?$/
 
 /** Opens the bytes and goes there, or closes them. */
 function turnBytes(): void {
   const open = pane() !== 'bytes'
-  showPane(open ? 'bytes' : 'run')
+  set({ bytes: open ? '' : undefined })
+  drawPane()
   if (open) byId('bytes').focus()
   else view.focus()
 }
@@ -310,8 +378,8 @@ function copyBySelection(text: string): boolean {
 }
 
 function copyAddress(): void {
-  if (current === undefined) return
-  const address = new URL(addressOf(current, view.chosen), location.href)
+  if (opened === undefined) return
+  const address = new URL(addressOf(place), location.href)
   copyAndSay(address.href, view.chosen ? `Address of ${view.chosen.id}` : 'Address')
 }
 
@@ -350,9 +418,13 @@ listenToKeys(
     },
     {
       keys: ['/'],
-      words: 'find in the run, or a run in the list',
+      words: 'find in the run or the list',
       always: true,
-      act: () => (current === undefined ? list.focusFind() : find.focus()),
+      act() {
+        away.show()
+        if (opened === undefined) list.focusFind()
+        else find.focus()
+      },
     },
     { keys: ['n', 'N'], words: 'next, previous hit', act: (key) => find.step(key === 'n' ? 1 : -1) },
     {
@@ -368,13 +440,13 @@ listenToKeys(
     { keys: ['f'], words: 'fold or unfold everything', act: () => view.toggleAll() },
     {
       keys: ['b'],
-      words: 'open the bytes, or close them',
-      act: () => current !== undefined && turnBytes(),
+      words: 'open or close the bytes',
+      act: () => opened !== undefined && turnBytes(),
     },
     { keys: ['s'], words: 'next stream', act: () => raw.next() },
     {
       keys: ['d'],
-      words: 'next note of the parser or the engine',
+      words: 'next note',
       act: () => view.goToNext((item) => item.kind === 'diagnostic', 1),
     },
     { keys: ['y'], words: 'copy the address', act: copyAddress },
@@ -390,8 +462,10 @@ listenToKeys(
       always: true,
       act() {
         if (isAlone()) return
-        if (current !== undefined) history.pushState(null, '', location.pathname)
-        if (current !== undefined) showRuns()
+        if (opened !== undefined) {
+          move(listed, true)
+          showRuns()
+        }
         list.focusFind()
       },
     },
@@ -406,7 +480,7 @@ listenToKeys(
       },
     },
   ],
-  () => current !== undefined,
+  () => opened !== undefined,
 )
 byId('theme').addEventListener('click', turnTheme)
 byId('copy-address').addEventListener('click', copyAddress)
@@ -416,11 +490,12 @@ byId('to-run').addEventListener('click', turnBytes)
 addEventListener('hashchange', follow)
 addEventListener('popstate', follow)
 
-showPane(readAddress(location.hash) ? 'run' : 'runs')
+drawPane()
 loadRuns().then(() => {
   const [only, second] = runs
-  if (!readAddress(location.hash) && only && !second) history.replaceState(null, '', addressOf(only.id))
+  if (location.hash.length <= 1 && only && !second) move({ run: only.id, query: {} })
   byId('to-runs').hidden = isAlone()
+  byId('more').hidden = !source.live
   follow()
 })
 if (source.live) setInterval(loadRuns, LIST_MS)

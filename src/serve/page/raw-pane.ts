@@ -8,6 +8,8 @@ export interface RawPaneOptions {
   readonly source: RunSource
   /** Called when a line is chosen, with its first byte. */
   readonly onLine: (attempt: number, stream: string, byte: number) => void
+  /** Called when the reader chose another stream. */
+  readonly onStream: (name: StreamName) => void
 }
 
 /** Bytes to show around the current position. */
@@ -32,6 +34,7 @@ const HIDDEN =
  */
 export class RawPane {
   readonly #source: RunSource
+  readonly #onStream: RawPaneOptions['onStream']
   readonly #box = byId('bytes')
   readonly #range = byId('range')
   readonly #tabs = byId('streams')
@@ -50,8 +53,9 @@ export class RawPane {
   #ticket = 0
   #tailing = false
 
-  constructor({ source, onLine }: RawPaneOptions) {
+  constructor({ source, onLine, onStream }: RawPaneOptions) {
     this.#source = source
+    this.#onStream = onStream
     this.#box.addEventListener('click', ({ target }) => {
       const line = target instanceof Element ? target.closest<HTMLElement>('.row') : null
       if (!line || !this.#stream || !getSelection()?.isCollapsed) return
@@ -156,7 +160,7 @@ export class RawPane {
   next(): void {
     const known = this.#info?.streams ?? []
     const other = known[(known.findIndex((one) => this.#isShown(one)) + 1) % known.length]
-    if (other && !this.#info?.raw_hidden) this.#choose(other)
+    if (other && !this.#info?.raw_hidden) this.#pick(other)
   }
 
   #reveal(): void {
@@ -259,13 +263,19 @@ export class RawPane {
         'data-stream': one.stream,
       }
       const name = `${attempts > 1 ? `${one.attempt} · ` : ''}${one.stream} `
-      return button(props, () => this.#choose(one), name, make('small', {}, sizeWords(one.bytes)))
+      return button(props, () => this.#pick(one), name, make('small', {}, sizeWords(one.bytes)))
     })
     this.#tabs.replaceChildren(...made)
     if (focused) made.find((tab) => tab.tabIndex === 0)?.focus()
   }
 
-  #choose({ attempt, stream }: StreamName): void {
+  #pick(name: StreamName): void {
+    this.choose(name)
+    this.#onStream(name)
+  }
+
+  /** Shows a stream, with the bytes of what is chosen in it. */
+  choose({ attempt, stream }: StreamName): void {
     this.#stream = { attempt, stream }
     this.#drawTabs()
     this.#forget()

@@ -10,8 +10,9 @@ import {
   titleOf,
   tookOf,
 } from '../run-words.ts'
-import { addressOf } from './address.ts'
+import { addressOf, type Query } from './address.ts'
 import { button, byId, drawChips, focusedIn, make } from './element.ts'
+import type { ListMore } from './list-more.ts'
 import { VirtualList } from './virtual-list.ts'
 import {
   countWords,
@@ -80,7 +81,10 @@ const columns: readonly Column[] = [
   values('Problem', (run) => problemOf(run) || undefined, same, {}),
 ]
 
-const SERVED = { column: columns.find(({ name }) => name === 'When')!, falls: true }
+/** By time they are as the server lists them: those in progress first, then the newest. */
+const SERVED = '-when'
+
+const MORE = './more.js'
 
 /** Pixels of a row, before it is measured. */
 const ROW = 49
@@ -114,17 +118,18 @@ export class RunTable {
     below: 48,
     draw: drawRow,
   })
-  readonly #chosen = new Set<RunState>()
-  /** Only those that can be answered here. */
-  #waits = false
+  readonly #onQuery: (query: Query) => void
+  /** What the reader has set: all that is not in the runs themselves. */
+  #query: Query = {}
+  readonly #fold = byId('more') as HTMLDetailsElement // cast: an element of page.html
+  #more: ListMore | undefined
   #runs: readonly RunInfo[] = []
   /** Number of folders with older runs, which are not listed. */
   older = 0
-  /** By time they are as the server lists them: those in progress first, then the newest. */
-  #sort: { readonly column: Column; readonly falls: boolean } = SERVED
 
-  constructor() {
-    this.#find.addEventListener('input', () => this.#draw(false))
+  constructor(onQuery: (query: Query) => void) {
+    this.#onQuery = onQuery
+    this.#find.addEventListener('input', () => this.#set({ find: this.#find.value }))
     this.#find.addEventListener('keydown', (press) => {
       const [first] = this.#links()
       if (press.key === 'Enter') first?.click()
@@ -135,6 +140,10 @@ export class RunTable {
       if (press.key !== 'ArrowDown' || !first) return
       press.preventDefault()
       first.focus()
+    })
+    this.#fold.addEventListener('toggle', () => {
+      if (this.#fold.open !== (this.#query['more'] === '1')) this.#set({ more: this.#fold.open ? '1' : '0' })
+      this.#loadMore()
     })
     this.#box.addEventListener('keydown', (press) => {
       if (press.key !== 'ArrowDown' && press.key !== 'ArrowUp') return
@@ -153,6 +162,35 @@ export class RunTable {
     this.#draw(true)
   }
 
+  /** Shows what this query has set. */
+  set(query: Query): void {
+    this.#query = query
+    this.#find.value = query['find'] ?? ''
+    // 0: it was folded again, but may have set filters.
+    this.#fold.open = query['more'] === '1'
+    if (query['more']) this.#loadMore()
+  }
+
+  /** Loads what is folded, when it is opened. */
+  async #loadMore(): Promise<void> {
+    // Cast: the server has it beside this script.
+    const { listMore } = (await import(MORE)) as typeof import('./list-more.ts')
+    this.#more ??= listMore(byId('more-list'), (query) => this.#set(query))
+    this.#draw(true)
+  }
+
+  #set(query: Query): void {
+    const all = Object.entries({ ...this.#query, ...query })
+    this.#query = Object.fromEntries(all.filter(([, value]) => value))
+    this.#onQuery(this.#query)
+    this.#draw(false)
+  }
+
+  /** The outcomes that are chosen. */
+  get #chosen(): string[] {
+    return this.#query['outcome']?.split(',') ?? []
+  }
+
   focusFind(): void {
     this.#find.focus()
     this.#find.select()
@@ -162,24 +200,28 @@ export class RunTable {
     return [...this.#box.querySelectorAll('a')]
   }
 
-  #sortBy(column: Column): void {
-    const first = column.falls ?? false
-    const known = this.#sort.column === column
+  #sortBy({ name, falls = false }: Column): void {
+    const column = name.toLowerCase()
+    const [first, second] = falls ? [`-${column}`, column] : [column, `-${column}`]
+    const now = this.#query['sort'] ?? SERVED
     // A third press gives the order of the server back.
-    if (known && this.#sort.falls !== first) this.#sort = SERVED
-    else this.#sort = { column, falls: known ? !first : first }
-    this.#draw(false)
+    this.#set({ sort: now === first ? second : now === second || first === SERVED ? '' : first })
   }
 
   #draw(stay: boolean): void {
-    const typed = this.#find.value.trim()
-    const found = this.#runs.filter((run) => isFound(run, typed))
+    const typed = (this.#query['find'] ?? '').trim()
+    const chosen = this.#chosen
+    const found = this.#runs.filter(
+      (run) => isFound(run, typed) && this.#more?.picks(run, this.#query) !== false,
+    )
     this.#drawStates(found)
     const shown = found.filter(
       (run) =>
-        (this.#chosen.size === 0 || this.#chosen.has(stateOf(run))) && (!this.#waits || waitsForYou(run)),
+        (chosen.length === 0 || chosen.includes(stateOf(run))) && (!this.#query['waits'] || waitsForYou(run)),
     )
-    const { column, falls } = this.#sort
+    const sort = this.#query['sort'] ?? SERVED
+    const falls = sort.startsWith('-')
+    const column = columns.find(({ name }) => name.toLowerCase() === sort.slice(Number(falls)))
     columns.forEach((one, at) => {
       const order = one === column ? (falls ? 'descending' : 'ascending') : undefined
       if (order) this.#heads[at]!.setAttribute('aria-sort', order)
@@ -191,15 +233,14 @@ export class RunTable {
         ? countWords(all, 'run')
         : `${shown.length.toLocaleString()} of ${countWords(all, 'run')}`
     if (this.older > 0)
-      byId('count').append(
-        ` (the newest; ${this.older.toLocaleString()} older ones open by their id in the search)`,
-      )
+      byId('count').append(` (${this.older.toLocaleString()} older ones open by their id in the search)`)
+    this.#more?.draw(this.#runs, shown, this.#query)
     this.#none.hidden = shown.length > 0
     this.#box.hidden = shown.length === 0
     this.#none.replaceChildren(...(all === 0 ? emptyWords() : this.#unmatched(typed, found.length)))
     this.#table.setAttribute('aria-rowcount', String(shown.length + 1))
     const focused = focusedIn(this.#box)?.dataset['id']
-    this.#list.show(this.#sort === SERVED ? shown : sorted(shown, column, falls), stay)
+    this.#list.show(sort === SERVED || !column ? shown : sorted(shown, column, falls), stay)
     if (focused !== undefined)
       for (const link of this.#links()) if (link.dataset['id'] === focused) link.focus()
   }
@@ -207,32 +248,31 @@ export class RunTable {
   /** Which of the two hides all runs, the search or the chosen outcomes, and a button that ends it. */
   #unmatched(typed: string, found: number): Node[] {
     const outcomes = [
-      this.#waits && `that ${WAITS}`,
-      [...this.#chosen].map((state) => state.replace('_', ' ')).join(' or '),
+      this.#query['waits'] && `that ${WAITS}`,
+      this.#chosen.map((state) => state.replace('_', ' ')).join(' or '),
     ]
       .filter(Boolean)
       .join(' and ')
     const reset = () => {
       if (found === 0) this.#find.value = ''
-      else {
-        this.#chosen.clear()
-        this.#waits = false
-      }
-      this.#draw(false)
+      const names = found === 0 ? 'find engine class from to cost' : 'outcome waits'
+      this.#set(Object.fromEntries(names.split(' ').map((name) => [name, ''])))
       this.focusFind()
     }
     return [
       make(
         'p',
         {},
-        found === 0 ? `No run matches “${typed}”.` : `${countWords(found, 'run')}, but none ${outcomes}.`,
+        found === 0
+          ? `No run matches ${typed ? `“${typed}”` : 'the filters'}.`
+          : `${countWords(found, 'run')}, but none ${outcomes}.`,
       ),
       make(
         'p',
         'acts',
         button({}, reset, found === 0 ? 'Clear the search' : 'Show all outcomes'),
         ...(found === 0 && this.older > 0
-          ? [make('a', { href: addressOf(typed) }, 'Open the run of this id')]
+          ? [make('a', { href: addressOf({ run: typed, query: {} }) }, 'Open the run of this id')]
           : []),
       ),
     ]
@@ -242,33 +282,32 @@ export class RunTable {
     const chosen = this.#chosen
     const counts = new Map<RunState, number>()
     for (const run of found) counts.set(stateOf(run), (counts.get(stateOf(run)) ?? 0) + 1)
-    const known = runStates.filter((state) => counts.has(state) || chosen.has(state))
+    const known = runStates.filter((state) => counts.has(state) || chosen.includes(state))
     const waiting = found.filter(waitsForYou).length
     const waits = {
       name: WAITS,
       count: waiting,
-      chosen: this.#waits,
-      act: () => {
-        this.#waits = !this.#waits
-        this.#draw(false)
-      },
+      chosen: this.#query['waits'] !== undefined,
+      act: () => this.#set({ waits: this.#query['waits'] ? '' : '1' }),
     }
-    const isMine = waiting > 0 || this.#waits
-    this.#bar.hidden = known.length < 2 && chosen.size === 0 && !isMine
+    const isMine = waiting > 0 || waits.chosen
+    this.#bar.hidden = known.length < 2 && chosen.length === 0 && !isMine
     drawChips(this.#bar, [
       ...(isMine ? [waits] : []),
       ...known.map((state) => ({
         name: state,
         dot: true,
         count: counts.get(state) ?? 0,
-        chosen: chosen.has(state),
-        act: () => {
-          if (!chosen.delete(state)) chosen.add(state)
-          this.#draw(false)
-        },
+        chosen: chosen.includes(state),
+        act: () => this.#set({ outcome: turned(this.#chosen, state).join() }),
       })),
     ])
   }
+}
+
+/** The list without a word that it has, or with it. */
+function turned(words: readonly string[], word: string): string[] {
+  return words.includes(word) ? words.filter((one) => one !== word) : [...words, word]
 }
 
 function sorted(runs: readonly RunInfo[], { key }: Column, falls: boolean): RunInfo[] {
@@ -296,7 +335,7 @@ function taskCell(run: RunInfo): Node[] {
   // The link covers the row, and with it the titles of the other cells.
   const title = [run.task ?? run.id, problemOf(run)].filter(Boolean).join('\n\n')
   return [
-    make('a', { href: addressOf(run.id), 'data-id': run.id, title }, titleOf(run)),
+    make('a', { href: addressOf({ run: run.id, query: {} }), 'data-id': run.id, title }, titleOf(run)),
     make('small', {}, `${run.task === null ? '' : place}${tries}`),
   ]
 }

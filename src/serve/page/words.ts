@@ -85,6 +85,14 @@ export function dateWords(text: string): string {
   return date.toLocaleString([], today ? time : { ...time, month: 'short', day: 'numeric' })
 }
 
+/** A time since the start, as a clock shows it: 2:05, 1:02:05. */
+export function clockWords(milliseconds: number): string {
+  const seconds = Math.floor(Math.max(0, milliseconds) / 1000)
+  const two = (count: number) => String(count % 60).padStart(2, '0')
+  const minutes = Math.floor(seconds / 60)
+  return `${minutes < 60 ? minutes : `${Math.floor(minutes / 60)}:${two(minutes)}`}:${two(seconds)}`
+}
+
 /** With the year and the seconds, for a title; empty without a time. */
 export function fullDate(text: string | null | undefined): string {
   return text ? new Date(text).toLocaleString() : ''

@@ -10,14 +10,16 @@ import { ends, makeRun } from '../../views/make-run.ts'
 
 test('an address names a run and an event, whatever the id is', () => {
   for (const run of ['r', 'a/b c', 'run/x', '100%', 'session://claude/-a/s.jsonl', '#/é']) {
-    const event = { attempt: 2, seq: 17 }
-    expect(readAddress(addressOf(run, event))).toEqual({ run, event })
-    expect(readAddress(addressOf(run))).toEqual({ run, event: undefined })
+    const place = { run, event: { attempt: 2, seq: 17 }, query: { find: 'a b&c', bytes: '' } }
+    expect(readAddress(addressOf(place))).toEqual(place)
+    expect(readAddress(addressOf({ run, query: {} }))).toEqual({ run, query: {} })
     // As links were until 0.1.
-    expect(readAddress(`#${encodeURIComponent(run)}`)).toEqual({ run })
+    expect(readAddress(`#${encodeURIComponent(run)}`)).toEqual({ run, query: {} })
   }
-  for (const none of ['', '#', '#run/', '#conversation', '#run/%E0%A4%A'])
-    expect(readAddress(none)).toBeUndefined()
+  const list = { run: undefined, query: { sort: '-cost' } }
+  expect(readAddress(addressOf(list))).toEqual(list)
+  for (const none of ['', '#', '#run/']) expect(readAddress(none)).toEqual({ query: {} })
+  for (const none of ['#conversation', '#run/%E0%A4%A']) expect(readAddress(none)).toBeUndefined()
 })
 
 test('an event stream is read alike however it is cut', () => {

@@ -1,0 +1,110 @@
+import fs from 'node:fs'
+import { openPlain } from '../disk/plain-file.ts'
+import { linesIn, wholeLines } from '../disk/read-journal.ts'
+import { type AgentEvent, isPiece } from '../events/event.ts'
+import { jsonValue } from '../json/strict.ts'
+import type { Hiding } from './hiding.ts'
+import type { FoundRun } from './run-finder.ts'
+import type { RunHit } from './run-info.ts'
+import { readLogs } from './run-overviews.ts'
+import type { RunPlace } from './run-place.ts'
+import { turn } from './turns.ts'
+
+export interface SearchOptions {
+  readonly hiding?: Hiding | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Bytes of a journal to search at once. */
+const BLOCK = 1 << 20
+
+/**
+ * Searches what was said and done in a run, line by line: texts of the model and the user, inputs and outputs
+ * of tools, files, notes. Case does not matter. With `hiding`, what it hides is not found.
+ */
+export async function searchRun(
+  { info, place }: FoundRun,
+  text: string,
+  { hiding, signal }: SearchOptions = {},
+): Promise<RunHit | undefined> {
+  const wanted = text.toLowerCase()
+  let hit: RunHit | undefined
+  for await (const event of candidates(place, wanted, signal)) {
+    if (signal?.aborted) return undefined
+    // A message that is complete has all of its pieces.
+    if (typeof event.data !== 'object' || event.data === null || isPiece(event)) continue
+    const shown = hiding ? hiding.event(event) : event
+    const found = textsIn(shown.data).find((part) => part.toLowerCase().includes(wanted))
+    if (found === undefined) continue
+    hit = hit ? { ...hit, count: hit.count + 1 } : hitOf(info.id, event, found, wanted)
+  }
+  return hit
+}
+
+/** The events that may have the text: of a journal only those whose line has it. */
+async function* candidates(
+  place: RunPlace,
+  wanted: string,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<AgentEvent> {
+  const path = place.journal()
+  if (path === undefined) return yield* readLogs(place, { signal })
+  // As it is written in JSON. Another program may escape more than we do.
+  const written = JSON.stringify(wanted).slice(1, -1)
+  const mayEscape = /[^ -~]|["\\]/.test(wanted)
+  // What hides a secret may make a text that is not in the journal, too.
+  const anyLine = 'redacted'.includes(wanted) || wanted.includes('redacted')
+  const mayHave = (json: string) =>
+    anyLine || json.toLowerCase().includes(written) || (mayEscape && json.includes('\\u'))
+  const fd = openPlain(path, fs.constants.O_RDONLY, undefined, place.within)
+  try {
+    for (let at = 0; !signal?.aborted; ) {
+      await turn()
+      const lines = wholeLines(fd, at, BLOCK)
+      if (typeof lines !== 'object') return
+      at = lines.next
+      if (!mayHave(lines.bytes.toString())) continue
+      for (const { bytes } of linesIn(lines)) {
+        const json = bytes.toString()
+        // Cast: another program may have written it; who gets it checks what it reads.
+        const event = mayHave(json) ? (jsonValue(json) as AgentEvent | undefined) : undefined
+        if (typeof event?.type === 'string') yield event
+      }
+    }
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+/** Texts of one event to look at, and how deep they may be. */
+const MAX_TEXTS = 10_000
+const MAX_DEPTH = 20
+
+/** The texts in the data of an event, its names left out. */
+function textsIn(data: unknown): string[] {
+  const found: string[] = []
+  const look = (value: unknown, depth: number) => {
+    if (found.length >= MAX_TEXTS || depth > MAX_DEPTH) return
+    if (typeof value === 'string') found.push(value)
+    else if (typeof value === 'object' && value !== null)
+      for (const one of Object.values(value)) look(one, depth + 1)
+  }
+  look(data, 0)
+  return found
+}
+
+/** Characters to show around the text. */
+const AROUND = 60
+
+function hitOf(id: string, event: AgentEvent, text: string, wanted: string): RunHit {
+  const { type, ts, attempt_number, seq } = event
+  const at = text.toLowerCase().indexOf(wanted)
+  const end = at + wanted.length
+  const line = (part: string) => part.replace(/\s/g, ' ')
+  return {
+    ...{ id, event: `${attempt_number}.${seq}`, type, ts, count: 1 },
+    before: line(text.slice(Math.max(0, at - AROUND), at)),
+    match: line(text.slice(at, end)),
+    after: line(text.slice(end, end + 2 * AROUND)),
+  }
+}
