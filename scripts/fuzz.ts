@@ -90,7 +90,8 @@ function checked<T>(law: fc.IRawProperty<T, boolean>, numRuns: number) {
       interruptAfterTimeLimit: MAX_ROUND_MS,
     })
     const why = 'errorInstance' in result ? String(result.errorInstance) : ''
-    return { cases: result.numRuns, failed, input: counterexample, why }
+    // A round whose time was over before its first case has found nothing.
+    return { cases: result.numRuns, failed: failed && counterexample !== null, input: counterexample, why }
   }
 }
 

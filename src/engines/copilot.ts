@@ -338,11 +338,12 @@ export const copilotSession: Engine = /* @__PURE__ */ table({
   shape: 'type=session.start id:text data.sessionId:text data.copilotVersion:text',
   later: 'type:text id:text data:record',
   least: 'data:record',
-  state: () => ({ begun: calls(), turn: turns() }),
+  state: () => ({ begun: calls(), turn: turns(), thought: '' }),
   of: 'data',
   fields: '*',
   quiet:
     'system.message session.resume session.shutdown session.info assistant.turn_start assistant.turn_end ' +
+    'session.truncation session.auto_mode_resolved session.usage_checkpoint system.notification hook.start hook.end ' +
     'session.mode_changed permission.requested permission.completed subagent.started subagent.selected ' +
     'subagent.configured subagent.completed',
   on: {
@@ -366,15 +367,21 @@ export const copilotSession: Engine = /* @__PURE__ */ table({
     },
     'assistant.message': {
       fields: 'messageId:text content:text reasoningText:text',
-      read(data, say, { turn }, line) {
+      read(data, say, file, line) {
         const parent = agentOf(line)
-        if (parent === undefined) turn.goOn(say)
+        if (parent === undefined) file.turn.goOn(say)
         const id = data.text('messageId')
         const thoughts = data.text('reasoningText')
         const words = data.text('content')
-        if (thoughts) say.reasoning(id, thoughts, { parent })
+        if (thoughts && thoughts !== file.thought) say.reasoning(id, thoughts, { parent })
+        file.thought = ''
         if (words) say.message(id, words, { parent })
       },
+    },
+    // The message after it may repeat it.
+    'assistant.reasoning'(data, say, file, line) {
+      file.thought = data.text('content') ?? ''
+      if (file.thought) say.reasoning(data.text('reasoningId'), file.thought, { parent: agentOf(line) })
     },
     'tool.execution_start': {
       fields: 'toolCallId:text toolName:text',

@@ -173,7 +173,7 @@ function contentOf(line: Rec): string | undefined {
 
 /** The tool is the only key of `tool_call`; how it ended is the only key of `result`. */
 function readCall(line: Rec, say: Say, run: Run): boolean {
-  const id = line.text('call_id') ?? ''
+  const id = line.text('call_id tool_call.toolCallId') ?? ''
   const ends = line.at('subtype') === 'completed'
   // The end of a call that began may lack its tool.
   const before = ends ? run.calls.ended(id) : undefined

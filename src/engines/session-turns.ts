@@ -41,8 +41,9 @@ export function turns() {
       lastModel = model
       say.status('configured', { model })
     },
-    /** False for what was there before. */
-    isNew(...key: readonly string[]): boolean {
+    /** False for what was there before. What has no id of its own is no copy. */
+    isNew(...key: readonly (string | undefined)[]): boolean {
+      if (key.includes(undefined)) return true
       const name = digest(JSON.stringify(key))
       if (seen.get(name)) return false
       seen.set(name, true)

@@ -101,6 +101,12 @@ test('a patch changes files only if it was applied', () => {
   expect(only(events, 'tool.call.failed')[0]!.data).toMatchObject({ call_id: 'b', error: 'no such context' })
 })
 
+test.each(['interrupted', undefined])('a turn that was stopped did not go well: %s', (reason) => {
+  const events = read(msg('task_started'), msg('turn_aborted', { reason }))
+  expect(endOf(events)).toMatchObject({ outcome: 'failed', problem: `the turn was ${reason ?? 'aborted'}` })
+  expect(codesOf(events)).not.toContain('UNKNOWN_TYPE')
+})
+
 test('an error is fatal, a stream that breaks is not', () => {
   const events = read(msg('stream_error', { message: 'retrying' }), msg('error', { message: 'gave up' }))
   expect(only(events, 'diagnostic.engine.error').map(({ data }) => [data.message, data.severity])).toEqual([
@@ -108,6 +114,11 @@ test('an error is fatal, a stream that breaks is not', () => {
     ['gave up', 'fatal'],
   ])
   expect(endOf(events).evidence.failure).toBe('gave up')
+})
+
+test.each(['aggregated_output', 'stdout', 'output'])('the output of a command is its %s', (field) => {
+  const events = read(msg('exec_command_end', { call_id: 'c', [field]: 'total 42' }))
+  expect(only(events, 'tool.call.completed')[0]!.data).toMatchObject({ call_id: 'c', output: 'total 42' })
 })
 
 test('an unknown message is kept as raw and told', () => {

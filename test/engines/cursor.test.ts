@@ -109,3 +109,13 @@ test.each([
   expect(endOf(events).tokens).toEqual({ input: 3, output: 5 })
   expect(codesOf(events)).not.toContain('UNKNOWN_FIELD')
 })
+
+test('a call may have its id beside its tool', () => {
+  const call = (subtype: string, body: object) =>
+    line('tool_call', { subtype, tool_call: { shellToolCall: body, toolCallId: 'c' } })
+  const events = read(call('started', { args: {} }), call('completed', { result: { success: {} } }))
+  expect(only(events, 'tool.call.started', 'tool.call.completed').map(({ data }) => data.call_id)).toEqual([
+    'c',
+    'c',
+  ])
+})

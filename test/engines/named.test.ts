@@ -489,6 +489,27 @@ describe('a named engine reads what it can', () => {
     expect(atOnce('opencode', { type: 'error', error })).toEqual(['fatal: no-route: No such model'])
   })
 
+  test.each([
+    ['claude-session', (words: string) => ({ type: 'user', message: { content: words } })],
+    [
+      'claude-session',
+      (words: string) => ({ type: 'assistant', message: { content: [{ ...text, text: words }] } }),
+    ],
+    ['gemini-session', (words: string) => ({ type: 'user', content: words })],
+    ['gemini-session', (words: string) => ({ type: 'gemini', content: words })],
+    ['gemini-session', (words: string) => ({ type: 'model', content: words })],
+  ] as const)('%s: of several records without an id, all are told', (name, record) => {
+    const head = { sessionId: 's', projectHash: 'h', startTime: 't', lastUpdated: 't' }
+    const stdout = lines(
+      ...(name === 'gemini-session' ? [head] : []),
+      record('One'),
+      record('Two'),
+      record('Two'),
+    )
+    const said = told(run(engines[name], { stdout })).filter((words) => /^(?:says|user)/.test(words))
+    expect(said.map((words) => words.split(' ')[1])).toEqual(['One', 'Two', 'Two'])
+  })
+
   test('continue has one document', () => {
     const stdout = lines({ response: 'Hi', status: 'success' })
     expect(texts(run(engines.continue, { stdout, exit: 0 }))).toEqual(['Hi'])
@@ -914,6 +935,77 @@ test.each(Object.keys(engines).filter((name) => !['text', 'iflow'].includes(name
       }
     }
     if (name !== 'continue') expect(tried).toBeGreaterThan(3)
+  },
+)
+
+/** Every path in a value: `message.content[].id`. */
+function pathsIn(value: unknown, path = ''): string[] {
+  if (Array.isArray(value)) return value.flatMap((one) => pathsIn(one, `${path}[]`))
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const own = path === '' ? key : `${path}.${key}`
+    return [own, ...pathsIn(inner, own)]
+  })
+}
+
+/** The value without what is at this path, which goes into `gone`. */
+function without(value: unknown, path: string, gone: unknown[], at = ''): unknown {
+  if (Array.isArray(value)) return value.map((one) => without(one, path, gone, `${at}[]`))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]) => {
+      const own = at === '' ? key : `${at}.${key}`
+      if (own === path) gone.push(inner)
+      return own === path ? [] : [[key, without(inner, path, gone, own)]]
+    }),
+  )
+}
+
+/** Ids and kinds that tie records together: without all of them nobody knows which belong to which. */
+const TIES =
+  /(?:^|\.)(?:(?:id|tool_use_id|toolCallId|isSidechain|threadId|tool_call|data|metadata|item|result)|\w+ToolCall)$/
+
+test.each(Object.keys(engines).filter((name) => !['text', 'iflow', 'continue'].includes(name)) as Name[])(
+  '%s: a version that writes one of its fields no more is read',
+  (name) => {
+    const tried = new Set<string>()
+    for (const fixture of fixtures().filter(({ engine }) => engine === name)) {
+      const stdout = fixture.logs.find(({ channel }) => channel === 'stdout')
+      if (!stdout || stdout.bytes.length > 40_000 || /text-|json-answer/.test(fixture.name)) continue
+      const whole = Buffer.from(stdout.bytes).toString()
+      const all = whole.startsWith('{\n') ? [whole] : whole.split('\n')
+      const records = all.map((line) =>
+        line.startsWith('{') && line.trimEnd().endsWith('}') ? JSON.parse(line) : line,
+      )
+      const said = content(eventsOf(fixture, [stdout]))
+      const paths = new Set(records.flatMap((record) => pathsIn(record)))
+      const fields = [...paths].filter(
+        (path) =>
+          !tried.has(path) && !isSign(name, path, path.slice(path.lastIndexOf('.') + 1)) && !TIES.test(path),
+      )
+      for (const path of some(fields)) {
+        tried.add(path)
+        const gone: unknown[] = []
+        const changed = records.map((record) =>
+          typeof record === 'string' ? record : JSON.stringify(without(record, path, gone)),
+        )
+        const bytes = Buffer.from(changed.join('\n'))
+        const after = content(eventsOf(fixture, [{ channel: 'stdout', bytes }]))
+        const lost = gone.flatMap(textsIn)
+        const which = `${fixture.path}: without ${path}`
+        for (const one of said) {
+          if (lost.some((text) => text.includes(one.words) || one.words.includes(text))) continue
+          const at = after.findIndex(({ type, words }) => type === one.type && words === one.words)
+          expect(at, `${which} lost ${one.type} ${one.words}`).toBeGreaterThanOrEqual(0)
+          after.splice(at, 1)
+        }
+        expect(
+          after.filter(({ words }) => words === ''),
+          which,
+        ).toEqual([])
+      }
+    }
+    expect(tried.size).toBeGreaterThan(0)
   },
 )
 

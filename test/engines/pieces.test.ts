@@ -355,6 +355,36 @@ test('in chat they are pieces, too', () => {
   ])
 })
 
+test('in every fixture a message is its pieces, and none comes after it', () => {
+  const engines = new Set<string>()
+  for (const fixture of fixtures()) {
+    const pieces = new Map<string, string>()
+    const over = new Set<string>()
+    for (const event of eventsOf(fixture, inPieces(fixture))) {
+      if (!isEvent(event, 'agent.message.delta', 'agent.message.final')) continue
+      const { message_id: id, text } = event.data
+      const which = `${fixture.path} ${id}`
+      if (event.type === 'agent.message.delta') {
+        expect(over.has(id), which).toBe(false)
+        pieces.set(id, (pieces.get(id) ?? '') + text)
+        continue
+      }
+      over.add(id)
+      const joined = pieces.get(id)
+      if (joined === undefined) continue
+      engines.add(fixture.engine)
+      // Of plain text, what could be an error or a record is shown at its end only.
+      const isText = ['text', 'iflow'].includes(fixture.engine) || fixture.name.includes('.text-')
+      expect(isText ? text.slice(0, joined.length) : text, which).toBe(joined)
+    }
+    expect([...pieces.keys()].filter((id) => !over.has(id))).toEqual([])
+  }
+  expect([...engines].sort()).toEqual([
+    ...['acp', 'claude', 'cline', 'codex', 'copilot', 'cursor', 'gemini', 'iflow'],
+    ...['nanocoder', 'pi', 'qwen', 'text'],
+  ])
+})
+
 /** Paths in these recordings were replaced later, but not where two pieces have a half of one each. */
 const replaced = ['copilot/file_edit.pipe', 'pi/file_edit.pipe']
 

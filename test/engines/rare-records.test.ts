@@ -68,6 +68,19 @@ describe('a rollout of Codex', () => {
       told: ['turn_failed', 'fatal: No model.'],
       outcome: 'failed',
     },
+    'a plan, and what is about no call of the conversation': {
+      records: [
+        item('Plan', { text: '1. Look' }),
+        item('Extension', { kind: 'search' }),
+        ...['guardian_assessment', 'sub_agent_activity', 'entered_review_mode'].map((type) => event(type)),
+        response('agent_message', {
+          author: 'a',
+          recipient: 'b',
+          content: [{ type: 'input_text', text: 'x' }],
+        }),
+      ],
+      told: ['started i plan', 'completed i plan'],
+    },
     'errors, which may be retried': {
       records: [event('error', { message: 'One.' }), event('stream_error', { message: 'Two.' })],
       told: ['warning: One.', 'warning: Two.'],
@@ -289,6 +302,20 @@ describe('Copilot', () => {
   })
 
   table(engines['copilot-session'], [line('session.start', { sessionId: 's', copilotVersion: '1' })], {
+    'a thought in a record of its own, which the message may repeat': {
+      records: [
+        line('assistant.reasoning', { reasoningId: 'r', content: 'Hm.' }),
+        line('assistant.message', { messageId: 'm', content: 'Hi', reasoningText: 'Hm.' }),
+        line('assistant.message', { messageId: 'n', content: 'Ho', reasoningText: 'Hm.' }),
+      ],
+      told: ['thinks Hm.', 'says Hi', 'thinks Hm.', 'says Ho'],
+    },
+    'what is about no word and no call': {
+      records: ['hook.start', 'system.notification', 'session.usage_checkpoint'].map((type) =>
+        line(type, {}),
+      ),
+      told: [],
+    },
     'another model': { records: [line('session.model_change', { newModel: 'm' })], told: ['configured m'] },
     'a turn that the user stopped': {
       records: [line('user.message', { content: 'Hi' }), line('abort', { reason: 'user initiated' })],

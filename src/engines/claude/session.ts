@@ -13,7 +13,10 @@ const FIELDS =
   'type uuid parentUuid logicalParentUuid sessionId timestamp cwd:text version:text gitBranch isSidechain:flag ' +
   'userType message message.content:text|list requestId toolUseResult isMeta:flag isCompactSummary:flag isVisibleInTranscriptOnly ' +
   'isApiErrorMessage:flag apiErrorStatus error agentId slug thinkingMetadata todos permissionMode ' +
-  'sourceToolAssistantUUID sourceToolUseID entrypoint promptId'
+  'sourceToolAssistantUUID sourceToolUseID entrypoint promptId promptSource imagePasteIds effort origin session_id sessionKind ' +
+  'attributionPlugin attributionSkill attributionAgent attributionMcpServer attributionMcpTool toolDenialKind mcpMeta ' +
+  'isAbortedMidStream:flag errorDetails supersedesUuids interruptedMessageId interruptedByShutdown toolEndsTurn ' +
+  'classifierMetaLines turnCompanion'
 
 const quiet = () => true
 
@@ -66,10 +69,8 @@ export const claudeSession = /* @__PURE__ */ table<File>({
     'file-history-snapshot': { shape: 'snapshot:record', read: quiet },
     'queue-operation': { shape: 'sessionId:text operation:text', read: quiet },
     'permission-mode': { shape: 'sessionId:text permissionMode:text', read: quiet },
-    'progress, attachment, ai-title, custom-title, last-prompt, mode, tag, agent-name, pr-link': {
-      shape: CHAINED,
-      read: quiet,
-    },
+    'progress, attachment, ai-title, custom-title, last-prompt, mode, tag, agent-name, pr-link, frame-link, bridge-session, atis-latch, relocated, worktree-state':
+      { shape: CHAINED, read: quiet },
   },
 })
 
@@ -102,7 +103,8 @@ function parentOf(line: Rec, { task }: File): string | undefined {
 
 function readAnswer(line: Rec, content: unknown, say: Say, file: File): void {
   const { turn, blocks } = file
-  const id = line.text('message.id uuid') ?? 'message'
+  const own = line.text('message.id uuid')
+  const id = own ?? 'message'
   const parent = parentOf(line, file)
   const failed = line.at('isApiErrorMessage') === true
   if (failed || line.at('message.model') === '<synthetic>') {
@@ -119,27 +121,27 @@ function readAnswer(line: Rec, content: unknown, say: Say, file: File): void {
   if (tokens) say.status('usage', { usage, tokens })
   for (const block of blocksOf(content)) {
     const type = block.text('type') ?? ''
-    if (!turn.isNew(id, type, block.text('text thinking id') ?? '')) continue
+    if (!turn.isNew(own, type, block.text('text thinking id') ?? '')) continue
     const isTask = type === 'tool_use' && ['Task', 'Agent'].includes(block.text('name') ?? '')
     if (isTask && parent === undefined) file.task = block.text('id') ?? ''
-    blocks.say(id, block, say, { parent })
+    blocks.say(id, block, say, { parent, incomplete: line.at('isAbortedMidStream') === true })
   }
   // The lines of one message repeat it.
   const limited = parent === undefined && line.at('message.stop_reason') === 'max_tokens'
-  if (limited && turn.isNew('limit', id)) say.truncated('max_tokens')
+  if (limited && turn.isNew('limit', own)) say.truncated('max_tokens')
 }
 
 function readUser(line: Rec, content: unknown, say: Say, file: File): void {
   const { turn, blocks } = file
   const parent = parentOf(line, file)
   for (const block of blocksOf(content).filter(isResult))
-    if (turn.isNew('tool_result', block.text('tool_use_id') ?? ''))
+    if (turn.isNew('tool_result', block.text('tool_use_id')))
       sayResult(block, line.record('toolUseResult'), blocks, say, parent)
   const { prompt, interrupted } = promptOf(content)
   if (parent !== undefined) return
   if (interrupted) turn.fail('interrupted by the user', say)
   if (prompt === undefined || line.at('isMeta') === true || line.at('isCompactSummary') === true) return
-  if (!turn.isNew('user', line.text('uuid') ?? '')) return
+  if (!turn.isNew('user', line.text('uuid'))) return
   turn.begin(say)
   say.user(prompt)
 }

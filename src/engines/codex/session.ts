@@ -141,7 +141,9 @@ const events = /* @__PURE__ */ rows<Rollout>({
   // They repeat another line, or are not about the conversation.
   quiet:
     'thread_settings_applied web_search_begin web_search_end patch_apply_begin thread_name_updated agent_reasoning_raw_content ' +
-    'agent_reasoning_section_break turn_diff view_image_tool_call',
+    'agent_reasoning_section_break turn_diff view_image_tool_call image_generation_end thread_goal_updated undo_completed ' +
+    'sub_agent_activity guardian_assessment entered_review_mode exited_review_mode dynamic_tool_call_request ' +
+    'dynamic_tool_call_response collab_agent_spawn_end collab_agent_interaction_end collab_waiting_end collab_close_end',
   on: {
     task_started(_, say, rollout) {
       rollout.tasks = true
@@ -218,6 +220,7 @@ const ITEM = '* id:text status=inProgress|in_progress|completed|failed|declined'
 /** The items of 0.166. */
 const items = /* @__PURE__ */ rows<Rollout>({
   called: 'item',
+  quiet: 'Extension',
   on: {
     UserMessage: (item, say, rollout) => rollout.asked('item', wordsOf(item.at('content'), ''), say),
     AgentMessage(item, say, rollout) {
@@ -228,6 +231,8 @@ const items = /* @__PURE__ */ rows<Rollout>({
       for (const part of item.list('summary_text'))
         if (typeof part === 'string') say.reasoning(item.text('id'), part)
     },
+    // As on the wire of the app-server.
+    Plan: (item, say) => say.completed({ id: item.text('id') ?? '', name: 'plan', output: item.at('text') }),
     'CommandExecution, McpToolCall, FileChange, CollabAgentToolCall': {
       fields: ITEM,
       read: (item, say, { calls }) => calls.item(item, say),
@@ -347,7 +352,8 @@ const NOT_TYPED =
 /** The `response_item` records. Texts are mostly recorded as events too, and then read there. */
 const responses = /* @__PURE__ */ rows<Rollout>({
   called: 'response_item',
-  quiet: 'ghost_snapshot web_search_call compaction',
+  quiet:
+    'ghost_snapshot web_search_call compaction image_generation_call tool_search_call tool_search_output agent_message',
   on: {
     message(payload, say, rollout) {
       const words = wordsOf(payload.at('content'), '')

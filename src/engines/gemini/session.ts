@@ -69,18 +69,18 @@ const messages = /* @__PURE__ */ rows<Turns>({
       read(message, say, turn) {
         const words = wordsOf(message.at('content'), '')
         if (words === '' || words.startsWith('<session_context>')) return
-        if (!turn.isNew('prompt', message.text('id') ?? '')) return
+        if (!turn.isNew('prompt', message.text('id'))) return
         turn.begin(say)
         say.user(words)
       },
     },
-    gemini: { fields: 'thoughts:list tokens:record toolCalls:list', read: readAnswer },
+    'gemini, model': { fields: 'thoughts:list tokens:record toolCalls:list', read: readAnswer },
     error: (message, say) => say.error(wordsOf(message.at('content'), ''), 'error'),
   },
 })
 
 function readAnswer(message: Rec, say: Say, turn: Turns): void {
-  const id = message.text('id') ?? ''
+  const id = message.text('id')
   const usage = message.record('tokens')?.values
   turn.model(message.text('model'), say)
   // The message is written again with its calls, and the same counts.
