@@ -47,9 +47,9 @@ export class AnswerText {
     return this.#frames
   }
 
-  /** There are only blank lines. */
+  /** There are only blank lines, or the bare end of one that was longer than `maxFrame`. */
   get isBlank(): boolean {
-    return this.#frames.every(({ blank }) => blank)
+    return this.#frames.every(({ blank, text }) => blank || text === '')
   }
 
   /** Keeps a line. With `hold` it may prove not to be part of the answer, which the next line decides. */

@@ -163,3 +163,19 @@ describe.each<[string, Engine | Picker]>([...Object.entries(engines), ['auto', a
     })
   },
 )
+
+test.each(Object.entries(engines))(
+  'the end of a line of exactly maxFrame bytes is kept, too: %s',
+  (_, engine) => {
+    for (const log of [
+      'aaaaaaaaaa\nb\n',
+      'aaaaaaaaaaaaaaaaaaaa\nb\n',
+      'aaaaaaaaa\r\nb\n',
+      'a\nbbbbbbbbbb\n\nc',
+    ]) {
+      const bytes = Buffer.from(log)
+      const stage = eventStage(engine, { clock: () => 0, maxFrame: 10 })
+      expect(uncovered(drive(stage, [{ channel: 'stdout', bytes }]), 'stdout', bytes)).toBe(-1)
+    }
+  },
+)
