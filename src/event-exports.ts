@@ -55,5 +55,5 @@ export type {
   WireStep,
 } from './events/talk-wire.ts'
 export type { Tokens, TokensAndCost } from './events/tokens.ts'
-export type { Control, SentBy } from './text/chunk.ts'
+export type { SentBy, ToldOrder } from './text/chunk.ts'
 export type { Chat, ChatData, ChatEnd, ChatOf, ChatOptions, ChatType, ConversationEnd } from './views/chat.ts'

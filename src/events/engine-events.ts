@@ -1,7 +1,7 @@
 import { defined } from '../base/check-options.ts'
 import { type Code, clip, meaningOf, type Note, quote, runCodes } from '../base/fault.ts'
 import { digest } from '../base/platform.ts'
-import type { Control, SentBy } from '../text/chunk.ts'
+import type { SentBy, ToldOrder } from '../text/chunk.ts'
 import { type Cost, costCounter } from './cost.ts'
 import {
   type CallFacts,
@@ -223,7 +223,7 @@ export class EngineEvents {
   }
 
   /** Tells what became of an order to the run. */
-  control(told: Control): void {
+  control(told: ToldOrder): void {
     this.#confidence = SURE
     this.#aboutOther(undefined, () => this.#write('lifecycle.run.status', { status: 'control', ...told }))
   }

@@ -1,6 +1,6 @@
 import { type Code, Fault } from '../base/fault.ts'
 import { type Intake, wholeIntake } from '../base/stage.ts'
-import type { Channel, Control } from '../text/chunk.ts'
+import type { Channel, ToldOrder } from '../text/chunk.ts'
 import type { RepairLevel } from '../values/outcome.ts'
 import type { Cost } from './cost.ts'
 import type { Tokens } from './tokens.ts'
@@ -143,7 +143,7 @@ interface StatusData {
   /** With `control`: the id of an order to the run, what it was to do, and what became of it. */
   readonly id?: string
   readonly do?: string
-  readonly result?: Control['result']
+  readonly result?: ToldOrder['result']
   readonly why?: string
 }
 

@@ -5,7 +5,7 @@ import type { Tail } from '../disk/tail.ts'
 import { Rec } from '../events/record.ts'
 import { jsonValue } from '../json/strict.ts'
 import { jsonLine } from '../streams/jsonl.ts'
-import type { BytesChunk, Channel, Control, SentBy } from '../text/chunk.ts'
+import type { BytesChunk, Channel, SentBy, ToldOrder } from '../text/chunk.ts'
 import { Turns } from '../text/turns.ts'
 import { type Attempt, channels, openLog, outputs } from './attempt-logs.ts'
 import { isSpan } from './meta.ts'
@@ -23,7 +23,7 @@ export interface LoggedRead {
   /** Of stdin: who answered in place of the user. */
   readonly by?: SentBy | undefined
   /** Of an order: what became of it; `unknown` as long as it is only taken. */
-  readonly control?: Control | undefined
+  readonly control?: ToldOrder | undefined
 }
 
 /**
@@ -61,7 +61,7 @@ export function parseChunkLine(line: string): LoggedRead | undefined {
 const MARKS = ['sent', 'taken', 'control'] as const
 const RESULTS = ['done', 'refused', 'unknown'] as const
 
-function controlIn(value: unknown): Control | undefined {
+function controlIn(value: unknown): ToldOrder | undefined {
   const told = Rec.of(value)
   const [id, does, by, why] = ['id', 'do', 'by', 'why'].map((name) => told?.text(name))
   const result = RESULTS.find((name) => name === told?.text('result'))
@@ -78,7 +78,7 @@ export interface Portion {
   readonly ms?: number
   readonly by?: SentBy | undefined
   /** What became of an order; then there are no bytes. */
-  readonly control?: Control | undefined
+  readonly control?: ToldOrder | undefined
   /** A line of the chunk log covers them. */
   readonly covered: boolean
   /** No bytes, as in a chunk. */
@@ -102,7 +102,7 @@ export interface AttemptBytes {
   /** Bytes that were to be sent, and of which no line says that they were. */
   unsent(): number
   /** Orders that were taken, and of which no line says what became of them. */
-  untold(): readonly Control[]
+  untold(): readonly ToldOrder[]
   close(): void
 }
 
@@ -133,7 +133,7 @@ export class ChunkedLogs implements AttemptBytes {
   #ms = 0
   /** Bytes that have reached the process. */
   #sent = 0
-  readonly #untold = new Map<string, Control>()
+  readonly #untold = new Map<string, ToldOrder>()
   /** Whose uncovered bytes are next. */
   #turns: Turns | undefined
   /** The end of stderr was returned. */
@@ -169,7 +169,7 @@ export class ChunkedLogs implements AttemptBytes {
     return (this.done('stdin') ?? 0) - this.#sent
   }
 
-  untold(): readonly Control[] {
+  untold(): readonly ToldOrder[] {
     return [...this.#untold.values()]
   }
 

@@ -8,7 +8,7 @@ import type { Waker } from '../disk/wake.ts'
 import { createLog, logRecorders } from '../process/log-writer.ts'
 import { heldPipe, type Recorders } from '../process/recorder.ts'
 import { teeRecorders } from '../process/tee.ts'
-import type { Channel, Control, OutputChannel, SentBy } from '../text/chunk.ts'
+import type { Channel, OutputChannel, SentBy, ToldOrder } from '../text/chunk.ts'
 import type { Redactor } from '../views/redact/redact.ts'
 import { logSizes, outputs } from './attempt-logs.ts'
 import { chunkLine } from './chunk-log.ts'
@@ -23,7 +23,7 @@ export interface Output {
   /** Takes bytes that are about to be sent to the process; call the result when they are. */
   sent(bytes: Buffer, ms: number, by?: SentBy): () => void
   /** An order is about to be done (`taken`), or what became of it. */
-  told(channel: 'taken' | 'control', control: Control, ms: number): void
+  told(channel: 'taken' | 'control', control: ToldOrder, ms: number): void
   /** When the process wrote last, in milliseconds since 1970. */
   lastWrite(): number
   /** Bytes per channel, of those that can still be read. */
@@ -82,7 +82,7 @@ export class RecordedOutput implements Output {
     return { bytes, ms }
   }
 
-  told(channel: 'taken' | 'control', control: Control, ms: number): void {
+  told(channel: 'taken' | 'control', control: ToldOrder, ms: number): void {
     this.#reads.append(chunkLine({ channel, from: 0, length: 0, ms, control }))
   }
 

@@ -13,7 +13,7 @@ import { type SpawnLike, type Started, type StartOptions, startOnPipes } from '.
 import { type Exit, type Over, Supervised } from '../process/supervise.ts'
 import { passStdin } from '../process/tee.ts'
 import { startOnPty, startOnPtyAndPipes } from '../process/terminal.ts'
-import type { Channel, Chunk, Control, ExitChunk, OutputChannel, SentBy } from '../text/chunk.ts'
+import type { Channel, Chunk, ExitChunk, OutputChannel, SentBy, ToldOrder } from '../text/chunk.ts'
 import { Stillness } from '../text/still.ts'
 import { type Redactor, redactor } from '../views/redact/redact.ts'
 import { durationWords } from '../views/words.ts'
@@ -324,7 +324,7 @@ export class Recording {
     }
   }
 
-  #tell(control: Control): void {
+  #tell(control: ToldOrder): void {
     try {
       const ms = this.#now()
       this.#output!.told('control', control, ms)

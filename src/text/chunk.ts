@@ -21,14 +21,14 @@ export interface BytesChunk {
   /** Of stdin: a limit of ours answered, or an order, and not the user. */
   readonly by?: SentBy | undefined
   /** What became of an order to the run. */
-  readonly control?: Control | undefined
+  readonly control?: ToldOrder | undefined
 }
 
 /** Who answers on stdin in place of the user. */
 export type SentBy = 'limit' | 'control'
 
 /** What became of an order to a run. `unknown`: its recorder was lost before it could tell. */
-export interface Control {
+export interface ToldOrder {
   readonly id: string
   readonly do: string
   /** Where it came from: `page`, `terminal`. */

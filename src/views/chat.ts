@@ -22,7 +22,7 @@ import type {
 } from '../events/event.ts'
 import { isGood, outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Tokens, tokenCounter } from '../events/tokens.ts'
-import type { Control } from '../text/chunk.ts'
+import type { ToldOrder } from '../text/chunk.ts'
 
 /**
  * State of the conversation at the end of a turn or of an attempt. At the end of an attempt with `outcome`
@@ -74,7 +74,7 @@ export interface ChatData {
   /** A request has ended: the option that was chosen, if that was seen, and who ended it. */
   'user.input.settled': { readonly request_id: string; readonly option?: string; readonly by: SettledBy }
   /** What became of an order to the run: an answer, an interrupt or a stop from afar. */
-  'user.control': Control
+  'user.control': ToldOrder
   /** The end of an attempt whose last turn waits for the user. */
   'conversation.completed': ChatEnd
   'conversation.failed': ChatEnd
@@ -233,7 +233,7 @@ class ChatSink implements Sink<AgentEvent> {
     if (status === 'control') {
       const { status: _, ...told } = event.data
       // Cast: an order has these fields, and no others.
-      this.#say(event, 'user.control', told as Control)
+      this.#say(event, 'user.control', told as ToldOrder)
       return
     }
     if (tokens) this.#spent.add(tokens)
