@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
+import type { CacheEntry } from '../../src/disk/cache.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import { replay } from '../../src/run/replay.ts'
 import { run } from '../../src/run/run.ts'
+import { exportRun } from '../../src/serve/export.ts'
 import { chat } from '../../src/streams/events.ts'
 import { events } from '../../src/streams/events-by-name.ts'
 import { jsonl } from '../../src/streams/jsonl.ts'
@@ -78,10 +80,20 @@ test('a record is in nothing that is printed, sent or stored', async () => {
   const printed = [flow().pipe(jsonl()), flow().pipe(chat()).pipe(jsonl()), flow().pipe(sse())]
   for (const stream of printed) expect((await stream.toArray()).join('')).not.toContain('"record"')
   const audit = join(mkdtempSync(join(tmpdir(), 'sluice-record-')), 'run')
+  const kept = new Map<string, CacheEntry>()
+  const cached = { schema: { type: 'object' }, cache: kept } as const
+  const script = ['-c', `printf '%s' "$0"`, stdout.replace('Hi', '{\\"a\\":1}')]
+  await run('sh', script, { engine: 'codex', record: true, ...cached }).end
+  expect([...kept.values()].map((entry) => JSON.stringify(entry))).toEqual([
+    expect.not.stringContaining('"record"'),
+  ])
   const agent = run('sh', ['-c', `printf '%s' "$0"`, stdout], { engine: 'codex', audit, record: true })
   const told = await agent.toArray()
   expect(told.find(({ type }) => type === 'agent.message.final')!.record).toEqual(records[1])
   expect(readFileSync(join(audit, 'events.jsonl'), 'utf8')).not.toContain('"record"')
+  for (const to of ['md', 'html', 'json'] as const)
+    for await (const piece of exportRun(audit, { to, redact: false }))
+      expect(piece).not.toContain('"record":{')
   const again = await replay(audit, { record: true }).toArray()
   expect(again.find(({ type }) => type === 'agent.message.final')!.record).toEqual(records[1])
   expect(JSON.stringify(again)).toBe(JSON.stringify(told))
