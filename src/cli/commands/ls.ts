@@ -51,9 +51,9 @@ Runs in progress come first, then the newest. On a terminal, or with --draw, it
 draws a table; in a pipe, or with --json, it prints NDJSON: what /runs of sluice
 serve has of each run, and its path.
 
---find looks at task, name, command, outcome and problem, which must have all its
-words, and at what was said and done, which must have the text as it is: every
-journal is read. --totals adds up the runs that it picks, all of them.
+--find looks at task, name, command, outcome and problem, which must have all
+its words, and at what was said and done, which must have the text as it is:
+every journal is read. --totals adds up the runs that it picks, all of them.
 
 Exit codes: 0 done, also if there are no runs; 2 bad usage.
 
