@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { built } from '../built.ts'
 import { workspace } from '../run/agent.ts'
-
-const wires = new URL('../run/wires/', import.meta.url).pathname
+import { wires } from '../run/wires.ts'
 
 /** The command in a directory, with a home of its own for orders. */
 function command() {

@@ -10,10 +10,10 @@ import { ship } from '../../src/nats/ship.ts'
 import { run } from '../../src/run/run.ts'
 import { serveWith } from '../../src/serve/serve.ts'
 import { workspace } from '../run/agent.ts'
+import { wires } from '../run/wires.ts'
 import { hasNats, type NatsServer, natsServer, needsNats, until } from './nats-server.ts'
 import { lineAt } from './runs.ts'
 
-const wires = new URL('../run/wires/', import.meta.url).pathname
 const home = process.env['XDG_STATE_HOME']
 
 const host = (name: string) => `{ user: ${name}, password: pw, permissions: {

@@ -26,14 +26,8 @@ import { run } from '../../src/run/run.ts'
 import type { Run, RunOptions } from '../../src/run/run-options.ts'
 import { nobodyAnswers } from '../../src/run/talk.ts'
 import { workspace } from './agent.ts'
+import { wireEngines, wires } from './wires.ts'
 
-const wires = new URL('wires/', import.meta.url).pathname
-const engines: Readonly<
-  Record<string, readonly [engine: 'acp' | 'codex' | 'qwen', args: readonly string[]]>
-> = {
-  'codex-app-server': ['codex', ['app-server']],
-  'qwen-stdio': ['qwen', ['--input-format', 'stream-json']],
-}
 const home = process.env['XDG_STATE_HOME']
 
 beforeEach(() => {
@@ -48,7 +42,7 @@ afterEach(() => {
 function standIn(recorded: string, more: Partial<RunOptions> = {}) {
   const { cwd, audit } = workspace()
   const notes = join(cwd, 'notes.jsonl')
-  const [engine, args] = engines[recorded.split('.')[0]!] ?? ['acp', []]
+  const [engine, args] = wireEngines[recorded.split('.')[0]!] ?? ['acp', []]
   const words = [join(wires, 'stand-in.mjs'), join(wires, `${recorded}.jsonl`), notes, ...args]
   const given = {
     engine,

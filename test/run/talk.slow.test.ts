@@ -8,16 +8,7 @@ import { replay } from '../../src/run/replay.ts'
 import { reply, run } from '../../src/run/run.ts'
 import type { Run, RunEnd, RunOptions } from '../../src/run/run-options.ts'
 import { workspace } from './agent.ts'
-
-const wires = new URL('wires/', import.meta.url).pathname
-
-const engines: Readonly<
-  Record<string, readonly [engine: 'acp' | 'codex' | 'qwen', args: readonly string[]]>
-> = {
-  'codex-app-server': ['codex', ['app-server']],
-  'qwen-stdio': ['qwen', ['--input-format', 'stream-json']],
-  'codex-acp': ['acp', ['--skip', 'session/set_mode']],
-}
+import { wireEngines, wires } from './wires.ts'
 
 type Act = (request: AgentRequest, agent: Run, nth: number) => void
 
@@ -26,7 +17,7 @@ function standIn(recorded: string, more: Partial<RunOptions> & { flags?: readonl
   const { flags = [], ...options } = more
   const { cwd, audit } = workspace()
   const notes = join(cwd, 'notes.jsonl')
-  const [engine, args] = engines[recorded.split('.')[0]!] ?? ['acp', []]
+  const [engine, args] = wireEngines[recorded.split('.')[0]!] ?? ['acp', []]
   const words = [join(wires, 'stand-in.mjs'), join(wires, `${recorded}.jsonl`), notes, ...args, ...flags]
   const agent = run(process.execPath, words, {
     engine,

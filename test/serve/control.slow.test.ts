@@ -9,9 +9,9 @@ import { handler } from '../../src/serve/handler.ts'
 import type { RunInfo } from '../../src/serve/run-info.ts'
 import type { GivenOrder } from '../../src/serve/serve-options.ts'
 import { workspace } from '../run/agent.ts'
+import { wires } from '../run/wires.ts'
 import { serving, shutAll } from './serving.ts'
 
-const wires = new URL('../run/wires/', import.meta.url).pathname
 const home = process.env['XDG_STATE_HOME']
 
 beforeEach(() => {

@@ -8,12 +8,12 @@ import { run } from '../../src/run/run.ts'
 import type { Run } from '../../src/run/run-options.ts'
 import { exportRun } from '../../src/serve/export.ts'
 import type { RunInfo } from '../../src/serve/run-info.ts'
+import { wires } from '../run/wires.ts'
 import { violations } from './axe.ts'
 import { chromiumPath, needsBrowser } from './browser.ts'
 import { over, pagesOfBrowser } from './opened-page.ts'
 import { root, serving } from './serving.ts'
 
-const wires = new URL('../run/wires/', import.meta.url).pathname
 const live: Run[] = []
 
 /** Agents that say what was recorded, and ask for the same. */
@@ -389,8 +389,10 @@ describe.skipIf(!chromiumPath)(`control from a browser${needsBrowser}`, () => {
   test('no buttons without control: of the run, of the server, in an export', async () => {
     const dir = root()
     start(dir, 'two', false)
-    start(dir, 'permission')
+    const { told } = start(dir, 'permission')
     await start(dir, 'turns').end
+    // The export has what was asked until then.
+    await expect.poll(() => told.some(({ request }) => request), { timeout: 20_000 }).toBe(true)
     const with_ = await serving(join(dir, 'runs'), { control: true })
     const without = await serving(join(dir, 'runs'))
     const file = join(dir, 'run.html')
