@@ -1,6 +1,6 @@
 import { isRecord } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
-import { plainError } from './plain-errors.ts'
+import { about, plainError } from './plain-errors.ts'
 
 /** Errors are short; what is longer is an answer. */
 const MAX_ERROR = 4000
@@ -55,10 +55,6 @@ const errors: readonly { readonly sure: boolean; readonly pattern: RegExp }[] = 
     pattern: /^\w{0,40}(?:Error|Exception): ?\[?\{.{0,300}"(?:code|status|error|message)"\s*:/s,
   },
 ]
-
-/** Words of a sentence about an error. */
-const about =
-  /\b(?:means?|meaning|indicates?|signals|stands for|refers to|occurs?|happens?|is (?:what|returned|sent|caused|usually))\b/i
 
 /**
  * The error in a line that a CLI logs. On stdout, where an answer may be, only one that is no model's words:

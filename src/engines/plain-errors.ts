@@ -11,7 +11,8 @@ export function plainError(text: string): string | undefined {
   const line = text.trim()
   //        timeout: undefined,
   if (/^\s\s/.test(text) || /[,;{[(]$/.test(line)) return undefined
-  if (line.length > MAX_LINE || line.includes('\n') || explains.test(line)) return undefined
+  if (line.length > MAX_LINE || line.includes('\n') || about.test(line) || explains.test(line))
+    return undefined
   if (COMMAND_MISSING.test(line)) return line
   //  Error: Network error: getaddrinfo ENOTFOUND api.example
   //  ^ label ^ what failed  ^ detail
@@ -38,9 +39,13 @@ const COMMAND_MISSING =
 const label =
   /^(?:[\w ]{0,40}error|Failed|Failure|(?:API |系统|网络)?(?:错误|报错|异常|失败|出错)(?:信息|代码|码)?)$/i
 
+/** Words of a sentence about an error. */
+export const about =
+  /\b(?:means?|meaning|indicates?|signals|stands for|refers to|occurs?|happens?|is (?:what|returned|sent|caused|usually))\b/i
+
 /** What is told to a person who asked, not what went wrong here. */
 const explains =
-  /[?？]|\b(?:means?|meaning|indicates?|signals|stands for|refers to|occurs?|happens?|is (?:what|returned|sent|caused|usually)|you (?:can|should|need|could|may)|your (?:code|tests?|server|function)|because|usually|should be|for example|e\.g\.,|(?:when|if) (?:the|a|you)|so that|let me|I)\b|表示|意味|意思|说明|因为|由于|通常|指的?是|如果|可能|建议|应该?|可以|原因|怎么|如何|为什么|例如|比如|会在|当(?!前|日|月)/i
+  /[?？]|\b(?:you (?:can|should|need|could|may)|your (?:code|tests?|server|function)|because|usually|should be|for example|e\.g\.,|(?:when|if) (?:the|a|you)|so that|let me|I)\b|表示|意味|意思|说明|因为|由于|通常|指的?是|如果|可能|建议|应该?|可以|原因|怎么|如何|为什么|例如|比如|会在|当(?!前|日|月)/i
 
 /** Behind an error: what a model did about one, or where it wrote these words. */
 const toldWork =
