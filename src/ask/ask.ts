@@ -49,6 +49,7 @@ function stream<S extends Schema | undefined = undefined>(
   return attempts(call, options, readAskOptions(call, options), true)
 }
 
+/** `ask()`, and `ask.stream()`, which shows the value while it arrives. */
 export const ask: typeof askOnce & { readonly stream: typeof stream } = Object.assign(askOnce, { stream })
 
 /** A value of which any part may still be missing. */

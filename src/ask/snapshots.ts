@@ -4,6 +4,7 @@ import { type Check, checkOf, type JsonSchema, plainSchemaOf, type Schema } from
 import { type Branch, type Completed, NOTHING, pointer, valueAt } from './growing-value.ts'
 import { PayloadSearch } from './payload-search.ts'
 
+/** The options of `snapshots()`. */
 export interface SnapshotOptions {
   /** Look only inside this tag: `json` for `<json>…`. @default anywhere outside think blocks */
   readonly tag?: string | undefined

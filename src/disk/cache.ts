@@ -158,6 +158,7 @@ function survivesJson(value: unknown): boolean {
   return orElse(() => isDeepStrictEqual(JSON.parse(JSON.stringify(value)), value), false)
 }
 
+/** The options of `fileCache()`. */
 export interface FileCacheOptions {
   /** Maximum number of answers; the oldest are removed first. @default 1000 */
   readonly maxEntries?: number | undefined

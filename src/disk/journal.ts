@@ -25,6 +25,7 @@ export const EVENTS_FILE = 'events.jsonl'
 export const DIAGNOSTICS_FILE = 'parser_diagnostics.jsonl'
 export const LOCK_FILE = 'journal.lock'
 
+/** The options of `journal()`. */
 export interface JournalOptions {
   /**
    * When to call fsync: after `each` event, at an `interval`, or only at the `end`. A crash of

@@ -103,7 +103,7 @@ export const cursor: Engine = /* @__PURE__ */ table({
       fields: '* text:text',
       read(line, say, run) {
         const words = line.text('text')
-        // Of another subtype nobody knows whose words they are.
+        // With another subtype it is not known whose words they are.
         if ((line.at('subtype') ?? 'delta') !== 'delta') return false
         if (!words) return true
         run.thought ??= say.newId('reasoning')

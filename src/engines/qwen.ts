@@ -106,7 +106,7 @@ export const qwenSession = /* @__PURE__ */ table<File>({
       least: 'message.parts:list',
       read(line, say, { turn }) {
         turn.begin(say)
-        // Hooks add their words to the prompt, and a notification is nobody's.
+        // Hooks add their words to the prompt, and nobody typed a notification.
         const words = line.text('systemPayload.displayText') ?? wordsOf(line.at('message.parts'), '')
         const own = (line.at('provenance') ?? 'real_user') === 'real_user' && !line.has('subtype')
         if (own && words !== '') say.user(words)

@@ -250,6 +250,7 @@ export interface Say {
   giveBack(frame: EngineFrame): void
 }
 
+/** What an engine can report about a message. */
 export interface MessageFacts {
   /** The call of the subagent that wrote it. */
   readonly parent?: string | undefined

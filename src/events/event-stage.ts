@@ -33,6 +33,7 @@ import { SentInput } from './sent-input.ts'
 import type { TokensAndCost } from './tokens.ts'
 import { type Writer, writer } from './write.ts'
 
+/** The options of `events()`. */
 export interface EventOptions {
   /** The run id in every record: one line. @default 'run' */
   readonly runId?: string | undefined

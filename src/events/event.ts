@@ -147,6 +147,7 @@ interface StatusData {
   readonly why?: string
 }
 
+/** How a run ended: the data of `lifecycle.completion.state`. */
 export interface CompletionData {
   readonly state: EndState
   readonly reason_code: EndReason
@@ -328,6 +329,7 @@ export interface EventData {
   'raw.stdin': RawData
 }
 
+/** The name of an event: `agent.message.final`. */
 export type EventType = keyof EventData
 
 /** The part of a type before its first dot. */

@@ -1,6 +1,7 @@
 import type { Note } from '../base/fault.ts'
 import type { Channel } from '../text/chunk.ts'
 
+/** What a frame was found as. */
 export type FrameKind = 'line' | 'tag' | 'fence' | 'object' | 'text'
 
 /**

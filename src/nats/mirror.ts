@@ -32,6 +32,7 @@ import {
 import { natsBroker } from './nats-broker.ts'
 import { NATS_OPTIONS, type NatsOptions } from './nats-client.ts'
 
+/** The options of `mirror()`. */
 export interface MirrorOptions extends NatsOptions {
   /** Only the runs of this tenant. @default all */
   readonly tenant?: string | undefined

@@ -15,6 +15,7 @@ import {
   type NatsOptions,
 } from './nats-client.ts'
 
+/** The options of `natsLedger()`. */
 export interface NatsLedgerOptions extends Omit<NatsOptions, 'stream' | 'connectTimeout'> {
   /** How long to wait for a broker that is not there when it is first asked. @default '10s' */
   readonly connectTimeout?: Duration | undefined

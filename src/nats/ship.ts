@@ -18,6 +18,7 @@ import { NATS_OPTIONS, type NatsOptions } from './nats-client.ts'
 import type { OrderAnswer } from './remote-order.ts'
 import { ShippedRun, type ShipRunOptions } from './ship-run.ts'
 
+/** The options of `ship()`. */
 export interface ShipOptions extends NatsOptions {
   /**
    * The owner of these runs: the second part of their subjects, which permissions can refer to.
@@ -27,8 +28,9 @@ export interface ShipOptions extends NatsOptions {
   /** Keep watching for new runs, and for runs that continue, until `signal`. @default false */
   readonly follow?: boolean | undefined
   /**
-   * Passes orders from `serve --from … --control` on to runs that were started with `control`. Whoever may
-   * publish under `<stream>-control.<tenant>` at the broker may then give them. Read docs/control.md first.
+   * Passes orders from `serve --from … --control` on to runs that were started with `control`. Everyone who
+   * may publish under `<stream>-control.<tenant>` at the broker may then give them. Read docs/control.md
+   * first.
    * @default false
    */
   readonly control?: boolean | undefined

@@ -15,6 +15,7 @@ import {
 import { natsBroker } from './nats-broker.ts'
 import { NATS_OPTIONS, type NatsOptions } from './nats-client.ts'
 
+/** The options of `subscribe()`. */
 export interface SubscribeOptions extends NatsOptions {
   /** Only the runs of this tenant. @default all */
   readonly tenant?: string | undefined

@@ -208,7 +208,7 @@ export class Orders {
     return found
   }
 
-  /** Removes the file, and returns what was ordered until then: whoever orders later sees that it is gone. */
+  /** Removes the file, and returns what was ordered until then: a later order finds that it is gone. */
   close(): readonly (Order | NoOrder)[] {
     if (this.#closed) return []
     orElse(() => fs.rmSync(this.path, { force: true }), undefined)
@@ -345,7 +345,7 @@ export function giveOrder(run: OrderedRun, order: Order): boolean {
     const { size } = fs.fstatSync(fd)
     const before = readBlock(fd, 0, size)
     if (before.includes(`\n{"id":"${order.id}"`)) return false
-    // The last line may be torn: whoever wrote it was killed.
+    // The last line may be torn: its writer was killed.
     const bytes = before.at(-1) === LF ? line : Buffer.concat([Buffer.of(LF), line])
     if (fs.writeSync(fd, bytes) < bytes.length)
       throw refused('the order could not be written: the disk is full')

@@ -14,6 +14,7 @@ import { RECORDED_OPTIONS, type RecordedOptions, readAttempt } from './read-atte
 import { fixedDir, noLogs } from './run-directory.ts'
 import { feed, type Opening, type TimedChunk, timedEvents, timedIntake } from './run-flow.ts'
 
+/** The options of `replay()`. */
 export interface ReplayOptions extends RecordedOptions {
   /** Only this attempt. @default all, one after the other */
   readonly attempt?: number | undefined

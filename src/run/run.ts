@@ -333,7 +333,7 @@ class AgentRun {
       answer: (id: string, answer: RequestAnswer) => this.#talk?.answer(id, answer) ?? false,
       interrupt: () => void this.#interrupt(),
     })
-    // Who gives orders listens, though nobody reads here.
+    // Someone who gives orders may listen, even if nothing reads the events here.
     const unread = () => (this.#options.control ? undefined : this.#talk?.unheard())
     this.#unread = () => made.readableLength
     whenUnheard(run, unread)

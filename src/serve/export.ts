@@ -50,6 +50,7 @@ export interface ExportSource {
   readonly logs: readonly ExportLog[]
 }
 
+/** What a run can be exported to. */
 export type ExportFormat = 'md' | 'html' | 'json'
 
 export interface ExportOptions {

@@ -14,6 +14,7 @@ import { type Asked, answering, askedBy, type Reply, refuse, WebReply } from './
 import { RunRoutes, realDir } from './routes.ts'
 import { controlOf, SERVE_OPTIONS, type ServeOptions } from './serve-options.ts'
 
+/** The options of `handler()`. */
 export interface HandlerOptions
   extends Pick<ServeOptions, 'dir' | 'heartbeat' | 'maxStall' | 'maxClients' | 'redact' | 'control'> {
   /** The directory with the runs, as `runs` of `run()`. It need not exist yet. */

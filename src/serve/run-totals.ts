@@ -80,7 +80,7 @@ function sumsOf(runs: readonly RunInfo[]): RunSums {
 function addCost(costs: Map<string, CostSum>, { amount, currency, cumulative }: Cost): void {
   const sum = costs.get(currency) ?? { amount: 0, currency, runs: 0, cumulative: 0 }
   costs.set(currency, sum)
-  // What is added in binary has digits that nobody reported.
+  // Sums of binary fractions have digits that no engine reported.
   sum.amount = Number((sum.amount + amount).toFixed(9))
   sum.runs++
   if (cumulative) sum.cumulative++

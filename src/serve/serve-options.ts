@@ -14,6 +14,7 @@ import { badOption, orElse } from '../base/fault.ts'
 import type { SessionEngine } from '../run/session-files.ts'
 import type { RedactOptions } from '../views/redact/redact.ts'
 
+/** The options of `serve()`. */
 export interface ServeOptions {
   /** The directory with the runs. */
   readonly dir: string
@@ -45,7 +46,7 @@ export interface ServeOptions {
   readonly redact?: boolean | RedactOptions | undefined
   /**
    * Passes orders on to runs that were started with `control`: answers, interrupt and stop, as `POST
-   * /runs/:id/control`. Whoever may read may then give orders: beyond this machine that needs a `token`.
+   * /runs/:id/control`. Everyone who may read may then give orders: beyond this machine that needs a `token`.
    * Read docs/control.md first.
    * @default false
    */

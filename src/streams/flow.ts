@@ -11,6 +11,7 @@ import { checkStage, type Intake, type Sink, type Stage, wholeIntake } from '../
  */
 export type Flow<Out> = ItemMethods<Out> & Transform & AsyncIterable<Out>
 
+/** The options that every flow has. */
 export interface FlowOptions<In> {
   /** Aborting it destroys the flow with an AbortError. */
   readonly signal?: AbortSignal | undefined

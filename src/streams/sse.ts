@@ -6,6 +6,7 @@ import { type AgentEvent, eventsOnly } from '../events/event.ts'
 import type { Chat } from '../views/chat.ts'
 import { type Flow, flow } from './flow.ts'
 
+/** The options of `sse()`. */
 export interface SseOptions {
   /**
    * How long it may be silent before a comment is sent, so that proxies keep the connection open; 0 for

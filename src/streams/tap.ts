@@ -44,6 +44,7 @@ export interface TapSources {
   readonly exit?: ProcessExit | Promise<ProcessExit> | undefined
 }
 
+/** The options of `tap()`. */
 export interface TapOptions {
   /**
    * `live` takes bytes as they arrive. For logs: `sequence` reads stdin, then stdout, then stderr,

@@ -63,7 +63,7 @@ export function pickStage<T>(pick: PickRule): (next: Sink<Outcome<T>>) => Outcom
         places = []
       },
       write(outcome) {
-        // What was cut before another one came is a draft: nobody misses it.
+        // What was cut before another one came is a draft that no reader needs.
         const leavesDraft = isCut(outcome) && held?.ok === true
         if (outcome.ok) passed++
         else if (leavesDraft) cut++

@@ -94,6 +94,7 @@ export type AgUiEvent = AgUiBase &
     | { type: 'RAW'; event: AgentEvent; source: string }
   >
 
+/** The options of `agUi()`. */
 export interface AgUiOptions {
   /**
    * Whether each record is included, as `rawEvent`. Without it the stream is about half as long.

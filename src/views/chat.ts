@@ -88,6 +88,7 @@ export interface ChatData {
   'raw.stdin': RawData
 }
 
+/** The name of a chat record: `assistant.message.final`. */
 export type ChatType = keyof ChatData
 
 /** One FCMP record: what the conversation shows. Narrows on `type`. */
@@ -110,6 +111,7 @@ export type Chat = {
 /** The chat records of one type. */
 export type ChatOf<T extends ChatType> = Extract<Chat, { readonly type: T }>
 
+/** The options of `chat()`. */
 export interface ChatOptions {
   /** The last `seq` of the attempts before, if each has its own stream. @default 0 */
   readonly after?: number | undefined

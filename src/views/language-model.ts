@@ -7,6 +7,7 @@ import { type Tokens, tokenCounter } from '../events/tokens.ts'
 import { type AiSdkChunk, type AiSdkData, type AiSdkMetadata, aiSdkStage } from './ai-sdk.ts'
 import { OpenCalls } from './open-items.ts'
 
+/** The options of `languageModel()`. */
 export interface LanguageModelOptions {
   /**
    * What the text of the model is. `messages`: what the agent says; what its subagents say is reasoning.

@@ -42,6 +42,7 @@ export interface OtelTracer {
   ): OtelSpan
 }
 
+/** The options of `otel()`. */
 export interface OtelOptions {
   /**
    * Whether prompts, messages, arguments, results and the text of diagnostics go into the spans. They may

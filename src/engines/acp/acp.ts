@@ -189,7 +189,7 @@ function readUpdate(update: Rec, say: Say, place: Place): boolean | 'kept' {
   const { made, turn, history } = run
   const kind = update.at('sessionUpdate')
   if (parent !== undefined) {
-    // The settings of a subagent are nobody's business, and its prompt is no message of the user.
+    // The settings of a subagent are not told, and its prompt is no message of the user.
     if (settings.rowOf(update) || kind === 'user_message_chunk') return true
     if (kind !== 'agent_message_chunk') chunks.endMessage(say)
     return updates.read(update, say, place)

@@ -13,6 +13,7 @@ import type { WhyReport } from '../why.ts'
 import { countWords, durationWords, grouped } from '../words.ts'
 import { codeSpan, fenced, html, quotation, safeMarkdown } from './safe.ts'
 
+/** The options of `markdown()`. */
 export interface MarkdownOptions {
   /**
    * Approximate maximum length of the text, in characters. Of a longer run the first third and the last two

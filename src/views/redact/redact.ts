@@ -15,6 +15,7 @@ import { cutWord, hideNestedPieces, hidePieces, MAX_VALUE_DEPTH } from './pieces
 import type { Secret } from './secret.ts'
 import { kindOf, MAX_JUDGED } from './value.ts'
 
+/** The options of `redact()` and `redactor()`. */
 export interface RedactOptions {
   /**
    * More to hide: a string is hidden wherever it occurs (four characters or more), a RegExp (with the flag
