@@ -86,6 +86,7 @@ describe.skipIf(!chromiumPath)(`filters, search and totals of the list${needsBro
     await expect.poll(() => page.getByRole('combobox', { name: 'Engine' }).inputValue()).toBe('codex')
     // Folded again, the filters stay, and so they do in a copied address.
     await page.locator('#more summary').click()
+    await expect.poll(() => page.url()).toContain('more=0')
     const other = await pages.open(page.url())
     await expect.poll(() => tasks(other)).toEqual(['Bake'])
     await other.locator('#more summary').click()
