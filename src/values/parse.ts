@@ -151,8 +151,7 @@ function inBlock<S extends Schema | undefined>(
   const result = climb(body, rules)
   if (!result.ok) return undefined
   const place = { channel: 'stdout', from, to: size - text.length + to, text: body } as const
-  const frame: Frame =
-    kind === 'object' ? { kind, ...place, first: true } : { kind, ...place, label: 'json' }
+  const frame: Frame = kind === 'object' ? { kind, ...place, first: true } : { kind, ...place, label: 'json' }
   // Cast: as above.
   return goodOf(frame, result, kind === 'fence' ? 'took a fence body' : undefined) as Outcome<SchemaOutput<S>>
 }
@@ -162,7 +161,7 @@ function inBlock<S extends Schema | undefined>(
  * bracket is closed by the last one, and it has nothing in it that might be a tag, a fence or a terminal
  * sequence.
  */
-function isOneDocument(text: string): boolean {
+export function isOneDocument(text: string): boolean {
   if (text.length > MAX_BROKEN) return false
   if (!KEY.test(text) || NOT_PLAIN.test(text)) return false
   return balancedEnd(text, 0) === text.length

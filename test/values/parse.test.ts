@@ -58,7 +58,14 @@ test('parse throws a Fault whose stack begins at its caller', () => {
 })
 
 /** With nothing around one value but blanks, a tag or a fence, in the spelling that is read at once and others. */
-const AROUND = ['@\n', ' @ ', '<json>@</json>', '\n<json>\n@\n</json>\n', '```json\n@\n```', '```json\n@\n```\n']
+const AROUND = [
+  '@\n',
+  ' @ ',
+  '<json>@</json>',
+  '\n<json>\n@\n</json>\n',
+  '```json\n@\n```',
+  '```json\n@\n```\n',
+]
 const INSIDE = [
   '{"a":1}',
   '{"a":1,}',
@@ -89,7 +96,14 @@ test('one value in a block, and nothing around it, is what the stages find', () 
       }
   expect(tryParse('```json\n{"a":1,}\n```\n')).toMatchObject({
     value: { a: 1 },
-    notes: [{ changes: [{ kind: 'took a fence body', at: 0 }, { kind: 'dropped a comma', at: 14 }] }],
+    notes: [
+      {
+        changes: [
+          { kind: 'took a fence body', at: 0 },
+          { kind: 'dropped a comma', at: 14 },
+        ],
+      },
+    ],
     frame: { kind: 'fence', from: 0, to: 21, label: 'json' },
   })
 })
