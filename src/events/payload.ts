@@ -5,6 +5,7 @@ import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
 import { thoughtIn } from '../frames/thoughts.ts'
 import { isOnlyStructure } from '../json/after-value.ts'
 import { isOrdinary } from '../json/plain-value.ts'
+import { isJson } from '../json/strict.ts'
 import { isFewWords } from '../repair/bare-words.ts'
 import type { Chunk } from '../text/chunk.ts'
 import type { Rules } from '../values/attempt.ts'
@@ -196,16 +197,13 @@ function lastPart(text: string, maxRepair: number): number {
 
 function pastObject(text: string, from: number): number {
   OBJECT_IN_WORDS.lastIndex = from
-  return OBJECT_IN_WORDS.test(text) ? OBJECT_IN_WORDS.lastIndex : -1
+  const object = OBJECT_IN_WORDS.exec(text)?.[1]
+  return object !== undefined && isJson(object) ? OBJECT_IN_WORDS.lastIndex : -1
 }
 
-const STRING = String.raw`"(?:[^"\\{}[\]<\x60~\p{Cc}\p{Cs}]|\\["\\/bfnrt]){0,256}"`
-const MEMBER = String.raw`\s?${STRING}\s?:\s?(?:${STRING}|-?\d{1,15}|true|false|null)\s?`
 /** Words, a small flat object, and the space or the number in brackets before the next words. */
-const OBJECT_IN_WORDS = new RegExp(
-  String.raw`\p{L}[\p{L}\p{N}_ \n.;!?。]*(?<=[\p{L}\p{N};.!?] )\{${MEMBER}(?:,${MEMBER}){0,15}\} (?:\[\d{1,9}\] )?(?=\p{L})`,
-  'uy',
-)
+const OBJECT_IN_WORDS =
+  /\p{L}[\p{L}\p{N}_ \n.;!?。]*(?<=[\p{L}\p{N};.!?] )(\{\s?"[^{}[\]<`~\p{Cc}\p{Cs}]*\}) (?:\[\d{1,9}\] )?(?=\p{L})/uy
 
 /** A closed block, whatever is in it. */
 const THOUGHT = /^<(think|thinking|reasoning|scratchpad)>[^\u001b]*?<\/\1>\s*/
