@@ -8,7 +8,7 @@ const words: readonly string[] = [
   'basic |bcp |bearer |bindpw|certutil |clave|coap-client|codecov |community |connect(|connection(',
   'connectionstring|contrase|cookie|cqlsh|cred|crypt(|cryptsetup|curl|db2 connect|expdp |geslo|heslo',
   'http-basic.|identified |impdp |jelsz|jwt|kennwort|key|keymaterial|kinit|ldap|lftp |login|lozinka',
-  'mariadb|mnemonic|mongo|mot de passe|mysql|ncftp|net use|nuget push|openssl enc|p4 |parola|pass|pdo(',
+  'mariadb|mnemonic|mongo|mot de passe|mysql|ncftp|net use|nuget push|openssl enc|p4 |parola|pass|pat:|pat=|{sha|{ssha|pdo(',
   'private-mac|psk|pw = |pw:|pw=|pwd|rdesktop |recovery phrase|redis-cli|rman target |rootpw|salasana',
   'schtasks|secret|securestring|security import|seed phrase|senha|sig|sign_in(|signin(|signtool ',
   'smbclient|snmp|sqlcmd|sqlplus |ssh-keygen |sudo -s|token|twine |unlock-keychain|wachtwoord',

@@ -1,5 +1,5 @@
 import { CLOSE_BRACKET, CLOSE_PAREN, COLON, EQUALS, MINUS, STAR } from '../../text/characters.ts'
-import { familyOf, isMix, isScrambled, isSecretValue, type NameFamily, roleOf } from './names.ts'
+import { familyOf, HASHED, isMix, isScrambled, isSecretValue, type NameFamily, roleOf } from './names.ts'
 import { isLowerKey } from './random.ts'
 import {
   backslashesAt,
@@ -138,9 +138,9 @@ const CALL = /(?:(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4})?[({](?:[ \t]|\
 /** `token = config.token ?? "X"` */
 const FALLBACK =
   /(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4}(?:<%=? ?)?[\w.$!?[\]'"()]{1,80}(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?|\bor\b|\?[ \t]{0,2}[\w.$'"]{1,40}[ \t]{0,2}:)(?:[ \t]|\\{1,8}t){0,4}/iy
-/** A literal with a sign or a call before its quote: `b'X'`, `N'X'`, `@"X"`, `String::from("X")`. */
+/** A literal with a sign, a call or a name before its quote: `b'X'`, `@"X"`, `String::from("X")`, `default="X"`. */
 const WRAPPED =
-  /(?:<%=? ?|[rbufnl]{1,2}|[@$]{1,2}|(?:\w{1,20}(?:::|\.)){0,2}(?:from|some|string|str|new|bytes|secret\w{0,9}|ok)\()(?=\\{0,8}["'])/iy
+  /(?:<%=? ?|[rbufnl]{1,2}|[@$]{1,2}|default\w{0,9} ?(?:=>?|:) ?|(?:\[\])?(?:\w{1,20}(?:::|\.)){0,2}(?:from\w{0,9}|some|string|str|new|bytes?|secret\w{0,9}|ok|field|of|just|literal|\w{0,9}decode|\w{0,9}key(?:spec)?)\((?:default\w{0,9} ?[=:] ?)?)(?=\\{0,8}["'])/iy
 //  password for the base of our shop is now X        mot de passe (temporaire) : X
 //          ^ after                                                ^ after
 /** What can follow a name in a sentence before the word that means "is": what the secret is for. */
@@ -553,8 +553,6 @@ function lineBelow(search: Search, at: number, family: NameFamily): Secret | und
     : undefined
 }
 
-const HASHED = /^(?:sha|md5|pbkdf|bcrypt|scrypt|argon|http|utf|base64|v?\d+\.)/i
-
 const HEX = /^[\da-f]{32,128}$|^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 //  password%3DX%26next%3D1
@@ -586,7 +584,7 @@ function labelledBy(search: Search, name: Name): Secret | undefined {
   const { family, from, after } = name
   const head = text.slice(Math.max(0, from - 32), from)
   const given = FOR_KEY.exec(head)
-  if (given) return textBefore(search, from - given[0].length, family)
+  if (given) return textBefore(search, from - given[0].length, family, given[0].includes(')'))
   const label = LABEL.exec(head)
   if (!label || (label[1]?.toLowerCase() === 'type' && family !== 'password')) return undefined
   const start = from - (head.length - label.index)
@@ -601,14 +599,18 @@ function labelledBy(search: Search, name: Name): Secret | undefined {
 //  set("X", forKey: "password")
 //        ^ to
 /** The text in quotes that ends here. */
-function textBefore({ text }: Search, to: number, family: NameFamily): Secret | undefined {
-  const before = /["']([^"'\\\n]{4,200})$/.exec(text.slice(Math.max(0, to - 204), to))
-  return before && isMade(before[1]!)
-    ? secretIn(text, { from: to - before[1]!.length, to, quoted: true }, { family, sure: 'any' })
-    : undefined
+function textBefore({ text }: Search, to: number, family: NameFamily, isDefault: boolean) {
+  const before = /(.{0,30})["']([^"'\\\n]{4,200})$/.exec(text.slice(Math.max(0, to - 235), to))
+  if (!before || !isMade(before[2]!) || (isDefault && !DEFAULT.test(before[1]!))) return undefined
+  const span = { from: to - before[2]!.length, to, quoted: true }
+  return secretIn(text, span, { family, sure: 'any' })
 }
 
-const FOR_KEY = /\\{0,8}["'](?:,? | ?, ?)(?:forKey|for|as|key|named?|account): ?@?\\{0,8}["']$/i
+/** `#[serde(default = "X")] password: String` */
+const DEFAULT = /(?:default\w{0,9} ?[=(]|@value\() ?\\{0,8}$/i
+
+const FOR_KEY =
+  /\\{0,8}["'](?:(?:,? | ?, ?)(?:forKey|for|as|key|named?|account): ?@?\\{0,8}["']|\)\]?(?:\s|\\{1,8}n){1,9}(?:(?:pub|private|public|protected|static|final|var|val|let|string) ){0,4})$/i
 
 /** `<string name="api_key">X</string>`; a word there is a label more often than a value. */
 function labelledText(search: Search, after: number, family: NameFamily): Secret | undefined {

@@ -64,9 +64,9 @@ function isOpaqueHere(text: string, from: number): boolean {
   if (text.endsWith(';base64,', from)) return true
   let at = from
   if (isQuote(text.charCodeAt(at - 1))) at--
+  at -= Math.min(6, backslashesBefore(text, at))
   // `ETag: W/"…"`
   if (text.endsWith('W/', at)) at -= 2
-  at -= Math.min(6, backslashesBefore(text, at))
   while (isBlank(text.charCodeAt(at - 1)) && from - at < 9) at--
   const unit = text.charCodeAt(at - 1)
   if (unit !== COLON && unit !== EQUALS) return false
