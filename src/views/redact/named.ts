@@ -127,20 +127,20 @@ const links: readonly (readonly [link: RegExp, demand: Demand])[] = [
   // `password -> X`, `password <- "X"`
   [/(?:[ \t]|\\{1,8}t){0,4}(?:->|→|⇒|<-|：|＝|—|–)(?:[ \t]|\\{1,8}t){0,4}/iy, 'any'],
   // `expect "Password:"; send "X\r"`
-  [/:? ?\\{0,8}["'`]\)?[;\s]{1,8}[\w.$]{0,20}send(?:line)?[ (](?:-- )?/iy, 'quoted'],
+  [/:? ?\\{0,8}["'`]\)?(?:[;\s]|\\{1,8}n){1,8}[\w.$]{0,20}send(?:line)?[ (](?:-- )?/iy, 'quoted'],
   // `if (password == "X")`, `password.equals("X")`, `$('#password').type("X")`
-  [/(?:[ \t]|\\{1,8}t){0,4}(?:[=!]==?|=~|[\])"'`]{0,3}\.\w{1,30}\()(?:[ \t]|\\{1,8}t){0,4}/iy, 'made'],
+  [/(?:[ \t]|\\{1,8}t){0,4}(?:[=!]==?|=~|(?:\\{0,8}[\])"'`]){0,3}\.\w{1,30}\()(?:[ \t]|\\{1,8}t){0,4}/iy, 'made'],
 ]
 /** `"x-api-key", "X"`: the name is in quotes, too. */
 const COMMA_LINK = /(?:\]\\{0,8}["'])?(?:[ \t]|\\{1,8}t){0,4},(?:[ \t]|\\{1,8}t){0,4}/iy
 /** `setPassword("X")`, `auth=('admin', 'X')`, `set_password("svc", "me", "X")`. */
-const CALL = /(?:(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4})?[({](?:[ \t]|\\{1,8}t){0,4}/iy
+const CALL = /(?:(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4})?[({[](?:[ \t]|\\{1,8}t){0,4}/iy
 /** `token = config.token ?? "X"` */
 const FALLBACK =
   /(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4}(?:<%=? ?)?[\w.$!?[\]'"()]{1,80}(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?|\bor\b|\?[ \t]{0,2}[\w.$'"]{1,40}[ \t]{0,2}:)(?:[ \t]|\\{1,8}t){0,4}/iy
 /** A literal with a sign, a call or a name before its quote: `b'X'`, `@"X"`, `String::from("X")`, `default="X"`. */
 const WRAPPED =
-  /(?:<%=? ?|[rbufnl]{1,2}|[@$]{1,2}|default\w{0,9} ?(?:=>?|:) ?|(?:\[\])?(?:\w{1,20}(?:::|\.)){0,2}(?:from\w{0,9}|some|string|str|new|bytes?|secret\w{0,9}|ok|field|of|just|literal|\w{0,9}decode|\w{0,9}key(?:spec)?)\((?:default\w{0,9} ?[=:] ?)?)(?=\\{0,8}["'])/iy
+  /(?:<%=? ?|<<|[rbufnl]{1,2}|[@$]{1,2}|\|\w{0,9}\| ?|\(\) ?=> ?|(?:default\w{0,9}|with|value) ?(?:=>?|:) ?|(?:\[\])?(?:\w{1,20}(?:::|\.)){0,2}(?:from\w{0,9}|some|string|str|new|bytes?|secret\w{0,9}|ok|field|of|just|literal|\w{0,9}decode|\w{0,9}key(?:spec)?)\((?:default\w{0,9} ?[=:] ?)?)(?=\\{0,8}["'])/iy
 //  password for the base of our shop is now X        mot de passe (temporaire) : X
 //          ^ after                                                ^ after
 /** What can follow a name in a sentence before the word that means "is": what the secret is for. */
@@ -151,7 +151,7 @@ const ADJECTIVE = /^(?: \p{L}{2,20}){1,3} ?$/u
 const ENGLISH = /pass(?:w(?:or)?d|phrase|code|key)|secret|token|key|pwd|cred|auth|jwt/i
 /** "is" in some languages, or what stands for it. */
 const SAYS =
-  / (?:is|was|to|from|are|lautet|ist|es|est|é|è|e|jest|är|er|on|je|este|là|це|это|είναι)(?![\p{L}\d])(?: now| set to)?:?(?!\/\/)[ \t]{1,2}\*{0,2}|(?:generated|created|set|reset|changed)(?: (?:for|to) [^\n:"\\]{1,40})?:[ \t]{0,2}\*{0,2}| (?:—|–) |:(?!\/\/)[ \t]{0,2}\*{0,2}|[는은은はが是为為：][ \t]{0,2}/giu
+  / (?:is|was|to|from|are|lautet|ist|es|est|é|è|e|jest|är|er|on|je|este|là|це|это|είναι)(?![\p{L}\d])(?: now| set to)?:?(?!\/\/)[ \t]{1,2}\*{0,2}|(?:generated|created|set|reset|changed)(?: (?:for|to) [^\n:"\\]{1,40})?:[ \t]{0,2}\*{0,2}| (?:—|–) |:(?!\/\/)[ \t]{0,2}\*{0,2}|[는은はが是为為：]{1,2}[ \t]{0,2}/giu
 /** Where a sentence ends, or is none. */
 const SAID_UNTIL = /[\n\\";,{}<>=|]|[.!?](?= |$)/
 const MAX_SAID = 120
@@ -286,7 +286,7 @@ function inBrackets(search: Search, at: number, family: NameFamily): Secret | un
 }
 
 /** A value behind another link: `||`, a type, `->`, a comma, the bracket of a call. */
-function linked(search: Search, { name, family, quote, after, to }: Name): Secret | undefined {
+function linked(search: Search, { name, family, quote, from, after, to }: Name): Secret | undefined {
   const { text } = search
   const isAfter = after > to
   for (const [link, demand] of links) {
@@ -303,13 +303,15 @@ function linked(search: Search, { name, family, quote, after, to }: Name): Secre
   if (
     quote !== '' ||
     text.charCodeAt(after) === CLOSE_BRACKET ||
-    text.charCodeAt(after - 1) === CLOSE_BRACKET
+    text.charCodeAt(after - 1) === CLOSE_BRACKET ||
+    text[from - 1] === '{'
   ) {
     const at = endOf(COMMA_LINK, text, after)
     if (at >= 0) return strictValue(search, at, family, 'made')
   }
-  const call = isAfter && !/auth$/i.test(name) ? -1 : endOf(CALL, text, after)
-  return call < 0 ? undefined : lastMade(search, call, 0, family)
+  const isList = /auth$|cred/i.test(name)
+  const call = isAfter && !isList ? -1 : endOf(CALL, text, after)
+  return call < 0 || (!isList && /[:[]/.test(text.slice(after, call))) ? undefined : lastMade(search, call, 0, family)
 }
 
 /** A value that counts only if it has a digit or a sign: its place alone says little. */
@@ -345,7 +347,7 @@ const MAX_TOKEN = 220
 const ONLY_TOKEN = /^\\{0,8}["']([\w.-]{20,200})\\{0,8}["']\)/
 
 const LOGIN =
-  /(?:(?:log_?in|sign_?in|(?<=[._]|basic_?)auth|authenticate|crypt|(?<=wifi\.)begin|wifi\.begin|(connect(?:ion)?|(?<=new )pdo))\(|(?<=sp_\w{0,20})login )/iy
+  /(?:(?:log_?in|sign_?in|(?<=[._]|basic_?)auth|authenticate|crypt|hmac|jwt\.(?:sign|verify|encode|decode)|(?<=wifi\.)begin|wifi\.begin|(connect(?:ion)?|(?<=new )pdo))\(|(?<=sp_\w{0,20})login )/iy
 /** The last argument of a call that is long enough, and has been made up; the first ones do not count. */
 function lastMade(
   search: Search,
@@ -462,7 +464,8 @@ export function isMade(value: string): boolean {
 //            ^ from ^ to
 function inElement(search: Search, { family, from: start, after }: Name): Secret | undefined {
   const { text } = search
-  if (!/<(?:[\w-]{1,30}:)?$/.test(text.slice(Math.max(0, start - 32), start))) return undefined
+  // `Promise<Token>` is a type.
+  if (!/(?:^|\W|\\[nrt])<(?:[\w-]{1,30}:)?$/.test(text.slice(Math.max(0, start - 32), start))) return undefined
   return elementText(search, after, family)
 }
 
@@ -488,7 +491,7 @@ const CDATA = '<![CDATA['
 
 /** Words before a name whose value follows without a sign. */
 const SETTING =
-  /(?:^|[^\w]|\\[nt])(?:ENV|ARG|setenv|setx|set -g?x|config(?:ure)? (?:--)?set|define)[ \t]{1,4}(?:\S{1,60}\/:)?$/i
+  /(?:^|[^\w]|\\[nt])(?:ENV|ARG|setenv|setx|set -g?x|config(?:ure)? (?:--)?set(?: --\w{1,12})?|define)[ \t]{1,4}(?:\S{1,60}\/:)?$/i
 const NETRC = /\blogin\s{1,9}\S{1,99}(?:\\[nrt]|[^A-Za-z]){1,40}$/
 const FLAG = /(?:^|[\s"'`(,[])-{1,2}$/
 /** Names that are the word itself. */
@@ -505,13 +508,12 @@ function unlinked(search: Search, name: Name): Secret | undefined {
   if (below >= 0) return lineBelow(search, below, family)
   const form = quote === '' ? -1 : endOf(FORM_LINE, text, after)
   if (form >= 0) return valueAt(search, form, { family, sure: 'any' })
-  if (!isBlank(text.charCodeAt(after))) return undefined
+  const at = endOf(BLANKS, text, after)
+  if (at < 0) return undefined
   // `service-account-token 3 14d` is a table.
   const digit = name.name.length < 12 ? endOf(DIGIT_LEVEL, text, after) : -1
   const level = digit < 0 ? endOf(LEVEL, text, after) : digit
   if (level >= 0) return valueAt(search, level, { family, sure: 'any' })
-  let at = after
-  while (isBlank(text.charCodeAt(at)) && at - after < 24) at++
   const span = spanAt(search, at)
   if (!span) return undefined
   const before = text.slice(Math.max(0, from - 130), from)
@@ -527,6 +529,10 @@ function unlinked(search: Search, name: Name): Secret | undefined {
   // Backticks are Markdown: "a process identified by `pid`".
   if (span.quoted && text[span.from - 1] !== '`')
     return secretIn(text, span, { family, sure: 'code', strict: !WORD.test(name.name) })
+  // `wpa_passphrase home X`
+  const two = family === 'password' && /[-_]/.test(name.name) ? endOf(SECOND, text, after) : -1
+  const given = two < 0 ? '' : text.slice(two, search.bareEnd(two, false, 0))
+  if (given.length > 7 && MADE_UP.test(given)) return secretIn(text, { from: two, to: two + given.length, quoted: false }, { family, sure: 'code' })
   // `password letmein1` in a sentence, `VAULT_TOKEN s.…`, `use token 0123…`
   const isLoud = name.name === name.name.toUpperCase() && name.name.includes('_')
   return !span.quoted &&
@@ -541,8 +547,13 @@ function unlinked(search: Search, name: Name): Secret | undefined {
     : undefined
 }
 
+const BLANKS = /(?:[ \t]|\\{1,8}t){1,24}/y
+
+/** The word between a command with that name and its value. */
+const SECOND = /[ \t]{1,4}[\w.@-]{1,40}[ \t]{1,4}/y
+
 /** `password: |`, and the value below it. */
-const LINE_BELOW = /\\{0,8}["']?:[ \t]{0,4}(?:[|>][-+]?)?(?:\r?\n|\\{1,8}n)[ \t]{1,20}/y
+const LINE_BELOW = /\\{0,8}["']?:[ \t]{0,4}(?:[|>][-+]?)?(?:\r?\n|\\{1,8}n){1,2}[ \t]{1,20}/y
 
 function lineBelow(search: Search, at: number, family: NameFamily): Secret | undefined {
   const { text } = search
@@ -574,7 +585,7 @@ const MAX_APART = 200
 const LABEL =
   /(?:(?:^|[^\w-]|\\[nt])(name|key|type|variable|env_?var|header)\\{0,8}["']?[ \t]{0,4}(?::|=>?)[ \t]{0,4}|(?:^|\W|\\[nt])(variable)[ \t]|<(name|key)>|(--?name)[ =][\w./-]{0,24})\\{0,8}["']?$/i
 const FIELD =
-  /(?:(?:^|[^\w-]|\\[nt])(?:value|default|default_?value|string_?value)(\\{0,8}["']?)[ \t]{0,4}(?::|=>?)[ \t]{0,4}|<(?:value|string)>|--?value[ =])/i
+  /(?:(?:^|[^\w-]|\\[nt])(?:value|default|default_?value|string_?value)(\\{0,8}["']?)[ \t]{0,4}(?::|=>?)[ \t]{0,4}|<(?:value|string)>|--?(?:value|body|plaintext)[ =])/i
 
 //  - name: DB_PASSWORD        <input value="…" name="password">
 //          ^ from                                   ^ from
@@ -585,6 +596,7 @@ function labelledBy(search: Search, name: Name): Secret | undefined {
   const head = text.slice(Math.max(0, from - 32), from)
   const given = FOR_KEY.exec(head)
   if (given) return textBefore(search, from - given[0].length, family, given[0].includes(')'))
+  if (SETS.test(text.slice(from, from + 24))) return fieldAfter(search, after, 'secret', '>')
   const label = LABEL.exec(head)
   if (!label || (label[1]?.toLowerCase() === 'type' && family !== 'password')) return undefined
   const start = from - (head.length - label.index)
@@ -610,7 +622,10 @@ function textBefore({ text }: Search, to: number, family: NameFamily, isDefault:
 const DEFAULT = /(?:default\w{0,9} ?[=(]|@value\() ?\\{0,8}$/i
 
 const FOR_KEY =
-  /\\{0,8}["'](?:(?:,? | ?, ?)(?:forKey|for|as|key|named?|account): ?@?\\{0,8}["']|\)\]?(?:\s|\\{1,8}n){1,9}(?:(?:pub|private|public|protected|static|final|var|val|let|string) ){0,4})$/i
+  /\\{0,8}["'](?:(?:,? | ?, ?)(?:forKey|for|as|key|named?|account): ?@?\\{0,8}["']| --name[ =](?:\\{0,8}["'])?|\)\]?(?:\s|\\{1,8}n){1,9}(?:(?:pub|private|public|protected|static|final|var|val|let|string) ){0,4})$/i
+
+/** `gh secret set DEPLOY_KEY --body X` */
+const SETS = /^secrets? (?:set|create|put|add|update)\b/i
 
 /** `<string name="api_key">X</string>`; a word there is a label more often than a value. */
 function labelledText(search: Search, after: number, family: NameFamily): Secret | undefined {
@@ -711,7 +726,7 @@ export function encodedAddressAt({ text }: Search, at: number): Secret | undefin
 
 function inAuthority(authority: string, from: number, sign: string, end: string): Secret | undefined {
   const [colon, host] = [authority.indexOf(sign), authority.lastIndexOf(end)]
-  if (host < 0) return undefined
+  if (host < 0 || authority.includes('[redacted:')) return undefined
   const isNamed = colon >= 0 && colon < host - sign.length
   // Tokens are used as user names, too.
   const isToken = isNamed && /^(?=.*\d)[\w-]{20,}$/.test(authority.slice(0, colon))

@@ -12,7 +12,7 @@ const secrets = wordsOf(
   'secret token apikey accesskey secretkey privatekey signingkey encryptionkey masterkey accountkey',
   'presharedkey authkey servicekey rolekey sessionkey deploykey licensekey credential credentials creds keymaterial',
   'connectionstring jwt xamzsignature xgoogsignature privatekeyid secretkeybase securestring privatemac',
-  'clientkeydata masterauth jwtsign jwtverify cookieparser sonarlogin',
+  'clientkeydata masterauth cookieparser sonarlogin',
 )
 /** `{"name": "DB_PASSWORD", "value": "…"}`, `<input type="password" value="…">` */
 const labels = new Set(['name', 'key', 'type', 'variable', 'envvar', 'header'])
@@ -86,7 +86,7 @@ function plainName(name: string): string {
 
 /** `pass`, `DB_PASS`, `dbPass`, `admin_pw`, but not `bypass`. */
 function isPass(name: string): boolean {
-  return /(?:^|[_.-])(?:pass|pw)$/i.test(name) || /[a-z](?:Pass|P[wW])$/.test(name)
+  return /(?:^|[_.-]|db|user|admin|root|smtp|mail|ftp|pg)(?:pass|pw)$/i.test(name) || /[a-z](?:Pass|P[wW])$|^[A-Z]+PASS$/.test(name)
 }
 
 /** Names of values that are random but not secret: ids, hashes, signatures, and data. */
@@ -105,7 +105,7 @@ const opaqueWhole = [
   // Travis: what only it can read.
   'secure',
   // Of a public key.
-  ...['n', 'x', 'y'],
+  ...['n', 'x', 'y', 'sitekey', 'datasitekey'],
 ]
 
 /** Whether values of this name look random and are not secret. */
@@ -173,12 +173,12 @@ export function isSecretValue(value: string, { family, quoted, sure }: Assigned)
   // A bare number is a count more often than a token.
   if (!isPassword && letters === 0) return false
   if (sure === 'line' && family !== 'key')
-    return !(value.includes('.') && isAccess(value)) && !value.startsWith('-')
+    return (isPassword || value.length > 5) && !(value.includes('.') && isAccess(value)) && !value.startsWith('-')
   // What is in quotes reads no member.
   const reads = !quoted && isAccess(value)
   if (isPassword)
     return (digits > 0 || others > 0 || isScrambled(value)) && (letters > 0 || value.length >= 6) && !reads
-  if (value.length < 8 || HASHED.test(value)) return false
+  if (value.length < 8 || (value.length < 24 && HASHED.test(value))) return false
   const isMixed =
     digits > 0 || isScrambled(value) || (capitals > 2 && capitals < letters - 2 && value.length >= 16)
   return isMixed && (sure === 'any' || !reads)

@@ -22,7 +22,7 @@ export const isToken = alphabet(`${letters + digits}-_+/=.~`)
 const isUuid = alphabet(`${digits}abcdef-`)
 const isDollar = alphabet(`${letters + digits}$`)
 const isTeams = alphabet(`${letters + digits}-_/@`)
-const isCrypt = alphabet(`${letters + digits}./+=,$-`)
+const isCrypt = alphabet(`${letters + digits}./+=,:$_-`)
 
 /** The format of a well-known kind of secret: a prefix, and what must follow it. */
 interface Shape {
@@ -248,6 +248,8 @@ const shapes: readonly Shape[] = [
   ...shape(
     'password-hash',
     run(isCrypt, 20, 200),
+    'SCRAM-SHA-',
+    'pbkdf2_sha',
     '$apr1$',
     '$2a$',
     '$2b$',
@@ -289,7 +291,7 @@ export const knownIds: readonly string[] = [
   ],
   ...['nonce-', 'sha1_', 'sha256_', 'blob_', 'tree_', 'cache_', 'id_'],
   // Public keys.
-  ...['MFkwEwYH', 'MIIBIjANB', 'MIICIjANB', 'MCowBQYD', 'MIGfMA0G', 'xpub', 'z6Mk', 'Qm', 'RWS', 'RWQ'],
+  ...['pk_live_', 'pk_test_', 'phc_', 'MFkwEwYH', 'MIIBIjANB', 'MIICIjANB', 'MCowBQYD', 'MIGfMA0G', 'xpub', 'z6Mk', 'Qm', 'RWS', 'RWQ'],
   // Images, documents and archives in base64.
   ...['iVBORw0KGgo', '/9j/', 'R0lGOD', 'UklGR', 'JVBERi0', 'H4sIA'],
   ...['sha1-', 'sha256-', 'sha384-', 'sha512-', 'AAAAB3Nza', 'AAAAC3Nza', 'AAAAE2Vj'],
