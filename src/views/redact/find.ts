@@ -132,7 +132,7 @@ const places: readonly (readonly [before: RegExp, place: ValuePlace])[] = [
   ],
   // `the login is bob / X`
   [
-    /(?:login|credential|cred)s? (?:is|are|with|as|for \S{1,40} (?:is|are)) [\w.@-]{2,40} \/ (?=\S{8})/iy,
+    /(?:login|credential|cred)s?(?:| is| are| with| as| for \S{1,40} (?:is|are)):? [\w.@-]{2,40} \/ (?=\S{8})/iy,
     { family: 'password', sure: 'code', strict: true },
   ],
   [/::add-mask::/y, { family: 'secret', sure: 'any' }],

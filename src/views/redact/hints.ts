@@ -9,7 +9,7 @@ const words: readonly string[] = [
   'connectionstring|contrase|cookie|cqlsh|cred|crypt(|cryptsetup|curl|db2 connect|expdp |geslo|heslo|hmac(',
   'http-basic.|identified |impdp |jelsz|jwt|kennwort|key|keymaterial|kinit|ldap|lftp |login|lozinka',
   'mariadb|mnemonic|mongo|mot de passe|mysql|ncftp|net use|nuget push|openssl |p4 |parola|pass|pat:|pat=|{sha|{ssha|pdo(',
-  'private-mac|psk|pw = |pw:|pw=|pwd|rdesktop |recovery phrase|redis-cli|rman target |rootpw|salasana',
+  'private-mac|psk|pw |pw:|pw=|pwd|rdesktop |recovery phrase|redis-cli|rman target |rootpw|salasana',
   'schtasks|secret|securestring|security import|seed phrase|senha|sig|sign_in(|signin(|signtool ',
   'smbclient|snmp|sqlcmd|sqlplus |ssh-keygen |sudo -s|token|twine |unlock-keychain|wachtwoord',
   'wifi.begin(|xfreerdp |zip ',

@@ -1,5 +1,14 @@
 import { CLOSE_BRACKET, CLOSE_PAREN, COLON, EQUALS, MINUS, STAR } from '../../text/characters.ts'
-import { familyOf, HASHED, isMix, isScrambled, isSecretValue, type NameFamily, roleOf } from './names.ts'
+import {
+  familyOf,
+  HASHED,
+  isMix,
+  isScrambled,
+  isSecretValue,
+  isStrong,
+  type NameFamily,
+  roleOf,
+} from './names.ts'
 import { isLowerKey } from './random.ts'
 import {
   backslashesAt,
@@ -59,8 +68,9 @@ export function nameAround(text: string, at: number): Name | number {
     while (from > 0 && to - from < MAX_NAME && isNameUnit(text.charCodeAt(from - 1))) from--
     // The letter of an escape belongs to the escape.
     from += escapeAt(text, from)
-    // A full stop ends the sentence.
+    // A full stop ends the sentence; `password.equals("X")`
     while (to > at && text[to - 1] === '.') to--
+    to -= /\.(?:equals\w{0,10}|eql)$/.exec(text.slice(at, to))?.[0].length ?? 0
   }
   let name = text.slice(from, to)
   let family: NameFamily | undefined = other
@@ -110,7 +120,7 @@ type Demand = 'any' | 'quoted' | 'made' | 'go' | 'word'
 /** What is between a name and its value but for `=` and `:`. The value of most is in quotes. */
 const links: readonly (readonly [link: RegExp, demand: Demand])[] = [
   // `process.env.API_KEY || 'X'`, `ENV["TOKEN"] ??= 'X'`
-  [/(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?)=?(?:[ \t]|\\{1,8}t){0,4}/iy, 'quoted'],
+  [/(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?|\?:|\/\/|\bor\b)=?(?:[ \t]|\\{1,8}t){0,4}/iy, 'quoted'],
   // `const password: string = "X"`, `let secret: &str = "X"`, `password?: string | undefined = 'X'`
   [
     /\??(?:[ \t]|\\{1,8}t){0,4}:(?:[ \t]|\\{1,8}t){0,4}[&*]?(?:'static )?[\w.:<>[\] |]{1,60}?(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4}/iy,
@@ -121,7 +131,7 @@ const links: readonly (readonly [link: RegExp, demand: Demand])[] = [
   // `| db_password | X |`
   [/["'`*]{0,3}[ \t]{0,40}\|[ \t]{1,4}(?=[^\s|]{6,80}[ \t]{1,40}(?:\||$))/my, 'word'],
   // `gh secret set API_KEY <<< "X"`
-  [/[ \t]{0,4}<<<[ \t]{0,4}/y, 'any'],
+  [/(?: \w{1,20}){0,2}[ \t]{0,4}<<<[ \t]{0,4}/y, 'any'],
   // `public string Password { get; set; } = "X"`
   [/[ \t]{0,4}\{[^{}"'\n\\]{0,60}\}[ \t]{0,4}=[ \t]{0,4}/y, 'quoted'],
   // `password -> X`, `password <- "X"`
@@ -129,7 +139,10 @@ const links: readonly (readonly [link: RegExp, demand: Demand])[] = [
   // `expect "Password:"; send "X\r"`
   [/:? ?\\{0,8}["'`]\)?(?:[;\s]|\\{1,8}n){1,8}[\w.$]{0,20}send(?:line)?[ (](?:-- )?/iy, 'quoted'],
   // `if (password == "X")`, `password.equals("X")`, `$('#password').type("X")`
-  [/(?:[ \t]|\\{1,8}t){0,4}(?:[=!]==?|=~|(?:\\{0,8}[\])"'`]){0,3}\.\w{1,30}\()(?:[ \t]|\\{1,8}t){0,4}/iy, 'made'],
+  [
+    /(?:[ \t]|\\{1,8}t){0,4}(?:[=!]==?|=~|(?:\\{0,8}[\])"'`]){0,3}\.\w{1,30}\()(?:[ \t]|\\{1,8}t){0,4}/iy,
+    'made',
+  ],
 ]
 /** `"x-api-key", "X"`: the name is in quotes, too. */
 const COMMA_LINK = /(?:\]\\{0,8}["'])?(?:[ \t]|\\{1,8}t){0,4},(?:[ \t]|\\{1,8}t){0,4}/iy
@@ -137,7 +150,7 @@ const COMMA_LINK = /(?:\]\\{0,8}["'])?(?:[ \t]|\\{1,8}t){0,4},(?:[ \t]|\\{1,8}t)
 const CALL = /(?:(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4})?[({[](?:[ \t]|\\{1,8}t){0,4}/iy
 /** `token = config.token ?? "X"` */
 const FALLBACK =
-  /(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4}(?:<%=? ?)?[\w.$!?[\]'"()]{1,80}(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?|\bor\b|\?[ \t]{0,2}[\w.$'"]{1,40}[ \t]{0,2}:)(?:[ \t]|\\{1,8}t){0,4}/iy
+  /(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4}(?:<%=? ?)?[\w.$!?[\]'"()\\]{1,80}(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?|\bor\b|\?[ \t]{0,2}[\w.$'"]{1,40}[ \t]{0,2}:)(?:[ \t]|\\{1,8}t){0,4}/iy
 /** A literal with a sign, a call or a name before its quote: `b'X'`, `@"X"`, `String::from("X")`, `default="X"`. */
 const WRAPPED =
   /(?:<%=? ?|<<|[rbufnl]{1,2}|[@$]{1,2}|\|\w{0,9}\| ?|\(\) ?=> ?|(?:default\w{0,9}|with|value) ?(?:=>?|:) ?|(?:\[\])?(?:\w{1,20}(?:::|\.)){0,2}(?:from\w{0,9}|some|string|str|new|bytes?|secret\w{0,9}|ok|field|of|just|literal|\w{0,9}decode|\w{0,9}key(?:spec)?)\((?:default\w{0,9} ?[=:] ?)?)(?=\\{0,8}["'])/iy
@@ -145,7 +158,7 @@ const WRAPPED =
 //          ^ after                                                ^ after
 /** What can follow a name in a sentence before the word that means "is": what the secret is for. */
 const PURPOSE =
-  /^(?:(?: \([^()\n]{1,30}\))?(?: ?$| ?:| (?:is|was|has been|now|for|of|to|on|in|at|von|vom|für|der|des|zum|zur|de|du|del|della|dell['’]\S+|per|di|da|do|dos|para|pour|au|för|til|till|av|van|voor|k|ke|pre|od|la|от|для|к|на|у) )|(?: [а-яё]{2,20}){1,2} ?$|의 )/i
+  /^(?:(?: \([^()\n]{1,30}\))?(?: ?$| ?:| (?:is|was|has been|now|for|of|to|on|in|at|von|vom|für|der|des|zum|zur|de|du|del|della|dell['’]\S+|per|di|da|do|dos|para|pour|au|för|til|till|av|van|voor|k|ke|pre|od|la|от|для|к|на|у)(?: |$)|(?: (?:re)?set| changed)? ?$)|(?: [а-яё]{2,20}){1,2} ?$|의 )/i
 /** Languages with the adjective behind. */
 const ADJECTIVE = /^(?: \p{L}{2,20}){1,3} ?$/u
 const ENGLISH = /pass(?:w(?:or)?d|phrase|code|key)|secret|token|key|pwd|cred|auth|jwt/i
@@ -311,7 +324,9 @@ function linked(search: Search, { name, family, quote, from, after, to }: Name):
   }
   const isList = /auth$|cred/i.test(name)
   const call = isAfter && !isList ? -1 : endOf(CALL, text, after)
-  return call < 0 || (!isList && /[:[]/.test(text.slice(after, call))) ? undefined : lastMade(search, call, 0, family)
+  return call < 0 || (!isList && /[:[]/.test(text.slice(after, call)))
+    ? undefined
+    : lastMade(search, call, 0, family)
 }
 
 /** A value that counts only if it has a digit or a sign: its place alone says little. */
@@ -375,7 +390,7 @@ function lastMade(
 
 const NEXT = /(?:[ \t]|\\{1,8}t){0,4},(?:[ \t]|\\{1,8}t){0,4}/iy
 const ARGUMENT =
-  /(?:\w{1,20}\()?(?:[rbuf@])?(?:\\{0,8}"[^"\\\n]{0,200}\\{0,8}"|\\{0,8}'[^'\\\n]{0,200}\\{0,8}'|[\w.$]{1,60})\)?/iy
+  /(?:\w{1,20}\()?(?:[rbuf@])?(?:\{[^{}\n]{0,60}\}|\\{0,8}"[^"\\\n]{0,200}\\{0,8}"|\\{0,8}'[^'\\\n]{0,200}\\{0,8}'|[\w.$]{1,60})\)?/iy
 
 //  keyStore.load(in, "X".toCharArray())
 //                       ^ at
@@ -395,19 +410,30 @@ export function charsBefore({ text }: Search, at: number): Secret | undefined {
 function spoken(search: Search, { name, family, from, after }: Name): Secret | undefined {
   const { text } = search
   // To pass is a verb, too.
-  if (name.length < 5 && name.charCodeAt(0) < 128) return undefined
+  if (/^pass$/i.test(name) || (name.length < 5 && family !== 'password')) return undefined
   if ((family !== 'password' && family !== 'secret') || text[from - 1] === ':') return undefined
   const near = text.slice(after, after + MAX_SAID)
   const said = near.slice(0, near.search(SAID_UNTIL) >>> 0)
   for (const { index, 0: link } of said.matchAll(SAYS)) {
     const isOther = !ENGLISH.test(name)
-    if (!PURPOSE.test(said.slice(0, index)) && !(isOther && ADJECTIVE.test(said.slice(0, index))))
-      return undefined
+    if (!PURPOSE.test(said.slice(0, index)) && !(isOther && ADJECTIVE.test(said.slice(0, index)))) break
     const secret = saidAt(search, after + index + link.length, family, index > 0)
     if (secret) return secret
   }
-  return saidBefore(search, from, family)
+  return saidBefore(search, from, family) ?? (family === 'password' ? strongIn(said, after) : undefined)
 }
+
+//  set the password of bob to `X`      wpa_passphrase home X
+//                  ^ at                               ^ at
+/** A word in a sentence about a password that can be nothing else. */
+function strongIn(said: string, at: number): Secret | undefined {
+  for (const { index, 0: word } of said.slice(0, MAX_NEAR).matchAll(/[^\s`'"]{8,64}/g))
+    if (isStrong(word))
+      return { kind: 'password', from: at + index, to: at + index + word.length, certain: true }
+  return undefined
+}
+
+const MAX_NEAR = 70
 
 //  X is the new password of root
 /** What is said to be one. */
@@ -465,7 +491,8 @@ export function isMade(value: string): boolean {
 function inElement(search: Search, { family, from: start, after }: Name): Secret | undefined {
   const { text } = search
   // `Promise<Token>` is a type.
-  if (!/(?:^|\W|\\[nrt])<(?:[\w-]{1,30}:)?$/.test(text.slice(Math.max(0, start - 32), start))) return undefined
+  if (!/(?:^|\W|\\[nrt])<(?:[\w-]{1,30}:)?$/.test(text.slice(Math.max(0, start - 32), start)))
+    return undefined
   return elementText(search, after, family)
 }
 
@@ -527,17 +554,15 @@ function unlinked(search: Search, name: Name): Secret | undefined {
   if ((isLine && startsLine(text, from)) || SETTING.test(before) || NETRC.test(before))
     return secretIn(text, span, { family, sure: 'any' })
   // Backticks are Markdown: "a process identified by `pid`".
-  if (span.quoted && text[span.from - 1] !== '`')
+  const isMarkdown = text[span.from - 1] === '`'
+  if (span.quoted && !isMarkdown)
     return secretIn(text, span, { family, sure: 'code', strict: !WORD.test(name.name) })
-  // `wpa_passphrase home X`
-  const two = family === 'password' && /[-_]/.test(name.name) ? endOf(SECOND, text, after) : -1
-  const given = two < 0 ? '' : text.slice(two, search.bareEnd(two, false, 0))
-  if (given.length > 7 && MADE_UP.test(given)) return secretIn(text, { from: two, to: two + given.length, quoted: false }, { family, sure: 'code' })
   // `password letmein1` in a sentence, `VAULT_TOKEN s.…`, `use token 0123…`
   const isLoud = name.name === name.name.toUpperCase() && name.name.includes('_')
-  return !span.quoted &&
+  return (!span.quoted || (isMarkdown && quote === '')) &&
     (isLoud ||
       WORD.test(name.name) ||
+      (family === 'password' && name.name.length > 5) ||
       name.name.charCodeAt(0) > 127 ||
       (value.length >= 20 && (isMix(value) || HEX.test(value) || isLowerKey(value)))) &&
     value.length >= 8 &&
@@ -548,9 +573,6 @@ function unlinked(search: Search, name: Name): Secret | undefined {
 }
 
 const BLANKS = /(?:[ \t]|\\{1,8}t){1,24}/y
-
-/** The word between a command with that name and its value. */
-const SECOND = /[ \t]{1,4}[\w.@-]{1,40}[ \t]{1,4}/y
 
 /** `password: |`, and the value below it. */
 const LINE_BELOW = /\\{0,8}["']?:[ \t]{0,4}(?:[|>][-+]?)?(?:\r?\n|\\{1,8}n){1,2}[ \t]{1,20}/y
@@ -596,6 +618,8 @@ function labelledBy(search: Search, name: Name): Secret | undefined {
   const head = text.slice(Math.max(0, from - 32), from)
   const given = FOR_KEY.exec(head)
   if (given) return textBefore(search, from - given[0].length, family, given[0].includes(')'))
+  const cell = endOf(NEXT_CELL, text, after)
+  if (cell >= 0) return labelledText(search, cell, family)
   if (SETS.test(text.slice(from, from + 24))) return fieldAfter(search, after, 'secret', '>')
   const label = LABEL.exec(head)
   if (!label || (label[1]?.toLowerCase() === 'type' && family !== 'password')) return undefined
@@ -623,6 +647,9 @@ const DEFAULT = /(?:default\w{0,9} ?[=(]|@value\() ?\\{0,8}$/i
 
 const FOR_KEY =
   /\\{0,8}["'](?:(?:,? | ?, ?)(?:forKey|for|as|key|named?|account): ?@?\\{0,8}["']| --name[ =](?:\\{0,8}["'])?|\)\]?(?:\s|\\{1,8}n){1,9}(?:(?:pub|private|public|protected|static|final|var|val|let|string) ){0,4})$/i
+
+/** `<td>Password</td><td>X</td>` */
+const NEXT_CELL = /<\/\w{1,10}>\s{0,20}<\w{1,10}[^<>\n]{0,80}(?=>)/y
 
 /** `gh secret set DEPLOY_KEY --body X` */
 const SETS = /^secrets? (?:set|create|put|add|update)\b/i
@@ -726,7 +753,7 @@ export function encodedAddressAt({ text }: Search, at: number): Secret | undefin
 
 function inAuthority(authority: string, from: number, sign: string, end: string): Secret | undefined {
   const [colon, host] = [authority.indexOf(sign), authority.lastIndexOf(end)]
-  if (host < 0 || authority.includes('[redacted:')) return undefined
+  if (host < 0) return undefined
   const isNamed = colon >= 0 && colon < host - sign.length
   // Tokens are used as user names, too.
   const isToken = isNamed && /^(?=.*\d)[\w-]{20,}$/.test(authority.slice(0, colon))

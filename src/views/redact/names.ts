@@ -19,7 +19,7 @@ const labels = new Set(['name', 'key', 'type', 'variable', 'envvar', 'header'])
 const fields = new Set(['value', 'default', 'defaultvalue', 'stringvalue'])
 /** Keys that are secret in some programs only: a value of theirs counts if it is mixed. */
 const OTHER_KEY =
-  /(?:app|application|client|consumer|storage|admin|shared|hmac|aes|cipher|crypto|ssh|validation|decryption|machine|instrumentation|tacacs|webhook|integration|routing|subscription|ingest|server|bot|maps)key$|secretid$|pass\w*(?:hash|digest)$|^secrets$/
+  /(?:app|application|client|consumer|storage|admin|shared|hmac|aes|cipher|crypto|ssh|validation|decryption|machine|jwt|instrumentation|tacacs|webhook|integration|routing|subscription|ingest|server|bot|maps)key$|secretid$|pass\w*(?:hash|digest)$|^secrets$/
 /** What says which one it is: `password_confirmation`, `secretString`, `DB_PASSWORD_PROD`. */
 const QUALIFIER =
   /[_.-]?(?:confirm(?:ation)?|again|repeat|string|value|plain(?:text)?|prod(?:uction)?|stag(?:e|ing)|dev|test|old|new|current|prev(?:ious)?|default)$/i
@@ -86,7 +86,10 @@ function plainName(name: string): string {
 
 /** `pass`, `DB_PASS`, `dbPass`, `admin_pw`, but not `bypass`. */
 function isPass(name: string): boolean {
-  return /(?:^|[_.-]|db|user|admin|root|smtp|mail|ftp|pg)(?:pass|pw)$/i.test(name) || /[a-z](?:Pass|P[wW])$|^[A-Z]+PASS$/.test(name)
+  return (
+    /(?:^|[_.-]|db|user|admin|root|smtp|mail|ftp|pg)(?:pass|pw)$/i.test(name) ||
+    /[a-z](?:Pass|P[wW])$|^[A-Z]+PASS$/.test(name)
+  )
 }
 
 /** Names of values that are random but not secret: ids, hashes, signatures, and data. */
@@ -173,7 +176,9 @@ export function isSecretValue(value: string, { family, quoted, sure }: Assigned)
   // A bare number is a count more often than a token.
   if (!isPassword && letters === 0) return false
   if (sure === 'line' && family !== 'key')
-    return (isPassword || value.length > 5) && !(value.includes('.') && isAccess(value)) && !value.startsWith('-')
+    return (
+      (isPassword || value.length > 5) && !(value.includes('.') && isAccess(value)) && !value.startsWith('-')
+    )
   // What is in quotes reads no member.
   const reads = !quoted && isAccess(value)
   if (isPassword)
@@ -240,13 +245,29 @@ export function isMix(value: string): boolean {
 const RARE_PAIR =
   /(?=[b-df-hj-np-tv-z]{2})(?!b[jlrsy]|c[chjklrtyz]|d[bdklnrsy]|f[flrst]|g[ghlnrs]|h[lmrty]|js|k[lnstv]|l[cdfglmnstvy]|m[bglmps]|n[cdfgklmnstvyz]|p[hlprst]|r[cdfgklmnprstvwyz]|s[cdfhkpqstvyz]|t[chlnprsty]|vm|w[dlnrs]|x[pty]|y[cdlmnpstw]|z[nyz])/g
 
+/** Whether a word can be nothing but a password: digits among letters and signs, or in no order. */
+export function isStrong(word: string): boolean {
+  if (!/\d/.test(word) || !/[a-z]/i.test(word) || /[\\/(){}<>[\]=,;@:|]/.test(word)) return false
+  if (/[a-z\d][!#$%^&*](?!&)/i.test(word)) return true
+  const changes = word.match(/[a-z](?=[A-Z\d])|[A-Z](?=[a-z\d])|\d(?=[A-Za-z])/g)?.length ?? 0
+  return (
+    /^[\w.-]*$/.test(word) &&
+    /[a-z]/.test(word) &&
+    /[A-Z]/.test(word) &&
+    changes > 4 &&
+    changes > word.length / 3
+  )
+}
+
 /** `cDoYtNOlaStmCN`, `ligaUlBgbXVK`: letters that no word has side by side, or capitals in no order. */
 export function isScrambled(value: string): boolean {
   if (!/^[A-Za-z]{8,64}$/.test(value)) return false
   const parts = value.replace(/[a-z](?=[A-Z])/g, '$& ')
   const rare = parts.toLowerCase().match(RARE_PAIR)?.length ?? 0
   const words = value.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g)?.length ?? 0
-  return (rare > 2 && rare * 5 >= value.length) || (words > 4 && value.length >= 10 && value.length / words < 3)
+  return (
+    (rare > 2 && rare * 5 >= value.length) || (words > 4 && value.length >= 10 && value.length / words < 3)
+  )
 }
 
 /** `$NAME`, `${NAME}`, `$(command)`, `<name>`, `{{name}}`, `%s`, `%NAME%`. */
