@@ -138,11 +138,12 @@ export class MarkSearch<M extends Mark> {
 
   #nextTag(start: number): number {
     const { view, base, end } = this.#scan.tape
-    const from = this.#marks.tags.length > 0 ? start : end
-    for (let at = from; at < end; at++) {
-      const index = view.indexOf(LESS, at - base)
-      if (index < 0) break
-      at = index + base
+    const { tags, pairs } = this.#marks
+    const from = tags.length > 0 ? start : end
+    for (let index = view.indexOf(LESS, from - base); index >= 0; index = view.indexOf(LESS, index + 1)) {
+      // In a log this is asked for every tag of HTML: nothing may be called for it.
+      if (index + 2 < view.length && pairs[pair(view[index + 1]!, view[index + 2]!)] === 0) continue
+      const at = index + base
       if (this.#decide(at, this.#markAt(at))) return this.mark ? at : NOWHERE
     }
     this.#hit = end
@@ -155,7 +156,6 @@ export class MarkSearch<M extends Mark> {
     const index = at - base
     if (view[index] !== LESS) return at < this.#within ? this.#otherAt(at) : 0
     const isShort = index + 2 >= view.length
-    if (!isShort && this.#marks.pairs[pair(view[index + 1]!, view[index + 2]!)] !== 1) return 0
     let found = 0
     for (const mark of this.#marks.tags) {
       // Nearly always this is enough.

@@ -15,16 +15,19 @@ export class LastBytes {
   add(view: Uint8Array, from: number, to: number): void {
     const size = this.#size
     const start = Math.max(from, to - size)
-    this.#bytes ??= Bytes.alloc(4 * size)
+    this.#bytes ??= Bytes.allocUnsafe(4 * size)
     const bytes = this.#bytes
     if (this.#length + to - start > bytes.length) {
       bytes.copyWithin(0, this.#length - size, this.#length)
       this.#length = size
     }
+    let length = this.#length
     // For a few bytes a loop is faster than a view of them.
-    if (to - start > 32) bytes.set(view.subarray(start, to), this.#length)
-    else for (let at = start; at < to; at++) bytes[this.#length + at - start] = view[at]!
-    this.#length += to - start
+    if (to - start > 24) {
+      bytes.set(view.subarray(start, to), length)
+      length += to - start
+    } else for (let at = start; at < to; at++) bytes[length++] = view[at]!
+    this.#length = length
   }
 
   /** The last of them, at most `count`. */
