@@ -460,7 +460,7 @@ const rows: readonly Row[] = [
     ],
     ['<json>{"a":"\n<think></json>\n"}</json></think>', 'tag(json) 0..27 {"a":"\n<think> | text 27..45'],
     ['```\n<think>\n```\n{"a":1}', 'fence 0..16 <think> | line 16..23 {"a":1}'],
-    ['<think \u25c1think\u25b7 x>{"a":0}</think> {"a":1}', 'text 0..35 | object 35..42 {"a":1}'],
+    ['<think \u25c1think\u25b7 x>{"a":0}</think> {"a":1}', 'text 0..37 | object 37..44 {"a":1}'],
     [
       '`<|channel|>analysis<|message|>```\n</think><think> ',
       'text 0..35 | text 35..43 !THINK_LATE | text 43..51',
