@@ -649,11 +649,10 @@ class AgentRun {
         end: () => {
           inner.end()
           store()
-          if (!this.#left) {
-            book.sync()
-            book.close()
-          }
+          if (!this.#left) book.sync()
+          // The meta says that all is stored before somebody else may write.
           next.end()
+          if (!this.#left) book.close()
         },
       }
     }

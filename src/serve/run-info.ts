@@ -26,7 +26,7 @@ export interface RunInfo {
   readonly state: 'running' | 'unread' | EndState
   /**
    * How it ended, in one plain word: `succeeded`, `finished` (the usual good end), `needs_input`, `failed`,
-   * `cancelled` or `unknown`. Null while it runs, and if it is unread.
+   * `cancelled` or `unknown`. Null while it runs, and if it is unread and not known yet.
    */
   readonly outcome: RunOutcome | null
   /** Whether it ended well: `succeeded` or `finished`. Null where the outcome is. */
