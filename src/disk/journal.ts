@@ -11,13 +11,7 @@ import { jsonLine } from '../streams/jsonl.ts'
 import { makeDir } from './durable.ts'
 import { LineFile } from './line-file.ts'
 import { takeLock } from './lock.ts'
-import {
-  comparePlaces,
-  type EventPlace,
-  type JournalLine,
-  readLine,
-  storedEvents,
-} from './read-journal.ts'
+import { comparePlaces, type EventPlace, type JournalLine, readLine, storedEvents } from './read-journal.ts'
 
 export const EVENTS_FILE = 'events.jsonl'
 export const DIAGNOSTICS_FILE = 'parser_diagnostics.jsonl'

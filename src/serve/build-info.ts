@@ -40,10 +40,12 @@ export function runInfo(facts: RunFacts): RunInfo {
   const unread = !running && told?.unread === true
   const outcome = unread && known === 'unknown' ? null : known
   const meta = running || stale ? undefined : last
+  const tags = { ...first?.tags, ...last?.tags }
   return {
     id,
     run_id: told?.run_id ?? last?.run_id ?? rest.run_id ?? null,
     engine: told?.engine ?? last?.engine ?? null,
+    model: told?.model ?? meta?.model ?? null,
     task: taskOf(first) ?? told?.task ?? null,
     attempts: Math.max(attempts.length, told ? 1 : 0),
     state: running ? 'running' : unread ? 'unread' : (end?.state ?? stateIn(outcome)),
@@ -61,6 +63,7 @@ export function runInfo(facts: RunFacts): RunInfo {
     started_at: first?.started_at ?? rest.started_at ?? realTime(told?.ts) ?? null,
     ended_at: running ? null : (last?.ended_at ?? rest.ended_at ?? endOf(last)),
     argv: last?.argv ?? [],
+    ...(Object.keys(tags).length > 0 && { tags }),
     streams: rest.streams ?? streamsOf(attempts),
   }
 }

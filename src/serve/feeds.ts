@@ -26,7 +26,7 @@ export interface Shared {
   readonly fault: () => Fault | undefined
   /** The end that the logs seemed to have before they grew again. Its number now belongs to another event. */
   readonly retracted?: EventPlace | undefined
-  /** Whether its journal has ended before its logs, and all events, which are those of the journal at first. */
+  /** Whether its journal has ended before its logs; and all events, which begin as those of the journal. */
   readonly isCut: () => boolean
   readonly rest: () => Shared
   /** Called when the client is done with it. */

@@ -57,7 +57,7 @@ export function auditPlace(dir: string, root: string): RunPlace {
   }
 }
 
-/** The events of a journal that is cut, and those of the logs after them; they must agree on what both have. */
+/** The events of a journal that is cut, and those of the logs after them. They agree on what both have. */
 async function* afterStored(
   path: string,
   root: string,

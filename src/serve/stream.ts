@@ -280,7 +280,8 @@ function locate({ feed, after, retracted, chat }: StreamOptions): Start {
   return { at, last: { run_id, attempt_number, seq }, resumes }
 }
 
-async function drained(response: Reply, maxStall: number, signal: AbortSignal): Promise<boolean> {
+/** Waits for a client that has more to read. False if it is gone, or was dropped as it does not read. */
+export async function drained(response: Reply, maxStall: number, signal: AbortSignal): Promise<boolean> {
   // Only this client is dropped: it costs no more than what it was sent.
   const timer = setTimeout(() => response.destroy(), maxStall)
   try {

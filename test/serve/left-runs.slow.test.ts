@@ -1,11 +1,8 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { replay, run } from '../../src/index.ts'
 import { handler } from '../../src/serve/handler.ts'
-import { built } from '../built.ts'
 import { agent } from '../run/agent.ts'
 import { parseSse, root, serving, shutAll } from './serving.ts'
 
