@@ -151,7 +151,7 @@ const CALL = /(?:(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4})?[({[](?:[ \
 /** `token = config.token ?? "X"` */
 const FALLBACK =
   /(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4}(?:<%=? ?)?[\w.$!?[\]'"()\\]{1,80}(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?|\bor\b|\?[ \t]{0,2}[\w.$'"]{1,40}[ \t]{0,2}:)(?:[ \t]|\\{1,8}t){0,4}/iy
-/** A literal with a sign, a call or a name before its quote: `b'X'`, `@"X"`, `String::from("X")`, `default="X"`. */
+/** What a literal can be in, or behind: `b'X'`, `@"X"`, `String::from("X")`, `default="X"`, `|_| "X"`. */
 const WRAPPED =
   /(?:<%=? ?|<<|[rbufnl]{1,2}|[@$]{1,2}|\|\w{0,9}\| ?|\(\) ?=> ?|(?:default\w{0,9}|with|value) ?(?:=>?|:) ?|(?:\[\])?(?:\w{1,20}(?:::|\.)){0,2}(?:from\w{0,9}|some|string|str|new|bytes?|secret\w{0,9}|ok|field|of|just|literal|\w{0,9}decode|\w{0,9}key(?:spec)?)\((?:default\w{0,9} ?[=:] ?)?)(?=\\{0,8}["'])/iy
 //  password for the base of our shop is now X        mot de passe (temporaire) : X

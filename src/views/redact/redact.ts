@@ -196,7 +196,8 @@ function findIn(state: RedactorState, text: string, opaque: boolean, isClean = f
   const { known, own, entropy, clean } = state
   let found = isClean ? [] : findSecrets(text, opaque || !entropy)
   // `//[redacted:url]@` looks like a name and its password.
-  if (found.length > 0 && text.includes('[redacted:')) found = found.filter(({ from }) => !insideMark(text, from))
+  if (found.length > 0 && text.includes('[redacted:'))
+    found = found.filter(({ from }) => !insideMark(text, from))
   // What the first reading hides is not shown.
   if (clean?.isFirst === true) return found.length < 2 ? found : apart(found)
   for (const value of known) addAll(text, value, 'known', found)
@@ -402,7 +403,9 @@ function addMatches(text: string, pattern: RegExp, found: Secret[]): void {
 /** Whether this position is inside a mark: `[redacted:password]` contains the word. */
 function insideMark(text: string, at: number): boolean {
   const start = text.lastIndexOf('[redacted:', at)
-  return start >= 0 && at - start < 40 && (MARK.exec(text.slice(start, start + 40))?.[0].length ?? 0) > at - start
+  return (
+    start >= 0 && at - start < 40 && (MARK.exec(text.slice(start, start + 40))?.[0].length ?? 0) > at - start
+  )
 }
 
 const MARK = /^\[redacted:[a-z-]{2,20}\]/
