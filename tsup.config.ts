@@ -1,5 +1,5 @@
 import { defineConfig, type Options } from 'tsup'
-import { ajvBeside } from './scripts/ajv-beside.ts'
+import { beside } from './scripts/beside.ts'
 import { commonJs } from './scripts/commonjs.ts'
 import { pureNamespaces } from './scripts/pure-namespaces.ts'
 import { webBuild } from './scripts/web-build.ts'
@@ -33,7 +33,7 @@ export default defineConfig([
     format: 'esm',
     splitting: true,
     plugins: [pureNamespaces, commonJs(Object.keys(doors))],
-    esbuildPlugins: [ajvBeside],
+    esbuildPlugins: [beside],
   },
   { ...webBuild, outDir: 'dist' },
   // The types of both formats and all platforms are made at once: reading the sources for them is nearly all

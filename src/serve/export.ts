@@ -26,7 +26,7 @@ import { redactStage } from '../views/redact/redact-stage.ts'
 import { realTime, runInfo } from './build-info.ts'
 import { withoutSecrets } from './hiding.ts'
 import { EMBEDDED_ID, type EmbeddedData, type EmbeddedRun, type EmbeddedStream } from './page/embedded.ts'
-import { pageBody, pageScript, pageStyle } from './page-text.ts'
+import { pageBody, pageScript, pageStyle } from './page-text.js'
 import { type Reply, refuse } from './reply.ts'
 import type { FoundRun } from './run-finder.ts'
 import type { RunInfo } from './run-info.ts'
@@ -327,7 +327,7 @@ export async function sendExport(
     await pipeline(Readable.from(text()), response)
   } catch {
     if (!response.headersSent) return refuse(response, 403, UNREADABLE)
-    // The client left, or the logs cannot be read any more: the file is cut off, which the client sees.
+    // The client left, or the logs can no longer be read: the file is cut off, which the client sees.
     response.destroy()
   } finally {
     sending--

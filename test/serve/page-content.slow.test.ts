@@ -6,7 +6,7 @@ import type { AgentEvent, RawRef } from '../../src/events/event.ts'
 import { listAttempts } from '../../src/run/attempt-logs.ts'
 import { exportSource, logsOf } from '../../src/serve/export.ts'
 import type { EmbeddedData } from '../../src/serve/page/embedded.ts'
-import { pageBody, pageScript, pageStyle } from '../../src/serve/page-text.ts'
+import { pageBody, pageScript, pageStyle } from '../../src/serve/page-text.js'
 import { makeEvent } from '../disk/make-event.ts'
 import { ends, makeRun } from '../views/make-run.ts'
 import { chromiumPath, needsBrowser } from './browser.ts'
@@ -68,7 +68,15 @@ const embedded: EmbeddedData = {
         ...{
           ok: true,
           failure_class: null,
-          ...{ cost: null, tokens: null, task: null, problem: null, waits_for: null, files: null },
+          ...{
+            cost: null,
+            tokens: null,
+            model: null,
+            task: null,
+            problem: null,
+            waits_for: null,
+            files: null,
+          },
           reason_code: 'DONE_MARKER',
           exit_code: 0,
           signal: null,
