@@ -57,7 +57,7 @@ test('parse throws a Fault whose stack begins at its caller', () => {
   )
 })
 
-/** With nothing around one value but blanks, a tag or a fence, in the spelling that is read at once and others. */
+/** Nothing around one value but blanks, a tag or a fence. */
 const AROUND = [
   '@\n',
   ' @ ',
