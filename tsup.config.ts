@@ -1,5 +1,6 @@
+import { writeFileSync } from 'node:fs'
 import { defineConfig, type Options } from 'tsup'
-import { ajvBeside } from './scripts/ajv-beside.ts'
+import { commonJsBeside } from './scripts/common-js-beside.ts'
 import { commonJs } from './scripts/commonjs.ts'
 import { pureNamespaces } from './scripts/pure-namespaces.ts'
 import { webBuild } from './scripts/web-build.ts'
@@ -33,10 +34,14 @@ export default defineConfig([
     format: 'esm',
     splitting: true,
     plugins: [pureNamespaces, commonJs(Object.keys(doors))],
-    esbuildPlugins: [ajvBeside],
+    esbuildPlugins: [commonJsBeside],
+    onSuccess: async () => {
+      for (const name of Object.keys(all))
+        writeFileSync(`dist/${name}.d.ts`, `export * from './${name}.cjs'\n`)
+    },
   },
   { ...webBuild, outDir: 'dist' },
-  // The types of both formats and all platforms are made at once: reading the sources for them is nearly all
-  // of the work.
-  { ...shared, entry: all, format: ['esm', 'cjs'], dts: { entry: all, only: true, ...types } },
+  // The types of all platforms are made at once, as CommonJS: a module of either format can take them from
+  // there, and a type is the same one for both.
+  { ...shared, entry: all, format: 'cjs', dts: { entry: all, only: true, ...types } },
 ])

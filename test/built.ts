@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
-import { ajvBeside } from '../scripts/ajv-beside.ts'
+import { commonJsBeside } from '../scripts/common-js-beside.ts'
 
 /**
  * What tests start as processes, beside the entries of the package. Translating it at each start would take
@@ -42,7 +42,7 @@ export async function buildPrograms(): Promise<string> {
     platform: 'node',
     target: 'node20.19',
     packages: 'external',
-    plugins: [ajvBeside],
+    plugins: [commonJsBeside],
     sourcemap: 'inline',
     logLevel: 'error',
   })
