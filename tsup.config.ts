@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { defineConfig, type Options } from 'tsup'
-import { commonJsBeside } from './scripts/common-js-beside.ts'
+import { beside } from './scripts/beside.ts'
 import { commonJs } from './scripts/commonjs.ts'
 import { pureNamespaces } from './scripts/pure-namespaces.ts'
 import { webBuild } from './scripts/web-build.ts'
@@ -34,7 +34,7 @@ export default defineConfig([
     format: 'esm',
     splitting: true,
     plugins: [pureNamespaces, commonJs(Object.keys(doors))],
-    esbuildPlugins: [commonJsBeside],
+    esbuildPlugins: [beside],
     onSuccess: async () => {
       for (const name of Object.keys(all))
         writeFileSync(`dist/${name}.d.ts`, `export * from './${name}.cjs'\n`)

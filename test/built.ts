@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
-import { commonJsBeside } from '../scripts/common-js-beside.ts'
+import { beside } from '../scripts/beside.ts'
 
 /**
  * What tests start as processes, beside the entries of the package. Translating it at each start would take
@@ -42,9 +42,11 @@ export async function buildPrograms(): Promise<string> {
     platform: 'node',
     target: 'node20.19',
     packages: 'external',
-    plugins: [commonJsBeside],
+    plugins: [beside],
     sourcemap: 'inline',
     logLevel: 'error',
   })
+  // The root looks for it beside itself.
+  copyFileSync(join(dir, 'load-ajv.cjs'), join(dir, 'src', 'load-ajv.cjs'))
   return dir
 }

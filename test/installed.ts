@@ -17,7 +17,7 @@ const sources = [
   'package.json',
   'tsconfig.json',
   'tsup.config.ts',
-  'scripts/common-js-beside.ts',
+  'scripts/beside.ts',
   'scripts/commonjs.ts',
   'scripts/pure-namespaces.ts',
   'scripts/web-build.ts',
