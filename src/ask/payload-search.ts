@@ -134,7 +134,9 @@ export class PayloadSearch {
     if (this.#body) {
       this.#unfed += text
       this.#body.search!.#passOver(text)
-    } else if (this.#value!.done()) this.#scan.inside?.skipToEnd?.()
+      if (this.#value!.done()) this.#feed(this.#unfed)
+    }
+    if (this.#value!.done()) this.#scan.inside?.skipToEnd?.()
   }
 
   #isGrowing(): boolean {
@@ -317,7 +319,7 @@ export class PayloadSearch {
     return open.begun > 0
   }
 
-  /** The open block is none: what gave way to it counts again. */
+  /** The open block was not one: what gave way to it counts again. */
   #giveUp(): void {
     if (this.#settled || this.#outranked) this.#value = this.#outranked
     this.#settled = this.#outranked !== undefined
