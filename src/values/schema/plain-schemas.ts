@@ -1,6 +1,6 @@
-import { createRequire } from 'node:module'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { Fault } from '../../base/fault.ts'
+import { createRequire } from '../../base/platform.ts'
 import { type AjvLoader, standardOf } from './json-schema.ts'
 import type { JsonSchema } from './schema.ts'
 
