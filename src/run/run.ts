@@ -581,7 +581,8 @@ class AgentRun {
       exitCode: exit_code,
       signal,
       reason: known.reason ?? this.#left?.reason ?? null,
-      ...this.#said,
+      session: this.#said.session,
+      text: this.#said.text,
       task: this.#task() ?? null,
       rounds: [],
       audit: this.#dir?.path,
@@ -649,11 +650,10 @@ class AgentRun {
         end: () => {
           inner.end()
           store()
-          if (!this.#left) {
-            book.sync()
-            book.close()
-          }
+          if (!this.#left) book.sync()
+          // The meta says that all is stored before somebody else may write.
           next.end()
+          if (!this.#left) book.close()
         },
       }
     }
