@@ -150,3 +150,26 @@ test('what was derived goes away with the server', async () => {
   await close()
   await expect.poll(() => readdirSync(temp)).toEqual([])
 })
+
+test('logs of another recorder are read as those of the agent that the reader names', async () => {
+  const dir = root()
+  putLogs(dir, 'logs', 'Hi.\n')
+  putRun(dir, 'run', 3)
+  const { url } = await serving(dir)
+  const chat = async (query: string) => {
+    const { text } = await ask(`${url}runs/logs/chat${query}`)
+    return parseSse(text).flatMap(({ event, data }) =>
+      event === 'assistant.message.final' ? JSON.parse(data).data.text : [],
+    )
+  }
+  expect(await chat('')).toEqual([])
+  expect(await chat('?engine=text')).toEqual(['Hi.'])
+  expect(await chat('?engine=')).toEqual([])
+  for (const wrong of ['logs/events?engine=nobody', 'run/events?engine=claude'])
+    expect((await ask(`${url}runs/${wrong}`)).status).toBe(400)
+  const runs = await list(url)
+  expect(runs.map(({ id, logs_only }: Record<string, unknown>) => [id, logs_only]).sort()).toEqual([
+    ['logs', true],
+    ['run', undefined],
+  ])
+})
