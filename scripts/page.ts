@@ -1,19 +1,24 @@
-// Bundles the page of `sluice serve` into src/serve/page-text.ts: `npm run page`. The file is in the
-// repository, so that the server runs from its sources without a build; test/serve/page-text.test.ts checks
-// that it is current.
-import { readFileSync, writeFileSync } from 'node:fs'
+// Bundles the page of `sluice serve` into src/serve/page-text.js, which git ignores: `npm run page`, and as
+// the first step of the build (which `npm ci` runs), of `npm run check` and of every run of tests.
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { argv } from 'node:process'
+import process, { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { engines, sessions } from '../src/engines/engines-by-name.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const page = resolve(root, 'src/serve/page')
-export const pageTextFile = resolve(root, 'src/serve/page-text.ts')
+const pageTextFile = resolve(root, 'src/serve/page-text.js')
 
-/** The text of src/serve/page-text.ts, made from src/serve/page. */
-export async function pageText(): Promise<string> {
+/** Writes src/serve/page-text.js at one stroke: another run of tests may be reading it. */
+export async function makePage(): Promise<void> {
+  const unfinished = `${pageTextFile}.${process.pid}`
+  writeFileSync(unfinished, await pageText())
+  renameSync(unfinished, pageTextFile)
+}
+
+async function pageText(): Promise<string> {
   const body = readFileSync(resolve(page, 'page.html'), 'utf8').replace(/\n +/g, '\n')
   const [script, style, more, moreStyle] = await Promise.all([
     bundle('main.ts', 'iife'),
@@ -22,21 +27,16 @@ export async function pageText(): Promise<string> {
     bundle('more.css'),
   ])
   const [short, moreShort] = shortNames([style, moreStyle])
-  return `// Made from src/serve/page by \`npm run page\`; do not edit.
-
-/** What is inside <body>. */
-export const pageBody = ${JSON.stringify(body)}
-
-/** The style sheet. */
-export const pageStyle = ${JSON.stringify(short)}
-
-/** The script. It finds its data in the document, or asks the server it came from. */
-export const pageScript = ${JSON.stringify(script)}
-
-/** What the list loads when it is asked for more, and its style sheet. */
-export const moreScript = ${JSON.stringify(more)}
-export const moreStyle = ${JSON.stringify(moreShort)}
-`
+  const texts = {
+    pageBody: body,
+    pageStyle: short,
+    pageScript: script,
+    moreScript: more,
+    moreStyle: moreShort,
+  }
+  return Object.entries(texts)
+    .map(([name, text]) => `export const ${name} = ${JSON.stringify(text)}\n`)
+    .join('')
 }
 
 /** Custom properties with names of one or two characters: only the style sheets use them. */
@@ -63,4 +63,4 @@ async function bundle(entry: string, format: 'iife' | 'esm' = 'esm'): Promise<st
   return outputFiles[0]!.text
 }
 
-if (argv[1] === fileURLToPath(import.meta.url)) writeFileSync(pageTextFile, await pageText())
+if (argv[1] === fileURLToPath(import.meta.url)) await makePage()
