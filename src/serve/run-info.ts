@@ -57,7 +57,7 @@ export interface RunInfo {
   readonly argv: readonly string[]
   /** The streams of each attempt and their sizes in bytes. */
   readonly streams: readonly { attempt: number; stream: string; bytes: number }[]
-  /** Only if it has no journal: `/events?engine=` and `/chat?engine=` read its logs as those of that agent. */
+  /** Only if it has no journal: `/events?engine=` and `/chat?engine=` read its logs as that agent's. */
   readonly logs_only?: true
   /** What the caller said about it, if anything. */
   readonly tags?: Readonly<Record<string, string>>

@@ -153,7 +153,7 @@ test('what was derived goes away with the server', async () => {
 
 test('logs of another recorder are read as those of the agent that the reader names', async () => {
   const dir = root()
-  putLogs(dir, 'logs', 'Hi.\n')
+  putLogs(dir, 'logs', '{"type":"assistant.message","data":{"messageId":"m","content":"Hi."}}\n')
   putRun(dir, 'run', 3)
   const { url } = await serving(dir)
   const chat = async (query: string) => {
@@ -163,7 +163,7 @@ test('logs of another recorder are read as those of the agent that the reader na
     )
   }
   expect(await chat('')).toEqual([])
-  expect(await chat('?engine=text')).toEqual(['Hi.'])
+  expect(await chat('?engine=copilot')).toEqual(['Hi.'])
   expect(await chat('?engine=')).toEqual([])
   for (const wrong of ['logs/events?engine=nobody', 'run/events?engine=claude'])
     expect((await ask(`${url}runs/${wrong}`)).status).toBe(400)
