@@ -287,7 +287,7 @@ export function outOfOrder(last: EventPlace | undefined, next: EventPlace): stri
 }
 
 /** The fault for a journal that contains an invalid line. `at` is its byte offset. */
-export function damagedJournal(path: string, at: number, why: string): Fault {
+function damagedJournal(path: string, at: number, why: string): Fault {
   return new Fault(
     'JOURNAL_MISMATCH',
     `${quote(path, 200)} is damaged at byte ${at}: ${why}. The raw logs still have the run: move this file away, then ` +

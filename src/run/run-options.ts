@@ -409,7 +409,7 @@ export function readCall(
   return read
 }
 
-/** Who talks must know the wire before the agent says a word: its command line tells it, or the caller. */
+/** A conversation needs the wire before the agent says a word: from its command line, or from the caller. */
 function talkingEngineOf({ engine: given, command, args, prompt }: ReadOptions): Engine | Picker {
   if (prompt === undefined) throw badOption('`talk` needs a `prompt`: what to say first')
   const argv = [command, ...args]

@@ -3,6 +3,7 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { badOption, Fault, quote } from '../../base/fault.ts'
+import { wantsOtherDirectory } from '../../base/system-error-code.ts'
 import { fileCache } from '../../disk/cache.ts'
 import { EVENTS_FILE } from '../../disk/journal.ts'
 import { type AgentEvent, isEvent, type ResultData } from '../../events/event.ts'
@@ -217,7 +218,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     const start = flags.tee ? teeRun : run
     return await showRun(flags, (options) => start({ ...options, ...given, engine }), flags)
   } catch (error) {
-    if (!Fault.is(error) || !error.message.endsWith('choose another directory')) throw error
+    if (!Fault.is(error) || !wantsOtherDirectory(error)) throw error
     throw new Fault(error.code, `${error.message} with --audit DIR`, { cause: error })
   }
 }
