@@ -153,7 +153,8 @@ test('what was derived goes away with the server', async () => {
 
 test('logs of another recorder are read as those of the agent that the reader names', async () => {
   const dir = root()
-  putLogs(dir, 'logs', '{"type":"assistant.message","data":{"messageId":"m","content":"Hi."}}\n')
+  const line = '{"type":"assistant.message","data":{"messageId":"m","content":"Hi."}}'
+  putLogs(dir, 'logs', `${line}\n`)
   putRun(dir, 'run', 3)
   const { url } = await serving(dir)
   const chat = async (query: string) => {
@@ -162,9 +163,9 @@ test('logs of another recorder are read as those of the agent that the reader na
       event === 'assistant.message.final' ? JSON.parse(data).data.text : [],
     )
   }
-  expect(await chat('')).toEqual([])
+  expect(await chat('')).toEqual([line])
   expect(await chat('?engine=copilot')).toEqual(['Hi.'])
-  expect(await chat('?engine=')).toEqual([])
+  expect(await chat('?engine=')).toEqual([line])
   for (const wrong of ['logs/events?engine=nobody', 'run/events?engine=claude'])
     expect((await ask(`${url}runs/${wrong}`)).status).toBe(400)
   const runs = await list(url)
