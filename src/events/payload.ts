@@ -156,7 +156,7 @@ const UNWRAPPED = 'deterministic_generic'
 /**
  * Fast path: the payload of a message that is one object, valid or easily repaired, in a `<json>` tag or a
  * fence, with nothing but plain words and a thought around it, or nothing but the object. Setting up the
- * scanner costs a hundred times as much as parsing it. Undefined for everything else, which the scanner reads.
+ * scanner costs a hundred times as much as parsing it. Undefined for all else, which the scanner reads.
  */
 function onlyPayload(message: string, enveloped: boolean, rules: Rules): Payload | undefined {
   const thought = THOUGHT.exec(message)?.[0].length ?? 0
