@@ -85,7 +85,7 @@ const columns: readonly Column[] = [
 /** By time they are as the server lists them: those in progress first, then the newest. */
 const SERVED = '-when'
 
-const MORE = './more.js'
+export const MORE = './more.js'
 
 /** Pixels of a row, before it is measured. */
 const ROW = 49
