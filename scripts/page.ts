@@ -14,13 +14,15 @@ export const pageTextFile = resolve(root, 'src/serve/page-text.ts')
 /** The text of src/serve/page-text.ts, made from src/serve/page. */
 export async function pageText(): Promise<string> {
   const body = readFileSync(resolve(page, 'page.html'), 'utf8').replace(/\n +/g, '\n')
-  const [script, style, more, moreStyle] = await Promise.all([
+  const [script, style, more, moreStyle, beside, besideStyle] = await Promise.all([
     bundle('main.ts', 'iife'),
     bundle('page.css'),
     bundle('list-more.ts'),
     bundle('more.css'),
+    bundle('beside.ts'),
+    bundle('beside.css'),
   ])
-  const [short, moreShort] = shortNames([style, moreStyle])
+  const [short, moreShort, besideShort] = shortNames([style, moreStyle, besideStyle])
   return `// Made from src/serve/page by \`npm run page\`; do not edit.
 
 /** What is inside <body>. */
@@ -35,6 +37,10 @@ export const pageScript = ${JSON.stringify(script)}
 /** What the list loads when it is asked for more, and its style sheet. */
 export const moreScript = ${JSON.stringify(more)}
 export const moreStyle = ${JSON.stringify(moreShort)}
+
+/** What shows all changes of a run, or two runs side by side, and its style sheet. */
+export const besideScript = ${JSON.stringify(beside)}
+export const besideStyle = ${JSON.stringify(besideShort)}
 `
 }
 

@@ -23,6 +23,7 @@ import { countWords } from './words.ts'
 const THEME_KEY = 'sluice.theme'
 /** Milliseconds between two requests for the list of runs. */
 const LIST_MS = 2000
+const BESIDE = './beside.js'
 const AWAY = 'The server does not answer; trying again'
 
 restoreTheme()
@@ -164,7 +165,7 @@ function takeRuns(found: readonly RunInfo[], older = 0): void {
 function retitle(): void {
   const info = infoOf(opened)
   const waiting = runs.filter(waitsForYou).length
-  const name = opened === undefined ? 'Runs' : info ? titleOf(info) : opened
+  const name = opened === undefined ? (place.beside ?? 'Runs') : info ? titleOf(info) : opened
   const before = waiting > 0 ? `${countWords(waiting, 'waits for you', 'wait for you')} · ` : ''
   document.title = `${before}${name} · sluice`
 }
@@ -192,6 +193,8 @@ function openRun(id: string): void {
   const file = source.fileOf?.(id)
   byId('download').hidden = file === undefined
   if (file !== undefined) byId('download').setAttribute('href', file)
+  byId('changes').hidden = file === undefined
+  byId('changes').setAttribute('href', `#changes/${encodeURIComponent(id)}`)
   control.open(id)
   reply.open(id)
   view.clear(info?.task)
@@ -289,6 +292,10 @@ function showRuns(): void {
   head.connection('')
   retitle()
   drawPane()
+  if (place.beside) {
+    import(BESIDE).then(({ show }: typeof import('./beside.ts')) => show(source, place.beside, infoOf))
+    return
+  }
   list.set(place.query)
   list.show(runs)
   keepList(place)
@@ -299,7 +306,8 @@ function isAlone(): boolean {
   return !source.live && runs.length < 2
 }
 
-function pane(): 'runs' | 'run' | 'bytes' {
+function pane(): 'runs' | 'run' | 'bytes' | 'beside' {
+  if (place.beside) return 'beside'
   if (place.run === undefined) return 'runs'
   return place.query['bytes'] === undefined ? 'run' : 'bytes'
 }
@@ -462,7 +470,7 @@ listenToKeys(
       always: true,
       act() {
         if (isAlone()) return
-        if (opened !== undefined) {
+        if (pane() !== 'runs') {
           move(listed, true)
           showRuns()
         }
