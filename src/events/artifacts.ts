@@ -6,7 +6,7 @@ export interface FsDiff {
   readonly created?: readonly string[] | undefined
   readonly modified?: readonly string[] | undefined
   readonly deleted?: readonly string[] | undefined
-  /** The whole change of each file as a unified diff, where it is known: it takes the place of the engine's. */
+  /** The whole change of each file, where it is known: it takes the place of the engine's. */
   readonly diffs?: ReadonlyMap<string, string> | undefined
 }
 

@@ -164,9 +164,9 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   /** Compare the working directory before and after. @default {} with `audit` or `runs`, else false */
   readonly fsDiff?: FsDiffOptions | boolean | undefined
   /**
-   * Records what it changed as a unified diff, too, if the working directory is in a git repository: git looks
-   * at the tree before and after, at most 10 seconds each, and 1 MiB of the diff is kept. What fails is a note
-   * `DIFF_MISSING`, never a failure of the run. Not with `fsDiff: false`.
+   * Records what it changed as a unified diff, too, if the working directory is in a git repository: git
+   * looks at the tree before and after, at most 10 seconds each, and 1 MiB of the diff is kept. What fails is
+   * a note `DIFF_MISSING`, never a failure of the run. Not with `fsDiff: false`.
    * @default false
    */
   readonly diff?: boolean | undefined

@@ -129,7 +129,8 @@ function gather(input: unknown, path: string, found: [string, string][], depth =
   }
   const fields = input as Readonly<Record<string, unknown>> // cast: an object, whose fields are checked
   const text = (names: readonly string[]) =>
-    names.map((name) => fields[name]).find((value) => typeof value === 'string') as string | undefined // cast: found as one
+    // Cast: found as a text.
+    names.map((name) => fields[name]).find((value) => typeof value === 'string') as string | undefined
   const own = text(paths) ?? path
   const [old, fresh, whole, patch] = [text(before), text(after), text(wholes), text(patches)]
   const { kind, type, changes, edits } = fields

@@ -282,7 +282,7 @@ function tableNode(
           make(
             'tr',
             differing.has(name) ? 'differs' : '',
-            make('th', { scope: 'row' }, differing.has(name) ? `≠ ${name}` : name),
+            make('th', { scope: 'row' }, differing.has(name) ? `${name} ≠` : name),
             ...both.map((cell) => make('td', {}, cell === '' ? '–' : make('div', { tabindex: 0 }, cell))),
           ),
         ),
@@ -312,6 +312,9 @@ function stepNodes(run: string, step: ComparedStep | undefined): Node[] {
   return [make('p', 'edit', eventLink(run, step.event, step.kind)), make('pre', { tabindex: 0 }, step.text)]
 }
 
+/** On a narrow screen they are below each other. */
+const sides = ['First run', 'Second run']
+
 function differing(ids: readonly [string, string], { files }: RunComparison): Node[] {
   const all = files.filter(({ same }) => !same)
   if (all.length === 0) return []
@@ -326,7 +329,12 @@ function differing(ids: readonly [string, string], { files }: RunComparison): No
           'div',
           'pair',
           ...both.map((file, side) =>
-            make('div', {}, ...(file ? editNodes(ids[side]!, file) : [make('p', 'void', 'Not changed.')])),
+            make(
+              'div',
+              {},
+              make('p', 'edit', sides[side]),
+              ...(file ? editNodes(ids[side]!, file) : [make('p', 'void', 'Not changed.')]),
+            ),
           ),
         ),
       ),
