@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Plugin, transformSync } from 'esbuild'
 
 const loader = 'src/values/schema/load-ajv.cjs'
-const page = 'src/serve/page-text.ts'
+const page = 'src/serve/page-text.js'
 
 /**
  * Keeps two files beside the built modules, both CommonJS, which modules of either kind can load: the one
@@ -13,8 +13,8 @@ const page = 'src/serve/page-text.ts'
 export const beside: Plugin = {
   name: 'beside',
   setup({ initialOptions, onResolve, onEnd }) {
-    onResolve({ filter: /\/(?:load-ajv\.cjs|page-text\.ts)$/ }, ({ path }) => ({
-      path: `./${path.slice(path.lastIndexOf('/') + 1).replace(/\.ts$/, '.cjs')}`,
+    onResolve({ filter: /\/(?:load-ajv\.cjs|page-text\.js)$/ }, ({ path }) => ({
+      path: `./${path.slice(path.lastIndexOf('/') + 1).replace(/\.js$/, '.cjs')}`,
       external: true,
     }))
     onEnd(() => {
@@ -22,7 +22,6 @@ export const beside: Plugin = {
       mkdirSync(outdir, { recursive: true })
       copyFileSync(loader, join(outdir, 'load-ajv.cjs'))
       const { code } = transformSync(readFileSync(page, 'utf8'), {
-        loader: 'ts',
         format: 'cjs',
         platform: 'node',
         minifyWhitespace: true,

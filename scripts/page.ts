@@ -1,18 +1,23 @@
-// Bundles the page of `sluice serve` into src/serve/page-text.ts: `npm run page`. The file is in the
-// repository, so that the server runs from its sources without a build; test/serve/page-text.test.ts checks
-// that it is current.
-import { readFileSync, writeFileSync } from 'node:fs'
+// Bundles the page of `sluice serve` into src/serve/page-text.js, which git ignores: `npm run page`, and as
+// the first step of the build (which `npm ci` runs), of `npm run check` and of every run of tests.
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { argv } from 'node:process'
+import process, { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const page = resolve(root, 'src/serve/page')
-export const pageTextFile = resolve(root, 'src/serve/page-text.ts')
+const pageTextFile = resolve(root, 'src/serve/page-text.js')
 
-/** The text of src/serve/page-text.ts, made from src/serve/page. */
-export async function pageText(): Promise<string> {
+/** Writes src/serve/page-text.js at one stroke: another run of tests may be reading it. */
+export async function makePage(): Promise<void> {
+  const unfinished = `${pageTextFile}.${process.pid}`
+  writeFileSync(unfinished, await pageText())
+  renameSync(unfinished, pageTextFile)
+}
+
+async function pageText(): Promise<string> {
   const body = readFileSync(resolve(page, 'page.html'), 'utf8').replace(/\n +/g, '\n')
   const [script, style, more, moreStyle, beside, besideStyle] = await Promise.all([
     bundle('main.ts', 'iife'),
@@ -23,25 +28,18 @@ export async function pageText(): Promise<string> {
     bundle('beside.css'),
   ])
   const [short, moreShort, besideShort] = shortNames([style, moreStyle, besideStyle])
-  return `// Made from src/serve/page by \`npm run page\`; do not edit.
-
-/** What is inside <body>. */
-export const pageBody = ${JSON.stringify(body)}
-
-/** The style sheet. */
-export const pageStyle = ${JSON.stringify(short)}
-
-/** The script. It finds its data in the document, or asks the server it came from. */
-export const pageScript = ${JSON.stringify(script)}
-
-/** What the list loads when it is asked for more, and its style sheet. */
-export const moreScript = ${JSON.stringify(more)}
-export const moreStyle = ${JSON.stringify(moreShort)}
-
-/** What shows all changes of a run, or two runs side by side, and its style sheet. */
-export const besideScript = ${JSON.stringify(beside)}
-export const besideStyle = ${JSON.stringify(besideShort)}
-`
+  const texts = {
+    pageBody: body,
+    pageStyle: short,
+    pageScript: script,
+    moreScript: more,
+    moreStyle: moreShort,
+    besideScript: beside,
+    besideStyle: besideShort,
+  }
+  return Object.entries(texts)
+    .map(([name, text]) => `export const ${name} = ${JSON.stringify(text)}\n`)
+    .join('')
 }
 
 /** Custom properties with names of one or two characters: only the style sheets use them. */
@@ -67,4 +65,4 @@ async function bundle(entry: string, format: 'iife' | 'esm' = 'esm'): Promise<st
   return outputFiles[0]!.text
 }
 
-if (argv[1] === fileURLToPath(import.meta.url)) writeFileSync(pageTextFile, await pageText())
+if (argv[1] === fileURLToPath(import.meta.url)) await makePage()

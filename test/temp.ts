@@ -2,6 +2,7 @@ import { accessSync, constants, mkdtempSync, readdirSync, rmSync, statfsSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
+import { makePage } from '../scripts/page.ts'
 import { buildPrograms } from './built.ts'
 
 /** What the product itself puts into the folder for temporary files, and has to take away again. */
@@ -14,6 +15,7 @@ const ours = /^(sluice-serve-\w{6}|work-run-\w{6}|work-order-\w{6}|sluice-[0-9a-
 export async function setup({ name }: TestProject): Promise<() => void> {
   const dir = mkdtempSync(join(name === 'quick' ? quickDisk() : tmpdir(), 'sluice-tests-'))
   process.env['TMPDIR'] = dir
+  await makePage()
   const built = await buildPrograms()
   process.env['SLUICE_BUILT'] = built
   return () => {

@@ -79,7 +79,7 @@ export class TreeDiff {
     this.note = { code: 'DIFF_MISSING', message: `no diff of the working tree was recorded: ${why}` }
   }
 
-  /** Makes the own repository. It begins with the index of the real one: what that knows is not read again. */
+  /** Makes the own repository, with the index of the real one: what that knows is not read again. */
   async #prepare(): Promise<void> {
     const asked = ['--show-toplevel', '--show-object-format']
     const files = ['index', 'objects', 'info/exclude'].flatMap((name) => ['--git-path', name])

@@ -6,7 +6,7 @@ import {
   pageBody,
   pageScript,
   pageStyle,
-} from './page-text.ts'
+} from './page-text.js'
 
 /** The head of every page; `top` is the address of its files, `more` are elements of one page alone. */
 const pageHead = (top: string, more = ''): string => `<!doctype html>

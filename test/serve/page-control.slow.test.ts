@@ -247,6 +247,19 @@ describe.skipIf(!chromiumPath)(`control from a browser${needsBrowser}`, () => {
     }
   })
 
+  test('a question that is asked again at once is answered by its own dialog', async () => {
+    const dir = root()
+    const { end } = start(dir, 'two')
+    const { url } = await serving(join(dir, 'runs'), control)
+    const page = await pages.open(url, '#run/two')
+    await page.getByRole('button', { name: 'Stop', exact: true }).click()
+    await page.getByRole('dialog').waitFor()
+    await page.evaluate("document.getElementById('ask').close(); document.getElementById('stop').click()")
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click()
+    await page.locator('#ordered', { hasText: 'Stop: Done.' }).waitFor()
+    expect((await end)[1].outcome).toBe('cancelled')
+  })
+
   test.each(looks)('a run that has ended is replied to at %i px, %s', async (width, scheme) => {
     const dir = root()
     const { end, sent } = start(dir, 'turns')

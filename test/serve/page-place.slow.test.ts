@@ -106,7 +106,7 @@ describe.skipIf(!chromiumPath)(`times, and the place in the address${needsBrowse
     const { url } = await serving(dir)
     const page = await pages.open(url, '#run/long', { viewport: { width: 390, height: 780 } })
     await over(page)
-    const went = (await page.evaluate(`new Promise((done) => {
+    const moved = (await page.evaluate(`new Promise((done) => {
       const box = document.getElementById('conversation')
       const head = document.getElementById('head')
       const seen = () => [...box.querySelectorAll('article')].find((one) => one.getBoundingClientRect().top > 400)
@@ -114,16 +114,15 @@ describe.skipIf(!chromiumPath)(`times, and the place in the address${needsBrowse
       requestAnimationFrame(() => requestAnimationFrame(() => {
         const one = seen()
         const before = one.getBoundingClientRect().top
-        box.addEventListener('scroll', () => setTimeout(() => done({
-          away: head.classList.contains('away'),
-          moved: one.getBoundingClientRect().top - before,
-        })), { once: true })
+        // The scroll before may still be told.
+        box.addEventListener('scroll', () => setTimeout(() => {
+          if (head.classList.contains('away')) done(one.getBoundingClientRect().top - before)
+        }))
         box.scrollTop += 30
       }))
-    })`)) as { away: boolean; moved: number }
-    expect(went.away).toBe(true)
+    })`)) as number
     // By what was scrolled, and no more.
-    expect(Math.abs(went.moved + 30)).toBeLessThan(2)
+    expect(Math.abs(moved + 30)).toBeLessThan(2)
   })
 
   test('the list is left, reloaded and found again as it was: search, outcomes, order', async () => {

@@ -1,12 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { pageText, pageTextFile } from '../../scripts/page.ts'
 import { pageFiles } from '../../src/serve/page.ts'
-
-test('the page that is served is made from its sources: if this fails, run `npm run page`', async () => {
-  // Not toEqual: a difference of two lines of 70 KB says nothing.
-  expect(readFileSync(pageTextFile, 'utf8') === (await pageText())).toBe(true)
-})
 
 test('the page weighs at most 125 KB, and what it loads on request 15 and 31 KB', () => {
   const weigh = (of: (path: string) => boolean) =>

@@ -11,7 +11,9 @@ function dialog(): HTMLDialogElement {
 
 /** Asks the reader back, with a button of this word and Cancel. True if it is meant. */
 export function askBack(title: string, words: string, yes: string, more?: Node): Promise<boolean> {
-  const box = dialog()
+  // A dialog of its own: that another was closed is told later, and is no answer to this one.
+  const box = dialog().cloneNode() as HTMLDialogElement // cast: a copy of one
+  dialog().replaceWith(box)
   box.setAttribute('aria-label', title)
   box.replaceChildren(
     make('h2', {}, title),
@@ -24,7 +26,6 @@ export function askBack(title: string, words: string, yes: string, more?: Node):
       make('button', { autofocus: '' }, 'Cancel'),
     ),
   )
-  box.returnValue = ''
   box.showModal()
   return new Promise((done) => {
     box.addEventListener('close', () => done(box.returnValue === 'yes'), { once: true })
