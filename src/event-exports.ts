@@ -1,4 +1,4 @@
-// Engines, events and conversations: what the root, events and web export.
+// Engines, events and conversations: what events and web export.
 
 export { claude, codex, copilot, gemini, iflow, opencode, qwen } from './engines/all-engines.ts'
 export { auto } from './engines/auto.ts'

@@ -1,9 +1,11 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunnerTestCase, TestRunner } from 'vitest'
+import type { MutantEnd } from './sites.ts'
 
 const dir = process.env['SLUICE_MUTANTS']!
 const hits = new Set<number>()
+/** The mutants that an assertion has noticed. */
 const dead = new Set<number>()
 /** The mutant that is switched on, 0 for none. */
 let active = 0
@@ -27,7 +29,10 @@ export default class MutantRunner extends TestRunner {
     const [plain, plainTurns] = await runWith(run, 0, Number.POSITIVE_INFINITY)
     if (plain) throw plain
     const touched = [...hits]
-    keep('touched', touched)
+    keep(
+      'touched',
+      touched.map((id) => ({ id })),
+    )
     readDead()
     const alive = touched.filter((id) => !dead.has(id))
     if (alive.length === 0) return
@@ -37,8 +42,9 @@ export default class MutantRunner extends TestRunner {
     for (const id of alive) {
       const [error] = await runWith(run, id, 20 * plainTurns + 100_000)
       if (!error) continue
-      dead.add(id)
-      keep('dead', [id])
+      const end: MutantEnd = { id, by: isAssertion(error) ? 'assertion' : 'crash', test: fullName(test) }
+      if (end.by === 'assertion') dead.add(id)
+      keep('ends', [end])
     }
   }
 }
@@ -59,13 +65,28 @@ async function runWith(run: () => unknown, id: number, most: number): Promise<[u
   }
 }
 
-/** The other worker kills mutants, too. */
-function readDead(): void {
-  const path = join(dir, 'dead')
-  if (!existsSync(path)) return
-  for (const id of readFileSync(path, 'utf8').split('\n')) if (id) dead.add(Number(id))
+/** Whether a test says so itself. Properties wrap what their predicate has thrown. */
+function isAssertion(error: unknown): boolean {
+  for (let each = error; each instanceof Error; each = each.cause)
+    if (each.name === 'AssertionError') return true
+  return false
 }
 
-function keep(name: string, ids: readonly number[]): void {
-  if (ids.length > 0) appendFileSync(join(dir, name), ids.map((id) => `${id}\n`).join(''))
+function fullName({ name, file, suite }: RunnerTestCase): string {
+  return [file.name, ...(suite ? [suite.name] : []), name].join(' > ')
+}
+
+/** The other worker kills mutants, too. */
+function readDead(): void {
+  const path = join(dir, 'ends')
+  if (!existsSync(path)) return
+  for (const line of readFileSync(path, 'utf8').split('\n')) {
+    const end: MutantEnd | undefined = line === '' ? undefined : JSON.parse(line)
+    if (end?.by === 'assertion') dead.add(end.id)
+  }
+}
+
+function keep(name: string, facts: readonly object[]): void {
+  if (facts.length > 0)
+    appendFileSync(join(dir, name), facts.map((fact) => `${JSON.stringify(fact)}\n`).join(''))
 }

@@ -13,6 +13,13 @@ export interface Mutant {
   readonly now: string
 }
 
+/** A test that a mutant broke, and how: an assertion failed, or it threw something else and says nothing. */
+export interface MutantEnd {
+  readonly id: number
+  readonly by: 'assertion' | 'crash'
+  readonly test: string
+}
+
 const opposite: Record<string, string> = {
   ...{ '<': '<=', '<=': '<', '>': '>=', '>=': '>', '===': '!==', '!==': '===' },
   ...{ '&&': '||', '||': '&&', '+': '-', '-': '+' },

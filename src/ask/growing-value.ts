@@ -157,7 +157,7 @@ export class GrowingValue implements Handler {
     else if (this.#shown) set(top.map!, this.#key, value)
   }
 
-  /** The last value will not change any more. */
+  /** The last value will not change again. */
   #complete(): void {
     if (this.#shown) this.#completed.add(this.#top, this.#lastKey())
   }

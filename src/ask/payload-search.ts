@@ -317,7 +317,7 @@ export class PayloadSearch {
     return open.begun > 0
   }
 
-  /** The open block is none: what gave way to it counts again. */
+  /** The open block was not one: what gave way to it counts again. */
   #giveUp(): void {
     if (this.#settled || this.#outranked) this.#value = this.#outranked
     this.#settled = this.#outranked !== undefined

@@ -179,7 +179,7 @@ function asyncSchema(schema: Schema | undefined): StandardSchemaV1 | undefined {
     const standard = schema as StandardSchemaV1
     return standard['~standard'].vendor === 'agent-sluice' ? undefined : standard
   }
-  // Casts: what is no Standard Schema is a JSON Schema.
+  // Casts: a schema is a Standard Schema or a JSON Schema.
   return (schema as JsonSchema)['$async'] === true ? wrapped(schema as JsonSchema) : undefined
 }
 

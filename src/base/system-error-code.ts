@@ -21,10 +21,12 @@ const meanings: Record<string, string> = {
   EIO: 'the disk or the terminal reports an error',
 }
 
+const ELSEWHERE = 'choose another directory'
+
 /** What to do about those that our own files can have. */
 const advice: Record<string, string> = {
-  EACCES: 'choose another directory',
-  ENOTDIR: 'choose another directory',
+  EACCES: ELSEWHERE,
+  ENOTDIR: ELSEWHERE,
   EISDIR: 'remove it',
   ELOOP: 'remove it',
   EFTYPE: 'remove it',
@@ -32,7 +34,7 @@ const advice: Record<string, string> = {
   ENOSPC: 'free some space and resume',
   EDQUOT: 'free some space and resume',
   EFBIG: 'raise the limit and resume',
-  EROFS: 'choose another directory',
+  EROFS: ELSEWHERE,
 }
 
 /**
@@ -63,4 +65,9 @@ export function diskFault(what: string, path: string, cause: unknown): Fault {
   return new Fault('JOURNAL_FAILED', `cannot ${what} ${quote(path, 200)} (${code}): ${meaning}${next}`, {
     cause,
   })
+}
+
+/** Whether a Fault of files of ours advises another directory. */
+export function wantsOtherDirectory({ code, cause }: Fault): boolean {
+  return (code === 'JOURNAL_FAILED' || code === 'RECORD_FAILED') && advice[codeOf(cause) ?? ''] === ELSEWHERE
 }

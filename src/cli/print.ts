@@ -68,7 +68,7 @@ class Output {
    * that nothing live is delayed. On a terminal each is written at once: a question may follow it.
    */
   print(line: string): true | Promise<boolean> {
-    // Into a block, because `Buffer.from` takes ten times as long for ASCII, and twice as long for the rest.
+    // Writes into a block: `Buffer.from` takes ten times as long for ASCII, and twice as long for other text.
     const fits = line.length * MAX_UTF8 <= this.#block.length - this.#length
     if (!fits) this.#makeRoom(line.length * MAX_UTF8)
     if (this.#length === 0) setImmediate(this.#writeLines)
@@ -151,7 +151,7 @@ function fileOf(stream: NodeJS.WriteStream): number | undefined {
   return stream instanceof Socket ? undefined : fd
 }
 
-/** So many bytes of lines are written at once. */
+/** Bytes of lines to write at once. */
 const BLOCK = 64 * 1024
 /** A block that grew beyond this for a long line is not kept. */
 const MAX_KEPT = 4 * 1024 * 1024

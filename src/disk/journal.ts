@@ -11,15 +11,7 @@ import { jsonLine } from '../streams/jsonl.ts'
 import { makeDir } from './durable.ts'
 import { LineFile } from './line-file.ts'
 import { takeLock } from './lock.ts'
-import {
-  comparePlaces,
-  damagedJournal,
-  type EventPlace,
-  type JournalLine,
-  NO_EVENT,
-  outOfOrder,
-  readLine,
-} from './read-journal.ts'
+import { comparePlaces, type EventPlace, type JournalLine, readLine, storedEvents } from './read-journal.ts'
 
 export const EVENTS_FILE = 'events.jsonl'
 export const DIAGNOSTICS_FILE = 'parser_diagnostics.jsonl'
@@ -216,12 +208,9 @@ export function makeRunDir(dir: string): void {
 /** Reads the whole journal once, and returns the last event: nothing may be appended to a damaged journal. */
 function check(path: string, events: LineFile, ended: Set<number>): EventPlace | undefined {
   let last: EventPlace | undefined
-  for (const { bytes, at } of events.lines()) {
-    const { place: next } = readLine(bytes)
-    const why = next ? outOfOrder(last, next) : NO_EVENT
-    if (!next || why !== undefined) throw damagedJournal(path, at, why ?? NO_EVENT)
-    if (next.type === 'lifecycle.completion.state') ended.add(next.attempt_number)
-    last = next
+  for (const { place } of storedEvents(path, events.lines())) {
+    if (place.type === 'lifecycle.completion.state') ended.add(place.attempt_number)
+    last = place
   }
   return last
 }
@@ -257,7 +246,7 @@ function verify(kept: Generator<JournalLine, void>, event: AgentEvent, dir: stri
 }
 
 // A wall clock gives the same event a new time when the run is fed again; nothing else may differ.
-function sameButTime(event: AgentEvent): string {
+export function sameButTime(event: AgentEvent): string {
   return JSON.stringify({ ...event, ts: '' })
 }
 

@@ -76,6 +76,21 @@ export function eachLine(path: string, see: (line: Buffer) => void): void {
   })
 }
 
+/** The events in the lines of a journal that does not grow. Throws JOURNAL_MISMATCH where it is damaged. */
+export function* storedEvents(
+  path: string,
+  lines: Iterable<JournalLine>,
+): Generator<{ readonly event: AgentEvent; readonly place: EventHead }, void> {
+  let last: EventPlace | undefined
+  for (const { bytes, at } of lines) {
+    const { value, place } = readLine(bytes)
+    const why = place ? outOfOrder(last, place) : NO_EVENT
+    if (!place || why !== undefined) throw damagedJournal(path, at, why ?? NO_EVENT)
+    yield { event: value as AgentEvent, place } // cast: the fields that every event has were checked
+    last = place
+  }
+}
+
 export function* linesIn({ bytes, at }: Lines): Generator<JournalLine, void> {
   for (let from = 0; from < bytes.length; ) {
     const to = bytes.indexOf(LF, from) + 1
@@ -272,7 +287,7 @@ export function outOfOrder(last: EventPlace | undefined, next: EventPlace): stri
 }
 
 /** The fault for a journal that contains an invalid line. `at` is its byte offset. */
-export function damagedJournal(path: string, at: number, why: string): Fault {
+function damagedJournal(path: string, at: number, why: string): Fault {
   return new Fault(
     'JOURNAL_MISMATCH',
     `${quote(path, 200)} is damaged at byte ${at}: ${why}. The raw logs still have the run: move this file away, then ` +
@@ -281,4 +296,4 @@ export function damagedJournal(path: string, at: number, why: string): Fault {
   )
 }
 
-export const NO_EVENT = 'the line is not an event'
+const NO_EVENT = 'the line is not an event'

@@ -82,7 +82,7 @@ export class AnswerText {
     }
     const text = this.#textFrom(0)
     const error = incomplete ? undefined : this.#errorIn(text, ended)
-    // The blank behind a document may come after the next line.
+    // The blank after a document may come after the next line.
     const to = this.#frames.reduce((last, frame) => Math.max(last, frame.to), 0)
     say.about({ channel: first.channel, from: first.from, to })
     if (error === undefined) {

@@ -19,7 +19,7 @@ export interface CommandLine {
   readonly session: string
   /** Options with which it keeps no session, or is not headless: it cannot be continued. */
   readonly alone?: string
-  /** Words before the task that are none: `resume ID`. */
+  /** Words before the task that are not part of it: `resume ID`. */
   words?(words: readonly string[]): readonly string[]
   /** What continues the session. The prompt goes to stdin. */
   next(options: readonly string[], session: string): readonly string[]

@@ -10,7 +10,7 @@ export const geminiDenial =
   /^(?:Tool execution |Tool ".{1,100}" |Execution )?(?:is |was )?denied by policy|^Command (?:rejected because|'.{1,300}' is blocked|substitution .{1,100} is not allowed)|^Command\(s\) not [io]n the |requires user confirmation, which is not supported in non-interactive/
 export const opencodeDenial =
   /^(?:Error: )?The user (?:rejected permission to use|has specified a rule which prevents you from using) this/
-/** An interrupted command is none. */
+/** An interrupted command was not denied. */
 export const qwenDenial =
   /^\[Operation Cancelled\] Reason: (?!User cancelled tool execution|Error: Request aborted)|^Qwen Code requires permission to use |^Tool ".{1,100}" is denied/
 /** Of engines whose words were not observed. */

@@ -51,7 +51,7 @@ const explains =
 const toldWork =
   /\b(?:this is|these are|was|were|allowed|added|fixed|changed|removed|renamed|updated|translated|handled|implemented|raised|raising|increased|message|banner|now)\b|已(?!断|过|被|失|用|达|超|耗)|新的|增加|添加|修复|解决|改为|改成|提示|文案|逻辑/i
 
-/** Whether a clause says what failed, and how, and nothing else. */
+/** Whether a clause says only what failed, and how. */
 function isFailure(clause: string): boolean {
   //  Rate limit exceeded     The model is currently overloaded     Resource has been exhausted for today
   //  ^ thing    ^ how        ^ thing  ^ how                        ^ thing  ^ how              ^ where

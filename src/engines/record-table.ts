@@ -34,7 +34,7 @@ export interface Rows<State> {
   readonly sub?: string
   /** The field with the record that the rows are about, if the type is outside of it. */
   readonly of?: string
-  /** What stands before the name of an unknown type: `item`. */
+  /** The word before the name of an unknown type: `item`. */
   readonly called?: string
   /** Fields that every record may have whose row lists fields. */
   readonly fields?: string

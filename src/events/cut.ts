@@ -10,7 +10,7 @@ import type { EngineCut, EngineFrame } from './engine.ts'
 
 /** A record nested deeper than this would overflow the stack of code that prints it. */
 const MAX_DEPTH = 512
-/** A record of so many characters at most has no room for more brackets: nearly every one is that short. */
+/** A record of up to this many characters has no room for more brackets: nearly every one is that short. */
 const LEAST_DEEP = 2 * MAX_DEPTH
 /** Characters of a text that may be parsed before its depth is checked. */
 const LARGE = 1 << 16

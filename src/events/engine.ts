@@ -405,7 +405,7 @@ export function kindsByName(table: ToolTable = {}): ReadonlyMap<string, ToolKind
   return new Map(kinds.flatMap((kind) => (table[kind]?.split(' ') ?? []).map((name) => [name, kind])))
 }
 
-/** The kind that an agent names itself; a word that is none is `other`. */
+/** The kind that an agent names itself; any other word is `other`. */
 export function readToolKind(word: string): ToolKind {
   return kinds.find((kind) => kind === word) ?? 'other'
 }

@@ -138,7 +138,7 @@ export class OpenRequests {
   answered({ id, ...given }: Answered, frame: Frame): true | 'kept' {
     const key = keyOf(id)
     if (this.#sentInterrupt || this.#settled.get(key) || this.#earlyIds.has(key)) return true
-    // Who asks twice under one id is refused: that is no answer to what was asked first.
+    // A second request under the same id is refused: it does not answer the first.
     if (given.option === undefined && given.words === undefined && this.#doubled.delete(key)) return true
     if (this.#open.has(key)) {
       this.#answer({ key, ...given, frame })
@@ -209,7 +209,7 @@ export class OpenRequests {
     const chosen = options.find(({ id }) => id === option)
     const texts = [...new Set(textsIn(words, 0))]
     this.#cancelled ||= chosen?.kind === 'cancel'
-    // Every agent takes an answer that is none of its options, `cancelled` or an error, for a no.
+    // Every agent takes an answer outside of its options, `cancelled` or an error, for a no.
     const isNo = kind === 'permission' || (option === undefined && texts.length === 0)
     const isTold = texts.length > 0 && questions.length > 0 && !questions.some(({ secret }) => secret)
     this.#settle(key, by, {

@@ -29,7 +29,7 @@ export const NO_OPENER: FenceOpener = {
 /** The marks that end the block, or their line: the body ends at `from`, prose continues at `to`. */
 export interface FenceCloser {
   readonly from: number
-  /** Where the line is recognized: at its first mark, or at the first byte that is no quote mark. */
+  /** Where the line is recognized: at its first mark, or at the first byte that is not a quote mark. */
   readonly at: number
   readonly to: number
   /** It is the line after a block whose lines all carry quote marks. */

@@ -19,6 +19,7 @@ import { brokenRestMachine } from './broken-rest.ts'
 import { withoutQuotes } from './line-head.ts'
 import { type BracketRule, bracketCheck } from './opening-bracket.ts'
 import type { Inside, Scan } from './scan.ts'
+import { objectTooLong } from './too-long.ts'
 import { WhatFollows } from './what-follows.ts'
 import { isCitation, isPiece } from './within.ts'
 
@@ -72,7 +73,7 @@ export class ObjectMachine implements Inside {
   #torn = false
   #attached = false
   #place: Place = 'prose'
-  /** It is an array right behind a word, `list[0]`. */
+  /** It is an array right after a word, `list[0]`. */
   #glued = false
   /** How many `>` are before it, and before its other lines. */
   #quotes = 0
@@ -250,11 +251,7 @@ export class ObjectMachine implements Inside {
     const scan = this.#scan
     const at = this.#tape.origin(this.#from)
     scan.cutTextBefore(this.#from)
-    scan.cutText(at, at + scan.maxFrame, limit, {
-      code: 'FRAME_TOO_LONG',
-      message: `an object at byte ${at} is longer than maxFrame (${scan.maxFrame} bytes); it is kept as text`,
-      at,
-    })
+    scan.cutText(at, at + scan.maxFrame, limit, objectTooLong(at, scan.maxFrame))
     return this.#leave(limit)
   }
 

@@ -296,10 +296,10 @@ function openerMarks(names: readonly string[], dialects: readonly Dialect[]): Ma
 const LINE_FEED = /* @__PURE__ */ Bytes.from('\n')
 const BRACE = /* @__PURE__ */ Bytes.from('{')
 const BRACKET = /* @__PURE__ */ Bytes.from('[')
-/** The tables that were asked for last. A text is scanned for several of them in turn. */
+/** The tables used last: a text is scanned with several of them, one after the other. */
 const usual: { names: readonly string[]; dialects: readonly Dialect[]; table: MarkTable<OpenerMark> }[] = []
 const MAX_USUAL = 8
 
-/** A chunk may end with all but one byte of a fence, of a tag that is no thought or of a BOM. */
+/** A chunk may end with all but one byte of a fence, of a BOM, or of a tag that opens no thought. */
 const LONGEST_MARK = 10
 const NO_FENCE: FenceHit = { at: NOWHERE, decided: true }

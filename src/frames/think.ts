@@ -4,7 +4,7 @@ import { isBlank, NUL } from '../text/characters.ts'
 import { type Mark, MarkSearch, markTable } from './mark-search.ts'
 import type { Inside, Scan } from './scan.ts'
 import type { Dialect } from './thoughts.ts'
-import { tooLong } from './too-long.ts'
+import { THOUGHT, tooLong } from './too-long.ts'
 
 /** A mark in prose that opens a thought, or closes one whose opener was in the prompt. */
 export interface ThoughtMark extends Mark {
@@ -78,7 +78,7 @@ export function thinkMachine(scan: Scan, { patient, closed }: ThinkOptions): Thi
         return true
       }
       scan.enter(
-        tooLong(scan, 'think block', from, (seek) => {
+        tooLong(scan, THOUGHT, from, (seek) => {
           const end = endAfter(Math.max(seek, inside))
           if (end === NOWHERE) return { done: false, at: Math.max(seek, tape.end - closer.longest - 1) }
           closed(from, end)

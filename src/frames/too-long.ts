@@ -14,11 +14,8 @@ export function tooLong(
   const { tape, maxFrame } = scan
   let piece = tape.origin(from)
   let seek = from
-  let note: Note | undefined = {
-    code: 'FRAME_TOO_LONG',
-    message: `a ${what} at byte ${piece} is longer than maxFrame (${maxFrame} bytes); it is kept as text`,
-    at: piece,
-  }
+  let note: Note | undefined = tooLongNote(`a ${what}`, piece, maxFrame)
+  if (what !== THOUGHT) lost.set(note, 'block')
 
   function pieces(to: number, toPosition: number, whole: boolean): void {
     while (piece + maxFrame <= to || (whole && piece < to)) {
@@ -54,6 +51,28 @@ export function tooLong(
       scan.leave(tape.end)
     },
   }
+}
+
+/** The note about an object that grew past `maxFrame`. */
+export function objectTooLong(at: number, maxFrame: number): Note {
+  const note = tooLongNote('an object', at, maxFrame)
+  lost.set(note, 'object')
+  return note
+}
+
+/** What a note says is kept as text and may have been the payload: a think block never is. */
+export function lostPayload(note: Note): 'object' | 'block' | undefined {
+  return lost.get(note)
+}
+
+export const THOUGHT = 'think block'
+
+/** Beside the notes, because those are printed: only what looks for payloads asks. */
+const lost = new WeakMap<Note, 'object' | 'block'>()
+
+function tooLongNote(what: string, at: number, maxFrame: number): Note {
+  const message = `${what} at byte ${at} is longer than maxFrame (${maxFrame} bytes); it is kept as text`
+  return { code: 'FRAME_TOO_LONG', message, at }
 }
 
 /** State of the search: done, prose continues at `at`; not done, nothing before `at` is needed any more. */

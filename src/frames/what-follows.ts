@@ -41,7 +41,7 @@ export class WhatFollows {
   #place: Place = 'prose'
   /** Everything before it has been looked at. */
   #seek = 0
-  /** The first byte behind the object that is not blank. */
+  /** The first byte after the object that is not blank. */
   #start = 0
   /** One past the last byte that has been looked at when all was decided. */
   #end = 0
@@ -104,7 +104,7 @@ export class WhatFollows {
     return this.#lookAlong(bound, over)
   }
 
-  /** What has been looked at behind the value, as Latin-1: the same however the text is split. */
+  /** What was read after the value, as Latin-1: the same however the text is split. */
   seen(): string {
     const { view, base } = this.#tape
     return view.toString('latin1', this.#to - base, this.#end - base)
@@ -228,7 +228,7 @@ export class WhatFollows {
     return !isBlank(this.#scan.byte(at + 1))
   }
 
-  /** Whether a comment may follow the value: what is behind it decides. */
+  /** Whether a comment may follow the value: what is after that decides. */
   #isComment(): boolean {
     const first = this.#scan.byte(this.#start)
     if (first !== LESS || this.#seek < this.#start + 2) return first === SLASH

@@ -33,7 +33,7 @@ const NONE: readonly Note[] = []
 const MAX_TEXT = 1 << 20
 
 /**
- * The first key that occurs twice in one object of a valid JSON text, down to so many levels, or undefined.
+ * The first key that occurs twice in one object of a valid JSON text, down to this depth, or undefined.
  *
  * @example
  * duplicateKey('{"run_id":"7","run_id":"8"}', 2) // 'run_id'

@@ -55,7 +55,7 @@ function opensNoKey(text: string): boolean {
   return next !== QUOTE && next !== CLOSE_BRACE && next > SPACE
 }
 
-/** Whether there are so many brackets that parsing them may need many times the size of the text. */
+/** Whether the text has so many brackets that parsing it may need many times its size. */
 function isDense(text: string): boolean {
   const some = text.length >> 5
   return count(text, '{', some) + count(text, '[', some) > some

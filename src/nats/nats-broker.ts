@@ -98,34 +98,8 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
       if (host && !(host.current && !host.lag)) throw new Error(`the server ${host.name} is behind`)
       return counted.num_pending
     },
-    async *read(from, { tenant = '*', run = '*' }, signal) {
-      let next = from
-      /** The last block that was read: after a loss of storage another one can be in its place. */
-      let seen: StoredBlock | undefined
-      for (let failures = 0; !signal.aborted; failures++) {
-        try {
-          await client.connected(signal)
-          if (failures > 0) await delay(RETRY_MS, undefined, { signal })
-          const again = seen
-          const start = again ? next - 1 : next
-          const wanted = { stream, filter: subject({ tenant, run }), from: start, known: next - 1 }
-          for await (const block of consumed(client, wanted, signal)) {
-            if (again && block.at === again.at) {
-              if (blockMark(block) === blockMark(again)) continue
-              throw new Rewound(`block ${block.at} is another one`)
-            }
-            next = block.at + 1
-            seen = { ...block, bytes: NOTHING }
-            failures = 0
-            yield block
-          }
-        } catch (error) {
-          if (signal.aborted) return
-          if (error instanceof Rewound || Fault.is(error)) throw error
-          if (isFinal(error)) throw brokerFault(error, client.shown)
-        }
-      }
-    },
+    read: (from, { tenant = '*', run = '*' }, signal) =>
+      blocks(client, { stream, filter: subject({ tenant, run }) }, from, signal),
     async order(name, order) {
       const ask = () => client.connection.request(orders(name), order, { timeout: HEARD_MS })
       try {
@@ -149,6 +123,41 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
     },
     reachable: (signal) => client.connected(signal),
     close: client.close,
+  }
+}
+
+/** Blocks from a position on, of one consumer after the other; each loss of the connection ends one. */
+async function* blocks(
+  client: NatsClient,
+  source: { readonly stream: string; readonly filter: string },
+  from: number,
+  signal: AbortSignal,
+): AsyncGenerator<StoredBlock, void> {
+  let next = from
+  /** The last block that was read: after a loss of storage another one can be in its place. */
+  let seen: StoredBlock | undefined
+  for (let failures = 0; !signal.aborted; failures++) {
+    try {
+      await client.connected(signal)
+      if (failures > 0) await delay(RETRY_MS, undefined, { signal })
+      const again = seen
+      const start = again ? next - 1 : next
+      const wanted = { ...source, from: start, known: next - 1 }
+      for await (const block of consumed(client, wanted, signal)) {
+        if (again && block.at === again.at) {
+          if (blockMark(block) === blockMark(again)) continue
+          throw new Rewound(`block ${block.at} is another one`)
+        }
+        next = block.at + 1
+        seen = { ...block, bytes: NOTHING }
+        failures = 0
+        yield block
+      }
+    } catch (error) {
+      if (signal.aborted) return
+      if (error instanceof Rewound || Fault.is(error)) throw error
+      if (isFinal(error)) throw brokerFault(error, client.shown)
+    }
   }
 }
 

@@ -285,10 +285,7 @@ const AWAY: ReadonlySet<string> = new Set([
 /** True for what may pass by itself: no server listens there, or it does not answer. */
 function isAway(error: unknown): boolean {
   return chainOf(error).some(
-    (each) =>
-      AWAY.has(codeOf(each) ?? '') ||
-      ['TimeoutError', 'ClosedConnectionError'].includes(each.name) ||
-      (each.name === 'ConnectionError' && each.message.includes('connection refused')),
+    (each) => AWAY.has(codeOf(each) ?? '') || ['TimeoutError', 'ClosedConnectionError'].includes(each.name),
   )
 }
 

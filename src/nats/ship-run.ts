@@ -52,13 +52,13 @@ const START: KnownPosition = { at: 0, last: undefined, end: NO_EVENT_YET, tail: 
  */
 export class ShippedRun {
   readonly dir: string
-  /** Size of the journal when it was last checked. */
-  size = 0
   readonly #broker: Broker
   readonly #root: string
   readonly #options: ShipRunOptions
   readonly #path: string
   #name: RunName | undefined
+  /** Size of the journal when it was last checked. */
+  #size = 0
   /** The position of the broker; undefined if it must be asked. */
   #here: (KnownPosition & { readonly after: number }) | undefined
   /** Its likely positions: the last block sent, and acknowledged. Searching the journal takes long. */
@@ -78,6 +78,18 @@ export class ShippedRun {
   order(run: string, order: Order): boolean | undefined {
     const ordered = this.#name?.run === run ? this.#ordered() : undefined
     return ordered && giveOrder(ordered, order)
+  }
+
+  /** Whether the journal is not as it was when it was last checked. */
+  hasChanged(): boolean {
+    const journal = fs.lstatSync(this.#path, { throwIfNoEntry: false })
+    return journal?.size !== this.#size || journal.ino !== this.#inode
+  }
+
+  /** Whether the broker has yet to learn that the run is over, or that it takes orders, or takes none. */
+  isUntold(): boolean {
+    if (!isRunning(this.dir, this.#root)) return true
+    return this.#here !== undefined && !this.#ordered() !== !this.#here.end.control
   }
 
   /** Called after any error: the broker must be asked again for its position. */
@@ -118,7 +130,7 @@ export class ShippedRun {
   /** The journal may have been cut, or replaced by one whose file has the same number and is longer. */
   #check({ fd }: JournalReader): void {
     const { size, ino } = fs.fstatSync(fd)
-    this.size = size
+    this.#size = size
     if (ino === this.#inode && (!this.#here || tailBefore(fd, this.#here.at) === this.#here.tail)) return
     this.#name = this.#here = this.#sent = this.#acked = undefined
     this.#inode = ino
@@ -157,7 +169,7 @@ export class ShippedRun {
     if (!portion) {
       // First the process, then the size: what it wrote last must not be missed.
       const over = !isRunning(this.dir, this.#root)
-      if (fs.fstatSync(fd).size !== this.size) return undefined
+      if (fs.fstatSync(fd).size !== this.#size) return undefined
       const { attempt, seq, hash } = start.end
       const isTold = over ? start.end.over : !this.#ordered() === !start.end.control
       if (isTold) return over ? 'over' : 'waiting'
@@ -170,7 +182,9 @@ export class ShippedRun {
       await alone(() => this.#sendLong(journal, start))
     } else {
       const over =
-        portion.next === this.size && !isRunning(this.dir, this.#root) && fs.fstatSync(fd).size === this.size
+        portion.next === this.#size &&
+        !isRunning(this.dir, this.#root) &&
+        fs.fstatSync(fd).size === this.#size
       await this.#append(knownAfter(fd, portion, over), portion.bytes, loadOf(portion))
     }
     return undefined

@@ -7,7 +7,7 @@ import { DURATION_ABOVE_0, type Duration } from '../base/duration.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { afterLoopTime } from '../base/loop-time.ts'
 import { cannotRead, diskFault } from '../base/system-error-code.ts'
-import { EVENTS_FILE } from '../disk/journal.ts'
+import { EVENTS_FILE, LOCK_FILE } from '../disk/journal.ts'
 import { Waker, watchPath } from '../disk/wake.ts'
 import type { AgentEvent } from '../events/event.ts'
 import { orderIn } from '../run/orders.ts'
@@ -105,25 +105,17 @@ export async function ship(dir: string, options: ShipOptions = {}): Promise<Ship
 }
 
 const MAX_DEPTH = 6
-/** Number of folders to read before yielding to other work. */
-const FOLDERS_A_TURN = 100
-/** Milliseconds between two checks of the journals that are being written; a watcher is usually faster. */
-const POLL_MS = 100
-/** After this time a run that does not grow is asked whether it is over; of thousands, a part. */
-const LOOK_MS = 300
-const LOOKS = 50
-const LOOK_SHARE = 20
-/** Milliseconds between two walks over the directory. */
-const WALK_MS = 500
-/** With thousands of runs both take long, and are done less often: for one part in so many of the time. */
-const POLL_SHARE = 5
-const WALK_SHARE = 20
-/** Journals that are watched; the others are polled. */
-const MAX_WATCHERS = 500
-/** Folders with runs that are watched for new ones; those in others are found by the next walk. */
-const MAX_FOLDERS = 50
-/** So long a new folder is looked into for its journal. */
-const FRESH_MS = 5000
+/** Number of folders and runs to look at before yielding to other work. */
+const LOOKS_A_TURN = 100
+/**
+ * Milliseconds between two looks at everything: a watcher can fail silently on a network disk, and a process
+ * that is killed changes no file.
+ */
+const RESCAN_MS = 300
+/** With thousands of runs a rescan takes long: it gets one part in so many of the time. */
+const RESCAN_SHARE = 20
+/** Folders that are watched: those of runs that are being written, and those in which runs are made. */
+const MAX_WATCHERS = 2000
 const MAX_BACKOFF_MS = 2000
 /** Waiting longer than this for the broker means that it was away. */
 const AWAY_MS = 50
@@ -135,9 +127,6 @@ interface Entry {
   /** Something changed while it was busy. */
   again: boolean
   failures: number
-  /** When it was last checked. */
-  looked: number
-  watcher?: fs.FSWatcher | undefined
 }
 
 /** The same over any broker. `root` is the real path of the directory. */
@@ -160,20 +149,17 @@ class Shipper {
   /** Nothing was taken since an error: whether for too long, whether that was told, how to stop counting. */
   #stall: { isLong: boolean; told: boolean; readonly cancel: () => void } | undefined
   /** Wakes the loop of `ship`. */
-  readonly #waker = new Waker(WALK_MS)
+  readonly #waker = new Waker(RESCAN_MS)
   readonly #stop = new AbortController()
   /** Aborted at the end, and with the signal of the caller. */
   readonly #signal: AbortSignal
   readonly #runOptions: ShipRunOptions
   /** Runs by state: with thousands of them they must not be counted each time. */
   readonly #counts = { waiting: 0, over: 0, gone: 0, refused: 0 }
-  /** Number of journals that are watched. */
-  #watchers = 0
-  /** Those that are being written, the one that was looked at last at the end. */
+  /** Those that are being written. */
   readonly #waiting = new Set<Entry>()
-  readonly #watchedFolders = new Map<string, fs.FSWatcher>()
-  /** What was made just now beside other runs, and until when it is looked into. */
-  readonly #fresh = new Map<string, number>()
+  /** By their path. */
+  readonly #watchers = new Map<string, fs.FSWatcher>()
 
   constructor(broker: Broker, root: string, options: ReturnType<typeof shipOptions>) {
     this.#broker = broker
@@ -199,8 +185,7 @@ class Shipper {
     } finally {
       this.#stop.abort()
       this.#endStall()
-      for (const entry of this.#entries.values()) entry.watcher?.close()
-      for (const watcher of this.#watchedFolders.values()) watcher.close()
+      for (const watcher of this.#watchers.values()) watcher.close()
     }
     if (this.#fatal) throw this.#fatal.error
     if (signal?.aborted && !this.#follow) throw signal.reason
@@ -219,27 +204,19 @@ class Shipper {
       }
       this.#broker.takeOrders(tokenOf(tenant), take, fail, this.#signal)
     }
-    this.#watchFolder(this.#root)
-    let nextWalk = Number.NEGATIVE_INFINITY
-    let nextPoll = Number.NEGATIVE_INFINITY
+    this.#watch(this.#root)
+    let next = Number.NEGATIVE_INFINITY
     while (!this.#signal.aborted && !this.#fatal) {
       const isDone = this.#isIdle() && this.#counts.waiting === 0
-      if (performance.now() >= nextWalk || (isDone && !this.#follow)) {
+      if (performance.now() >= next || (isDone && !this.#follow)) {
         const before = this.#entries.size
-        const took = await this.#walk(this.#root)
-        nextWalk = performance.now() + Math.max(WALK_MS, took * WALK_SHARE)
+        const took = await this.#rescan()
+        next = performance.now() + Math.max(RESCAN_MS, took * RESCAN_SHARE)
         // Nothing new turned up while the last ones ended.
         if (!this.#follow && isDone && this.#entries.size === before && this.#isIdle()) break
       }
       // The end of every block wakes this loop.
-      const polled = performance.now()
-      if (polled >= nextPoll) {
-        this.#poll()
-        await this.#lookIntoFresh(polled)
-        const ended = performance.now()
-        nextPoll = ended + Math.max(POLL_MS, (ended - polled) * POLL_SHARE)
-      }
-      await this.#waker.sleep(this.#signal, Math.min(WALK_MS, nextPoll - performance.now()))
+      await this.#waker.sleep(this.#signal, next - performance.now())
     }
   }
 
@@ -303,8 +280,7 @@ class Shipper {
     try {
       this.#become(entry, await entry.run.pump())
       entry.failures = 0
-      entry.looked = performance.now()
-      this.#watch(entry)
+      this.#watchRun(entry)
       if (entry.state === 'gone') this.#entries.delete(entry.run.dir)
       if (entry.state === 'over') this.#moved()
     } catch (error) {
@@ -321,7 +297,7 @@ class Shipper {
   #refuse(entry: Entry, fault: Fault): void {
     this.#become(entry, 'refused')
     this.#refusal ??= fault
-    this.#watch(entry)
+    this.#watchRun(entry)
     this.#options.onRefused?.(entry.run.dir, fault)
   }
 
@@ -384,85 +360,92 @@ class Shipper {
     stall.told = true
   }
 
-  /** Watches the journal of a run that is being written; without a watcher it is polled. */
-  #watch(entry: Entry): void {
-    if (entry.state !== 'waiting') {
-      if (entry.watcher) this.#watchers--
-      entry.watcher?.close()
-      entry.watcher = undefined
-      return
-    }
-    if (entry.watcher || this.#watchers >= MAX_WATCHERS) return
-    entry.watcher = watchPath(join(entry.run.dir, EVENTS_FILE), () => this.#enqueue(entry))
-    if (!entry.watcher) return
-    this.#watchers++
-    // For what was written before the watcher was there.
-    this.#enqueue(entry)
+  /** Watches a run while it is being written. */
+  #watchRun({ run: { dir }, state }: Entry): void {
+    if (state !== 'waiting') this.#unwatch(dir)
+    // Once more, for what was written before the watcher was there.
+    else if (this.#watch(dir)) this.#changed(dir, EVENTS_FILE)
   }
 
-  /** Looks for runs that grew, and from time to time whether the others have ended. */
-  #poll(): void {
-    const now = performance.now()
-    let looks = Math.max(LOOKS, this.#waiting.size / LOOK_SHARE)
-    for (const entry of [...this.#waiting]) {
-      if (entry.busy || this.#queue.has(entry)) continue
-      if (now - entry.looked > LOOK_MS && looks > 0) {
-        looks--
-        this.#waiting.delete(entry)
-        this.#waiting.add(entry)
-        this.#enqueue(entry)
-      } else if (sizeOf(entry.run.dir) !== entry.run.size) this.#enqueue(entry)
+  /** True if it is watched from now on. */
+  #watch(folder: string): boolean {
+    if (this.#watchers.has(folder) || this.#watchers.size >= MAX_WATCHERS) return false
+    const watcher = watchPath(folder, (name) => this.#changed(folder, name))
+    if (watcher) this.#watchers.set(folder, watcher)
+    return watcher !== undefined
+  }
+
+  #unwatch(folder: string): void {
+    this.#watchers.get(folder)?.close()
+    this.#watchers.delete(folder)
+  }
+
+  /** Something in a watched folder: a run goes on or ends, or a new one is made there. */
+  #changed(folder: string, name: string | null): void {
+    const known = this.#entries.get(folder)
+    if (known) {
+      // Its logs are of no interest here.
+      if (name === null || name === EVENTS_FILE || name === LOCK_FILE) this.#enqueue(known)
+    } else if (name === EVENTS_FILE) this.#found(folder)
+    else if (!fs.existsSync(folder)) this.#unwatch(folder)
+    else if (name !== null && !isSkipped(name)) {
+      const made = join(folder, name)
+      if (
+        fs.lstatSync(made, { throwIfNoEntry: false })?.isDirectory() &&
+        this.#watch(made) &&
+        hasEvents(made)
+      )
+        this.#found(made)
     }
   }
 
-  /** Finds new runs, and old ones that go on. Gives the milliseconds that it took by itself. */
-  async #walk(top: string): Promise<number> {
+  /** Finds what no watcher told of. Gives the milliseconds that it took by itself. */
+  async #rescan(): Promise<number> {
     let seen = 0
     let took = 0
     let since = performance.now()
-    for (const { path, entries: files } of folders(top, { maxDepth: MAX_DEPTH })) {
-      if (++seen % FOLDERS_A_TURN === 0) {
-        took += performance.now() - since
-        await turn()
-        since = performance.now()
-      }
+    for (const _ of this.#looks()) {
       if (this.#signal.aborted) break
-      if (files.some((file) => file.name === EVENTS_FILE && file.isFile())) this.#found(path)
+      if (++seen % LOOKS_A_TURN !== 0) continue
+      took += performance.now() - since
+      await turn()
+      since = performance.now()
     }
     return took + performance.now() - since
+  }
+
+  /** Looks for new runs and old ones that go on, and then at those that are being written, one by one. */
+  *#looks(): Generator<void> {
+    for (const { path, entries: files } of folders(this.#root, { maxDepth: MAX_DEPTH })) {
+      if (files.some((file) => file.name === EVENTS_FILE && file.isFile())) this.#found(path)
+      yield
+    }
+    for (const entry of [...this.#waiting]) {
+      const { run, busy } = entry
+      if (!busy && !this.#queue.has(entry) && (run.hasChanged() || run.isUntold())) this.#enqueue(entry)
+      yield
+    }
   }
 
   #found(path: string): void {
     const known = this.#entries.get(path)
     if (known) {
-      if (known.state === 'over' && sizeOf(path) !== known.run.size) this.#enqueue(known)
+      if (known.state === 'over' && known.run.hasChanged()) this.#enqueue(known)
       return
     }
     const run = new ShippedRun(this.#broker, path, this.#root, this.#runOptions)
-    const entry: Entry = { run, state: 'waiting', busy: false, again: false, failures: 0, looked: 0 }
+    const entry: Entry = { run, state: 'waiting', busy: false, again: false, failures: 0 }
     this.#counts.waiting++
     this.#waiting.add(entry)
     this.#entries.set(path, entry)
-    if (path !== this.#root) this.#watchFolder(dirname(path))
+    // The next one is usually made beside it.
+    if (path !== this.#root) this.#watch(dirname(path))
     this.#enqueue(entry)
   }
+}
 
-  /** With thousands of runs a walk takes long; a new one is usually made beside them. */
-  #watchFolder(path: string): void {
-    if (!this.#follow || this.#watchedFolders.has(path) || this.#watchedFolders.size >= MAX_FOLDERS) return
-    const watcher = watchPath(path, (name) => {
-      if (name !== null && !isSkipped(name)) this.#fresh.set(join(path, name), performance.now() + FRESH_MS)
-    })
-    // Without a watcher, the next walk finds it.
-    if (watcher) this.#watchedFolders.set(path, watcher)
-  }
-
-  async #lookIntoFresh(now: number): Promise<void> {
-    for (const [path, until] of this.#fresh) {
-      if (now <= until) await this.#walk(path)
-      if (now > until || this.#entries.has(path)) this.#fresh.delete(path)
-    }
-  }
+function hasEvents(dir: string): boolean {
+  return fs.lstatSync(join(dir, EVENTS_FILE), { throwIfNoEntry: false })?.isFile() === true
 }
 
 /** Whether an error comes from a system call on a file. */
@@ -498,10 +481,6 @@ function oneByOne(): <T>(act: () => Promise<T>) => Promise<T> {
     last = mine.catch(() => {})
     return mine
   }
-}
-
-function sizeOf(dir: string): number {
-  return fs.lstatSync(join(dir, EVENTS_FILE), { throwIfNoEntry: false })?.size ?? 0
 }
 
 function realDir(dir: string): string {

@@ -4,7 +4,7 @@ import { orElse } from '../base/fault.ts'
 export interface Dependant {
   /** Asks it to end, because this program got the signal. It leaves by itself when that is done. */
   end(signal: NodeJS.Signals): void
-  /** Ends it now: nothing can wait any more. */
+  /** Ends it now: the host can wait no longer. */
   kill(): void
   /** Milliseconds that it may take to end. */
   readonly grace: number

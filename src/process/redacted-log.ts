@@ -146,7 +146,7 @@ export class RedactedLog {
     const line = (before + text).slice((before + text).lastIndexOf('\n') + 1).slice(-MAX_CUT_LINE)
     this.#cut.set(of, line)
     const known = own(line)
-    // What is only random behind a plain word is the probe itself.
+    // What looks random only after a plain word is the probe itself.
     const isWord = cutWord(line) < 0
     const same = PROBES.map((probe) => {
       const probed = own(line + probe)

@@ -157,7 +157,7 @@ function everyProcess(): Process[] {
 }
 
 function listedByPs(): Process[] {
-  // One option each: for some systems everything behind a `=` is the title of a column.
+  // One option each: some systems take everything after a `=` for the title of a column.
   const columns = ['pid=', 'ppid=', 'pgid=', 'state=', 'lstart='].flatMap((column) => ['-o', column])
   const { stdout } = spawnSync('ps', ['-A', ...columns], { encoding: 'utf8' })
   return (stdout ?? '').split('\n').flatMap((line) => {

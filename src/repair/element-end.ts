@@ -205,7 +205,7 @@ export function isElementOver(text: string, place: ElementPlace, all = place.fin
 }
 
 //  'a, b     "a" ~~     a:/
-//       ^         ^       ^ a key, or a string that is none, or a URL
+//       ^         ^       ^ a key, or a string that is not one, or a URL
 /** Whether the text breaks off before it is clear whether a key is at `at`. */
 function isHalfKey(text: string, at: number): boolean {
   if (!isQuote(text.charCodeAt(at))) return isKeyAt(text, at) && text.indexOf(':', at) + 2 >= text.length

@@ -7,6 +7,7 @@ import {
   CLOSE_BRACKET,
   COLON,
   COMMA,
+  classTable,
   isBlank,
   isBracket,
   isDigit,
@@ -589,7 +590,7 @@ function* openingQuoteBeforeToken(stopped: Reading): Iterable<Reading> {
 function* openedAt(stopped: Reading, from: number, key: boolean): Iterable<Reading> {
   const { text } = stopped
   const first = text.charCodeAt(from)
-  if (isPunctuation(first) || first === QUOTE || first === BACKSLASH) return
+  if (SPECIAL[first]) return
   // `5' 10"` has no lost quote: these are feet and inches.
   if (!key && /^\d{1,4}\s?['’′]\s?\d/.test(text.slice(from, from + 12))) return
   // `{"a":{b: c"}}`: the string may begin before the colon.
@@ -774,14 +775,11 @@ function isSeparator(unit: number): boolean {
 }
 
 function isPunctuation(unit: number): boolean {
-  return (
-    unit === COMMA ||
-    unit === COLON ||
-    (unit >= OPEN_BRACKET && unit <= CLOSE_BRACKET && unit !== BACKSLASH) ||
-    unit === OPEN_BRACE ||
-    unit === CLOSE_BRACE
-  )
+  return SPECIAL[unit] === 1
 }
+
+/** What a text without its opening quote does not begin with: punctuation, and what a string has inside. */
+const SPECIAL = /* @__PURE__ */ classTable([1, ',:[]{}'], [2, '"\\'])
 
 /** One past a URL without quotes at `at`, or -1. */
 function urlEnd(text: string, at: number): number {

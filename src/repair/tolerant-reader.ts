@@ -569,7 +569,7 @@ function isForeignComma(unit: number): boolean {
   return unit === WIDE_COMMA || unit === 0x3001 || unit === 0x060c
 }
 
-/** Whether `mark` is somewhere behind a blank. */
+/** Whether `mark` is somewhere after a blank. */
 function isAfterBlank(text: string, mark: string): boolean {
   // Not a search for both: it stops at every blank.
   for (let at = text.indexOf(mark, 1); at > 0; at = text.indexOf(mark, at + 1))

@@ -23,7 +23,7 @@ export interface FollowOptions extends RecordedOptions {
   readonly list: () => readonly Attempt[]
   /** Following ends when this is destroyed. */
   readonly until: { readonly destroyed: boolean; once(event: 'close', then: () => void): unknown }
-  /** Whether a process still writes, if the caller knows better than the files tell. */
+  /** Whether a process still writes, if no recorder of ours tells it. */
   readonly going?: (() => boolean) | undefined
 }
 
@@ -89,7 +89,7 @@ async function* followAttempt(
           yield { chunk: chunkOf(piece), time }
           continue
         }
-        const { ended_at } = meta()
+        const { ended_at, recorders } = meta()
         if (last) {
           const { meta: path } = find() ?? attempt
           const ended = attempt.alone ? {} : endedMeta({ ...attempt, ...(path && { meta: path }) })
@@ -97,7 +97,9 @@ async function* followAttempt(
           return
         }
         // Once more after the end was seen, for what was written just before it, and what was never noted.
-        last = typeof ended_at === 'string' || isLost(attempt, meta()) || going?.() === false
+        last = typeof ended_at === 'string' || isLost(attempt, meta())
+        // Of a run of ours the files tell it, and whether its output is still being written.
+        if (recorders === undefined) last ||= going?.() === false
         if (last) continue
         if (stillness.isDue(Date.now()))
           yield { chunk: { channel: 'pty', bytes: NOTHING, still: true }, time }

@@ -34,6 +34,13 @@ export function isUnlockedRunning(
   return Object.values(last.logs).some((log) => Date.now() - writtenAt(log) < FRESH_MS)
 }
 
+/** Whether the logs of a run tell more than its journal: its reader left, or its recorder was killed. */
+export function isCut(dir: string, root: string): boolean {
+  if (!hasJournal(dir) || isLocked(join(dir, LOCK_FILE))) return false
+  const last = listAttempts(dir, root).at(-1)
+  return readMeta(last?.meta, last?.within)?.complete === false
+}
+
 /** True if the run has a journal. An empty one that no recorder holds has nothing that the logs lack. */
 export function hasJournal(dir: string): boolean {
   const stat = fs.lstatSync(join(dir, EVENTS_FILE), { throwIfNoEntry: false })

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { defined, isCount, isText } from '../base/check-options.ts'
-import { codes, Fault, type Note, orElse } from '../base/fault.ts'
+import { clip, codes, Fault, type Note, orElse } from '../base/fault.ts'
 import { diskFault } from '../base/system-error-code.ts'
 import { replaceFile } from '../disk/durable.ts'
 import { readPlain } from '../disk/plain-file.ts'
 import { type Cost, readCost } from '../events/cost.ts'
 import { isRecord } from '../events/engine.ts'
-import type { AgentEvent, CompletionData, EndState, FailureClass } from '../events/event.ts'
+import type { AgentEvent, CompletionData, EndState, EventOf, FailureClass } from '../events/event.ts'
 import { Rec } from '../events/record.ts'
 import { isGood, type RunOutcome, readFailure, readOutcome, readState } from '../events/run-outcome.ts'
 import { type Tokens, type TokensAndCost, tokensOf } from '../events/tokens.ts'
@@ -69,6 +69,10 @@ export interface Meta {
   readonly orders?: string
   /** What it was asked to do, as far as that is known; the first 2,000 characters. */
   readonly task?: string
+  /** What the caller said about it. */
+  readonly tags?: Readonly<Record<string, string>>
+  /** The model, as the engine named it last. */
+  readonly model?: string
   readonly cwd: string
   readonly pid: number | null
   /** When the process started, according to the kernel, so that a reused pid is not confused with it. */
@@ -131,6 +135,7 @@ export interface LastWords {
   readonly text: string | null
   /** The engine, if it was recognised by the shape of the output. */
   readonly engine?: string
+  readonly model?: string
 }
 
 /** The last words in the events of an attempt: subagents do not count. */
@@ -138,17 +143,34 @@ export function lastWords(before: LastWords, event: AgentEvent): LastWords {
   const session = event.correlation.session_id ?? before.session
   const own = event.type === 'agent.message.final' && event.data.parent_call_id === undefined
   const text = own ? event.data.text : before.text
-  const isPicked = event.type === 'lifecycle.run.status' && event.data.status === 'engine_picked'
-  if (isPicked) return { session, text, engine: event.source.engine }
+  if (event.type === 'lifecycle.run.status') {
+    const isPicked = event.data.status === 'engine_picked'
+    const model = modelIn(event)
+    return {
+      ...before,
+      session,
+      text,
+      ...(isPicked && { engine: event.source.engine }),
+      ...(model !== undefined && { model }),
+    }
+  }
   return session === before.session && text === before.text ? before : { ...before, session, text }
 }
 
+/** The model that an event names, if it is not a subagent's. */
+export function modelIn({ data }: EventOf<'lifecycle.run.status'>): string | undefined {
+  const { model, parent_call_id } = data
+  // Another program may have written it.
+  return typeof model === 'string' && model !== '' && parent_call_id === undefined ? model : undefined
+}
+
 const MAX_TEXT = 65_536
+const MAX_MODEL = 200
 
 /** What a meta keeps of the end that the events tell: all that a list of runs shows of it. */
 export function endInMeta(
   { outcome, ok, state, reason_code, problem, failure_class, tokens, cost }: CompletionData,
-  { session, text, engine }: LastWords,
+  { session, text, engine, model }: LastWords,
 ): Partial<Meta> & Pick<Meta, 'outcome' | 'ok'> {
   return {
     ...{ outcome, ok, state, reason_code },
@@ -156,6 +178,7 @@ export function endInMeta(
     ...(engine !== undefined && { engine, recognised: true }),
     ...(failure_class && { failure_class }),
     ...(session !== null && { session }),
+    ...(model !== undefined && { model: clip(model, MAX_MODEL) }),
     ...(text !== null && { text: text.slice(0, MAX_TEXT) }),
     ...(tokens && { tokens }),
     ...(cost && { cost }),
@@ -176,6 +199,21 @@ export function writeWholeSync(path: string, text: string): void {
     fs.rmSync(draft, { force: true })
     throw new Fault('RECORD_FAILED', diskFault('write', path, error).message, { cause: error })
   }
+}
+
+const MAX_TAGS = 20
+const MAX_TAG = 200
+
+/** Whether a value has the form of tags: names and short texts, each on one line. */
+export function areTags(value: unknown): value is Readonly<Record<string, string>> {
+  if (!isRecord(value)) return false
+  const all = Object.entries(value)
+  const isShort = (text: unknown) => isText(text) && text.length <= MAX_TAG && !/[\r\n]/.test(text)
+  return all.length <= MAX_TAGS && all.every(([name, text]) => isTagName(name) && isShort(text))
+}
+
+function isTagName(name: string): boolean {
+  return name !== '' && name.length <= MAX_TAG && !/[=\r\n]/.test(name)
 }
 
 function isNote(value: unknown): value is Note {
@@ -206,7 +244,7 @@ export function isSpan(value: unknown): value is number {
 /** The fields of a meta that are any text, and those that are a number above 0. */
 const TEXTS = [
   ...(['run_id', 'engine', 'mode', 'cwd', 'ended_at', 'reason', 'pid_started', 'task'] as const),
-  ...(['session', 'text', 'reason_code', 'problem', 'orders'] as const),
+  ...(['session', 'text', 'reason_code', 'problem', 'orders', 'model'] as const),
 ]
 const COUNTS = ['attempt_number', 'pid'] as const
 
@@ -232,6 +270,7 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
     ...(Object.fromEntries([...texts, ...counts].map((key) => [key, found[key]])) as Partial<Meta>),
     ...(found['recognised'] === true && { recognised: true }),
     ...(found['control'] === true && { control: true }),
+    ...(areTags(found['tags']) && { tags: found['tags'] }),
     ...(found['redacted'] === true && { redacted: true }),
     ...(found['prompt'] === 'stdin' || found['prompt'] === 'wire' ? { prompt: found['prompt'] } : {}),
     ...(found['stdin'] === 'pipe' ? { stdin: 'pipe' } : {}),

@@ -49,6 +49,7 @@ export interface RecordOptions {
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly input: 'ignore' | 'inherit' | { readonly text: string }
+  readonly tags?: Readonly<Record<string, string>> | undefined
   /** The input is the prompt. */
   readonly piped: boolean
   /** Our own stdin and stdout are those of the process. */
@@ -657,6 +658,8 @@ function newMeta(options: RecordOptions, mode: Meta['mode'], hide: Redactor | un
     // Cast: what is hidden in a list of texts leaves one.
     argv: hide ? (hide.value(argv) as string[]) : argv,
     ...(hide && { redacted: true as const }),
+    // Cast: what is hidden in an object of texts leaves one.
+    ...(options.tags && { tags: hide ? (hide.value(options.tags) as typeof options.tags) : options.tags }),
     ...(options.piped && { prompt: options.talk ? ('wire' as const) : ('stdin' as const) }),
     ...((options.talk || options.tee || options.spawn) && { stdin: 'pipe' as const }),
     cwd: options.cwd,

@@ -35,7 +35,7 @@ import type { SpawnLike } from '../process/process.ts'
 import type { ReadableItems } from '../streams/flow.ts'
 import type { Schema, SchemaOutput } from '../values/schema/schema.ts'
 import { type FsDiffOptions, SNAPSHOT_OPTIONS } from './fs-diff.ts'
-import type { StopReason } from './meta.ts'
+import { areTags, type StopReason } from './meta.ts'
 import type { RecordOptions } from './run-attempt.ts'
 import type { Limits } from './run-limits.ts'
 import type { RequestAnswer } from './talk.ts'
@@ -59,6 +59,12 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
    * @default nothing is written to disk
    */
   readonly runs?: string | undefined
+  /**
+   * Your own words about a recorded run, to find it again: `{ team: 'web', ticket: 'A-7' }`. At most 20, of
+   * 200 characters each, in `meta.N.json`, in the list of `serve`, and for `sluice ls --tag`.
+   * @default none
+   */
+  readonly tags?: Readonly<Record<string, string>> | undefined
   /** @default process.cwd() */
   readonly cwd?: string | undefined
   /** @default process.env */
@@ -315,6 +321,7 @@ const isInput = (input: unknown) =>
   ['ignore', 'inherit'].includes(input as string) ||
   (isObject(input) && 'text' in input && isText(input.text))
 const isRounds = (rounds: unknown) => [0, 1, 2, MAX_ROUNDS].includes(rounds as number)
+const TAGS = 'be an object of at most 20 short texts on one line, with names without "=", but is "%"'
 const ARGS = 'be an array of strings, but is "%"; options are the third argument of run'
 
 export const RUN_OPTIONS = {
@@ -323,6 +330,7 @@ export const RUN_OPTIONS = {
   engine: { default: auto, check: checkEngineOption },
   audit: { check: checkAudit, is: isText, needs: 'a path as audit' },
   runs: { is: isName, needs: 'a path as runs' },
+  tags: { is: areTags, must: TAGS },
   cwd: { is: isText, needs: 'a path as cwd' },
   env: { is: isObject, needs: 'an object of variables as env' },
   pty: { default: false, is: isFlagOrObject, must: FLAG_OR_OBJECT },
@@ -395,6 +403,8 @@ export function readCall(
   ptyOf(read)
   if (pty && audit === undefined && runs === undefined)
     throw badOption('a pseudo-terminal is recorded: give it a directory, audit or runs')
+  if (read.tags && audit === undefined && runs === undefined)
+    throw badOption('`tags` are written into the recording: give it a directory, audit or runs')
   if (read.redact && audit === undefined && runs === undefined)
     throw badOption('`redact` hides secrets in what is recorded: give it a directory, audit or runs')
   if (read.redact && read.talk)
@@ -409,7 +419,7 @@ export function readCall(
   return read
 }
 
-/** Who talks must know the wire before the agent says a word: its command line tells it, or the caller. */
+/** A conversation needs the wire before the agent says a word: from its command line, or from the caller. */
 function talkingEngineOf({ engine: given, command, args, prompt }: ReadOptions): Engine | Picker {
   if (prompt === undefined) throw badOption('`talk` needs a `prompt`: what to say first')
   const argv = [command, ...args]

@@ -293,7 +293,7 @@ class AgentRun {
     const { endAfter, limit } = this.#options
     const talk = this.#talk
     const engine = talk && 'open' in this.#engine ? talk.listen(this.#engine) : this.#engine
-    // Who talks ends the process; a request that is open is not the end.
+    // A conversation ends the process itself; an open request is not the end.
     const ms = talk ? undefined : endAfter
     return ms === undefined && !limit ? engine : watchTurns(engine, this.#turned(ms))
   }
@@ -534,7 +534,7 @@ class AgentRun {
           next.end()
         },
       }
-      // Who talks must see an event while its record is read.
+      // The conversation must see an event while its record is read.
       const stored = this.#dir && this.#storedEvents(this.#dir.journal, this.#talk !== undefined)
       const live = stored ? stored(reported) : timedEvents(this.#watch(reported))
       this.#live = live
@@ -581,7 +581,8 @@ class AgentRun {
       exitCode: exit_code,
       signal,
       reason: known.reason ?? this.#left?.reason ?? null,
-      ...this.#said,
+      session: this.#said.session,
+      text: this.#said.text,
       task: this.#task() ?? null,
       rounds: [],
       audit: this.#dir?.path,
@@ -649,11 +650,10 @@ class AgentRun {
         end: () => {
           inner.end()
           store()
-          if (!this.#left) {
-            book.sync()
-            book.close()
-          }
+          if (!this.#left) book.sync()
+          // The meta says that all is stored before somebody else may write.
           next.end()
+          if (!this.#left) book.close()
         },
       }
     }

@@ -57,7 +57,7 @@ export function accessBy(token: string | undefined) {
       // The login page sends no referrer, and then browsers send no origin either.
       const own = [undefined, 'null', `http://${host}`, `https://${host}`]
       if (!own.includes(origin)) return refuse(response, 403, 'this form belongs to another site')
-      // A request whose body was not read to its end has no socket any more.
+      // A request whose body was not read to its end no longer has a socket.
       const address = addressOf(request)
       if (waits.areMany(address)) return void refuseFlood(response)
       const body = await bodyOf(request)

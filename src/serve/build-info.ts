@@ -1,4 +1,5 @@
 import { engineNamed } from '../engines/engine-name.ts'
+import type { EndState } from '../events/event.ts'
 import { endPhrase, isGood, outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Attempt, shownChannels } from '../run/attempt-logs.ts'
 import type { Meta } from '../run/meta.ts'
@@ -36,16 +37,18 @@ export function runInfo(facts: RunFacts): RunInfo {
   // Its recorder was killed while the agent asked: nobody has told an end, and nobody can answer any more.
   const isWaiting = !running && !end && current?.waits_for !== undefined && !last?.outcome
   const known = running ? null : isWaiting ? 'needs_input' : outcomeIn(end, last)
-  const unread = known === 'unknown' && told?.unread === true
-  const outcome = unread ? null : known
+  const unread = !running && told?.unread === true
+  const outcome = unread && known === 'unknown' ? null : known
   const meta = running || stale ? undefined : last
+  const tags = { ...first?.tags, ...last?.tags }
   return {
     id,
     run_id: told?.run_id ?? last?.run_id ?? rest.run_id ?? null,
     engine: told?.engine ?? last?.engine ?? null,
+    model: told?.model ?? meta?.model ?? null,
     task: taskOf(first) ?? told?.task ?? null,
     attempts: Math.max(attempts.length, told ? 1 : 0),
-    state: running ? 'running' : unread ? 'unread' : (end?.state ?? 'unknown'),
+    state: running ? 'running' : unread ? 'unread' : (end?.state ?? stateIn(outcome)),
     outcome,
     ok: outcome && isGood(outcome),
     failure_class: (outcome === 'failed' && (end?.failure_class ?? last?.failure_class)) || null,
@@ -60,6 +63,7 @@ export function runInfo(facts: RunFacts): RunInfo {
     started_at: first?.started_at ?? rest.started_at ?? realTime(told?.ts) ?? null,
     ended_at: running ? null : (last?.ended_at ?? rest.ended_at ?? endOf(last)),
     argv: last?.argv ?? [],
+    ...(Object.keys(tags).length > 0 && { tags }),
     streams: rest.streams ?? streamsOf(attempts),
   }
 }
@@ -72,16 +76,23 @@ function outcomeIn(end: RunOverview['completion'], meta: Partial<Meta> | undefin
   return outcome === 'finished' && meta?.reading?.done_marker !== undefined ? 'needs_input' : outcome
 }
 
+/** The state of a run whose end is only in its meta. */
+function stateIn(outcome: RunOutcome | null): EndState {
+  return outcome === 'failed' || outcome === 'cancelled' ? 'interrupted' : 'unknown'
+}
+
 /** What went wrong in a run that ended badly; what one waits for that did not end, or needs an answer. */
 function openOrWrong(
   outcome: RunOutcome | null,
   tail: RunOverview | undefined,
-  meta: Pick<Partial<Meta>, 'exit_code' | 'signal'> | undefined,
+  meta: Partial<Meta> | undefined,
 ): Pick<RunInfo, 'problem' | 'waits_for'> {
   const { request, failure, exit_code, signal } = { ...meta, ...tail?.completion?.evidence }
   if (outcome === null || outcome === 'needs_input')
     return { problem: (outcome && tail?.problem) ?? null, waits_for: tail?.waits_for ?? request ?? null }
   if (isGood(outcome)) return { problem: null, waits_for: null }
+  const stopped = outcome === 'cancelled' && meta?.notes?.find(({ code }) => code === 'RUN_INTERRUPTED')
+  if (stopped) return { problem: stopped.message, waits_for: null }
   const exit = signal ? `ended by ${signal}` : exit_code ? `exit code ${exit_code}` : undefined
   const end = tail?.completion?.failure_class
   const problem = tail?.problem ?? failure ?? exit ?? (tail ? endPhrase(outcome, end) : null)

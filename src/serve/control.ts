@@ -41,7 +41,7 @@ export const localDoor: OrderDoor = {
 
 /** How long a body may take. */
 const BODY_MS = 10_000
-/** Orders of one client: so many at once, and so many a second. */
+/** The orders that one client may give: at once, and per second. */
 const BURST = 60
 const PER_SECOND = 20
 const MAX_CLIENTS = 10_000

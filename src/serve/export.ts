@@ -327,7 +327,7 @@ export async function sendExport(
     await pipeline(Readable.from(text()), response)
   } catch {
     if (!response.headersSent) return refuse(response, 403, UNREADABLE)
-    // The client left, or the logs cannot be read any more: the file is cut off, which the client sees.
+    // The client left, or the logs can no longer be read: the file is cut off, which the client sees.
     response.destroy()
   } finally {
     sending--

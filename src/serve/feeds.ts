@@ -26,6 +26,9 @@ export interface Shared {
   readonly fault: () => Fault | undefined
   /** The end that the logs seemed to have before they grew again. Its number now belongs to another event. */
   readonly retracted?: EventPlace | undefined
+  /** Whether its journal has ended before its logs; and all events, which begin as those of the journal. */
+  readonly isCut: () => boolean
+  readonly rest: () => Shared
   /** Called when the client is done with it. */
   release(): void
 }
@@ -40,7 +43,7 @@ const KEEP_MS = 60_000
 const MAX_KEPT = 8
 const MAX_KEPT_BYTES = 256 << 20
 
-interface Entry extends Omit<Shared, 'release'> {
+interface Entry extends Omit<Shared, 'release' | 'rest' | 'isCut'> {
   readonly key: string
   users: number
   timer?: NodeJS.Timeout | undefined
@@ -73,7 +76,7 @@ export function feeds(logs: LogOverviews, hiding?: Hiding) {
   const open = (place: RunPlace, before: Entry | undefined): Entry => {
     const { key, within } = place
     const journal = place.journal()
-    if (journal !== undefined) {
+    if (journal !== undefined && !place.isCut()) {
       const over = memo(OVER_MS, () => !place.isRunning())
       const feed = new Feed(journal, within, hiding?.event)
       return { key, feed, over, stale: () => false, fault: () => undefined, users: 0 }
@@ -95,8 +98,9 @@ export function feeds(logs: LogOverviews, hiding?: Hiding) {
     share(place: RunPlace): Shared {
       const { key } = place
       let entry = entries.get(key)
+      const isWhole = place.journal() !== undefined && !place.isCut()
       // Logs that grew after their end, or got a journal, are read again; readers keep the old events.
-      if (!entry || (entry.derived && (!entry.derived.fresh() || place.journal() !== undefined))) {
+      if (!entry || (entry.derived ? isWhole || !entry.derived.fresh() : place.isCut())) {
         const made = open(place, entry)
         if (entry && entry.users === 0) drop(entry)
         entries.set(key, made)
@@ -108,6 +112,8 @@ export function feeds(logs: LogOverviews, hiding?: Hiding) {
       mine.users++
       return {
         ...mine,
+        isCut: () => !mine.derived && place.isCut(),
+        rest: () => this.share(place),
         release() {
           if (--mine.users > 0) return
           if (mine.derived && entries.get(key) === mine) keep(mine)
@@ -153,7 +159,8 @@ function derive(place: RunPlace, onOver: (mark: string, reported: RunOverview) =
   let out: LineFile
   try {
     read = mark()
-    follow = place.isRunning()
+    // Its writers may go on a moment longer than its process.
+    follow = place.isRunning() || place.isCut()
     out = new LineFile(path)
   } catch (error) {
     fs.rmSync(folder, { recursive: true, force: true })

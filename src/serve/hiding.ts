@@ -29,9 +29,9 @@ export function hidingOf(redact: boolean | RedactOptions) {
 
 /** An info without the secrets in its texts. It says that raw bytes are hidden, too. */
 export function withoutSecrets(info: RunInfo, hide: Redactor): RunInfo {
-  const { argv, task, problem, waits_for } = info
+  const { argv, task, problem, waits_for, tags } = info
   // Cast: redacting keeps the shape of a value.
-  const texts = hide.value({ argv, task, problem, waits_for }) as Partial<RunInfo>
+  const texts = hide.value({ argv, task, problem, waits_for, ...(tags && { tags }) }) as Partial<RunInfo>
   return { ...info, ...texts, raw_hidden: true }
 }
 

@@ -11,6 +11,7 @@ import { ControlRoutes, localDoor, type OrderDoor } from './control.ts'
 import { type Feeds, feeds } from './feeds.ts'
 import { type Hiding, hidingOf } from './hiding.ts'
 import { type Asked, type Reply, refuse } from './reply.ts'
+import { filterIn } from './run-filter.ts'
 import { type FoundRun, type GoneRun, RunFinder } from './run-finder.ts'
 import type { RunInfo } from './run-info.ts'
 import { RunList } from './run-list.ts'
@@ -116,8 +117,10 @@ export class RunRoutes {
     const [limit, after, since] = ['limit', 'after', 'since'].map((name) => query.get(name) ?? undefined)
     if (limit !== undefined && !/^[1-9]\d{0,8}$/.test(limit))
       return refuse(response, 400, 'limit must be a whole number from 1 on')
-    const page = limit === undefined ? undefined : await list.page(Number(limit), after)
-    if (limit === undefined) {
+    const filter = filterIn(query)
+    const isPage = limit !== undefined && !filter
+    const page = isPage ? await list.page(Number(limit), after) : undefined
+    if (!isPage) {
       const learned = this.#logs.learned()
       await list.fresh()
       // Logs without a journal are waited for, if that does not take long.
@@ -129,7 +132,11 @@ export class RunRoutes {
     const { older } = this.#finder
     if (older > 0) response.setHeader('x-older-runs', `${older} ${OLDER}`)
     if (request.headers['if-none-match'] === tag) return void response.writeHead(304).end()
-    if (limit !== undefined) {
+    if (filter) {
+      const picked = await list.picked(filter)
+      return await sendRuns(response, '[', limit ? picked.slice(0, Number(limit)) : picked, ']\n')
+    }
+    if (isPage) {
       if (!page) return refuse(response, 410, 'there is no such run any more; begin with the first page')
       if (page.next !== undefined)
         response.setHeader('link', `<?limit=${limit}&after=${encodeURIComponent(page.next)}>; rel="next"`)
@@ -175,7 +182,7 @@ export class RunRoutes {
   async #search(response: Reply, text: string): Promise<void> {
     await this.#list.fresh()
     await this.#asClient(response, () =>
-      sendSearch(response, text, this.#list.found(), this.#hiding, this.#shut.signal),
+      sendSearch(response, text, this.#list.found(), this.#hiding, this.#shut.signal, this.#options.maxStall),
     )
   }
 

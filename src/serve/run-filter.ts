@@ -1,5 +1,5 @@
 import type { RunInfo } from './run-info.ts'
-import { isFound, stateOf } from './run-words.ts'
+import { isFound, stateOf, tagsOf } from './run-words.ts'
 
 // Which runs are picked from a list: the same on the page and in `sluice ls`.
 
@@ -10,6 +10,9 @@ export interface RunFilter {
   /** Outcomes, with commas between them. */
   readonly outcome?: string | undefined
   readonly engine?: string | undefined
+  readonly model?: string | undefined
+  /** Tags that it all has, each as `name=text`. */
+  readonly tag?: string | readonly string[] | undefined
   /** Why it failed, in one word. */
   readonly class?: string | undefined
   /** Days, as `2026-11-19`, in the reader's time zone; both are included. */
@@ -19,10 +22,21 @@ export interface RunFilter {
   readonly cost?: string | undefined
 }
 
+/** The filter that an address asks for; undefined if it asks for none. */
+export function filterIn(query: URLSearchParams): RunFilter | undefined {
+  const names = FILTERS.filter((name) => query.has(name))
+  if (names.length === 0 && !query.has('tag')) return undefined
+  return { ...Object.fromEntries(names.map((name) => [name, query.get(name)!])), tag: query.getAll('tag') }
+}
+
+const FILTERS = ['find', 'outcome', 'engine', 'model', 'class', 'from', 'to', 'cost'] as const
+
 export function isPicked(run: RunInfo, filter: RunFilter): boolean {
   const day = dayOf(run)
   return (
     (!filter.engine || run.engine === filter.engine) &&
+    (!filter.model || run.model === filter.model) &&
+    [filter.tag ?? []].flat().every((tag) => tag === '' || tagsOf(run).includes(tag)) &&
     (!filter.class || run.failure_class === filter.class) &&
     (!filter.from || day >= filter.from) &&
     // A run without a time is of no day.

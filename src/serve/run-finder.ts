@@ -300,13 +300,14 @@ export class RunFinder {
     const asked = taskOf(first) === undefined
     const ended = running || asked ? undefined : overviewIn(last)
     // An empty journal that no recorder holds has nothing that the logs lack.
-    const tail = () =>
-      journal && (journal.size > 0 || locked)
-        ? journalTail(join(path, EVENTS_FILE), root, asked)
-        : running
-          ? undefined
-          : this.#logs?.of(place, attempts)
-    const told = ended ?? tail()
+    const hasTail = journal && (journal.size > 0 || locked)
+    const tail = hasTail ? () => journalTail(join(path, EVENTS_FILE), root, asked) : () => undefined
+    const fromLogs = () => {
+      const whole = running ? undefined : this.#logs?.of(place, attempts)
+      const stored = whole && !whole.unread ? undefined : tail()
+      return stored ? { ...whole, ...stored } : whole
+    }
+    const told = ended ?? (hasTail && (running || last?.complete !== false) ? tail() : fromLogs())
     const run_id = locked ? lockedRun(join(path, LOCK_FILE)) : undefined
     const id = this.#idOf(path)
     const info = runInfo({ id, run_id, running, lost, first, last, attempts, told })

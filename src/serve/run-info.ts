@@ -19,6 +19,8 @@ export interface RunInfo {
   /** The id in its records, once there are any. */
   readonly run_id: string | null
   readonly engine: string | null
+  /** The model, as the engine named it; null if it did not, or while it runs. */
+  readonly model: string | null
   /** What the agent was asked to do first, as far as that is known; the first 2,000 characters. */
   readonly task: string | null
   readonly attempts: number
@@ -26,7 +28,7 @@ export interface RunInfo {
   readonly state: 'running' | 'unread' | EndState
   /**
    * How it ended, in one plain word: `succeeded`, `finished` (the usual good end), `needs_input`, `failed`,
-   * `cancelled` or `unknown`. Null while it runs, and if it is unread.
+   * `cancelled` or `unknown`. Null while it runs, and if it is unread and not known yet.
    */
   readonly outcome: RunOutcome | null
   /** Whether it ended well: `succeeded` or `finished`. Null where the outcome is. */
@@ -55,6 +57,8 @@ export interface RunInfo {
   readonly argv: readonly string[]
   /** The streams of each attempt and their sizes in bytes. */
   readonly streams: readonly { attempt: number; stream: string; bytes: number }[]
+  /** What the caller said about it, if anything. */
+  readonly tags?: Readonly<Record<string, string>>
   /** Only if this server passes orders on, and the newest attempt takes them now. */
   readonly control?: true
   /** Only if this server takes replies, and the run can be continued. */

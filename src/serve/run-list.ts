@@ -1,4 +1,5 @@
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
+import { isPicked, type RunFilter } from './run-filter.ts'
 import type { FoundRun, GoneRun } from './run-finder.ts'
 import { compareRuns, type RunInfo } from './run-info.ts'
 import type { RunPlace } from './run-place.ts'
@@ -94,6 +95,16 @@ export class RunList {
   /** All runs as JSON, in order. */
   all(): string[] {
     return this.#ordered().map(({ text }) => text)
+  }
+
+  /** Those that a filter picks, as JSON. What a reader does not see finds nothing. */
+  async picked(filter: RunFilter): Promise<string[]> {
+    const found: string[] = []
+    for (const { text } of this.#ordered()) {
+      await turn()
+      if (isPicked(JSON.parse(text) as RunInfo, filter)) found.push(text) // cast: our own JSON
+    }
+    return found
   }
 
   /** All runs, in order. */

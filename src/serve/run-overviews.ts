@@ -9,7 +9,7 @@ import { type AgentEvent, type FailureClass, isEvent } from '../events/event.ts'
 import { isGood, type OutcomeEvidence, outcomeOf, readFailure, readState } from '../events/run-outcome.ts'
 import { type Tokens, tokensOf } from '../events/tokens.ts'
 import { type Attempt, channels, logSizes } from '../run/attempt-logs.ts'
-import type { Meta } from '../run/meta.ts'
+import { type Meta, modelIn } from '../run/meta.ts'
 import { whyOf } from '../views/why.ts'
 import type { RunPlace } from './run-place.ts'
 import { turn } from './turns.ts'
@@ -21,6 +21,7 @@ export interface RunOverview {
   readonly ts: string | undefined
   /** The attempt; of any type, because another program may have written the journal. */
   readonly attempt: unknown
+  readonly model?: string | undefined
   /** The user's first prompt. */
   readonly task?: string | undefined
   /** Why the last attempt ended badly, or what went wrong in it so far. */
@@ -47,11 +48,13 @@ export class OverviewReader {
   readonly #files = new Set<string>()
   #last: AgentEvent | undefined
   #task: string | undefined
+  #model: string | undefined
 
   take(event: AgentEvent): void {
     const item = this.#why.write(event)
     if (item.kind === 'prompt') this.#task ??= item.text.slice(0, MAX_TASK)
     if (item.kind === 'artifact' && this.#files.size < MAX_FILES) this.#files.add(item.path)
+    if (isEvent(event, 'lifecycle.run.status')) this.#model = modelIn(event) ?? this.#model
     this.#last = event
   }
 
@@ -68,6 +71,7 @@ export class OverviewReader {
     return {
       ...{ run_id, engine: event.source.engine, ts, attempt, completion },
       task: this.#task,
+      model: this.#model,
       problem: first?.title,
       waits_for: request?.title,
       files: this.#files.size,

@@ -1,11 +1,12 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { orElse } from '../base/fault.ts'
-import { EVENTS_FILE } from '../disk/journal.ts'
-import { isInside } from '../disk/plain-file.ts'
+import { Fault, orElse } from '../base/fault.ts'
+import { EVENTS_FILE, sameButTime } from '../disk/journal.ts'
+import { isInside, openPlain } from '../disk/plain-file.ts'
+import { comparePlaces, linesFrom, storedEvents } from '../disk/read-journal.ts'
 import type { AgentEvent } from '../events/event.ts'
 import { type Attempt, listAttempts } from '../run/attempt-logs.ts'
-import { hasJournal, isRunning } from '../run/is-running.ts'
+import { hasJournal, isCut, isRunning } from '../run/is-running.ts'
 import { type OrderedRun, orderedRun } from '../run/orders.ts'
 import { type ReplayOptions, replay } from '../run/replay.ts'
 
@@ -24,9 +25,11 @@ export interface RunPlace {
   readonly isRunning: () => boolean
   /** Its `events.jsonl`, if it has one; else its events are made from its logs. */
   readonly journal: () => string | undefined
+  /** Its logs tell more than its journal: its events are those of the journal, then made from the logs. */
+  readonly isCut: () => boolean
   /** The attempt that takes orders, if that is not over. */
   readonly ordered?: () => OrderedRun | undefined
-  /** The events in its logs. */
+  /** The events in its logs, and in its journal if that is cut. */
   readonly replay: (options: Pick<ReplayOptions, 'follow' | 'signal'>) => AsyncIterable<AgentEvent>
 }
 
@@ -35,6 +38,8 @@ const MAX_LISTED = 256 << 20
 
 /** A directory with logs or events; `root` is the real path of the served directory. */
 export function auditPlace(dir: string, root: string): RunPlace {
+  const path = join(dir, EVENTS_FILE)
+  const cut = () => isCut(dir, root)
   return {
     key: dir,
     within: root,
@@ -42,11 +47,46 @@ export function auditPlace(dir: string, root: string): RunPlace {
     attempts: () => listAttempts(dir, root),
     isThere: () => liesWithin(dir, root),
     isRunning: () => isRunning(dir, root),
-    journal: () => (hasJournal(dir) ? join(dir, EVENTS_FILE) : undefined),
+    journal: () => (hasJournal(dir) ? path : undefined),
+    isCut: cut,
     ordered: () => orderedRun(dir, root),
-    replay: (options) => replay(dir, { ...options, within: root }),
+    replay(options) {
+      const events = replay(dir, { ...options, within: root })
+      return cut() ? afterStored(path, root, events) : events
+    },
   }
 }
+
+/** The events of a journal that is cut, and those of the logs after them. They agree on what both have. */
+async function* afterStored(
+  path: string,
+  root: string,
+  replayed: AsyncIterable<AgentEvent>,
+): AsyncGenerator<AgentEvent> {
+  const fd = openPlain(path, fs.constants.O_RDONLY, undefined, root)
+  try {
+    const stored = storedEvents(path, linesFrom(fd))
+    let next = stored.next()
+    let differs = false
+    for await (const event of replayed) {
+      // The logs of an attempt may have been removed, or be those of another recorder.
+      for (; !next.done && comparePlaces(next.value.place, event) < 0; next = stored.next())
+        yield next.value.event
+      if (next.done) yield event
+      else if (comparePlaces(next.value.place, event) === 0)
+        differs = sameButTime(next.value.event) !== sameButTime(event)
+      if (differs) break
+    }
+    for (; !next.done; next = stored.next()) yield next.value.event
+    if (differs) throw new Fault('JOURNAL_MISMATCH', OTHER_LOGS)
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+const OTHER_LOGS =
+  'the end of this run is not recorded, and its logs give other events than those recorded before; ' +
+  'complete it with npx agent-sluice replay --resume and the options it was recorded with'
 
 /** Whether this path exists and is really inside that directory. */
 export function liesWithin(path: string, within: string): boolean {

@@ -45,6 +45,11 @@ export function problemOf(run: RunInfo): string {
   return run.problem ?? (run.waits_for === null ? '' : `waits for an answer: ${run.waits_for}`)
 }
 
+/** Its tags, as `name=text`. */
+export function tagsOf({ tags = {} }: RunInfo): string[] {
+  return Object.entries(tags).map(([name, text]) => `${name}=${text}`)
+}
+
 /** Whether a run has every word that was typed to find it. */
 export function isFound(run: RunInfo, typed: string): boolean {
   const words = typed.toLowerCase().split(' ')
@@ -65,6 +70,8 @@ function wordsOf(run: RunInfo): string {
     run.task,
     run.id,
     run.engine,
+    run.model,
+    ...tagsOf(run),
     run.state,
     outcome.replaceAll('_', ' '),
     outcome,

@@ -48,7 +48,7 @@ async function* candidates(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<AgentEvent> {
   const path = place.journal()
-  if (path === undefined) return yield* readLogs(place, { signal })
+  if (path === undefined || place.isCut()) return yield* readLogs(place, { signal })
   // As it is written in JSON. Another program may escape more than we do.
   const written = JSON.stringify(wanted).slice(1, -1)
   const mayEscape = /[^ -~]|["\\]/.test(wanted)

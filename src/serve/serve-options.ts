@@ -136,7 +136,7 @@ const CONTROL_OPTIONS = {
   onOrder: { is: isFunction, needs: 'a function as onOrder' },
 } as const satisfies OptionTable<ControlOptions>
 
-/** Checks what is said about control; undefined if there is none. */
+/** Checks the options of control; undefined if there are none. */
 export function controlOf(control: ServeSettings['control']) {
   if (control === false) return undefined
   const given = control === true ? {} : control

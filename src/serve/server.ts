@@ -50,7 +50,7 @@ export async function startServer(options: ServeSettings, door?: OrderDoor): Pro
     const file = pageFiles.get(pathname)
     if (file) return void response.writeHead(200, { 'content-type': file.type }).end(file.text)
     if (pathname === '/healthz') {
-      // Who has no token learns that the server runs, and no count.
+      // A client without a token learns that the server runs, but no count.
       if (access && request.headers.authorization === undefined) return sendJson(response, '{"ok":true}\n')
       if (access && !(await access.admits(request, response))) return
       return sendJson(response, `${JSON.stringify({ ok: true, clients: routes.clients })}\n`)

@@ -95,6 +95,7 @@ function placeOf(file: SessionFile, copies: OpenCodeCopies): RunPlace {
     isThere: () => (session === undefined ? liesWithin(path, within) : updated() > 0),
     isRunning: () => Date.now() - updated() < FRESH_MS,
     journal: () => undefined,
+    isCut: () => false,
     replay(options) {
       const reading = { ...options, engine: sessions[`${engine}-session`], runId: runIdOf(file) }
       return replayLogs(file.path, { dir: dirname(file.path), list: attempts }, reading)

@@ -34,7 +34,10 @@ interface StreamOptions extends Omit<Shared, 'release'> {
  * If the journal is damaged, or the logs cannot be read, `sluice.fault` says why the stream ends there.
  */
 export async function stream(request: Asked, response: Reply, options: StreamOptions): Promise<void> {
-  const { feed, over, stale, fault, signal, follow, chat = false } = options
+  const { signal, follow, chat = false } = options
+  let { feed } = options
+  let rest: Shared | undefined
+  const over = () => (rest ?? options).over()
   let start = chat ? locate(options) : await ready(options, response)
   /** Stays connected although the run is over, until more of it comes. */
   let waits = false
@@ -42,7 +45,8 @@ export async function stream(request: Asked, response: Reply, options: StreamOpt
     const last = over()
     const more = await hasMore(feed, start, spelling(chat, start.skip))
     waits = last && !more && options.awaitsReply() && 'last-event-id' in request.headers
-    if (more === 'future') start = { at: 0, reset: 'gone', resumes: true }
+    // What is derived may be no further yet than what the client has seen.
+    if (more === 'future' && (last || !options.derived)) start = { at: 0, reset: 'gone', resumes: true }
     else if (more === 'damaged' || (last && !more && !waits && !follow)) {
       response.writeHead(204).end()
       return
@@ -84,8 +88,20 @@ export async function stream(request: Asked, response: Reply, options: StreamOpt
         last = block.last
         named ||= last !== undefined
         waits &&= bytes.length === 0
-      } else if (ended && (!(waits || follow) || stale())) {
-        const why = fault()
+      } else if (ended && !rest && options.isCut()) {
+        rest = options.rest()
+        // Its first events are those of the journal, byte for byte.
+        feed = rest.feed
+        generation = feed.generation
+      } else if (ended && (start.skip ?? 0) > (spell.seq ?? 0)) {
+        start = { at: 0, resumes: true }
+        at = 0
+        last = undefined
+        named = false
+        spell = spelling(chat)
+        if (!(await send(resetMessage('gone')))) return
+      } else if (ended && (!(waits || follow) || (rest ?? options).stale())) {
+        const why = (rest ?? options).fault()
         if (why) await sendFault(why)
         break
       } else await feed.more(line.signal)
@@ -93,6 +109,7 @@ export async function stream(request: Asked, response: Reply, options: StreamOpt
     response.end()
   } finally {
     line.close()
+    rest?.release()
   }
 }
 
@@ -263,7 +280,8 @@ function locate({ feed, after, retracted, chat }: StreamOptions): Start {
   return { at, last: { run_id, attempt_number, seq }, resumes }
 }
 
-async function drained(response: Reply, maxStall: number, signal: AbortSignal): Promise<boolean> {
+/** Waits for a client that has more to read. False if it is gone, or was dropped as it does not read. */
+export async function drained(response: Reply, maxStall: number, signal: AbortSignal): Promise<boolean> {
   // Only this client is dropped: it costs no more than what it was sent.
   const timer = setTimeout(() => response.destroy(), maxStall)
   try {
@@ -287,7 +305,10 @@ export async function streamView(
   response: Reply,
   { view, ...options }: StreamOptions & { readonly view: SseView },
 ): Promise<void> {
-  const { feed, over, fault, signal } = options
+  const { signal } = options
+  let { feed } = options
+  let rest: Shared | undefined
+  const over = () => (rest ?? options).over()
   const { event: after, part } = splitId(options.after)
   const start = await ready({ ...options, after }, response)
   if (start.reset !== undefined)
@@ -322,7 +343,7 @@ export async function streamView(
   try {
     // Whether an ended run has something for this client is known only after all of it was read.
     if (!over()) open()
-    const { generation } = feed
+    let { generation } = feed
     let at = 0
     let last: EventPlace | undefined
     for (;;) {
@@ -338,8 +359,12 @@ export async function streamView(
         at = block.next
         last = block.last
         if (!(await flush())) return
+      } else if (!block && ended && !rest && options.isCut()) {
+        rest = options.rest()
+        feed = rest.feed
+        generation = feed.generation
       } else if (block || ended) {
-        const why = block?.fault ?? fault()
+        const why = block?.fault ?? (rest ?? options).fault()
         if (why) waiting += view.fault(why.message, why.code)
         else sink.end()
         if (news && !(await flush())) return
@@ -350,6 +375,7 @@ export async function streamView(
     else if (!response.destroyed) response.writeHead(204).end()
   } finally {
     line?.close()
+    rest?.release()
   }
 }
 

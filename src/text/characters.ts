@@ -67,7 +67,7 @@ export function hexValue(character: number): number {
 export function quoteFamily(unit: number): number {
   if (unit === QUOTE || unit === APOSTROPHE || unit === BACKTICK) return unit
   if (unit === ACUTE) return BACKTICK
-  // Also for NaN, which is read behind the end of a text.
+  // Also for NaN, which is what a read past the end of a text returns.
   if (!(unit >= 0x2018 && unit <= 0x201f)) return 0
   return unit <= 0x201b ? APOSTROPHE : QUOTE
 }

@@ -39,7 +39,7 @@ export interface Line {
  * Cuts the bytes of one channel into lines. LF is the only line end. Held across chunks: the bytes of one
  * unfinished line, at most `maxFrame`; a longer one is passed on in pieces of `maxFrame`, as text. A line
  * that `known` recognizes by its bytes is skipped, and never decoded. `endIn` sees what has arrived of the
- * line after each chunk: the line ends after so many bytes of it, unless they are 0.
+ * line after each chunk: the line ends after this many bytes of it, unless that is 0.
  */
 export function lines(
   channel: Channel,

@@ -3,6 +3,7 @@ import { Bytes } from '../base/platform.ts'
 import type { Sink } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
+import { lostPayload } from '../frames/too-long.ts'
 import { beginsWithKey, isMember } from '../frames/within.ts'
 import { endsInBraces, endsInString, isOnlyStructure, isRestOfWhole } from '../json/after-value.ts'
 import { isFewWords } from '../repair/bare-words.ts'
@@ -475,9 +476,10 @@ class Judge implements Sink<Frame> {
 
   #judge(frame: Frame): void {
     if (frame.kind === 'text') {
-      const tooLong = frame.notes?.find(isLostPayload)
-      const isObject = tooLong?.message.startsWith('an object')
-      if (tooLong) this.#emit(ranked(tooLongOf(frame, tooLong, this.#label), isObject ? IMPLICIT : EXPLICIT))
+      const tooLong = frame.notes?.find(lostPayload)
+      if (!tooLong) return
+      const rank = lostPayload(tooLong) === 'object' ? IMPLICIT : EXPLICIT
+      this.#emit(ranked(tooLongOf(frame, tooLong, this.#label), rank))
       return
     }
     if (frame.kind === 'object') {
@@ -495,7 +497,7 @@ class Judge implements Sink<Frame> {
   #holdStart(frame: Frame): void {
     this.#started = true
     if (!this.#unmatched || !this.#options.document) return
-    if (frame.from > this.#rules.maxRepair || frame.notes?.some(isLostPayload)) return
+    if (frame.from > this.#rules.maxRepair || frame.notes?.some(lostPayload)) return
     const bytes = this.#unmatched.bytes()
     let from = this.#from
     while (isBlank(bytes[from]) || bytes[from] === 0 || bomAt(bytes, from) === 3)
@@ -559,11 +561,6 @@ function isBracketed(text: string): boolean {
   let at = 0
   while (at < text.length && (text.charCodeAt(at) <= 32 || text.charCodeAt(at) === 0xfeff)) at++
   return isBracket(text.charCodeAt(at))
-}
-
-/** A block that reached its limit may have been the payload; a think block never is. */
-function isLostPayload({ code, message }: Note): boolean {
-  return code === 'FRAME_TOO_LONG' && !message.startsWith('a think block')
 }
 
 /** Whether a text that the input cut begins like JSON, or like something that is almost JSON. */

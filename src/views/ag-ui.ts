@@ -332,7 +332,7 @@ class AgUiSink implements Sink<AgentEvent> {
   #startCall(event: AgentEvent, { call_id: of, name, input, parent_call_id: parent }: ToolData): OpenCall {
     const whole = input === undefined ? '' : JSON.stringify(input)
     const sent = this.#inputs.sent(of)
-    // The model may write its JSON with blanks, and what is no JSON as it is.
+    // The model may write its JSON with blanks, and other text as it is.
     const isSame = sent !== undefined && (sent === input || JSON.stringify(jsonValue(sent)) === whole)
     const id = this.#inputs.final(event, { of, text: isSame ? sent : whole, parent })
     const call: OpenCall = { id, name, parent }

@@ -20,6 +20,8 @@ interface Recorded {
   readonly failure_class?: string
   readonly cost?: object
   readonly tokens?: object
+  readonly model?: string
+  readonly tags?: object
   /** What was said, as the only event. */
   readonly said?: string
 }
@@ -132,6 +134,17 @@ test('--find also finds what was said, in any case, across what JSON escapes', a
     expect((await listed('--find', text)).ids).toEqual([said])
   // Names of fields were not said.
   expect((await listed('--find', 'attempt_number')).ids).toEqual([])
+})
+
+test('picks runs by their model and their tags', async () => {
+  const web = recorded(1, { outcome: 'finished', model: 'gpt-9', tags: { team: 'web', try: '2' } })
+  const core = recorded(2, { outcome: 'finished', model: 'opus', tags: { team: 'core' } })
+  recorded(3, { outcome: 'finished' })
+  expect((await listed('--model', 'opus')).ids).toEqual([core])
+  expect((await listed('--tag', 'team=web')).ids).toEqual([web])
+  expect((await listed('--tag', 'team=web', '--tag', 'try=2')).ids).toEqual([web])
+  expect((await listed('--tag', 'team=core', '--tag', 'try=2')).ids).toEqual([])
+  expect((await listed('--find', 'gpt-9 web')).ids).toEqual([web])
 })
 
 test('picks runs by their days, their cost and why they failed', async () => {

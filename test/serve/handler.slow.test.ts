@@ -143,7 +143,7 @@ describe('a run that has just been started', () => {
     expect([...seen, ...rest]).toEqual(all)
   })
 
-  test('whose recorder is killed ends with its agent, and a client that comes back gets 204', async () => {
+  test('whose recorder is killed is told to its end, and then a client that comes back gets 204', async () => {
     const dir = root()
     const runs = handling(join(dir, 'runs'))
     const url = await listening((request, response) => runs(request, response))
@@ -185,7 +185,9 @@ describe('a run that has just been started', () => {
       let all = text
       for (let read = await reader.read(); !read.done; read = await reader.read()) all += read.value
       const seen = parseSse(all)
-      expect(seen.some(({ event }) => event === 'conversation.ended')).toBe(false)
+      expect(all).toContain('late')
+      const end = path.endsWith('chat') ? 'conversation.ended' : 'lifecycle.completion.state'
+      expect(seen.at(-1)!.event).toBe(end)
       expect((await ask(path, { 'last-event-id': seen.at(-1)!.id! })).status).toBe(204)
       expect(parseSse((await ask(path)).text)).toEqual(seen)
     }

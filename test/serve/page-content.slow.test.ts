@@ -68,7 +68,15 @@ const embedded: EmbeddedData = {
         ...{
           ok: true,
           failure_class: null,
-          ...{ cost: null, tokens: null, task: null, problem: null, waits_for: null, files: null },
+          ...{
+            cost: null,
+            tokens: null,
+            model: null,
+            task: null,
+            problem: null,
+            waits_for: null,
+            files: null,
+          },
           reason_code: 'DONE_MARKER',
           exit_code: 0,
           signal: null,

@@ -15,12 +15,13 @@ interface Facts {
   readonly engine?: string
   readonly failure?: 'rate' | 'auth'
   readonly cost?: number
+  readonly about?: { readonly model?: string; readonly tags?: Readonly<Record<string, string>> }
 }
 
 function putRun(
   dir: string,
   name: string,
-  { task, day, text, engine = 'codex', failure, cost }: Facts,
+  { task, day, text, engine = 'codex', failure, cost, about }: Facts,
 ): void {
   mkdirSync(join(dir, name))
   const outcome = failure ? 'failed' : 'finished'
@@ -45,7 +46,7 @@ function putRun(
   const started_at = new Date(2026, 10, day, 12).toISOString()
   writeFileSync(
     join(dir, name, 'meta.1.json'),
-    JSON.stringify({ engine, task, started_at, duration_ms: 60_000 }),
+    JSON.stringify({ engine, task, started_at, duration_ms: 60_000, ...about }),
   )
 }
 
@@ -102,6 +103,26 @@ describe.skipIf(!chromiumPath)(`filters, search and totals of the list${needsBro
     await other.getByText('No run matches the filters.').waitFor()
     await other.getByRole('button', { name: 'Clear the search' }).click()
     await expect.poll(() => tasks(other)).toHaveLength(3)
+  })
+
+  test('runs are picked by model and tag, which a row and the head of a run show', async () => {
+    const dir = some()
+    const about = { model: 'gpt-9', tags: { team: 'web', ticket: 'A-7' } }
+    putRun(dir, 'd', { task: 'Tag', day: 5, text: 'Done.', about })
+    const { url } = await serving(dir)
+    const page = await pages.open(url)
+    await expect.poll(() => tasks(page)).toHaveLength(4)
+    await opened(page)
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('gpt-9')
+    await expect.poll(() => tasks(page)).toEqual(['Tag'])
+    await page.getByRole('combobox', { name: 'Tag' }).selectOption('team=web')
+    await expect.poll(() => page.url()).toContain('tag=team%3Dweb')
+    const other = await pages.open(page.url())
+    await expect.poll(() => tasks(other)).toEqual(['Tag'])
+    expect(await other.locator('#runs small').innerText()).toBe('d · team=web · ticket=A-7')
+    await other.locator('#runs a').click()
+    await over(other)
+    await expect.poll(() => other.locator('#facts').innerText()).toContain('team=web · ticket=A-7')
   })
 
   test('the totals are of what is shown: numbers, a chart and tables, and a day can be chosen', async () => {

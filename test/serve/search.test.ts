@@ -126,3 +126,12 @@ test('ends when the client leaves', async () => {
   leave.abort()
   await expect.poll(() => server.clients()).toBe(0)
 })
+
+test('tells all runs that have the text, however many', async () => {
+  const dir = root()
+  for (let n = 0; n < 1001; n++) put(dir, `run-${n}`, [says('needle')])
+  const { url } = await serving(dir)
+  const { hits, end } = await found(url, 'needle')
+  expect(hits).toHaveLength(1001)
+  expect(end).toEqual({ searched: 1001, of: 1001, done: true })
+})

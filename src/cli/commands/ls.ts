@@ -34,6 +34,8 @@ import { output, printer } from '../print.ts'
 interface Flags extends ColorFlags {
   readonly outcome: readonly RunState[]
   readonly engine?: string
+  readonly model?: string
+  readonly tag: readonly string[]
   readonly find?: string
   readonly class?: string
   readonly from?: string
@@ -80,6 +82,8 @@ export default function lsCommand(exit: (code: number) => void): Command {
         .default([], 'all'),
     )
     .option('--engine <name>', 'only runs of this agent')
+    .option('--model <name>', 'only runs of this model, as the agent names it')
+    .option('--tag <name=text>', 'only runs with this tag; can be given again', oneMore, [])
     .option('--find <text>', 'only runs with this text in what was said and done, or its words in the list')
     .addOption(new Option('--class <word>', 'only runs that failed for this reason').choices(failureClasses))
     .option('--from <day>', 'only runs that began on this day (2026-11-19) or later', dayIn)
@@ -96,9 +100,9 @@ export default function lsCommand(exit: (code: number) => void): Command {
 }
 
 async function list(dir: string, flags: Flags): Promise<number> {
-  const { outcome, find, engine, class: failure, from, to, cost, limit, last, totals } = flags
-  const filter = { outcome: outcome.join(), engine, class: failure, from, to, cost }
-  const isAny = !totals && !find && Object.values(filter).every((set) => !set)
+  const { outcome, find, engine, model, tag, class: failure, from, to, cost, limit, last, totals } = flags
+  const filter = { outcome: outcome.join(), engine, model, tag, class: failure, from, to, cost }
+  const isAny = !totals && !find && Object.values(filter).every((set) => !set || set.length === 0)
   const recorded = await recordedRuns(rootOf(dir), isAny ? Math.max(limit, NEWEST) : undefined)
   const { older } = recorded
   const runs = recorded.found.map(({ info }) => info)
@@ -133,6 +137,10 @@ function leftOut(older: number): string {
 function dayIn(text: string): string {
   if (/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))) return text
   throw new InvalidArgumentError('It is a day, as 2026-11-19.')
+}
+
+function oneMore(text: string, before: readonly string[]): readonly string[] {
+  return [...before, text]
 }
 
 function amountIn(text: string): string {

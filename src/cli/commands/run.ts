@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
-import { Command, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { badOption, Fault, quote } from '../../base/fault.ts'
+import { wantsOtherDirectory } from '../../base/system-error-code.ts'
 import { fileCache } from '../../disk/cache.ts'
 import { EVENTS_FILE } from '../../disk/journal.ts'
 import { type AgentEvent, isEvent, type ResultData } from '../../events/event.ts'
@@ -28,7 +29,9 @@ import { output } from '../print.ts'
 import { runExits, watchEnd } from '../run-exit-code.ts'
 import { shortHelp } from '../short-help.ts'
 
-interface Flags extends RunningFlags, Pick<RunOptions, 'talk' | 'prompt' | 'audit' | 'cwd' | 'runId'> {
+interface Flags
+  extends RunningFlags,
+    Pick<RunOptions, 'talk' | 'prompt' | 'audit' | 'cwd' | 'runId' | 'tags'> {
   readonly attemptOf?: string
   readonly cache?: string
   readonly pty?: boolean
@@ -115,6 +118,11 @@ export default function runCommand(exit: (code: number) => void): Command {
     .option('--pty', 'run it on a pseudo-terminal (needs the package @lydell/node-pty)')
     .option('--pipes', 'with --pty: record its stdout and stderr separately, besides the terminal')
     .option('--tee', 'pass stdin, stdout and stderr through, byte for byte, and only record them')
+    .option(
+      '--tags <name=text>',
+      'your own words about it, to find it with ls --tag; can be given again',
+      tagsIn,
+    )
     .option('--cwd <dir>', 'the directory to run it in (default: the current one)')
     .option('--cache <dir>', 'with --schema: keep a result that passed there, and do not run for it again')
     .option('--run-id <id>', 'the id in every record (default: that of the directory, or a new one)')
@@ -203,6 +211,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     pty: flags.pty && { cols: process.stdout.columns, rows: process.stdout.rows, pipes: flags.pipes },
     talk: flags.talk,
     cwd: flags.cwd,
+    tags: flags.tags,
     runId: flags.runId,
     cache: flags.cache === undefined ? undefined : fileCache(flags.cache),
   }
@@ -211,7 +220,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     const start = flags.tee ? teeRun : run
     return await showRun(flags, (options) => start({ ...options, ...given, engine }), flags)
   } catch (error) {
-    if (!Fault.is(error) || !error.message.endsWith('choose another directory')) throw error
+    if (!Fault.is(error) || !wantsOtherDirectory(error)) throw error
     throw new Fault(error.code, `${error.message} with --audit DIR`, { cause: error })
   }
 }
@@ -284,6 +293,12 @@ export async function showRun(
     const unsent = await exported?.close()
     if (unsent !== undefined) console.error(`sluice: the trace could not be sent: ${quote(unsent, 200)}`)
   }
+}
+
+function tagsIn(text: string, before: RunOptions['tags']): RunOptions['tags'] {
+  const at = text.indexOf('=')
+  if (at > 0) return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
+  throw new InvalidArgumentError('It is name=text, such as team=web.')
 }
 
 async function runOptions(flags: RunningFlags) {

@@ -38,7 +38,7 @@ export function addNatsOptions(command: Command): Command {
     .option('--tls-key <file>', 'its key, in PEM')
 }
 
-/** What goes on until it is stopped is often started together with its broker. */
+/** A command that runs until it is stopped is often started together with its broker. */
 const FOLLOW_CONNECT_MS = 10_000
 
 /**

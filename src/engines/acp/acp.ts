@@ -319,7 +319,7 @@ function readAnswer(line: Rec, say: Say, run: Run): boolean {
     run.turn.failed(line, method, say)
     return true
   }
-  // Without a reason nobody knows why the turn is over, but it is.
+  // Without a reason it is not known why the turn is over, but it is.
   if (method === 'session/prompt' && line.text('result.stopReason') === undefined) {
     const message = 'the prompt was answered without a stopReason'
     run.turn.failed(new Rec({ error: { message } }), method, say)
@@ -406,7 +406,7 @@ function askedIn(params: Rec, call: Rec, tool: string, given: unknown): Omit<Req
   const options = params.records('options').map(optionOf)
   const call_id = call.text('toolCallId')
   const words = call.text('title')
-  // Where the title is all that is shown, whoever allows it must see its end.
+  // Where only the title is shown, the person who allows it must see its end.
   const input = given ?? (words === undefined ? words : { title: words })
   const title = questions?.[0]?.question ?? (given === undefined ? titleOf(call)?.title : undefined)
   const deed = title ?? deedOf(tool, given)

@@ -206,7 +206,7 @@ const MAX_PIECES = 65_536
 /** Subagents that may speak at the same time. */
 const MAX_INNER = 256
 
-/** One reader for each session of a subagent: their pieces may come in turn. */
+/** One reader for each session of a subagent: their pieces may be interleaved. */
 export function innerChunks(limits: ReaderOptions) {
   const used = memory<true>(() => 0)
   const readers = new Map<string, ReturnType<typeof chunkReader>>()

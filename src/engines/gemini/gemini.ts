@@ -98,7 +98,7 @@ class GeminiRun {
   read(frame: EngineFrame, say: Say): boolean | 'kept' {
     const { value, glue } = frame
     const words = frame.channel !== 'stderr'
-    // The line end behind a document is no line.
+    // The line break after a document is not a line.
     if (frame.blank && glue !== undefined && !this.#streaming) return 'kept'
     if (isDocument(value) || (isLenient(frame, this.#limits) && fits(value, LEAST))) {
       if (words && !this.#framed && (this.#fenced || glue !== undefined)) return this.#readText(frame, say)

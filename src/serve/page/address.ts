@@ -27,7 +27,7 @@ export function readAddress(hash: string): Place | undefined {
   const [path = '', text = ''] = cutAt(hash.slice(1), '?')
   const query = Object.fromEntries(new URLSearchParams(text))
   const [place = '', id = '', event = ''] = path.split('/')
-  if (id && (place === 'changes' || place === 'compare')) return { beside: path, query }
+  if (/^(changes|compare)\/./.test(path)) return { beside: path, query }
   try {
     if (place !== 'run') return { run: decodeURIComponent(path) || undefined, query }
     const match = /^(\d{1,9})\.(\d{1,15})$/.exec(event)

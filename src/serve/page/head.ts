@@ -3,7 +3,7 @@ import { endPhrase } from '../../events/run-outcome.ts'
 import type { FileItem, Item, RequestItem } from '../../views/conversation.ts'
 import { shellWord } from '../../views/words.ts'
 import type { RunInfo } from '../run-info.ts'
-import { stateOf, titleOf, tookOf } from '../run-words.ts'
+import { stateOf, tagsOf, titleOf, tookOf } from '../run-words.ts'
 import type { ConversationView } from './conversation-view.ts'
 import { fileSigns } from './draw-item.ts'
 import { button, byId, drawChips, isDrawn, make } from './element.ts'
@@ -177,7 +177,7 @@ function drawFacts(info: RunInfo | undefined, model: ItemList): void {
   if (begin) facts.push(dateWords(begin))
   const took = timeOf(info, model.items)
   if (took !== undefined) facts.push(durationWords(took))
-  if (info && info.attempts > 1) facts.push(countWords(info.attempts, 'attempt'))
+  if (info) facts.push(info.attempts > 1 && countWords(info.attempts, 'attempt'), ...tagsOf(info))
   const { called, failed } = summary.tools
   if (called > 0) facts.push(countWords(called, 'call') + (failed > 0 ? ` (${failed} failed)` : ''))
   if (summary.file_count > 0) facts.push(`${countWords(summary.file_count, 'file')} changed`)

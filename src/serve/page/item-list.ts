@@ -120,7 +120,7 @@ export type Row = Item | Group
 
 /** Fewer calls than this are not worth folding. */
 const LEAST = 3
-/** A call that goes on while this many items arrive is not folded any more. */
+/** A call is no longer folded once this many items arrived while it was open. */
 const MAX_BEHIND = 64
 
 /** The rows of a conversation: its visible items, with good calls in a row folded into groups. */

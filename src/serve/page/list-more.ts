@@ -4,7 +4,7 @@
 import { isPicked } from '../run-filter.ts'
 import type { RunHit, RunInfo } from '../run-info.ts'
 import { type RunSums, totalsOf } from '../run-totals.ts'
-import { titleOf } from '../run-words.ts'
+import { tagsOf, titleOf } from '../run-words.ts'
 import type { Query } from './address.ts'
 import { addressOf } from './address.ts'
 import { button, byId, isDrawn, make } from './element.ts'
@@ -41,8 +41,10 @@ export function listMore(box: HTMLElement, set: (query: Query) => void): ListMor
 /** The filters that are more than the outcome and words. */
 function pickers(set: (query: Query) => void) {
   const fields = [
-    picker('Engine', 'engine', ({ engine }) => engine),
-    picker('Failure', 'class', ({ failure_class }) => failure_class),
+    picker('Engine', 'engine', ({ engine }) => [engine]),
+    picker('Model', 'model', ({ model }) => [model]),
+    picker('Tag', 'tag', tagsOf),
+    picker('Failure', 'class', ({ failure_class }) => [failure_class]),
     typed('From', 'from', { type: 'date' }),
     typed('To', 'to', { type: 'date' }),
     typed('Cost from', 'cost', { type: 'number', min: 0, step: 'any' }),
@@ -77,14 +79,14 @@ function typed(label: string, name: string, props: Readonly<Record<string, strin
   return { name, input, element: make('label', {}, label, input) }
 }
 
-function picker(label: string, name: string, wordOf: (run: RunInfo) => string | null): Field {
+function picker(label: string, name: string, wordsOf: (run: RunInfo) => (string | null)[]): Field {
   const input = make('select', { id: `pick-${name}` })
   return {
     name,
     input,
     element: make('label', {}, label, input),
     offer(all) {
-      const known = [...new Set(all.map(wordOf))].filter((value) => value !== null).sort()
+      const known = [...new Set(all.flatMap(wordsOf))].filter((value) => value !== null).sort()
       const { value } = input
       if (isDrawn(input, known)) return
       input.replaceChildren(
@@ -95,6 +97,9 @@ function picker(label: string, name: string, wordOf: (run: RunInfo) => string | 
     },
   }
 }
+
+/** Runs with the text to show; the others are counted. */
+const MAX_HITS = 1000
 
 /** The search in what was said and done in all runs. */
 function saidSearch(set: (query: Query) => void) {
@@ -134,11 +139,11 @@ function saidSearch(set: (query: Query) => void) {
       for await (const record of recordsOf(text, mine.signal)) {
         if (now !== mine) return
         if (record.hit) {
-          found++
-          results.append(hitNode(record.hit, titles.get(record.hit.id), text))
+          if (++found <= MAX_HITS) results.append(hitNode(record.hit, titles.get(record.hit.id), text))
         } else {
           const { searched: looked = 0, of = 0, done } = record
-          const runs = `${countWords(found, 'run')} found`
+          const more = found > MAX_HITS ? `, the newest ${MAX_HITS.toLocaleString()} shown` : ''
+          const runs = `${countWords(found, 'run')} found${more}`
           const where = `${looked.toLocaleString()} of ${countWords(of, 'run')} searched`
           told.textContent = `${runs}, ${where}${done ? '' : ' …'}`
           if (done) stop(told.textContent)

@@ -191,10 +191,12 @@ function openRun(id: string): void {
   away.show()
   retitle()
   const file = source.fileOf?.(id)
-  byId('download').hidden = file === undefined
-  if (file !== undefined) byId('download').setAttribute('href', file)
-  byId('changes').hidden = file === undefined
-  byId('changes').setAttribute('href', `#changes/${encodeURIComponent(id)}`)
+  // What an exported run does not have.
+  const links = file === undefined ? {} : { download: file, changes: `#changes/${encodeURIComponent(id)}` }
+  for (const [name, to] of Object.entries(links)) {
+    byId(name).hidden = false
+    byId(name).setAttribute('href', to)
+  }
   control.open(id)
   reply.open(id)
   view.clear(info?.task)

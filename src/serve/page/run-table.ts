@@ -7,6 +7,7 @@ import {
   type RunState,
   runStates,
   stateOf,
+  tagsOf,
   titleOf,
   tookOf,
 } from '../run-words.ts'
@@ -255,7 +256,7 @@ export class RunTable {
       .join(' and ')
     const reset = () => {
       if (found === 0) this.#find.value = ''
-      const names = found === 0 ? 'find engine class from to cost' : 'outcome waits'
+      const names = found === 0 ? 'find engine model tag class from to cost' : 'outcome waits'
       this.#set(Object.fromEntries(names.split(' ').map((name) => [name, ''])))
       this.focusFind()
     }
@@ -330,13 +331,13 @@ function drawRow(run: RunInfo, index: number): HTMLElement {
 }
 
 function taskCell(run: RunInfo): Node[] {
-  const tries = run.attempts > 1 ? ` · ${run.attempts} attempts` : ''
-  const place = run.session?.directory ?? run.id
+  const tries = run.attempts > 1 && `${run.attempts} attempts`
+  const place = run.task !== null && (run.session?.directory ?? run.id)
   // The link covers the row, and with it the titles of the other cells.
   const title = [run.task ?? run.id, problemOf(run)].filter(Boolean).join('\n\n')
   return [
     make('a', { href: addressOf({ run: run.id, query: {} }), 'data-id': run.id, title }, titleOf(run)),
-    make('small', {}, `${run.task === null ? '' : place}${tries}`),
+    make('small', {}, [place, tries, ...tagsOf(run)].filter(Boolean).join(' · ')),
   ]
 }
 
@@ -359,7 +360,7 @@ function tokensOf({ tokens }: RunInfo): number | undefined {
 
 function emptyWords(): Node[] {
   return [
-    make('p', {}, 'No runs here yet. Record one, and it is listed as soon as it begins:'),
+    make('p', {}, 'No runs here yet. Record one:'),
     make('pre', { tabindex: 0 }, 'npx agent-sluice run -- codex exec --json "fix the test"'),
     make('p', {}, 'Or show what agents keep in your home directory:'),
     make('pre', { tabindex: 0 }, 'npx agent-sluice serve --sessions'),

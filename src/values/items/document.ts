@@ -36,7 +36,7 @@ export class DocumentState {
   stage: Stage
   at: number
   readonly levels: Level[] = []
-  /** The place of the items was found: from here on nothing is treated as prose any more. */
+  /** The place of the items was found: from here on nothing is treated as prose. */
   found = false
   /** Whether it is certainly a document: in a tag, in a fence, or the first thing of the input. */
   readonly sure: boolean

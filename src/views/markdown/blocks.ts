@@ -68,7 +68,7 @@ function targetsIn(text: string, lines: readonly string[]): LinkTargets {
 
 const NAMED = /\[([^[\]]{1,999})\](?!:)/g
 
-/** The label and the target of `[label]: target "title"`; both are empty if it is none. */
+/** The label and the target of `[label]: target "title"`; both are empty for any other line. */
 function definitionOf(line: string): [label: string, target: string] {
   const [, label = '', target = ''] = DEFINITION.exec(line) ?? []
   return [linkLabel(label), target]

@@ -126,7 +126,7 @@ function replace(state: Reading, to: number, piece?: MarkdownInline): true {
   return true
 }
 
-/** Leaves so many characters as they are. */
+/** Leaves this many characters as they are. */
 function skip(state: Reading, count: number): true {
   state.at += count
   return true
@@ -236,7 +236,7 @@ const MAX_NAME = 80
 const NAME = /^__[A-Za-z\d]+(?:_+[A-Za-z\d]+)*__(?![A-Za-z\d_])/
 const NAME_BEFORE = /(?<![A-Za-z\d_])__[A-Za-z\d]+(?:_+[A-Za-z\d]+)*__(?:[^A-Za-z\d_])?$/
 
-/** A pointer, a spread or a glob: behind a call's parenthesis, a slash or an operator, or before a dot. */
+/** A pointer, a spread or a glob: after a call's parenthesis, a slash or an operator, or before a dot. */
 function isOperator(text: string, at: number, run: number): boolean {
   const before = text[at - 1] ?? ' '
   const after = text[at + run] ?? ' '
