@@ -134,7 +134,9 @@ export class PayloadSearch {
     if (this.#body) {
       this.#unfed += text
       this.#body.search!.#passOver(text)
-    } else if (this.#value!.done()) this.#scan.inside?.skipToEnd?.()
+      if (this.#value!.done()) this.#feed(this.#unfed)
+    }
+    if (this.#value!.done()) this.#scan.inside?.skipToEnd?.()
   }
 
   #isGrowing(): boolean {

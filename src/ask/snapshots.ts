@@ -1,5 +1,6 @@
-import { defined, isObject, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
+import { defined, isObject, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { SchemaError } from '../base/fault.ts'
+import { checkTag } from '../frames/frame-options.ts'
 import { type Check, checkOf, type JsonSchema, plainSchemaOf, type Schema } from '../values/schema/schema.ts'
 import { type Branch, type Completed, NOTHING, pointer, valueAt } from './growing-value.ts'
 import { PayloadSearch } from './payload-search.ts'
@@ -19,7 +20,7 @@ export interface SnapshotOptions {
 }
 
 const SNAPSHOT_OPTIONS = {
-  tag: {},
+  tag: { check: checkTag },
   lines: { default: false, words: [true, false, 'strict'] },
   schema: {},
   root: { words: ['object', 'any'] },
@@ -71,8 +72,6 @@ export function snapshots(options: SnapshotOptions = {}): Snapshots {
 export function checkedSnapshots(options: SnapshotOptions): CheckedSnapshots {
   const read = readOptions('snapshots', options, 'snapshots({ tag: "json" })', SNAPSHOT_OPTIONS)
   const { tag, lines, schema, root = schema ? 'any' : 'object', maxDepth } = read
-  if (tag !== undefined && typeof tag !== 'string')
-    throw misfit('tag', 'a name', tag, 'snapshots({ tag: "json" })')
   const search = new PayloadSearch({
     tag,
     lines: lines !== false,

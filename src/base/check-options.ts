@@ -61,6 +61,14 @@ export function readOptions<O extends object, T extends object>(
   table: T & OptionTable<NoInfer<O>>,
 ): Complete<O, T> {
   checkOptions(who, options, example, table)
+  return completed<O, T>(options, table)
+}
+
+/** Options that need no check, because none of them comes from a caller as it is. */
+export function completed<O extends object, T extends object>(
+  options: O | undefined,
+  table: T,
+): Complete<O, T> {
   // The casts are the door: a table is read by names here, and its type says which there are.
   const given = options as Record<string, unknown> | undefined
   const rows = table as Record<string, Option<unknown>>

@@ -243,6 +243,11 @@ export class FenceMachine implements Inside {
     else this.#cutOrRead(end, end, true)
   }
 
+  skipToEnd(): void {
+    this.#counted = this.#tape.end
+    this.#balance.reset(1)
+  }
+
   /** What ends the block, or may end it if the body is complete; the first of both kinds. */
   #nextEnd(bound: number, ended: boolean): FenceCloser | undefined {
     const odd = this.#readFences !== false

@@ -28,18 +28,24 @@ function checkTags(tags: unknown): void {
   checkNames('tags', tags, 'frames({ tags: ["json"] })')
 }
 
+/** For a layer that looks for one tag. */
+export function checkTag(tag: unknown, who: string): void {
+  if (typeof tag !== 'string') throw misfit('tag', 'a name', tag, `${who}({ tag: "json" })`)
+  checkName('tag', tag)
+}
+
 export function checkThink(think: unknown): void {
   if (typeof think !== 'boolean') checkNames('think', think, 'values({ think: ["think", "notes"] })')
 }
 
 function checkNames(option: string, names: unknown, example: string): void {
   if (!Array.isArray(names)) throw misfit(option, 'an array of names', names, example)
-  for (const name of names) {
-    if (typeof name === 'string' && /^[A-Za-z][A-Za-z0-9_:.-]{0,63}$/.test(name)) continue
-    throw badOption(
-      `${option}: "${String(name)}" is not a tag name; use letters, digits, "-", "_", "." or ":"`,
-    )
-  }
+  for (const name of names) checkName(option, name)
+}
+
+function checkName(option: string, name: unknown): void {
+  if (typeof name === 'string' && /^[A-Za-z][A-Za-z0-9_:.-]{0,63}$/.test(name)) return
+  throw badOption(`${option}: "${String(name)}" is not a tag name; use letters, digits, "-", "_", "." or ":"`)
 }
 
 export const FRAME_OPTIONS = {

@@ -1,4 +1,4 @@
-import { readOptions } from '../base/check-options.ts'
+import { completed, readOptions } from '../base/check-options.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Channel, Chunk } from '../text/chunk.ts'
 import type { Frame } from './frame.ts'
@@ -20,10 +20,15 @@ export type { LineScan } from './scan-driver.ts'
 /** One chunk may hold a million small frames: a flow takes them in turns of this many. */
 export const TURN = 256
 
-const STAGE_OPTIONS = { ...FRAME_OPTIONS, ...OPENER_RULES }
+const SCAN_OPTIONS = { ...FRAME_OPTIONS, ...OPENER_RULES }
 
 /** The stage of `frames()`. Each channel has a scanner of its own; exit chunks are skipped. */
-export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chunk, Frame> {
+export function frameStage(options: FrameOptions = {}): Stage<Chunk, Frame> {
+  return scanStage(readOptions('frameStage', options, 'frameStage({ lines: true })', FRAME_OPTIONS))
+}
+
+/** The same for the layers above, which have checked the options, and say how openers are judged. */
+export function scanStage(options: FrameOptions & OpenerRules): Stage<Chunk, Frame> {
   const complete = withDefaults(options)
   return (next) => {
     const channels = new Map<Channel, Required<Sink<Uint8Array>>>()
@@ -86,9 +91,9 @@ function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>):
   return feed(scan, new Prose(scan, options), options.turn)
 }
 
-/** The options of a scan, checked. */
+/** All options of a scan, which are not checked. */
 export function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
-  const complete = readOptions('frameStage', options, 'frameStage({ lines: true })', STAGE_OPTIONS)
+  const complete = completed(options, SCAN_OPTIONS)
   const everyLine = complete.lines && complete.everyLine
   const think = dialectsOf(complete.think, complete.tags)
   // If every line is a frame, nothing else can be one.

@@ -18,6 +18,7 @@ import {
   QUOTE,
   SPACE,
 } from '../text/characters.ts'
+import { LastBytes } from '../text/last-bytes.ts'
 import type { Tape } from '../text/tape.ts'
 import { MAX_BEFORE } from './within.ts'
 
@@ -55,9 +56,7 @@ export class LineHead {
   #tail = 0
   /** The last byte, blank or not. */
   #before: number | undefined
-  /** The last bytes before `#known`, at least 512 if there were as many. */
-  #past = NOTHING
-  #pastSize = 0
+  readonly #past = new LastBytes(MAX_BEFORE)
 
   constructor(tape: Tape) {
     this.#tape = tape
@@ -152,11 +151,8 @@ export class LineHead {
   before(position: number): string {
     const { view, base } = this.#tape
     const from = Math.max(this.#known, position - MAX_BEFORE)
-    const past = Math.min(this.#pastSize, MAX_BEFORE - (position - from))
-    return (
-      this.#past.toString('latin1', this.#pastSize - past, this.#pastSize) +
-      view.toString('latin1', from - base, position - base)
-    )
+    const past = this.#past.text('latin1', MAX_BEFORE - (position - from))
+    return past + view.toString('latin1', from - base, position - base)
   }
 
   /** The byte right before `position`, blank or not; undefined at the start of the input. */
@@ -180,11 +176,12 @@ export class LineHead {
   /** Stores the facts about the line at `position`, because the bytes before it are about to be dropped. */
   remember(position: number): void {
     if (position <= this.#known) return
-    const before = this.#tape.view[position - 1 - this.#tape.base]
+    const { view, base } = this.#tape
+    const before = view[position - 1 - base]
     const tail = this.#tailAt(position)
     // Nearly always: whole lines are dropped.
     const isStart = before === LF
-    if (this.keepsBefore) this.#keepPast(position)
+    if (this.keepsBefore) this.#past.add(view, this.#known - base, position - base)
     const bare = isStart || this.bare(position)
     const blank = isStart || this.blank(position)
     this.#nul = !isStart && blank && this.nul(position)
@@ -201,18 +198,6 @@ export class LineHead {
   skip(position: number): void {
     this.#before = LF
     this.#known = position
-  }
-
-  #keepPast(position: number): void {
-    const { view, base } = this.#tape
-    const fresh = view.subarray(Math.max(this.#known, position - MAX_BEFORE) - base, position - base)
-    if (this.#past.length === 0) this.#past = Bytes.alloc(4 * MAX_BEFORE)
-    if (this.#pastSize + fresh.length > this.#past.length) {
-      this.#past.copyWithin(0, this.#pastSize - MAX_BEFORE, this.#pastSize)
-      this.#pastSize = MAX_BEFORE
-    }
-    this.#past.set(fresh, this.#pastSize)
-    this.#pastSize += fresh.length
   }
 
   /** A native search, because a line may go on for many chunks; small ones are faster in a loop. */
@@ -265,7 +250,6 @@ function sizeOfColon(tail: number): number {
   return (tail & 0xffffff) === WIDE_COLON_BYTES ? 3 : 0
 }
 
-const NOTHING = Bytes.alloc(0)
 const MAY_PRECEDE_PIECE = /* @__PURE__ */ classTable([1, '(,=[:>|"\''])
 /** U+FF1A in UTF-8. */
 const WIDE_COLON_BYTES = 0xefbc9a

@@ -15,6 +15,8 @@ export interface Mark {
   readonly rare?: number
   /** In quotes or backticks of its own it is a word: it is named, not used. */
   readonly quotable?: boolean
+  /** What belongs to its name: `<|message|>` may stand between it and its quotes. */
+  readonly rest?: Bytes
 }
 
 /** What a search for several marks needs to know of them. */
@@ -22,6 +24,8 @@ export interface MarkTable<M extends Mark> {
   /** Those that begin with `<`, and the others. */
   readonly tags: readonly M[]
   readonly others: readonly { readonly mark: M; readonly rare: Bytes }[]
+  /** Whether one of them begins with a byte. */
+  readonly firsts: Uint8Array
   /** Whether one of them may begin with `<` and two more bytes; nearly always this says no. */
   readonly pairs: Uint8Array
   /** The length of the longest mark, without attributes. */
@@ -40,8 +44,11 @@ export function markTable<M extends Mark>(marks: readonly M[]): MarkTable<M> {
     for (const first of [one, upper(one)])
       for (const second of [two, upper(two)]) pairs[pair(first, second)] = 1
   }
+  const firsts = new Uint8Array(256)
+  for (const { bytes } of marks) firsts[bytes[0]!] = 1
   return {
     tags,
+    firsts,
     others: marks
       .filter(({ bytes }) => bytes[0] !== LESS)
       .map((mark) => ({ mark, rare: mark.bytes.subarray(mark.rare ?? 0) })),
@@ -62,10 +69,10 @@ export class MarkSearch<M extends Mark> {
   readonly #scan: Scan
   readonly #marks: MarkTable<M>
   /** For those that begin with another byte than `<`. */
-  readonly #others: readonly { readonly mark: M; readonly search: ByteSearch; readonly whole: ByteSearch }[]
+  readonly #others: readonly { readonly mark: M; readonly search: ByteSearch }[]
   /** Marks that begin with another byte are looked for up to here. */
   #within: number
-  /** Where the mark is that was found; or the last `<` that may begin one: nothing before it is a tag. */
+  /** Where the mark is that was found; or a position before which there is none. */
   #hit = 0
   /** The bytes of a mark that ends behind the tape begin here. */
   #partial = NOWHERE
@@ -78,11 +85,7 @@ export class MarkSearch<M extends Mark> {
     this.#scan = scan
     this.#within = within
     this.#marks = marks
-    this.#others = marks.others.map(({ mark, rare }) => ({
-      mark,
-      search: new ByteSearch(scan.tape, rare),
-      whole: new ByteSearch(scan.tape, mark.bytes),
-    }))
+    this.#others = marks.others.map(({ mark, rare }) => ({ mark, search: new ByteSearch(scan.tape, rare) }))
   }
 
   get longest(): number {
@@ -94,97 +97,123 @@ export class MarkSearch<M extends Mark> {
     if (this.mark && this.#hit >= from) return this.#hit
     this.mark = undefined
     this.#partial = NOWHERE
-    const tag = this.#marks.tags.length > 0 ? this.#nextTag(from) : NOWHERE
-    const other = this.#others.length > 0 && from < this.#within ? this.#nextOther(from, tag) : NOWHERE
-    return Math.min(tag, other)
+    const { end } = this.#scan.tape
+    // Asked after every frame, nearly always when all was searched already.
+    const start = Math.max(from, this.#hit)
+    if (start >= end) return NOWHERE
+    if (end - start <= MAX_LOOP) return this.#nextInLoop(start, end)
+    const tag = this.#nextTag(start)
+    if (this.#others.length === 0 || start >= this.#within) return tag
+    return this.#nextOther(start, Math.min(tag, this.#partial))
   }
 
   /** Where the part of a mark begins that is at the end of the tape; NOWHERE if there is none. */
   partial(): number {
-    if (this.#scan.ended) return NOWHERE
-    let at = this.#partial
-    if (this.#scan.tape.end - this.#marks.longest >= this.#within) return at
-    for (const { whole } of this.#others) at = Math.min(at, whole.partial())
-    return at === this.#scan.tape.end ? NOWHERE : at
+    return this.#scan.ended ? NOWHERE : this.#partial
   }
 
-  #nextTag(from: number): number {
-    const { view, base, end } = this.#scan.tape
-    let at = Math.max(from, this.#hit)
-    for (;;) {
-      // Asked after every frame, nearly always when all was searched already.
-      const index = at < end ? view.indexOf(LESS, at - base) : -1
-      if (index < 0) {
-        this.#hit = end
-        return NOWHERE
-      }
-      at = index + base
-      const isShort = index + 2 >= view.length
-      if (isShort || this.#marks.pairs[pair(view[index + 1]!, view[index + 2]!)] === 1) {
-        const to = this.#tagAt(at)
-        if (to > 0 || (to < 0 && !this.#scan.ended)) {
-          this.#hit = at
-          if (to > 0) return at
-          this.mark = undefined
-          this.#partial = at
-          return NOWHERE
-        }
-      }
-      at++
+  #nextInLoop(start: number, end: number): number {
+    const { view, base } = this.#scan.tape
+    const { firsts } = this.#marks
+    for (let at = start; at < end; at++)
+      if (firsts[view[at - base]!] === 1 && this.#decide(at, this.#markAt(at)))
+        return this.mark ? at : NOWHERE
+    this.#hit = end
+    return NOWHERE
+  }
+
+  /** Whether the search ends at a position where a mark ends at `to`, or where not all of one has arrived. */
+  #decide(at: number, to: number): boolean {
+    if (to === 0 || (to < 0 && this.#scan.ended)) return false
+    if (to < 0) {
+      this.mark = undefined
+      this.#partial = at
+    } else {
+      this.#partial = NOWHERE
+      if (this.#scan.byte(at) !== LESS) this.#within = NOWHERE
     }
+    this.#hit = at
+    return true
   }
 
-  /** One past the tag that begins at a position; 0 if there is none, -1 if not all of it has arrived. */
-  #tagAt(at: number): number {
+  #nextTag(start: number): number {
+    const { view, base, end } = this.#scan.tape
+    const { tags, pairs } = this.#marks
+    const from = tags.length > 0 ? start : end
+    for (let index = view.indexOf(LESS, from - base); index >= 0; index = view.indexOf(LESS, index + 1)) {
+      // In a log this is asked for every tag of HTML: nothing may be called for it.
+      if (index + 2 < view.length && pairs[pair(view[index + 1]!, view[index + 2]!)] === 0) continue
+      const at = index + base
+      if (this.#decide(at, this.#markAt(at))) return this.mark ? at : NOWHERE
+    }
+    this.#hit = end
+    return NOWHERE
+  }
+
+  /** One past the mark that begins at a position; 0 if there is none, -1 if not all of it has arrived. */
+  #markAt(at: number): number {
     const { view, base } = this.#scan.tape
     const index = at - base
+    if (view[index] !== LESS) return at < this.#within ? this.#otherAt(at) : 0
+    const isShort = index + 2 >= view.length
     let found = 0
     for (const mark of this.#marks.tags) {
-      const { bytes } = mark
       // Nearly always this is enough.
-      if (index + 2 < view.length && lower(view[index + 2]!) !== lower(bytes[2]!)) continue
-      const size = sizeAt(view, index, mark)
-      const to = size > 0 && mark.quotable ? this.#unlessNamed(at, at + size) : size > 0 ? at + size : size
-      if (to > 0) {
-        this.mark = mark
-        this.to = to
-        return to
-      }
+      if (!isShort && lower(view[index + 2]!) !== lower(mark.bytes[2]!)) continue
+      const to = this.#endOf(mark, at)
+      if (to > 0) return to
       if (to < 0) found = -1
     }
     return found
   }
 
-  #nextOther(from: number, before: number): number {
-    let first = before
+  #otherAt(at: number): number {
+    for (const { mark } of this.#others) {
+      const to = this.#endOf(mark, at)
+      if (to !== 0) return to
+    }
+    return 0
+  }
+
+  /** As above, for one mark. */
+  #endOf(mark: M, at: number): number {
     const { view, base } = this.#scan.tape
+    const size = sizeAt(view, at - base, mark)
+    if (size <= 0) return size
+    const to = mark.quotable ? this.#unlessNamed(mark, at, at + size) : at + size
+    if (to > 0) {
+      this.mark = mark
+      this.to = to
+    }
+    return to
+  }
+
+  /** Whatever was found is at `before`. Marks that begin with another byte than `<` may precede it. */
+  #nextOther(start: number, before: number): number {
+    const { view, base, end } = this.#scan.tape
+    let first = before
     for (const { mark, search } of this.#others) {
       const rare = mark.rare ?? 0
-      for (let hit = search.next(from + rare); hit - rare < first; hit = search.next(hit + 1)) {
-        const at = hit - rare
-        if (at >= this.#within) break
-        if (at < base || sizeAt(view, at - base, mark) <= 0) continue
-        const past = at + mark.bytes.length
-        const to = mark.quotable ? this.#unlessNamed(at, past) : past
-        if (to === 0) continue
-        first = at
-        if (to > 0) this.#within = NOWHERE
-        this.mark = to > 0 ? mark : undefined
-        this.#partial = to > 0 ? NOWHERE : at
-        this.#hit = at
-        this.to = to
-      }
+      for (let hit = search.next(start + rare); hit - rare < first; hit = search.next(hit + 1))
+        if (hit - rare < this.#within && this.#decide(hit - rare, this.#endOf(mark, hit - rare)))
+          first = hit - rare
     }
-    if (first === before) return NOWHERE
+    // The part of one that is at the end of the tape has not all of its rare bytes.
+    const last = Math.max(start, end - this.#marks.longest)
+    for (let at = last; at < Math.min(first, end); at++)
+      if (this.#marks.firsts[view[at - base]!] === 1 && this.#decide(at, this.#markAt(at))) first = at
     return this.mark ? first : NOWHERE
   }
 
   /** `to`; 0 if the mark is in quotes or backticks, -1 if that is not known yet. */
-  #unlessNamed(at: number, to: number): number {
-    const quote = this.#scan.head.byteBefore(at)
+  #unlessNamed({ rest }: M, at: number, to: number): number {
+    const scan = this.#scan
+    const quote = scan.head.byteBefore(at)
     if (quote !== BACKTICK && quote !== QUOTE && quote !== APOSTROPHE) return to
-    const next = this.#scan.byte(to)
-    if (next === undefined && !this.#scan.ended) return -1
+    const { view, base } = scan.tape
+    const size = rest ? sizeAt(view, to - base, { bytes: rest }) : 0
+    const next = size < 0 ? undefined : scan.byte(to + size)
+    if (next === undefined && !scan.ended) return -1
     return next === quote ? 0 : to
   }
 }
@@ -219,6 +248,8 @@ function tagSize(view: Bytes, index: number, from: number): number {
 }
 
 const MAX_ATTRIBUTES = 200
+/** Up to here a loop over the bytes is faster than native searches, each of which has to be called. */
+const MAX_LOOP = 256
 /** `<`, `{`, `[`, a backtick and a tilde. */
 const NOT_IN_TAG: ReadonlySet<number> = new Set([LESS, 0x7b, 0x5b, BACKTICK, 0x7e])
 

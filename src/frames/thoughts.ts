@@ -28,13 +28,14 @@ function marks(opener: string, closer: string, source: string, rare = 0): Dialec
 /** A channel that is no answer ends with its message, or before the next one. Its recipient is part of it. */
 function channel(name: string): Dialect {
   const opener = `<|channel|>${name}`
+  const rest = Bytes.from('<|message|>')
   const closers = [
     literal('<|end|>'),
     literal('<|return|>'),
     { ...literal('<|start|>'), excluded: true },
     { ...literal('<|channel|>'), excluded: true },
   ]
-  return { name: opener, opener: literal(opener), closers, source: 'OpenAI gpt-oss (harmony)' }
+  return { name: opener, opener: { ...literal(opener), rest }, closers, source: 'OpenAI gpt-oss (harmony)' }
 }
 
 function literal(text: string): Mark {

@@ -1,6 +1,6 @@
 import { checkOptions } from '../base/check-options.ts'
 import type { Frame } from '../frames/frame.ts'
-import { FRAME_OPTIONS, type FrameOptions, frameStage, TURN } from '../frames/frames.ts'
+import { FRAME_OPTIONS, type FrameOptions, scanStage, TURN } from '../frames/frames.ts'
 import { chunkIntake } from '../text/chunk.ts'
 import type { Outcome } from '../values/outcome.ts'
 import type { Schema, SchemaOutput } from '../values/schema/schema.ts'
@@ -39,5 +39,5 @@ export function frames(
   options: FrameOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Flow<Frame> {
   checkOptions('frames', options, 'frames({ lines: true })', FRAME_OPTIONS)
-  return flow(frameStage({ ...options, turn: TURN }), { signal: options.signal, intake: chunkIntake })
+  return flow(scanStage({ ...options, turn: TURN }), { signal: options.signal, intake: chunkIntake })
 }

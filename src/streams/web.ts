@@ -1,10 +1,11 @@
+import { checkOptions } from '../base/check-options.ts'
 import type { Intake, Sink, Stage } from '../base/stage.ts'
 import { checkEngine, guarded } from '../events/check-engine.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import { type AgentEvent, eventsOnly } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
 import type { Frame } from '../frames/frame.ts'
-import { type FrameOptions, frameStage, TURN } from '../frames/frames.ts'
+import { FRAME_OPTIONS, type FrameOptions, scanStage, TURN } from '../frames/frames.ts'
 import { chunkIntake, eventIntake } from '../text/chunk.ts'
 import type { Outcome } from '../values/outcome.ts'
 import type { Schema, SchemaOutput } from '../values/schema/schema.ts'
@@ -123,7 +124,8 @@ export function webFlow<In, Out>(stage: Stage<In, Out>, intake: Intake<In>): Web
  * for await (const frame of response.body.pipeThrough(frames({ lines: true }))) console.log(frame.kind)
  */
 export function frames(options: FrameOptions = {}): WebFlow<Frame> {
-  return webFlow(frameStage({ ...options, turn: TURN }), chunkIntake())
+  checkOptions('frames', options, 'frames({ lines: true })', FRAME_OPTIONS)
+  return webFlow(scanStage({ ...options, turn: TURN }), chunkIntake())
 }
 
 /**

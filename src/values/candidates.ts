@@ -3,7 +3,7 @@ import { Bytes } from '../base/platform.ts'
 import { drive } from '../base/stage.ts'
 import { isJsonLabel } from '../frames/fence.ts'
 import type { Frame } from '../frames/frame.ts'
-import { frameStage } from '../frames/frames.ts'
+import { scanStage } from '../frames/frames.ts'
 import { opensAs } from '../frames/opening-bracket.ts'
 import { thoughtIn } from '../frames/thoughts.ts'
 import { endsInString, isStructureAt } from '../json/after-value.ts'
@@ -45,7 +45,7 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
 /** The same for a text that need not begin like prose. */
 export function candidatesOf(text: string, rules: Rules): readonly Candidate[] {
   const bytes = Bytes.from(text)
-  const stage = frameStage({
+  const stage = scanStage({
     tags: ['json'],
     needsPayload: true,
     keepUnclosed: true,

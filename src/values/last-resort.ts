@@ -2,7 +2,7 @@ import { type Note, payloadCodes } from '../base/fault.ts'
 import { Bytes } from '../base/platform.ts'
 import { drive } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
-import { frameStage } from '../frames/frames.ts'
+import { scanStage } from '../frames/frames.ts'
 import { endsInString, isStructureAt } from '../json/after-value.ts'
 import type { ChangeKind } from '../repair/change.ts'
 import { mend } from '../repair/search.ts'
@@ -28,7 +28,7 @@ export function looseFrames(bytes: Bytes, channel: Channel, given: Rules): reado
   // Most texts without a candidate have no such place, and a scan costs more than this.
   const text = bytes.toString('utf8')
   if (!mayOpenLoosely(text) && !(rules.check && /\{\}|\[\]/.test(text))) return []
-  const stage = frameStage({
+  const stage = scanStage({
     tags: [],
     fences: false,
     lines: false,

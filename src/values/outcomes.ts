@@ -141,7 +141,7 @@ class Judge implements Sink<Frame> {
   /** The input ends where a value may begin: what was found is a draft of it. */
   #cutAtOpener(unmatched: UnmatchedText): void {
     const { document, tag = 'json', lines } = this.#options
-    const opener = lines ? undefined : cutOpener(unmatched.tail().toString('utf8'), tag, document)
+    const opener = lines ? undefined : cutOpener(unmatched.tail(), tag, document)
     const to = unmatched.size()
     const from = to - Bytes.byteLength(opener?.text ?? '')
     if (opener === undefined || this.#end > from) return

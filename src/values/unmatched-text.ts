@@ -1,5 +1,6 @@
 import { Bytes } from '../base/platform.ts'
 import { characterStart } from '../text/decode.ts'
+import { LastBytes } from '../text/last-bytes.ts'
 import type { CommentText } from './outcome.ts'
 
 /** Keeps the first bytes of an input, in case no payload is found and it has to be shown as a comment. */
@@ -12,8 +13,8 @@ export interface UnmatchedText {
   bytes(): Bytes
   /** How many bytes were added, kept or not. */
   size(): number
-  /** The last of them, also after a payload was found. */
-  tail(): Bytes
+  /** The last of them as text, also after a payload was found. */
+  tail(): string
 }
 
 /**
@@ -25,11 +26,11 @@ export function unmatchedText(maxComment: number, keep = maxComment): UnmatchedT
   let kept: Bytes | undefined = Bytes.alloc(0)
   let length = 0
   let size = 0
-  let tail = Bytes.alloc(0)
+  const tail = new LastBytes(TAIL)
   return {
     add(bytes) {
       size += bytes.length
-      tail = Bytes.concat(bytes.length < TAIL ? [tail, bytes] : [bytes.subarray(-TAIL)]).subarray(-TAIL)
+      tail.add(bytes, 0, bytes.length)
       if (!kept || length >= max) return
       const take = Math.min(bytes.length, max - length)
       if (length + take > kept.length) {
@@ -55,7 +56,7 @@ export function unmatchedText(maxComment: number, keep = maxComment): UnmatchedT
     size() {
       return size
     },
-    tail: () => tail,
+    tail: () => tail.text('utf8'),
   }
 }
 

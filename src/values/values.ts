@@ -12,8 +12,8 @@ import {
 import { badOption } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
-import { checkThink } from '../frames/frame-options.ts'
-import { type FrameOptions, frameStage, type OpenerRules } from '../frames/frames.ts'
+import { checkTag, checkThink, FRAME_OPTIONS } from '../frames/frame-options.ts'
+import { type FrameOptions, type OpenerRules, scanStage } from '../frames/frames.ts'
 import type { Channel, Chunk } from '../text/chunk.ts'
 import type { ProtoKeys, Rules } from './attempt.ts'
 import { endOfBroken } from './candidates.ts'
@@ -135,10 +135,6 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
   readonly signal?: AbortSignal | undefined
 }
 
-function checkTag(tag: unknown): void {
-  if (typeof tag !== 'string') throw misfit('tag', 'a name', tag, 'values({ tag: "json" })')
-}
-
 function checkOnDropped(onDropped: unknown): void {
   if (typeof onDropped !== 'function')
     throw misfit('onDropped', 'a function', onDropped, 'values({ lines: true, where, onDropped })')
@@ -162,8 +158,7 @@ export const VALUES_OPTIONS = {
   envelope: { default: 'response', is: isName, must: 'be the name of a field' },
   normalize: { default: [], is: areFunctions, must: 'be an array of functions' },
   label: { is: isText, needs: 'a text as label' },
-  // Frames check it.
-  maxFrame: { default: 16_777_216 },
+  maxFrame: FRAME_OPTIONS.maxFrame,
   maxComment: { is: isWhole, must: WHOLE },
   maxRepair: { default: 65_536, is: isWhole, must: WHOLE },
   maxDepth: { default: 512, is: isWhole, must: WHOLE },
@@ -226,7 +221,7 @@ export function valueParts(
   const items = options.items === undefined ? undefined : more?.items(options.items)
   const patient = whole || pick !== 'each'
   const cutting = cutOf(options, rules, turn, patient)
-  const cut = frameStage(cutting)
+  const cut = scanStage(cutting)
   const readWhere = whereOf(options, { ...cutting, maxFrame, turn }, more)
 
   function stage(outcomes: OutcomeSink<unknown>, seen?: (frame: Frame) => void): Sink<Chunk> {

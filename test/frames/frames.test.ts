@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Frame } from '../../src/frames/frame.ts'
-import { frameStage, lineScan, openingScan } from '../../src/frames/frames.ts'
+import { frameStage, lineScan, openingScan, scanStage } from '../../src/frames/frames.ts'
 import { chunkIntake } from '../../src/text/chunk.ts'
 import { brief, inSizes, scan } from './splits.ts'
 
@@ -14,7 +14,7 @@ const records = Buffer.from('{"a":1}\n{"b":2}\n{"c":3}\nx')
 
 test('a stage that takes turns stops after each, and continues when it is asked', () => {
   const next = collector()
-  const sink = frameStage({ turn: 1 })(next)
+  const sink = scanStage({ turn: 1 })(next)
   sink.write({ channel: 'stdout', bytes: records })
   expect(next.out).toEqual(['line 0..8 {"a":1}'])
   expect([sink.more!(), next.out.length]).toEqual([true, 2])
@@ -29,7 +29,7 @@ test('a stage that takes turns stops after each, and continues when it is asked'
 
 test('turns of several channels go on one after the other, also when all have ended', () => {
   const next = collector()
-  const sink = frameStage({ turn: 2 })(next)
+  const sink = scanStage({ turn: 2 })(next)
   sink.write({ channel: 'stdout', bytes: Buffer.from('{"a":1}\n{"b":2}\nx {"c"') })
   sink.write({ channel: 'pty', bytes: Buffer.from('{"a":1}\n{"b":2}\nx {"c"') })
   sink.write({ channel: 'exit', code: 0, signal: null })
@@ -43,7 +43,7 @@ test('turns of several channels go on one after the other, also when all have en
 
 test('what is read again at the end takes turns, too', () => {
   const next = collector()
-  const sink = frameStage({ turn: 1, text: false })(next)
+  const sink = scanStage({ turn: 1, text: false })(next)
   sink.write({ channel: 'stdout', bytes: Buffer.from('<think>{"a":1} {"b":2} {"c":3}') })
   sink.end()
   expect(next.out).toHaveLength(1)

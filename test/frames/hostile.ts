@@ -113,7 +113,7 @@ const subjects: readonly Subject[] = [
     { ...prose, think: ['notes', 'think'] },
   ),
   subject(
-    '<think> <THINK␠> <think␠a="b"> <think␠ </think> </think> </Think␠> </thinking> ` " [THINK] [/THINK] [TH ◁think▷ ◁/think▷ <|channel|> analysis<|message|> <|end|> <|channel|>analysis<|message|> {"a":1} {"b":2} { [ \n \n ␠ ␠ x ```\n',
+    '<think> <THINK␠> <think␠a="b"> <think␠ </think> </think> </Think␠> </thinking> ` " [THINK] [/THINK] [TH ◁think▷ ◁/think▷ <|channel|> analysis<|message|> <|end|> <|channel|>analysis<|message|> <|channel|>analysis <think␠◁think▷> {"a":1} {"b":2} { [ \n \n ␠ ␠ x ```\n',
     prose,
     {},
     asValues,

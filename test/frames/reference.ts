@@ -109,8 +109,7 @@ const THOUGHTS: readonly ReferenceThought[] = [
   thoughtMarks('<|START_THINKING|>', '<|END_THINKING|>'),
   thoughtMarks('<|inner_prefix|>', '<|inner_suffix|>'),
   thoughtMarks('<|channel>thought', '<channel|>'),
-  thoughtMarks('<|channel|>analysis<|message|>', ...HARMONY),
-  thoughtMarks('<|channel|>commentary<|message|>', ...HARMONY),
+  { ...thoughtMarks('', ...HARMONY), opener: /^<\|channel\|>(?:analysis|commentary)(?:<\|message\|>)?/ },
 ]
 
 type Range = readonly [from: number, to: number]

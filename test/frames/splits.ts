@@ -1,13 +1,13 @@
 import type { Note } from '../../src/base/fault.ts'
 import { drive } from '../../src/base/stage.ts'
-import { frameStage } from '../../src/frames/frames.ts'
+import { scanStage } from '../../src/frames/frames.ts'
 import type { Channel, Chunk } from '../../src/text/chunk.ts'
 import type { CutFrame, CutOptions } from './reference.ts'
 
 /** The real scanner over the given cuts of one channel. */
 export function scan(pieces: Iterable<Uint8Array>, options: CutOptions = {}): CutFrame[] {
   const { channel = 'stdout', ...rest } = options
-  return drive(frameStage(rest), chunks(pieces, channel))
+  return drive(scanStage(rest), chunks(pieces, channel))
 }
 
 function* chunks(pieces: Iterable<Uint8Array>, channel: Channel): Generator<Chunk> {

@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { drive } from '../../src/base/stage.ts'
+import type { AgentEvent } from '../../src/events/event.ts'
+import { RedactedLog } from '../../src/process/redacted-log.ts'
 import { redactor } from '../../src/views/redact/redact.ts'
+import { redactStage } from '../../src/views/redact/redact-stage.ts'
 import { chance } from './secrets.ts'
 
 /** Words and alphabets of the made-up values in the two lists of forms. */
@@ -84,6 +88,7 @@ describe.each(Object.entries(wraps))('forms of secrets %s', (_, wrap) => {
     const forms = formsOf('secret-forms.txt', seed)
     const passed = forms.filter(({ text, secrets }) => {
       const shown = redactor().text(wrap(text))
+      expect(shown).not.toContain('[redacted:[')
       return secrets.some((secret) => leaks(shown, secret))
     })
     expect(forms.length).toBeGreaterThan(700)
@@ -98,5 +103,37 @@ describe.each(Object.entries(wraps))('forms of secrets %s', (_, wrap) => {
     expect(forms.length).toBeGreaterThan(700)
     const told = changed.map(({ template }) => template)
     expect(told.length, `\n${told.join('\n')}\n`).toBeLessThanOrEqual(forms.length * 0.02)
+  })
+})
+
+describe.each([1, 2, 3, 4, 5])('cut at a random place (seed %i)', (seed) => {
+  const next = chance(seed)
+  const forms = ['secret-forms.txt', 'no-secret-forms.txt'].flatMap((file) => formsOf(file, seed))
+  const cuts = forms.map(({ text }) => {
+    const whole = `first line\n${text}\nlast line\n`
+    return { whole, at: 1 + Math.floor(next() * (whole.length - 1)) }
+  })
+
+  test('a log that is read in two parts is the same as one that is read at once', () => {
+    const shown = (...parts: string[]) => {
+      const log = new RedactedLog(redactor())
+      return Buffer.concat([...parts.map((part) => log.write(Buffer.from(part))), log.end()]).toString()
+    }
+    for (const { whole, at } of cuts)
+      expect(shown(whole.slice(0, at), whole.slice(at)), whole).toBe(shown(whole))
+  })
+
+  test('a message that comes in two parts tells no secret that it hides as a whole', () => {
+    const delta = (text: string) => ({ type: 'agent.message.delta', data: { message_id: 'm', text } })
+    for (const [i, { whole, at }] of cuts.entries()) {
+      // Cast: what else an event has is not read.
+      const events = [delta(whole.slice(0, at)), delta(whole.slice(at))] as unknown as AgentEvent[]
+      const shown = drive(redactStage(), events)
+        .map(({ data }) => (data as { text: string }).text)
+        .join('')
+      const hidden = redactor().text(whole)
+      for (const secret of forms[i]!.secrets)
+        if (!leaks(hidden, secret)) expect(leaks(shown, secret), whole).toBe(false)
+    }
   })
 })

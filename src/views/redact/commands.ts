@@ -30,6 +30,7 @@ const logins: readonly (readonly [flag: string, sign: string, command: RegExp])[
   ['-u', ':', /(?:)/],
   ['--user', ':', /(?:)/],
   ['--proxy-user', ':', /(?:)/],
+  ['--cert', ':', /\bcurl\b/],
   ['-u', ',', /\blftp\b/],
   ['-U', '%', /\bsmbclient\b/],
   // HTTPie.
@@ -47,18 +48,23 @@ export function isPasswordFlag(before: string, flag: string, joined: boolean): b
 
 /** Characters of a command that are read. */
 const MAX_COMMAND = 400
-const FLAG_AT = /[ \t](--user|--proxy-user|-[16aAkpPtwNuUX])(?=\S|[ \t]\S)/g
+const FLAG_AT = /[ \t](?:\\{0,8}["'])?(--user|--proxy-user|--cert|-[16aAkpPtwNuUX])(?=\S|[ \t]{1,12}\S)/g
 
 //  curl -u name:password     sshpass -p password     mysql -ppassword
 //  ^ at
 /** The password among the arguments of a command. */
 export function argumentsAt(search: Search, at: number): Secret | undefined {
   const { text } = search
-  const line = /^(?:[^\n;|&\\]|\\(?![nr]))*/.exec(text.slice(at, at + MAX_COMMAND))![0]
-  for (const { index, 1: flag = '' } of line.matchAll(FLAG_AT)) {
-    const end = at + index + 1 + flag.length
-    const joined = !isBlank(text.charCodeAt(end)) && text.charCodeAt(end) !== EQUALS
-    const span = spanAt(search, joined ? end : end + 1)
+  const line = /^(?:[^\n;|&\\]|\\(?![nr]))*/
+    .exec(text.slice(at, at + MAX_COMMAND))![0]
+    // A list is read as a line: `["sshpass","-p","X"]`.
+    .replace(/\\{0,8}["'], ?(?=\\{0,8}["'])/g, ({ length }) => ' '.repeat(length))
+  for (const { index, 0: given, 1: flag = '' } of line.matchAll(FLAG_AT)) {
+    let end = index + given.length
+    const joined = !isBlank(line.charCodeAt(end)) && line.charCodeAt(end) !== EQUALS
+    if (!joined) end++
+    while (isBlank(line.charCodeAt(end))) end++
+    const span = spanAt(search, at + end)
     // `-p 8080:80` is a port.
     if (!span || PORTS.test(text.slice(span.from, Math.min(span.to, span.from + 20)))) continue
     const before = text.slice(Math.max(0, at - 20), at + index)

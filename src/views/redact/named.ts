@@ -1,5 +1,14 @@
 import { CLOSE_BRACKET, CLOSE_PAREN, COLON, EQUALS, MINUS, STAR } from '../../text/characters.ts'
-import { familyOf, isMix, isScrambled, isSecretValue, type NameFamily, roleOf } from './names.ts'
+import {
+  familyOf,
+  HASHED,
+  isMix,
+  isScrambled,
+  isSecretValue,
+  isStrong,
+  type NameFamily,
+  roleOf,
+} from './names.ts'
 import { isLowerKey } from './random.ts'
 import {
   backslashesAt,
@@ -59,8 +68,9 @@ export function nameAround(text: string, at: number): Name | number {
     while (from > 0 && to - from < MAX_NAME && isNameUnit(text.charCodeAt(from - 1))) from--
     // The letter of an escape belongs to the escape.
     from += escapeAt(text, from)
-    // A full stop ends the sentence.
+    // A full stop ends the sentence; `password.equals("X")`
     while (to > at && text[to - 1] === '.') to--
+    to -= /\.(?:equals\w{0,10}|eql)$/.exec(text.slice(at, to))?.[0].length ?? 0
   }
   let name = text.slice(from, to)
   let family: NameFamily | undefined = other
@@ -110,7 +120,7 @@ type Demand = 'any' | 'quoted' | 'made' | 'go' | 'word'
 /** What is between a name and its value but for `=` and `:`. The value of most is in quotes. */
 const links: readonly (readonly [link: RegExp, demand: Demand])[] = [
   // `process.env.API_KEY || 'X'`, `ENV["TOKEN"] ??= 'X'`
-  [/(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?)=?(?:[ \t]|\\{1,8}t){0,4}/iy, 'quoted'],
+  [/(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?|\?:|\/\/|\bor\b)=?(?:[ \t]|\\{1,8}t){0,4}/iy, 'quoted'],
   // `const password: string = "X"`, `let secret: &str = "X"`, `password?: string | undefined = 'X'`
   [
     /\??(?:[ \t]|\\{1,8}t){0,4}:(?:[ \t]|\\{1,8}t){0,4}[&*]?(?:'static )?[\w.:<>[\] |]{1,60}?(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4}/iy,
@@ -121,37 +131,40 @@ const links: readonly (readonly [link: RegExp, demand: Demand])[] = [
   // `| db_password | X |`
   [/["'`*]{0,3}[ \t]{0,40}\|[ \t]{1,4}(?=[^\s|]{6,80}[ \t]{1,40}(?:\||$))/my, 'word'],
   // `gh secret set API_KEY <<< "X"`
-  [/[ \t]{0,4}<<<[ \t]{0,4}/y, 'any'],
+  [/(?: \w{1,20}){0,2}[ \t]{0,4}<<<[ \t]{0,4}/y, 'any'],
   // `public string Password { get; set; } = "X"`
   [/[ \t]{0,4}\{[^{}"'\n\\]{0,60}\}[ \t]{0,4}=[ \t]{0,4}/y, 'quoted'],
   // `password -> X`, `password <- "X"`
   [/(?:[ \t]|\\{1,8}t){0,4}(?:->|→|⇒|<-|：|＝|—|–)(?:[ \t]|\\{1,8}t){0,4}/iy, 'any'],
   // `expect "Password:"; send "X\r"`
-  [/:? ?\\{0,8}["'`]\)?[;\s]{1,8}[\w.$]{0,20}send(?:line)?[ (](?:-- )?/iy, 'quoted'],
+  [/:? ?\\{0,8}["'`]\)?(?:[;\s]|\\{1,8}n){1,8}[\w.$]{0,20}send(?:line)?[ (](?:-- )?/iy, 'quoted'],
   // `if (password == "X")`, `password.equals("X")`, `$('#password').type("X")`
-  [/(?:[ \t]|\\{1,8}t){0,4}(?:[=!]==?|=~|[\])"'`]{0,3}\.\w{1,30}\()(?:[ \t]|\\{1,8}t){0,4}/iy, 'made'],
+  [
+    /(?:[ \t]|\\{1,8}t){0,4}(?:[=!]==?|=~|(?:\\{0,8}[\])"'`]){0,3}\.\w{1,30}\()(?:[ \t]|\\{1,8}t){0,4}/iy,
+    'made',
+  ],
 ]
 /** `"x-api-key", "X"`: the name is in quotes, too. */
 const COMMA_LINK = /(?:\]\\{0,8}["'])?(?:[ \t]|\\{1,8}t){0,4},(?:[ \t]|\\{1,8}t){0,4}/iy
 /** `setPassword("X")`, `auth=('admin', 'X')`, `set_password("svc", "me", "X")`. */
-const CALL = /(?:(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4})?[({](?:[ \t]|\\{1,8}t){0,4}/iy
+const CALL = /(?:(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4})?[({[](?:[ \t]|\\{1,8}t){0,4}/iy
 /** `token = config.token ?? "X"` */
 const FALLBACK =
-  /(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4}(?:<%=? ?)?[\w.$!?[\]'"()]{1,80}(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?|\bor\b|\?[ \t]{0,2}[\w.$'"]{1,40}[ \t]{0,2}:)(?:[ \t]|\\{1,8}t){0,4}/iy
-/** A literal with a sign or a call before its quote: `b'X'`, `N'X'`, `@"X"`, `String::from("X")`. */
+  /(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4}(?:<%=? ?)?[\w.$!?[\]'"()\\]{1,80}(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?|\bor\b|\?[ \t]{0,2}[\w.$'"]{1,40}[ \t]{0,2}:)(?:[ \t]|\\{1,8}t){0,4}/iy
+/** What a literal can be in, or behind: `b'X'`, `@"X"`, `String::from("X")`, `default="X"`, `|_| "X"`. */
 const WRAPPED =
-  /(?:<%=? ?|[rbufnl]{1,2}|[@$]{1,2}|(?:\w{1,20}(?:::|\.)){0,2}(?:from|some|string|str|new|bytes|secret\w{0,9}|ok)\()(?=\\{0,8}["'])/iy
+  /(?:<%=? ?|<<|[rbufnl]{1,2}|[@$]{1,2}|\|\w{0,9}\| ?|\(\) ?=> ?|(?:default\w{0,9}|with|value) ?(?:=>?|:) ?|(?:\[\])?(?:\w{1,20}(?:::|\.)){0,2}(?:from\w{0,9}|some|string|str|new|bytes?|secret\w{0,9}|ok|field|of|just|literal|\w{0,9}decode|\w{0,9}key(?:spec)?)\((?:default\w{0,9} ?[=:] ?)?)(?=\\{0,8}["'])/iy
 //  password for the base of our shop is now X        mot de passe (temporaire) : X
 //          ^ after                                                ^ after
 /** What can follow a name in a sentence before the word that means "is": what the secret is for. */
 const PURPOSE =
-  /^(?:(?: \([^()\n]{1,30}\))?(?: ?$| ?:| (?:is|was|has been|now|for|of|to|on|in|at|von|vom|für|der|des|zum|zur|de|du|del|della|dell['’]\S+|per|di|da|do|dos|para|pour|au|för|til|till|av|van|voor|k|ke|pre|od|la|от|для|к|на|у) )|(?: [а-яё]{2,20}){1,2} ?$|의 )/i
+  /^(?:(?: \([^()\n]{1,30}\))?(?: ?$| ?:| (?:is|was|has been|now|for|of|to|on|in|at|von|vom|für|der|des|zum|zur|de|du|del|della|dell['’]\S+|per|di|da|do|dos|para|pour|au|för|til|till|av|van|voor|k|ke|pre|od|la|от|для|к|на|у)(?: |$)|(?: (?:re)?set| changed)? ?$)|(?: [а-яё]{2,20}){1,2} ?$|의 )/i
 /** Languages with the adjective behind. */
 const ADJECTIVE = /^(?: \p{L}{2,20}){1,3} ?$/u
 const ENGLISH = /pass(?:w(?:or)?d|phrase|code|key)|secret|token|key|pwd|cred|auth|jwt/i
 /** "is" in some languages, or what stands for it. */
 const SAYS =
-  / (?:is|was|to|from|are|lautet|ist|es|est|é|è|e|jest|är|er|on|je|este|là|це|это|είναι)(?![\p{L}\d])(?: now| set to)?:?(?!\/\/)[ \t]{1,2}\*{0,2}|(?:generated|created|set|reset|changed)(?: (?:for|to) [^\n:"\\]{1,40})?:[ \t]{0,2}\*{0,2}| (?:—|–) |:(?!\/\/)[ \t]{0,2}\*{0,2}|[는은은はが是为為：][ \t]{0,2}/giu
+  / (?:is|was|to|from|are|lautet|ist|es|est|é|è|e|jest|är|er|on|je|este|là|це|это|είναι)(?![\p{L}\d])(?: now| set to)?:?(?!\/\/)[ \t]{1,2}\*{0,2}|(?:generated|created|set|reset|changed)(?: (?:for|to) [^\n:"\\]{1,40})?:[ \t]{0,2}\*{0,2}| (?:—|–) |:(?!\/\/)[ \t]{0,2}\*{0,2}|[는은はが是为為：]{1,2}[ \t]{0,2}/giu
 /** Where a sentence ends, or is none. */
 const SAID_UNTIL = /[\n\\";,{}<>=|]|[.!?](?= |$)/
 const MAX_SAID = 120
@@ -286,7 +299,7 @@ function inBrackets(search: Search, at: number, family: NameFamily): Secret | un
 }
 
 /** A value behind another link: `||`, a type, `->`, a comma, the bracket of a call. */
-function linked(search: Search, { name, family, quote, after, to }: Name): Secret | undefined {
+function linked(search: Search, { name, family, quote, from, after, to }: Name): Secret | undefined {
   const { text } = search
   const isAfter = after > to
   for (const [link, demand] of links) {
@@ -303,13 +316,17 @@ function linked(search: Search, { name, family, quote, after, to }: Name): Secre
   if (
     quote !== '' ||
     text.charCodeAt(after) === CLOSE_BRACKET ||
-    text.charCodeAt(after - 1) === CLOSE_BRACKET
+    text.charCodeAt(after - 1) === CLOSE_BRACKET ||
+    text[from - 1] === '{'
   ) {
     const at = endOf(COMMA_LINK, text, after)
     if (at >= 0) return strictValue(search, at, family, 'made')
   }
-  const call = isAfter && !/auth$/i.test(name) ? -1 : endOf(CALL, text, after)
-  return call < 0 ? undefined : lastMade(search, call, 0, family)
+  const isList = /auth$|cred/i.test(name)
+  const call = isAfter && !isList ? -1 : endOf(CALL, text, after)
+  return call < 0 || (!isList && /[:[]/.test(text.slice(after, call)))
+    ? undefined
+    : lastMade(search, call, 0, family)
 }
 
 /** A value that counts only if it has a digit or a sign: its place alone says little. */
@@ -345,7 +362,7 @@ const MAX_TOKEN = 220
 const ONLY_TOKEN = /^\\{0,8}["']([\w.-]{20,200})\\{0,8}["']\)/
 
 const LOGIN =
-  /(?:(?:log_?in|sign_?in|(?<=[._]|basic_?)auth|authenticate|crypt|(?<=wifi\.)begin|wifi\.begin|(connect(?:ion)?|(?<=new )pdo))\(|(?<=sp_\w{0,20})login )/iy
+  /(?:(?:log_?in|sign_?in|(?<=[._]|basic_?)auth|authenticate|crypt|hmac|jwt\.(?:sign|verify|encode|decode)|(?<=wifi\.)begin|wifi\.begin|(connect(?:ion)?|(?<=new )pdo))\(|(?<=sp_\w{0,20})login )/iy
 /** The last argument of a call that is long enough, and has been made up; the first ones do not count. */
 function lastMade(
   search: Search,
@@ -373,7 +390,7 @@ function lastMade(
 
 const NEXT = /(?:[ \t]|\\{1,8}t){0,4},(?:[ \t]|\\{1,8}t){0,4}/iy
 const ARGUMENT =
-  /(?:\w{1,20}\()?(?:[rbuf@])?(?:\\{0,8}"[^"\\\n]{0,200}\\{0,8}"|\\{0,8}'[^'\\\n]{0,200}\\{0,8}'|[\w.$]{1,60})\)?/iy
+  /(?:\w{1,20}\()?(?:[rbuf@])?(?:\{[^{}\n]{0,60}\}|\\{0,8}"[^"\\\n]{0,200}\\{0,8}"|\\{0,8}'[^'\\\n]{0,200}\\{0,8}'|[\w.$]{1,60})\)?/iy
 
 //  keyStore.load(in, "X".toCharArray())
 //                       ^ at
@@ -393,19 +410,30 @@ export function charsBefore({ text }: Search, at: number): Secret | undefined {
 function spoken(search: Search, { name, family, from, after }: Name): Secret | undefined {
   const { text } = search
   // To pass is a verb, too.
-  if (name.length < 5 && name.charCodeAt(0) < 128) return undefined
+  if (/^pass$/i.test(name) || (name.length < 5 && family !== 'password')) return undefined
   if ((family !== 'password' && family !== 'secret') || text[from - 1] === ':') return undefined
   const near = text.slice(after, after + MAX_SAID)
   const said = near.slice(0, near.search(SAID_UNTIL) >>> 0)
   for (const { index, 0: link } of said.matchAll(SAYS)) {
     const isOther = !ENGLISH.test(name)
-    if (!PURPOSE.test(said.slice(0, index)) && !(isOther && ADJECTIVE.test(said.slice(0, index))))
-      return undefined
+    if (!PURPOSE.test(said.slice(0, index)) && !(isOther && ADJECTIVE.test(said.slice(0, index)))) break
     const secret = saidAt(search, after + index + link.length, family, index > 0)
     if (secret) return secret
   }
-  return saidBefore(search, from, family)
+  return saidBefore(search, from, family) ?? (family === 'password' ? strongIn(said, after) : undefined)
 }
+
+//  set the password of bob to `X`      wpa_passphrase home X
+//                  ^ at                               ^ at
+/** A word in a sentence about a password that can be nothing else. */
+function strongIn(said: string, at: number): Secret | undefined {
+  for (const { index, 0: word } of said.slice(0, MAX_NEAR).matchAll(/[^\s`'"]{8,64}/g))
+    if (isStrong(word))
+      return { kind: 'password', from: at + index, to: at + index + word.length, certain: true }
+  return undefined
+}
+
+const MAX_NEAR = 70
 
 //  X is the new password of root
 /** What is said to be one. */
@@ -462,7 +490,9 @@ export function isMade(value: string): boolean {
 //            ^ from ^ to
 function inElement(search: Search, { family, from: start, after }: Name): Secret | undefined {
   const { text } = search
-  if (!/<(?:[\w-]{1,30}:)?$/.test(text.slice(Math.max(0, start - 32), start))) return undefined
+  // `Promise<Token>` is a type.
+  if (!/(?:^|\W|\\[nrt])<(?:[\w-]{1,30}:)?$/.test(text.slice(Math.max(0, start - 32), start)))
+    return undefined
   return elementText(search, after, family)
 }
 
@@ -488,7 +518,7 @@ const CDATA = '<![CDATA['
 
 /** Words before a name whose value follows without a sign. */
 const SETTING =
-  /(?:^|[^\w]|\\[nt])(?:ENV|ARG|setenv|setx|set -g?x|config(?:ure)? (?:--)?set|define)[ \t]{1,4}(?:\S{1,60}\/:)?$/i
+  /(?:^|[^\w]|\\[nt])(?:ENV|ARG|setenv|setx|set -g?x|config(?:ure)? (?:--)?set(?: --\w{1,12})?|define)[ \t]{1,4}(?:\S{1,60}\/:)?$/i
 const NETRC = /\blogin\s{1,9}\S{1,99}(?:\\[nrt]|[^A-Za-z]){1,40}$/
 const FLAG = /(?:^|[\s"'`(,[])-{1,2}$/
 /** Names that are the word itself. */
@@ -505,13 +535,12 @@ function unlinked(search: Search, name: Name): Secret | undefined {
   if (below >= 0) return lineBelow(search, below, family)
   const form = quote === '' ? -1 : endOf(FORM_LINE, text, after)
   if (form >= 0) return valueAt(search, form, { family, sure: 'any' })
-  if (!isBlank(text.charCodeAt(after))) return undefined
+  const at = endOf(BLANKS, text, after)
+  if (at < 0) return undefined
   // `service-account-token 3 14d` is a table.
   const digit = name.name.length < 12 ? endOf(DIGIT_LEVEL, text, after) : -1
   const level = digit < 0 ? endOf(LEVEL, text, after) : digit
   if (level >= 0) return valueAt(search, level, { family, sure: 'any' })
-  let at = after
-  while (isBlank(text.charCodeAt(at)) && at - after < 24) at++
   const span = spanAt(search, at)
   if (!span) return undefined
   const before = text.slice(Math.max(0, from - 130), from)
@@ -525,13 +554,15 @@ function unlinked(search: Search, name: Name): Secret | undefined {
   if ((isLine && startsLine(text, from)) || SETTING.test(before) || NETRC.test(before))
     return secretIn(text, span, { family, sure: 'any' })
   // Backticks are Markdown: "a process identified by `pid`".
-  if (span.quoted && text[span.from - 1] !== '`')
+  const isMarkdown = text[span.from - 1] === '`'
+  if (span.quoted && !isMarkdown)
     return secretIn(text, span, { family, sure: 'code', strict: !WORD.test(name.name) })
   // `password letmein1` in a sentence, `VAULT_TOKEN s.…`, `use token 0123…`
   const isLoud = name.name === name.name.toUpperCase() && name.name.includes('_')
-  return !span.quoted &&
+  return (!span.quoted || (isMarkdown && quote === '')) &&
     (isLoud ||
       WORD.test(name.name) ||
+      (family === 'password' && name.name.length > 5) ||
       name.name.charCodeAt(0) > 127 ||
       (value.length >= 20 && (isMix(value) || HEX.test(value) || isLowerKey(value)))) &&
     value.length >= 8 &&
@@ -541,8 +572,10 @@ function unlinked(search: Search, name: Name): Secret | undefined {
     : undefined
 }
 
+const BLANKS = /(?:[ \t]|\\{1,8}t){1,24}/y
+
 /** `password: |`, and the value below it. */
-const LINE_BELOW = /\\{0,8}["']?:[ \t]{0,4}(?:[|>][-+]?)?(?:\r?\n|\\{1,8}n)[ \t]{1,20}/y
+const LINE_BELOW = /\\{0,8}["']?:[ \t]{0,4}(?:[|>][-+]?)?(?:\r?\n|\\{1,8}n){1,2}[ \t]{1,20}/y
 
 function lineBelow(search: Search, at: number, family: NameFamily): Secret | undefined {
   const { text } = search
@@ -552,8 +585,6 @@ function lineBelow(search: Search, at: number, family: NameFamily): Secret | und
     ? secretIn(text, span, { family, sure: 'code' })
     : undefined
 }
-
-const HASHED = /^(?:sha|md5|pbkdf|bcrypt|scrypt|argon|http|utf|base64|v?\d+\.)/i
 
 const HEX = /^[\da-f]{32,128}$|^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
@@ -576,7 +607,7 @@ const MAX_APART = 200
 const LABEL =
   /(?:(?:^|[^\w-]|\\[nt])(name|key|type|variable|env_?var|header)\\{0,8}["']?[ \t]{0,4}(?::|=>?)[ \t]{0,4}|(?:^|\W|\\[nt])(variable)[ \t]|<(name|key)>|(--?name)[ =][\w./-]{0,24})\\{0,8}["']?$/i
 const FIELD =
-  /(?:(?:^|[^\w-]|\\[nt])(?:value|default|default_?value|string_?value)(\\{0,8}["']?)[ \t]{0,4}(?::|=>?)[ \t]{0,4}|<(?:value|string)>|--?value[ =])/i
+  /(?:(?:^|[^\w-]|\\[nt])(?:value|default|default_?value|string_?value)(\\{0,8}["']?)[ \t]{0,4}(?::|=>?)[ \t]{0,4}|<(?:value|string)>|--?(?:value|body|plaintext)[ =])/i
 
 //  - name: DB_PASSWORD        <input value="…" name="password">
 //          ^ from                                   ^ from
@@ -586,7 +617,10 @@ function labelledBy(search: Search, name: Name): Secret | undefined {
   const { family, from, after } = name
   const head = text.slice(Math.max(0, from - 32), from)
   const given = FOR_KEY.exec(head)
-  if (given) return textBefore(search, from - given[0].length, family)
+  if (given) return textBefore(search, from - given[0].length, family, given[0].includes(')'))
+  const cell = endOf(NEXT_CELL, text, after)
+  if (cell >= 0) return labelledText(search, cell, family)
+  if (SETS.test(text.slice(from, from + 24))) return fieldAfter(search, after, 'secret', '>')
   const label = LABEL.exec(head)
   if (!label || (label[1]?.toLowerCase() === 'type' && family !== 'password')) return undefined
   const start = from - (head.length - label.index)
@@ -601,14 +635,24 @@ function labelledBy(search: Search, name: Name): Secret | undefined {
 //  set("X", forKey: "password")
 //        ^ to
 /** The text in quotes that ends here. */
-function textBefore({ text }: Search, to: number, family: NameFamily): Secret | undefined {
-  const before = /["']([^"'\\\n]{4,200})$/.exec(text.slice(Math.max(0, to - 204), to))
-  return before && isMade(before[1]!)
-    ? secretIn(text, { from: to - before[1]!.length, to, quoted: true }, { family, sure: 'any' })
-    : undefined
+function textBefore({ text }: Search, to: number, family: NameFamily, isDefault: boolean) {
+  const before = /(.{0,30})["']([^"'\\\n]{4,200})$/.exec(text.slice(Math.max(0, to - 235), to))
+  if (!before || !isMade(before[2]!) || (isDefault && !DEFAULT.test(before[1]!))) return undefined
+  const span = { from: to - before[2]!.length, to, quoted: true }
+  return secretIn(text, span, { family, sure: 'any' })
 }
 
-const FOR_KEY = /\\{0,8}["'](?:,? | ?, ?)(?:forKey|for|as|key|named?|account): ?@?\\{0,8}["']$/i
+/** `#[serde(default = "X")] password: String` */
+const DEFAULT = /(?:default\w{0,9} ?[=(]|@value\() ?\\{0,8}$/i
+
+const FOR_KEY =
+  /\\{0,8}["'](?:(?:,? | ?, ?)(?:forKey|for|as|key|named?|account): ?@?\\{0,8}["']| --name[ =](?:\\{0,8}["'])?|\)\]?(?:\s|\\{1,8}n){1,9}(?:(?:pub|private|public|protected|static|final|var|val|let|string) ){0,4})$/i
+
+/** `<td>Password</td><td>X</td>` */
+const NEXT_CELL = /<\/\w{1,10}>\s{0,20}<\w{1,10}[^<>\n]{0,80}(?=>)/y
+
+/** `gh secret set DEPLOY_KEY --body X` */
+const SETS = /^secrets? (?:set|create|put|add|update)\b/i
 
 /** `<string name="api_key">X</string>`; a word there is a label more often than a value. */
 function labelledText(search: Search, after: number, family: NameFamily): Secret | undefined {

@@ -12,14 +12,14 @@ const secrets = wordsOf(
   'secret token apikey accesskey secretkey privatekey signingkey encryptionkey masterkey accountkey',
   'presharedkey authkey servicekey rolekey sessionkey deploykey licensekey credential credentials creds keymaterial',
   'connectionstring jwt xamzsignature xgoogsignature privatekeyid secretkeybase securestring privatemac',
-  'clientkeydata masterauth jwtsign jwtverify cookieparser sonarlogin',
+  'clientkeydata masterauth cookieparser sonarlogin',
 )
 /** `{"name": "DB_PASSWORD", "value": "…"}`, `<input type="password" value="…">` */
 const labels = new Set(['name', 'key', 'type', 'variable', 'envvar', 'header'])
 const fields = new Set(['value', 'default', 'defaultvalue', 'stringvalue'])
 /** Keys that are secret in some programs only: a value of theirs counts if it is mixed. */
 const OTHER_KEY =
-  /(?:app|application|client|consumer|storage|admin|shared|hmac|aes|cipher|webhook|integration|routing|subscription|ingest|server|bot|maps)key$|secretid$/
+  /(?:app|application|client|consumer|storage|admin|shared|hmac|aes|cipher|crypto|ssh|validation|decryption|machine|jwt|instrumentation|tacacs|webhook|integration|routing|subscription|ingest|server|bot|maps)key$|secretid$|pass\w*(?:hash|digest)$|^secrets$/
 /** What says which one it is: `password_confirmation`, `secretString`, `DB_PASSWORD_PROD`. */
 const QUALIFIER =
   /[_.-]?(?:confirm(?:ation)?|again|repeat|string|value|plain(?:text)?|prod(?:uction)?|stag(?:e|ing)|dev|test|old|new|current|prev(?:ious)?|default)$/i
@@ -72,6 +72,7 @@ function roleIn(name: string): NameRole | undefined {
   if (wholeSecrets.has(plain) || secrets.some((end) => plain.endsWith(end))) return 'secret'
   // Of an address that is signed; a signature elsewhere is no secret.
   if (name === 'Signature' || OTHER_KEY.test(plain)) return 'key'
+  if (/(?:^|[_-])(?:pat|auth|bearer|pepper)$/i.test(name)) return 'key'
   return name.endsWith('_KEY') && name === name.toUpperCase() && !name.includes('PUBLIC') ? 'key' : undefined
 }
 
@@ -85,7 +86,10 @@ function plainName(name: string): string {
 
 /** `pass`, `DB_PASS`, `dbPass`, `admin_pw`, but not `bypass`. */
 function isPass(name: string): boolean {
-  return /(?:^|[_.-])(?:pass|pw)$/i.test(name) || /[a-z](?:Pass|P[wW])$/.test(name)
+  return (
+    /(?:^|[_.-]|db|user|admin|root|smtp|mail|ftp|pg)(?:pass|pw)$/i.test(name) ||
+    /[a-z](?:Pass|P[wW])$|^[A-Z]+PASS$/.test(name)
+  )
 }
 
 /** Names of values that are random but not secret: ids, hashes, signatures, and data. */
@@ -100,8 +104,11 @@ const opaqueWhole = [
   'fingerprint',
   'nonce',
   'publickey',
+  'boundary',
   // Travis: what only it can read.
   'secure',
+  // Of a public key.
+  ...['n', 'x', 'y', 'sitekey', 'datasitekey'],
 ]
 
 /** Whether values of this name look random and are not secret. */
@@ -169,16 +176,21 @@ export function isSecretValue(value: string, { family, quoted, sure }: Assigned)
   // A bare number is a count more often than a token.
   if (!isPassword && letters === 0) return false
   if (sure === 'line' && family !== 'key')
-    return !(value.includes('.') && isAccess(value)) && !value.startsWith('-')
+    return (
+      (isPassword || value.length > 5) && !(value.includes('.') && isAccess(value)) && !value.startsWith('-')
+    )
   // What is in quotes reads no member.
   const reads = !quoted && isAccess(value)
   if (isPassword)
     return (digits > 0 || others > 0 || isScrambled(value)) && (letters > 0 || value.length >= 6) && !reads
-  if (value.length < 8) return false
+  if (value.length < 8 || (value.length < 24 && HASHED.test(value))) return false
   const isMixed =
     digits > 0 || isScrambled(value) || (capitals > 2 && capitals < letters - 2 && value.length >= 16)
   return isMixed && (sure === 'any' || !reads)
 }
+
+/** The name of an algorithm or of an encoding, an address or a version. */
+export const HASHED = /^(?:sha|md5|pbkdf|bcrypt|scrypt|argon|http|utf|base64|v?\d+\.)/i
 
 /** A cookie that lets somebody in: by its name, or because it is long and mixed. */
 const SESSION =
@@ -196,6 +208,7 @@ function isSentence(value: string): boolean {
 
 /** `AuthToken`, `String`, `TOKEN`, `Uint8Array`, `Read-Host`: a capital and letters. */
 function isTypeName(value: string): boolean {
+  if (isScrambled(value)) return false
   const start = value.slice(0, 101)
   // Each capital begins a word: `TDItmdFWYu` is none.
   return /^(?:[A-Z]{1,4}[a-z]{2,}_?){1,9}[A-Z]{0,3}$|^[A-Z_]+$|^[A-Z][A-Za-z]{2,20}-[A-Z][A-Za-z]{2,30}$|^[A-Z][a-z]{1,20}\d{1,3}(?:[A-Z][a-z]{2,20}){1,4}$/.test(
@@ -228,11 +241,33 @@ export function isMix(value: string): boolean {
   return /\d/.test(value) && changes > 5 && changes > value.length / 3
 }
 
-/** `cDoYtNOlaStmCN`: letters of both cases whose words are too short for those of a name. */
+/** Consonants that stand side by side in words and names of code; all others do in a word of chance. */
+const RARE_PAIR =
+  /(?=[b-df-hj-np-tv-z]{2})(?!b[jlrsy]|c[chjklrtyz]|d[bdklnrsy]|f[flrst]|g[ghlnrs]|h[lmrty]|js|k[lnstv]|l[cdfglmnstvy]|m[bglmps]|n[cdfgklmnstvyz]|p[hlprst]|r[cdfgklmnprstvwyz]|s[cdfhkpqstvyz]|t[chlnprsty]|vm|w[dlnrs]|x[pty]|y[cdlmnpstw]|z[nyz])/g
+
+/** Whether a word can be nothing but a password: digits among letters and signs, or in no order. */
+export function isStrong(word: string): boolean {
+  if (!/\d/.test(word) || !/[a-z]/i.test(word) || /[\\/(){}<>[\]=,;@:|]/.test(word)) return false
+  if (/[a-z\d][!#$%^&*](?!&)/i.test(word)) return true
+  const changes = word.match(/[a-z](?=[A-Z\d])|[A-Z](?=[a-z\d])|\d(?=[A-Za-z])/g)?.length ?? 0
+  return (
+    /^[\w.-]*$/.test(word) &&
+    /[a-z]/.test(word) &&
+    /[A-Z]/.test(word) &&
+    changes > 4 &&
+    changes > word.length / 3
+  )
+}
+
+/** `cDoYtNOlaStmCN`, `ligaUlBgbXVK`: letters that no word has side by side, or capitals in no order. */
 export function isScrambled(value: string): boolean {
-  if (!/^[A-Za-z]{10,64}$/.test(value)) return false
+  if (!/^[A-Za-z]{8,64}$/.test(value)) return false
+  const parts = value.replace(/[a-z](?=[A-Z])/g, '$& ')
+  const rare = parts.toLowerCase().match(RARE_PAIR)?.length ?? 0
   const words = value.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g)?.length ?? 0
-  return words > 4 && value.length / words < 3
+  return (
+    (rare > 2 && rare * 5 >= value.length) || (words > 4 && value.length >= 10 && value.length / words < 3)
+  )
 }
 
 /** `$NAME`, `${NAME}`, `$(command)`, `<name>`, `{{name}}`, `%s`, `%NAME%`. */
@@ -266,6 +301,8 @@ function isPlaceholder(value: string): boolean {
     return true
   // `privateKey: "/etc/ssl/server1.pem"`
   if (/^[\w~./\\-]{1,200}\.(?:pem|key|crt|json|ya?ml|toml|txt|p12|pfx|jks|env|ini)$/.test(value)) return true
+  // `password: &str`
+  if (/^[&*][a-z_]+$/i.test(value)) return true
   // JSON: what is in it is searched.
   if (/^[[{]\s?\\*["{]/.test(value)) return true
   // `password: !vault |`

@@ -17,9 +17,12 @@ export function addRandom(text: string, from: number, to: number, found: Secret[
     return
   }
   const random = randomIn(text, start, to)
-  if (random.length === 0 || isOpaqueHere(text, from)) return
+  if (random.length === 0 || isOpaqueHere(text, from) || FILE.test(text.slice(to, to + 8))) return
   for (const [start, end] of random) found.push({ kind: 'random', from: start, to: end })
 }
+
+/** What a word is that is the name of a file. */
+const FILE = /^\.(?:[cm]?[jt]sx?|css|woff2?|ttf|png|jpe?g|gif|svg|webp|map|html?|pdf)\b/
 
 /** Characters of a key with the name of its service. */
 const MAX_NAMED = 180
@@ -64,9 +67,9 @@ function isOpaqueHere(text: string, from: number): boolean {
   if (text.endsWith(';base64,', from)) return true
   let at = from
   if (isQuote(text.charCodeAt(at - 1))) at--
+  at -= Math.min(6, backslashesBefore(text, at))
   // `ETag: W/"…"`
   if (text.endsWith('W/', at)) at -= 2
-  at -= Math.min(6, backslashesBefore(text, at))
   while (isBlank(text.charCodeAt(at - 1)) && from - at < 9) at--
   const unit = text.charCodeAt(at - 1)
   if (unit !== COLON && unit !== EQUALS) return false
@@ -109,7 +112,9 @@ function kindOf(unit: number): 0 | 1 | 2 | 3 {
 function randomIn(text: string, from: number, to: number): [number, number][] {
   // A longer word is data, not a path with a key in it.
   if (to - from < MIN_RANDOM || to - from > MAX_RANDOM) return []
-  if (isRandom(text, from, to)) return [[from, to]]
+  // The path of an address: `.com/design/…`
+  const isPath = text[from - 1] === '.' && /^[a-z]{2,6}\//.test(text.slice(from, from + 7))
+  if (!isPath && isRandom(text, from, to)) return [[from, to]]
   const parts = text.slice(from, to).split('/')
   if (parts.length < 2 || isKnownId(text, from)) return []
   const found: [number, number][] = []

@@ -194,7 +194,10 @@ function markOf(text: string): number {
 
 function findIn(state: RedactorState, text: string, opaque: boolean, isClean = false): Secret[] {
   const { known, own, entropy, clean } = state
-  const found = isClean ? [] : findSecrets(text, opaque || !entropy)
+  let found = isClean ? [] : findSecrets(text, opaque || !entropy)
+  // `//[redacted:url]@` looks like a name and its password.
+  if (found.length > 0 && text.includes('[redacted:'))
+    found = found.filter(({ from }) => !insideMark(text, from))
   // What the first reading hides is not shown.
   if (clean?.isFirst === true) return found.length < 2 ? found : apart(found)
   for (const value of known) addAll(text, value, 'known', found)
@@ -399,10 +402,13 @@ function addMatches(text: string, pattern: RegExp, found: Secret[]): void {
 
 /** Whether this position is inside a mark: `[redacted:password]` contains the word. */
 function insideMark(text: string, at: number): boolean {
-  const before = text.slice(Math.max(0, at - 40), at + 10)
-  const mark = before.lastIndexOf('[redacted:')
-  return mark >= 0 && !before.slice(mark, before.length - 10).includes(']')
+  const start = text.lastIndexOf('[redacted:', at)
+  return (
+    start >= 0 && at - start < 40 && (MARK.exec(text.slice(start, start + 40))?.[0].length ?? 0) > at - start
+  )
 }
+
+const MARK = /^\[redacted:[a-z-]{2,20}\]/
 
 function checkPattern(pattern: unknown): string | RegExp {
   if (pattern instanceof RegExp && pattern.global) return pattern

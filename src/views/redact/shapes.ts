@@ -22,7 +22,7 @@ export const isToken = alphabet(`${letters + digits}-_+/=.~`)
 const isUuid = alphabet(`${digits}abcdef-`)
 const isDollar = alphabet(`${letters + digits}$`)
 const isTeams = alphabet(`${letters + digits}-_/@`)
-const isCrypt = alphabet(`${letters + digits}./+=,$-`)
+const isCrypt = alphabet(`${letters + digits}./+=,:$_-`)
 
 /** The format of a well-known kind of secret: a prefix, and what must follow it. */
 interface Shape {
@@ -148,6 +148,7 @@ const shapes: readonly Shape[] = [
   ...alone('crates', run(isAlnum, 32, 32), 'cio'),
   ...alone('nuget', run(isAlnum, 43, 43), 'oy2'),
   ...shape('docker', run(isWord, 20, 60), 'dckr_pat_', 'dckr_oat_'),
+  ...alone('mapbox', run(isToken, 60, 400), 'sk.eyJ'),
   ...alone('jwt', jwt, 'eyJ'),
   ...shape('sendgrid', dotted([isWord, 16, 32], [isWord, 16, 64]), 'SG.'),
   ...alone('twilio', run(isHex, 32, 32), 'SK'),
@@ -188,7 +189,7 @@ const shapes: readonly Shape[] = [
   ...alone('firecrawl', run(isHex, 32, 32), 'fc-'),
   ...alone('jina', run(isAlnum, 40, 80), 'jina_'),
   ...alone('elevenlabs', run(isHex, 40, 64), 'sk_'),
-  ...shape('age', run(isUpperDigit, 50, 64), 'AGE-SECRET-KEY-1', 'AGE-PLUGIN-'),
+  ...shape('age', run(isWord, 50, 200), 'AGE-SECRET-KEY-', 'AGE-PLUGIN-'),
   ...alone('onepassword', run(isBase64, 100, 2000), 'ops_eyJ'),
   ...alone('alibaba', run(isAlnum, 16, 24), 'LTAI'),
   ...alone('tencent', run(isAlnum, 32, 32), 'AKID'),
@@ -242,10 +243,13 @@ const shapes: readonly Shape[] = [
     'AKCp',
   ),
   ...alone('key', run(isAlnum, 14, 80), 'rzp_live_', 'rzp_test_', 'tr_prod_', 'tr_dev_'),
-  ...alone('key', run(isHex, 32, 64), 'signkey-prod-', 'signkey-test-'),
+  ...alone('key', run(isHex, 32, 64), 'signkey-prod-', 'signkey-test-', 'mlsn.', 'amzn.oa2-cs.v1.'),
+  ...alone('cloudflare', run(isUuid, 171, 171), 'v1.0-'),
   ...shape(
     'password-hash',
     run(isCrypt, 20, 200),
+    'SCRAM-SHA-',
+    'pbkdf2_sha',
     '$apr1$',
     '$2a$',
     '$2b$',
@@ -255,11 +259,22 @@ const shapes: readonly Shape[] = [
     '$6$',
     '$y$',
   ),
+  ...shape(
+    'password-hash',
+    run(isBase64, 20, 160),
+    '{SHA}',
+    '{SSHA}',
+    '{SHA256}',
+    '{SSHA256}',
+    '{SHA512}',
+    '{SSHA512}',
+  ),
   ...alone('password-hash', run(isHex, 32, 32), 'md5'),
   ...shape('password-hash', run(isCrypt, 40, 300), '$argon2id$', '$argon2i$', '$pbkdf2-', '$scrypt$'),
   // `Q~` is the fourth and fifth character of a client secret of Azure.
   { kind: 'azure', prefix: 'Q~', end: run(isToken, 31, 36), start: before(isToken, 3, 4) },
   { kind: 'telegram', prefix: ':AA', end: run(isWord, 30, 36), start: before(isDigit, 8, 10) },
+  { kind: 'google', prefix: ':APA91b', end: run(isWord, 80, 200), start: before(isWord, 7, 30) },
   { kind: 'terraform', prefix: '.atlasv1.', end: run(isWord, 60, 80), start: before(isAlnum, 14, 14) },
   { kind: 'mailchimp', prefix: '-us', end: run(isDigit, 1, 2), start: before(isHex, 32, 32) },
   ...alone('bearer', mixed(isToken, 16, 8192), 'Bearer ', 'bearer ', 'BEARER '),
@@ -285,7 +300,21 @@ export const knownIds: readonly string[] = [
   ],
   ...['nonce-', 'sha1_', 'sha256_', 'blob_', 'tree_', 'cache_', 'id_'],
   // Public keys.
-  ...['MFkwEwYH', 'MIIBIjANB', 'MIICIjANB', 'MCowBQYD', 'MIGfMA0G', 'xpub', 'z6Mk', 'Qm', 'RWS', 'RWQ'],
+  ...[
+    'pk_live_',
+    'pk_test_',
+    'phc_',
+    'MFkwEwYH',
+    'MIIBIjANB',
+    'MIICIjANB',
+    'MCowBQYD',
+    'MIGfMA0G',
+    'xpub',
+    'z6Mk',
+    'Qm',
+    'RWS',
+    'RWQ',
+  ],
   // Images, documents and archives in base64.
   ...['iVBORw0KGgo', '/9j/', 'R0lGOD', 'UklGR', 'JVBERi0', 'H4sIA'],
   ...['sha1-', 'sha256-', 'sha384-', 'sha512-', 'AAAAB3Nza', 'AAAAC3Nza', 'AAAAE2Vj'],

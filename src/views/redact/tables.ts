@@ -3,7 +3,7 @@ import { backslashesBefore, endsLine, type Secret } from './secret.ts'
 import { type Span, secretIn } from './value.ts'
 
 /** Words in the header of a table that has secrets, or in a line that says what the next one is. */
-const HINT = /pass|pwd|secret|token|key|cred|jwt|login/gi
+const HINT = /pass|assw|pwd|secret|token|key|cred|jwt|login/gi
 /** A longer line is no row. */
 const MAX_ROW = 2000
 /** Lines before a line that can say what it is, and the longest that are kept. */
