@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { defineConfig, type Options } from 'tsup'
 import { beside } from './scripts/beside.ts'
 import { commonJs } from './scripts/commonjs.ts'
@@ -34,9 +35,13 @@ export default defineConfig([
     splitting: true,
     plugins: [pureNamespaces, commonJs(Object.keys(doors))],
     esbuildPlugins: [beside],
+    onSuccess: async () => {
+      for (const name of Object.keys(all))
+        writeFileSync(`dist/${name}.d.ts`, `export * from './${name}.cjs'\n`)
+    },
   },
   { ...webBuild, outDir: 'dist' },
-  // The types of both formats and all platforms are made at once: reading the sources for them is nearly all
-  // of the work.
-  { ...shared, entry: all, format: ['esm', 'cjs'], dts: { entry: all, only: true, ...types } },
+  // The types of all platforms are made at once, as CommonJS: a module of either format can take them from
+  // there, and a type is the same one for both.
+  { ...shared, entry: all, format: 'cjs', dts: { entry: all, only: true, ...types } },
 ])

@@ -9,24 +9,27 @@ import { build } from 'esbuild'
 /** One import, and its maximum size, in KB of 1000 bytes after gzip. */
 interface Import {
   readonly names: string
-  readonly entry: 'values' | 'events' | 'web' | 'json-schema'
+  readonly entry: '' | '/values' | '/events' | '/web' | '/json-schema'
   /** A little above the actual size, so that growth is noticed. */
   readonly limit: number
 }
 
 const imports: readonly Import[] = [
-  { names: '{ frameStage }', entry: 'values', limit: 28 },
-  { names: '{ frames }', entry: 'values', limit: 30 },
-  { names: '{ tryParse }', entry: 'values', limit: 62 },
-  { names: '{ values }', entry: 'values', limit: 76 },
-  { names: '*', entry: 'values', limit: 82 },
-  { names: '{ events, codex }', entry: 'events', limit: 107 },
-  { names: '{ events, auto }', entry: 'events', limit: 151 },
-  { names: '*', entry: 'events', limit: 159 },
-  { names: '{ tryParse }', entry: 'web', limit: 62 },
-  { names: '{ events, codex }', entry: 'web', limit: 108 },
-  { names: '*', entry: 'web', limit: 172 },
-  { names: '*', entry: 'json-schema', limit: 47 },
+  { names: '{ frameStage }', entry: '/values', limit: 28 },
+  { names: '{ frames }', entry: '/values', limit: 30 },
+  { names: '{ tryParse }', entry: '/values', limit: 62 },
+  { names: '{ values }', entry: '/values', limit: 76 },
+  { names: '*', entry: '/values', limit: 82 },
+  { names: '{ events, codex }', entry: '/events', limit: 107 },
+  { names: '{ events, auto }', entry: '/events', limit: 151 },
+  { names: '*', entry: '/events', limit: 159 },
+  { names: '{ tryParse }', entry: '/web', limit: 62 },
+  { names: '{ events, codex }', entry: '/web', limit: 108 },
+  { names: '*', entry: '/web', limit: 172 },
+  { names: '*', entry: '/json-schema', limit: 47 },
+  // Without ajv, and with it.
+  { names: '{ run }', entry: '', limit: 242 },
+  { names: '{ run, jsonSchema }', entry: '', limit: 287 },
 ]
 
 /** The package, in MB of 1000 KB: as it is downloaded, and on disk. */
@@ -43,7 +46,7 @@ const measured = await Promise.all(imports.map(async (one) => ({ ...one, ...(awa
 console.log(tableOf(measured))
 for (const { names, entry, gzip, limit } of measured.filter(({ gzip, limit }) => gzip > limit))
   console.error(
-    `import ${names} from 'agent-sluice/${entry}' is ${kb(gzip)} KB, over its limit of ${limit} KB`,
+    `import ${names} from 'agent-sluice${entry}' is ${kb(gzip)} KB, over its limit of ${limit} KB`,
   )
 if (argv.includes('--write')) writeFileSync(page, withTable(readFileSync(page, 'utf8'), tableOf(measured)))
 const [packed] = JSON.parse(
@@ -67,16 +70,18 @@ if (large || measured.some(({ gzip, limit }) => gzip > limit)) exit(1)
  */
 async function sizeOf({ names, entry }: Import): Promise<{ min: number; gzip: number }> {
   const bundle = await build({
-    stdin: { contents: `export ${names} from 'agent-sluice/${entry}'`, resolveDir: '.' },
+    stdin: { contents: `export ${names} from 'agent-sluice${entry}'`, resolveDir: '.' },
     bundle: true,
+    // Optional packages, which are loaded when they are used.
+    external: ['@lydell/node-pty'],
     minify: true,
     write: false,
     format: 'esm',
     target: 'es2022',
-    platform: entry === 'web' ? 'browser' : 'node',
+    platform: entry === '/web' ? 'browser' : 'node',
   })
   const [file] = bundle.outputFiles
-  if (!file) throw new Error(`esbuild made no bundle of ${entry}`)
+  if (!file) throw new Error(`esbuild made no bundle of agent-sluice${entry}`)
   return { min: file.contents.length / 1000, gzip: gzipSync(file.contents, { level: 9 }).length / 1000 }
 }
 
@@ -86,7 +91,7 @@ function tableOf(rows: readonly (Import & { min: number; gzip: number })[]): str
     '| --- | --: | --: | --: |',
     ...rows.map(
       ({ names, entry, min, gzip, limit }) =>
-        `| \`${names}\` from \`agent-sluice/${entry}\` | ${kb(min)} | ${kb(gzip)} | ${limit} |`,
+        `| \`${names}\` from \`agent-sluice${entry}\` | ${kb(min)} | ${kb(gzip)} | ${limit} |`,
     ),
   ].join('\n')
 }

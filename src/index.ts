@@ -1,4 +1,10 @@
 // agent-sluice: what most programs need. The rest is in the other entries (docs/runtimes.md).
+import { plainSchema } from './values/schema/plain-schemas.ts'
+import { acceptPlainSchemas } from './values/schema/schema.ts'
+
+// `/json-schema` does so, too, with an ajv that bundlers see.
+acceptPlainSchemas(plainSchema, 'unless another does')
+
 export { ask, type DeepPartial, type Snapshot } from './ask/ask.ts'
 export type { AskAnswer, AskAttempt, AskCall, AskOptions, AskRequest } from './ask/options.ts'
 export type { FailedAnswer, RetryPrompt } from './ask/retry-prompt.ts'

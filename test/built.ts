@@ -46,5 +46,7 @@ export async function buildPrograms(): Promise<string> {
     sourcemap: 'inline',
     logLevel: 'error',
   })
+  // The root looks for it beside itself.
+  copyFileSync(join(dir, 'load-ajv.cjs'), join(dir, 'src', 'load-ajv.cjs'))
   return dir
 }

@@ -29,8 +29,8 @@ export function codeOf(page: string, name: string): string {
 
 /** The whole program of an example, which imports the package by its name. */
 export function programOf(code: string, { before = '', after = '' }: Partial<PageExample>): string {
-  // A program without imports would be a script, which cannot await.
-  return `export {}\n${polyfill}\n${before}\n${code}\n${after}`
+  // In a bundle, plain JSON Schemas need the entry that has ajv.
+  return `import 'agent-sluice/json-schema'\n${polyfill}\n${before}\n${code}\n${after}`
 }
 
 /**

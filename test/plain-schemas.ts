@@ -1,2 +1,5 @@
 // Most tests give plain JSON Schemas to what they test, as users of the root entry do.
-import '../src/values/schema/json-schema.ts'
+import { plainSchema } from '../src/values/schema/plain-schemas.ts'
+import { acceptPlainSchemas } from '../src/values/schema/schema.ts'
+
+acceptPlainSchemas(plainSchema)

@@ -42,6 +42,15 @@ const table: readonly (Omit<ConsumerProgram, 'prints'> & { readonly prints: read
     bundle: 'esm',
     prints: ["{ at: '2026-01-01T00:00:00Z' }", 'must match format "date-time", found "tomorrow"'],
   },
+  ...(['esm', 'cjs'] as const).map((bundle) => ({
+    file: 'bundled-alone.ts',
+    where: 'node' as const,
+    bundle,
+    prints: [
+      'function true',
+      "this bundle has no ajv, which checks JSON Schemas: add import 'agent-sluice/json-schema' to the program",
+    ],
+  })),
   { file: 'bundled-cjs.ts', where: 'node', bundle: 'cjs', prints: ['2', '2'] },
   {
     file: 'http.ts',

@@ -5,6 +5,7 @@ import { type KeyedHash, keyedHash } from './wasm.ts'
 
 /** All that the core takes from Node. The build for the Web has `platform-web.ts` instead. */
 export { isAscii, isUtf8 } from 'node:buffer'
+export { createRequire } from 'node:module'
 export { simdSearch } from './wasm.ts'
 
 /** Bytes with the Buffer methods that the core uses: in Node Buffers, else of `platform-web.ts`. */

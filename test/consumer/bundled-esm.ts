@@ -1,4 +1,5 @@
 // Bundled into one ES module: the validator comes along.
+import 'agent-sluice/json-schema'
 import { parse, tryParse } from 'agent-sluice'
 
 const schema = {

@@ -3,3 +3,4 @@
 // accident.
 declare module 'node:buffer'
 declare module 'node:crypto'
+declare module 'node:module'

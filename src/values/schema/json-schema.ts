@@ -1,9 +1,10 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Ajv, ErrorObject, KeywordDefinition, Options, ValidateFunction } from 'ajv'
+import type { Ajv2020 } from 'ajv/dist/2020.js'
 import { isObject } from '../../base/check-options.ts'
 import { Fault, quote, visible } from '../../base/fault.ts'
 import ajvLoader from './load-ajv.cjs'
-import { acceptPlainSchemas, type JsonSchema, madeOf } from './schema.ts'
+import { type JsonSchema, madeOf } from './schema.ts'
 
 export type { JsonSchema } from './schema.ts'
 
@@ -17,12 +18,24 @@ export type { JsonSchema } from './schema.ts'
  * parse(text, { schema: report }).issues
  */
 export function jsonSchema<T = unknown>(schema: JsonSchema): StandardSchemaV1<unknown, T> {
+  return standardOf(schema, ajvLoader)
+}
+
+/** What `load-ajv.cjs` exports. */
+export interface AjvLoader {
+  draft07(): typeof Ajv
+  draft2020(): typeof Ajv2020
+  addFormats(ajv: Ajv): void
+}
+
+/** The same, by the ajv that `loader` has: a bundler that leaves `jsonSchema` out leaves ajv out. */
+export function standardOf<T>(schema: JsonSchema, loader: AjvLoader): StandardSchemaV1<unknown, T> {
   if (!isObject(schema))
     throw new Fault('BAD_SCHEMA', 'jsonSchema needs an object, such as jsonSchema({ type: "object" })')
   const known = compiled.get(schema)
   // Cast: the caller says what the schema describes.
   if (known) return known as StandardSchemaV1<unknown, T>
-  const passes = compile(schema, false)
+  const passes = compile(schema, false, loader)
   let explain: ValidateFunction | undefined
   const made: StandardSchemaV1<unknown, T> = {
     '~standard': {
@@ -34,7 +47,7 @@ export function jsonSchema<T = unknown>(schema: JsonSchema): StandardSchemaV1<un
         if (verdict instanceof Promise) return awaited(verdict, value as T)
         if (verdict) return { value: value as T }
         // Stopping at the first error is fast; the full list is needed only when there is one.
-        explain ??= compile(schema, true)
+        explain ??= compile(schema, true, loader)
         explain(value)
         return { issues: (explain.errors ?? passes.errors ?? []).map(issueOf) }
       },
@@ -60,17 +73,17 @@ async function awaited<T>(verdict: Promise<unknown>, value: T): Promise<Standard
 
 const compiled = new WeakMap<JsonSchema, StandardSchemaV1>()
 
-function compile(schema: JsonSchema, allErrors: boolean): ValidateFunction {
+function compile(schema: JsonSchema, allErrors: boolean, loader: AjvLoader): ValidateFunction {
   const draft = draftOf(schema)
   try {
-    const Draft = ajvLoader[draft]()
+    const Draft = loader[draft]()
     // Compiling the schema of schemas takes longer than most schemas, so it is done once for all.
     const judge = judges.get(draft) ?? new Draft({ ...options, verbose: true })
     judges.set(draft, judge)
     if (!judge.validateSchema(schema)) throw new Error(judge.errors?.slice(0, 1).map(flawOf).join())
     // Own instance: two schemas may have the same `$id`, and none is kept longer than it is used.
     const ajv = new Draft({ ...options, allErrors, validateSchema: false })
-    ajvLoader.addFormats(ajv)
+    loader.addFormats(ajv)
     linearUniqueItems(ajv)
     return ajv.compile(schema)
   } catch (error) {
@@ -87,8 +100,6 @@ function flawOf(error: ErrorObject): string {
 const options: Options = { strict: false, ownProperties: true, logger: false }
 /** For each draft, what says whether a schema is one. */
 const judges = new Map<Draft, Ajv>()
-
-acceptPlainSchemas(jsonSchema)
 
 type Draft = 'draft2020' | 'draft07'
 

@@ -140,8 +140,8 @@ type Wrap = (schema: JsonSchema) => StandardSchemaV1
 let wrap: Wrap | undefined
 
 /** Enables plain JSON Schemas. Entries without a validator do not call it, and stay small. */
-export function acceptPlainSchemas(by: Wrap): void {
-  wrap = by
+export function acceptPlainSchemas(by: Wrap, when?: 'unless another does'): void {
+  if (!when || !wrap) wrap = by
 }
 
 /** The Standard Schema for a plain one. */
