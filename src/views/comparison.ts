@@ -34,7 +34,7 @@ export interface ComparedRun {
 }
 
 /** A file that one of them changed, or both. */
-export interface ComparedFile {
+interface ComparedFile {
   readonly path: string
   /** Whether both changed it in the same way. */
   readonly same: boolean

@@ -295,7 +295,8 @@ function showRuns(): void {
   retitle()
   drawPane()
   if (place.beside) {
-    import(BESIDE).then(({ show }: typeof import('./beside.ts')) => show(source, place.beside, infoOf))
+    // Cast: the server has it beside this script.
+    import(BESIDE).then((file) => (file as typeof import('./beside.ts')).show(source, place.beside, infoOf))
     return
   }
   list.set(place.query)
