@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path'
 import process, { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { engines, sessions } from '../src/engines/engines-by-name.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const page = resolve(root, 'src/serve/page')
@@ -61,6 +62,7 @@ async function bundle(entry: string, format: 'iife' | 'esm' = 'esm'): Promise<st
     legalComments: 'none',
     // The script must be pure ASCII: an export puts it into files of any encoding.
     charset: 'ascii',
+    define: { ENGINE_NAMES: JSON.stringify(Object.keys(engines).filter((name) => !(name in sessions))) },
   })
   return outputFiles[0]!.text
 }

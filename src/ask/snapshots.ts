@@ -139,7 +139,7 @@ class LazyProgress implements SnapshotProgress {
  */
 export function subtreeCheck(schema: Schema | undefined): (seen: CheckedSnapshots) => readonly SchemaError[] {
   if (schema === undefined || '~standard' in schema) return () => NONE
-  const root = schema as JsonSchema // cast: what is no Standard Schema is a JSON Schema
+  const root = schema as JsonSchema // cast: it is a Standard Schema or a JSON Schema
   const checks = new Map<JsonSchema, Check | undefined>()
   /** Errors of a part that were reported, so that they are not reported again for the whole. */
   const reported = new Set<string>()

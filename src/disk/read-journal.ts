@@ -24,7 +24,7 @@ export interface JournalLine {
   readonly next: number
 }
 
-/** Maximum length of a line: it has to be in memory as a whole. */
+/** Maximum length of a line: it is held in memory whole. */
 export const MAX_LINE = 64 << 20
 /** How much is read at once, unless a line is longer. */
 export const LINES_BLOCK = 64 * 1024

@@ -2,7 +2,7 @@ import { defined } from '../base/check-options.ts'
 import { type Code, clip, meaningOf, type Note, quote, runCodes } from '../base/fault.ts'
 import { digest } from '../base/platform.ts'
 import type { SentBy, ToldOrder } from '../text/chunk.ts'
-import { type Cost, costCounter } from './cost.ts'
+import { CallIds } from './call-ids.ts'
 import {
   type CallFacts,
   type Engine,
@@ -35,7 +35,8 @@ import { AT_END, isAfter, type Moment, PerSource, type Position } from './positi
 import { checkFields, Rec } from './record.ts'
 import type { RepeatedWarnings } from './repeated-warnings.ts'
 import { SentTurns } from './sent-input.ts'
-import { type Tokens, type TokensAndCost, tokenCounter } from './tokens.ts'
+import { RunSpent, type StepSpent } from './spent.ts'
+import type { TokensAndCost } from './tokens.ts'
 import { UnknownRecords } from './unknown-records.ts'
 import type { Range, Writer } from './write.ts'
 
@@ -45,8 +46,6 @@ const LOW = 0.7
 const MAX_RAW = 4096
 /** Characters of a line of stderr that may say why the run failed. */
 const MAX_FAILURE = 500
-/** Open calls without an id to remember. */
-const MAX_WITHOUT_ID = 1024
 /** Characters of a message in the evidence. */
 const MAX_WORDS = 200
 
@@ -134,10 +133,7 @@ export class EngineEvents {
   /** Its text. */
   #lastText = ''
   #nameless = 0
-  /** The calls that are open. */
-  readonly #calls = memory<Pick<CallFacts, 'name' | 'parent'>>(({ name }) => name.length)
-  /** Those of them for which the engine has no id, oldest first. */
-  readonly #withoutId: Pick<CallFacts, 'id' | 'name'>[] = []
+  readonly #calls = new CallIds(() => `call-${++this.#nameless}`)
   /** By its text, or the digest of a long one: how much more often a prompt was sent than repeated. */
   readonly #prompts = memory<number>(() => 0)
   /** Prompts that were sent before the session was known: they come after it, and before any work. */
@@ -150,13 +146,8 @@ export class EngineEvents {
   sentBy: 'user' | SentBy = 'user'
   /** The request that was open when the input ended. */
   #openAtEnd: string | undefined
-  readonly #tokens = tokenCounter()
   #session: string | undefined
-  /** The tokens include what the session may have used before this run; undefined before the first count. */
-  #cumulative: boolean | undefined
-  readonly #cost = costCounter()
-  /** A running total of the cost was reported. */
-  #costKnown = false
+  readonly #spent: RunSpent
 
   constructor(options: EngineEventsOptions) {
     this.#options = options
@@ -174,6 +165,11 @@ export class EngineEvents {
         this.#aboutOther(answer, () => this.#write('lifecycle.run.status', data))
       },
       unused: (answer) => this.#aboutOther(answer, () => this.#raw(answer.text, SURE)),
+    })
+    const { sessionTokens } = options
+    this.#spent = new RunSpent(() => {
+      const session = this.#session ?? ''
+      return Object.hasOwn(sessionTokens, session) ? sessionTokens[session] : undefined
     })
     this.#open = new OpenMessages(options.maxFrame)
     this.#thoughts = new OpenMessages(options.maxFrame)
@@ -311,13 +307,7 @@ export class EngineEvents {
 
   /** What the run has used and what it cost. */
   spent(): Pick<CompletionData, 'tokens' | 'cumulative' | 'cost'> {
-    const tokens = this.#tokens.sum()
-    const cost = this.#cost.sum()
-    return {
-      ...(tokens && { tokens }),
-      ...(tokens && this.#cumulative && { cumulative: true }),
-      ...(cost && { cost }),
-    }
+    return this.#spent.sum()
   }
 
   /** Plain functions: an engine, or a layer around it, may spread them into an object of its own. */
@@ -712,11 +702,10 @@ export class EngineEvents {
     checkText('the id of a call', given?.id)
     checkText('the name of a call', given.name)
     const starts = type === 'tool.call.started'
-    const isKnown = given.id !== '' && (starts || this.#calls.get(given.id) !== undefined)
-    const of = isKnown ? given : this.#withId(given, starts)
+    const of = this.#calls.withId(given, starts)
     const when = this.#work()
-    if (starts) this.#calls.set(of.id, { name: of.name, parent: of.parent })
-    else if (!this.#calls.take(of.id)) {
+    if (starts) this.#calls.start(of)
+    else if (!this.#calls.end(of.id)) {
       const { id, name, kind, input, parent } = of
       this.#write('tool.call.started', this.#toolData({ id, name, kind, input, parent }))
       if (parent === undefined) this.#evidence.called(when, { id, name }, 'started')
@@ -727,36 +716,6 @@ export class EngineEvents {
     if (data.denied && of.parent === undefined)
       this.#failures.denied = { class: 'denied', range: this.#writer.place() }
     this.#write(type, data)
-  }
-
-  /**
-   * A call without an id gets one of ours. If one of its two ends lacks the id, the other is that of the only
-   * call without one, or of the first of its name, or of the only call at all; an end of which that is not
-   * known is a call of its own.
-   */
-  #withId(of: CallFacts, starts: boolean): CallFacts {
-    const open = this.#withoutId
-    const isAny = open.length === 1 && (of.id === '' || of.name === 'tool')
-    const own = isAny ? 0 : open.findIndex(({ name }) => name === of.name)
-    const [before] = starts || own < 0 ? [] : open.splice(own, 1)
-    const only = starts || before || of.id !== '' ? undefined : this.#onlyCall(of)
-    const id = (before?.id ?? only ?? of.id) || `call-${++this.#nameless}`
-    const name = before?.name ?? (only === undefined ? of.name : this.#calls.get(only)!.name)
-    const call = { ...of, id, name }
-    if (starts) open.push({ id: call.id, name: call.name })
-    if (open.length > MAX_WITHOUT_ID) open.shift()
-    return call
-  }
-
-  /** The call that is open, if it is the only one of its parent and its name. */
-  #onlyCall({ name, parent }: CallFacts): string | undefined {
-    let only: string | undefined
-    for (const [id, call] of this.#calls.entries()) {
-      if (call.parent !== parent || (name !== 'tool' && name !== call.name)) continue
-      if (only !== undefined) return undefined
-      only = id
-    }
-    return only
   }
 
   /** Built key by key, as the data below: conditional spreads are slow. */
@@ -782,16 +741,7 @@ export class EngineEvents {
   }
 
   #status(name: string, facts: StatusFacts): void {
-    const { tokens, tokens_so_far } = facts
-    const cost = this.#costOf(facts)
-    // Only the first sum can hold more than this run.
-    const first = tokens_so_far !== undefined && this.#cumulative === undefined
-    if (first) this.#cumulative = !this.#knowsBefore()
-    const counts = tokens ? this.#tokens.add(tokens) : tokens_so_far && this.#tokens.soFar(tokens_so_far)
-    const cumulative = first && this.#cumulative === true
-    const data = statusData(name, facts, counts, cumulative)
-    if (cost) data.cost = cost
-    this.#write('lifecycle.run.status', data)
+    this.#write('lifecycle.run.status', statusData(name, facts, this.#spent.add(facts)))
     const { structured_payload: payload } = facts
     if (payload === undefined) return
     const when = this.#now()
@@ -806,32 +756,6 @@ export class EngineEvents {
     if (this.#lastText !== '' && text.trimEnd().endsWith(this.#lastText)) return
     const { payloads } = this.#options.payloads(text, when, false)
     if (payloads.some(({ value, final }) => final && this.#isDone(value))) this.#evidence.done(when)
-  }
-
-  /** What the step itself cost. */
-  #costOf({ cost, cost_so_far, fresh }: StatusFacts): Cost | undefined {
-    if (cost) return this.#cost.add(cost)
-    if (!cost_so_far) return undefined
-    const first = !this.#costKnown && !fresh
-    this.#costKnown = true
-    const before = first ? this.#before()?.cost : undefined
-    if (before) this.#cost.startAt(before)
-    // Only the first total can hold more than this run.
-    return this.#cost.soFar(first && !before ? { ...cost_so_far, cumulative: true } : cost_so_far)
-  }
-
-  /** Whether it is known what the session had used before this run: then that is not counted again. */
-  #knowsBefore(): boolean {
-    const before = this.#before()
-    if (before) this.#tokens.startAt(before)
-    return before !== undefined
-  }
-
-  /** What the session had used before this run, if that is known. */
-  #before(): TokensAndCost | undefined {
-    const { sessionTokens } = this.#options
-    const session = this.#session ?? ''
-    return Object.hasOwn(sessionTokens, session) ? sessionTokens[session] : undefined
   }
 }
 
@@ -863,7 +787,7 @@ const counted: ReadonlySet<string> = new Set([
 ])
 
 /** In the order in which the engine reports the facts. */
-function statusData(status: string, facts: StatusFacts, tokens: Tokens | undefined, cumulative: boolean) {
+function statusData(status: string, facts: StatusFacts, { tokens, cumulative, cost }: StepSpent) {
   const data: Writable<EventData['lifecycle.run.status']> = { status }
   for (const key in facts) {
     const name = key as keyof RunFacts | 'reason' // cast: one of the facts, and its value is of its own type
@@ -876,6 +800,7 @@ function statusData(status: string, facts: StatusFacts, tokens: Tokens | undefin
     if (cumulative) data.cumulative = true
   }
   if (facts.parent !== undefined) data.parent_call_id = facts.parent
+  if (cost) data.cost = cost
   return data
 }
 

@@ -74,7 +74,7 @@ export class MarkSearch<M extends Mark> {
   #within: number
   /** Where the mark is that was found; or a position before which there is none. */
   #hit = 0
-  /** The bytes of a mark that ends behind the tape begin here. */
+  /** Where a mark begins that ends past the end of the tape. */
   #partial = NOWHERE
 
   /**
@@ -107,7 +107,7 @@ export class MarkSearch<M extends Mark> {
     return this.#nextOther(start, Math.min(tag, this.#partial))
   }
 
-  /** Where the part of a mark begins that is at the end of the tape; NOWHERE if there is none. */
+  /** Where part of a mark begins at the end of the tape, or NOWHERE. */
   partial(): number {
     return this.#scan.ended ? NOWHERE : this.#partial
   }

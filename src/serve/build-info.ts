@@ -34,7 +34,7 @@ export function runInfo(facts: RunFacts): RunInfo {
   const stale = typeof told?.attempt === 'number' && told.attempt < (attempts.at(-1)?.number ?? 0)
   const end = running || stale ? undefined : told?.completion
   const current = stale ? undefined : told
-  // Its recorder was killed while the agent asked: nobody has told an end, and nobody can answer any more.
+  // Its recorder was killed while the agent asked: no end was recorded, and nobody can answer now.
   const isWaiting = !running && !end && current?.waits_for !== undefined && !last?.outcome
   const known = running ? null : isWaiting ? 'needs_input' : outcomeIn(end, last)
   const unread = !running && told?.unread === true

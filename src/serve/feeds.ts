@@ -16,7 +16,7 @@ import type { RunPlace } from './run-place.ts'
 /** The events of a run that is read by some clients. */
 export interface Shared {
   readonly feed: Feed
-  /** True when nothing will be added any more. */
+  /** True when nothing more will be added. */
   readonly over: () => boolean
   /** Set if the events are made here, from the logs. */
   readonly derived?: Derived | undefined

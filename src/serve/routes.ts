@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream'
 import { badOption, orElse, quote } from '../base/fault.ts'
 import { whyFailed } from '../base/system-error-code.ts'
 import { openPlain } from '../disk/plain-file.ts'
+import { engineNamed } from '../engines/engine-name.ts'
 import { channels } from '../run/attempt-logs.ts'
 import type { Channel } from '../text/chunk.ts'
 import { ControlRoutes, localDoor, type OrderDoor } from './control.ts'
@@ -16,7 +17,7 @@ import { type FoundRun, type GoneRun, RunFinder } from './run-finder.ts'
 import type { RunInfo } from './run-info.ts'
 import { RunList } from './run-list.ts'
 import { logOverviews } from './run-overviews.ts'
-import type { RunPlace } from './run-place.ts'
+import { type RunPlace, readAs } from './run-place.ts'
 import { sendSearch } from './search-route.ts'
 import type { ControlSettings, ServeSettings } from './serve-options.ts'
 import { type SessionRuns, sessionRuns } from './session-runs.ts'
@@ -29,6 +30,7 @@ const LOGS_MS = 1000
 
 const OLDER =
   'older folders are not listed: open a run by its id at /runs/ID, serve a folder of them, or remove old runs with sluice prune'
+const NO_ENGINE = 'engine is the name of one, for a run that has logs and no events.jsonl'
 const NO_RUN = 'there is no such page or run'
 /** A log is any bytes: no search could promise that a secret in it is found. */
 const RAW_HIDDEN =
@@ -218,8 +220,12 @@ export class RunRoutes {
     const after =
       seen === undefined ? (query.get('after') ?? undefined) : Buffer.from(seen, 'latin1').toString()
     if (after !== undefined && after.length > MAX_ID) return refuse(response, 400, 'the id is too long')
+    const name = query.get('engine') || undefined
+    const engine = engineNamed(name)
+    if (name !== undefined && (!engine || run.place.journal() !== undefined))
+      return refuse(response, 400, NO_ENGINE)
     await this.#asClient(response, async () => {
-      const mine = this.#feeds.share(run.place)
+      const mine = this.#feeds.share(engine ? readAs(run.place, engine) : run.place)
       try {
         const awaitsReply = () => {
           const outcome = mine.derived ? mine.derived.outcome() : run.info.outcome

@@ -312,6 +312,7 @@ export class RunFinder {
     const id = this.#idOf(path)
     const info = runInfo({ id, run_id, running, lost, first, last, attempts, told })
     const can = {
+      ...(!hasTail && { logs_only: true as const }),
       ...(locked && this.#orders?.takes(place, last) && { control: true as const }),
       ...(this.#orders?.reply && !running && last && canReply(last) && { reply: true as const }),
     }

@@ -57,6 +57,8 @@ export interface RunInfo {
   readonly argv: readonly string[]
   /** The streams of each attempt and their sizes in bytes. */
   readonly streams: readonly { attempt: number; stream: string; bytes: number }[]
+  /** Only if it has no journal: `/events?engine=` and `/chat?engine=` read its logs as that agent's. */
+  readonly logs_only?: true
   /** What the caller said about it, if anything. */
   readonly tags?: Readonly<Record<string, string>>
   /** Only if this server passes orders on, and the newest attempt takes them now. */

@@ -4,6 +4,7 @@ import { Fault, orElse } from '../base/fault.ts'
 import { EVENTS_FILE, sameButTime } from '../disk/journal.ts'
 import { isInside, openPlain } from '../disk/plain-file.ts'
 import { comparePlaces, linesFrom, storedEvents } from '../disk/read-journal.ts'
+import type { Engine } from '../events/engine.ts'
 import type { AgentEvent } from '../events/event.ts'
 import { type Attempt, listAttempts } from '../run/attempt-logs.ts'
 import { hasJournal, isCut, isRunning } from '../run/is-running.ts'
@@ -30,7 +31,7 @@ export interface RunPlace {
   /** The attempt that takes orders, if that is not over. */
   readonly ordered?: () => OrderedRun | undefined
   /** The events in its logs, and in its journal if that is cut. */
-  readonly replay: (options: Pick<ReplayOptions, 'follow' | 'signal'>) => AsyncIterable<AgentEvent>
+  readonly replay: (options: Pick<ReplayOptions, 'follow' | 'signal' | 'engine'>) => AsyncIterable<AgentEvent>
 }
 
 /** Reading more than this takes some seconds. */
@@ -87,6 +88,15 @@ async function* afterStored(
 const OTHER_LOGS =
   'the end of this run is not recorded, and its logs give other events than those recorded before; ' +
   'complete it with npx agent-sluice replay --resume and the options it was recorded with'
+
+/** A run without a journal, read as the logs of this engine. */
+export function readAs(place: RunPlace, engine: Engine): RunPlace {
+  return {
+    ...place,
+    key: `${place.key}\n${engine.name}`,
+    replay: (options) => place.replay({ ...options, engine }),
+  }
+}
 
 /** Whether this path exists and is really inside that directory. */
 export function liesWithin(path: string, within: string): boolean {

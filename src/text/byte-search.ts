@@ -50,7 +50,7 @@ export class ByteSearch {
     return view.indexOf(this.length === 1 ? first : this.#bytes, from)
   }
 
-  /** The first hit between `from` and `before`, or NOWHERE, without a look at what is behind it. */
+  /** The first hit between `from` and `before`, or NOWHERE. Reads nothing after `before`. */
   within(from: number, before: number): number {
     if (this.#hit >= from) return this.#hit < before ? this.#hit : NOWHERE
     const { view, base } = this.#tape
@@ -65,7 +65,7 @@ export class ByteSearch {
     return index < 0 ? -1 : index + floor
   }
 
-  /** Where a part of it stands at the very end of the tape; the end if there is none. */
+  /** Where a part of it begins at the very end of the tape, or that end. */
   partial(): number {
     const { view, end } = this.#tape
     for (let length = Math.min(this.length - 1, view.length); length > 0; length--) {

@@ -520,7 +520,7 @@ function wholeFrame(first: Frame, unmatched: UnmatchedText): Frame {
   return { kind, channel, from, to: bytes.length, text: bytes.toString('utf8', from) }
 }
 
-/** Whether a text is an array and nothing else. */
+/** Whether the whole text is an array. */
 function isArray(text: string, rules: Rules): boolean {
   return /^\s*\[/.test(text) && climbStrictly(text, rules).ok
 }

@@ -125,6 +125,32 @@ describe.skipIf(!chromiumPath)(`filters, search and totals of the list${needsBro
     await expect.poll(() => other.locator('#facts').innerText()).toContain('team=web · ticket=A-7')
   })
 
+  test('logs without a journal are read as those of the agent that is chosen, and a link keeps it', async () => {
+    const dir = some()
+    mkdirSync(join(dir, 'logs'))
+    const line = '{"type":"assistant.message","data":{"messageId":"m","content":"Hi."}}'
+    writeFileSync(join(dir, 'logs', 'stdout.log'), `${line}\n`)
+    writeFileSync(join(dir, 'logs', 'meta.json'), JSON.stringify({ exit_code: 0 }))
+    const { url } = await serving(dir)
+    const page = await pages.open(url, '#run/logs')
+    await over(page)
+    const said = page.locator('#conversation .said')
+    expect(await said.allInnerTexts()).toEqual([line])
+    await page.getByLabel('Read as').selectOption('copilot')
+    await expect.poll(() => said.allInnerTexts()).toEqual(['Hi.'])
+    await expect.poll(() => page.url()).toContain('?as=copilot')
+    const other = await pages.open(page.url())
+    await expect.poll(() => other.locator('#conversation .said').allInnerTexts()).toEqual(['Hi.'])
+    await expect.poll(() => other.getByLabel('Read as').inputValue()).toBe('copilot')
+    expect(await violations(other)).toEqual([])
+    await other.getByLabel('Read as').selectOption('')
+    await expect.poll(() => other.url()).not.toContain('as=')
+    await expect.poll(() => other.locator('#conversation .said').allInnerTexts()).toEqual([line])
+    // A run with a journal has no choice.
+    await other.goto(`${url}#run/a`)
+    await expect.poll(() => other.getByLabel('Read as').count()).toBe(0)
+  })
+
   test('the totals are of what is shown: numbers, a chart and tables, and a day can be chosen', async () => {
     const { url } = await serving(some())
     const page = await pages.open(url, '#?more=1')

@@ -150,3 +150,27 @@ test('what was derived goes away with the server', async () => {
   await close()
   await expect.poll(() => readdirSync(temp)).toEqual([])
 })
+
+test('logs of another recorder are read as those of the agent that the reader names', async () => {
+  const dir = root()
+  const line = '{"type":"assistant.message","data":{"messageId":"m","content":"Hi."}}'
+  putLogs(dir, 'logs', `${line}\n`)
+  putRun(dir, 'run', 3)
+  const { url } = await serving(dir)
+  const chat = async (query: string) => {
+    const { text } = await ask(`${url}runs/logs/chat${query}`)
+    return parseSse(text).flatMap(({ event, data }) =>
+      event === 'assistant.message.final' ? JSON.parse(data).data.text : [],
+    )
+  }
+  expect(await chat('')).toEqual([line])
+  expect(await chat('?engine=copilot')).toEqual(['Hi.'])
+  expect(await chat('?engine=')).toEqual([line])
+  for (const wrong of ['logs/events?engine=nobody', 'run/events?engine=claude'])
+    expect((await ask(`${url}runs/${wrong}`)).status).toBe(400)
+  const runs = await list(url)
+  expect(runs.map(({ id, logs_only }: Record<string, unknown>) => [id, logs_only]).sort()).toEqual([
+    ['logs', true],
+    ['run', undefined],
+  ])
+})

@@ -85,7 +85,7 @@ export function runHead(view: ConversationView, { reach, onFilters }: HeadOption
       files = new Map()
       for (const id of ['problems', 'state', 'files']) delete byId(id).dataset['key']
       byId('problems').hidden = true
-      for (const id of ['task', 'command', 'engine', 'state']) byId(id).textContent = ''
+      for (const id of ['task', 'command', 'engine', 'state', 'as']) byId(id).textContent = ''
       bar.clear()
       drawAll()
     },

@@ -49,7 +49,7 @@ async function post(path: string, body: object): Promise<Sent> {
   }
 }
 
-function openRun(id: string, reader: EventReader): OpenRun {
+function openRun(id: string, reader: EventReader, as = ''): OpenRun {
   let lastId = ''
   let leave: AbortController | undefined
 
@@ -73,8 +73,8 @@ function openRun(id: string, reader: EventReader): OpenRun {
 
   /** True when nothing more will come. */
   async function readOnce(signal: AbortSignal): Promise<boolean> {
-    const after = lastId === '' ? '' : `?after=${encodeURIComponent(lastId)}`
-    const response = await fetch(`${pathOf(id)}/events${after}`, { signal })
+    const query = new URLSearchParams({ ...(lastId && { after: lastId }), ...(as && { engine: as }) })
+    const response = await fetch(`${pathOf(id)}/events?${query}`, { signal })
     // 204: all of it was sent. 404: it is gone; what was read stays on the page.
     if (response.status === 204 || response.status === 404) return true
     if (!response.ok || !response.body) throw new Error(`the server answered ${response.status}`)

@@ -11,6 +11,8 @@ import { button, byId, isDrawn, make } from './element.ts'
 import { svgNode } from './timeline.ts'
 import { countWords, durationWords, priceWords, shortNumber } from './words.ts'
 
+export { readAs } from './read-as.ts'
+
 export interface ListMore {
   /** Whether a run is picked by the filters of the query. */
   picks(run: RunInfo, query: Query): boolean

@@ -16,7 +16,7 @@ import { markdownOf } from './item-text.ts'
 import { listenToKeys } from './keys.ts'
 import { RawPane } from './raw-pane.ts'
 import { ReplyBox } from './reply-box.ts'
-import { RunTable, waitsForYou } from './run-table.ts'
+import { MORE, RunTable, waitsForYou } from './run-table.ts'
 import type { OpenRun, RunSource } from './source.ts'
 import { countWords } from './words.ts'
 
@@ -33,6 +33,8 @@ let runs: readonly RunInfo[] = []
 let place: Place = readAddress(location.hash) ?? { query: {} }
 /** The run whose events are on the page. */
 let opened: string | undefined
+/** The engine that the reader has chosen for it. */
+let openedAs: string | undefined
 /** The list as the reader left it. */
 let listed: Place = { query: {} }
 let feed: OpenRun | undefined
@@ -176,6 +178,13 @@ function inform(info: RunInfo): void {
   head.inform(info)
   control.inform(info)
   reply.inform(info)
+  if (info.logs_only)
+    import(MORE).then(({ readAs }: typeof import('./list-more.ts')) =>
+      readAs(openedAs, (as) => {
+        set({ as })
+        draw()
+      }),
+    )
   // Not before the bytes of this run were opened.
   if (document.body.dataset['pane'] === 'bytes') raw.inform(info)
   view.setLive(info.state === 'running')
@@ -184,6 +193,7 @@ function inform(info: RunInfo): void {
 
 function openRun(id: string): void {
   opened = id
+  openedAs = place.query['as']
   feed?.close()
   over = false
   const info = infoOf(id)
@@ -208,36 +218,41 @@ function openRun(id: string): void {
   kept = info?.raw_hidden ? [] : undefined
   if (info) inform(info)
   else view.setLive(false)
-  feed = source.open(id, {
-    take(events) {
-      for (const event of kept ? events : []) kept?.push(event)
-      view.take(events)
-      control.take(events)
+  feed = source.open(
+    id,
+    {
+      take(events) {
+        for (const event of kept ? events : []) kept?.push(event)
+        view.take(events)
+        control.take(events)
+      },
+      reset() {
+        if (kept) kept = []
+        view.clear(info?.task)
+        head.clear()
+        if (info) head.inform(infoOf(id) ?? info)
+      },
+      fault(code, message) {
+        head.connection(`${code}: ${message}`)
+      },
+      connection(state) {
+        over = state === 'over'
+        if (over) control.over()
+        box.setAttribute('aria-busy', String(state === 'connecting'))
+        const running = infoOf(id)?.state === 'running'
+        // A run that has ended needs no connection; its final state stays.
+        if (state === 'over') {
+          if (source.redacted !== undefined)
+            head.connection(`${countWords(source.redacted, 'secret')} hidden`)
+          else if (running || !byId('link').textContent?.includes(':')) head.connection('')
+          requestAnimationFrame(() => settle(id))
+        } else if (state === 'away') head.connection(AWAY)
+        else if (running) head.connection(state === 'live' ? 'live' : 'connecting')
+        else head.connection(state === 'live' ? 'loading' : '')
+      },
     },
-    reset() {
-      if (kept) kept = []
-      view.clear(info?.task)
-      head.clear()
-      if (info) head.inform(infoOf(id) ?? info)
-    },
-    fault(code, message) {
-      head.connection(`${code}: ${message}`)
-    },
-    connection(state) {
-      over = state === 'over'
-      if (over) control.over()
-      box.setAttribute('aria-busy', String(state === 'connecting'))
-      const running = infoOf(id)?.state === 'running'
-      // A run that has ended needs no connection; its final state stays.
-      if (state === 'over') {
-        if (source.redacted !== undefined) head.connection(`${countWords(source.redacted, 'secret')} hidden`)
-        else if (running || !byId('link').textContent?.includes(':')) head.connection('')
-        requestAnimationFrame(() => settle(id))
-      } else if (state === 'away') head.connection(AWAY)
-      else if (running) head.connection(state === 'live' ? 'live' : 'connecting')
-      else head.connection(state === 'live' ? 'loading' : '')
-    },
-  })
+    openedAs,
+  )
 }
 
 /** The last events were drawn: says why there are none, and marks the page as settled, for tests. */
@@ -249,7 +264,7 @@ function settle(id: string): void {
   else {
     document.body.dataset['missing'] = ''
     byId('task').textContent = 'This run is not here'
-    byId('empty').textContent = `Removed, or the address is wrong: ${id}`
+    byId('empty').textContent = `Removed, or a wrong address: ${id}`
   }
   box.dataset['over'] = 'true'
   head.draw()
@@ -277,7 +292,7 @@ function draw(): void {
     return
   }
   wanted = event
-  const isOther = run !== opened
+  const isOther = run !== opened || query['as'] !== openedAs
   if (isOther) openRun(run)
   else if (!event) view.choose(undefined, 'quiet')
   head.setFilters((query['show'] ?? '').split(','))
@@ -360,7 +375,7 @@ function say(text: string): void {
 }
 
 async function copyAndSay(text: string, what: string): Promise<void> {
-  say((await copy(text)) ? `${what} copied` : `The browser did not allow copying: ${what.toLowerCase()}`)
+  say((await copy(text)) ? `${what} copied` : `Not allowed to copy: ${what.toLowerCase()}`)
 }
 
 /** Copies a text. False if the browser does not allow it. */

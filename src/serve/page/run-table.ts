@@ -85,7 +85,7 @@ const columns: readonly Column[] = [
 /** By time they are as the server lists them: those in progress first, then the newest. */
 const SERVED = '-when'
 
-const MORE = './more.js'
+export const MORE = './more.js'
 
 /** Pixels of a row, before it is measured. */
 const ROW = 49
@@ -362,7 +362,7 @@ function emptyWords(): Node[] {
   return [
     make('p', {}, 'No runs here yet. Record one:'),
     make('pre', { tabindex: 0 }, 'npx agent-sluice run -- codex exec --json "fix the test"'),
-    make('p', {}, 'Or show what agents keep in your home directory:'),
+    make('p', {}, 'Or what agents keep in your home directory:'),
     make('pre', { tabindex: 0 }, 'npx agent-sluice serve --sessions'),
   ]
 }

@@ -13,8 +13,8 @@ export interface RunSource {
    * Resolves after the first time, when the run `wanted` is there; false if the server is unreachable.
    */
   runs(take: TakeRuns, wanted?: string): Promise<boolean>
-  /** Reads the events of a run, from the first to the last, and continues while it grows. */
-  open(id: string, reader: EventReader): OpenRun
+  /** Reads the events of a run from the first on, and continues while it grows; `as` those of this engine. */
+  open(id: string, reader: EventReader, as?: string): OpenRun
   /** The address of the run as one file, if there is one. */
   fileOf?(id: string): string
   /** Gives an order to a run that is going on; how it ended is one of the events of the run. */
