@@ -17,19 +17,19 @@ interface Import {
 const imports: readonly Import[] = [
   { names: '{ frameStage }', entry: '/values', limit: 28 },
   { names: '{ frames }', entry: '/values', limit: 30 },
-  { names: '{ tryParse }', entry: '/values', limit: 62 },
+  { names: '{ tryParse }', entry: '/values', limit: 63 },
   { names: '{ values }', entry: '/values', limit: 76 },
   { names: '*', entry: '/values', limit: 82 },
-  { names: '{ events, codex }', entry: '/events', limit: 107 },
+  { names: '{ events, codex }', entry: '/events', limit: 108 },
   { names: '{ events, auto }', entry: '/events', limit: 151 },
   { names: '*', entry: '/events', limit: 159 },
-  { names: '{ tryParse }', entry: '/web', limit: 62 },
+  { names: '{ tryParse }', entry: '/web', limit: 63 },
   { names: '{ events, codex }', entry: '/web', limit: 108 },
   { names: '*', entry: '/web', limit: 172 },
   { names: '*', entry: '/json-schema', limit: 47 },
   // Without ajv, and with it.
-  { names: '{ run }', entry: '', limit: 242 },
-  { names: '{ run, jsonSchema }', entry: '', limit: 287 },
+  { names: '{ run }', entry: '', limit: 243 },
+  { names: '{ run, jsonSchema }', entry: '', limit: 288 },
 ]
 
 /** The package, in MB of 1000 KB: as it is downloaded, and on disk. */

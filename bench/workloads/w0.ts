@@ -21,6 +21,12 @@ export const w0: Workload = {
       const broken = await scene(`${size}, a trailing comma`, `${text.slice(0, -1)},}`, value, calls, text)
       yield { ...broken, goals: [{ ours: OURS, against: 'jsonrepair', atLeast: 1.5 }] }
     }
+    for (const [name, text] of WRAPPED) {
+      const wrapped = await scene(name, text, { a: 1 }, quick ? 500 : 2000, '{"a":1}')
+      // What jsonrepair makes of a tag is another value.
+      const goals = name.includes('tag') ? [] : [{ ours: OURS, against: 'jsonrepair', atLeast: 1 }]
+      yield { ...wrapped, goals }
+    }
   },
 }
 
@@ -29,6 +35,13 @@ const TEXTS = [
   { size: '7 B', times: 2000, ofParse: 0.3 },
   { size: '4 KB', times: 100, ofParse: 0.4 },
   { size: '60 KB', times: 8, ofParse: 0.5 },
+] as const
+
+/** A small object with something around it, as models write it. */
+const WRAPPED = [
+  ['7 B, blanks around it', '\n{"a":1}\n'],
+  ['7 B, in a json fence', '```json\n{"a":1}\n```\n'],
+  ['7 B, in a tag', '<json>{"a":1}</json>'],
 ] as const
 
 async function scene(

@@ -15,7 +15,7 @@ import {
   TILDE,
 } from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
-import { isPayloadFence } from '../values/candidates.ts'
+import { hasQuotedKey, isInside, isPayloadFence } from '../values/candidates.ts'
 import { isLateThought } from '../values/last-resort.ts'
 import { GrowingValue } from './growing-value.ts'
 
@@ -73,6 +73,8 @@ export class PayloadSearch {
   #from = -1
   /** It counts less than any other: only one of its kind does not replace it. */
   #isInFence = false
+  /** The last bracket was no value: what looks like its inside is none. */
+  #isBroken = false
   /** An earlier object may be repaired at the end. */
   #isDoubtful = false
   /** What gave way to the block that is open. */
@@ -159,11 +161,13 @@ export class PayloadSearch {
     const isLate = isLateThought(frame)
     const isBroken = frame.broken !== undefined
     // Something follows, so that an empty object is prose, and so is an array of scalars.
-    const isProse = frame.aside || (!this.#isEnded && !opensInProse(frame.text, this.#options.loose))
+    const isProse =
+      frame.aside || this.#isPart(frame) || (!this.#isEnded && !opensInProse(frame.text, this.#options.loose))
     // What begins a block is no prose.
     const isUnwanted = this.#options.root === 'object' && frame.text[0] === '['
     const isDocument = this.#inBody && frame.first === true && (isProse || isUnwanted)
     const isOurs = frame.from === this.#from
+    this.#isBroken = isProse || !isOurs || this.#value?.done() !== true
     if (isOurs && frame.in_fence) {
       this.#settled = false
       this.#isInFence = true
@@ -173,6 +177,14 @@ export class PayloadSearch {
     this.#vague = undefined
     if (isLate) this.#body = undefined
     this.#settled = isBroken || isDocument
+  }
+
+  //  "[1]" is what I want      {x {"a": 1}
+  /** Whether it is a part of a string, or may be of something broken. */
+  #isPart({ kind, text, from, attached }: Frame): boolean {
+    if (kind !== 'object' || this.#isEnded) return false
+    if (attached && this.#isBroken) return true
+    return !hasQuotedKey(text) && isInside(this.#scan.head.before(this.#tape.positionOf(from)))
   }
 
   /**
@@ -358,7 +370,7 @@ export class PayloadSearch {
       return
     }
     if (!isBlock && (this.#settled || !loose)) return
-    if (scan.head.prefix(from)?.includes('>')) return
+    if (kind === 'fence' && scan.head.prefix(from)?.includes('>')) return
     const body = {
       inside: scan.inside,
       search: undefined,

@@ -1,6 +1,6 @@
 import type { OutputChannel } from '../text/chunk.ts'
 import { holdsC1Lead, LINE_COST, shownText } from '../text/lines.ts'
-import type { EngineFrame } from './engine.ts'
+import { type EngineFrame, isRecord } from './engine.ts'
 import type { Position } from './position.ts'
 import { PtyOrder, PtyPosition } from './pty-order.ts'
 import { Fifo, Outstanding, RecentRecords, twinOf } from './twins.ts'
@@ -41,6 +41,9 @@ export class Dedupe {
   #announced = false
   /** Emitted, twin not seen yet. */
   readonly #emitted: Readonly<Record<OutputChannel, Outstanding>>
+  /** Emitted while there was no PTY: hashed when there is one, or when they are too many. */
+  readonly #unhashed = new Fifo<Emitted>()
+  #unhashedSize = 0
   /** PTY records that wait for their twin, in order. */
   readonly #records = new Map<number, Waiting>()
   /** PTY lines that wait for the end: they may be stderr's, whose order to stdout is unknown. */
@@ -85,7 +88,7 @@ export class Dedupe {
   /** Sets the complete list of channels; a later list lacks those that have ended. */
   announce(channels: readonly OutputChannel[]): void {
     this.#announced = true
-    for (const channel of channels) this.#seen[channel] = true
+    for (const channel of channels) this.#see(channel)
     if (!this.#seen.stderr || channels.includes('stderr')) return
     this.#heard.stderr = Number.POSITIVE_INFINITY
     this.#settle()
@@ -101,8 +104,13 @@ export class Dedupe {
   saw(channel: OutputChannel, bytes: Uint8Array): void {
     if (channel !== 'pty') this.#steers ||= holdsC1Lead(bytes)
     if (this.#seen[channel]) return
-    this.#seen[channel] = true
+    this.#see(channel)
     this.#announced = false
+  }
+
+  #see(channel: OutputChannel): void {
+    this.#seen[channel] = true
+    while (this.#seen.pty && this.#unhashed.length > 0) this.#hashOldest()
   }
 
   /** True if this PTY line has a twin: both are done, and the line need not even be decoded. */
@@ -142,7 +150,8 @@ export class Dedupe {
     return {
       paired: this.#paired,
       forgotten: this.#forgotten(),
-      held: this.#records.size + this.#lines.size + stdout.size + stderr.size + pty.size,
+      held:
+        this.#records.size + this.#lines.size + stdout.size + stderr.size + pty.size + this.#unhashed.length,
     }
   }
 
@@ -155,7 +164,7 @@ export class Dedupe {
    * Line breaks do not count: those outside strings may be the document's, or the terminal's. The text of a
    * pipe is compared as a terminal shows it.
    */
-  #keyOf({ channel, text }: EngineFrame): string {
+  #keyOf({ channel, text }: Pick<EngineFrame, 'channel' | 'text'>): string {
     const shown = this.#steers && channel !== 'pty' ? shownText(text) : text
     return this.#hash(shown.includes('\n') ? shown.replaceAll('\n', '') : shown)
   }
@@ -298,6 +307,14 @@ export class Dedupe {
       this.#pass(frame, 'first', position)
       return
     }
+    const { text, value } = frame
+    if (!this.#seen.pty) {
+      this.#unhashed.push({ channel, text, isRecord: isRecord(value), position })
+      this.#unhashedSize += text.length
+      while (this.#unhashedSize > MAX_UNHASHED) this.#hashOldest()
+      this.#pass(frame, 'first', position)
+      return
+    }
     const key = this.#keyOf(frame)
     // What was emitted is older than what waits.
     const reported = this.#emitted.pty.take(key)
@@ -311,8 +328,7 @@ export class Dedupe {
     }
     const id = this.#waitingByKey.get(key)?.first() ?? this.#waitingTwin(channel, frame)
     if (id === undefined) {
-      this.#emitted[channel].add(key, position)
-      if (channel === 'stdout') this.#recent.add(key, frame)
+      this.#emit(key, { channel, text, isRecord: isRecord(value), position })
     } else {
       const { behind: following, own } = this.#leave(id)
       if (channel === 'stdout') {
@@ -323,6 +339,17 @@ export class Dedupe {
       this.#pair(id, position)
     }
     this.#pass(frame, 'first', position)
+  }
+
+  #emit(key: string, { channel, text, isRecord, position }: Emitted): void {
+    this.#emitted[channel].add(key, position)
+    if (channel === 'stdout' && isRecord) this.#recent.add(key, text)
+  }
+
+  #hashOldest(): void {
+    const oldest = this.#unhashed.shift()!
+    this.#unhashedSize -= oldest.text.length
+    this.#emit(this.#keyOf(oldest), oldest)
   }
 
   /** The record of the PTY that waits and says the same as this one of stdout. */
@@ -339,6 +366,17 @@ export class Dedupe {
 
 function* framesOf(waiting: ReadonlyMap<number, Waiting>): Generator<readonly [number, EngineFrame]> {
   for (const [id, { frame }] of waiting) yield [id, frame]
+}
+
+/** Characters that are held so that they need not be hashed: most runs have no PTY. */
+const MAX_UNHASHED = 1 << 22
+
+/** What a pipe had, and a PTY may still have. */
+interface Emitted {
+  readonly channel: 'stdout' | 'stderr'
+  readonly text: string
+  readonly isRecord: boolean
+  readonly position: Position
 }
 
 interface Waiting {

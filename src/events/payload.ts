@@ -5,15 +5,19 @@ import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
 import { thoughtIn } from '../frames/thoughts.ts'
 import { isOnlyStructure } from '../json/after-value.ts'
 import { isOrdinary } from '../json/plain-value.ts'
+import { isJson } from '../json/strict.ts'
 import { isFewWords } from '../repair/bare-words.ts'
 import type { Chunk } from '../text/chunk.ts'
+import type { Rules } from '../values/attempt.ts'
 import { cutOpener, endsInTag } from '../values/cut-opener.ts'
 import { callbackArgument } from '../values/envelope.ts'
+import { climb } from '../values/ladder.ts'
 import { opensBeforeQuote } from '../values/last-resort.ts'
 import type { Outcome, RepairLevel } from '../values/outcome.ts'
+import { isOneDocument } from '../values/parse.ts'
 import { EXPLICIT, isCut, rankOf } from '../values/pick.ts'
 import type { Schema } from '../values/schema/schema.ts'
-import { pickedStage, valueParts } from '../values/values.ts'
+import { pickedStage, valueParts, wholeRules } from '../values/values.ts'
 import type { ResultData } from './event.ts'
 import { isAfter, type Moment, PerSource } from './position.ts'
 
@@ -25,7 +29,10 @@ interface Payload {
   readonly final: boolean
 }
 
-/** The payloads of one message, and the fault of the last candidate, if it failed. */
+/**
+ * The payloads of one message, at least those that may be its answer, and the fault of the last candidate, if
+ * it failed.
+ */
 export interface FoundPayloads {
   readonly payloads: readonly Payload[]
   readonly fault: Code | undefined
@@ -52,6 +59,7 @@ interface Held {
  */
 export function payloadFinder({ schema, pick, maxFrame, maxRepair }: PayloadOptions) {
   const each = valueParts({ maxFrame, maxRepair }, undefined, undefined, true).stage
+  const rules = wholeRules({ maxRepair })
   const last = schema && pickedStage({ schema, pick, maxFrame, maxRepair })
   /** With a schema: the last candidate of the highest rank. */
   const results = new PerSource<Held>()
@@ -70,9 +78,9 @@ export function payloadFinder({ schema, pick, maxFrame, maxRepair }: PayloadOpti
       const isDraft = answer !== undefined && when !== undefined && endsAtOpener(text)
       if (isDraft) cut = { code: 'TRUNCATED', when }
       if (!mayHoldPayload(text, last !== undefined)) return NOTHING
-      const only = last || text.length * 3 > maxFrame ? undefined : onlyPayload(text, enveloped)
+      const only = last || text.length * 3 > maxFrame ? undefined : onlyPayload(text, enveloped, rules)
       if (only) return { payloads: [only], fault: undefined }
-      const bytes = Bytes.from(text)
+      const bytes = Bytes.from(last ? text : text.slice(lastPart(text, maxRepair)))
       const chunks: Chunk[] = [{ channel: 'stdout', bytes }]
       if (last && when) {
         const [outcome] = drive(last, chunks)
@@ -146,11 +154,11 @@ function driveEach(each: ReturnType<typeof valueParts>['stage'], chunks: readonl
 const UNWRAPPED = 'deterministic_generic'
 
 /**
- * Fast path: the payload of a message that is one valid object in a `<json>` tag or a fence, with nothing but
- * plain words and a thought around it, or nothing but the object. Setting up the scanner costs a hundred
- * times as much as parsing it. Undefined for everything else, which the scanner reads.
+ * Fast path: the payload of a message that is one object, valid or easily repaired, in a `<json>` tag or a
+ * fence, with nothing but plain words and a thought around it, or nothing but the object. Setting up the
+ * scanner costs a hundred times as much as parsing it. Undefined for all else, which the scanner reads.
  */
-function onlyPayload(message: string, enveloped: boolean): Payload | undefined {
+function onlyPayload(message: string, enveloped: boolean, rules: Rules): Payload | undefined {
   const thought = THOUGHT.exec(message)?.[0].length ?? 0
   const text = message.slice(thought)
   const brace = text.indexOf('{')
@@ -166,10 +174,36 @@ function onlyPayload(message: string, enveloped: boolean): Payload | undefined {
   try {
     value = withoutStack(JSON.parse, body)
   } catch {
-    return undefined
+    const mended = isOneDocument(body) ? climb(body, rules) : undefined
+    return mended?.ok ? { value: mended.value, repair_level: UNWRAPPED, final: true } : undefined
   }
   return isOrdinary(value, body, MAX_DEPTH) ? { value, repair_level, final: true } : undefined
 }
+
+/**
+ * Where the search for the last payload begins: between objects with words around them, of which none is
+ * final, only what follows the last but one counts. A log in one message may have thousands.
+ */
+function lastPart(text: string, maxRepair: number): number {
+  // A number in brackets may begin a short text that is one broken document.
+  const first = text.length > maxRepair ? (/^\[\d{1,9}\] /.exec(text)?.[0].length ?? 0) : 0
+  let [before, from] = [0, first]
+  for (let end = pastObject(text, from); end > 0; end = pastObject(text, end)) {
+    before = from
+    from = end
+  }
+  return before
+}
+
+function pastObject(text: string, from: number): number {
+  OBJECT_IN_WORDS.lastIndex = from
+  const object = OBJECT_IN_WORDS.exec(text)?.[1]
+  return object !== undefined && isJson(object) ? OBJECT_IN_WORDS.lastIndex : -1
+}
+
+/** Words, a small flat object, and the space or the number in brackets before the next words. */
+const OBJECT_IN_WORDS =
+  /\p{L}[\p{L}\p{N}_ \n.;!?。]*(?<=[\p{L}\p{N};.!?] )(\{\s?"[^{}[\]<`~\p{Cc}\p{Cs}]*\}) (?:\[\d{1,9}\] )?(?=\p{L})/uy
 
 /** A closed block, whatever is in it. */
 const THOUGHT = /^<(think|thinking|reasoning|scratchpad)>[^\u001b]*?<\/\1>\s*/

@@ -103,8 +103,8 @@ export class RecentRecords {
   readonly #frames = new Map<string, Kept>()
   #size = 0
 
-  add(key: string, { text, value }: EngineFrame): void {
-    if (!isRecord(value) || text.length > MAX_RECENT || this.#frames.has(key)) return
+  add(key: string, text: string): void {
+    if (text.length > MAX_RECENT || this.#frames.has(key)) return
     this.#frames.set(key, { text })
     this.#size += text.length
     if (this.#size <= MAX_RECENT) return

@@ -21,7 +21,7 @@ import { type BracketRule, bracketCheck } from './opening-bracket.ts'
 import type { Inside, Scan } from './scan.ts'
 import { objectTooLong } from './too-long.ts'
 import { WhatFollows } from './what-follows.ts'
-import { isCitation, isPiece } from './within.ts'
+import { isBesideCitation, isCitation, isPiece } from './within.ts'
 
 /** What ends a candidate early. */
 export interface Interruptions {
@@ -257,7 +257,8 @@ export class ObjectMachine implements Inside {
 
   #cut(broken: number): void {
     const to = this.#to
-    const aside = this.#isAside(to, this.#scan.limit(this.#from))
+    const aside =
+      this.#isAside(to, this.#scan.limit(this.#from)) || (broken < 0 && this.#isBesideCitation(to))
     this.#emit(to, false, broken < 0 ? undefined : broken, aside || this.#isPiece())
     if (broken >= 0 && !aside && !this.#bare) this.#passBrokenRest(to)
   }
@@ -304,6 +305,14 @@ export class ObjectMachine implements Inside {
   #isCitation(to: number, limit: number): boolean {
     const rest = this.#scan.decodeClean(to, Math.min(limit, this.#tape.end, to + 64))
     return isCitation(this.#scan.decodeClean(this.#from, to), rest)
+  }
+
+  #isBesideCitation(to: number): boolean {
+    const { head } = this.#scan
+    const from = this.#from
+    if (this.#first || this.#scan.byte(from) !== OPEN_BRACKET || to - from > MAX_CITATION) return false
+    if (head.isAfterColon(from)) return false
+    return isBesideCitation(head.before(from), this.#scan.decodeClean(from, to), this.#follows.seen())
   }
 
   #isOneScalar(from: number, to: number): boolean {

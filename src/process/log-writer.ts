@@ -8,9 +8,10 @@ import type { Redactor } from '../views/redact/redact.ts'
 import { withoutTerminals } from './process.ts'
 import {
   asBytes,
+  bothPipes,
+  type RealPipe,
   type Recorder,
   type Recorders,
-  realPipe,
   type ScreenRecorder,
   waitingIn,
 } from './recorder.ts'
@@ -28,8 +29,13 @@ export function logRecorders(
 ): Recorders {
   const recorded = (channel: OutputChannel) =>
     recordHere(logs[channel], createLog(logs[channel]), wake, hide && new RedactedLog(hide))
+  // A `cat` from elsewhere would open a window on Windows, and its pipe cannot be handed to the agent.
+  const inProcess = here || hide !== undefined || process.platform === 'win32'
   return {
-    pipe: (channel, mirror) => (here || hide ? recorded(channel) : record(logs[channel], wake, mirror)),
+    pipes: (mirror) =>
+      bothPipes(!inProcess, (channel, pipe) =>
+        inProcess ? recorded(channel) : record(logs[channel], wake, pipe, mirror),
+      ),
     terminal: () => recorded('pty'),
   }
 }
@@ -41,11 +47,13 @@ export function logRecorders(
  *
  * With `mirror`, the descriptor of a terminal, the process is a `tee` that also shows the bytes there.
  */
-export function record(path: string, wake: () => void, mirror?: number): Recorder {
+export function record(
+  path: string,
+  wake: () => void,
+  pipe?: RealPipe | undefined,
+  mirror?: number,
+): Recorder {
   const fd = createLog(path)
-  // A `cat` from elsewhere would open a window there, and its pipe cannot be handed to the agent.
-  if (process.platform === 'win32') return recordHere(path, fd, wake)
-  const pipe = realPipe()
   const input = pipe?.reader ?? 'pipe'
   const [command, ...args] = mirror === undefined ? CAT : TEE
   const cat = spawn(command, args, {

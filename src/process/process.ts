@@ -7,7 +7,7 @@ import type { Stream, Writable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Fault } from '../base/fault.ts'
 import { diskFault } from '../base/system-error-code.ts'
-import type { Recorder, Recorders } from './recorder.ts'
+import { abandon, type Recorder, type Recorders } from './recorder.ts'
 import { cannotStart } from './spawn-fault.ts'
 import { type ChildLike, type Running, takeOver } from './supervise.ts'
 import { asLeader } from './tree.ts'
@@ -64,10 +64,8 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
   const recorders: Recorder[] = []
   let task: number | undefined
   try {
-    const stdout = options.recorders.pipe('stdout')
-    recorders.push(stdout)
-    const stderr = options.recorders.pipe('stderr')
-    recorders.push(stderr)
+    const [stdout, stderr] = await options.recorders.pipes()
+    recorders.push(stdout, stderr)
     const given = { cwd, env, ...asLeader() }
     const { child, running, closed } = await started(command, cwd, () => {
       const stdin = typeof input === 'object' || input === 'open' ? 'pipe' : input
@@ -147,15 +145,6 @@ export function start<Child>(command: string, cwd: string, spawned: () => Child)
   } catch (error) {
     throw Fault.is(error) ? error : cannotStart(command, cwd, error)
   }
-}
-
-/** Nothing will be recorded: releases what the recorders hold. */
-export async function abandon(recorders: readonly Recorder[]): Promise<void> {
-  for (const recorder of recorders) {
-    recorder.release()
-    recorder.stop()
-  }
-  await Promise.allSettled(recorders.map((recorder) => recorder.ended))
 }
 
 /**

@@ -1,5 +1,6 @@
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import fs from 'node:fs'
 import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -26,33 +27,95 @@ export type ScreenRecorder = Recorder & { write(bytes: Uint8Array): void }
 
 /** Makes the recorders of a process. */
 export interface Recorders {
-  /** With `mirror`, the descriptor of a terminal, the bytes are shown there, too. */
-  pipe(channel: 'stdout' | 'stderr', mirror?: number): Recorder
+  /** Of stdout and stderr. With `mirror`, the descriptor of a terminal, the bytes are shown there, too. */
+  pipes(mirror?: number): Promise<readonly [Recorder, Recorder]>
   terminal(): ScreenRecorder
+}
+
+export interface RealPipe {
+  readonly reader: number
+  readonly writer: number
+}
+
+/**
+ * Makes a recorder of each channel, and gives it its `real` pipe if there are such. If one cannot be made,
+ * nothing is left of the other.
+ */
+export async function bothPipes(
+  real: boolean,
+  make: (channel: 'stdout' | 'stderr', pipe: RealPipe | undefined) => Recorder,
+): Promise<readonly [Recorder, Recorder]> {
+  const pipes = real ? await realPipes() : []
+  const made: Recorder[] = []
+  // One that throws has not taken its pipe.
+  const one = (channel: 'stdout' | 'stderr') => {
+    made.push(make(channel, pipes[0]))
+    pipes.shift()
+    return made.at(-1)!
+  }
+  try {
+    return [one('stdout'), one('stderr')]
+  } catch (error) {
+    await abandon(made)
+    throw error
+  } finally {
+    pipes.forEach(closePipe)
+  }
+}
+
+/** Nothing will be recorded: releases what the recorders hold. */
+export async function abandon(recorders: readonly Recorder[]): Promise<void> {
+  for (const recorder of recorders) {
+    recorder.release()
+    recorder.stop()
+  }
+  await Promise.allSettled(recorders.map((recorder) => recorder.ended))
 }
 
 /**
  * Node's own pipes are sockets, and a script with `> /dev/stderr` cannot open a socket. A named pipe
- * that is opened at both ends and then unlinked is a real one.
+ * that is opened at both ends and then unlinked is a real one. Two, or none.
  */
-export function realPipe(): { reader: number; writer: number } | undefined {
-  const name = join(tmpdir(), `sluice-${randomUUID()}`)
+async function realPipes(): Promise<RealPipe[]> {
+  const names = [0, 1].map(() => join(tmpdir(), `sluice-${randomUUID()}`))
+  const pipes: RealPipe[] = []
   try {
-    if (spawnSync('mkfifo', ['-m', '600', name], { stdio: 'ignore' }).status !== 0) return undefined
-    // Without O_NONBLOCK this would wait for a writer; spawn makes it blocking again for `cat`.
-    const reader = fs.openSync(name, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
-    return { reader, writer: fs.openSync(name, fs.constants.O_WRONLY) }
+    const made = spawn('mkfifo', ['-m', '600', ...names], { stdio: 'ignore' })
+    const [code] = await once(made, 'close')
+    if (code === 0) for (const name of names) pipes.push(openPipe(name))
+    return pipes
   } catch {
-    return undefined
+    pipes.forEach(closePipe)
+    return []
   } finally {
-    fs.rmSync(name, { force: true })
+    for (const name of names) fs.rmSync(name, { force: true })
   }
 }
 
+function openPipe(name: string): RealPipe {
+  // Without O_NONBLOCK this would wait for a writer; spawn makes it blocking again for `cat`.
+  const reader = fs.openSync(name, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
+  try {
+    return { reader, writer: fs.openSync(name, fs.constants.O_WRONLY) }
+  } catch (error) {
+    fs.closeSync(reader)
+    throw error
+  }
+}
+
+function closePipe({ reader, writer }: RealPipe): void {
+  fs.closeSync(reader)
+  fs.closeSync(writer)
+}
+
+/** Bun and Deno cannot read a real one as a socket; their own pipes do. */
+export const READS_PIPES = !('bun' in process.versions || 'deno' in process.versions)
+
 /** One that this process reads: `take` gets what comes out of it. */
-export function readPipe(take: (source: Readable) => void): Pick<Recorder, 'stdio' | 'attach' | 'release'> {
-  // Bun and Deno cannot read one as a socket; their own pipes do.
-  const pipe = 'bun' in process.versions || 'deno' in process.versions ? undefined : realPipe()
+export function readPipe(
+  pipe: RealPipe | undefined,
+  take: (source: Readable) => void,
+): Pick<Recorder, 'stdio' | 'attach' | 'release'> {
   // Cast: the stdout of a child process is one.
   if (!pipe) return { stdio: 'pipe', attach: (stream) => take(stream as Readable), release() {} }
   take(new Socket({ fd: pipe.reader, readable: true, writable: false }))

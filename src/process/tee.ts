@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 import { createLog, recordHere } from './log-writer.ts'
-import { type Recorder, type Recorders, readPipe } from './recorder.ts'
+import { bothPipes, READS_PIPES, type RealPipe, type Recorder, type Recorders, readPipe } from './recorder.ts'
 
 /**
  * Records what a process writes and passes it on to our own stdout and stderr, at the speed of their reader.
@@ -11,11 +11,22 @@ import { type Recorder, type Recorders, readPipe } from './recorder.ts'
 export function teeRecorders(
   logs: Readonly<Record<'stdout' | 'stderr', string>>,
   wake: () => void,
-): Pick<Recorders, 'pipe'> {
-  return { pipe: (channel) => recordAndPass(logs[channel], wake, process[channel], channel === 'stdout') }
+): Pick<Recorders, 'pipes'> {
+  return {
+    pipes: () =>
+      bothPipes(READS_PIPES, (channel, pipe) =>
+        recordAndPass(logs[channel], pipe, wake, process[channel], channel === 'stdout'),
+      ),
+  }
 }
 
-function recordAndPass(path: string, wake: () => void, reader: Writable, closes: boolean): Recorder {
+function recordAndPass(
+  path: string,
+  pipe: RealPipe | undefined,
+  wake: () => void,
+  reader: Writable,
+  closes: boolean,
+): Recorder {
   const log = recordHere(path, createLog(path), wake)
   let source: Readable | undefined
   const take = (stream: Readable) => {
@@ -35,7 +46,7 @@ function recordAndPass(path: string, wake: () => void, reader: Writable, closes:
   }
   return {
     ...log,
-    ...readPipe(take),
+    ...readPipe(pipe, take),
     isBehind: () => source?.isPaused() ?? false,
     drop: () => void source?.destroy(),
     stop: () => (source ? void source.destroy() : log.stop()),

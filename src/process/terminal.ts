@@ -6,7 +6,6 @@ import type { ReadStream } from 'node:tty'
 import type { IPty } from '@lydell/node-pty'
 import { Fault, withoutStack } from '../base/fault.ts'
 import {
-  abandon,
   keepToUs,
   type Started,
   type StartOptions,
@@ -15,7 +14,7 @@ import {
   started,
   withoutTerminals,
 } from './process.ts'
-import type { Recorder, ScreenRecorder } from './recorder.ts'
+import { abandon, type Recorder, type ScreenRecorder } from './recorder.ts'
 import { cannotStart } from './spawn-fault.ts'
 import type { Exit } from './supervise.ts'
 
@@ -163,10 +162,8 @@ export async function startOnPtyAndPipes(
   try {
     const screen = recordScreen(terminal, options.recorders.terminal())
     recorders.push(screen)
-    const stdout = options.recorders.pipe('stdout', shown)
-    recorders.push(stdout)
-    const stderr = options.recorders.pipe('stderr', shown)
-    recorders.push(stderr)
+    const [stdout, stderr] = await options.recorders.pipes(shown)
+    recorders.push(stdout, stderr)
     const { child, running } = await started(command, cwd, () =>
       // The shell leads the new session, so the terminal that it opens becomes its controlling terminal.
       spawn('/bin/sh', ['-c', 'tty=$0; exec "$@" <>"$tty"', terminal.ptsName, command, ...args], {

@@ -173,8 +173,9 @@ const WORK_PER_GUESS = 64
 
 type Good = Mended & { readonly kind: 'mended' }
 
-function mended(text: string, reading: Reading): Good {
-  return { kind: 'mended', ...applyEdits(text, reading.edits) }
+function mended(original: string, reading: Reading): Good {
+  const { text, changes, origin } = applyEdits(original, reading.edits)
+  return { kind: 'mended', text, changes, origin }
 }
 
 /** The meaning of a text, to compare two readings; undefined if it is not JSON after all. */

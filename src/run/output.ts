@@ -137,7 +137,7 @@ export class PipedOutput implements Output {
   constructor(waker: Waker) {
     this.#pipes = { stdout: heldPipe(waker.wake), stderr: heldPipe(waker.wake) }
     this.recorders = {
-      pipe: (channel) => this.#pipes[channel].recorder,
+      pipes: async () => [this.#pipes.stdout.recorder, this.#pipes.stderr.recorder],
       terminal() {
         throw new Error('a terminal is always recorded')
       },

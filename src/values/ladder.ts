@@ -313,8 +313,11 @@ function repair(
   envelopes: number,
 ): Pass | Miss {
   const notes: Note[] = []
-  const settled = (tried: Passed | Rejected, made: Edited, incomplete?: readonly string[]) =>
-    settle(tried, { ...made, changes: [...before, ...made.changes], notes, rules, envelopes }, incomplete)
+  const settled = (
+    tried: Passed | Rejected,
+    { text, changes, origin }: Edited,
+    incomplete?: readonly string[],
+  ) => settle(tried, { text, origin, changes: before.concat(changes), notes, rules, envelopes }, incomplete)
   const small = text.length <= rules.maxRepair
   // With `partial`, the beginning of JSON is a cut text, not one that lacks a quote.
   const isCut = rules.partial && closeCut(text) !== undefined

@@ -11,7 +11,7 @@ import {
 import type { Frame } from '../frames/frame.ts'
 import { frameOffset, risingOffsets } from '../frames/frame-offsets.ts'
 import { balancedEnd } from '../json/text-balance.ts'
-import { type ChangeKind, changeOf } from '../repair/change.ts'
+import { type ChangeKind, changeOf, type RepairChange } from '../repair/change.ts'
 import type { Channel } from '../text/chunk.ts'
 import type { Miss, Pass } from './ladder.ts'
 import type { BadOutcome, GoodOutcome } from './outcome.ts'
@@ -24,7 +24,10 @@ export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): G
     return { ok: true, value: pass.value, repair_level: 'none', notes: NONE, frame }
   }
   const place = risingOffsets(frame)
-  const changes = pass.changes.map((change) => ({ ...change, at: place(change.at) }))
+  // Written out: a spread takes as long as the repair of a small text.
+  const changes: RepairChange[] = pass.changes.map(({ kind, at, before, after }) => {
+    return { kind, at: place(at), before, after }
+  })
   const notes: Note[] = []
   const found = (kind: ChangeKind, at: number): void => void changes.unshift(changeOf(kind, at, '', ''))
   if (how) found(how, frame.from)
@@ -42,15 +45,10 @@ export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): G
   for (const note of pass.notes) {
     notes.push(note.places ? { ...note, places: note.places.map((at) => frameOffset(frame, at)) } : note)
   }
-  notes.push(...(frame.notes ?? NONE))
-  return {
-    ok: true,
-    value: pass.value,
-    repair_level: changes.length > 0 ? 'deterministic_generic' : 'none',
-    notes,
-    frame,
-    ...(pass.incomplete && { incomplete: pass.incomplete }),
-  }
+  if (frame.notes) notes.push(...frame.notes)
+  const repair_level = changes.length > 0 ? 'deterministic_generic' : 'none'
+  const good = { ok: true, value: pass.value, repair_level, notes, frame } as const
+  return pass.incomplete ? { ...good, incomplete: pass.incomplete } : good
 }
 
 /** The outcome of a payload that could not be used, with the place where it broke. */

@@ -4,7 +4,7 @@ import { Bytes } from '../base/platform.ts'
 import { drive } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { balancedEnd } from '../json/text-balance.ts'
-import { CLOSE_BRACE, OPEN_BRACE } from '../text/characters.ts'
+import { BACKTICK, CLOSE_BRACE, GREATER, isBlank, LESS, LF, OPEN_BRACE } from '../text/characters.ts'
 import type { Chunk } from '../text/chunk.ts'
 import type { Rules } from './attempt.ts'
 import { climb, passUnchanged } from './ladder.ts'
@@ -80,23 +80,80 @@ function wholeObject<S extends Schema | undefined>(
   text: string,
   options: ParseOptions<S>,
 ): Outcome<SchemaOutput<S>> | undefined {
-  const isBraced = text.charCodeAt(0) === OPEN_BRACE && text.charCodeAt(text.length - 1) === CLOSE_BRACE
-  if (text.length > MAX_WHOLE) return undefined
-  const to = Bytes.byteLength(text)
+  const { length } = text
+  if (length > MAX_WHOLE) return undefined
+  const block = onlyBlock(text)
+  const size = Bytes.byteLength(text)
   // Half a surrogate pair does not survive as bytes, but valid JSON is what `JSON.parse` says. In ASCII there
   // is none: to look for it doubled the time for a valid text.
-  const isHalf = to > text.length && HALF_PAIR.test(text)
-  if (!isBraced && !isHalf) return undefined
+  const isHalf = size > length && HALF_PAIR.test(text)
+  if (!block && !isHalf) return undefined
   if (options !== NO_OPTIONS && Object.keys(options).some((name) => OF_STAGES.has(name))) return undefined
   usual ??= wholeRules(NO_OPTIONS)
   const rules = options === NO_OPTIONS ? usual : wholeRules(options)
+  if (!isHalf && block!.body.length < length) return inBlock(block!, text, size, rules)
   const result =
     passUnchanged(text, rules) ?? (!isHalf && isOneDocument(text) ? climb(text, rules) : undefined)
   if (!result) return undefined
-  const frame: Frame = { kind: 'object', channel: 'stdout', from: 0, to, text, first: true }
+  const frame: Frame = { kind: 'object', channel: 'stdout', from: 0, to: size, text, first: true }
   if (!result.ok) return badOf(frame, result, options.label)
   // Cast: a value that passed the schema has the schema's type.
   return goodOf(frame, result, undefined) as Outcome<SchemaOutput<S>>
+}
+
+/** The object of a text that has nothing around it but blanks, or one `<json>` block or json fence. */
+interface Block {
+  readonly kind: 'object' | 'tag' | 'fence'
+  readonly from: number
+  readonly to: number
+  readonly body: string
+}
+
+function onlyBlock(text: string): Block | undefined {
+  const [from, to] = unblank(text)
+  const last = text.charCodeAt(to - 1)
+  switch (text.charCodeAt(from)) {
+    case OPEN_BRACE:
+      return last === CLOSE_BRACE ? { kind: 'object', from, to, body: text.slice(from, to) } : undefined
+    case LESS:
+      if (last !== GREATER || !text.startsWith(TAG, from) || !text.endsWith(TAG_END, to)) return undefined
+      return { kind: 'tag', from, to, body: text.slice(from + TAG.length, to - TAG_END.length) }
+    case BACKTICK: {
+      if (from > 0 || !text.startsWith(FENCE) || !text.endsWith(FENCE_END, to)) return undefined
+      // The line break behind the marks is part of the fence.
+      const isLine = text.charCodeAt(to) === LF
+      if (to < text.length && !isLine) return undefined
+      const body = text.slice(FENCE.length, to - FENCE_END.length)
+      return { kind: 'fence', from, to: isLine ? to + 1 : to, body }
+    }
+    default:
+      return undefined
+  }
+}
+
+/** Where a text begins and ends without the blanks of JSON around it. */
+function unblank(text: string): [number, number] {
+  let from = 0
+  let to = text.length
+  while (isBlank(text.charCodeAt(from))) from++
+  while (to > from && isBlank(text.charCodeAt(to - 1))) to--
+  return [from, to]
+}
+
+/** Only a value that passes; why another one does not is told by the stages. */
+function inBlock<S extends Schema | undefined>(
+  { kind, from, to, body }: Block,
+  text: string,
+  size: number,
+  rules: Rules,
+): Outcome<SchemaOutput<S>> | undefined {
+  if (Array.isArray(rules.think) || !isOneDocument(body.slice(...unblank(body)))) return undefined
+  const result = climb(body, rules)
+  if (!result.ok) return undefined
+  const place = { channel: 'stdout', from, to: size - text.length + to, text: body } as const
+  const frame: Frame = kind === 'object' ? { kind, ...place, first: true } : { kind, ...place, label: 'json' }
+  // Cast: as above.
+  return goodOf(frame, result, kind === 'fence' ? 'took a fence body' : undefined) as Outcome<SchemaOutput<S>>
 }
 
 /**
@@ -104,7 +161,7 @@ function wholeObject<S extends Schema | undefined>(
  * bracket is closed by the last one, and it has nothing in it that might be a tag, a fence or a terminal
  * sequence.
  */
-function isOneDocument(text: string): boolean {
+export function isOneDocument(text: string): boolean {
   if (text.length > MAX_BROKEN) return false
   if (!KEY.test(text) || NOT_PLAIN.test(text)) return false
   return balancedEnd(text, 0) === text.length
@@ -117,6 +174,10 @@ const KEY = /^{\s*(?:"|'|[A-Za-z_]\w*\s*:)/
  * the time of one that names these.
  */
 const NOT_PLAIN = /[^\t\n\r -;=-_a-}\u00a0-\uffff]/
+const TAG = '<json>'
+const TAG_END = '</json>'
+const FENCE = '```json\n'
+const FENCE_END = '\n```'
 const HALF_PAIR = /\p{Cs}/u
 const NO_OPTIONS = {}
 let usual: Rules | undefined

@@ -95,6 +95,7 @@ describe('snapshots().done()', () => {
         '<answer>{"a":1}</answer>',
         '<answer>{"a":1,}</answer>',
       ],
+      ...['"[1]"', '[1] ', '[2, 3]'],
       ...['<think>{"z":0}</think>', '{"z":0}\n</think>\n', '◁think▷ {"z":0} ◁/think▷'],
     ]
     const parts = fc.array(fc.constantFrom(...PARTS), { minLength: 1, maxLength: 9 })

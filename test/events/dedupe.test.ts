@@ -8,10 +8,10 @@ import type { OutputChannel } from '../../src/text/chunk.ts'
 
 const hash = (text: string | Uint8Array) => createHash('sha256').update(text).digest('base64url').slice(0, 22)
 
-function pairing(window = 100, maxHeld = 1 << 20) {
+function pairing(window = 100, maxHeld = 1 << 20, digest = hash) {
   const passed: string[] = []
   const floor = new Dedupe({
-    hash,
+    hash: digest,
     window,
     maxHeld,
     pass: (frame, how) =>
@@ -288,6 +288,7 @@ describe('the window', () => {
   test('bounds what is remembered, and says that a twin may be emitted again', () => {
     const { floor, put, passed } = pairing(4)
     for (let i = 0; i < 10; i++) put('stdout', `s${i}`)
+    floor.saw('pty', Buffer.alloc(0))
     expect(floor.counts()).toMatchObject({ forgotten: 6, held: 4 })
     put('pty', 's0')
     floor.end()
@@ -319,8 +320,26 @@ describe('the window', () => {
       const { floor, put } = pairing(1)
       put(channel, 'a')
       put(channel, 'b')
+      floor.saw('pty', Buffer.alloc(0))
       expect([channel, floor.counts()]).toEqual([channel, { paired: 0, forgotten: 1, held: 1 }])
     }
+  })
+
+  test('hashes nothing before there is a PTY, but for what would take too much room', () => {
+    let hashed = 0
+    const counting: typeof hash = (text) => {
+      hashed++
+      return hash(text)
+    }
+    const { floor, put, passed } = pairing(65_536, undefined, counting)
+    for (let i = 0; i < 100; i++) put('stdout', `s${i}`)
+    expect(hashed).toBe(0)
+    put('stderr', 'x'.repeat(1 << 22))
+    expect(hashed).toBe(100)
+    for (let i = 0; i < 100; i++) put('pty', `s${i}`)
+    floor.end()
+    expect(passed).toHaveLength(101)
+    expect(floor.counts()).toMatchObject({ paired: 100, held: 1 })
   })
 
   test('has room for any number of equal records', () => {

@@ -71,6 +71,9 @@ test('a message has the payloads of the table, and the fault of its last one', (
     ['a{{"a":1}', { a: 1 }, undefined],
     ['See {"a":1}. See {"b":2}.', { a: 1 }, { b: 2 }, undefined],
     ['See {"a":1}. See {"b":', { a: 1 }, 'TRUNCATED'],
+    // Of objects in words only the last one counts, and what is before the last but one is not searched.
+    ['Is {"a":1} or {"a":2} or {"a":3}.', { a: 2 }, { a: 3 }, undefined],
+    ['Is {"a":1} or {"a":2} or {"a":', { a: 2 }, 'TRUNCATED'],
     ['```\n{', 'TRUNCATED'],
     ['~~~\n{}\n~~~', {}, undefined],
     ['<json>{"a":1}</json>', { a: 1 }, undefined],
@@ -177,6 +180,10 @@ test('a message that is one marked object is read as the scanner reads it', () =
         '{"a":"\ud800"}',
         '{a:1}',
         '{"__proto__":1}',
+        '{"a":1,}',
+        "{'a': [1,],}",
+        '{"a":"x}',
+        '{"a":1}}',
       ),
       part('', '</json>', '\n</json>', '\n```', '```', '</think>'),
       part('', '\n', '\nThat is all.', ' {"b":2}', '\n```', '}'),
@@ -188,6 +195,37 @@ test('a message that is one marked object is read as the scanner reads it', () =
         payloadFinder({ ...READING, schema: undefined, maxFrame }).find(given, when, enveloped)
       // Near the limit of a frame every message goes through the scanner.
       expect(find(READING.maxFrame)).toEqual(find(Math.max(1, given.length * 3 - 1)))
+    }),
+    { numRuns: runs(500) },
+  )
+})
+
+test('the last payload of many in words is that of a message which is searched from its start', () => {
+  const part = (...list: string[]) => fc.constantFrom(...list)
+  const one = fc.tuple(
+    part('Is ', 'or ', '数据 ', '\n\nAnd. ', '[1] is ', ', ', ': ', '"a": ', '<think> ', '`x '),
+    part(
+      '{"a":1}',
+      '{"a":"\\"", "b":true}',
+      '{"__SKILL_DONE__":true}',
+      '{"a":{}}',
+      '{"a":1,}',
+      '{x}',
+      '{"a":',
+    ),
+    part(' ', ' ', ' [2] ', '. ', '}', ', ', ''),
+  )
+  const text = fc.array(one, { minLength: 2, maxLength: 6 }).map((list) => list.flat().join(''))
+  const { find } = payloadFinder({ ...READING, schema: undefined })
+  fc.assert(
+    fc.property(text, (given) => {
+      const [some, all] = [find(`So ${given}`, when, false), find(`So - ${given}`, when, false)]
+      const told = ({ payloads, fault }: typeof all) => [
+        payloads.at(-1),
+        payloads.filter(({ final }) => final),
+        fault,
+      ]
+      expect(told(some)).toEqual(told(all))
     }),
     { numRuns: runs(500) },
   )

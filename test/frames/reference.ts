@@ -1,7 +1,7 @@
 import type { Note } from '../../src/base/fault.ts'
 import type { Frame, FrameKind } from '../../src/frames/frame.ts'
 import type { FrameOptions } from '../../src/frames/frames.ts'
-import { isCitation, isPiece } from '../../src/frames/within.ts'
+import { isBesideCitation, isCitation, isPiece } from '../../src/frames/within.ts'
 import { goesOnAt, MAX_REST } from '../../src/json/after-value.ts'
 import type { Channel } from '../../src/text/chunk.ts'
 import { type Clean, clean } from './reference-clean.ts'
@@ -908,7 +908,9 @@ class Reference {
       else if (!inString && (this.#has(at, '}') || this.#has(at, ']')) && --depth === 0) {
         const to = at + 1
         const broken = this.#brokenBehind(from, to, limit)
-        const isUsed = this.#isAside(from, to, limit)
+        const isUsed =
+          this.#isAside(from, to, limit) ||
+          (broken === undefined && !isFirst && this.#isBesideCitation(from, to, limit))
         const aside =
           isUsed || (!isFirst && this.#isPiece(from, this.#slice(to, Math.min(limit, to + MAX_REST))))
         this.#cut({
@@ -982,13 +984,27 @@ class Reference {
       .toString('latin1')
       .replace(/"[^"]*(?:"|$)/g, '')
     if (to - from > MAX_CITATION || /[,{[]/.test(inner)) return false
-    const before = this.#slice(0, from)
-      .toString('latin1')
-      .replace(/[ \t\r\n]+/g, '')
-    if (/(?:[:=]|\u00bc\u009a)$/.test(before)) return false
+    if (this.#isAfterColon(from)) return false
     let past = to
     while (past < limit && this.#isBlank(past) && this.#bytes[past] !== LF) past++
     return !this.#isBlankBefore(from) || (past < limit && this.#bytes[past] !== LF)
+  }
+
+  #isBesideCitation(from: number, to: number, limit: number): boolean {
+    if (!this.#has(from, '[') || to - from > MAX_CITATION || this.#isAfterColon(from)) return false
+    const [before, array, after] = [
+      this.#slice(Math.max(0, from - 512), from),
+      this.#slice(from, to),
+      this.#slice(to, Math.min(limit, to + MAX_REST)),
+    ].map((bytes) => bytes.toString('latin1'))
+    return isBesideCitation(before!, array!, after!)
+  }
+
+  #isAfterColon(from: number): boolean {
+    const before = this.#slice(0, from)
+      .toString('latin1')
+      .replace(/[ \t\r\n]+/g, '')
+    return /(?:[:=]|\u00bc\u009a)$/.test(before)
   }
 
   /** May the brace at `from` open? If not, where the byte is that says so. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { record, recordHere } from '../../src/process/log-writer.ts'
+import { bothPipes } from '../../src/process/recorder.ts'
 import { ran, workspace } from '../run/agent.ts'
 
 afterEach(() => {
@@ -11,11 +12,20 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
+/** The recorder of stdout, on the pipe that a run would give it. */
+async function recorded(path: string) {
+  const [stdout, stderr] = await bothPipes(true, (channel, pipe) =>
+    record(channel === 'stdout' ? path : fresh(), () => {}, pipe),
+  )
+  stderr.release()
+  return stdout
+}
+
 const fresh = () => join(mkdtempSync(join(tmpdir(), 'sluice-record-')), 'log')
 
 test('ends when the last writer has closed the pipe, with every byte in the file', async () => {
   const path = fresh()
-  const recorder = record(path, () => {})
+  const recorder = await recorded(path)
   const child = spawn('sh', ['-c', 'head -c 3000000 /dev/zero; (sleep 0.2; echo late) &'], {
     stdio: ['ignore', recorder.stdio, 'inherit'],
   })
@@ -25,10 +35,13 @@ test('ends when the last writer has closed the pipe, with every byte in the file
   expect(readFileSync(path).length).toBe(3_000_005)
 })
 
-test('never writes into a file that is already there', () => {
+test('never writes into a file that is already there, and leaves no descriptor', async () => {
   const path = fresh()
   fs.writeFileSync(path, 'precious')
-  expect(() => record(path, () => {})).toThrow('EEXIST')
+  const close = vi.spyOn(fs, 'closeSync')
+  await expect(recorded(path)).rejects.toThrow('EEXIST')
+  // Both ends of both pipes.
+  expect(close).toHaveBeenCalledTimes(4)
 })
 
 test('where there is no cat, the bytes go through this process', async () => {
@@ -67,7 +80,7 @@ test.runIf(fs.existsSync('/dev/full'))(
     vi.spyOn(fs, 'openSync').mockImplementation((file, ...rest) =>
       file === path ? real('/dev/full', 'w') : real(file, ...rest),
     )
-    const recorder = record(path, () => {})
+    const recorder = await recorded(path)
     vi.restoreAllMocks()
     const child = spawn('sh', ['-c', 'echo something'], { stdio: ['ignore', recorder.stdio, 'ignore'] })
     await new Promise((resolve) => child.once('spawn', resolve))
@@ -84,7 +97,7 @@ test('where there is no mkfifo, the recorder has an ordinary pipe', async () => 
   fs.symlinkSync('/bin/cat', join(bin, 'cat'))
   vi.stubEnv('PATH', bin)
   const path = fresh()
-  const recorder = record(path, () => {})
+  const recorder = await recorded(path)
   expect(recorder.pid).toBeTypeOf('number')
   const child = spawn('/bin/sh', ['-c', 'echo something'], { stdio: ['ignore', recorder.stdio, 'ignore'] })
   await new Promise((resolve) => child.once('spawn', resolve))
@@ -100,7 +113,7 @@ test('where no pipe can be opened, there is an ordinary one, and no name is left
     if (/sluice-[0-9a-f-]{36}$/.test(String(file))) throw new Error('no pipes today')
     return real(file, ...rest)
   })
-  const recorder = record(fresh(), () => {})
+  const recorder = await recorded(fresh())
   vi.restoreAllMocks()
   recorder.release()
   await recorder.ended

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { Fault } from '../../src/base/fault.ts'
 import { drive } from '../../src/base/stage.ts'
+import { frameOffset } from '../../src/frames/frame-offsets.ts'
 import { type ParseOptions, parse, tryParse } from '../../src/values/parse.ts'
 import type { Schema } from '../../src/values/schema/schema.ts'
 import { pickedStage } from '../../src/values/values.ts'
@@ -54,6 +55,57 @@ test('parse throws a Fault whose stack begins at its caller', () => {
   expect(caller).toThrow(
     expect.objectContaining({ stack: expect.stringMatching(/^Fault: .*\n\s+at caller/) }),
   )
+})
+
+/** Nothing around one value but blanks, a tag or a fence. */
+const AROUND = [
+  '@\n',
+  ' @ ',
+  '<json>@</json>',
+  '\n<json>\n@\n</json>\n',
+  '```json\n@\n```',
+  '```json\n@\n```\n',
+]
+const INSIDE = [
+  '{"a":1}',
+  '{"a":1,}',
+  "{a: 'é'}",
+  '{}',
+  '[{"a":1}]',
+  '{"a":}',
+  '{"a":1}}',
+  '{"a":1}{"b":2}',
+  '{"a":"```"}',
+  '{"a":"</json>"}',
+  '{"a":"\n```\n"}',
+  '\u00a0{"a":1}',
+]
+
+test('one value in a block, and nothing around it, is what the stages find', () => {
+  const schema = { required: ['a'] }
+  for (const options of [...OPTIONS, { schema }, { think: ['json'] }])
+    for (const around of AROUND)
+      for (const inside of INSIDE) {
+        const text = around.replace('@', () => inside)
+        const [outcome] = drive(pickedStage({ pick: 'first', ...options }), [
+          { channel: 'stdout', bytes: Buffer.from(text) },
+        ])
+        const found = tryParse(text, options)
+        expect(found, text).toEqual(outcome)
+        expect(frameOffset(found.frame, 1), text).toBe(frameOffset(outcome!.frame, 1))
+      }
+  expect(tryParse('```json\n{"a":1,}\n```\n')).toMatchObject({
+    value: { a: 1 },
+    notes: [
+      {
+        changes: [
+          { kind: 'took a fence body', at: 0 },
+          { kind: 'dropped a comma', at: 14 },
+        ],
+      },
+    ],
+    frame: { kind: 'fence', from: 0, to: 21, label: 'json' },
+  })
 })
 
 const OPTIONS: readonly ParseOptions<Schema | undefined>[] = [

@@ -123,14 +123,15 @@ export function eachPlace(text: string, places: Places): void {
       scratch,
     )
     const isAscii = written === Math.min(WINDOW, text.length - start)
-    const unitAt = isAscii ? (byte: number) => start + byte : unitsOf(start)
+    const units = isAscii ? () => (byte: number) => start + byte : unitsOf(start, written)
+    const unitAt = units()
     const pairs = written >> 1
     for (let pair = nextPair(0, pairs); pair < pairs; pair = nextPair(pair + 1, pairs)) {
       const from = hintAt(lists[listOf[scratchPairs[pair]!]!]!, pair * 2, written)
       const unit = from < 0 ? -1 : unitAt(from)
       if (unit >= hintsDone) hintsDone = places.hint(unit)
     }
-    const wordUnitAt = isAscii ? (byte: number) => start + byte : unitsOf(start)
+    const wordUnitAt = units()
     for (let i = SHORTEST - 1; i < written; i += SHORTEST) {
       if (isKeyByte[scratch[i]!] === 0) continue
       // A word of that length that has the probe has one of these, too.
@@ -148,17 +149,28 @@ export function eachPlace(text: string, places: Places): void {
   }
 }
 
-/** The place in the text of a byte in the scratch; asked for nearly in order. */
-function unitsOf(start: number): (byte: number) => number {
-  let [known, unit] = [0, start]
-  return (byte) => {
-    if (byte < known) [known, unit] = [0, start]
-    for (; known < byte; known++) {
-      const value = scratch[known]!
-      // The other bytes of a character begin with 10; a character of four bytes has two units.
-      if ((value & 0xc0) !== 0x80) unit += value >= 0xf0 ? 2 : 1
+/** Where characters of several bytes begin, and by how much bytes are ahead of units behind each. */
+const wideAt = new Uint32Array(WINDOW)
+const ahead = new Uint32Array(WINDOW)
+
+/** Finds what the places of bytes in the scratch are in the text; each is asked nearly in order. */
+function unitsOf(start: number, written: number): () => (byte: number) => number {
+  let [count, more] = [0, 0]
+  for (let byte = 0; byte < written; byte++) {
+    const value = scratch[byte]!
+    // The other bytes of a character begin with 10; a character of four bytes has two units.
+    if (value < 0xc0) continue
+    more += value >= 0xe0 ? 2 : 1
+    wideAt[count] = byte
+    ahead[count++] = more
+  }
+  return () => {
+    let known = 0
+    return (byte) => {
+      while (known > 0 && wideAt[known - 1]! >= byte) known--
+      while (known < count && wideAt[known]! < byte) known++
+      return start + byte - (known > 0 ? ahead[known - 1]! : 0)
     }
-    return unit
   }
 }
 

@@ -19,7 +19,7 @@ const labels = new Set(['name', 'key', 'type', 'variable', 'envvar', 'header'])
 const fields = new Set(['value', 'default', 'defaultvalue', 'stringvalue'])
 /** Keys that are secret in some programs only: a value of theirs counts if it is mixed. */
 const OTHER_KEY =
-  /(?:app|application|client|consumer|storage|admin|shared|hmac|aes|cipher|crypto|ssh|validation|decryption|machine|jwt|instrumentation|tacacs|webhook|integration|routing|subscription|ingest|server|bot|maps)key$|secretid$|pass\w*(?:hash|digest)$|^secrets$/
+  /(?:app|application|client|consumer|storage|admin|shared|hmac|aes|cipher|crypto|ssh|validation|decryption|machine|jwt|instrumentation|tacacs|webhook|integration|routing|subscription|ingest|server|bot|maps)key$|secretid$|pass\w{0,8}(?:hash|digest)$|^secrets$/
 /** What says which one it is: `password_confirmation`, `secretString`, `DB_PASSWORD_PROD`. */
 const QUALIFIER =
   /[_.-]?(?:confirm(?:ation)?|again|repeat|string|value|plain(?:text)?|prod(?:uction)?|stag(?:e|ing)|dev|test|old|new|current|prev(?:ious)?|default)$/i
