@@ -79,7 +79,7 @@ function titleOf(event: AgentEvent): [ProblemKind, string] | undefined {
       const { name, exit_code, error } = event.data
       const code = exit_code === undefined ? '' : ` exit ${exit_code}`
       const text = callText(event.data)
-      const reported = failLine(text) ?? error ?? text.slice(text.lastIndexOf('\n') + 1)
+      const reported = (failLine(text) ?? error ?? text.slice(text.lastIndexOf('\n') + 1)).trim()
       return ['tool', `${name}${code} failed${reported === '' ? '' : `: ${reported}`}`]
     }
     case 'diagnostic.engine.error': {

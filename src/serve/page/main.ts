@@ -375,7 +375,7 @@ function say(text: string): void {
 }
 
 async function copyAndSay(text: string, what: string): Promise<void> {
-  say((await copy(text)) ? `${what} copied` : `Not allowed to copy: ${what.toLowerCase()}`)
+  say((await copy(text)) ? `${what} copied` : `Cannot copy: ${what.toLowerCase()}`)
 }
 
 /** Copies a text. False if the browser does not allow it. */
