@@ -20,19 +20,23 @@ export async function makePage(): Promise<void> {
 
 async function pageText(): Promise<string> {
   const body = readFileSync(resolve(page, 'page.html'), 'utf8').replace(/\n +/g, '\n')
-  const [script, style, more, moreStyle] = await Promise.all([
+  const [script, style, more, moreStyle, beside, besideStyle] = await Promise.all([
     bundle('main.ts', 'iife'),
     bundle('page.css'),
     bundle('list-more.ts'),
     bundle('more.css'),
+    bundle('beside.ts'),
+    bundle('beside.css'),
   ])
-  const [short, moreShort] = shortNames([style, moreStyle])
+  const [short, moreShort, besideShort] = shortNames([style, moreStyle, besideStyle])
   const texts = {
     pageBody: body,
     pageStyle: short,
     pageScript: script,
     moreScript: more,
     moreStyle: moreShort,
+    besideScript: beside,
+    besideStyle: besideShort,
   }
   return Object.entries(texts)
     .map(([name, text]) => `export const ${name} = ${JSON.stringify(text)}\n`)

@@ -86,6 +86,7 @@ export const runCodes = /* @__PURE__ */ spoken({
   TASK_CUT: 'the recorder was lost before the agent had got all that was sent',
   ARTIFACT_REJECTED: 'a path leaves the run directory or cannot be used',
   ARTIFACT_MISSING: 'the engine claims a file that is not there',
+  DIFF_MISSING: 'the working tree could not be compared, or not all of it',
   END_UNKNOWN: 'nothing says how the run ended',
   DRIFT_REPORT: 'types and fields this parser does not know, with their counts',
   RUN_TIMEOUT: 'the process ran longer than allowed and was ended',

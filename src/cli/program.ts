@@ -35,6 +35,7 @@ const commands: Readonly<Record<string, [summary: string, load: () => Promise<{ 
   ls: ['list the recorded runs', () => import('./commands/ls.ts')],
   engines: ['list the supported agents', () => import('./commands/engines.ts')],
   sessions: ['list the session files of agents', () => import('./commands/sessions.ts')],
+  diff: ['print what a run changed as one diff, or compare two runs', () => import('./commands/diff.ts')],
   why: ['explain in at most ten lines what went wrong in a run', () => import('./commands/why.ts')],
   prune: ['remove recorded runs that ended long ago', () => import('./commands/prune.ts')],
   drift: ['list what the engines do not know in recorded runs', () => import('./commands/drift.ts')],

@@ -6,6 +6,8 @@ export interface FsDiff {
   readonly created?: readonly string[] | undefined
   readonly modified?: readonly string[] | undefined
   readonly deleted?: readonly string[] | undefined
+  /** The whole change of each file, where it is known: it takes the place of the engine's. */
+  readonly diffs?: ReadonlyMap<string, string> | undefined
 }
 
 type Change = 'created' | 'modified' | 'deleted'
@@ -53,10 +55,13 @@ export function artifacts(options: ArtifactOptions) {
     return undefined
   }
 
-  const emit = (change: Change, path: string) => {
+  const emit = (change: Change, path: string, diffs?: FsDiff['diffs']) => {
     const { range, diff } = claims.get(path) ?? {}
+    const whole = diffs?.get(path)?.slice(0, Math.min(MAX_DIFF, MAX_DIFFS - held))
+    held += whole?.length ?? 0
+    const shown = whole ? { diff: whole, whole: true as const } : diff === undefined ? {} : { diff }
     writer.about(range, true)
-    writer.write(`artifact.${change}`, diff === undefined ? { path } : { path, diff }, 0.95)
+    writer.write(`artifact.${change}`, { path, ...shown }, 0.95)
   }
 
   /** The diff of the directory, if there is a usable one; without it the engine's claims count. */
@@ -100,7 +105,7 @@ export function artifacts(options: ArtifactOptions) {
           const accepted = accept(String(path))
           if (accepted === undefined || seen.has(accepted)) continue
           seen.add(accepted)
-          emit(change, accepted)
+          emit(change, accepted, diff.diffs)
           writer.about(undefined)
         }
       }

@@ -276,6 +276,8 @@ export interface ArtifactData {
   readonly path: string
   /** The last change as a unified diff, as the engine reported it; of a long one the beginning. */
   readonly diff?: string
+  /** `diff` is not the engine's, but all that the attempt changed in this file, by `diff: true` of `run`. */
+  readonly whole?: true
 }
 
 export interface DiagnosticData {

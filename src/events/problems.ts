@@ -78,8 +78,8 @@ function titleOf(event: AgentEvent): [ProblemKind, string] | undefined {
     case 'tool.call.failed': {
       const { name, exit_code, error } = event.data
       const code = exit_code === undefined ? '' : ` exit ${exit_code}`
-      // Without an error message, a line of the tool's output says most.
-      const reported = error ?? tellingLine(callText(event.data))
+      const text = callText(event.data)
+      const reported = (failLine(text) ?? error ?? text.slice(text.lastIndexOf('\n') + 1)).trim()
       return ['tool', `${name}${code} failed${reported === '' ? '' : `: ${reported}`}`]
     }
     case 'diagnostic.engine.error': {
@@ -112,8 +112,8 @@ function titleOf(event: AgentEvent): [ProblemKind, string] | undefined {
   }
 }
 
-/** The line that says what failed, as programs that test print it, else the last one. */
-function tellingLine(text: string): string {
+/** The line that says what failed, as programs that test print it: it says more than an error, or the end. */
+function failLine(text: string): string | undefined {
   const lines = text.slice(-MAX_LOOK).split('\n')
-  return (lines.find((line) => /\bFAIL|^not ok/.test(line)) ?? lines.at(-1)!).trim()
+  return lines.find((line) => /\bFAIL|^not ok/.test(line))
 }

@@ -12,6 +12,7 @@ export interface Attempt {
   readonly chunks?: string
   readonly meta?: string
   readonly fsDiff?: string
+  readonly diff?: string
   /** The real path of a directory that must contain every file, if there is one. */
   readonly within?: string
   /** It is a single log: other files in its directory do not belong to it. */
@@ -41,6 +42,7 @@ export function fileNames(attempt: number) {
     chunks: `chunks.${attempt}.jsonl`,
     meta: `meta.${attempt}.json`,
     fsDiff: `fs-diff.${attempt}.json`,
+    diff: `diff.${attempt}.patch`,
   } as const
 }
 
@@ -63,7 +65,7 @@ export function listAttempts(dir: string, within?: string): Attempt[] {
 export function attemptsIn(dir: string, entries: readonly fs.Dirent[], within?: string): Attempt[] {
   const found = new Map<number, { logs: Partial<Record<Channel, string>>; [kind: string]: unknown }>()
   for (const entry of entries) {
-    const match = /^([a-z-]+)(?:\.(\d{1,9}))?\.(log|jsonl?)$/.exec(entry.name)
+    const match = /^([a-z-]+)(?:\.(\d{1,9}))?\.(log|jsonl?|patch)$/.exec(entry.name)
     const kind = match && kinds.get(`${match[1]}.${match[3]}`)
     if (!kind || !entry.isFile()) continue
     const number = Number(match[2] ?? 1)

@@ -14,6 +14,8 @@ export interface FsDiff {
   readonly outside?: readonly string[]
   /** There were more files than `maxFiles`; the lists contain only what is certain. */
   readonly truncated?: true
+  /** From `diff.N.patch`: what changed in each file, as a unified diff. */
+  readonly diffs?: ReadonlyMap<string, string>
 }
 
 export interface FsDiffOptions {

@@ -1,8 +1,8 @@
 import { basename, dirname, join, resolve } from 'node:path'
 import { defined, type OptionTable } from '../base/check-options.ts'
-import { Fault, quote } from '../base/fault.ts'
+import { Fault, orElse, quote } from '../base/fault.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
-import { withPlain, writtenAt } from '../disk/plain-file.ts'
+import { readPlain, withPlain, writtenAt } from '../disk/plain-file.ts'
 import { linesFrom } from '../disk/read-journal.ts'
 import { Tail } from '../disk/tail.ts'
 import { auto } from '../engines/auto.ts'
@@ -16,6 +16,7 @@ import { type AttemptBytes, ChunkedLogs, chunkOf } from './chunk-log.ts'
 import type { FsDiff } from './fs-diff.ts'
 import { exitEvidence, type Meta, readJson, readMeta, recordedOptions } from './meta.ts'
 import type { Opening, TimedChunk } from './run-flow.ts'
+import { diffsOf, MAX_DIFF } from './tree-diff.ts'
 
 /** Options that override how an attempt was recorded. */
 export interface RecordedOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir'> {
@@ -109,6 +110,7 @@ export function opening(
   if (engine) checkEngine('engine', engine)
   const name = meta.recognised ? auto.name : meta.engine
   const named = own?.name === name ? own : engineNamed(name)
+  const names = fileNames(attempt.number)
   return {
     engine: engine ?? named ?? auto,
     opens: {
@@ -126,7 +128,11 @@ export function opening(
     fsDiff: () =>
       attempt.alone
         ? undefined
-        : readFsDiff(attempt.fsDiff ?? join(dir, fileNames(attempt.number).fsDiff), attempt.within),
+        : withDiffs(
+            readFsDiff(attempt.fsDiff ?? join(dir, names.fsDiff), attempt.within),
+            attempt.diff ?? join(dir, names.diff),
+            attempt.within,
+          ),
     time: startOf(attempt, meta),
   }
 }
@@ -205,6 +211,12 @@ function readFsDiff(path: string | undefined, within: string | undefined): FsDif
   }
   const [created, modified, deleted] = [list('created'), list('modified'), list('deleted')]
   return { created, modified, deleted, outside: list('outside') }
+}
+
+/** With the diff of the working tree, if that was recorded. */
+function withDiffs(found: FsDiff | undefined, path: string, within: string | undefined): FsDiff | undefined {
+  const patch = found && orElse(() => readPlain(path, 2 * MAX_DIFF, within), undefined)
+  return patch === undefined ? found : { ...found!, diffs: diffsOf(patch) }
 }
 
 function firstRunId(path: string, within: string | undefined): string | undefined {

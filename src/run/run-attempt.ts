@@ -33,6 +33,7 @@ import { type Output, PipedOutput, RecordedOutput } from './output.ts'
 import type { Opening, TimedChunk } from './run-flow.ts'
 import { watchdog } from './run-limits.ts'
 import type { SessionTokens } from './session-tokens.ts'
+import { diffsOf, TreeDiff } from './tree-diff.ts'
 
 export interface RecordOptions {
   readonly reading: Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'runId' | 'dir'>
@@ -69,6 +70,8 @@ export interface RecordOptions {
   readonly killGrace: number
   readonly pipeGrace: number
   readonly fsDiff: FsDiffOptions | false
+  /** With a diff of the working tree by git. */
+  readonly diff: boolean
   /** Does what an order says, if orders are taken; returns why it was not done. */
   readonly onOrder: ((order: Order) => string | undefined) | undefined
   /** Called when the process has started; the notes it returns are reported with the end. */
@@ -354,6 +357,7 @@ export class Recording {
   async *#record(): AsyncGenerator<TimedChunk | Opening> {
     const { engine, reading, runId, attempt, cwd, talk, timeout, idleTimeout } = this.#options
     const before = this.#options.fsDiff ? await this.#look() : undefined
+    const tree = this.#options.diff ? await TreeDiff.start(cwd, this.#except()) : undefined
     this.#started = Date.now()
     this.#origin = performance.now()
     // Before the process starts, so that a crash from here on leaves something to resume.
@@ -386,7 +390,7 @@ export class Recording {
       yield { chunk: first, time: this.#started }
       if (prompt) yield { chunk: { channel: 'stdin', bytes: prompt }, time: this.#started }
       yield* this.#read(output)
-      if (!this.#left) yield await this.#conclude(before, startNotes)
+      if (!this.#left) yield await this.#conclude(before, tree, startNotes)
     } catch (error) {
       this.stop('recorder_failed', 'SIGTERM')
       throw error
@@ -394,6 +398,7 @@ export class Recording {
       guard?.stop()
       this.#endOrders()
       this.#waker.close()
+      tree?.close()
       if (!this.#process) this.#forget()
       else if (this.#meta.ended_at === null) {
         this.leave('abandoned')
@@ -544,22 +549,35 @@ export class Recording {
   }
 
   /** Stores how the process ended, and what changed in its working directory. */
-  async #conclude(before: Snapshot | undefined, startNotes: readonly Note[]): Promise<TimedChunk> {
+  async #conclude(
+    before: Snapshot | undefined,
+    tree: TreeDiff | undefined,
+    startNotes: readonly Note[],
+  ): Promise<TimedChunk> {
     const over = await this.#process!.over
     if (this.#failure !== undefined) throw this.#failure
     if (before) {
       this.#diff = withOutside(this.#options.cwd, compare(before, await this.#look()))
       this.#write(() => writeWholeSync(this.#path('fsDiff'), `${JSON.stringify(this.#diff)}\n`))
+      const patch = await tree?.end()
+      if (patch !== undefined) this.#keepPatch(this.#hide ? this.#hide.text(patch) : patch)
     }
     const sizes = this.#output!.sizes()
     const lost = this.#way.channels.filter((channel) => sizes[channel] === undefined)
     const notes = [
       ...startNotes,
       ...this.#endNotes(over),
+      ...(tree?.note ? [tree.note] : []),
       ...lost.map((channel) => lostNote(this.#names[channel])),
     ]
     this.#finish(over, this.#ms, notes)
     return { chunk: this.exitChunk(), time: this.#started + this.#ms }
+  }
+
+  /** The diff of the working tree: in a file of its own, and with the files that changed. */
+  #keepPatch(patch: string): void {
+    this.#write(() => writeWholeSync(this.#path('diff'), patch))
+    this.#diff = { ...this.#diff!, diffs: diffsOf(patch) }
   }
 
   /** What is told about the process when it has ended. */
@@ -608,8 +626,14 @@ export class Recording {
   }
 
   #look(): Promise<Snapshot> {
-    const { cwd, fsDiff, records } = this.#options
-    return snapshot(cwd, { ...(fsDiff || {}), except: records === undefined ? undefined : resolve(records) })
+    const { cwd, fsDiff } = this.#options
+    return snapshot(cwd, { ...(fsDiff || {}), except: this.#except() })
+  }
+
+  /** What is not compared. */
+  #except(): string | undefined {
+    const { records } = this.#options
+    return records === undefined ? undefined : resolve(records)
   }
 
   /** The time of what happens now: it never goes back. */

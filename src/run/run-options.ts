@@ -169,6 +169,13 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   readonly schema?: S | undefined
   /** Compare the working directory before and after. @default {} with `audit` or `runs`, else false */
   readonly fsDiff?: FsDiffOptions | boolean | undefined
+  /**
+   * Records what it changed as a unified diff, too, if the working directory is in a git repository: git
+   * looks at the tree before and after, at most 10 seconds each, and 1 MiB of the diff is kept. What fails is
+   * a note `DIFF_MISSING`, never a failure of the run. Not with `fsDiff: false`.
+   * @default false
+   */
+  readonly diff?: boolean | undefined
   /** When to call fsync for the events: see `journal`. @default 'interval' */
   readonly fsync?: JournalOptions['fsync']
   /** Aborting it ends the process in order: the flow still reports how it ended. */
@@ -344,6 +351,7 @@ export const RUN_OPTIONS = {
   pipeGrace: { ...DURATION, default: 2000 },
   schema: {},
   fsDiff: { is: isFlagOrObject, must: FLAG_OR_OBJECT },
+  diff: OFF,
   fsync: JOURNAL_OPTIONS.fsync,
   ...CACHE_OPTIONS,
   runId: { is: isLine, must: LINE },
@@ -403,6 +411,8 @@ export function readCall(
     throw badOption('`redact` and `talk` exclude each other: an answer repeats the request as it was')
   if (read.control && audit === undefined && runs === undefined)
     throw badOption('`control` takes orders for a run that is recorded: give it a directory, audit or runs')
+  if (read.diff && fsDiff === false)
+    throw badOption('`diff` compares the working directory, too: leave out fsDiff: false (--no-fs-diff)')
   if (pty && read.spawn) throw badOption('a pseudo-terminal is started here: leave out `pty`, or `spawn`')
   if (isObject(fsDiff))
     checkOptions('fsDiff of run', fsDiff, '{ fsDiff: { maxFiles: 9000 } }', SNAPSHOT_OPTIONS)
@@ -466,7 +476,7 @@ type Settings = Omit<
 /** The options with their defaults. */
 export function settingsOf(options: ReadOptions): Settings {
   const { cwd = process.cwd(), env = process.env, prompt, audit, runs } = options
-  const { fsDiff = audit !== undefined || runs !== undefined } = options
+  const { fsDiff = audit !== undefined || runs !== undefined || options.diff } = options
   return {
     ...options,
     engine: engineOf(options.engine),

@@ -12,3 +12,7 @@ export const pageScript: string
 /** What the list loads when it is asked for more, and its style sheet. */
 export const moreScript: string
 export const moreStyle: string
+
+/** What shows all changes of a run, or two runs side by side, and its style sheet. */
+export const besideScript: string
+export const besideStyle: string

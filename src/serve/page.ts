@@ -1,4 +1,12 @@
-import { moreScript, moreStyle, pageBody, pageScript, pageStyle } from './page-text.js'
+import {
+  besideScript,
+  besideStyle,
+  moreScript,
+  moreStyle,
+  pageBody,
+  pageScript,
+  pageStyle,
+} from './page-text.js'
 
 /** The head of every page; `top` is the address of its files, `more` are elements of one page alone. */
 const pageHead = (top: string, more = ''): string => `<!doctype html>
@@ -29,6 +37,8 @@ export const pageFiles: ReadonlyMap<string, { readonly type: string; readonly te
   ['/page.js', { type: 'text/javascript; charset=utf-8', text: pageScript }],
   ['/more.js', { type: 'text/javascript; charset=utf-8', text: moreScript }],
   ['/more.css', { type: 'text/css; charset=utf-8', text: moreStyle }],
+  ['/beside.js', { type: 'text/javascript; charset=utf-8', text: besideScript }],
+  ['/beside.css', { type: 'text/css; charset=utf-8', text: besideStyle }],
   ['/icon.svg', { type: 'image/svg+xml', text: icon }],
 ])
 

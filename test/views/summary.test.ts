@@ -102,6 +102,10 @@ describe('the problems of a run', () => {
     const output = 'ok a\n FAIL  b.test.ts > adds\nTests: 1 failed\nDuration 2.1 s'
     expect(titleOf({ output })).toBe('sh exit 1 failed: FAIL  b.test.ts > adds')
     expect(titleOf({ output: 'ok 1\nnot ok 2 - adds\n# fail 1' })).toBe('sh exit 1 failed: not ok 2 - adds')
+    const error = 'Exit code 1\nok a\nFAIL b.test.ts > adds\nTests: 1 failed'
+    expect(titleOf({ error })).toBe('sh exit 1 failed: FAIL b.test.ts > adds')
+    expect(titleOf({ error: 'exited with 1', output })).toBe('sh exit 1 failed: FAIL  b.test.ts > adds')
+    expect(titleOf({ error: 'Not found\nlook elsewhere' })).toBe('sh exit 1 failed: Not found look elsewhere')
     expect(titleOf({ output: 'no test\nlast line' })).toBe('sh exit 1 failed: last line')
   })
 })

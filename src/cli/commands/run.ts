@@ -49,6 +49,7 @@ export interface RunningFlags extends ReadingFlags, DrawFlags, TimeFlags {
   readonly limitToolCalls?: number
   readonly fsync: NonNullable<RunOptions['fsync']>
   readonly fsDiff: boolean
+  readonly diff?: boolean
   readonly otel?: boolean
   readonly otelContent?: boolean
   readonly github?: boolean
@@ -180,6 +181,7 @@ export function addRunning(command: Command): Command {
         .default('interval'),
     )
     .option('--no-fs-diff', 'do not compare the working directory before and after')
+    .option('--diff', 'record what it changes as a diff, too, by git')
     .option('--json', 'print the events as NDJSON even on a terminal')
     .option('--otel', 'export a trace by OTLP over HTTP, configured by OTEL_EXPORTER_OTLP_ENDPOINT and so on')
     .option('--otel-content', 'with --otel: prompts, messages, arguments and results, too')
@@ -305,7 +307,11 @@ async function runOptions(flags: RunningFlags) {
   const fsDiff = flags.fsDiff ? {} : false
   const reading = await readingOptions(flags)
   // Else the recorded run decides, in a reply.
-  const more = { ...(flags.redact && { redact: true }), ...(flags.control && { control: true }) }
+  const more = {
+    ...(flags.redact && { redact: true }),
+    ...(flags.control && { control: true }),
+    ...(flags.diff && { diff: true }),
+  }
   return { ...reading, timeout, idleTimeout, endAfter, answerIn, rounds, limit, fsync, fsDiff, ...more }
 }
 

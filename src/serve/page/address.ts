@@ -7,6 +7,8 @@ export interface Place {
   readonly run?: string | undefined
   readonly event?: { readonly attempt: number; readonly seq: number } | undefined
   readonly query: Query
+  /** What another file of the page shows: `changes/<id>`, or `compare/<id>/<id>`. */
+  readonly beside?: string
 }
 
 /** `#run/<id>/<attempt>.<seq>?find=…`, or `#?find=…` for the list; the id is percent-encoded. */
@@ -25,6 +27,7 @@ export function readAddress(hash: string): Place | undefined {
   const [path = '', text = ''] = cutAt(hash.slice(1), '?')
   const query = Object.fromEntries(new URLSearchParams(text))
   const [place = '', id = '', event = ''] = path.split('/')
+  if (/^(changes|compare)\/./.test(path)) return { beside: path, query }
   try {
     if (place !== 'run') return { run: decodeURIComponent(path) || undefined, query }
     const match = /^(\d{1,9})\.(\d{1,15})$/.exec(event)

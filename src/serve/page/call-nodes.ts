@@ -1,4 +1,5 @@
 import { callText } from '../../events/call-words.ts'
+import { after, before, paths } from '../../views/changes.ts'
 import type { ToolItem } from '../../views/conversation.ts'
 import { pretty } from '../../views/tool-text.ts'
 import { button, make } from './element.ts'
@@ -24,9 +25,6 @@ export function callNodes(item: ToolItem): Node[] {
 
 type Fields = Readonly<Record<string, unknown>>
 
-const before = ['old_string', 'old_str', 'oldText', 'oldString']
-const after = ['new_string', 'new_str', 'newText', 'newString']
-const paths = ['file_path', 'filePath', 'filepath', 'path', 'absolute_path', 'notebook_path']
 /** Fields that are a file, however short. */
 const texts = ['content', 'contents', 'file_text', 'patch', 'diff', 'unified_diff']
 const commands = ['command', 'cmd', 'commands']

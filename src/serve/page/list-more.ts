@@ -7,7 +7,7 @@ import { type RunSums, totalsOf } from '../run-totals.ts'
 import { tagsOf, titleOf } from '../run-words.ts'
 import type { Query } from './address.ts'
 import { addressOf } from './address.ts'
-import { button, isDrawn, make } from './element.ts'
+import { button, byId, isDrawn, make } from './element.ts'
 import { svgNode } from './timeline.ts'
 import { countWords, durationWords, priceWords, shortNumber } from './words.ts'
 
@@ -26,13 +26,15 @@ export function listMore(box: HTMLElement, set: (query: Query) => void): ListMor
   document.head.append(make('link', { rel: 'stylesheet', href: style }))
   const picks = pickers(set)
   const said = saidSearch(set)
+  const pair = pairPicker()
   const totals = make('div', 'totals')
-  box.replaceChildren(picks.form, said.form, said.results, totals)
+  box.replaceChildren(picks.form, said.form, said.results, pair.line, totals)
   return {
     picks: (run, query) => isPicked(run, { ...query, find: '', outcome: '' }),
     draw(all, shown, query) {
       picks.draw(all, query)
       said.draw(all, query)
+      pair.draw(all)
       drawTotals(totals, shown, set)
     },
   }
@@ -173,6 +175,48 @@ function saidSearch(set: (query: Query) => void) {
       if (wanted === searched) return
       input.value = wanted
       start(wanted)
+    },
+  }
+}
+
+/** Two runs are chosen in the table: then a press on one of them does not open it. */
+function pairPicker() {
+  const go = button({ 'aria-pressed': 'false' }, () => turn(!choosing), 'Compare two runs')
+  const told = make('span', { role: 'status' })
+  let choosing = false
+  let first: string | undefined
+  let titles: ReadonlyMap<string, string> = new Map()
+
+  function turn(on: boolean): void {
+    choosing = on
+    first = undefined
+    go.setAttribute('aria-pressed', String(on))
+    told.textContent = on ? 'Choose the first run in the table.' : ''
+  }
+
+  byId('rows').addEventListener(
+    'click',
+    (press) => {
+      // Cast: what is pressed in a page is an element.
+      const id = (press.target as Element).closest<HTMLElement>('a[data-id]')?.dataset['id']
+      if (!choosing || id === undefined) return
+      press.preventDefault()
+      press.stopPropagation()
+      if (first === undefined) {
+        first = id
+        told.textContent = `“${titles.get(id) ?? id}”: choose the one to compare it with.`
+      } else if (first !== id) {
+        const both = [first, id].map(encodeURIComponent).join('/')
+        turn(false)
+        location.hash = `compare/${both}`
+      }
+    },
+    true,
+  )
+  return {
+    line: make('p', 'picks', go, told),
+    draw(all: readonly RunInfo[]) {
+      titles = new Map(all.map((run) => [run.id, titleOf(run)]))
     },
   }
 }

@@ -23,6 +23,7 @@ import { countWords } from './words.ts'
 const THEME_KEY = 'sluice.theme'
 /** Milliseconds between two requests for the list of runs. */
 const LIST_MS = 2000
+const BESIDE = './beside.js'
 const AWAY = 'The server does not answer; trying again'
 
 restoreTheme()
@@ -166,7 +167,7 @@ function takeRuns(found: readonly RunInfo[], older = 0): void {
 function retitle(): void {
   const info = infoOf(opened)
   const waiting = runs.filter(waitsForYou).length
-  const name = opened === undefined ? 'Runs' : info ? titleOf(info) : opened
+  const name = opened === undefined ? (place.beside ?? 'Runs') : info ? titleOf(info) : opened
   const before = waiting > 0 ? `${countWords(waiting, 'waits for you', 'wait for you')} · ` : ''
   document.title = `${before}${name} · sluice`
 }
@@ -200,8 +201,12 @@ function openRun(id: string): void {
   away.show()
   retitle()
   const file = source.fileOf?.(id)
-  byId('download').hidden = file === undefined
-  if (file !== undefined) byId('download').setAttribute('href', file)
+  // What an exported run does not have.
+  const links = file === undefined ? {} : { download: file, changes: `#changes/${encodeURIComponent(id)}` }
+  for (const [name, to] of Object.entries(links)) {
+    byId(name).hidden = false
+    byId(name).setAttribute('href', to)
+  }
   control.open(id)
   reply.open(id)
   view.clear(info?.task)
@@ -259,7 +264,7 @@ function settle(id: string): void {
   else {
     document.body.dataset['missing'] = ''
     byId('task').textContent = 'This run is not here'
-    byId('empty').textContent = `Removed, or the address is wrong: ${id}`
+    byId('empty').textContent = `Removed, or a wrong address: ${id}`
   }
   box.dataset['over'] = 'true'
   head.draw()
@@ -304,6 +309,11 @@ function showRuns(): void {
   head.connection('')
   retitle()
   drawPane()
+  if (place.beside) {
+    // Cast: the server has it beside this script.
+    import(BESIDE).then((file) => (file as typeof import('./beside.ts')).show(source, place.beside, infoOf))
+    return
+  }
   list.set(place.query)
   list.show(runs)
   keepList(place)
@@ -314,7 +324,8 @@ function isAlone(): boolean {
   return !source.live && runs.length < 2
 }
 
-function pane(): 'runs' | 'run' | 'bytes' {
+function pane(): 'runs' | 'run' | 'bytes' | 'beside' {
+  if (place.beside) return 'beside'
   if (place.run === undefined) return 'runs'
   return place.query['bytes'] === undefined ? 'run' : 'bytes'
 }
@@ -364,7 +375,7 @@ function say(text: string): void {
 }
 
 async function copyAndSay(text: string, what: string): Promise<void> {
-  say((await copy(text)) ? `${what} copied` : `The browser did not allow copying: ${what.toLowerCase()}`)
+  say((await copy(text)) ? `${what} copied` : `Cannot copy: ${what.toLowerCase()}`)
 }
 
 /** Copies a text. False if the browser does not allow it. */
@@ -477,7 +488,7 @@ listenToKeys(
       always: true,
       act() {
         if (isAlone()) return
-        if (opened !== undefined) {
+        if (pane() !== 'runs') {
           move(listed, true)
           showRuns()
         }

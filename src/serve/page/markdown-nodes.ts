@@ -1,3 +1,4 @@
+import { replacedLines } from '../../views/changes.ts'
 import { type MarkdownBlock, markdownBlocks } from '../../views/markdown/blocks.ts'
 import type { MarkdownInline } from '../../views/markdown/inlines.ts'
 import { button, make } from './element.ts'
@@ -123,14 +124,8 @@ export function diffNodes(diff: string, language = ''): HTMLElement {
 
 /** Two texts, the one before and the one after, as a diff of whole lines. */
 export function replacedNodes(before: string, after: string, language: string): HTMLElement {
-  const signed = (sign: string, text: string) =>
-    text && sign + text.slice(0, MAX_REPLACED).replace(/\n$/, '').replaceAll('\n', `\n${sign}`)
-  const sides = [signed('-', before), signed('+', after)]
-  return diffNodes(sides.filter(Boolean).join('\n'), language)
+  return diffNodes(replacedLines(before, after), language)
 }
-
-/** Characters of a text before and after to compare. */
-const MAX_REPLACED = 199_999
 
 /** Whether a text is a unified diff, judging by its first lines. */
 export function isDiff(text: string): boolean {

@@ -360,9 +360,9 @@ function tokensOf({ tokens }: RunInfo): number | undefined {
 
 function emptyWords(): Node[] {
   return [
-    make('p', {}, 'No runs here yet. Record one, and it is listed as soon as it begins:'),
+    make('p', {}, 'No runs here yet. Record one:'),
     make('pre', { tabindex: 0 }, 'npx agent-sluice run -- codex exec --json "fix the test"'),
-    make('p', {}, 'Or show what agents keep in your home directory:'),
+    make('p', {}, 'Or what agents keep in your home directory:'),
     make('pre', { tabindex: 0 }, 'npx agent-sluice serve --sessions'),
   ]
 }
