@@ -29,7 +29,7 @@ const imports: readonly Import[] = [
   { names: '*', entry: '/json-schema', limit: 47 },
   // Without ajv, and with it.
   { names: '{ run }', entry: '', limit: 243 },
-  { names: '{ run, jsonSchema }', entry: '', limit: 288 },
+  { names: '{ run, jsonSchema }', entry: '', limit: 290 },
 ]
 
 /** The package, in MB of 1000 KB: as it is downloaded, and on disk. */
