@@ -56,7 +56,7 @@ export interface RunInfo {
   readonly ended_at: string | null
   readonly argv: readonly string[]
   /** The streams of each attempt and their sizes in bytes. */
-  readonly streams: readonly { attempt: number; stream: string; bytes: number }[]
+  readonly streams: readonly { readonly attempt: number; readonly stream: string; readonly bytes: number }[]
   /** Only if it has no journal: `/events?engine=` and `/chat?engine=` read its logs as that agent's. */
   readonly logs_only?: true
   /** What the caller said about it, if anything. */
