@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { Fault } from '../../src/base/fault.ts'
 import { drive } from '../../src/base/stage.ts'
-import { type FrameOptions, frameStage } from '../../src/frames/frames.ts'
+import { type FrameOptions, type OpenerRules, scanStage } from '../../src/frames/frames.ts'
 import { tryParse } from '../../src/values/parse.ts'
 import { jsonSchema } from '../../src/values/schema/json-schema.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
@@ -106,9 +106,10 @@ describe('a million lookalike openers take linear time', () => {
     quotes: '"',
   }
   const cases = Object.entries(openers).flatMap(([name, piece]) =>
-    [{}, { lines: false, needsPayload: true, loose: true, document: 'any' } as FrameOptions].map(
-      (options, i) => [`${name}${i ? ' as values' : ''}`, piece, options] as const,
-    ),
+    [
+      {},
+      { lines: false, needsPayload: true, loose: true, document: 'any' } as FrameOptions & OpenerRules,
+    ].map((options, i) => [`${name}${i ? ' as values' : ''}`, piece, options] as const),
   )
   test.for(cases)('%s', async ([, piece, options]) => {
     await expectLinear(
@@ -118,7 +119,7 @@ describe('a million lookalike openers take linear time', () => {
         const pieces = inSizes(bytes, [65_536])
         return () => {
           let covered = 0
-          const stage = frameStage(options)({
+          const stage = scanStage(options)({
             write: (frame) => {
               covered += frame.to - frame.from
             },
