@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
@@ -29,8 +29,8 @@ export function codeOf(page: string, name: string): string {
 
 /** The whole program of an example, which imports the package by its name. */
 export function programOf(code: string, { before = '', after = '' }: Partial<PageExample>): string {
-  // In a bundle, plain JSON Schemas need the entry that has ajv.
-  return `import 'agent-sluice/json-schema'\n${polyfill}\n${before}\n${code}\n${after}`
+  // A program without imports would be a script, which cannot await.
+  return `export {}\n${polyfill}\n${before}\n${code}\n${after}`
 }
 
 /**
@@ -40,10 +40,14 @@ export function programOf(code: string, { before = '', after = '' }: Partial<Pag
 export function buildPrograms(dir: string, programs: Readonly<Record<string, string>>): void {
   // Other packages are found from there.
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'))
+  // What the package has beside its modules.
+  const ajv = join(root, 'src/values/schema/load-ajv.cjs')
+  copyFileSync(ajv, join(dir, 'load-ajv.cjs'))
   const files = Object.entries(programs).map(([name, program]) => {
     const file = join(dir, name, 'program.mts')
     mkdirSync(dirname(file))
     writeFileSync(file, program)
+    copyFileSync(ajv, join(dirname(file), 'load-ajv.cjs'))
     return file
   })
   const { exports: entries } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
