@@ -23,6 +23,8 @@ export function openInput(file: string | undefined): { stream: Readable; size: n
 export async function readSchema(file: string | undefined): Promise<Record<string, unknown> | undefined> {
   if (file === undefined) return undefined
   const { jsonSchema } = await import('../../values/schema/json-schema.ts')
+  const { acceptPlainSchemas } = await import('../../values/schema/schema.ts')
+  acceptPlainSchemas(jsonSchema)
   const schema = await readObject(file, 'the schema')
   try {
     // Compiled here, so that a message can name the file.
