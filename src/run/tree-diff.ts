@@ -54,7 +54,8 @@ export class TreeDiff {
     return await this.#noting(async () => {
       const after = await this.#tree()
       const plain = ['--no-renames', '--no-color', '--no-ext-diff', '--no-textconv', '--relative']
-      const words = ['diff-tree', '-p', '-r', ...plain, '--src-prefix=a/', '--dst-prefix=b/', before, after]
+      const ends = ['--src-prefix=a/', '--dst-prefix=b/', before, after]
+      const words = ['diff-tree', '-p', '-r', ...plain, ...ends, ...this.#paths()]
       const { text, cut } = await this.#git(words, MAX_DIFF)
       if (cut) this.#tell(`it is larger than ${sizeWords(MAX_DIFF)}, and the rest of it is left out`)
       return text
@@ -102,19 +103,24 @@ export class TreeDiff {
     this.#settings = [...this.#settings, `--git-dir=${this.#home}`, `--work-tree=${top}`]
     for (const folder of ['objects/info', 'info']) fs.mkdirSync(join(this.#home, folder), { recursive: true })
     fs.writeFileSync(join(this.#home, 'objects/info/alternates'), `${objects}\n`)
-    if (fs.existsSync(exclude)) fs.copyFileSync(exclude, join(this.#home, 'info/exclude'))
+    const ignored = fs.existsSync(exclude) ? `${fs.readFileSync(exclude, 'utf8')}\n` : ''
+    // Not as a path of `git add`, which fails if that is ignored already.
+    const inside = insideOf(top, this.#except)
+    const own = inside ? `/${inside.replace(/[\\*?[\]! #]/g, '\\$&')}/\n` : ''
+    fs.writeFileSync(join(this.#home, 'info/exclude'), ignored + own)
     if (fs.existsSync(index)) fs.copyFileSync(index, join(this.#home, 'index'))
   }
 
   /** The id of the tree as it is now. */
   async #tree(): Promise<string> {
-    const except = this.#except && relative(this.#cwd, this.#except).split(sep).join('/')
-    const isInside = except && !except.startsWith('..')
-    await this.#git(
-      ['add', '-A', '--', '.', ...(isInside ? [`:(exclude,literal)${except}`] : [])],
-      MAX_ANSWER,
-    )
+    await this.#git(['add', '-A', '--', '.'], MAX_ANSWER)
     return (await this.#git(['write-tree', '--missing-ok'], MAX_ANSWER)).text.trim()
+  }
+
+  /** All but the recordings, which may be tracked. */
+  #paths(): string[] {
+    const inside = insideOf(this.#cwd, this.#except)
+    return inside ? ['--', '.', `:(exclude,literal)${inside}`] : []
   }
 
   #git(words: readonly string[], maxBuffer: number, own = true): Promise<{ text: string; cut: boolean }> {
@@ -131,6 +137,12 @@ export class TreeDiff {
       })
     })
   }
+}
+
+/** The path of what is below a folder, with slashes; undefined for another place. */
+function insideOf(folder: string, path: string | undefined): string | undefined {
+  const inside = path && relative(folder, path).split(sep).join('/')
+  return inside && !inside.startsWith('..') ? inside : undefined
 }
 
 const NONE = { text: '', cut: false }

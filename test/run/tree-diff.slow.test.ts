@@ -134,3 +134,25 @@ test('it is refused without the comparison of files', () => {
   const options = { fsDiff: false, diff: true } as const
   return expect(run('codex', [], options).end).rejects.toThrow('`diff` compares the working directory')
 })
+
+test('recordings that git ignores already are left out, and the rest is told', async () => {
+  const { cwd } = repository()
+  writeFileSync(join(cwd, '.gitignore'), 'agent.mjs\n/runs [x]/\n')
+  const audit = join(cwd, 'runs [x]', 'one')
+  const work = `fs.writeFileSync('a.txt', 'one\\nTWO\\n'); ${say}`
+  const { events, end } = await ran({ ...agent(cwd, work), cwd, audit, fsDiff: true, diff: true })
+  expect(end.notes).toEqual([])
+  expect(diffs(events)).toEqual([['modified', 'a.txt', expect.stringContaining('-two\n+TWO\n'), true]])
+})
+
+test('recordings that lie in a folder that ignores itself are left out, too', async () => {
+  const { cwd } = repository()
+  mkdirSync(join(cwd, 'runs'))
+  writeFileSync(join(cwd, 'runs', '.gitignore'), '*\n')
+  const work = `fs.writeFileSync('a.txt', 'one\\nTWO\\n'); ${say}`
+  const options = { fsDiff: true, diff: true }
+  for (const name of ['one', 'two']) {
+    const { end } = await ran({ ...agent(cwd, work), cwd, audit: join(cwd, 'runs', name), ...options })
+    expect(end.notes).toEqual([])
+  }
+})
