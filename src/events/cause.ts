@@ -24,11 +24,11 @@ export class Cause {
   /** The first error of the engine, whether it recovered or not. */
   #engineEver: Problem | undefined
   /** The first failed call that the agent did not continue after. */
-  #tool: Problem | undefined
-  /** The first problem, whether the run recovered or not. */
-  #earliest: Problem | undefined
-  /** The last problem, except the end. */
-  #latest: Problem | undefined
+  #tool: AgentEvent | undefined
+  /** The event of the first problem, whether the run recovered or not. */
+  #earliest: AgentEvent | undefined
+  /** The event of the last problem, except the end. */
+  #latest: AgentEvent | undefined
   /** Output that stops in the middle. */
   #cut: Problem | undefined
   #result: Problem | undefined
@@ -38,8 +38,14 @@ export class Cause {
   #stopped: Problem | undefined
   #unread: Problem | undefined
   #source: EventParser | undefined
-  /** Lines that no engine understands: the first ones, if those are not among the last. */
-  readonly #lines: { first: readonly RawLine[]; last: RawLine[] } = { first: [], last: [] }
+  /** Lines that no engine understands: how many, and the last one that is not blank. */
+  #lines = 0
+  #lastLine: RawLine | undefined
+  /** Those among the first and the last of them that look like errors: to hold all costs the collector. */
+  readonly #errors: { readonly first: RawLine[]; readonly last: { nth: number; event: RawLine }[] } = {
+    first: [],
+    last: [],
+  }
   readonly #stderr: RawLine[] = []
   /** The conversation began: what comes before is about the start of the program. */
   #begun = false
@@ -75,6 +81,12 @@ export class Cause {
         this.#calls.delete(event.data.call_id)
         this.#overcome()
         return
+      case 'tool.call.failed':
+        // An agent may try hundreds of times: what the output says is read at the end, of one of them.
+        this.#calls.delete(event.data.call_id)
+        this.#tool ??= event
+        this.#saw(event)
+        return
       case 'agent.message.final':
         this.#inMessage = event.data.incomplete === true
         this.#begun = true
@@ -87,7 +99,6 @@ export class Cause {
     }
     const problem = problemOf(event)
     if (problem) this.#keep(event, problem)
-    if (event.type === 'tool.call.failed') this.#calls.delete(event.data.call_id)
     if (event.type === 'lifecycle.run.status') this.#status(event)
     if (event.type === 'diagnostic.parser.warning') this.#warning(event)
   }
@@ -120,21 +131,25 @@ export class Cause {
       this.#stderr.push(event)
       if (this.#stderr.length > 2 * MAX_STDERR) this.#stderr.splice(0, MAX_STDERR)
     }
-    const lines = this.#lines
-    lines.last.push(event)
-    if (lines.last.length <= 2 * MAX_LINES) return
-    if (lines.first.length === 0) lines.first = lines.last.slice(0, MAX_LINES)
-    lines.last.splice(0, MAX_LINES)
+    const nth = this.#lines++
+    const line = event.data.line.trim()
+    if (line !== '') this.#lastLine = event
+    if (!looksLikeError(line)) return
+    const { first, last } = this.#errors
+    if (nth < MAX_LINES) first.push(event)
+    else last.push({ nth, event })
+    if (last.length > 2 * MAX_LINES) last.splice(0, MAX_LINES)
   }
 
   /** The first and the last line that no engine understands but that read like an error. */
   #hints(): { first: Problem; last: Problem } | undefined {
-    const found = [...this.#lines.first, ...this.#lines.last].flatMap((event) => {
+    const { first, last } = this.#errors
+    const lately = last.filter(({ nth }) => nth >= this.#lines - MAX_LINES)
+    const found = [...first, ...lately.map(({ event }) => event)].flatMap((event) => {
       const title = errorLine(event.data.line)
       return title === undefined ? [] : [problemAt(event, 'output', title)]
     })
-    const [first] = found
-    return first && { first, last: found.at(-1)! }
+    return found[0] && { first: found[0], last: found.at(-1)! }
   }
 
   #keep(event: AgentEvent, problem: Problem): void {
@@ -150,9 +165,6 @@ export class Cause {
       case 'output':
         this.#cut ??= problem
         return
-      case 'tool':
-        this.#tool ??= problem
-        break
       default:
         // The reason of a failed turn is often in the same record; then that says more.
         if (this.#engine?.kind === 'turn' && isSamePlace(this.#engine.raw_ref, problem.raw_ref))
@@ -162,8 +174,12 @@ export class Cause {
         if (event.type === 'diagnostic.engine.error' && event.data.severity === 'fatal')
           this.#fatal ??= problem
     }
-    this.#earliest ??= problem
-    this.#latest = problem
+    this.#saw(event)
+  }
+
+  #saw(event: AgentEvent): void {
+    this.#earliest ??= event
+    this.#latest = event
   }
 
   /** The agent continued: earlier problems did not end the run. */
@@ -191,12 +207,12 @@ export class Cause {
 
   /** The first problem, whether it decided anything: also of a run that goes on, or ended well. */
   get earliest(): Problem | undefined {
-    return this.#result ?? this.#earliest ?? this.#cut
+    return this.#result ?? (this.#earliest && problemOf(this.#earliest)) ?? this.#cut
   }
 
   /** The last error; `failed`: a line that reads like one is enough. */
   last(failed: boolean): Problem | undefined {
-    return this.#latest ?? (failed ? this.#hints()?.last : undefined)
+    return (this.#latest && problemOf(this.#latest)) ?? (failed ? this.#hints()?.last : undefined)
   }
 
   /** The last lines of stderr. */
@@ -220,7 +236,6 @@ export class Cause {
   }
 
   #failure(completion: CompletionData, end: Problem): Problem | undefined {
-    const hints = this.#hints()
     const outcome = outcomeOf(completion)
     if (this.#limit) return this.#limit
     if (outcome === 'cancelled' && this.#stopped) return this.#stopped
@@ -229,9 +244,9 @@ export class Cause {
     // A fatal error decides, whatever other channels said before: their order is not always known.
     const engine = this.#fatal && this.#fatal.title !== this.#engine?.title ? this.#fatal : this.#engine
     const other = engine?.kind === 'engine' ? engine : undefined
-    const reported = endedItsTurn(completion) ? other : (engine ?? this.#tool)
+    const reported = endedItsTurn(completion) ? other : (engine ?? (this.#tool && problemOf(this.#tool)))
     // A turn that failed without a reason says less than a line on stderr.
-    if (reported?.kind === 'turn' && !reported.title.includes(':') && hints) return hints.first
+    if (reported?.kind === 'turn' && !reported.title.includes(':')) return this.#hints()?.first ?? reported
     if (reported) return reported
     const { signal, exit_code } = completion.evidence ?? {}
     const call = this.#call()
@@ -243,8 +258,9 @@ export class Cause {
     const byItself = outcome === 'failed' && typeof signal !== 'string' && exit_code !== 0
     if (byItself && this.#engineEver) return this.#engineEver
     // In a run that did not fail, a line that reads like an error may be about anything.
-    if (byItself && hints) return hints.first
-    const lastLine = this.#lines.last.findLast(({ data }) => data.line.trim() !== '')
+    const hint = byItself ? this.#hints()?.first : undefined
+    if (hint) return hint
+    const lastLine = this.#lastLine
     // A program that refuses to start says why in its last line, whatever that is.
     if (byItself && !this.#begun && !this.#inTurn && lastLine)
       return problemAt(lastLine, 'output', lastLine.data.line)
@@ -338,11 +354,17 @@ const again = ['reconnecting', 'retrying', 'falling back']
  */
 export function errorLine(line: string): string | undefined {
   const text = line.slice(0, MAX_ERROR_LINE).trim()
-  if (!errorWords.test(text)) return undefined
+  if (!looksLikeError(text)) return undefined
   if (text.startsWith('{')) return messageOf(line.trim())
   const lower = text.toLowerCase()
   if (isHarmless(lower) || again.some((word) => lower.includes(word))) return undefined
   return text.replace(STAMP, '')
+}
+
+/** Of a log record only its own fields count. */
+function looksLikeError(text: string): boolean {
+  if (!text.startsWith('{')) return errorWords.test(text)
+  return text.includes('"error"') || text.includes('"fatal"')
 }
 
 /** Whether a line may say why a program ended: no warning, and not what it does now (`Reading input...`). */

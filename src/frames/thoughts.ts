@@ -80,8 +80,12 @@ export function dialectsOf(
 
 /** Where the first thought of a text may begin, or a lone closer is; -1 if it has none. */
 export function thoughtIn(text: string): number {
-  return text.search(MARK)
+  // Most texts have none of these, and a regular expression takes ten times as long to find that out.
+  const bracket = text.indexOf('<')
+  const tag = bracket < 0 ? -1 : text.slice(bracket).search(TAG)
+  const places = LITERALS.map((mark) => text.indexOf(mark)).concat(tag < 0 ? [] : bracket + tag)
+  return places.reduce((first, at) => (at >= 0 && (first < 0 || at < first) ? at : first), -1)
 }
 
-const MARK =
-  /<(?:\||\/?(?:think|reasoning|scratchpad|thought|analysis|reflection|internal_thoughts|seed:))|\[THINK\]|◁think▷/i
+const TAG = /<(?:\||\/?(?:think|reasoning|scratchpad|thought|analysis|reflection|internal_thoughts|seed:))/i
+const LITERALS = ['[THINK]', '[think]', '◁think▷']
