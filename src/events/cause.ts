@@ -41,11 +41,8 @@ export class Cause {
   /** Lines that no engine understands: how many, and the last one that is not blank. */
   #lines = 0
   #lastLine: RawLine | undefined
-  /** Those among the first and the last of them that look like errors: to hold all costs the collector. */
-  readonly #errors: { readonly first: RawLine[]; readonly last: { nth: number; event: RawLine }[] } = {
-    first: [],
-    last: [],
-  }
+  /** Those of them that look like errors: to hold all costs the collector. */
+  #errors: NthLine[] = []
   readonly #stderr: RawLine[] = []
   /** The conversation began: what comes before is about the start of the program. */
   #begun = false
@@ -135,17 +132,18 @@ export class Cause {
     const line = event.data.line.trim()
     if (line !== '') this.#lastLine = event
     if (!looksLikeError(line)) return
-    const { first, last } = this.#errors
-    if (nth < MAX_LINES) first.push(event)
-    else last.push({ nth, event })
-    if (last.length > 2 * MAX_LINES) last.splice(0, MAX_LINES)
+    this.#errors.push({ nth, event })
+    if (this.#errors.length > 4 * MAX_LINES) this.#errors = this.#near()
+  }
+
+  /** The lines that look like errors among the first and the last ones. */
+  #near(): NthLine[] {
+    return this.#errors.filter(({ nth }) => nth < MAX_LINES || nth >= this.#lines - MAX_LINES)
   }
 
   /** The first and the last line that no engine understands but that read like an error. */
   #hints(): { first: Problem; last: Problem } | undefined {
-    const { first, last } = this.#errors
-    const lately = last.filter(({ nth }) => nth >= this.#lines - MAX_LINES)
-    const found = [...first, ...lately.map(({ event }) => event)].flatMap((event) => {
+    const found = this.#near().flatMap(({ event }) => {
       const title = errorLine(event.data.line)
       return title === undefined ? [] : [problemAt(event, 'output', title)]
     })
@@ -282,6 +280,11 @@ export class Cause {
 }
 
 type RawLine = EventOf<'raw.stdout' | 'raw.stderr' | 'raw.pty'>
+
+interface NthLine {
+  readonly nth: number
+  readonly event: RawLine
+}
 
 const NOT_DONE = 'it did not say that it is done: the done marker is missing'
 

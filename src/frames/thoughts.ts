@@ -10,19 +10,17 @@ export interface Dialect {
   readonly closers: readonly Mark[]
   /** The opener may have been in the prompt, so that the answer has only the closer. */
   readonly lone?: true
-  /** Which models print it. */
-  readonly source: string
 }
 
 /** A tag: `<think>`, in any case, with blanks and attributes. */
-function tag(name: string, source: string, lone?: true): Dialect {
+function tag(name: string, lone?: true): Dialect {
   const opener = { bytes: Bytes.from(`<${name.toLowerCase()}`), free: true, quotable: true }
   const closers = [{ bytes: Bytes.from(`</${name.toLowerCase()}`), free: true, quotable: true }]
-  return { name, opener, closers, source, ...(lone && { lone }) }
+  return { name, opener, closers, ...(lone && { lone }) }
 }
 
-function marks(opener: string, closer: string, source: string, rare = 0): Dialect {
-  return { name: opener, opener: { ...literal(opener), rare }, closers: [literal(closer)], source }
+function marks(opener: string, closer: string, rare = 0): Dialect {
+  return { name: opener, opener: { ...literal(opener), rare }, closers: [literal(closer)] }
 }
 
 /** A channel that is no answer ends with its message, or before the next one. Its recipient is part of it. */
@@ -35,7 +33,7 @@ function channel(name: string): Dialect {
     { ...literal('<|start|>'), excluded: true },
     { ...literal('<|channel|>'), excluded: true },
   ]
-  return { name: opener, opener: { ...literal(opener), rest }, closers, source: 'OpenAI gpt-oss (harmony)' }
+  return { name: opener, opener: { ...literal(opener), rest }, closers }
 }
 
 function literal(text: string): Mark {
@@ -43,25 +41,46 @@ function literal(text: string): Mark {
 }
 
 const NONE: readonly Dialect[] = []
-/** All that hide something unless `think` names others. Add a dialect here, and nowhere else. */
+/**
+ * All that hide something unless `think` names others, each with the models that print it. Add a dialect
+ * here, and nowhere else.
+ */
 const DIALECTS: readonly Dialect[] = /* @__PURE__ */ [
-  tag('think', 'DeepSeek R1, Qwen 3 and QwQ, MiniMax M1 and M2, Phi-4 reasoning, Hunyuan, GLM 4.5', true),
-  tag('thinking', 'Claude and others, if the prompt asks for it', true),
-  tag('reasoning', 'prompts; the reasoning parsers of vLLM and OpenRouter'),
-  tag('scratchpad', "Anthropic's prompt guides"),
-  tag('thought', 'Gemini and Gemma, if the prompt asks for it'),
-  tag('thoughts', 'prompts'),
-  tag('analysis', "Anthropic's prompt guides"),
-  tag('reflection', 'Reflection Llama 3.1'),
-  tag('internal_thoughts', 'prompts of agent frameworks'),
-  tag('seed:think', 'ByteDance Seed-OSS'),
-  marks('[THINK]', '[/THINK]', 'Mistral Magistral', '[THIN'.length),
-  marks('[think]', '[/think]', 'prompts that ask for it', '[thin'.length),
-  marks('◁think▷', '◁/think▷', 'Moonshot Kimi-VL Thinking', 1),
-  marks('<|begin_of_thought|>', '<|end_of_thought|>', 'OpenThinker, Sky-T1'),
-  marks('<|START_THINKING|>', '<|END_THINKING|>', 'Cohere Command A Reasoning, Command R7B'),
-  marks('<|inner_prefix|>', '<|inner_suffix|>', 'Swiss AI Apertus'),
-  marks('<|channel>thought', '<channel|>', 'Gemma 4'),
+  // DeepSeek R1, Qwen 3 and QwQ, MiniMax M1 and M2, Phi-4 reasoning, Hunyuan, GLM 4.5
+  tag('think', true),
+  // Claude and others, if the prompt asks for it
+  tag('thinking', true),
+  // prompts; the reasoning parsers of vLLM and OpenRouter
+  tag('reasoning'),
+  // Anthropic's prompt guides
+  tag('scratchpad'),
+  // Gemini and Gemma, if the prompt asks for it
+  tag('thought'),
+  // prompts
+  tag('thoughts'),
+  // Anthropic's prompt guides
+  tag('analysis'),
+  // Reflection Llama 3.1
+  tag('reflection'),
+  // prompts of agent frameworks
+  tag('internal_thoughts'),
+  // ByteDance Seed-OSS
+  tag('seed:think'),
+  // Mistral Magistral
+  marks('[THINK]', '[/THINK]', '[THIN'.length),
+  // prompts that ask for it
+  marks('[think]', '[/think]', '[thin'.length),
+  // Moonshot Kimi-VL Thinking
+  marks('◁think▷', '◁/think▷', 1),
+  // OpenThinker, Sky-T1
+  marks('<|begin_of_thought|>', '<|end_of_thought|>'),
+  // Cohere Command A Reasoning, Command R7B
+  marks('<|START_THINKING|>', '<|END_THINKING|>'),
+  // Swiss AI Apertus
+  marks('<|inner_prefix|>', '<|inner_suffix|>'),
+  // Gemma 4
+  marks('<|channel>thought', '<channel|>'),
+  // OpenAI gpt-oss (harmony)
   channel('analysis'),
   channel('commentary'),
 ]
@@ -75,17 +94,17 @@ export function dialectsOf(
   if (think === true) return DIALECTS.some(isTag) ? DIALECTS.filter((dialect) => !isTag(dialect)) : DIALECTS
   if (think === false) return NONE
   const known = (name: string) => DIALECTS.find((dialect) => dialect.name === name)
-  return think.filter((name) => !tags.includes(name)).map((name) => known(name) ?? tag(name, 'the caller'))
+  return think.filter((name) => !tags.includes(name)).map((name) => known(name) ?? tag(name))
 }
 
 /** Where the first thought of a text may begin, or a lone closer is; -1 if it has none. */
 export function thoughtIn(text: string): number {
   // Most texts have none of these, and a regular expression takes ten times as long to find that out.
-  const bracket = text.indexOf('<')
-  const tag = bracket < 0 ? -1 : text.slice(bracket).search(TAG)
-  const places = LITERALS.map((mark) => text.indexOf(mark)).concat(tag < 0 ? [] : bracket + tag)
-  return places.reduce((first, at) => (at >= 0 && (first < 0 || at < first) ? at : first), -1)
+  const from = Math.min(...STARTS.map((start) => text.indexOf(start)).filter((at) => at >= 0))
+  const at = text.slice(from).search(MARK)
+  return at < 0 ? at : from + at
 }
 
-const TAG = /<(?:\||\/?(?:think|reasoning|scratchpad|thought|analysis|reflection|internal_thoughts|seed:))/i
-const LITERALS = ['[THINK]', '[think]', '◁think▷']
+const STARTS = ['<', '[THINK]', '[think]', '◁think▷']
+const MARK =
+  /<(?:\||\/?(?:think|reasoning|scratchpad|thought|analysis|reflection|internal_thoughts|seed:))|\[THINK\]|◁think▷/i
