@@ -5,7 +5,7 @@ const MAX_OPEN = 4096
 
 /**
  * The calls that have started and not ended, the oldest first, with what a view remembers of each. Some
- * engines report only the end of a call, and others lose it: both are the view's to answer.
+ * engines report only the end of a call (`finish`), and others lose it (`start`).
  */
 export class OpenCalls<T> {
   readonly #open = new Map<string, T>()
@@ -33,6 +33,13 @@ export class OpenCalls<T> {
     return call
   }
 
+  /** Closes a call that has ended; if its start was not reported, `begin` opens it first. */
+  finish(id: string, begin: () => T): T {
+    const call = this.#open.get(id) ?? begin()
+    this.#open.delete(id)
+    return call
+  }
+
   /** Closes all, because the attempt has ended. */
   takeAll(): T[] {
     const all = this.all()
@@ -45,7 +52,7 @@ export class OpenCalls<T> {
 const MAX_HELD = 16 << 20
 
 /** A text, or a piece of one: of a message, a thought, the input of a call. */
-interface TextOf {
+export interface TextOf {
   /** The id of the engine. */
   readonly of: string
   readonly text: string
@@ -71,7 +78,7 @@ export interface OpenText {
 export type TextEnd = 'final' | 'superseded' | 'left'
 
 /** How a protocol says that a message begins, goes on and ends. */
-interface TextSink {
+export interface TextSink {
   start(event: AgentEvent, open: OpenText): void
   send(event: AgentEvent, open: OpenText, text: string): void
   end(event: AgentEvent, open: OpenText, how: TextEnd): void
@@ -154,13 +161,6 @@ export class OpenTexts {
     open.sent += text
     this.#held += text.length
   }
-}
-
-/** The text of a message or a thought, or a piece of it. */
-export function textIn({
-  data,
-}: Extract<AgentEvent, { readonly data: { readonly message_id: string } }>): TextOf {
-  return { of: data.message_id, text: data.text, parent: data.parent_call_id }
 }
 
 /** Number of ids to remember; after that every id gets its place appended. */

@@ -230,8 +230,7 @@ class RunSpans {
 
   #finishCall(run: OpenRun, event: EventOf<'tool.call.completed' | 'tool.call.failed'>): void {
     const { data } = event
-    const call = run.calls.find(data.call_id) ?? this.#startCall(run, data)
-    run.calls.end(data.call_id)
+    const call = run.calls.finish(data.call_id, () => this.#startCall(run, data))
     const { exit_code, error } = data
     const failed = event.type === 'tool.call.failed'
     const message = this.#content && error ? { message: this.#cut(error) } : {}
