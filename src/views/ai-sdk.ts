@@ -103,7 +103,8 @@ class AiSdkSink implements Sink<AgentEvent> {
         ...this.#said('text'),
         end: (event, { id }, how) => {
           this.#say({ type: 'text-end', id, ...metadata(endFacts(event, how)) })
-          if (how === 'final') this.#payload(event, event.data as MessageData) // cast: only a final message ends so
+          // Cast: only a final message ends so.
+          if (how === 'final') this.#payload(event, event.data as MessageData)
         },
       },
       thought: {
