@@ -5,7 +5,7 @@ const MAX_OPEN = 4096
 
 /**
  * The calls that have started and not ended, the oldest first, with what a view remembers of each. Some
- * engines report only the end of a call (`finish`), and others lose it (`start`).
+ * engines report only the end of a call (`finishCall`), and others lose it (`start`).
  */
 export class OpenCalls<T> {
   readonly #open = new Map<string, T>()
@@ -33,19 +33,19 @@ export class OpenCalls<T> {
     return call
   }
 
-  /** Closes a call that has ended; if its start was not reported, `begin` opens it first. */
-  finish(id: string, begin: () => T): T {
-    const call = this.#open.get(id) ?? begin()
-    this.#open.delete(id)
-    return call
-  }
-
   /** Closes all, because the attempt has ended. */
   takeAll(): T[] {
     const all = this.all()
     this.#open.clear()
     return all
   }
+}
+
+/** Closes a call that has ended; if its start was not reported, `begin` opens it first. */
+export function finishCall<T>(calls: OpenCalls<T>, id: string, begin: () => T): T {
+  const call = calls.find(id) ?? begin()
+  calls.end(id)
+  return call
 }
 
 /** Characters of open messages to hold, to compare them with their final text. */

@@ -1,5 +1,5 @@
 import type { AgentEvent, EventOf, MessageData, ToolData, ToolInputData } from '../events/event.ts'
-import { OpenCalls, OpenTexts, type TextOf, type TextSink, uniqueIds } from './open-items.ts'
+import { finishCall, OpenCalls, OpenTexts, type TextOf, type TextSink, uniqueIds } from './open-items.ts'
 
 /** The end of a call. */
 export type CallEnd = EventOf<'tool.call.completed' | 'tool.call.failed'>
@@ -61,7 +61,7 @@ export class ProtocolWalk<Call> {
       case 'tool.call.completed':
       case 'tool.call.failed': {
         const begin = () => this.#begin(event, event.data)
-        this.#emit.result(event, this.calls.finish(event.data.call_id, begin))
+        this.#emit.result(event, finishCall(this.calls, event.data.call_id, begin))
         break
       }
       default:
