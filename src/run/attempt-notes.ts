@@ -47,3 +47,9 @@ export function lostNote(name: string): Note {
     message: `${quote(name)} was removed or replaced during the run; a replay cannot read it`,
   }
 }
+
+/** About an agent that prints text, where it could print records. */
+export function textModeNote(program: string, add: string): Note {
+  const message = `${program} ran in its text mode, which tells neither its session nor its end; add ${add}`
+  return { code: 'TEXT_MODE', message }
+}
