@@ -7,7 +7,7 @@ import { diffsOf, TreeDiff } from './tree-diff.ts'
 
 type Options = Pick<RecordOptions, 'cwd' | 'fsDiff' | 'diff' | 'records'>
 
-/** What changes in the working directory of a run, from before its process starts until after it has ended. */
+/** What changes in the working directory of a run, from before its process starts until it has ended. */
 export class DirectoryChanges {
   /** Known when the process has ended. */
   diff: FsDiff | undefined

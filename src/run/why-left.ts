@@ -6,7 +6,7 @@ import { endPhrase } from '../events/run-outcome.ts'
 import type { ExitChunk } from '../text/chunk.ts'
 import type { StopReason } from './meta.ts'
 
-/** Why the flow of a run is destroyed: its reader left, could not write the output, or we failed ourselves. */
+/** Why the flow of a run is destroyed: its reader left, could not write the output, or we failed. */
 export function whyLeft(failure: Error | null, own: unknown): StopReason {
   if (failure !== null && failure === own) return 'recorder_failed'
   const isOutput = Fault.is(failure)
