@@ -25,23 +25,32 @@ const shared: Options = {
   removeNodeProtocol: false,
   outDir: 'dist',
 }
-const types = { compilerOptions: { ignoreDeprecations: '6.0' } }
 
-export default defineConfig([
-  {
-    ...shared,
-    entry: { ...doors, 'cli/main': 'src/cli/main.ts' },
-    format: 'esm',
-    splitting: true,
-    plugins: [pureNamespaces, commonJs(Object.keys(doors))],
-    esbuildPlugins: [beside],
-    onSuccess: async () => {
-      for (const name of Object.keys(all))
-        writeFileSync(`dist/${name}.d.ts`, `export * from './${name}.cjs'\n`)
-    },
-  },
-  { ...webBuild, outDir: 'dist' },
-  // The types of all platforms are made at once, as CommonJS: a module of either format can take them from
-  // there, and a type is the same one for both.
-  { ...shared, entry: all, format: 'cjs', dts: { entry: all, only: true, ...types } },
-])
+const esm: Options = {
+  ...shared,
+  entry: { ...doors, 'cli/main': 'src/cli/main.ts' },
+  format: 'esm',
+  splitting: true,
+  plugins: [pureNamespaces, commonJs(Object.keys(doors))],
+  esbuildPlugins: [beside],
+}
+const web: Options = { ...webBuild, outDir: 'dist' }
+/**
+ * The types of all platforms are made at once, as CommonJS: a module of either format can take them from
+ * there, and a type is the same one for both.
+ */
+const types: Options = {
+  ...shared,
+  entry: all,
+  format: 'cjs',
+  dts: { entry: all, only: true, compilerOptions: { ignoreDeprecations: '6.0' } },
+}
+
+async function writeTypesOfEsm(): Promise<void> {
+  for (const name of Object.keys(all)) writeFileSync(`dist/${name}.d.ts`, `export * from './${name}.cjs'\n`)
+}
+
+// `npm ci` builds with --no-dts: the types take most of the time of a build.
+export default defineConfig(({ dts }) =>
+  dts === false ? [esm, web] : [{ ...esm, onSuccess: writeTypesOfEsm }, web, types],
+)

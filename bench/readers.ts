@@ -1,9 +1,8 @@
 // Readers of many live runs through `handler()` in an Express app that has other routes, too:
-//   npm ci --prefix examples/servers
 //   npx tsx bench/readers.ts [events|chat|ag-ui|ai-sdk] [readers=1000] [runs=100] [events=100] [seconds=20]
 // Every reader must get every message of its run once. The app, the readers, and the writer, which also asks
-// for /ping, are three processes.
-import { type ChildProcess, fork, spawn } from 'node:child_process'
+// for /ping, are three processes. Express is installed the first time.
+import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { get } from 'node:http'
@@ -84,6 +83,7 @@ async function measure(): Promise<void> {
   const children: ChildProcess[] = []
   try {
     const program = await bundled('../../bench/readers-app.ts', join(dir, 'app.mjs'))
+    execFileSync(execPath, ['scripts/packages-of.js', 'examples/servers'], { stdio: 'inherit' })
     const packages = fileURLToPath(new URL('../examples/servers', import.meta.url))
     const app = spawn(execPath, [program, join(dir, 'runs'), packages], {
       stdio: ['ignore', 'pipe', 'inherit'],

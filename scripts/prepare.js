@@ -1,5 +1,7 @@
 // Builds the package after an install, and prints nothing unless that fails. If dev dependencies are missing
 // (an install from a plain path or a git address), they are installed first, because the build needs them.
+// `npm ci`, which is for those who work on the package, builds what runs, and leaves the types to
+// `npm run build`.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 
@@ -18,4 +20,4 @@ function run(...args) {
 }
 
 if (!existsSync('node_modules/tsup')) run('install', '--ignore-scripts', '--include=dev', '--no-save')
-run('run', 'build')
+run('run', 'build', ...(process.env.npm_command === 'ci' ? ['--', '--no-dts'] : []))

@@ -26,7 +26,7 @@ const sources = [
 /**
  * Makes a project in `home` that has this package installed from its tarball. What the package depends on is
  * linked; nothing is downloaded. `dist` is packed if it was built from the sources as they are now, as it is
- * after `npm ci`; otherwise it is built from a copy of them, which takes some 20 seconds. `more` names
+ * after `npm run build`; otherwise it is built from a copy of them, which takes some 20 seconds. `more` names
  * packages of this repository that the project has beside it.
  */
 export function installInto(home: string, more: readonly string[] = []): void {

@@ -45,7 +45,8 @@ test('docs/dependencies.md and CONTRIBUTING.md have a row for every dependency a
   }
   expect(rowsOf('What `npm install')).toEqual(Object.keys(dependencies).sort())
   expect(rowsOf('Optional peers')).toEqual(Object.keys(peerDependencies).sort())
-  const check = JSON.parse(pageAt('scripts/package-check/package.json')).devDependencies
+  const check = JSON.parse(pageAt('scripts/check/package.json')).devDependencies
+  expect(Object.keys(check).filter((name) => name in devDependencies)).toEqual([])
   const developing = { ...devDependencies, ...check }
   expect(rowsOf('Development packages').filter((name) => !(name in developing))).toEqual([])
 })

@@ -109,7 +109,7 @@ async function readTo(response: Response, type: string) {
   return parseSse(text)
 }
 
-const needsPackages = isInstalled ? '' : ' (needs npm ci --prefix examples/servers)'
+const needsPackages = isInstalled ? '' : ' (needs node scripts/packages-of.js examples/servers)'
 
 describe.skipIf(!isInstalled)(`a server${needsPackages}`, () => {
   test.each(['express', 'fastify', 'hono', 'next'] as const)(
