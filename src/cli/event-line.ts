@@ -1,8 +1,8 @@
 import type { AgentEvent, EventParser } from '../events/event.ts'
 
 /**
- * Makes the lines of events as a flow gives them: what `JSON.stringify` makes, in two thirds of its time. Only
- * `data` is left to it; the texts that the events of a run share are made once.
+ * Makes the lines of events as a flow gives them: what `JSON.stringify` makes, in two thirds of its time.
+ * Only `data` is left to it; the texts that the events of a run share are made once.
  */
 export function eventLines(): (event: AgentEvent) => string {
   const ofRun = lastText<string>()
