@@ -1,6 +1,6 @@
 import * as buffers from 'node:buffer'
 import { Buffer } from 'node:buffer'
-import { getHashes, hash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { type KeyedHash, keyedHash } from './wasm.ts'
 
 /** All that the core takes from Node. The build for the Web has `platform-web.ts` instead. */
@@ -48,26 +48,10 @@ export const Bytes: BytesMaker = Buffer
  */
 export function digest(text: string | Uint8Array): string {
   if (keyed === undefined) keyed = keyedHash(randomBytes(16)) ?? null
-  return keyed?.(text) ?? cryptographic(text)
+  return keyed?.(text) ?? hash('sha256', text, 'binary').slice(0, 16)
 }
 
 let keyed: KeyedHash | null | undefined
-
-/** SHA-256 is the fastest where the processor has instructions for it, BLAKE2b elsewhere. */
-function cryptographic(text: string | Uint8Array): string {
-  fastest ??= choose()
-  return hash(fastest, text, 'binary').slice(0, 16)
-}
-
-let fastest: string | undefined
-
-/** Times both on a typical record: about a tenth of a millisecond, once. */
-function choose(): string {
-  if (!getHashes().includes('blake2b512')) return 'sha256'
-  const record = 'x'.repeat(2048)
-  const timeOf = (name: string) => leastTime(() => hash(name, record, 'binary'))
-  return timeOf('blake2b512') < timeOf('sha256') ? 'blake2b512' : 'sha256'
-}
 
 /**
  * Decodes bytes that are known to be UTF-8 and not only ASCII. For longer texts there are two ways, and which

@@ -1,5 +1,6 @@
+import { setFlagsFromString } from 'node:v8'
 import { Command, CommanderError } from 'commander'
-import { Fault } from '../base/fault.ts'
+import { Fault, orElse } from '../base/fault.ts'
 import { exits } from './exit-codes.ts'
 import { output } from './print.ts'
 import { describeOption, withHelpAll } from './short-help.ts'
@@ -58,6 +59,10 @@ export async function runProgram(typed: readonly string[]): Promise<number> {
   const program = await programFor(words.slice(2), (given) => {
     code = given
   })
+  // V8 lets its heap grow to four times what is alive, and beyond on a busy machine: drawing a run of five
+  // million events took 285 MB, of which 18 were alive. Twice as much takes no time that could be measured.
+  // Only now: under another flag, V8 compiles again what Node has compiled already, for 12 ms.
+  orElse(() => setFlagsFromString('--heap-growing-percent=100'), undefined)
   try {
     // From the script of `sluice completion`: an incomplete command line, which is not for commander.
     if (words[2] === 'complete' && words[3] === '--') await complete(program, words.slice(4))

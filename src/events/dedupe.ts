@@ -41,7 +41,7 @@ export class Dedupe {
   #announced = false
   /** Emitted, twin not seen yet. */
   readonly #emitted: Readonly<Record<OutputChannel, Outstanding>>
-  /** Emitted while there was no PTY: hashed when there is one, or when they are too many. */
+  /** Emitted before there was a PTY: hashed once there is one, or when there are too many of them. */
   readonly #unhashed = new Fifo<Emitted>()
   #unhashedSize = 0
   /** PTY records that wait for their twin, in order. */
@@ -94,7 +94,7 @@ export class Dedupe {
     this.#settle()
   }
 
-  /** All was read, and nothing came for a while: records that waited the last time, too, have no twin. */
+  /** All input was read and nothing arrived for a while: records that waited last time, too, have no twin. */
   still(): void {
     this.#emitBefore(this.#wereThere)
     this.#wereThere = this.#nextId
@@ -119,7 +119,7 @@ export class Dedupe {
   }
 
   admit(frame: EngineFrame): void {
-    // What was sent is on no other channel.
+    // What we sent to the agent is on no other channel.
     if (frame.channel === 'stdin')
       this.#pass(frame, 'first', { ...this.#pipePosition('stderr'), channel: 'stdin' })
     else if (frame.blank) {
@@ -368,10 +368,10 @@ function* framesOf(waiting: ReadonlyMap<number, Waiting>): Generator<readonly [n
   for (const [id, { frame }] of waiting) yield [id, frame]
 }
 
-/** Characters that are held so that they need not be hashed: most runs have no PTY. */
+/** Characters to hold unhashed, in case there is never a PTY: most runs have none. */
 const MAX_UNHASHED = 1 << 22
 
-/** What a pipe had, and a PTY may still have. */
+/** A record that a pipe had and the PTY may still show. */
 interface Emitted {
   readonly channel: 'stdout' | 'stderr'
   readonly text: string

@@ -92,7 +92,7 @@ export interface EventOptions {
   /** The session that this attempt continues: if the agent tells another one, it failed. @default none */
   readonly session?: string | undefined
   /**
-   * What is on stdin are records of the engine's wire, whatever they look like. Otherwise the engine looks.
+   * Everything on stdin is a record of the engine's wire, whatever it looks like. Else the engine decides.
    * @default false
    */
   readonly wire?: boolean | undefined

@@ -12,7 +12,7 @@ interface Equals {
 /** What one channel emitted and the other one has not shown yet: digest → position in the run. */
 export class Outstanding {
   readonly #window: number
-  /** Nearly every record is the only one of its kind, and then only its position is stored. */
+  /** Nearly every record is unique, and then only its position is stored. */
   readonly #byKey = new Map<string, Position | Equals>()
   /** Number of positions that are kept. */
   #kept = 0
@@ -58,7 +58,7 @@ export class Outstanding {
     }
   }
 
-  /** Removes the oldest of these. One whose position was not kept gets a position before all others. */
+  /** Removes the oldest of these. If its position was not kept, it gets one before all others. */
   take(key: string): Position | undefined {
     const known = this.#byKey.get(key)
     if (known === undefined) return undefined
@@ -97,7 +97,7 @@ const MAX_COMPARED = 256
 
 /**
  * The last records of stdout that the PTY has not shown, by their key: bounded, the oldest is forgotten
- * first. Only their text, because hardly one is asked for, and values that live on cost the collector time.
+ * first. Only their text is kept: hardly one is ever asked for, and long-lived values slow the collector.
  */
 export class RecentRecords {
   readonly #frames = new Map<string, Kept>()
@@ -154,7 +154,7 @@ const ids = new Set(['id', 'uuid', 'message_id', 'messageId', 'call_id', 'callID
 /**
  * What a record says, whatever the order of its keys: two copies of one record are equal. If it has an id,
  * its time does not count either. Without one, two records that differ only in their time may be two.
- * Undefined for what is no record.
+ * Undefined if it is not a record.
  */
 function meaningOf(value: unknown): string | undefined {
   return isRecord(value) ? written(value, hasId(value, 0), 0) : undefined

@@ -121,7 +121,7 @@ export class LineHead {
 
   /**
    * True if what precedes `position` looks like the inside of a larger document: `[`, `{`, `,`, or a colon
-   * after a quote, or what is read as one. Blanks and line breaks are ignored.
+   * (or a sign that is read as a colon) after a quote. Blanks and line breaks are ignored.
    */
   attached(position: number): boolean {
     const tail = this.#tailAt(position)
@@ -297,7 +297,7 @@ function readPrefix(prefix: string): Container | undefined {
   return /^ {0,3}$/.test(rest) ? { quotes, indent: indent + rest.length } : undefined
 }
 
-/** Where the content of a line of a quotation begins, after its `>` marks; its start if there is none. */
+/** Where a quoted line's content begins, after its `>` marks; the start of the line if it has none. */
 export function afterQuotes({ view, base }: Tape, line: number, end: number, quotes: number): number {
   let at = line
   for (let quote = 0; quote < quotes; quote++) {

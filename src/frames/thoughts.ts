@@ -23,7 +23,7 @@ function marks(opener: string, closer: string, rare = 0): Dialect {
   return { name: opener, opener: { ...literal(opener), rare }, closers: [literal(closer)] }
 }
 
-/** A channel that is no answer ends with its message, or before the next one. Its recipient is part of it. */
+/** A channel that is not the answer ends with its message, or at the next. It may name a recipient. */
 function channel(name: string): Dialect {
   const opener = `<|channel|>${name}`
   const rest = Bytes.from('<|message|>')
@@ -42,8 +42,8 @@ function literal(text: string): Mark {
 
 const NONE: readonly Dialect[] = []
 /**
- * All that hide something unless `think` names others, each with the models that print it. Add a dialect
- * here, and nowhere else.
+ * The dialects that are hidden unless `think` names others, each with the models that print it. Add a new one
+ * here and nowhere else.
  */
 const DIALECTS: readonly Dialect[] = /* @__PURE__ */ [
   // DeepSeek R1, Qwen 3 and QwQ, MiniMax M1 and M2, Phi-4 reasoning, Hunyuan, GLM 4.5
@@ -85,7 +85,7 @@ const DIALECTS: readonly Dialect[] = /* @__PURE__ */ [
   channel('commentary'),
 ]
 
-/** The dialects to look for. What is looked for as a payload is no thought. */
+/** The dialects to look for. A tag that may contain the payload does not mark a thought. */
 export function dialectsOf(
   think: boolean | readonly string[],
   tags: readonly string[] = [],

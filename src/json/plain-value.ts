@@ -22,74 +22,7 @@ import { pastBlanks } from './walk.ts'
  * isOrdinary(JSON.parse('{"a":1,"a":2}'), '{"a":1,"a":2}', 9) // false
  */
 export function isOrdinary(value: unknown, text: string, depth: number): boolean {
-  // A short text has few escapes and is often as short as possible: then it need not be read at all.
-  if (text.length <= SHORT && text.length - leastLength(value, depth) < LEAST_MEMBER) return true
   return pastValue(value, text, 0, depth) >= 0
-}
-
-const SHORT = 512
-/** `"":1,` is the least that a duplicate key adds to a text; `1e-324`, which is 0, is as long. */
-const LEAST_MEMBER = 5
-
-/** Minimum length of the text of a value; negative if the value is unusual by itself. */
-function leastLength(value: unknown, depth: number): number {
-  switch (typeof value) {
-    case 'string':
-      return value.length + 2
-    case 'number':
-      return leastNumber(value)
-    case 'boolean':
-      return 4
-    default:
-      if (value === null) return 4
-      if (depth === 0) return UNUSUAL
-      return Array.isArray(value)
-        ? leastArray(value, depth - 1)
-        : leastObject(value as Record<string, unknown>, depth - 1)
-  }
-}
-
-/**
- * As digits, or with an exponent where that is shorter: `0.5`, `1e3`, `4e-2`. Below 2^53 a number loses
- * digits only if it is written with more than 15, or (`3e-324`) if it is too small to keep even those.
- */
-function leastNumber(value: number): number {
-  if (value < 0) return 1 + leastNumber(-value)
-  if (value >= Number.MAX_SAFE_INTEGER) return UNUSUAL
-  if (value % 1 !== 0) return (value * 10) % 1 === 0 ? 3 : value < LEAST_NORMAL ? UNUSUAL : 4
-  if (value < 100) return value < 10 ? 1 : 2
-  if (value < 1000) return 3
-  // With few zeros at the end, an exponent spares at most two characters.
-  if (value % 10 === 0) return value < 1e7 || value % 1e5 === 0 ? 3 : leastDigits(value) - 2
-  return leastDigits(value)
-}
-
-/**
- * The digits of an integer over 999, or a few less. Not more than 12, though a time in milliseconds has 13: a
- * number that loses digits has 17 characters, and these must be too many.
- */
-function leastDigits(value: number): number {
-  if (value < 1e6) return value < 1e4 ? 4 : value < 1e5 ? 5 : 6
-  if (value < 1e9) return value < 1e7 ? 7 : 8
-  return value < 1e11 ? 10 : 12
-}
-
-/** Smaller numbers keep fewer digits. */
-const LEAST_NORMAL = 2.3e-308
-
-function leastArray(value: readonly unknown[], depth: number): number {
-  let length = 2
-  for (let index = 0; index < value.length; index++) length += 1 + leastLength(value[index], depth)
-  return value.length === 0 ? length : length - 1
-}
-
-function leastObject(value: Record<string, unknown>, depth: number): number {
-  let length = 1
-  for (const key in value) {
-    if (isPrototypeKey(key)) return UNUSUAL
-    length += key.length + 4 + leastLength(value[key], depth)
-  }
-  return length === 1 ? 2 : length
 }
 
 function isPrototypeKey(key: string): boolean {

@@ -36,7 +36,7 @@ import type { ReadableItems } from '../streams/flow.ts'
 import type { Schema, SchemaOutput } from '../values/schema/schema.ts'
 import { type FsDiffOptions, SNAPSHOT_OPTIONS } from './fs-diff.ts'
 import { areTags, type StopReason } from './meta.ts'
-import type { RecordOptions } from './run-attempt.ts'
+import type { RecordOptions } from './record-options.ts'
 import type { Limits } from './run-limits.ts'
 import type { RequestAnswer } from './talk.ts'
 

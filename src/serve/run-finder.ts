@@ -33,7 +33,7 @@ export interface RunAbilities {
   readonly reply: boolean
 }
 
-/** What was a run, by the key of its place, and is not listed any more. */
+/** A run that is no longer listed, by the key of its place. */
 export interface GoneRun {
   readonly gone: string
 }
@@ -42,7 +42,7 @@ export interface GoneRun {
 interface Folder {
   readonly path: string
   readonly depth: number
-  /** Not all of its stats: those of thousands of folders, with four dates each, would wait in memory. */
+  /** Only a part of its stats: thousands of folders wait in memory, and stats have four dates each. */
   readonly marked: Marked
 }
 
@@ -69,7 +69,7 @@ const MAX_RUNS = 20_000
 const STEP = 16
 /** A folder that changed less than this ago may change again without another time stamp. */
 const SETTLED_MS = 100
-/** So many runs that ended last are looked at each time, and so many of all others, in turn. */
+/** Each look covers this many of the runs that ended last, and this many of all the others, in turn. */
 const RECENT = 500
 /** Folders that are no runs, and that are looked at each time. */
 const MAX_PARENTS = 5000
@@ -77,9 +77,9 @@ const NONE: ReadonlySet<string> = new Set()
 
 /**
  * Finds the runs under a directory, including itself: every folder with logs or events. Links are not
- * followed, so a link `latest` next to the runs is not another run. There may be any number of them, and the
- * page asks every two seconds, so that looks after the first must not cost more with more runs: they are at
- * the runs in progress, the folders in which new ones appear, the runs that ended last, and others in turn.
+ * followed, so a link `latest` next to the runs is not another run. There may be any number of runs, and the
+ * page asks every two seconds, so after the first look, a look must not cost more with more runs: it covers
+ * the runs in progress, the folders where new runs appear, the runs that ended last, and some of the rest.
  */
 export class RunFinder {
   readonly #root: string

@@ -71,7 +71,7 @@ export interface RunInfo {
   readonly session?: { readonly directory: string | null; readonly updated_at: string }
 }
 
-/** A run that has the text: the first event that has it, and how many do. */
+/** A run that contains the text searched for: the first event with it, and the number of such events. */
 export interface RunHit {
   readonly id: string
   /** The address of the event: `<attempt>.<seq>`. */
@@ -82,7 +82,7 @@ export interface RunHit {
   readonly before: string
   readonly match: string
   readonly after: string
-  /** Number of events that have it. */
+  /** Number of events that contain the text. */
   readonly count: number
 }
 
@@ -98,7 +98,7 @@ export function compareRuns(a: RunInfo, b: RunInfo): number {
 /** As `localeCompare`, which takes five times as long for thousands of runs. */
 const byName = /* @__PURE__ */ new Intl.Collator().compare
 
-/** A session goes on for days: its last word counts. */
+/** A session can last for days, so it is listed by when it was last written. */
 function dateOf({ session, started_at }: RunInfo): string {
   return session?.updated_at ?? started_at ?? ''
 }

@@ -7,9 +7,9 @@ import { turn } from './turns.ts'
 
 /** How long a list is reused: many clients ask at once. */
 const LIST_MS = 500
-/** Runs that are gone, to remember for clients that ask what has changed: as many as are listed at most. */
+/** How many removed runs to remember for clients that ask what has changed: as many as a list can have. */
 const MAX_GONE = 20_000
-/** Nobody waits longer for the look at a run that is not known. */
+/** The longest wait before a look for a run that is not known. */
 const MAX_REST_MS = 2000
 
 interface Listed {
@@ -45,7 +45,7 @@ export class RunList {
   #sorted = true
   #dropped = false
   readonly #gone: { readonly id: string; readonly version: number }[] = []
-  /** What was gone before this version is forgotten. */
+  /** Removals before this version are forgotten. */
   #forgotten = 0
   #reading: Promise<void> | undefined
   #complete = false
@@ -75,8 +75,8 @@ export class RunList {
   }
 
   /**
-   * Reads what has changed since this call, for a run that is not known. It waits so long that such looks
-   * take a fifth of the time at most: anybody can ask for runs that are not there.
+   * Reads what has changed since this call, for a run that is not known. It waits long enough that such looks
+   * take at most a fifth of the time: anybody can ask for runs that are not there.
    */
   async seek(): Promise<void> {
     await this.#reading
@@ -113,9 +113,9 @@ export class RunList {
   }
 
   /**
-   * So many runs as JSON, after the one with this id or from the first, and the id after which the next page
-   * begins, if there are more. While the runs are read for the first time, it does not wait for all of them:
-   * the newest are read first. Undefined if there is no such id.
+   * Up to `limit` runs as JSON, from the first or after the one with this id, and if there are more, the id
+   * to continue after. While the runs are read for the first time, it does not wait for all of them: the
+   * newest are read first. Undefined if there is no run with this id.
    */
   async page(limit: number, after: string | undefined) {
     const reading = this.fresh()

@@ -196,7 +196,7 @@ function fencedWithin(
     : undefined
 }
 
-/** The argument of a JSONP callback. One that is no object or array counts only where a scalar does. */
+/** The argument of a JSONP callback. A scalar argument counts only where a bare scalar would. */
 function takeArgument(
   text: string,
   changes: readonly RepairChange[],
@@ -219,13 +219,13 @@ function mendScalar(text: string): Edited | undefined {
   const opens = isQuote(text.charCodeAt(0)) || text[0] === '\\' || text[0] === '('
   const word = text.endsWith(',') ? text.slice(0, -1).trimEnd() : text
   if (text.length > MAX_SCALAR || !(opens || isScalarWord(word))) return undefined
-  // As a member: in an array, a quote in a string may be its neighbour's. Not if all its quotes are escaped.
+  // Read as a member, since in an array a quote in a string may be its neighbour's; not if all are escaped.
   const before = text[0] === '\\' ? '[' : '{"":'
   const mended = mend(before + text + (before === '[' ? ']' : '}'))
   if (mended.kind !== 'mended') return undefined
   const inner = mended.text.slice(before.length, -1)
   const changes = mended.changes.map((change) => ({ ...change, at: change.at - before.length }))
-  // Two strings side by side are not one, nor two on own lines; one without its last quote was cut.
+  // Two strings, side by side or on two lines, are not one value; one without its last quote was cut.
   const isDoubtful = ({ kind, before }: RepairChange): boolean =>
     kind === 'added a missing quote' || (kind === 'joined two strings' && !before.includes('+'))
   if (mended.changes.some(isDoubtful)) return undefined

@@ -19,11 +19,11 @@ export const looseMatch = (): Note => ({ code: 'LOOSE_MATCH', message: payloadCo
  *     Here you are: {'a': 1}      ok\n{k: 2}      x = {k: 2}      use {cmd} or a { color: red }
  *                   ^ a key in quotes ^ a bare key, where a value may begin  ^ prose
  *
- * Only outermost brackets count, outside of thoughts. If one of them looks like a value and is none, nothing
- * counts: the text is code, or a template.
+ * Only outermost brackets outside of thoughts count. If one of them looks like a value but is not one, none
+ * of them counts: the text is code, or a template.
  */
 export function looseFrames(bytes: Bytes, channel: Channel, given: Rules): readonly Frame[] {
-  // Which of the records is wanted is asked for the one that is taken.
+  // The verdict (is this a wanted record?) is asked for later, of the record that is taken.
   const rules = { ...given, verdict: undefined }
   // Most texts without a candidate have no such place, and a scan costs more than this.
   const text = bytes.toString('utf8')
@@ -145,7 +145,7 @@ function isValue(frame: Frame, rules: Rules): boolean {
   const { text, open, broken, attached } = frame
   if (open || broken !== undefined || attached || endsInString(text)) return false
   const asIs = attempt(text, rules)
-  // An object that is JSON was refused for what is around it.
+  // An object that is valid JSON was refused because of the text around it.
   if (asIs.kind !== 'broken') return asIs.kind === 'passed' && text[0] === '['
   if (text.length > rules.maxRepair) return false
   const mended = mend(text)
@@ -158,7 +158,7 @@ function passes(text: string, rules: Rules): boolean {
   return attempt(text, rules).kind === 'passed'
 }
 
-/** What is not a different way to write the same value. */
+/** Changes that do more than write the same value in another way. */
 const GUESSES: ReadonlySet<ChangeKind> = new Set<ChangeKind>([
   'added a missing bracket',
   'added a missing colon',

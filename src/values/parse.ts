@@ -60,7 +60,7 @@ function parsed<S extends Schema | undefined>(
 ): Outcome<SchemaOutput<S>> {
   const example = `${name}(text, { schema })`
   if (typeof text !== 'string') throw misfit(name, 'a text', text, example)
-  // Those of `values()` that make no sense here are refused below, with their own reason.
+  // Options of `values()` that make no sense here are refused below, each with its own reason.
   if (options !== NO_OPTIONS) checkOptions<ValuesOptions<S>>(name, options, example, VALUES_OPTIONS)
   const { pick = 'first' } = options
   if (pick !== 'first' && pick !== 'last') {
@@ -84,8 +84,8 @@ function wholeObject<S extends Schema | undefined>(
   if (length > MAX_WHOLE) return undefined
   const block = onlyBlock(text)
   const size = Bytes.byteLength(text)
-  // Half a surrogate pair does not survive as bytes, but valid JSON is what `JSON.parse` says. In ASCII there
-  // is none: to look for it doubled the time for a valid text.
+  // Half a surrogate pair does not survive as bytes, but valid JSON is what `JSON.parse` says. ASCII text
+  // cannot contain one, and searching for it anyway doubled the time for a valid text.
   const isHalf = size > length && HALF_PAIR.test(text)
   if (!block && !isHalf) return undefined
   if (options !== NO_OPTIONS && Object.keys(options).some((name) => OF_STAGES.has(name))) return undefined
@@ -140,7 +140,7 @@ function unblank(text: string): [number, number] {
   return [from, to]
 }
 
-/** Only a value that passes; why another one does not is told by the stages. */
+/** Returns only a value that passes. For any other, the stages say why it does not. */
 function inBlock<S extends Schema | undefined>(
   { kind, from, to, body }: Block,
   text: string,

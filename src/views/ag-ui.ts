@@ -12,15 +12,8 @@ import { endPhrase, outcomeOf } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { jsonValue } from '../json/strict.ts'
 import { isHighSurrogate } from '../text/characters.ts'
-import {
-  eventPlace,
-  OpenCalls,
-  type OpenText,
-  OpenTexts,
-  type TextEnd,
-  textIn,
-  uniqueIds,
-} from './open-items.ts'
+import { eventPlace, OpenCalls, type OpenText, type TextEnd } from './open-items.ts'
+import { type CallEnd, type Emitters, ProtocolWalk } from './protocol-walk.ts'
 import { outputText } from './tool-text.ts'
 
 /** Fields that every event of AG-UI can have. */
@@ -138,12 +131,7 @@ export function agUiStage(options: AgUiOptions = {}): Stage<AgentEvent, AgUiEven
 class AgUiSink implements Sink<AgentEvent> {
   readonly #next: Sink<AgUiEvent>
   readonly #withRaw: boolean
-  readonly #unique = uniqueIds()
-  readonly #texts: OpenTexts
-  readonly #thoughts: OpenTexts
-  /** The inputs of calls that have not begun. */
-  readonly #inputs: OpenTexts
-  readonly #calls = new OpenCalls<OpenCall>()
+  readonly #walk = new ProtocolWalk<OpenCall>(this.#emitters())
   /** By the call that started them. */
   #subagents = new Map<string, Subagent>()
   /** What the agent asks, and nobody has answered. */
@@ -160,47 +148,54 @@ class AgUiSink implements Sink<AgentEvent> {
   constructor(next: Sink<AgUiEvent>, withRaw: boolean) {
     this.#next = next
     this.#withRaw = withRaw
-    this.#texts = new OpenTexts(this.#unique, {
-      start: (event, { id: messageId, parent }) => {
-        const who = this.#speaker(event, parent)
-        this.#say({ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant', ...who })
+  }
+
+  #emitters(): Emitters<OpenCall> {
+    return {
+      message: {
+        start: (event, { id: messageId, parent }) => {
+          const who = this.#speaker(event, parent)
+          this.#say({ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant', ...who })
+        },
+        send: (event, { id: messageId, parent }, text) => {
+          const content = { type: 'TEXT_MESSAGE_CONTENT', messageId } as const
+          this.#sayParts(text, (delta) => ({ ...content, delta, ...this.#speaker(event, parent) }))
+        },
+        end: (event, open, how) => this.#endText(event, open, how),
       },
-      send: (event, { id: messageId, parent }, text) => {
-        const who = this.#speaker(event, parent)
-        for (const delta of parts(text)) this.#say({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta, ...who })
+      thought: {
+        start: (_, { id: messageId }) => {
+          this.#say({ type: 'REASONING_START', messageId })
+          this.#say({ type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning' })
+        },
+        send: (_, { id: messageId }, text) =>
+          this.#sayParts(text, (delta) => ({ type: 'REASONING_MESSAGE_CONTENT', messageId, delta })),
+        end: (_, { id: messageId }, how) => {
+          const say = (end: AgUiEvent) => (how === 'final' ? this.#say(end) : this.#add(end))
+          say({ type: 'REASONING_MESSAGE_END', messageId })
+          say({ type: 'REASONING_END', messageId })
+        },
       },
-      end: (event, open, how) => this.#endText(event, open, how),
-    })
-    this.#thoughts = new OpenTexts(this.#unique, {
-      start: (_, { id: messageId }) => {
-        this.#say({ type: 'REASONING_START', messageId })
-        this.#say({ type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning' })
+      input: {
+        start: (event, { id: toolCallId, parent }) => {
+          const who = this.#speaker(event, parent)
+          const { name: toolCallName } = event.data as ToolData // cast: a piece of an input has its name, too
+          this.#say({ type: 'TOOL_CALL_START', toolCallId, toolCallName, ...who })
+        },
+        send: (event, { id: toolCallId, parent }, text) => {
+          const args = { type: 'TOOL_CALL_ARGS', toolCallId } as const
+          this.#sayParts(text, (delta) => ({ ...args, delta, ...this.#speaker(event, parent) }))
+        },
+        end: (event, { id: toolCallId, parent }, how) => {
+          const end = { type: 'TOOL_CALL_END', toolCallId, ...this.#speaker(event, parent) } as const
+          if (how === 'final') this.#say(end)
+          else this.#add(how === 'left' ? end : { ...end, metadata: note({ superseded: true }) })
+        },
       },
-      send: (_, { id: messageId }, text) => {
-        for (const delta of parts(text)) this.#say({ type: 'REASONING_MESSAGE_CONTENT', messageId, delta })
-      },
-      end: (_, { id: messageId }, how) => {
-        const say = (end: AgUiEvent) => (how === 'final' ? this.#say(end) : this.#add(end))
-        say({ type: 'REASONING_MESSAGE_END', messageId })
-        say({ type: 'REASONING_END', messageId })
-      },
-    })
-    this.#inputs = new OpenTexts(this.#unique, {
-      start: (event, { id: toolCallId, parent }) => {
-        const who = this.#speaker(event, parent)
-        const { name: toolCallName } = event.data as ToolData // cast: a piece of an input has its name, too
-        this.#say({ type: 'TOOL_CALL_START', toolCallId, toolCallName, ...who })
-      },
-      send: (event, { id: toolCallId, parent }, text) => {
-        const who = this.#speaker(event, parent)
-        for (const delta of parts(text)) this.#say({ type: 'TOOL_CALL_ARGS', toolCallId, delta, ...who })
-      },
-      end: (event, { id: toolCallId, parent }, how) => {
-        const end = { type: 'TOOL_CALL_END', toolCallId, ...this.#speaker(event, parent) } as const
-        if (how === 'final') this.#say(end)
-        else this.#add(how === 'left' ? end : { ...end, metadata: note({ superseded: true }) })
-      },
-    })
+      call: (event, data) => this.#startCall(event, data),
+      result: (event, call) => this.#endCall(event, call),
+      other: (event) => this.#other(event),
+    }
   }
 
   write(event: AgentEvent) {
@@ -209,28 +204,13 @@ class AgUiSink implements Sink<AgentEvent> {
     const ms = Date.parse(event.ts)
     this.#timestamp = Number.isNaN(ms) ? undefined : ms
     if (!this.#run) this.#begin(event)
+    this.#walk.take(event)
+  }
+
+  #other(event: AgentEvent) {
     switch (event.type) {
-      case 'agent.message.delta':
-        // Clients of AG-UI before 1.0 refuse an empty delta.
-        return event.data.text === '' ? this.#custom(event) : this.#texts.delta(event, textIn(event))
-      case 'agent.message.final':
-        return void this.#texts.final(event, textIn(event))
-      case 'agent.reasoning.delta':
-        return event.data.text === '' ? this.#custom(event) : this.#thoughts.delta(event, textIn(event))
-      case 'tool.call.input.delta': {
-        const { call_id: of, text, parent_call_id: parent } = event.data
-        const isLate = this.#calls.find(of) !== undefined
-        return text === '' || isLate ? this.#custom(event) : this.#inputs.delta(event, { of, text, parent })
-      }
       case 'user.message':
         return this.#user(event)
-      case 'agent.reasoning.summary':
-        return void this.#thoughts.final(event, textIn(event))
-      case 'tool.call.started':
-        return void this.#startCall(event, event.data)
-      case 'tool.call.completed':
-      case 'tool.call.failed':
-        return this.#endCall(event)
       case 'raw.stdout':
       case 'raw.stderr':
       case 'raw.pty':
@@ -240,14 +220,13 @@ class AgUiSink implements Sink<AgentEvent> {
         return this.#finish(event, event.data)
       case 'lifecycle.run.result':
         this.#result = event.data
-        return this.#custom(event)
+        break
       case 'lifecycle.run.status':
         this.#model = event.data.model ?? this.#model
         this.#ask(event.data)
-        return this.#custom(event)
-      default:
-        return this.#custom(event)
     }
+    // Also an empty delta, which clients of AG-UI before 1.0 refuse.
+    this.#custom(event)
   }
 
   end(): void {
@@ -263,6 +242,11 @@ class AgUiSink implements Sink<AgentEvent> {
     const rawEvent = this.#raw
     this.#raw = undefined
     this.#add(rawEvent && this.#withRaw ? { ...event, rawEvent } : event)
+  }
+
+  /** Emits a text in parts that are short enough. */
+  #sayParts(text: string, make: (delta: string) => AgUiEvent): void {
+    for (const delta of parts(text)) this.#say(make(delta))
   }
 
   /** Emits an event that the protocol requires in addition. */
@@ -291,8 +275,8 @@ class AgUiSink implements Sink<AgentEvent> {
     if (known) return { subagentRunId: known.id }
     // The speaker may always be left out.
     if (this.#subagents.size >= MAX_SUBAGENTS) return {}
-    const call = this.#calls.find(parent)
-    const id = call?.id ?? this.#unique(parent, event)
+    const call = this.#walk.calls.find(parent)
+    const id = call?.id ?? this.#walk.unique(parent, event)
     this.#subagents.set(parent, { id, open: true })
     const above = call?.parent === undefined ? undefined : this.#subagents.get(call.parent)
     this.#add({
@@ -323,34 +307,29 @@ class AgUiSink implements Sink<AgentEvent> {
   }
 
   #user(event: EventOf<'user.message'>): void {
-    const messageId = this.#unique(`user-${eventPlace(event)}`, event)
+    const messageId = this.#walk.unique(`user-${eventPlace(event)}`, event)
     this.#say({ type: 'TEXT_MESSAGE_START', messageId, role: 'user' })
-    for (const delta of parts(event.data.text)) this.#say({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta })
+    this.#sayParts(event.data.text, (delta) => ({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta }))
     this.#say({ type: 'TEXT_MESSAGE_END', messageId })
   }
 
   #startCall(event: AgentEvent, { call_id: of, name, input, parent_call_id: parent }: ToolData): OpenCall {
+    const { inputs } = this.#walk
     const whole = input === undefined ? '' : JSON.stringify(input)
-    const sent = this.#inputs.sent(of)
+    const sent = inputs.sent(of)
     // The model may write its JSON with blanks, and other text as it is.
     const isSame = sent !== undefined && (sent === input || JSON.stringify(jsonValue(sent)) === whole)
-    const id = this.#inputs.final(event, { of, text: isSame ? sent : whole, parent })
-    const call: OpenCall = { id, name, parent }
-    this.#calls.start(of, call)
-    return call
+    return { id: inputs.final(event, { of, text: isSame ? sent : whole, parent }), name, parent }
   }
 
-  #endCall(event: EventOf<'tool.call.completed' | 'tool.call.failed'>): void {
+  #endCall(event: CallEnd, call: OpenCall): void {
     const { data } = event
-    // Some engines report only the end of a call.
-    const call = this.#calls.find(data.call_id) ?? this.#startCall(event, data)
-    this.#calls.end(data.call_id)
     const failed = event.type === 'tool.call.failed'
     const { exit_code, error, duration_ms } = data
     this.#closeSubagent(this.#subagents.get(data.call_id), failed ? (error ?? 'failed') : undefined)
     this.#say({
       type: 'TOOL_CALL_RESULT',
-      messageId: this.#unique(`${call.id}-result`, event),
+      messageId: this.#walk.unique(`${call.id}-result`, event),
       toolCallId: call.id,
       content: outputText(data),
       role: 'tool',
@@ -364,7 +343,7 @@ class AgUiSink implements Sink<AgentEvent> {
     if (request_id !== undefined && by !== 'end') this.#asked.end(request_id)
     if (!request) return
     const { id, kind, title, call_id = '' } = request
-    const call = this.#calls.find(call_id)
+    const call = this.#walk.calls.find(call_id)
     this.#asked.start(id, {
       id,
       reason: kind,
@@ -376,9 +355,8 @@ class AgUiSink implements Sink<AgentEvent> {
 
   /** Closes everything that is open: a run must not end before that. */
   #closeAll(event: AgentEvent): void {
-    for (const open of [this.#thoughts, this.#texts, this.#inputs]) open.endAll(event)
+    this.#walk.endAll(event)
     for (const subagent of this.#subagents.values()) this.#closeSubagent(subagent)
-    this.#calls.takeAll()
     this.#subagents = new Map()
   }
 

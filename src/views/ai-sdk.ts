@@ -1,8 +1,9 @@
 import { defined } from '../base/check-options.ts'
 import type { Sink, Stage } from '../base/stage.ts'
-import type { AgentEvent, CompletionData, EventOf, MessageData, ToolData } from '../events/event.ts'
+import type { AgentEvent, CompletionData, MessageData, ToolData } from '../events/event.ts'
 import { endPhrase, isGood, outcomeOf } from '../events/run-outcome.ts'
-import { eventPlace, OpenCalls, OpenTexts, type TextEnd, textIn, uniqueIds } from './open-items.ts'
+import { eventPlace, type TextEnd, type TextSink } from './open-items.ts'
+import { type CallEnd, type Emitters, ProtocolWalk } from './protocol-walk.ts'
 import { failureText } from './tool-text.ts'
 
 /** Facts the protocol has no field for, under the key `sluice`. */
@@ -85,13 +86,8 @@ export function aiSdkStage(): Stage<AgentEvent, AiSdkChunk> {
 /** Turns the events of a stream into the chunks of one message. */
 class AiSdkSink implements Sink<AgentEvent> {
   readonly #next: Sink<AiSdkChunk>
-  readonly #unique = uniqueIds()
-  readonly #texts: OpenTexts
-  readonly #thoughts: OpenTexts
-  /** The inputs of calls that have not begun. */
-  readonly #inputs: OpenTexts
-  /** By the id of the engine: the one that was sent. */
-  readonly #calls = new OpenCalls<string>()
+  /** A call is remembered by the id that was sent. */
+  readonly #walk = new ProtocolWalk<string>(this.#emitters())
   #about: AiSdkMessageMetadata | undefined
   /** The last event of the attempt whose step is open. */
   #step: AgentEvent | undefined
@@ -99,27 +95,44 @@ class AiSdkSink implements Sink<AgentEvent> {
 
   constructor(next: Sink<AiSdkChunk>) {
     this.#next = next
-    this.#texts = new OpenTexts(this.#unique, {
-      start: (_, { id, parent }) =>
-        this.#say({ type: 'text-start', id, ...metadata({ parent_call_id: parent }) }),
-      send: (_, { id }, delta) => this.#say({ type: 'text-delta', id, delta }),
-      end: (event, { id }, how) => this.#say({ type: 'text-end', id, ...metadata(endFacts(event, how)) }),
-    })
-    this.#thoughts = new OpenTexts(this.#unique, {
-      start: (_, { id, parent }) =>
-        this.#say({ type: 'reasoning-start', id, ...metadata({ parent_call_id: parent }) }),
-      send: (_, { id }, delta) => this.#say({ type: 'reasoning-delta', id, delta }),
-      end: (event, { id }, how) => {
-        const { incomplete, superseded } = endFacts(event, how)
-        this.#say({ type: 'reasoning-end', id, ...metadata({ incomplete, superseded }) })
+  }
+
+  #emitters(): Emitters<string> {
+    return {
+      message: {
+        ...this.#said('text'),
+        end: (event, { id }, how) => {
+          this.#say({ type: 'text-end', id, ...metadata(endFacts(event, how)) })
+          // Cast: only a final message ends so.
+          if (how === 'final') this.#payload(event, event.data as MessageData)
+        },
       },
-    })
-    this.#inputs = new OpenTexts(this.#unique, {
-      start: (event, { id }) => this.#startInput(id, event.data as ToolData), // cast: a piece has its name
-      send: (_, { id }, inputTextDelta) =>
-        this.#say({ type: 'tool-input-delta', toolCallId: id, inputTextDelta }),
-      end() {},
-    })
+      thought: {
+        ...this.#said('reasoning'),
+        end: (event, { id }, how) => {
+          const { incomplete, superseded } = endFacts(event, how)
+          this.#say({ type: 'reasoning-end', id, ...metadata({ incomplete, superseded }) })
+        },
+      },
+      input: {
+        start: (event, { id }) => this.#startInput(id, event.data as ToolData), // cast: a piece has its name
+        send: (_, { id }, inputTextDelta) =>
+          this.#say({ type: 'tool-input-delta', toolCallId: id, inputTextDelta }),
+        end() {},
+      },
+      call: (event, data) => this.#startCall(event, data),
+      result: (event, toolCallId) => this.#endCall(event, toolCallId),
+      other: (event) => this.#other(event),
+    }
+  }
+
+  /** How a message or a thought begins and goes on. */
+  #said(kind: 'text' | 'reasoning'): Pick<TextSink, 'start' | 'send'> {
+    return {
+      start: (_, { id, parent }) =>
+        this.#say({ type: `${kind}-start`, id, ...metadata({ parent_call_id: parent }) }),
+      send: (_, { id }, delta) => this.#say({ type: `${kind}-delta`, id, delta }),
+    }
   }
 
   write(event: AgentEvent) {
@@ -130,27 +143,11 @@ class AiSdkSink implements Sink<AgentEvent> {
     this.#step = event
     const { session_id } = event.correlation
     if (session_id !== undefined && this.#about) this.#about = { ...this.#about, session_id }
+    this.#walk.take(event)
+  }
+
+  #other(event: AgentEvent) {
     switch (event.type) {
-      case 'agent.message.delta':
-        if (event.data.text !== '') this.#texts.delta(event, textIn(event))
-        return
-      case 'agent.message.final':
-        return this.#final(event)
-      case 'agent.reasoning.delta':
-        if (event.data.text !== '') this.#thoughts.delta(event, textIn(event))
-        return
-      case 'agent.reasoning.summary':
-        return void this.#thoughts.final(event, textIn(event))
-      case 'tool.call.input.delta': {
-        const { call_id: of, text, parent_call_id: parent } = event.data
-        if (text !== '' && this.#calls.find(of) === undefined) this.#inputs.delta(event, { of, text, parent })
-        return
-      }
-      case 'tool.call.started':
-        return void this.#startCall(event, event.data)
-      case 'tool.call.completed':
-      case 'tool.call.failed':
-        return this.#endCall(event)
       case 'user.message':
         return this.#keep(event, 'data-user')
       case 'artifact.created':
@@ -213,9 +210,7 @@ class AiSdkSink implements Sink<AgentEvent> {
     this.#ended = undefined
   }
 
-  #final(event: EventOf<'agent.message.final'>): void {
-    this.#texts.final(event, textIn(event))
-    const { message_id, structured_payload, repair_level } = event.data
+  #payload(event: AgentEvent, { message_id, structured_payload, repair_level }: MessageData): void {
     if (structured_payload !== undefined)
       this.#keep(event, 'data-payload', { message_id, structured_payload, repair_level })
   }
@@ -225,9 +220,8 @@ class AiSdkSink implements Sink<AgentEvent> {
   }
 
   #startCall(event: AgentEvent, data: ToolData): string {
-    const known = this.#inputs.take(data.call_id)
-    const toolCallId = known?.id ?? this.#unique(data.call_id, event)
-    this.#calls.start(data.call_id, toolCallId)
+    const known = this.#walk.inputs.take(data.call_id)
+    const toolCallId = known?.id ?? this.#walk.unique(data.call_id, event)
     if (!known) this.#startInput(toolCallId, data)
     const tool = { toolCallId, toolName: data.name, ...called }
     const { parent_call_id, input = null } = data
@@ -235,11 +229,8 @@ class AiSdkSink implements Sink<AgentEvent> {
     return toolCallId
   }
 
-  #endCall(event: EventOf<'tool.call.completed' | 'tool.call.failed'>): void {
+  #endCall(event: CallEnd, toolCallId: string): void {
     const { data } = event
-    // Some engines report only the end of a call.
-    const toolCallId = this.#calls.find(data.call_id) ?? this.#startCall(event, data)
-    this.#calls.end(data.call_id)
     const { exit_code, error, duration_ms, output = null } = data
     if (event.type === 'tool.call.completed')
       this.#say({
@@ -262,8 +253,7 @@ class AiSdkSink implements Sink<AgentEvent> {
   /** Ends the attempt, and everything it left open. */
   #endStep(): void {
     if (!this.#step) return
-    for (const open of [this.#thoughts, this.#texts, this.#inputs]) open.endAll(this.#step)
-    this.#calls.takeAll()
+    this.#walk.endAll(this.#step)
     this.#step = undefined
     this.#say({ type: 'finish-step' })
   }

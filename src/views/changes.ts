@@ -55,7 +55,8 @@ export class Changes {
   /** Takes the next event, and the item of the conversation that it belongs to. */
   take(event: AgentEvent, item: Item): void {
     if (item.kind === 'artifact') this.#artifact(event, item)
-    if (item.kind !== 'tool' || event.type !== 'tool.call.completed' || !changing.has(item.does)) return
+    // A completed call takes no more events, so its edits are read once.
+    if (item.kind !== 'tool' || item.state !== 'completed' || !changing.has(item.does)) return
     for (const [path, diff] of editsOf(item)) this.#edit(this.#fileOf(path)?.called, item.id, diff)
   }
 

@@ -5,7 +5,7 @@ const MAX_OPEN = 4096
 
 /**
  * The calls that have started and not ended, the oldest first, with what a view remembers of each. Some
- * engines report only the end of a call, and others lose it: both are the view's to answer.
+ * engines report only the end of a call (`finishCall`), and others lose it (`start`).
  */
 export class OpenCalls<T> {
   readonly #open = new Map<string, T>()
@@ -41,11 +41,18 @@ export class OpenCalls<T> {
   }
 }
 
+/** Closes a call that has ended; if its start was not reported, `begin` opens it first. */
+export function finishCall<T>(calls: OpenCalls<T>, id: string, begin: () => T): T {
+  const call = calls.find(id) ?? begin()
+  calls.end(id)
+  return call
+}
+
 /** Characters of open messages to hold, to compare them with their final text. */
 const MAX_HELD = 16 << 20
 
 /** A text, or a piece of one: of a message, a thought, the input of a call. */
-interface TextOf {
+export interface TextOf {
   /** The id of the engine. */
   readonly of: string
   readonly text: string
@@ -71,7 +78,7 @@ export interface OpenText {
 export type TextEnd = 'final' | 'superseded' | 'left'
 
 /** How a protocol says that a message begins, goes on and ends. */
-interface TextSink {
+export interface TextSink {
   start(event: AgentEvent, open: OpenText): void
   send(event: AgentEvent, open: OpenText, text: string): void
   end(event: AgentEvent, open: OpenText, how: TextEnd): void
@@ -154,13 +161,6 @@ export class OpenTexts {
     open.sent += text
     this.#held += text.length
   }
-}
-
-/** The text of a message or a thought, or a piece of it. */
-export function textIn({
-  data,
-}: Extract<AgentEvent, { readonly data: { readonly message_id: string } }>): TextOf {
-  return { of: data.message_id, text: data.text, parent: data.parent_call_id }
 }
 
 /** Number of ids to remember; after that every id gets its place appended. */

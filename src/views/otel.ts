@@ -3,7 +3,7 @@ import type { Stage } from '../base/stage.ts'
 import type { AgentEvent, CompletionData, EventOf, ToolData } from '../events/event.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
-import { OpenCalls } from './open-items.ts'
+import { finishCall, OpenCalls } from './open-items.ts'
 import { outputText } from './tool-text.ts'
 
 // The part of `@opentelemetry/api` that is used, in all versions since 1.0. With its own types, everyone who
@@ -230,8 +230,7 @@ class RunSpans {
 
   #finishCall(run: OpenRun, event: EventOf<'tool.call.completed' | 'tool.call.failed'>): void {
     const { data } = event
-    const call = run.calls.find(data.call_id) ?? this.#startCall(run, data)
-    run.calls.end(data.call_id)
+    const call = finishCall(run.calls, data.call_id, () => this.#startCall(run, data))
     const { exit_code, error } = data
     const failed = event.type === 'tool.call.failed'
     const message = this.#content && error ? { message: this.#cut(error) } : {}

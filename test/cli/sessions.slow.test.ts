@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, describe, expect, test } from 'vitest'
-import { lastRun } from '../../src/cli/input/last-option.ts'
+import { lastRun } from '../../src/cli/input/last-run.ts'
 import { built } from '../built.ts'
 import { inside, standIn } from './inside.ts'
 

@@ -34,3 +34,9 @@ test('completes without the library that generates the scripts, and without engi
   expect(modules.filter((name) => !/^(src\/cli\/|src\/base\/|node:)/.test(name))).toEqual(['commander'])
   expect(modules.length).toBeLessThan(12)
 })
+
+test('reads a log without what reads recorded runs and session files', () => {
+  const modules = [...loaded('src/cli/commands/events.ts')]
+  expect(modules).toContain('src/streams/events.ts')
+  expect(modules.filter((name) => /replay|resume|meta|session-files|session-summary/.test(name))).toEqual([])
+})

@@ -2,7 +2,6 @@ import { Command } from 'commander'
 import { badOption } from '../../base/fault.ts'
 import type { AgentEvent } from '../../events/event.ts'
 import { isDatabase } from '../../run/opencode-db.ts'
-import { replay } from '../../run/replay.ts'
 import { through } from '../../streams/flow.ts'
 import { chatStage } from '../../views/chat.ts'
 import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn } from '../draw/flags.ts'
@@ -51,7 +50,7 @@ export default function chatCommand(exit: (code: number) => void): Command {
 
 async function showChat(given: string | undefined, asked: ChatFlags): Promise<number> {
   checkDrawing(asked)
-  const { file, flags } = namedOrLast(given, asked)
+  const { file, flags } = await namedOrLast(given, asked)
   const events = watchEnd(flags.follow ? await followed(file, flags) : await runEvents(file, flags))
   const shown =
     isDrawn(flags) || flags.quiet
@@ -74,6 +73,7 @@ async function followed(file: string | undefined, flags: ChatFlags): Promise<Asy
   if (path === undefined || path === '-') throw badOption('--follow is for a file; stdin is followed anyway')
   if (isDatabase(path)) throw badOption('--follow cannot follow a database; read it again instead')
   refuseSession(path, flags)
+  const { replay } = await import('../input/recorded-input.ts')
   return replay(path, { ...(await replayOptions(flags)), follow: true })
 }
 

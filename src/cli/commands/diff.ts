@@ -53,7 +53,7 @@ export default function diffCommand(exit: (code: number) => void): Command {
 }
 
 async function printChanges(given: string | undefined, asked: Flags): Promise<number> {
-  const { file, flags } = namedOrLast(given, asked, '--last finds the run itself; leave out RUN')
+  const { file, flags } = await namedOrLast(given, asked, '--last finds the run itself; leave out RUN')
   if (file === undefined)
     throw badOption('the run is missing; name an audit directory, a log or a session file, or give --last')
   const talk = new Conversation()

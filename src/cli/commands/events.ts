@@ -1,7 +1,8 @@
 import { Command } from 'commander'
+import { eventLines } from '../event-line.ts'
 import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
 import { addRunInput, type RunFlags, readerLeft, runEvents } from '../input/run-input.ts'
-import { flushed, printer } from '../print.ts'
+import { flushed, linePrinter } from '../print.ts'
 import { runExits, watchEnd } from '../run-exit-code.ts'
 
 const examples = `
@@ -25,11 +26,12 @@ export default function eventsCommand(exit: (code: number) => void): Command {
 }
 
 async function printEvents(given: string | undefined, asked: RunFlags & LastFlags): Promise<number> {
-  const { file, flags } = namedOrLast(given, asked)
+  const { file, flags } = await namedOrLast(given, asked)
   const events = watchEnd(await runEvents(file, flags))
-  const print = printer()
+  const print = linePrinter()
+  const lineOf = eventLines()
   for await (const event of events) {
-    const open = print(event)
+    const open = print(lineOf(event))
     if (open !== true && !(await open)) return readerLeft(file, flags)
   }
   return (await flushed()) ? events.exit() : readerLeft(file, flags)

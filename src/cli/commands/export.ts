@@ -136,7 +136,7 @@ function hiddenTexts({ hide = [], hideEnv = [] }: Flags): string[] {
 
 /** The named run, and its logs. */
 async function sourceOf(given: string | undefined, asked: Flags): Promise<ExportSource> {
-  const { file, flags } = namedOrLast(given, asked, '--last finds the run itself; leave out PATH')
+  const { file, flags } = await namedOrLast(given, asked, '--last finds the run itself; leave out PATH')
   if (file === undefined)
     throw badOption('the path is missing; name an audit directory, a log or a session file, or give --last')
   const path = fixedDir(file)

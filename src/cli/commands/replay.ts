@@ -15,6 +15,7 @@ import { exits } from '../exit-codes.ts'
 import { engineOption } from '../input/engine-option.ts'
 import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
 import { positiveInteger } from '../input/numbers.ts'
+import { tellMissing } from '../input/recorded-input.ts'
 import {
   addReading,
   isDirectory,
@@ -22,7 +23,6 @@ import {
   type RunFlags,
   replayOptions,
   runEvents,
-  tellMissing,
 } from '../input/run-input.ts'
 import { runExits, watchEnd } from '../run-exit-code.ts'
 
@@ -97,12 +97,12 @@ function resumedWords(dir: string, { attempts, added }: ResumeReport): string {
 
 async function replayAndShow(given: string | undefined, asked: Flags): Promise<number> {
   checkDrawing(asked)
-  const { file, flags } = namedOrLast(given, asked)
+  const { file, flags } = await namedOrLast(given, asked)
   if (file === undefined)
     throw badOption('the directory is missing; name an audit directory or a log, or give --last')
   const dir = fixedDir(file)
   const { engine, runId, ...reading } = await replayOptions(flags)
-  tellMissing(dir, flags)
+  if (isDirectory(dir)) tellMissing(dir, flags)
   // `replay` refuses a path without a run; a resume would create a directory there.
   if (flags.resume && listAttempts(dir).length > 0) {
     tellRunning(dir)

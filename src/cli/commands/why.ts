@@ -59,7 +59,7 @@ export default function whyCommand(exit: (code: number) => void): Command {
 async function printWhy(given: string | undefined, asked: Flags): Promise<number> {
   if (asked.bytes && asked.json)
     throw badOption('--bytes and --json exclude each other; leave one of them out')
-  const { file: named, flags } = namedOrLast(given, asked)
+  const { file: named, flags } = await namedOrLast(given, asked)
   // A link such as `latest` may point to another run a moment later.
   const file = named !== undefined && isDirectory(named) ? fixedDir(named) : named
   const reason = whyOf()

@@ -1,15 +1,11 @@
 import fs from 'node:fs'
 import { Readable } from 'node:stream'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { badOption, quote } from '../../base/fault.ts'
-import { engineNamed } from '../../engines/engine-name.ts'
+import { badOption } from '../../base/fault.ts'
 import type { FsDiff } from '../../events/artifacts.ts'
 import type { AgentEvent } from '../../events/event.ts'
 import type { EventOptions } from '../../events/event-stage.ts'
-import { listAttempts } from '../../run/attempt-logs.ts'
-import { readMeta } from '../../run/meta.ts'
 import { isDatabase, openCodeLines } from '../../run/opencode-db.ts'
-import { replay } from '../../run/replay.ts'
 import { events } from '../../streams/events.ts'
 import type { Flow } from '../../streams/flow.ts'
 import { tap } from '../../streams/tap.ts'
@@ -70,22 +66,6 @@ export async function replayOptions(flags: ReadingFlags & Pick<RunFlags, 'engine
   }
 }
 
-/** Says what a replay lacks that is not recorded: the schema, or an engine that is not one of ours. */
-export function tellMissing(dir: string, { schema, engine }: ReadingFlags & Pick<RunFlags, 'engine'>): void {
-  if (!isDirectory(dir)) return
-  const metas = listAttempts(dir).map(({ meta, within }) => readMeta(meta, within))
-  if (schema === undefined && metas.some((meta) => meta?.reading?.schema))
-    console.error(
-      'sluice: its result was checked with a schema, which is not recorded; give it again: --schema',
-    )
-  // Other recorders have names of their own, and do not write `complete`.
-  const named = metas.find((meta) => meta?.complete !== undefined)?.engine ?? 'auto'
-  if (engine === undefined && named !== 'auto' && !engineNamed(named))
-    console.error(
-      `sluice: it was read by the engine ${quote(named, 100)}, which is not one of ours; give it again: --engine`,
-    )
-}
-
 /** With an empty key, any payload with an empty key would count as the end. */
 function keyName(text: string): string {
   if (text !== '') return text
@@ -136,6 +116,8 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
   refuseSession(file ?? flags.stdout ?? '-', flags)
   if (file !== undefined && isDirectory(file)) {
     refuseBeside(flags)
+    // What reads records of runs is a fifth of all code that would be loaded for a log.
+    const { replay, tellMissing } = await import('./recorded-input.ts')
     tellMissing(file, flags)
     return replay(file, await replayOptions(flags))
   }

@@ -43,7 +43,13 @@ export function show(source: RunSource, path = '', infoOf: InfoOf = () => undefi
   shown = { path, close }
 }
 
-/** The section, made when it is needed first; leaving it closes what it reads. */
+/** Closes what the view reads: the page shows something else. */
+export function leave(): void {
+  shown?.close()
+  shown = undefined
+}
+
+/** The section, made when it is needed first. */
 function sectionOf(): HTMLElement {
   const known = document.getElementById('beside')
   if (known) return known
@@ -51,11 +57,6 @@ function sectionOf(): HTMLElement {
   document.head.append(make('link', { rel: 'stylesheet', href }))
   const box = make('section', { id: 'beside', 'aria-label': 'Changes', tabindex: 0 })
   byId('list').before(box)
-  new MutationObserver(() => {
-    if (document.body.dataset['pane'] === 'beside') return
-    shown?.close()
-    shown = undefined
-  }).observe(document.body, { attributeFilter: ['data-pane'] })
   return box
 }
 

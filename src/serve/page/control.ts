@@ -5,9 +5,11 @@ import type { RunInfo } from '../run-info.ts'
 import { answerForm, type Tell } from './answer-form.ts'
 import { askBack, closeAsked } from './ask-back.ts'
 import type { ConversationView } from './conversation-view.ts'
-import { byId, make } from './element.ts'
+import { byId, make, onPress, setText } from './element.ts'
 import type { Order, RunSource } from './source.ts'
 
+/** The buttons of orders that end something. */
+const ENDS = ['interrupt', 'stop'] as const
 const UNDER_WAY = 'Sent; the run has not answered yet …'
 
 /**
@@ -32,8 +34,7 @@ export class Control {
   constructor(source: RunSource, view: ConversationView) {
     this.#source = source
     this.#view = view
-    for (const what of ['interrupt', 'stop'] as const)
-      byId(what).addEventListener('click', () => this.#end(what))
+    for (const what of ENDS) onPress(what, () => this.#end(what))
   }
 
   open(run: string): void {
@@ -117,7 +118,7 @@ export class Control {
   }
 
   #allow(can: boolean): void {
-    for (const what of ['interrupt', 'stop']) byId(what).hidden = !can
+    for (const what of ENDS) byId(what).hidden = !can
     if (this.#can === can) return
     this.#can = can
     this.#view.redraw(this.#view.model.asked)
@@ -138,8 +139,8 @@ export class Control {
   }
 
   #tell(words: string, busy: boolean): void {
-    byId('ordered').textContent = words
-    for (const what of ['interrupt', 'stop']) byId(what).toggleAttribute('disabled', busy)
+    setText('ordered', words)
+    for (const what of ENDS) byId(what).toggleAttribute('disabled', busy)
   }
 
   async #give(order: Order, tell: Tell): Promise<void> {

@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../../events/event.ts'
 import type { Item, RequestItem } from '../../views/conversation.ts'
 import { drawGroup, drawItem, estimateHeight, isFold } from './draw-item.ts'
-import { byId, make, onceAFrame } from './element.ts'
+import { byId, isDrawn, make, onceAFrame } from './element.ts'
 import { type Filter, isShown } from './filters.ts'
 import { type Group, ItemList, ItemRows, type Row } from './item-list.ts'
 import { VirtualList } from './virtual-list.ts'
@@ -249,7 +249,7 @@ export class ConversationView {
   /** The role `feed` requires at least one article. */
   #setRole(): void {
     const role = this.#rows.rows.length > 0 ? 'feed' : 'region'
-    if (this.#box.getAttribute('role') !== role) this.#box.setAttribute('role', role)
+    if (!isDrawn(this.#box, role)) this.#box.setAttribute('role', role)
   }
 
   #draw(): void {
@@ -264,9 +264,8 @@ export class ConversationView {
   }
 
   #itemAt(target: EventTarget | null): Item | undefined {
-    const element = target instanceof Element ? target.closest<HTMLElement>('article') : null
-    const [attempt, seq] = (element?.dataset['id'] ?? '').split('.')
-    return element ? this.#model.find(Number(attempt), Number(seq)) : undefined
+    const row = target instanceof Node ? this.#list.itemAt(target) : undefined
+    return row?.kind === 'group' ? row.items[0] : row
   }
 
   #chooseAt(target: EventTarget | null): void {

@@ -5,6 +5,15 @@ export function byId(id: string): HTMLElement {
   return found
 }
 
+export function setText(id: string, words: string): void {
+  byId(id).textContent = words
+}
+
+/** Calls a function when the element with this id is pressed. */
+export function onPress(id: string, act: () => void): void {
+  byId(id).addEventListener('click', act)
+}
+
 type Prop = string | number | false | undefined
 type Child = Node | string | undefined | false
 
@@ -31,11 +40,14 @@ export function button(
   return made
 }
 
+/** What elements were drawn with. */
+const drawn = new WeakMap<HTMLElement, string>()
+
 /** Whether the element was drawn with these facts already; if not, the caller draws it now. */
 export function isDrawn(element: HTMLElement, facts: unknown): boolean {
   const key = JSON.stringify(facts)
-  if (element.dataset['key'] === key) return true
-  element.dataset['key'] = key
+  if (drawn.get(element) === key) return true
+  drawn.set(element, key)
   return false
 }
 

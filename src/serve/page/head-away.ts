@@ -1,4 +1,4 @@
-import { byId } from './element.ts'
+import { byId, onPress } from './element.ts'
 
 /** Where the head of a run would take a large part of the window. */
 const small = matchMedia('(max-width: 640px), (max-height: 560px)')
@@ -11,16 +11,17 @@ export function letHeadAway(): { show(): void } {
   const head = byId('head')
   const box = byId('conversation')
   let before = 0
+  let isAway = false
 
   const turn = (away: boolean) => {
     const { offsetHeight } = head
+    isAway = away
     head.classList.toggle('away', away)
     before = box.scrollTop + head.offsetHeight - offsetHeight
     box.scrollTop = before
   }
-  const isAway = () => head.classList.contains('away')
   const show = () => {
-    if (isAway()) turn(false)
+    if (isAway) turn(false)
   }
   box.addEventListener(
     'scroll',
@@ -31,12 +32,12 @@ export function letHeadAway(): { show(): void } {
       if (scrollTop < 1) show()
       // A reader who types in the head, or opened it, has it until the focus is elsewhere.
       const used = head.contains(document.activeElement)
-      if (!isAway() && small.matches && isDown && !used && scrollTop > head.offsetHeight) turn(true)
+      if (!isAway && small.matches && isDown && !used && scrollTop > head.offsetHeight) turn(true)
     },
     { passive: true },
   )
   small.addEventListener('change', show)
-  byId('more-head').addEventListener('click', () => {
+  onPress('more-head', () => {
     show()
     byId('to-bytes').focus()
   })

@@ -6,7 +6,7 @@ import type { RunInfo } from '../run-info.ts'
 import { stateOf, tagsOf, titleOf, tookOf } from '../run-words.ts'
 import type { ConversationView } from './conversation-view.ts'
 import { fileSigns } from './draw-item.ts'
-import { button, byId, drawChips, isDrawn, make } from './element.ts'
+import { button, byId, drawChips, isDrawn, make, onPress, setText } from './element.ts'
 import { belongs, type Filter, filters } from './filters.ts'
 import type { ItemList } from './item-list.ts'
 import { drawTimeline } from './timeline.ts'
@@ -22,10 +22,12 @@ interface HeadOptions {
   readonly reach: (item: RequestItem) => void
   /** Called when the reader chose other filters. */
   readonly onFilters: (chosen: readonly Filter[]) => void
+  /** Whether all of the run was drawn. */
+  readonly isOver: () => boolean
 }
 
 /** The part above the conversation: the run, its facts, its problems, its filters. */
-export function runHead(view: ConversationView, { reach, onFilters }: HeadOptions) {
+export function runHead(view: ConversationView, { reach, onFilters, isOver }: HeadOptions) {
   let info: RunInfo | undefined
   /** Items up to here are counted. */
   let counted = 0
@@ -38,9 +40,7 @@ export function runHead(view: ConversationView, { reach, onFilters }: HeadOption
     const { items } = view.model
     clearTimeout(waiting)
     waiting = 0
-    drawFacts(info, view.model)
-    drawProblems(info, view.model)
-    drawWaits(info, view.model)
+    drawInfo()
     for (; counted < items.length; counted++) {
       const item = items[counted]!
       bar.count(item)
@@ -48,11 +48,17 @@ export function runHead(view: ConversationView, { reach, onFilters }: HeadOption
     }
     bar.draw()
     drawFiles(files, view)
-    drawTimeline(view)
+    drawTimeline(view, isOver())
     drawnAt = performance.now()
   }
-  byId('problems').addEventListener('click', () => view.goToNext(isProblem, 1))
-  byId('waits').addEventListener('click', () => {
+
+  function drawInfo(): void {
+    drawFacts(info, view.model)
+    drawProblems(info, view.model)
+    drawWaits(info, view.model)
+  }
+  onPress('problems', () => view.goToNext(isProblem, 1))
+  onPress('waits', () => {
     const [asked] = view.model.asked
     const last = view.model.items.findLast(({ kind }) => kind === 'request')
     if (asked) reach(asked)
@@ -65,12 +71,10 @@ export function runHead(view: ConversationView, { reach, onFilters }: HeadOption
       drawState(given)
       if (!given) return
       info = given
-      byId('engine').textContent = info.engine ?? 'unknown engine'
-      byId('task').textContent = titleOf(info)
+      setText('engine', info.engine ?? 'unknown engine')
+      setText('task', titleOf(info))
       byId('task').title = info.id
-      drawFacts(info, view.model)
-      drawProblems(info, view.model)
-      drawWaits(info, view.model)
+      drawInfo()
     },
     /** The events changed. */
     draw() {
@@ -83,15 +87,14 @@ export function runHead(view: ConversationView, { reach, onFilters }: HeadOption
       info = undefined
       counted = 0
       files = new Map()
-      for (const id of ['problems', 'state', 'files']) delete byId(id).dataset['key']
-      byId('problems').hidden = true
-      for (const id of ['task', 'command', 'engine', 'state', 'as']) byId(id).textContent = ''
+      isDrawn(byId('state'), '')
+      for (const id of ['task', 'command', 'engine', 'state', 'as']) setText(id, '')
       bar.clear()
       drawAll()
     },
     connection(words: string) {
       const box = byId('link')
-      if (box.textContent !== words) box.textContent = words
+      if (!isDrawn(box, words)) box.textContent = words
     },
     toggleFilter: bar.toggle,
     setFilters: bar.set,
@@ -100,29 +103,23 @@ export function runHead(view: ConversationView, { reach, onFilters }: HeadOption
 
 /** The filters, each with the number of its items. */
 function filterBar(view: ConversationView, onFilters: HeadOptions['onFilters']) {
-  const chosen = new Set<Filter>()
+  let chosen: readonly Filter[] = []
   let counts = new Map<Filter, number>()
 
   /** Chooses a filter or leaves it; without one, leaves all. */
   function toggle(filter: Filter | undefined): void {
-    if (filter === undefined) chosen.clear()
-    else if (!chosen.delete(filter)) chosen.add(filter)
-    show()
-    onFilters([...chosen])
-  }
-
-  function show(): void {
-    view.setFilters(new Set(chosen))
-    draw()
+    const isOn = (name: Filter) => chosen.includes(name) !== (name === filter)
+    set(filter ? filters.filter(isOn) : [])
+    onFilters(chosen)
   }
 
   /** Chooses the filters with these names. */
   function set(names: readonly string[]): void {
     const wanted = filters.filter((name) => names.includes(name))
-    if (wanted.length === chosen.size && wanted.every((name) => chosen.has(name))) return
-    chosen.clear()
-    for (const name of wanted) chosen.add(name)
-    show()
+    if (wanted.join() === chosen.join()) return
+    chosen = wanted
+    view.setFilters(new Set(chosen))
+    draw()
   }
 
   function draw(): void {
@@ -130,7 +127,7 @@ function filterBar(view: ConversationView, onFilters: HeadOptions['onFilters']) 
     const chips = filters.map((name, index) => ({
       name,
       count: counts.get(name) ?? 0,
-      chosen: chosen.has(name),
+      chosen: chosen.includes(name),
       title: `Only ${name} (${index + 1})`,
       act: () => toggle(name),
     }))
@@ -192,7 +189,7 @@ function drawFacts(info: RunInfo | undefined, model: ItemList): void {
   const command = info?.argv.filter((word) => word !== info.task).map(shellWord)
   const version = summary.engine_version && `version ${summary.engine_version}`
   const about = [command?.join(' '), summary.cwd, version].filter(Boolean).join(' · ') || info?.id || ''
-  byId('command').textContent = about
+  setText('command', about)
   byId('command').title = about
 }
 
@@ -201,7 +198,7 @@ function drawWaits(info: RunInfo | undefined, { asked, items }: ItemList): void 
   const [first] = asked
   const open = first ? askWords(first) : items.at(-1)?.kind === 'end' ? info?.waits_for : undefined
   byId('waits').hidden = !open
-  byId('waits-for').textContent = open ?? ''
+  setText('waits-for', open ?? '')
 }
 
 /** Of a run that ended badly the reason, which may be on stderr only; else what went wrong first. */
@@ -210,8 +207,8 @@ function drawProblems(info: RunInfo | undefined, { problems }: ItemList): void {
   byId('problems').hidden = !first
   // What went wrong on the way did not decide a good end.
   byId('problems').classList.toggle('past', info?.ok === true)
-  byId('problems-count').textContent = countWords(problems.length, 'problem')
-  byId('problems-first').textContent = info?.problem ?? first?.problem.title ?? ''
+  setText('problems-count', countWords(problems.length, 'problem'))
+  setText('problems-first', info?.problem ?? first?.problem.title ?? '')
 }
 
 export function isProblem(item: Item): boolean {

@@ -1,4 +1,4 @@
-import { byId, make } from './element.ts'
+import { byId, make, onPress } from './element.ts'
 
 /** A key, its action, and its description in the list of keys; two keys may share one line. */
 export interface Key {
@@ -19,7 +19,7 @@ export function listenToKeys(table: readonly Key[], isOpen: () => boolean): void
   }
   const help = byId('help') as HTMLDialogElement // cast: a <dialog> in page.html
   const box = byId('conversation')
-  byId('keys').addEventListener('click', () => {
+  onPress('keys', () => {
     const usable = table.filter(({ always }) => always || isOpen())
     byId('key-list').replaceChildren(
       ...usable.flatMap(({ keys, words }) => [

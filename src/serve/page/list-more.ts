@@ -120,6 +120,9 @@ function saidSearch(set: (query: Query) => void) {
   let searched = ''
   let titles: ReadonlyMap<string, string> = new Map()
 
+  /** How far the search is. */
+  let progress = ''
+
   function stop(words: string): void {
     now?.abort()
     now = undefined
@@ -135,7 +138,8 @@ function saidSearch(set: (query: Query) => void) {
     const mine = new AbortController()
     now = mine
     go.textContent = 'Stop'
-    told.textContent = 'Searching …'
+    progress = 'Searching …'
+    told.textContent = progress
     let found = 0
     try {
       for await (const record of recordsOf(text, mine.signal)) {
@@ -147,8 +151,9 @@ function saidSearch(set: (query: Query) => void) {
           const more = found > MAX_HITS ? `, the newest ${MAX_HITS.toLocaleString()} shown` : ''
           const runs = `${countWords(found, 'run')} found${more}`
           const where = `${looked.toLocaleString()} of ${countWords(of, 'run')} searched`
-          told.textContent = `${runs}, ${where}${done ? '' : ' …'}`
-          if (done) stop(told.textContent)
+          progress = `${runs}, ${where}${done ? '' : ' …'}`
+          told.textContent = progress
+          if (done) stop(progress)
         }
       }
       if (now === mine) stop('The server ended the search.')
@@ -160,7 +165,7 @@ function saidSearch(set: (query: Query) => void) {
   form.addEventListener('submit', (press) => {
     press.preventDefault()
     const text = input.value.trim()
-    if (now) stop(`Stopped; ${told.textContent}`)
+    if (now) stop(`Stopped; ${progress}`)
     else {
       start(text)
       set({ said: text })

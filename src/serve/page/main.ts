@@ -1,11 +1,11 @@
-import type { AgentEvent, RawRef } from '../../events/event.ts'
+import type { RawRef } from '../../events/event.ts'
 import type { Item } from '../../views/conversation.ts'
 import type { RunInfo } from '../run-info.ts'
 import { titleOf } from '../run-words.ts'
 import { addressOf, type Place, type Query, readAddress } from './address.ts'
 import { Control } from './control.ts'
 import { ConversationView } from './conversation-view.ts'
-import { byId, make } from './element.ts'
+import { byId, make, onPress, setText } from './element.ts'
 import { EMBEDDED_ID, type EmbeddedData, embeddedSource } from './embedded.ts'
 import { filters } from './filters.ts'
 import { FindInRun, findBytes } from './find.ts'
@@ -17,10 +17,11 @@ import { listenToKeys } from './keys.ts'
 import { RawPane } from './raw-pane.ts'
 import { ReplyBox } from './reply-box.ts'
 import { MORE, RunTable, waitsForYou } from './run-table.ts'
-import type { OpenRun, RunSource } from './source.ts'
+import type { RunSource } from './source.ts'
+import { type OpenedRun, type PageState, paneAt } from './state.ts'
+import { restoreTheme, turnTheme } from './theme.ts'
 import { countWords } from './words.ts'
 
-const THEME_KEY = 'sluice.theme'
 /** Milliseconds between two requests for the list of runs. */
 const LIST_MS = 2000
 const BESIDE = './beside.js'
@@ -28,42 +29,39 @@ const AWAY = 'The server does not answer; trying again'
 
 restoreTheme()
 const source = openSource()
-let runs: readonly RunInfo[] = []
-/** Where the reader is: what is shown follows from it, and the address has all of it. */
-let place: Place = readAddress(location.hash) ?? { query: {} }
-/** The run whose events are on the page. */
-let opened: string | undefined
-/** The engine that the reader has chosen for it. */
-let openedAs: string | undefined
-/** The list as the reader left it. */
-let listed: Place = { query: {} }
-let feed: OpenRun | undefined
-let over = false
-/** The event and the search in the address, until there are events. */
-let wanted: Place['event']
-let sought: string | undefined
-/** The events of a run whose raw bytes are hidden: they are shown in the place of the bytes. */
-let kept: AgentEvent[] | undefined
+const state: PageState = {
+  place: readAddress(location.hash) ?? { query: {} },
+  listed: { query: {} },
+  runs: [],
+  reached: true,
+  run: undefined,
+  pane: 'runs',
+}
+/** The file that is loaded for what is beside the runs, once it is. */
+let beside: typeof import('./beside.ts') | undefined
 
 const box = byId('conversation')
 const view: ConversationView = new ConversationView({
   onChoose(item, how) {
-    const { run, query } = place
+    const { run, event: before, query } = state.place
     if (how !== 'quiet' || !query['bytes']) showOrigin(item)
     if (run === undefined || (item && how === 'quiet')) return
     // A step replaces the address, so that "back" leads to the last place that the reader jumped from, and
     // from the first place to the list.
     const event = item && { attempt: item.attempt, seq: item.seq }
     const next = item && query['bytes'] ? { ...query, bytes: '' } : query
-    move({ run, event, query: next }, how === 'jump' && place.event !== undefined)
+    move({ run, event, query: next }, how === 'jump' && before !== undefined)
   },
   onDraw() {
+    const { run } = state
     head.draw()
-    if (sought !== undefined) find.set(sought)
-    sought = undefined
+    if (run?.sought) {
+      find.set(run.sought)
+      run.sought = ''
+    }
     find.refresh()
-    if (pane() === 'bytes') raw.tail()
-    if (wanted) goWanted()
+    if (paneAt(state.place) === 'bytes') raw.tail()
+    goWanted()
     control.drawn()
   },
   form: (item): HTMLElement | undefined => control.form(item),
@@ -74,6 +72,7 @@ const away = letHeadAway()
 const head = runHead(view, {
   reach: (item) => control.reach(item),
   onFilters: (chosen) => set({ show: chosen.join() || undefined }),
+  isOver: () => state.run?.settled === true,
 })
 const raw = new RawPane({
   source,
@@ -88,7 +87,7 @@ const find = new FindInRun({
   chosen: () => view.chosen,
   go: (item) => view.go(item),
   async *searchBytes(typed) {
-    const info = infoOf(opened)
+    const info = infoOf(state.run?.id)
     if (info && !info.raw_hidden) yield* findBytes(source, info, typed)
   },
   goToBytes(ref) {
@@ -104,7 +103,7 @@ const list = new RunTable((query) => move({ query }))
 
 /** Changes the place and the address: as a step that "back" undoes, or instead of the last one. */
 function move(next: Place, step = false): void {
-  place = next
+  state.place = next
   const address = addressOf(next)
   if (next.run === undefined) keepList(next)
   if (address === (location.hash || '#')) return
@@ -119,17 +118,18 @@ function move(next: Place, step = false): void {
 
 /** The way back to the list leads to it as it was left. */
 function keepList(left: Place): void {
-  listed = left
+  state.listed = left
   byId('to-runs').setAttribute('href', addressOf(left))
 }
 
 function set(query: Query): void {
-  move({ ...place, query: { ...place.query, ...query } })
+  move({ ...state.place, query: { ...state.place.query, ...query } })
 }
 
 /** Shows what the item was read from: its bytes, or where they are hidden, its events. */
 function showOrigin(item: Item | undefined): void {
-  if (pane() !== 'bytes') return
+  if (paneAt(state.place) !== 'bytes') return
+  const kept = state.run?.kept
   if (kept)
     raw.showEvents(kept.filter((event) => item && item === view.model.find(event.attempt_number, event.seq)))
   else raw.light(item?.refs ?? [])
@@ -143,61 +143,72 @@ function openSource(): RunSource {
 }
 
 function infoOf(id: string | undefined): RunInfo | undefined {
-  return runs.find((run) => run.id === id)
+  return state.runs.find((run) => run.id === id)
 }
 
 async function loadRuns(): Promise<void> {
-  const reached = await source.runs(takeRuns, place.run)
-  if (pane() === 'runs') head.connection(reached ? '' : AWAY)
+  state.reached = await source.runs(takeRuns, state.place.run)
+  if (paneAt(state.place) === 'runs') drawLink()
 }
 
 function takeRuns(found: readonly RunInfo[], older = 0): void {
-  runs = found
+  state.runs = found
   list.older = older
   // Drawing a table that nobody sees can wait until it is asked for.
-  if (pane() === 'runs') list.show(runs)
+  if (paneAt(state.place) === 'runs') list.show(found)
   retitle()
-  if (opened === undefined) return
-  const info = infoOf(opened)
+  const { run } = state
+  const info = infoOf(run?.id)
   if (info) inform(info)
-  else if (feed && source.live) head.inform(undefined)
+  else if (run && source.live) head.inform(undefined)
 }
 
 /** Says in the tab how many runs wait, as the list does. */
 function retitle(): void {
-  const info = infoOf(opened)
-  const waiting = runs.filter(waitsForYou).length
-  const name = opened === undefined ? (place.beside ?? 'Runs') : info ? titleOf(info) : opened
+  const id = state.run?.id
+  const info = infoOf(id)
+  const waiting = state.runs.filter(waitsForYou).length
+  const name = info ? titleOf(info) : (id ?? state.place.beside ?? 'Runs')
   const before = waiting > 0 ? `${countWords(waiting, 'waits for you', 'wait for you')} · ` : ''
   document.title = `${before}${name} · sluice`
 }
 
 function inform(info: RunInfo): void {
-  // It may have been opened before it began.
-  delete document.body.dataset['missing']
+  const { run } = state
   head.inform(info)
+  // It may have been opened before it began.
+  if (run) drawEmpty(run)
   control.inform(info)
   reply.inform(info)
   if (info.logs_only)
     import(MORE).then(({ readAs }: typeof import('./list-more.ts')) =>
-      readAs(openedAs, (as) => {
+      readAs(run?.as, (as) => {
         set({ as })
         draw()
       }),
     )
   // Not before the bytes of this run were opened.
-  if (document.body.dataset['pane'] === 'bytes') raw.inform(info)
+  if (state.pane === 'bytes') raw.inform(info)
   view.setLive(info.state === 'running')
-  if (info.state === 'running' && over) feed?.resume()
+  if (info.state === 'running' && run?.connection === 'over') run.feed?.resume()
 }
 
 function openRun(id: string): void {
-  opened = id
-  openedAs = place.query['as']
-  feed?.close()
-  over = false
+  const { event, query } = state.place
   const info = infoOf(id)
-  document.body.dataset['pane'] = 'run'
+  const kept = info?.raw_hidden ? [] : undefined
+  const run: OpenedRun = {
+    id,
+    as: query['as'],
+    fault: '',
+    settled: false,
+    kept,
+    event,
+    sought: query['find'],
+  }
+  state.run?.feed?.close()
+  state.run = run
+  showPane('run')
   away.show()
   retitle()
   const file = source.fileOf?.(id)
@@ -212,68 +223,86 @@ function openRun(id: string): void {
   view.clear(info?.task)
   head.clear()
   find.set('')
-  box.dataset['over'] = 'false'
-  delete document.body.dataset['missing']
-  byId('empty').textContent = info?.state === 'running' ? 'Nothing yet.' : ''
-  kept = info?.raw_hidden ? [] : undefined
   if (info) inform(info)
-  else view.setLive(false)
-  feed = source.open(
+  else {
+    view.setLive(false)
+    drawEmpty(run)
+  }
+  run.feed = source.open(
     id,
     {
       take(events) {
-        for (const event of kept ? events : []) kept?.push(event)
+        for (const event of run.kept ? events : []) run.kept?.push(event)
         view.take(events)
         control.take(events)
       },
       reset() {
-        if (kept) kept = []
+        if (run.kept) run.kept = []
         view.clear(info?.task)
         head.clear()
         if (info) head.inform(infoOf(id) ?? info)
       },
       fault(code, message) {
-        head.connection(`${code}: ${message}`)
+        run.fault = `${code}: ${message}`
+        drawLink()
       },
-      connection(state) {
-        over = state === 'over'
-        if (over) control.over()
-        box.setAttribute('aria-busy', String(state === 'connecting'))
-        const running = infoOf(id)?.state === 'running'
-        // A run that has ended needs no connection; its final state stays.
-        if (state === 'over') {
-          if (source.redacted !== undefined)
-            head.connection(`${countWords(source.redacted, 'secret')} hidden`)
-          else if (running || !byId('link').textContent?.includes(':')) head.connection('')
-          requestAnimationFrame(() => settle(id))
-        } else if (state === 'away') head.connection(AWAY)
-        else if (running) head.connection(state === 'live' ? 'live' : 'connecting')
-        else head.connection(state === 'live' ? 'loading' : '')
+      connection(now) {
+        run.connection = now
+        box.setAttribute('aria-busy', String(now === 'connecting'))
+        drawLink()
+        if (now !== 'over') return
+        control.over()
+        requestAnimationFrame(() => settle(run))
       },
     },
-    openedAs,
+    run.as,
   )
 }
 
-/** The last events were drawn: says why there are none, and marks the page as settled, for tests. */
-function settle(id: string): void {
-  if (id !== opened || !over) return
-  const isThere = infoOf(id) !== undefined
-  if (view.model.items.length > 0) byId('empty').textContent = 'Nothing of this kind.'
-  else if (isThere) byId('empty').textContent = 'No events.'
-  else {
-    document.body.dataset['missing'] = ''
-    byId('task').textContent = 'This run is not here'
-    byId('empty').textContent = `Removed, or a wrong address: ${id}`
-  }
-  box.dataset['over'] = 'true'
+/** The last events were drawn. */
+function settle(run: OpenedRun): void {
+  if (run !== state.run || run.connection !== 'over') return
+  run.settled = true
+  drawEmpty(run)
   head.draw()
 }
 
+/** How the server is reached; of a run, whether more of it comes. */
+function drawLink(): void {
+  head.connection(linkWords())
+}
+
+function linkWords(): string {
+  const { run, reached, place } = state
+  if (!run) return reached || place.beside ? '' : AWAY
+  const { connection, fault, id } = run
+  const running = infoOf(id)?.state === 'running'
+  if (connection === 'away') return AWAY
+  const live = connection === 'live'
+  if (connection !== 'over' && !fault) return running ? (live ? 'live' : 'connecting') : live ? 'loading' : ''
+  // A run that has ended needs no connection.
+  if (source.redacted !== undefined) return `${countWords(source.redacted, 'secret')} hidden`
+  return running ? '' : fault
+}
+
+/** Says why there is nothing, and whether that is final: tests wait for it. */
+function drawEmpty(run: OpenedRun): void {
+  const info = infoOf(run.id)
+  const why = info ? 'No events.' : `Removed, or a wrong address: ${run.id}`
+  const none = view.model.items.length > 0 ? 'Nothing of this kind.' : why
+  setText('empty', run.settled ? none : info?.state === 'running' ? 'Nothing yet.' : '')
+  box.dataset['over'] = String(run.settled)
+  const isMissing = run.settled && none === why && !info
+  document.body.toggleAttribute('data-missing', isMissing)
+  if (isMissing) setText('task', 'This run is not here')
+}
+
+/** Goes to the event in the address, once it is there. */
 function goWanted(): void {
-  const item = wanted && view.model.find(wanted.attempt, wanted.seq)
+  const { run } = state
+  const item = run?.event && view.model.find(run.event.attempt, run.event.seq)
   if (!item) return
-  wanted = undefined
+  run.event = undefined
   view.go(item, 'quiet')
 }
 
@@ -281,72 +310,78 @@ function goWanted(): void {
 function follow(): void {
   const found = readAddress(location.hash)
   if (!found) return
-  place = found
+  state.place = found
   draw()
 }
 
 function draw(): void {
-  const { run, event, query } = place
+  const { run, event, query } = state.place
   if (run === undefined) {
     showRuns()
     return
   }
-  wanted = event
-  const isOther = run !== opened || query['as'] !== openedAs
+  const now = state.run
+  const isOther = run !== now?.id || query['as'] !== now.as
   if (isOther) openRun(run)
-  else if (!event) view.choose(undefined, 'quiet')
+  else {
+    now.event = event
+    if (!event) view.choose(undefined, 'quiet')
+  }
   head.setFilters((query['show'] ?? '').split(','))
-  if (isOther) sought = query['find']
-  else find.set(query['find'] ?? '')
+  if (!isOther) find.set(query['find'] ?? '')
   drawPane()
-  if (wanted) goWanted()
+  goWanted()
 }
 
 function showRuns(): void {
-  feed?.close()
-  feed = undefined
-  opened = undefined
-  head.connection('')
+  const { place } = state
+  state.run?.feed?.close()
+  state.run = undefined
+  drawLink()
   retitle()
   drawPane()
   if (place.beside) {
-    // Cast: the server has it beside this script.
-    import(BESIDE).then((file) => (file as typeof import('./beside.ts')).show(source, place.beside, infoOf))
+    import(BESIDE).then((file) => {
+      // Cast: the server has it beside this script.
+      beside = file as typeof import('./beside.ts')
+      if (state.place.beside) beside.show(source, state.place.beside, infoOf)
+    })
     return
   }
   list.set(place.query)
-  list.show(runs)
+  list.show(state.runs)
   keepList(place)
 }
 
 /** One exported run has no list. */
 function isAlone(): boolean {
-  return !source.live && runs.length < 2
+  return !source.live && state.runs.length < 2
 }
 
-function pane(): 'runs' | 'run' | 'bytes' | 'beside' {
-  if (place.beside) return 'beside'
-  if (place.run === undefined) return 'runs'
-  return place.query['bytes'] === undefined ? 'run' : 'bytes'
+/** Puts a part of the page on it. */
+function showPane(pane: PageState['pane']): void {
+  state.pane = pane
+  document.body.dataset['pane'] = pane
+  if (pane !== 'beside') beside?.leave()
 }
 
 /** Shows the list, a run, or a run with its bytes; a narrow window shows the bytes alone. */
 function drawPane(): void {
-  const before = document.body.dataset['pane']
-  const now = pane()
-  document.body.dataset['pane'] = now
+  const { run, place, pane: before } = state
+  const now = paneAt(place)
+  showPane(now)
   byId('to-bytes').setAttribute('aria-expanded', String(now === 'bytes'))
-  if (now !== 'bytes' || opened === undefined) return
-  const info = infoOf(opened)
+  if (now !== 'bytes' || !run) return
+  const info = infoOf(run.id)
   if (before !== now) {
-    raw.open(opened)
+    raw.open(run.id)
     if (info) raw.inform(info)
   }
   const parts = BYTES.exec(place.query['bytes'] ?? '')
   const [, number = '', stream = '', from, to] = parts ?? []
   const attempt_number = Number(number)
   const range = { byte_from: Number(from), byte_to: Number(to), encoding: 'utf-8' }
-  if (!parts || kept) showOrigin(view.chosen)
+  if (!parts || run.kept) showOrigin(view.chosen)
   else if (from === undefined) raw.choose({ attempt: attempt_number, stream })
   // Cast: a stream that is not there has no bytes.
   else raw.light([{ attempt_number, stream, ...range } as RawRef])
@@ -357,7 +392,7 @@ const BYTES = /^(\d{1,9})\.(\w{1,9})(?:\.(\d{1,15})-(\d{1,15}))?$/
 
 /** Opens the bytes and goes there, or closes them. */
 function turnBytes(): void {
-  const open = pane() !== 'bytes'
+  const open = paneAt(state.place) !== 'bytes'
   set({ bytes: open ? '' : undefined })
   drawPane()
   if (open) byId('bytes').focus()
@@ -404,35 +439,14 @@ function copyBySelection(text: string): boolean {
 }
 
 function copyAddress(): void {
-  if (opened === undefined) return
-  const address = new URL(addressOf(place), location.href)
+  if (!state.run) return
+  const address = new URL(addressOf(state.place), location.href)
   copyAndSay(address.href, view.chosen ? `Address of ${view.chosen.id}` : 'Address')
 }
 
 function copyMarkdown(items: readonly Item[], what: string): void {
   const text = items.map(markdownOf).filter(Boolean).join('\n\n')
   copyAndSay(`${text}\n`, what)
-}
-
-/** Light or dark, as the reader last chose; else the system's setting. */
-function restoreTheme(): void {
-  try {
-    const theme = localStorage.getItem(THEME_KEY)
-    if (theme === 'light' || theme === 'dark') document.documentElement.dataset['theme'] = theme
-  } catch {
-    // A page opened from disk may have no storage.
-  }
-}
-
-function turnTheme(): void {
-  const root = document.documentElement
-  const system = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
-  root.dataset['theme'] = (root.dataset['theme'] ?? system) === 'dark' ? 'light' : 'dark'
-  try {
-    localStorage.setItem(THEME_KEY, root.dataset['theme'])
-  } catch {
-    // Then the choice lasts as long as the page.
-  }
 }
 
 listenToKeys(
@@ -448,8 +462,8 @@ listenToKeys(
       always: true,
       act() {
         away.show()
-        if (opened === undefined) list.focusFind()
-        else find.focus()
+        if (state.run) find.focus()
+        else list.focusFind()
       },
     },
     { keys: ['n', 'N'], words: 'next, previous hit', act: (key) => find.step(key === 'n' ? 1 : -1) },
@@ -467,7 +481,7 @@ listenToKeys(
     {
       keys: ['b'],
       words: 'open or close the bytes',
-      act: () => opened !== undefined && turnBytes(),
+      act: () => state.run && turnBytes(),
     },
     { keys: ['s'], words: 'next stream', act: () => raw.next() },
     {
@@ -488,8 +502,8 @@ listenToKeys(
       always: true,
       act() {
         if (isAlone()) return
-        if (pane() !== 'runs') {
-          move(listed, true)
+        if (paneAt(state.place) !== 'runs') {
+          move(state.listed, true)
           showRuns()
         }
         list.focusFind()
@@ -506,19 +520,19 @@ listenToKeys(
       },
     },
   ],
-  () => opened !== undefined,
+  () => state.run !== undefined,
 )
-byId('theme').addEventListener('click', turnTheme)
-byId('copy-address').addEventListener('click', copyAddress)
-byId('copy-run').addEventListener('click', () => copyMarkdown(view.shown, 'Run'))
-byId('to-bytes').addEventListener('click', turnBytes)
-byId('to-run').addEventListener('click', turnBytes)
+onPress('theme', turnTheme)
+onPress('copy-address', copyAddress)
+onPress('copy-run', () => copyMarkdown(view.shown, 'Run'))
+onPress('to-bytes', turnBytes)
+onPress('to-run', turnBytes)
 addEventListener('hashchange', follow)
 addEventListener('popstate', follow)
 
 drawPane()
 loadRuns().then(() => {
-  const [only, second] = runs
+  const [only, second] = state.runs
   if (location.hash.length <= 1 && only && !second) move({ run: only.id, query: {} })
   byId('to-runs').hidden = isAlone()
   byId('more').hidden = !source.live

@@ -63,11 +63,9 @@ export class RawPane {
     })
     this.#tabs.addEventListener('keydown', (press) => {
       if (press.key !== 'ArrowRight' && press.key !== 'ArrowLeft') return
-      const all = [...this.#tabs.querySelectorAll<HTMLElement>('[role=tab]')]
-      const on = all.findIndex((tab) => tab.tabIndex === 0)
       press.preventDefault()
       press.stopPropagation()
-      all.at((on + (press.key === 'ArrowRight' ? 1 : -1)) % all.length)?.click()
+      this.next(press.key === 'ArrowRight' ? 1 : -1)
     })
   }
 
@@ -77,7 +75,7 @@ export class RawPane {
     this.#info = undefined
     this.#stream = undefined
     this.#wanted = []
-    delete this.#tabs.dataset['key']
+    isDrawn(this.#tabs, '')
     this.#tabs.replaceChildren()
     this.#forget()
   }
@@ -157,9 +155,10 @@ export class RawPane {
     )
   }
 
-  next(): void {
+  /** Shows the next stream, or the previous one. */
+  next(by: 1 | -1 = 1): void {
     const known = this.#info?.streams ?? []
-    const other = known[(known.findIndex((one) => this.#isShown(one)) + 1) % known.length]
+    const other = known.at((known.findIndex((one) => this.#isShown(one)) + by) % known.length)
     if (other && !this.#info?.raw_hidden) this.#pick(other)
   }
 

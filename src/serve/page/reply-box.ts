@@ -1,5 +1,5 @@
 import type { RunInfo } from '../run-info.ts'
-import { byId } from './element.ts'
+import { byId, setText } from './element.ts'
 import type { RunSource } from './source.ts'
 
 /** The box under a run that can be continued. What was typed stays until it was sent or another run opens. */
@@ -10,6 +10,7 @@ export class ReplyBox {
   readonly #send = byId('reply-send') as HTMLButtonElement
   #run = ''
   #busy = false
+  #can = false
 
   constructor(source: RunSource) {
     this.#source = source
@@ -25,16 +26,15 @@ export class ReplyBox {
 
   open(run: string): void {
     this.#run = run
-    this.#busy = false
+    this.#busy = this.#can = false
     this.#words.value = ''
-    this.#form.hidden = true
     this.#draw('')
   }
 
   inform(info: RunInfo): void {
     const can = info.reply === true && this.#source.reply !== undefined
-    if (this.#form.hidden !== can) return
-    this.#form.hidden = !can
+    if (this.#can === can) return
+    this.#can = can
     this.#draw('')
   }
 
@@ -51,8 +51,9 @@ export class ReplyBox {
   }
 
   #draw(words: string): void {
+    this.#form.hidden = !this.#can
     this.#words.readOnly = this.#busy
     this.#send.disabled = this.#busy || this.#words.value.trim() === ''
-    byId('reply-told').textContent = words
+    setText('reply-told', words)
   }
 }

@@ -54,7 +54,7 @@ export interface EventReader {
 }
 
 /** `away`: the server cannot be reached and is tried again; `over`: nothing more will come. */
-type Connection = 'connecting' | 'live' | 'away' | 'over'
+export type Connection = 'connecting' | 'live' | 'away' | 'over'
 
 export interface OpenRun {
   /** Requests what was added after it seemed to be over. */

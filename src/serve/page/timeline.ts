@@ -14,30 +14,27 @@ interface Bin {
   first: Item
 }
 
+/** The start of the run that was drawn last, and how many items it had then. */
+let drawn = { begin: 0, count: 0 }
+
 /**
  * Shows when things happened: the time of the run from left to right, with the activity of each interval, an
  * axis and a legend. A click goes there. Events that were read at once have the same time, and then there is
  * no timeline.
  */
-export function drawTimeline(view: ConversationView): void {
+export function drawTimeline(view: ConversationView, over: boolean): void {
   const box = byId('timeline')
   const { items } = view.model
   const begin = Date.parse(items[0]?.ts ?? '')
   const end = Date.parse(items.at(-1)?.ts ?? '')
   const span = end - begin
   box.hidden = !(span > 0)
-  // While a long run is being read, redrawing after every 5 % of it is enough.
   // Another run may have as many items as the one before.
-  const [since, count = 0] = (box.dataset['drawn'] ?? '').split(' ').map(Number)
-  const drawn = since === begin ? count : 0
-  const over = byId('conversation').dataset['over'] === 'true'
-  if (
-    box.hidden ||
-    drawn === items.length ||
-    (!over && drawn > 1000 && items.length < drawn * 1.05 && items.length > drawn)
-  )
-    return
-  box.dataset['drawn'] = `${begin} ${items.length}`
+  const count = drawn.begin === begin ? drawn.count : 0
+  // While a long run is being read, redrawing after every 5 % of it is enough.
+  const isEnough = !over && count > 1000 && items.length < count * 1.05 && items.length > count
+  if (!(span > 0) || count === items.length || isEnough) return
+  drawn = { begin, count: items.length }
   const bins: Bin[] = []
   const seen = new Set<Rank>()
   for (const item of items) {

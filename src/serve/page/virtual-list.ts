@@ -127,6 +127,14 @@ export class VirtualList<T> {
     return this.#drawn.get(index)?.element
   }
 
+  /** The item whose element a node is in. */
+  itemAt(node: Node | null): T | undefined {
+    let above = node
+    // Cast: an element of an item is in the map, and no other node.
+    while (above && !this.#indexes.has(above as Element)) above = above.parentNode
+    return above ? this.#items[this.#indexes.get(above as Element)!] : undefined
+  }
+
   #wipe(): void {
     for (const { element } of this.#drawn.values()) this.#resized.unobserve(element)
     this.#drawn.clear()

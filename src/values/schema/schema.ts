@@ -122,16 +122,16 @@ function isObject(value: unknown): value is object {
 /** A JSON Schema as an object: draft 2020-12, or draft-07 if its `$schema` says so. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** What the schemas that `jsonSchema` made were made of. */
+/** The JSON Schema inside each schema that `jsonSchema` wrapped. */
 const sources = new WeakMap<object, JsonSchema>()
 
 export function madeOf(made: StandardSchemaV1, source: JsonSchema): void {
   sources.set(made, source)
 }
 
-/** The JSON Schema of a schema that is data: a plain one, or one that `jsonSchema` made. */
+/** The JSON Schema behind a schema that is data: a plain one, or one that `jsonSchema` wrapped. */
 export function plainSchemaOf(schema: Schema): JsonSchema | undefined {
-  // Cast: what is no Standard Schema is a plain one.
+  // Cast: anything but a Standard Schema is a plain one.
   return '~standard' in schema ? sources.get(schema) : (schema as JsonSchema)
 }
 

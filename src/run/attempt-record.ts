@@ -1,0 +1,172 @@
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { defined } from '../base/check-options.ts'
+import { clip, type Note } from '../base/fault.ts'
+import type { CompletionData } from '../events/event.ts'
+import { outcomeOf } from '../events/run-outcome.ts'
+import type { Exit } from '../process/supervise.ts'
+import type { Channel } from '../text/chunk.ts'
+import { type Redactor, redactor } from '../views/redact/redact.ts'
+import { channels, fileNames, pinned } from './attempt-logs.ts'
+import { stopNotes } from './attempt-notes.ts'
+import {
+  endInMeta,
+  exitEvidence,
+  type LastWords,
+  type Meta,
+  type StopReason,
+  writeMeta,
+  writeWholeSync,
+} from './meta.ts'
+import type { RecordOptions } from './record-options.ts'
+import type { SessionTokens } from './session-tokens.ts'
+
+const MAX_TASK = 2000
+
+type FileName = keyof ReturnType<typeof fileNames>
+
+/** What is known about an attempt, and the files that it is recorded in, if there is a directory. */
+export class AttemptRecord {
+  /** Paths, by channel. */
+  readonly logs: Readonly<Record<Channel, string>>
+  /** Hides secrets in all that is recorded, if that is wanted. */
+  readonly hide: Redactor | undefined
+  /** Why we ended the process, in a sentence. */
+  stopNote: Note | undefined
+  readonly #dir: string | undefined
+  readonly #names: ReturnType<typeof fileNames>
+  readonly #check: () => void
+  #meta: Meta
+
+  constructor(options: RecordOptions, mode: Meta['mode']) {
+    const { attempt, audit, redact } = options
+    this.#dir = audit
+    this.#names = fileNames(attempt)
+    const logs = channels.map((channel) => [channel, this.path(channel)])
+    this.logs = Object.fromEntries(logs) as Record<Channel, string> // cast: one of each channel
+    this.#check = audit === undefined ? () => {} : pinned(audit)
+    this.hide = redact ? redactor() : undefined
+    this.#meta = newMeta(options, mode, this.hide)
+  }
+
+  get meta(): Meta {
+    return this.#meta
+  }
+
+  /** The sessions of earlier attempts have used this. */
+  continues(session_tokens: SessionTokens): void {
+    this.#meta = { ...this.#meta, reading: { ...this.#meta.reading, session_tokens } }
+  }
+
+  /** We end the process: the first reason counts. */
+  because(reason: StopReason, note = stopNotes[reason]): void {
+    if (this.#meta.reason !== null) return
+    this.stopNote = note
+    this.#meta = { ...this.#meta, reason }
+  }
+
+  save(more: Partial<Meta>): void {
+    this.#meta = { ...this.#meta, ...more }
+    if (!this.#isRecorded()) return
+    writeMeta(this.path('meta'), this.#meta)
+  }
+
+  /** Writes a file, if there is a directory, and it is still the same. */
+  write(name: FileName, text: string): void {
+    if (this.#isRecorded()) writeWholeSync(this.path(name), text)
+  }
+
+  /** The process has ended. */
+  ended(exit: Exit, ms: number, notes: readonly Note[], bytes: Meta['bytes']): void {
+    this.save({
+      ended_at: new Date().toISOString(),
+      duration_ms: ms,
+      exit_code: exit.code,
+      signal: exit.signal,
+      ...outcomeOfExit(exit, this.#meta.reason),
+      notes,
+      bytes,
+    })
+  }
+
+  /** Every event is stored: the outcome, and the task. */
+  complete(end: CompletionData, said: LastWords, task: string | undefined): void {
+    this.save({
+      ...endInMeta(end, said),
+      ...(task !== undefined && { task: clip(this.shown(task), MAX_TASK) }),
+      complete: true,
+    })
+  }
+
+  /** Nothing was started: removes the files. */
+  forget(): void {
+    if (this.#dir === undefined) return
+    for (const name of [...channels, 'chunks', 'meta'] as const) fs.rmSync(this.path(name), { force: true })
+  }
+
+  /** A text as it is recorded. */
+  shown(text: string): string {
+    return this.hide ? this.hide.text(text) : text
+  }
+
+  path(name: FileName): string {
+    return join(this.#dir ?? '', this.#names[name])
+  }
+
+  #isRecorded(): boolean {
+    this.#check()
+    return this.#dir !== undefined
+  }
+}
+
+/** What is known of an attempt before its process is started. */
+function newMeta(options: RecordOptions, mode: Meta['mode'], hide: Redactor | undefined): Meta {
+  const argv = [options.command, ...options.args]
+  return {
+    run_id: options.runId,
+    attempt_number: options.attempt,
+    engine: options.engine.name,
+    mode,
+    // Cast: what is hidden in a list of texts leaves one.
+    argv: hide ? (hide.value(argv) as string[]) : argv,
+    ...(hide && { redacted: true as const }),
+    // Cast: what is hidden in an object of texts leaves one.
+    ...(options.tags && { tags: hide ? (hide.value(options.tags) as typeof options.tags) : options.tags }),
+    ...(options.piped && { prompt: options.talk ? ('wire' as const) : ('stdin' as const) }),
+    ...((options.talk || options.tee || options.spawn) && { stdin: 'pipe' as const }),
+    cwd: options.cwd,
+    pid: null,
+    pid_started: null,
+    recorders: [],
+    started_at: '',
+    ended_at: null,
+    duration_ms: null,
+    exit_code: null,
+    signal: null,
+    reason: null,
+    outcome: null,
+    ok: null,
+    notes: [],
+    ...(options.firstNotes.length > 0 && { first_notes: options.firstNotes }),
+    bytes: {},
+    ...recordedReading(options.reading),
+    complete: false,
+  }
+}
+
+/** The outcome, if the exit alone decides it: the events of an abandoned run may never be read. */
+function outcomeOfExit(exit: Exit, reason: StopReason | null): Pick<Meta, 'outcome' | 'ok'> {
+  const { code, ...rest } = exitEvidence(exit, reason)
+  if (rest.stopped === undefined && rest.signal === null && (code === 0 || code === null))
+    return { outcome: null, ok: null }
+  return { outcome: outcomeOf({ state: 'unknown', evidence: { exit_code: code, ...rest } }), ok: false }
+}
+
+/** The options that a replay must use, too. */
+function recordedReading(options: RecordOptions['reading']): Pick<Meta, 'reading'> {
+  const { doneMarker: done_marker, maxFrame: max_frame, maxRepair: max_repair } = options
+  const { window, pick, session } = options
+  const schema = options.schema === undefined ? undefined : true
+  const reading = defined({ done_marker, max_frame, window, pick, max_repair, session, schema })
+  return Object.keys(reading).length === 0 ? {} : { reading }
+}
