@@ -22,9 +22,9 @@ interface Flags extends LastFlags, ColorFlags, Pick<RunFlags, 'engine' | 'sessio
 
 const examples = `
 Of one run: all its edits as one diff, by file. With run --diff it is git's own
-and can be applied (paths begin in the folder of the run: if that is a subfolder of
-a repository, with git apply --directory=FOLDER); else it has the edits as the
-agent made them, and of files that a command changed only the names.
+and can be applied (its paths begin in the folder of the run: for a subfolder of a
+repository add --directory=FOLDER); else it has the edits as the agent made
+them, and of files that a command changed only the names.
 
 Of two runs: outcome, answer, result, files, calls, and where the conversations
 part; thoughts, outputs, tokens, cost and time do not count as a difference.
