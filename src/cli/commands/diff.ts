@@ -22,8 +22,8 @@ interface Flags extends LastFlags, ColorFlags, Pick<RunFlags, 'engine' | 'sessio
 
 const examples = `
 Of one run: all its edits as one diff, by file. With run --diff it is git's own
-and can be applied; its paths begin in the folder of the run, so in a subfolder of
-a repository add --directory=FOLDER. Else it has the edits as the agent made
+and can be applied; its paths begin in the folder of the run, so in a subfolder
+of a repository add --directory=FOLDER. Else it has the edits as the agent made
 them, and of files that a command changed only the names.
 
 Of two runs: outcome, answer, result, files, calls, and where the conversations
