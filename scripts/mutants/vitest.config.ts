@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '../..')
 const dir = process.env['SLUICE_MUTANTS']!
 const mutants: Mutant[] = JSON.parse(readFileSync(join(dir, 'mutants.json'), 'utf8'))
 
-// The set-up of all tests runs in this process, where no mutant is tried: it may read files that have switches.
+// The set-up of all tests runs in this process, where no mutant is tried; it may read files with switches.
 Object.assign(globalThis, { __mutant: () => false, __turn() {} })
 
 export default defineConfig({
