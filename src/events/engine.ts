@@ -2,8 +2,7 @@ import type { Code } from '../base/fault.ts'
 import type { Frame } from '../frames/frame.ts'
 import type { Channel } from '../text/chunk.ts'
 import type { Cost } from './cost.ts'
-import type { FailureClass, Severity, ToolKind } from './event.ts'
-import type { RequestFacts, TurnEnd } from './open-requests.ts'
+import type { AgentRequest, FailureClass, RequestOption, Severity, ToolKind } from './event.ts'
 import type { Wire } from './talk-wire.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -127,6 +126,24 @@ export interface ErrorFacts {
   readonly verdict?: boolean | undefined
   /** It takes the place of an answer: unless one follows, the run failed, whatever its severity. */
   readonly alone?: boolean | undefined
+}
+
+/**
+ * A request, as an engine reports it: `id` is that of the wire. Its JSON type counts: agents that asked `0`
+ * ignore an answer to `"0"`.
+ */
+export interface RequestFacts extends Omit<AgentRequest, 'id'> {
+  readonly id: unknown
+  /** The record that asks, for the reason and the evidence: `session/request_permission`. */
+  readonly signal: string
+}
+
+/** What a turn has shown of requests and of the client, when it is over. */
+export interface TurnEnd {
+  /** The client sent an interrupt, or chose to cancel. */
+  readonly interrupted: boolean
+  /** The calls that were asked about, and what was chosen, if that was seen; no option is `reject_once`. */
+  readonly answers: ReadonlyMap<string, RequestOption['kind'] | undefined>
 }
 
 /** What the tools of an engine do: their names, separated by blanks, by kind. Any other tool is `other`. */

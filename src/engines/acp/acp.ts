@@ -6,11 +6,11 @@ import {
   type EngineFrame,
   isLenient,
   type ReaderOptions,
+  type RequestFacts,
   type Say,
 } from '../../events/engine.ts'
 import type { RequestOption } from '../../events/event.ts'
 import { memory } from '../../events/memory.ts'
-import type { RequestFacts } from '../../events/open-requests.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { questionsIn } from '../calls.ts'
 import { wordsOf } from '../content-blocks.ts'

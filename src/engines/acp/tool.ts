@@ -1,8 +1,7 @@
 import { clip } from '../../base/fault.ts'
-import { isRecord, readToolKind, type Say } from '../../events/engine.ts'
+import { isRecord, readToolKind, type Say, type TurnEnd } from '../../events/engine.ts'
 import type { ToolKind } from '../../events/event.ts'
 import { memory } from '../../events/memory.ts'
-import type { TurnEnd } from '../../events/open-requests.ts'
 import { fits, type Rec } from '../../events/record.ts'
 import { unifiedDiff } from '../calls.ts'
 

@@ -1,6 +1,6 @@
 import { deedOf } from '../../events/call-subject.ts'
+import type { RequestFacts } from '../../events/engine.ts'
 import type { RequestOption } from '../../events/event.ts'
-import type { RequestFacts } from '../../events/open-requests.ts'
 import type { Rec } from '../../events/record.ts'
 import { questionsIn } from '../calls.ts'
 
