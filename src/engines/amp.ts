@@ -31,10 +31,12 @@ export const amp: Engine = {
 function withExitCodes(say: Say): Say {
   return {
     ...say,
-    completed(call) {
-      const exit_code = exitCode(call)
-      const failed = exit_code !== undefined && exit_code !== 0
-      say[failed ? 'failed' : 'completed']({ ...call, exit_code })
+    call(state, call) {
+      const exit_code = state === 'completed' ? exitCode(call) : undefined
+      say.call(
+        (exit_code ?? 0) === 0 ? state : 'failed',
+        exit_code === undefined ? call : { ...call, exit_code },
+      )
     },
   }
 }

@@ -37,7 +37,7 @@ export function calls() {
     /** Reports that a call begins. */
     start(call: CallFacts, say: Say): void {
       begun(call.id, call.name, call.input)
-      say.started(call)
+      say.call('started', call)
     },
     /** Reports the end of a call, and the file that it has changed, as far as the engine shows that. */
     end(given: Ended, failed: boolean, say: Say, shown?: Shown): void {
@@ -47,10 +47,10 @@ export function calls() {
       const error = failed ? given.error : undefined
       const call = { id, name, kind, input, output, exit_code, error, denied, duration_ms, parent }
       if (failed) {
-        say.failed(call)
+        say.call('failed', call)
         return
       }
-      say.completed(call)
+      say.call('completed', call)
       sayChange(call.name, before?.path ?? shown?.path, shown, say)
     },
   }

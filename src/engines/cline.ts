@@ -60,7 +60,7 @@ export const cline = /* @__PURE__ */ table<Run>({
         say.session(line.at('taskId'))
         if (line.at('hookEventName') !== 'agent_start') return
         run.failed = run.spoke = false
-        say.begun()
+        say.turn('begins')
         say.status('turn_started')
       },
     },
@@ -158,7 +158,7 @@ const contents = /* @__PURE__ */ rows<Run>({
           run.open = undefined
         } else if (words !== undefined) {
           run.open ??= say.newId()
-          say.delta(run.open, words)
+          say.piece('message', run.open, words)
         }
       },
     },
@@ -171,7 +171,7 @@ const contents = /* @__PURE__ */ rows<Run>({
           run.thought = undefined
         } else if (words !== '') {
           run.thought ??= say.newId('reasoning')
-          say.reasoningDelta(run.thought, words)
+          say.piece('reasoning', run.thought, words)
         }
       },
     },
@@ -212,7 +212,7 @@ function readResult(line: Rec, say: Say, run: Run): void {
   const model = line.text('model.id')
   say.status('result', { reason: reason ?? 'unknown', usage, tokens, cost_so_far, fresh: true, model })
   if (reason === 'completed') say.ended('run_result completed', line.text('text'))
-  else if (limited) say.truncated(reason)
+  else if (limited) say.turn('cut', reason)
   else if (reason !== undefined)
     fail(reason === 'error' && answer !== '' ? answer : `the run ended: ${reason}`, say, run, true)
 }

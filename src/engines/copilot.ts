@@ -111,7 +111,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
         if (agent !== undefined) return
         // Also after an error: the engine continues, so the run did not fail.
         run.failed = false
-        say.goesOn()
+        say.turn('goes on')
         say.status('turn_started', { model: run.model })
       },
     },
@@ -173,7 +173,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
       fields: '* toolCallId:text toolName:text inputDelta:text',
       read(data, say, _, line) {
         const { id, name, parent } = startOf(data, line)
-        say.inputDelta({ id, name, parent }, data.text('inputDelta') ?? '')
+        say.call('input', { id, name, parent, input: data.text('inputDelta') ?? '' })
       },
     },
     'tool.execution_start': {
@@ -184,7 +184,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
         const call = startOf(data, line)
         // Without its path: the end of the call tells the files that it has changed.
         begun.begun(call.id, call.name, undefined)
-        say.started(call)
+        say.call('started', call)
         return true
       },
     },

@@ -48,7 +48,7 @@ export const droid: Engine = /* @__PURE__ */ table({
       shape: 'tools:list !mcp_servers !apiKeySource',
       least: '!mcp_servers !apiKeySource',
       read(line, say) {
-        say.begun()
+        say.turn('begins')
         say.status('turn_started', { model: line.text('model') })
       },
     },

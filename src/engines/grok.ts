@@ -81,10 +81,10 @@ const messages = /* @__PURE__ */ rows<Calls>({
         const output = message.text('content') ?? ''
         // Only its text says that it failed.
         if (output.startsWith(name === 'bash' ? 'Command failed: ' : 'Error ')) {
-          say.failed({ id, name, output, error: output.slice(0, 2000) })
+          say.call('failed', { id, name, output, error: output.slice(0, 2000) })
           return
         }
-        say.completed({ id, name, output })
+        say.call('completed', { id, name, output })
         if (known?.path !== undefined && name === 'create_file') say.artifact('created', known.path)
         if (known?.path !== undefined && name === 'str_replace_editor') say.artifact('modified', known.path)
       },

@@ -226,7 +226,7 @@ function readInfo(frame: EngineFrame, say: Say): void {
     say.status('execution_info', { usage, tokens, stats: value, ...(reason && { reason }) })
     if (mended) say.warning('OUTPUT_REPAIRED_GENERIC', 'the Execution Info was repaired')
   } else say.status('execution_info')
-  if (open && !isRecord(value)) say.truncated('the Execution Info has no end')
+  if (open && !isRecord(value)) say.turn('cut', 'the Execution Info has no end')
   else {
     say.ended(END)
     if (isRecord(value)) return

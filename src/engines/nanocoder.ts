@@ -113,7 +113,7 @@ function readCall(id: string, call: Rec, say: Say): boolean {
     exit_code,
   }
   const failed = (call.at('error') ?? undefined) !== undefined || (exit_code ?? 0) !== 0
-  if (failed) say.failed({ ...ended, error: call.text('error') })
-  else say.completed(ended)
+  if (failed) say.call('failed', { ...ended, error: call.text('error') })
+  else say.call('completed', ended)
   return !failed
 }

@@ -29,7 +29,7 @@ const on: Rows<Run>['on'] = {
     fields: 'snapshot:text',
     read(_, say, run, line) {
       const parent = parentOf(line, run)
-      if (parent === undefined && (run.failed || run.over)) say.goesOn()
+      if (parent === undefined && (run.failed || run.over)) say.turn('goes on')
       if (parent === undefined) run.failed = run.over = run.called = false
       say.status('step_start', { parent })
     },
@@ -72,10 +72,10 @@ const on: Rows<Run>['on'] = {
       say.status('step_finish', { reason, usage, tokens: tokensIn(usage), cost, parent })
       if (parent !== undefined) return
       const over = reason === 'stop' && !run.called
-      if (run.over && !over) say.goesOn()
+      if (run.over && !over) say.turn('goes on')
       run.over = over
       if (run.over) say.ended('step_finish stop')
-      if (reason === 'length' || reason === 'content-filter') say.truncated(reason)
+      if (reason === 'length' || reason === 'content-filter') say.turn('cut', reason)
       if (reason === 'error' && !run.failed) say.error('the step ended with an error', 'fatal')
       run.failed ||= reason === 'error'
     },
@@ -197,15 +197,15 @@ function readTool(part: Rec, parent: string | undefined, say: Say): void {
     parent,
   }
   const status = part.at('state.status')
-  if (status === 'error' || name === 'invalid' || (exit_code ?? 0) !== 0) say.failed(call)
+  if (status === 'error' || name === 'invalid' || (exit_code ?? 0) !== 0) say.call('failed', call)
   else if (status === 'completed') {
-    say.completed(call)
+    say.call('completed', call)
     const path = part.text('state.metadata.filepath state.input.filePath')
     const diff = unifiedDiff(part.at('state.metadata.diff'))
     const existed = part.at('state.metadata.exists') === true
     if (path !== undefined && name === 'write') say.artifact(existed ? 'modified' : 'created', path, diff)
     if (path !== undefined && (name === 'edit' || name === 'multiedit')) say.artifact('modified', path, diff)
-  } else say.started(call)
+  } else say.call('started', call)
 }
 
 /** The session of the subagent that a line is about: none that is known prints such lines. */

@@ -79,7 +79,7 @@ export const pi = /* @__PURE__ */ table<Run>({
       fields: '',
       read(_line, say, run) {
         run.stop = undefined
-        say.begun()
+        say.turn('begins')
         say.status('turn_started')
       },
     },
@@ -191,7 +191,7 @@ function readPiece(line: Rec, say: Say, { open, inputs }: Run): void {
   }
   if (part === undefined) return
   const call = kind === 'toolcall_delta' ? inputs.get(index) : undefined
-  if (call) say.inputDelta(call, part)
+  if (call) say.call('input', { ...call, input: part })
   const isThought = kind === 'thinking_delta' && part !== ''
   if (!isThought && kind !== 'text_delta') return
   const type = isThought ? 'thinking' : 'text'
@@ -203,8 +203,7 @@ function readPiece(line: Rec, say: Say, { open, inputs }: Run): void {
     id = open.take(`${type} undefined`) ?? say.newId(isThought ? 'reasoning' : 'message')
     for (const forgotten of open.set(key, id)) close(forgotten, say, { incomplete: true })
   }
-  if (isThought) say.reasoningDelta(id, part)
-  else say.delta(id, part)
+  say.piece(isThought ? 'reasoning' : 'message', id, part)
 }
 
 /** Ends the message or the thought that has this id. */
@@ -238,7 +237,7 @@ function readAnswer(message: Rec, say: Say, run: Run, content = message.records(
     else if (words === undefined && block.at('text')) say.unknownType('content text')
     else if (id !== undefined || words !== '') say.message(id, words, { incomplete })
   }
-  if (run.stop === 'length') say.truncated(run.stop)
+  if (run.stop === 'length') say.turn('cut', run.stop)
 }
 
 function readToolEnd(line: Rec, say: Say, { begun }: Run): void {
@@ -357,7 +356,7 @@ function readSaved(message: Rec, say: Say, { turn, blocks }: File, line: Rec): v
     cost: costIn(usage),
   })
   if (reason === 'stop') turn.end('stop', say)
-  if (reason === 'length') say.truncated('length')
+  if (reason === 'length') say.turn('cut', 'length')
   // The next attempt, if there is one, follows a failed one.
   if (incomplete) turn.fail(message.text('errorMessage') ?? `the answer was ${reason}`, say)
 }

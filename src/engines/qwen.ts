@@ -56,9 +56,10 @@ const ENDING = /\nExit Code: (\d{1,3})\nSignal: [^\n]{0,40}(?:\nProcess Group PG
 function withExitCode(say: Say): Say {
   return {
     ...say,
-    failed(call) {
-      const found = call.name === 'run_shell_command' ? ENDING.exec(call.error?.slice(-200) ?? '') : null
-      say.failed(found ? { ...call, exit_code: Number(found[1]) } : call)
+    call(state, call) {
+      const isCommand = state === 'failed' && call.name === 'run_shell_command'
+      const found = isCommand ? ENDING.exec(call.error?.slice(-200) ?? '') : null
+      say.call(state, found ? { ...call, exit_code: Number(found[1]) } : call)
     },
   }
 }

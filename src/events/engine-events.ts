@@ -13,7 +13,7 @@ import type { FoundPayloads } from './payload.ts'
 import type { Moment, Position } from './position.ts'
 import { Rec } from './record.ts'
 import type { RepeatedWarnings } from './repeated-warnings.ts'
-import { checkText, Report, SURE } from './report.ts'
+import { checkText, checkWord, Report, SURE } from './report.ts'
 import type { TokensAndCost } from './tokens.ts'
 import type { UnknownRecords } from './unknown-records.ts'
 import type { Range, Writer } from './write.ts'
@@ -206,25 +206,22 @@ export class EngineEvents {
         checkText('the text of say.user', text)
         prompts.tell(text)
       },
-      delta: (id, text, more = {}) => messages.delta('agent.message.delta', id, text, more),
+      piece: (of, id, text, more = {}) => messages.piece(of, id, text, more),
       message: (id, text, more = {}) => messages.message(id, text, more),
       newId: (of) => messages.newId(of),
-      withdraw: (id) => messages.withdraw(id),
-      reasoningDelta: (id, text, more = {}) => {
-        if (text !== '' && !report.frame?.extra) messages.delta('agent.reasoning.delta', id, text, more)
-      },
       reasoning: (id, text, more = {}) => messages.reasoning(id, text, more),
-      inputDelta: (call, text) => calls.inputDelta(call, text),
-      started: (call) => calls.told('started', call),
-      completed: (call) => calls.told('completed', call),
-      failed: (call) => calls.told('failed', call),
+      call: (state, call) => calls.told(state, call),
       // A claim becomes an event at the end, or never: it does not count as an event of its frame.
       artifact: this.#options.artifact,
       error: (message, severity = 'error', more = {}) => turns.error(message, severity, more),
       warning: (code, message = meaningOf(code), severity = 'warning') =>
         report.warn(code, message, severity),
-      begun: () => turns.begin(),
-      goesOn: () => turns.goOn(),
+      turn: (what, reason = 'cut') => {
+        checkWord('turn', what, 'begins', 'goes on', 'cut')
+        if (what === 'begins') turns.begin()
+        else if (what === 'cut') turns.cut(reason)
+        else turns.goOn()
+      },
       ended: (signal, answer) => {
         turns.revoke()
         if (answer !== undefined) messages.result(answer)
@@ -234,18 +231,18 @@ export class EngineEvents {
         turns.work()
         requests.asks(request)
       },
-      withdraws: (id) => requests.withdraws(id),
-      worksOn: (call) => requests.goesOn(call),
+      settles: (what = {}) => requests.settles(what),
       turnOver: (how) => {
         const over = requests.turnOver(how === 'interrupted')
         // An agent may end well a turn that it was told to stop: it is stopped all the same.
         turns.over(over.interrupted && (how !== 'well' || requests.isInterrupting))
         return over
       },
-      prompts: (text) => prompts.sends('prompt', text),
-      answers: (id, option, words) => requests.answered(id, option, words),
-      interrupts: () => void prompts.sends('interrupt'),
-      truncated: (reason) => turns.cut(reason),
+      sent: (...sent) => {
+        checkWord('sent', sent[0], 'prompt', 'answer', 'interrupt')
+        if (sent[0] === 'answer') return requests.answered(sent[1], sent[2], sent[3])
+        return sent[0] === 'prompt' ? prompts.sends('prompt', sent[1]) : prompts.sends('interrupt')
+      },
       unknownType: (name) => report.unknownType(name),
       fields: (record, known) => report.fields(record, known),
       confidence: (value) => {

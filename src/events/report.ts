@@ -150,6 +150,10 @@ export class Report {
 }
 
 /** An engine in JavaScript can say anything: what breaks the schema is thrown (PROFILE_FAILED). */
-export function checkText(what: string, value: unknown): void {
+export function checkText(what: string, value: unknown): asserts value is string {
   if (typeof value !== 'string') throw new TypeError(`${what} must be a string, but is ${typeof value}`)
+}
+
+export function checkWord(verb: string, word: unknown, ...known: readonly string[]): void {
+  if (!known.includes(word as string)) throw new TypeError(`say.${verb} takes ${known.join(', ')} first`)
 }

@@ -335,13 +335,16 @@ describe('an engine of the user', () => {
   test.for([
     ['message', [7, 'x']],
     ['message', ['m', 7]],
-    ['delta', [7, 'x']],
-    ['delta', ['m', null]],
+    ['piece', ['message', 7, 'x']],
+    ['piece', ['message', 'm', null]],
+    ['piece', ['words', 'm', 'x']],
     ['user', [7]],
     ['reasoning', ['m', {}]],
-    ['started', ['call-1', 'shell', {}]],
-    ['completed', [{ name: 'shell' }]],
-    ['failed', [{ id: 'call-1', name: 7 }]],
+    ['call', ['started', 'call-1', 'shell', {}]],
+    ['call', ['completed', { name: 'shell' }]],
+    ['call', ['failed', { id: 'call-1', name: 7 }]],
+    ['call', ['ended', { id: 'call-1', name: 'shell' }]],
+    ['turn', ['over']],
   ] as const)(
     'that says %s with %j: no record is made of it, and PROFILE_FAILED says why',
     async ([word, given]) => {

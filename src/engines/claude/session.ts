@@ -128,7 +128,7 @@ function readAnswer(line: Rec, content: unknown, say: Say, file: File): void {
   }
   // The lines of one message repeat it.
   const limited = parent === undefined && line.at('message.stop_reason') === 'max_tokens'
-  if (limited && turn.isNew('limit', own)) say.truncated('max_tokens')
+  if (limited && turn.isNew('limit', own)) say.turn('cut', 'max_tokens')
 }
 
 function readUser(line: Rec, content: unknown, say: Say, file: File): void {

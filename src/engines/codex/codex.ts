@@ -116,7 +116,7 @@ const lines = /* @__PURE__ */ rows<undefined>({
       least: '#1',
       fields: '',
       read(_, say) {
-        say.begun()
+        say.turn('begins')
         say.status('turn_started')
       },
     },

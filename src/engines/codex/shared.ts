@@ -32,12 +32,12 @@ export function sayCall(
   say: Say,
 ): boolean {
   const { name, input } = tool
-  if (phase === 'started') say.started({ id: item.text('id') ?? '', name, input, parent })
+  if (phase === 'started') say.call('started', { id: item.text('id') ?? '', name, input, parent })
   if (phase !== 'completed') return false
   const { call, failed, unclear } = endOf(item, { name, input, output: tool.output, parent })
-  if (failed) say.failed(call)
-  else if (unclear) say.started({ id: call.id, name, input, parent })
-  else say.completed(call)
+  if (failed) say.call('failed', call)
+  else if (unclear) say.call('started', { id: call.id, name, input, parent })
+  else say.call('completed', call)
   return !failed && !unclear
 }
 

@@ -301,7 +301,7 @@ function readDocument(frame: EngineFrame, say: Say): void {
   if (error !== undefined) say.error(error, 'fatal')
   else if (response !== undefined) {
     say.message(undefined, response, { enveloped: true })
-    if (fits(document.values, 'finishReason=MAX_TOKENS')) say.truncated('MAX_TOKENS')
+    if (fits(document.values, 'finishReason=MAX_TOKENS')) say.turn('cut', 'MAX_TOKENS')
     say.ended('response document', response)
   }
   if (document.record('error')) say.error(errorWords(document.at('error')) ?? 'the engine failed', 'fatal')

@@ -103,16 +103,16 @@ function readCall(given: Rec, say: Say, turn: Turns): void {
   const call = { id: given.text('id') ?? '', name: given.text('name') ?? 'tool' }
   const input = given.at('args')
   const status = given.text('status') ?? ''
-  if (turn.isNew('call', call.id)) say.started({ ...call, input })
+  if (turn.isNew('call', call.id)) say.call('started', { ...call, input })
   const over = status === 'success' || status === 'error' || status === 'cancelled'
   if (!over || !turn.isNew('ended', call.id)) return
   const response = given.records('result')[0]?.record('functionResponse.response')
   const output = response?.at('output')
   if (status === 'success') {
-    say.completed({ ...call, output })
+    say.call('completed', { ...call, output })
     sayChange(call.name, pathOf(input), shownIn(given.record('resultDisplay')), say)
   } else {
     const error = response?.text('error') ?? given.text('resultDisplay') ?? status
-    say.failed({ ...call, output, error })
+    say.call('failed', { ...call, output, error })
   }
 }

@@ -47,7 +47,7 @@ export function streamReader() {
 }
 
 function close({ message }: State, say: Say, failed = false): void {
-  if (message.open !== undefined && failed) say.withdraw(message.open)
+  if (message.open !== undefined && failed) say.message(message.open, undefined, { withdrawn: true })
   else if (message.open !== undefined) say.message(message.open)
   message.open = undefined
 }
@@ -85,7 +85,7 @@ const streamLines = /* @__PURE__ */ rows<State>({
       read(line, say) {
         const model = line.text('model')
         say.session(line.at('session_id'), { model })
-        say.begun()
+        say.turn('begins')
         say.status('turn_started', { model })
       },
     },
@@ -103,7 +103,7 @@ const streamLines = /* @__PURE__ */ rows<State>({
           if (message.open === undefined) message.head = ''
           message.open ??= say.newId()
           if (message.head.length < MAX_HEAD) message.head += words
-          say.delta(message.open, words)
+          say.piece('message', message.open, words)
           return
         }
         close(state, say)
@@ -153,7 +153,7 @@ const streamLines = /* @__PURE__ */ rows<State>({
         const message = errorText(line.at('message error detail'))
         if (severity === 'error') state.error = line.text('message')
         say.error(message, severity, { alone: severity === 'error' })
-        if (limited.test(message.slice(0, 300))) say.truncated('MAX_TOKENS')
+        if (limited.test(message.slice(0, 300))) say.turn('cut', 'MAX_TOKENS')
       },
     },
     result: {

@@ -2,7 +2,7 @@ import { defined } from '../../base/check-options.ts'
 import { type CallFacts, type Engine, kindsByName, type Say } from '../engine.ts'
 import type { ToolData } from '../event.ts'
 import { memory } from '../memory.ts'
-import { checkText, type Report, type Writable } from '../report.ts'
+import { checkText, checkWord, type Report, type Writable } from '../report.ts'
 import type { Turns } from './turns.ts'
 
 /** Open calls without an id to remember. */
@@ -83,9 +83,14 @@ export class Calls {
     this.#denials = denials
   }
 
-  told(state: 'started' | 'completed' | 'failed', given: CallFacts): void {
+  told(state: Parameters<Say['call']>[0], given: CallFacts): void {
+    checkWord('call', state, 'input', 'started', 'completed', 'failed')
     checkText('the id of a call', given?.id)
     checkText('the name of a call', given.name)
+    if (state === 'input') {
+      this.#piece(given)
+      return
+    }
     const report = this.#report
     const { evidence } = this.#turns
     const starts = state === 'started'
@@ -105,10 +110,9 @@ export class Calls {
   }
 
   /** A piece of the arguments of a call that has not begun. */
-  inputDelta(call: Parameters<Say['inputDelta']>[0], text: string): void {
-    checkText('the id of a call', call?.id)
-    checkText('the name of a call', call.name)
-    checkText('the text of say.inputDelta', text)
+  #piece(call: CallFacts): void {
+    const text = call.input
+    checkText('a piece of the input of a call', text)
     if (text === '' || call.id === '' || this.#report.frame?.extra) return
     this.#turns.work()
     const { call_id, name, kind, parent_call_id } = this.#data(call)

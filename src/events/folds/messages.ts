@@ -4,7 +4,7 @@ import { isRecord, type MessageFacts } from '../engine.ts'
 import type { MessageData } from '../event.ts'
 import type { FoundPayloads } from '../payload.ts'
 import { isAfter, type Moment, PerSource } from '../position.ts'
-import { checkText, LOW, type Report, type Writable } from '../report.ts'
+import { checkText, checkWord, LOW, type Report, type Writable } from '../report.ts'
 import type { Range } from '../write.ts'
 import type { Turns } from './turns.ts'
 
@@ -145,13 +145,10 @@ interface MessagesOptions {
   readonly payloads: (text: string, when: Moment | undefined, enveloped: boolean) => FoundPayloads
 }
 
-type PieceType = 'agent.message.delta' | 'agent.reasoning.delta'
+/** What pieces are of. */
+type Whole = 'message' | 'reasoning'
 
-/** What the pieces are of, and the verb that reports them. */
-const pieceWords = {
-  'agent.message.delta': { what: 'message', verb: 'delta' },
-  'agent.reasoning.delta': { what: 'thought', verb: 'reasoningDelta' },
-} as const
+const nameOf = (of: Whole) => (of === 'message' ? 'message' : 'thought')
 
 /** What the agent says and thinks: pieces become whole messages, which are searched for payloads. */
 export class Messages {
@@ -176,25 +173,24 @@ export class Messages {
     this.#nextNumber = nextNumber
   }
 
-  newId(of: 'message' | 'reasoning' = 'message'): string {
+  newId(of: Whole = 'message'): string {
     for (;;) {
       const id = `${of}-${this.#nextNumber()}`
-      if (!(of === 'message' ? this.#open : this.#thoughts).has(id)) return id
+      if (!this.#openOf(of).has(id)) return id
     }
   }
 
-  /** A piece of a message or of a thought. */
-  delta(type: PieceType, id: string, text: string, more: MessageFacts): void {
-    const { what, verb } = pieceWords[type]
-    checkText(`the id of say.${verb}`, id)
-    checkText(`the text of say.${verb}`, text)
-    if (text === '') return
+  piece(of: Whole, id: string, text: string, more: MessageFacts): void {
     const report = this.#report
-    report.write(type, messageData(id, text, more.parent))
+    checkWord('piece', of, 'message', 'reasoning')
+    if (of === 'reasoning' && report.frame?.extra) return
+    checkText('the id of say.piece', id)
+    checkText('the text of say.piece', text)
+    if (text === '') return
+    report.write(`agent.${of}.delta`, messageData(id, text, more.parent))
     const piece = { text, place: report.writer.place(), more, when: this.#turns.work() }
-    const open = type === 'agent.message.delta' ? this.#open : this.#thoughts
-    const cut = open.add(id, piece, (oldest) => this.#closeOldest(type, oldest))
-    if (cut) report.warn('FRAME_TOO_LONG', `a ${what} grew past maxFrame; its final text is cut`)
+    const cut = this.#openOf(of).add(id, piece, (oldest) => this.#closeOldest(of, oldest))
+    if (cut) report.warn('FRAME_TOO_LONG', `a ${nameOf(of)} grew past maxFrame; its final text is cut`)
   }
 
   reasoning(id: string | undefined, text: string | undefined, more: MessageFacts): void {
@@ -215,7 +211,8 @@ export class Messages {
   message(id: string | undefined, text: string | undefined, more: MessageFacts): void {
     if (id !== undefined) checkText('the id of say.message', id)
     if (text === undefined) {
-      if (id !== undefined) this.#closeOpen(id, more)
+      if (id !== undefined && more.withdrawn) this.#open.take(id)
+      else if (id !== undefined) this.#closeOpen(id, more)
       return
     }
     checkText('the text of say.message', text)
@@ -227,9 +224,9 @@ export class Messages {
     this.#final(id ?? this.newId(), words, more, this.#turns.work())
   }
 
-  /** Takes back a message of which only pieces were reported; without an id, all of them. */
-  withdraw(id?: string): void {
-    for (const one of id === undefined ? this.#open.ids() : [id]) this.#open.take(one)
+  /** Takes back the messages of which only pieces were reported. */
+  withdraw(): void {
+    for (const id of this.#open.ids()) this.#open.take(id)
   }
 
   /** The answer of the run, in a field of its own. */
@@ -259,6 +256,10 @@ export class Messages {
     }
   }
 
+  #openOf(of: Whole): OpenMessages {
+    return of === 'message' ? this.#open : this.#thoughts
+  }
+
   #closeThought(id: string, more: MessageFacts): void {
     const thought = this.#thoughts.take(id)
     if (!thought) return
@@ -277,12 +278,11 @@ export class Messages {
   }
 
   /** Closes the oldest message or thought, to make room for another. */
-  #closeOldest(type: PieceType, id: string): void {
-    const { what } = pieceWords[type]
+  #closeOldest(of: Whole, id: string): void {
     const { warnings, confidence } = this.#report
-    const message = `the open ${what}s grew past maxFrame; the oldest is closed`
-    warnings.warn(`open ${what}s`, 'FRAME_TOO_LONG', confidence, message)
-    if (type === 'agent.message.delta') this.#closeOpen(id, { incomplete: true })
+    const message = `the open ${nameOf(of)}s grew past maxFrame; the oldest is closed`
+    warnings.warn(`open ${nameOf(of)}s`, 'FRAME_TOO_LONG', confidence, message)
+    if (of === 'message') this.#closeOpen(id, { incomplete: true })
     else this.#closeThought(id, { incomplete: true })
   }
 

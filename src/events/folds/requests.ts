@@ -142,18 +142,15 @@ export class Requests {
     this.#interrupting = what === 'interrupt'
   }
 
-  /** The agent no longer waits for an answer to this request. */
-  withdraws(id: unknown): void {
-    this.#settle(keyOf(id), this.#by())
-  }
-
   /**
-   * The agent goes on with a call, so nobody has to answer what it asked about it. Without a call it goes on
-   * with something else, which says nothing about an answer that would be seen on stdin. True if the user
-   * did not allow the call.
+   * The agent no longer waits for an answer to a request; or it goes on with a call, so nobody has to answer
+   * what it asked about it. Without a call it goes on with something else, which says nothing about an answer
+   * that would be seen on stdin. True if the user did not allow the call.
    */
-  goesOn(call: string | undefined): boolean {
-    if (this.#open.size > 0 && !(call === undefined && this.#heard))
+  settles(what: { readonly request?: unknown; readonly call?: string | undefined }): boolean {
+    const { call } = what
+    if ('request' in what) this.#settle(keyOf(what.request), this.#by())
+    else if (this.#open.size > 0 && !(call === undefined && this.#heard))
       for (const [key, { request }] of this.#open)
         if (call === undefined || request.call_id === call) this.#settle(key, this.#by())
     return call !== undefined && this.#answers.get(call)?.startsWith('allow') === false
