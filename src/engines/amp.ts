@@ -1,8 +1,16 @@
 import type { CallFacts, Engine, Say } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
-import { jsonIn } from './calls.ts'
+import { jsonIn, usualDenial } from './calls.ts'
 import { failures, first, isAmp, openDialect } from './claude/claude.ts'
-import { usualDenial } from './denials.ts'
+import type { Program } from './command-line.ts'
+
+export const ampProgram: Program = {
+  names: 'amp @sourcegraph/amp',
+  headless: '-x --execute',
+  records: '--stream-json',
+  add: '--stream-json',
+  blind: 'cost',
+}
 
 /** Amp (`amp --execute --stream-json`). The dialect is Claude Code's; its sessions are threads, `T-…`. */
 export const amp: Engine = {

@@ -1,9 +1,9 @@
 import { costOf } from '../events/cost.ts'
 import { asText, type Engine, isLenient, isRecord, type Say, type ToolTable } from '../events/engine.ts'
 import { fits, Rec } from '../events/record.ts'
-import { calls } from './calls.ts'
+import { calls, usualDenial } from './calls.ts'
+import type { Program } from './command-line.ts'
 import { contentBlocks, wordsOf } from './content-blocks.ts'
-import { usualDenial } from './denials.ts'
 import { errorText } from './error-words.ts'
 import { rows, table } from './record-table.ts'
 import { type Turns, turns } from './session-turns.ts'
@@ -36,6 +36,12 @@ type Run = ReturnType<typeof newRun>
 
 /** Other programs log errors, too, but with more fields. */
 const ERROR = 'message:text #3'
+
+export const clineProgram: Program = {
+  names: 'cline',
+  records: '--json --acp',
+  add: '--json',
+}
 
 /** Cline CLI (`cline --json`). Texts come four times, without ids; an interrupted run exits with 0. */
 export const cline = /* @__PURE__ */ table<Run>({

@@ -1,6 +1,7 @@
 import { asText, type Engine, isRecord, type Say, type ToolTable } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { calls, unifiedDiff } from './calls.ts'
+import type { Program } from './command-line.ts'
 import { blocksOf, wordsOf } from './content-blocks.ts'
 import { table } from './record-table.ts'
 import { tokensAt } from './token-parts.ts'
@@ -55,6 +56,14 @@ class Run {
     this.open = undefined
     this.pieces = ''
   }
+}
+
+export const cursorProgram: Program = {
+  names: 'cursor-agent',
+  headless: '-p --print',
+  records: '--output-format=json|stream-json acp',
+  add: '--output-format stream-json',
+  blind: 'cost',
 }
 
 /**
@@ -205,11 +214,9 @@ function readCall(line: Rec, say: Say, run: Run): boolean {
   // How long a command ran; other tools do not report it.
   const duration_ms = tool.duration('result.success.executionTime')
   const ended = { ...call, output: good ?? tool.at('result'), exit_code, duration_ms }
-  if ((exit_code ?? 0) !== 0) {
-    say.call('failed', ended)
-    return true
-  }
-  say.call('completed', ended)
+  const failed = (exit_code ?? 0) !== 0
+  say.call(failed ? 'failed' : 'completed', ended)
+  if (failed) return true
   const path = tool.text('result.success.path args.path arguments.path')
   const change = changes.get(name)
   if (good !== undefined && path !== undefined && change !== undefined)

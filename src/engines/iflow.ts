@@ -10,7 +10,13 @@ import { fits } from '../events/record.ts'
 import { tryParse } from '../values/parse.ts'
 import { AnswerText } from './answer-text.ts'
 import { isLog, loggedError, logLine } from './api-errors.ts'
+import type { Program } from './command-line.ts'
 import { tokenParts } from './token-parts.ts'
+
+export const iflowProgram: Program = {
+  names: 'iflow @iflow-ai/iflow-cli',
+  blind: 'cost toolCalls',
+}
 
 /**
  * iFlow: text, in three layers, each of which works without the others. Lines that a pattern matches (0.7),

@@ -3,8 +3,7 @@ import type { Engine, FailureTable, Say, ToolTable } from '../events/engine.ts'
 import { durationOf, fits, Rec } from '../events/record.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { unifiedDiff } from './calls.ts'
-import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
-import { opencodeDenial } from './denials.ts'
+import type { CommandLine, Program } from './command-line.ts'
 import { errorText, errorWords } from './error-words.ts'
 import { type Rows, rows, table } from './record-table.ts'
 import { type Turns, turns } from './session-turns.ts'
@@ -100,6 +99,10 @@ const tools: ToolTable = {
   think: 'task todowrite todoread',
   fetch: 'webfetch',
 }
+
+/** How the result of a call begins that was not allowed. */
+export const opencodeDenial =
+  /^(?:Error: )?The user (?:rejected permission to use|has specified a rule which prevents you from using) this/
 const fields = 'id:text messageID:text sessionID:text type:text'
 
 const COMMAND: CommandLine = {
@@ -113,6 +116,22 @@ const COMMAND: CommandLine = {
   next: (options, session) => [...options, '-s', session],
 }
 
+export const opencodeProgram: Program = {
+  names: 'opencode opencode-ai',
+  headless: 'run',
+  records: '--format=json acp serve',
+  add: '--format json',
+  command: COMMAND,
+}
+
+export const kiloProgram: Program = {
+  names: 'kilo @kilocode/cli',
+  headless: 'run',
+  records: '--format=json acp serve',
+  add: '--format json',
+  command: COMMAND,
+}
+
 /**
  * OpenCode (`opencode run --format json`). There is no line for the start or end of a session: the first id
  * starts it, `stop` ends it.
@@ -122,8 +141,6 @@ export const opencode: Engine = /* @__PURE__ */ table<Run>({
   parser: 'opencode_ndjson',
   about: 'opencode run --format json; 1.18, 1.1',
   failures,
-  task: (argv) => taskIn(argv, COMMAND),
-  resume: (last) => nextTurn(last, COMMAND),
   tools,
   denials: opencodeDenial,
   shape: isLine,
@@ -150,8 +167,6 @@ export const kilo: Engine = {
   cut: { stdout: 'records', pty: 'records' },
   about: 'kilo run --format json; 7.7 (auto calls it opencode: the dialect is the same)',
   failures,
-  task: (argv) => taskIn(argv, COMMAND),
-  resume: (last) => nextTurn(last, COMMAND),
   tools,
   denials: opencodeDenial,
   open: (limits) => opencode.open(limits),

@@ -1,7 +1,6 @@
-import { type Code, meaningOf, type Note, quote } from '../base/fault.ts'
-import type { SentBy, ToldOrder } from '../text/chunk.ts'
+import { meaningOf, quote } from '../base/fault.ts'
+import type { ToldOrder } from '../text/chunk.ts'
 import type { Engine, EngineFrame, RunFacts, Say } from './engine.ts'
-import type { CompletionData } from './event.ts'
 import type { Said } from './evidence.ts'
 import { Calls } from './folds/calls.ts'
 import { Messages } from './folds/messages.ts'
@@ -41,13 +40,13 @@ interface EngineEventsOptions {
 /** Turns what an engine reports into events: each word of `Say` goes to the fold that knows about it. */
 export class EngineEvents {
   readonly #options: EngineEventsOptions
-  readonly #report: Report
-  readonly #turns: Turns
-  readonly #messages: Messages
+  readonly report: Report
+  readonly turns: Turns
+  readonly messages: Messages
   readonly #calls: Calls
-  readonly #requests: Requests
+  readonly requests: Requests
   readonly #prompts: Prompts
-  readonly #spent: Spent
+  readonly spent: Spent
   readonly #say: Say
   /** At the end: the records turned out to be those of another program. */
   #stranger: ReturnType<UnknownRecords['found']>
@@ -60,19 +59,14 @@ export class EngineEvents {
     const nextNumber = () => ++nameless
     const report = new Report(options.writer, options.warnings)
     const turns = new Turns(report, options.isSettled)
-    this.#report = report
-    this.#turns = turns
-    this.#messages = new Messages(report, turns, options, nextNumber)
+    this.report = report
+    this.turns = turns
+    this.messages = new Messages(report, turns, options, nextNumber)
     this.#calls = new Calls(report, turns, nextNumber)
-    this.#requests = new Requests(report, turns, options.attempt)
-    this.#prompts = new Prompts(report, turns, this.#requests)
-    this.#spent = new Spent(report, options.sessionTokens)
+    this.requests = new Requests(report, turns, options.attempt)
+    this.#prompts = new Prompts(report, turns, this.requests)
+    this.spent = new Spent(report, options.sessionTokens)
     this.#say = this.#makeSay()
-  }
-
-  /** Who sends what is on stdin now. */
-  set sentBy(by: 'user' | SentBy) {
-    this.#requests.sentBy = by
   }
 
   /** Lets the engine read a frame; one that it does not know is raw. `again`: others read it, too. */
@@ -82,81 +76,58 @@ export class EngineEvents {
     position: Position,
     again = false,
   ): boolean | 'kept' {
-    this.#report.begin(given, position, again)
-    if (given.channel === 'stdin') this.#requests.heard()
+    this.report.begin(given, position, again)
+    if (given.channel === 'stdin') this.requests.heard()
     const understood = read(given, this.#say)
-    this.#report.end(given, understood, this.#keepStranger)
-    if (this.#turns.frameRead()) this.#prompts.turnOver()
+    this.report.end(given, understood, this.#keepStranger)
+    if (this.turns.frameRead()) this.#prompts.turnOver()
     return understood
   }
 
   /** All that was sent to an agent that takes its prompt as text. */
   prompt(text: string, range: Range): void {
-    this.#report.writer.about(range)
-    this.#report.confidence = SURE
-    if (text.trim() === '' || !this.#prompts.tell(text)) this.#report.raw(text)
+    this.report.writer.about(range)
+    this.report.confidence = SURE
+    if (text.trim() === '' || !this.#prompts.tell(text)) this.report.raw(text)
   }
 
   /** Tells what became of an order to the run. */
   control(told: ToldOrder): void {
-    const report = this.#report
+    const report = this.report
     report.confidence = SURE
     report.aside(undefined, () => report.write('lifecycle.run.status', { status: 'control', ...told }))
   }
 
   /** The engine is known from here on; `named` if the caller has named it. */
   reads(engine: Pick<Engine, 'name' | 'failures' | 'tools' | 'denials'>, named: boolean): void {
-    if (named) this.#report.strangers.engine = engine.name
-    this.#turns.failureTable = engine.failures
+    if (named) this.report.strangers.engine = engine.name
+    this.turns.failureTable = engine.failures
     this.#calls.of(engine)
   }
 
   /** A frame that is not shown to the engine. */
   unread(given: EngineFrame): void {
-    this.#report.writer.about(given)
+    this.report.writer.about(given)
     this.#keepAsRaw(given)
-  }
-
-  warn(code: Code, message: string): void {
-    this.#report.warn(code, message)
-  }
-
-  /** Takes back the messages of which only pieces were reported. */
-  withdraw(): void {
-    this.#messages.withdraw()
-  }
-
-  sawTruncation(): void {
-    this.#turns.evidence.truncated()
-  }
-
-  /** Reports that the turn waits for the user, if it does. */
-  tellTurn(): void {
-    this.#turns.tell()
-  }
-
-  /** A fault of our own decides the end, whatever the agent says then. */
-  fails(note: Note): void {
-    this.#turns.fails(note)
   }
 
   /** Lets the engine report about what it kept. */
   last(end: ((say: Say) => void) | undefined): void {
-    this.#report.beginLast()
+    this.report.beginLast()
     end?.(this.#say)
     this.#prompts.end()
-    this.#openAtEnd = this.#requests.waitsFor
-    this.#requests.end()
+    this.#openAtEnd = this.requests.waitsFor
+    this.requests.end()
     // Also a turn whose beginning only the PTY has: before, the failure seemed to be its own.
-    this.#turns.tell(true)
-    this.#report.writer.about(undefined)
+    this.turns.tell(true)
+    this.report.writer.about(undefined)
   }
 
   /** End of input: closes what is still open. */
   end(): void {
-    const report = this.#report
+    const report = this.report
     report.confidence = SURE
-    this.#messages.end()
+    this.messages.end()
     this.#stranger = report.strangers.found()
     report.writer.about(this.#stranger?.first, true)
     if (this.#stranger) report.warn('ENGINE_UNKNOWN', this.#stranger.message)
@@ -165,41 +136,26 @@ export class EngineEvents {
 
   /** What the records say about the end of the run. */
   evidence(): Said {
-    const known = this.#turns.evidence.said()
+    const known = this.turns.evidence.said()
     const said = this.#openAtEnd === undefined ? known : { ...known, request: this.#openAtEnd }
     // If no record was understood, it is unknown whether the last one was cut.
     return this.#stranger ? { ...said, truncated: false } : said
   }
 
-  /** The words of the engine's result. */
-  answer(): string | undefined {
-    return this.#turns.evidence.answer()
-  }
-
-  /** Why the run failed, and the bytes that say so. */
-  failure(): Pick<CompletionData, 'failure_class' | 'failure_ref'> {
-    return this.#turns.failure()
-  }
-
-  /** What the run has used and what it cost. */
-  spent(): Pick<CompletionData, 'tokens' | 'cumulative' | 'cost'> {
-    return this.#spent.sum()
-  }
-
   /** Plain functions: an engine, or a layer around it, may spread them into an object of its own. */
   #makeSay(): Say {
-    const report = this.#report
-    const turns = this.#turns
-    const messages = this.#messages
+    const report = this.report
+    const turns = this.turns
+    const messages = this.messages
     const calls = this.#calls
-    const requests = this.#requests
+    const requests = this.requests
     const prompts = this.#prompts
     return {
       session: (id, facts = {}) => {
         if (typeof id === 'string' && id !== '') this.#session(id, facts)
       },
       status: (name, facts = {}) => {
-        this.#spent.status(name, facts)
+        this.spent.status(name, facts)
         if (facts.structured_payload !== undefined) messages.payload(facts.structured_payload)
       },
       user: (text) => {
@@ -259,31 +215,31 @@ export class EngineEvents {
   }
 
   #session(id: string, facts: RunFacts): void {
-    const report = this.#report
+    const report = this.report
     report.session = id
     if (report.writer.session(id)) {
-      this.#spent.status('started', facts)
+      this.spent.status('started', facts)
       const { session = id } = this.#options
       const message = `the agent began the session ${quote(id, 100)} and did not continue ${quote(session, 100)}`
-      if (id !== session) this.#turns.fails({ code: 'SESSION_CHANGED', message })
+      if (id !== session) this.turns.fails({ code: 'SESSION_CHANGED', message })
     }
     this.#prompts.tellEarly()
   }
 
   /** Keeps as raw what the engine has seen and does not understand. */
   readonly #keepStranger = (frame: EngineFrame): void => {
-    this.#report.strangers.saw(frame)
+    this.report.strangers.saw(frame)
     this.#keepAsRaw(frame)
   }
 
   /** A frame that the engine does not read: kept as raw, with a warning for the first of its kind. */
   #keepAsRaw(given: EngineFrame): void {
-    const report = this.#report
+    const report = this.report
     const { channel, blank, text } = given
     const kind = given.value === undefined ? 'line' : 'record'
     // A record on stderr may be an error of the CLI, too; what else it has is data.
     const words = kind === 'line' ? text : Rec.of(given.value)?.text('message error.message error')
-    if (channel !== 'stdout' && channel !== 'stdin' && words) this.#turns.sawLine(given, words)
+    if (channel !== 'stdout' && channel !== 'stdin' && words) this.turns.sawLine(given, words)
     report.raw(text, blank ? SURE : 0.3)
     if (blank || report.unknown) return
     const message = `a ${kind} on ${channel} was not understood and is kept as raw`

@@ -345,11 +345,15 @@ export interface Engine {
    * programs write such records, too. For `auto`.
    */
   shape?(frame: EngineFrame): boolean | 'weak'
-  /** The task in a command line of the agent, if it is there. The first word is the program. */
+  /**
+   * The task in a command line of the agent, if it is there. The first word is the program.
+   * @default as that of our engine of this name
+   */
   task?(argv: readonly string[]): string | undefined
   /**
    * The command line of the next turn in the same session; its prompt goes to stdin. Undefined if a run that
    * was started in this way cannot be continued.
+   * @default as that of our engine of this name
    */
   resume?(last: LastTurn): readonly string[] | undefined
   /** How to speak with the agent while it works (`talk`). @default that of our engine of this name */

@@ -12,12 +12,24 @@ import {
 import type { RequestOption } from '../../events/event.ts'
 import { memory } from '../../events/memory.ts'
 import { fits, Rec } from '../../events/record.ts'
-import { questionsIn } from '../calls.ts'
+import { questionsIn, usualDenial } from '../calls.ts'
+import { claudeDenial } from '../claude/claude.ts'
+import { codexDenial } from '../codex/shared.ts'
 import { wordsOf } from '../content-blocks.ts'
-import { anyDenial } from '../denials.ts'
+import { geminiDenial } from '../gemini/stream.ts'
+import { opencodeDenial } from '../opencode.ts'
+import { qwenDenial } from '../qwen.ts'
 import { rows } from '../record-table.ts'
 import { ToolCalls, titleOf } from './tool.ts'
 import { AcpTurns, chunkReader, innerChunks, stops } from './turn.ts'
+
+/** Agents of the Agent Client Protocol pass on the words of their own tools. */
+const anyDenial: Pick<RegExp, 'test'> = {
+  test: (words) =>
+    [claudeDenial, codexDenial, geminiDenial, opencodeDenial, qwenDenial, usualDenial].some((one) =>
+      one.test(words),
+    ),
+}
 
 /**
  * The Agent Client Protocol, version 1 (`gemini --acp`, `opencode acp`, …): JSON-RPC, one record per line.

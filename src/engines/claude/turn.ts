@@ -8,8 +8,8 @@ import { blocksOf, contentBlocks, USES, wordsOf } from '../content-blocks.ts'
 import { errorText } from '../error-words.ts'
 import { rows } from '../record-table.ts'
 import { statsTokens } from '../token-parts.ts'
-import { askedIn, choiceIn } from './asked.ts'
 import { claudeTokens, isResult, messageTokens, modelTokens, promptOf, sayResult } from './message.ts'
+import { askedIn, choiceIn } from './wire.ts'
 
 /** What is known of one run: what was said, thought and called, turn by turn. */
 function newRun() {

@@ -6,8 +6,8 @@ import { wordsOf } from '../content-blocks.ts'
 import { errorText } from '../error-words.ts'
 import { OpenPieces } from '../open-pieces.ts'
 import { rows } from '../record-table.ts'
-import { askedIn, type BegunCall, decisionOf } from './asked.ts'
 import { codexTokens, mcpName, type Phase, readCommand, readFileChange, sayCall } from './shared.ts'
+import { askedIn, type BegunCall, decisionOf } from './wire.ts'
 
 /** JSON-RPC, without the `jsonrpc` key unless `lenient`: the server's half of `codex app-server`. */
 export function isServerLine({ values }: Rec, lenient = false): boolean {

@@ -115,8 +115,7 @@ export const oldLines = /* @__PURE__ */ rows<OldRun>({
           exit_code,
           duration_ms: durationOfParts(msg.at('duration')),
         }
-        if ((exit_code ?? 0) === 0) say.call('completed', call)
-        else say.call('failed', call)
+        say.call((exit_code ?? 0) === 0 ? 'completed' : 'failed', call)
       },
     },
     patch_apply_begin(msg, say, { patches }) {

@@ -4,11 +4,11 @@ import { durationOf, fits, Rec } from '../../events/record.ts'
 import { tokenCounter } from '../../events/tokens.ts'
 import { jsonIn } from '../calls.ts'
 import { wordsOf } from '../content-blocks.ts'
-import { codexDenial } from '../denials.ts'
 import { errorText } from '../error-words.ts'
 import { rows, table } from '../record-table.ts'
 import {
   changesByPath,
+  codexDenial,
   codexTokens,
   commandOf,
   durationOfParts,
@@ -302,8 +302,7 @@ class Calls {
     this.#open.take(call.id)
     if (this.#ended.get(call.id)) return false
     if (call.id !== '') this.#ended.set(call.id, true)
-    if (failed) say.call('failed', call)
-    else say.call('completed', call)
+    say.call(failed ? 'failed' : 'completed', call)
     return true
   }
 

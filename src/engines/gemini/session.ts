@@ -2,11 +2,10 @@ import { type Engine, isLenient, type Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { pathOf, sayChange, shownIn } from '../calls.ts'
 import { wordsOf } from '../content-blocks.ts'
-import { geminiDenial } from '../denials.ts'
 import { rows } from '../record-table.ts'
 import { type Turns, turns } from '../session-turns.ts'
 import { geminiTokens } from '../token-parts.ts'
-import { tools } from './stream.ts'
+import { geminiDenial, tools } from './stream.ts'
 
 /** The head of the log, or the whole document. */
 const HEAD = 'sessionId:text projectHash:text startTime:text'

@@ -15,6 +15,10 @@ export const tools: ToolTable = {
   fetch: 'web_fetch',
 }
 
+/** How the result of a call begins that was not allowed. */
+export const geminiDenial =
+  /^(?:Tool execution |Tool ".{1,100}" |Execution )?(?:is |was )?denied by policy|^Command (?:rejected because|'.{1,300}' is blocked|substitution .{1,100} is not allowed)|^Command\(s\) not [io]n the |requires user confirmation, which is not supported in non-interactive/
+
 /** The message whose pieces are arriving, if there is one. */
 interface Message {
   open: string | undefined
