@@ -1,6 +1,5 @@
 import { jsonValue } from '../json/strict.ts'
-import { callSubject } from './call-subject.ts'
-import { askWords } from './call-words.ts'
+import { askWords, callSubject } from './call-words.ts'
 import type { AgentEvent, CompletionData, EventOf, EventParser, RawRef } from './event.ts'
 import { MAX_TITLE, type Problem, problemAt, problemOf } from './problems.ts'
 import { endPhrase, failureKind, isGood, outcomeOf } from './run-outcome.ts'

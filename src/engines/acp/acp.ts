@@ -1,5 +1,5 @@
 import { clip } from '../../base/fault.ts'
-import { deedOf } from '../../events/call-subject.ts'
+import { deedOf } from '../../events/call-words.ts'
 import { costOf } from '../../events/cost.ts'
 import {
   type Engine,

@@ -1,4 +1,4 @@
-import { deedOf } from '../../events/call-subject.ts'
+import { deedOf } from '../../events/call-words.ts'
 import type { RequestFacts } from '../../events/engine.ts'
 import type { RequestOption } from '../../events/event.ts'
 import { Rec } from '../../events/record.ts'

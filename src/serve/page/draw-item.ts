@@ -1,4 +1,4 @@
-import { callSubject } from '../../events/call-subject.ts'
+import { callSubject } from '../../events/call-words.ts'
 import { outcomeOf } from '../../events/run-outcome.ts'
 import type { FileItem, Item, NoteItem, RequestItem, StatusItem, ToolItem } from '../../views/conversation.ts'
 import { answerWords, choiceLines, pretty } from '../../views/tool-text.ts'
