@@ -68,7 +68,7 @@ async function* candidates(
       if (!mayHave(lines.bytes.toString())) continue
       for (const { bytes } of linesIn(lines)) {
         const json = bytes.toString()
-        // Cast: another program may have written it; who gets it checks what it reads.
+        // Cast: another program may have written it; its reader checks each field.
         const event = mayHave(json) ? (jsonValue(json) as AgentEvent | undefined) : undefined
         if (typeof event?.type === 'string') yield event
       }

@@ -22,7 +22,7 @@ export class Control {
   #task = ''
   #can = false
   #forms = new WeakMap<RequestItem, HTMLFormElement>()
-  /** What the reader is asked back about. */
+  /** What the reader is asked to confirm. */
   #asked: RequestItem | undefined
   /** Who waits for the end of an order, and the ends that were told, by its id. */
   #waiting = new Map<string, Tell>()
@@ -156,7 +156,7 @@ export class Control {
   }
 }
 
-/** What it was about is over: that is a no. */
+/** What it was about is gone, so the answer is no. */
 function closeAsked(): void {
   dialog().close()
 }
@@ -165,9 +165,9 @@ function dialog(): HTMLDialogElement {
   return byId('ask') as HTMLDialogElement // cast: a <dialog> in page.html
 }
 
-/** Asks the reader back, with a button of this word and Cancel. True if it is meant. */
+/** Asks the reader to confirm, with this word on the button beside Cancel. True if they do. */
 function askBack(title: string, words: string, yes: string, more?: Node): Promise<boolean> {
-  // A dialog of its own: that another was closed is told later, and is no answer to this one.
+  // A new dialog each time: the `close` of another may come later, and is no answer to this one.
   const box = dialog().cloneNode() as HTMLDialogElement // cast: a copy of one
   dialog().replaceWith(box)
   box.setAttribute('aria-label', title)

@@ -271,7 +271,7 @@ export function letHeadAway(): { show(): void } {
       const isDown = scrollTop > before
       before = scrollTop
       if (scrollTop < 1) show()
-      // A reader who types in the head, or opened it, has it until the focus is elsewhere.
+      // While the reader types in the head, or has opened it, it stays until the focus moves away.
       const used = head.contains(document.activeElement)
       if (!isAway && small.matches && isDown && !used && scrollTop > head.offsetHeight) turn(true)
     },
