@@ -230,9 +230,9 @@ export interface Say {
    */
   sent(
     ...what:
-      | readonly [what: 'prompt', text: string]
-      | readonly [what: 'answer', id: unknown, option?: string, words?: unknown]
-      | readonly [what: 'interrupt']
+      | [what: 'prompt', text: string]
+      | [what: 'answer', id: unknown, option?: string | undefined, words?: unknown]
+      | [what: 'interrupt']
   ): true | 'kept'
   /** The engine does not know this type of record. Return false afterwards, so that it is kept. */
   unknownType(name: string): void
