@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Heights } from '../../../src/serve/page/virtual-list.ts'
+import { Heights } from '../../../src/serve/page/heights.ts'
 
 test('tells the same as adding up, while heights come and change', () => {
   const height = fc.integer({ min: 1, max: 500 })
