@@ -1,8 +1,7 @@
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import { isPicked, type RunFilter } from './run-filter.ts'
-import { type FoundRun, type GoneRun, RunFinder } from './run-finder.ts'
+import type { FoundRun, GoneRun } from './run-finder.ts'
 import { compareRuns, type RunInfo } from './run-info.ts'
-import { logOverviews } from './run-overviews.ts'
 import type { RunPlace } from './run-place.ts'
 import { turn } from './turns.ts'
 
@@ -201,39 +200,4 @@ export class RunList {
     if (id === undefined) return 0
     return this.#ordered().findIndex(({ info }) => info.id === id) + 1 || -1
   }
-}
-
-/** How long logs without a journal are read for a list. */
-const LOGS_MS = 1000
-
-/**
- * The runs under a directory, as `/runs` of a server lists them: those in progress, and the newest `max` (as
- * many as a server lists); and the number of older folders, which are not read.
- */
-export async function recordedRuns(
-  root: string,
-  max?: number,
-): Promise<{ readonly found: readonly FoundRun[]; readonly older: number }> {
-  const left = new AbortController()
-  const logs = logOverviews(left.signal)
-  const finder = new RunFinder(root, logs, max)
-  const known = new Map<string, FoundRun>()
-  const look = () => {
-    for (const found of finder.look()) {
-      if (found && 'gone' in found) known.delete(found.gone)
-      else if (found) known.set(found.place.key, found)
-    }
-  }
-  try {
-    look()
-    await setImmediate()
-    if ([...known.values()].some(({ info: { state } }) => state === 'unread')) {
-      await logs.settled(LOGS_MS, 0)
-      look()
-    }
-  } finally {
-    left.abort()
-  }
-  const found = [...known.values()].sort((a, b) => compareRuns(a.info, b.info))
-  return { found, older: finder.older }
 }

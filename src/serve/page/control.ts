@@ -3,6 +3,7 @@ import type { AgentEvent } from '../../events/event.ts'
 import type { RequestItem } from '../../views/conversation.ts'
 import type { RunInfo } from '../run-info.ts'
 import { answerForm, type Tell } from './answer-form.ts'
+import { askBack, closeAsked } from './ask-back.ts'
 import type { ConversationView } from './conversation-view.ts'
 import { byId, make, onPress, setText } from './element.ts'
 import type { Order, RunSource } from './source.ts'
@@ -154,36 +155,4 @@ export class Control {
     if (told === undefined) this.#waiting.set(id, tell)
     else tell(told, false)
   }
-}
-
-/** What it was about is gone, so the answer is no. */
-function closeAsked(): void {
-  dialog().close()
-}
-
-function dialog(): HTMLDialogElement {
-  return byId('ask') as HTMLDialogElement // cast: a <dialog> in page.html
-}
-
-/** Asks the reader to confirm, with this word on the button beside Cancel. True if they do. */
-function askBack(title: string, words: string, yes: string, more?: Node): Promise<boolean> {
-  // A new dialog each time: the `close` of another may come later, and is no answer to this one.
-  const box = dialog().cloneNode() as HTMLDialogElement // cast: a copy of one
-  dialog().replaceWith(box)
-  box.setAttribute('aria-label', title)
-  box.replaceChildren(
-    make('h2', {}, title),
-    make('p', {}, words),
-    make(
-      'form',
-      { method: 'dialog' },
-      more,
-      make('button', { value: 'yes' }, yes),
-      make('button', { autofocus: '' }, 'Cancel'),
-    ),
-  )
-  box.showModal()
-  return new Promise((done) => {
-    box.addEventListener('close', () => done(box.returnValue === 'yes'), { once: true })
-  })
 }
