@@ -17,10 +17,12 @@ export type {
   MessageFacts,
   Picker,
   ReaderOptions,
+  RequestFacts,
   RunFacts,
   Say,
   StatusFacts,
   ToolTable,
+  TurnEnd,
 } from './events/engine.ts'
 export type {
   AgentEvent,
@@ -43,7 +45,6 @@ export type {
   ToolKind,
 } from './events/event.ts'
 export type { EventOptions } from './events/event-stage.ts'
-export type { RequestFacts, TurnEnd } from './events/open-requests.ts'
 export type { OutcomeEvidence, RunOutcome } from './events/run-outcome.ts'
 export type {
   Wire,

@@ -1,6 +1,6 @@
 import { type Command, Help, type Option } from 'commander'
 
-/** Whether every option is to be shown. */
+/** Whether to show every option. */
 let all = false
 
 /** Reads `--help-all` as `--help` with every option, unless it is a word of the agent's own command. */

@@ -1,8 +1,16 @@
 import type { CallFacts, Engine, Say } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
-import { jsonIn } from './calls.ts'
+import { jsonIn, usualDenial } from './calls.ts'
 import { failures, first, isAmp, openDialect } from './claude/claude.ts'
-import { usualDenial } from './denials.ts'
+import type { Program } from './command-line.ts'
+
+export const ampProgram: Program = {
+  names: 'amp @sourcegraph/amp',
+  headless: '-x --execute',
+  records: '--stream-json',
+  add: '--stream-json',
+  blind: 'cost',
+}
 
 /** Amp (`amp --execute --stream-json`). The dialect is Claude Code's; its sessions are threads, `T-…`. */
 export const amp: Engine = {
@@ -31,10 +39,12 @@ export const amp: Engine = {
 function withExitCodes(say: Say): Say {
   return {
     ...say,
-    completed(call) {
-      const exit_code = exitCode(call)
-      const failed = exit_code !== undefined && exit_code !== 0
-      say[failed ? 'failed' : 'completed']({ ...call, exit_code })
+    call(state, call) {
+      const exit_code = state === 'completed' ? exitCode(call) : undefined
+      say.call(
+        (exit_code ?? 0) === 0 ? state : 'failed',
+        exit_code === undefined ? call : { ...call, exit_code },
+      )
     },
   }
 }

@@ -89,7 +89,7 @@ export class AnswerText {
       say.confidence(first.channel === 'stdout' ? 0.6 : 0.3)
       say.message(this.#id, text, incomplete ? { incomplete } : {})
     } else {
-      if (this.#id !== undefined) say.withdraw(this.#id)
+      if (this.#id !== undefined) say.message(this.#id, undefined, { withdrawn: true })
       say.confidence(0.7)
       say.error(error, 'fatal')
     }
@@ -98,7 +98,7 @@ export class AnswerText {
 
   /** Gives the lines back: they were noise. `read` may still find something to report about one. */
   giveBack(say: Say, read: (frame: EngineFrame) => boolean = () => false): void {
-    if (this.#id !== undefined) say.withdraw(this.#id)
+    if (this.#id !== undefined) say.message(this.#id, undefined, { withdrawn: true })
     for (const frame of this.#frames) if (!read(frame)) say.giveBack(frame)
     this.#forget()
   }
@@ -133,7 +133,7 @@ export class AnswerText {
     if (piece === '') return
     this.#id ??= say.newId()
     say.confidence(this.#frames[0]!.channel === 'stdout' ? 0.6 : 0.3)
-    say.delta(this.#id, piece)
+    say.piece('message', this.#id, piece)
   }
 
   /** Whether the lines so far, up to this one, may be reported. */

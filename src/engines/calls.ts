@@ -37,7 +37,7 @@ export function calls() {
     /** Reports that a call begins. */
     start(call: CallFacts, say: Say): void {
       begun(call.id, call.name, call.input)
-      say.started(call)
+      say.call('started', call)
     },
     /** Reports the end of a call, and the file that it has changed, as far as the engine shows that. */
     end(given: Ended, failed: boolean, say: Say, shown?: Shown): void {
@@ -46,12 +46,8 @@ export function calls() {
       const name = before?.name ?? given.name ?? 'tool'
       const error = failed ? given.error : undefined
       const call = { id, name, kind, input, output, exit_code, error, denied, duration_ms, parent }
-      if (failed) {
-        say.failed(call)
-        return
-      }
-      say.completed(call)
-      sayChange(call.name, before?.path ?? shown?.path, shown, say)
+      say.call(failed ? 'failed' : 'completed', call)
+      if (!failed) sayChange(call.name, before?.path ?? shown?.path, shown, say)
     },
   }
 }
@@ -71,6 +67,10 @@ const writers: Readonly<Record<string, 'created' | 'modified'>> = {
   multiedit: 'modified',
   replace: 'modified',
 }
+
+/** How the result of a call begins that was not allowed, of engines whose words were not observed. */
+export const usualDenial =
+  /^(?:Error: )?(?:(?:The )?user (?:has )?(?:denied|rejected|declined)\b|(?:Tool|Command|Permission|Operation|Request)\b.{0,60} (?:denied|rejected|declined) by (?:the )?(?:user|policy|rule|hook|admin))/i
 
 /** What an engine shows of the change that a call has made. */
 export interface Shown {

@@ -1,9 +1,9 @@
 import { costOf } from '../events/cost.ts'
 import { asText, type Engine, isLenient, isRecord, type Say, type ToolTable } from '../events/engine.ts'
 import { fits, Rec } from '../events/record.ts'
-import { calls } from './calls.ts'
+import { calls, usualDenial } from './calls.ts'
+import type { Program } from './command-line.ts'
 import { contentBlocks, wordsOf } from './content-blocks.ts'
-import { usualDenial } from './denials.ts'
 import { errorText } from './error-words.ts'
 import { rows, table } from './record-table.ts'
 import { type Turns, turns } from './session-turns.ts'
@@ -37,6 +37,12 @@ type Run = ReturnType<typeof newRun>
 /** Other programs log errors, too, but with more fields. */
 const ERROR = 'message:text #3'
 
+export const clineProgram: Program = {
+  names: 'cline',
+  records: '--json --acp',
+  add: '--json',
+}
+
 /** Cline CLI (`cline --json`). Texts come four times, without ids; an interrupted run exits with 0. */
 export const cline = /* @__PURE__ */ table<Run>({
   name: 'cline',
@@ -60,7 +66,7 @@ export const cline = /* @__PURE__ */ table<Run>({
         say.session(line.at('taskId'))
         if (line.at('hookEventName') !== 'agent_start') return
         run.failed = run.spoke = false
-        say.begun()
+        say.turn('begins')
         say.status('turn_started')
       },
     },
@@ -158,7 +164,7 @@ const contents = /* @__PURE__ */ rows<Run>({
           run.open = undefined
         } else if (words !== undefined) {
           run.open ??= say.newId()
-          say.delta(run.open, words)
+          say.piece('message', run.open, words)
         }
       },
     },
@@ -171,7 +177,7 @@ const contents = /* @__PURE__ */ rows<Run>({
           run.thought = undefined
         } else if (words !== '') {
           run.thought ??= say.newId('reasoning')
-          say.reasoningDelta(run.thought, words)
+          say.piece('reasoning', run.thought, words)
         }
       },
     },
@@ -212,7 +218,7 @@ function readResult(line: Rec, say: Say, run: Run): void {
   const model = line.text('model.id')
   say.status('result', { reason: reason ?? 'unknown', usage, tokens, cost_so_far, fresh: true, model })
   if (reason === 'completed') say.ended('run_result completed', line.text('text'))
-  else if (limited) say.truncated(reason)
+  else if (limited) say.turn('cut', reason)
   else if (reason !== undefined)
     fail(reason === 'error' && answer !== '' ? answer : `the run ended: ${reason}`, say, run, true)
 }

@@ -1,4 +1,23 @@
 import type { LastTurn } from '../events/engine.ts'
+import type { Wire } from '../events/talk-wire.ts'
+
+/** An agent as a command. Lists are words; `--name=a|b` is an option with one of these values. */
+export interface Program {
+  /** Its name, and that of its package; none for what many programs speak. */
+  readonly names?: string
+  /** One of these makes it work without a person. The first is the one to add. */
+  readonly headless?: string
+  /** One of these makes it print records. Without any, its text says neither session nor end. */
+  readonly records?: string
+  /** What to add for that. */
+  readonly add?: string
+  /** What it never reports: `tokens`, `cost`, `toolCalls`. */
+  readonly blind?: string
+  /** How its command line is read and continued; without it, its sessions cannot be continued. */
+  readonly command?: CommandLine
+  /** How to speak with it while it works. */
+  readonly wire?: Wire
+}
 
 /**
  * The command line of an agent, as far as its next turn must know it: all options are repeated there, but the

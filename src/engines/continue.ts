@@ -2,6 +2,15 @@ import { type Engine, type EngineFrame, isLenient } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { AnswerText } from './answer-text.ts'
 import { errorAnswer } from './api-errors.ts'
+import type { Program } from './command-line.ts'
+
+export const continueCliProgram: Program = {
+  names: 'cn @continuedev/cli',
+  headless: '-p --print',
+  records: '--format=json',
+  add: '--format json',
+  blind: 'tokens cost toolCalls',
+}
 
 /**
  * Continue (`cn -p`, also with `--format json`). It prints the text of the last turn; with `--format json` as

@@ -2,7 +2,7 @@ import type { CallFacts, Engine, Say, ToolTable } from '../events/engine.ts'
 import { memory } from '../events/memory.ts'
 import { fits, type Rec } from '../events/record.ts'
 import { type Calls, calls, type Shown, unifiedDiff } from './calls.ts'
-import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
+import type { Program } from './command-line.ts'
 import { errorText } from './error-words.ts'
 import { OpenPieces } from './open-pieces.ts'
 import { table } from './record-table.ts'
@@ -51,17 +51,24 @@ class Run {
   }
 }
 
-const COMMAND: CommandLine = {
-  flags:
-    '--allow-all-tools --allow-all --yolo --allow-all-paths --allow-all-urls --no-color --no-ask-user --autopilot -s --silent --no-custom-instructions --no-auto-update --screen-reader --experimental --no-experimental --disable-builtin-mcps --enable-all-github-mcp-tools --disallow-temp-dir --plain-diff --banner --acp --share-gist --enable-reasoning-summaries',
-  values:
-    '--model --output-format --agent --log-level --log-dir --config-dir --stream --effort --reasoning-effort --max-autopilot-continues --mode --bash-env',
-  lists:
-    '--allow-tool --deny-tool --available-tools --excluded-tools --add-dir --additional-mcp-config --disable-mcp-server --add-github-mcp-tool --add-github-mcp-toolset --allow-url --deny-url --secret-env-vars --share',
-  task: '-p --prompt',
-  session: '--resume --continue --session-id -r',
-  alone: '-i --interactive',
-  next: (options, session) => [...options, `--resume=${session}`],
+export const copilotProgram: Program = {
+  names: 'copilot @github/copilot',
+  headless: '-p --prompt',
+  records: '--output-format=json --acp',
+  add: '--output-format json',
+  blind: 'cost',
+  command: {
+    flags:
+      '--allow-all-tools --allow-all --yolo --allow-all-paths --allow-all-urls --no-color --no-ask-user --autopilot -s --silent --no-custom-instructions --no-auto-update --screen-reader --experimental --no-experimental --disable-builtin-mcps --enable-all-github-mcp-tools --disallow-temp-dir --plain-diff --banner --acp --share-gist --enable-reasoning-summaries',
+    values:
+      '--model --output-format --agent --log-level --log-dir --config-dir --stream --effort --reasoning-effort --max-autopilot-continues --mode --bash-env',
+    lists:
+      '--allow-tool --deny-tool --available-tools --excluded-tools --add-dir --additional-mcp-config --disable-mcp-server --add-github-mcp-tool --add-github-mcp-toolset --allow-url --deny-url --secret-env-vars --share',
+    task: '-p --prompt',
+    session: '--resume --continue --session-id -r',
+    alone: '-i --interactive',
+    next: (options, session) => [...options, `--resume=${session}`],
+  },
 }
 
 /** GitHub Copilot CLI (`--output-format json`). The last line has the session id and the verdict. */
@@ -74,8 +81,6 @@ export const copilot: Engine = /* @__PURE__ */ table({
     ['quota', /^quota/],
     ['context', /^context/],
   ],
-  task: (argv) => taskIn(argv, COMMAND),
-  resume: (last) => nextTurn(last, COMMAND),
   tools,
   shape: (line) => isSessionEvent(line) || fits(line.values, `${VERDICT} timestamp:text usage:record`),
   // A shorter `result` is Copilot's own, too, and optional fields may be missing.
@@ -111,7 +116,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
         if (agent !== undefined) return
         // Also after an error: the engine continues, so the run did not fail.
         run.failed = false
-        say.goesOn()
+        say.turn('goes on')
         say.status('turn_started', { model: run.model })
       },
     },
@@ -173,7 +178,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
       fields: '* toolCallId:text toolName:text inputDelta:text',
       read(data, say, _, line) {
         const { id, name, parent } = startOf(data, line)
-        say.inputDelta({ id, name, parent }, data.text('inputDelta') ?? '')
+        say.call('input', { id, name, parent, input: data.text('inputDelta') ?? '' })
       },
     },
     'tool.execution_start': {
@@ -184,7 +189,7 @@ export const copilot: Engine = /* @__PURE__ */ table({
         const call = startOf(data, line)
         // Without its path: the end of the call tells the files that it has changed.
         begun.begun(call.id, call.name, undefined)
-        say.started(call)
+        say.call('started', call)
         return true
       },
     },

@@ -1,6 +1,7 @@
 import { asText, type Engine, isRecord, type Say, type ToolTable } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { calls, unifiedDiff } from './calls.ts'
+import type { Program } from './command-line.ts'
 import { blocksOf, wordsOf } from './content-blocks.ts'
 import { table } from './record-table.ts'
 import { tokensAt } from './token-parts.ts'
@@ -44,7 +45,7 @@ class Run {
   piece(words: string, say: Say): void {
     this.open ??= say.newId()
     if (this.pieces.length < this.maxFrame) this.pieces += words
-    say.delta(this.open, words)
+    say.piece('message', this.open, words)
   }
 
   /** The message ends; `whole` is its text, if that is known. */
@@ -55,6 +56,14 @@ class Run {
     this.open = undefined
     this.pieces = ''
   }
+}
+
+export const cursorProgram: Program = {
+  names: 'cursor-agent',
+  headless: '-p --print',
+  records: '--output-format=json|stream-json acp',
+  add: '--output-format stream-json',
+  blind: 'cost',
 }
 
 /**
@@ -87,7 +96,7 @@ export const cursor: Engine = /* @__PURE__ */ table({
       shape: 'apiKeySource permissionMode !mcp_servers',
       least: '!mcp_servers !tools',
       read(line, say) {
-        say.begun()
+        say.turn('begins')
         say.status('turn_started', { model: line.text('model') })
       },
     },
@@ -107,7 +116,7 @@ export const cursor: Engine = /* @__PURE__ */ table({
         if ((line.at('subtype') ?? 'delta') !== 'delta') return false
         if (!words) return true
         run.thought ??= say.newId('reasoning')
-        say.reasoningDelta(run.thought, words)
+        say.piece('reasoning', run.thought, words)
         return true
       },
     },
@@ -198,18 +207,16 @@ function readCall(line: Rec, say: Say, run: Run): boolean {
     const words = ['error', 'errorMessage', 'message', 'reason', 'stderr'].map((key) => why?.text(key))
     const error = (why ? words.find(Boolean) : asText(output)) || kind
     const denied = kind === 'rejected' || undefined
-    say.failed({ ...call, output, error, denied, duration_ms: why?.duration('executionTime') })
+    say.call('failed', { ...call, output, error, denied, duration_ms: why?.duration('executionTime') })
     return true
   }
   const exit_code = tool.number('result.success.exitCode')
   // How long a command ran; other tools do not report it.
   const duration_ms = tool.duration('result.success.executionTime')
   const ended = { ...call, output: good ?? tool.at('result'), exit_code, duration_ms }
-  if ((exit_code ?? 0) !== 0) {
-    say.failed(ended)
-    return true
-  }
-  say.completed(ended)
+  const failed = (exit_code ?? 0) !== 0
+  say.call(failed ? 'failed' : 'completed', ended)
+  if (failed) return true
   const path = tool.text('result.success.path args.path arguments.path')
   const change = changes.get(name)
   if (good !== undefined && path !== undefined && change !== undefined)

@@ -1,11 +1,19 @@
 import type { Engine } from '../events/engine.ts'
-import { calls } from './calls.ts'
-import { usualDenial } from './denials.ts'
+import { calls, usualDenial } from './calls.ts'
+import type { Program } from './command-line.ts'
 import { errorText } from './error-words.ts'
 import { table } from './record-table.ts'
 
 /** Calls that may wait for their result. */
 const MAX_WAITING = 4096
+
+export const droidProgram: Program = {
+  names: 'droid',
+  headless: 'exec',
+  records: '--output-format=json|stream-json|acp -o=json|stream-json|acp',
+  add: '--output-format stream-json',
+  blind: 'tokens cost',
+}
 
 /** Factory Droid (`droid exec --output-format stream-json`). */
 export const droid: Engine = /* @__PURE__ */ table({
@@ -48,7 +56,7 @@ export const droid: Engine = /* @__PURE__ */ table({
       shape: 'tools:list !mcp_servers !apiKeySource',
       least: '!mcp_servers !apiKeySource',
       read(line, say) {
-        say.begun()
+        say.turn('begins')
         say.status('turn_started', { model: line.text('model') })
       },
     },

@@ -1,8 +1,13 @@
 import { type Engine, isLenient } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
-import { type Calls, calls, jsonIn } from './calls.ts'
-import { usualDenial } from './denials.ts'
+import { type Calls, calls, jsonIn, usualDenial } from './calls.ts'
+import type { Program } from './command-line.ts'
 import { rows } from './record-table.ts'
+
+export const grokProgram: Program = {
+  names: 'grok @vibe-kit/grok-cli',
+  blind: 'tokens cost',
+}
 
 /**
  * grok-cli (`grok -p`): the chat as OpenAI messages, one per line, all at the end. Nothing says how the run
@@ -80,11 +85,10 @@ const messages = /* @__PURE__ */ rows<Calls>({
         const name = known?.name ?? 'tool'
         const output = message.text('content') ?? ''
         // Only its text says that it failed.
-        if (output.startsWith(name === 'bash' ? 'Command failed: ' : 'Error ')) {
-          say.failed({ id, name, output, error: output.slice(0, 2000) })
-          return
-        }
-        say.completed({ id, name, output })
+        const failed = output.startsWith(name === 'bash' ? 'Command failed: ' : 'Error ')
+        const error = failed ? output.slice(0, 2000) : undefined
+        say.call(failed ? 'failed' : 'completed', { id, name, output, error })
+        if (failed) return
         if (known?.path !== undefined && name === 'create_file') say.artifact('created', known.path)
         if (known?.path !== undefined && name === 'str_replace_editor') say.artifact('modified', known.path)
       },

@@ -10,7 +10,13 @@ import { fits } from '../events/record.ts'
 import { tryParse } from '../values/parse.ts'
 import { AnswerText } from './answer-text.ts'
 import { isLog, loggedError, logLine } from './api-errors.ts'
+import type { Program } from './command-line.ts'
 import { tokenParts } from './token-parts.ts'
+
+export const iflowProgram: Program = {
+  names: 'iflow @iflow-ai/iflow-cli',
+  blind: 'cost toolCalls',
+}
 
 /**
  * iFlow: text, in three layers, each of which works without the others. Lines that a pattern matches (0.7),
@@ -226,7 +232,7 @@ function readInfo(frame: EngineFrame, say: Say): void {
     say.status('execution_info', { usage, tokens, stats: value, ...(reason && { reason }) })
     if (mended) say.warning('OUTPUT_REPAIRED_GENERIC', 'the Execution Info was repaired')
   } else say.status('execution_info')
-  if (open && !isRecord(value)) say.truncated('the Execution Info has no end')
+  if (open && !isRecord(value)) say.turn('cut', 'the Execution Info has no end')
   else {
     say.ended(END)
     if (isRecord(value)) return

@@ -1,8 +1,17 @@
 import { type Engine, type EngineFrame, isLenient, type Say } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { AnswerText } from './answer-text.ts'
-import { usualDenial } from './denials.ts'
+import { usualDenial } from './calls.ts'
+import type { Program } from './command-line.ts'
 import { tokensAt } from './token-parts.ts'
+
+export const nanocoderProgram: Program = {
+  names: 'nanocoder @nanocollective/nanocoder',
+  headless: 'run',
+  records: '--json --acp acp',
+  add: '--json',
+  blind: 'cost',
+}
 
 /** nanocoder (`nanocoder --json run`): one document at the end. Without `--json` stdout is the answer. */
 export const nanocoder: Engine = {
@@ -113,7 +122,6 @@ function readCall(id: string, call: Rec, say: Say): boolean {
     exit_code,
   }
   const failed = (call.at('error') ?? undefined) !== undefined || (exit_code ?? 0) !== 0
-  if (failed) say.failed({ ...ended, error: call.text('error') })
-  else say.completed(ended)
+  say.call(failed ? 'failed' : 'completed', { ...ended, error: call.text('error') })
   return !failed
 }

@@ -31,8 +31,7 @@ export class OpenPieces {
     }
     const id = open?.id ?? given ?? say.newId(this.#kind)
     for (const other of this.#open.set(speaker, { id, name: given ?? open?.name })) this.#cut(other, say)
-    if (this.#kind === 'message') say.delta(id, words, { parent })
-    else say.reasoningDelta(id, words, { parent })
+    say.piece(this.#kind, id, words, { parent })
   }
 
   /** A message or thought is complete. Returns the id of its pieces, if they came before it. */
@@ -50,7 +49,6 @@ export class OpenPieces {
   }
 
   #cut({ id }: Open, say: Say): void {
-    const tell = this.#kind === 'message' ? say.message : say.reasoning
-    tell(id, undefined, { incomplete: true })
+    say[this.#kind](id, undefined, { incomplete: true })
   }
 }

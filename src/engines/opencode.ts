@@ -3,8 +3,7 @@ import type { Engine, FailureTable, Say, ToolTable } from '../events/engine.ts'
 import { durationOf, fits, Rec } from '../events/record.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { unifiedDiff } from './calls.ts'
-import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
-import { opencodeDenial } from './denials.ts'
+import type { CommandLine, Program } from './command-line.ts'
 import { errorText, errorWords } from './error-words.ts'
 import { type Rows, rows, table } from './record-table.ts'
 import { type Turns, turns } from './session-turns.ts'
@@ -29,7 +28,7 @@ const on: Rows<Run>['on'] = {
     fields: 'snapshot:text',
     read(_, say, run, line) {
       const parent = parentOf(line, run)
-      if (parent === undefined && (run.failed || run.over)) say.goesOn()
+      if (parent === undefined && (run.failed || run.over)) say.turn('goes on')
       if (parent === undefined) run.failed = run.over = run.called = false
       say.status('step_start', { parent })
     },
@@ -72,10 +71,10 @@ const on: Rows<Run>['on'] = {
       say.status('step_finish', { reason, usage, tokens: tokensIn(usage), cost, parent })
       if (parent !== undefined) return
       const over = reason === 'stop' && !run.called
-      if (run.over && !over) say.goesOn()
+      if (run.over && !over) say.turn('goes on')
       run.over = over
       if (run.over) say.ended('step_finish stop')
-      if (reason === 'length' || reason === 'content-filter') say.truncated(reason)
+      if (reason === 'length' || reason === 'content-filter') say.turn('cut', reason)
       if (reason === 'error' && !run.failed) say.error('the step ended with an error', 'fatal')
       run.failed ||= reason === 'error'
     },
@@ -100,6 +99,10 @@ const tools: ToolTable = {
   think: 'task todowrite todoread',
   fetch: 'webfetch',
 }
+
+/** How the result of a call begins that was not allowed. */
+export const opencodeDenial =
+  /^(?:Error: )?The user (?:rejected permission to use|has specified a rule which prevents you from using) this/
 const fields = 'id:text messageID:text sessionID:text type:text'
 
 const COMMAND: CommandLine = {
@@ -113,6 +116,22 @@ const COMMAND: CommandLine = {
   next: (options, session) => [...options, '-s', session],
 }
 
+export const opencodeProgram: Program = {
+  names: 'opencode opencode-ai',
+  headless: 'run',
+  records: '--format=json acp serve',
+  add: '--format json',
+  command: COMMAND,
+}
+
+export const kiloProgram: Program = {
+  names: 'kilo @kilocode/cli',
+  headless: 'run',
+  records: '--format=json acp serve',
+  add: '--format json',
+  command: COMMAND,
+}
+
 /**
  * OpenCode (`opencode run --format json`). There is no line for the start or end of a session: the first id
  * starts it, `stop` ends it.
@@ -122,8 +141,6 @@ export const opencode: Engine = /* @__PURE__ */ table<Run>({
   parser: 'opencode_ndjson',
   about: 'opencode run --format json; 1.18, 1.1',
   failures,
-  task: (argv) => taskIn(argv, COMMAND),
-  resume: (last) => nextTurn(last, COMMAND),
   tools,
   denials: opencodeDenial,
   shape: isLine,
@@ -150,8 +167,6 @@ export const kilo: Engine = {
   cut: { stdout: 'records', pty: 'records' },
   about: 'kilo run --format json; 7.7 (auto calls it opencode: the dialect is the same)',
   failures,
-  task: (argv) => taskIn(argv, COMMAND),
-  resume: (last) => nextTurn(last, COMMAND),
   tools,
   denials: opencodeDenial,
   open: (limits) => opencode.open(limits),
@@ -197,15 +212,15 @@ function readTool(part: Rec, parent: string | undefined, say: Say): void {
     parent,
   }
   const status = part.at('state.status')
-  if (status === 'error' || name === 'invalid' || (exit_code ?? 0) !== 0) say.failed(call)
+  if (status === 'error' || name === 'invalid' || (exit_code ?? 0) !== 0) say.call('failed', call)
   else if (status === 'completed') {
-    say.completed(call)
+    say.call('completed', call)
     const path = part.text('state.metadata.filepath state.input.filePath')
     const diff = unifiedDiff(part.at('state.metadata.diff'))
     const existed = part.at('state.metadata.exists') === true
     if (path !== undefined && name === 'write') say.artifact(existed ? 'modified' : 'created', path, diff)
     if (path !== undefined && (name === 'edit' || name === 'multiedit')) say.artifact('modified', path, diff)
-  } else say.started(call)
+  } else say.call('started', call)
 }
 
 /** The session of the subagent that a line is about: none that is known prints such lines. */

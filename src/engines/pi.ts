@@ -2,10 +2,9 @@ import { costOf } from '../events/cost.ts'
 import type { CallFacts, MessageFacts, Say, ToolTable } from '../events/engine.ts'
 import { memory } from '../events/memory.ts'
 import { Rec } from '../events/record.ts'
-import { calls, unifiedDiff } from './calls.ts'
-import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
+import { calls, unifiedDiff, usualDenial } from './calls.ts'
+import type { Program } from './command-line.ts'
 import { blocksOf, contentBlocks, wordsOf } from './content-blocks.ts'
-import { usualDenial } from './denials.ts'
 import { rows, table } from './record-table.ts'
 import { turns } from './session-turns.ts'
 import { tokensAt } from './token-parts.ts'
@@ -35,19 +34,24 @@ const MESSAGE = 'message.role:text message.timestamp:number'
 const CALL = 'toolCallId:text toolName:text'
 const SESSION = 'version:number id:text cwd'
 
-const COMMAND: CommandLine = {
-  flags:
-    '-p --print --no-tools -nt --no-builtin-tools -nbt --no-extensions -ne --no-skills -ns --no-prompt-templates -np --no-themes --no-context-files -nc --verbose --offline --approve -a --no-approve -na',
-  values:
-    '--mode --provider --model --models --api-key --system-prompt --append-system-prompt --session-dir --tools -t --exclude-tools -xt --thinking --extension -e --skill --prompt-template --theme --name -n',
-  session: '--session --session-id -c --continue -r --resume --fork',
-  alone: '--no-session',
-  next: (options, session) => [
-    ...options.filter((word) => word !== '-p' && word !== '--print'),
-    '--session',
-    session,
-    '-p',
-  ],
+export const piProgram: Program = {
+  names: 'pi @earendil-works/pi-coding-agent @mariozechner/pi-coding-agent',
+  records: '--mode=json|rpc',
+  add: '--mode json',
+  command: {
+    flags:
+      '-p --print --no-tools -nt --no-builtin-tools -nbt --no-extensions -ne --no-skills -ns --no-prompt-templates -np --no-themes --no-context-files -nc --verbose --offline --approve -a --no-approve -na',
+    values:
+      '--mode --provider --model --models --api-key --system-prompt --append-system-prompt --session-dir --tools -t --exclude-tools -xt --thinking --extension -e --skill --prompt-template --theme --name -n',
+    session: '--session --session-id -c --continue -r --resume --fork',
+    alone: '--no-session',
+    next: (options, session) => [
+      ...options.filter((word) => word !== '-p' && word !== '--print'),
+      '--session',
+      session,
+      '-p',
+    ],
+  },
 }
 
 /** pi (`pi --mode json`). Texts come up to five times, without ids; a failed run exits with 0. */
@@ -55,8 +59,6 @@ export const pi = /* @__PURE__ */ table<Run>({
   name: 'pi',
   parser: 'pi_ndjson',
   about: 'pi --mode json; 0.87, 0.73',
-  task: (argv) => taskIn(argv, COMMAND),
-  resume: (last) => nextTurn(last, COMMAND),
   tools,
   denials: usualDenial,
   later: 'type:text',
@@ -79,7 +81,7 @@ export const pi = /* @__PURE__ */ table<Run>({
       fields: '',
       read(_line, say, run) {
         run.stop = undefined
-        say.begun()
+        say.turn('begins')
         say.status('turn_started')
       },
     },
@@ -191,7 +193,7 @@ function readPiece(line: Rec, say: Say, { open, inputs }: Run): void {
   }
   if (part === undefined) return
   const call = kind === 'toolcall_delta' ? inputs.get(index) : undefined
-  if (call) say.inputDelta(call, part)
+  if (call) say.call('input', { ...call, input: part })
   const isThought = kind === 'thinking_delta' && part !== ''
   if (!isThought && kind !== 'text_delta') return
   const type = isThought ? 'thinking' : 'text'
@@ -203,8 +205,7 @@ function readPiece(line: Rec, say: Say, { open, inputs }: Run): void {
     id = open.take(`${type} undefined`) ?? say.newId(isThought ? 'reasoning' : 'message')
     for (const forgotten of open.set(key, id)) close(forgotten, say, { incomplete: true })
   }
-  if (isThought) say.reasoningDelta(id, part)
-  else say.delta(id, part)
+  say.piece(isThought ? 'reasoning' : 'message', id, part)
 }
 
 /** Ends the message or the thought that has this id. */
@@ -238,7 +239,7 @@ function readAnswer(message: Rec, say: Say, run: Run, content = message.records(
     else if (words === undefined && block.at('text')) say.unknownType('content text')
     else if (id !== undefined || words !== '') say.message(id, words, { incomplete })
   }
-  if (run.stop === 'length') say.truncated(run.stop)
+  if (run.stop === 'length') say.turn('cut', run.stop)
 }
 
 function readToolEnd(line: Rec, say: Say, { begun }: Run): void {
@@ -357,7 +358,7 @@ function readSaved(message: Rec, say: Say, { turn, blocks }: File, line: Rec): v
     cost: costIn(usage),
   })
   if (reason === 'stop') turn.end('stop', say)
-  if (reason === 'length') say.truncated('length')
+  if (reason === 'length') say.turn('cut', 'length')
   // The next attempt, if there is one, follows a failed one.
   if (incomplete) turn.fail(message.text('errorMessage') ?? `the answer was ${reason}`, say)
 }

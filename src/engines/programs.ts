@@ -1,138 +1,79 @@
-import { isProgramOption, programOf } from './command-line.ts'
+import type { Engine, LastTurn, Picker } from '../events/engine.ts'
+import type { Wire } from '../events/talk-wire.ts'
+import { acpWire } from './acp/wire.ts'
+import { ampProgram } from './amp.ts'
+import { claudeProgram } from './claude/claude.ts'
+import { clineProgram } from './cline.ts'
+import { codexProgram } from './codex/codex.ts'
+import { isProgramOption, nextTurn, type Program, programOf, taskIn } from './command-line.ts'
+import { continueCliProgram } from './continue.ts'
+import { copilotProgram } from './copilot.ts'
+import { cursorProgram } from './cursor.ts'
+import { droidProgram } from './droid.ts'
+import { geminiProgram } from './gemini/gemini.ts'
+import { grokProgram } from './grok.ts'
+import { iflowProgram } from './iflow.ts'
+import { nanocoderProgram } from './nanocoder.ts'
+import { kiloProgram, opencodeProgram } from './opencode.ts'
+import { piProgram } from './pi.ts'
+import { qwenProgram } from './qwen.ts'
 
 /** What an agent never reports, so that no limit of it can hold. */
 export type Blind = 'tokens' | 'cost' | 'toolCalls'
 
-/** An agent as a command. Lists are words; `--name=a|b` is an option with one of these values. */
-interface Program {
-  /** Its name, and that of its package. */
-  readonly names: string
-  readonly engine: string
-  /** One of these makes it work without a person. The first is the one to add. */
-  readonly headless?: string
-  /** One of these makes it print records. Without any, its text says neither session nor end. */
-  readonly records?: string
-  /** What to add for that. */
-  readonly add?: string
-}
-
-const programs: readonly Program[] = [
-  {
-    names: 'claude @anthropic-ai/claude-code',
-    engine: 'claude',
-    headless: '-p --print',
-    records: '--output-format=json|stream-json',
-    add: '--output-format stream-json --verbose',
-  },
-  {
-    names: 'codex @openai/codex',
-    engine: 'codex',
-    headless: 'exec e',
-    records: '--json --experimental-json app-server mcp-server proto',
-    add: '--json',
-  },
-  {
-    names: 'gemini @google/gemini-cli',
-    engine: 'gemini',
-    records: '-o=json|stream-json --output-format=json|stream-json --acp --experimental-acp',
-    add: '-o stream-json',
-  },
-  {
-    names: 'qwen @qwen-code/qwen-code',
-    engine: 'qwen',
-    records: '-o=json|stream-json --output-format=json|stream-json --acp --experimental-acp',
-    add: '-o stream-json',
-  },
-  {
-    names: 'opencode opencode-ai',
-    engine: 'opencode',
-    headless: 'run',
-    records: '--format=json acp serve',
-    add: '--format json',
-  },
-  {
-    names: 'kilo @kilocode/cli',
-    engine: 'kilo',
-    headless: 'run',
-    records: '--format=json acp serve',
-    add: '--format json',
-  },
-  {
-    names: 'copilot @github/copilot',
-    engine: 'copilot',
-    headless: '-p --prompt',
-    records: '--output-format=json --acp',
-    add: '--output-format json',
-  },
-  {
-    names: 'pi @earendil-works/pi-coding-agent @mariozechner/pi-coding-agent',
-    engine: 'pi',
-    records: '--mode=json|rpc',
-    add: '--mode json',
-  },
-  { names: 'cline', engine: 'cline', records: '--json --acp', add: '--json' },
-  {
-    names: 'amp @sourcegraph/amp',
-    engine: 'amp',
-    headless: '-x --execute',
-    records: '--stream-json',
-    add: '--stream-json',
-  },
-  {
-    names: 'cursor-agent',
-    engine: 'cursor',
-    headless: '-p --print',
-    records: '--output-format=json|stream-json acp',
-    add: '--output-format stream-json',
-  },
-  {
-    names: 'droid',
-    engine: 'droid',
-    headless: 'exec',
-    records: '--output-format=json|stream-json|acp -o=json|stream-json|acp',
-    add: '--output-format stream-json',
-  },
-  {
-    names: 'nanocoder @nanocollective/nanocoder',
-    engine: 'nanocoder',
-    headless: 'run',
-    records: '--json --acp acp',
-    add: '--json',
-  },
-  {
-    names: 'cn @continuedev/cli',
-    engine: 'continue',
-    headless: '-p --print',
-    records: '--format=json',
-    add: '--format json',
-  },
-  { names: 'grok @vibe-kit/grok-cli', engine: 'grok' },
-  { names: 'iflow @iflow-ai/iflow-cli', engine: 'iflow' },
-]
-
-const blind: Readonly<Record<string, readonly Blind[]>> = {
-  codex: ['cost'],
-  gemini: ['cost'],
-  qwen: ['cost'],
-  amp: ['cost'],
-  copilot: ['cost'],
-  nanocoder: ['cost'],
-  cursor: ['cost'],
-  droid: ['tokens', 'cost'],
-  iflow: ['cost', 'toolCalls'],
-  grok: ['tokens', 'cost'],
-  continue: ['tokens', 'cost', 'toolCalls'],
-  text: ['tokens', 'cost', 'toolCalls'],
+/** By engine. */
+const programs: Readonly<Record<string, Program>> = {
+  claude: claudeProgram,
+  codex: codexProgram,
+  gemini: geminiProgram,
+  qwen: qwenProgram,
+  opencode: opencodeProgram,
+  kilo: kiloProgram,
+  copilot: copilotProgram,
+  pi: piProgram,
+  cline: clineProgram,
+  amp: ampProgram,
+  cursor: cursorProgram,
+  droid: droidProgram,
+  nanocoder: nanocoderProgram,
+  continue: continueCliProgram,
+  grok: grokProgram,
+  iflow: iflowProgram,
+  acp: { wire: acpWire },
+  text: { blind: 'tokens cost toolCalls' },
 }
 
 /** What the agent of an engine never reports; nothing is known of an engine of one's own. */
 export function blindTo(engine: string): readonly Blind[] {
-  return Object.hasOwn(blind, engine) ? blind[engine]! : []
+  return (programOfEngine(engine)?.blind?.split(' ') ?? []) as readonly Blind[] // cast: our own words
+}
+
+function programOfEngine(engine: string): Program | undefined {
+  return Object.hasOwn(programs, engine) ? programs[engine] : undefined
+}
+
+/** The wire of an engine, its own or ours. */
+export function wireOf(engine: Engine | Picker): Wire | undefined {
+  return 'wire' in engine ? engine.wire : programOfEngine(engine.name)?.wire
+}
+
+/** The task in a command line of the agent of an engine, if it is there. */
+export function taskInCommand(engine: Engine | undefined, argv: readonly string[]): string | undefined {
+  const command = engine && programOfEngine(engine.name)?.command
+  return engine?.task ? engine.task(argv) : command && taskIn(argv, command)
+}
+
+/** What continues a session of the agent of an engine; undefined if nothing does. */
+export function resumeOf(engine: Engine): Engine['resume'] {
+  const command = programOfEngine(engine.name)?.command
+  if (engine.resume) return (last) => engine.resume!(last)
+  return command && ((last: LastTurn) => nextTurn(last, command))
 }
 
 /** The engine of a command, if that speaks its records; undefined if it is no agent that is known. */
 export function engineOfCommand(argv: readonly string[]): string | undefined {
-  return known(argv)?.engine
+  const name = programOf(argv)
+  return Object.keys(programs).find((engine) => programs[engine]!.names?.split(' ').includes(name))
 }
 
 /**
@@ -143,7 +84,8 @@ export function engineOfCommand(argv: readonly string[]): string | undefined {
  * missingOptions(['claude', '-p', 'fix it']) // '--output-format stream-json --verbose'
  */
 export function missingOptions(argv: readonly string[], prompted = false): string | undefined {
-  const program = known(argv)
+  const engine = engineOfCommand(argv)
+  const program = engine === undefined ? undefined : programs[engine]
   if (program?.add === undefined || isOneOf(argv, program.records)) return undefined
   const { headless } = program
   const isHeadless = isOneOf(argv, headless)
@@ -151,11 +93,6 @@ export function missingOptions(argv: readonly string[], prompted = false): strin
     prompted || (headless !== undefined && isHeadless) || argv.some((word) => word.includes(' '))
   if (!hasTask) return undefined
   return headless === undefined || isHeadless ? program.add : `${headless.split(' ')[0]} ${program.add}`
-}
-
-function known(argv: readonly string[]): Program | undefined {
-  const name = programOf(argv)
-  return programs.find(({ names }) => names.split(' ').includes(name))
 }
 
 function isOneOf(argv: readonly string[], words = ''): boolean {

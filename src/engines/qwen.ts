@@ -3,9 +3,9 @@ import { memory } from '../events/memory.ts'
 import type { Rec } from '../events/record.ts'
 import { shownIn } from './calls.ts'
 import { failures, first, isQwen, openDialect, sentTo } from './claude/claude.ts'
-import { type CommandLine, nextTurn, taskIn } from './command-line.ts'
+import { controlWire } from './claude/wire.ts'
+import type { CommandLine, Program } from './command-line.ts'
 import { contentBlocks, wordsOf } from './content-blocks.ts'
-import { qwenDenial } from './denials.ts'
 import { GEMINI_COMMAND } from './gemini/gemini.ts'
 import { rows, table } from './record-table.ts'
 import { turns } from './session-turns.ts'
@@ -13,6 +13,7 @@ import { geminiTokens } from './token-parts.ts'
 
 // Pure for bundlers: a bundle without this engine drops it.
 const COMMAND = /* @__PURE__ */ command(GEMINI_COMMAND)
+const WIRE = /* @__PURE__ */ controlWire(true)
 
 function command(gemini: CommandLine): CommandLine {
   return {
@@ -32,6 +33,19 @@ const tools: ToolTable = {
   fetch: 'web_fetch',
 }
 
+/** An interrupted command was not denied. */
+export const qwenDenial =
+  /^\[Operation Cancelled\] Reason: (?!User cancelled tool execution|Error: Request aborted)|^Qwen Code requires permission to use |^Tool ".{1,100}" is denied/
+
+export const qwenProgram: Program = {
+  names: 'qwen @qwen-code/qwen-code',
+  records: '-o=json|stream-json --output-format=json|stream-json --acp --experimental-acp',
+  add: '-o stream-json',
+  blind: 'cost',
+  command: COMMAND,
+  wire: WIRE,
+}
+
 /** Qwen Code (`qwen -o stream-json | json | text`). The dialect is Claude Code's. */
 export const qwen: Engine = {
   name: 'qwen',
@@ -39,8 +53,6 @@ export const qwen: Engine = {
   cut: { stdout: 'documents', pty: 'documents', stdin: sentTo },
   about: 'qwen -o stream-json (also with partials), json or text; 0.24',
   failures,
-  task: (argv) => taskIn(argv, COMMAND),
-  resume: (last) => nextTurn(last, COMMAND),
   tools,
   denials: qwenDenial,
   shape: (frame) => isQwen(first(frame)),
@@ -56,9 +68,10 @@ const ENDING = /\nExit Code: (\d{1,3})\nSignal: [^\n]{0,40}(?:\nProcess Group PG
 function withExitCode(say: Say): Say {
   return {
     ...say,
-    failed(call) {
-      const found = call.name === 'run_shell_command' ? ENDING.exec(call.error?.slice(-200) ?? '') : null
-      say.failed(found ? { ...call, exit_code: Number(found[1]) } : call)
+    call(state, call) {
+      const isCommand = state === 'failed' && call.name === 'run_shell_command'
+      const found = isCommand ? ENDING.exec(call.error?.slice(-200) ?? '') : null
+      say.call(state, found ? { ...call, exit_code: Number(found[1]) } : call)
     },
   }
 }

@@ -50,10 +50,7 @@ type Condition = string | ((record: Rec) => boolean)
 /** An engine whose records tell themselves apart by their type. */
 export interface Table<State>
   extends Rows<State>,
-    Pick<
-      Engine,
-      'name' | 'parser' | 'about' | 'growing' | 'failures' | 'task' | 'resume' | 'tools' | 'denials'
-    > {
+    Pick<Engine, 'name' | 'parser' | 'about' | 'growing' | 'failures' | 'tools' | 'denials'> {
   /** @default records on stdout and the PTY */
   readonly cut?: EngineCut
   /**

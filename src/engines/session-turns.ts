@@ -17,13 +17,13 @@ export function turns() {
     /** A prompt of the user. */
     begin(say: Say): true {
       over = false
-      say.begun()
+      say.turn('begins')
       say.status('turn_started')
       return true
     },
     /** The agent says or does something. */
     goOn(say: Say): void {
-      if (over) say.goesOn()
+      if (over) say.turn('goes on')
       over = false
     },
     fail(message: string, say: Say): true {

@@ -1,6 +1,5 @@
 import { jsonValue } from '../json/strict.ts'
-import { callSubject } from './call-subject.ts'
-import { askWords } from './call-words.ts'
+import { askWords, callSubject } from './call-words.ts'
 import type { AgentEvent, CompletionData, EventOf, EventParser, RawRef } from './event.ts'
 import { MAX_TITLE, type Problem, problemAt, problemOf } from './problems.ts'
 import { endPhrase, failureKind, isGood, outcomeOf } from './run-outcome.ts'
@@ -12,7 +11,7 @@ const MAX_STDERR = 3
 const MAX_LINES = 256
 
 /**
- * Finds out, event by event, what the end of an attempt is to be blamed on: the sentence in `problem` of its
+ * Finds out, event by event, what caused the end of an attempt: the sentence in `problem` of its
  * last event, which is made here and nowhere else. A failed tool is not the cause if the agent continued
  * after it; an error of the engine is, unless the engine continued after it. If the engine reports no error,
  * a call that did not finish comes first, then a line that reads like an error, then the end itself.

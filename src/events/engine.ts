@@ -2,8 +2,7 @@ import type { Code } from '../base/fault.ts'
 import type { Frame } from '../frames/frame.ts'
 import type { Channel } from '../text/chunk.ts'
 import type { Cost } from './cost.ts'
-import type { FailureClass, Severity, ToolKind } from './event.ts'
-import type { RequestFacts, TurnEnd } from './open-requests.ts'
+import type { AgentRequest, FailureClass, RequestOption, Severity, ToolKind } from './event.ts'
 import type { Wire } from './talk-wire.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -129,6 +128,24 @@ export interface ErrorFacts {
   readonly alone?: boolean | undefined
 }
 
+/**
+ * A request, as an engine reports it: `id` is that of the wire. Its JSON type counts: agents that asked `0`
+ * ignore an answer to `"0"`.
+ */
+export interface RequestFacts extends Omit<AgentRequest, 'id'> {
+  readonly id: unknown
+  /** The record that asks, for the reason and the evidence: `session/request_permission`. */
+  readonly signal: string
+}
+
+/** What a turn has shown of requests and of the client, when it is over. */
+export interface TurnEnd {
+  /** The client sent an interrupt, or chose to cancel. */
+  readonly interrupted: boolean
+  /** The calls that were asked about, and what was chosen, if that was seen; no option is `reject_once`. */
+  readonly answers: ReadonlyMap<string, RequestOption['kind'] | undefined>
+}
+
 /** What the tools of an engine do: their names, separated by blanks, by kind. Any other tool is `other`. */
 export type ToolTable = { readonly [K in ToolKind]?: string }
 
@@ -150,51 +167,43 @@ export interface Say {
   status(status: string, more?: StatusFacts): void
   /** What the user told the agent: the prompt, or a later turn. Each one once. */
   user(text: string): void
-  /** A piece of assistant text; the pieces of one id are one message. */
-  delta(id: string, text: string, more?: MessageFacts): void
+  /**
+   * A piece of a message or of a thought; the pieces of one id are one text. A thought that is empty, or that
+   * only the PTY has (it would come out of order), is not reported.
+   */
+  piece(of: 'message' | 'reasoning', id: string, text: string, more?: Pick<MessageFacts, 'parent'>): void
   /**
    * A finished assistant message. Without `text` it consists of the pieces reported so far under this id
-   * (nothing, if there are none); an empty `text` does not take them back, only `withdraw` does. Only this
+   * (nothing, if there are none); an empty `text` does not take them back, only `withdrawn` does. Only this
    * text is searched for payloads and the done marker.
    */
   message(id: string | undefined, text?: string, more?: MessageFacts): void
-  /** A new id for a message or a thought that has none, as `message` uses: no other one has it. */
-  newId(of?: 'message' | 'reasoning'): string
-  /** The pieces reported under this id were no message: they are never joined to one. */
-  withdraw(id: string): void
-  /**
-   * A piece of a thought; the pieces of one id are one thought. One that is empty, or that only the PTY has
-   * (it would come out of order), is not reported.
-   */
-  reasoningDelta(id: string, text: string, more?: Pick<MessageFacts, 'parent'>): void
   /**
    * A whole thought. Without `text` it consists of the pieces reported so far under this id, as a message
    * does. Never searched for payloads.
    */
   reasoning(id: string | undefined, text?: string, more?: Pick<MessageFacts, 'parent' | 'incomplete'>): void
+  /** A new id for a message or a thought that has none, as `message` uses: no other one has it. */
+  newId(of?: 'message' | 'reasoning'): string
   /**
-   * A piece of the arguments of a call, before the call begins; not reported as above, nor if the call has no
-   * id.
+   * A tool call has `started`, is `completed` or has `failed`; if its start was not reported, it is started
+   * first. With `input`, the facts have a piece of its arguments as their input, before it starts: one that is
+   * empty, without an id of the call, or only on the PTY, is not reported.
    */
-  inputDelta(call: Pick<CallFacts, 'id' | 'name' | 'kind' | 'parent'>, text: string): void
-  /** A call begins. */
-  started(call: CallFacts): void
-  /** A call ended; if its start was not reported, it is started first. */
-  completed(call: CallFacts): void
-  failed(call: CallFacts): void
+  call(state: 'input' | 'started' | 'completed' | 'failed', call: CallFacts): void
   /** The engine claims to have changed a file; `diff` is a unified diff, if the engine has one. */
   artifact(change: 'created' | 'modified' | 'deleted', path: string, diff?: string): void
   /** The engine reports a problem. `fatal` is the error flag: the run failed. */
   error(message: string, severity?: Severity, more?: ErrorFacts): void
   /** The parser reports something about this frame. */
   warning(code: Code, message?: string, severity?: Severity): void
-  /** A turn begins: the end of the turn before no longer counts, nor does the done marker. */
-  begun(): void
   /**
-   * The same turn continues after an end or a failure that the engine reported (it retried, its question was
-   * answered): neither counts any more.
+   * The turn `begins`: the end of the turn before no longer counts, nor does the done marker. It `goes on`
+   * after an end or a failure that the engine reported (it retried, its question was answered): neither counts
+   * any more. Its answer was `cut`, for a `reason` (a limit of tokens: `length`, `max_tokens`): unless another
+   * message follows, the run did not end well.
    */
-  goesOn(): void
+  turn(what: 'begins' | 'goes on' | 'cut', reason?: string): void
   /**
    * The engine's own signal that its turn has ended. Unless the work is done or the turn failed, an event
    * says that the agent waits for input. `answer`: the words of its result, which are searched for payloads
@@ -203,36 +212,28 @@ export interface Say {
   ended(signal: string, answer?: string): void
   /** The agent asks the user, and waits. A run that ends before that is settled needs input. */
   asks(request: RequestFacts): void
-  /** The agent withdraws a request, or says that it was answered. */
-  withdraws(id: unknown): void
   /**
-   * The agent goes on, with the call that it asked about or with something else. True if the user did not
-   * allow the call, as far as that was seen.
+   * The agent no longer waits for an answer: to this request, or about this call, because it works on it.
+   * Without either it works on something else. True if the user did not allow the call, as far as that was
+   * seen.
    */
-  worksOn(call?: string): boolean
+  settles(what?: { readonly request?: unknown; readonly call?: string | undefined }): boolean
   /**
    * The turn is over, well or not: requests that are open are settled, and the next prompt of stdin begins.
    * `interrupted` if its end says that it was stopped. Returns what is known of its requests.
    */
   turnOver(how: 'well' | 'failed' | 'interrupted'): TurnEnd
   /**
-   * In `EngineReader.sent`: the client begins a turn. Return the result of it: a prompt that was sent during
-   * a turn is kept until that is over.
+   * In `EngineReader.sent`: what the client sends. Return the result of it. A prompt that was sent during a
+   * turn is kept until that is over; an answer may be read before its request. An answer has the id of the
+   * request, the chosen option, if it is one of them, and `words` with its texts at any level.
    */
-  prompts(text: string): true | 'kept'
-  /**
-   * In `EngineReader.sent`: the client answers a request, with one of its options or in another way; `words`
-   * has the answers to its questions, as texts at any level. Return the result of it, too: an answer may be
-   * read before its request.
-   */
-  answers(id: unknown, option?: string, words?: unknown): true | 'kept'
-  /** In `EngineReader.sent`: the client stops the turn. */
-  interrupts(): void
-  /**
-   * The answer was cut short, by a limit of tokens (`length`, `max_tokens`) or by something else: unless
-   * another message follows, the run did not end well.
-   */
-  truncated(reason: string): void
+  sent(
+    ...what:
+      | [what: 'prompt', text: string]
+      | [what: 'answer', id: unknown, option?: string | undefined, words?: unknown]
+      | [what: 'interrupt']
+  ): true | 'kept'
   /** The engine does not know this type of record. Return false afterwards, so that it is kept. */
   unknownType(name: string): void
   /**
@@ -258,6 +259,8 @@ export interface MessageFacts {
   readonly enveloped?: boolean | undefined
   /** The message was cut off. */
   readonly incomplete?: boolean | undefined
+  /** The pieces reported under its id were no message: they are never joined to one. */
+  readonly withdrawn?: boolean | undefined
 }
 
 /**
@@ -342,11 +345,15 @@ export interface Engine {
    * programs write such records, too. For `auto`.
    */
   shape?(frame: EngineFrame): boolean | 'weak'
-  /** The task in a command line of the agent, if it is there. The first word is the program. */
+  /**
+   * The task in a command line of the agent, if it is there. The first word is the program.
+   * @default as that of our engine of this name
+   */
   task?(argv: readonly string[]): string | undefined
   /**
    * The command line of the next turn in the same session; its prompt goes to stdin. Undefined if a run that
    * was started in this way cannot be continued.
+   * @default as that of our engine of this name
    */
   resume?(last: LastTurn): readonly string[] | undefined
   /** How to speak with the agent while it works (`talk`). @default that of our engine of this name */

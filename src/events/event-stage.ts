@@ -231,10 +231,10 @@ class RunEvents {
       sessionTokens,
       session,
     })
-    const warn = (code: Code, message: string) => this.#events.warn(code, message)
+    const warn = (code: Code, message: string) => this.#events.report.warn(code, message)
     this.#files = artifacts({ writer: write, warn, dir, fsDiff, inside })
     const pass = this.#pass.bind(this)
-    const settled = () => this.#events.tellTurn()
+    const settled = () => this.#events.turns.tell()
     this.#once = new Dedupe({ hash, window, maxHeld: maxFrame, pass, settled })
     this.#sent = new SentInput({
       maxFrame,
@@ -260,7 +260,7 @@ class RunEvents {
     if (chunk.still) this.#once.still()
     if (chunk.bytes.length === 0) return
     if (chunk.channel === 'stdin') {
-      this.#events.sentBy = chunk.by ?? 'user'
+      this.#events.requests.sentBy = chunk.by ?? 'user'
       this.#sent.write(chunk.bytes)
       return
     }
@@ -271,7 +271,7 @@ class RunEvents {
 
   #begin(): void {
     this.#writer.about(undefined)
-    for (const { code, message } of this.#firstNotes) this.#events.warn(code, message)
+    for (const { code, message } of this.#firstNotes) this.#events.report.warn(code, message)
     this.#firstNotes = []
   }
 
@@ -343,15 +343,15 @@ class RunEvents {
     if (frame.notes)
       for (const note of frame.notes) this.#warnings.warn(note.code, note.code, 0.7, note.message)
     if (frame.open && reported && shape !== 'text' && understood !== 'kept') {
-      if (!engine.growing) events.sawTruncation()
-      events.warn('TRUNCATED', 'the input ended inside a record')
+      if (!engine.growing) events.turns.evidence.truncated()
+      events.report.warn('TRUNCATED', 'the input ended inside a record')
     }
   }
 
   #warnOfPty(frame: EngineFrame, how: Passed): void {
     this.#writer.about(frame)
     if (frame.value === undefined) this.#warnings.warn('pty only', 'PTY_STREAM_MISMATCH', 0.7)
-    else this.#events.warn('PTY_STREAM_MISMATCH', 'the PTY has a record that stdout lacks')
+    else this.#events.report.warn('PTY_STREAM_MISMATCH', 'the PTY has a record that stdout lacks')
     if (how === 'late') this.#warnings.warn('late', 'LATE_DUPLICATE_POSSIBLE', 0.3)
   }
 
@@ -378,7 +378,7 @@ class RunEvents {
     const named = picked === this.#given
     if (this.#preview?.fallback !== picked) {
       this.#preview = undefined
-      this.#events.withdraw()
+      this.#events.messages.withdraw()
     }
     this.#reader = this.#preview?.reader ?? picked.open({ maxFrame: this.#options.maxFrame, named })
     this.#writer.setEngine(picked)
@@ -397,13 +397,13 @@ class RunEvents {
   /** What is known about the process and its files. */
   #endProcess(): void {
     const { notes = [], held, failure } = this.#exit ?? {}
-    if (failure) this.#events.fails(failure)
+    if (failure) this.#events.turns.fails(failure)
     for (const note of [...notes, ...(this.#options.lastNotes?.() ?? [])])
-      this.#events.warn(note.code, note.message)
+      this.#events.report.warn(note.code, note.message)
     this.#files.end()
     if (!held) return
     const message = `the process ended, but another process still holds ${held.join(', ')}`
-    this.#events.warn('PIPE_HELD_OPEN', message)
+    this.#events.report.warn('PIPE_HELD_OPEN', message)
   }
 
   /** The result of the run, and how it ended. */
@@ -425,13 +425,13 @@ class RunEvents {
     const { data: decided } = completionOf(evidence, result?.status)
     const told =
       result && (isGood(decided.outcome) || result.status === 'failed' ? result : contradicted(result))
-    const data = failed ? { ...decided, ...this.#events.failure() } : decided
+    const data = failed ? { ...decided, ...this.#events.turns.failure() } : decided
     if (told) this.#writer.write('lifecycle.run.result', told, 0.95)
-    if (conflict) this.#events.warn('COMPLETION_CONFLICT', conflict)
+    if (conflict) this.#events.report.warn('COMPLETION_CONFLICT', conflict)
     const problem = this.#cause.sentence(data)
-    const answer = this.#events.answer()
+    const answer = this.#events.turns.evidence.answer()
     const words = { ...(problem !== undefined && { problem }), ...(answer !== undefined && { answer }) }
-    this.#writer.write('lifecycle.completion.state', { ...data, ...words, ...this.#events.spent() }, 0.95)
+    this.#writer.write('lifecycle.completion.state', { ...data, ...words, ...this.#events.spent.sum() }, 0.95)
   }
 }
 

@@ -231,7 +231,7 @@ function isFinal(outcome: Outcome<unknown>, endsAt: (offset: number) => boolean)
   return frame.kind === 'object' && endsAt(frame.to)
 }
 
-/** Whether only punctuation follows an offset. Asked from the last one back, it reads a byte once. */
+/** Whether only punctuation follows an offset. Called for the last offset first, it reads each byte once. */
 function endCheck(message: Bytes): (offset: number) => boolean {
   let punctuationFrom = message.length
   let wordsAfter = -1

@@ -28,7 +28,7 @@ const RETRY_MS = 200
 /** How long a host may take to answer an order; then it is asked again. */
 const HEARD_MS = 2000
 const NOTHING = new Uint8Array(0)
-/** A consumer that is made to be asked what is pending. It goes by itself if it cannot be removed. */
+/** A consumer made only to ask what is pending. It expires by itself if it cannot be removed. */
 const COUNTER = {
   ack_policy: 'none',
   deliver_policy: 'by_start_sequence',

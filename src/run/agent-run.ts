@@ -6,8 +6,7 @@ import type { Sink, Stage } from '../base/stage.ts'
 import { settledEnd } from '../disk/journal.ts'
 import { programOf } from '../engines/command-line.ts'
 import { engineNamed, engineOf } from '../engines/engine-name.ts'
-import { engineOfCommand, missingOptions } from '../engines/programs.ts'
-import { wireOf } from '../engines/talk-wires.ts'
+import { engineOfCommand, missingOptions, taskInCommand, wireOf } from '../engines/programs.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import { type AgentEvent, isEvent } from '../events/event.ts'
 import { type Flow, flow, shared } from '../streams/flow.ts'
@@ -471,7 +470,7 @@ export class AgentRun {
 
   /** The prompt, or the task in the command line, which the engine can read. */
   #task(): string | undefined {
-    return this.#options.prompt ?? this.#known()?.task?.(this.#argv)
+    return this.#options.prompt ?? taskInCommand(this.#known(), this.#argv)
   }
 
   #known(): Engine | undefined {

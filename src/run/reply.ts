@@ -3,7 +3,7 @@ import { Fault, orElse, quote } from '../base/fault.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { eachLine } from '../disk/read-journal.ts'
 import { engineNamed } from '../engines/engine-name.ts'
-import { wireOf } from '../engines/talk-wires.ts'
+import { resumeOf, wireOf } from '../engines/programs.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { AgentEvent } from '../events/event.ts'
 import { listAttempts } from './attempt-logs.ts'
@@ -36,12 +36,13 @@ export function nextCommand(turn: EndedTurn, text: string): readonly string[] {
   // The session is named on the wire.
   const wire = wireOf(engine)
   const loads = turn.talk && wire?.loads === true
-  if (!loads && !engine.resume)
+  const resume = resumeOf(engine)
+  if (!loads && !resume)
     throw cannot(`${engine.name} has no command that continues a session${wire ? '; talk with it' : ''}`)
   if (session === null) throw cannot('its agent told no session id')
   if (!ID.test(session) || CHOICE.test(session))
     throw cannot(`its session id is ${quote(session, 100)}, which no agent gives`)
-  const next = loads ? argv : engine.resume?.({ argv, session, piped })
+  const next = loads ? argv : resume?.({ argv, session, piped })
   if (!next)
     throw cannot(
       `its command line keeps no session, or has an option that is not known: ${quote(argv.join(' '), 300)}`,

@@ -35,6 +35,9 @@ export function withReaders<E extends Engine | Picker>(
   return { ...engine, open }
 }
 
+/** Any first word of a verb of `Say`. */
+const ANY = /^/
+
 function watchReader(reader: EngineReader, tell: (over: boolean) => void): EngineReader {
   /** What the current frame says: the turn has ended, whatever else is in it; it continues; or nothing. */
   let over: boolean | undefined
@@ -45,21 +48,19 @@ function watchReader(reader: EngineReader, tell: (over: boolean) => void): Engin
   const hear = (say: Say): Say => {
     if (heard?.from === say) return heard.to
     const works =
-      <Words extends unknown[], Result>(speak: (...words: Words) => Result, ends = false) =>
+      <Words extends unknown[], Result>(speak: (...words: Words) => Result, ends = false, only = ANY) =>
       (...words: Words): Result => {
-        over = ends || (over ?? false)
+        if (only.test(String(words[0]))) over = ends || (over ?? false)
         return speak(...words)
       }
     const to: Say = {
       ...say,
-      begun: works(say.begun),
-      delta: works(say.delta),
-      message: works(say.message),
-      reasoningDelta: works(say.reasoningDelta),
+      turn: works(say.turn, false, /^begins$/),
+      piece: works(say.piece),
+      message: (id, text, more) => (more?.withdrawn ? say.message : works(say.message))(id, text, more),
       reasoning: works(say.reasoning),
-      inputDelta: works(say.inputDelta),
-      started: works(say.started),
-      answers: works(say.answers),
+      call: works(say.call, false, /^(?:input|started)$/),
+      sent: works(say.sent, false, /^answer$/),
       ended: works(say.ended, true),
       asks: works(say.asks, true),
     }

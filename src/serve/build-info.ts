@@ -1,4 +1,5 @@
 import { engineNamed } from '../engines/engine-name.ts'
+import { taskInCommand } from '../engines/programs.ts'
 import type { EndState } from '../events/event.ts'
 import { endPhrase, isGood, outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Attempt, shownChannels } from '../run/attempt-logs.ts'
@@ -101,7 +102,7 @@ function openOrWrong(
 
 /** What the first attempt was asked: in its meta when it is over, and in its command. */
 export function taskOf(meta: Partial<Meta> | undefined): string | undefined {
-  return meta?.task ?? engineNamed(meta?.engine)?.task?.(meta?.argv ?? [])
+  return meta?.task ?? taskInCommand(engineNamed(meta?.engine), meta?.argv ?? [])
 }
 
 function streamsOf(attempts: readonly Attempt[]): RunInfo['streams'] {

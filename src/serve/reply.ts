@@ -56,7 +56,7 @@ export function askedBy({ method, url, headers }: Request): Asked {
   }
 }
 
-/** What is written becomes the body of a `Response`, at the pace of who reads it. */
+/** What is written becomes the body of a `Response`, at the speed of its reader. */
 export class WebReply extends Writable implements Reply {
   /** Resolves with the head; the body follows. */
   readonly response: Promise<Response>

@@ -132,7 +132,7 @@ export class RunFinder {
     for (let next = popNewest(waiting); next; next = popNewest(waiting)) {
       if (this.#known.size >= MAX_FOLDERS && !this.#known.has(next.path)) continue
       const isFull = isFirst && this.#runs >= this.#maxRuns
-      // A run that goes on is listed, however long ago it began.
+      // A run in progress is listed, however long ago it began.
       const isPutOff = isFull && !isLocked(join(next.path, LOCK_FILE)) && !isParent(next.path)
       if (isPutOff) this.#putOff(next)
       else yield* this.#enter(next, waiting)

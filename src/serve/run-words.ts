@@ -22,7 +22,7 @@ export function titleOf(run: RunInfo): string {
   return firstLine(run.task ?? '') || run.session?.directory || run.id
 }
 
-/** How it ended; of one that goes on, whether somebody must answer. */
+/** How it ended; for a run in progress, whether it waits for an answer. */
 export function stateOf(run: RunInfo): RunState {
   if (run.state === 'running' && run.waits_for !== null) return 'needs_input'
   return run.outcome ?? (run.state === 'unread' ? 'unread' : 'running')

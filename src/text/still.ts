@@ -4,8 +4,8 @@ import type { Channel } from './chunk.ts'
 const STILL_MS = 400
 
 /**
- * When the reader of a running process, which has nothing more to read, says so: twice after bytes of the
- * terminal. What waited for its twin the first time, and still does, has none.
+ * Decides when the reader of a running process reports that nothing is left to read: twice after bytes of the
+ * terminal. A record that waits for its twin at the first report, and still at the second, has none.
  */
 export class Stillness {
   #left = 0
@@ -15,7 +15,7 @@ export class Stillness {
     if (channel === 'pty') this.#left = 2
   }
 
-  /** True if it is to be said now, at this time in milliseconds. */
+  /** True if it must report now, at this time in milliseconds. */
   isDue(now: number): boolean {
     if (this.#left === 0 || now - this.#last < STILL_MS) return false
     this.#last = now

@@ -4,9 +4,9 @@ import type { OutputChannel } from './chunk.ts'
 const TURNS = ['pty', 'stdout', 'pty', 'stderr'] as const
 
 /**
- * Whose turn it is, of logs that do not say in which order they were written. With a terminal stderr comes
- * before stdout: a record that only the terminal has is then known to be no record of stderr before stdout
- * goes on behind it.
+ * Decides which log to read next, if the logs do not say in which order they were written. With a terminal,
+ * stderr is read before stdout: so it is known that a record that only the terminal has is not from stderr
+ * before the records of stdout after it are read.
  */
 export class Turns {
   #at: number
@@ -15,7 +15,7 @@ export class Turns {
     this.#at = isOnTerminal ? TURNS.indexOf('stderr') - 1 : 0
   }
 
-  /** The channels in the order in which they are to be tried. */
+  /** The channels in the order to try them. */
   *order(hasMore: (channel: OutputChannel) => boolean): Generator<OutputChannel> {
     for (let tried = 0; tried < TURNS.length; tried++) {
       const channel = TURNS[this.#at]!

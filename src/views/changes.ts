@@ -87,7 +87,7 @@ export class Changes {
   /** The files, by name. */
   files(): ChangedFile[] {
     const all = new Map([...this.#files].map(([path, known]) => [path, { ...known }]))
-    // Calls name a file with its directory, its change is told without.
+    // A call names a file with its directory; the event about the change does not.
     for (const [path, { change, called }] of this.#files) {
       if (change !== undefined || !isAbsolute(path)) continue
       const ends = path.replaceAll('\\', '/')

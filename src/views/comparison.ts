@@ -1,5 +1,4 @@
-import { callSubject } from '../events/call-subject.ts'
-import { askWords } from '../events/call-words.ts'
+import { askWords, callSubject } from '../events/call-words.ts'
 import type { Cost } from '../events/cost.ts'
 import type { AgentEvent, FailureClass } from '../events/event.ts'
 import type { RunOutcome } from '../events/run-outcome.ts'

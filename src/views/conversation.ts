@@ -150,8 +150,8 @@ const MAX_WRITING = 65_536
 
 /**
  * Folds the events of a run into the items of its conversation. The terminal, the page, Markdown and `why`
- * draw these items, each in its own way. It remembers only what is open: who shows the whole conversation
- * keeps the items.
+ * draw these items, each in its own way. It remembers only what is open: a view that shows the whole
+ * conversation keeps the items.
  *
  * @example
  * const talk = new Conversation()

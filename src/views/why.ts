@@ -1,6 +1,5 @@
 import { orElse } from '../base/fault.ts'
-import { callSubject } from '../events/call-subject.ts'
-import { askWords, callText } from '../events/call-words.ts'
+import { askWords, callSubject, callText } from '../events/call-words.ts'
 import { Cause } from '../events/cause.ts'
 import type { AgentEvent, AgentRequest, CompletionData, FailureClass, RawRef } from '../events/event.ts'
 import { type Problem, problemAt } from '../events/problems.ts'

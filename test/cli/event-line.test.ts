@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { eventLines } from '../../src/cli/event-line.ts'
+import { eventLines } from '../../src/cli/commands/events.ts'
 import type { AgentEvent } from '../../src/events/event.ts'
 import { asLines, eventsOf, fixtures, inPieces } from '../engines/fixture.ts'
 

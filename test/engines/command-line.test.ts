@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { engines } from '../../src/engines/engines-by-name.ts'
+import { resumeOf, taskInCommand } from '../../src/engines/programs.ts'
 import type { LastTurn } from '../../src/events/engine.ts'
 
 const UUID = '01a1e544-d6df-7772-a35e-6f823f650801'
@@ -79,20 +80,20 @@ test('an engine knows the task in its command line, and what continues it', () =
   for (const [name, typed, task, next] of rows) {
     const { [name]: engine } = engines
     const argv = typed.split(/(?<!Fix) /)
-    expect(engine.task?.(argv), typed).toBe(task)
-    expect(engine.resume?.({ argv, session: 'S' })?.join(' ') ?? '-', typed).toBe(next)
+    expect(taskInCommand(engine, argv), typed).toBe(task)
+    expect(resumeOf(engine)?.({ argv, session: 'S' })?.join(' ') ?? '-', typed).toBe(next)
     // A continued turn is continued in the same way, and its prompt was on stdin.
     if (next === '-') continue
-    const again: LastTurn = { argv: engine.resume!({ argv, session: 'R' })!, session: 'S', piped: true }
-    expect(engine.task?.(again.argv), typed).toBe(undefined)
-    expect(engine.resume!(again)?.join(' '), typed).toBe(next)
+    const again: LastTurn = { argv: resumeOf(engine)!({ argv, session: 'R' })!, session: 'S', piped: true }
+    expect(taskInCommand(engine, again.argv), typed).toBe(undefined)
+    expect(resumeOf(engine)!(again)?.join(' '), typed).toBe(next)
   }
 })
 
 test('a task of many words, or with options in it, is one word of the command line', () => {
   const argv = ['codex', 'exec', '--json', 'fix --all of "it" $(now)']
-  expect(engines.codex.task?.(argv)).toBe('fix --all of "it" $(now)')
-  expect(engines.codex.resume?.({ argv, session: 'S' })).toEqual([
+  expect(taskInCommand(engines.codex, argv)).toBe('fix --all of "it" $(now)')
+  expect(resumeOf(engines.codex)?.({ argv, session: 'S' })).toEqual([
     'codex',
     'exec',
     '--json',
@@ -104,11 +105,12 @@ test('a task of many words, or with options in it, is one word of the command li
 
 test('after an unknown option a word is its value if the prompt was on stdin', () => {
   const argv = ['gemini', '--unheard-of', 'value', '-o', 'json']
-  expect(engines.gemini.resume?.({ argv, session: 'S' })).toBe(undefined)
-  const next = engines.gemini.resume?.({ argv, session: 'S', piped: true })
+  expect(resumeOf(engines.gemini)?.({ argv, session: 'S' })).toBe(undefined)
+  const next = resumeOf(engines.gemini)?.({ argv, session: 'S', piped: true })
   expect(next).toEqual([...argv, '--resume', 'S'])
 })
 
 test('engines that have no session to continue say so by having no resume', () => {
-  for (const name of ['cline', 'text', 'iflow', 'acp'] as const) expect(engines[name].resume).toBe(undefined)
+  for (const name of ['cline', 'text', 'iflow', 'acp'] as const)
+    expect(resumeOf(engines[name])).toBe(undefined)
 })

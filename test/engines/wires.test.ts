@@ -3,7 +3,7 @@ import { acp } from '../../src/engines/acp/acp.ts'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { qwen } from '../../src/engines/qwen.ts'
-import { wireOf } from '../../src/engines/talk-wires.ts'
+import { wireOf } from '../../src/engines/programs.ts'
 import type { Wire } from '../../src/events/talk-wire.ts'
 
 const start = { cwd: '/w', argv: ['agent'], session: undefined }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Drafts, OpenMessages } from '../../src/events/held-messages.ts'
+import { Drafts, OpenMessages } from '../../src/events/folds/messages.ts'
 import type { Moment, Position } from '../../src/events/position.ts'
 import { PtyOrder } from '../../src/events/pty-order.ts'
 import { Fifo, Outstanding } from '../../src/events/twins.ts'

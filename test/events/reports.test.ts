@@ -26,15 +26,16 @@ test('an event id has the run, the attempt, the range, and its number there', ()
   const idsOf = (stdout: string, options?: EventOptions) =>
     read(stdout, options).map(({ correlation }) => correlation.event_id)
   const two =
-    line(['delta', 'm', 'a']) + line(['status', 'x'], ['message', 'm'], ['status', 'y'], ['ended', 'z'])
+    line(['piece', 'message', 'm', 'a']) +
+    line(['status', 'x'], ['message', 'm'], ['status', 'y'], ['ended', 'z'])
   // `+` counts what is reported about a range again: the message that the second record closes, and what
   // follows it.
   expect(idsOf(two, { runId: 'r', attempt: 7 })).toEqual([
-    'r:7:stdout:0-20:0',
-    'r:7:stdout:20-82:0',
-    'r:7:stdout:0-20:+0',
-    'r:7:stdout:20-82:+0',
-    'r:7:stdout:20-82:+1',
+    'r:7:stdout:0-30:0',
+    'r:7:stdout:30-92:0',
+    'r:7:stdout:0-30:+0',
+    'r:7:stdout:30-92:+0',
+    'r:7:stdout:30-92:+1',
     'r:7:end:+0',
   ])
   expect(idsOf(line(['status', 'x'], ['status', 'y'], ['ended', 'z']))).toEqual([

@@ -163,7 +163,7 @@ describe('the result of a run', () => {
         read({ value }, say) {
           if (!isRecord(value)) return false
           if (value['end']) say.message(String(value['id']), String(value['text']))
-          else say.delta(String(value['id']), String(value['text']))
+          else say.piece('message', String(value['id']), String(value['text']))
           return true
         },
       }),

@@ -335,13 +335,16 @@ describe('an engine of the user', () => {
   test.for([
     ['message', [7, 'x']],
     ['message', ['m', 7]],
-    ['delta', [7, 'x']],
-    ['delta', ['m', null]],
+    ['piece', ['message', 7, 'x']],
+    ['piece', ['message', 'm', null]],
+    ['piece', ['words', 'm', 'x']],
     ['user', [7]],
     ['reasoning', ['m', {}]],
-    ['started', ['call-1', 'shell', {}]],
-    ['completed', [{ name: 'shell' }]],
-    ['failed', [{ id: 'call-1', name: 7 }]],
+    ['call', ['started', 'call-1', 'shell', {}]],
+    ['call', ['completed', { name: 'shell' }]],
+    ['call', ['failed', { id: 'call-1', name: 7 }]],
+    ['call', ['ended', { id: 'call-1', name: 'shell' }]],
+    ['turn', ['over']],
   ] as const)(
     'that says %s with %j: no record is made of it, and PROFILE_FAILED says why',
     async ([word, given]) => {
@@ -352,7 +355,7 @@ describe('an engine of the user', () => {
       const got = await read(engine({ read: says }))
       expect(got[0]?.data).toMatchObject({
         code: 'PROFILE_FAILED',
-        message: expect.stringContaining('must be a string, but is'),
+        message: expect.stringMatching(/must be a string, but is|say\.\w+ takes .* first$/),
       })
       expect(rawIn(got)).toHaveLength(3)
       expect(got.filter(({ event }) => /^(?:agent|tool|user)/.test(event.type))).toEqual([])

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { acp } from '../../src/engines/acp/acp.ts'
-import { wireOf } from '../../src/engines/talk-wires.ts'
+import { wireOf } from '../../src/engines/programs.ts'
 import type { AgentEvent, AgentRequest } from '../../src/events/event.ts'
 import { replay } from '../../src/run/replay.ts'
 import { reply, run } from '../../src/run/run.ts'

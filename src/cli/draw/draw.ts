@@ -1,5 +1,4 @@
-import { callSubject } from '../../events/call-subject.ts'
-import { askWords, callText } from '../../events/call-words.ts'
+import { askWords, callSubject, callText } from '../../events/call-words.ts'
 import type { AgentEvent, CompletionData, ResultData } from '../../events/event.ts'
 import {
   Conversation,

@@ -1,23 +1,35 @@
 import { clip } from '../../base/fault.ts'
-import { deedOf } from '../../events/call-subject.ts'
+import { deedOf } from '../../events/call-words.ts'
 import { costOf } from '../../events/cost.ts'
 import {
   type Engine,
   type EngineFrame,
   isLenient,
   type ReaderOptions,
+  type RequestFacts,
   type Say,
 } from '../../events/engine.ts'
 import type { RequestOption } from '../../events/event.ts'
 import { memory } from '../../events/memory.ts'
-import type { RequestFacts } from '../../events/open-requests.ts'
 import { fits, Rec } from '../../events/record.ts'
-import { questionsIn } from '../calls.ts'
+import { questionsIn, usualDenial } from '../calls.ts'
+import { claudeDenial } from '../claude/claude.ts'
+import { codexDenial } from '../codex/shared.ts'
 import { wordsOf } from '../content-blocks.ts'
-import { anyDenial } from '../denials.ts'
+import { geminiDenial } from '../gemini/stream.ts'
+import { opencodeDenial } from '../opencode.ts'
+import { qwenDenial } from '../qwen.ts'
 import { rows } from '../record-table.ts'
 import { ToolCalls, titleOf } from './tool.ts'
 import { AcpTurns, chunkReader, innerChunks, stops } from './turn.ts'
+
+/** Agents of the Agent Client Protocol pass on the words of their own tools. */
+const anyDenial: Pick<RegExp, 'test'> = {
+  test: (words) =>
+    [claudeDenial, codexDenial, geminiDenial, opencodeDenial, qwenDenial, usualDenial].some((one) =>
+      one.test(words),
+    ),
+}
 
 /**
  * The Agent Client Protocol, version 1 (`gemini --acp`, `opencode acp`, …): JSON-RPC, one record per line.
@@ -159,7 +171,7 @@ function readLine(frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {
   const method = line.at('method')
   if (method === undefined && (line.has('error') || line.has('result'))) return readAnswer(line, say, run)
   if (method === '$/cancel_request') {
-    say.withdraws(line.at('params.requestId'))
+    say.settles({ request: line.at('params.requestId') })
     return true
   }
   // Names that begin with `_` are extensions of each agent.
@@ -173,15 +185,15 @@ function readSent(line: Rec | undefined, say: Say, run: Run): boolean | 'kept' {
   run.heard = true
   const method = line.text('method')
   if (method !== undefined && line.has('id')) run.asked.set(JSON.stringify(line.at('id')), method)
-  if (method === 'session/cancel') say.interrupts()
+  if (method === 'session/cancel') say.sent('interrupt')
   const session = line.text('params.sessionId')
   if (session !== undefined && /^session\/(?:prompt|load|resume)$/.test(method ?? '')) opens(session, run)
   // The answers to requests of the agent; those about files and terminals wait for nobody.
   if (!line.has('method') && line.has('id'))
-    return say.answers(line.at('id'), line.text('result.outcome.optionId'))
+    return say.sent('answer', line.at('id'), line.text('result.outcome.optionId'))
   // A file or an image in it is not shown.
   const prompt = method === 'session/prompt' ? wordsOf(line.list('params.prompt'), '') : ''
-  return prompt === '' || say.prompts(prompt)
+  return prompt === '' || say.sent('prompt', prompt)
 }
 
 function readUpdate(update: Rec, say: Say, place: Place): boolean | 'kept' {
@@ -252,7 +264,7 @@ const updates = /* @__PURE__ */ rows<Place>({
         }
         if (update.at('content.text') !== '' && parent === undefined) {
           turn.work(say)
-          say.worksOn()
+          say.settles()
         }
         chunks.addMessage(session, update, parent ?? tools.subagent(), say)
         // Qwen Code ends each answer of the model with an empty chunk.

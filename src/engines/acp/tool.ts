@@ -1,8 +1,7 @@
 import { clip } from '../../base/fault.ts'
-import { isRecord, readToolKind, type Say } from '../../events/engine.ts'
+import { isRecord, readToolKind, type Say, type TurnEnd } from '../../events/engine.ts'
 import type { ToolKind } from '../../events/event.ts'
 import { memory } from '../../events/memory.ts'
-import type { TurnEnd } from '../../events/open-requests.ts'
 import { fits, type Rec } from '../../events/record.ts'
 import { unifiedDiff } from '../calls.ts'
 
@@ -92,7 +91,7 @@ export class ToolCalls {
       const { name, kind, parent } = known
       this.#known.set(id, { ...known, input: undefined, shown: '', changes: NONE, over: true })
       const denied = good || chosen !== undefined
-      say.failed({
+      say.call('failed', {
         id,
         name,
         kind,
@@ -118,7 +117,7 @@ export class ToolCalls {
     let refused = false
     if (status !== undefined && status !== 'pending') {
       this.#asked.delete(id)
-      refused = say.worksOn(id)
+      refused = say.settles({ call: id })
     }
     if (status === 'completed' || status === 'failed') {
       this.#end(id, { ...this.#merge(id, update, origin, say), refused }, update, exitOf(update, agent), say)
@@ -143,7 +142,7 @@ export class ToolCalls {
     const isAgent =
       said === 'other' && (call?.kind === 'think' || subagentTools.has(name) || isSubagent(update))
     const kind = isAgent ? 'think' : said
-    if (!call) say.started({ id, name, kind, input: input ?? titleOf(update), parent })
+    if (!call) say.call('started', { id, name, kind, input: input ?? titleOf(update), parent })
     const value = input ?? (call?.input ? undefined : diffsOf(update))
     const late = call !== undefined && input !== undefined
     const merged: KnownCall = {
@@ -176,16 +175,16 @@ export class ToolCalls {
     this.#known.set(id, { ...known, input: undefined, shown: '', changes: NONE, over: true })
     this.#subagents.delete(id)
     if (update.at('status') === 'completed' && (exit_code ?? 0) === 0) {
-      say.completed({ ...call, output: raw ?? words })
+      say.call('completed', { ...call, output: raw ?? words })
       // The protocol has the text before and after; some agents also send a diff of the file.
       const diff =
         unifiedDiff(update.at('rawOutput.fileDiff')) ?? unifiedDiff(update.at('rawOutput.metadata.diff'))
       for (const [change, path] of changes.list)
         say.artifact(change, path, changes.list.length === 1 ? diff : undefined)
-    } else if (exit_code !== undefined) say.failed({ ...call, output: raw ?? words })
+    } else if (exit_code !== undefined) say.call('failed', { ...call, output: raw ?? words })
     else {
       const error = update.text('rawOutput.error rawOutput.message') ?? words
-      say.failed({ ...call, output: raw, error, denied: isDenied(update, known) || undefined })
+      say.call('failed', { ...call, output: raw, error, denied: isDenied(update, known) || undefined })
     }
   }
 }

@@ -59,7 +59,7 @@ export class AcpTurns {
   work(say: Say, call?: string): void {
     this.#called ||= call !== undefined
     if (this.#busy) return
-    say.begun()
+    say.turn('begins')
     say.status('turn_started')
     this.#busy = true
   }
@@ -125,7 +125,7 @@ export class AcpTurns {
       // every turn in which the model has answered.
       const failed = this.agent === 'Copilot' ? head.startsWith('Error: ') : errorAnswer(head) !== undefined
       if (!usage && failed) say.error(head, 'fatal')
-    } else if (reason === 'max_tokens') say.truncated(reason)
+    } else if (reason === 'max_tokens') say.turn('cut', reason)
     else if (Object.hasOwn(stops, reason)) say.error(stops[reason as keyof typeof stops], 'fatal')
     else say.unknownType(`stopReason ${reason}`)
   }
@@ -280,7 +280,7 @@ export function chunkReader({ maxFrame }: ReaderOptions, used = memory<true>(() 
         head = ''
       }
       if (head.length < MAX_HEAD) head += piece.slice(0, MAX_HEAD)
-      say.delta(message.id, piece, { parent })
+      say.piece('message', message.id, piece, { parent })
     },
     addThought(session: string, update: Rec, parent: string | undefined, say: Say): void {
       const piece = textIn(update)
@@ -289,7 +289,7 @@ export function chunkReader({ maxFrame }: ReaderOptions, used = memory<true>(() 
       const of = `${session} ${name ?? ''} ${parent ?? ''}`
       if (thought?.of !== of) this.endThought(say)
       thought ??= { id: take(name) ?? say.newId('reasoning'), of }
-      say.reasoningDelta(thought.id, piece, { parent })
+      say.piece('reasoning', thought.id, piece, { parent })
     },
     endThought(say: Say): void {
       if (thought) say.reasoning(thought.id)

@@ -13,9 +13,9 @@ import { fits, Rec } from '../../events/record.ts'
 import { jsonValue } from '../../json/strict.ts'
 import { TextBalance } from '../../json/text-balance.ts'
 import { AnswerText } from '../answer-text.ts'
-import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
-import { claudeDenial } from '../denials.ts'
+import type { Program } from '../command-line.ts'
 import { conversation, readSent } from './turn.ts'
+import { controlWire } from './wire.ts'
 
 /** What the errors of the dialect mean. */
 export const failures: FailureTable = [
@@ -24,17 +24,26 @@ export const failures: FailureTable = [
   ['auth', /OAuth token/i],
 ]
 
-const COMMAND: CommandLine = {
-  flags:
-    '-p --print --verbose --include-partial-messages --include-hook-events --replay-user-messages --dangerously-skip-permissions --allow-dangerously-skip-permissions --strict-mcp-config --disable-slash-commands --ide --bare',
-  values:
-    '--output-format --input-format --model --fallback-model --permission-mode --permission-prompt-tool --system-prompt --system-prompt-file --append-system-prompt --append-system-prompt-file --max-turns --max-budget-usd --settings --setting-sources --agents --agent --json-schema --effort --name -n --debug-file --plugin-dir',
-  lists:
-    '--allowedTools --allowed-tools --disallowedTools --disallowed-tools --tools --mcp-config --add-dir --betas',
-  session: '-r --resume -c --continue --fork-session --session-id',
-  alone: '--no-session-persistence',
-  // One word: an id that begins with a dash is no other option.
-  next: (options, session) => [...options, `--resume=${session}`],
+const WIRE = /* @__PURE__ */ controlWire(false)
+
+export const claudeProgram: Program = {
+  names: 'claude @anthropic-ai/claude-code',
+  headless: '-p --print',
+  records: '--output-format=json|stream-json',
+  add: '--output-format stream-json --verbose',
+  wire: WIRE,
+  command: {
+    flags:
+      '-p --print --verbose --include-partial-messages --include-hook-events --replay-user-messages --dangerously-skip-permissions --allow-dangerously-skip-permissions --strict-mcp-config --disable-slash-commands --ide --bare',
+    values:
+      '--output-format --input-format --model --fallback-model --permission-mode --permission-prompt-tool --system-prompt --system-prompt-file --append-system-prompt --append-system-prompt-file --max-turns --max-budget-usd --settings --setting-sources --agents --agent --json-schema --effort --name -n --debug-file --plugin-dir',
+    lists:
+      '--allowedTools --allowed-tools --disallowedTools --disallowed-tools --tools --mcp-config --add-dir --betas',
+    session: '-r --resume -c --continue --fork-session --session-id',
+    alone: '--no-session-persistence',
+    // One word: an id that begins with a dash is no other option.
+    next: (options, session) => [...options, `--resume=${session}`],
+  },
 }
 
 export const tools: ToolTable = {
@@ -46,6 +55,10 @@ export const tools: ToolTable = {
   fetch: 'WebFetch',
 }
 
+/** How the result of a call begins that was not allowed. */
+export const claudeDenial =
+  /^(?:Error: )?(?:Claude requested permissions? |Permission (?:to use |for this (?:action|tool use) )|The user doesn't want to (?:proceed with this tool use|take this action)|This (?:Bash )?command (?:requires approval|contains multiple operations))/
+
 /** Claude Code (`claude -p --output-format stream-json | json | text`), with or without partial messages. */
 export const claude: Engine = {
   name: 'claude',
@@ -55,8 +68,6 @@ export const claude: Engine = {
   shape: (frame) => isOwn(first(frame)) && !isQwen(first(frame)) && !isAmp(first(frame)),
   open: openDialect,
   failures,
-  task: (argv) => taskIn(argv, COMMAND),
-  resume: (last) => nextTurn(last, COMMAND),
   tools,
   denials: claudeDenial,
 }

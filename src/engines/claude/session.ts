@@ -1,10 +1,9 @@
 import type { ReaderOptions, Say } from '../../events/engine.ts'
 import { fits, type Rec } from '../../events/record.ts'
 import { blocksOf, contentBlocks, wordsOf } from '../content-blocks.ts'
-import { claudeDenial } from '../denials.ts'
 import { type Row, table } from '../record-table.ts'
 import { turns } from '../session-turns.ts'
-import { tools } from './claude.ts'
+import { claudeDenial, tools } from './claude.ts'
 import { claudeTokens, isResult, messageTokens, promptOf, sayResult } from './message.ts'
 
 /** A link of the chain: the output of a hook, an attached file. */
@@ -128,7 +127,7 @@ function readAnswer(line: Rec, content: unknown, say: Say, file: File): void {
   }
   // The lines of one message repeat it.
   const limited = parent === undefined && line.at('message.stop_reason') === 'max_tokens'
-  if (limited && turn.isNew('limit', own)) say.truncated('max_tokens')
+  if (limited && turn.isNew('limit', own)) say.turn('cut', 'max_tokens')
 }
 
 function readUser(line: Rec, content: unknown, say: Say, file: File): void {

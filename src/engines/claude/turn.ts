@@ -8,8 +8,8 @@ import { blocksOf, contentBlocks, USES, wordsOf } from '../content-blocks.ts'
 import { errorText } from '../error-words.ts'
 import { rows } from '../record-table.ts'
 import { statsTokens } from '../token-parts.ts'
-import { askedIn, choiceIn } from './asked.ts'
 import { claudeTokens, isResult, messageTokens, modelTokens, promptOf, sayResult } from './message.ts'
+import { askedIn, choiceIn } from './wire.ts'
 
 /** What is known of one run: what was said, thought and called, turn by turn. */
 function newRun() {
@@ -75,15 +75,16 @@ export function conversation() {
 
 export function readSent(line: Rec | undefined, say: Say): boolean | 'kept' {
   if (!line) return false
-  if (line.at('request.subtype') === 'interrupt') say.interrupts()
+  if (line.at('request.subtype') === 'interrupt') say.sent('interrupt')
   if (line.at('type') === 'control_response')
-    return say.answers(
+    return say.sent(
+      'answer',
       line.at('response.request_id'),
       choiceIn(line.record('response.response')),
       line.at('response.response.updatedInput.answers'),
     )
   const { prompt } = line.at('type') === 'user' ? promptOf(line.at('message.content')) : {}
-  return prompt === undefined || say.prompts(prompt)
+  return prompt === undefined || say.sent('prompt', prompt)
 }
 
 const lines = /* @__PURE__ */ rows<Run>({
@@ -100,7 +101,7 @@ const lines = /* @__PURE__ */ rows<Run>({
       const request = line.record('request')
       if (request?.at('subtype') === 'can_use_tool') say.asks(askedIn(line.at('request_id'), request))
     },
-    control_cancel_request: (line, say) => say.withdraws(line.at('request_id')),
+    control_cancel_request: (line, say) => void say.settles({ request: line.at('request_id') }),
     assistant: {
       fields:
         'supersedes:list aborted:flag error request_id wire_tool_inputs tool_use_meta subagent_type task_description',
@@ -122,7 +123,7 @@ const systemLines = /* @__PURE__ */ rows<Run>({
   quiet: 'hook_started hook_progress hook_response notification thinking_tokens',
   on: {
     init(line, say) {
-      say.begun()
+      say.turn('begins')
       // It comes with each turn; `started` has the facts of the first one.
       say.status('turn_started', factsOf(line))
     },
@@ -198,7 +199,7 @@ function readAnswer(line: Rec, say: Say, run: Run): boolean {
     return true
   }
   run.worked = true
-  if (speaker.parent === undefined) say.worksOn()
+  if (speaker.parent === undefined) say.settles()
   const id = message.text('id') ?? line.text('uuid') ?? 'message'
   const tokens = claudeTokens(message.at('usage'))
   const words = wordsOf(content)
@@ -208,7 +209,7 @@ function readAnswer(line: Rec, say: Say, run: Run): boolean {
   // Qwen Code prints the error of a request as the model's words.
   if (error !== undefined && blocksOf(content).length === 1) {
     const open = run.streaming.text.take(speakerOf(undefined, run))
-    if (open !== undefined) say.withdraw(open)
+    if (open !== undefined) say.message(open, undefined, { withdrawn: true })
     run.engineMessage = words
     say.error(error, 'error')
     return true
@@ -239,7 +240,7 @@ function readAnswer(line: Rec, say: Say, run: Run): boolean {
 /** Why the model stopped: a limit of tokens means that its answer was cut. */
 function limit(reason: string | undefined, say: Say, run: Run): void {
   const limited = reason === 'max_tokens' || reason === 'model_context_window_exceeded'
-  if (limited && !run.limited) say.truncated(reason)
+  if (limited && !run.limited) say.turn('cut', reason)
   if (reason !== undefined) run.limited = limited
 }
 
@@ -260,7 +261,7 @@ function readUser(line: Rec, say: Say, run: Run): void {
     if (notAllowed.test(String(values['non_execution_kind']))) run.denied.set(String(values['id']), true)
   for (const block of blocksOf(content).filter(isResult)) {
     const id = block.text('tool_use_id') ?? ''
-    if (say.worksOn(id)) run.denied.set(id, true)
+    if (say.settles({ call: id })) run.denied.set(id, true)
     sayResult(block, line.record('tool_use_result'), run.blocks, say, parent, run.denied.get(id))
     run.ended.set(id, true)
   }
@@ -323,17 +324,17 @@ function readDelta(line: Rec, parent: string | undefined, say: Say, run: Run): v
   switch (line.at('event.delta.type')) {
     case 'text_delta': {
       const part = line.text('event.delta.text')
-      if (part !== undefined) say.delta(openOf('text', speaker, say, run), part, { parent })
+      if (part !== undefined) say.piece('message', openOf('text', speaker, say, run), part, { parent })
       return
     }
     case 'thinking_delta': {
       const part = line.text('event.delta.thinking')
-      if (part) say.reasoningDelta(openOf('thinking', speaker, say, run), part, { parent })
+      if (part) say.piece('reasoning', openOf('thinking', speaker, say, run), part, { parent })
       return
     }
     case 'input_json_delta': {
       const call = run.inputs.get(`${line.at('event.index')} ${speaker}`)
-      if (call) say.inputDelta({ ...call, parent }, line.text('event.delta.partial_json') ?? '')
+      if (call) say.call('input', { ...call, parent, input: line.text('event.delta.partial_json') ?? '' })
     }
   }
 }

@@ -6,8 +6,8 @@ import { wordsOf } from '../content-blocks.ts'
 import { errorText } from '../error-words.ts'
 import { OpenPieces } from '../open-pieces.ts'
 import { rows } from '../record-table.ts'
-import { askedIn, type BegunCall, decisionOf } from './asked.ts'
 import { codexTokens, mcpName, type Phase, readCommand, readFileChange, sayCall } from './shared.ts'
+import { askedIn, type BegunCall, decisionOf } from './wire.ts'
 
 /** JSON-RPC, without the `jsonrpc` key unless `lenient`: the server's half of `codex app-server`. */
 export function isServerLine({ values }: Rec, lenient = false): boolean {
@@ -74,14 +74,14 @@ export class CodexServer {
     if (!line || !isServerLine(line)) return false
     const method = line.text('method')
     const choice = decisionOf(line.at('result.decision result.action'))
-    if (method === undefined) return say.answers(line.at('id'), choice?.id, line.at('result.answers'))
+    if (method === undefined) return say.sent('answer', line.at('id'), choice?.id, line.at('result.answers'))
     this.#methods.set(JSON.stringify(line.at('id')) ?? '', method)
     this.#asked ||= opens.test(method)
     const to = method === 'turn/start' ? line.text('params.threadId') : undefined
     if (to !== undefined && (this.#parents.get(to) ?? to) === to) this.#opens(to, 'answered')
-    if (method === 'turn/interrupt') say.interrupts()
+    if (method === 'turn/interrupt') say.sent('interrupt')
     const prompt = method === 'turn/start' ? wordsOf(line.list('params.input')) : ''
-    return prompt === '' || say.prompts(prompt)
+    return prompt === '' || say.sent('prompt', prompt)
   }
 
   /** What the records of a thread belong to: the call of a subagent; undefined for the client's own. */
@@ -204,7 +204,7 @@ export class CodexServer {
     const pieces = phase === 'completed' ? this.#piecesOf(item) : undefined
     const spoken = pieces?.end(threadId, item.text('id'))
     if (phase === 'started' && item.has('changes')) this.#calls.set(id, { changes: item.list('changes') })
-    if (phase === 'completed') say.worksOn(id)
+    if (phase === 'completed') say.settles({ call: id })
     this.#called(item.list('receiverThreadIds'), id)
     return items.read(item, say, { phase, spoken, parent: this.parent(threadId) })
   }
@@ -259,7 +259,7 @@ const notifications = /* @__PURE__ */ rows<CodexServer>({
       server.turns.set(threadOf(params), params.text('turn.id') ?? '')
       if (server.parent(threadOf(params)) !== undefined) return
       say.session(threadOf(params))
-      say.begun()
+      say.turn('begins')
       say.status('turn_started')
     },
     'turn/completed': {
@@ -273,7 +273,7 @@ const notifications = /* @__PURE__ */ rows<CodexServer>({
         if (usage) server.tokens(params, usage, say)
       },
     },
-    'serverRequest/resolved': (params, say) => say.withdraws(params.at('requestId')),
+    'serverRequest/resolved': (params, say) => void say.settles({ request: params.at('requestId') }),
     error: {
       fields: 'willRetry:flag',
       read(params, say, server) {

@@ -1,28 +1,45 @@
 import { type Engine, type EngineFrame, isLenient, type Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
-import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
-import { codexDenial } from '../denials.ts'
+import type { Program } from '../command-line.ts'
 import { errorText } from '../error-words.ts'
 import { rows } from '../record-table.ts'
 import { CodexServer, isNotification, isServerLine, isServerShape } from './app-server.ts'
 import { OldRun, oldLines } from './old.ts'
-import { codexTokens, mcpName, type Phase, readCommand, readFileChange, sayCall, tools } from './shared.ts'
+import {
+  codexDenial,
+  codexTokens,
+  mcpName,
+  type Phase,
+  readCommand,
+  readFileChange,
+  sayCall,
+  tools,
+} from './shared.ts'
+import { codexWire } from './wire.ts'
 
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 
-const COMMAND: CommandLine = {
-  verb: 'exec e',
-  flags:
-    '--json --experimental-json --oss --full-auto --dangerously-bypass-approvals-and-sandbox --yolo --search --skip-git-repo-check --include-plan-tool',
-  values:
-    '-m --model -c --config -s --sandbox -p --profile -C --cd --add-dir --enable --disable --local-provider --output-schema -o --output-last-message --color -a --ask-for-approval',
-  lists: '-i --image',
-  session: '--last --all',
-  alone: '--ephemeral',
-  words: (words) =>
-    words[0] === 'resume' ? words.slice(words.length > 2 || UUID.test(words[1] ?? '') ? 2 : 1) : words,
-  // Some of them are refused after `resume`.
-  next: (options, session) => [...options, 'resume', session, '-'],
+export const codexProgram: Program = {
+  names: 'codex @openai/codex',
+  headless: 'exec e',
+  records: '--json --experimental-json app-server mcp-server proto',
+  add: '--json',
+  blind: 'cost',
+  wire: codexWire,
+  command: {
+    verb: 'exec e',
+    flags:
+      '--json --experimental-json --oss --full-auto --dangerously-bypass-approvals-and-sandbox --yolo --search --skip-git-repo-check --include-plan-tool',
+    values:
+      '-m --model -c --config -s --sandbox -p --profile -C --cd --add-dir --enable --disable --local-provider --output-schema -o --output-last-message --color -a --ask-for-approval',
+    lists: '-i --image',
+    session: '--last --all',
+    alone: '--ephemeral',
+    words: (words) =>
+      words[0] === 'resume' ? words.slice(words.length > 2 || UUID.test(words[1] ?? '') ? 2 : 1) : words,
+    // Some of them are refused after `resume`.
+    next: (options, session) => [...options, 'resume', session, '-'],
+  },
 }
 
 /**
@@ -35,8 +52,6 @@ export const codex: Engine = {
   parser: 'codex_ndjson',
   cut: { stdout: 'records', pty: 'records', stdin: sentTo },
   about: 'codex exec --json; 0.166, 0.98, 0.42 (both of its dialects); codex app-server; 0.166',
-  task: (argv) => taskIn(argv, COMMAND),
-  resume: (last) => nextTurn(last, COMMAND),
   failures: [
     // The stream breaks off for this reason, too, and then it is not the network's.
     ['other', /max_output_tokens/],
@@ -116,7 +131,7 @@ const lines = /* @__PURE__ */ rows<undefined>({
       least: '#1',
       fields: '',
       read(_, say) {
-        say.begun()
+        say.turn('begins')
         say.status('turn_started')
       },
     },

@@ -56,7 +56,7 @@ export const oldLines = /* @__PURE__ */ rows<OldRun>({
       say.session(msg.at('session_id'), { ...config, model: msg.text('model') ?? config?.model })
     },
     task_started(_, say) {
-      say.begun()
+      say.turn('begins')
       say.status('turn_started')
     },
     task_complete(_, say) {
@@ -74,7 +74,7 @@ export const oldLines = /* @__PURE__ */ rows<OldRun>({
       fields: 'delta:text',
       read(msg, say, run, line) {
         const words = msg.text('delta')
-        if (words !== undefined) say.delta(run.pieceId(line.text('id') ?? ''), words)
+        if (words !== undefined) say.piece('message', run.pieceId(line.text('id') ?? ''), words)
       },
     },
     agent_reasoning: {
@@ -91,7 +91,7 @@ export const oldLines = /* @__PURE__ */ rows<OldRun>({
         const words = msg.text('delta')
         if (!words) return
         run.thought ??= say.newId('reasoning')
-        say.reasoningDelta(run.thought, words)
+        say.piece('reasoning', run.thought, words)
       },
     },
     token_count(msg, say) {
@@ -99,7 +99,11 @@ export const oldLines = /* @__PURE__ */ rows<OldRun>({
       say.status('token_count', msg.record('info') ? { usage, tokens_so_far: codexTokens(usage) } : {})
     },
     exec_command_begin: (msg, say) =>
-      say.started({ id: callId(msg), name: 'command_execution', input: { command: msg.at('command') } }),
+      say.call('started', {
+        id: callId(msg),
+        name: 'command_execution',
+        input: { command: msg.at('command') },
+      }),
     exec_command_end: {
       fields: 'exit_code:number',
       read(msg, say) {
@@ -111,12 +115,11 @@ export const oldLines = /* @__PURE__ */ rows<OldRun>({
           exit_code,
           duration_ms: durationOfParts(msg.at('duration')),
         }
-        if ((exit_code ?? 0) === 0) say.completed(call)
-        else say.failed(call)
+        say.call((exit_code ?? 0) === 0 ? 'completed' : 'failed', call)
       },
     },
     patch_apply_begin(msg, say, { patches }) {
-      say.started({ id: callId(msg), name: 'file_change', input: { changes: msg.at('changes') } })
+      say.call('started', { id: callId(msg), name: 'file_change', input: { changes: msg.at('changes') } })
       patches.set(callId(msg), changesByPath(msg.record('changes')))
     },
     patch_apply_end: {
@@ -124,9 +127,9 @@ export const oldLines = /* @__PURE__ */ rows<OldRun>({
       read(msg, say, { patches }) {
         const call = { id: callId(msg), name: 'file_change' }
         const changes = patches.take(call.id)
-        if (msg.at('success') === false) say.failed({ ...call, error: msg.text('stderr') })
+        if (msg.at('success') === false) say.call('failed', { ...call, error: msg.text('stderr') })
         else {
-          say.completed({ ...call, output: msg.at('stdout') })
+          say.call('completed', { ...call, output: msg.at('stdout') })
           sayChanges(changes, say)
         }
       },

@@ -4,11 +4,11 @@ import { durationOf, fits, Rec } from '../../events/record.ts'
 import { tokenCounter } from '../../events/tokens.ts'
 import { jsonIn } from '../calls.ts'
 import { wordsOf } from '../content-blocks.ts'
-import { codexDenial } from '../denials.ts'
 import { errorText } from '../error-words.ts'
 import { rows, table } from '../record-table.ts'
 import {
   changesByPath,
+  codexDenial,
   codexTokens,
   commandOf,
   durationOfParts,
@@ -44,7 +44,7 @@ class Rollout {
   begin(say: Say): void {
     this.#teller = undefined
     this.#asker = undefined
-    say.begun()
+    say.turn('begins')
     say.status('turn_started')
   }
 
@@ -232,7 +232,8 @@ const items = /* @__PURE__ */ rows<Rollout>({
         if (typeof part === 'string') say.reasoning(item.text('id'), part)
     },
     // As on the wire of the app-server.
-    Plan: (item, say) => say.completed({ id: item.text('id') ?? '', name: 'plan', output: item.at('text') }),
+    Plan: (item, say) =>
+      say.call('completed', { id: item.text('id') ?? '', name: 'plan', output: item.at('text') }),
     'CommandExecution, McpToolCall, FileChange, CollabAgentToolCall': {
       fields: ITEM,
       read: (item, say, { calls }) => calls.item(item, say),
@@ -274,7 +275,7 @@ class Calls {
   begin(call: CallFacts, say: Say): void {
     if (call.id !== '' && (this.#open.get(call.id) !== undefined || this.#ended.get(call.id))) return
     this.#open.set(call.id, call.name)
-    say.started(call)
+    say.call('started', call)
   }
 
   /** The event of a command that ended. */
@@ -301,8 +302,7 @@ class Calls {
     this.#open.take(call.id)
     if (this.#ended.get(call.id)) return false
     if (call.id !== '') this.#ended.set(call.id, true)
-    if (failed) say.failed(call)
-    else say.completed(call)
+    say.call(failed ? 'failed' : 'completed', call)
     return true
   }
 

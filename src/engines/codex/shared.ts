@@ -16,6 +16,10 @@ export const tools: ToolTable = {
     'todo_list update_plan plan spawn_agent spawnAgent send_input sendInput resume_agent resumeAgent wait close_agent closeAgent',
 }
 
+/** How the result of a call begins that was not allowed. */
+export const codexDenial =
+  /^(?:(?:exec command|command|patch) )?rejected\b|^exec_command failed.{0,80}Rejected\(/
+
 /** Where an item is in its life, and the thread of the subagent that it belongs to. */
 export interface Phase {
   readonly phase: 'started' | 'updated' | 'completed'
@@ -32,12 +36,11 @@ export function sayCall(
   say: Say,
 ): boolean {
   const { name, input } = tool
-  if (phase === 'started') say.started({ id: item.text('id') ?? '', name, input, parent })
+  if (phase === 'started') say.call('started', { id: item.text('id') ?? '', name, input, parent })
   if (phase !== 'completed') return false
   const { call, failed, unclear } = endOf(item, { name, input, output: tool.output, parent })
-  if (failed) say.failed(call)
-  else if (unclear) say.started({ id: call.id, name, input, parent })
-  else say.completed(call)
+  if (unclear && !failed) say.call('started', { id: call.id, name, input, parent })
+  else say.call(failed ? 'failed' : 'completed', call)
   return !failed && !unclear
 }
 

@@ -8,11 +8,10 @@ import {
 import { fits, Rec } from '../../events/record.ts'
 import { AnswerText } from '../answer-text.ts'
 import { apiError, errorAnswer, isHint, isLog, isRetry, loggedError } from '../api-errors.ts'
-import { type CommandLine, nextTurn, taskIn } from '../command-line.ts'
-import { geminiDenial } from '../denials.ts'
+import type { CommandLine, Program } from '../command-line.ts'
 import { errorWords } from '../error-words.ts'
 import { statsTokens } from '../token-parts.ts'
-import { hasLeast, isEvent, isStreamLine, streamReader, tools } from './stream.ts'
+import { geminiDenial, hasLeast, isEvent, isStreamLine, streamReader, tools } from './stream.ts'
 
 /** First keys of the document, also after other text on its line. */
 export const documentKeys = ['session_id', 'response', 'stats']
@@ -31,14 +30,20 @@ export const GEMINI_COMMAND: CommandLine = {
   next: (options, session) => [...options, '--resume', session],
 }
 
+export const geminiProgram: Program = {
+  names: 'gemini @google/gemini-cli',
+  records: '-o=json|stream-json --output-format=json|stream-json --acp --experimental-acp',
+  add: '-o stream-json',
+  blind: 'cost',
+  command: GEMINI_COMMAND,
+}
+
 /** Gemini CLI (`gemini -o stream-json | json | text`). The json document can be on stdout or stderr. */
 export const gemini: Engine = {
   name: 'gemini',
   parser: 'gemini_json',
   cut: { stdout: 'documents', stderr: 'documents', pty: 'documents', glued: documentKeys, whole: isAnswer },
   about: 'gemini -o stream-json, json or text; 0.61, 0.40, 0.20',
-  task: (argv) => taskIn(argv, GEMINI_COMMAND),
-  resume: (last) => nextTurn(last, GEMINI_COMMAND),
   failures: [['auth', /GEMINI_API_KEY|set an Auth method/]],
   tools,
   denials: geminiDenial,
@@ -301,7 +306,7 @@ function readDocument(frame: EngineFrame, say: Say): void {
   if (error !== undefined) say.error(error, 'fatal')
   else if (response !== undefined) {
     say.message(undefined, response, { enveloped: true })
-    if (fits(document.values, 'finishReason=MAX_TOKENS')) say.truncated('MAX_TOKENS')
+    if (fits(document.values, 'finishReason=MAX_TOKENS')) say.turn('cut', 'MAX_TOKENS')
     say.ended('response document', response)
   }
   if (document.record('error')) say.error(errorWords(document.at('error')) ?? 'the engine failed', 'fatal')

@@ -2,11 +2,10 @@ import { type Engine, isLenient, type Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { pathOf, sayChange, shownIn } from '../calls.ts'
 import { wordsOf } from '../content-blocks.ts'
-import { geminiDenial } from '../denials.ts'
 import { rows } from '../record-table.ts'
 import { type Turns, turns } from '../session-turns.ts'
 import { geminiTokens } from '../token-parts.ts'
-import { tools } from './stream.ts'
+import { geminiDenial, tools } from './stream.ts'
 
 /** The head of the log, or the whole document. */
 const HEAD = 'sessionId:text projectHash:text startTime:text'
@@ -103,16 +102,16 @@ function readCall(given: Rec, say: Say, turn: Turns): void {
   const call = { id: given.text('id') ?? '', name: given.text('name') ?? 'tool' }
   const input = given.at('args')
   const status = given.text('status') ?? ''
-  if (turn.isNew('call', call.id)) say.started({ ...call, input })
+  if (turn.isNew('call', call.id)) say.call('started', { ...call, input })
   const over = status === 'success' || status === 'error' || status === 'cancelled'
   if (!over || !turn.isNew('ended', call.id)) return
   const response = given.records('result')[0]?.record('functionResponse.response')
   const output = response?.at('output')
   if (status === 'success') {
-    say.completed({ ...call, output })
+    say.call('completed', { ...call, output })
     sayChange(call.name, pathOf(input), shownIn(given.record('resultDisplay')), say)
   } else {
     const error = response?.text('error') ?? given.text('resultDisplay') ?? status
-    say.failed({ ...call, output, error })
+    say.call('failed', { ...call, output, error })
   }
 }

@@ -15,6 +15,10 @@ export const tools: ToolTable = {
   fetch: 'web_fetch',
 }
 
+/** How the result of a call begins that was not allowed. */
+export const geminiDenial =
+  /^(?:Tool execution |Tool ".{1,100}" |Execution )?(?:is |was )?denied by policy|^Command (?:rejected because|'.{1,300}' is blocked|substitution .{1,100} is not allowed)|^Command\(s\) not [io]n the |requires user confirmation, which is not supported in non-interactive/
+
 /** The message whose pieces are arriving, if there is one. */
 interface Message {
   open: string | undefined
@@ -47,7 +51,7 @@ export function streamReader() {
 }
 
 function close({ message }: State, say: Say, failed = false): void {
-  if (message.open !== undefined && failed) say.withdraw(message.open)
+  if (message.open !== undefined && failed) say.message(message.open, undefined, { withdrawn: true })
   else if (message.open !== undefined) say.message(message.open)
   message.open = undefined
 }
@@ -85,7 +89,7 @@ const streamLines = /* @__PURE__ */ rows<State>({
       read(line, say) {
         const model = line.text('model')
         say.session(line.at('session_id'), { model })
-        say.begun()
+        say.turn('begins')
         say.status('turn_started', { model })
       },
     },
@@ -103,7 +107,7 @@ const streamLines = /* @__PURE__ */ rows<State>({
           if (message.open === undefined) message.head = ''
           message.open ??= say.newId()
           if (message.head.length < MAX_HEAD) message.head += words
-          say.delta(message.open, words)
+          say.piece('message', message.open, words)
           return
         }
         close(state, say)
@@ -153,7 +157,7 @@ const streamLines = /* @__PURE__ */ rows<State>({
         const message = errorText(line.at('message error detail'))
         if (severity === 'error') state.error = line.text('message')
         say.error(message, severity, { alone: severity === 'error' })
-        if (limited.test(message.slice(0, 300))) say.truncated('MAX_TOKENS')
+        if (limited.test(message.slice(0, 300))) say.turn('cut', 'MAX_TOKENS')
       },
     },
     result: {

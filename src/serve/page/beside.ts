@@ -17,7 +17,7 @@ import { diffNodes, languageOf } from './markdown-nodes.ts'
 import type { OpenRun, RunSource } from './source.ts'
 import { countWords, dateWords, durationWords, fullDate, priceWords, spentWords } from './words.ts'
 
-/** Milliseconds between two drawings of a run that goes on. */
+/** Milliseconds between two drawings of a run in progress. */
 const DRAW_MS = 500
 /** Drawings in which the list may have read of a run, after its events. */
 const MAX_AGAIN = 20

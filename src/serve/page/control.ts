@@ -23,7 +23,7 @@ export class Control {
   #task = ''
   #can = false
   #forms = new WeakMap<RequestItem, HTMLFormElement>()
-  /** What the reader is asked back about. */
+  /** What the reader is asked to confirm. */
   #asked: RequestItem | undefined
   /** Who waits for the end of an order, and the ends that were told, by its id. */
   #waiting = new Map<string, Tell>()

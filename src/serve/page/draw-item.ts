@@ -1,4 +1,4 @@
-import { callSubject } from '../../events/call-subject.ts'
+import { callSubject } from '../../events/call-words.ts'
 import { outcomeOf } from '../../events/run-outcome.ts'
 import type { FileItem, Item, NoteItem, RequestItem, StatusItem, ToolItem } from '../../views/conversation.ts'
 import { answerWords, choiceLines, pretty } from '../../views/tool-text.ts'
@@ -213,7 +213,7 @@ const groupNouns: Readonly<Record<string, readonly [string, string]>> = {
   think: ['thought', 'thoughts'],
 }
 
-/** What the agent asks, what it may be told, and what it was told. */
+/** What the agent asks, the possible answers, and the one that it got. */
 function requestBody(item: RequestItem, form: HTMLElement | undefined): Node {
   const { request, by, option } = item
   const good = (by === 'user' || by === 'control') && !(option && /^(reject|cancel)/.test(option.kind))

@@ -33,10 +33,10 @@ export function isShown(item: Item, chosen: ReadonlySet<Filter>): boolean {
 const KNOWN = 0.5
 
 function isQuiet(item: Item): boolean {
-  // An answer that was given is told with its request.
+  // An answer is shown with its request.
   if (item.kind === 'status')
     return !/retry|interrupt|compact|control/.test(item.status) || item.reason === 'answer done'
-  // What was sent to the agent is told as prompts and answers. An agent also prints records that its engine
+  // What was sent to the agent is shown as prompts and answers. An agent also prints records that its engine
   // knows, and that say nothing to a reader.
   if (item.kind === 'raw')
     return (

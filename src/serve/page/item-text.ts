@@ -1,5 +1,4 @@
-import { callSubject } from '../../events/call-subject.ts'
-import { askWords } from '../../events/call-words.ts'
+import { askWords, callSubject } from '../../events/call-words.ts'
 import { outcomeOf } from '../../events/run-outcome.ts'
 import type { Item, ToolItem } from '../../views/conversation.ts'
 import { codeSpan, fenced } from '../../views/markdown/safe.ts'

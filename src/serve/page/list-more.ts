@@ -308,7 +308,7 @@ function cellsOf({ runs, outcomes, tokens, costs, time }: RunSums): string[] {
   ]
 }
 
-/** What a sum leaves out is said, so that it is not taken for all. */
+/** Says what a sum leaves out, so that nobody takes it for the whole. */
 function knownWords({ runs, tokens, costs, time }: RunSums): string {
   const priced = costs.reduce((sum, cost) => sum + cost.runs, 0)
   const session = costs.reduce((sum, cost) => sum + cost.cumulative, 0)

@@ -27,7 +27,7 @@ export interface RunSource {
 
 export type TakeRuns = (runs: readonly RunInfo[], older?: number) => void
 
-/** What a run can be told while it goes on. */
+/** What can be sent to a run while it is in progress. */
 export type Order =
   | {
       readonly do: 'answer'

@@ -1,7 +1,6 @@
 import { type OptionTable, readOptions } from '../../base/check-options.ts'
 import type { Stage } from '../../base/stage.ts'
-import { callSubject } from '../../events/call-subject.ts'
-import { askWords, callText } from '../../events/call-words.ts'
+import { askWords, callSubject, callText } from '../../events/call-words.ts'
 import { costWords } from '../../events/cost.ts'
 import type { AgentEvent } from '../../events/event.ts'
 import { type Problem, problemAt } from '../../events/problems.ts'

@@ -1,34 +1,9 @@
-import type { Frame } from '../frames/frame.ts'
-import type { SentBy } from '../text/chunk.ts'
-import type { AgentRequest, EventData, RequestOption, SettledBy } from './event.ts'
-import { memory } from './memory.ts'
-
-/**
- * A request, as an engine reports it: `id` is that of the wire. Its JSON type counts: agents that asked `0`
- * ignore an answer to `"0"`.
- */
-export interface RequestFacts extends Omit<AgentRequest, 'id'> {
-  readonly id: unknown
-  /** The record that asks, for the reason and the evidence: `session/request_permission`. */
-  readonly signal: string
-}
-
-/** What a turn has shown of requests and of the client, when it is over. */
-export interface TurnEnd {
-  /** The client sent an interrupt, or chose to cancel. */
-  readonly interrupted: boolean
-  /** The calls that were asked about, and what was chosen, if that was seen; no option is `reject_once`. */
-  readonly answers: ReadonlyMap<string, RequestOption['kind'] | undefined>
-}
-
-interface OpenRequestsOptions {
-  readonly attempt: number
-  readonly ask: (request: AgentRequest, signal: string) => void
-  /** `answer` is the record that settles it, if that was read before. */
-  readonly settle: (request: AgentRequest, by: SettledBy, chosen: Chosen, answer?: Frame) => void
-  /** An answer that settles nothing. */
-  readonly unused: (answer: Frame) => void
-}
+import type { SentBy } from '../../text/chunk.ts'
+import type { EngineFrame, RequestFacts, TurnEnd } from '../engine.ts'
+import type { AgentRequest, EventData, RequestOption, SettledBy } from '../event.ts'
+import { memory } from '../memory.ts'
+import { type Report, SURE } from '../report.ts'
+import type { Turns } from './turns.ts'
 
 /** What the user chose, or answered. */
 type Chosen = Pick<EventData['lifecycle.run.status'], 'option' | 'answers'>
@@ -45,19 +20,14 @@ interface Answer {
   /** Has the answers to questions, as texts at any level. */
   readonly words?: unknown
   readonly by: 'user' | SentBy
-  readonly frame: Frame
-}
-
-/** An answer on stdin, with the id of the wire. */
-interface Answered extends Pick<Answer, 'option' | 'words' | 'by'> {
-  readonly id: unknown
+  readonly frame: EngineFrame
 }
 
 /** What an answer has given. */
 interface Given {
   readonly chosen?: Chosen
   readonly kind?: RequestOption['kind'] | undefined
-  readonly frame?: Frame
+  readonly frame?: EngineFrame
 }
 
 interface Settled {
@@ -74,8 +44,12 @@ const MAX_OPEN = 4096
  * agent, or by the end of its turn or of the run; what comes after that is ignored. Logs have no clock, so an
  * answer may be read before its request: it is kept until then.
  */
-export class OpenRequests {
-  readonly #options: OpenRequestsOptions
+export class Requests {
+  /** Who sends what is on stdin now. */
+  sentBy: 'user' | SentBy = 'user'
+  readonly #report: Report
+  readonly #turns: Turns
+  readonly #attempt: number
   readonly #open = new Map<string, Open>()
   /** The last settled request of each id on the wire. */
   readonly #settled = memory<Settled>(() => 0)
@@ -93,8 +67,10 @@ export class OpenRequests {
   /** Something was sent, so an answer would be seen. */
   #heard = false
 
-  constructor(options: OpenRequestsOptions) {
-    this.#options = options
+  constructor(report: Report, turns: Turns, attempt: number) {
+    this.#report = report
+    this.#turns = turns
+    this.#attempt = attempt
   }
 
   /** What the run waits for: the record of the oldest open request. */
@@ -115,9 +91,11 @@ export class OpenRequests {
     if (this.#open.has(key) || (before && before.call_id === ask.call_id)) return
     this.#settled.take(key)
     const uses = (before?.uses ?? 0) + 1
-    const request = { id: `${this.#options.attempt}:${key}${uses > 1 ? `:${uses}` : ''}`, ...ask }
+    const request = { id: `${this.#attempt}:${key}${uses > 1 ? `:${uses}` : ''}`, ...ask }
     this.#open.set(key, { request, signal, uses })
-    this.#options.ask(request, signal)
+    const evidence = { ...this.#turns.evidence.said(), request: signal, exit_code: null, signal: null }
+    const data = { status: 'awaiting_user_input', reason: signal, evidence, request }
+    this.#report.write('lifecycle.run.status', data)
     const early = this.#early.take(key)
     this.#earlyIds.delete(key)
     if (early) this.#answer(early)
@@ -135,19 +113,21 @@ export class OpenRequests {
    * The client answers; `option` is undefined if it chose none. After an interrupt that settles nothing: the
    * turn ends, whatever is answered.
    */
-  answered({ id, ...given }: Answered, frame: Frame): true | 'kept' {
+  answered(id: unknown, option: string | undefined, words: unknown): true | 'kept' {
     const key = keyOf(id)
+    const frame = this.#report.frame! // an answer is in a frame
+    const given = { key, option, words, by: this.sentBy, frame }
     if (this.#sentInterrupt || this.#settled.get(key) || this.#earlyIds.has(key)) return true
     // A second request under the same id is refused: it does not answer the first.
-    if (given.option === undefined && given.words === undefined && this.#doubled.delete(key)) return true
+    if (option === undefined && words === undefined && this.#doubled.delete(key)) return true
     if (this.#open.has(key)) {
-      this.#answer({ key, ...given, frame })
+      this.#answer(given)
       return true
     }
     this.#earlyIds.add(key)
-    for (const forgotten of this.#early.set(key, { key, ...given, frame })) {
+    for (const forgotten of this.#early.set(key, given)) {
       this.#earlyIds.delete(forgotten.key)
-      this.#options.unused(forgotten.frame)
+      this.#unused(forgotten.frame)
     }
     return 'kept'
   }
@@ -162,18 +142,15 @@ export class OpenRequests {
     this.#interrupting = what === 'interrupt'
   }
 
-  /** The agent no longer waits for an answer to this request. */
-  withdraws(id: unknown): void {
-    this.#settle(keyOf(id), this.#by())
-  }
-
   /**
-   * The agent goes on with a call, so nobody has to answer what it asked about it. Without a call it goes on
-   * with something else, which says nothing about an answer that would be seen on stdin. True if the user
-   * did not allow the call.
+   * The agent no longer waits for an answer to a request; or it goes on with a call, so nobody has to answer
+   * what it asked about it. Without a call it goes on with something else, which says nothing about an answer
+   * that would be seen on stdin. True if the user did not allow the call.
    */
-  goesOn(call: string | undefined): boolean {
-    if (this.#open.size > 0 && !(call === undefined && this.#heard))
+  settles(what: { readonly request?: unknown; readonly call?: string | undefined }): boolean {
+    const { call } = what
+    if ('request' in what) this.#settle(keyOf(what.request), this.#by())
+    else if (this.#open.size > 0 && !(call === undefined && this.#heard))
       for (const [key, { request }] of this.#open)
         if (call === undefined || request.call_id === call) this.#settle(key, this.#by())
     return call !== undefined && this.#answers.get(call)?.startsWith('allow') === false
@@ -193,9 +170,14 @@ export class OpenRequests {
   end(): void {
     for (const key of this.#earlyIds) {
       const answer = this.#early.take(key)
-      if (answer) this.#options.unused(answer.frame)
+      if (answer) this.#unused(answer.frame)
     }
     for (const key of this.#open.keys()) this.#settle(key, 'end')
+  }
+
+  /** An answer that settles nothing. */
+  #unused(answer: EngineFrame): void {
+    this.#report.aside(answer, () => this.#report.raw(answer.text, SURE))
   }
 
   #by(): SettledBy {
@@ -219,7 +201,7 @@ export class OpenRequests {
     })
   }
 
-  #settle(key: string, by: SettledBy, { chosen = {}, kind, frame }: Given = {}): void {
+  #settle(key: string, by: SettledBy, { chosen = {}, kind, frame = this.#report.frame }: Given = {}): void {
     const open = this.#open.get(key)
     if (!open) return
     this.#open.delete(key)
@@ -227,7 +209,9 @@ export class OpenRequests {
     const { call_id } = open.request
     this.#settled.set(key, { call_id, uses: open.uses })
     if (call_id !== undefined && this.#answers.size < MAX_OPEN) this.#answers.set(call_id, kind)
-    this.#options.settle(open.request, by, chosen, frame)
+    if ((by === 'user' || by === 'control') && call_id !== undefined) this.#turns.evidence.answered(call_id)
+    const data = { status: 'request_settled', request_id: open.request.id, ...chosen, by }
+    this.#report.aside(frame, () => this.#report.write('lifecycle.run.status', data))
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { deedOf } from '../../src/events/call-subject.ts'
+import { deedOf } from '../../src/events/call-words.ts'
 
 test.each([
   ['run', { command: 'rm -f a', description: 'touch up the files' }, 'rm -f a'],
