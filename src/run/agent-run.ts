@@ -30,7 +30,6 @@ import {
   type RunEnd,
   type RunOptions,
   readCall,
-  settingsOf,
 } from './run-options.ts'
 import { type SessionTokens, spentIn } from './session-tokens.ts'
 import { storedEvents } from './stored-events.ts'
@@ -129,8 +128,7 @@ export class AgentRun {
 
   /** Takes the directory. Nothing is started yet. */
   constructor(options: ReadOptions, before: Before = {}) {
-    const { cache, cacheKey, maxCacheWait, limit, audit, runs } = options
-    const settings = settingsOf(options)
+    const { cache, cacheKey, maxCacheWait, limit, audit, runs, settings } = options
     const { engine } = settings
     this.#options = options
     this.#before = before
@@ -313,7 +311,8 @@ export class AgentRun {
       if (!this.#ended && this.#talk?.say(text)) return run
       if (!this.#ended) throw cannot('it has not ended; await its end first')
       const own = given.engine === undefined ? undefined : engineOf(given.engine)
-      const { prompt, talk } = { ...this.#options, ...given }
+      const { settings: _, ...known } = this.#options
+      const { prompt, talk } = { ...known, ...given }
       const turn = {
         argv: this.#argv,
         engine: own && 'open' in own ? own : this.#known(),
@@ -323,7 +322,7 @@ export class AgentRun {
       }
       const place = this.#dir ? { audit: this.#dir.path, runs: undefined } : {}
       const before = { runId: this.#runId, attempt: this.#attempt + 1, spent: this.#told.spent.bySession() }
-      const next = continued(turn, text, { ...this.#options, ...place, ...given }, before)
+      const next = continued(turn, text, { ...known, ...place, ...given }, before)
       return withRounds(next, options.rounds ?? 0)
     } catch (error) {
       return failedRun(error as Error)
