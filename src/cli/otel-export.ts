@@ -10,7 +10,8 @@ import { version } from './version.ts'
  * user installs the packages: they are resolved from the current directory, then from this program. Undefined
  * if the environment disables it.
  */
-export function openOtel(env: NodeJS.ProcessEnv = process.env) {
+export function openOtel() {
+  const { env } = process
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return undefined
   const wanted = env['OTEL_TRACES_EXPORTER'] || 'otlp'
   if (wanted === 'none') return undefined
@@ -100,7 +101,7 @@ function watched(exporter: Exporter, failed: (why: string) => void): Exporter {
   }
 }
 
-// What is used of the packages, in all versions since 2.0: they are no dependencies and have no types here.
+// What is used of the packages, in all versions since 2.0: they are not dependencies, and have no types here.
 
 interface Exporter {
   export(spans: unknown, done: (result: { code: number; error?: Error }) => void): void

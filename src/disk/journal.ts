@@ -4,7 +4,7 @@ import { checkPath, type OptionTable, readOptions } from '../base/check-options.
 import { DURATION, type Duration } from '../base/duration.ts'
 import { Fault, orElse, quote } from '../base/fault.ts'
 import type { Stage } from '../base/stage.ts'
-import { diskFault } from '../base/system-error-code.ts'
+import { diskFault, onDisk } from '../base/system-error-code.ts'
 import { type AgentEvent, eventsOnly } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { jsonLine } from '../streams/jsonl.ts'
@@ -198,11 +198,7 @@ export function openJournal(
 
 /** Creates the directory of a run and its parents, for this user only. */
 export function makeRunDir(dir: string): void {
-  try {
-    makeDir(dir, 0o700)
-  } catch (error) {
-    throw diskFault('make', dir, error)
-  }
+  onDisk('make', dir, () => makeDir(dir, 0o700))
 }
 
 /** Reads the whole journal once, and returns the last event: nothing may be appended to a damaged journal. */

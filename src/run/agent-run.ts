@@ -216,7 +216,7 @@ export class AgentRun {
     })
       .then(() => closed)
       .then((failure) => this.#settle(failure))
-    // The reader of the flow gets the failure, too: an `end` that is ignored is no unhandled rejection.
+    // The reader of the flow gets the failure, too: an ignored `end` must not be an unhandled rejection.
     end.catch(() => {})
     const run = Object.assign(made as Flow<AgentEvent>, {
       runId: this.#runId,
@@ -271,7 +271,7 @@ export class AgentRun {
 
   /**
    * How it ended, also if its reader left before the end, or we failed: then all that was read until then
-   * counts, and the exit. Only if nothing was started, there is nothing to tell.
+   * counts, and the exit. If nothing was started, there is nothing to tell.
    */
   #settle(failure: Error | null): Promise<RunEnd> {
     const isStarted = this.#recording.isStarted && !(Fault.is(failure) && failure.code === 'SPAWN_FAILED')

@@ -36,7 +36,7 @@ import type { ReadableItems } from '../streams/flow.ts'
 import type { Schema, SchemaOutput } from '../values/schema/schema.ts'
 import { type FsDiffOptions, SNAPSHOT_OPTIONS } from './fs-diff.ts'
 import { areTags, type StopReason } from './meta.ts'
-import type { RecordOptions } from './record-options.ts'
+import type { AttemptSettings } from './record-options.ts'
 import type { Limits } from './run-limits.ts'
 import type { RequestAnswer } from './talk.ts'
 
@@ -387,24 +387,8 @@ type Checked = Complete<RunCommand, typeof RUN_OPTIONS>
 
 /** The options as they are used. */
 export interface ReadOptions extends Checked {
-  readonly settings: Settings
+  readonly settings: AttemptSettings
 }
-
-/** What of them an attempt is run and recorded with. */
-type Settings = Omit<
-  RecordOptions,
-  | 'runId'
-  | 'attempt'
-  | 'audit'
-  | 'records'
-  | 'onStart'
-  | 'onExit'
-  | 'onUnreachable'
-  | 'onMuted'
-  | 'onOrder'
-  | 'firstNotes'
-  | 'onRead'
->
 
 const EXAMPLE = 'run("codex", ["exec", "--json", task], { engine: "codex" })'
 
