@@ -10,8 +10,7 @@ import { version } from './version.ts'
  * user installs the packages: they are resolved from the current directory, then from this program. Undefined
  * if the environment disables it.
  */
-export function openOtel() {
-  const { env } = process
+export function openOtel(env: NodeJS.ProcessEnv = process.env) {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return undefined
   const wanted = env['OTEL_TRACES_EXPORTER'] || 'otlp'
   if (wanted === 'none') return undefined

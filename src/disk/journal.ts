@@ -140,7 +140,11 @@ export function openJournal(
   try {
     events = open(EVENTS_FILE)
     diagnostics = open(DIAGNOSTICS_FILE)
-    last = check(join(dir, EVENTS_FILE), events, ended)
+    // All of it: nothing may be appended to a damaged journal.
+    for (const { place } of storedEvents(join(dir, EVENTS_FILE), events.lines())) {
+      if (place.type === 'lifecycle.completion.state') ended.add(place.attempt_number)
+      last = place
+    }
     agree(events, last, diagnostics, join(dir, DIAGNOSTICS_FILE))
   } catch (error) {
     close()
@@ -199,16 +203,6 @@ export function openJournal(
 /** Creates the directory of a run and its parents, for this user only. */
 export function makeRunDir(dir: string): void {
   onDisk('make', dir, () => makeDir(dir, 0o700))
-}
-
-/** Reads the whole journal once, and returns the last event: nothing may be appended to a damaged journal. */
-function check(path: string, events: LineFile, ended: Set<number>): EventPlace | undefined {
-  let last: EventPlace | undefined
-  for (const { place } of storedEvents(path, events.lines())) {
-    if (place.type === 'lifecycle.completion.state') ended.add(place.attempt_number)
-    last = place
-  }
-  return last
 }
 
 /**

@@ -47,10 +47,9 @@ export interface SessionPlaces {
   readonly home?: string | undefined
   /** Only this engine. @default all */
   readonly engine?: SessionEngine | undefined
+  /** Maximum number of directory entries per engine; those after them are not found. @default 50000 */
+  readonly maxEntries?: number | undefined
 }
-
-/** Directory entries to look at per engine; those after them are not found. */
-const MAX_ENTRIES = 50_000
 
 export const sessionEngines: readonly SessionEngine[] = [...fileEngines(), 'opencode']
 
@@ -59,7 +58,7 @@ export const sessionEngines: readonly SessionEngine[] = [...fileEngines(), 'open
  * are not followed, and what cannot be read is skipped.
  */
 export function sessionFiles(options: SessionPlaces = {}): SessionFile[] {
-  const { home, engine: wanted } = options
+  const { home, engine: wanted, maxEntries = 50_000 } = options
   const found: SessionFile[] = []
   for (const engine of fileEngines()) {
     if (wanted !== undefined && engine !== wanted) continue
@@ -69,7 +68,7 @@ export function sessionFiles(options: SessionPlaces = {}): SessionFile[] {
     const base = join(variableSays || join(home ?? homedir(), root), ...path.slice(0, fixed))
     const within = orElse(() => fs.realpathSync(base), undefined)
     if (within === undefined) continue
-    let left = MAX_ENTRIES
+    let left = maxEntries
     const walk = (dir: string, depth: number, name: string) => {
       const pattern = path[depth]!
       const last = depth === path.length - 1
