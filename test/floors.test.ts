@@ -88,7 +88,7 @@ function breaches(sources: ReadonlyMap<string, string>): string[] {
     // Git is asked there, which answers and ends.
     const starts = imports.includes('node:child_process') && file !== join('run', 'tree-diff.ts')
     if (starts && floor !== 'process') found.push(`${file} starts processes`)
-    if (/process\.kill\((?!process\.pid)/.test(code) && floor !== 'process')
+    if (/process\.kill\((?!process\.pid|\))/.test(code) && floor !== 'process')
       found.push(`${file} signals processes`)
     if (!core.has(floor!)) continue
     const ofNode = imports.find((target) => target.startsWith('node:'))
