@@ -223,8 +223,8 @@ export class ShippedRun {
   }
 
   /**
-   * Sends a line that is too long for a block. A part of it may be there, sent by us or by the process before
-   * us. False if the line has no end yet. It is read here and not before: other runs can have such lines, too.
+   * Sends a line that is too long for a block. A part of it may be there, of ours or of the process before.
+   * False if the line has no end yet. It is read here and not before: other runs can have such lines, too.
    */
   async #sendLong(journal: JournalReader, start: KnownPosition): Promise<boolean> {
     const { fd } = journal
