@@ -13,7 +13,7 @@ const core = new Set(floors.slice(0, floors.indexOf('process')))
 
 const src = fileURLToPath(new URL('../src', import.meta.url))
 
-test('imports point down, go in no circle, and the core imports nothing from Node', () => {
+test('imports point down, go in no circle; the core has no Node, and one floor starts and signals processes', () => {
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
   expect(files.length).toBeGreaterThan(floors.length)
   expect(breaches(new Map(files.map((file) => [file, readFileSync(join(src, file), 'utf8')])))).toEqual([])
@@ -35,6 +35,8 @@ test('finds each kind of breach', () => {
     ['a module of Node', "import { join } from 'node:path'"],
     ['a global of Node', "const bytes = Buffer.from('')"],
     ['a file that imports itself', "import { bad } from './bad.ts'"],
+    ['a child process', "import { spawn } from 'node:child_process'", 'run/bad.ts'],
+    ['a signal', 'process.kill(pid, 0)', 'disk/bad.ts'],
   ]
   for (const [what, code, file = 'frames/bad.ts'] of bad)
     expect(breaches(new Map([[file, `// first line\n${code}\n`]])), what).toHaveLength(1)
@@ -64,7 +66,7 @@ test('lets imports pass that point down, sideways or out of the house', () => {
     " * import { codex } from '../engines/codex.ts'",
     "// import '../cli/main.ts'",
   ].join('\n')
-  const above = "import { Transform } from 'node:stream'\nprocess.exit(0)"
+  const above = "import { Transform } from 'node:stream'\nprocess.kill(process.pid, 'SIGINT')"
   expect(breaches(new Map(Object.entries({ 'frames/good.ts': code, 'run/good.ts': above })))).toEqual([])
 })
 
@@ -83,6 +85,11 @@ function breaches(sources: ReadonlyMap<string, string>): string[] {
     if (rest.length > 0 && !floors.includes(floor!)) found.push(`${file} is on no known floor`)
     for (const target of targets)
       if (floorOf(target) > floorOf(file)) found.push(`${file} imports ${target}, which is above it`)
+    // Git is asked there, which answers and ends.
+    const starts = imports.includes('node:child_process') && file !== join('run', 'tree-diff.ts')
+    if (starts && floor !== 'process') found.push(`${file} starts processes`)
+    if (/process\.kill\((?!process\.pid|\))/.test(code) && floor !== 'process')
+      found.push(`${file} signals processes`)
     if (!core.has(floor!)) continue
     const ofNode = imports.find((target) => target.startsWith('node:'))
     if (ofNode !== undefined && file !== join('base', 'platform.ts')) found.push(`${file} imports ${ofNode}`)

@@ -57,14 +57,31 @@ export function cannotRead(code: 'BAD_OPTION' | 'NOT_AN_AUDIT', path: string, ca
   return new Fault(code, `cannot read ${quote(path, 200)}: ${whyFailed(cause)}`, { cause })
 }
 
-/** The Fault for a system call that failed on a file of ours. */
-export function diskFault(what: string, path: string, cause: unknown): Fault {
+/** The Fault for a system call that failed on a file of ours: a recording has a code of its own. */
+export function diskFault(
+  what: string,
+  path: string,
+  cause: unknown,
+  fault: 'JOURNAL_FAILED' | 'RECORD_FAILED' = 'JOURNAL_FAILED',
+): Fault {
   const code = codeOf(cause) ?? 'unknown'
   const meaning = Object.hasOwn(meanings, code) ? `${meanings[code]}; ` : ''
   const next = Object.hasOwn(advice, code) ? advice[code] : 'what was written so far is whole'
-  return new Fault('JOURNAL_FAILED', `cannot ${what} ${quote(path, 200)} (${code}): ${meaning}${next}`, {
-    cause,
-  })
+  return new Fault(fault, `cannot ${what} ${quote(path, 200)} (${code}): ${meaning}${next}`, { cause })
+}
+
+/** Does something with a file of ours: a system call that fails becomes such a Fault. */
+export function onDisk<T>(
+  what: string,
+  path: string,
+  act: () => T,
+  fault?: Parameters<typeof diskFault>[3],
+): T {
+  try {
+    return act()
+  } catch (error) {
+    throw diskFault(what, path, error, fault)
+  }
 }
 
 /** Whether a Fault of files of ours advises another directory. */

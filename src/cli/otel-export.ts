@@ -100,7 +100,7 @@ function watched(exporter: Exporter, failed: (why: string) => void): Exporter {
   }
 }
 
-// What is used of the packages, in all versions since 2.0: they are no dependencies and have no types here.
+// What is used of the packages, in all versions since 2.0: they are not dependencies, and have no types here.
 
 interface Exporter {
   export(spans: unknown, done: (result: { code: number; error?: Error }) => void): void

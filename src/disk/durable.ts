@@ -1,7 +1,8 @@
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { link, open, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { orElse } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { LF } from '../text/characters.ts'
 
@@ -11,7 +12,7 @@ import { LF } from '../text/characters.ts'
  */
 export async function writeWhole(path: string, text: string, exclusive = false): Promise<boolean> {
   makeDir(dirname(path))
-  const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}.tmp`
+  const draft = `${path}.${randomUUID()}.tmp`
   try {
     const file = await open(draft, 'wx')
     try {
@@ -31,6 +32,18 @@ export async function writeWhole(path: string, text: string, exclusive = false):
   }
   await syncFolder(dirname(path))
   return true
+}
+
+/** The same at once and for its owner alone, without waiting for the disk: a reader sees it whole. */
+export function writeWholeSync(path: string, text: string): void {
+  const draft = `${path}.${randomUUID()}.tmp`
+  try {
+    fs.writeFileSync(draft, text, { flag: 'wx', mode: 0o600 })
+    replaceFile(draft, path)
+  } catch (error) {
+    orElse(() => fs.rmSync(draft, { force: true }), undefined)
+    throw error
+  }
 }
 
 /** Creates a directory and its parents. */

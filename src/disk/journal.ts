@@ -4,7 +4,7 @@ import { checkPath, type OptionTable, readOptions } from '../base/check-options.
 import { DURATION, type Duration } from '../base/duration.ts'
 import { Fault, orElse, quote } from '../base/fault.ts'
 import type { Stage } from '../base/stage.ts'
-import { diskFault } from '../base/system-error-code.ts'
+import { diskFault, onDisk } from '../base/system-error-code.ts'
 import { type AgentEvent, eventsOnly } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { jsonLine } from '../streams/jsonl.ts'
@@ -140,7 +140,11 @@ export function openJournal(
   try {
     events = open(EVENTS_FILE)
     diagnostics = open(DIAGNOSTICS_FILE)
-    last = check(join(dir, EVENTS_FILE), events, ended)
+    // All of it: nothing may be appended to a damaged journal.
+    for (const { place } of storedEvents(join(dir, EVENTS_FILE), events.lines())) {
+      if (place.type === 'lifecycle.completion.state') ended.add(place.attempt_number)
+      last = place
+    }
     agree(events, last, diagnostics, join(dir, DIAGNOSTICS_FILE))
   } catch (error) {
     close()
@@ -198,21 +202,7 @@ export function openJournal(
 
 /** Creates the directory of a run and its parents, for this user only. */
 export function makeRunDir(dir: string): void {
-  try {
-    makeDir(dir, 0o700)
-  } catch (error) {
-    throw diskFault('make', dir, error)
-  }
-}
-
-/** Reads the whole journal once, and returns the last event: nothing may be appended to a damaged journal. */
-function check(path: string, events: LineFile, ended: Set<number>): EventPlace | undefined {
-  let last: EventPlace | undefined
-  for (const { place } of storedEvents(path, events.lines())) {
-    if (place.type === 'lifecycle.completion.state') ended.add(place.attempt_number)
-    last = place
-  }
-  return last
+  onDisk('make', dir, () => makeDir(dir, 0o700))
 }
 
 /**

@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { Fault } from '../base/fault.ts'
-import { diskFault } from '../base/system-error-code.ts'
+import { diskFault, onDisk } from '../base/system-error-code.ts'
 import { isJson } from '../json/strict.ts'
 import { LF } from '../text/characters.ts'
 import { openPlain, readBlock } from './plain-file.ts'
@@ -34,7 +34,7 @@ export class LineFile {
 
   constructor(path: string) {
     this.#path = path
-    this.#fd = guard('open', path, () =>
+    this.#fd = onDisk('open', path, () =>
       // Only a regular file: the agent that is being recorded may have write access to the directory.
       openPlain(path, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600),
     )
@@ -139,7 +139,7 @@ export class LineFile {
   }
 
   #cut(size: number): void {
-    guard('repair', this.#path, () => fs.ftruncateSync(this.#fd, size))
+    onDisk('repair', this.#path, () => fs.ftruncateSync(this.#fd, size))
     this.#size = size
   }
 }
@@ -211,11 +211,3 @@ function isWholeLine(line: Buffer): boolean {
 /** First and last bytes that a line of JSON may have. */
 const OPENS = Buffer.from('{["-0123456789tfn \t\r')
 const CLOSES = Buffer.from('}]"0123456789el \t\r')
-
-function guard<T>(what: string, path: string, act: () => T): T {
-  try {
-    return act()
-  } catch (error) {
-    throw diskFault(what, path, error)
-  }
-}

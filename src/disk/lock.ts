@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Fault, orElse, quote } from '../base/fault.ts'
 import { codeOf, diskFault } from '../base/system-error-code.ts'
 import { isSameProcess, processStart } from '../process/tree.ts'
-import { replaceFile } from './durable.ts'
+import { replaceFile, writeWholeSync } from './durable.ts'
 import { readPlain } from './plain-file.ts'
 
 export interface Lock {
@@ -77,15 +77,7 @@ function held(path: string, mine: Holder): Lock {
     names(run) {
       // What no reader would take for a lock is not written.
       const text = JSON.stringify({ ...mine, run })
-      if (text.length >= MAX_LOCK) return
-      const named = `${path}.${mine.token}`
-      try {
-        fs.writeFileSync(named, text, { flag: 'wx', mode: 0o600 })
-        replaceFile(named, path)
-      } catch (error) {
-        orElse(() => fs.rmSync(named, { force: true }), undefined)
-        throw error
-      }
+      if (text.length < MAX_LOCK) writeWholeSync(path, text)
     },
     release() {
       if (readHolder(path)?.token === mine.token) fs.rmSync(path, { force: true })

@@ -223,7 +223,7 @@ class MirroredRuns {
         `message ${block.at} of the stream is of no run: its subject has other characters`,
       )
     const run = this.#runs.get(key) ?? this.#takeUp(block.name)
-    // Before a folder is made: the names of what is no run must not fill the directory.
+    // Before a folder is made: what is not a run must not fill the directory with names.
     const found = run.blocks.feed(block)
     for (const { event, line } of found) this.#bookOf(run).append(event, `${line}\n`)
     this.#events += found.length

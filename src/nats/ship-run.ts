@@ -223,7 +223,7 @@ export class ShippedRun {
   }
 
   /**
-   * Sends a line that is too long for a block. A part of it may be there, of us or of the process before us.
+   * Sends a line that is too long for a block. A part of it may be there, of ours or of the process before.
    * False if the line has no end yet. It is read here and not before: other runs can have such lines, too.
    */
   async #sendLong(journal: JournalReader, start: KnownPosition): Promise<boolean> {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import type { Readable } from 'node:stream'
 import { Fault, quote } from '../base/fault.ts'
-import { diskFault } from '../base/system-error-code.ts'
+import { diskFault, onDisk } from '../base/system-error-code.ts'
 import type { OutputChannel } from '../text/chunk.ts'
 import type { Redactor } from '../views/redact/redact.ts'
 import { withoutTerminals } from './process.ts'
@@ -98,11 +98,9 @@ const TEE = ['/bin/sh', '-c', `trap '' PIPE; exec tee ${TEE_LOG}`] as const
 const TEE_STDOUT = ['standard output', 'stdout']
 
 export function createLog(path: string): number {
-  try {
-    return fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL, 0o600)
-  } catch (error) {
-    throw new Fault('RECORD_FAILED', diskFault('record into', path, error).message, { cause: error })
-  }
+  const { O_WRONLY, O_CREAT, O_EXCL } = fs.constants
+  const open = () => fs.openSync(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+  return onDisk('record into', path, open, 'RECORD_FAILED')
 }
 
 async function catEnded(cat: ChildProcess, path: string, stopped: () => boolean): Promise<void> {
@@ -161,7 +159,7 @@ export function recordHere(
     } catch (error) {
       closed = true
       fs.closeSync(fd)
-      fail(new Fault('RECORD_FAILED', diskFault('record into', path, error).message, { cause: error }))
+      fail(diskFault('record into', path, error, 'RECORD_FAILED'))
     }
     wake()
   }

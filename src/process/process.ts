@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Stream, Writable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Fault } from '../base/fault.ts'
-import { diskFault } from '../base/system-error-code.ts'
+import { onDisk } from '../base/system-error-code.ts'
 import { abandon, type Recorder, type Recorders } from './recorder.ts'
 import { cannotStart } from './spawn-fault.ts'
 import { type ChildLike, type Running, takeOver } from './supervise.ts'
@@ -112,13 +112,12 @@ export function spawnWithTask(command: string, args: readonly string[], text: st
  */
 function openTask({ text, file }: Exclude<StartOptions['input'], string>): number {
   const path = file ?? join(tmpdir(), `sluice-${randomUUID()}`)
-  try {
+  const open = () => {
     if (file === undefined) fs.writeFileSync(path, text, { flag: 'wx', mode: 0o600 })
     return fs.openSync(path, fs.constants.O_RDONLY)
-  } catch (error) {
-    throw new Fault('RECORD_FAILED', diskFault('hand over the task in', path, error).message, {
-      cause: error,
-    })
+  }
+  try {
+    return onDisk('hand over the task in', path, open, 'RECORD_FAILED')
   } finally {
     if (file === undefined) fs.rmSync(path, { force: true })
   }

@@ -92,7 +92,7 @@ export function takeOver(
       failed?.(fault)
     })
   })
-  // Who waits for the exit gets the error, too.
+  // Whoever waits for the exit gets the error, too.
   exit.catch(() => {})
   // The pid of anything else may be a stranger's on this machine, or none at all: 0 would be all of ours.
   const pid = isOurs ? child.pid : undefined
@@ -184,7 +184,7 @@ export class Supervised {
 
   #send(signal: NodeJS.Signals): void {
     if (this.#tree) this.#tree.signal(signal, this.#exited)
-    // What a stand-in throws must not keep others from their end.
+    // If a stand-in throws, the others must be ended all the same.
     else if (!this.#exited) orElse(() => void this.#running.kill?.(signal), undefined)
   }
 

@@ -29,7 +29,6 @@ import {
   type RunEnd,
   type RunOptions,
   readCall,
-  settingsOf,
 } from './run-options.ts'
 import { type SessionTokens, spentIn } from './session-tokens.ts'
 import { storedEvents } from './stored-events.ts'
@@ -128,8 +127,7 @@ export class AgentRun {
 
   /** Takes the directory. Nothing is started yet. */
   constructor(options: ReadOptions, before: Before = {}) {
-    const { cache, cacheKey, maxCacheWait, limit, audit, runs } = options
-    const settings = settingsOf(options)
+    const { cache, cacheKey, maxCacheWait, limit, audit, runs, settings } = options
     const { engine } = settings
     this.#options = options
     this.#before = before
@@ -217,7 +215,7 @@ export class AgentRun {
     })
       .then(() => closed)
       .then((failure) => this.#settle(failure))
-    // The reader of the flow gets the failure, too: an `end` that is ignored is no unhandled rejection.
+    // The reader of the flow gets the failure, too: an ignored `end` must not be an unhandled rejection.
     end.catch(() => {})
     const run = Object.assign(made as Flow<AgentEvent>, {
       runId: this.#runId,
@@ -272,7 +270,7 @@ export class AgentRun {
 
   /**
    * How it ended, also if its reader left before the end, or we failed: then all that was read until then
-   * counts, and the exit. Only if nothing was started, there is nothing to tell.
+   * counts, and the exit. If nothing was started, there is nothing to tell.
    */
   #settle(failure: Error | null): Promise<RunEnd> {
     const isStarted = this.#recording.isStarted && !(Fault.is(failure) && failure.code === 'SPAWN_FAILED')
@@ -312,7 +310,8 @@ export class AgentRun {
       if (!this.#ended && this.#talk?.say(text)) return run
       if (!this.#ended) throw cannot('it has not ended; await its end first')
       const own = given.engine === undefined ? undefined : engineOf(given.engine)
-      const { prompt, talk } = { ...this.#options, ...given }
+      const { settings: _, ...known } = this.#options
+      const { prompt, talk } = { ...known, ...given }
       const turn = {
         argv: this.#argv,
         engine: own && 'open' in own ? own : this.#known(),
@@ -322,7 +321,7 @@ export class AgentRun {
       }
       const place = this.#dir ? { audit: this.#dir.path, runs: undefined } : {}
       const before = { runId: this.#runId, attempt: this.#attempt + 1, spent: this.#told.spent.bySession() }
-      const next = continued(turn, text, { ...this.#options, ...place, ...given }, before)
+      const next = continued(turn, text, { ...known, ...place, ...given }, before)
       return withRounds(next, options.rounds ?? 0)
     } catch (error) {
       return failedRun(error as Error)

@@ -14,9 +14,9 @@ import {
   exitEvidence,
   type LastWords,
   type Meta,
+  record,
   type StopReason,
   writeMeta,
-  writeWholeSync,
 } from './meta.ts'
 import type { RecordOptions } from './record-options.ts'
 import type { SessionTokens } from './session-tokens.ts'
@@ -73,7 +73,7 @@ export class AttemptRecord {
 
   /** Writes a file, if there is a directory, and it is still the same. */
   write(name: FileName, text: string): void {
-    if (this.#isRecorded()) writeWholeSync(this.path(name), text)
+    if (this.#isRecorded()) record(this.path(name), text)
   }
 
   /** The process has ended. */

@@ -1,9 +1,7 @@
-import { randomUUID } from 'node:crypto'
-import fs from 'node:fs'
 import { defined, isCount, isText } from '../base/check-options.ts'
-import { clip, codes, Fault, type Note, orElse } from '../base/fault.ts'
-import { diskFault } from '../base/system-error-code.ts'
-import { replaceFile } from '../disk/durable.ts'
+import { clip, codes, type Note, orElse } from '../base/fault.ts'
+import { onDisk } from '../base/system-error-code.ts'
+import { writeWholeSync } from '../disk/durable.ts'
 import { readPlain } from '../disk/plain-file.ts'
 import { type Cost, readCost } from '../events/cost.ts'
 import { isRecord } from '../events/engine.ts'
@@ -185,20 +183,14 @@ export function endInMeta(
   }
 }
 
-/** Writes atomically: a reader never sees half of it. */
+/** Writes it as a whole: a reader never sees half of it. */
 export function writeMeta(path: string, meta: Meta): void {
-  writeWholeSync(path, `${JSON.stringify(meta, null, 1)}\n`)
+  record(path, `${JSON.stringify(meta, null, 1)}\n`)
 }
 
-export function writeWholeSync(path: string, text: string): void {
-  const draft = `${path}.${randomUUID()}.tmp`
-  try {
-    fs.writeFileSync(draft, text, { flag: 'wx', mode: 0o600 })
-    replaceFile(draft, path)
-  } catch (error) {
-    fs.rmSync(draft, { force: true })
-    throw new Fault('RECORD_FAILED', diskFault('write', path, error).message, { cause: error })
-  }
+/** Writes a file of the recording, whole. */
+export function record(path: string, text: string): void {
+  onDisk('write', path, () => writeWholeSync(path, text), 'RECORD_FAILED')
 }
 
 const MAX_TAGS = 20

@@ -5,7 +5,7 @@ import { dirname, isAbsolute, join } from 'node:path'
 import { isText } from '../base/check-options.ts'
 import { badOption, Fault, orElse, quote } from '../base/fault.ts'
 import { codeOf, diskFault } from '../base/system-error-code.ts'
-import { makeDir } from '../disk/durable.ts'
+import { makeRunDir } from '../disk/journal.ts'
 import { isInside, openPlain, readBlock, withPlain } from '../disk/plain-file.ts'
 import { Tail } from '../disk/tail.ts'
 import { isRecord } from '../events/engine.ts'
@@ -125,7 +125,7 @@ export function orderIn(text: string): Order {
   return { ...order, at: isText(at) ? at.slice(0, 40) : order.at }
 }
 
-/** A line of the file that is no order: why. */
+/** Why a line of the file is not an order. */
 export interface NoOrder {
   readonly id: string
   readonly why: string
@@ -150,11 +150,7 @@ export class Orders {
     this.path = ordersPath(run)
     const started = processStart(process.pid)
     this.#head = JSON.stringify({ run: runId, attempt, dir, pid: process.pid, started, host: hostname() })
-    try {
-      makeDir(folder, 0o700)
-    } catch (error) {
-      throw diskFault('make', folder, error)
-    }
+    makeRunDir(folder)
     checkFolder(folder)
     const real = fs.realpathSync(folder)
     for (const reach of [cwd, dir])
@@ -184,7 +180,7 @@ export class Orders {
     }
   }
 
-  /** What was ordered since the last time, each id once, and lines that are no orders. */
+  /** What was ordered since the last time, each id once, and lines that are not orders. */
   next(): readonly (Order | NoOrder)[] {
     const found: (Order | NoOrder)[] = []
     // A file that grows faster than it is read must not hold the run back for ever.

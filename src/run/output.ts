@@ -1,6 +1,6 @@
 import fs from 'node:fs'
-import { Fault, orElse } from '../base/fault.ts'
-import { diskFault } from '../base/system-error-code.ts'
+import { orElse } from '../base/fault.ts'
+import { onDisk } from '../base/system-error-code.ts'
 import { LineFile } from '../disk/line-file.ts'
 import { writtenAt } from '../disk/plain-file.ts'
 import { Tail } from '../disk/tail.ts'
@@ -95,13 +95,13 @@ export class RecordedOutput implements Output {
     const isFirst = this.#stdin === undefined
     // Kept open: by then another file may have its name.
     this.#stdin ??= createLog(path)
-    try {
-      for (let at = 0; at < bytes.length; ) at += fs.writeSync(this.#stdin, bytes, at)
+    const written = this.#stdin
+    const write = () => {
+      for (let at = 0; at < bytes.length; ) at += fs.writeSync(written, bytes, at)
       // The task itself: the agent may read it from there.
-      if (isFirst) fs.fsyncSync(this.#stdin)
-    } catch (error) {
-      throw new Fault('RECORD_FAILED', diskFault('write', path, error).message, { cause: error })
+      if (isFirst) fs.fsyncSync(written)
     }
+    onDisk('write', path, write, 'RECORD_FAILED')
     const range = { from: this.#sent, length: bytes.length, ms }
     this.#reads.append(chunkLine({ channel: 'stdin', ...range, by }))
     this.#sent += bytes.length

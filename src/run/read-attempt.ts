@@ -24,7 +24,7 @@ export interface RecordedOptions extends Omit<EventOptions, 'attempt' | 'clock' 
   readonly engine?: Engine | Picker | EngineName | undefined
 }
 
-/** Who continues a run has its engine, which reads only the attempts that it recorded. */
+/** With `own`, the engine of a run that continues: it reads only the attempts that it recorded. */
 export interface ReadAttemptOptions extends RecordedOptions {
   readonly own?: Engine | Picker | undefined
 }

@@ -5,30 +5,20 @@ import type { SpawnLike } from '../process/process.ts'
 import type { FsDiffOptions } from './fs-diff.ts'
 import type { Order } from './orders.ts'
 
-/** How an attempt is run and recorded. */
-export interface RecordOptions {
+/** How an attempt is run and recorded, as its options say. */
+export interface AttemptSettings {
   readonly reading: Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'runId' | 'dir'>
-  readonly runId: string
-  readonly attempt: number
   readonly command: string
   readonly args: readonly string[]
   readonly engine: Engine | Picker
-  /** The directory that it is recorded into; undefined if it is not. */
-  readonly audit: string | undefined
-  /** What is not compared: that directory, or the one with all runs. */
-  readonly records: string | undefined
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly input: 'ignore' | 'inherit' | { readonly text: string }
   readonly tags?: Readonly<Record<string, string>> | undefined
   /** The input is the prompt. */
   readonly piped: boolean
-  /** Our own stdin and stdout are those of the process. */
-  readonly tee?: boolean | undefined
   /** The input stays open, and the prompt is sent as a record of the wire. */
   readonly talk: boolean
-  /** How long the agent has waited for an answer. */
-  readonly waited?: (() => { readonly ms: number; readonly until: number }) | undefined
   /** Starts the process in place of `spawn`. */
   readonly spawn?: SpawnLike | undefined
   /** It may outlive this program. */
@@ -43,6 +33,20 @@ export interface RecordOptions {
   readonly fsDiff: FsDiffOptions | false
   /** With a diff of the working tree by git. */
   readonly diff: boolean
+}
+
+/** The same for one attempt, with what is told about it. */
+export interface RecordOptions extends AttemptSettings {
+  readonly runId: string
+  readonly attempt: number
+  /** The directory that it is recorded into; undefined if it is not. */
+  readonly audit: string | undefined
+  /** What is not compared: that directory, or the one with all runs. */
+  readonly records: string | undefined
+  /** Our own stdin and stdout are those of the process. */
+  readonly tee?: boolean | undefined
+  /** How long the agent has waited for an answer. */
+  readonly waited?: (() => { readonly ms: number; readonly until: number }) | undefined
   /** Does what an order says, if orders are taken; returns why it was not done. */
   readonly onOrder: ((order: Order) => string | undefined) | undefined
   /** Called when the process has started; the notes it returns are reported with the end. */

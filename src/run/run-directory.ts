@@ -19,7 +19,7 @@ export class RunDirectory {
   readonly journal: Journal
   readonly #fresh: boolean
   readonly #undo: ReturnType<typeof undoOf>
-  /** Made before anything looks at the directory: it is no file of the agent. */
+  /** Made before anything looks at the directory, so it does not count as a file of the agent. */
   readonly #ignoring: string | undefined
   #released = false
 
@@ -212,7 +212,7 @@ export interface FolderOptions {
 
 const skipped = new Set(['node_modules', '.git'])
 
-/** Whether folders of this name are not looked into. */
+/** Whether folders of this name are skipped. */
 export function isSkipped(name: string): boolean {
   return skipped.has(name)
 }

@@ -35,7 +35,7 @@ import type { ReadableItems } from '../streams/flow.ts'
 import type { Schema, SchemaOutput } from '../values/schema/schema.ts'
 import { type FsDiffOptions, SNAPSHOT_OPTIONS } from './fs-diff.ts'
 import { areTags, type StopReason } from './meta.ts'
-import type { RecordOptions } from './record-options.ts'
+import type { AttemptSettings } from './record-options.ts'
 import type { Limits } from './run-limits.ts'
 import type { RequestAnswer } from './talk.ts'
 
@@ -323,16 +323,35 @@ const isRounds = (rounds: unknown) => [0, 1, 2, MAX_ROUNDS].includes(rounds as n
 const TAGS = 'be an object of at most 20 short texts on one line, with names without "=", but is "%"'
 const ARGS = 'be an array of strings, but is "%"; options are the third argument of run'
 
+type Pty = NonNullable<RunOptions['pty']>
+
+const PTY_OPTIONS = {
+  signal: NOT_TAKEN,
+  cols: { default: 200 },
+  rows: { default: 50 },
+  pipes: OFF,
+} as const satisfies OptionTable<Exclude<Pty, boolean>>
+
+function readPty(pty: Pty) {
+  if (!pty) return false
+  return readOptions('pty of run', pty === true ? {} : pty, '{ pty: { cols: 120 } }', PTY_OPTIONS)
+}
+
+function checkFsDiff(fsDiff: unknown): void {
+  if (isObject(fsDiff))
+    checkOptions<FsDiffOptions>('fsDiff of run', fsDiff, '{ fsDiff: { maxFiles: 9000 } }', SNAPSHOT_OPTIONS)
+}
+
 export const RUN_OPTIONS = {
   command: {},
   args: { default: [], is: areTexts, must: ARGS },
-  engine: { default: auto, check: checkEngineOption },
+  engine: { default: auto, check: checkEngineOption, read: engineOf },
   audit: { check: checkAudit, is: isText, needs: 'a path as audit' },
   runs: { is: isName, needs: 'a path as runs' },
   tags: { is: areTags, must: TAGS },
   cwd: { is: isText, needs: 'a path as cwd' },
   env: { is: isObject, needs: 'an object of variables as env' },
-  pty: { default: false, is: isFlagOrObject, must: FLAG_OR_OBJECT },
+  pty: { default: false, is: isFlagOrObject, must: FLAG_OR_OBJECT, read: readPty },
   prompt: { is: isName, must: 'be a text that is not empty, but is "%"' },
   rounds: { default: 0, is: isRounds, must: 'be 0, 1, 2 or 3, but is %' },
   talk: OFF,
@@ -349,7 +368,7 @@ export const RUN_OPTIONS = {
   killGrace: { ...DURATION, default: 5000 },
   pipeGrace: { ...DURATION, default: 2000 },
   schema: {},
-  fsDiff: { is: isFlagOrObject, must: FLAG_OR_OBJECT },
+  fsDiff: { is: isFlagOrObject, must: FLAG_OR_OBJECT, check: checkFsDiff },
   diff: OFF,
   fsync: JOURNAL_OPTIONS.fsync,
   ...CACHE_OPTIONS,
@@ -363,14 +382,12 @@ export const RUN_OPTIONS = {
   record: {},
 } as const satisfies OptionTable<RunCommand>
 
-const PTY_OPTIONS = {
-  signal: NOT_TAKEN,
-  cols: { default: 200 },
-  rows: { default: 50 },
-  pipes: OFF,
-} as const satisfies OptionTable<Exclude<RunOptions['pty'], boolean | undefined>>
+type Checked = Complete<RunCommand, typeof RUN_OPTIONS>
 
-export type ReadOptions = Complete<RunCommand, typeof RUN_OPTIONS>
+/** The options as they are used. */
+export interface ReadOptions extends Checked {
+  readonly settings: AttemptSettings
+}
 
 const EXAMPLE = 'run("codex", ["exec", "--json", task], { engine: "codex" })'
 
@@ -383,46 +400,64 @@ export function readCall(
   if (typeof called !== 'string' && !isObject(called)) throw misfit('run', 'a command', called, EXAMPLE)
   const options = typeof called === 'string' ? { ...more, command: called, args: given } : called
   checkCommand(options.command)
-  const checked = readOptions('run', options, EXAMPLE, RUN_OPTIONS)
-  const read = checked.talk ? { ...checked, engine: talkingEngineOf(checked) } : checked
-  if (options.prompt !== undefined && options.input !== undefined)
+  const read = readOptions('run', options, EXAMPLE, RUN_OPTIONS)
+  checkTogether(read, options)
+  const { cwd = process.cwd(), env = process.env, prompt, pty, diff } = read
+  const { window, doneMarker, maxFrame, pick, maxRepair, schema, record } = read
+  const { fsDiff = isRecorded(read) || diff } = read
+  const settings = {
+    ...read,
+    engine: read.talk ? talkingEngineOf(read) : read.engine,
+    cwd: resolve(cwd),
+    env,
+    input: prompt === undefined ? read.input : { text: prompt },
+    piped: prompt !== undefined,
+    pty: pty || undefined,
+    fsDiff: fsDiff === true ? {} : fsDiff,
+    reading: { window, doneMarker, maxFrame, pick, maxRepair, schema, record },
+  }
+  // The event stage is created when the agent already runs; what it refuses is refused now.
+  eventStage(settings.engine, settings.reading)
+  read.signal?.throwIfAborted()
+  return { ...read, engine: settings.engine, settings }
+}
+
+const isRecorded = ({ audit, runs }: Checked) => audit !== undefined || runs !== undefined
+
+/** Throws for options that exclude or need each other. */
+function checkTogether(read: Checked, given: RunCommand): void {
+  if (given.prompt !== undefined && given.input !== undefined)
     throw badOption('give prompt or input, not both: each is the stdin of the command')
   if (read.prompt !== undefined && read.pty)
     throw badOption('a prompt goes to a pipe, and a pseudo-terminal has none: type it, or leave out `pty`')
-  if (!read.talk && options.answerIn !== undefined && options.talk === undefined)
+  if (!read.talk && given.answerIn !== undefined && given.talk === undefined)
     throw badOption('`answerIn` is about requests that are answered: it needs `talk`')
   if (read.rounds > 0 && read.schema === undefined)
     throw badOption('`rounds` is for a result that fails its schema; give a `schema`, too')
-  // The event stage is created when the agent already runs; what it refuses is refused now.
-  eventStage(engineOf(read.engine), readingOf(read))
-  read.signal?.throwIfAborted()
-  const { audit, runs, pty, fsDiff } = read
-  if (audit !== undefined && runs !== undefined)
+  if (read.audit !== undefined && read.runs !== undefined)
     throw badOption('give audit or runs, not both: the directory of this run, or of all runs')
-  ptyOf(read)
-  if (pty && audit === undefined && runs === undefined)
-    throw badOption('a pseudo-terminal is recorded: give it a directory, audit or runs')
-  if (read.tags && audit === undefined && runs === undefined)
-    throw badOption('`tags` are written into the recording: give it a directory, audit or runs')
-  if (read.redact && audit === undefined && runs === undefined)
-    throw badOption('`redact` hides secrets in what is recorded: give it a directory, audit or runs')
+  const unrecorded = isRecorded(read) ? undefined : RECORDED.find(([name]) => read[name])
+  if (unrecorded) throw badOption(`${unrecorded[1]}: give it a directory, audit or runs`)
   if (read.redact && read.talk)
     throw badOption('`redact` and `talk` exclude each other: an answer repeats the request as it was')
-  if (read.control && audit === undefined && runs === undefined)
-    throw badOption('`control` takes orders for a run that is recorded: give it a directory, audit or runs')
-  if (read.diff && fsDiff === false)
+  if (read.diff && read.fsDiff === false)
     throw badOption('`diff` compares the working directory, too: leave out fsDiff: false (--no-fs-diff)')
-  if (pty && read.spawn) throw badOption('a pseudo-terminal is started here: leave out `pty`, or `spawn`')
-  if (isObject(fsDiff))
-    checkOptions('fsDiff of run', fsDiff, '{ fsDiff: { maxFiles: 9000 } }', SNAPSHOT_OPTIONS)
-  return read
+  if (read.pty && read.spawn)
+    throw badOption('a pseudo-terminal is started here: leave out `pty`, or `spawn`')
 }
 
+/** Options that need a recording, and why. */
+const RECORDED = [
+  ['pty', 'a pseudo-terminal is recorded'],
+  ['tags', '`tags` are written into the recording'],
+  ['redact', '`redact` hides secrets in what is recorded'],
+  ['control', '`control` takes orders for a run that is recorded'],
+] as const
+
 /** A conversation needs the wire before the agent says a word: from its command line, or from the caller. */
-function talkingEngineOf({ engine: given, command, args, prompt }: ReadOptions): Engine | Picker {
+function talkingEngineOf({ engine, command, args, prompt }: Checked): Engine | Picker {
   if (prompt === undefined) throw badOption('`talk` needs a `prompt`: what to say first')
   const argv = [command, ...args]
-  const engine = engineOf(given)
   const known = engine === auto ? (engineNamed(talkingEngine(argv)) ?? engine) : engine
   const wire = wireOf(known)
   if (!wire && known === auto)
@@ -439,52 +474,3 @@ function talkingEngineOf({ engine: given, command, args, prompt }: ReadOptions):
 }
 
 const WIRES = 'acp, codex (app-server), claude or qwen'
-
-function readingOf({
-  window,
-  doneMarker,
-  maxFrame,
-  pick,
-  maxRepair,
-  schema,
-  record,
-}: RunCommand): RecordOptions['reading'] {
-  return { window, doneMarker, maxFrame, pick, maxRepair, schema, record }
-}
-
-function ptyOf({ pty }: ReadOptions) {
-  if (!pty) return undefined
-  return readOptions('pty of run', pty === true ? {} : pty, '{ pty: { cols: 120 } }', PTY_OPTIONS)
-}
-
-type Settings = Omit<
-  RecordOptions,
-  | 'runId'
-  | 'attempt'
-  | 'audit'
-  | 'records'
-  | 'onStart'
-  | 'onExit'
-  | 'onUnreachable'
-  | 'onMuted'
-  | 'onOrder'
-  | 'firstNotes'
-  | 'onRead'
->
-
-/** The options with their defaults. */
-export function settingsOf(options: ReadOptions): Settings {
-  const { cwd = process.cwd(), env = process.env, prompt, audit, runs } = options
-  const { fsDiff = audit !== undefined || runs !== undefined || options.diff } = options
-  return {
-    ...options,
-    engine: engineOf(options.engine),
-    cwd: resolve(cwd),
-    env,
-    input: prompt === undefined ? options.input : { text: prompt },
-    piped: prompt !== undefined,
-    pty: ptyOf(options),
-    fsDiff: fsDiff === true ? {} : fsDiff,
-    reading: readingOf(options),
-  }
-}

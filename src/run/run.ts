@@ -55,7 +55,7 @@ export function startRun(called: string | RunCommand, given?: readonly string[],
   return withRounds(new AgentRun(options).start(), options.rounds)
 }
 
-/** A run that is recorded beside: our own stdin and stdout are passed on to the command, byte for byte. */
+/** A run that is recorded in passing: stdin and stdout are ours, passed on byte for byte. */
 export function teeRun(options: RunCommand): Run {
   return new AgentRun(readCall(options), { tee: true }).start()
 }

@@ -19,7 +19,7 @@ interface TalkOptions {
   readonly killGrace: number
   /** Milliseconds that the process may take to exit when its stdin is closed. */
   readonly endAfter: number
-  /** The limit of the run for an agent that says nothing. Then there is no need of ours. */
+  /** The run's own limit for an agent that says nothing. With one, ours is not needed. */
   readonly idleTimeout?: number | undefined
   /** Milliseconds that the agent may say nothing: until it answers what opens its session, and in a turn. */
   readonly silence?: { readonly opening: number; readonly turn: number }

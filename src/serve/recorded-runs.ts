@@ -1,6 +1,5 @@
-import { setImmediate } from 'node:timers/promises'
 import { type FoundRun, RunFinder } from './run-finder.ts'
-import { compareRuns } from './run-info.ts'
+import { RunList } from './run-list.ts'
 import { logOverviews } from './run-overviews.ts'
 
 /** How long logs without a journal are read for a list. */
@@ -17,23 +16,15 @@ export async function recordedRuns(
   const left = new AbortController()
   const logs = logOverviews(left.signal)
   const finder = new RunFinder(root, logs, max)
-  const known = new Map<string, FoundRun>()
-  const look = () => {
-    for (const found of finder.look()) {
-      if (found && 'gone' in found) known.delete(found.gone)
-      else if (found) known.set(found.place.key, found)
-    }
-  }
+  const list = new RunList({ look: () => finder.look(), textOf: (info) => JSON.stringify(info) }, left.signal)
   try {
-    look()
-    await setImmediate()
-    if ([...known.values()].some(({ info: { state } }) => state === 'unread')) {
+    await list.fresh()
+    if (list.found().some(({ info: { state } }) => state === 'unread')) {
       await logs.settled(LOGS_MS, 0)
-      look()
+      await list.fresh(true)
     }
   } finally {
     left.abort()
   }
-  const found = [...known.values()].sort((a, b) => compareRuns(a.info, b.info))
-  return { found, older: finder.older }
+  return { found: list.found(), older: finder.older }
 }

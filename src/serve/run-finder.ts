@@ -55,7 +55,7 @@ interface KnownFolder {
   readonly files: readonly string[]
   /** Names of the folders in it. */
   readonly folders: ReadonlySet<string>
-  /** Undefined if it is no run, or was not read. */
+  /** Undefined if it is not a run, or was not read. */
   readonly run?: FoundRun | undefined
   /** It was not read, because there are enough newer runs. */
   readonly older?: true
@@ -71,7 +71,7 @@ const STEP = 16
 const SETTLED_MS = 100
 /** Each look covers this many of the runs that ended last, and this many of all the others, in turn. */
 const RECENT = 500
-/** Folders that are no runs, and that are looked at each time. */
+/** Folders that are not runs, and are looked at each time. */
 const MAX_PARENTS = 5000
 const NONE: ReadonlySet<string> = new Set()
 
@@ -88,7 +88,7 @@ export class RunFinder {
   readonly #known = new Map<string, KnownFolder>()
   /** By run id. */
   readonly #paths = new Map<string, string>()
-  /** Folders that are no runs; runs whose end is not known; runs that ended last, the latest at the end. */
+  /** Folders that are not runs; runs whose end is not known; runs that ended last, the latest at the end. */
   readonly #parents = new Set<string>()
   readonly #open = new Set<string>()
   readonly #recent = new Set<string>()
@@ -337,7 +337,7 @@ function entriesOf(path: string): readonly fs.Dirent[] {
   return orElse(() => readFolder(path), [])
 }
 
-/** Whether a folder is no run itself, but may have some in it. */
+/** Whether a folder is not a run itself, but may have some in it. */
 function isParent(path: string): boolean {
   const entries = entriesOf(path)
   if (!entries.some(isSearched)) return false

@@ -19,7 +19,7 @@ const jsonlStage: Stage<unknown, Buffer> = (next) => ({
 
 /** The line of one record, its LF included. */
 export function jsonLine(record: unknown): string {
-  const known = lines?.get(record as object) // cast: of what is no object it knows nothing
+  const known = lines?.get(record as object) // cast: it knows only objects
   if (known !== undefined) return known
   const line = `${JSON.stringify(record)}\n`
   if (typeof record === 'object' && record !== null) lines?.set(record, line)

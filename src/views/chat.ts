@@ -124,6 +124,25 @@ export const CHAT_OPTIONS = {
   started: OFF,
 } as const satisfies OptionTable<ChatOptions>
 
+/** What is told as it is, maybe by another name. */
+const RENAMED = {
+  'user.message': 'user.message',
+  'agent.message.delta': 'assistant.message.delta',
+  'agent.message.final': 'assistant.message.final',
+  'agent.reasoning.delta': 'assistant.reasoning.delta',
+  'agent.reasoning.summary': 'assistant.reasoning',
+  'tool.call.input.delta': 'assistant.tool_call.delta',
+  'artifact.created': 'artifact.created',
+  'artifact.modified': 'artifact.modified',
+  'artifact.deleted': 'artifact.deleted',
+  'diagnostic.parser.warning': 'diagnostic.warning',
+  'diagnostic.engine.error': 'diagnostic.warning',
+  'raw.stdout': 'raw.stdout',
+  'raw.stderr': 'raw.stderr',
+  'raw.pty': 'raw.pty',
+  'raw.stdin': 'raw.stdin',
+} as const satisfies Partial<Record<AgentEvent['type'], ChatType>>
+
 /** The stage of `chat()`. */
 export function chatStage(options: ChatOptions = {}): Stage<AgentEvent, Chat> {
   const read = readOptions('chatStage', options, 'chatStage({ after: 12 })', CHAT_OPTIONS)
@@ -167,35 +186,15 @@ class ChatSink implements Sink<AgentEvent> {
       this.#say(event, 'conversation.started', { session_id: session, ...factsOf(event) })
     }
     switch (event.type) {
-      case 'user.message':
-      case 'artifact.created':
-      case 'artifact.modified':
-      case 'artifact.deleted':
-      case 'raw.stdout':
-      case 'raw.stderr':
-      case 'raw.pty':
-      case 'raw.stdin':
-        return this.#say(event, event.type, event.data)
-      case 'agent.message.delta':
-        return this.#say(event, 'assistant.message.delta', event.data)
       case 'agent.message.final':
         if (event.data.parent_call_id === undefined) this.#text = event.data.text
-        return this.#say(event, 'assistant.message.final', event.data)
-      case 'agent.reasoning.delta':
-        return this.#say(event, 'assistant.reasoning.delta', event.data)
-      case 'agent.reasoning.summary':
-        return this.#say(event, 'assistant.reasoning', event.data)
-      case 'tool.call.input.delta':
-        return this.#say(event, 'assistant.tool_call.delta', event.data)
+        break
       case 'tool.call.started':
       case 'tool.call.completed':
       case 'tool.call.failed': {
         const phase = event.type.slice('tool.call.'.length) as 'started' | 'completed' | 'failed'
         return this.#say(event, 'assistant.tool_call', { phase, ...event.data })
       }
-      case 'diagnostic.parser.warning':
-      case 'diagnostic.engine.error':
-        return this.#say(event, 'diagnostic.warning', event.data)
       case 'lifecycle.run.result':
         this.#result = event.data
         return
@@ -203,10 +202,9 @@ class ChatSink implements Sink<AgentEvent> {
         return this.#finish(event, event.data)
       case 'lifecycle.run.status':
         return this.#status(event)
-      default: {
-        event satisfies never
-      }
     }
+    // Cast: each has the data of its event.
+    this.#say<ChatType>(event, RENAMED[event.type], event.data as ChatData[ChatType])
   }
 
   end(): void {

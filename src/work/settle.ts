@@ -177,7 +177,7 @@ function fromText(text: string): Checked {
   return withReasons(check(fields, body), broken ? [broken] : [])
 }
 
-/** If there is a reason against it, there is no result. */
+/** With a reason against it there is no result. */
 function withReasons(checked: Checked, first: readonly Note[]): Checked {
   if (first.length === 0) return checked
   return { claim: checked.claim, reasons: [...first, ...checked.reasons] }

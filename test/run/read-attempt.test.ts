@@ -2,11 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { writeWholeSync } from '../../src/disk/durable.ts'
 import { Tail } from '../../src/disk/tail.ts'
 import type { AgentEvent } from '../../src/events/event.ts'
 import { listAttempts, pinned } from '../../src/run/attempt-logs.ts'
 import { ChunkedLogs, parseChunkLine } from '../../src/run/chunk-log.ts'
-import { readJson, readMeta, writeWholeSync } from '../../src/run/meta.ts'
+import { readJson, readMeta } from '../../src/run/meta.ts'
 import { type ReplayOptions, replay } from '../../src/run/replay.ts'
 import { codexLines, types } from './agent.ts'
 

@@ -201,7 +201,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     throw badOption('--talk reads answers from stdin; give the --prompt itself')
   const prompt = flags.prompt === '-' ? await readPrompt('-') : flags.prompt
   // A terminal is not passed on: the command leads its own session and could not read from it.
-  // What would come from a pipe is no part of the question that a cache is asked.
+  // A cached result cannot depend on what would come from a pipe.
   const input = process.stdin.isTTY || flags.cache !== undefined ? ('ignore' as const) : ('inherit' as const)
   const given = {
     command,

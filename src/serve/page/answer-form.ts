@@ -34,7 +34,7 @@ export function answerForm({ title, tool, options, questions = [] }: AgentReques
   )
   const status = make('p', { class: 'how', role: 'status' })
   const tell: Tell = (words, busy) => {
-    // Who pressed a button that is disabled now stays here.
+    // The focus stays here when the button that was pressed is disabled.
     if (busy && set.contains(document.activeElement)) form.focus({ preventScroll: true })
     set.disabled = busy
     status.textContent = words

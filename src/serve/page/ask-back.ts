@@ -11,7 +11,7 @@ function dialog(): HTMLDialogElement {
 
 /** Asks the reader back, with a button of this word and Cancel. True if it is meant. */
 export function askBack(title: string, words: string, yes: string, more?: Node): Promise<boolean> {
-  // A dialog of its own: that another was closed is told later, and is no answer to this one.
+  // A dialog of its own: the close event of another one may come late, and must not answer this one.
   const box = dialog().cloneNode() as HTMLDialogElement // cast: a copy of one
   dialog().replaceWith(box)
   box.setAttribute('aria-label', title)

@@ -25,7 +25,7 @@ export class Control {
   #forms = new WeakMap<RequestItem, HTMLFormElement>()
   /** What the reader is asked to confirm. */
   #asked: RequestItem | undefined
-  /** Who waits for the end of an order, and the ends that were told, by its id. */
+  /** By the id of an order: what waits for its end, and how it ended. */
   #waiting = new Map<string, Tell>()
   #told = new Map<string, string>()
   /** The requests that were announced, of all runs. */

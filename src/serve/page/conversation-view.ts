@@ -269,7 +269,7 @@ export class ConversationView {
   }
 
   #chooseAt(target: EventTarget | null): void {
-    // Who answers has not chosen it: the conversation still follows its end, and the address stays.
+    // To answer is not to choose it: the conversation still follows its end, and the address stays.
     const item = target instanceof Element && target.closest('form') ? undefined : this.#itemAt(target)
     if (item) this.choose(item, 'step')
   }

@@ -228,7 +228,7 @@ export class VirtualList<T> {
   #replace(old: HTMLElement, element: HTMLElement): void {
     const { activeElement } = document
     const focused = old.contains(activeElement)
-    // Who answered what is settled now did not choose it.
+    // The reader answered a request here, which is settled now, but did not choose the item.
     const next = activeElement?.closest('form') ? this.#box : element
     this.#resized.unobserve(old)
     old.replaceWith(element)

@@ -20,7 +20,7 @@ const reasonWords: Readonly<Record<string, string>> = {
 }
 
 export function outcomeLine(outcome: RunOutcome, failure?: FailureClass | null): string {
-  // What may be the reason of a failure is no reason.
+  // A possible cause of a failure is not given as its reason.
   const isVague = outcome === 'failed' && (failure ?? 'other') === 'other'
   return outcome.replace('_', ' ') + (isVague ? '' : `: ${endPhrase(outcome, failure)}`)
 }

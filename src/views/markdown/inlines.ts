@@ -222,7 +222,7 @@ function flanks(text: string, at: number, run: number): { canOpen: boolean; canC
 
 /**
  * `__init__`, `__tests__/a.ts`, `__SKILL_DONE__`: two underscores on both sides of one name, which may be a
- * word. Who stresses a single word writes `**word**`.
+ * word. To stress a single word one writes `**word**`.
  */
 function isName(text: string, at: number, run: number): boolean {
   if (run !== 2) return false

@@ -95,7 +95,7 @@ const DOLLAR = 36
 const PERCENT = 37
 const MINUS = 45
 
-/** The end of a block that is no private key: what is in it is random, and no secret. */
+/** The end of a block that is not a private key: what is in it is random, but not secret. */
 function publicKeyEnd(text: string, at: number): number {
   const length = text.slice(at, at + MAX_BLOCK).indexOf('-----END ')
   return length < 0 ? at : at + length

@@ -2,7 +2,7 @@ import { jsonValue } from '../../json/strict.ts'
 import { isOpaqueName } from './names.ts'
 import { isToken } from './shapes.ts'
 
-/** Words that are shorter are no secret, and longer ones are data. */
+/** Shorter words are not secrets, and longer ones are data. */
 const MIN_WORD = 8
 const MAX_WORD = 1024
 

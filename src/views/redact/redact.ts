@@ -220,7 +220,7 @@ function remember({ learn, known }: RedactorState, text: string): void {
   if (escaped !== text) known.add(escaped)
 }
 
-/** The text with a mark for each secret; `opaque` is an id, or data, in which random words are no secrets. */
+/** The text with a mark for each secret; in an `opaque` one, an id or data, random words are not secrets. */
 function hideIn(
   state: RedactorState,
   text: string,
@@ -371,7 +371,7 @@ function labelIn(given: object): string | undefined {
   return undefined
 }
 
-/** An object with more fields is no name with its value. */
+/** An object with more fields is not just a name with its value. */
 const MAX_FIELDS = 20
 
 /** Whether a value is distinctive enough not to match elsewhere by accident. */

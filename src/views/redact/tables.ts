@@ -4,7 +4,7 @@ import { type Span, secretIn } from './value.ts'
 
 /** Words in the header of a table that has secrets, or in a line that says what the next one is. */
 const HINT = /pass|assw|pwd|secret|token|key|cred|jwt|login/gi
-/** A longer line is no row. */
+/** A longer line is not a row. */
 const MAX_ROW = 2000
 /** Lines before a line that can say what it is, and the longest that are kept. */
 const MAX_LINES = 4
