@@ -1,4 +1,3 @@
-import { EQUALS } from '../../text/characters.ts'
 import { isMade } from './named.ts'
 import { isBlank, type Secret } from './secret.ts'
 import { type Search, secretIn, spanAt } from './value.ts'
@@ -24,13 +23,14 @@ const commands: readonly (readonly [flag: string, glue: ' ' | '' | '*', command:
   ['-w', ' ', /\bldap(?:search|modify|add|whoami|passwd)\b/],
 ]
 /** Behind the name of a user any command may have one: only a word that has been made up counts. */
-const WITH_USER = /[ \t]-[uU] [^-\s]/
+const WITH_USER = /[ \t]-[uU][ :][^-\s]|\buser_?add\b|\badd_?user\b/
 /** Commands whose flag is before a name and a password, and what is between them. */
 const logins: readonly (readonly [flag: string, sign: string, command: RegExp])[] = [
   ['-u', ':', /(?:)/],
   ['--user', ':', /(?:)/],
   ['--proxy-user', ':', /(?:)/],
   ['--cert', ':', /\bcurl\b/],
+  ['-E', ':', /\bcurl\b/],
   ['-u', ',', /\blftp\b/],
   ['-U', '%', /\bsmbclient\b/],
   // HTTPie.
@@ -48,7 +48,7 @@ export function isPasswordFlag(before: string, flag: string, joined: boolean): b
 
 /** Characters of a command that are read. */
 const MAX_COMMAND = 400
-const FLAG_AT = /[ \t](?:\\{0,8}["'])?(--user|--proxy-user|--cert|-[16aAkpPtwNuUX])(?=\S|[ \t]{1,12}\S)/g
+const FLAG_AT = /[ \t](?:\\{0,8}["'])?(--user|--proxy-user|--cert|-[16aAEkpPtwNuUX])(?=\S|[ \t]{1,12}\S)/g
 
 //  curl -u name:password     sshpass -p password     mysql -ppassword
 //  ^ at
@@ -61,7 +61,7 @@ export function argumentsAt(search: Search, at: number): Secret | undefined {
     .replace(/\\{0,8}["'], ?(?=\\{0,8}["'])/g, ({ length }) => ' '.repeat(length))
   for (const { index, 0: given, 1: flag = '' } of line.matchAll(FLAG_AT)) {
     let end = index + given.length
-    const joined = !isBlank(line.charCodeAt(end)) && line.charCodeAt(end) !== EQUALS
+    const joined = !isBlank(line.charCodeAt(end)) && !'=:'.includes(line[end] ?? ' ')
     if (!joined) end++
     while (isBlank(line.charCodeAt(end))) end++
     const span = spanAt(search, at + end)
@@ -92,7 +92,7 @@ export function argumentsAt(search: Search, at: number): Secret | undefined {
 
 /** Commands with a password at a place of its own. */
 const OTHERS =
-  /^(?:net use (?:[^\n]{1,100} \/user:\S{1,60} |(?:[a-z*]:? )?(?=\\)\S{3,100} )|net user \S{1,60} |htpasswd -\w{0,4}b\w{0,3}(?: \S{1,60}){1,2}? (?=\S{1,200}(?:$|["'\\]))|(?:add_user|change_password) \S{1,60} |setapikey (?=\w{20})|alias set(?: \S{1,200}){3} |schtasks [^\n]{0,100}\/rp |db2 connect to \S{1,60} user \S{1,60} using |[^\n]{0,60}[ \t]\/p(?:ass(?:word)?)?[: ]|login (?=[\w.-]{20})|http-basic\.\S{1,60} \S{1,60} )(?=[^\s/-])/i
+  /^(?:net use (?:[^\n]{1,100} \/user:\S{1,60} |(?:[a-z*]:? )?(?=\\)\S{3,100} )|net user \S{1,60} |(?:ht|mosquitto_)passwd -\w{0,4}b\w{0,3}(?: \S{1,60}){1,2}? (?=\S{1,200}(?:$|["'\\]))|(?:add_user|change_password) \S{1,60} |setapikey (?=\w{20})|wpa_passphrase (?:\\{0,8}["'][^"'\n\\]{1,40}\\{0,8}["']|\S{1,40}) |alias set(?: \S{1,200}){3} |schtasks [^\n]{0,100}\/rp |db2 connect to \S{1,60} user \S{1,60} using |[^\n]{0,60}[ \t]\/p(?:ass(?:word)?)?[: ]|login (?=[\w.-]{20})|http-basic\.\S{1,60} \S{1,60} )(?=[^\s/-])/i
 const PORTS = /^[\d.]{1,15}:\d/
 
 //  echo "root:X" | chpasswd       echo X | sudo -S       echo X | docker login --password-stdin

@@ -3,10 +3,12 @@
  * among their arguments, signs of an address.
  */
 const words: readonly string[] = [
-  ' --user | -a | -u |%3a|%3d|&code=|-----begin |-pw |.tochararray(|/hook|7z |:*:|://|:5432:|:5433:',
+  ' --user | -a | -u | -u:|%3a|%3d|&code=|-----begin |-pw |.tochararray(|/hook|7z |:*:|://|:5432:|:5433:',
   ':6432:|::add-mask::|@tcp(|@unix(|:thin:|?code=|_pw|add_user |adgangskode|alias set|assword|auth|authenticate(',
   'basic |bcp |bearer |bindpw|certutil |clave|coap-client|codecov |community |connect(|connection(',
   'connectionstring|contrase|cookie|cqlsh|cred|crypt(|cryptsetup|curl|db2 connect|expdp |geslo|heslo|hmac(',
+  'recovery code|verification|backup code|security code|confirmation code|2fa code|one-time code|backupcode|backup_code|',
+  'recovery_code|recoverycode|otp|pin:|pin=|pin"|pin |pincode|pin_code|mdp|pepper|haslo|useradd|adduser |option key|: eap |: xauth |einmalcode|sicherheitscode|code de v|code de s|plainauth(|zugang|log in with|anmeldedaten|identifiant|accesso|create_user(|create_superuser(|createuser(|add_user(|adduser(|wpa_passphrase|',
   'http-basic.|identified |impdp |jelsz|jwt|kennwort|key|keymaterial|kinit|ldap|lftp |login|lozinka',
   'mariadb|mnemonic|mongo|mot de passe|mysql|ncftp|net use|nuget push|openssl |p4 |parola|pass|pat:|pat=|{sha|{ssha|pdo(',
   'private-mac|psk|pw |pw:|pw=|pwd|rdesktop |recovery phrase|redis-cli|rman target |rootpw|salasana',
@@ -15,7 +17,7 @@ const words: readonly string[] = [
   'wifi.begin(|xfreerdp |zip ',
   // Passwords in other languages; what is not ASCII is looked for as bytes.
   'lösenord|арол|АРОЛ|密码|密碼|口令|パスワード|비밀번호|암호|รหัสผ่าน|पासवर्ड|كلمة المرور|şifre|Şifre|סיסמ|κωδικ',
-  'mật khẩu|hasło',
+  'mật khẩu|hasło|bestätigungscode|código de|код подтв|验证码|驗證碼|認証コード|인증번호',
 ]
 
 const ALL_BITS = 0xffff_ffff

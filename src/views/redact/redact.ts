@@ -256,9 +256,11 @@ function within(found: readonly Secret[], start: number): Secret[] {
 /** A JSON value with its strings redacted, as the value of that name. */
 function hideInValue(state: RedactorState, given: unknown, name = '', depth = 0): unknown {
   if (typeof given === 'string') return hideNamed(state, given, name)
-  if (typeof given === 'number' && familyOf(name) === 'password') {
-    countOne(state, 'password')
-    return '[redacted:password]'
+  if (typeof given === 'number') {
+    const family = familyOf(name)
+    if (family !== 'password' && (family !== 'code' || given < 1000)) return given
+    countOne(state, family)
+    return `[redacted:${family}]`
   }
   if (typeof given !== 'object' || given === null) return given
   if (depth >= MAX_VALUE_DEPTH) return '[redacted:nested]'
