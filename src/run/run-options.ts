@@ -34,6 +34,7 @@ import type { Tokens } from '../events/tokens.ts'
 import type { SpawnLike } from '../process/process.ts'
 import type { ReadableItems } from '../streams/flow.ts'
 import type { Schema, SchemaOutput } from '../values/schema/schema.ts'
+import { redactor } from '../views/redact/redact.ts'
 import { type FsDiffOptions, SNAPSHOT_OPTIONS } from './fs-diff.ts'
 import { areTags, type StopReason } from './meta.ts'
 import type { RecordOptions } from './record-options.ts'
@@ -477,6 +478,7 @@ type Settings = Omit<
 export function settingsOf(options: ReadOptions): Settings {
   const { cwd = process.cwd(), env = process.env, prompt, audit, runs } = options
   const { fsDiff = audit !== undefined || runs !== undefined || options.diff } = options
+  const reading = readingOf(options)
   return {
     ...options,
     engine: engineOf(options.engine),
@@ -486,6 +488,10 @@ export function settingsOf(options: ReadOptions): Settings {
     piped: prompt !== undefined,
     pty: ptyOf(options),
     fsDiff: fsDiff === true ? {} : fsDiff,
-    reading: readingOf(options),
+    // Its marker is looked for in what is recorded.
+    reading:
+      options.redact && reading.doneMarker !== undefined
+        ? { ...reading, doneMarker: redactor().text(reading.doneMarker) }
+        : reading,
   }
 }
