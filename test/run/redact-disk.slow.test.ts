@@ -179,14 +179,14 @@ test('the names and the contents of the files that it changes, its environment, 
 test('a done marker that looks like a key ends the run all the same', async () => {
   const dir = root()
   const audit = join(dir, 'run')
-  const doneMarker = 'DONE vX3kQ8sLm2Tz9Rf4Wb7Nc1Yd6Hg5Jp'
-  const codex = codexIn(dir, `print(${JSON.stringify(said(`Done.\n${doneMarker}`) + end)})`)
+  const doneMarker = 'vX3kQ8sLm2Tz9Rf4Wb7Nc1Yd6Hg5Jp'
+  const codex = codexIn(dir, `print(${JSON.stringify(said(`{"${doneMarker}": true}`) + end)})`)
   const agent = run(codex, ['exec', '--json'], {
     ...{ audit, engine: 'codex', redact: true, prompt: 'Go.', doneMarker },
   })
   const live = await agent.toArray()
   expect((await agent.end).completion.evidence).toMatchObject({ done_marker: true })
-  expect(readFileSync(join(audit, 'meta.1.json'), 'utf8')).toContain('DONE [redacted:random]')
+  expect(readFileSync(join(audit, 'meta.1.json'), 'utf8')).toContain('"done_marker": "[redacted:random]"')
   expect(await replay(audit).toArray()).toEqual(live)
 })
 
