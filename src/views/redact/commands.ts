@@ -7,30 +7,25 @@ const commands: readonly (readonly [flag: string, glue: ' ' | '' | '*', command:
   [
     '-p',
     ' ',
-    /\b(?:login|mongo|mongosh|mongodump|mongorestore|cqlsh|certutil|rdesktop|ncftp\w{3}|psexec\w{0,4}|unlock-keychain|security import)\b|\btwine upload\b/,
+    /\b(?:login|mongo\w{0,9}|cqlsh|certutil|rdesktop|ncftp\w{3}|psexec\w{0,4}|unlock-keychain|security import)\b|\btwine upload\b/,
   ],
-  ['-p', '', /\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mariadb|mariadb-dump|7z)\b/],
+  ['-p', '', /\b(?:mysql\w{0,9}|mariadb(?:-dump)?|7z)\b/],
   ['-p', '*', /\bsshpass\b/],
   ['-P', '*', /\b(?:sqlcmd|bcp|unzip|zip|p4|ssh-keygen|security import)\b/],
-  ['-A', ' ', /\bsnmp\w+/],
-  ['-X', ' ', /\bsnmp\w+/],
+  ['-AX', ' ', /\bsnmp\w+/],
   ['-t', ' ', /\bcodecov\b/],
-  ['-1', ' ', /\bopenssl passwd\b/],
-  ['-6', ' ', /\bopenssl passwd\b/],
+  ['-16', ' ', /\bopenssl passwd\b/],
   ['-N', ' ', /\bssh-keygen\b/],
   ['-a', ' ', /\bredis-cli\b/],
   ['-k', ' ', /\bopenssl enc\b|\bnuget push\b|\bcoap-client\b/],
-  ['-w', ' ', /\bldap(?:search|modify|add|whoami|passwd)\b/],
+  ['-w', ' ', /\bldap\w{3,9}\b/],
 ]
 /** Behind the name of a user any command may have one: only a word that has been made up counts. */
 const WITH_USER = /[ \t]-[uU][ :][^-\s]|\buser_?add\b|\badd_?user\b/
 /** Commands whose flag is before a name and a password, and what is between them. */
 const logins: readonly (readonly [flag: string, sign: string, command: RegExp])[] = [
-  ['-u', ':', /(?:)/],
-  ['--user', ':', /(?:)/],
-  ['--proxy-user', ':', /(?:)/],
-  ['--cert', ':', /\bcurl\b/],
-  ['-E', ':', /\bcurl\b/],
+  ['-u --user --proxy-user', ':', /(?:)/],
+  ['-E --cert', ':', /\bcurl\b/],
   ['-u', ',', /\blftp\b/],
   ['-U', '%', /\bsmbclient\b/],
   // HTTPie.
@@ -42,7 +37,10 @@ export function isPasswordFlag(before: string, flag: string, joined: boolean): b
   const command = before.split(/[;|&\n]|\\[nt]/).at(-1)!
   return commands.some(
     ([known, glue, words]) =>
-      known === flag && (glue === '*' || joined === (glue === '')) && words.test(command),
+      flag.length === 2 &&
+      known.includes(flag[1]!) &&
+      (glue === '*' || joined === (glue === '')) &&
+      words.test(command),
   )
 }
 
@@ -69,7 +67,7 @@ export function argumentsAt(search: Search, at: number): Secret | undefined {
     if (!span || PORTS.test(text.slice(span.from, Math.min(span.to, span.from + 20)))) continue
     const before = text.slice(Math.max(0, at - 20), at + index)
     for (const login of logins) {
-      if (login[0] !== flag || !login[2].test(before)) continue
+      if (!login[0].split(' ').includes(flag) || !login[2].test(before)) continue
       const sign = text.slice(span.from, Math.min(span.to, span.from + 100)).indexOf(login[1])
       const value = { ...span, from: span.from + sign + 1 }
       // `-u root:root` are a user and a group.

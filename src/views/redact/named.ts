@@ -48,15 +48,12 @@ const MAX_NAME = 64
 
 /** Names that are no word of ASCII, or several. */
 const OTHER_NAMES =
-  /contrase(?:ñ|\\u00f1|n)as?|[пП]?(?:арол|АРОЛ)[ьяюеиЬ]?|密[码碼]|口令|パスワード|비밀번호|암호|mot de passe|hasło|lösenord(?:et)?|[şŞ]ifre|jelszó|mật khẩu|รหัสผ่าน|पासवर्ड|كلمة المرور|סיסמ[הא]|κωδικ(?:ός|ό)|secret ?id|(?:seed|recovery) phrase|mnemonic(?: phrase)?|(?:verification|recovery|backup|security|2fa|one-time|pin) codes?|(?:einmal|bestätigungs|sicherheits)code|code de (?:vérification|sécurité)|código de (?:verificación|seguridad)|код подтверждения|验证码|驗證碼|認証コード|인증번호/iy
+  /contrase(?:ñ|\\u00f1|n)as?|[пП]?(?:арол|АРОЛ)[ьяюеиЬ]?|密[码碼]|口令|パスワード|비밀번호|암호|mot de passe|hasło|lösenord(?:et)?|[şŞ]ifre|jelszó|mật khẩu|รหัสผ่าน|पासवर्ड|كلمة المرور|סיסמ[הא]|κωδικ(?:ός|ό)|secret ?id|(?:seed|recovery) phrase|mnemonic(?: phrase)?|(?:verification|recovery|backup|security|2fa|one-time|pin) codes?/iy
 const SECRET_ID = /^secret ?id$/i
-const CODES = /codes?$|^code |^c[oó]digo |^код |[验驗证認].|번호$/i
 /** What makes a key a secret one: "my API key is …". */
 const KEY_OF =
   /\b(?:api|access|secret|private|signing|encryption|auth|license|master|session|account|pragma|recovery|unseal|backup|write|routing|deploy|service|sdk|activation|product|wi-?fi|network) ?$/i
 
-const BESIDE_USER =
-  /\buser(?:_?name)?\\{0,8}["']?[:=] ?\\{0,8}["']?[\w.@-]{1,50}\\{0,8}["']?,\s?\\{0,8}["']?$/i
 /** `I used the key X for the test` */
 const RANDOM_NEXT = /^ ([A-Za-z\d]{20,64})(?![\w-])/
 
@@ -76,7 +73,7 @@ export function nameAround(text: string, at: number): Name | number {
     to -= /\.(?:equals\w{0,10}|eql)$/.exec(text.slice(at, to))?.[0].length ?? 0
   }
   let name = text.slice(from, to)
-  let family = other ? familyOfWords(other[0]) : familyOf(name)
+  let family = familyOf(other ? name.replace(/ /g, '') : name) ?? (other ? 'password' : undefined)
   if (!family && /^keys?$/i.test(name)) {
     const before = KEY_OF.exec(text.slice(Math.max(0, from - 12), from))
     if (before) [name, family, from] = ['apikey', 'secret', from - before[0].length]
@@ -85,8 +82,6 @@ export function nameAround(text: string, at: number): Name | number {
     const word = RANDOM_NEXT.exec(text.slice(to, to + 80))?.[1]
     if (word !== undefined && isMix(word) && !HEX.test(word)) family = 'secret'
   }
-  // `{"username":"bob","key":"X"}`
-  if (name === 'key' && BESIDE_USER.test(text.slice(Math.max(0, from - 90), from))) family = 'key'
   // Of a connection; elsewhere it is the directory of a shell.
   if (name === 'PWD' && text[from - 1] === ';') family = 'password'
   // `mysqli_connect(` is the name of a call, too.
@@ -104,10 +99,6 @@ export function nameAround(text: string, at: number): Name | number {
   if (quote === '') after += /^\[\d{0,5}\]/.exec(text.slice(after, after + 8))?.[0].length ?? 0
   while (after - to < 20 && isCloser(text.charCodeAt(after)) && opens(text, from)) after++
   return { name, family, from, to, quote, after }
-}
-
-function familyOfWords(words: string): NameFamily {
-  return SECRET_ID.test(words) ? 'key' : CODES.test(words) ? 'code' : 'password'
 }
 
 function isCloser(unit: number): boolean {
@@ -215,16 +206,14 @@ const AND = 38
 /** The words of a wallet, twelve or more; four or more that are no sentence. */
 function phrase({ text }: Search, { after, to }: Name): Secret | undefined {
   if (!/(?:mnemonic|phrase|seed)$/i.test(text.slice(Math.max(0, to - 12), to))) return undefined
-  const near = text.slice(after, after + 300)
-  const found = WALLET.exec(near) ?? PHRASE.exec(near)
+  const found = PHRASE.exec(text.slice(after, after + 300))
   if (!found) return undefined
   const from = after + found[0].length - found[1]!.length
   return { kind: 'password', from, to: from + found[1]!.length, certain: true }
 }
 
-const WALLET = /^[^a-z\n]{1,12}((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})/
-const PHRASE =
-  /^\\{0,8}["']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,8}["']?(?![^\n"'\\]{0,80}\b(?:the|and|for|are|not|from|with|your|you|must|can|has|will|that|this|used|using|enter|when|which|password|secret|phrase|key|token)\b)((?:[a-z]{3,10} ){3,9}[a-z]{3,10})(?=[\r\n"'\\]|$)/
+const PHRASE = /^[^a-z\n]{2,12}(?!.*(?:for|the|you) )((?:[a-z]{3,10}[ ,]{1,2}){3,23}[a-z]{3,10})(?![\w ,])/
+
 /** A value after `=`, `:`, `:=` or `=>`. */
 function assigned(search: Search, name: Name): Secret | undefined {
   const { text } = search
@@ -267,7 +256,7 @@ function assigned(search: Search, name: Name): Secret | undefined {
     from === at + 1 &&
     /-pass(?:in|out)?[ =]$/.test(text.slice(Math.max(0, name.from - 9), name.from))
   // "пароль: неверный" is a message: in other languages only what has a digit or a sign counts.
-  const isWord = name.name.charCodeAt(0) < 128 && !name.name.includes('ñ')
+  const isWord = name.name.charCodeAt(0) < 128 && !/[ñ ]/.test(name.name)
   const inQuery = tight && '?&#'.includes(text[name.from - 1] ?? ' ')
   const plain = isPass || (tight && (name.name === name.name.toUpperCase() || inQuery))
   return valueAt(search, from, {
@@ -319,14 +308,11 @@ function linked(search: Search, { name, family, quote, from, after, to }: Name):
     const secret = at < 0 ? undefined : strictValue(search, at, family, demand)
     if (secret) return secret
   }
-  if (name.length > 2 && name === name.toUpperCase()) {
-    const at = quote === '' ? endOf(COMMA_LINK, text, after) : -1
-    if (at >= 0) return strictValue(search, at, family, 'made')
-  }
   const fallback = endOf(FALLBACK, text, after)
   if (fallback >= 0) return strictValue(search, fallback, family, 'quoted')
   if (
     quote !== '' ||
+    (name.length > 2 && name === name.toUpperCase()) ||
     text.charCodeAt(after) === CLOSE_BRACKET ||
     text.charCodeAt(after - 1) === CLOSE_BRACKET ||
     text[from - 1] === '{'
@@ -374,7 +360,7 @@ const MAX_TOKEN = 220
 const ONLY_TOKEN = /^(?:\w{1,20}=)?\\{0,8}["']([\w.-]{20,200})\\{0,8}["']\)/
 
 const LOGIN =
-  /(?:(?:log_?in|sign_?in|(?:create|add)_?(?:super_?)?user|(?<=[._]|basic_?|plain)auth|authenticate|crypt|hmac|jwt\.(?:sign|verify|encode|decode)|(?<=wifi\.)begin|wifi\.begin|(connect(?:ion)?|(?<=new )pdo))\(|(?<=sp_\w{0,20})login |(?<=basic_?)auth (?=['"]))/iy
+  /(?:(?:log_?in|sign_?in|(?:create|add)_?user|(?<=[._]|basic_?|plain)auth|authenticate|crypt|hmac|jwt\.(?:sign|verify|encode|decode)|(?<=wifi\.)begin|wifi\.begin|(connect(?:ion)?|(?<=new )pdo))\(|(?<=sp_\w{0,20})login |(?<=basic_?)auth (?=['"]))/iy
 /** The last argument of a call that is long enough, and has been made up; the first ones do not count. */
 function lastMade(
   search: Search,
@@ -553,11 +539,12 @@ function unlinked(search: Search, name: Name): Secret | undefined {
   if (below >= 0) return lineBelow(search, below, family)
   const form = quote === '' ? -1 : endOf(FORM_LINE, text, after)
   if (form >= 0) return valueAt(search, form, { family, sure: 'any' })
+  // `PIN 4711`; a pin has a number, too.
+  const code = family === 'code' && /[A-Z]{3}| |s$/.test(name.name) ? endOf(NEXT_CODE, text, after) : -1
+  if (code >= 0 || family === 'code')
+    return code < 0 ? undefined : valueAt(search, code, { family, sure: 'any' })
   const at = endOf(BLANKS, text, after)
   if (at < 0) return undefined
-  // `PIN 4711`; a pin has a number, too.
-  if (family === 'code')
-    return /[A-Z]{3}| /.test(name.name) ? valueAt(search, at, { family, sure: 'any' }) : undefined
   // `service-account-token 3 14d` is a table.
   const digit = name.name.length < 12 ? endOf(DIGIT_LEVEL, text, after) : -1
   const level = digit < 0 ? endOf(LEVEL, text, after) : digit
@@ -593,6 +580,10 @@ function unlinked(search: Search, name: Name): Secret | undefined {
     : undefined
 }
 
+//  Recovery codes:           "recovery_codes": ["a1b2c-d3e4f", "b1c2d-e3f4a"]
+//  1. a1b2c-d3e4f
+/** What is before a code, and between two. */
+const NEXT_CODE = /\\{0,8}["']?(?:,? |: ?\[ ?|:? ?(?:\r?\n|\\{1,8}n){1,2}[ \t]{0,8}(?:[-*•] |\d{1,2}[.)] )?)/y
 const BLANKS = /(?:[ \t]|\\{1,8}t){1,24}/y
 
 /** `password: |`, and the value below it. */
@@ -607,7 +598,7 @@ function lineBelow(search: Search, at: number, family: NameFamily): Secret | und
     : undefined
 }
 
-export const HEX = /^[\da-f]{32,128}$|^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
+const HEX = /^[\da-f]{32,128}$|^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 //  password%3DX%26next%3D1
 //          ^ after
@@ -682,23 +673,23 @@ function labelledText(search: Search, after: number, family: NameFamily): Secret
 }
 
 /** `secret = "X" -> "X"`: what a plan changes it to; the other codes of a list. */
-export function changedTo(search: Search, { to }: Secret, { family }: Name): Secret[] {
-  if (family === 'code') {
-    const codes = MORE_CODES.exec(search.text.slice(to, to + 400))![0].matchAll(/[\w-]{4,}/g)
-    return [...codes].map(({ index, 0: code }) => ({
-      kind: family,
-      from: to + index,
-      to: to + index + code.length,
-    }))
+export function changedTo(search: Search, { to }: Secret, { family, name }: Name): Secret[] {
+  const { text } = search
+  const isCode = family === 'code' && /s$/i.test(name)
+  const secrets: Secret[] = []
+  for (let end = to; ; ) {
+    const isSaid = !isCode && ' .!'.includes(text[end] ?? 'x')
+    const at =
+      isSaid && !FROM.test(text.slice(Math.max(0, end - 70), end))
+        ? -1
+        : endOf(isCode ? NEXT_CODE : CHANGE, text, end)
+    const secret = at < 0 ? undefined : valueAt(search, at, { family, sure: 'code' })
+    if (!secret) return secrets
+    secrets.push(secret)
+    end = secret.to
   }
-  const isSaid = ' .!'.includes(search.text[to] ?? 'x')
-  const at =
-    isSaid && !FROM.test(search.text.slice(Math.max(0, to - 70), to)) ? -1 : endOf(CHANGE, search.text, to)
-  const secret = at < 0 ? undefined : valueAt(search, at, { family, sure: 'code' })
-  return secret ? [secret] : []
 }
 
-const MORE_CODES = /^(?:(?:, ?| )(?=[a-z-]{0,20}\d)[a-z\d]{3,10}(?:-[a-z\d]{3,8}){0,5}(?![\w-])){0,20}/i
 const FROM = / from ['"`]?\S{1,60}$/
 const CHANGE = /\\{0,8}["'] -> (?=\\{0,8}["'])|[.!]? to (?=\S{6})/y
 

@@ -22,7 +22,7 @@ const OTHER_KEY =
   /(?:app|application|client|consumer|storage|admin|shared|hmac|aes|cipher|crypto|ssh|validation|decryption|machine|jwt|instrumentation|tacacs|webhook|integration|routing|subscription|ingest|server|bot|maps)key$|secretid$|pass\w{0,8}(?:hash|digest|sha\d{1,3}(?:hex)?|md5)$|^secrets$/
 /** Codes of digits: `PIN`, `otp`, `recovery_code`. */
 const CODE =
-  /^(?:user|card|sim|door)?pin(?:code)?$|^(?:sms)?otp(?:code)?$|(?:mfa|2fa|factor|verification|recovery|backup|scratch)codes?$/
+  /^(?:(?:user|card|sim)?pin|(?:sms)?otp)(?:code)?$|(?:[2m]fa|factor|verification|recovery|backup|security|onetime)codes?$/
 /** What says which one it is: `password_confirmation`, `secretString`, `DB_PASSWORD_PROD`. */
 const QUALIFIER =
   /[_.-]?(?:confirm(?:ation)?|again|repeat|string|value|plain(?:text)?|prod(?:uction)?|stag(?:e|ing)|dev|test|old|new|current|prev(?:ious)?|default)$/i
@@ -97,23 +97,12 @@ function isPass(name: string): boolean {
 }
 
 /** Names of values that are random but not secret: ids, hashes, signatures, and data. */
-const opaque = ['id', 'ids', 'uuid', 'hash', 'digest', 'integrity', 'checksum', 'sha', 'etag', 'cursor']
-const opaqueWhole = [
-  'data',
-  'certificateauthoritydata',
-  'clientcertificatedata',
-  'signature',
-  'thoughtsignature',
-  'encryptedcontent',
-  'fingerprint',
-  'nonce',
-  'publickey',
-  'boundary',
-  // Travis: what only it can read.
-  'secure',
-  // Of a public key.
-  ...['n', 'x', 'y', 'sitekey', 'datasitekey'],
-]
+const opaque = wordsOf('id ids uuid hash digest integrity checksum sha etag cursor')
+/** Complete ones; `secure` is what only Travis can read, the last are of a public key. */
+const opaqueWhole = wordsOf(
+  'data certificateauthoritydata clientcertificatedata signature thoughtsignature encryptedcontent fingerprint nonce',
+  'publickey boundary secure n x y sitekey datasitekey',
+)
 
 /** Whether values of this name look random and are not secret. */
 export function isOpaqueName(name: string): boolean {
@@ -203,9 +192,7 @@ export const HASHED = /^(?:sha|md5|pbkdf|bcrypt|scrypt|argon|http|utf|base64|v?\
 
 /** `4711`, `123-456`, `a1b2c-d3e4f`; a port of a chip is shorter. */
 export function isCode(value: string): boolean {
-  return /^(?:\d{4,10}|\d{3}[ -]\d{3}|(?=\D*\d)[a-z\d]{3,8}(?:-[a-z\d]{3,8}){1,5}|(?=\D*\d)(?=\d*[a-z])[a-z\d]{8,16})$/i.test(
-    value,
-  )
+  return /^(?=.*\d)(?:\d{4,10}|\d{3} \d{3}|[a-z\d]{3,8}(?:-[a-z\d]{3,8}){1,5}|[a-z\d]{8,16})$/i.test(value)
 }
 
 /** A cookie that lets somebody in: by its name, or because it is long and mixed. */

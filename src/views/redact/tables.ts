@@ -1,12 +1,12 @@
-import { COLON } from '../../text/characters.ts'
-import { HEX, nameAround } from './named.ts'
-import { familyOf, isCode, isMix, isStrong, type NameFamily } from './names.ts'
-import { isLowerKey } from './random.ts'
+import { familyOf, type NameFamily } from './names.ts'
 import { backslashesBefore, endsLine, type Secret } from './secret.ts'
 import { type Span, secretIn } from './value.ts'
 
 /** Words in the header of a table that has secrets, or in a line that says what the next one is. */
 const HINT = /pass|assw|pwd|secret|token|key|cred|jwt|login|(?:recovery|backup) code/gi
+/** The items of a list of codes: what names them is above the first. */
+const CODES =
+  /^[ \t]{0,8}(?:[-*•] |\d{1,2}[.)] )?(?:(?=[a-z-]{0,80}\d)[\w-]{4,80}(?: {1,4}|(?=\n))){1,10}\n/gim
 /** A longer line is no row. */
 const MAX_ROW = 2000
 /** Lines before a line that can say what it is, and the longest that are kept. */
@@ -33,7 +33,8 @@ export function cellSecrets(text: string, names: readonly number[]): Secret[] {
  * The lines of a text that the search in the next lines needs: those that name a value further down, and the
  * head of the table that goes on.
  */
-export function linesBefore(text: string): string {
+export function linesBefore(given: string): string {
+  const text = given.replace(CODES, '')
   let from = text.length
   for (let lines = 0; lines < MAX_LINES && from > 0; lines++) from = text.lastIndexOf('\n', from - 2) + 1
   const names = [...text.matchAll(HINT)].map(({ index }) => index)
@@ -55,11 +56,8 @@ function tablesIn(text: string, names: readonly number[]): Table[] {
     const level = levelAt(text, from)
     while (level !== undefined && !endsLine(text, to, level) && isHeaderUnit(text, to)) to++
     done = to
-    if (level === undefined || to - from > MAX_ROW) continue
-    const isList = text.charCodeAt(to) === COLON
-    if (!endsLine(text, isList ? to + 1 : to, level)) continue
-    const line = { from: prefixEnd(text, from), to, level }
-    const table = isList ? listAt(text, { ...line, to: to + 1 }, index) : tableAt(text, line)
+    if (level === undefined || !endsLine(text, to, level) || to - from > MAX_ROW) continue
+    const table = tableAt(text, { from: prefixEnd(text, from), to, level })
     if (!table) continue
     tables.push(table)
     done = table.end
@@ -96,47 +94,6 @@ function levelAt(text: string, at: number): number | undefined {
   if (before === '"')
     return /[:[] ?$/.test(text.slice(Math.max(0, at - 3 - escapes), at - 1 - escapes)) ? escapes : undefined
   return before === 'n' && escapes > 0 ? escapes - 1 : undefined
-}
-
-//  Recovery codes:
-//  1. a1b2c-d3e4f
-/** Codes, or one password, below the line that says what they are. */
-function listAt(text: string, line: TableLine, index: number): Table | undefined {
-  const name = nameAround(text, index)
-  if (typeof name === 'number' || !/^(?:password|secret|code)$/.test(name.family)) return undefined
-  const { family } = name
-  const blank = BLANK_LINE.exec(text.slice(line.to, line.to + 40))?.[0].length ?? 0
-  const head = { ...line, to: line.to + blank }
-  const secrets: Secret[] = []
-  let last: TableLine = head
-  for (let row = nextLine(text, head); row; row = nextLine(text, row)) {
-    const [, lead = '', list = ''] = LISTED.exec(text.slice(row.from, row.to)) ?? []
-    const words = list.trimEnd().split(/ {1,4}/)
-    const isOurs = family === 'code' ? words.every(isCode) : words.length === 1 && isAlone(list)
-    if (!isOurs) break
-    for (let from = row.from + lead.length, n = 0; n < words.length; n++) {
-      from = text.indexOf(words[n]!, from)
-      const secret = secretIn(
-        text,
-        { from, to: from + words[n]!.length, quoted: true },
-        { family, sure: 'any' },
-      )
-      if (secret) secrets.push(secret)
-      from += words[n]!.length
-    }
-    last = row
-    if (family !== 'code') break
-  }
-  return last === head ? undefined : { head, secrets, end: last.to }
-}
-
-const BLANK_LINE = /^(?:\r?\n|\\{1,16}(?:r\\{1,16})?n)(?=\r?\n|\\{1,16}(?:r\\{1,16})?n)/
-/** `- a1b2c-d3e4f`, `1. 1234 5678` */
-const LISTED = /^([ \t]{0,8}(?:[-*•] |\d{1,2}[.)] )?)(\S{4,80}(?: {1,4}\S{4,80}){0,9} {0,4})$/
-
-/** Whether a word on a line of its own can be nothing else. */
-function isAlone(value: string): boolean {
-  return isMix(value) || isStrong(value) || isLowerKey(value) || HEX.test(value)
 }
 
 interface Column {
