@@ -6,7 +6,7 @@ import type { CompletionData } from '../events/event.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
 import type { Exit } from '../process/supervise.ts'
 import type { Channel } from '../text/chunk.ts'
-import { type Redactor, redactor } from '../views/redact/redact.ts'
+import { type TextRedactor, textRedactor } from '../views/redact/redact.ts'
 import { channels, fileNames, pinned } from './attempt-logs.ts'
 import { stopNotes } from './attempt-notes.ts'
 import {
@@ -30,7 +30,7 @@ export class AttemptRecord {
   /** Paths, by channel. */
   readonly logs: Readonly<Record<Channel, string>>
   /** Hides secrets in all that is recorded, if that is wanted. */
-  readonly hide: Redactor | undefined
+  readonly hide: TextRedactor | undefined
   /** Why we ended the process, in a sentence. */
   stopNote: Note | undefined
   readonly #dir: string | undefined
@@ -45,7 +45,7 @@ export class AttemptRecord {
     const logs = channels.map((channel) => [channel, this.path(channel)])
     this.logs = Object.fromEntries(logs) as Record<Channel, string> // cast: one of each channel
     this.#check = audit === undefined ? () => {} : pinned(audit)
-    this.hide = redact ? redactor() : undefined
+    this.hide = redact ? textRedactor() : undefined
     this.#meta = newMeta(options, mode, this.hide)
   }
 
@@ -120,7 +120,7 @@ export class AttemptRecord {
 }
 
 /** What is known of an attempt before its process is started. */
-function newMeta(options: RecordOptions, mode: Meta['mode'], hide: Redactor | undefined): Meta {
+function newMeta(options: RecordOptions, mode: Meta['mode'], hide: TextRedactor | undefined): Meta {
   const argv = [options.command, ...options.args]
   return {
     run_id: options.runId,

@@ -34,7 +34,7 @@ import type { Tokens } from '../events/tokens.ts'
 import type { SpawnLike } from '../process/process.ts'
 import type { ReadableItems } from '../streams/flow.ts'
 import type { Schema, SchemaOutput } from '../values/schema/schema.ts'
-import { redactor } from '../views/redact/redact.ts'
+import { textRedactor } from '../views/redact/redact.ts'
 import { type FsDiffOptions, SNAPSHOT_OPTIONS } from './fs-diff.ts'
 import { areTags, type StopReason } from './meta.ts'
 import type { RecordOptions } from './record-options.ts'
@@ -491,7 +491,7 @@ export function settingsOf(options: ReadOptions): Settings {
     // Its marker is looked for in what is recorded.
     reading:
       options.redact && reading.doneMarker !== undefined
-        ? { ...reading, doneMarker: redactor().text(reading.doneMarker) }
+        ? { ...reading, doneMarker: textRedactor().text(reading.doneMarker) }
         : reading,
   }
 }

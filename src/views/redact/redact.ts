@@ -113,16 +113,29 @@ function newState(options: RedactOptions, clean: CleanTexts | undefined): Redact
   return { own: patterns.map(checkPattern), entropy, learn, known, counts: new Map(), clean }
 }
 
+/** Hides secrets in texts and values. What hides them in events is left out of a bundle that needs no more. */
+export type TextRedactor = Omit<Redactor, 'event'>
+
+export function textRedactor(): TextRedactor {
+  return textRedactorOf(newState({}, undefined))
+}
+
 function redactorOf(state: RedactorState): Redactor {
-  const { counts, known } = state
   return {
-    text: (text, options) => hideIn(state, text, options),
-    value: (value) => hideInValue(state, value),
+    ...textRedactorOf(state),
     event: (event) => {
       const data = hideInData(state, event)
       // Cast: a record keeps its shape, only its texts change.
       return data === event.data ? event : ({ ...event, data } as AgentEvent)
     },
+  }
+}
+
+function textRedactorOf(state: RedactorState): TextRedactor {
+  const { counts, known } = state
+  return {
+    text: (text, options) => hideIn(state, text, options),
+    value: (value) => hideInValue(state, value),
     hidden: () => ({
       total: [...counts.values()].reduce((sum, one) => sum + one, 0),
       kinds: Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1))),
