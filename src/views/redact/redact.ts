@@ -113,7 +113,7 @@ function newState(options: RedactOptions, clean: CleanTexts | undefined): Redact
   return { own: patterns.map(checkPattern), entropy, learn, known, counts: new Map(), clean }
 }
 
-/** Hides secrets in texts and values. What hides them in events is left out of a bundle that needs no more. */
+/** Hides secrets in texts and values. A bundle that only records leaves out what hides them in events. */
 export type TextRedactor = Omit<Redactor, 'event'>
 
 export function textRedactor(): TextRedactor {
