@@ -31,6 +31,8 @@ export class AttemptRecord {
   readonly logs: Readonly<Record<Channel, string>>
   /** Hides secrets in all that is recorded, if that is wanted. */
   readonly hide: TextRedactor | undefined
+  /** How its events are read: a marker of the end is looked for in what is recorded. */
+  readonly reading: RecordOptions['reading']
   /** Why we ended the process, in a sentence. */
   stopNote: Note | undefined
   readonly #dir: string | undefined
@@ -46,7 +48,10 @@ export class AttemptRecord {
     this.logs = Object.fromEntries(logs) as Record<Channel, string> // cast: one of each channel
     this.#check = audit === undefined ? () => {} : pinned(audit)
     this.hide = redact ? textRedactor() : undefined
-    this.#meta = newMeta(options, mode, this.hide)
+    const { doneMarker } = options.reading
+    const marker = doneMarker !== undefined && this.hide?.text(doneMarker)
+    this.reading = marker ? { ...options.reading, doneMarker: marker } : options.reading
+    this.#meta = newMeta({ ...options, reading: this.reading }, mode, this.hide)
   }
 
   get meta(): Meta {

@@ -34,7 +34,6 @@ import type { Tokens } from '../events/tokens.ts'
 import type { SpawnLike } from '../process/process.ts'
 import type { ReadableItems } from '../streams/flow.ts'
 import type { Schema, SchemaOutput } from '../values/schema/schema.ts'
-import { textRedactor } from '../views/redact/redact.ts'
 import { type FsDiffOptions, SNAPSHOT_OPTIONS } from './fs-diff.ts'
 import { areTags, type StopReason } from './meta.ts'
 import type { RecordOptions } from './record-options.ts'
@@ -478,7 +477,6 @@ type Settings = Omit<
 export function settingsOf(options: ReadOptions): Settings {
   const { cwd = process.cwd(), env = process.env, prompt, audit, runs } = options
   const { fsDiff = audit !== undefined || runs !== undefined || options.diff } = options
-  const reading = readingOf(options)
   return {
     ...options,
     engine: engineOf(options.engine),
@@ -488,10 +486,6 @@ export function settingsOf(options: ReadOptions): Settings {
     piped: prompt !== undefined,
     pty: ptyOf(options),
     fsDiff: fsDiff === true ? {} : fsDiff,
-    // Its marker is looked for in what is recorded.
-    reading:
-      options.redact && reading.doneMarker !== undefined
-        ? { ...reading, doneMarker: textRedactor().text(reading.doneMarker) }
-        : reading,
+    reading: readingOf(options),
   }
 }

@@ -46,7 +46,7 @@ export interface Name {
 
 const MAX_NAME = 64
 
-/** Names that are no word of ASCII, or several. */
+/** Names that are not one word of ASCII. */
 const OTHER_NAMES =
   /contrase(?:ñ|\\u00f1|n)as?|[пП]?(?:арол|АРОЛ)[ьяюеиЬ]?|密[码碼]|口令|パスワード|비밀번호|암호|mot de passe|hasło|lösenord(?:et)?|[şŞ]ifre|jelszó|mật khẩu|รหัสผ่าน|पासवर्ड|كلمة المرور|סיסמ[הא]|κωδικ(?:ός|ό)|secret ?id|(?:seed|recovery) phrase|mnemonic(?: phrase)?|(?:verification|recovery|backup|security|2fa|one-time|pin) codes?/iy
 const SECRET_ID = /^secret ?id$/i
@@ -356,7 +356,7 @@ export function loginAt(search: Search, at: number): Secret | undefined {
 }
 
 const MAX_TOKEN = 220
-/** `client.login("X")`: what is given alone is no user. */
+/** `client.login("X")`: a single argument is not a user. */
 const ONLY_TOKEN = /^(?:\w{1,20}=)?\\{0,8}["']([\w.-]{20,200})\\{0,8}["']\)/
 
 const LOGIN =
@@ -461,7 +461,7 @@ function saidAt(search: Search, at: number, family: NameFamily, isFar: boolean):
   const start = at + (/^[「『„“«‹»]/.test(text.slice(at, at + 1)) ? 1 : 0)
   const span = spanAt(search, start)
   if (!span) return undefined
-  // A full stop, and emphasis, are no part of it.
+  // A full stop and emphasis do not belong to it.
   let { to } = span
   const stop = start > at ? /[」』“”»›«]/ : /[，。！；、]/
   to = Math.min(to, start + (text.slice(start, to).search(stop) >>> 0))
@@ -810,7 +810,7 @@ export function pgpassAt(search: Search, at: number): Secret | undefined {
     : undefined
 }
 
-/** The database is no number, as in `file:line:column:`; a fingerprint goes on with pairs. */
+/** A database is not a number, as in `file:line:column:`; a fingerprint goes on with pairs. */
 const PGPASS = /:(?:\d{2,5}|\*):(?:[A-Za-z_][\w.-]{0,62}|\*):[\w.@*-]{1,63}:(?!\w\w:)/y
 
 //  INSERT INTO users (name, password) VALUES ('a', 'X')

@@ -7,7 +7,7 @@ const HINT = /pass|assw|pwd|secret|token|key|cred|jwt|login|(?:recovery|backup) 
 /** The items of a list of codes: what names them is above the first. */
 const CODES =
   /^[ \t]{0,8}(?:[-*•] |\d{1,2}[.)] )?(?:(?=[a-z-]{0,80}\d)[\w-]{4,80}(?: {1,4}|(?=\n))){1,10}\n/gim
-/** A longer line is no row. */
+/** A longer line is not a row. */
 const MAX_ROW = 2000
 /** Lines before a line that can say what it is, and the longest that are kept. */
 const MAX_LINES = 4
