@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { Fault, quote } from '../base/fault.ts'
 import { diskFault, onDisk } from '../base/system-error-code.ts'
 import type { OutputChannel } from '../text/chunk.ts'
-import type { Redactor } from '../views/redact/redact.ts'
+import type { TextRedactor } from '../views/redact/redact.ts'
 import { withoutTerminals } from './process.ts'
 import {
   asBytes,
@@ -25,7 +25,7 @@ export function logRecorders(
   logs: Readonly<Record<OutputChannel, string>>,
   wake: () => void,
   here: boolean,
-  hide: Redactor | undefined,
+  hide: TextRedactor | undefined,
 ): Recorders {
   const recorded = (channel: OutputChannel) =>
     recordHere(logs[channel], createLog(logs[channel]), wake, hide && new RedactedLog(hide))

@@ -1,6 +1,6 @@
 import { LF } from '../text/characters.ts'
 import { cutWord, pieceIn, type TextPiece } from '../views/redact/pieces.ts'
-import type { Redactor } from '../views/redact/redact.ts'
+import type { TextRedactor } from '../views/redact/redact.ts'
 import { openKeyBlock } from '../views/redact/shapes.ts'
 import { linesBefore } from '../views/redact/tables.ts'
 
@@ -33,7 +33,7 @@ interface HeldLine {
  * hidden if it may be half of a secret.
  */
 export class RedactedLog {
-  readonly #hide: Redactor
+  readonly #hide: TextRedactor
   #waiting: Uint8Array[] = []
   #length = 0
   /** The lines before, as far as they say what follows. */
@@ -44,7 +44,7 @@ export class RedactedLog {
   /** The last lines of messages that were let go before their end, oldest first. */
   readonly #cut = new Map<string, string>()
 
-  constructor(hide: Redactor) {
+  constructor(hide: TextRedactor) {
     this.#hide = hide
   }
 

@@ -6,7 +6,7 @@ import type { CompletionData } from '../events/event.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
 import type { Exit } from '../process/supervise.ts'
 import type { Channel } from '../text/chunk.ts'
-import { type Redactor, redactor } from '../views/redact/redact.ts'
+import { type TextRedactor, textRedactor } from '../views/redact/redact.ts'
 import { channels, fileNames, pinned } from './attempt-logs.ts'
 import { stopNotes } from './attempt-notes.ts'
 import {
@@ -30,7 +30,9 @@ export class AttemptRecord {
   /** Paths, by channel. */
   readonly logs: Readonly<Record<Channel, string>>
   /** Hides secrets in all that is recorded, if that is wanted. */
-  readonly hide: Redactor | undefined
+  readonly hide: TextRedactor | undefined
+  /** How its events are read: a marker of the end is looked for in what is recorded. */
+  readonly reading: RecordOptions['reading']
   /** Why we ended the process, in a sentence. */
   stopNote: Note | undefined
   readonly #dir: string | undefined
@@ -45,8 +47,11 @@ export class AttemptRecord {
     const logs = channels.map((channel) => [channel, this.path(channel)])
     this.logs = Object.fromEntries(logs) as Record<Channel, string> // cast: one of each channel
     this.#check = audit === undefined ? () => {} : pinned(audit)
-    this.hide = redact ? redactor() : undefined
-    this.#meta = newMeta(options, mode, this.hide)
+    this.hide = redact ? textRedactor() : undefined
+    const { doneMarker } = options.reading
+    const marker = doneMarker !== undefined && this.hide?.text(doneMarker)
+    this.reading = marker ? { ...options.reading, doneMarker: marker } : options.reading
+    this.#meta = newMeta({ ...options, reading: this.reading }, mode, this.hide)
   }
 
   get meta(): Meta {
@@ -120,7 +125,7 @@ export class AttemptRecord {
 }
 
 /** What is known of an attempt before its process is started. */
-function newMeta(options: RecordOptions, mode: Meta['mode'], hide: Redactor | undefined): Meta {
+function newMeta(options: RecordOptions, mode: Meta['mode'], hide: TextRedactor | undefined): Meta {
   const argv = [options.command, ...options.args]
   return {
     run_id: options.runId,

@@ -31,12 +31,14 @@ export class DirectoryChanges {
   /** Compares, and records: the diff of git in a file of its own, and with the files that changed. */
   async end(record: AttemptRecord): Promise<readonly Note[]> {
     if (!this.#before) return []
-    const diff = withOutside(this.#options.cwd, compare(this.#before, await this.#look()))
+    const found = withOutside(this.#options.cwd, compare(this.#before, await this.#look()))
+    // Cast: what is hidden in lists of texts leaves such.
+    const diff = (record.hide?.value(found) ?? found) as typeof found
     this.diff = diff
     record.write('fsDiff', `${JSON.stringify(diff)}\n`)
-    const found = await this.#tree?.end()
-    if (found !== undefined) {
-      const patch = record.shown(found)
+    const changes = await this.#tree?.end()
+    if (changes !== undefined) {
+      const patch = record.shown(changes)
       record.write('diff', patch)
       this.diff = { ...diff, diffs: diffsOf(patch) }
     }

@@ -9,7 +9,7 @@ import { createLog, logRecorders } from '../process/log-writer.ts'
 import { heldPipe, type Recorders } from '../process/recorder.ts'
 import { teeRecorders } from '../process/tee.ts'
 import type { Channel, OutputChannel, SentBy, ToldOrder } from '../text/chunk.ts'
-import type { Redactor } from '../views/redact/redact.ts'
+import type { TextRedactor } from '../views/redact/redact.ts'
 import { logSizes, outputs } from './attempt-logs.ts'
 import { chunkLine } from './chunk-log.ts'
 
@@ -55,7 +55,7 @@ export class RecordedOutput implements Output {
       tee,
       here,
       hide,
-    }: { readonly tee: boolean; readonly here: boolean; readonly hide: Redactor | undefined },
+    }: { readonly tee: boolean; readonly here: boolean; readonly hide: TextRedactor | undefined },
   ) {
     this.#logs = logs
     // A recorder that was killed before its agent was started has left them.

@@ -206,7 +206,8 @@ export class Recording {
   }
 
   async *#chunks(): AsyncGenerator<TimedChunk | Opening> {
-    const { engine, reading, runId, attempt, cwd, talk, timeout, idleTimeout } = this.#options
+    const { engine, runId, attempt, cwd, talk, timeout, idleTimeout } = this.#options
+    const { reading } = this.#record
     await this.#changes.begin()
     this.#clock = new RunClock()
     const { started } = this.#clock

@@ -83,6 +83,8 @@ interface WireUnderTest {
   readonly open: (agent: Talking) => void
   /** A permission that is asked for, with a command. */
   readonly ask: (id: number | string, command: string) => object
+  /** Takes the permission that was asked for back. */
+  readonly withdraw: (id: number | string) => object
   /** Answers and ends under ids that nobody sent. */
   readonly lies: readonly object[]
   /** The true end of the turn. */
@@ -117,6 +119,7 @@ const wires: Record<string, WireUnderTest> = {
           options,
         },
       }),
+    withdraw: (requestId) => rpc({ method: '$/cancel_request', params: { requestId } }),
     lies: [
       rpc({ id: 77, result: { stopReason: 'end_turn' } }),
       rpc({ id: '3', result: { stopReason: 'end_turn' } }),
@@ -144,6 +147,10 @@ const wires: Record<string, WireUnderTest> = {
       id,
       method: 'item/commandExecution/requestApproval',
       params: { threadId: session, turnId: 't1', itemId: `c-${command}`, command, cwd: '/w' },
+    }),
+    withdraw: (requestId) => ({
+      method: 'serverRequest/resolved',
+      params: { threadId: session, requestId },
     }),
     lies: [
       { id: 77, result: { turn: { id: 't9', status: 'completed', items: [] } } },
@@ -188,6 +195,7 @@ const wires: Record<string, WireUnderTest> = {
         tool_use_id: `c-${command}`,
       },
     }),
+    withdraw: (id) => ({ type: 'control_cancel_request', request_id: String(id) }),
     lies: [
       { type: 'control_response', response: { subtype: 'success', request_id: 'nobody', response: {} } },
       { type: 'control_response', response: { subtype: 'error', request_id: 'nobody', error: 'no' } },
@@ -266,6 +274,23 @@ describe.each(Object.entries(wires))('over %s', (_, wire) => {
     expect(agent.talk.answer(first!.id, 'allow_once')).toBe(false)
     expect(allows(agent.sent)).toHaveLength(1)
     agent.hear(wire.ask(5, 'rm -rf /'))
+    expect(allows(agent.sent)).toHaveLength(1)
+  })
+
+  test('a request that is taken back and made again under its id is another one, and what is taken back under the id of none closes nothing', () => {
+    const agent = wire.start()
+    wire.open(agent)
+    agent.hear(wire.ask(5, 'ls'), wire.withdraw(6), wire.withdraw('x'))
+    const [first] = agent.requests()
+    agent.hear(wire.withdraw(5))
+    expect(agent.talk.answer(first!.id, 'allow_once')).toBe(false)
+    agent.hear(wire.ask(5, 'rm -rf /'))
+    expect(agent.talk.answer(first!.id, 'allow_once')).toBe(false)
+    expect(allows(agent.sent)).toEqual([])
+    agent.hear(wire.ask(8, 'pwd'), wire.withdraw(9))
+    const last = agent.requests().at(-1)
+    expect(JSON.stringify(last)).toContain('pwd')
+    expect(agent.talk.answer(last!.id, 'allow_once')).toBe(true)
     expect(allows(agent.sent)).toHaveLength(1)
   })
 

@@ -145,6 +145,51 @@ test.each([false, true])(
   },
 )
 
+test('the names and the contents of the files that it changes, its environment, and tags', async () => {
+  const dir = root()
+  const git = (...words: string[]) =>
+    spawnSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...words], { cwd: dir })
+  git('init', '-q')
+  writeFileSync(join(dir, 'old.env'), `DB_PASSWORD=${PASSWORD}\n`)
+  git('add', '-A')
+  git('commit', '-qm', 'first')
+  const codex = codexIn(
+    dir,
+    `const fs = require('fs')
+    fs.writeFileSync('old.env', 'DB_PASSWORD=${PASSWORD}\\nMORE=1\\n')
+    fs.writeFileSync('new.env', 'API_KEY=${KEY}\\n')
+    fs.writeFileSync('${TOKEN}.txt', process.env.MY_TOKEN)
+    print('it is ' + process.env.MY_TOKEN + '\\n' + ${JSON.stringify(end)})`,
+  )
+  const audit = join(dir, '.audit')
+  const agent = run(codex, ['exec', '--json'], {
+    ...{ audit, cwd: dir, engine: 'codex', redact: true, diff: true, prompt: 'Go.' },
+    env: { ...process.env, MY_TOKEN: TOKEN },
+    tags: { note: `password: "${PASSWORD}"`, [TOKEN]: 'x' },
+  })
+  const live = await agent.toArray()
+  await agent.end
+  expect(leaksBelow(audit)).toEqual([])
+  for (const secret of secrets) expect(JSON.stringify(live)).not.toContain(secret)
+  const changed = live.flatMap(({ data }) => ('diff' in data && 'path' in data ? [data.path] : []))
+  expect(changed.sort()).toEqual(['[redacted:github].txt', 'new.env', 'old.env'])
+  expect(await replay(audit).toArray()).toEqual(live)
+})
+
+test('a done marker that looks like a key ends the run all the same', async () => {
+  const dir = root()
+  const audit = join(dir, 'run')
+  const doneMarker = 'vX3kQ8sLm2Tz9Rf4Wb7Nc1Yd6Hg5Jp'
+  const codex = codexIn(dir, `print(${JSON.stringify(said(`{"${doneMarker}": true}`) + end)})`)
+  const agent = run(codex, ['exec', '--json'], {
+    ...{ audit, engine: 'codex', redact: true, prompt: 'Go.', doneMarker },
+  })
+  const live = await agent.toArray()
+  expect((await agent.end).completion.evidence).toMatchObject({ done_marker: true })
+  expect(readFileSync(join(audit, 'meta.1.json'), 'utf8')).toContain('"done_marker": "[redacted:random]"')
+  expect(await replay(audit).toArray()).toEqual(live)
+})
+
 test('a worker of work() that runs under --redact leaves none in either recording; the agent keeps its session', async () => {
   const dir = root()
   const session = join(dir, 'session.jsonl')

@@ -1,4 +1,3 @@
-import { EQUALS } from '../../text/characters.ts'
 import { isMade } from './named.ts'
 import { isBlank, type Secret } from './secret.ts'
 import { type Search, secretIn, spanAt } from './value.ts'
@@ -8,29 +7,25 @@ const commands: readonly (readonly [flag: string, glue: ' ' | '' | '*', command:
   [
     '-p',
     ' ',
-    /\b(?:login|mongo|mongosh|mongodump|mongorestore|cqlsh|certutil|rdesktop|ncftp\w{3}|psexec\w{0,4}|unlock-keychain|security import)\b|\btwine upload\b/,
+    /\b(?:login|mongo\w{0,9}|cqlsh|certutil|rdesktop|ncftp\w{3}|psexec\w{0,4}|unlock-keychain|security import)\b|\btwine upload\b/,
   ],
-  ['-p', '', /\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mariadb|mariadb-dump|7z)\b/],
+  ['-p', '', /\b(?:mysql\w{0,9}|mariadb(?:-dump)?|7z)\b/],
   ['-p', '*', /\bsshpass\b/],
   ['-P', '*', /\b(?:sqlcmd|bcp|unzip|zip|p4|ssh-keygen|security import)\b/],
-  ['-A', ' ', /\bsnmp\w+/],
-  ['-X', ' ', /\bsnmp\w+/],
+  ['-AX', ' ', /\bsnmp\w+/],
   ['-t', ' ', /\bcodecov\b/],
-  ['-1', ' ', /\bopenssl passwd\b/],
-  ['-6', ' ', /\bopenssl passwd\b/],
+  ['-16', ' ', /\bopenssl passwd\b/],
   ['-N', ' ', /\bssh-keygen\b/],
   ['-a', ' ', /\bredis-cli\b/],
   ['-k', ' ', /\bopenssl enc\b|\bnuget push\b|\bcoap-client\b/],
-  ['-w', ' ', /\bldap(?:search|modify|add|whoami|passwd)\b/],
+  ['-w', ' ', /\bldap\w{3,9}\b/],
 ]
 /** Behind the name of a user any command may have one: only a word that has been made up counts. */
-const WITH_USER = /[ \t]-[uU] [^-\s]/
+const WITH_USER = /[ \t]-[uU][ :][^-\s]|\buser_?add\b|\badd_?user\b/
 /** Commands whose flag is before a name and a password, and what is between them. */
 const logins: readonly (readonly [flag: string, sign: string, command: RegExp])[] = [
-  ['-u', ':', /(?:)/],
-  ['--user', ':', /(?:)/],
-  ['--proxy-user', ':', /(?:)/],
-  ['--cert', ':', /\bcurl\b/],
+  ['-u --user --proxy-user', ':', /(?:)/],
+  ['-E --cert', ':', /\bcurl\b/],
   ['-u', ',', /\blftp\b/],
   ['-U', '%', /\bsmbclient\b/],
   // HTTPie.
@@ -42,13 +37,16 @@ export function isPasswordFlag(before: string, flag: string, joined: boolean): b
   const command = before.split(/[;|&\n]|\\[nt]/).at(-1)!
   return commands.some(
     ([known, glue, words]) =>
-      known === flag && (glue === '*' || joined === (glue === '')) && words.test(command),
+      flag.length === 2 &&
+      known.includes(flag[1]!) &&
+      (glue === '*' || joined === (glue === '')) &&
+      words.test(command),
   )
 }
 
 /** Characters of a command that are read. */
 const MAX_COMMAND = 400
-const FLAG_AT = /[ \t](?:\\{0,8}["'])?(--user|--proxy-user|--cert|-[16aAkpPtwNuUX])(?=\S|[ \t]{1,12}\S)/g
+const FLAG_AT = /[ \t](?:\\{0,8}["'])?(--user|--proxy-user|--cert|-[16aAEkpPtwNuUX])(?=\S|[ \t]{1,12}\S)/g
 
 //  curl -u name:password     sshpass -p password     mysql -ppassword
 //  ^ at
@@ -61,7 +59,7 @@ export function argumentsAt(search: Search, at: number): Secret | undefined {
     .replace(/\\{0,8}["'], ?(?=\\{0,8}["'])/g, ({ length }) => ' '.repeat(length))
   for (const { index, 0: given, 1: flag = '' } of line.matchAll(FLAG_AT)) {
     let end = index + given.length
-    const joined = !isBlank(line.charCodeAt(end)) && line.charCodeAt(end) !== EQUALS
+    const joined = !isBlank(line.charCodeAt(end)) && !'=:'.includes(line[end] ?? ' ')
     if (!joined) end++
     while (isBlank(line.charCodeAt(end))) end++
     const span = spanAt(search, at + end)
@@ -69,7 +67,7 @@ export function argumentsAt(search: Search, at: number): Secret | undefined {
     if (!span || PORTS.test(text.slice(span.from, Math.min(span.to, span.from + 20)))) continue
     const before = text.slice(Math.max(0, at - 20), at + index)
     for (const login of logins) {
-      if (login[0] !== flag || !login[2].test(before)) continue
+      if (!login[0].split(' ').includes(flag) || !login[2].test(before)) continue
       const sign = text.slice(span.from, Math.min(span.to, span.from + 100)).indexOf(login[1])
       const value = { ...span, from: span.from + sign + 1 }
       // `-u root:root` are a user and a group.
@@ -92,7 +90,7 @@ export function argumentsAt(search: Search, at: number): Secret | undefined {
 
 /** Commands with a password at a place of its own. */
 const OTHERS =
-  /^(?:net use (?:[^\n]{1,100} \/user:\S{1,60} |(?:[a-z*]:? )?(?=\\)\S{3,100} )|net user \S{1,60} |htpasswd -\w{0,4}b\w{0,3}(?: \S{1,60}){1,2}? (?=\S{1,200}(?:$|["'\\]))|(?:add_user|change_password) \S{1,60} |setapikey (?=\w{20})|alias set(?: \S{1,200}){3} |schtasks [^\n]{0,100}\/rp |db2 connect to \S{1,60} user \S{1,60} using |[^\n]{0,60}[ \t]\/p(?:ass(?:word)?)?[: ]|login (?=[\w.-]{20})|http-basic\.\S{1,60} \S{1,60} )(?=[^\s/-])/i
+  /^(?:net use (?:[^\n]{1,100} \/user:\S{1,60} |(?:[a-z*]:? )?(?=\\)\S{3,100} )|net user \S{1,60} |(?:ht|mosquitto_)passwd -\w{0,4}b\w{0,3}(?: \S{1,60}){1,2}? (?=\S{1,200}(?:$|["'\\]))|(?:add_user|change_password) \S{1,60} |setapikey (?=\w{20})|wpa_passphrase (?:\\{0,8}["'][^"'\n\\]{1,40}\\{0,8}["']|\S{1,40}) |alias set(?: \S{1,200}){3} |schtasks [^\n]{0,100}\/rp |db2 connect to \S{1,60} user \S{1,60} using |[^\n]{0,60}[ \t]\/p(?:ass(?:word)?)?[: ]|login (?=[\w.-]{20})|http-basic\.\S{1,60} \S{1,60} )(?=[^\s/-])/i
 const PORTS = /^[\d.]{1,15}:\d/
 
 //  echo "root:X" | chpasswd       echo X | sudo -S       echo X | docker login --password-stdin

@@ -1,7 +1,7 @@
 import { sequenceEnd } from '../../repair/control-characters.ts'
 import { COLON, DOT } from '../../text/characters.ts'
 import { argumentsAt, pipedTo } from './commands.ts'
-import { eachPlace } from './hints.ts'
+import { commandWords, eachPlace } from './hints.ts'
 import {
   addressAt,
   addressBefore,
@@ -105,11 +105,13 @@ const MAX_BLOCK = 24 * 1024
 
 const AND = 38
 const AT = 64
-/** Words of commands; a password can be among the arguments. */
-const COMMAND =
-  /(?:curl|login|sshpass|htpasswd|mysql(?:dump|admin|import|sh)?|mariadb(?:-dump)?|mongo(?:sh|dump|restore)?|cqlsh|sqlcmd|bcp|(?:un)?zip|7z|redis-cli|ldap(?:search|modify|add|whoami|passwd)|smbclient|http-basic|net user?|lftp|certutil|signtool|xfreerdp|rdesktop|ssh-keygen|p4|nuget push|ncftp(?:put|get)|add_user|alias set|schtasks|db2 connect|snmp\w{1,12}|coap-client|codecov|unlock-keychain|security import|openssl passwd|setapikey|change_password|twine upload|openssl enc)\b/iy
+/** A command, and its arguments; more words than are looked for alone. */
+const COMMAND = new RegExp(
+  `(?:${commandWords.join('|')}|sshpass|unzip|(?:ht|mosquitto_)passwd|setapikey|(?:change|wpa)_pass)[\\w-]*(?<=[ .]|(?= ))`,
+  'iy',
+)
 const READS_INPUT =
-  /chpasswd|sudo -s|--?password-stdin|--?with-token|secrets? (?:create|put|set|add)|cryptsetup|passphrase-fd|kinit|vncpasswd|passwd --stdin|passwd \w|password_stdin|convertto-securestring/iy
+  /(?:ch|smb)passwd|sudo -s|-{0,2}password[-_]stdin|--?with-token|secrets? (?:create|put|set|add)|cryptsetup|passphrase-fd|kinit|vncpasswd|passwd --stdin|passwd \w|convertto-securestring/iy
 /** What is before a value that has no name, and what it is. */
 const places: readonly (readonly [before: RegExp, place: ValuePlace])[] = [
   [/[?&]code=/y, { family: 'secret', sure: 'code', strict: true, stop: AND }],
@@ -132,7 +134,7 @@ const places: readonly (readonly [before: RegExp, place: ValuePlace])[] = [
   ],
   // `the login is bob / X`
   [
-    /(?:login|credential|cred)s?(?:| is| are| with| as| for \S{1,40} (?:is|are)):? [\w.@-]{2,40} \/ (?=\S{8})/iy,
+    /(?:log ?in|credential|cred|zugang(?:sdaten)?|anmeldedaten|identifiant)s?(?:| is| are| with| as| for \S{1,40} (?:is|are)) ?:? [\w.@-]{2,40} \/ (?=\S{8})/iy,
     { family: 'password', sure: 'code', strict: true },
   ],
   [/::add-mask::/y, { family: 'secret', sure: 'any' }],

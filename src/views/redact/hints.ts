@@ -1,18 +1,24 @@
+/** The beginnings of commands that can have a password among their arguments. */
+export const commandWords: readonly string[] = [
+  '7z |add_user|adduser|alias set|bcp |certutil |coap-client|codecov |cqlsh|curl|db2 connect|http-basic.|ldap|lftp |login',
+  'mariadb|mongo|mysql|ncftp|net use|nuget push|openssl |p4 |rdesktop |redis-cli|schtasks|security import',
+  'signtool |smbclient|snmp|sqlcmd|ssh-keygen |twine |unlock-keychain|useradd|xfreerdp |zip ',
+]
 /**
  * Words that begin, or are part of, what the grammar reads: names that say secret, commands with a password
  * among their arguments, signs of an address.
  */
 const words: readonly string[] = [
-  ' --user | -a | -u |%3a|%3d|&code=|-----begin |-pw |.tochararray(|/hook|7z |:*:|://|:5432:|:5433:',
-  ':6432:|::add-mask::|@tcp(|@unix(|:thin:|?code=|_pw|add_user |adgangskode|alias set|assword|auth|authenticate(',
-  'basic |bcp |bearer |bindpw|certutil |clave|coap-client|codecov |community |connect(|connection(',
-  'connectionstring|contrase|cookie|cqlsh|cred|crypt(|cryptsetup|curl|db2 connect|expdp |geslo|heslo|hmac(',
-  'http-basic.|identified |impdp |jelsz|jwt|kennwort|key|keymaterial|kinit|ldap|lftp |login|lozinka',
-  'mariadb|mnemonic|mongo|mot de passe|mysql|ncftp|net use|nuget push|openssl |p4 |parola|pass|pat:|pat=|{sha|{ssha|pdo(',
-  'private-mac|psk|pw |pw:|pw=|pwd|rdesktop |recovery phrase|redis-cli|rman target |rootpw|salasana',
-  'schtasks|secret|securestring|security import|seed phrase|senha|sig|sign_in(|signin(|signtool ',
-  'smbclient|snmp|sqlcmd|sqlplus |ssh-keygen |sudo -s|token|twine |unlock-keychain|wachtwoord',
-  'wifi.begin(|xfreerdp |zip ',
+  ' --user | -a | -u | -u:|%3a|%3d|&code=|-----begin |-pw |.tochararray(|/hook|:*:|://|:5432:|:5433:|:6432:',
+  '::add-mask::|@tcp(|@unix(|:thin:|?code=|_pw|adgangskode|assword|auth|basic |bearer |bindpw|clave',
+  'community |connect(|connection(|connectionstring|contrase|cookie|cred|crypt(|cryptsetup|expdp |geslo|haslo|heslo',
+  'hmac(|identified |impdp |jelsz|jwt|kennwort|key|kinit|lozinka|mdp|mnemonic|mot de passe|parola|pass',
+  'pat:|pat=|{sha|{ssha|pdo(|pepper|private-mac|psk|pw |pw:|pw=|pwd|rman target |rootpw|salasana',
+  'secret|securestring|seed phrase|senha|sig|sign_in(|signin(|sqlplus |sudo -s|token|wachtwoord|wifi.begin(',
+  // Codes, and where two words are a name and its password.
+  'backup|recovery|verification|security code|2fa code|one-time code|otp|pin:|pin=|pin"|pin |pincode|pin_code',
+  'plainauth(|create_user(|createuser(|zugang|log in with|anmeldedaten|identifiant',
+  ...commandWords,
   // Passwords in other languages; what is not ASCII is looked for as bytes.
   'lösenord|арол|АРОЛ|密码|密碼|口令|パスワード|비밀번호|암호|รหัสผ่าน|पासवर्ड|كلمة المرور|şifre|Şifre|סיסמ|κωδικ',
   'mật khẩu|hasło',
@@ -28,7 +34,7 @@ interface Hint {
 
 /** Pairs of letters in code and prose, the most common first. */
 const COMMON_PAIRS =
-  ' on in re th te he er co es an st en at nt ex ed or ti se is to ng me le ar it al ea ve as ec pe ra ne ri ro ro li io ct et ur ge lo fi om pa us el de ce la ad ut ha tu il ch ma ho ke nd ns ss no rs ta be e( t( mo us do tr if ol si em op fr ty mp'
+  ' on in re th te he er co es an st en at nt ex ed or ti se is to ng me le ar it al ea ve as ec pe ra ne ri ro li io ct et ur ge lo fi om pa us el de ce la ad ut ha tu il ch ma ho ke nd ns ss no rs ta be e( t( mo'
 const encoder = new TextEncoder()
 /** The hints that a pair of bytes can be in, by its number in `listOf`. */
 const lists: Hint[][] = [[]]

@@ -48,7 +48,7 @@ const MAX_NAME = 64
 
 /** Names that are not one word of ASCII. */
 const OTHER_NAMES =
-  /contrase(?:ñ|\\u00f1|n)as?|[пП]?(?:арол|АРОЛ)[ьяюеиЬ]?|密[码碼]|口令|パスワード|비밀번호|암호|mot de passe|hasło|lösenord(?:et)?|[şŞ]ifre|jelszó|mật khẩu|รหัสผ่าน|पासवर्ड|كلمة المرور|סיסמ[הא]|κωδικ(?:ός|ό)|secret ?id|(?:seed|recovery) phrase|mnemonic(?: phrase)?/iy
+  /contrase(?:ñ|\\u00f1|n)as?|[пП]?(?:арол|АРОЛ)[ьяюеиЬ]?|密[码碼]|口令|パスワード|비밀번호|암호|mot de passe|hasło|lösenord(?:et)?|[şŞ]ifre|jelszó|mật khẩu|รหัสผ่าน|पासवर्ड|كلمة المرور|סיסמ[הא]|κωδικ(?:ός|ό)|secret ?id|(?:seed|recovery) phrase|mnemonic(?: phrase)?|(?:verification|recovery|backup|security|2fa|one-time|pin) codes?/iy
 const SECRET_ID = /^secret ?id$/i
 /** What makes a key a secret one: "my API key is …". */
 const KEY_OF =
@@ -73,11 +73,7 @@ export function nameAround(text: string, at: number): Name | number {
     to -= /\.(?:equals\w{0,10}|eql)$/.exec(text.slice(at, to))?.[0].length ?? 0
   }
   let name = text.slice(from, to)
-  let family: NameFamily | undefined = other
-    ? SECRET_ID.test(other[0])
-      ? 'key'
-      : 'password'
-    : familyOf(name)
+  let family = familyOf(other ? name.replace(/ /g, '') : name) ?? (other ? 'password' : undefined)
   if (!family && /^keys?$/i.test(name)) {
     const before = KEY_OF.exec(text.slice(Math.max(0, from - 12), from))
     if (before) [name, family, from] = ['apikey', 'secret', from - before[0].length]
@@ -123,7 +119,7 @@ const links: readonly (readonly [link: RegExp, demand: Demand])[] = [
   [/(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?|\?:|\/\/|\bor\b)=?(?:[ \t]|\\{1,8}t){0,4}/iy, 'quoted'],
   // `const password: string = "X"`, `let secret: &str = "X"`, `password?: string | undefined = 'X'`
   [
-    /\??(?:[ \t]|\\{1,8}t){0,4}:(?:[ \t]|\\{1,8}t){0,4}[&*]?(?:'static )?[\w.:<>[\] |]{1,60}?(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4}/iy,
+    /\??(?:[ \t]|\\{1,8}t){0,4}:(?:[ \t]|\\{1,8}t){0,4}[&*]?(?:'static )?[\w.:<>[\] |?]{1,60}?(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4}/iy,
     'quoted',
   ],
   // `var clientSecret string = "X"`, `Dim password As String = "X"`
@@ -164,7 +160,7 @@ const ADJECTIVE = /^(?: \p{L}{2,20}){1,3} ?$/u
 const ENGLISH = /pass(?:w(?:or)?d|phrase|code|key)|secret|token|key|pwd|cred|auth|jwt/i
 /** "is" in some languages, or what stands for it. */
 const SAYS =
-  / (?:is|was|to|from|are|lautet|ist|es|est|é|è|e|jest|är|er|on|je|este|là|це|это|είναι)(?![\p{L}\d])(?: now| set to)?:?(?!\/\/)[ \t]{1,2}\*{0,2}|(?:generated|created|set|reset|changed)(?: (?:for|to) [^\n:"\\]{1,40})?:[ \t]{0,2}\*{0,2}| (?:—|–) |:(?!\/\/)[ \t]{0,2}\*{0,2}|[는은はが是为為：]{1,2}[ \t]{0,2}/giu
+  / (?:is|was|to|from|are|lautet|ist|es|est|é|è|e|jest|är|er|on|je|este|là|це|это|είναι)(?![\p{L}\d])(?: now| set to)?:?(?!\/\/)[ \t]{1,2}\*{0,2}|(?:generated|created|set|reset|changed)(?: (?:for|to) [^\n:"\\]{1,40})?:[ \t]{0,2}\*{0,2}| (?:—|–) | ?(?=[「『„“«])|:(?!\/\/)[ \t]{0,2}\*{0,2}|[는은はが是为為：]{1,2}[ \t]{0,2}/giu
 /** Where a sentence ends, or is none. */
 const SAID_UNTIL = /[\n\\";,{}<>=|]|[.!?](?= |$)/
 const MAX_SAID = 120
@@ -172,7 +168,8 @@ const MAX_SAID = 120
 const ENCODED = /(?:%22)?%3[DA](?:%20)?(?:%22)?/iy
 /** `username admin password 0 X` of a router, `ConvertTo-SecureString -String X`. */
 const DIGIT_LEVEL = /[ \t]\d[ \t]{1,3}/y
-const LEVEL = /[ \t](?:-String|(?:--)?(?:plain|clear)(?:text)?|ascii-text|hexadecimal|encrypted)[ \t]{1,3}/iy
+const LEVEL =
+  /[ \t](?:-(?:String|AsPlainText|Force)(?:[ \t]{1,3}-(?:String|AsPlainText|Force)){0,2}|(?:--)?(?:plain|clear)(?:text)?|(?:\/t \w{1,20} )?\/d|ascii-text|hexadecimal|encrypted)[ \t]{1,3}/iy
 /** A file in a form: `name="password"`, an empty line, the value. */
 const FORM_LINE = /(?:\r?\n|\\{1,8}r\\{1,8}n|\\{1,8}n){2}/y
 
@@ -193,25 +190,29 @@ export function namedValue(search: Search, name: Name): Secret | undefined {
     linked(search, name) ??
     spoken(search, name) ??
     inElement(search, name) ??
-    (family === 'password' || family === 'secret' || SECRET_ID.test(name.name)
-      ? unlinked(search, name)
-      : undefined) ??
+    (isSpoken(family) || SECRET_ID.test(name.name) ? unlinked(search, name) : undefined) ??
     (text.charCodeAt(after) === PERCENT ? encoded(search, name) : undefined)
   )
+}
+
+/** Whether people say the value behind the name: a key of a map is not talked about. */
+function isSpoken(family: NameFamily): boolean {
+  return family === 'password' || family === 'secret' || family === 'code'
 }
 
 const PERCENT = 37
 const AND = 38
 
-/** The words of a wallet: twelve or more. */
+/** The words of a wallet, twelve or more; four or more that are no sentence. */
 function phrase({ text }: Search, { after, to }: Name): Secret | undefined {
-  const found = /^[^a-z\n]{1,12}((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})/.exec(
-    text.slice(after, after + 300),
-  )
-  if (!found || !/(?:mnemonic|phrase|seed)$/i.test(text.slice(Math.max(0, to - 12), to))) return undefined
+  if (!/(?:mnemonic|phrase|seed)$/i.test(text.slice(Math.max(0, to - 12), to))) return undefined
+  const found = PHRASE.exec(text.slice(after, after + 300))
+  if (!found) return undefined
   const from = after + found[0].length - found[1]!.length
   return { kind: 'password', from, to: from + found[1]!.length, certain: true }
 }
+
+const PHRASE = /^[^a-z\n]{2,12}(?!.*(?:for|the|you) )((?:[a-z]{3,10}[ ,]{1,2}){3,23}[a-z]{3,10})(?![\w ,])/
 
 /** A value after `=`, `:`, `:=` or `=>`. */
 function assigned(search: Search, name: Name): Secret | undefined {
@@ -241,7 +242,7 @@ function assigned(search: Search, name: Name): Secret | undefined {
   }
   if (!isColon && text[from] === '>') from++
   while (text.charCodeAt(from) === STAR && from - at < 3) from++
-  while (isBlank(text.charCodeAt(from)) && from - at < 9) from++
+  while (isBlank(text.charCodeAt(from)) && from - at < 24) from++
   // The values of an object of that name: `{"credentials":{"username":"a","value":"X"}}`.
   if (text[from] === '{') return fieldAfter(search, from + 1, name.family, '}')
   const wrapped = endOf(WRAPPED, text, from)
@@ -255,7 +256,7 @@ function assigned(search: Search, name: Name): Secret | undefined {
     from === at + 1 &&
     /-pass(?:in|out)?[ =]$/.test(text.slice(Math.max(0, name.from - 9), name.from))
   // "пароль: неверный" is a message: in other languages only what has a digit or a sign counts.
-  const isWord = name.name.charCodeAt(0) < 128 && !name.name.includes('ñ')
+  const isWord = name.name.charCodeAt(0) < 128 && !/[ñ ]/.test(name.name)
   const inQuery = tight && '?&#'.includes(text[name.from - 1] ?? ' ')
   const plain = isPass || (tight && (name.name === name.name.toUpperCase() || inQuery))
   return valueAt(search, from, {
@@ -307,14 +308,11 @@ function linked(search: Search, { name, family, quote, from, after, to }: Name):
     const secret = at < 0 ? undefined : strictValue(search, at, family, demand)
     if (secret) return secret
   }
-  if (name.length > 2 && name === name.toUpperCase()) {
-    const at = quote === '' ? endOf(COMMA_LINK, text, after) : -1
-    if (at >= 0) return strictValue(search, at, family, 'made')
-  }
   const fallback = endOf(FALLBACK, text, after)
   if (fallback >= 0) return strictValue(search, fallback, family, 'quoted')
   if (
     quote !== '' ||
+    (name.length > 2 && name === name.toUpperCase()) ||
     text.charCodeAt(after) === CLOSE_BRACKET ||
     text.charCodeAt(after - 1) === CLOSE_BRACKET ||
     text[from - 1] === '{'
@@ -359,10 +357,10 @@ export function loginAt(search: Search, at: number): Secret | undefined {
 
 const MAX_TOKEN = 220
 /** `client.login("X")`: a single argument is not a user. */
-const ONLY_TOKEN = /^\\{0,8}["']([\w.-]{20,200})\\{0,8}["']\)/
+const ONLY_TOKEN = /^(?:\w{1,20}=)?\\{0,8}["']([\w.-]{20,200})\\{0,8}["']\)/
 
 const LOGIN =
-  /(?:(?:log_?in|sign_?in|(?<=[._]|basic_?)auth|authenticate|crypt|hmac|jwt\.(?:sign|verify|encode|decode)|(?<=wifi\.)begin|wifi\.begin|(connect(?:ion)?|(?<=new )pdo))\(|(?<=sp_\w{0,20})login )/iy
+  /(?:(?:log_?in|sign_?in|(?:create|add)_?user|(?<=[._]|basic_?|plain)auth|authenticate|crypt|hmac|jwt\.(?:sign|verify|encode|decode)|(?<=wifi\.)begin|wifi\.begin|(connect(?:ion)?|(?<=new )pdo))\(|(?<=sp_\w{0,20})login |(?<=basic_?)auth (?=['"]))/iy
 /** The last argument of a call that is long enough, and has been made up; the first ones do not count. */
 function lastMade(
   search: Search,
@@ -374,6 +372,7 @@ function lastMade(
   const { text } = search
   let found: Secret | undefined
   for (let n = 0, from = at; n < 6; n++) {
+    from = Math.max(from, endOf(KEYWORD, text, from))
     const end = endOf(ARGUMENT, text, from)
     if (end < 0) break
     const secret = n < first ? undefined : strictValue(search, from, family, 'made')
@@ -389,6 +388,7 @@ function lastMade(
 }
 
 const NEXT = /(?:[ \t]|\\{1,8}t){0,4},(?:[ \t]|\\{1,8}t){0,4}/iy
+const KEYWORD = /\w{1,20}(?:=|: ?)/y
 const ARGUMENT =
   /(?:\w{1,20}\()?(?:[rbuf@])?(?:\{[^{}\n]{0,60}\}|\\{0,8}"[^"\\\n]{0,200}\\{0,8}"|\\{0,8}'[^'\\\n]{0,200}\\{0,8}'|[\w.$]{1,60})\)?/iy
 
@@ -410,8 +410,8 @@ export function charsBefore({ text }: Search, at: number): Secret | undefined {
 function spoken(search: Search, { name, family, from, after }: Name): Secret | undefined {
   const { text } = search
   // To pass is a verb, too.
-  if (/^pass$/i.test(name) || (name.length < 5 && family !== 'password')) return undefined
-  if ((family !== 'password' && family !== 'secret') || text[from - 1] === ':') return undefined
+  if (/^pass$/i.test(name) || (name.length < 5 && family === 'secret')) return undefined
+  if (!isSpoken(family) || text[from - 1] === ':') return undefined
   const near = text.slice(after, after + MAX_SAID)
   const said = near.slice(0, near.search(SAID_UNTIL) >>> 0)
   for (const { index, 0: link } of said.matchAll(SAYS)) {
@@ -463,12 +463,16 @@ function saidAt(search: Search, at: number, family: NameFamily, isFar: boolean):
   if (!span) return undefined
   // A full stop and emphasis do not belong to it.
   let { to } = span
-  if (start > at) to = start + (text.slice(start, to).search(/[」』“”»›«]/) >>> 0 || 0)
+  const stop = start > at ? /[」』“”»›«]/ : /[，。！；、]/
+  to = Math.min(to, start + (text.slice(start, to).search(stop) >>> 0))
   while (!span.quoted && to > span.from && '.!?*。'.includes(text[to - 1]!) && endsHere(text, to)) to--
   to = Math.min(to, span.to)
   const value = text.slice(span.from, Math.min(to, span.from + 200))
   // `base64-encoded` is a word; a limit is "128k".
-  const isWord = !span.quoted && (!isMade(value) || (isFar && (value.length < 6 || HASHED.test(value))))
+  const isWord =
+    family !== 'code' &&
+    !span.quoted &&
+    (!isMade(value) || (isFar && (value.length < 6 || HASHED.test(value))))
   return isWord || value.split(' ').length > 6
     ? undefined
     : secretIn(text, { ...span, to }, { family, sure: 'code', strict: text[span.from - 1] === '`' })
@@ -498,7 +502,7 @@ function inElement(search: Search, { family, from: start, after }: Name): Secret
 
 function elementText(search: Search, after: number, family: NameFamily): Secret | undefined {
   const { text } = search
-  const tag = /^[^<>\n]{0,200}>/.exec(text.slice(after, after + 202))?.[0]
+  const tag = /^[^<>\n]{0,200}>(?:\s{0,20}<(?:value|string)>)?/i.exec(text.slice(after, after + 230))?.[0]
   if (tag === undefined || tag.endsWith('/>')) return undefined
   let from = after + tag.length
   const isData = text.startsWith(CDATA, from)
@@ -535,6 +539,10 @@ function unlinked(search: Search, name: Name): Secret | undefined {
   if (below >= 0) return lineBelow(search, below, family)
   const form = quote === '' ? -1 : endOf(FORM_LINE, text, after)
   if (form >= 0) return valueAt(search, form, { family, sure: 'any' })
+  // `PIN 4711`; a pin has a number, too.
+  const code = family === 'code' && /[A-Z]{3}| |s$/.test(name.name) ? endOf(NEXT_CODE, text, after) : -1
+  if (code >= 0 || family === 'code')
+    return code < 0 ? undefined : valueAt(search, code, { family, sure: 'any' })
   const at = endOf(BLANKS, text, after)
   if (at < 0) return undefined
   // `service-account-token 3 14d` is a table.
@@ -572,6 +580,10 @@ function unlinked(search: Search, name: Name): Secret | undefined {
     : undefined
 }
 
+//  Recovery codes:           "recovery_codes": ["a1b2c-d3e4f", "b1c2d-e3f4a"]
+//  1. a1b2c-d3e4f
+/** What is before a code, and between two. */
+const NEXT_CODE = /\\{0,8}["']?(?:,? |: ?\[ ?|:? ?(?:\r?\n|\\{1,8}n){1,2}[ \t]{0,8}(?:[-*•] |\d{1,2}[.)] )?)/y
 const BLANKS = /(?:[ \t]|\\{1,8}t){1,24}/y
 
 /** `password: |`, and the value below it. */
@@ -660,13 +672,22 @@ function labelledText(search: Search, after: number, family: NameFamily): Secret
   return secret && isMade(search.text.slice(secret.from, secret.to)) ? secret : undefined
 }
 
-/** `secret = "X" -> "X"`: what a plan changes it to. */
-export function changedTo(search: Search, { to }: Secret, { family }: Name): Secret[] {
-  const isSaid = ' .!'.includes(search.text[to] ?? 'x')
-  const at =
-    isSaid && !FROM.test(search.text.slice(Math.max(0, to - 70), to)) ? -1 : endOf(CHANGE, search.text, to)
-  const secret = at < 0 ? undefined : valueAt(search, at, { family, sure: 'code' })
-  return secret ? [secret] : []
+/** `secret = "X" -> "X"`: what a plan changes it to; the other codes of a list. */
+export function changedTo(search: Search, { to }: Secret, { family, name }: Name): Secret[] {
+  const { text } = search
+  const isCode = family === 'code' && /s$/i.test(name)
+  const secrets: Secret[] = []
+  for (let end = to; ; ) {
+    const isSaid = !isCode && ' .!'.includes(text[end] ?? 'x')
+    const at =
+      isSaid && !FROM.test(text.slice(Math.max(0, end - 70), end))
+        ? -1
+        : endOf(isCode ? NEXT_CODE : CHANGE, text, end)
+    const secret = at < 0 ? undefined : valueAt(search, at, { family, sure: 'code' })
+    if (!secret) return secrets
+    secrets.push(secret)
+    end = secret.to
+  }
 }
 
 const FROM = / from ['"`]?\S{1,60}$/

@@ -1,12 +1,12 @@
 /** What a name says about its value; a `key` may be that of a map. */
-export type NameFamily = 'password' | 'secret' | 'key' | 'authorization' | 'cookie'
+export type NameFamily = 'password' | 'secret' | 'key' | 'code' | 'authorization' | 'cookie'
 /** Or that its value is a name, and which field beside it has the value of that. */
 export type NameRole = NameFamily | 'label' | 'field'
 
 const passwords = wordsOf(
   'assword passwd passphrase passcode passkey pwd passwort kennwort wachtwoord contrasena senha haslo',
   'motdepasse storepass keypass requirepass psk bindpw rootpw clavesecreta parola salasana adgangskode adgangskoden passord passordet',
-  'heslo geslo jelszo lozinka',
+  'heslo geslo jelszo lozinka mdp',
 )
 const secrets = wordsOf(
   'secret token apikey accesskey secretkey privatekey signingkey encryptionkey masterkey accountkey',
@@ -19,7 +19,10 @@ const labels = new Set(['name', 'key', 'type', 'variable', 'envvar', 'header'])
 const fields = new Set(['value', 'default', 'defaultvalue', 'stringvalue'])
 /** Keys that are secret in some programs only: a value of theirs counts if it is mixed. */
 const OTHER_KEY =
-  /(?:app|application|client|consumer|storage|admin|shared|hmac|aes|cipher|crypto|ssh|validation|decryption|machine|jwt|instrumentation|tacacs|webhook|integration|routing|subscription|ingest|server|bot|maps)key$|secretid$|pass\w{0,8}(?:hash|digest)$|^secrets$/
+  /(?:app|application|client|consumer|storage|admin|shared|hmac|aes|cipher|crypto|ssh|validation|decryption|machine|jwt|instrumentation|tacacs|webhook|integration|routing|subscription|ingest|server|bot|maps)key$|secretid$|pass\w{0,8}(?:hash|digest|sha\d{1,3}(?:hex)?|md5)$|^secrets$/
+/** Codes of digits: `PIN`, `otp`, `recovery_code`. */
+const CODE =
+  /^(?:(?:user|card|sim)?pin|(?:sms)?otp)(?:code)?$|(?:[2m]fa|factor|verification|recovery|backup|security|onetime)codes?$/
 /** What says which one it is: `password_confirmation`, `secretString`, `DB_PASSWORD_PROD`. */
 const QUALIFIER =
   /[_.-]?(?:confirm(?:ation)?|again|repeat|string|value|plain(?:text)?|prod(?:uction)?|stag(?:e|ing)|dev|test|old|new|current|prev(?:ious)?|default)$/i
@@ -70,9 +73,10 @@ function roleIn(name: string): NameRole | undefined {
   if (plain.endsWith('authorization')) return 'authorization'
   if (plain.endsWith('cookie') || plain === 'cookies') return 'cookie'
   if (wholeSecrets.has(plain) || secrets.some((end) => plain.endsWith(end))) return 'secret'
+  if (CODE.test(plain)) return 'code'
   // Of an address that is signed; a signature elsewhere is not a secret.
   if (name === 'Signature' || OTHER_KEY.test(plain)) return 'key'
-  if (/(?:^|[_-])(?:pat|auth|bearer|pepper)$/i.test(name)) return 'key'
+  if (/(?:^|[._-])(?:pat|auth|bearer|pepper)$/i.test(name)) return 'key'
   return name.endsWith('_KEY') && name === name.toUpperCase() && !name.includes('PUBLIC') ? 'key' : undefined
 }
 
@@ -93,23 +97,12 @@ function isPass(name: string): boolean {
 }
 
 /** Names of values that are random but not secret: ids, hashes, signatures, and data. */
-const opaque = ['id', 'ids', 'uuid', 'hash', 'digest', 'integrity', 'checksum', 'sha', 'etag', 'cursor']
-const opaqueWhole = [
-  'data',
-  'certificateauthoritydata',
-  'clientcertificatedata',
-  'signature',
-  'thoughtsignature',
-  'encryptedcontent',
-  'fingerprint',
-  'nonce',
-  'publickey',
-  'boundary',
-  // Travis: what only it can read.
-  'secure',
-  // Of a public key.
-  ...['n', 'x', 'y', 'sitekey', 'datasitekey'],
-]
+const opaque = wordsOf('id ids uuid hash digest integrity checksum sha etag cursor')
+/** Complete ones; `secure` is what only Travis can read, the last are of a public key. */
+const opaqueWhole = wordsOf(
+  'data certificateauthoritydata clientcertificatedata signature thoughtsignature encryptedcontent fingerprint nonce',
+  'publickey boundary secure n x y sitekey datasitekey',
+)
 
 /** Whether values of this name look random and are not secret. */
 export function isOpaqueName(name: string): boolean {
@@ -167,6 +160,7 @@ export function isSecretValue(value: string, { family, quoted, sure }: Assigned)
   if (!quoted && (calls || ('<{['.includes(value[0]!) && !/^\{[A-Z\d-]{2,12}\}/.test(value)))) return false
   if (family === 'authorization') return true
   if (family === 'cookie') return SESSION.test(value)
+  if (family === 'code') return isCode(value)
   const isPassword = family === 'password'
   if (blanks > (isPassword ? 6 : 0)) return quoted && isSalt(value, digits)
   if (blanks > 0 && isSentence(value)) return false
@@ -182,7 +176,11 @@ export function isSecretValue(value: string, { family, quoted, sure }: Assigned)
   // What is in quotes reads no member.
   const reads = !quoted && isAccess(value)
   if (isPassword)
-    return (digits > 0 || others > 0 || isScrambled(value)) && (letters > 0 || value.length >= 6) && !reads
+    return (
+      (digits > 0 || (others > 0 && !/^\p{L}+[.?]$/u.test(value)) || isScrambled(value)) &&
+      (letters > 0 || value.length >= 6) &&
+      !reads
+    )
   if (value.length < 8 || (value.length < 24 && HASHED.test(value))) return false
   const isMixed =
     digits > 0 || isScrambled(value) || (capitals > 2 && capitals < letters - 2 && value.length >= 16)
@@ -192,13 +190,19 @@ export function isSecretValue(value: string, { family, quoted, sure }: Assigned)
 /** The name of an algorithm or of an encoding, an address or a version. */
 export const HASHED = /^(?:sha|md5|pbkdf|bcrypt|scrypt|argon|http|utf|base64|v?\d+\.)/i
 
+/** `4711`, `123-456`, `a1b2c-d3e4f`; a port of a chip is shorter. */
+export function isCode(value: string): boolean {
+  return /^(?=.*\d)(?:\d{4,10}|\d{3} \d{3}|[a-z\d]{3,8}(?:-[a-z\d]{3,8}){1,5}|[a-z\d]{8,16})$/i.test(value)
+}
+
 /** A cookie that lets somebody in: by its name, or because it is long and mixed. */
 const SESSION =
   /(?:sess|sid|token|auth|jwt|csrf|xsrf|login|remember)[^=;\s]{0,40}=[^;\s]{4,}|=(?=[^;\s\d]{0,99}\d)(?=[^;\sa-z]{0,99}[a-z])[^;\s]{16,}/i
 
 /** `define('AUTH_KEY', '…')` of WordPress has blanks, among signs of all kinds. */
 function isSalt(value: string, digits: number): boolean {
-  return value.length >= 40 && digits > 3 && new Set(value.match(/[^\p{L}\d\s.,]/gu)).size > 2
+  if (value.length < 40 || digits < 4) return false
+  return value.split(/\s/).length * 20 < value.length || new Set(value.match(/[^\p{L}\d\s.,]/gu)).size > 2
 }
 
 /** A label or a message about passwords, not one. */

@@ -113,16 +113,29 @@ function newState(options: RedactOptions, clean: CleanTexts | undefined): Redact
   return { own: patterns.map(checkPattern), entropy, learn, known, counts: new Map(), clean }
 }
 
+/** Hides secrets in texts and values. A bundle that only records leaves out what hides them in events. */
+export type TextRedactor = Omit<Redactor, 'event'>
+
+export function textRedactor(): TextRedactor {
+  return textRedactorOf(newState({}, undefined))
+}
+
 function redactorOf(state: RedactorState): Redactor {
-  const { counts, known } = state
   return {
-    text: (text, options) => hideIn(state, text, options),
-    value: (value) => hideInValue(state, value),
+    ...textRedactorOf(state),
     event: (event) => {
       const data = hideInData(state, event)
       // Cast: a record keeps its shape, only its texts change.
       return data === event.data ? event : ({ ...event, data } as AgentEvent)
     },
+  }
+}
+
+function textRedactorOf(state: RedactorState): TextRedactor {
+  const { counts, known } = state
+  return {
+    text: (text, options) => hideIn(state, text, options),
+    value: (value) => hideInValue(state, value),
     hidden: () => ({
       total: [...counts.values()].reduce((sum, one) => sum + one, 0),
       kinds: Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1))),
@@ -256,9 +269,11 @@ function within(found: readonly Secret[], start: number): Secret[] {
 /** A JSON value with its strings redacted, as the value of that name. */
 function hideInValue(state: RedactorState, given: unknown, name = '', depth = 0): unknown {
   if (typeof given === 'string') return hideNamed(state, given, name)
-  if (typeof given === 'number' && familyOf(name) === 'password') {
-    countOne(state, 'password')
-    return '[redacted:password]'
+  if (typeof given === 'number') {
+    const family = familyOf(name)
+    if (family !== 'password' && (family !== 'code' || given < 1000)) return given
+    countOne(state, family)
+    return `[redacted:${family}]`
   }
   if (typeof given !== 'object' || given === null) return given
   if (depth >= MAX_VALUE_DEPTH) return '[redacted:nested]'

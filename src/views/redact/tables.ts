@@ -3,7 +3,10 @@ import { backslashesBefore, endsLine, type Secret } from './secret.ts'
 import { type Span, secretIn } from './value.ts'
 
 /** Words in the header of a table that has secrets, or in a line that says what the next one is. */
-const HINT = /pass|assw|pwd|secret|token|key|cred|jwt|login/gi
+const HINT = /pass|assw|pwd|secret|token|key|cred|jwt|login|(?:recovery|backup) code/gi
+/** The items of a list of codes: what names them is above the first. */
+const CODES =
+  /^[ \t]{0,8}(?:[-*•] |\d{1,2}[.)] )?(?:(?=[a-z-]{0,80}\d)[\w-]{4,80}(?: {1,4}|(?=\n))){1,10}\n/gim
 /** A longer line is not a row. */
 const MAX_ROW = 2000
 /** Lines before a line that can say what it is, and the longest that are kept. */
@@ -30,7 +33,8 @@ export function cellSecrets(text: string, names: readonly number[]): Secret[] {
  * The lines of a text that the search in the next lines needs: those that name a value further down, and the
  * head of the table that goes on.
  */
-export function linesBefore(text: string): string {
+export function linesBefore(given: string): string {
+  const text = given.replace(CODES, '')
   let from = text.length
   for (let lines = 0; lines < MAX_LINES && from > 0; lines++) from = text.lastIndexOf('\n', from - 2) + 1
   const names = [...text.matchAll(HINT)].map(({ index }) => index)
