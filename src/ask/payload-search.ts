@@ -2,7 +2,7 @@ import type { Frame } from '../frames/frame.ts'
 import { openingScan } from '../frames/frames.ts'
 import { opensInProse } from '../frames/opening-bracket.ts'
 import type { Inside, Scan } from '../frames/scan.ts'
-import { beginsWithKey, isMember } from '../frames/within.ts'
+import { isMember } from '../frames/within.ts'
 import {
   BACKTICK,
   GREATER,
@@ -65,8 +65,6 @@ export class PayloadSearch {
   /** An opened bracket that may still be prose. */
   #vague: GrowingValue | undefined
   #body: Body | undefined
-  /** The start of the text. */
-  #start = ''
   /** Text that the scanner has not seen: the value in a block. */
   #unfed = ''
   /** Where the value begins in the channel, if it is in prose. */
@@ -114,7 +112,6 @@ export class PayloadSearch {
     const all = this.#half + piece
     this.#half = isHighSurrogate(all.charCodeAt(all.length - 1)) ? all.slice(-1) : ''
     const text = this.#half === '' ? all : all.slice(0, -1)
-    if (this.#start.length < MAX_START) this.#start += text.slice(0, MAX_START - this.#start.length)
     for (let at = 0; at < text.length && !this.#isOver(); ) {
       let from = at
       if (this.#settled && this.#isGrowing()) {
@@ -364,7 +361,7 @@ export class PayloadSearch {
     const isBlock = kind === 'tag' || isBare || isPayloadFence(label, '')
     if (!this.#yields(isBlock)) return
     if (kind === 'object' || kind === 'line') {
-      if (kind === 'object' && (beginsWithKey(this.#start) || isMember(scan.head.before(from)))) return
+      if (kind === 'object' && isMember(scan.head.before(from))) return
       if (this.#isInFence && this.done() && scan.isInFence(kind, from)) return
       if (root === 'any' || scan.byte(from) === OPEN_BRACE) this.#begin(from, at)
       return
@@ -446,8 +443,6 @@ const BEGUN = 3
 const MAX_STEP = 4096
 /** The first character of what may close a block. */
 const CLOSER = /^[<`~]/
-/** A key at the start of the text is not longer. */
-const MAX_START = 300
 
 /** A byte inside a character. */
 function isContinuation(byte: number | undefined): boolean {

@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Fault, orElse, quote } from '../base/fault.ts'
 import { codeOf, diskFault } from '../base/system-error-code.ts'
-import { processStat } from '../process/tree.ts'
+import { isSameProcess, processStart } from '../process/tree.ts'
 import { replaceFile } from './durable.ts'
 import { readPlain } from './plain-file.ts'
 
@@ -132,24 +132,6 @@ function readHolder(path: string): Holder | undefined {
 function alive(holder: Holder): boolean {
   if (holder.host !== hostname() || holder.pid <= 0) return true
   return isSameProcess(holder.pid, holder.started)
-}
-
-/** True while the process with this pid is running and, where that can be known, is still the same one. */
-export function isSameProcess(pid: number, started: string | null): boolean {
-  try {
-    process.kill(pid, 0)
-  } catch (error) {
-    // EPERM: it exists, but belongs to another user.
-    if (codeOf(error) !== 'EPERM') return false
-  }
-  const now = processStart(pid)
-  return now !== 'zombie' && (started === null || now === null || now === started)
-}
-
-/** Start time of a process: on Linux from its stat line, elsewhere unknown. */
-export function processStart(pid: number): string | null {
-  const stat = processStat(pid)
-  return stat?.zombie ? 'zombie' : stat?.started || null
 }
 
 function lockedBy(path: string, holder: Holder): Fault {

@@ -36,6 +36,11 @@ export function handleSignals(handle: (signal: NodeJS.Signals) => void): () => v
   }
 }
 
+/** Kills all that would end with this program. */
+export function killDependants(): void {
+  theHost().killAll()
+}
+
 /** Signals that ask a program to end. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** Over the grace of what is ended: for the last bytes on the disk. */
@@ -54,7 +59,7 @@ class Host {
 
   add(dependant: Dependant): void {
     if (this.#dependants.size === 0) {
-      process.on('exit', this.#onExit)
+      process.on('exit', this.killAll)
       // First, so that a listener that is there once is still there to be counted.
       for (const signal of SIGNALS) process.prependListener(signal, this.#onSignal)
     }
@@ -64,7 +69,7 @@ class Host {
 
   delete(dependant: Dependant): void {
     if (!this.#dependants.delete(dependant) || this.#dependants.size > 0) return
-    process.off('exit', this.#onExit)
+    process.off('exit', this.killAll)
     for (const signal of SIGNALS) process.off(signal, this.#onSignal)
     clearTimeout(this.#timer)
     if (!this.#dying) return
@@ -90,14 +95,13 @@ class Host {
     for (const dependant of all) orElse(() => dependant.end(signal), undefined)
   }
 
-  readonly #onExit = (): void => {
+  readonly killAll = (): void => {
     for (const dependant of this.#dependants) orElse(() => dependant.kill(), undefined)
   }
 
   #endNow(): void {
-    const all = [...this.#dependants]
-    for (const dependant of all) orElse(() => dependant.kill(), undefined)
-    for (const dependant of all) this.delete(dependant)
+    this.killAll()
+    for (const dependant of [...this.#dependants]) this.delete(dependant)
   }
 }
 

@@ -1,4 +1,4 @@
-import { spawn as spawnChild } from 'node:child_process'
+import { type ChildProcess, spawn as spawnChild } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { constants, tmpdir } from 'node:os'
@@ -95,17 +95,22 @@ function attach(recorder: Recorder, stream: ChildLike['stdout']): void {
   else if (recorder.stdio === 'pipe') recorder.stop()
 }
 
+/** Spawns a process in our directory, in a group of its own, with this text as its stdin. */
+export function spawnWithTask(command: string, args: readonly string[], text: string): ChildProcess {
+  const task = openTask({ text })
+  try {
+    const spawned = () => spawnChild(command, [...args], { ...asLeader(), stdio: [task, 'pipe', 'pipe'] })
+    return start(command, process.cwd(), spawned)
+  } finally {
+    fs.closeSync(task)
+  }
+}
+
 /**
  * The task as a file, and not as a pipe: if we are killed while we write it, no agent has begun to read. A
  * task that is not recorded gets a file without a name.
  */
-export function openTask({
-  text,
-  file,
-}: {
-  readonly text: string
-  readonly file?: string | undefined
-}): number {
+function openTask({ text, file }: Exclude<StartOptions['input'], string>): number {
   const path = file ?? join(tmpdir(), `sluice-${randomUUID()}`)
   try {
     if (file === undefined) fs.writeFileSync(path, text, { flag: 'wx', mode: 0o600 })

@@ -209,7 +209,7 @@ export class Supervised {
     }
     if (this.#ending) {
       // A wrapper ends at once, and the agent in it may need its time.
-      while (Date.now() < this.#until && this.#tree?.isRunning()) await delay(LOOK_MS)
+      await this.#tree?.gone(this.#until)
       this.#send('SIGKILL')
     }
     if (!isGivenUp) await this.#drain(Promise.allSettled(ends), () => isClosed)

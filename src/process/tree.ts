@@ -1,6 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import { codeOf } from '../base/system-error-code.ts'
+
+/** How often to look whether processes have ended. */
+const LOOK_MS = 50
 
 /** How to `spawn` a child that leads its own group. Windows has none, and would open a window for it. */
 export function asLeader(): { readonly detached: boolean; readonly windowsHide: boolean } {
@@ -41,6 +45,11 @@ export class ProcessTree {
     // At once, so that a process of the group cannot escape by a fork.
     if (this.#leads) send(-root, signal)
     for (const { pid } of others) send(pid, signal)
+  }
+
+  /** Resolves when none of it runs any more, at the latest at this time, in milliseconds since 1970. */
+  async gone(until: number): Promise<void> {
+    while (Date.now() < until && this.isRunning()) await delay(LOOK_MS)
   }
 
   /** Whether some of it still runs. Not known on Windows, where all of it ends at once. */
@@ -116,6 +125,24 @@ export function processStat(pid: number): Process | undefined {
   } catch {
     return undefined
   }
+}
+
+/** True while the process with this pid is running and, where that can be known, is still the same one. */
+export function isSameProcess(pid: number, started: string | null): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    // EPERM: it exists, but belongs to another user.
+    if (codeOf(error) !== 'EPERM') return false
+  }
+  const now = processStart(pid)
+  return now !== 'zombie' && (started === null || now === null || now === started)
+}
+
+/** Start time of a process: on Linux from its stat line, elsewhere unknown. */
+export function processStart(pid: number): string | null {
+  const stat = processStat(pid)
+  return stat?.zombie ? 'zombie' : stat?.started || null
 }
 
 /** The processes that are ours, and their descendants, as far as the parents of those are still running. */

@@ -1,8 +1,9 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { EVENTS_FILE, LOCK_FILE } from '../disk/journal.ts'
-import { isLocked, isSameProcess } from '../disk/lock.ts'
+import { isLocked } from '../disk/lock.ts'
 import { writtenAt } from '../disk/plain-file.ts'
+import { isSameProcess } from '../process/tree.ts'
 import { type Attempt, listAttempts } from './attempt-logs.ts'
 import { readMeta } from './meta.ts'
 

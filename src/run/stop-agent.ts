@@ -1,14 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { quote } from '../base/fault.ts'
-import { isSameProcess } from '../disk/lock.ts'
-import { ProcessTree, processesWith } from '../process/tree.ts'
+import { isSameProcess, ProcessTree, processesWith } from '../process/tree.ts'
 import { listAttempts } from './attempt-logs.ts'
 import { readMeta } from './meta.ts'
 import { refused } from './orders.ts'
 import { MARK } from './run-attempt.ts'
 
 const GRACE_MS = 5000
-const LOOK_MS = 50
 
 /**
  * Sends a signal to the agent of a run that takes no orders, and to all it has started: by the pid and the
@@ -26,7 +23,7 @@ export async function signalAgent(dir: string, signal: NodeJS.Signals, kill: boo
     throw refused(`process ${pid} is not the agent of this run, whatever its record says`)
   const tree = new ProcessTree(pid)
   tree.signal(signal, false)
-  const until = Date.now() + GRACE_MS
-  while (kill && tree.isRunning() && Date.now() < until) await delay(LOOK_MS)
-  if (kill && tree.isRunning()) tree.signal('SIGKILL', false)
+  if (!kill) return
+  await tree.gone(Date.now() + GRACE_MS)
+  if (tree.isRunning()) tree.signal('SIGKILL', false)
 }

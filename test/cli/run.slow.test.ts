@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { isSameProcess } from '../../src/disk/lock.ts'
+import { isSameProcess } from '../../src/process/tree.ts'
 import { built } from '../built.ts'
 import { agent, codexLines, workspace } from '../run/agent.ts'
 import { inside, standIn } from './inside.ts'

@@ -13,7 +13,8 @@ import fs, {
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { isLocked, isSameProcess, takeLock } from '../../src/disk/lock.ts'
+import { isLocked, takeLock } from '../../src/disk/lock.ts'
+import { isSameProcess } from '../../src/process/tree.ts'
 import { built } from '../built.ts'
 
 const fresh = () => join(mkdtempSync(join(tmpdir(), 'sluice-lock-')), 'lock')

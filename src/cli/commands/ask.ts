@@ -1,13 +1,10 @@
-import { spawn } from 'node:child_process'
-import { closeSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import { ask } from '../../ask/ask.ts'
 import type { AskAttempt, AskCall } from '../../ask/options.ts'
 import { badOption, Fault, quote } from '../../base/fault.ts'
 import { fileCache } from '../../disk/cache.ts'
-import { handleSignals } from '../../process/host-exit.ts'
-import { openTask, start } from '../../process/process.ts'
-import { asLeader, ProcessTree } from '../../process/tree.ts'
+import { handleSignals, killDependants } from '../../process/host-exit.ts'
+import { spawnWithTask } from '../../process/process.ts'
 import { tap } from '../../streams/tap.ts'
 import type { ExitChunk } from '../../text/chunk.ts'
 import type { Outcome } from '../../values/outcome.ts'
@@ -111,7 +108,7 @@ async function askAndPrint({ prompt: given, command, args }: Question, flags: Fl
   const stop = new AbortController()
   // The first Ctrl-C ends the command and all its descendants, the second kills them.
   const release = handleSignals(() => {
-    if (stop.signal.aborted) model.kill()
+    if (stop.signal.aborted) killDependants()
     stop.abort()
   })
   try {
@@ -167,24 +164,19 @@ function tell(outcome: Outcome<unknown>, { attempt, cached }: AskAttempt, rounds
  * COMMAND_FAILED, whatever it has written.
  */
 function commandCall(command: string, args: readonly string[], timeout: number | undefined) {
-  let running: { readonly kill: () => void; readonly closed: Promise<unknown> } | undefined
+  let closed: Promise<unknown> | undefined
   let said = Buffer.alloc(0)
 
   async function* answer(prompt: string, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
     signal?.throwIfAborted()
     const late = timeout === undefined ? undefined : AbortSignal.timeout(timeout)
-    const child = startWithTask(command, args, prompt)
-    const { pid } = child
-    const output = tap(child, {
+    const output = tap(spawnWithTask(command, args, prompt), {
       kill: true,
       killGrace: KILL_GRACE,
       signal: AbortSignal.any([signal, late].filter((one) => one !== undefined)),
     })
     said = Buffer.alloc(0)
-    running = {
-      kill: () => pid !== undefined && new ProcessTree(pid).signal('SIGKILL', false),
-      closed: new Promise((resolve) => output.once('close', resolve)),
-    }
+    closed = new Promise((resolve) => output.once('close', resolve))
     let how: string | undefined
     try {
       for await (const chunk of output) {
@@ -207,21 +199,8 @@ function commandCall(command: string, args: readonly string[], timeout: number |
     call: (({ prompt, signal }) => answer(prompt, signal)) satisfies AskCall,
     /** The end of the last process's stderr, at most 2,000 bytes. */
     stderr: () => said.toString('utf8'),
-    /** Kills the running process and all its descendants. */
-    kill: () => running?.kill(),
     /** Resolves when no process is left. */
-    ended: async () => running?.closed,
-  }
-}
-
-function startWithTask(command: string, args: readonly string[], prompt: string) {
-  const task = openTask({ text: prompt })
-  try {
-    return start(command, process.cwd(), () =>
-      spawn(command, [...args], { ...asLeader(), stdio: [task, 'pipe', 'pipe'] }),
-    )
-  } finally {
-    closeSync(task)
+    ended: async () => closed,
   }
 }
 

@@ -13,6 +13,7 @@ import { safe } from '../draw/safe.ts'
 import { exits, isFull } from '../exit-codes.ts'
 import { isModulePath, useModule } from '../input/engine-option.ts'
 import { duration, wholeNumber } from '../input/numbers.ts'
+import { untilStopped } from '../input/until-stopped.ts'
 import { printer } from '../print.ts'
 
 interface Flags extends Pick<WorkOptions, 'result' | 'timeout' | 'rounds' | 'template'> {
@@ -84,10 +85,7 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
   const template = flags.template === undefined ? undefined : fileText(flags.template)
   const worker = result === undefined ? await namedWorker(flags.worker) : undefined
   const runs = box === undefined ? undefined : ledger(join(box, 'ledger'))
-  const stop = new AbortController()
-  const onSignal = () => stop.abort()
-  // Once: a second Ctrl-C ends this process as usual.
-  process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
+  const stopped = untilStopped()
   try {
     if (flags.activate && runs && !dryRun) await activate(runs, order.issue_ref, order.run_id)
     const done = await work(order, {
@@ -96,7 +94,7 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
       ledger: runs,
       outbox: box === undefined || dryRun ? undefined : outbox(box),
       audit: dryRun ? false : (flags.audit ?? (box === undefined ? undefined : join(box, 'audit'))),
-      signal: stop.signal,
+      signal: stopped.signal,
     })
     await printer()(done)
     if (result !== undefined && done.verdict !== 'advance') {
@@ -115,7 +113,7 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
     console.error(`sluice: ${error.message}${cause}`)
     return exits.failed
   } finally {
-    process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+    stopped.end()
   }
 }
 

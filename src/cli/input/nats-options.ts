@@ -4,6 +4,7 @@ import type { NatsOptions } from '../../nats/nats-client.ts'
 import { safe } from '../draw/safe.ts'
 import { statusLine } from '../draw/status-line.ts'
 import { exits } from '../exit-codes.ts'
+import { untilStopped } from './until-stopped.ts'
 
 export interface NatsFlags
   extends Pick<NatsOptions, 'stream' | 'replicas' | 'user' | 'password' | 'creds' | 'inbox'> {
@@ -109,26 +110,3 @@ export async function moveRuns(moved: string, move: (task: Task) => Promise<stri
 export function notMoved(path: string, moved: string, fault: Error): string {
   return `${safe(path)} is not ${moved}: ${fault.message}`
 }
-
-/** A signal that the first SIGINT or SIGTERM aborts; the second one ends the process as usual. */
-function untilStopped(): { readonly signal: AbortSignal; end(): void } {
-  const stop = new AbortController()
-  let at = 0
-  const onSignal = (name: NodeJS.Signals) => {
-    if (!stop.signal.aborted) {
-      at = performance.now()
-      stop.abort()
-    } else if (performance.now() - at > REPEAT_MS) {
-      end()
-      process.kill(process.pid, name)
-    }
-  }
-  const end = () => {
-    process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
-  }
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
-  return { signal: stop.signal, end }
-}
-
-/** A status line re-sends Ctrl-C once after it has removed itself; a person takes longer. */
-const REPEAT_MS = 200
