@@ -17,7 +17,7 @@ import type { Scan } from './scan.ts'
  */
 
 /** An array that is longer than this is no citation. */
-const MAX_CITATION = 1024
+export const MAX_CITATION = 1024
 /** Nor is a list of numbers that is longer than this. */
 const MAX_NUMBERS = 200
 /** How much of what follows an array on its line shows whether it is one. */
@@ -27,16 +27,9 @@ export const MAX_BEHIND = 64
 //      ^          ^     ^ aside               ^         ^     ^ alone on its line
 /**
  * Whether what is from `from` to `to` is an array that prose uses for something else; `after` is what follows
- * it, `alone` says that no other may be joined to it. The first thing of the input begins a line.
+ * it. The first thing of the input begins a line, and no other array can be before it.
  */
-export function isAside(
-  scan: Scan,
-  from: number,
-  to: number,
-  after: string,
-  first: boolean,
-  alone = first,
-): boolean {
+export function isAside(scan: Scan, from: number, to: number, after: string, first: boolean): boolean {
   const { head } = scan
   if (scan.byte(from) !== OPEN_BRACKET) return false
   if (head.isGlued(from) || after.charCodeAt(0) === OPEN_PAREN) return true
@@ -45,8 +38,8 @@ export function isAside(
   const startsLine = first || head.blank(from)
   if (startsLine && isCitation(array, after)) return true
   if (head.isAfterColon(from)) return false
-  if (IS_ONE_SCALAR.test(array)) return !startsLine || lineOf(after).trim() !== ''
-  return !alone && isBesideCitation(head.before(from), array, after)
+  if (IS_ONE_SCALAR.test(array)) return !startsLine || HAS_WORDS.test(after)
+  return !first && isBesideCitation(head.before(from), array, after)
 }
 
 /** One past the closer of an array that may be an aside by what is in it; -1 for another. */
@@ -74,13 +67,11 @@ const IS_ONE_SCALAR = /^\[(?:"[^"]*"|[^",{[])*$/
  */
 export function isCitation(array: string, after: string): boolean {
   if (!/^\[(?:[^[\]{},]{0,1024}|\s?\d{1,4}(?:\s?,\s?\d{1,4})?\s?)\]$/.test(array)) return false
-  const line = lineOf(after)
-  return /^\[[^,]*\]$/.test(array) ? line.trim() !== '' : /^\s{0,9}(?:[A-Za-z]|[^\0-\x7f])/.test(line)
+  return (array.includes(',') ? /^[^\S\n]{0,9}(?:[A-Za-z]|[^\0-\x7f])/ : HAS_WORDS).test(after)
 }
 
-function lineOf(after: string): string {
-  return after.slice(0, MAX_BEHIND).split('\n', 1)[0]!
-}
+/** Something follows on the line. */
+const HAS_WORDS = /^[^\S\n]*\S/
 
 //  See [1] and [2, 3] for details.      As [1] says, it is [80, 90].
 //              ^ another citation                         ^ a value

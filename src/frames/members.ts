@@ -10,7 +10,7 @@ export class OpenMembers {
   readonly #balance = new TextBalance()
   #start = ''
   #seek: number
-  #stage: 'inside' | 'behind' | 'over' | 'broken' = 'inside'
+  #stage: 'inside' | 'behind' | 'over' = 'inside'
 
   constructor(tape: Tape, from: number) {
     this.#tape = tape
@@ -21,21 +21,22 @@ export class OpenMembers {
   /** Whether the bracket at `position` is inside, or after what cannot be read. Positions never go back. */
   has(position: number): boolean {
     this.read(position)
-    return (this.#stage === 'inside' || this.#stage === 'broken') && beginsWithKey(this.#start)
+    return this.#stage === 'inside' && beginsWithKey(this.#start)
   }
 
   /** Reads up to `position`: the bytes before it may be dropped. */
   read(position: number): void {
-    if (position <= this.#seek || this.#stage === 'over' || this.#stage === 'broken') return
+    if (position <= this.#seek || this.#stage === 'over') return
     const { view, base } = this.#tape
     const text = view.toString('latin1', this.#seek - base, position - base)
     this.#seek = position
     if (this.#start.length < MAX_START) this.#start += text.slice(0, MAX_START)
     const end = this.#stage === 'behind' ? 0 : this.#balance.read(text)
-    if (end === 'broken') this.#stage = 'broken'
-    if (typeof end !== 'number') return
-    const next = text.slice(end).trimStart()
-    this.#stage = next === '' ? 'behind' : ',:}]'.includes(next[0]!) ? 'broken' : 'over'
+    if (end === 'inside') return
+    const next = end === 'broken' ? ',' : text.slice(end).trimStart().charAt(0)
+    this.#stage = next === '' ? 'behind' : ',:}]'.includes(next) ? 'inside' : 'over'
+    // Nobody knows where it ends.
+    if (this.#stage === 'inside') this.#seek = Number.POSITIVE_INFINITY
   }
 }
 

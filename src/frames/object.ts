@@ -244,7 +244,7 @@ export class ObjectMachine implements Inside {
     const isOver = broken < 0
     // All that is sure to have arrived.
     const after = isOver ? this.#follows.seen() : this.#behind(broken + 1 - to)
-    const aside = isAside(this.#scan, this.#from, to, after, this.#first, this.#first || !isOver)
+    const aside = isAside(this.#scan, this.#from, to, after, this.#first)
     this.#emit(to, false, isOver ? undefined : broken, aside || this.#isPiece())
     // In open members, what is broken ends where they do.
     if (!isOver && !aside && !this.#bare && !this.#scan.members?.has(this.#from)) this.#passBrokenRest(to)

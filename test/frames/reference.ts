@@ -911,7 +911,7 @@ class Reference {
         const broken = this.#brokenBehind(from, to, limit)
         const isUsed =
           this.#isAside(from, to, limit, isFirst) ||
-          (broken === undefined && !isFirst && this.#isBesideCitation(from, to, limit))
+          (!isFirst && this.#isBesideCitation(from, to, broken === undefined ? limit : to))
         const aside =
           isUsed || (!isFirst && this.#isPiece(from, this.#slice(to, Math.min(limit, to + MAX_REST))))
         this.#cut({

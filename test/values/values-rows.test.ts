@@ -730,6 +730,11 @@ const groups: readonly Group[] = [
       ['"a": 1, "b": {"c": 2}} ...{"d":3}', 'object 26-33 {"d":3} +took an object from prose@26'],
       ['"a": 1, "b": {"c": 2}}\n{"d":3}', 'object 23-30 {"d":3} +took an object from prose@23'],
       ['"a": "}"}, {"c": 2} {"d":3}', 'text 0-27 NO_MATCH'],
+      [
+        { pick: 'first' },
+        '{"t":"1"} for a 5" screen: yes.\n{"c":3}\n',
+        'object 0-9 {"t":"1"} +took an object from prose@0 !AMBIGUOUS@0,32',
+      ],
       ['"a": x} {"d":3}', 'text 0-15 NO_MATCH'],
       ['"k\n": {"a":1}', 'text 0-13 NO_MATCH'],
       ['"k" : {"a":1}', 'text 0-13 NO_MATCH'],
