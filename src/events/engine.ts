@@ -187,8 +187,8 @@ export interface Say {
   newId(of?: 'message' | 'reasoning'): string
   /**
    * A tool call has `started`, is `completed` or has `failed`; if its start was not reported, it is started
-   * first. With `input`, the facts have a piece of its arguments as their input, before it starts: one that is
-   * empty, without an id of the call, or only on the PTY, is not reported.
+   * first. With `input`, the facts have a piece of its arguments as their input, before it starts: one that
+   * is empty, without an id of the call, or only on the PTY, is not reported.
    */
   call(state: 'input' | 'started' | 'completed' | 'failed', call: CallFacts): void
   /** The engine claims to have changed a file; `diff` is a unified diff, if the engine has one. */
@@ -199,9 +199,9 @@ export interface Say {
   warning(code: Code, message?: string, severity?: Severity): void
   /**
    * The turn `begins`: the end of the turn before no longer counts, nor does the done marker. It `goes on`
-   * after an end or a failure that the engine reported (it retried, its question was answered): neither counts
-   * any more. Its answer was `cut`, for a `reason` (a limit of tokens: `length`, `max_tokens`): unless another
-   * message follows, the run did not end well.
+   * after an end or a failure that the engine reported (it retried, its question was answered): neither
+   * counts any more. Its answer was `cut`, for a `reason` (a limit of tokens: `length`, `max_tokens`):
+   * unless another message follows, the run did not end well.
    */
   turn(what: 'begins' | 'goes on' | 'cut', reason?: string): void
   /**
@@ -231,7 +231,7 @@ export interface Say {
   sent(
     ...what:
       | [what: 'prompt', text: string]
-      | [what: 'answer', id: unknown, option?: string | undefined, words?: unknown]
+      | [what: 'answer', request: unknown, option?: string | undefined, words?: unknown]
       | [what: 'interrupt']
   ): true | 'kept'
   /** The engine does not know this type of record. Return false afterwards, so that it is kept. */

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { acp } from '../../src/engines/acp/acp.ts'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
-import { qwen } from '../../src/engines/qwen.ts'
 import { wireOf } from '../../src/engines/programs.ts'
+import { qwen } from '../../src/engines/qwen.ts'
 import type { Wire } from '../../src/events/talk-wire.ts'
 
 const start = { cwd: '/w', argv: ['agent'], session: undefined }

@@ -17,7 +17,7 @@ interface Failure {
   readonly range: Range | undefined
 }
 
-/** The turns of the agent: whether one has ended, failed or waits, and the evidence for the end of the run. */
+/** The turns of the agent: whether one has ended, failed or waits, and the evidence for the run's end. */
 export class Turns {
   readonly evidence = new RunEvidence()
   /** What the engine's errors mean. */
