@@ -350,14 +350,15 @@ export function loginAt(search: Search, at: number): Secret | undefined {
   LOGIN.lastIndex = at
   const call = LOGIN.exec(text)
   if (!call) return undefined
-  const token = ONLY_TOKEN.exec(text.slice(LOGIN.lastIndex, LOGIN.lastIndex + MAX_TOKEN))?.[1]
+  const from = Math.max(LOGIN.lastIndex, endOf(KEYWORD, text, LOGIN.lastIndex))
+  const token = ONLY_TOKEN.exec(text.slice(from, from + MAX_TOKEN))?.[1]
   const first = token !== undefined && isMix(token) ? 0 : 1
-  return lastMade(search, LOGIN.lastIndex, first, 'password', call[1] !== undefined)
+  return lastMade(search, from, first, 'password', call[1] !== undefined)
 }
 
 const MAX_TOKEN = 220
 /** `client.login("X")`: a single argument is not a user. */
-const ONLY_TOKEN = /^(?:\w{1,20}=)?\\{0,8}["']([\w.-]{20,200})\\{0,8}["']\)/
+const ONLY_TOKEN = /^\\{0,8}["']([\w.-]{20,200})\\{0,8}["']\)/
 
 const LOGIN =
   /(?:(?:log_?in|sign_?in|(?:create|add)_?user|(?<=[._]|basic_?|plain)auth|authenticate|crypt|hmac|jwt\.(?:sign|verify|encode|decode)|(?<=wifi\.)begin|wifi\.begin|(connect(?:ion)?|(?<=new )pdo))\(|(?<=sp_\w{0,20})login |(?<=basic_?)auth (?=['"]))/iy

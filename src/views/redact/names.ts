@@ -73,10 +73,10 @@ function roleIn(name: string): NameRole | undefined {
   if (plain.endsWith('authorization')) return 'authorization'
   if (plain.endsWith('cookie') || plain === 'cookies') return 'cookie'
   if (wholeSecrets.has(plain) || secrets.some((end) => plain.endsWith(end))) return 'secret'
-  if (CODE.test(plain)) return 'code'
   // Of an address that is signed; a signature elsewhere is not a secret.
   if (name === 'Signature' || OTHER_KEY.test(plain)) return 'key'
   if (/(?:^|[._-])(?:pat|auth|bearer|pepper)$/i.test(name)) return 'key'
+  if (CODE.test(plain)) return 'code'
   return name.endsWith('_KEY') && name === name.toUpperCase() && !name.includes('PUBLIC') ? 'key' : undefined
 }
 

@@ -3,10 +3,7 @@ import { backslashesBefore, endsLine, type Secret } from './secret.ts'
 import { type Span, secretIn } from './value.ts'
 
 /** Words in the header of a table that has secrets, or in a line that says what the next one is. */
-const HINT = /pass|assw|pwd|secret|token|key|cred|jwt|login|(?:recovery|backup) code/gi
-/** The items of a list of codes: what names them is above the first. */
-const CODES =
-  /^[ \t]{0,8}(?:[-*•] |\d{1,2}[.)] )?(?:(?=[a-z-]{0,80}\d)[\w-]{4,80}(?: {1,4}|(?=\n))){1,10}\n/gim
+const HINT = /pass|assw|pwd|secret|token|key|cred|jwt|login/gi
 /** A longer line is not a row. */
 const MAX_ROW = 2000
 /** Lines before a line that can say what it is, and the longest that are kept. */
@@ -41,9 +38,14 @@ export function linesBefore(given: string): string {
   const last = tablesIn(text, names).at(-1)
   const head = last && last.end >= text.trimEnd().length && last.head.from < from ? last.head : undefined
   const lines = text.slice(from)
-  const says = lines.length <= MAX_KEPT && lines.search(HINT) >= 0
+  const says = lines.length <= MAX_KEPT && (lines.search(HINT) >= 0 || CODE.test(lines))
   return `${head ? `${text.slice(head.from, head.to)}\n` : ''}${says ? lines : ''}`
 }
+
+const CODE = /(?:recovery|backup) code/i
+/** The items of a list of codes: what names them is above the first. */
+const CODES =
+  /^[ \t]{0,8}(?:[-*•] |\d{1,2}[.)] )?(?:(?=[a-z-]{0,80}\d)[\w-]{4,80}(?: {1,4}|(?=\n))){1,10}\n/gim
 
 function tablesIn(text: string, names: readonly number[]): Table[] {
   const tables: Table[] = []
