@@ -191,7 +191,7 @@ export function isSecretValue(value: string, { family, quoted, sure }: Assigned)
 export const HASHED = /^(?:sha|md5|pbkdf|bcrypt|scrypt|argon|http|utf|base64|v?\d+\.)/i
 
 /** `4711`, `123-456`, `a1b2c-d3e4f`; a port of a chip is shorter. */
-export function isCode(value: string): boolean {
+function isCode(value: string): boolean {
   return /^(?=.*\d)(?:\d{4,10}|\d{3} \d{3}|[a-z\d]{3,8}(?:-[a-z\d]{3,8}){1,5}|[a-z\d]{8,16})$/i.test(value)
 }
 
