@@ -1,7 +1,7 @@
 import { sequenceEnd } from '../../repair/control-characters.ts'
 import { COLON, DOT } from '../../text/characters.ts'
 import { argumentsAt, pipedTo } from './commands.ts'
-import { commandWords, eachPlace } from './hints.ts'
+import { eachPlace } from './hints.ts'
 import {
   addressAt,
   addressBefore,
@@ -105,11 +105,9 @@ const MAX_BLOCK = 24 * 1024
 
 const AND = 38
 const AT = 64
-/** A command, and its arguments; more words than are looked for alone. */
-const COMMAND = new RegExp(
-  `(?:${commandWords.join('|')}|sshpass|unzip|(?:ht|mosquitto_)passwd|setapikey|(?:change|wpa)_pass)[\\w-]*(?<=[ .]|(?= ))`,
-  'iy',
-)
+/** The beginning of a command that can have a password among its arguments. */
+const COMMAND =
+  /(?:7z |add_?user|alias set|bcp |certutil |coap-client|codecov |cqlsh|curl|db2 connect|http-basic\.|ldap|lftp |login|mariadb|mongo|mysql|ncftp|net use|nuget push|openssl |p4 |rdesktop |redis-cli|schtasks|security import|signtool |smbclient|snmp|sqlcmd|ssh-keygen |twine |unlock-keychain|useradd|xfreerdp |zip |sshpass|unzip|(?:ht|mosquitto_)passwd|setapikey|(?:change|wpa)_pass)[\w-]{0,20}(?<=[ .]|(?= ))/iy
 const READS_INPUT =
   /(?:ch|smb)passwd|sudo -s|-{0,2}password[-_]stdin|--?with-token|secrets? (?:create|put|set|add)|cryptsetup|passphrase-fd|kinit|vncpasswd|passwd --stdin|passwd \w|convertto-securestring/iy
 /** What is before a value that has no name, and what it is. */

@@ -1,5 +1,5 @@
 /** The beginnings of commands that can have a password among their arguments. */
-export const commandWords: readonly string[] = [
+const commandWords: readonly string[] = [
   '7z |add_user|adduser|alias set|bcp |certutil |coap-client|codecov |cqlsh|curl|db2 connect|http-basic.|ldap|lftp |login',
   'mariadb|mongo|mysql|ncftp|net use|nuget push|openssl |p4 |rdesktop |redis-cli|schtasks|security import',
   'signtool |smbclient|snmp|sqlcmd|ssh-keygen |twine |unlock-keychain|useradd|xfreerdp |zip ',
