@@ -187,6 +187,7 @@ function onlyPayload(message: string, enveloped: boolean, rules: Rules): Payload
 function lastPart(text: string, maxRepair: number): number {
   // A number in brackets may begin a short text that is one broken document.
   const first = text.length > maxRepair ? (/^\[\d{1,9}\] /.exec(text)?.[0].length ?? 0) : 0
+  if (!/^\p{L}/u.test(text.slice(first, first + 2))) return 0
   let [before, from] = [0, first]
   for (let end = pastObject(text, from); end > 0; end = pastObject(text, end)) {
     before = from
@@ -195,15 +196,28 @@ function lastPart(text: string, maxRepair: number): number {
   return before
 }
 
+/** The next object with words before it, which begin at `from`, and behind it: where those begin, or -1. */
 function pastObject(text: string, from: number): number {
-  OBJECT_IN_WORDS.lastIndex = from
-  const object = OBJECT_IN_WORDS.exec(text)?.[1]
-  return object !== undefined && isJson(object) ? OBJECT_IN_WORDS.lastIndex : -1
+  PLAIN_WORDS.lastIndex = from
+  UP_TO_OBJECT.lastIndex = PLAIN_WORDS.test(text) ? PLAIN_WORDS.lastIndex : from
+  if (!UP_TO_OBJECT.test(text)) return -1
+  const start = text.lastIndexOf('{', UP_TO_OBJECT.lastIndex)
+  REST_OF_OBJECT.lastIndex = UP_TO_OBJECT.lastIndex
+  if (!REST_OF_OBJECT.test(text)) return -1
+  const end = REST_OF_OBJECT.lastIndex
+  UP_TO_WORDS.lastIndex = end
+  return UP_TO_WORDS.test(text) && isJson(text.slice(start, end)) ? UP_TO_WORDS.lastIndex : -1
 }
 
-/** Words, a small flat object, and the space or the number in brackets before the next words. */
-const OBJECT_IN_WORDS =
-  /\p{L}[\p{L}\p{N}_ \n.;!?。]*(?<=[\p{L}\p{N};.!?] )(\{\s?"[^{}[\]<`~\p{Cc}\p{Cs}]*\}) (?:\[\d{1,9}\] )?(?=\p{L})/uy
+/** Nearly all words: their letters need no table of Unicode's. */
+const PLAIN_WORDS = /[A-Za-z][\w \n.;!?]*/y
+
+/** The other words, then a small flat object. */
+const UP_TO_OBJECT = /[\p{L}\p{N}_ \n.;!?。]*(?<=[\p{L}\p{N};.!?] )\{\s?"/uy
+const REST_OF_OBJECT = /[^{}[\]<`~\p{Cc}\p{Cs}]*\}/uy
+
+/** The space or the number in brackets before the next words. */
+const UP_TO_WORDS = / (?:\[\d{1,9}\] )?(?=\p{L})/uy
 
 /** A closed block, whatever is in it. */
 const THOUGHT = /^<(think|thinking|reasoning|scratchpad)>[^\u001b]*?<\/\1>\s*/
