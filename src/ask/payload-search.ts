@@ -183,7 +183,7 @@ export class PayloadSearch {
     const isUnwanted = root === 'object' && frame.text[0] === '['
     const isDocument = this.#inBody && frame.first === true && (isProse || isUnwanted)
     const isOurs = frame.from === this.#from
-    this.#isBroken = isProse || !isOurs || this.#value?.done() !== true
+    this.#isBroken = isProse || (isOurs ? this.#value?.done() !== true : !frame.in_fence)
     // Before an object, an array is a value, too.
     if (isProse && frame.first && !frame.aside && !this.#options.loose && root === 'any')
       this.#isDoubtful = true
@@ -250,15 +250,17 @@ export class PayloadSearch {
   #yields(isBlock: boolean): boolean {
     if (!this.#settled) return true
     if (this.#inBody || !this.#value?.done()) return false
-    return (isBlock && this.#from >= 0) || !this.done()
+    return (isBlock && this.#from >= 0) || !this.#holds()
   }
 
-  /** The value is complete, and passes. */
+  /** The value is complete, and passes; and no block is open that may have a better one, or be none. */
   done(): boolean {
+    return !(this.#body && (!this.#settled || this.#body.mayBeNamed)) && this.#holds()
+  }
+
+  #holds(): boolean {
     const value = this.#value
     if (value === undefined || !value.done() || this.#isDoubtful) return false
-    // An open block may still have a better value, or be none.
-    if (this.#body && (!this.#settled || this.#body.mayBeNamed)) return false
     if (this.#checked !== value) this.#passes = this.#options.passes(value.root)
     this.#checked = value
     return this.#passes
@@ -402,7 +404,7 @@ export class PayloadSearch {
     if (!this.#yields(isBlock)) return
     if (kind === 'object' || kind === 'line') {
       if (kind === 'object' && isMember(scan.head.before(from))) return
-      if (this.#isInFence && this.done() && scan.isInFence(kind, from)) return
+      if (this.#isInFence && this.#holds() && scan.isInFence(kind, from)) return
       if (root === 'any' || scan.byte(from) === OPEN_BRACE) this.#begin(from, at)
       return
     }
