@@ -415,7 +415,11 @@ function spoken(search: Search, { name, family, from, after }: Name): Secret | u
   if (!isSpoken(family) || text[from - 1] === ':') return undefined
   const near = text.slice(after, after + MAX_SAID)
   const said = near.slice(0, near.search(SAID_UNTIL) >>> 0)
-  for (const { index, 0: link } of said.matchAll(SAYS)) {
+  // `matchAll` makes the pattern anew for each name, which took longer than all that follows.
+  SAYS.lastIndex = 0
+  for (let found = SAYS.exec(said); found; found = SAYS.exec(said)) {
+    const { index, 0: link } = found
+    if (link === '') SAYS.lastIndex++
     const isOther = !ENGLISH.test(name)
     if (!PURPOSE.test(said.slice(0, index)) && !(isOther && ADJECTIVE.test(said.slice(0, index)))) break
     const secret = saidAt(search, after + index + link.length, family, index > 0)
@@ -439,10 +443,11 @@ const MAX_NEAR = 70
 //  X is the new password of root
 /** What is said to be one. */
 function saidBefore({ text }: Search, from: number, family: NameFamily): Secret | undefined {
-  const found = AS.exec(text.slice(Math.max(0, from - 120), from))
-  if (!found) return undefined
-  const value = found[1]!
-  const start = from - (found[0].length - found[0].indexOf(value))
+  const link = AS.exec(text.slice(Math.max(0, from - 60), from))
+  if (!link) return undefined
+  const end = from - link[0].length
+  const value = LAST_WORD.exec(text.slice(Math.max(0, end - 65), end))?.[0] ?? ''
+  const start = end - value.length
   return isMade(value) && MADE_UP.test(value) && !HASHED.test(value)
     ? secretIn(
         text,
@@ -454,7 +459,8 @@ function saidBefore({ text }: Search, from: number, family: NameFamily): Secret 
 
 const MADE_UP = /[!@#$%^&*]|\d-[a-z]|^(?=.*[A-Z])(?=.*[a-z]).*\d/
 const AS =
-  /(?:^|[\s"'`])([^\s"'`\\/]{8,64})["'`]? (?:is|as)(?: (?:the|my|your|our|its|their|a|new|root|admin|temporary|initial|database|db|default)){0,4} $/i
+  /["'`]? (?:is|as)(?: (?:the|my|your|our|its|their|a|new|root|admin|temporary|initial|database|db|default)){0,4} $/i
+const LAST_WORD = /(?<![^\s"'`])[^\s"'`\\/]{8,64}$/
 
 /** The value at the end of a sentence; one that is far from its name has some length. */
 function saidAt(search: Search, at: number, family: NameFamily, isFar: boolean): Secret | undefined {

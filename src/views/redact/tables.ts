@@ -1,3 +1,4 @@
+import { classTable } from '../../text/characters.ts'
 import { familyOf, type NameFamily } from './names.ts'
 import { backslashesBefore, endsLine, type Secret } from './secret.ts'
 import { type Span, secretIn } from './value.ts'
@@ -82,10 +83,15 @@ function prefixEnd(text: string, from: number): number {
 
 /** Whether a header can have this: names, and what separates them. */
 function isHeaderUnit(text: string, at: number): boolean {
-  return HEADER.test(text[at]!)
+  const unit = text.charCodeAt(at)
+  return HEADER[unit] === 1 || unit === ARROW
 }
 
-const HEADER = /[\w .,;|\t"`*+>→\\-]/
+const ARROW = 0x2192
+const HEADER = classTable([
+  1,
+  'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ .,;|\t"`*+>\\-',
+])
 
 /** The level of the line that begins here; undefined if none does. */
 function levelAt(text: string, at: number): number | undefined {
