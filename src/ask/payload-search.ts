@@ -1,9 +1,8 @@
-import { MAX_CITATION } from '../frames/aside.ts'
 import type { Frame } from '../frames/frame.ts'
 import { openingScan } from '../frames/frames.ts'
 import { opensInProse } from '../frames/opening-bracket.ts'
 import type { Inside, Scan } from '../frames/scan.ts'
-import { isMember } from '../frames/within.ts'
+import { beginsWithKey, isMember } from '../frames/within.ts'
 import {
   BACKTICK,
   GREATER,
@@ -38,8 +37,6 @@ interface Body {
   search: PayloadSearch | undefined
   /** It counts only if it begins with a bracket. */
   readonly needsBracket: boolean
-  /** Until it is closed, a tag without a bracket first may only be named. */
-  mayBeNamed: boolean
   /** What follows its value and may close it. */
   held: string
   /** Number of its bytes that are not blank, up to a few; those before `seen` are counted. */
@@ -68,16 +65,14 @@ export class PayloadSearch {
   /** An opened bracket that may still be prose. */
   #vague: GrowingValue | undefined
   #body: Body | undefined
+  /** The start of the text. */
+  #start = ''
   /** Text that the scanner has not seen: the value in a block. */
   #unfed = ''
   /** Where the value begins in the channel, if it is in prose. */
   #from = -1
-  /** How much of it the scanner may not have seen. */
-  #passed = 0
   /** It counts less than any other: only one of its kind does not replace it. */
   #isInFence = false
-  /** The first character. */
-  #begins: string | undefined
   /** The last bracket was no value: what looks like its inside is none. */
   #isBroken = false
   /** An earlier object may be repaired at the end. */
@@ -85,8 +80,6 @@ export class PayloadSearch {
   /** What gave way to the block that is open. */
   #outranked: GrowingValue | undefined
   #isEnded = false
-  /** What follows a value that may be the whole input. */
-  #rest: RestOfInput | undefined
   /** The last complete value that was checked, and whether it passed. */
   #checked: GrowingValue | undefined
   #passes = true
@@ -121,10 +114,7 @@ export class PayloadSearch {
     const all = this.#half + piece
     this.#half = isHighSurrogate(all.charCodeAt(all.length - 1)) ? all.slice(-1) : ''
     const text = this.#half === '' ? all : all.slice(0, -1)
-    if (this.#begins === undefined) {
-      this.#begins = /[^\s\0\ufeff]/.exec(text)?.[0]
-      this.#isBroken = this.#begins === '{' || this.#begins === '['
-    }
+    if (this.#start.length < MAX_START) this.#start += text.slice(0, MAX_START - this.#start.length)
     for (let at = 0; at < text.length && !this.#isOver(); ) {
       let from = at
       if (this.#settled && this.#isGrowing()) {
@@ -141,17 +131,13 @@ export class PayloadSearch {
     return this.#value
   }
 
-  /**
-   * A scanner sees nothing of a value that grows, unless it may be a citation. In a block it comes when the
-   * value is complete.
-   */
+  /** A scanner sees nothing of a value that grows, and in a block it comes when the value is complete. */
   #passOver(text: string): void {
-    this.#passed += text.length
     if (this.#body) {
       this.#unfed += text
       this.#body.search!.#passOver(text)
       if (this.#value!.done()) this.#feed(this.#unfed)
-    } else if (this.#passed <= MAX_CITATION && Array.isArray(this.#value!.root)) this.#feed(text)
+    }
     if (this.#value!.done()) this.#scan.inside?.skipToEnd?.()
   }
 
@@ -172,25 +158,16 @@ export class PayloadSearch {
       this.#blockCut(frame)
       return
     }
-    // In a block that begins with a value, no other counts.
-    const isLate = isLateThought(frame) && !(this.#inBody && this.#rest)
+    const isLate = isLateThought(frame)
     const isBroken = frame.broken !== undefined
     // Something follows, so that an empty object is prose, and so is an array of scalars.
     const isProse =
       frame.aside || this.#isPart(frame) || (!this.#isEnded && !opensInProse(frame.text, this.#options.loose))
     // What begins a block is no prose.
-    const { root } = this.#options
-    const isUnwanted = root === 'object' && frame.text[0] === '['
+    const isUnwanted = this.#options.root === 'object' && frame.text[0] === '['
     const isDocument = this.#inBody && frame.first === true && (isProse || isUnwanted)
     const isOurs = frame.from === this.#from
-    this.#isBroken = isProse || (isOurs ? this.#value?.done() !== true : !frame.in_fence)
-    // Before an object, an array is a value, too.
-    if (isProse && frame.first && !frame.aside && !this.#options.loose && root === 'any')
-      this.#isDoubtful = true
-    if (isOurs && frame.first && !isProse) {
-      this.#rest = new RestOfInput()
-      this.#readRest(this.#scan.decodeClean(this.#tape.positionOf(frame.to), this.#tape.end))
-    }
+    this.#isBroken = isProse || !isOurs || this.#value?.done() !== true
     if (isOurs && frame.in_fence) {
       this.#settled = false
       this.#isInFence = true
@@ -205,11 +182,9 @@ export class PayloadSearch {
   //  "[1]" is what I want      {x {"a": 1}
   /** Whether it is a part of a string, or may be of something broken. */
   #isPart({ kind, text, from, attached }: Frame): boolean {
-    if (kind !== 'object') return false
-    if (attached && (this.#inBody || (this.#isBroken && !this.#isEnded))) return true
-    return (
-      !this.#isEnded && !hasQuotedKey(text) && isInside(this.#scan.head.before(this.#tape.positionOf(from)))
-    )
+    if (kind !== 'object' || this.#isEnded) return false
+    if (attached && this.#isBroken) return true
+    return !hasQuotedKey(text) && isInside(this.#scan.head.before(this.#tape.positionOf(from)))
   }
 
   /**
@@ -250,15 +225,11 @@ export class PayloadSearch {
   #yields(isBlock: boolean): boolean {
     if (!this.#settled) return true
     if (this.#inBody || !this.#value?.done()) return false
-    return (isBlock && this.#from >= 0) || !this.#holds()
+    return (isBlock && this.#from >= 0) || !this.done()
   }
 
-  /** The value is complete, and passes; and no block is open that may have a better one, or be none. */
+  /** The value is complete, and passes. */
   done(): boolean {
-    return !(this.#body && (!this.#settled || this.#body.mayBeNamed)) && this.#holds()
-  }
-
-  #holds(): boolean {
     const value = this.#value
     if (value === undefined || !value.done() || this.#isDoubtful) return false
     if (this.#checked !== value) this.#passes = this.#options.passes(value.root)
@@ -332,13 +303,8 @@ export class PayloadSearch {
     this.#channelEnd += bytes.length
     this.#atByte = 0
     this.#atUnit = 0
-    this.#readRest(text)
     this.#scanner.write(bytes)
-    if (this.#body && this.#scan.inside !== this.#body.inside) this.#giveUp()
-  }
-
-  #readRest(text: string): void {
-    if (this.#rest?.hasSurplus(text)) this.#isDoubtful = true
+    if (this.#body && this.#scan.inside !== this.#body.inside) this.#body = undefined
   }
 
   /** The value again, if it is still not certain that it is one. */
@@ -358,10 +324,7 @@ export class PayloadSearch {
     for (; open.seen < this.#tape.end && open.begun < BEGUN; open.seen++) {
       const byte = this.#scan.byte(open.seen)
       if (isBlank(byte)) continue
-      if (open.begun++ > 0) continue
-      open.mayBeNamed &&= !isBracket(byte)
-      if (!open.needsBracket || isBracket(byte)) continue
-      this.#isDoubtful ||= this.#inBody
+      if (open.begun++ > 0 || !open.needsBracket || isBracket(byte)) continue
       this.#giveUp()
       return false
     }
@@ -396,15 +359,13 @@ export class PayloadSearch {
       // The scanner has not cut it: it was no block, and its content is prose.
       this.#giveUp()
     }
-    // A search goes only one block deep.
-    this.#isDoubtful ||= this.#inBody && kind === 'tag'
     // A block counts more than an object in prose.
     const isBare = kind === 'fence' && label === ''
     const isBlock = kind === 'tag' || isBare || isPayloadFence(label, '')
     if (!this.#yields(isBlock)) return
     if (kind === 'object' || kind === 'line') {
-      if (kind === 'object' && isMember(scan.head.before(from))) return
-      if (this.#isInFence && this.#holds() && scan.isInFence(kind, from)) return
+      if (kind === 'object' && (beginsWithKey(this.#start) || isMember(scan.head.before(from)))) return
+      if (this.#isInFence && this.done() && scan.isInFence(kind, from)) return
       if (root === 'any' || scan.byte(from) === OPEN_BRACE) this.#begin(from, at)
       return
     }
@@ -413,8 +374,7 @@ export class PayloadSearch {
     const body = {
       inside: scan.inside,
       search: undefined,
-      needsBracket: isBare || !isBlock || this.#inBody,
-      mayBeNamed: kind === 'tag',
+      needsBracket: isBare || !isBlock,
       held: '',
       begun: 0,
       seen: at,
@@ -433,7 +393,6 @@ export class PayloadSearch {
     const found = new GrowingValue(this.#options.maxDepth)
     this.#from = this.#tape.origin(from)
     this.#isInFence = false
-    this.#passed = 0
     const to = Math.max(at, this.#stepOnTape)
     for (let seen = from, size = 64; seen < to && !found.failed(); size *= 2) {
       let end = Math.min(to, seen + size)
@@ -462,32 +421,6 @@ export class PayloadSearch {
   }
 }
 
-//  {"a":1}{"b":2}]      {"a":1} so: "}"
-//                ^ one too many      ^ maybe
-/** A closing bracket without an opening one shows that the value before was a piece of something broken. */
-class RestOfInput {
-  /** How many brackets are open, and how many if quotes are no strings. */
-  #depth = 0
-  #plain = 0
-  #inString = false
-  #hasColon = false
-  #hasSurplus = false
-
-  hasSurplus(text: string): boolean {
-    for (const [mark] of text.matchAll(/[":{}[\]]/g)) {
-      if (mark === '"') this.#inString = !this.#inString
-      else if (mark === ':') this.#hasColon = true
-      else {
-        const step = mark === '{' || mark === '[' ? 1 : -1
-        this.#plain += step
-        if (!this.#inString) this.#depth += step
-        this.#hasSurplus ||= this.#plain < 0 || this.#depth < 0
-      }
-    }
-    return this.#hasColon && this.#hasSurplus
-  }
-}
-
 type Rules = Parameters<typeof openingScan>[0]
 
 function rulesFor({ tag, lines, root, loose }: SearchOptions): Rules {
@@ -506,13 +439,15 @@ function rulesFor({ tag, lines, root, loose }: SearchOptions): Rules {
 }
 
 /** Rules for searching the body of a block. */
-const BODY = { tags: ['json'], needsPayload: true, fences: true, lines: false, objects: true, think: true }
+const BODY = { tags: [], fences: true, lines: false, objects: true, think: true }
 /** Number of bytes that decide whether it is a body: the length of a fence mark. */
 const BEGUN = 3
 /** Longer lines are read in parts: the scanner must not read far into a payload that is found. */
 const MAX_STEP = 4096
 /** The first character of what may close a block. */
 const CLOSER = /^[<`~]/
+/** A key at the start of the text is not longer. */
+const MAX_START = 300
 
 /** A byte inside a character. */
 function isContinuation(byte: number | undefined): boolean {

@@ -10,7 +10,6 @@ import { Tape } from '../text/tape.ts'
 import type { Frame } from './frame.ts'
 import { keepOffsets, textStart } from './frame-offsets.ts'
 import { LineHead } from './line-head.ts'
-import type { OpenMembers } from './members.ts'
 
 /** A machine inside a frame, which continues where it stopped. */
 export interface Inside {
@@ -81,8 +80,6 @@ export class Scan {
   #openThoughts: OpenThought[] = []
   /** The fence that is read as prose: it watches for its closer, and needs the bytes from `keep` on. */
   proseFence: { keep(): number } | undefined
-  /** Set if the input begins with a quote. */
-  members: OpenMembers | undefined
   /** Set when a tag block without payload, never closed, has been read again as prose. */
   rereadTag = false
 
@@ -312,7 +309,6 @@ export class Scan {
     }
     this.#examine(keep)
     this.head.remember(keep)
-    this.members?.read(keep)
     tape.settle(keep)
   }
 

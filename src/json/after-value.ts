@@ -75,15 +75,11 @@ export function isRestOfWhole(text: string, end: number): boolean {
     },
     close: () => --depth < 0,
   }
-  walk(
-    rest.replace(/\\./g, '').replace(ODD_QUOTE, (line) => line.replaceAll('"', ' ')),
-    brackets,
-  )
+  const stop = walk(rest, brackets)
+  // At a string without an end: no later one has an end, either.
+  if (depth >= 0) walk(rest.slice(stop).replaceAll('"', ' '), brackets)
   return depth < 0
 }
-
-/** A line in which a quote has no partner: `for a 5" screen`. No string goes on over its end. */
-const ODD_QUOTE = /^[^"\n]*"(?:[^"\n]*"[^"\n]*")*[^"\n]*$/gm
 
 /** How far the rest of a line is read. */
 export const MAX_REST = 512

@@ -78,6 +78,8 @@ class Judge implements Sink<Frame> {
   /** A think block was skipped before the first frame. */
   #thinkBefore = false
   #started = false
+  /** The input begins with `"key":`, like a document without its bracket: no object in it counts. */
+  #inMembers = false
   /** The last bracket was the start of something broken: what looks like its inside is not emitted. */
   #broken = false
   /** The end of the last object whose keys have no double quotes and that goes on where it seemed to end. */
@@ -171,6 +173,7 @@ class Judge implements Sink<Frame> {
     this.#rejected = undefined
     this.#found = false
     this.#started = false
+    this.#inMembers = false
     this.#broken = false
     this.#tornTo = -1
     this.#blank = false
@@ -242,7 +245,7 @@ class Judge implements Sink<Frame> {
 
   #objectInProse(frame: Frame): void {
     const rules = this.#rules
-    if (frame.aside) return
+    if (frame.aside || this.#inMembers) return
     if (frame.attached && (this.#broken || isMember(this.#textBefore(frame.from, 200)))) return
     const quoted = hasQuotedKey(frame.text)
     // Once something was found, the text before it is no longer kept.
@@ -452,10 +455,8 @@ class Judge implements Sink<Frame> {
 
   /** Nothing was found: the text is read once more, by wider rules. */
   #lastResort(text: UnmatchedText): void {
-    const bytes = text.bytes()
-    // The inside of a document without its bracket.
-    if (!this.#options.document || beginsWithKey(bytes.toString('utf8', this.#from, this.#from + 300))) return
-    for (const frame of looseFrames(bytes, this.#channel, this.#rules)) {
+    if (!this.#options.document || this.#inMembers) return
+    for (const frame of looseFrames(text.bytes(), this.#channel, this.#rules)) {
       const result = climb(frame.text, this.#rules)
       if (!result.ok) continue
       const pass = { ...result, notes: [...result.notes, looseMatch()] }
@@ -501,6 +502,7 @@ class Judge implements Sink<Frame> {
     let from = this.#from
     while (isBlank(bytes[from]) || bytes[from] === 0 || bomAt(bytes, from) === 3)
       from += bomAt(bytes, from) || 1
+    this.#inMembers = beginsWithKey(bytes.toString('utf8', from, Math.min(from + 300, bytes.length)))
     if (!isBracket(bytes[from])) return
     this.#broken = true
     // Only what is before the end of this frame is sure to have arrived, however the input is split.

@@ -125,20 +125,6 @@ describe('snapshots().done()', () => {
     ['{"a": 1}\n```json\n{b: 1}\n```', {}, false],
     ['```py\n{"a": 1}\n```\n<json>{"b": 2}</json>', { schema: {} }, true],
     ['{\'a\': 1} {"b": 2}', { schema: {} }, false],
-    ['```json\n]<json>{"a":1}<json>\n. ', {}, false],
-    ['[1]\n```json\n````json ', { schema: {} }, false],
-    ['```json\n```json\n: {"a":1} ', {}, false],
-    ['{"b":2}{"a":1}] so: x', {}, false],
-    ['<json>{"a":1}{"b":2}] so: x</json>', {}, false],
-    ['```json\n[2, 3] y = 2\n```', { schema: {} }, false],
-    ['```json\n,{"a":1}\n```', {}, false],
-    ['{| ,{"b":2}', {}, false],
-    ['```diff\n+ {"a":1}\n- {"b":2}\n```\n: {"t":"```"}{"a":1}', {}, true],
-    ['[2, 3]{"a":1}', { root: 'any' }, false],
-    ['{"a":1}<json></think>', {}, false],
-    ['see <answer>| {"a":1}', { tag: 'answer' }, false],
-    ['```json\n{"b":2}</think>{"a":1}\n```', {}, true],
-    ['"a": 1, "b": {"c": 2}} ...{"d":3}', {}, true],
   ])('agrees with tryParse: %j', (text, options, done) => {
     for (const size of [1, 3, 1000]) {
       const seen = snapshots(options)

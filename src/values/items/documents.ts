@@ -1,11 +1,9 @@
-import { endOfAside, isAside, MAX_BEHIND } from '../../frames/aside.ts'
 import { FenceMachine } from '../../frames/fence.ts'
 import { withDefaults } from '../../frames/frames.ts'
 import { type BracketRule, bracketCheck } from '../../frames/opening-bracket.ts'
 import { Prose } from '../../frames/prose.ts'
 import type { Inside, Scan } from '../../frames/scan.ts'
 import { isPiece } from '../../frames/within.ts'
-import { isStructureAt } from '../../json/after-value.ts'
 import type { ChangeKind } from '../../repair/change.ts'
 import { ByteSearch } from '../../text/byte-search.ts'
 import { BACKTICK, isBlank, isBracket, LESS, OPEN_BRACKET, TILDE } from '../../text/characters.ts'
@@ -56,9 +54,7 @@ export function documentFinder(
       open(from, rule, first) {
         const { head } = scan
         const bracket = scan.byte(from) ?? 0
-        if (scan.members?.has(from)) scan.leave(from + 1)
-        else if (first)
-          machine.openBare(from, rule, prose.hasThought ? 'dropped a think block' : undefined, true)
+        if (first) machine.openBare(from, rule, prose.hasThought ? 'dropped a think block' : undefined, true)
         else if (
           (bracket === OPEN_BRACKET || head.mayBeInside(from)) &&
           isPiece(head.before(from), String.fromCharCode(bracket)) &&
@@ -104,7 +100,6 @@ export class DocumentMachine implements Inside {
   readonly #scan: Scan
   readonly #tape: Tape
   readonly #needsPayload: boolean
-  readonly #sink: ItemSink
   readonly #containers: ContainerReader
   #doc!: DocumentState
 
@@ -114,7 +109,6 @@ export class DocumentMachine implements Inside {
     this.#scan = scan
     this.#tape = scan.tape
     this.#needsPayload = needsPayload
-    this.#sink = sink
     this.#containers = new ContainerReader(scan, { selections, end: this.end, sink })
   }
 
@@ -211,36 +205,12 @@ export class DocumentMachine implements Inside {
     for (; doc.at < Math.min(limit, this.end.bound); doc.at++) {
       const opens = doc.judge?.(this.#scan.byte(doc.at) ?? 0)
       if (opens === undefined) continue
-      return opens ? this.#beginUnlessAside(doc.from) : this.#leave(doc.at)
+      if (!opens) return this.#leave(doc.at)
+      // The bytes after the bracket are read again, this time as a document.
+      doc.at = doc.from
+      return this.#containers.begin(doc)
     }
     return this.end.bound < limit ? 'wait' : this.#leave(limit)
-  }
-
-  //  [1] Smith said so       [1,2,3
-  //  ^^^ no document            ^ a document
-  #beginUnlessAside(from: number): WalkStep {
-    const scan = this.#scan
-    const doc = this.#doc
-    const { end } = this
-    const { bound, final } = end
-    const to = scan.byte(from) === OPEN_BRACKET ? endOfAside(scan, from, bound) : -1
-    if (to === undefined && !final) return 'wait'
-    if (to !== undefined && to >= 0) {
-      const { view, base } = this.#tape
-      const most = Math.min(bound, to + MAX_BEHIND)
-      const tag = end.firstTag(to, most)
-      const after = view.toString('latin1', to - base, (tag < 0 ? most : tag) - base)
-      if (after.length < MAX_BEHIND && tag < 0 && !final && !after.includes('\n')) return 'wait'
-      // What goes on is a broken document, if only that can begin there; `[1]: …` tells of a footnote.
-      const goesOn = doc.sure && after[0] !== ':' && isStructureAt(`]${after}`, 1)
-      if (!goesOn && isAside(scan, from, to, after, doc.sure)) {
-        if (end.block || (end.fenced && doc.sure)) this.#sink.itemLost({ from, to, path: '', why: doc.why })
-        return this.#leave(to)
-      }
-    }
-    // The bytes after the bracket are read again, this time as a document.
-    doc.at = from
-    return this.#containers.begin(doc)
   }
 
   //  <json> ```json {
@@ -252,7 +222,7 @@ export class DocumentMachine implements Inside {
       const byte = this.#scan.byte(doc.at)
       if (isBlank(byte)) continue
       if (isBracket(byte)) {
-        if (end.block) return this.#beginUnlessAside(doc.at)
+        if (end.block) return this.#containers.begin(doc)
         this.openBare(doc.at, 'document', 'took a fence body', true)
         return 'on'
       }
