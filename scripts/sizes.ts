@@ -18,7 +18,7 @@ const imports: readonly Import[] = [
   { names: '{ frameStage }', entry: '/values', limit: 29.5 },
   { names: '{ frames }', entry: '/values', limit: 31 },
   { names: '{ tryParse }', entry: '/values', limit: 63 },
-  { names: '{ values }', entry: '/values', limit: 76.5 },
+  { names: '{ values }', entry: '/values', limit: 76 },
   { names: '*', entry: '/values', limit: 83 },
   { names: '{ events, codex }', entry: '/events', limit: 108 },
   { names: '{ events, auto }', entry: '/events', limit: 152 },
@@ -28,8 +28,8 @@ const imports: readonly Import[] = [
   { names: '*', entry: '/web', limit: 173 },
   { names: '*', entry: '/json-schema', limit: 47 },
   // Without ajv, and with it.
-  { names: '{ run }', entry: '', limit: 247.5 },
-  { names: '{ run, jsonSchema }', entry: '', limit: 292 },
+  { names: '{ run }', entry: '', limit: 246.5 },
+  { names: '{ run, jsonSchema }', entry: '', limit: 291 },
 ]
 
 /** The package, in MB of 1000 KB: as it is downloaded, and on disk. */
