@@ -11,7 +11,7 @@ export const CLIENT = { name: 'agent-sluice', title: 'agent-sluice', version: '1
 
 const METHOD_NOT_FOUND = -32601
 
-/** Refuses a request of the agent that nobody here serves; undefined if the record is no request. */
+/** Refuses a request of the agent that we do not serve; undefined if the record is not a request. */
 export function refusalOf(record: WireRecord): object | undefined {
   const { id, method } = record
   if (id === undefined || typeof method !== 'string') return undefined

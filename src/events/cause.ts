@@ -11,10 +11,10 @@ const MAX_STDERR = 3
 const MAX_LINES = 256
 
 /**
- * Finds out, event by event, what caused the end of an attempt: the sentence in `problem` of its
- * last event, which is made here and nowhere else. A failed tool is not the cause if the agent continued
- * after it; an error of the engine is, unless the engine continued after it. If the engine reports no error,
- * a call that did not finish comes first, then a line that reads like an error, then the end itself.
+ * Finds out, event by event, what caused the end of an attempt: the sentence in `problem` of its last event,
+ * which is made here and nowhere else. A failed tool is not the cause if the agent continued after it; an
+ * error of the engine is, unless the engine continued after it. If the engine reports no error, a call that
+ * did not finish comes first, then a line that reads like an error, then the end itself.
  */
 export class Cause {
   /** The first error of the engine that it did not recover from; it never recovers from a fatal one. */

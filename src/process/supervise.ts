@@ -92,7 +92,7 @@ export function takeOver(
       failed?.(fault)
     })
   })
-  // Whoever waits for the exit gets the error, too.
+  // The error also goes to all that wait for the exit.
   exit.catch(() => {})
   // The pid of anything else may be a stranger's on this machine, or none at all: 0 would be all of ours.
   const pid = isOurs ? child.pid : undefined

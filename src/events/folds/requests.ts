@@ -143,8 +143,8 @@ export class Requests {
   }
 
   /**
-   * The agent no longer waits for an answer to a request; or it goes on with a call, so nobody has to answer
-   * what it asked about it. Without a call it goes on with something else, which says nothing about an answer
+   * The agent no longer waits for an answer to a request; or it goes on with a call, so what it asked about
+   * that needs no answer. Without a call it goes on with something else, which says nothing about an answer
    * that would be seen on stdin. True if the user did not allow the call.
    */
   settles(what: { readonly request?: unknown; readonly call?: string | undefined }): boolean {
