@@ -225,11 +225,15 @@ export class PayloadSearch {
   #yields(isBlock: boolean): boolean {
     if (!this.#settled) return true
     if (this.#inBody || !this.#value?.done()) return false
-    return (isBlock && this.#from >= 0) || !this.done()
+    return (isBlock && this.#from >= 0) || !this.#holds()
   }
 
-  /** The value is complete, and passes. */
-  done(): boolean {
+  /** The value, if it is complete and passes. */
+  settled(): GrowingValue | undefined {
+    return this.#holds() ? this.#value : undefined
+  }
+
+  #holds(): boolean {
     const value = this.#value
     if (value === undefined || !value.done() || this.#isDoubtful) return false
     if (this.#checked !== value) this.#passes = this.#options.passes(value.root)
@@ -365,7 +369,7 @@ export class PayloadSearch {
     if (!this.#yields(isBlock)) return
     if (kind === 'object' || kind === 'line') {
       if (kind === 'object' && (beginsWithKey(this.#start) || isMember(scan.head.before(from)))) return
-      if (this.#isInFence && this.done() && scan.isInFence(kind, from)) return
+      if (this.#isInFence && this.#holds() && scan.isInFence(kind, from)) return
       if (root === 'any' || scan.byte(from) === OPEN_BRACE) this.#begin(from, at)
       return
     }

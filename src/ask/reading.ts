@@ -12,7 +12,7 @@ import { type ParseOptions, tryParse } from '../values/parse.ts'
 import { type JsonSchema, type Schema, type SchemaOutput, wrapped } from '../values/schema/schema.ts'
 import { VALUES_OPTIONS, valueStage } from '../values/values.ts'
 import { type AskOptions, parseOptionsOf } from './options.ts'
-import { snapshots } from './snapshots.ts'
+import { heldSnapshots } from './snapshots.ts'
 
 /** How much of an answer is kept for the message if it fails. */
 const MAX_HEAD = 4096
@@ -126,23 +126,22 @@ function earlyEnd<S extends Schema | undefined>(
   signal: AbortSignal | undefined,
 ) {
   const { tag, lines, schema, root, maxDepth, maxFrame = VALUES_OPTIONS.maxFrame.default } = options
-  const seen = snapshots({ tag, lines, schema, root, maxDepth })
-  let text = ''
+  const seen = heldSnapshots({ tag, lines, schema, root, maxDepth })
   /** Nothing more is read: the document is closed, or too long. */
   let over = false
+  let isAsked = false
   return {
     write(piece: string): void {
       if (over) return
-      text += piece
       seen.push(piece)
-      over = seen.done() || text.length > maxFrame
+      over = seen.done() || seen.text().length > maxFrame
     },
     /** The outcome so far, if it passed. */
     async passed(): Promise<Outcome<SchemaOutput<S>> | undefined> {
-      if (!seen.done() || text === '') return undefined
-      let outcome = tryParse(text, options)
-      while (await awaited?.answered(signal)) outcome = tryParse(text, options)
-      text = ''
+      if (isAsked || !seen.done()) return undefined
+      isAsked = true
+      let outcome = tryParse(seen.text(), options)
+      while (await awaited?.answered(signal)) outcome = tryParse(seen.text(), options)
       return outcome.ok ? outcome : undefined
     },
   }

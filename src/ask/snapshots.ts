@@ -1,8 +1,10 @@
 import { defined, isObject, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { SchemaError } from '../base/fault.ts'
 import { checkTag } from '../frames/frame-options.ts'
+import { tryParse } from '../values/parse.ts'
 import { type Check, checkOf, type JsonSchema, plainSchemaOf, type Schema } from '../values/schema/schema.ts'
-import { type Branch, type Completed, NOTHING, pointer, valueAt } from './growing-value.ts'
+import { VALUES_OPTIONS } from '../values/values.ts'
+import { type Branch, type Completed, type GrowingValue, NOTHING, pointer, valueAt } from './growing-value.ts'
 import { PayloadSearch } from './payload-search.ts'
 
 /** The options of `snapshots()`. */
@@ -40,22 +42,30 @@ export interface Snapshots {
   /** Takes text; returns a snapshot if the value has begun, and may have changed. */
   push(text: string): SnapshotProgress | undefined
   /**
-   * The payload is complete, and passes the schema if that is a JSON Schema. Until a line has ended behind
-   * it, more text may show that it is a piece of something else; an empty one, or one that does not pass,
-   * gives way to another.
+   * The payload is complete, passes the schema if that is a JSON Schema, and is what `tryParse` takes of the
+   * text so far. Until a line has ended behind it, more text may show that it is a piece of something else; an
+   * empty one, or one that does not pass, gives way to another.
    */
   done(): boolean
 }
 
+/** For one who reads the text itself when it is done. */
+export interface HeldSnapshots extends Snapshots {
+  text(): string
+}
+
 /** For a check of what is complete. */
-export interface CheckedSnapshots extends Snapshots {
+export interface CheckedSnapshots extends Pick<Snapshots, 'push'> {
+  /** The value, if it is complete and passes, and nothing was seen that may make it a piece of another. */
+  settled(): GrowingValue | undefined
   /** What the last push completed: containers and keys, of the outermost two levels. */
   finished(): readonly { readonly branch: Branch | undefined; readonly key: string | number }[]
 }
 
 /**
  * Creates a reader of growing text. Its work is proportional to the text, whatever the size of the
- * pieces: 1 MB in 64-byte deltas costs the same as 1 MB at once, plus a constant for each delta.
+ * pieces: 1 MB in 64-byte deltas costs the same as 1 MB at once, plus a constant for each delta. It holds
+ * the text for `done`.
  *
  * It finds the payload where `parse` does, and reads it strictly: a payload that needs repair gives no
  * further snapshots; the ladder judges the whole text at the end.
@@ -66,8 +76,48 @@ export interface CheckedSnapshots extends Snapshots {
  * seen.push('ex", "age": 1')?.complete   // ['/name']
  */
 export function snapshots(options: SnapshotOptions = {}): Snapshots {
-  return checkedSnapshots(options)
+  return heldSnapshots(options)
 }
+
+/** Two judges would not agree on every text: `done` asks the one of `tryParse`, where the search may be done. */
+export function heldSnapshots(options: SnapshotOptions): HeldSnapshots {
+  const seen = checkedSnapshots(options)
+  const { tag, lines, schema, root, maxDepth } = options
+  const given = defined({ tag, lines, schema: isPlain(schema) ? schema : ANY, root, maxDepth })
+  let text = ''
+  let isTooLong = false
+  /** The last verdict: of which value, in a text of which length. */
+  let about: GrowingValue | undefined
+  let length = 0
+  let is = false
+  /** Number of characters that were judged. */
+  let judged = 0
+  return {
+    push(piece) {
+      text += isTooLong ? '' : piece
+      isTooLong ||= text.length > VALUES_OPTIONS.maxFrame.default
+      if (isTooLong) text = ''
+      return seen.push(piece)
+    },
+    done() {
+      const value = seen.settled()
+      if (value === undefined || isTooLong) return false
+      const isAfforded = judged <= AFFORDED + AGAIN * text.length
+      if (about === value && (length === text.length || !isAfforded)) return is
+      const outcome = tryParse(text, given)
+      is = outcome.ok && JSON.stringify(outcome.value) === JSON.stringify(value.root)
+      about = value
+      length = text.length
+      judged += length
+      return is
+    },
+    text: () => text,
+  }
+}
+
+/** Asked after every delta, it answers exactly that long; then again when the text has grown by a part. */
+const AFFORDED = 1 << 20
+const AGAIN = 8
 
 export function checkedSnapshots(options: SnapshotOptions): CheckedSnapshots {
   const read = readOptions('snapshots', options, 'snapshots({ tag: "json" })', SNAPSHOT_OPTIONS)
@@ -82,13 +132,11 @@ export function checkedSnapshots(options: SnapshotOptions): CheckedSnapshots {
   })
   /** What the last push completed. */
   let completed = NOTHING
-  let done = false
 
   return {
     push(text) {
       completed = NOTHING
       const value = search.push(text)
-      done = search.done()
       if (value === undefined || value.failed()) return undefined
       completed = value.takeCompleted()
       return new LazyProgress(value.root, completed)
@@ -101,14 +149,22 @@ export function checkedSnapshots(options: SnapshotOptions): CheckedSnapshots {
       }
       return found
     },
-    done: () => done,
+    settled: () => search.settled(),
   }
 }
 
 /** Any other schema is applied at the end: it may ask somebody, or wait. */
-function passesOf(schema: Schema | undefined): (value: unknown) => boolean {
+function isPlain(schema: Schema | undefined): boolean {
   const plain = schema && plainSchemaOf(schema)
-  if (!plain || plain['$async'] === true) return () => true
+  return schema === undefined || (plain !== undefined && plain['$async'] !== true)
+}
+
+const ANY: Schema = {
+  '~standard': { version: 1, vendor: 'agent-sluice', validate: (value) => ({ value }) },
+}
+
+function passesOf(schema: Schema | undefined): (value: unknown) => boolean {
+  if (!schema || !isPlain(schema)) return () => true
   const check = checkOf(schema)
   return (value) => !('errors' in check(value))
 }
