@@ -425,7 +425,8 @@ class RunEvents {
     const failed = before.outcome === 'failed'
     const whole = !failed && before.outcome !== 'cancelled' && conflict === undefined
     const result = this.#payload.result(whole) ?? this.#options.toldResult?.()
-    const { data: decided } = completionOf(evidence, result && isContradicted(result) ? 'success' : result?.status)
+    const status = result && isContradicted(result) ? 'success' : result?.status
+    const { data: decided } = completionOf(evidence, status)
     const told =
       result && (isGood(decided.outcome) || result.status === 'failed' ? result : contradicted(result))
     const data = failed ? { ...decided, ...this.#events.turns.failure() } : decided
