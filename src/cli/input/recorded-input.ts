@@ -5,7 +5,7 @@ import { readMeta } from '../../run/meta.ts'
 
 export { replay } from '../../run/replay.ts'
 
-/** Says what a replay lacks that is not recorded: the schema of a run whose result is not told, or an engine that is not one of ours. */
+/** Says what a replay lacks that is not recorded: a schema that has not decided, or an engine of somebody. */
 export function tellMissing(
   dir: string,
   { schema, engine }: { readonly schema?: string; readonly engine?: string },
