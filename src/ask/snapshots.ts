@@ -42,9 +42,9 @@ export interface Snapshots {
   /** Takes text; returns a snapshot if the value has begun, and may have changed. */
   push(text: string): SnapshotProgress | undefined
   /**
-   * The payload is complete, passes the schema if that is a JSON Schema, and is what `tryParse` takes of the
-   * text so far. Until a line has ended behind it, more text may show that it is a piece of something else; an
-   * empty one, or one that does not pass, gives way to another.
+   * The payload is complete, and `tryParse` takes it, if its schema is a JSON Schema. Until a line has ended
+   * behind it, more text may show that it is a piece of something else; an empty one, or one that does not
+   * pass, gives way to another.
    */
   done(): boolean
 }
@@ -79,7 +79,7 @@ export function snapshots(options: SnapshotOptions = {}): Snapshots {
   return heldSnapshots(options)
 }
 
-/** Two judges would not agree on every text: `done` asks the one of `tryParse`, where the search may be done. */
+/** Two judges would not agree on every text: where the search is done, `done` asks the one of `tryParse`. */
 export function heldSnapshots(options: SnapshotOptions): HeldSnapshots {
   const seen = checkedSnapshots(options)
   const { tag, lines, schema, root, maxDepth } = options

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import '../plain-schemas.ts'
 import { type SnapshotOptions, snapshots } from '../../src/ask/snapshots.ts'
 import { tryParse } from '../../src/values/parse.ts'
-import { runs, seed } from '../pace.ts'
+import { runs, seed, slow } from '../pace.ts'
 import { answers } from '../values/model-answers.ts'
 import { printed } from '../values/printed-answers.ts'
 import { told } from '../values/told-answers.ts'
@@ -12,13 +12,18 @@ import { varied } from '../values/varied-answers.ts'
 /** With a line that has ended behind the value, there is nothing to wait for. */
 const END = '\n\nDone.\n'
 
-/** What `done` and `tryParse` say of a text; undefined if they agree, or snapshots wait for a repair. */
-function quarrel(text: string, options: SnapshotOptions): string | undefined {
-  const seen = snapshots(options)
-  const value = JSON.stringify(seen.push(text)?.value)
+/** What `done` and `tryParse` say of a text, cut in any way; undefined if they agree, or snapshots wait. */
+function quarrel(text: string, options: SnapshotOptions, sizes = [text.length]): string | undefined {
   const outcome = tryParse(text, options)
   const parsed = outcome.ok ? JSON.stringify(outcome.value) : outcome.fault.code
-  return seen.done() && value !== parsed ? `${JSON.stringify(text)}: ${value}, but ${parsed}` : undefined
+  for (const size of sizes) {
+    const seen = snapshots(options)
+    let value: string | undefined
+    for (let at = 0; at < text.length; at += size)
+      value = JSON.stringify(seen.push(text.slice(at, at + size))?.value)
+    if (seen.done() && value !== parsed) return `${JSON.stringify(text)}: ${value}, but ${parsed}`
+  }
+  return undefined
 }
 
 describe('snapshots().done()', () => {
@@ -95,6 +100,18 @@ describe('snapshots().done()', () => {
         '<answer>{"a":1}</answer>',
         '<answer>{"a":1,}</answer>',
       ],
+      ...[
+        '<json>',
+        '</json>',
+        '<answer>',
+        '<think>',
+        '</think>',
+        `${F}json\n`,
+        `${F}`,
+        `\n${F}\n`,
+        `${F}${F}`,
+      ],
+      ...['"', '}', ']', '{', '[', '(', ')', ',', ',{"a":1}', '"k":', 'word', '<', '>'],
       ...['"[1]"', '[1] ', '[2, 3]'],
       ...['<think>{"z":0}</think>', '{"z":0}\n</think>\n', '◁think▷ {"z":0} ◁/think▷'],
     ]
@@ -102,9 +119,24 @@ describe('snapshots().done()', () => {
     const options = fc.constantFrom<SnapshotOptions>({}, { root: 'any' }, { schema: {} }, { tag: 'answer' })
     fc.assert(
       fc.property(parts, options, (parts, options) => {
-        expect(quarrel(parts.join('') + END, options)).toBeUndefined()
+        const text = parts.join('')
+        expect(quarrel(text + END, options, [1000, 1 + (text.length % 7)])).toBeUndefined()
       }),
-      { numRuns: runs(5000), seed },
+      { numRuns: slow ? runs(20_000) : 400, seed },
+    )
+    fc.assert(
+      fc.property(parts, options, (parts, options) => {
+        const seen = snapshots(options)
+        let text = ''
+        for (const piece of parts.join('')) {
+          text += piece
+          const value = JSON.stringify(seen.push(piece)?.value)
+          if (!seen.done()) continue
+          const outcome = tryParse(text, options)
+          expect([text, outcome.ok && JSON.stringify(outcome.value)]).toEqual([text, value])
+        }
+      }),
+      { numRuns: runs(1000), seed },
     )
   })
 
@@ -125,6 +157,13 @@ describe('snapshots().done()', () => {
     ['{"a": 1}\n```json\n{b: 1}\n```', {}, false],
     ['```py\n{"a": 1}\n```\n<json>{"b": 2}</json>', { schema: {} }, true],
     ['{\'a\': 1} {"b": 2}', { schema: {} }, false],
+    ['{"a":1}"\ny = 2\n{"t":"```"}{"a":1}', {}, false],
+    ['```json\n]<json>{"a":1}<json>\n. ', {}, false],
+    ['[1]\n```json\n````json ', { schema: {} }, false],
+    ['```json\n```json\n: {"a":1} ', {}, false],
+    ['{"b":2}So: ><think>\n```\n]', {}, false],
+    ['[\n> ,{"a":1}', { root: 'any' }, false],
+    ['{"t":"```"}{\'a\':1}word}\nf({"a":1}). ', { root: 'any' }, false],
   ])('agrees with tryParse: %j', (text, options, done) => {
     for (const size of [1, 3, 1000]) {
       const seen = snapshots(options)
@@ -132,5 +171,22 @@ describe('snapshots().done()', () => {
       expect(seen.done(), `in pieces of ${size}`).toBe(done)
     }
     expect(quarrel(text + END, options)).toBeUndefined()
+  })
+
+  test('goes on being told when a long text is asked about after every piece', () => {
+    const seen = snapshots()
+    seen.push('{"a":1}\n\n')
+    let told = 0
+    for (let count = 0; count < 3000; count++) {
+      seen.push('Some more words. ')
+      if (seen.done()) told++
+    }
+    expect(told).toBe(3000)
+  })
+
+  test.runIf(slow)('is true of no text that is too long for tryParse', () => {
+    const seen = snapshots()
+    seen.push(`{"a":"${'x'.repeat(17 << 20)}"}`)
+    expect(seen.done()).toBe(false)
   })
 })
