@@ -33,6 +33,8 @@ export interface SearchOptions {
 /** An open tag block or fence, and the search in its body. */
 interface Body {
   readonly inside: Inside | undefined
+  /** What the scanner read behind the opener, to be sure of it, is still to be searched. */
+  isNew: boolean
   /** Created at its first non-blank: a scanner is not cheap, and a fence often has no payload. */
   search: PayloadSearch | undefined
   /** It counts only if it begins with a bracket. */
@@ -122,7 +124,7 @@ export class PayloadSearch {
         // Its last bracket is for the scanner: what follows may show that it was none.
         if (this.#value!.done()) at--
         this.#passOver(text.slice(from, at))
-        if (!this.#value!.done()) break
+        if (this.#value && !this.#value.done()) break
         from = at
       }
       at = this.#stepEnd(text, at)
@@ -131,14 +133,17 @@ export class PayloadSearch {
     return this.#value
   }
 
-  /** A scanner sees nothing of a value that grows, and in a block it comes when the value is complete. */
+  /**
+   * A scanner sees nothing of a value that grows, unless it may be a citation. In a block it comes when the
+   * value is complete.
+   */
   #passOver(text: string): void {
     if (this.#body) {
       this.#unfed += text
       this.#body.search!.#passOver(text)
       if (this.#value!.done()) this.#feed(this.#unfed)
-    }
-    if (this.#value!.done()) this.#scan.inside?.skipToEnd?.()
+    } else if (Array.isArray(this.#value!.root)) this.#feed(text)
+    if (this.#value?.done()) this.#scan.inside?.skipToEnd?.()
   }
 
   #isGrowing(): boolean {
@@ -193,6 +198,7 @@ export class PayloadSearch {
    */
   #blockCut({ kind, label, text, from }: Frame): void {
     const isBlock = kind === 'tag' || isPayloadFence(label, text)
+    if (this.#body?.isNew && this.#isPayload(this.#body)) this.#searchBody(this.#body, text)
     const body = this.#body
     this.#body = undefined
     if (body?.search) {
@@ -202,6 +208,7 @@ export class PayloadSearch {
       if (this.#settled || isBroken) this.#value = body.search.#ended()
       this.#settled &&= this.#value !== undefined
       this.#settled ||= isBroken
+      if (!this.#settled) this.#giveUp()
     } else if (!body && this.#yields(isBlock)) {
       const search = this.#searchIn()
       search.push(text)
@@ -287,14 +294,30 @@ export class PayloadSearch {
     this.#unfed += text
     if (this.#body && this.#settled && this.#isGrowing()) return
     this.#feed(this.#unfed)
-    if (!body || body !== this.#body || isFirst || !this.#isPayload(body)) return
-    // What may close it is for the body only if it did not: then its line, or its tag, goes on.
+    if (body && body === this.#body && !isFirst && this.#isPayload(body)) this.#takeInBody(body, text)
+  }
+
+  /** What may close it is for the body only if it did not: then its line, or its tag, goes on. */
+  #takeInBody(body: Body, text: string): void {
     if (!this.#settled || !CLOSER.test(body.held + text)) this.#searchBody(body, text)
     else {
       body.held += text
       if (!/[\n>]/.test(body.held)) return
       this.#searchBody(body, body.held)
       body.held = ''
+    }
+  }
+
+  /** The block may have been cut in the step in which it was opened: otherwise this was the start of it. */
+  #takeStart(body: Body): void {
+    const to = Math.max(body.seen, this.#stepOnTape)
+    const text = this.#scan.decode(body.seen, to) + this.#restOfStep(to)
+    body.isNew = false
+    if (text === '' || !this.#isPayload(body)) return
+    for (let at = 0; at < text.length && body === this.#body; ) {
+      const from = at
+      at = this.#stepEnd(text, at)
+      this.#takeInBody(body, text.slice(from, at))
     }
   }
 
@@ -308,7 +331,8 @@ export class PayloadSearch {
     this.#atByte = 0
     this.#atUnit = 0
     this.#scanner.write(bytes)
-    if (this.#body && this.#scan.inside !== this.#body.inside) this.#body = undefined
+    if (this.#body && this.#scan.inside !== this.#body.inside) this.#giveUp()
+    if (this.#body?.isNew) this.#takeStart(this.#body)
   }
 
   /** The value again, if it is still not certain that it is one. */
@@ -375,8 +399,9 @@ export class PayloadSearch {
     }
     if (!isBlock && (this.#settled || !loose)) return
     if (kind === 'fence' && scan.head.prefix(from)?.includes('>')) return
-    const body = {
+    const body: Body = {
       inside: scan.inside,
+      isNew: true,
       search: undefined,
       needsBracket: isBare || !isBlock,
       held: '',
@@ -386,9 +411,6 @@ export class PayloadSearch {
     this.#body = body
     this.#outranked = this.#settled ? this.#value : undefined
     this.#settled = false
-    const to = Math.max(at, this.#stepOnTape)
-    if (at < this.#tape.end && this.#isPayload(body))
-      this.#searchBody(body, scan.decode(at, to) + this.#restOfStep(to))
   }
 
   /** Reads a value from its bracket on; what the scanner read to recognize it is on the tape. */
