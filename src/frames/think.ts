@@ -71,7 +71,8 @@ export function thinkMachine(scan: Scan, { patient, closed }: ThinkOptions): Thi
         closed(from, end)
         return true
       }
-      if (tape.end < limit) return false
+      // The byte after a closer that ends at the limit says whether it is only named.
+      if (tape.end < limit || (tape.end === limit && closer.partial() < limit)) return false
       if (!leading && !patient) {
         scan.openThought(dialect.name, new MarkSearch(scan, markTable(dialect.closers)), inside)
         scan.leave(inside)
