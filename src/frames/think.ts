@@ -3,7 +3,7 @@ import { NOWHERE } from '../text/byte-search.ts'
 import { isBlank, NUL } from '../text/characters.ts'
 import { type Mark, MarkSearch, markTable } from './mark-search.ts'
 import type { Inside, Scan } from './scan.ts'
-import type { Dialect } from './thoughts.ts'
+import type { Dialect } from './thought-dialects.ts'
 import { THOUGHT, tooLong } from './too-long.ts'
 
 /** A mark in prose that opens a thought, or closes one whose opener was in the prompt. */
