@@ -193,6 +193,19 @@ describe('snapshots', () => {
     expect(snapshots({ root: 'any' }).push('```\n[{"c":"\x1b[0m')).toBe(undefined)
   })
 
+  test.each<[string, SnapshotOptions]>([
+    ['"<json>{b</json>\n{"a', { schema: {} }],
+    ['{}<json>{b</json>{{"', {}],
+    ['```\n[]```>', { schema: {} }],
+    ['```\n{}\n`', {}],
+    ['{"":2}<json>\n-{"', {}],
+    ['{"":1}<json></json>{"".', {}],
+    ['[2,3]f(\n', { schema: {} }],
+    ['[{}]<json>\n|{"', { root: 'any' }],
+  ])('end the same in small pieces: %j', (text, options) => {
+    for (const size of [1, 2, 3]) expect(last(text, size, options)).toBe(last(text, 1000, options))
+  })
+
   test('end the same, however the text is cut', () => {
     const part = fc.oneof(
       { weight: 4, arbitrary: fc.constantFrom(...'{[<>"\\:,]}` \n1xé') },
