@@ -1,4 +1,5 @@
 import fs from 'node:fs'
+import { codeOf } from '../base/system-error-code.ts'
 import { openPlain, readBlock } from './plain-file.ts'
 
 const BLOCK = 64 * 1024
@@ -32,7 +33,12 @@ export class Tail {
     this.#fd = fd
   }
 
-  /** The next bytes, or undefined if there are none now. */
+  /** The position in the file. */
+  get at(): number {
+    return this.#mark.at
+  }
+
+  /** The next bytes, or undefined if there are none now. After `close` it opens the file again. */
   read(): TailPiece | undefined {
     if (this.#fd === undefined && !this.#open()) return undefined
     if (!this.#mark.holds(this.#fd!)) this.#restart()
@@ -54,7 +60,9 @@ export class Tail {
     try {
       this.#fd = openPlain(this.path, fs.constants.O_RDONLY, undefined, this.#within)
       return true
-    } catch {
+    } catch (error) {
+      // The file may be there.
+      if (codeOf(error) === 'EMFILE') throw error
       return false
     }
   }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import type { Readable } from 'node:stream'
-import { Fault, quote } from '../base/fault.ts'
+import { Fault, orElse, quote } from '../base/fault.ts'
 import { diskFault, onDisk } from '../base/system-error-code.ts'
 import type { OutputChannel } from '../text/chunk.ts'
 import type { TextRedactor } from '../views/redact/redact.ts'
@@ -33,8 +33,8 @@ export function logRecorders(
   const inProcess = here || hide !== undefined || process.platform === 'win32'
   return {
     pipes: (mirror) =>
-      bothPipes(!inProcess, (channel, pipe) =>
-        inProcess ? recorded(channel) : record(logs[channel], wake, pipe, mirror),
+      bothPipes(!inProcess, (channel, pipe, complaints) =>
+        inProcess ? recorded(channel) : record(logs[channel], wake, pipe, complaints, mirror),
       ),
     terminal: () => recorded('pty'),
   }
@@ -51,16 +51,19 @@ export function record(
   path: string,
   wake: () => void,
   pipe?: RealPipe | undefined,
+  complaints?: RealPipe | undefined,
   mirror?: number,
 ): Recorder {
   const fd = createLog(path)
   const input = pipe?.reader ?? 'pipe'
   const [command, ...args] = mirror === undefined ? CAT : TEE
+  // One pipe of its own for each process would be one more open file in ours.
+  const said = complaints?.writer ?? 'pipe'
   const cat = spawn(command, args, {
     // Its own session, so that Ctrl-C does not reach it, and another directory, so that ours can be removed.
     detached: true,
     cwd: '/',
-    stdio: withoutTerminals(mirror === undefined ? [input, fd, 'pipe'] : [input, mirror, 'pipe', fd]),
+    stdio: withoutTerminals(mirror === undefined ? [input, fd, said] : [input, mirror, 'pipe', fd]),
   })
   if (pipe) fs.closeSync(pipe.reader)
   if (cat.pid === undefined) {
@@ -73,7 +76,7 @@ export function record(
   return {
     pid: cat.pid,
     stdio: pipe?.writer ?? cat.stdin!,
-    ended: catEnded(cat, path, () => stopped).finally(wake),
+    ended: catEnded(cat, path, () => stopped, complaints?.reader).finally(wake),
     isBehind: () => false,
     drop() {},
     attach() {},
@@ -103,9 +106,14 @@ export function createLog(path: string): number {
   return onDisk('record into', path, open, 'RECORD_FAILED')
 }
 
-async function catEnded(cat: ChildProcess, path: string, stopped: () => boolean): Promise<void> {
+async function catEnded(
+  cat: ChildProcess,
+  path: string,
+  stopped: () => boolean,
+  complaints: number | undefined,
+): Promise<void> {
   let said = ''
-  cat.stderr!.setEncoding('utf8').on('data', (text: string) => {
+  cat.stderr?.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(0, 200)
     // `tee` would continue without the log.
     if (said.includes(TEE_LOG)) cat.kill('SIGKILL')
@@ -113,12 +121,20 @@ async function catEnded(cat: ChildProcess, path: string, stopped: () => boolean)
   const how = await new Promise<number | string | null>((resolve) => {
     cat.once('close', (code, signal) => resolve(signal ?? code))
   })
+  if (!cat.stderr && how !== 0) said = waitingText(complaints!)
   // A terminal that hung up does not affect the log.
   const onlyTerminal = how === 1 && TEE_STDOUT.some((name) => said.includes(name))
   if (how !== 0 && !onlyTerminal && !stopped()) {
     const why = said === '' ? `its recorder ended with ${how}` : quote(said.trim(), 120)
     throw new Fault('RECORD_FAILED', `cannot record into ${quote(path, 200)}: ${why}`)
   }
+}
+
+/** The beginning of what waits in a pipe. */
+function waitingText(pipe: number): string {
+  const bytes = Buffer.alloc(200)
+  // EAGAIN: nothing.
+  return orElse(() => bytes.toString('utf8', 0, fs.readSync(pipe, bytes)), '')
 }
 
 /** Records in this process: for pseudo-terminals, if `cat` is missing, and to hide secrets. */

@@ -73,7 +73,12 @@ export class RecordedOutput implements Output {
       tail = new Tail(this.#logs[channel])
       this.#tails.set(channel, tail)
     }
-    const piece = tail.read()
+    // Most agents say little there: its log is open only while it is read, and many runs need no file more.
+    const isStderr = channel === 'stderr'
+    const { path, at } = tail
+    if (isStderr && orElse(() => fs.statSync(path).size, -1) === at) return undefined
+    const piece = onDisk('read', path, () => tail.read(), 'RECORD_FAILED')
+    if (isStderr) tail.close()
     if (!piece) return undefined
     const { bytes, from } = piece
     const ms = now()

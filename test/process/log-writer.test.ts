@@ -14,11 +14,15 @@ afterEach(() => {
 
 /** The recorder of stdout, on the pipe that a run would give it. */
 async function recorded(path: string) {
-  const [stdout, stderr] = await bothPipes(true, (channel, pipe) =>
-    record(channel === 'stdout' ? path : fresh(), () => {}, pipe),
-  )
+  const [stdout, stderr] = await bothRecorded(path)
   stderr.release()
   return stdout
+}
+
+function bothRecorded(path: string) {
+  return bothPipes(true, (channel, pipe, complaints) =>
+    record(channel === 'stdout' ? path : fresh(), () => {}, pipe, complaints),
+  )
 }
 
 const fresh = () => join(mkdtempSync(join(tmpdir(), 'sluice-record-')), 'log')
@@ -40,8 +44,8 @@ test('never writes into a file that is already there, and leaves no descriptor',
   fs.writeFileSync(path, 'precious')
   const close = vi.spyOn(fs, 'closeSync')
   await expect(recorded(path)).rejects.toThrow('EEXIST')
-  // Both ends of both pipes.
-  expect(close).toHaveBeenCalledTimes(4)
+  // Both ends of both pipes, and of the one for what recorders say.
+  await vi.waitFor(() => expect(close).toHaveBeenCalledTimes(6))
 })
 
 test('where there is no cat, the bytes go through this process', async () => {
@@ -73,14 +77,14 @@ test('a disk that fails is a fault', async () => {
 })
 
 test.runIf(fs.existsSync('/dev/full'))(
-  'a recorder process whose disk is full ends the run with a fault',
+  'a recorder process whose disk is full ends the run with a fault, while the other one goes on',
   async () => {
     const path = fresh()
     const real = fs.openSync
     vi.spyOn(fs, 'openSync').mockImplementation((file, ...rest) =>
       file === path ? real('/dev/full', 'w') : real(file, ...rest),
     )
-    const recorder = await recorded(path)
+    const [recorder, other] = await bothRecorded(path)
     vi.restoreAllMocks()
     const child = spawn('sh', ['-c', 'echo something'], { stdio: ['ignore', recorder.stdio, 'ignore'] })
     await new Promise((resolve) => child.once('spawn', resolve))
@@ -89,6 +93,8 @@ test.runIf(fs.existsSync('/dev/full'))(
       code: 'RECORD_FAILED',
       message: expect.stringContaining('No space left'),
     })
+    other.release()
+    await other.ended
   },
 )
 
