@@ -129,18 +129,16 @@ export class LineFile {
 
   #open(): number {
     if (this.#fd !== undefined) return this.#fd
-    const path = this.#path
-    // Only a regular file: the agent that is being recorded may have write access to the directory.
-    const open = () => openPlain(path, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600)
-    const fd = onDisk('open', path, open)
     try {
+      // Only a regular file: the agent that is being recorded may have write access to the directory.
+      const fd = openPlain(this.#path, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600)
       this.#fd = fd
       this.#size = fs.fstatSync(fd).size
       this.#repair(fd)
       return fd
     } catch (error) {
-      this.close()
-      throw Fault.is(error) ? error : diskFault('open', path, error)
+      this.rest()
+      throw Fault.is(error) ? error : diskFault('open', this.#path, error)
     }
   }
 

@@ -33,12 +33,7 @@ export class Tail {
     this.#fd = fd
   }
 
-  /** The position in the file. */
-  get at(): number {
-    return this.#mark.at
-  }
-
-  /** The next bytes, or undefined if there are none now. After `close` it opens the file again. */
+  /** The next bytes, or undefined if there are none now. */
   read(): TailPiece | undefined {
     if (this.#fd === undefined && !this.#open()) return undefined
     if (!this.#mark.holds(this.#fd!)) this.#restart()

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import type { Readable } from 'node:stream'
-import { Fault, orElse, quote } from '../base/fault.ts'
+import { Fault, quote } from '../base/fault.ts'
 import { diskFault, onDisk } from '../base/system-error-code.ts'
 import type { OutputChannel } from '../text/chunk.ts'
 import type { TextRedactor } from '../views/redact/redact.ts'
@@ -16,6 +16,8 @@ import {
   waitingIn,
 } from './recorder.ts'
 import { RedactedLog } from './redacted-log.ts'
+
+const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND, O_NONBLOCK, O_NOFOLLOW } = fs.constants
 
 /**
  * Records into log files. `here` records in this process what a stand-in for a child prints; with `hide`,
@@ -33,8 +35,8 @@ export function logRecorders(
   const inProcess = here || hide !== undefined || process.platform === 'win32'
   return {
     pipes: (mirror) =>
-      bothPipes(!inProcess, (channel, pipe, complaints) =>
-        inProcess ? recorded(channel) : record(logs[channel], wake, pipe, complaints, mirror),
+      bothPipes(!inProcess, (channel, pipe) =>
+        inProcess ? recorded(channel) : record(logs[channel], wake, pipe, mirror),
       ),
     terminal: () => recorded('pty'),
   }
@@ -51,19 +53,16 @@ export function record(
   path: string,
   wake: () => void,
   pipe?: RealPipe | undefined,
-  complaints?: RealPipe | undefined,
   mirror?: number,
 ): Recorder {
   const fd = createLog(path)
   const input = pipe?.reader ?? 'pipe'
   const [command, ...args] = mirror === undefined ? CAT : TEE
-  // One pipe of its own for each process would be one more open file in ours.
-  const said = complaints?.writer ?? 'pipe'
   const cat = spawn(command, args, {
     // Its own session, so that Ctrl-C does not reach it, and another directory, so that ours can be removed.
     detached: true,
     cwd: '/',
-    stdio: withoutTerminals(mirror === undefined ? [input, fd, said] : [input, mirror, 'pipe', fd]),
+    stdio: withoutTerminals(mirror === undefined ? [input, fd, 'ignore'] : [input, mirror, 'pipe', fd]),
   })
   if (pipe) fs.closeSync(pipe.reader)
   if (cat.pid === undefined) {
@@ -76,7 +75,7 @@ export function record(
   return {
     pid: cat.pid,
     stdio: pipe?.writer ?? cat.stdin!,
-    ended: catEnded(cat, path, () => stopped, complaints?.reader).finally(wake),
+    ended: catEnded(cat, path, () => stopped).finally(wake),
     isBehind: () => false,
     drop() {},
     attach() {},
@@ -101,18 +100,13 @@ const TEE = ['/bin/sh', '-c', `trap '' PIPE; exec tee ${TEE_LOG}`] as const
 const TEE_STDOUT = ['standard output', 'stdout']
 
 export function createLog(path: string): number {
-  const { O_WRONLY, O_CREAT, O_EXCL } = fs.constants
   const open = () => fs.openSync(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
   return onDisk('record into', path, open, 'RECORD_FAILED')
 }
 
-async function catEnded(
-  cat: ChildProcess,
-  path: string,
-  stopped: () => boolean,
-  complaints: number | undefined,
-): Promise<void> {
+async function catEnded(cat: ChildProcess, path: string, stopped: () => boolean): Promise<void> {
   let said = ''
+  // Of `tee` only: a pipe for each `cat` would be one more open file of ours for each stream of a run.
   cat.stderr?.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(0, 200)
     // `tee` would continue without the log.
@@ -121,20 +115,26 @@ async function catEnded(
   const how = await new Promise<number | string | null>((resolve) => {
     cat.once('close', (code, signal) => resolve(signal ?? code))
   })
-  if (!cat.stderr && how !== 0) said = waitingText(complaints!)
   // A terminal that hung up does not affect the log.
   const onlyTerminal = how === 1 && TEE_STDOUT.some((name) => said.includes(name))
   if (how !== 0 && !onlyTerminal && !stopped()) {
+    onDisk('record into', path, () => tryToAppend(path), 'RECORD_FAILED')
     const why = said === '' ? `its recorder ended with ${how}` : quote(said.trim(), 120)
     throw new Fault('RECORD_FAILED', `cannot record into ${quote(path, 200)}: ${why}`)
   }
 }
 
-/** The beginning of what waits in a pipe. */
-function waitingText(pipe: number): string {
-  const bytes = Buffer.alloc(200)
-  // EAGAIN: nothing.
-  return orElse(() => bytes.toString('utf8', 0, fs.readSync(pipe, bytes)), '')
+/** Fails as a recorder has failed that could not write: nobody heard why. Else the log stays as it is. */
+function tryToAppend(path: string): void {
+  // Another process may have put a FIFO or a link there.
+  const fd = fs.openSync(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOFOLLOW)
+  try {
+    const { size } = fs.fstatSync(fd)
+    fs.writeSync(fd, '\n')
+    fs.ftruncateSync(fd, size)
+  } finally {
+    fs.closeSync(fd)
+  }
 }
 
 /** Records in this process: for pseudo-terminals, if `cat` is missing, and to hide secrets. */

@@ -38,22 +38,18 @@ export interface RealPipe {
 }
 
 /**
- * Makes a recorder of each channel, and gives it its `real` pipe if there are such, and one for both in which
- * recording processes can say why they end. If one cannot be made, nothing is left of the other.
+ * Makes a recorder of each channel, and gives it its `real` pipe if there are such. If one cannot be made,
+ * nothing is left of the other.
  */
 export async function bothPipes(
   real: boolean,
-  make: (
-    channel: 'stdout' | 'stderr',
-    pipe: RealPipe | undefined,
-    complaints: RealPipe | undefined,
-  ) => Recorder,
+  make: (channel: 'stdout' | 'stderr', pipe: RealPipe | undefined) => Recorder,
 ): Promise<readonly [Recorder, Recorder]> {
-  const [complaints, ...pipes] = real ? await realPipes() : []
+  const pipes = real ? await realPipes() : []
   const made: Recorder[] = []
   // One that throws has not taken its pipe.
   const one = (channel: 'stdout' | 'stderr') => {
-    made.push(make(channel, pipes[0], complaints))
+    made.push(make(channel, pipes[0]))
     pipes.shift()
     return made.at(-1)!
   }
@@ -64,10 +60,6 @@ export async function bothPipes(
     throw error
   } finally {
     pipes.forEach(closePipe)
-    if (complaints) {
-      fs.closeSync(complaints.writer)
-      void Promise.allSettled(made.map(({ ended }) => ended)).then(() => fs.closeSync(complaints.reader))
-    }
   }
 }
 
@@ -82,10 +74,10 @@ export async function abandon(recorders: readonly Recorder[]): Promise<void> {
 
 /**
  * Node's own pipes are sockets, and a script with `> /dev/stderr` cannot open a socket. A named pipe
- * that is opened at both ends and then unlinked is a real one. Three, or none.
+ * that is opened at both ends and then unlinked is a real one. Two, or none.
  */
 async function realPipes(): Promise<RealPipe[]> {
-  const names = [0, 1, 2].map(() => join(tmpdir(), `sluice-${randomUUID()}`))
+  const names = [0, 1].map(() => join(tmpdir(), `sluice-${randomUUID()}`))
   const pipes: RealPipe[] = []
   try {
     const made = spawn('mkfifo', ['-m', '600', ...names], { stdio: 'ignore' })

@@ -70,15 +70,12 @@ export class RecordedOutput implements Output {
   read(channel: OutputChannel, now: () => number) {
     let tail = this.#tails.get(channel)
     if (!tail) {
+      // Most agents write nothing there, and many runs at once have few files to spare.
+      if (channel === 'stderr' && !this.sizes().stderr) return undefined
       tail = new Tail(this.#logs[channel])
       this.#tails.set(channel, tail)
     }
-    // Most agents say little there: its log is open only while it is read, and many runs need no file more.
-    const isStderr = channel === 'stderr'
-    const { path, at } = tail
-    if (isStderr && orElse(() => fs.statSync(path).size, -1) === at) return undefined
-    const piece = onDisk('read', path, () => tail.read(), 'RECORD_FAILED')
-    if (isStderr) tail.close()
+    const piece = onDisk('read', tail.path, () => tail.read(), 'RECORD_FAILED')
     if (!piece) return undefined
     const { bytes, from } = piece
     const ms = now()

@@ -140,7 +140,7 @@ test('a file that rests is opened by the next line, and a failure then is told a
   file.rest()
   file.sync()
   vi.spyOn(fs, 'openSync').mockImplementationOnce(fails('EMFILE'))
-  expect(() => file.append('{"d":4}\n')).toThrow(/^cannot open "[^"]+" \(EMFILE\): too many files are open/)
+  expect(() => file.append('{"d":4}\n')).toThrow(/^cannot open "[^"]+" \(EMFILE\)/)
   file.append('{"e":5}\n')
   expect(linesOf(file)).toEqual(['{"a":1}', '{"b":2}', '{"c":3}', '{"e":5}'])
   file.sync()
