@@ -2,6 +2,7 @@ import { sequenceEnd } from '../../repair/control-characters.ts'
 import { COLON, DOT } from '../../text/characters.ts'
 import { argumentsAt, pipedTo } from './commands.ts'
 import { eachPlace } from './hints.ts'
+import { madeWords, sentences } from './made.ts'
 import {
   addressAt,
   addressBefore,
@@ -49,7 +50,12 @@ const SHORTEST = 5
 
 function searched(text: string, opaque: boolean): Secret[] {
   const found: Secret[] = []
-  const search: Search = { text, bareEnd: bareEnds(text) }
+  const search: Search = {
+    text,
+    bareEnd: bareEnds(text),
+    nextMade: madeWords(text),
+    saidUntil: sentences(text),
+  }
   const block = keyBlocks(text)
   /** The ends of public keys and certificates, by their starts. */
   const publicKeys: (readonly [from: number, to: number])[] = []
@@ -69,6 +75,7 @@ function searched(text: string, opaque: boolean): Secret[] {
       const name = nameAround(text, at)
       if (typeof name === 'number') return name
       names.push(name.from)
+      if (isAt(HIDDEN, text, name.after)) return HIDDEN.lastIndex
       const value = namedValue(search, name)
       if (value) found.push(value, ...changedTo(search, value, name))
       else found.push(...insertedAt(search, name))
@@ -76,8 +83,8 @@ function searched(text: string, opaque: boolean): Secret[] {
     },
     word(at) {
       let [from, to] = [at, at + 1]
-      while (from > 0 && isKeyUnit(text.charCodeAt(from - 1))) from--
-      while (to < text.length && isKeyUnit(text.charCodeAt(to))) to++
+      while (from > 0 && isKeyUnit[text.charCodeAt(from - 1)] === 1) from--
+      while (to < text.length && isKeyUnit[text.charCodeAt(to)] === 1) to++
       const isPublic = publicKeys.some(([start, end]) => from > start && to <= end)
       if (!isPublic) addFromWord(search, from, to, opaque, found)
       return to
@@ -87,11 +94,11 @@ function searched(text: string, opaque: boolean): Secret[] {
   return found
 }
 
-function isKeyUnit(unit: number): boolean {
-  return isToken[unit] === 1 || unit === COLON || unit === DOLLAR || unit === PERCENT
-}
+/** A value that is hidden already. */
+const HIDDEN = /[ \t]{0,9}[:=]?[=>]?[ \t]{0,9}\\{0,8}["'`]?\[redacted:[a-z-]{2,20}\]/y
 
-const DOLLAR = 36
+const isKeyUnit = isToken.map((is, unit) => (is === 1 || ':$%'.includes(String.fromCharCode(unit)) ? 1 : 0))
+
 const PERCENT = 37
 const MINUS = 45
 
@@ -110,32 +117,35 @@ const COMMAND =
   /(?:7z |add_?user|alias set|bcp |certutil |coap-client|codecov |cqlsh|curl|db2 connect|http-basic\.|ldap|lftp |login|mariadb|mongo|mysql|ncftp|net use|nuget push|openssl |p4 |rdesktop |redis-cli|schtasks|security import|signtool |smbclient|snmp|sqlcmd|ssh-keygen |twine |unlock-keychain|useradd|xfreerdp |zip |sshpass|unzip|(?:ht|mosquitto_)passwd|setapikey|(?:change|wpa)_pass)[\w-]{0,20}(?<=[ .]|(?= ))/iy
 const READS_INPUT =
   /(?:ch|smb)passwd|sudo -s|-{0,2}password[-_]stdin|--?with-token|secrets? (?:create|put|set|add)|cryptsetup|passphrase-fd|kinit|vncpasswd|passwd --stdin|passwd \w|convertto-securestring/iy
-/** What is before a value that has no name, and what it is. */
-const places: readonly (readonly [before: RegExp, place: ValuePlace])[] = [
-  [/[?&]code=/y, { family: 'secret', sure: 'code', strict: true, stop: AND }],
+/** What is before a value that has no name, how that can begin, and what the value is. */
+const places: readonly (readonly [first: string, before: RegExp, place: ValuePlace])[] = [
+  ['?&', /[?&]code=/y, { family: 'secret', sure: 'code', strict: true, stop: AND }],
   // A router's.
   [
+    'ck',
     /(?:(?<=snmp-server )community|(?<=(?:isakmp|tacacs-server|radius-server) )key(?: \d)?) /iy,
     { family: 'secret', sure: 'any' },
   ],
   // Redis; a mail server.
-  [/(?<![\w.-])AUTH (?:default|PLAIN|LOGIN) /y, { family: 'secret', sure: 'code', strict: true }],
+  ['a', /(?<![\w.-])AUTH (?:default|PLAIN|LOGIN) /y, { family: 'secret', sure: 'code', strict: true }],
   // `stats auth bob:X`
-  [/(?<![\w.-])auth [\w.@-]{1,40}:(?=\S{6})/iy, { family: 'password', sure: 'code', strict: true }],
-  [/(?<=[?&])key=(?=[\w-]{20})/y, { family: 'secret', sure: 'code', strict: true, stop: AND }],
-  [/identified (?:with \S{1,40} )?by (?=\\{0,8}["'])/iy, { family: 'password', sure: 'any' }],
-  [/identified by (?=\S{0,60}\d)/iy, { family: 'password', sure: 'code' }],
+  ['a', /(?<![\w.-])auth [\w.@-]{1,40}:(?=\S{6})/iy, { family: 'password', sure: 'code', strict: true }],
+  ['k', /(?<=[?&])key=(?=[\w-]{20})/y, { family: 'secret', sure: 'code', strict: true, stop: AND }],
+  ['i', /identified (?:with \S{1,40} )?by (?=\\{0,8}["'])/iy, { family: 'password', sure: 'any' }],
+  ['i', /identified by (?=\S{0,60}\d)/iy, { family: 'password', sure: 'code' }],
   // `sqlplus scott/X@orcl`
   [
+    'sier:',
     /(?:(?:sqlplus|(?:imp|exp)dp|rman target) (?:-\w{1,9} ){0,3}|:thin:)[\w$#]{1,30}\//iy,
     { family: 'password', sure: 'any', stop: AT },
   ],
   // `the login is bob / X`
   [
+    'lczai',
     /(?:log ?in|credential|cred|zugang(?:sdaten)?|anmeldedaten|identifiant)s?(?:| is| are| with| as| for \S{1,40} (?:is|are)) ?:? [\w.@-]{2,40} \/ (?=\S{8})/iy,
     { family: 'password', sure: 'code', strict: true },
   ],
-  [/::add-mask::/y, { family: 'secret', sure: 'any' }],
+  [':', /::add-mask::/y, { family: 'secret', sure: 'any' }],
 ]
 
 /** A secret that its place shows, without a name. */
@@ -145,9 +155,10 @@ function placedAt(search: Search, at: number): Secret | undefined {
   const unit = text.charCodeAt(at)
   if (unit === PERCENT) return encodedAddressAt(search, at)
   if (unit === AT) return addressBefore(search, at)
-  for (const [before, place] of places)
-    if (isAt(before, text, at)) return valueAt(search, before.lastIndex, place)
-  const given = loginAt(search, at)
+  const first = LOWER[unit] ?? ''
+  for (const [beginnings, before, place] of places)
+    if (beginnings.includes(first) && isAt(before, text, at)) return valueAt(search, before.lastIndex, place)
+  const given = LOGINS.includes(first) ? loginAt(search, at) : undefined
   if (given) return given
   if (unit === DOT) return charsBefore(search, at)
   if (unit === COLON) return pgpassAt(search, at)
@@ -163,6 +174,11 @@ function placedAt(search: Search, at: number): Secret | undefined {
   }
   return shapeDetectors.at(search, at)
 }
+
+/** The small letter of each character of ASCII, or the character. */
+const LOWER = Array.from({ length: 128 }, (_, unit) => String.fromCharCode(unit).toLowerCase())
+/** How a call that logs in can begin. */
+const LOGINS = 'lscawhjp'
 
 function isAt(pattern: RegExp, text: string, at: number): boolean {
   pattern.lastIndex = at

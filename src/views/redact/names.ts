@@ -1,3 +1,7 @@
+import { classTable } from '../../text/characters.ts'
+
+const SMALL = 'abcdefghijklmnopqrstuvwxyz'
+
 /** What a name says about its value; a `key` may be that of a map. */
 export type NameFamily = 'password' | 'secret' | 'key' | 'code' | 'authorization' | 'cookie'
 /** Or that its value is a name, and which field beside it has the value of that. */
@@ -65,8 +69,8 @@ function roleIn(name: string): NameRole | undefined {
   const plain = plainName(name)
   // The name of one: `existingSecret: my-release-postgresql`.
   if (/existing(?:secret|token|password)?$|^public|jsonwebtoken$/.test(plain)) return undefined
-  // A choice: `withCredentials: true`.
-  if (/^(?:with|use|has|include)credentials$/.test(plain)) return undefined
+  // A choice: `withCredentials: true`, `--no-password`.
+  if (/^(?:with|use|has|include)credentials$|^no(?:password|token|secret)$/.test(plain)) return undefined
   if (labels.has(plain)) return 'label'
   if (fields.has(plain)) return 'field'
   if (plain === 'clave' || passwords.some((end) => plain.endsWith(end)) || isPass(name)) return 'password'
@@ -155,6 +159,8 @@ interface Assigned {
 /** Whether the value can be a secret: not a type, a placeholder or code. */
 export function isSecretValue(value: string, { family, quoted, sure }: Assigned): boolean {
   if (isPlaceholder(value)) return false
+  // The name of one: `--secret=db-password`.
+  if (family === 'secret' && /^[a-z]{1,20}(?:-[a-z]{1,20}){1,4}$/.test(value) && familyOf(value)) return false
   const { digits, letters, capitals, blanks, others, calls } = countIn(value)
   if (digits + letters === 0 && value.charCodeAt(0) < 128) return false
   if (!quoted && (calls || ('<{['.includes(value[0]!) && !/^\{[A-Z\d-]{2,12}\}/.test(value)))) return false
@@ -220,12 +226,22 @@ function isTypeName(value: string): boolean {
   )
 }
 
+/** Kinds of the characters of ASCII. */
+const KINDS = classTable([1, '0123456789'], [2, SMALL], [3, SMALL.toUpperCase()], [4, ' \t'], [5, '([<'])
+
 function countIn(value: string) {
-  const count = (units: RegExp) => value.match(units)?.length ?? 0
-  const [digits, letters, blanks] = [count(/\d/g), count(/\p{L}/gu), count(/[ \t]/g)]
+  const counts = [0, 0, 0, 0, 0, 0]
+  let isWide = false
+  for (let at = 0; at < value.length; at++) {
+    const unit = value.charCodeAt(at)
+    if (unit >= 128) isWide = true
+    else counts[KINDS[unit]!]!++
+  }
+  const [, digits = 0, small = 0, capitals = 0, blanks = 0, calls] = counts
+  const letters = isWide ? (value.match(/\p{L}/gu)?.length ?? 0) : small + capitals
   const others = value.length - digits - letters - blanks
   // `getToken(2)`, `tokens[0]`, `Box<Token>`
-  return { digits, letters, capitals: count(/[A-Z]/g), blanks, others, calls: /[([<]/.test(value) }
+  return { digits, letters, capitals, blanks, others, calls: calls !== 0 }
 }
 
 /** `config.token2`, `self.password1`, `authToken`: names with dots between them, or one without a digit. */
@@ -246,7 +262,7 @@ export function isMix(value: string): boolean {
 }
 
 /** Consonants that stand side by side in words and names of code; all others do in a word of chance. */
-const RARE_PAIR =
+export const RARE_PAIR =
   /(?=[b-df-hj-np-tv-z]{2})(?!b[jlrsy]|c[chjklrtyz]|d[bdklnrsy]|f[flrst]|g[ghlnrs]|h[lmrty]|js|k[lnstv]|l[cdfglmnstvy]|m[bglmps]|n[cdfgklmnstvyz]|p[hlprst]|r[cdfgklmnprstvwyz]|s[cdfhkpqstvyz]|t[chlnprsty]|vm|w[dlnrs]|x[pty]|y[cdlmnpstw]|z[nyz])/g
 
 /** Whether a word can be nothing but a password: digits among letters and signs, or in no order. */
