@@ -14,6 +14,7 @@ import {
   nameAround,
   namedValue,
   pgpassAt,
+  talkAt,
 } from './named.ts'
 import { addRandom } from './random.ts'
 import { backslashesBefore, escapeAt, isBlank, isNameUnit, isWordUnit, type Secret } from './secret.ts'
@@ -68,6 +69,11 @@ function searched(text: string, opaque: boolean): Secret[] {
         if (key) found.push(key)
         else publicKeys.push([at, publicKeyEnd(text, at)])
         return key?.to ?? at + 5
+      }
+      const talk = talkAt(search, at)
+      if (talk >= 0) {
+        names.push(at)
+        return talk
       }
       const placed = placedAt(search, at)
       if (placed) found.push(placed)

@@ -116,7 +116,7 @@ function isCloser(unit: number): boolean {
 
 /** Whether a bracket is before a name, or its quote: `env['API_KEY']`, `getenv('API_KEY')`. */
 function opens(text: string, from: number): boolean {
-  return behind(OPENER, text, from) !== undefined
+  return isAfter(OPENER, text, from)
 }
 
 const EQUALS_CALL = /(?<=(\.(?:equals\w{0,10}|eql)))/y
@@ -212,6 +212,26 @@ export function namedValue(search: Search, name: Name): Secret | undefined {
   )
 }
 
+/**
+ * The end of a name that is only talked about: no word of its sentence has been made up, and nothing before
+ * it makes the next word its value. -1 for others. Most names in prose need nothing else.
+ */
+export function talkAt({ text, nextMade, saidUntil }: Search, at: number): number {
+  const after = endOf(TALK, text, at)
+  if (after < 0) return -1
+  const end = saidUntil(after)
+  if (text[end - 1] === ':' || '=<\\'.includes(text[end] ?? ' ')) return -1
+  if (nextMade(after) < blankFrom(text, end) || endOf(LEVEL, text, after) >= 0) return -1
+  return [AS, SETTING, NETRC, LABEL, FOR_KEY].some((before) => isAfter(before, text, at)) ? -1 : after
+}
+
+const TALK = /(?<=[A-Za-z,.] )(?:passwords?|tokens?|credentials|passphrase)(?= [a-z]|[.,?](?:[ \n]|$))/y
+
+function isAfter(pattern: RegExp, text: string, at: number): boolean {
+  pattern.lastIndex = at
+  return pattern.test(text)
+}
+
 /** Whether people say the value behind the name: a key of a map is not talked about. */
 function isSpoken(family: NameFamily): boolean {
   return family === 'password' || family === 'secret' || family === 'code'
@@ -222,7 +242,7 @@ const AND = 38
 
 /** The words of a wallet, twelve or more; four or more that are no sentence. */
 function phrase({ text }: Search, { after, to }: Name): Secret | undefined {
-  if (behind(OF_WORDS, text, to) === undefined) return undefined
+  if (!isAfter(OF_WORDS, text, to)) return undefined
   const found = PHRASE.exec(text.slice(after, after + 300))
   if (!found) return undefined
   const from = after + found[0].length - found[1]!.length
@@ -243,7 +263,7 @@ function assigned(search: Search, name: Name): Secret | undefined {
   // `::` is a path; `==` and `=~` compare.
   if (!isColon && unit !== EQUALS) return undefined
   // `a ? 'secret' : b`
-  if (isColon && name.quote !== '' && behind(CHOICE, text, name.from) !== undefined) return undefined
+  if (isColon && name.quote !== '' && isAfter(CHOICE, text, name.from)) return undefined
   if (isColon ? next === COLON : next === EQUALS || next === TILDE) return undefined
   // `arn:aws:secretsmanager:…:secret:name` is a list.
   if (isColon && text.charCodeAt(name.from - 1) === COLON && !isBlank(next)) return undefined
@@ -268,7 +288,7 @@ function assigned(search: Search, name: Name): Secret | undefined {
   if (bracketed) return bracketed
   const tight = !isColon && from === at + 1
   // `openssl rsa -passin pass:X`
-  const isPass = isColon && from === at + 1 && behind(PASS_FLAG, text, name.from) !== undefined
+  const isPass = isColon && from === at + 1 && isAfter(PASS_FLAG, text, name.from)
   // "пароль: неверный" is a message: in other languages only what has a digit or a sign counts.
   const isWord = name.name.charCodeAt(0) < 128 && !/[ñ ]/.test(name.name)
   const inQuery = tight && '?&#'.includes(text[name.from - 1] ?? ' ')
@@ -562,7 +582,7 @@ export function isMade(value: string): boolean {
 function inElement(search: Search, { family, from: start, after }: Name): Secret | undefined {
   const { text } = search
   // `Promise<Token>` is a type.
-  if (behind(TAG, text, start) === undefined) return undefined
+  if (!isAfter(TAG, text, start)) return undefined
   return elementText(search, after, family)
 }
 
@@ -622,7 +642,7 @@ function unlinked(search: Search, name: Name): Secret | undefined {
   const span = spanAt(search, at)
   // `login -u token --password-stdin`
   if (!span || text.startsWith('--', span.from)) return undefined
-  const isBehind = (pattern: RegExp) => behind(pattern, text, from) !== undefined
+  const isBehind = (pattern: RegExp) => isAfter(pattern, text, from)
   const dashed = text.charCodeAt(from) === MINUS || isBehind(FLAG)
   if (dashed && text[from] !== '.') return secretIn(text, span, { family, sure: 'line' })
   const value = text.slice(span.from, Math.min(span.to, span.from + 200))
