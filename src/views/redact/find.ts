@@ -2,7 +2,6 @@ import { sequenceEnd } from '../../repair/control-characters.ts'
 import { COLON, DOT } from '../../text/characters.ts'
 import { argumentsAt, pipedTo } from './commands.ts'
 import { eachPlace } from './hints.ts'
-import { madeWords, sentences } from './made.ts'
 import {
   addressAt,
   addressBefore,
@@ -10,11 +9,11 @@ import {
   charsBefore,
   encodedAddressAt,
   insertedAt,
+  isAt,
   loginAt,
   nameAround,
   namedValue,
   pgpassAt,
-  talkAt,
 } from './named.ts'
 import { addRandom } from './random.ts'
 import { backslashesBefore, escapeAt, isBlank, isNameUnit, isWordUnit, type Secret } from './secret.ts'
@@ -33,30 +32,29 @@ for (const pair of shapeDetectors.pairs()) isPair[pair] = 1
  * A name can be some lines before its value (`linesBefore`); no value but a private key has a line end in it.
  * Words that look random are ignored in a text that is `opaque`: an id, or data.
  */
-export function findSecrets(text: string, opaque: boolean): Secret[] {
+export function findSecrets(text: string, opaque: boolean, talkIn?: TalkIn): Secret[] {
   if (text.length < SHORTEST) return []
-  const found = searched(text, opaque)
+  const found = searched(text, opaque, talkIn)
   const clean = withoutSequences(text)
   if (clean) {
     const { at, plain } = clean
     // Both texts are searched: an address in a link of the terminal is inside of a sequence.
-    for (const secret of apart(searched(plain, opaque)))
+    for (const secret of apart(searched(plain, opaque, talkIn)))
       found.push({ ...secret, from: at(secret.from), to: at(secret.to - 1) + 1 })
   }
   return found.length < 2 ? found : apart(found)
 }
 
+/** What finds the names in a text that are only talked about: a bundle that only records leaves it out. */
+export type TalkIn = (text: string) => (at: number) => number
+
 /** `pwd=a` */
 const SHORTEST = 5
 
-function searched(text: string, opaque: boolean): Secret[] {
+function searched(text: string, opaque: boolean, talkIn?: TalkIn): Secret[] {
   const found: Secret[] = []
-  const search: Search = {
-    text,
-    bareEnd: bareEnds(text),
-    nextMade: madeWords(text),
-    saidUntil: sentences(text),
-  }
+  const search: Search = { text, bareEnd: bareEnds(text) }
+  const talkAt = talkIn?.(text)
   const block = keyBlocks(text)
   /** The ends of public keys and certificates, by their starts. */
   const publicKeys: (readonly [from: number, to: number])[] = []
@@ -70,7 +68,7 @@ function searched(text: string, opaque: boolean): Secret[] {
         else publicKeys.push([at, publicKeyEnd(text, at)])
         return key?.to ?? at + 5
       }
-      const talk = talkAt(search, at)
+      const talk = talkAt?.(at) ?? -1
       if (talk >= 0) {
         names.push(at)
         return talk
@@ -89,8 +87,8 @@ function searched(text: string, opaque: boolean): Secret[] {
     },
     word(at) {
       let [from, to] = [at, at + 1]
-      while (from > 0 && isKeyUnit[text.charCodeAt(from - 1)] === 1) from--
-      while (to < text.length && isKeyUnit[text.charCodeAt(to)] === 1) to++
+      while (from > 0 && isKeyUnit(text.charCodeAt(from - 1))) from--
+      while (to < text.length && isKeyUnit(text.charCodeAt(to))) to++
       const isPublic = publicKeys.some(([start, end]) => from > start && to <= end)
       if (!isPublic) addFromWord(search, from, to, opaque, found)
       return to
@@ -103,7 +101,11 @@ function searched(text: string, opaque: boolean): Secret[] {
 /** A value that is hidden already. */
 const HIDDEN = /[ \t]{0,9}[:=]?[=>]?[ \t]{0,9}\\{0,8}["'`]?\[redacted:[a-z-]{2,20}\]/y
 
-const isKeyUnit = isToken.map((is, unit) => (is === 1 || ':$%'.includes(String.fromCharCode(unit)) ? 1 : 0))
+function isKeyUnit(unit: number): boolean {
+  return isToken[unit] === 1 || unit === COLON || unit === DOLLAR || unit === PERCENT
+}
+
+const DOLLAR = 36
 
 const PERCENT = 37
 const MINUS = 45
@@ -123,35 +125,32 @@ const COMMAND =
   /(?:7z |add_?user|alias set|bcp |certutil |coap-client|codecov |cqlsh|curl|db2 connect|http-basic\.|ldap|lftp |login|mariadb|mongo|mysql|ncftp|net use|nuget push|openssl |p4 |rdesktop |redis-cli|schtasks|security import|signtool |smbclient|snmp|sqlcmd|ssh-keygen |twine |unlock-keychain|useradd|xfreerdp |zip |sshpass|unzip|(?:ht|mosquitto_)passwd|setapikey|(?:change|wpa)_pass)[\w-]{0,20}(?<=[ .]|(?= ))/iy
 const READS_INPUT =
   /(?:ch|smb)passwd|sudo -s|-{0,2}password[-_]stdin|--?with-token|secrets? (?:create|put|set|add)|cryptsetup|passphrase-fd|kinit|vncpasswd|passwd --stdin|passwd \w|convertto-securestring/iy
-/** What is before a value that has no name, how that can begin, and what the value is. */
-const places: readonly (readonly [first: string, before: RegExp, place: ValuePlace])[] = [
-  ['?&', /[?&]code=/y, { family: 'secret', sure: 'code', strict: true, stop: AND }],
+/** What is before a value that has no name, and what it is. */
+const places: readonly (readonly [before: RegExp, place: ValuePlace])[] = [
+  [/[?&]code=/y, { family: 'secret', sure: 'code', strict: true, stop: AND }],
   // A router's.
   [
-    'ck',
     /(?:(?<=snmp-server )community|(?<=(?:isakmp|tacacs-server|radius-server) )key(?: \d)?) /iy,
     { family: 'secret', sure: 'any' },
   ],
   // Redis; a mail server.
-  ['a', /(?<![\w.-])AUTH (?:default|PLAIN|LOGIN) /y, { family: 'secret', sure: 'code', strict: true }],
+  [/(?<![\w.-])AUTH (?:default|PLAIN|LOGIN) /y, { family: 'secret', sure: 'code', strict: true }],
   // `stats auth bob:X`
-  ['a', /(?<![\w.-])auth [\w.@-]{1,40}:(?=\S{6})/iy, { family: 'password', sure: 'code', strict: true }],
-  ['k', /(?<=[?&])key=(?=[\w-]{20})/y, { family: 'secret', sure: 'code', strict: true, stop: AND }],
-  ['i', /identified (?:with \S{1,40} )?by (?=\\{0,8}["'])/iy, { family: 'password', sure: 'any' }],
-  ['i', /identified by (?=\S{0,60}\d)/iy, { family: 'password', sure: 'code' }],
+  [/(?<![\w.-])auth [\w.@-]{1,40}:(?=\S{6})/iy, { family: 'password', sure: 'code', strict: true }],
+  [/(?<=[?&])key=(?=[\w-]{20})/y, { family: 'secret', sure: 'code', strict: true, stop: AND }],
+  [/identified (?:with \S{1,40} )?by (?=\\{0,8}["'])/iy, { family: 'password', sure: 'any' }],
+  [/identified by (?=\S{0,60}\d)/iy, { family: 'password', sure: 'code' }],
   // `sqlplus scott/X@orcl`
   [
-    'sier:',
     /(?:(?:sqlplus|(?:imp|exp)dp|rman target) (?:-\w{1,9} ){0,3}|:thin:)[\w$#]{1,30}\//iy,
     { family: 'password', sure: 'any', stop: AT },
   ],
   // `the login is bob / X`
   [
-    'lczai',
     /(?:log ?in|credential|cred|zugang(?:sdaten)?|anmeldedaten|identifiant)s?(?:| is| are| with| as| for \S{1,40} (?:is|are)) ?:? [\w.@-]{2,40} \/ (?=\S{8})/iy,
     { family: 'password', sure: 'code', strict: true },
   ],
-  [':', /::add-mask::/y, { family: 'secret', sure: 'any' }],
+  [/::add-mask::/y, { family: 'secret', sure: 'any' }],
 ]
 
 /** A secret that its place shows, without a name. */
@@ -161,10 +160,9 @@ function placedAt(search: Search, at: number): Secret | undefined {
   const unit = text.charCodeAt(at)
   if (unit === PERCENT) return encodedAddressAt(search, at)
   if (unit === AT) return addressBefore(search, at)
-  const first = LOWER[unit] ?? ''
-  for (const [beginnings, before, place] of places)
-    if (beginnings.includes(first) && isAt(before, text, at)) return valueAt(search, before.lastIndex, place)
-  const given = LOGINS.includes(first) ? loginAt(search, at) : undefined
+  for (const [before, place] of places)
+    if (isAt(before, text, at)) return valueAt(search, before.lastIndex, place)
+  const given = loginAt(search, at)
   if (given) return given
   if (unit === DOT) return charsBefore(search, at)
   if (unit === COLON) return pgpassAt(search, at)
@@ -179,16 +177,6 @@ function placedAt(search: Search, at: number): Secret | undefined {
     if (argument) return argument
   }
   return shapeDetectors.at(search, at)
-}
-
-/** The small letter of each character of ASCII, or the character. */
-const LOWER = Array.from({ length: 128 }, (_, unit) => String.fromCharCode(unit).toLowerCase())
-/** How a call that logs in can begin. */
-const LOGINS = 'lscawhjp'
-
-function isAt(pattern: RegExp, text: string, at: number): boolean {
-  pattern.lastIndex = at
-  return pattern.test(text)
 }
 
 /** The secrets in a long word: what has the shape of a key, and what is random. */

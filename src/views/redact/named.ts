@@ -1,13 +1,4 @@
-import {
-  CLOSE_BRACKET,
-  CLOSE_PAREN,
-  COLON,
-  DOT,
-  EQUALS,
-  MINUS,
-  SEMICOLON,
-  STAR,
-} from '../../text/characters.ts'
+import { CLOSE_BRACKET, CLOSE_PAREN, COLON, EQUALS, MINUS, STAR } from '../../text/characters.ts'
 import {
   familyOf,
   HASHED,
@@ -83,11 +74,11 @@ export function nameAround(text: string, at: number): Name | number {
   }
   let name = text.slice(from, to)
   let family = familyOf(other ? name.replace(/ /g, '') : name) ?? (other ? 'password' : undefined)
-  if (!family && name.length < 5 && /^keys?$/i.test(name)) {
+  if (!family && /^keys?$/i.test(name)) {
     const before = KEY_OF.exec(text.slice(Math.max(0, from - 12), from))
     if (before) [name, family, from] = ['apikey', 'secret', from - before[0].length]
   }
-  if (!family && name.length === 3 && /^key$/i.test(name)) {
+  if (!family && /^key$/i.test(name)) {
     const word = RANDOM_NEXT.exec(text.slice(to, to + 80))?.[1]
     if (word !== undefined && isMix(word) && !HEX.test(word)) family = 'secret'
   }
@@ -116,11 +107,11 @@ function isCloser(unit: number): boolean {
 
 /** Whether a bracket is before a name, or its quote: `env['API_KEY']`, `getenv('API_KEY')`. */
 function opens(text: string, from: number): boolean {
-  return isAfter(OPENER, text, from)
+  return isAt(OPENER, text, from)
 }
 
 const EQUALS_CALL = /(?<=(\.(?:equals\w{0,10}|eql)))/y
-const OPENER = /(?<=([[(](?:\\{0,8}["'`]|:)?))/y
+const OPENER = /(?<=[[(](?:\\{0,8}["'`]|:)?)/y
 
 /** What is right before a place: the group of a pattern that looks back from there. */
 function behind(pattern: RegExp, text: string, at: number): string | undefined {
@@ -181,17 +172,20 @@ const ENGLISH = /pass(?:w(?:or)?d|phrase|code|key)|secret|token|key|pwd|cred|aut
 /** "is" in some languages, or what stands for it. */
 const SAYS =
   / (?:is|was|to|from|are|lautet|ist|es|est|é|è|e|jest|är|er|on|je|este|là|це|это|είναι)(?![\p{L}\d])(?: now| set to)?:?(?!\/\/)[ \t]{1,2}\*{0,2}|(?:generated|created|set|reset|changed)(?: (?:for|to) [^\n:"\\]{1,40})?:[ \t]{0,2}\*{0,2}| (?:—|–) | ?(?=[「『„“«])|:(?!\/\/)[ \t]{0,2}\*{0,2}|[는은はが是为為：]{1,2}[ \t]{0,2}/giu
+/** Where a sentence ends, or is none. */
+const SAID_UNTIL = /[\n\\";,{}<>=|]|[.!?](?= |$)/
+const MAX_SAID = 120
 /** `password%3DX%26next` */
 const ENCODED = /(?:%22)?%3[DA](?:%20)?(?:%22)?/iy
 /** `username admin password 0 X` of a router, `ConvertTo-SecureString -String X`. */
 const DIGIT_LEVEL = /[ \t]\d[ \t]{1,3}/y
-const LEVEL =
+export const LEVEL =
   /[ \t](?:-(?:String|AsPlainText|Force)(?:[ \t]{1,3}-(?:String|AsPlainText|Force)){0,2}|(?:--)?(?:plain|clear)(?:text)?|(?:\/t \w{1,20} )?\/d|ascii-text|hexadecimal|encrypted)[ \t]{1,3}/iy
 /** A file in a form: `name="password"`, an empty line, the value. */
 const FORM_LINE = /(?:\r?\n|\\{1,8}r\\{1,8}n|\\{1,8}n){2}/y
 
 /** Where a link ends that begins here; -1 if it does not. */
-function endOf(link: RegExp, text: string, at: number): number {
+export function endOf(link: RegExp, text: string, at: number): number {
   link.lastIndex = at
   return link.test(text) ? link.lastIndex : -1
 }
@@ -212,22 +206,8 @@ export function namedValue(search: Search, name: Name): Secret | undefined {
   )
 }
 
-/**
- * The end of a name that is only talked about: no word of its sentence has been made up, and nothing before
- * it makes the next word its value. -1 for others. Most names in prose need nothing else.
- */
-export function talkAt({ text, nextMade, saidUntil }: Search, at: number): number {
-  const after = endOf(TALK, text, at)
-  if (after < 0) return -1
-  const end = saidUntil(after)
-  if (text[end - 1] === ':' || '=<\\'.includes(text[end] ?? ' ')) return -1
-  if (nextMade(after) < blankFrom(text, end) || endOf(LEVEL, text, after) >= 0) return -1
-  return [AS, SETTING, NETRC, LABEL, FOR_KEY].some((before) => isAfter(before, text, at)) ? -1 : after
-}
-
-const TALK = /(?<=[A-Za-z,.] )(?:passwords?|tokens?|credentials|passphrase)(?= [a-z]|[.,?](?:[ \n]|$))/y
-
-function isAfter(pattern: RegExp, text: string, at: number): boolean {
+/** Whether a pattern matches at a place, or looks back from there. */
+export function isAt(pattern: RegExp, text: string, at: number): boolean {
   pattern.lastIndex = at
   return pattern.test(text)
 }
@@ -242,14 +222,14 @@ const AND = 38
 
 /** The words of a wallet, twelve or more; four or more that are no sentence. */
 function phrase({ text }: Search, { after, to }: Name): Secret | undefined {
-  if (!isAfter(OF_WORDS, text, to)) return undefined
+  if (!isAt(OF_WORDS, text, to)) return undefined
   const found = PHRASE.exec(text.slice(after, after + 300))
   if (!found) return undefined
   const from = after + found[0].length - found[1]!.length
   return { kind: 'password', from, to: from + found[1]!.length, certain: true }
 }
 
-const OF_WORDS = /(?<=(mnemonic|phrase|seed))/iy
+const OF_WORDS = /(?<=mnemonic|phrase|seed)/iy
 const PHRASE = /^[^a-z\n]{2,12}(?!.*(?:for|the|you) )((?:[a-z]{3,10}[ ,]{1,2}){3,23}[a-z]{3,10})(?![\w ,])/
 
 /** A value after `=`, `:`, `:=` or `=>`. */
@@ -263,7 +243,7 @@ function assigned(search: Search, name: Name): Secret | undefined {
   // `::` is a path; `==` and `=~` compare.
   if (!isColon && unit !== EQUALS) return undefined
   // `a ? 'secret' : b`
-  if (isColon && name.quote !== '' && isAfter(CHOICE, text, name.from)) return undefined
+  if (isColon && name.quote !== '' && isAt(CHOICE, text, name.from)) return undefined
   if (isColon ? next === COLON : next === EQUALS || next === TILDE) return undefined
   // `arn:aws:secretsmanager:…:secret:name` is a list.
   if (isColon && text.charCodeAt(name.from - 1) === COLON && !isBlank(next)) return undefined
@@ -288,7 +268,7 @@ function assigned(search: Search, name: Name): Secret | undefined {
   if (bracketed) return bracketed
   const tight = !isColon && from === at + 1
   // `openssl rsa -passin pass:X`
-  const isPass = isColon && from === at + 1 && isAfter(PASS_FLAG, text, name.from)
+  const isPass = isColon && from === at + 1 && isAt(PASS_FLAG, text, name.from)
   // "пароль: неверный" is a message: in other languages only what has a digit or a sign counts.
   const isWord = name.name.charCodeAt(0) < 128 && !/[ñ ]/.test(name.name)
   const inQuery = tight && '?&#'.includes(text[name.from - 1] ?? ' ')
@@ -306,8 +286,8 @@ function assigned(search: Search, name: Name): Secret | undefined {
 
 const TILDE = 126
 const TAGGED = /!{1,2}[\w:/.-]{1,40}[ \t]{1,4}(?=[^\s|>])/y
-const CHOICE = /(?<=(\?\s{0,4}["'`]))/y
-const PASS_FLAG = /(?<=(-pass(?:in|out)?[ =]))/y
+const CHOICE = /(?<=\?\s{0,4}["'`])/y
+const PASS_FLAG = /(?<=-pass(?:in|out)?[ =])/y
 
 /** Texts of languages that are in no quotes, or in three: Lua, Perl, Ruby, Python, Swift, Erlang, SQL. */
 const BRACKETS: readonly (readonly [open: RegExp, close: string])[] = [
@@ -339,7 +319,6 @@ function inBrackets(search: Search, at: number, family: NameFamily): Secret | un
 /** A value behind another link: `||`, a type, `->`, a comma, the bracket of a call. */
 function linked(search: Search, { name, family, quote, from, after, to }: Name): Secret | undefined {
   const { text } = search
-  if (!mayBeLinked(search, after)) return undefined
   const isAfter = after > to
   for (const [link, demand] of links) {
     const at = demand === 'go' && quote !== '' ? -1 : endOf(link, text, after)
@@ -363,16 +342,6 @@ function linked(search: Search, { name, family, quote, from, after, to }: Name):
   return call < 0 || (!isList && /[:[]/.test(text.slice(after, call)))
     ? undefined
     : lastMade(search, call, 0, family)
-}
-
-/** Whether a link can begin here: nearly all names in a sentence have a word, or nothing, behind. */
-function mayBeLinked({ text, saidUntil }: Search, after: number): boolean {
-  let at = after
-  while (isBlank(text.charCodeAt(at))) if (++at - after > 40) return true
-  const unit = text.charCodeAt(at)
-  if (unit < 33 || unit === SEMICOLON || at >= text.length) return false
-  if (!isNameUnit(unit) || unit === DOT || unit === MINUS || /o/i.test(text[at]!)) return true
-  return '=<\\'.includes(text[saidUntil(after)] ?? ' ')
 }
 
 /** A value that counts only if it has a digit or a sign: its place alone says little. */
@@ -461,11 +430,8 @@ function spoken(search: Search, { name, family, from, after }: Name): Secret | u
   // To pass is a verb, too.
   if (/^pass$/i.test(name) || (name.length < 5 && family === 'secret')) return undefined
   if (!isSpoken(family) || text[from - 1] === ':') return undefined
-  const said = text.slice(after, search.saidUntil(after))
-  const end = after + said.length
-  const line = said.endsWith(':') ? Math.max(end, endOf(NEXT_LINE, text, end)) : end
-  if (family !== 'code' && search.nextMade(after) >= blankFrom(text, line))
-    return saidBefore(search, from, family)
+  const near = text.slice(after, after + MAX_SAID)
+  const said = near.slice(0, near.search(SAID_UNTIL) >>> 0)
   // `matchAll` makes the pattern anew for each name, which took longer than all that follows.
   SAYS.lastIndex = 0
   for (let found = SAYS.exec(said); found; found = SAYS.exec(said)) {
@@ -501,13 +467,6 @@ function isRandom(value: string): boolean {
   return isMix(value) || isStrong(value) || HEX.test(value) || isLowerKey(value)
 }
 
-/** The end of the word here. */
-function blankFrom(text: string, from: number): number {
-  let at = from
-  while (at < text.length && at - from < MAX_JUDGED && text.charCodeAt(at) > 32) at++
-  return at
-}
-
 //  set the password of bob to `X`      wpa_passphrase home X
 //                  ^ at                               ^ at
 /** A word in a sentence about a password that can be nothing else. */
@@ -538,7 +497,7 @@ function saidBefore({ text }: Search, from: number, family: NameFamily): Secret 
 }
 
 const MADE_UP = /[!@#$%^&*]|\d-[a-z]|^(?=.*[A-Z])(?=.*[a-z]).*\d/
-const AS =
+export const AS =
   /(?<=(["'`]? (?:is|as)(?: (?:the|my|your|our|its|their|a|new|root|admin|temporary|initial|database|db|default)){0,4} ))/iy
 const LAST_WORD = /(?<![^\s"'`])[^\s"'`\\/]{8,64}$/
 
@@ -582,7 +541,7 @@ export function isMade(value: string): boolean {
 function inElement(search: Search, { family, from: start, after }: Name): Secret | undefined {
   const { text } = search
   // `Promise<Token>` is a type.
-  if (!isAfter(TAG, text, start)) return undefined
+  if (!isAt(TAG, text, start)) return undefined
   return elementText(search, after, family)
 }
 
@@ -609,12 +568,12 @@ function untilSign({ text }: Search, from: number, sign: string, family: NameFam
 const CDATA = '<![CDATA['
 
 /** Words before a name whose value follows without a sign. */
-const SETTING =
+export const SETTING =
   /(?<=((?:^|[^\w]|\\[nt])(?:ENV|ARG|setenv|setx|set -g?x|config(?:ure)? (?:--)?set(?: --\w{1,12})?|define)[ \t]{1,4}(?:\S{1,60}\/:)?))/iy
-const NETRC = /(?<=(\blogin\s{1,9}\S{1,99}(?:\\[nrt]|[^A-Za-z]){1,40}))/y
+export const NETRC = /(?<=(\blogin\s{1,9}\S{1,99}(?:\\[nrt]|[^A-Za-z]){1,40}))/y
 /** `user bob pass X` */
-const USER = /(?<=(\buser(?:name)? \S{1,40} ))/iy
-const FLAG = /(?<=((?:^|[\s"'`(,[])-{1,2}))/y
+const USER = /(?<=\buser(?:name)? \S{1,40} )/iy
+const FLAG = /(?<=(?:^|[\s"'`(,[])-{1,2})/y
 /** Names that are the word itself. */
 const WORD =
   /^(?:(?:set|change|reset|insecure)-(?:\w{1,12}-)?password|password|passphrase|passwd|passcode|pwd|psk|(?:\w{1,9}_)?pw|bindpw|rootpw)$/i
@@ -642,8 +601,7 @@ function unlinked(search: Search, name: Name): Secret | undefined {
   const span = spanAt(search, at)
   // `login -u token --password-stdin`
   if (!span || text.startsWith('--', span.from)) return undefined
-  const isBehind = (pattern: RegExp) => isAfter(pattern, text, from)
-  const dashed = text.charCodeAt(from) === MINUS || isBehind(FLAG)
+  const dashed = text.charCodeAt(from) === MINUS || isAt(FLAG, text, from)
   if (dashed && text[from] !== '.') return secretIn(text, span, { family, sure: 'line' })
   const value = text.slice(span.from, Math.min(span.to, span.from + 200))
   // `requirepass X`, `masterauth X`
@@ -651,7 +609,8 @@ function unlinked(search: Search, name: Name): Secret | undefined {
     startsLine(text, from) &&
     (/^require_?pass$/i.test(name.name) ||
       (fillsLine(text, from, span.to) && isMade(value) && !HASHED.test(value)))
-  if (isLine || isBehind(SETTING) || isBehind(NETRC)) return secretIn(text, span, { family, sure: 'any' })
+  if (isLine || isAt(SETTING, text, from) || isAt(NETRC, text, from))
+    return secretIn(text, span, { family, sure: 'any' })
   // Backticks are Markdown: "a process identified by `pid`".
   const isMarkdown = text[span.from - 1] === '`'
   if (span.quoted && !isMarkdown)
@@ -661,7 +620,7 @@ function unlinked(search: Search, name: Name): Secret | undefined {
   return (!span.quoted || (isMarkdown && quote === '')) &&
     (isLoud ||
       WORD.test(name.name) ||
-      isBehind(USER) ||
+      isAt(USER, text, from) ||
       (family === 'password' && name.name.length > 5) ||
       name.name.charCodeAt(0) > 127 ||
       (value.length >= 20 && (isMix(value) || HEX.test(value) || isLowerKey(value)))) &&
@@ -708,7 +667,7 @@ function encoded(search: Search, { family, after }: Name): Secret | undefined {
 /** Maximum characters between a name and its value in another field. */
 const MAX_APART = 200
 /** `name: ` and the like, before a name that is itself a value. */
-const LABEL =
+export const LABEL =
   /(?<=((?:(?:^|[^\w-]|\\[nt])(name|key|type|variable|env_?var|header)\\{0,8}["']?[ \t]{0,4}(?::|=>?)[ \t]{0,4}|(?:^|\W|\\[nt])(variable)[ \t]|<(name|key)>|(--?name)[ =][\w./-]{0,24})\\{0,8}["']?))/iy
 const FIELD =
   /(?:(?:^|[^\w-]|\\[nt])(?:value|default|default_?value|string_?value)(\\{0,8}["']?)[ \t]{0,4}(?::|=>?)[ \t]{0,4}|<(?:value|string)>|--?(?:value|body|plaintext)[ =])/i
@@ -749,7 +708,7 @@ function textBefore({ text }: Search, to: number, family: NameFamily, isDefault:
 /** `#[serde(default = "X")] password: String` */
 const DEFAULT = /(?:default\w{0,9} ?[=(]|@value\() ?\\{0,8}$/i
 
-const FOR_KEY =
+export const FOR_KEY =
   /(?<=(\\{0,8}["'](?:(?:,? | ?, ?)(?:forKey|for|as|key|named?|account): ?@?\\{0,8}["']| --name[ =](?:\\{0,8}["'])?|\)\]?(?:\s|\\{1,8}n){1,9}(?:(?:pub|private|public|protected|static|final|var|val|let|string) ){0,4})))/iy
 
 /** `<td>Password</td><td>X</td>` */

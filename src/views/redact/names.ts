@@ -1,7 +1,3 @@
-import { classTable } from '../../text/characters.ts'
-
-const SMALL = 'abcdefghijklmnopqrstuvwxyz'
-
 /** What a name says about its value; a `key` may be that of a map. */
 export type NameFamily = 'password' | 'secret' | 'key' | 'code' | 'authorization' | 'cookie'
 /** Or that its value is a name, and which field beside it has the value of that. */
@@ -226,22 +222,12 @@ function isTypeName(value: string): boolean {
   )
 }
 
-/** Kinds of the characters of ASCII. */
-const KINDS = classTable([1, '0123456789'], [2, SMALL], [3, SMALL.toUpperCase()], [4, ' \t'], [5, '([<'])
-
 function countIn(value: string) {
-  const counts = [0, 0, 0, 0, 0, 0]
-  let isWide = false
-  for (let at = 0; at < value.length; at++) {
-    const unit = value.charCodeAt(at)
-    if (unit >= 128) isWide = true
-    else counts[KINDS[unit]!]!++
-  }
-  const [, digits = 0, small = 0, capitals = 0, blanks = 0, calls] = counts
-  const letters = isWide ? (value.match(/\p{L}/gu)?.length ?? 0) : small + capitals
+  const count = (units: RegExp) => value.match(units)?.length ?? 0
+  const [digits, letters, blanks] = [count(/\d/g), count(/\p{L}/gu), count(/[ \t]/g)]
   const others = value.length - digits - letters - blanks
   // `getToken(2)`, `tokens[0]`, `Box<Token>`
-  return { digits, letters, capitals, blanks, others, calls: calls !== 0 }
+  return { digits, letters, capitals: count(/[A-Z]/g), blanks, others, calls: /[([<]/.test(value) }
 }
 
 /** `config.token2`, `self.password1`, `authToken`: names with dots between them, or one without a digit. */

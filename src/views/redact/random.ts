@@ -156,17 +156,11 @@ function isRandom(text: string, from: number, to: number): boolean {
   return bitsOf(text, from, to) >= MIN_BITS && !isKnownId(text, from)
 }
 
-/** How often each character is in a word, which is ASCII. */
-const seen = new Uint8Array(128)
-
 /** Shannon entropy, in bits per character. Only computed for words that passed all other checks. */
 function bitsOf(text: string, from: number, to: number): number {
-  for (let i = from; i < to; i++) seen[text.charCodeAt(i)]!++
+  const counts = new Map<string, number>()
+  for (let i = from; i < to; i++) counts.set(text[i]!, (counts.get(text[i]!) ?? 0) + 1)
   let bits = 0
-  for (let i = from; i < to; i++) {
-    const count = seen[text.charCodeAt(i)]!
-    if (count > 0) bits -= (count / (to - from)) * Math.log2(count / (to - from))
-    seen[text.charCodeAt(i)] = 0
-  }
+  for (const count of counts.values()) bits -= (count / (to - from)) * Math.log2(count / (to - from))
   return bits
 }

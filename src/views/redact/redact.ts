@@ -8,12 +8,12 @@ import {
 } from '../../base/check-options.ts'
 import type { AgentEvent } from '../../events/event.ts'
 import { isPasswordFlag } from './commands.ts'
-import { apart, findSecrets } from './find.ts'
-import { eachOf, KnownValues } from './known.ts'
+import { apart, findSecrets, type TalkIn } from './find.ts'
 import { isLabelName } from './named.ts'
 import { afterScheme, familyOf, isOpaqueName, isSecretValue, roleOf } from './names.ts'
 import { cutWord, hideNestedPieces, hidePieces, MAX_VALUE_DEPTH } from './pieces.ts'
 import type { Secret } from './secret.ts'
+import { talkIn } from './talk.ts'
 import { kindOf, MAX_JUDGED } from './value.ts'
 
 /** The options of `redact()` and `redactor()`. */
@@ -89,7 +89,7 @@ const MAX_PASSES = 4
  * console.log(hide.text('export GITHUB_TOKEN=…'), hide.hidden().total)
  */
 export function redactor(options: RedactOptions = {}): Redactor {
-  return redactorOf(newState(options, undefined))
+  return redactorOf(newState(options, undefined, talkIn))
 }
 
 /**
@@ -98,27 +98,27 @@ export function redactor(options: RedactOptions = {}): Redactor {
  */
 export function redactorsForTwo(options: RedactOptions): { scout: Redactor; again: () => Redactor } {
   const clean = new FoundBefore()
-  const first = newState(options, clean)
+  const first = newState(options, clean, talkIn)
   const scout = redactorOf(first)
   const again = () => {
     clean.rewind()
-    return redactorOf(newState({ ...options, known: scout.known(), learn: false }, clean))
+    return redactorOf(newState({ ...options, known: scout.known(), learn: false }, clean, talkIn))
   }
   return { scout, again }
 }
 
-function newState(options: RedactOptions, clean: FoundBefore | undefined): RedactorState {
+function newState(options: RedactOptions, clean?: FoundBefore, talkIn?: TalkIn): RedactorState {
   const given = readOptions('redactor', options, EXAMPLE, { ...REDACT_OPTIONS, signal: NOT_TAKEN })
   const { patterns, entropy, learn } = given
-  const known = new KnownValues(given.known)
-  return { own: patterns.map(checkPattern), entropy, learn, known, counts: new Map(), clean }
+  const known = new Set(given.known)
+  return { own: patterns.map(checkPattern), entropy, learn, known, counts: new Map(), clean, talkIn }
 }
 
 /** Hides secrets in texts and values. A bundle that only records leaves out what hides them in events. */
 export type TextRedactor = Omit<Redactor, 'event'>
 
 export function textRedactor(): TextRedactor {
-  return textRedactorOf(newState({}, undefined))
+  return textRedactorOf(newState({}))
 }
 
 function redactorOf(state: RedactorState): Redactor {
@@ -141,7 +141,7 @@ function textRedactorOf(state: RedactorState): TextRedactor {
       total: [...counts.values()].reduce((sum, one) => sum + one, 0),
       kinds: Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1))),
     }),
-    known: () => known.all(),
+    known: () => [...known],
   }
 }
 
@@ -150,9 +150,10 @@ interface RedactorState {
   readonly own: readonly (string | RegExp)[]
   readonly entropy: boolean
   readonly learn: boolean
-  readonly known: KnownValues
+  readonly known: Set<string>
   readonly counts: Map<string, number>
   readonly clean: FoundBefore | undefined
+  readonly talkIn: TalkIn | undefined
 }
 
 /**
@@ -215,7 +216,7 @@ function markOf(text: string): number {
 
 function findIn(state: RedactorState, text: string, opaque: boolean, before?: readonly Secret[]): Secret[] {
   const { known, own, entropy, clean } = state
-  let found = before ? [...before] : findSecrets(text, opaque || !entropy)
+  let found = before ? [...before] : findSecrets(text, opaque || !entropy, state.talkIn)
   // `//[redacted:url]@` looks like a name and its password.
   if (!before && found.length > 0 && text.includes('[redacted:'))
     found = found.filter(({ from }) => !insideMark(text, from))
@@ -224,7 +225,7 @@ function findIn(state: RedactorState, text: string, opaque: boolean, before?: re
   const hide = (kind: string, from: number, to: number) => {
     if (!insideMark(text, from)) found.push({ kind, from, to })
   }
-  known.each(text, (from, value) => hide('known', from, from + value.length))
+  for (const value of known) eachOf(text, value, (from) => hide('known', from, from + value.length))
   for (const pattern of own) {
     if (typeof pattern === 'string') eachOf(text, pattern, (from) => hide('own', from, from + pattern.length))
     else eachMatch(text, pattern, (from, to) => hide('own', from, to))
@@ -414,6 +415,12 @@ const MAX_FIELDS = 20
 function isTelling(text: string): boolean {
   if (text.length < MIN_KNOWN || text.length > MAX_KNOWN_LENGTH) return false
   return !text.includes('\n') && /\d/.test(text) && /\D/.test(text)
+}
+
+/** Calls back with each place of a text in another. */
+function eachOf(text: string, value: string, at: (from: number) => void): void {
+  if (value === '') return
+  for (let from = text.indexOf(value); from >= 0; from = text.indexOf(value, from + value.length)) at(from)
 }
 
 /** Matches of the user's pattern: line by line, and a long line in pieces. */

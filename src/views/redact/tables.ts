@@ -1,4 +1,4 @@
-import { BACKSLASH, classTable, QUOTE } from '../../text/characters.ts'
+import { classTable } from '../../text/characters.ts'
 import { familyOf, type NameFamily } from './names.ts'
 import { backslashesBefore, endsLine, type Secret } from './secret.ts'
 import { type Span, secretIn } from './value.ts'
@@ -55,9 +55,9 @@ function tablesIn(text: string, names: readonly number[]): Table[] {
   for (const index of names) {
     if (index < done) continue
     let [from, to] = [index, index]
-    while (from > done && !mayBegin(text, from) && isHeaderUnit(text, from - 1)) from--
+    while (from > done && levelAt(text, from) === undefined && isHeaderUnit(text, from - 1)) from--
     const level = levelAt(text, from)
-    if (level !== undefined) while (isHeaderUnit(text, to) && !mayEnd(text, to, level)) to++
+    if (level !== undefined) while (isHeaderUnit(text, to) && !endsLine(text, to, level)) to++
     done = to
     if (level === undefined || !endsLine(text, to, level) || to - from > MAX_ROW) continue
     const table = tableAt(text, { from: prefixEnd(text, from), to, level })
@@ -87,19 +87,6 @@ function isHeaderUnit(text: string, at: number): boolean {
   return HEADER[unit] === 1 || unit === ARROW
 }
 
-/** Nearly all characters tell this alone. */
-function mayBegin(text: string, at: number): boolean {
-  const unit = text.charCodeAt(at - 1)
-  const isEscape = unit === LETTER_N && text.charCodeAt(at - 2) === BACKSLASH
-  return (unit === QUOTE || isEscape) && levelAt(text, at) !== undefined
-}
-
-function mayEnd(text: string, at: number, level: number): boolean {
-  const unit = text.charCodeAt(at)
-  return (unit === QUOTE || unit === BACKSLASH) && endsLine(text, at, level)
-}
-
-const LETTER_N = 110
 const ARROW = 0x2192
 const HEADER = classTable([
   1,

@@ -19,10 +19,6 @@ export const MAX_JUDGED = 256
 export interface Search {
   readonly text: string
   readonly bareEnd: BareEnd
-  /** Where the next word is, from here on, that can be a value in a sentence. */
-  readonly nextMade: (from: number) => number
-  /** Where the sentence ends that is from here on. */
-  readonly saidUntil: (from: number) => number
 }
 
 /** Where a value is, without its quotes. */
