@@ -79,7 +79,6 @@ function searched(text: string, opaque: boolean, talkIn?: TalkIn): Secret[] {
       const name = nameAround(text, at)
       if (typeof name === 'number') return name
       names.push(name.from)
-      if (isAt(HIDDEN, text, name.after)) return HIDDEN.lastIndex
       const value = namedValue(search, name)
       if (value) found.push(value, ...changedTo(search, value, name))
       else found.push(...insertedAt(search, name))
@@ -97,9 +96,6 @@ function searched(text: string, opaque: boolean, talkIn?: TalkIn): Secret[] {
   if (names.length > 0) found.push(...cellSecrets(text, names))
   return found
 }
-
-/** A value that is hidden already. */
-const HIDDEN = /[ \t]{0,9}[:=]?[=>]?[ \t]{0,9}\\{0,8}["'`]?\[redacted:[a-z-]{2,20}\]/y
 
 function isKeyUnit(unit: number): boolean {
   return isToken[unit] === 1 || unit === COLON || unit === DOLLAR || unit === PERCENT

@@ -442,29 +442,7 @@ function spoken(search: Search, { name, family, from, after }: Name): Secret | u
     const secret = saidAt(search, after + index + link.length, family, index > 0)
     if (secret) return secret
   }
-  return (
-    saidBefore(search, from, family) ??
-    saidAbove(search, said, after, family) ??
-    (family === 'password' ? strongIn(said, after) : undefined)
-  )
-}
-
-//  use the following password to unlock it:
-//                            ^ after
-//
-//  X
-/** A value on the line below a sentence. */
-function saidAbove(search: Search, said: string, after: number, family: NameFamily): Secret | undefined {
-  const below = said.endsWith(':') ? endOf(NEXT_LINE, search.text, after + said.length) : -1
-  const secret = below < 0 ? undefined : lineBelow(search, below, family)
-  return secret && isRandom(search.text.slice(secret.from, secret.to)) ? secret : undefined
-}
-
-const NEXT_LINE = /(?:\r?\n|\\{1,8}n){1,2}[ \t]{0,20}/y
-
-/** Letters and digits in no order, as no name has. */
-function isRandom(value: string): boolean {
-  return isMix(value) || isStrong(value) || HEX.test(value) || isLowerKey(value)
+  return saidBefore(search, from, family) ?? (family === 'password' ? strongIn(said, after) : undefined)
 }
 
 //  set the password of bob to `X`      wpa_passphrase home X
@@ -571,8 +549,6 @@ const CDATA = '<![CDATA['
 export const SETTING =
   /(?<=((?:^|[^\w]|\\[nt])(?:ENV|ARG|setenv|setx|set -g?x|config(?:ure)? (?:--)?set(?: --\w{1,12})?|define)[ \t]{1,4}(?:\S{1,60}\/:)?))/iy
 export const NETRC = /(?<=(\blogin\s{1,9}\S{1,99}(?:\\[nrt]|[^A-Za-z]){1,40}))/y
-/** `user bob pass X` */
-const USER = /(?<=\buser(?:name)? \S{1,40} )/iy
 const FLAG = /(?<=(?:^|[\s"'`(,[])-{1,2})/y
 /** Names that are the word itself. */
 const WORD =
@@ -620,7 +596,6 @@ function unlinked(search: Search, name: Name): Secret | undefined {
   return (!span.quoted || (isMarkdown && quote === '')) &&
     (isLoud ||
       WORD.test(name.name) ||
-      isAt(USER, text, from) ||
       (family === 'password' && name.name.length > 5) ||
       name.name.charCodeAt(0) > 127 ||
       (value.length >= 20 && (isMix(value) || HEX.test(value) || isLowerKey(value)))) &&

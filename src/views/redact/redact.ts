@@ -111,14 +111,24 @@ function newState(options: RedactOptions, clean?: FoundBefore, talkIn?: TalkIn):
   const given = readOptions('redactor', options, EXAMPLE, { ...REDACT_OPTIONS, signal: NOT_TAKEN })
   const { patterns, entropy, learn } = given
   const known = new Set(given.known)
-  return { own: patterns.map(checkPattern), entropy, learn, known, counts: new Map(), clean, talkIn }
+  return { own: patterns.map(finderOf), entropy, learn, known, counts: new Map(), clean, talkIn }
 }
 
 /** Hides secrets in texts and values. A bundle that only records leaves out what hides them in events. */
 export type TextRedactor = Omit<Redactor, 'event'>
 
 export function textRedactor(): TextRedactor {
-  return textRedactorOf(newState({}))
+  const [counts, known] = [new Map<string, number>(), new Set<string>()]
+  // Nobody chose anything: what reads and checks options stays out of the bundle.
+  return textRedactorOf({
+    own: [],
+    entropy: true,
+    learn: true,
+    known,
+    counts,
+    clean: undefined,
+    talkIn: undefined,
+  })
 }
 
 function redactorOf(state: RedactorState): Redactor {
@@ -147,7 +157,7 @@ function textRedactorOf(state: RedactorState): TextRedactor {
 
 /** What a redactor looks for, and what it has found so far. */
 interface RedactorState {
-  readonly own: readonly (string | RegExp)[]
+  readonly own: readonly Finder[]
   readonly entropy: boolean
   readonly learn: boolean
   readonly known: Set<string>
@@ -226,10 +236,7 @@ function findIn(state: RedactorState, text: string, opaque: boolean, before?: re
     if (!insideMark(text, from)) found.push({ kind, from, to })
   }
   for (const value of known) eachOf(text, value, (from) => hide('known', from, from + value.length))
-  for (const pattern of own) {
-    if (typeof pattern === 'string') eachOf(text, pattern, (from) => hide('own', from, from + pattern.length))
-    else eachMatch(text, pattern, (from, to) => hide('own', from, to))
-  }
+  for (const each of own) each(text, (from, to) => hide('own', from, to))
   return found.length < 2 ? found : apart(found)
 }
 
@@ -445,6 +452,16 @@ function insideMark(text: string, at: number): boolean {
 }
 
 const MARK = /^\[redacted:[a-z-]{2,20}\]/
+
+/** Calls back with each place of what somebody wants hidden. */
+type Finder = (text: string, at: (from: number, to: number) => void) => void
+
+function finderOf(given: unknown): Finder {
+  const pattern = checkPattern(given)
+  return typeof pattern === 'string'
+    ? (text, at) => eachOf(text, pattern, (from) => at(from, from + pattern.length))
+    : (text, at) => eachMatch(text, pattern, at)
+}
 
 function checkPattern(pattern: unknown): string | RegExp {
   if (pattern instanceof RegExp && pattern.global) return pattern
