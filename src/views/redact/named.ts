@@ -844,7 +844,6 @@ const PGPASS = /:(?:\d{2,5}|\*):(?:[A-Za-z_][\w.-]{0,62}|\*):[\w.@*-]{1,63}:(?!\
 /** The values of a column with that name. */
 export function insertedAt(search: Search, { from, to, family }: Name): Secret[] {
   const { text } = search
-  if (!'`"\\,)'.includes(text[to] ?? ' ')) return []
   const before = text.slice(Math.max(0, from - 300), from)
   const list = before.slice(before.lastIndexOf('(') + 1)
   const rest = /^[`"\\]{0,9}(?:,[^()]{0,300})?\)\s{0,9}(?:\\n|\\t){0,4}values\s{0,9}/i.exec(

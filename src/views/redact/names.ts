@@ -155,8 +155,6 @@ interface Assigned {
 /** Whether the value can be a secret: not a type, a placeholder or code. */
 export function isSecretValue(value: string, { family, quoted, sure }: Assigned): boolean {
   if (isPlaceholder(value)) return false
-  // The name of one: `--secret=db-password`.
-  if (family === 'secret' && /^[a-z]{1,20}(?:-[a-z]{1,20}){1,4}$/.test(value) && familyOf(value)) return false
   const { digits, letters, capitals, blanks, others, calls } = countIn(value)
   if (digits + letters === 0 && value.charCodeAt(0) < 128) return false
   if (!quoted && (calls || ('<{['.includes(value[0]!) && !/^\{[A-Z\d-]{2,12}\}/.test(value)))) return false
