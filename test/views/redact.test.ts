@@ -63,6 +63,12 @@ describe('secrets of every kind', () => {
     }
   })
 
+  test('is not looked for without end if an empty value is known, and is if a short one is', () => {
+    expect(redactor({ known: ['', 'ab', 'river77'] }).text('river77 ab')).toBe(
+      '[redacted:known] [redacted:known]',
+    )
+  })
+
   test('is told by its kind, and counted', () => {
     const hide = redactor()
     const [openai] = plantedSecrets()

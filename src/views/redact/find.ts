@@ -9,6 +9,7 @@ import {
   charsBefore,
   encodedAddressAt,
   insertedAt,
+  isAt,
   loginAt,
   nameAround,
   namedValue,
@@ -31,25 +32,29 @@ for (const pair of shapeDetectors.pairs()) isPair[pair] = 1
  * A name can be some lines before its value (`linesBefore`); no value but a private key has a line end in it.
  * Words that look random are ignored in a text that is `opaque`: an id, or data.
  */
-export function findSecrets(text: string, opaque: boolean): Secret[] {
+export function findSecrets(text: string, opaque: boolean, talkIn?: TalkIn): Secret[] {
   if (text.length < SHORTEST) return []
-  const found = searched(text, opaque)
+  const found = searched(text, opaque, talkIn)
   const clean = withoutSequences(text)
   if (clean) {
     const { at, plain } = clean
     // Both texts are searched: an address in a link of the terminal is inside of a sequence.
-    for (const secret of apart(searched(plain, opaque)))
+    for (const secret of apart(searched(plain, opaque, talkIn)))
       found.push({ ...secret, from: at(secret.from), to: at(secret.to - 1) + 1 })
   }
   return found.length < 2 ? found : apart(found)
 }
 
+/** What finds the names in a text that are only talked about: a bundle that only records leaves it out. */
+export type TalkIn = (text: string) => (at: number) => number
+
 /** `pwd=a` */
 const SHORTEST = 5
 
-function searched(text: string, opaque: boolean): Secret[] {
+function searched(text: string, opaque: boolean, talkIn?: TalkIn): Secret[] {
   const found: Secret[] = []
   const search: Search = { text, bareEnd: bareEnds(text) }
+  const talkAt = talkIn?.(text)
   const block = keyBlocks(text)
   /** The ends of public keys and certificates, by their starts. */
   const publicKeys: (readonly [from: number, to: number])[] = []
@@ -62,6 +67,11 @@ function searched(text: string, opaque: boolean): Secret[] {
         if (key) found.push(key)
         else publicKeys.push([at, publicKeyEnd(text, at)])
         return key?.to ?? at + 5
+      }
+      const talk = talkAt?.(at) ?? -1
+      if (talk >= 0) {
+        names.push(at)
+        return talk
       }
       const placed = placedAt(search, at)
       if (placed) found.push(placed)
@@ -92,6 +102,7 @@ function isKeyUnit(unit: number): boolean {
 }
 
 const DOLLAR = 36
+
 const PERCENT = 37
 const MINUS = 45
 
@@ -162,11 +173,6 @@ function placedAt(search: Search, at: number): Secret | undefined {
     if (argument) return argument
   }
   return shapeDetectors.at(search, at)
-}
-
-function isAt(pattern: RegExp, text: string, at: number): boolean {
-  pattern.lastIndex = at
-  return pattern.test(text)
 }
 
 /** The secrets in a long word: what has the shape of a key, and what is random. */

@@ -70,7 +70,7 @@ export function nameAround(text: string, at: number): Name | number {
     from += escapeAt(text, from)
     // A full stop ends the sentence; `password.equals("X")`
     while (to > at && text[to - 1] === '.') to--
-    to -= /\.(?:equals\w{0,10}|eql)$/.exec(text.slice(at, to))?.[0].length ?? 0
+    to -= behind(EQUALS_CALL, text, to)?.length ?? 0
   }
   let name = text.slice(from, to)
   let family = familyOf(other ? name.replace(/ /g, '') : name) ?? (other ? 'password' : undefined)
@@ -96,7 +96,7 @@ export function nameAround(text: string, at: number): Name | number {
     after += escapes + 1
   }
   // `char password[64] = "X"`
-  if (quote === '') after += /^\[\d{0,5}\]/.exec(text.slice(after, after + 8))?.[0].length ?? 0
+  if (quote === '') after = Math.max(after, endOf(/\[\d{0,5}\]/y, text, after))
   while (after - to < 20 && isCloser(text.charCodeAt(after)) && opens(text, from)) after++
   return { name, family, from, to, quote, after }
 }
@@ -107,7 +107,16 @@ function isCloser(unit: number): boolean {
 
 /** Whether a bracket is before a name, or its quote: `env['API_KEY']`, `getenv('API_KEY')`. */
 function opens(text: string, from: number): boolean {
-  return /[[(](?:\\{0,8}["'`]|:)?$/.test(text.slice(Math.max(0, from - 10), from))
+  return isAt(OPENER, text, from)
+}
+
+const EQUALS_CALL = /(?<=(\.(?:equals\w{0,10}|eql)))/y
+const OPENER = /(?<=[[(](?:\\{0,8}["'`]|:)?)/y
+
+/** What is right before a place: the group of a pattern that looks back from there. */
+function behind(pattern: RegExp, text: string, at: number): string | undefined {
+  pattern.lastIndex = at
+  return pattern.exec(text)?.[1]
 }
 
 // A blank is also one that is written in JSON text: `(?:[ \t]|\\{1,8}t){0,4}`.
@@ -126,6 +135,8 @@ const links: readonly (readonly [link: RegExp, demand: Demand])[] = [
   [/(?:[ \t]\*?[\w.]{1,24}){1,2}(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4}/iy, 'go'],
   // `| db_password | X |`
   [/["'`*]{0,3}[ \t]{0,40}\|[ \t]{1,4}(?=[^\s|]{6,80}[ \t]{1,40}(?:\||$))/my, 'word'],
+  // `SET PASSWORD FOR 'bob'@'%' = 'X'`
+  [/ for \S{1,60} {0,4}= {0,4}(?:password\()?/iy, 'quoted'],
   // `gh secret set API_KEY <<< "X"`
   [/(?: \w{1,20}){0,2}[ \t]{0,4}<<<[ \t]{0,4}/y, 'any'],
   // `public string Password { get; set; } = "X"`
@@ -168,13 +179,13 @@ const MAX_SAID = 120
 const ENCODED = /(?:%22)?%3[DA](?:%20)?(?:%22)?/iy
 /** `username admin password 0 X` of a router, `ConvertTo-SecureString -String X`. */
 const DIGIT_LEVEL = /[ \t]\d[ \t]{1,3}/y
-const LEVEL =
+export const LEVEL =
   /[ \t](?:-(?:String|AsPlainText|Force)(?:[ \t]{1,3}-(?:String|AsPlainText|Force)){0,2}|(?:--)?(?:plain|clear)(?:text)?|(?:\/t \w{1,20} )?\/d|ascii-text|hexadecimal|encrypted)[ \t]{1,3}/iy
 /** A file in a form: `name="password"`, an empty line, the value. */
 const FORM_LINE = /(?:\r?\n|\\{1,8}r\\{1,8}n|\\{1,8}n){2}/y
 
 /** Where a link ends that begins here; -1 if it does not. */
-function endOf(link: RegExp, text: string, at: number): number {
+export function endOf(link: RegExp, text: string, at: number): number {
   link.lastIndex = at
   return link.test(text) ? link.lastIndex : -1
 }
@@ -195,6 +206,12 @@ export function namedValue(search: Search, name: Name): Secret | undefined {
   )
 }
 
+/** Whether a pattern matches at a place, or looks back from there. */
+export function isAt(pattern: RegExp, text: string, at: number): boolean {
+  pattern.lastIndex = at
+  return pattern.test(text)
+}
+
 /** Whether people say the value behind the name: a key of a map is not talked about. */
 function isSpoken(family: NameFamily): boolean {
   return family === 'password' || family === 'secret' || family === 'code'
@@ -205,13 +222,14 @@ const AND = 38
 
 /** The words of a wallet, twelve or more; four or more that are no sentence. */
 function phrase({ text }: Search, { after, to }: Name): Secret | undefined {
-  if (!/(?:mnemonic|phrase|seed)$/i.test(text.slice(Math.max(0, to - 12), to))) return undefined
+  if (!isAt(OF_WORDS, text, to)) return undefined
   const found = PHRASE.exec(text.slice(after, after + 300))
   if (!found) return undefined
   const from = after + found[0].length - found[1]!.length
   return { kind: 'password', from, to: from + found[1]!.length, certain: true }
 }
 
+const OF_WORDS = /(?<=mnemonic|phrase|seed)/iy
 const PHRASE = /^[^a-z\n]{2,12}(?!.*(?:for|the|you) )((?:[a-z]{3,10}[ ,]{1,2}){3,23}[a-z]{3,10})(?![\w ,])/
 
 /** A value after `=`, `:`, `:=` or `=>`. */
@@ -225,15 +243,12 @@ function assigned(search: Search, name: Name): Secret | undefined {
   // `::` is a path; `==` and `=~` compare.
   if (!isColon && unit !== EQUALS) return undefined
   // `a ? 'secret' : b`
-  if (
-    isColon &&
-    name.quote !== '' &&
-    /\?\s{0,4}["'`]$/.test(text.slice(Math.max(0, name.from - 6), name.from))
-  )
-    return undefined
+  if (isColon && name.quote !== '' && isAt(CHOICE, text, name.from)) return undefined
   if (isColon ? next === COLON : next === EQUALS || next === TILDE) return undefined
   // `arn:aws:secretsmanager:…:secret:name` is a list.
   if (isColon && text.charCodeAt(name.from - 1) === COLON && !isBlank(next)) return undefined
+  // `v-model="password" :rules="[required]"`
+  if (isColon && name.quote !== '' && at > name.after && isNameUnit(next)) return undefined
   let from = at + 1
   // `${PASSWORD:?must be set}`, `${PASSWORD:-X}`
   if (isColon && text.endsWith('${', name.from)) {
@@ -245,16 +260,15 @@ function assigned(search: Search, name: Name): Secret | undefined {
   while (isBlank(text.charCodeAt(from)) && from - at < 24) from++
   // The values of an object of that name: `{"credentials":{"username":"a","value":"X"}}`.
   if (text[from] === '{') return fieldAfter(search, from + 1, name.family, '}')
+  // `password: !!str X` in YAML.
+  if (isColon) from = Math.max(from, endOf(TAGGED, text, from))
   const wrapped = endOf(WRAPPED, text, from)
   if (wrapped >= 0) return strictValue(search, wrapped, name.family, 'quoted')
   const bracketed = inBrackets(search, from, name.family)
   if (bracketed) return bracketed
   const tight = !isColon && from === at + 1
   // `openssl rsa -passin pass:X`
-  const isPass =
-    isColon &&
-    from === at + 1 &&
-    /-pass(?:in|out)?[ =]$/.test(text.slice(Math.max(0, name.from - 9), name.from))
+  const isPass = isColon && from === at + 1 && isAt(PASS_FLAG, text, name.from)
   // "пароль: неверный" is a message: in other languages only what has a digit or a sign counts.
   const isWord = name.name.charCodeAt(0) < 128 && !/[ñ ]/.test(name.name)
   const inQuery = tight && '?&#'.includes(text[name.from - 1] ?? ' ')
@@ -271,6 +285,9 @@ function assigned(search: Search, name: Name): Secret | undefined {
 }
 
 const TILDE = 126
+const TAGGED = /!{1,2}[\w:/.-]{1,40}[ \t]{1,4}(?=[^\s|>])/y
+const CHOICE = /(?<=\?\s{0,4}["'`])/y
+const PASS_FLAG = /(?<=-pass(?:in|out)?[ =])/y
 
 /** Texts of languages that are in no quotes, or in three: Lua, Perl, Ruby, Python, Swift, Erlang, SQL. */
 const BRACKETS: readonly (readonly [open: RegExp, close: string])[] = [
@@ -443,9 +460,9 @@ const MAX_NEAR = 70
 //  X is the new password of root
 /** What is said to be one. */
 function saidBefore({ text }: Search, from: number, family: NameFamily): Secret | undefined {
-  const link = AS.exec(text.slice(Math.max(0, from - 60), from))
-  if (!link) return undefined
-  const end = from - link[0].length
+  const link = behind(AS, text, from)
+  if (link === undefined) return undefined
+  const end = from - link.length
   const value = LAST_WORD.exec(text.slice(Math.max(0, end - 65), end))?.[0] ?? ''
   const start = end - value.length
   return isMade(value) && MADE_UP.test(value) && !HASHED.test(value)
@@ -458,8 +475,8 @@ function saidBefore({ text }: Search, from: number, family: NameFamily): Secret 
 }
 
 const MADE_UP = /[!@#$%^&*]|\d-[a-z]|^(?=.*[A-Z])(?=.*[a-z]).*\d/
-const AS =
-  /["'`]? (?:is|as)(?: (?:the|my|your|our|its|their|a|new|root|admin|temporary|initial|database|db|default)){0,4} $/i
+export const AS =
+  /(?<=(["'`]? (?:is|as)(?: (?:the|my|your|our|its|their|a|new|root|admin|temporary|initial|database|db|default)){0,4} ))/iy
 const LAST_WORD = /(?<![^\s"'`])[^\s"'`\\/]{8,64}$/
 
 /** The value at the end of a sentence; one that is far from its name has some length. */
@@ -502,10 +519,11 @@ export function isMade(value: string): boolean {
 function inElement(search: Search, { family, from: start, after }: Name): Secret | undefined {
   const { text } = search
   // `Promise<Token>` is a type.
-  if (!/(?:^|\W|\\[nrt])<(?:[\w-]{1,30}:)?$/.test(text.slice(Math.max(0, start - 32), start)))
-    return undefined
+  if (!isAt(TAG, text, start)) return undefined
   return elementText(search, after, family)
 }
+
+const TAG = /(?<=((?:^|\W|\\[nrt])<(?:[\w-]{1,30}:)?))/y
 
 function elementText(search: Search, after: number, family: NameFamily): Secret | undefined {
   const { text } = search
@@ -528,10 +546,10 @@ function untilSign({ text }: Search, from: number, sign: string, family: NameFam
 const CDATA = '<![CDATA['
 
 /** Words before a name whose value follows without a sign. */
-const SETTING =
-  /(?:^|[^\w]|\\[nt])(?:ENV|ARG|setenv|setx|set -g?x|config(?:ure)? (?:--)?set(?: --\w{1,12})?|define)[ \t]{1,4}(?:\S{1,60}\/:)?$/i
-const NETRC = /\blogin\s{1,9}\S{1,99}(?:\\[nrt]|[^A-Za-z]){1,40}$/
-const FLAG = /(?:^|[\s"'`(,[])-{1,2}$/
+export const SETTING =
+  /(?<=((?:^|[^\w]|\\[nt])(?:ENV|ARG|setenv|setx|set -g?x|config(?:ure)? (?:--)?set(?: --\w{1,12})?|define)[ \t]{1,4}(?:\S{1,60}\/:)?))/iy
+export const NETRC = /(?<=(\blogin\s{1,9}\S{1,99}(?:\\[nrt]|[^A-Za-z]){1,40}))/y
+const FLAG = /(?<=(?:^|[\s"'`(,[])-{1,2})/y
 /** Names that are the word itself. */
 const WORD =
   /^(?:(?:set|change|reset|insecure)-(?:\w{1,12}-)?password|password|passphrase|passwd|passcode|pwd|psk|(?:\w{1,9}_)?pw|bindpw|rootpw)$/i
@@ -557,16 +575,17 @@ function unlinked(search: Search, name: Name): Secret | undefined {
   const level = digit < 0 ? endOf(LEVEL, text, after) : digit
   if (level >= 0) return valueAt(search, level, { family, sure: 'any' })
   const span = spanAt(search, at)
-  if (!span) return undefined
-  const before = text.slice(Math.max(0, from - 130), from)
-  const dashed = text.charCodeAt(from) === MINUS || FLAG.test(before)
+  // `login -u token --password-stdin`
+  if (!span || text.startsWith('--', span.from)) return undefined
+  const dashed = text.charCodeAt(from) === MINUS || isAt(FLAG, text, from)
   if (dashed && text[from] !== '.') return secretIn(text, span, { family, sure: 'line' })
   const value = text.slice(span.from, Math.min(span.to, span.from + 200))
   // `requirepass X`, `masterauth X`
   const isLine =
-    /^require_?pass$/i.test(name.name) ||
-    (fillsLine(text, from, span.to) && isMade(value) && !HASHED.test(value))
-  if ((isLine && startsLine(text, from)) || SETTING.test(before) || NETRC.test(before))
+    startsLine(text, from) &&
+    (/^require_?pass$/i.test(name.name) ||
+      (fillsLine(text, from, span.to) && isMade(value) && !HASHED.test(value)))
+  if (isLine || isAt(SETTING, text, from) || isAt(NETRC, text, from))
     return secretIn(text, span, { family, sure: 'any' })
   // Backticks are Markdown: "a process identified by `pid`".
   const isMarkdown = text[span.from - 1] === '`'
@@ -623,8 +642,8 @@ function encoded(search: Search, { family, after }: Name): Secret | undefined {
 /** Maximum characters between a name and its value in another field. */
 const MAX_APART = 200
 /** `name: ` and the like, before a name that is itself a value. */
-const LABEL =
-  /(?:(?:^|[^\w-]|\\[nt])(name|key|type|variable|env_?var|header)\\{0,8}["']?[ \t]{0,4}(?::|=>?)[ \t]{0,4}|(?:^|\W|\\[nt])(variable)[ \t]|<(name|key)>|(--?name)[ =][\w./-]{0,24})\\{0,8}["']?$/i
+export const LABEL =
+  /(?<=((?:(?:^|[^\w-]|\\[nt])(name|key|type|variable|env_?var|header)\\{0,8}["']?[ \t]{0,4}(?::|=>?)[ \t]{0,4}|(?:^|\W|\\[nt])(variable)[ \t]|<(name|key)>|(--?name)[ =][\w./-]{0,24})\\{0,8}["']?))/iy
 const FIELD =
   /(?:(?:^|[^\w-]|\\[nt])(?:value|default|default_?value|string_?value)(\\{0,8}["']?)[ \t]{0,4}(?::|=>?)[ \t]{0,4}|<(?:value|string)>|--?(?:value|body|plaintext)[ =])/i
 
@@ -634,18 +653,18 @@ const FIELD =
 function labelledBy(search: Search, name: Name): Secret | undefined {
   const { text } = search
   const { family, from, after } = name
-  const head = text.slice(Math.max(0, from - 32), from)
-  const given = FOR_KEY.exec(head)
-  if (given) return textBefore(search, from - given[0].length, family, given[0].includes(')'))
+  const given = behind(FOR_KEY, text, from)
+  if (given !== undefined) return textBefore(search, from - given.length, family, given.includes(')'))
   const cell = endOf(NEXT_CELL, text, after)
   if (cell >= 0) return labelledText(search, cell, family)
-  if (SETS.test(text.slice(from, from + 24))) return fieldAfter(search, after, 'secret', '>')
-  const label = LABEL.exec(head)
-  if (!label || (label[1]?.toLowerCase() === 'type' && family !== 'password')) return undefined
-  const start = from - (head.length - label.index)
-  const isTag = label[0].includes('=') || label[3] !== undefined
+  if (endOf(SETS, text, from) >= 0) return fieldAfter(search, after, 'secret', '>')
+  LABEL.lastIndex = from
+  const [, label, word, , element] = LABEL.exec(text) ?? []
+  if (label === undefined || (word?.toLowerCase() === 'type' && family !== 'password')) return undefined
+  const start = from - label.length
+  const isTag = label.includes('=') || element !== undefined
   return (
-    fieldAfter(search, after, family, isTag && label[3] === undefined ? '>' : '}') ??
+    fieldAfter(search, after, family, isTag && element === undefined ? '>' : '}') ??
     fieldBefore(search, start, family) ??
     (isTag ? labelledText(search, after, family) : undefined)
   )
@@ -664,14 +683,14 @@ function textBefore({ text }: Search, to: number, family: NameFamily, isDefault:
 /** `#[serde(default = "X")] password: String` */
 const DEFAULT = /(?:default\w{0,9} ?[=(]|@value\() ?\\{0,8}$/i
 
-const FOR_KEY =
-  /\\{0,8}["'](?:(?:,? | ?, ?)(?:forKey|for|as|key|named?|account): ?@?\\{0,8}["']| --name[ =](?:\\{0,8}["'])?|\)\]?(?:\s|\\{1,8}n){1,9}(?:(?:pub|private|public|protected|static|final|var|val|let|string) ){0,4})$/i
+export const FOR_KEY =
+  /(?<=(\\{0,8}["'](?:(?:,? | ?, ?)(?:forKey|for|as|key|named?|account): ?@?\\{0,8}["']| --name[ =](?:\\{0,8}["'])?|\)\]?(?:\s|\\{1,8}n){1,9}(?:(?:pub|private|public|protected|static|final|var|val|let|string) ){0,4})))/iy
 
 /** `<td>Password</td><td>X</td>` */
 const NEXT_CELL = /<\/\w{1,10}>\s{0,20}<\w{1,10}[^<>\n]{0,80}(?=>)/y
 
 /** `gh secret set DEPLOY_KEY --body X` */
-const SETS = /^secrets? (?:set|create|put|add|update)\b/i
+const SETS = /secrets? (?:set|create|put|add|update)\b/iy
 
 /** `<string name="api_key">X</string>`; a word there is a label more often than a value. */
 function labelledText(search: Search, after: number, family: NameFamily): Secret | undefined {

@@ -65,8 +65,8 @@ function roleIn(name: string): NameRole | undefined {
   const plain = plainName(name)
   // The name of one: `existingSecret: my-release-postgresql`.
   if (/existing(?:secret|token|password)?$|^public|jsonwebtoken$/.test(plain)) return undefined
-  // A choice: `withCredentials: true`.
-  if (/^(?:with|use|has|include)credentials$/.test(plain)) return undefined
+  // A choice: `withCredentials: true`, `--no-password`.
+  if (/^(?:with|use|has|include)credentials$|^no(?:password|token|secret)$/.test(plain)) return undefined
   if (labels.has(plain)) return 'label'
   if (fields.has(plain)) return 'field'
   if (plain === 'clave' || passwords.some((end) => plain.endsWith(end)) || isPass(name)) return 'password'
@@ -246,7 +246,7 @@ export function isMix(value: string): boolean {
 }
 
 /** Consonants that stand side by side in words and names of code; all others do in a word of chance. */
-const RARE_PAIR =
+export const RARE_PAIR =
   /(?=[b-df-hj-np-tv-z]{2})(?!b[jlrsy]|c[chjklrtyz]|d[bdklnrsy]|f[flrst]|g[ghlnrs]|h[lmrty]|js|k[lnstv]|l[cdfglmnstvy]|m[bglmps]|n[cdfgklmnstvyz]|p[hlprst]|r[cdfgklmnprstvwyz]|s[cdfhkpqstvyz]|t[chlnprsty]|vm|w[dlnrs]|x[pty]|y[cdlmnpstw]|z[nyz])/g
 
 /** Whether a word can be nothing but a password: digits among letters and signs, or in no order. */

@@ -8,11 +8,12 @@ import {
 } from '../../base/check-options.ts'
 import type { AgentEvent } from '../../events/event.ts'
 import { isPasswordFlag } from './commands.ts'
-import { apart, findSecrets } from './find.ts'
+import { apart, findSecrets, type TalkIn } from './find.ts'
 import { isLabelName } from './named.ts'
 import { afterScheme, familyOf, isOpaqueName, isSecretValue, roleOf } from './names.ts'
 import { cutWord, hideNestedPieces, hidePieces, MAX_VALUE_DEPTH } from './pieces.ts'
 import type { Secret } from './secret.ts'
+import { talkIn } from './talk.ts'
 import { kindOf, MAX_JUDGED } from './value.ts'
 
 /** The options of `redact()` and `redactor()`. */
@@ -88,7 +89,7 @@ const MAX_PASSES = 4
  * console.log(hide.text('export GITHUB_TOKEN=…'), hide.hidden().total)
  */
 export function redactor(options: RedactOptions = {}): Redactor {
-  return redactorOf(newState(options, undefined))
+  return redactorOf(newState(options, undefined, talkIn))
 }
 
 /**
@@ -96,28 +97,38 @@ export function redactor(options: RedactOptions = {}): Redactor {
  * hides them everywhere. What the first found nothing in is not searched again but for these.
  */
 export function redactorsForTwo(options: RedactOptions): { scout: Redactor; again: () => Redactor } {
-  const clean = new CleanTexts()
-  const first = newState(options, clean)
+  const clean = new FoundBefore()
+  const first = newState(options, clean, talkIn)
   const scout = redactorOf(first)
   const again = () => {
     clean.rewind()
-    return redactorOf(newState({ ...options, known: scout.known(), learn: false }, clean))
+    return redactorOf(newState({ ...options, known: scout.known(), learn: false }, clean, talkIn))
   }
   return { scout, again }
 }
 
-function newState(options: RedactOptions, clean: CleanTexts | undefined): RedactorState {
+function newState(options: RedactOptions, clean?: FoundBefore, talkIn?: TalkIn): RedactorState {
   const given = readOptions('redactor', options, EXAMPLE, { ...REDACT_OPTIONS, signal: NOT_TAKEN })
   const { patterns, entropy, learn } = given
-  const known = new Set<string>(given.known)
-  return { own: patterns.map(checkPattern), entropy, learn, known, counts: new Map(), clean }
+  const known = new Set(given.known)
+  return { own: patterns.map(finderOf), entropy, learn, known, counts: new Map(), clean, talkIn }
 }
 
 /** Hides secrets in texts and values. A bundle that only records leaves out what hides them in events. */
 export type TextRedactor = Omit<Redactor, 'event'>
 
 export function textRedactor(): TextRedactor {
-  return textRedactorOf(newState({}, undefined))
+  const [counts, known] = [new Map<string, number>(), new Set<string>()]
+  // Nobody chose anything: what reads and checks options stays out of the bundle.
+  return textRedactorOf({
+    own: [],
+    entropy: true,
+    learn: true,
+    known,
+    counts,
+    clean: undefined,
+    talkIn: undefined,
+  })
 }
 
 function redactorOf(state: RedactorState): Redactor {
@@ -146,33 +157,39 @@ function textRedactorOf(state: RedactorState): TextRedactor {
 
 /** What a redactor looks for, and what it has found so far. */
 interface RedactorState {
-  readonly own: readonly (string | RegExp)[]
+  readonly own: readonly Finder[]
   readonly entropy: boolean
   readonly learn: boolean
   readonly known: Set<string>
   readonly counts: Map<string, number>
-  readonly clean: CleanTexts | undefined
+  readonly clean: FoundBefore | undefined
+  readonly talkIn: TalkIn | undefined
 }
 
 /**
- * Which texts of a run have no secret of a known form, in the order in which they came: the first reading
- * notes it, the second asks. A text is told by its length and some of its characters; if one is another, the
- * run has changed, and everything from there on is searched.
+ * What was found in the texts of a run, in the order in which they came: the first reading notes it, the
+ * second asks. A text is told by its length and some of its characters; if one is another, the run has
+ * changed, and everything from there on is searched.
  */
-class CleanTexts {
-  /** 0 for a text with secrets. */
+class FoundBefore {
   #marks = new Uint32Array(1024)
+  /** The secrets of those that have some, as each pass found them, until there are too many. */
+  readonly #passes = new Map<number, Passes>()
+  #room = MAX_NOTED
   #count = 0
   #next = -1
 
-  note(text: string, isClean: boolean): void {
+  note(text: string, passes: Passes): void {
     if (this.#count >= MAX_MARKS) return
     if (this.#count === this.#marks.length) {
       const more = new Uint32Array(this.#count * 2)
       more.set(this.#marks)
       this.#marks = more
     }
-    this.#marks[this.#count++] = isClean ? markOf(text) : 0
+    this.#room -= passes[0]!.length === 0 ? 0 : passes.flat().length + 1
+    const isKept = this.#room >= 0
+    if (isKept && passes[0]!.length > 0) this.#passes.set(this.#count, passes)
+    this.#marks[this.#count++] = isKept || passes[0]!.length === 0 ? markOf(text) : 0
   }
 
   get isFirst(): boolean {
@@ -183,18 +200,20 @@ class CleanTexts {
     this.#next = 0
   }
 
-  /** Undefined in the first reading. */
-  ask(text: string): boolean | undefined {
-    if (this.#next < 0) return undefined
-    if (this.#next >= this.#count) return false
-    const mark = this.#marks[this.#next++]
-    if (mark === 0) return false
-    if (mark === markOf(text)) return true
+  ask(text: string): Passes | undefined {
+    if (this.#next < 0 || this.#next >= this.#count) return undefined
+    const at = this.#next++
+    const mark = this.#marks[at]!
+    if (mark === 0) return undefined
+    if (mark === markOf(text)) return this.#passes.get(at) ?? [[]]
     this.#next = this.#count
-    return false
+    return undefined
   }
 }
 
+type Passes = readonly (readonly Secret[])[]
+/** Secrets that are kept of a run. */
+const MAX_NOTED = 1 << 18
 /** Numbers of four bytes that are kept of a run. */
 const MAX_MARKS = 1 << 23
 
@@ -205,19 +224,19 @@ function markOf(text: string): number {
   return (mark | 1) >>> 0
 }
 
-function findIn(state: RedactorState, text: string, opaque: boolean, isClean = false): Secret[] {
+function findIn(state: RedactorState, text: string, opaque: boolean, before?: readonly Secret[]): Secret[] {
   const { known, own, entropy, clean } = state
-  let found = isClean ? [] : findSecrets(text, opaque || !entropy)
+  let found = before ? [...before] : findSecrets(text, opaque || !entropy, state.talkIn)
   // `//[redacted:url]@` looks like a name and its password.
-  if (found.length > 0 && text.includes('[redacted:'))
+  if (!before && found.length > 0 && text.includes('[redacted:'))
     found = found.filter(({ from }) => !insideMark(text, from))
   // What the first reading hides is not shown.
   if (clean?.isFirst === true) return found.length < 2 ? found : apart(found)
-  for (const value of known) addAll(text, value, 'known', found)
-  for (const pattern of own) {
-    if (typeof pattern === 'string') addAll(text, pattern, 'own', found)
-    else addMatches(text, pattern, found)
+  const hide = (kind: string, from: number, to: number) => {
+    if (!insideMark(text, from)) found.push({ kind, from, to })
   }
+  for (const value of known) eachOf(text, value, (from) => hide('known', from, from + value.length))
+  for (const each of own) each(text, (from, to) => hide('own', from, to))
   return found.length < 2 ? found : apart(found)
 }
 
@@ -240,14 +259,16 @@ function hideIn(
   { opaque = false, count = true, after = '' } = {},
 ): string {
   let result = after + text
-  let isClean = state.clean?.ask(result)
+  const passes: Secret[][] = []
+  let before = state.clean?.ask(result)
   for (let pass = 0; pass < MAX_PASSES; pass++) {
-    let found = findIn(state, result, opaque, isClean)
-    if (pass === 0 && isClean === undefined) state.clean?.note(result, found.length === 0)
+    let found = findIn(state, result, opaque, before?.[pass])
+    passes.push(found)
+    // What else is hidden makes another text.
+    if (before && !isSame(before[pass], found)) before = undefined
     if (after !== '') found = within(found, after.length)
     if (found.length === 0) break
     // What is hidden can show what was not seen before.
-    isClean = false
     const pieces: string[] = []
     let copied = 0
     for (const { kind, from, to, certain, quote = '' } of found) {
@@ -258,7 +279,15 @@ function hideIn(
     }
     result = pieces.join('') + result.slice(copied)
   }
+  if (state.clean?.isFirst === true) state.clean.note(after + text, passes)
   return result.slice(after.length)
+}
+
+function isSame(some: readonly Secret[] | undefined, others: readonly Secret[]): boolean {
+  return (
+    some?.length === others.length &&
+    some.every(({ from, to }, i) => from === others[i]!.from && to === others[i]!.to)
+  )
 }
 
 /** The secrets from a place on; of one that begins before it, the rest. */
@@ -395,21 +424,21 @@ function isTelling(text: string): boolean {
   return !text.includes('\n') && /\d/.test(text) && /\D/.test(text)
 }
 
-function addAll(text: string, value: string, kind: string, found: Secret[]): void {
-  for (let from = text.indexOf(value); from >= 0; from = text.indexOf(value, from + value.length))
-    if (!insideMark(text, from)) found.push({ kind, from, to: from + value.length })
+/** Calls back with each place of a text in another. */
+function eachOf(text: string, value: string, at: (from: number) => void): void {
+  if (value === '') return
+  for (let from = text.indexOf(value); from >= 0; from = text.indexOf(value, from + value.length)) at(from)
 }
 
 /** Matches of the user's pattern: line by line, and a long line in pieces. */
-function addMatches(text: string, pattern: RegExp, found: Secret[]): void {
+function eachMatch(text: string, pattern: RegExp, at: (from: number, to: number) => void): void {
   for (let start = 0; start < text.length; ) {
     const lf = text.indexOf('\n', start)
     const line = lf < 0 ? text.length : lf
     const end = Math.min(line, start + PIECE)
     for (const match of text.slice(start, end).matchAll(pattern)) {
       const from = start + match.index
-      if (match[0] !== '' && !insideMark(text, from))
-        found.push({ kind: 'own', from, to: from + match[0].length })
+      if (match[0] !== '') at(from, from + match[0].length)
     }
     start = end === line ? end + 1 : end - OVERLAP
   }
@@ -417,13 +446,22 @@ function addMatches(text: string, pattern: RegExp, found: Secret[]): void {
 
 /** Whether this position is inside a mark: `[redacted:password]` contains the word. */
 function insideMark(text: string, at: number): boolean {
-  const start = text.lastIndexOf('[redacted:', at)
-  return (
-    start >= 0 && at - start < 40 && (MARK.exec(text.slice(start, start + 40))?.[0].length ?? 0) > at - start
-  )
+  const first = Math.max(0, at - 40)
+  const start = text.slice(first, at + 10).lastIndexOf('[redacted:') + first
+  return start >= first && (MARK.exec(text.slice(start, start + 40))?.[0].length ?? 0) > at - start
 }
 
 const MARK = /^\[redacted:[a-z-]{2,20}\]/
+
+/** Calls back with each place of what somebody wants hidden. */
+type Finder = (text: string, at: (from: number, to: number) => void) => void
+
+function finderOf(given: unknown): Finder {
+  const pattern = checkPattern(given)
+  return typeof pattern === 'string'
+    ? (text, at) => eachOf(text, pattern, (from) => at(from, from + pattern.length))
+    : (text, at) => eachMatch(text, pattern, at)
+}
 
 function checkPattern(pattern: unknown): string | RegExp {
   if (pattern instanceof RegExp && pattern.global) return pattern

@@ -57,7 +57,7 @@ function tablesIn(text: string, names: readonly number[]): Table[] {
     let [from, to] = [index, index]
     while (from > done && levelAt(text, from) === undefined && isHeaderUnit(text, from - 1)) from--
     const level = levelAt(text, from)
-    while (level !== undefined && !endsLine(text, to, level) && isHeaderUnit(text, to)) to++
+    if (level !== undefined) while (isHeaderUnit(text, to) && !endsLine(text, to, level)) to++
     done = to
     if (level === undefined || !endsLine(text, to, level) || to - from > MAX_ROW) continue
     const table = tableAt(text, { from: prefixEnd(text, from), to, level })
@@ -112,13 +112,13 @@ interface Column {
 function tableAt(text: string, line: TableLine): Table | undefined {
   const header = text.slice(line.from, line.to)
   const separator = ['|', '\t', '\\t', ';'].find((sign) => header.includes(sign)) ?? ','
-  const cells = cellsOf(text, line, separator)
   const isPiped = separator === '|'
+  // `a, b` is a list of arguments.
+  if (!header.includes(separator) || (!isPiped && /[,;] /.test(header))) return undefined
+  const cells = cellsOf(text, line, separator)
   const names = cells.map(({ from, to }) => text.slice(from, to).replace(/[ *`+]/g, '_'))
   if (cells.length < 2 || !names.every((name) => (name === '' ? isPiped : name.length <= 40)))
     return undefined
-  // `a, b` is a list of arguments.
-  if (!isPiped && /[,;] /.test(header)) return undefined
   const columns = names.flatMap((name, index): Column[] => {
     const family = familyOf(name)
     return family === 'password' || family === 'secret' ? [{ index, family }] : []
