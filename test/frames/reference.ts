@@ -979,10 +979,7 @@ class Reference {
     if (to < limit && this.#has(to, '(')) return true
     const citation =
       to - from <= MAX_CITATION &&
-      isCitation(
-        this.#slice(from, to).toString(),
-        this.#slice(to, Math.min(limit, to + MAX_REST)).toString(),
-      )
+      isCitation(this.#slice(from, to).toString(), this.#slice(to, Math.min(limit, to + MAX_REST)).toString())
     const startsLine = isFirst || this.#isBlankBefore(from)
     if (citation && startsLine) return true
     const inner = this.#slice(from + 1, to)
