@@ -1,27 +1,16 @@
 import { Bytes } from '../base/platform.ts'
 import type { Place } from '../json/after-value.ts'
 import { ByteBalance } from '../json/byte-balance.ts'
-import {
-  COLON,
-  COMMA,
-  GREATER,
-  isBlank,
-  isBracket,
-  LF,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  OPEN_PAREN,
-  QUOTE,
-  SPACE,
-} from '../text/characters.ts'
+import { COLON, GREATER, isBlank, OPEN_BRACE, OPEN_BRACKET, SPACE } from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
+import { isAside } from './aside.ts'
 import { brokenRestMachine } from './broken-rest.ts'
 import { withoutQuotes } from './line-head.ts'
 import { type BracketRule, bracketCheck } from './opening-bracket.ts'
 import type { Inside, Scan } from './scan.ts'
 import { objectTooLong } from './too-long.ts'
 import { WhatFollows } from './what-follows.ts'
-import { isBesideCitation, isCitation, isPiece } from './within.ts'
+import { isPiece } from './within.ts'
 
 /** What ends a candidate early. */
 export interface Interruptions {
@@ -41,8 +30,6 @@ const MAX_BROKEN = 65_536
 const MAX_REREAD = 16 * MAX_BROKEN
 /** How much of the next line shows that it assigns something to a name. */
 const MAX_SETTING = 128
-/** An array of one scalar that is longer than this is no citation. */
-const MAX_CITATION = 1024
 
 /**
  * A bare object or array, found by its balanced brackets.
@@ -73,8 +60,6 @@ export class ObjectMachine implements Inside {
   #torn = false
   #attached = false
   #place: Place = 'prose'
-  /** It is an array right after a word, `list[0]`. */
-  #glued = false
   /** How many `>` are before it, and before its other lines. */
   #quotes = 0
   /** Its first key has no quotes: outside a schema it is most often prose, and so is what follows it. */
@@ -106,7 +91,6 @@ export class ObjectMachine implements Inside {
     this.#stage = 'opening'
     this.#torn = false
     this.#attached = false
-    this.#glued = this.#scan.byte(from) === OPEN_BRACKET && this.#scan.head.isGlued(from)
     this.#scan.enter(this)
   }
 
@@ -257,22 +241,26 @@ export class ObjectMachine implements Inside {
 
   #cut(broken: number): void {
     const to = this.#to
-    const aside =
-      this.#isAside(to, this.#scan.limit(this.#from)) || (broken < 0 && this.#isBesideCitation(to))
-    this.#emit(to, false, broken < 0 ? undefined : broken, aside || this.#isPiece())
-    if (broken >= 0 && !aside && !this.#bare) this.#passBrokenRest(to)
+    const isOver = broken < 0
+    // All that is sure to have arrived.
+    const after = isOver ? this.#follows.seen() : this.#behind(broken + 1 - to)
+    const aside = isAside(this.#scan, this.#from, to, after, this.#first)
+    this.#emit(to, false, isOver ? undefined : broken, aside || this.#isPiece())
+    if (!isOver && !aside && !this.#bare) this.#passBrokenRest(to)
   }
 
   //  user = {"name": "Ada"}⏎port = 2⏎
   //                        ^ #to    ^ one of several settings
   #awaitsNextLine(bound: number, over: boolean): boolean {
     if (over || !this.#scan.head.isAssigned(this.#from)) return false
-    return bound < this.#to + MAX_SETTING && !/\n.*\n/.test(this.#behind(bound))
+    return bound < this.#to + MAX_SETTING && !/\n.*\n/.test(this.#behind(MAX_SETTING))
   }
 
-  #behind(bound = Math.min(this.#tape.end, this.#scan.limit(this.#from))): string {
-    const { view, base } = this.#tape
-    return view.toString('latin1', this.#to - base, Math.min(bound, this.#to + MAX_SETTING) - base)
+  /** The first bytes behind it, as Latin-1. */
+  #behind(size: number): string {
+    const { view, base, end } = this.#tape
+    const bound = Math.min(end, this.#scan.limit(this.#from), this.#to + size)
+    return view.toString('latin1', this.#to - base, bound - base)
   }
 
   /** Whether it is a piece of something larger that is not JSON. After a word nothing has to be decoded. */
@@ -284,54 +272,8 @@ export class ObjectMachine implements Inside {
       return false
     const text = scan.decodeClean(from, Math.min(from + size, this.#tape.end))
     if (this.#stage !== 'behind') return isPiece(scan.head.before(from), text)
-    const after = scan.head.isAssigned(from) ? this.#behind() : this.#follows.seen()
+    const after = scan.head.isAssigned(from) ? this.#behind(MAX_SETTING) : this.#follows.seen()
     return isPiece(scan.head.before(from), text, after)
-  }
-
-  //  see [1].   list[0]   [1](url)      scores: [7]   x = [7]   [7]
-  //      ^          ^     ^ aside               ^         ^     ^ alone on its line
-  /** Whether it is an array that prose uses for something else. */
-  #isAside(to: number, limit: number): boolean {
-    const scan = this.#scan
-    const from = this.#from
-    if (scan.byte(from) !== OPEN_BRACKET) return false
-    if (this.#glued || (to < limit && scan.byte(to) === OPEN_PAREN)) return true
-    if (to - from > MAX_CITATION) return false
-    if (scan.head.blank(from) && this.#isCitation(to, limit)) return true
-    if (!this.#isOneScalar(from + 1, to) || scan.head.isAfterColon(from)) return false
-    return !scan.head.blank(from) || !this.#endsLine(to, limit)
-  }
-
-  #isCitation(to: number, limit: number): boolean {
-    const rest = this.#scan.decodeClean(to, Math.min(limit, this.#tape.end, to + 64))
-    return isCitation(this.#scan.decodeClean(this.#from, to), rest)
-  }
-
-  #isBesideCitation(to: number): boolean {
-    const { head } = this.#scan
-    const from = this.#from
-    if (this.#first || this.#scan.byte(from) !== OPEN_BRACKET || to - from > MAX_CITATION) return false
-    if (head.isAfterColon(from)) return false
-    return isBesideCitation(head.before(from), this.#scan.decodeClean(from, to), this.#follows.seen())
-  }
-
-  #isOneScalar(from: number, to: number): boolean {
-    const { view, base } = this.#tape
-    let inString = false
-    for (let at = from; at < to; at++) {
-      const byte = view[at - base]!
-      if (byte === QUOTE) inString = !inString
-      else if (!inString && (byte === COMMA || isBracket(byte))) return false
-    }
-    return true
-  }
-
-  #endsLine(to: number, limit: number): boolean {
-    const scan = this.#scan
-    const end = Math.min(limit, this.#tape.end)
-    let at = to
-    while (at < end && isBlank(scan.byte(at)) && scan.byte(at) !== LF) at++
-    return at === end || scan.byte(at) === LF
   }
 
   /** One object literal for every frame: several shapes, or a spread, cost more than all else here. */

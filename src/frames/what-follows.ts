@@ -72,8 +72,9 @@ export class WhatFollows {
   look(bound: number, over: boolean): number | undefined {
     if (this.#stage === 'behind') {
       const byte = this.#nextByte(bound, over)
-      if (byte === undefined) return over ? -1 : undefined
       this.#start = this.#seek
+      this.#end = this.#seek
+      if (byte === undefined) return over ? -1 : undefined
       if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) return this.#start
       if (byte === COMMA || byte === COLON) {
         this.#seek++
@@ -84,6 +85,7 @@ export class WhatFollows {
     if (this.#stage === 'separated') {
       let byte = this.#nextByte(bound, over)
       for (; byte === COMMA; byte = this.#nextByte(bound, over)) this.#seek++
+      this.#end = this.#seek
       if (byte === undefined) return over ? -1 : undefined
       if (byte === CURLY && this.#seek + 3 > bound && !over) return undefined
       const closes = byte === CLOSE_BRACE || byte === CLOSE_BRACKET
@@ -107,7 +109,7 @@ export class WhatFollows {
   /** What was read after the value, as Latin-1: the same however the text is split. */
   seen(): string {
     const { view, base } = this.#tape
-    return view.toString('latin1', this.#to - base, this.#end - base)
+    return view.toString('latin1', this.#to - base, Math.min(this.#end, this.#to + MAX_REST) - base)
   }
 
   #nextByte(bound: number, over: boolean): number | undefined {

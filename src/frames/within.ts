@@ -168,25 +168,3 @@ export function isMember(before: string): boolean {
 export function beginsWithKey(start: string): boolean {
   return /^[\s\0\ufeff]{0,4096}"[^"\n]{0,256}"\s{0,9}:/.test(start)
 }
-
-//  [1] Smith      [2, 3] say so      [0.5, 1] are the limits
-/**
- * Whether an array at the start of a line is a citation: one value, or whole numbers, with words behind it on
- * its line.
- */
-export function isCitation(array: string, rest: string): boolean {
-  if (!/^\[(?:[^[\]{},]{0,1024}|\s?\d{1,4}(?:\s?,\s?\d{1,4})?\s?)\]$/.test(array)) return false
-  const line = rest.slice(0, 256).split('\n', 1)[0] ?? ''
-  return /^\[[^,]*\]$/.test(array) ? line.trim() !== '' : /^\s{0,9}(?:[A-Za-z]|[^\0-\x7f])/.test(line)
-}
-
-//  See [1] and [2, 3] for details.      As [1] says, it is [80, 90].
-//              ^ another citation                         ^ a value
-/** Whether whole numbers in brackets are a citation, because one is joined to them. */
-export function isBesideCitation(before: string, array: string, after: string): boolean {
-  if (!/^\[\s?\d{1,4}(?:\s?,\s?\d{1,4}){0,20}\s?\]$/.test(array)) return false
-  return (
-    /(?:^|[\s(])\[\d{1,4}\](?:,? (?:and|or|&)|[,;]) ?$/.test(before.slice(-40)) ||
-    /^(?:,? (?:and|or|&)|[,;]) ?\[\d{1,4}\]/.test(after)
-  )
-}

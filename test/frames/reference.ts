@@ -1,7 +1,8 @@
 import type { Note } from '../../src/base/fault.ts'
+import { isBesideCitation, isCitation } from '../../src/frames/aside.ts'
 import type { Frame, FrameKind } from '../../src/frames/frame.ts'
 import type { FrameOptions } from '../../src/frames/frames.ts'
-import { isBesideCitation, isCitation, isPiece } from '../../src/frames/within.ts'
+import { isPiece } from '../../src/frames/within.ts'
 import { goesOnAt, MAX_REST } from '../../src/json/after-value.ts'
 import type { Channel } from '../../src/text/chunk.ts'
 import { type Clean, clean } from './reference-clean.ts'
@@ -909,8 +910,8 @@ class Reference {
         const to = at + 1
         const broken = this.#brokenBehind(from, to, limit)
         const isUsed =
-          this.#isAside(from, to, limit) ||
-          (broken === undefined && !isFirst && this.#isBesideCitation(from, to, limit))
+          this.#isAside(from, to, limit, isFirst) ||
+          (!isFirst && this.#isBesideCitation(from, to, broken === undefined ? limit : to))
         const aside =
           isUsed || (!isFirst && this.#isPiece(from, this.#slice(to, Math.min(limit, to + MAX_REST))))
         this.#cut({
@@ -972,14 +973,15 @@ class Reference {
 
   //  see [1].   list[0]   [1](url)
   /** Is it an array that prose uses for something else? */
-  #isAside(from: number, to: number, limit: number): boolean {
+  #isAside(from: number, to: number, limit: number, isFirst: boolean): boolean {
     if (!this.#has(from, '[')) return false
     if (from > 0 && /[A-Za-z0-9_$]/.test(this.#char(from - 1))) return true
     if (to < limit && this.#has(to, '(')) return true
     const citation =
       to - from <= MAX_CITATION &&
-      isCitation(this.#slice(from, to).toString(), this.#slice(to, Math.min(limit, to + 64)).toString())
-    if (citation && this.#isBlankBefore(from)) return true
+      isCitation(this.#slice(from, to).toString(), this.#slice(to, Math.min(limit, to + MAX_REST)).toString())
+    const startsLine = isFirst || this.#isBlankBefore(from)
+    if (citation && startsLine) return true
     const inner = this.#slice(from + 1, to)
       .toString('latin1')
       .replace(/"[^"]*(?:"|$)/g, '')
@@ -987,7 +989,7 @@ class Reference {
     if (this.#isAfterColon(from)) return false
     let past = to
     while (past < limit && this.#isBlank(past) && this.#bytes[past] !== LF) past++
-    return !this.#isBlankBefore(from) || (past < limit && this.#bytes[past] !== LF)
+    return !startsLine || (past < limit && this.#bytes[past] !== LF)
   }
 
   #isBesideCitation(from: number, to: number, limit: number): boolean {

@@ -1,9 +1,11 @@
+import { endOfAside, isAside, MAX_BEHIND } from '../../frames/aside.ts'
 import { FenceMachine } from '../../frames/fence.ts'
 import { withDefaults } from '../../frames/frames.ts'
 import { type BracketRule, bracketCheck } from '../../frames/opening-bracket.ts'
 import { Prose } from '../../frames/prose.ts'
 import type { Inside, Scan } from '../../frames/scan.ts'
 import { isPiece } from '../../frames/within.ts'
+import { isStructureAt } from '../../json/after-value.ts'
 import type { ChangeKind } from '../../repair/change.ts'
 import { ByteSearch } from '../../text/byte-search.ts'
 import { BACKTICK, isBlank, isBracket, LESS, OPEN_BRACKET, TILDE } from '../../text/characters.ts'
@@ -100,6 +102,7 @@ export class DocumentMachine implements Inside {
   readonly #scan: Scan
   readonly #tape: Tape
   readonly #needsPayload: boolean
+  readonly #sink: ItemSink
   readonly #containers: ContainerReader
   #doc!: DocumentState
 
@@ -109,6 +112,7 @@ export class DocumentMachine implements Inside {
     this.#scan = scan
     this.#tape = scan.tape
     this.#needsPayload = needsPayload
+    this.#sink = sink
     this.#containers = new ContainerReader(scan, { selections, end: this.end, sink })
   }
 
@@ -205,12 +209,37 @@ export class DocumentMachine implements Inside {
     for (; doc.at < Math.min(limit, this.end.bound); doc.at++) {
       const opens = doc.judge?.(this.#scan.byte(doc.at) ?? 0)
       if (opens === undefined) continue
-      if (!opens) return this.#leave(doc.at)
-      // The bytes after the bracket are read again, this time as a document.
-      doc.at = doc.from
-      return this.#containers.begin(doc)
+      return opens ? this.#beginUnlessAside(doc.from) : this.#leave(doc.at)
     }
     return this.end.bound < limit ? 'wait' : this.#leave(limit)
+  }
+
+  //  [1] Smith said so       [1,2,3
+  //  ^^^ no document            ^ a document
+  #beginUnlessAside(from: number): WalkStep {
+    const scan = this.#scan
+    const doc = this.#doc
+    const { end } = this
+    const to = endOfAside(scan, from, end.bound)
+    if (to === undefined && !end.final) return 'wait'
+    if (to) {
+      const { view, base } = this.#tape
+      const most = Math.min(end.bound, to + MAX_BEHIND)
+      const tag = end.firstTag(to, most)
+      const all = view.toString('latin1', to - base, (tag < 0 ? most : tag) - base)
+      // What is on the next line may not have arrived.
+      const after = all.split('\n', 1)[0]!
+      if (after === all && all.length < MAX_BEHIND && tag < 0 && !end.final) return 'wait'
+      // What goes on is a broken document, if only that can begin there; `[1]: …` tells of a footnote.
+      const goesOn = doc.sure && after[0] !== ':' && isStructureAt(`]${after}`, 1)
+      if (!goesOn && isAside(scan, from, to, after, doc.sure)) {
+        if (end.block || (end.fenced && doc.sure)) this.#sink.itemLost({ from, to, path: '', why: doc.why })
+        return this.#leave(to)
+      }
+    }
+    // The bytes after the bracket are read again, this time as a document.
+    doc.at = from
+    return this.#containers.begin(doc)
   }
 
   //  <json> ```json {
@@ -222,7 +251,7 @@ export class DocumentMachine implements Inside {
       const byte = this.#scan.byte(doc.at)
       if (isBlank(byte)) continue
       if (isBracket(byte)) {
-        if (end.block) return this.#containers.begin(doc)
+        if (end.block) return this.#beginUnlessAside(doc.at)
         this.openBare(doc.at, 'document', 'took a fence body', true)
         return 'on'
       }
