@@ -5,7 +5,7 @@ import { RARE_PAIR } from './names.ts'
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 /** Digits and signs of what has been made up, and quotes. */
 const isMadeUnit = /* @__PURE__ */ classTable([1, '0123456789!@#$%^&*'], [2, '"\'`'])
-/** By two letters, whether no word has them side by side. Without an effect, so that a bundle can leave it out. */
+/** By two letters, whether no word has them side by side. Pure: a bundle can leave it out. */
 const isRare = /* @__PURE__ */ rarePairs()
 
 function rarePairs(): Uint8Array {
