@@ -399,7 +399,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
  * The string, or undefined for anything else.
  *
  * @example
- * say.message(text(record['id']), text(record['text']) ?? '')
+ * say.message(asText(record['id']), asText(record['text']) ?? '')
  */
 export function asText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined

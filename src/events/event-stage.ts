@@ -143,6 +143,8 @@ export interface StageParts {
   readonly firstNotes?: readonly Note[] | undefined
   /** Asked when everything was read: told with the notes of the exit. */
   readonly lastNotes?: (() => readonly Note[]) | undefined
+  /** The result that was told when the run was recorded: asked for where no schema is given. */
+  readonly toldResult?: (() => ResultData | undefined) | undefined
 }
 
 const STAGE_PARTS = {
@@ -150,6 +152,7 @@ const STAGE_PARTS = {
   inside: { default: () => true },
   firstNotes: {},
   lastNotes: {},
+  toldResult: {},
 } as const satisfies OptionTable<StageParts>
 
 /** The stage of `events()`. */
@@ -421,8 +424,9 @@ class RunEvents {
     const { data: before, conflict } = completionOf(evidence)
     const failed = before.outcome === 'failed'
     const whole = !failed && before.outcome !== 'cancelled' && conflict === undefined
-    const result = this.#payload.result(whole)
-    const { data: decided } = completionOf(evidence, result?.status)
+    const result = this.#payload.result(whole) ?? this.#options.toldResult?.()
+    const status = result && isContradicted(result) ? 'success' : result?.status
+    const { data: decided } = completionOf(evidence, status)
     const told =
       result && (isGood(decided.outcome) || result.status === 'failed' ? result : contradicted(result))
     const data = failed ? { ...decided, ...this.#events.turns.failure() } : decided
@@ -439,6 +443,10 @@ class RunEvents {
 function contradicted({ warnings }: ResultData): ResultData {
   const all = [...new Set([...warnings, 'COMPLETION_CONFLICT' as const])]
   return { status: 'failed', repair_level: 'none', warnings: all, cacheable: false }
+}
+
+function isContradicted({ warnings }: ResultData): boolean {
+  return warnings.includes('COMPLETION_CONFLICT')
 }
 
 type Passed = 'first' | 'pty-only' | 'late'

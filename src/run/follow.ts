@@ -89,7 +89,7 @@ async function* followAttempt(
           yield { chunk: chunkOf(piece), time }
           continue
         }
-        const { ended_at, recorders } = meta()
+        const { ended_at, recorders, reading, complete } = meta()
         if (last) {
           const { meta: path } = find() ?? attempt
           const ended = attempt.alone ? {} : endedMeta({ ...attempt, ...(path && { meta: path }) })
@@ -97,7 +97,9 @@ async function* followAttempt(
           return
         }
         // Once more after the end was seen, for what was written just before it, and what was never noted.
-        last = typeof ended_at === 'string' || isLost(attempt, meta())
+        // The result of a schema is in the events alone, which are written after the end.
+        const isWritten = reading?.schema ? complete : typeof ended_at === 'string'
+        last = isWritten || isLost(attempt, meta())
         // Of a run of ours the files tell it, and whether its output is still being written.
         if (recorders === undefined) last ||= going?.() === false
         if (last) continue

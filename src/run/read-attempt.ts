@@ -3,12 +3,13 @@ import { defined, type OptionTable } from '../base/check-options.ts'
 import { Fault, orElse, quote } from '../base/fault.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { readPlain, withPlain, writtenAt } from '../disk/plain-file.ts'
-import { linesFrom } from '../disk/read-journal.ts'
+import { linesFrom, readLine } from '../disk/read-journal.ts'
 import { Tail } from '../disk/tail.ts'
 import { auto } from '../engines/auto.ts'
 import { checkEngineOption, type EngineName, engineNamed, engineOf } from '../engines/engine-name.ts'
 import { checkEngine } from '../events/check-engine.ts'
 import type { Engine, Picker } from '../events/engine.ts'
+import { type AgentEvent, isEvent, type ResultData } from '../events/event.ts'
 import { EVENT_OPTIONS, type EventOptions } from '../events/event-stage.ts'
 import type { Channel, Chunk } from '../text/chunk.ts'
 import { type Attempt, channels, fileNames, listAttempts, openLog } from './attempt-logs.ts'
@@ -133,9 +134,30 @@ export function opening(
             attempt.diff ?? join(dir, names.diff),
             attempt.within,
           ),
+    toldResult: meta.reading?.schema
+      ? () => resultIn(join(dir, EVENTS_FILE), attempt.number, attempt.within)
+      : undefined,
     time: startOf(attempt, meta),
   }
 }
+
+/** The result of an attempt as its events told it, because the schema that decided is not recorded. */
+function resultIn(path: string, attempt: number, within: string | undefined): ResultData | undefined {
+  const find = (fd: number) => {
+    let found: ResultData | undefined
+    for (const { bytes } of linesFrom(fd)) {
+      if (!bytes.includes(RESULT)) continue
+      const { value, place } = readLine(bytes)
+      const event = value as AgentEvent // cast: `place` says whether it is one
+      if (place?.attempt_number === attempt && isEvent(event, RESULT) && Array.isArray(event.data?.warnings))
+        found = event.data
+    }
+    return found
+  }
+  return orElse(() => withPlain(path, within, find), undefined)
+}
+
+const RESULT = 'lifecycle.run.result'
 
 /**
  * The meta of an attempt that has ended. Ours are written atomically, so one that exists but cannot be read

@@ -4,7 +4,7 @@ import { Fault, type Note } from '../base/fault.ts'
 import type { Intake, Sink, Stage } from '../base/stage.ts'
 import { guarded } from '../events/check-engine.ts'
 import type { Engine, Picker } from '../events/engine.ts'
-import type { AgentEvent } from '../events/event.ts'
+import type { AgentEvent, ResultData } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
 import { type Chunk, chunkIntake } from '../text/chunk.ts'
 import type { FsDiff } from './fs-diff.ts'
@@ -146,6 +146,8 @@ export interface Opening {
   readonly firstNotes?: readonly Note[] | undefined
   /** Asked when everything was read. */
   readonly lastNotes?: (() => readonly Note[]) | undefined
+  /** The result as it was told before; called at the end, when it is known. */
+  readonly toldResult?: (() => ResultData | undefined) | undefined
   /** When the attempt started, in milliseconds since 1970. */
   readonly time: number
   /** The logs were replaced while they were followed: what was read of this attempt does not count. */
@@ -170,11 +172,12 @@ export const timedEvents: Stage<TimedChunk | Opening, AgentEvent> = (next) => {
       }
       if (!item.restarted) inner?.end()
       now = item.time
-      const { engine, opens, fsDiff, firstNotes, lastNotes } = item
+      const { engine, opens, fsDiff, firstNotes, lastNotes, toldResult } = item
       // Links were checked when the diff was made; checking them now could give another result.
       const inside = (path: string) => !fsDiff()?.outside?.includes(path)
       const sessionTokens = opens.sessionTokens ?? spent.bySession()
-      const options = { ...opens, sessionTokens, clock: () => now, fsDiff, inside, firstNotes, lastNotes }
+      const told = { firstNotes, lastNotes, toldResult }
+      const options = { ...opens, sessionTokens, clock: () => now, fsDiff, inside, ...told }
       // The end of one attempt is not the end of the flow.
       inner = eventStage(
         guarded(engine),

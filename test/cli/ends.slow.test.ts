@@ -284,6 +284,14 @@ describe('a schema', () => {
     expect((await inside(['events', audit, '--schema', schema])).code).toBe(code)
     expect((await inside(['chat', audit, '--schema', schema])).code).toBe(code)
     expect(replayed.err).toBe('')
+    // Without the schema, what it decided is in the events.
+    expect(await inside(['replay', audit])).toMatchObject({ code, out: live.out, err: '' })
+    expect(await inside(['replay', audit, '--follow'])).toMatchObject({ code, out: live.out })
+    const why = await inside(['why', audit])
+    expect(why.code).toBe(code)
+    expect(why.out.includes('nothing went wrong')).toBe(code === 0)
+    const lost = { ...metaOf(audit), complete: false }
+    writeFileSync(join(audit, 'meta.1.json'), JSON.stringify(lost))
     expect((await inside(['replay', audit])).err).toContain('give it again: --schema')
   })
 

@@ -1443,6 +1443,7 @@ const groups: readonly Group[] = [
       ['<json>[1]</json> as [2] says', '/0 7-8 1'],
       ['<json>[1] Smith</json>', 'root 6-9 INVALID_JSON@6'],
       ['```json\n[1] Smith\n```', 'root 8-11 INVALID_JSON@8'],
+      ['<json> [1] : \n , 2', 'root 7-10 INVALID_JSON@7'],
       [{ schema: undefined, root: 'object' }, '[1] Smith said so', 'text 0-17 NO_MATCH'],
       [{ schema: undefined, root: 'object' }, 'It [1] said so [2, 3].', 'text 0-22 NO_MATCH'],
     ],

@@ -39,7 +39,7 @@ stderr.N.log, pty-output.N.log, meta.N.json or fs-diff.N.json (the number may be
 missing). It can also be a single log.
 
 If an option for reading is not given, the one that the run was recorded with is
-used. A schema is not recorded: give it again, or the result is not checked.
+used. A schema is not recorded, but what it decided is.
 
 ${runExits('file')}
 

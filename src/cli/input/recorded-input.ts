@@ -5,13 +5,13 @@ import { readMeta } from '../../run/meta.ts'
 
 export { replay } from '../../run/replay.ts'
 
-/** Says what a replay lacks that is not recorded: the schema, or an engine that is not one of ours. */
+/** Says what a replay lacks that is not recorded: a schema that has not decided, or an engine of somebody. */
 export function tellMissing(
   dir: string,
   { schema, engine }: { readonly schema?: string; readonly engine?: string },
 ): void {
   const metas = listAttempts(dir).map(({ meta, within }) => readMeta(meta, within))
-  if (schema === undefined && metas.some((meta) => meta?.reading?.schema))
+  if (schema === undefined && metas.some((meta) => meta?.reading?.schema && !meta.complete))
     console.error(
       'sluice: its result was checked with a schema, which is not recorded; give it again: --schema',
     )

@@ -229,8 +229,10 @@ export class DocumentMachine implements Inside {
       const { view, base } = this.#tape
       const most = Math.min(bound, to + MAX_BEHIND)
       const tag = end.firstTag(to, most)
-      const after = view.toString('latin1', to - base, (tag < 0 ? most : tag) - base)
-      if (after.length < MAX_BEHIND && tag < 0 && !final && !after.includes('\n')) return 'wait'
+      const all = view.toString('latin1', to - base, (tag < 0 ? most : tag) - base)
+      // What is on the next line may not have arrived.
+      const after = /^[^\n]*\n?/.exec(all)![0]
+      if (all.length < MAX_BEHIND && tag < 0 && !final && !after.endsWith('\n')) return 'wait'
       // What goes on is a broken document, if only that can begin there; `[1]: …` tells of a footnote.
       const goesOn = doc.sure && after[0] !== ':' && isStructureAt(`]${after}`, 1)
       if (!goesOn && isAside(scan, from, to, after, doc.sure)) {
