@@ -1,5 +1,5 @@
 import type { Code, Fault, SchemaError } from '../base/fault.ts'
-import { listed, MAX_PATH, quoted, ruleName } from './retry-words.ts'
+import { listed, MAX_PATH, quoted, ruleName } from './broken-rules.ts'
 
 /** What is wrong with an answer, as `summaryOf` says it, in Chinese throughout. */
 export function chineseSummary(fault: Fault, tag: string | undefined): string {

@@ -1,6 +1,6 @@
 import { badOption, type Code, codes, type Fault, type SchemaError, visible } from '../base/fault.ts'
+import { listed, MAX_PATH, MAX_SUMMARY, quoted, ruleName } from './broken-rules.ts'
 import { chineseSummary } from './retry-in-chinese.ts'
-import { listed, MAX_PATH, MAX_SUMMARY, quoted, ruleName } from './retry-words.ts'
 
 /** Why an answer could not be used, for the model. */
 export interface FailedAnswer {

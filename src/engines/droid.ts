@@ -1,7 +1,7 @@
 import type { Engine } from '../events/engine.ts'
 import { calls, usualDenial } from './calls.ts'
 import type { Program } from './command-line.ts'
-import { errorText } from './error-words.ts'
+import { errorText } from './error-text.ts'
 import { table } from './record-table.ts'
 
 /** Calls that may wait for their result. */

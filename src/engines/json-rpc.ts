@@ -2,7 +2,7 @@ import { clip } from '../base/fault.ts'
 import { isRecord } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import type { WireRecord, WireResult } from '../events/talk-wire.ts'
-import { errorText } from './error-words.ts'
+import { errorText } from './error-text.ts'
 
 // What the wires of JSON-RPC share.
 

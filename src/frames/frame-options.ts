@@ -1,6 +1,6 @@
 import { isCount, misfit, type OptionTable } from '../base/check-options.ts'
 import { badOption } from '../base/fault.ts'
-import type { Dialect } from './thoughts.ts'
+import type { Dialect } from './thought-dialects.ts'
 
 /** What to cut. Every kind is on by default; what is not cut is text. */
 export interface FrameOptions {

@@ -12,7 +12,7 @@ import {
 import { Prose } from './prose.ts'
 import { type Opened, Scan } from './scan.ts'
 import { feed, type LineScan } from './scan-driver.ts'
-import { dialectsOf } from './thoughts.ts'
+import { dialectsOf } from './thought-dialects.ts'
 
 export { FRAME_OPTIONS, type FrameOptions, type OpenerRules } from './frame-options.ts'
 export type { LineScan } from './scan-driver.ts'

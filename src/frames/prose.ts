@@ -15,7 +15,7 @@ import { beginsScalar, scalarMachine } from './scalar.ts'
 import type { Scan } from './scan.ts'
 import { TagMachine } from './tag.ts'
 import { MARKS_WITHIN, type ThinkMachine, type ThoughtMark, thinkMachine, thoughtMarks } from './think.ts'
-import type { Dialect } from './thoughts.ts'
+import type { Dialect } from './thought-dialects.ts'
 
 /**
  * The state outside frames: finds the next opener and switches to its machine. Each kind of opener is a

@@ -3,7 +3,7 @@ import { NOWHERE } from '../text/byte-search.ts'
 import { isBlank, NUL } from '../text/characters.ts'
 import { type Mark, MarkSearch, markTable } from './mark-search.ts'
 import type { Inside, Scan } from './scan.ts'
-import type { Dialect } from './thoughts.ts'
+import type { Dialect } from './thought-dialects.ts'
 import { THOUGHT, tooLong } from './too-long.ts'
 
 /** A mark in prose that opens a thought, or closes one whose opener was in the prompt. */
@@ -71,7 +71,8 @@ export function thinkMachine(scan: Scan, { patient, closed }: ThinkOptions): Thi
         closed(from, end)
         return true
       }
-      if (tape.end < limit) return false
+      // The byte after a closer that ends at the limit says whether it is only named.
+      if (tape.end < limit || (tape.end === limit && closer.partial() < limit)) return false
       if (!leading && !patient) {
         scan.openThought(dialect.name, new MarkSearch(scan, markTable(dialect.closers)), inside)
         scan.leave(inside)

@@ -210,7 +210,9 @@ export class Tokenizer {
 
   /** What could come next, or what was expected where it failed. */
   expected(): string {
-    return this.#expectedIn(this.#state === FAILED ? this.#failedIn : this.#state)
+    const isFailed = this.#state === FAILED
+    const isPart = this.#part < AFTER_ZERO || this.#depth === 0
+    return expectedIn(isFailed ? this.#failedIn : this.#state, isFailed, isPart, this.#array)
   }
 
   /** Reads from `start` to the end of the piece or document, or an error; returns that position. */
@@ -284,7 +286,7 @@ export class Tokenizer {
           at = this.#openValue(text, at, unit)
           continue
       }
-      this.#fail()
+      this.#fail(at)
     }
     this.consumed += at - start
     if (this.#inString() && !this.#isKey) this.#handler.growing(this.#known)
@@ -313,15 +315,11 @@ export class Tokenizer {
         return this.#openWord(text, at, 'null')
     }
     if (unit === MINUS || isDigit(unit)) return this.#openNumber(text, at)
-    this.#fail()
-    return at
+    return this.#fail(at)
   }
 
   #open(array: boolean, at: number): number {
-    if (this.#depth >= this.#maxDepth) {
-      this.#fail()
-      return at
-    }
+    if (this.#depth >= this.#maxDepth) return this.#fail(at)
     if (this.#depth > 0) this.#outer.push(this.#array)
     this.#depth++
     this.#array = array
@@ -341,9 +339,11 @@ export class Tokenizer {
     this.#state = this.#depth === 0 ? DONE : AFTER_VALUE
   }
 
-  #fail(): void {
+  /** Fails at a position, and returns it. */
+  #fail(at: number): number {
     this.#failedIn = this.#state
     this.#state = FAILED
+    return at
   }
 
   /** `at` is just after the quote. Most strings end in the same piece and need no escapes. */
@@ -395,10 +395,7 @@ export class Tokenizer {
         at++
         continue
       }
-      if (unit < SPACE) {
-        this.#fail()
-        return end
-      }
+      if (unit < SPACE) return this.#fail(end)
       // The closing quote. A half that stayed alone is kept as it is.
       if (this.#half !== '') this.#add('')
       if (this.#isKey) this.#endKey(this.#known)
@@ -419,10 +416,7 @@ export class Tokenizer {
       return at + 1
     }
     const meant = ESCAPES[unit]
-    if (meant === undefined) {
-      this.#fail()
-      return at
-    }
+    if (meant === undefined) return this.#fail(at)
     this.#add(meant)
     this.#state = IN_STRING
     return at + 1
@@ -430,10 +424,7 @@ export class Tokenizer {
 
   #readHex(text: string, at: number): number {
     const digit = hexValue(text.charCodeAt(at))
-    if (digit < 0) {
-      this.#fail()
-      return at
-    }
+    if (digit < 0) return this.#fail(at)
     this.#hex = this.#hex * 16 + digit
     if (++this.#digits === 4) {
       const unit = String.fromCharCode(this.#hex)
@@ -507,7 +498,7 @@ export class Tokenizer {
     if (this.#detail >= NAMES) this.#token += text.slice(from, at)
     if (at < text.length) {
       if (this.#part >= AFTER_ZERO) this.#endNumber(at)
-      else this.#fail()
+      else this.#fail(at)
     }
     return at
   }
@@ -531,46 +522,34 @@ export class Tokenizer {
   }
 
   #readWord(text: string, at: number): number {
-    if (text.charCodeAt(at) !== this.#word.charCodeAt(this.#letters)) {
-      this.#fail()
-      return at
-    }
+    if (text.charCodeAt(at) !== this.#word.charCodeAt(this.#letters)) return this.#fail(at)
     if (++this.#letters === this.#word.length) {
       this.#afterValue()
       this.#handler.literal(literalOf(this.#word), at + 1)
     }
     return at + 1
   }
-
-  #expectedIn(state: number): string {
-    switch (state) {
-      case AT_FIRST_ITEM:
-        return 'a value or a closing bracket'
-      case AT_FIRST_KEY:
-        return 'a key in double quotes or a closing brace'
-      case AT_KEY:
-        return 'a key in double quotes'
-      case AT_COLON:
-        return 'a colon'
-      case AFTER_VALUE:
-        return afterValue(this.#array)
-      case IN_STRING:
-        return this.#state === FAILED ? 'no control character in a string' : 'the end of the string'
-      case IN_ESCAPE:
-        return 'an escape'
-      case IN_HEX:
-        return 'four hex digits'
-      case IN_NUMBER:
-        return this.#part < AFTER_ZERO || this.#depth === 0 ? 'a digit' : afterValue(this.#array)
-      case IN_WORD:
-        return 'true, false or null'
-      case DONE:
-        return 'the end of the input'
-      default:
-        return 'a value'
-    }
-  }
 }
+
+/** What can come next in a state; `isPart` if a number there is not whole. */
+function expectedIn(state: number, isFailed: boolean, isPart: boolean, array: boolean): string {
+  if (state === AFTER_VALUE || (state === IN_NUMBER && !isPart)) return afterValue(array)
+  if (state === IN_STRING && isFailed) return 'no control character in a string'
+  return EXPECTED.get(state) ?? 'a value'
+}
+
+const EXPECTED: ReadonlyMap<number, string> = /* @__PURE__ */ new Map([
+  [AT_FIRST_ITEM, 'a value or a closing bracket'],
+  [AT_FIRST_KEY, 'a key in double quotes or a closing brace'],
+  [AT_KEY, 'a key in double quotes'],
+  [AT_COLON, 'a colon'],
+  [IN_STRING, 'the end of the string'],
+  [IN_ESCAPE, 'an escape'],
+  [IN_HEX, 'four hex digits'],
+  [IN_NUMBER, 'a digit'],
+  [IN_WORD, 'true, false or null'],
+  [DONE, 'the end of the input'],
+])
 
 /** Whole numbers of up to this many digits are exact as JavaScript numbers. */
 const EXACT_DIGITS = 15

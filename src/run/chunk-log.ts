@@ -6,7 +6,7 @@ import { Rec } from '../events/record.ts'
 import { jsonValue } from '../json/strict.ts'
 import { jsonLine } from '../streams/jsonl.ts'
 import type { BytesChunk, Channel, SentBy, ToldOrder } from '../text/chunk.ts'
-import { Turns } from '../text/turns.ts'
+import { Turns } from '../text/log-turns.ts'
 import { type Attempt, channels, openLog, outputs } from './attempt-logs.ts'
 import { isSpan } from './meta.ts'
 

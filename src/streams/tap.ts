@@ -24,8 +24,8 @@ import {
   takeOver,
 } from '../process/supervise.ts'
 import { type Channel, type Chunk, type ExitChunk, encoder } from '../text/chunk.ts'
-import { Stillness } from '../text/still.ts'
-import { Turns } from '../text/turns.ts'
+import { Turns } from '../text/log-turns.ts'
+import { Stillness } from '../text/stillness.ts'
 import { type ReadableItems, shared } from './flow.ts'
 
 /** How a process ended: code and signal; `stopped` says why, if that was on request. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex/codex.ts'
-import { errorWords } from '../../src/engines/error-words.ts'
+import { errorWords } from '../../src/engines/error-text.ts'
 import { gemini } from '../../src/engines/gemini/gemini.ts'
 import { opencode } from '../../src/engines/opencode.ts'
 import { endOf, lines, only, run, texts } from './run.ts'

@@ -1400,6 +1400,12 @@ const rows: readonly Row[] = [
       'text 0..11 !FRAME_TOO_LONG | text 11..22 | text 22..23 | object 23..30 {"a":1}',
     ],
   ]),
+  ...group('limits: a closer in a quote ends a think block of 31', { ...prose, maxFrame: 31 }, [
+    ['<|channel|>analysis"<|channel|><think>', 'text 0..38'],
+    ['<think a="b">[{"x":,[{"</think><json>', 'text 0..37'],
+    ['<think a="b">[{"x":,[{"</think>"json>', 'text 0..31 !FRAME_TOO_LONG | text 31..37'],
+    ['<think a="b">[{"x":,[{"</think>', 'text 0..31'],
+  ]),
   ...group('limits: a think block of 15', { ...prose, maxFrame: 15 }, [
     ['<think></think>{"a":1}', 'text 0..15 | object 15..22 {"a":1}'],
   ]),

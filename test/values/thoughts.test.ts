@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
-import { dialectsOf } from '../../src/frames/thoughts.ts'
+import { dialectsOf } from '../../src/frames/thought-dialects.ts'
 import { tryParse } from '../../src/values/parse.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
 import { inSizes } from '../frames/splits.ts'

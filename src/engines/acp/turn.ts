@@ -3,7 +3,7 @@ import { memory } from '../../events/memory.ts'
 import type { Rec } from '../../events/record.ts'
 import { type Tokens, tokenCounter } from '../../events/tokens.ts'
 import { errorAnswer } from '../api-errors.ts'
-import { errorText } from '../error-words.ts'
+import { errorText } from '../error-text.ts'
 import { tokensAt } from '../token-parts.ts'
 import { type ToolCalls, textIn } from './tool.ts'
 

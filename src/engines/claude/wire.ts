@@ -4,7 +4,7 @@ import type { RequestOption } from '../../events/event.ts'
 import { Rec } from '../../events/record.ts'
 import type { Wire, WireChoice, WireRecord } from '../../events/talk-wire.ts'
 import { questionsIn } from '../calls.ts'
-import { errorText } from '../error-words.ts'
+import { errorText } from '../error-text.ts'
 
 /** What a `can_use_tool` request asks. */
 export function askedIn(id: unknown, request: Rec): RequestFacts {

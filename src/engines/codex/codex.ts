@@ -1,10 +1,10 @@
 import { type Engine, type EngineFrame, isLenient, type Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import type { Program } from '../command-line.ts'
-import { errorText } from '../error-words.ts'
+import { errorText } from '../error-text.ts'
 import { rows } from '../record-table.ts'
 import { CodexServer, isNotification, isServerLine, isServerShape } from './app-server.ts'
-import { OldRun, oldLines } from './old.ts'
+import { OldRun, oldLines } from './exec-0-42.ts'
 import {
   codexDenial,
   codexTokens,

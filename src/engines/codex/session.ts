@@ -4,7 +4,7 @@ import { durationOf, fits, Rec } from '../../events/record.ts'
 import { tokenCounter } from '../../events/tokens.ts'
 import { jsonIn } from '../calls.ts'
 import { wordsOf } from '../content-blocks.ts'
-import { errorText } from '../error-words.ts'
+import { errorText } from '../error-text.ts'
 import { rows, table } from '../record-table.ts'
 import {
   changesByPath,

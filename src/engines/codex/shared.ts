@@ -2,7 +2,7 @@ import type { CallFacts, Say, ToolTable } from '../../events/engine.ts'
 import { durationOf, Rec, recordsIn } from '../../events/record.ts'
 import { type Tokens, tokensOf } from '../../events/tokens.ts'
 import { wholeFile } from '../calls.ts'
-import { errorText } from '../error-words.ts'
+import { errorText } from '../error-text.ts'
 import { tokenParts } from '../token-parts.ts'
 
 // What the dialects of Codex share. `codex exec` writes `exit_code`, the app-server `exitCode`.

@@ -9,7 +9,7 @@ import { fits, Rec } from '../../events/record.ts'
 import { AnswerText } from '../answer-text.ts'
 import { apiError, errorAnswer, isHint, isLog, isRetry, loggedError } from '../api-errors.ts'
 import type { CommandLine, Program } from '../command-line.ts'
-import { errorWords } from '../error-words.ts'
+import { errorWords } from '../error-text.ts'
 import { statsTokens } from '../token-parts.ts'
 import { geminiDenial, hasLeast, isEvent, isStreamLine, streamReader, tools } from './stream.ts'
 

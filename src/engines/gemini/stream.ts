@@ -2,7 +2,7 @@ import type { EngineFrame, Say, ToolTable } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { errorAnswer } from '../api-errors.ts'
 import { type Calls, calls } from '../calls.ts'
-import { errorText, errorWords } from '../error-words.ts'
+import { errorText, errorWords } from '../error-text.ts'
 import { rows } from '../record-table.ts'
 import { statsTokens } from '../token-parts.ts'
 

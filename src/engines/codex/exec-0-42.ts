@@ -1,7 +1,7 @@
 import type { RunFacts } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import type { Rec } from '../../events/record.ts'
-import { errorText } from '../error-words.ts'
+import { errorText } from '../error-text.ts'
 import { rows } from '../record-table.ts'
 import { type Change, changesByPath, codexTokens, durationOfParts, sayChanges } from './shared.ts'
 
