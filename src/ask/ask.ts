@@ -50,7 +50,10 @@ function stream<S extends Schema | undefined = undefined>(
 }
 
 /** `ask()`, and `ask.stream()`, which shows the value while it arrives. */
-export const ask: typeof askOnce & { readonly stream: typeof stream } = Object.assign(askOnce, { stream })
+export const ask: typeof askOnce & { readonly stream: typeof stream } = /* @__PURE__ */ Object.assign(
+  askOnce,
+  { stream },
+)
 
 /** A value of which any part may still be missing. */
 export type DeepPartial<T> = T extends readonly (infer Item)[]

@@ -146,6 +146,8 @@ export function openJournal(
       last = place
     }
     agree(events, last, diagnostics, join(dir, DIAGNOSTICS_FILE))
+    // Many runs have none: so the file is there, and is not held open.
+    diagnostics.rest()
   } catch (error) {
     close()
     throw Fault.is(error) ? error : diskFault('read', dir, error)

@@ -20,7 +20,8 @@ const BLOCK = 64 * 1024
  */
 export class LineFile {
   readonly #path: string
-  readonly #fd: number
+  /** Undefined while it rests. */
+  #fd: number | undefined
   /** Bytes of whole lines: the position of the next one. */
   #size = 0
   #closed = false
@@ -34,34 +35,32 @@ export class LineFile {
 
   constructor(path: string) {
     this.#path = path
-    this.#fd = onDisk('open', path, () =>
-      // Only a regular file: the agent that is being recorded may have write access to the directory.
-      openPlain(path, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600),
-    )
-    try {
-      this.#size = fs.fstatSync(this.#fd).size
-      this.#repair()
-    } catch (error) {
-      this.close()
-      throw Fault.is(error) ? error : diskFault('open', path, error)
-    }
+    this.#open()
+  }
+
+  /** Holds no descriptor until the next line, unless one waits for its sync. */
+  rest(): void {
+    if (this.#dirty || this.#fd === undefined) return
+    fs.closeSync(this.#fd)
+    this.#fd = undefined
   }
 
   /** Appends lines, each terminated by LF. When this returns, the file has all of them or nothing. */
   append(...lines: readonly string[]): void {
     if (this.#broken) throw this.#broken
+    const fd = this.#open()
     const bytes = encoded(lines)
     let written = 0
     try {
       // A short write is not an error; the next call reports the reason.
       while (written < bytes.length) {
-        written += fs.writeSync(this.#fd, bytes, written, bytes.length - written, this.#size + written)
+        written += fs.writeSync(fd, bytes, written, bytes.length - written, this.#size + written)
       }
     } catch (error) {
       this.#broken = diskFault('write', this.#path, error)
       // If this fails too, the torn tail stays and the next start repairs it; nothing is written after it.
       try {
-        fs.ftruncateSync(this.#fd, this.#size)
+        fs.ftruncateSync(fd, this.#size)
       } catch {}
       throw this.#broken
     }
@@ -71,17 +70,18 @@ export class LineFile {
 
   /** All lines from the start, however long: the one who wrote them had them in memory, too. */
   lines(): Generator<JournalLine, void> {
-    return linesFrom(this.#fd, 0, BLOCK, Number.POSITIVE_INFINITY)
+    return linesFrom(this.#open(), 0, BLOCK, Number.POSITIVE_INFINITY)
   }
 
   /** The last line without its LF, or undefined in an empty file. */
   last(): string | undefined {
-    const start = lineStart(this.#fd, this.#size)
-    return start === undefined ? undefined : readBlock(this.#fd, start, this.#size - 1 - start).toString()
+    const fd = this.#open()
+    const start = lineStart(fd, this.#size)
+    return start === undefined ? undefined : readBlock(fd, start, this.#size - 1 - start).toString()
   }
 
   dropLast(): void {
-    const start = lineStart(this.#fd, this.#size)
+    const start = lineStart(this.#open(), this.#size)
     if (start !== undefined) this.#cut(start)
   }
 
@@ -91,7 +91,7 @@ export class LineFile {
     if ((!this.#dirty && this.#asked === 0) || this.#closed) return
     this.#dirty = false
     try {
-      fs.fdatasyncSync(this.#fd)
+      fs.fdatasyncSync(this.#open())
     } catch (error) {
       // The kernel may have dropped the pages: what was written may be lost, so nothing may follow.
       this.#broken = diskFault('sync', this.#path, error)
@@ -104,13 +104,14 @@ export class LineFile {
     if (!this.#dirty || this.#broken || this.#closed) return
     this.#dirty = false
     this.#asked++
-    fs.fdatasync(this.#fd, (error) => {
+    const fd = this.#open()
+    fs.fdatasync(fd, (error) => {
       // After a close without waiting, the error is not wanted.
       if (error && !this.#closed) this.#broken ??= diskFault('sync', this.#path, error)
       if (--this.#asked > 0) return
       for (const tell of this.#waiting) tell()
       this.#waiting = []
-      if (this.#closed) fs.closeSync(this.#fd)
+      if (this.#closed) fs.closeSync(fd)
     })
   }
 
@@ -123,14 +124,29 @@ export class LineFile {
     if (this.#closed) return
     this.#closed = true
     // During a background sync the descriptor must not be reused; the callback closes it then.
-    if (this.#asked === 0) fs.closeSync(this.#fd)
+    if (this.#asked === 0 && this.#fd !== undefined) fs.closeSync(this.#fd)
   }
 
-  #repair(): void {
+  #open(): number {
+    if (this.#fd !== undefined) return this.#fd
+    try {
+      // Only a regular file: the agent that is being recorded may have write access to the directory.
+      const fd = openPlain(this.#path, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600)
+      this.#fd = fd
+      this.#size = fs.fstatSync(fd).size
+      this.#repair(fd)
+      return fd
+    } catch (error) {
+      this.rest()
+      throw Fault.is(error) ? error : diskFault('open', this.#path, error)
+    }
+  }
+
+  #repair(fd: number): void {
     const size = this.#size
-    const torn = size > 0 && readBlock(this.#fd, size - 1, 1)[0] !== LF
+    const torn = size > 0 && readBlock(fd, size - 1, 1)[0] !== LF
     let whole = 0
-    for (const { bytes, next } of linesBack(this.#fd, torn ? lineStart(this.#fd, size + 1)! : size)) {
+    for (const { bytes, next } of linesBack(fd, torn ? lineStart(fd, size + 1)! : size)) {
       if (!isWholeLine(bytes)) continue
       whole = next
       break
@@ -139,7 +155,7 @@ export class LineFile {
   }
 
   #cut(size: number): void {
-    onDisk('repair', this.#path, () => fs.ftruncateSync(this.#fd, size))
+    onDisk('repair', this.#path, () => fs.ftruncateSync(this.#open(), size))
     this.#size = size
   }
 }

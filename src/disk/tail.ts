@@ -1,4 +1,5 @@
 import fs from 'node:fs'
+import { codeOf } from '../base/system-error-code.ts'
 import { openPlain, readBlock } from './plain-file.ts'
 
 const BLOCK = 64 * 1024
@@ -54,7 +55,9 @@ export class Tail {
     try {
       this.#fd = openPlain(this.path, fs.constants.O_RDONLY, undefined, this.#within)
       return true
-    } catch {
+    } catch (error) {
+      // The file may be there.
+      if (codeOf(error) === 'EMFILE') throw error
       return false
     }
   }

@@ -42,8 +42,9 @@ export function isAside(scan: Scan, from: number, to: number, after: string, fir
   return !first && isBesideCitation(head.before(from), array, after)
 }
 
-/** One past the closer of an array that may be an aside by what is in it; -1 for another. */
+/** One past the closer of an array that may be an aside by what is in it; 0 for anything else. */
 export function endOfAside(scan: Scan, from: number, bound: number): number | undefined {
+  if (scan.byte(from) !== OPEN_BRACKET) return 0
   let inString = false
   let isNumbers = true
   for (let at = from + 1; at <= from + MAX_CITATION; at++) {
@@ -52,10 +53,10 @@ export function endOfAside(scan: Scan, from: number, bound: number): number | un
     if (byte === QUOTE) inString = !inString
     else if (inString) at += byte === BACKSLASH ? 1 : 0
     else if (byte === CLOSE_BRACKET) return at + 1
-    else if (isBracket(byte) || (byte === COMMA && (!isNumbers || at - from > MAX_NUMBERS))) return -1
+    else if (isBracket(byte) || (byte === COMMA && (!isNumbers || at - from > MAX_NUMBERS))) return 0
     isNumbers &&= byte === COMMA || isDigit(byte) || isBlank(byte)
   }
-  return -1
+  return 0
 }
 
 const IS_ONE_SCALAR = /^\[(?:"[^"]*(?:"|$)|[^",{[])*$/

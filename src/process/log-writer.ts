@@ -17,6 +17,8 @@ import {
 } from './recorder.ts'
 import { RedactedLog } from './redacted-log.ts'
 
+const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND, O_NONBLOCK, O_NOFOLLOW } = fs.constants
+
 /**
  * Records into log files. `here` records in this process what a stand-in for a child prints; with `hide`,
  * everything is recorded here, without its secrets.
@@ -60,7 +62,7 @@ export function record(
     // Its own session, so that Ctrl-C does not reach it, and another directory, so that ours can be removed.
     detached: true,
     cwd: '/',
-    stdio: withoutTerminals(mirror === undefined ? [input, fd, 'pipe'] : [input, mirror, 'pipe', fd]),
+    stdio: withoutTerminals(mirror === undefined ? [input, fd, 'ignore'] : [input, mirror, 'pipe', fd]),
   })
   if (pipe) fs.closeSync(pipe.reader)
   if (cat.pid === undefined) {
@@ -98,14 +100,14 @@ const TEE = ['/bin/sh', '-c', `trap '' PIPE; exec tee ${TEE_LOG}`] as const
 const TEE_STDOUT = ['standard output', 'stdout']
 
 export function createLog(path: string): number {
-  const { O_WRONLY, O_CREAT, O_EXCL } = fs.constants
   const open = () => fs.openSync(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
   return onDisk('record into', path, open, 'RECORD_FAILED')
 }
 
 async function catEnded(cat: ChildProcess, path: string, stopped: () => boolean): Promise<void> {
   let said = ''
-  cat.stderr!.setEncoding('utf8').on('data', (text: string) => {
+  // Of `tee` only: a pipe for each `cat` would be one more open file of ours for each stream of a run.
+  cat.stderr?.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(0, 200)
     // `tee` would continue without the log.
     if (said.includes(TEE_LOG)) cat.kill('SIGKILL')
@@ -116,8 +118,22 @@ async function catEnded(cat: ChildProcess, path: string, stopped: () => boolean)
   // A terminal that hung up does not affect the log.
   const onlyTerminal = how === 1 && TEE_STDOUT.some((name) => said.includes(name))
   if (how !== 0 && !onlyTerminal && !stopped()) {
+    onDisk('record into', path, () => tryToAppend(path), 'RECORD_FAILED')
     const why = said === '' ? `its recorder ended with ${how}` : quote(said.trim(), 120)
     throw new Fault('RECORD_FAILED', `cannot record into ${quote(path, 200)}: ${why}`)
+  }
+}
+
+/** Fails as a recorder has failed that could not write: nobody heard why. Else the log stays as it is. */
+function tryToAppend(path: string): void {
+  // Another process may have put a FIFO or a link there.
+  const fd = fs.openSync(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOFOLLOW)
+  try {
+    const { size } = fs.fstatSync(fd)
+    fs.writeSync(fd, '\n')
+    fs.ftruncateSync(fd, size)
+  } finally {
+    fs.closeSync(fd)
   }
 }
 

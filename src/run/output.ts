@@ -70,10 +70,12 @@ export class RecordedOutput implements Output {
   read(channel: OutputChannel, now: () => number) {
     let tail = this.#tails.get(channel)
     if (!tail) {
+      // Most agents write nothing there, and many runs at once have few files to spare.
+      if (channel === 'stderr' && !this.sizes().stderr) return undefined
       tail = new Tail(this.#logs[channel])
       this.#tails.set(channel, tail)
     }
-    const piece = tail.read()
+    const piece = onDisk('read', tail.path, () => tail.read(), 'RECORD_FAILED')
     if (!piece) return undefined
     const { bytes, from } = piece
     const ms = now()

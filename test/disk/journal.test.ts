@@ -193,6 +193,30 @@ test('a broken line in the diagnostics is a fault with a code', () => {
   expect(() => journal(dir)).toThrow(expect.objectContaining({ code: 'JOURNAL_MISMATCH' }))
 })
 
+test('a file of diagnostics that cannot be opened when the first one comes is a clear fault', async () => {
+  const dir = fresh()
+  const book = journal(dir)
+  expect(readFileSync(join(dir, 'parser_diagnostics.jsonl'), 'utf8')).toBe('')
+  const real = fs.openSync
+  vi.spyOn(fs, 'openSync').mockImplementation((path, ...rest) => {
+    if (String(path).includes('diagnostics')) throw Object.assign(new Error('EMFILE'), { code: 'EMFILE' })
+    return real(path, ...rest)
+  })
+  const events = [makeEvent(1), makeEvent(2, { diagnostic: true })]
+  const passed: number[] = []
+  const failed = (async () => {
+    for await (const event of Readable.from(events).pipe(book)) passed.push(event.seq)
+  })()
+  await expect(failed).rejects.toMatchObject({
+    code: 'JOURNAL_FAILED',
+    message: expect.stringContaining('parser_diagnostics.jsonl" (EMFILE)'),
+  })
+  expect(passed).toEqual([1])
+  vi.restoreAllMocks()
+  await pass(dir, events)
+  expect(readFileSync(join(dir, 'parser_diagnostics.jsonl'), 'utf8')).toBe(`${JSON.stringify(events[1])}\n`)
+})
+
 test.each(['ENOSPC', 'EIO', 'EROFS'])(
   '%s in mid-line is a clear fault with nothing torn behind it',
   async (code) => {

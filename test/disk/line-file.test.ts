@@ -130,6 +130,24 @@ test('a line that cannot even be taken back is repaired at the next start', () =
   expect(readFileSync(path, 'utf8')).toBe('{"a":1}\n')
 })
 
+test('a file that rests is opened by the next line, and a failure then is told as at the start', () => {
+  const file = open('{"a":1}\n')
+  file.append('{"b":2}\n')
+  file.rest()
+  // It waits for its sync.
+  file.append('{"c":3}\n')
+  file.sync()
+  file.rest()
+  file.sync()
+  vi.spyOn(fs, 'openSync').mockImplementationOnce(fails('EMFILE'))
+  expect(() => file.append('{"d":4}\n')).toThrow(/^cannot open "[^"]+" \(EMFILE\)/)
+  file.append('{"e":5}\n')
+  expect(linesOf(file)).toEqual(['{"a":1}', '{"b":2}', '{"c":3}', '{"e":5}'])
+  file.sync()
+  file.rest()
+  file.close()
+})
+
 test('a sync in the background that failed is told at the next line', async () => {
   const file = open()
   file.append('{}\n')

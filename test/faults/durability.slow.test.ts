@@ -176,6 +176,25 @@ test('after ENOSPC in the journal alone (injected at the fs layer) the lock is f
   expect(error).toMatchObject({ code: 'JOURNAL_FAILED', message: expect.stringContaining('ENOSPC') })
 })
 
+test.each(['stdout', 'stderr'])(
+  'EMFILE when %s is read (injected at the fs layer): a typed error',
+  async (channel) => {
+    const cwd = fresh()
+    const real = fs.openSync
+    vi.spyOn(fs, 'openSync').mockImplementation((path, flags, mode) => {
+      if (String(path).endsWith(`${channel}.1.log`) && !(Number(flags) & fs.constants.O_WRONLY))
+        throw Object.assign(new Error('EMFILE'), { code: 'EMFILE' })
+      return real(path, flags, mode)
+    })
+    const body = "say(lines[0]); fs.writeSync(2, 'a word\\n'); for (;;) await sleep(1000)"
+    const live = run({ ...agent(cwd, body), engine: codex, cwd, audit: join(cwd, '.audit'), fsDiff: false })
+    expect(await readAll(live)).toMatchObject({
+      code: 'RECORD_FAILED',
+      message: expect.stringMatching(/cannot read .* \(EMFILE\)/),
+    })
+  },
+)
+
 test('ENOSPC when the end of a run is noted (injected at the fs layer): a typed error', async () => {
   const cwd = fresh()
   const real = fs.writeFileSync

@@ -81,16 +81,32 @@ test.runIf(fs.existsSync('/dev/full'))(
       file === path ? real('/dev/full', 'w') : real(file, ...rest),
     )
     const recorder = await recorded(path)
-    vi.restoreAllMocks()
     const child = spawn('sh', ['-c', 'echo something'], { stdio: ['ignore', recorder.stdio, 'ignore'] })
     await new Promise((resolve) => child.once('spawn', resolve))
     recorder.release()
     await expect(recorder.ended).rejects.toMatchObject({
       code: 'RECORD_FAILED',
-      message: expect.stringContaining('No space left'),
+      message: expect.stringContaining('(ENOSPC): the disk is full'),
     })
   },
 )
+
+test('a recorder process that was killed is a fault, and its log stays as it is', async () => {
+  const path = fresh()
+  const recorder = await recorded(path)
+  const child = spawn('sh', ['-c', 'echo something; read wait'], {
+    stdio: ['pipe', recorder.stdio, 'ignore'],
+  })
+  recorder.release()
+  await vi.waitFor(() => expect(readFileSync(path, 'utf8')).toBe('something\n'))
+  process.kill(recorder.pid!, 'SIGKILL')
+  await expect(recorder.ended).rejects.toMatchObject({
+    code: 'RECORD_FAILED',
+    message: expect.stringContaining('its recorder ended with SIGKILL'),
+  })
+  expect(readFileSync(path, 'utf8')).toBe('something\n')
+  child.stdin!.end()
+})
 
 test('where there is no mkfifo, the recorder has an ordinary pipe', async () => {
   const bin = mkdtempSync(join(tmpdir(), 'sluice-record-'))

@@ -222,17 +222,16 @@ export class DocumentMachine implements Inside {
     const scan = this.#scan
     const doc = this.#doc
     const { end } = this
-    const { bound, final } = end
-    const to = scan.byte(from) === OPEN_BRACKET ? endOfAside(scan, from, bound) : -1
-    if (to === undefined && !final) return 'wait'
-    if (to !== undefined && to >= 0) {
+    const to = endOfAside(scan, from, end.bound)
+    if (to === undefined && !end.final) return 'wait'
+    if (to) {
       const { view, base } = this.#tape
-      const most = Math.min(bound, to + MAX_BEHIND)
+      const most = Math.min(end.bound, to + MAX_BEHIND)
       const tag = end.firstTag(to, most)
       const all = view.toString('latin1', to - base, (tag < 0 ? most : tag) - base)
       // What is on the next line may not have arrived.
-      const after = /^[^\n]*\n?/.exec(all)![0]
-      if (all.length < MAX_BEHIND && tag < 0 && !final && !after.endsWith('\n')) return 'wait'
+      const after = all.split('\n', 1)[0]!
+      if (after === all && all.length < MAX_BEHIND && tag < 0 && !end.final) return 'wait'
       // What goes on is a broken document, if only that can begin there; `[1]: …` tells of a footnote.
       const goesOn = doc.sure && after[0] !== ':' && isStructureAt(`]${after}`, 1)
       if (!goesOn && isAside(scan, from, to, after, doc.sure)) {
