@@ -1014,7 +1014,8 @@ class Reference {
     let rest = plain
     for (let pair = /[{[][^{}[\]]*[}\]]/; pair.test(rest); ) rest = rest.replace(pair, blank)
     const end = rest.search(/[}\]]/)
-    if (end < 0 || rest[end] === ']' || /[^ \t\r\n,:0-9+.eEtrufalsn{}[\]-]/.test(plain.slice(0, end))) return true
+    if (end < 0 || rest[end] === ']' || /[^ \t\r\n,:0-9+.eEtrufalsn{}[\]-]/.test(plain.slice(0, end)))
+      return true
     return /^[ \t\r\n]*[,:}\]"']/.test(text.slice(end + 1))
   }
 
