@@ -1010,7 +1010,7 @@ class Reference {
     const text = this.#slice(this.#members, at).toString('latin1')
     if (!/^"(?:[^"\\\n]|\\[^\n])*"[ \t\r\n]*:/.test(text)) return false
     const blank = (part: string) => ' '.repeat(part.length)
-    const plain = text.replace(/"(?:[^"\\]|\\[^])*(?:"|\\?$)/g, blank)
+    const plain = text.replace(/"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)/g, blank)
     let rest = plain
     for (let pair = /[{[][^{}[\]]*[}\]]/; pair.test(rest); ) rest = rest.replace(pair, blank)
     const end = rest.search(/[}\]]/)
