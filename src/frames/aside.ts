@@ -17,7 +17,7 @@ import type { Scan } from './scan.ts'
  */
 
 /** An array that is longer than this is no citation. */
-export const MAX_CITATION = 1024
+const MAX_CITATION = 1024
 /** Nor is a list of numbers that is longer than this. */
 const MAX_NUMBERS = 200
 /** How much of what follows an array on its line shows whether it is one. */
