@@ -265,6 +265,8 @@ describe('Line: hostile input takes linear time', () => {
     'indented lines': '   {',
     'indented blanks': ' \t',
     'bare keys': '{a:',
+    'objects in open members': '"a":{"b":1}},',
+    'openers in open members': '"a":{"b":[{"c":',
     'braces in prose': 'run {cmd}, then fn() { } and {{mustache}} or [x] {\n}\n',
     'arrays that may be': '[1\n',
     'strings on lines': '"a\n',

@@ -246,7 +246,8 @@ export class ObjectMachine implements Inside {
     const after = isOver ? this.#follows.seen() : this.#behind(broken + 1 - to)
     const aside = isAside(this.#scan, this.#from, to, after, this.#first)
     this.#emit(to, false, isOver ? undefined : broken, aside || this.#isPiece())
-    if (!isOver && !aside && !this.#bare) this.#passBrokenRest(to)
+    // In open members, what is broken ends where they do.
+    if (!isOver && !aside && !this.#bare && !this.#scan.members?.has(this.#from)) this.#passBrokenRest(to)
   }
 
   //  user = {"name": "Ada"}⏎port = 2⏎
@@ -267,6 +268,7 @@ export class ObjectMachine implements Inside {
   #isPiece(size = 3): boolean {
     const scan = this.#scan
     const from = this.#from
+    if (scan.members?.has(from)) return true
     const endsTag = this.#stage === 'behind' && scan.byte(this.#to) === GREATER
     if (this.#first || !(scan.byte(from) === OPEN_BRACKET || endsTag || scan.head.mayBeInside(from)))
       return false

@@ -1,6 +1,6 @@
 import { Bytes } from '../base/platform.ts'
 import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
-import { bomAt, isBlank, isBracket, NUL, OPEN_BRACE } from '../text/characters.ts'
+import { bomAt, isBlank, isBracket, NUL, OPEN_BRACE, QUOTE } from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
 import { FenceMachine } from './fence.ts'
 import type { FenceHit } from './fence-opening.ts'
@@ -8,6 +8,7 @@ import type { ScanOptions } from './frame-options.ts'
 import { beginsScalarLine, LineMachine } from './line.ts'
 import type { LineHead } from './line-head.ts'
 import { MarkSearch, type MarkTable, markTable } from './mark-search.ts'
+import { OpenMembers } from './members.ts'
 import { type Interruptions, ObjectMachine } from './object.ts'
 import type { BracketRule } from './opening-bracket.ts'
 import { beginsScalar, scalarMachine } from './scalar.ts'
@@ -235,6 +236,7 @@ export class Prose implements Interruptions {
       return false
     }
     this.#documentFrom = NOWHERE
+    this.#scan.members = byte === QUOTE ? new OpenMembers(this.#tape, at) : undefined
     // A think block that closes is skipped, and the document may begin after it.
     if (at === opener) {
       this.#documentThink = at

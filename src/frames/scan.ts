@@ -10,6 +10,7 @@ import { Tape } from '../text/tape.ts'
 import type { Frame } from './frame.ts'
 import { keepOffsets, textStart } from './frame-offsets.ts'
 import { LineHead } from './line-head.ts'
+import type { OpenMembers } from './members.ts'
 
 /** A machine inside a frame, which continues where it stopped. */
 export interface Inside {
@@ -80,6 +81,8 @@ export class Scan {
   #openThoughts: OpenThought[] = []
   /** The fence that is read as prose: it watches for its closer, and needs the bytes from `keep` on. */
   proseFence: { keep(): number } | undefined
+  /** Set if the input may begin inside an object. */
+  members: OpenMembers | undefined
   /** Set when a tag block without payload, never closed, has been read again as prose. */
   rereadTag = false
 
@@ -309,6 +312,7 @@ export class Scan {
     }
     this.#examine(keep)
     this.head.remember(keep)
+    this.members?.read(keep)
     tape.settle(keep)
   }
 

@@ -83,7 +83,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 function reasonFor({ kind, label, broken, attached, aside, text }: Frame): string {
   if (kind === 'fence') return `a fence of ${label || 'no language'} that is not JSON`
-  if (aside) return 'a citation, an index or a link'
+  if (aside && !attached) return 'a citation, an index or a link'
   if (kind === 'line') return 'a scalar on a line'
   if (broken !== undefined || attached) return 'it looks like the inside of something broken'
   if (text[0] === '[') return 'an array in prose, and no schema passes it'

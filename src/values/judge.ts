@@ -78,7 +78,7 @@ class Judge implements Sink<Frame> {
   /** A think block was skipped before the first frame. */
   #thinkBefore = false
   #started = false
-  /** The input begins with `"key":`, like a document without its bracket: no object in it counts. */
+  /** The input begins with `"key":`, like a document without its bracket: it is not read by wider rules. */
   #inMembers = false
   /** The last bracket was the start of something broken: what looks like its inside is not emitted. */
   #broken = false
@@ -245,7 +245,7 @@ class Judge implements Sink<Frame> {
 
   #objectInProse(frame: Frame): void {
     const rules = this.#rules
-    if (frame.aside || this.#inMembers) return
+    if (frame.aside) return
     if (frame.attached && (this.#broken || isMember(this.#textBefore(frame.from, 200)))) return
     const quoted = hasQuotedKey(frame.text)
     // Once something was found, the text before it is no longer kept.

@@ -137,6 +137,13 @@ const subjects: readonly Subject[] = [
     ],
     options: [{}, prose, { channel: 'pty' }, { scalars: true }, asAny],
   },
+  subject(
+    '"k": "k": "a":{ "b":{"x":1} {"a":1} {"a":1} [1] } } }} ] { " \\ , : ␠ \n ... x 1 \' ```json\n ```\n <json> </think> \ufeff é',
+    asAny,
+    asValues,
+    asSchema,
+    { ...objectsOnly, document: 'any' },
+  ),
   subject('" \\ 12 true -1.5 e+3 ␠ \n {"a":1} \ufeff \0 <think>x</think> x', asAny, asAny, asValues),
 ]
 

@@ -170,6 +170,8 @@ class Reference {
   readonly #cuts: Cut[] = []
   /** Where a document would start, or -1 when something else came first. */
   #first: number
+  /** Where an object may go on that began before the input, or -1. */
+  #members = -1
   /** The brace of the line that turned out to be none. */
   #notLine = -1
   /** Before this offset of the channel no fence looks for a later closer: that was tried. */
@@ -213,6 +215,7 @@ class Reference {
     this.#document = others && (options.document ?? false)
     this.#scalars = options.scalars ?? false
     this.#first = this.#pastBlanksAndBoms(0)
+    if (this.#document) this.#members = this.#first
   }
 
   cuts(): readonly Cut[] {
@@ -389,7 +392,10 @@ class Reference {
     while (this.#isBlank(next) || this.#bytes[next] === NUL) next++
     if (next >= this.#limit(at)) return to
     this.#cuts.push({ kind: 'text', from: at, to, notes: ['THINK_LATE'] })
-    if (this.#document) this.#first = this.#pastBlanksAndBoms(to)
+    if (this.#document) {
+      this.#first = this.#pastBlanksAndBoms(to)
+      this.#members = this.#first
+    }
     return to
   }
 
@@ -412,7 +418,10 @@ class Reference {
       }
     const closes = found >= 0 && known <= limit
     const outgrown = this.#outgrown(from, most)
-    if (from === this.#first) this.#first = found >= 0 && (closes || waits) ? this.#pastBlanksAndBoms(to) : -1
+    if (from === this.#first) {
+      this.#first = found >= 0 && (closes || waits) ? this.#pastBlanksAndBoms(to) : -1
+      if (this.#document) this.#members = this.#first
+    }
     if (closes) return to
     if (!waits && outgrown) {
       this.#openThoughts.push(found < 0 ? Number.POSITIVE_INFINITY : to)
@@ -911,7 +920,8 @@ class Reference {
         const broken = this.#brokenBehind(from, to, limit)
         const isUsed =
           this.#isAside(from, to, limit, isFirst) ||
-          (!isFirst && this.#isBesideCitation(from, to, broken === undefined ? limit : to))
+          (!isFirst && this.#isBesideCitation(from, to, broken === undefined ? limit : to)) ||
+          this.#isInMembers(from)
         const aside =
           isUsed || (!isFirst && this.#isPiece(from, this.#slice(to, Math.min(limit, to + MAX_REST))))
         this.#cut({
@@ -930,7 +940,7 @@ class Reference {
     if (this.#outgrown(from)) return this.#tooLongObject(from)
     const to = this.#end
     const lines = this.#objectLines(from, to, quotes)
-    const aside = !isFirst && this.#isPiece(from)
+    const aside = !isFirst && (this.#isInMembers(from) || this.#isPiece(from))
     this.#cut({ kind: 'object', from, to, lines, open: true, first: isFirst, attached, aside })
     return this.#end
   }
@@ -990,6 +1000,23 @@ class Reference {
     let past = to
     while (past < limit && this.#isBlank(past) && this.#bytes[past] !== LF) past++
     return !startsLine || (past < limit && this.#bytes[past] !== LF)
+  }
+
+  //  "a": 1, "b": {"c": 2}} so: {"d": 3}
+  //                       ^ ends what began before the input
+  /** Is it in such an object, or is it not plain where that ends? */
+  #isInMembers(at: number): boolean {
+    if (this.#members < 0) return false
+    const text = this.#slice(this.#members, at).toString('latin1')
+    if (!/^"(?:[^"\\\n]|\\[^\n])*"[ \t\r\n]*:/.test(text)) return false
+    const blank = (part: string) => ' '.repeat(part.length)
+    const plain = text.replace(/"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)/g, blank)
+    let rest = plain
+    for (let pair = /[{[][^{}[\]]*[}\]]/; pair.test(rest); ) rest = rest.replace(pair, blank)
+    const end = rest.search(/[}\]]/)
+    if (end < 0 || rest[end] === ']' || /[^ \t\r\n,:0-9+.eEtrufalsn{}[\]-]/.test(plain.slice(0, end)))
+      return true
+    return /^[ \t\r\n]*[,:}\]"']/.test(text.slice(end + 1))
   }
 
   #isBesideCitation(from: number, to: number, limit: number): boolean {

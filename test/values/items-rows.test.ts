@@ -1449,6 +1449,15 @@ const groups: readonly Group[] = [
     ],
   ],
   [
+    'what is inside of an object that begins before the input is not handed out',
+    { items: '*', root: 'any' },
+    [
+      ['"a": 1, "b": {"c": 2}} ...{"d":3}', '/d 31-32 3 +took an object from prose@31'],
+      ['"a": 1, "b": {"c": 2}} then [1]', 'text 0-31 NO_MATCH'],
+      ['"a": {"b": 1}, {"c": 2}', 'text 0-23 NO_MATCH'],
+    ],
+  ],
+  [
     'half of what follows an element says nothing about it',
     { items: '*' },
     [

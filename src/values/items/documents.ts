@@ -56,7 +56,9 @@ export function documentFinder(
       open(from, rule, first) {
         const { head } = scan
         const bracket = scan.byte(from) ?? 0
-        if (first) machine.openBare(from, rule, prose.hasThought ? 'dropped a think block' : undefined, true)
+        if (scan.members?.has(from)) scan.leave(from + 1)
+        else if (first)
+          machine.openBare(from, rule, prose.hasThought ? 'dropped a think block' : undefined, true)
         else if (
           (bracket === OPEN_BRACKET || head.mayBeInside(from)) &&
           isPiece(head.before(from), String.fromCharCode(bracket)) &&
