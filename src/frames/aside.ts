@@ -1,5 +1,5 @@
+import { InString } from '../json/strings.ts'
 import {
-  BACKSLASH,
   CLOSE_BRACKET,
   COMMA,
   isBlank,
@@ -45,14 +45,17 @@ export function isAside(scan: Scan, from: number, to: number, after: string, fir
 /** One past the closer of an array that may be an aside by what is in it; 0 for anything else. */
 export function endOfAside(scan: Scan, from: number, bound: number): number | undefined {
   if (scan.byte(from) !== OPEN_BRACKET) return 0
+  const string = new InString()
   let inString = false
   let isNumbers = true
   for (let at = from + 1; at <= from + MAX_CITATION; at++) {
     if (at >= bound) return undefined
     const byte = scan.byte(at)!
-    if (byte === QUOTE) inString = !inString
-    else if (inString) at += byte === BACKSLASH ? 1 : 0
-    else if (byte === CLOSE_BRACKET) return at + 1
+    if (inString) inString = !string.ends(byte)
+    else if (byte === QUOTE) {
+      inString = true
+      string.open(byte)
+    } else if (byte === CLOSE_BRACKET) return at + 1
     else if (isBracket(byte) || (byte === COMMA && (!isNumbers || at - from > MAX_NUMBERS))) return 0
     isNumbers &&= byte === COMMA || isDigit(byte) || isBlank(byte)
   }

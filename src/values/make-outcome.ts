@@ -11,7 +11,7 @@ import {
 import type { Frame } from '../frames/frame.ts'
 import { frameOffset, risingOffsets } from '../frames/frame-offsets.ts'
 import { balancedEnd } from '../json/text-balance.ts'
-import { type ChangeKind, changeOf, type RepairChange } from '../repair/change.ts'
+import type { ChangeKind, RepairChange } from '../repair/change.ts'
 import type { Channel } from '../text/chunk.ts'
 import type { Miss, Pass } from './ladder.ts'
 import type { BadOutcome, GoodOutcome } from './outcome.ts'
@@ -23,25 +23,25 @@ export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): G
   if (!how && pass.changes.length + pass.notes.length === 0 && !frame.notes && !frame.open) {
     return { ok: true, value: pass.value, repair_level: 'none', notes: NONE, frame }
   }
-  const place = risingOffsets(frame)
-  // Written out: a spread takes as long as the repair of a small text.
-  const changes: RepairChange[] = pass.changes.map(({ kind, at, before, after }) => {
-    return { kind, at: place(at), before, after }
-  })
+  const changes: RepairChange[] = []
   const notes: Note[] = []
-  const found = (kind: ChangeKind, at: number): void => void changes.unshift(changeOf(kind, at, '', ''))
-  if (how) found(how, frame.from)
+  const isUnclosedTag = frame.open && frame.kind === 'tag' && !pass.incomplete
+  if (isUnclosedTag) changes.push(foundAt('added a missing closing tag', frame.to))
   if (frame.notes?.some(({ code }) => code === 'THINK_UNCLOSED' || code === 'THINK_OPEN'))
-    found('read an unclosed think block', frame.from)
-  if (frame.open && pass.incomplete)
-    notes.push({ code: 'TRUNCATED', message: payloadCodes.TRUNCATED, at: frame.to })
-  else if (frame.open && frame.kind === 'tag') {
-    found('added a missing closing tag', frame.to)
-    notes.push({ code: 'TAG_UNCLOSED', message: payloadCodes.TAG_UNCLOSED, at: frame.to })
+    changes.push(foundAt('read an unclosed think block', frame.from))
+  if (how) changes.push(foundAt(how, frame.from))
+  if (pass.changes.length > 0) {
+    const place = risingOffsets(frame)
+    // Written out: a spread takes as long as the repair of a small text.
+    for (const { kind, at, before, after } of pass.changes)
+      changes.push({ kind, at: place(at), before, after })
   }
   if (changes.length > 0) {
-    notes.unshift({ code: 'OUTPUT_REPAIRED_GENERIC', message: payloadCodes.OUTPUT_REPAIRED_GENERIC, changes })
+    notes.push({ code: 'OUTPUT_REPAIRED_GENERIC', message: payloadCodes.OUTPUT_REPAIRED_GENERIC, changes })
   }
+  if (frame.open && pass.incomplete)
+    notes.push({ code: 'TRUNCATED', message: payloadCodes.TRUNCATED, at: frame.to })
+  if (isUnclosedTag) notes.push({ code: 'TAG_UNCLOSED', message: payloadCodes.TAG_UNCLOSED, at: frame.to })
   for (const note of pass.notes) {
     notes.push(note.places ? { ...note, places: note.places.map((at) => frameOffset(frame, at)) } : note)
   }
@@ -49,6 +49,11 @@ export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): G
   const repair_level = changes.length > 0 ? 'deterministic_generic' : 'none'
   const good = { ok: true, value: pass.value, repair_level, notes, frame } as const
   return pass.incomplete ? { ...good, incomplete: pass.incomplete } : good
+}
+
+/** How a frame was found, as a change: it has no text. */
+function foundAt(kind: ChangeKind, at: number): RepairChange {
+  return { kind, at, before: '', after: '' }
 }
 
 /** The outcome of a payload that could not be used, with the place where it broke. */
