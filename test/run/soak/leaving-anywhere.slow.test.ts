@@ -69,6 +69,8 @@ test('leaving anywhere: the end is told in time, and nothing is left open', asyn
   const runs = mkdtempSync(join(tmpdir(), 'sluice-leaving-'))
   // Node keeps what its first watcher needs.
   await run('true', [], { runs, fsDiff: false }).end
+  // The handle of a process is closed a moment after it has told the exit.
+  await expect.poll(kinds).not.toContain('ProcessWrap')
   const before = { open: open(), kinds: kinds() }
   const listeners = process.listenerCount('SIGTERM')
   await fc.assert(
