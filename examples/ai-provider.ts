@@ -18,7 +18,8 @@ export function codex(modelId: string): LanguageModelV3 {
     provider: 'codex-cli',
     modelId,
     supportedUrls: {},
-    doStream: async (options) => ({ stream: Readable.toWeb(start(options)) }),
+    // Cast: with the types of the DOM, that is another ReadableStream.
+    doStream: async (options) => ({ stream: Readable.toWeb(start(options)) as ReadableStream }),
     doGenerate: (options) =>
       languageModelResult(start(options)).finally(() => options.abortSignal?.throwIfAborted()),
   }

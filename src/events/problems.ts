@@ -97,10 +97,11 @@ function titleOf(event: AgentEvent): [ProblemKind, string] | undefined {
       return event.data.status === 'turn_failed'
         ? ['turn', `the turn failed${event.data.reason === undefined ? '' : `: ${event.data.reason}`}`]
         : undefined
-    case 'lifecycle.run.result':
-      return event.data.status === 'failed'
-        ? ['result', event.data.errors?.[0]?.message ?? 'no valid result']
-        : undefined
+    case 'lifecycle.run.result': {
+      const [error] = event.data.errors ?? []
+      const words = error ? `${error.path} ${error.message}`.trimStart() : 'no valid result'
+      return event.data.status === 'failed' ? ['result', words] : undefined
+    }
     case 'lifecycle.completion.state': {
       const outcome = outcomeOf(event.data)
       return isGood(outcome) || outcome === 'needs_input'

@@ -307,3 +307,9 @@ describe('payloads in messages', () => {
     expect(Object.getPrototypeOf(data.structured_payload)).toBe(Object.prototype)
   })
 })
+
+test('the sentence of a run whose result fails says where in it', () => {
+  const schema = { type: 'object', properties: { issues: { type: 'array' } } }
+  const [end] = only(run(codex, says('{"issues":5}'), { schema }), 'lifecycle.completion.state')
+  expect(end?.data.problem).toBe('/issues must be array, found 5')
+})
