@@ -1,5 +1,5 @@
 // An agent CLI as a language model of the AI SDK: streamText({ model: codex('gpt-5.4'), prompt }).
-// For another CLI, only the command line differs.
+// For another CLI, only the command line differs. The cast is for programs that have the types of the DOM.
 import { Readable } from 'node:stream'
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3Prompt } from '@ai-sdk/provider'
 import { run } from 'agent-sluice'
@@ -18,7 +18,6 @@ export function codex(modelId: string): LanguageModelV3 {
     provider: 'codex-cli',
     modelId,
     supportedUrls: {},
-    // Cast: with the types of the DOM, that is another ReadableStream.
     doStream: async (options) => ({ stream: Readable.toWeb(start(options)) as ReadableStream }),
     doGenerate: (options) =>
       languageModelResult(start(options)).finally(() => options.abortSignal?.throwIfAborted()),

@@ -44,7 +44,7 @@ const examples: Record<string, FirstExample> = {
   b: {
     before: `
       const { signal } = new AbortController()`,
-    prints: [/^true finished Wrote artifacts\/info\.json\. null null$/m, /^[a-z_]+$/m],
+    prints: [/^true finished Wrote artifacts\/info\.json\. null null null$/m, /^[a-z_]+$/m],
   },
   c: {
     before: `
