@@ -403,7 +403,8 @@ function badData(where: string, data: unknown): Fault {
   return new Fault(
     'BAD_CHUNK',
     `the ${where} emits ${kindOf(data)}, which is neither bytes nor text; say which text it has: ` +
-      'tap(stream, { text: (chunk) => chunk.choices[0]?.delta?.content })',
+      'tap(stream, { text: (chunk) => chunk.choices[0]?.delta?.content }), ' +
+      "or of an agent's records { text: (record) => JSON.stringify(record) + '\\n' }",
   )
 }
 
