@@ -299,6 +299,12 @@ test('each request is asked once and settled once, with and without a clock', ()
   }
 })
 
+test('an id that is used again for the same call is another request in another turn', () => {
+  const turn = (id: number, option: string) => [prompt(id), asks(0, 'c'), picks(0, option), words]
+  const said = [hello, ...turn(2, 'yes'), stops(2, 'end_turn'), ...turn(3, 'no'), stops(3, 'end_turn')]
+  expect(settledOf(read(acp, said))).toBe('1:0 user yes|1:0:2 user no')
+})
+
 test('a question that the user turned down is settled, and one that got no answer is open', () => {
   const questions = [{ question: 'Which?', options: [{ label: 'Red' }] }]
   const toolCall = {

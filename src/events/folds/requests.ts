@@ -34,6 +34,7 @@ interface Settled {
   readonly call_id: string | undefined
   /** How often its id was used on the wire. */
   readonly uses: number
+  readonly turn: number
 }
 
 /** Requests that may be open at the same time; if there are more, the oldest is given up. */
@@ -59,6 +60,8 @@ export class Requests {
   /** Ids of open requests that were used again. */
   readonly #doubled = new Set<string>()
   #answers = new Map<string, RequestOption['kind'] | undefined>()
+  /** How many turns are over. */
+  #turn = 0
   /** An interrupt was sent, and no prompt after it: in the order of the turns, and in that of stdin. */
   #interrupting = false
   #sentInterrupt = false
@@ -86,9 +89,10 @@ export class Requests {
   asks({ id, signal, ...ask }: RequestFacts): void {
     const key = keyOf(id)
     const before = this.#settled.get(key)
-    // The same id about another call is another request: JSON-RPC allows that once the first is answered.
+    // The same id about another call, or in another turn, is another request: JSON-RPC allows that once the
+    // first is answered.
     if (this.#open.has(key)) this.#doubled.add(key)
-    if (this.#open.has(key) || (before && before.call_id === ask.call_id)) return
+    if (this.#open.has(key) || (before?.call_id === ask.call_id && before?.turn === this.#turn)) return
     this.#settled.take(key)
     const uses = (before?.uses ?? 0) + 1
     const request = { id: `${this.#attempt}:${key}${uses > 1 ? `:${uses}` : ''}`, ...ask }
@@ -163,6 +167,7 @@ export class Requests {
     const end = { interrupted: this.#interrupting || this.#cancelled, answers: this.#answers }
     this.#answers = new Map()
     this.#cancelled = false
+    this.#turn++
     return end
   }
 
@@ -207,7 +212,7 @@ export class Requests {
     this.#open.delete(key)
     this.#doubled.delete(key)
     const { call_id } = open.request
-    this.#settled.set(key, { call_id, uses: open.uses })
+    this.#settled.set(key, { call_id, uses: open.uses, turn: this.#turn })
     if (call_id !== undefined && this.#answers.size < MAX_OPEN) this.#answers.set(call_id, kind)
     if ((by === 'user' || by === 'control') && call_id !== undefined) this.#turns.evidence.answered(call_id)
     const data = { status: 'request_settled', request_id: open.request.id, ...chosen, by }
