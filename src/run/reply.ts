@@ -32,7 +32,9 @@ export function nextCommand(turn: EndedTurn, text: string): readonly string[] {
   const { argv, engine, session, piped } = turn
   if (text.trim() === '') throw cannot('the reply is empty')
   if (!engine || engine.name === 'text')
-    throw cannot('no engine was recognised in its output; name one of your own with engine')
+    throw cannot(
+      'no engine was recognised in its output; have the CLI print records, or name an engine of your own with engine',
+    )
   // The session is named on the wire.
   const wire = wireOf(engine)
   const loads = turn.talk && wire?.loads === true
