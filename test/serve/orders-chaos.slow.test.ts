@@ -195,8 +195,8 @@ test.each(places)(
     await killer
     expect(killing).toBe(false)
     const ended = once(recorder, 'exit')
-    // What was killed last may still be starting, or still be listed as the run that goes on: then the order is
-    // not delivered, or refused.
+    // What was killed last may still be starting, or still be listed as the run that goes on: then the order
+    // is not delivered, or refused.
     const stopped = async (): Promise<string> => {
       for (;;) {
         const run = await current()
