@@ -77,8 +77,6 @@ export class PayloadSearch {
   #isInFence = false
   /** The last bracket was no value: what looks like its inside is none. */
   #isBroken = false
-  /** An earlier object may be repaired at the end. */
-  #isDoubtful = false
   /** What gave way to the block that is open. */
   #outranked: GrowingValue | undefined
   #isEnded = false
@@ -213,7 +211,6 @@ export class PayloadSearch {
       const search = this.#searchIn()
       search.push(text)
       const found = search.#ended()
-      this.#isDoubtful ||= search.#isDoubtful
       if (!found?.done()) return
       this.#value = found
       this.#settled = true
@@ -242,7 +239,7 @@ export class PayloadSearch {
 
   #holds(): boolean {
     const value = this.#value
-    if (value === undefined || !value.done() || this.#isDoubtful) return false
+    if (!value?.done()) return false
     if (this.#checked !== value) this.#passes = this.#options.passes(value.root)
     this.#checked = value
     return this.#passes
@@ -337,10 +334,7 @@ export class PayloadSearch {
 
   /** The value again, if it is still not certain that it is one. */
   #judged(found: GrowingValue): GrowingValue | undefined {
-    if (!found.begun()) {
-      if (found.failed() && (this.#inBody || this.#options.loose)) this.#isDoubtful = true
-      return found.failed() ? undefined : found
-    }
+    if (!found.begun()) return found.failed() ? undefined : found
     this.#value = found
     // An empty object counts if it is the whole input. Before something else it is prose.
     this.#settled = this.#inBody || !(found.done() && found.isEmpty())
@@ -371,7 +365,6 @@ export class PayloadSearch {
     const found = open.search.push(text)
     if (found || this.#settled || open.search.#settled) this.#value = found
     this.#settled = open.search.#settled
-    this.#isDoubtful ||= open.search.#isDoubtful
   }
 
   /** A search in the body of a block. */

@@ -42,9 +42,10 @@ export interface Snapshots {
   /** Takes text; returns a snapshot if the value has begun, and may have changed. */
   push(text: string): SnapshotProgress | undefined
   /**
-   * The payload is complete, and `tryParse` takes it, if its schema is a JSON Schema. Until a line has ended
-   * behind it, more text may show that it is a piece of something else; an empty one, or one that does not
-   * pass, gives way to another.
+   * The payload is complete, and `tryParse` takes it, if its schema is a JSON Schema. An array waits while it
+   * may be a citation (`[1]`). Until a line has ended behind it, more text may show that it is a piece of
+   * something else; an empty one, or one that does not pass, gives way to another. What only the end decides
+   * is never done: a last resort (`LOOSE_MATCH`), a thought that was not closed.
    */
   done(): boolean
 }
@@ -104,8 +105,13 @@ export function heldSnapshots(options: SnapshotOptions): HeldSnapshots {
       if (value === undefined || isTooLong) return false
       const isAfforded = judged <= AFFORDED + AGAIN * text.length
       if (about === value && (length === text.length || !isAfforded)) return is
-      const outcome = tryParse(text, given)
-      is = outcome.ok && JSON.stringify(outcome.value) === JSON.stringify(value.root)
+      const json = JSON.stringify(value.root)
+      const isTaken = (text: string) => {
+        const outcome = tryParse(text, given)
+        const isLast = outcome.notes.some(({ code }) => code === 'LOOSE_MATCH')
+        return outcome.ok && !isLast && JSON.stringify(outcome.value) === json
+      }
+      is = isTaken(text) && (!Array.isArray(value.root) || isTaken(text + CITING))
       about = value
       length = text.length
       judged += length
@@ -114,6 +120,9 @@ export function heldSnapshots(options: SnapshotOptions): HeldSnapshots {
     text: () => text,
   }
 }
+
+/** What may follow on its line, if an array is a citation: `[2, 3] and [1] say so`. */
+const CITING = ' and [1]'
 
 /** Asked after every delta, it answers exactly that long; then again when the text has grown by a part. */
 const AFFORDED = 1 << 20

@@ -26,7 +26,7 @@ export interface MarkTable<M extends Mark> {
   readonly others: readonly { readonly mark: M; readonly rare: Bytes }[]
   /** Whether one of them begins with a byte. */
   readonly firsts: Uint8Array
-  /** Whether one of them may begin with `<` and two more bytes; nearly always this says no. */
+  /** Whether one of them may have these second and third bytes; nearly always this says no. */
   readonly pairs: Uint8Array
   /** The length of the longest mark, without attributes. */
   readonly longest: number
@@ -36,7 +36,7 @@ export interface MarkTable<M extends Mark> {
 export function markTable<M extends Mark>(marks: readonly M[]): MarkTable<M> {
   const tags = marks.filter(({ bytes }) => bytes[0] === LESS)
   const pairs = new Uint8Array(1024)
-  for (const { bytes, free } of tags) {
+  for (const { bytes, free } of marks) {
     // Cast: a mark has at least three bytes.
     const [, one, two] = bytes as unknown as [number, number, number]
     pairs[pair(one, two)] = 1
@@ -114,10 +114,14 @@ export class MarkSearch<M extends Mark> {
 
   #nextInLoop(start: number, end: number): number {
     const { view, base } = this.#scan.tape
-    const { firsts } = this.#marks
-    for (let at = start; at < end; at++)
-      if (firsts[view[at - base]!] === 1 && this.#decide(at, this.#markAt(at)))
-        return this.mark ? at : NOWHERE
+    const { firsts, pairs } = this.#marks
+    for (let index = start - base; index < end - base; index++) {
+      if (firsts[view[index]!] === 0) continue
+      // As below: nothing may be called for it.
+      if (index + 2 < view.length && pairs[pair(view[index + 1]!, view[index + 2]!)] === 0) continue
+      const at = index + base
+      if (this.#decide(at, this.#markAt(at))) return this.mark ? at : NOWHERE
+    }
     this.#hit = end
     return NOWHERE
   }

@@ -100,8 +100,12 @@ export function dialectsOf(
 /** Where the first thought of a text may begin, or a lone closer is; -1 if it has none. */
 export function thoughtIn(text: string): number {
   // Most texts have none of these, and a regular expression takes ten times as long to find that out.
-  const from = Math.min(...STARTS.map((start) => text.indexOf(start)).filter((at) => at >= 0))
-  const at = text.slice(from).search(MARK)
+  let from = text.length
+  for (const start of STARTS) {
+    const at = text.indexOf(start)
+    if (at >= 0 && at < from) from = at
+  }
+  const at = from === text.length ? -1 : text.slice(from).search(MARK)
   return at < 0 ? at : from + at
 }
 

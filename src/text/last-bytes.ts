@@ -24,7 +24,7 @@ export class LastBytes {
     let length = this.#length
     // For a few bytes a loop is faster than a view of them.
     if (to - start > 24) {
-      bytes.set(view.subarray(start, to), length)
+      bytes.set(start === 0 && to === view.length ? view : view.subarray(start, to), length)
       length += to - start
     } else for (let at = start; at < to; at++) bytes[length++] = view[at]!
     this.#length = length

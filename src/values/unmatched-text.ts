@@ -38,7 +38,7 @@ export function unmatchedText(maxComment: number, keep = maxComment): UnmatchedT
         kept.copy(grown, 0, 0, length)
         kept = grown
       }
-      kept.set(bytes.subarray(0, take), length)
+      kept.set(take === bytes.length ? bytes : bytes.subarray(0, take), length)
       length += take
     },
     drop() {

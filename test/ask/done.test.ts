@@ -128,6 +128,56 @@ describe('snapshots().done()', () => {
   })
 
   test.each<[string, SnapshotOptions, boolean]>([
+    ['[2, 3]', { schema: {} }, false],
+    ['[2, 3] ', { schema: {} }, false],
+    ['[2, 3]\n', { schema: {} }, true],
+    ['["x"]', { root: 'any' }, false],
+    ['See [1] and [2, 3, 4]', { schema: {} }, false],
+    ['the scores: [2, 3, 4]', { schema: {} }, true],
+    ['<json>[1]', {}, false],
+    ['<json>[1]</json>', { schema: {} }, true],
+    ['[1]\n', { lines: true, root: 'any' }, true],
+    ['[{"a":1}]', { root: 'any' }, true],
+    ['["x","y"]', { schema: {} }, true],
+    // Anything that comes behind it counts more than this.
+    ['[2, 3]\n\nDone.\n', { root: 'any' }, false],
+    ['[2, 3]\n', { root: 'any' }, false],
+  ])('waits while words behind an array may make it a citation: %j', (text, options, done) => {
+    const seen = snapshots(options)
+    seen.push(text)
+    expect(seen.done()).toBe(done)
+  })
+
+  test.each(each)('is not true of an array that words on its line take back: %j', (options) => {
+    const LISTS = [
+      '[1]',
+      '[2, 3]',
+      '["x"]',
+      '["x","y"]',
+      '[4,5,6]',
+      '[{"a":1}]',
+      '[]',
+      'See ',
+      'the: ',
+      'x = ',
+    ]
+    const BETWEEN = [' ', '\n', ' and ', ', ', '. ', '- ', '**', '<answer>', '</answer>', `\n${F}\n`]
+    const lists = fc.array(fc.constantFrom(...LISTS, ...BETWEEN), { minLength: 1, maxLength: 6 })
+    const words = fc.constantFrom(' Jones\n[7,8]', ' and [1] say so\n[7,8]', ' says\n\n[{"a":1}]\n')
+    fc.assert(
+      fc.property(lists, words, (parts, words) => {
+        const text = parts.join('')
+        const seen = snapshots(options)
+        const value = JSON.stringify(seen.push(text)?.value)
+        if (!seen.done()) return
+        const outcome = tryParse(text + words, options)
+        expect([text, outcome.ok ? JSON.stringify(outcome.value) : value]).toEqual([text, value])
+      }),
+      { numRuns: runs(2000), seed },
+    )
+  })
+
+  test.each<[string, SnapshotOptions, boolean]>([
     ['{"a": "x"}', { schema: { type: 'object', properties: { a: { type: 'integer' } } } }, false],
     ['{"b": 1}\n{"a": 1}', { schema: { type: 'object', required: ['a'] } }, true],
     ['```json\n{}\n\nNothing.\n```', {}, false],
@@ -144,6 +194,9 @@ describe('snapshots().done()', () => {
     ['{"a": 1}\n```json\n{b: 1}\n```', {}, false],
     ['```py\n{"a": 1}\n```\n<json>{"b": 2}</json>', { schema: {} }, true],
     ['{\'a\': 1} {"b": 2}', { schema: {} }, false],
+    ['[x {"a":1}', { schema: {} }, true],
+    ['So: <answer>{a:1}<json>{"b":2}</json>', { schema: {} }, true],
+    ['{"a":1}<json>{b:1}\n```\n', { root: 'any' }, true],
     ['{"a":1}"\ny = 2\n{"t":"```"}{"a":1}', {}, false],
     ['```json\n]<json>{"a":1}<json>\n. ', {}, false],
     ['[1]\n```json\n````json ', { schema: {} }, false],
