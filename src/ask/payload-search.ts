@@ -202,10 +202,9 @@ export class PayloadSearch {
     if (body?.search) {
       this.#from = isBlock ? -1 : from
       // One that begins with a bracket and gave no value may be repaired at the end.
-      const isBroken = !this.#settled && isBlock && isBracket(text.trimStart().charCodeAt(0))
+      const isBroken = isBlock && isBracket(text.trimStart().charCodeAt(0))
       if (this.#settled || isBroken) this.#value = body.search.#ended()
-      this.#settled &&= this.#value !== undefined
-      this.#settled ||= isBroken
+      this.#settled = isBroken || (this.#settled && this.#value !== undefined)
       if (!this.#settled) this.#giveUp()
     } else if (!body && this.#yields(isBlock)) {
       const search = this.#searchIn()
@@ -256,8 +255,8 @@ export class PayloadSearch {
    */
   #stepEnd(text: string, from: number): number {
     const end = text.length
-    const isBehind = this.#body !== undefined && this.#settled
-    const isBegun = !this.#body || this.#body.begun === BEGUN || isBehind
+    const isBehind = this.#body !== undefined && this.#settled && !this.#isGrowing()
+    const isBegun = !this.#body || (this.#body.begun === BEGUN && !this.#body.isNew) || isBehind
     const most = Math.min(end, from + (isBegun ? MAX_STEP : 1))
     let at = from
     while (at < most) {
@@ -296,7 +295,7 @@ export class PayloadSearch {
 
   /** What may close it is for the body only if it did not: then its line, or its tag, goes on. */
   #takeInBody(body: Body, text: string): void {
-    if (!this.#settled || !CLOSER.test(body.held + text)) this.#searchBody(body, text)
+    if (!this.#settled || this.#isGrowing() || !CLOSER.test(body.held + text)) this.#searchBody(body, text)
     else {
       body.held += text
       if (!/[\n>]/.test(body.held)) return
@@ -309,13 +308,13 @@ export class PayloadSearch {
   #takeStart(body: Body): void {
     const to = Math.max(body.seen, this.#stepOnTape)
     const text = this.#scan.decode(body.seen, to) + this.#restOfStep(to)
-    body.isNew = false
-    if (text === '' || !this.#isPayload(body)) return
-    for (let at = 0; at < text.length && body === this.#body; ) {
+    const isPayload = text !== '' && this.#isPayload(body)
+    for (let at = 0; isPayload && at < text.length && body === this.#body; ) {
       const from = at
       at = this.#stepEnd(text, at)
       this.#takeInBody(body, text.slice(from, at))
     }
+    body.isNew = false
   }
 
   #feed(text: string): void {
@@ -328,7 +327,7 @@ export class PayloadSearch {
     this.#atByte = 0
     this.#atUnit = 0
     this.#scanner.write(bytes)
-    if (this.#body && this.#scan.inside !== this.#body.inside) this.#giveUp()
+    if (this.#body && this.#scan.inside !== this.#body.inside && !this.#isOver()) this.#giveUp()
     if (this.#body?.isNew) this.#takeStart(this.#body)
   }
 

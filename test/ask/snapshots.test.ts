@@ -202,6 +202,12 @@ describe('snapshots', () => {
     ['{"":1}<json></json>{"".', {}],
     ['[2,3]f(\n', { schema: {} }],
     ['[{}]<json>\n|{"', { root: 'any' }],
+    ['```\n{}\n<', {}],
+    ['```\n[]`{"*', { schema: {} }],
+    ['```\n{"t":"```"}', {}],
+    ['{"":[]}```\n{}}</think>`', { schema: {} }],
+    ['```\n[]\n```{"', {}],
+    ['```json\n<a{"\n```\n{"', { schema: {} }],
   ])('end the same in small pieces: %j', (text, options) => {
     const ends = [1000, 1, 2, 3].map((size) => {
       const seen = snapshots(options)

@@ -57,7 +57,9 @@ export function argumentsAt(search: Search, at: number): Secret | undefined {
     .exec(text.slice(at, at + MAX_COMMAND))![0]
     // A list is read as a line: `["sshpass","-p","X"]`.
     .replace(/\\{0,8}["'], ?(?=\\{0,8}["'])/g, ({ length }) => ' '.repeat(length))
+  FLAG_AT.lastIndex = Math.max(0, (search.flagsDone ?? 0) - at)
   for (const { index, 0: given, 1: flag = '' } of line.matchAll(FLAG_AT)) {
+    search.flagsDone = at + index + 1
     let end = index + given.length
     const joined = !isBlank(line.charCodeAt(end)) && !'=:'.includes(line[end] ?? ' ')
     if (!joined) end++

@@ -17,7 +17,7 @@ import {
 } from './named.ts'
 import { addRandom } from './random.ts'
 import { backslashesBefore, escapeAt, isBlank, isNameUnit, isWordUnit, type Secret } from './secret.ts'
-import { isToken, keyBlocks, shapeDetectors } from './shapes.ts'
+import { isKeyUnit, keyBlocks, shapeDetectors } from './shapes.ts'
 import { cellSecrets } from './tables.ts'
 import { bareEnds, type Search, type ValuePlace, valueAt } from './value.ts'
 
@@ -86,8 +86,8 @@ function searched(text: string, opaque: boolean, talkIn?: TalkIn): Secret[] {
     },
     word(at) {
       let [from, to] = [at, at + 1]
-      while (from > 0 && isKeyUnit(text.charCodeAt(from - 1))) from--
-      while (to < text.length && isKeyUnit(text.charCodeAt(to))) to++
+      while (from > 0 && isKeyUnit[text.charCodeAt(from - 1)] === 1) from--
+      while (to < text.length && isKeyUnit[text.charCodeAt(to)] === 1) to++
       const isPublic = publicKeys.some(([start, end]) => from > start && to <= end)
       if (!isPublic) addFromWord(search, from, to, opaque, found)
       return to
@@ -96,12 +96,6 @@ function searched(text: string, opaque: boolean, talkIn?: TalkIn): Secret[] {
   if (names.length > 0) found.push(...cellSecrets(text, names))
   return found
 }
-
-function isKeyUnit(unit: number): boolean {
-  return isToken[unit] === 1 || unit === COLON || unit === DOLLAR || unit === PERCENT
-}
-
-const DOLLAR = 36
 
 const PERCENT = 37
 const MINUS = 45
@@ -130,7 +124,10 @@ const places: readonly (readonly [before: RegExp, place: ValuePlace])[] = [
     { family: 'secret', sure: 'any' },
   ],
   // Redis; a mail server.
-  [/(?<![\w.-])AUTH (?:default|PLAIN|LOGIN) /y, { family: 'secret', sure: 'code', strict: true }],
+  [
+    /(?:(?<![\w.-])AUTH (?:default|PLAIN|LOGIN)|(?<=:\d{2,5}(?:\[\d{1,3}\])?> )auth(?: default)?) /iy,
+    { family: 'secret', sure: 'code', strict: true },
+  ],
   // `stats auth bob:X`
   [/(?<![\w.-])auth [\w.@-]{1,40}:(?=\S{6})/iy, { family: 'password', sure: 'code', strict: true }],
   [/(?<=[?&])key=(?=[\w-]{20})/y, { family: 'secret', sure: 'code', strict: true, stop: AND }],
@@ -182,16 +179,16 @@ function addFromWord(search: Search, from: number, to: number, opaque: boolean, 
   const endWord = (end: number) => {
     if (end - word >= MIN_KEY && !opaque) addRandom(text, word, end, found)
   }
+  let next = text.charCodeAt(from)
   for (let i = from; i < to; i++) {
-    const unit = text.charCodeAt(i)
-    const hit =
-      isPair[((unit & 127) << 7) | (text.charCodeAt(i + 1) & 127)] === 1
-        ? shapeDetectors.at(search, i)
-        : undefined
+    const unit = next
+    next = text.charCodeAt(i + 1)
+    const hit = isPair[((unit & 127) << 7) | (next & 127)] === 1 ? shapeDetectors.at(search, i) : undefined
     if (hit) {
       endWord(Math.max(word, hit.from))
       found.push(hit)
       if (hit.to > i) i = hit.to - 1
+      next = text.charCodeAt(i + 1)
       word = i + 1
     } else if (isWordUnit[unit] !== 1) {
       endWord(i)

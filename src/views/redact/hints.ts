@@ -1,3 +1,5 @@
+import { isKeyUnit } from './shapes.ts'
+
 /** The beginnings of commands that can have a password among their arguments. */
 const commandWords: readonly string[] = [
   '7z |add_user|adduser|alias set|bcp |certutil |coap-client|codecov |cqlsh|curl|db2 connect|http-basic.|ldap|lftp |login',
@@ -95,11 +97,6 @@ function bothCases(byte: number): number[] {
   return byte >= 97 && byte <= 122 ? [byte, byte - 32] : [byte]
 }
 
-/** Letters, digits and signs of keys; also those that join the parts of one. */
-const isKeyByte = new Uint8Array(256)
-for (const byte of encoder.encode('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-.=~:$%'))
-  isKeyByte[byte] = 1
-
 /** The shortest key that is known by its shape alone. */
 const SHORTEST = 16
 const HALF = SHORTEST / 2
@@ -139,15 +136,15 @@ export function eachPlace(text: string, places: Places): void {
     }
     const wordUnitAt = units()
     for (let i = SHORTEST - 1; i < written; i += SHORTEST) {
-      if (isKeyByte[scratch[i]!] === 0) continue
+      if (isKeyUnit[scratch[i]!] === 0) continue
       // A word of that length that has the probe has one of these, too.
-      if (isKeyByte[scratch[i - HALF]!] === 0 && i + HALF < written && isKeyByte[scratch[i + HALF]!] === 0)
+      if (isKeyUnit[scratch[i - HALF]!] === 0 && i + HALF < written && isKeyUnit[scratch[i + HALF]!] === 0)
         continue
       // A word of that length has the whole stretch to the probe before it, or after it.
       let from = i
-      while (from > 0 && i - from < SHORTEST && isKeyByte[scratch[from - 1]!] === 1) from--
+      while (from > 0 && i - from < SHORTEST && isKeyUnit[scratch[from - 1]!] === 1) from--
       let to = i + 1
-      while (to < written && to - from < SHORTEST && isKeyByte[scratch[to]!] === 1) to++
+      while (to < written && to - from < SHORTEST && isKeyUnit[scratch[to]!] === 1) to++
       if (to - from < SHORTEST && to < written && from > 0) continue
       const unit = wordUnitAt(i)
       if (unit >= wordsDone) wordsDone = places.word(unit)

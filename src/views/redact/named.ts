@@ -135,6 +135,8 @@ const links: readonly (readonly [link: RegExp, demand: Demand])[] = [
   [/(?:[ \t]\*?[\w.]{1,24}){1,2}(?:[ \t]|\\{1,8}t){0,4}=(?:[ \t]|\\{1,8}t){0,4}/iy, 'go'],
   // `| db_password | X |`
   [/["'`*]{0,3}[ \t]{0,40}\|[ \t]{1,4}(?=[^\s|]{6,80}[ \t]{1,40}(?:\||$))/my, 'word'],
+  // `a hardcoded password ("X")`
+  [/ \((?=\\{0,8}["'])/y, 'made'],
   // `SET PASSWORD FOR 'bob'@'%' = 'X'`
   [/ for \S{1,60} {0,4}= {0,4}(?:password\()?/iy, 'quoted'],
   // `gh secret set API_KEY <<< "X"`
@@ -153,8 +155,8 @@ const links: readonly (readonly [link: RegExp, demand: Demand])[] = [
 ]
 /** `"x-api-key", "X"`: the name is in quotes, too. */
 const COMMA_LINK = /(?:\]\\{0,8}["'])?(?:[ \t]|\\{1,8}t){0,4},(?:[ \t]|\\{1,8}t){0,4}/iy
-/** `setPassword("X")`, `auth=('admin', 'X')`, `set_password("svc", "me", "X")`. */
-const CALL = /(?:(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4})?[({[](?:[ \t]|\\{1,8}t){0,4}/iy
+/** `setPassword("X")`, `auth=('admin', 'X')`, `'auth' => ['bob', 'X']`, `set_password("svc", "me", "X")`. */
+const CALL = /(?:(?:[ \t]|\\{1,8}t){0,4}(?::|=>?)(?:[ \t]|\\{1,8}t){0,4})?[({[](?:[ \t]|\\{1,8}t){0,4}/iy
 /** `token = config.token ?? "X"` */
 const FALLBACK =
   /(?:[ \t]|\\{1,8}t){0,4}[:=](?:[ \t]|\\{1,8}t){0,4}(?:<%=? ?)?[\w.$!?[\]'"()\\]{1,80}(?:[ \t]|\\{1,8}t){0,4}(?:\|\||\?\?|\bor\b|\?[ \t]{0,2}[\w.$'"]{1,40}[ \t]{0,2}:)(?:[ \t]|\\{1,8}t){0,4}/iy
@@ -550,6 +552,8 @@ export const SETTING =
   /(?<=((?:^|[^\w]|\\[nt])(?:ENV|ARG|setenv|setx|set -g?x|config(?:ure)? (?:--)?set(?: --\w{1,12})?|define)[ \t]{1,4}(?:\S{1,60}\/:)?))/iy
 export const NETRC = /(?<=(\blogin\s{1,9}\S{1,99}(?:\\[nrt]|[^A-Za-z]){1,40}))/y
 const FLAG = /(?<=(?:^|[\s"'`(,[])-{1,2})/y
+/** `docker run -e DB_PASSWORD postgres:16` gives the variable that is set already. */
+const PASSED_ON = /(?<=-(?:e|-env|-build-arg) )/y
 /** Names that are the word itself. */
 const WORD =
   /^(?:(?:set|change|reset|insecure)-(?:\w{1,12}-)?password|password|passphrase|passwd|passcode|pwd|psk|(?:\w{1,9}_)?pw|bindpw|rootpw)$/i
@@ -576,15 +580,15 @@ function unlinked(search: Search, name: Name): Secret | undefined {
   if (level >= 0) return valueAt(search, level, { family, sure: 'any' })
   const span = spanAt(search, at)
   // `login -u token --password-stdin`
-  if (!span || text.startsWith('--', span.from)) return undefined
+  if (!span || text.startsWith('--', span.from) || isAt(PASSED_ON, text, from)) return undefined
   const dashed = text.charCodeAt(from) === MINUS || isAt(FLAG, text, from)
   if (dashed && text[from] !== '.') return secretIn(text, span, { family, sure: 'line' })
   const value = text.slice(span.from, Math.min(span.to, span.from + 200))
   // `requirepass X`, `masterauth X`
   const isLine =
     startsLine(text, from) &&
-    (/^require_?pass$/i.test(name.name) ||
-      (fillsLine(text, from, span.to) && isMade(value) && !HASHED.test(value)))
+    fillsLine(text, from, span.to) &&
+    (/^require_?pass$/i.test(name.name) || (isMade(value) && !HASHED.test(value)))
   if (isLine || isAt(SETTING, text, from) || isAt(NETRC, text, from))
     return secretIn(text, span, { family, sure: 'any' })
   // Backticks are Markdown: "a process identified by `pid`".

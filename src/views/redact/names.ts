@@ -162,6 +162,8 @@ export function isSecretValue(value: string, { family, quoted, sure }: Assigned)
   if (family === 'cookie') return SESSION.test(value)
   if (family === 'code') return isCode(value)
   const isPassword = family === 'password'
+  // `--secret=db-password` is the name of one.
+  if (!isPassword && /^[a-z]+(?:-[a-z]+){1,4}$/.test(value) && familyOf(value) !== undefined) return false
   if (blanks > (isPassword ? 6 : 0)) return quoted && isSalt(value, digits)
   if (blanks > 0 && isSentence(value)) return false
   if (!quoted && ((letters === 0 && value.length < 4) || /^0x[\da-f]{1,8}$/i.test(value))) return false

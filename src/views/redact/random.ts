@@ -6,14 +6,10 @@ import { knownIds } from './shapes.ts'
 /** Adds what is random in a word, unless the name before it means an id, or data. */
 export function addRandom(text: string, from: number, to: number, found: Secret[]): void {
   const start = from + escapeAt(text, from)
-  const named =
-    to -
-    text
-      .slice(Math.max(start, to - MAX_NAMED), to)
-      .split('/')
-      .at(-1)!.length
-  if (isNamedKey(text.slice(named, to)) && !isKnownId(text, named)) {
-    found.push({ kind: 'random', from: named, to })
+  const word = text.slice(Math.max(start, to - MAX_NAMED), to)
+  const name = word.slice(word.lastIndexOf('/') + 1)
+  if (isNamedKey(name) && !isKnownId(text, to - name.length)) {
+    found.push({ kind: 'random', from: to - name.length, to })
     return
   }
   const random = randomIn(text, start, to)

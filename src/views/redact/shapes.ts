@@ -18,6 +18,8 @@ const isPath = alphabet(`${letters + digits}-_/`)
 const isBase64 = alphabet(`${letters + digits}-_+/=`)
 /** Characters of a bearer token. */
 export const isToken = alphabet(`${letters + digits}-_+/=.~`)
+/** Those, and what joins the parts of a key. */
+export const isKeyUnit = alphabet(`${letters + digits}-_+/=.~:$%`)
 
 const isUuid = alphabet(`${digits}abcdef-`)
 const isDollar = alphabet(`${letters + digits}$`)
@@ -291,7 +293,8 @@ function shapeAt({ kind, prefix, start, end, alone }: Shape, text: string, at: n
   const from = start ? start(text, at) : at
   if (from < 0 || (alone && !startsWord(text, at))) return undefined
   const to = end(text, at + prefix.length)
-  if (to < 0) return undefined
+  // `sk_test_xxxxxxxxxxxxxxxxxxxxxxxx`
+  if (to < 0 || text.slice(to - 6, to).toLowerCase() === 'xxxxxx') return undefined
   // The scheme of a header stays: it shows what was hidden.
   return prefix.endsWith(' ') ? { kind, from: at + prefix.length, to } : { kind, from, to }
 }

@@ -19,6 +19,8 @@ export const MAX_JUDGED = 256
 export interface Search {
   readonly text: string
   readonly bareEnd: BareEnd
+  /** Flags before this place have been looked at: a command with many of them is not read again from each. */
+  flagsDone?: number
 }
 
 /** Where a value is, without its quotes. */
