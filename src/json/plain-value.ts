@@ -22,8 +22,47 @@ import { pastBlanks } from './walk.ts'
  * isOrdinary(JSON.parse('{"a":1,"a":2}'), '{"a":1,"a":2}', 9) // false
  */
 export function isOrdinary(value: unknown, text: string, depth: number): boolean {
+  // A short text is often as short as its value allows: then nothing of it need be read.
+  if (text.length <= SHORT && text.length - leastLength(value, depth) < LEAST_MEMBER) return true
   return pastValue(value, text, 0, depth) >= 0
 }
+
+const SHORT = 512
+/** `"":1,` is the least that a duplicate key adds to a text; `1e-324`, which is 0, is as long. */
+const LEAST_MEMBER = 5
+
+/** A length that no text of the value falls below; negative if the value is unusual by itself. */
+function leastLength(value: unknown, depth: number): number {
+  if (typeof value === 'string') return value.length + 2
+  if (typeof value === 'number') return leastNumber(value)
+  if (typeof value !== 'object' || value === null) return value === false ? 5 : 4
+  if (depth === 0) return UNUSUAL
+  let length = 1
+  if (Array.isArray(value))
+    for (let index = 0; index < value.length; index++) length += 1 + leastLength(value[index], depth - 1)
+  else
+    for (const key in value) {
+      if (isPrototypeKey(key)) return UNUSUAL
+      length += key.length + 4 + leastLength((value as Record<string, unknown>)[key], depth - 1)
+    }
+  return length === 1 ? 2 : length
+}
+
+/**
+ * Below 2^53 a number loses digits only if it is written with more than 15, which are too many here, or if it
+ * is too small to keep them: `3e-324`.
+ */
+function leastNumber(value: number): number {
+  if (value < 0) return 1 + leastNumber(-value)
+  if (value >= Number.MAX_SAFE_INTEGER || (value > 0 && value < LEAST_NORMAL)) return UNUSUAL
+  if (value < 100) return value % 1 !== 0 ? 3 : value < 10 ? 1 : 2
+  // An exponent needs a zero at the end, or a fraction.
+  if (value < 1000 || value % 1 !== 0 || value % 10 === 0) return 3
+  return value < 1e5 ? 4 : 6
+}
+
+/** Smaller numbers keep fewer digits. */
+const LEAST_NORMAL = 2.3e-308
 
 function isPrototypeKey(key: string): boolean {
   return key === '__proto__' || key === 'constructor'

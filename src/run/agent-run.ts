@@ -413,6 +413,7 @@ export class AgentRun {
           }
           try {
             live.write(item)
+            if ('chunk' in item) this.#limits?.printed(item.chunk)
             this.#guard.checkLimits()
           } catch (error) {
             throw this.#failed(error)

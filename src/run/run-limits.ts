@@ -4,6 +4,7 @@ import { type Blind, blindTo } from '../engines/programs.ts'
 import { costCounter } from '../events/cost.ts'
 import type { AgentEvent } from '../events/event.ts'
 import type { Tokens } from '../events/tokens.ts'
+import type { Chunk } from '../text/chunk.ts'
 
 /**
  * What a run may use. It is counted from the events as they are read; a run that passes a limit while it
@@ -16,6 +17,8 @@ export interface Limits {
   readonly cost?: number | undefined
   /** Tool calls, those of subagents included. @default no limit */
   readonly toolCalls?: number | undefined
+  /** Bytes that it prints, on all channels together. @default no limit */
+  readonly output?: number | undefined
 }
 
 const isAmount = (value: unknown) => Number.isFinite(value) && (value as number) > 0
@@ -26,6 +29,7 @@ const LIMIT_OPTIONS = {
   tokens: { is: isCount, must: COUNT },
   cost: { is: isAmount, must: 'be an amount above 0, but is %' },
   toolCalls: { is: isCount, must: COUNT },
+  output: { is: isCount, must: COUNT },
 } as const satisfies OptionTable<Limits>
 
 /** Counts what a run has used. */
@@ -42,6 +46,7 @@ export class LimitCounter {
   /** Of the turn that goes on. */
   #turn = 0
   #toolCalls = 0
+  #output = 0
   readonly #cost = costCounter()
 
   constructor(limits: Limits) {
@@ -59,6 +64,11 @@ export class LimitCounter {
     if (tokens || turn_tokens) this.#reported.add('tokens')
     if (tokens && (tokens.input === undefined || tokens.output === undefined)) this.#isPartial = true
     if (cost) this.#reported.add('cost')
+  }
+
+  /** What the process printed, also if it is no event yet: a line may never end. */
+  printed(chunk: Chunk): void {
+    if (chunk.channel !== 'exit' && chunk.channel !== 'stdin') this.#output += chunk.bytes.length
   }
 
   /** The limits that cannot hold, because the agent of this engine never reports what they limit. */
@@ -82,11 +92,12 @@ export class LimitCounter {
 
   /** The limit that was passed, if one was, as the reason to end the run, or as what was seen too late. */
   passed(code: 'RUN_LIMIT' | 'LIMIT_PASSED' = 'RUN_LIMIT'): Note | undefined {
-    const { tokens, cost, toolCalls } = this.#limits
+    const { tokens, cost, toolCalls, output } = this.#limits
     const used = [
       [tokens, this.#tokens + this.#turn, 'tokens'],
       [cost, this.#cost.sum()?.amount ?? 0, 'for its cost'],
       [toolCalls, this.#toolCalls, 'tool calls'],
+      [output, this.#output, 'bytes of output'],
     ] as const
     for (const [limit, count, words] of used) {
       if (limit === undefined || count <= limit) continue

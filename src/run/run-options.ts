@@ -155,8 +155,8 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
    */
   readonly endAfter?: Duration | undefined
   /**
-   * What it may use: `{ tokens, cost, toolCalls }`. A run that passes a limit while it works is ended, with a
-   * note `RUN_LIMIT`, and has failed.
+   * What it may use: `{ tokens, cost, toolCalls, output }`. A run that passes a limit while it works is
+   * ended, with a note `RUN_LIMIT`, and has failed.
    * @default no limit
    */
   readonly limit?: Limits | undefined

@@ -62,6 +62,7 @@ test.each([
   [{ tokens: 0 }, 'tokens must be a whole number above 0'],
   [{ cost: -1 }, 'cost must be an amount above 0'],
   [{ toolCalls: 1.5 }, 'toolCalls must be a whole number above 0'],
+  [{ output: -1 }, 'output must be a whole number above 0'],
   [{ toolcalls: 1 }, 'did you mean toolCalls?'],
   [7, 'needs an object of options'],
 ])('refuses %j', (limits, words) => {

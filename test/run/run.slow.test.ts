@@ -169,6 +169,18 @@ test.each([
   expect(await replayed(audit)).toBe(read(audit, 'events.jsonl'))
 })
 
+test.each([true, false])('a limit of output ends one endless line, too (recorded: %s)', async (recorded) => {
+  const { cwd, audit } = workspace()
+  const body = "const more = () => process.stdout.write('x'.repeat(1000), more); more(); await sleep(60000)"
+  const place = recorded ? { audit } : {}
+  const { end } = await ran({ ...agent(cwd, body), cwd, limit: { output: 10_000 }, ...place })
+  expect(end).toMatchObject({ reason: 'limit', outcome: 'failed', ok: false })
+  expect(end.problem).toMatch(
+    /^the run passed its limit of 10000 bytes of output \(\d+\), so the process was ended$/,
+  )
+  if (recorded) expect(await replayed(audit)).toBe(read(audit, 'events.jsonl'))
+})
+
 /** A program of this name that prints these lines. */
 function program(cwd: string, name: string, lines: readonly string[]): string {
   const path = join(cwd, name)

@@ -47,6 +47,7 @@ export interface RunningFlags extends ReadingFlags, DrawFlags, TimeFlags {
   readonly limitTokens?: number
   readonly limitCost?: number
   readonly limitToolCalls?: number
+  readonly limitOutput?: number
   readonly fsync: NonNullable<RunOptions['fsync']>
   readonly fsDiff: boolean
   readonly diff?: boolean
@@ -175,6 +176,7 @@ export function addRunning(command: Command): Command {
       'end it when it calls more tools (default: no limit)',
       positiveInteger,
     )
+    .option('--limit-output <bytes>', 'end it when it prints more (default: no limit)', positiveInteger)
     .addOption(
       new Option('--fsync <when>', 'when to flush the events to disk')
         .choices(['each', 'interval', 'end'])
@@ -303,7 +305,12 @@ function tagsIn(text: string, before: RunOptions['tags']): RunOptions['tags'] {
 
 async function runOptions(flags: RunningFlags) {
   const { timeout, idleTimeout, endAfter, answerIn, rounds, fsync } = flags
-  const limit = { tokens: flags.limitTokens, cost: flags.limitCost, toolCalls: flags.limitToolCalls }
+  const limit = {
+    tokens: flags.limitTokens,
+    cost: flags.limitCost,
+    toolCalls: flags.limitToolCalls,
+    output: flags.limitOutput,
+  }
   const fsDiff = flags.fsDiff ? {} : false
   const reading = await readingOptions(flags)
   // Else the recorded run decides, in a reply.
