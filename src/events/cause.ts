@@ -9,6 +9,8 @@ const MAX_OPEN = 8
 const MAX_STDERR = 3
 /** Lines to look at for an error, at the start and at the end. */
 const MAX_LINES = 256
+/** Characters of a line that may be kept until it is known whether it is looked at. */
+const MAX_KEPT = 1024
 
 /**
  * Finds out, event by event, what caused the end of an attempt: the sentence in `problem` of its last event,
@@ -37,11 +39,11 @@ export class Cause {
   #stopped: Problem | undefined
   #unread: Problem | undefined
   #source: EventParser | undefined
-  /** Lines that no engine understands: how many, and the last one that is not blank. */
-  #lines = 0
+  /** The first and the last lines that no engine understands; of long ones those that look like errors. */
+  readonly #firstLines: (RawLine | undefined)[] = []
+  readonly #lastLines: (RawLine | undefined)[] = []
+  /** The last one that is not blank. */
   #lastLine: RawLine | undefined
-  /** Those of them that look like errors: to hold all costs the collector. */
-  #errors: NthLine[] = []
   readonly #stderr: RawLine[] = []
   /** The conversation began: what comes before is about the start of the program. */
   #begun = false
@@ -127,24 +129,19 @@ export class Cause {
       this.#stderr.push(event)
       if (this.#stderr.length > 2 * MAX_STDERR) this.#stderr.splice(0, MAX_STDERR)
     }
-    const nth = this.#lines++
     const line = event.data.line.trim()
     if (line !== '') this.#lastLine = event
-    if (!looksLikeError(line)) return
-    this.#errors.push({ nth, event })
-    if (this.#errors.length > 4 * MAX_LINES) this.#errors = this.#near()
-  }
-
-  /** The lines that look like errors among the first and the last ones. */
-  #near(): NthLine[] {
-    return this.#errors.filter(({ nth }) => nth < MAX_LINES || nth >= this.#lines - MAX_LINES)
+    const lines = this.#firstLines.length < MAX_LINES ? this.#firstLines : this.#lastLines
+    lines.push(line.length <= MAX_KEPT || looksLikeError(line) ? event : undefined)
+    if (lines.length > 2 * MAX_LINES) lines.splice(0, MAX_LINES)
   }
 
   /** The first and the last line that no engine understands but that read like an error. */
   #hints(): { first: Problem; last: Problem } | undefined {
-    const found = this.#near().flatMap(({ event }) => {
-      const title = errorLine(event.data.line)
-      return title === undefined ? [] : [problemAt(event, 'output', title)]
+    const near = [...this.#firstLines, ...this.#lastLines.slice(-MAX_LINES)]
+    const found = near.flatMap((event) => {
+      const title = event && errorLine(event.data.line)
+      return title ? [problemAt(event, 'output', title)] : []
     })
     return found[0] && { first: found[0], last: found.at(-1)! }
   }
@@ -279,11 +276,6 @@ export class Cause {
 }
 
 type RawLine = EventOf<'raw.stdout' | 'raw.stderr' | 'raw.pty'>
-
-interface NthLine {
-  readonly nth: number
-  readonly event: RawLine
-}
 
 const NOT_DONE = 'it did not say that it is done: the done marker is missing'
 
