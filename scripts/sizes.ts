@@ -18,7 +18,7 @@ const imports: readonly Import[] = [
   { names: '{ frameStage }', entry: '/values', limit: 29.5 },
   { names: '{ frames }', entry: '/values', limit: 31 },
   { names: '{ tryParse }', entry: '/values', limit: 63 },
-  { names: '{ values }', entry: '/values', limit: 76 },
+  { names: '{ values }', entry: '/values', limit: 76.5 },
   { names: '*', entry: '/values', limit: 83 },
   { names: '{ events, codex }', entry: '/events', limit: 108 },
   { names: '{ events, auto }', entry: '/events', limit: 152 },

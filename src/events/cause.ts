@@ -136,14 +136,14 @@ export class Cause {
     if (lines.length > 2 * MAX_LINES) lines.splice(0, MAX_LINES)
   }
 
-  /** The first and the last line that no engine understands but that read like an error. */
-  #hints(): { first: Problem; last: Problem } | undefined {
+  /** The first or the last line that no engine understands but that reads like an error. */
+  #hint(which: 'first' | 'last'): Problem | undefined {
     const near = [...this.#firstLines, ...this.#lastLines.slice(-MAX_LINES)]
-    const found = near.flatMap((event) => {
+    for (const event of which === 'first' ? near : near.reverse()) {
       const title = event && errorLine(event.data.line)
-      return title ? [problemAt(event, 'output', title)] : []
-    })
-    return found[0] && { first: found[0], last: found.at(-1)! }
+      if (event && title !== undefined) return problemAt(event, 'output', title)
+    }
+    return undefined
   }
 
   #keep(event: AgentEvent, problem: Problem): void {
@@ -206,7 +206,7 @@ export class Cause {
 
   /** The last error; `failed`: a line that reads like one is enough. */
   last(failed: boolean): Problem | undefined {
-    return (this.#latest && problemOf(this.#latest)) ?? (failed ? this.#hints()?.last : undefined)
+    return (this.#latest && problemOf(this.#latest)) ?? (failed ? this.#hint('last') : undefined)
   }
 
   /** The last lines of stderr. */
@@ -240,7 +240,7 @@ export class Cause {
     const other = engine?.kind === 'engine' ? engine : undefined
     const reported = endedItsTurn(completion) ? other : (engine ?? (this.#tool && problemOf(this.#tool)))
     // A turn that failed without a reason says less than a line on stderr.
-    if (reported?.kind === 'turn' && !reported.title.includes(':')) return this.#hints()?.first ?? reported
+    if (reported?.kind === 'turn' && !reported.title.includes(':')) return this.#hint('first') ?? reported
     if (reported) return reported
     const { signal, exit_code } = completion.evidence ?? {}
     const call = this.#call()
@@ -252,7 +252,7 @@ export class Cause {
     const byItself = outcome === 'failed' && typeof signal !== 'string' && exit_code !== 0
     if (byItself && this.#engineEver) return this.#engineEver
     // In a run that did not fail, a line that reads like an error may be about anything.
-    const hint = byItself ? this.#hints()?.first : undefined
+    const hint = byItself ? this.#hint('first') : undefined
     if (hint) return hint
     const lastLine = this.#lastLine
     // A program that refuses to start says why in its last line, whatever that is.

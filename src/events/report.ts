@@ -13,6 +13,14 @@ export const SURE = 0.95
 export const LOW = 0.7
 const MAX_RAW = 4096
 
+/** Written out: a type that is made anew for each event is compared by its characters wherever it is read. */
+const RAW = {
+  stdout: 'raw.stdout',
+  stderr: 'raw.stderr',
+  pty: 'raw.pty',
+  stdin: 'raw.stdin',
+} as const
+
 /** Events that may come before the first prompt. */
 const beforeWork = /^(?:lifecycle|raw|diagnostic|user)\./
 
@@ -120,7 +128,7 @@ export class Report {
   raw(text: string, sure = this.confidence): void {
     const channel = this.writer.place()?.channel ?? 'stdout'
     const line = text.length > MAX_RAW ? text.slice(0, MAX_RAW) : text
-    this.write(`raw.${channel}`, line === text ? { line } : { line, truncated: true }, sure)
+    this.write(RAW[channel], line === text ? { line } : { line, truncated: true }, sure)
   }
 
   unknownType(name: string): void {

@@ -112,5 +112,4 @@ export function thoughtIn(text: string): number {
   return first < text.length ? first : -1
 }
 
-const MARK =
-  /<(?:\||\/?(?:think|reasoning|scratchpad|thought|analysis|reflection|internal_thoughts|seed:))/iy
+const MARK = /<(?:\||\/?(?:think|reasoning|scratchpad|thought|analysis|reflection|internal_thoughts|seed:))/iy

@@ -53,12 +53,13 @@ function leastLength(value: unknown, depth: number): number {
  * is too small to keep them: `3e-324`.
  */
 function leastNumber(value: number): number {
-  if (value < 0) return 1 + leastNumber(-value)
-  if (value >= Number.MAX_SAFE_INTEGER || (value > 0 && value < LEAST_NORMAL)) return UNUSUAL
-  if (value < 100) return value % 1 !== 0 ? 3 : value < 10 ? 1 : 2
-  // An exponent needs a zero at the end, or a fraction.
-  if (value < 1000 || value % 1 !== 0 || value % 10 === 0) return 3
-  return value < 1e5 ? 4 : 6
+  const size = Math.abs(value)
+  if (size >= Number.MAX_SAFE_INTEGER || (size > 0 && size < LEAST_NORMAL)) return UNUSUAL
+  if (size % 1 !== 0) return 3
+  if (size < 100) return size < 10 ? 1 : 2
+  // An exponent needs a zero at the end.
+  if (size < 1000 || size % 10 === 0) return 3
+  return size < 1e5 ? 4 : 6
 }
 
 /** Smaller numbers keep fewer digits. */

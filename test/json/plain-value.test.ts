@@ -124,8 +124,7 @@ const shortest = [
 test('a key that occurs twice is never overlooked, however short the text is', () => {
   for (const value of shortest) {
     const once = `{"":${value}}`
-    // An exponent is left to the thorough ways.
-    expect(isOrdinary(JSON.parse(once), once, 5), once).toBe(!/\de/.test(once))
+    expect(isOrdinary(JSON.parse(once), once, 5), once).toBe(true)
     for (const text of [
       `{"":1,"":${value}}`,
       `{"":${value},"":${value}}`,

@@ -63,6 +63,12 @@ class CallIds {
 /** Characters of the error of a call that may say that it was not allowed. */
 const MAX_ERROR = 500
 
+const TYPES = {
+  started: 'tool.call.started',
+  completed: 'tool.call.completed',
+  failed: 'tool.call.failed',
+} as const
+
 /** The tool calls of the agent: each begins once, and what it does is known by its name. */
 export class Calls {
   readonly #report: Report
@@ -106,7 +112,7 @@ export class Calls {
     if (of.parent === undefined) evidence.called(when, of, state)
     const data = this.#data(of, state === 'failed')
     if (data.denied && of.parent === undefined) this.#turns.denied()
-    report.write(`tool.call.${state}`, data)
+    report.write(TYPES[state], data)
   }
 
   /** A piece of the arguments of a call that has not begun. */

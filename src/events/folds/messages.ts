@@ -187,7 +187,10 @@ export class Messages {
     checkText('the id of say.piece', id)
     checkText('the text of say.piece', text)
     if (text === '') return
-    report.write(`agent.${of}.delta`, messageData(id, text, more.parent))
+    report.write(
+      of === 'message' ? 'agent.message.delta' : 'agent.reasoning.delta',
+      messageData(id, text, more.parent),
+    )
     const piece = { text, place: report.writer.place(), more, when: this.#turns.work() }
     const cut = this.#openOf(of).add(id, piece, (oldest) => this.#closeOldest(of, oldest))
     if (cut) report.warn('FRAME_TOO_LONG', `a ${nameOf(of)} grew past maxFrame; its final text is cut`)
