@@ -17,7 +17,11 @@ export interface Limits {
   readonly cost?: number | undefined
   /** Tool calls, those of subagents included. @default no limit */
   readonly toolCalls?: number | undefined
-  /** Bytes that it prints, on all channels together. @default no limit */
+  /**
+   * Bytes that it prints, on all channels together. A recording is written before it is read, and may become
+   * longer.
+   * @default no limit
+   */
   readonly output?: number | undefined
 }
 
