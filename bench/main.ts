@@ -15,7 +15,7 @@ const PARTS = [...workloads.keys(), 'M', 'linear']
 
 const HELP = `npm run bench -- [options]
 
-Measures the built package beside its peers, after checking every answer. A full run takes forty minutes and
+Measures the built package beside its peers, after checking every answer. A full run takes twenty-five minutes and
 writes bench/results.json, bench/README.md and bench/plot.svg.
 
   --quick          smaller inputs, fewer rounds and chunk sizes, under two minutes; prints, and writes nothing

@@ -2,7 +2,7 @@
 export * from './core-exports.ts'
 export type { AgentEvent } from './events/event.ts'
 export { type MirrorOptions, type MirrorProgress, mirror } from './nats/mirror.ts'
-export type { NatsOptions, NatsTls } from './nats/nats-client.ts'
+export type { NatsOptions, NatsTls } from './nats/nats-connection.ts'
 export { type NatsLedger, type NatsLedgerOptions, natsLedger } from './nats/nats-ledger.ts'
 export { type ShipOptions, type ShipProgress, ship } from './nats/ship.ts'
 export { type SubscribeOptions, subscribe } from './nats/subscribe.ts'

@@ -42,8 +42,6 @@ const examples: Record<string, FirstExample> = {
     prints: [/^b\.ts 2$/m],
   },
   b: {
-    before: `
-      const { signal } = new AbortController()`,
     prints: [/^true finished Wrote artifacts\/info\.json\. null null null$/m, /^[a-z_]+$/m],
   },
   c: {
@@ -89,6 +87,11 @@ const examples: Record<string, FirstExample> = {
       const model = async (_: string, _signal?: AbortSignal) => answers.shift() ?? ''
       const Verdict = { type: 'object', required: ['safe'], properties: { safe: { type: 'boolean' } } }`,
     prints: [/^true$/m],
+  },
+  'ask-agent': {
+    page: 'docs/ask.md',
+    before: "const Report = { type: 'object', required: ['issues'] }",
+    prints: [/^\{ issues: \[\] \}$/m],
   },
   work: {
     page: 'docs/work.md',

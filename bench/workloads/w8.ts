@@ -13,7 +13,7 @@ export const w8: Workload = {
   title: 'whole programs on a real log',
   input: 'a file of real NDJSON, output to /dev/null; seconds on the wall, start-up included',
   async *scenes(quick) {
-    const bytes = (quick ? 10 : 1024) << 20
+    const bytes = (quick ? 10 : 256) << 20
     const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
     const files = { checked: join(folder, 'checked.log'), timed: join(folder, 'timed.log') }
     try {

@@ -8,9 +8,11 @@ import { endPhrase, failureKind, isGood, outcomeOf } from './run-outcome.ts'
 const MAX_OPEN = 8
 const MAX_STDERR = 3
 /** Lines to look at for an error, at the start and at the end. */
-const MAX_LINES = 256
-/** Characters of a line that may be kept until it is known whether it is looked at. */
+const MAX_LINES = 64
+/** A line that is longer is kept only if its start looks like an error. */
 const MAX_KEPT = 1024
+/** Characters that are its start. */
+const MAX_START = 256
 
 /**
  * Finds out, event by event, what caused the end of an attempt: the sentence in `problem` of its last event,
@@ -40,8 +42,8 @@ export class Cause {
   #unread: Problem | undefined
   #source: EventParser | undefined
   /** The first and the last lines that no engine understands; of long ones those that look like errors. */
-  readonly #firstLines: (RawLine | undefined)[] = []
-  readonly #lastLines: (RawLine | undefined)[] = []
+  readonly #firstLines: (Line | undefined)[] = []
+  readonly #lastLines: (Line | undefined)[] = []
   /** The last one that is not blank. */
   #lastLine: RawLine | undefined
   readonly #stderr: RawLine[] = []
@@ -52,8 +54,8 @@ export class Cause {
   /** Where bytes were last understood. */
   #lastRef: RawRef | null = null
   /** Calls that did not end, and requests that nobody answered. */
-  readonly #calls = new Map<string, EventOf<'tool.call.started'>>()
-  readonly #asked = new Map<string, EventOf<'lifecycle.run.status'>>()
+  readonly #calls = new Open<EventOf<'tool.call.started'>>()
+  readonly #asked = new Open<EventOf<'lifecycle.run.status'>>()
 
   /** Called for each event of a run, most of which say nothing here: it must take no time. */
   take(event: AgentEvent): void {
@@ -73,15 +75,15 @@ export class Cause {
         this.#line(event)
         return
       case 'tool.call.started':
-        open(this.#calls, event.data.call_id, event)
+        this.#calls.add(event.data.call_id, event)
         return
       case 'tool.call.completed':
-        this.#calls.delete(event.data.call_id)
+        this.#calls.remove(event.data.call_id)
         this.#overcome()
         return
       case 'tool.call.failed':
         // An agent may try hundreds of times: what the output says is read at the end, of one of them.
-        this.#calls.delete(event.data.call_id)
+        this.#calls.remove(event.data.call_id)
         this.#tool ??= event
         this.#saw(event)
         return
@@ -110,10 +112,10 @@ export class Cause {
   #status(event: EventOf<'lifecycle.run.status'>): void {
     const { status, request, request_id, by } = event.data
     if (request) {
-      open(this.#asked, request.id, event)
+      this.#asked.add(request.id, event)
       return
     }
-    if (request_id !== undefined && by !== 'end') this.#asked.delete(request_id)
+    if (request_id !== undefined && by !== 'end') this.#asked.remove(request_id)
     if (status === 'turn_started') {
       this.#inTurn = true
       this.#fatal = undefined
@@ -132,16 +134,19 @@ export class Cause {
     const line = event.data.line.trim()
     if (line !== '') this.#lastLine = event
     const lines = this.#firstLines.length < MAX_LINES ? this.#firstLines : this.#lastLines
-    lines.push(line.length <= MAX_KEPT || looksLikeError(line) ? event : undefined)
+    const { attempt_number, seq, raw_ref } = event
+    // Not the whole event, for the same reason as in `Open`.
+    const keep = line.length <= MAX_KEPT || looksLikeError(line.slice(0, MAX_START))
+    lines.push(keep ? { line, attempt_number, seq, raw_ref } : undefined)
     if (lines.length > 2 * MAX_LINES) lines.splice(0, MAX_LINES)
   }
 
   /** The first or the last line that no engine understands but that reads like an error. */
   #hint(which: 'first' | 'last'): Problem | undefined {
     const near = [...this.#firstLines, ...this.#lastLines.slice(-MAX_LINES)]
-    for (const event of which === 'first' ? near : near.reverse()) {
-      const title = event && errorLine(event.data.line)
-      if (event && title !== undefined) return problemAt(event, 'output', title)
+    for (const kept of which === 'first' ? near : near.reverse()) {
+      const title = kept && errorLine(kept.line)
+      if (kept && title !== undefined) return problemAt(kept, 'output', title)
     }
     return undefined
   }
@@ -217,7 +222,7 @@ export class Cause {
 
   /** What a run waits for that needs input. */
   #missing({ evidence }: CompletionData, end: Problem): Problem {
-    const [asked] = this.#asked.values()
+    const asked = this.#asked.first
     const open = asked ?? (evidence?.request === undefined ? undefined : this.#call())
     const words = (open && openWords(open)) ?? evidence?.request
     const title = words === undefined ? NOT_DONE : `it waits for an answer: ${words}`
@@ -226,7 +231,7 @@ export class Cause {
 
   /** The call that began last, of those that did not end. */
   #call(): EventOf<'tool.call.started'> | undefined {
-    return [...this.#calls.values()].at(-1)
+    return this.#calls.last
   }
 
   #failure(completion: CompletionData, end: Problem): Problem | undefined {
@@ -276,13 +281,42 @@ export class Cause {
 }
 
 type RawLine = EventOf<'raw.stdout' | 'raw.stderr' | 'raw.pty'>
+type Line = { line: string } & Pick<RawLine, 'attempt_number' | 'seq' | 'raw_ref'>
 
 const NOT_DONE = 'it did not say that it is done: the done marker is missing'
 
-function open<E extends AgentEvent>(all: Map<string, E>, id: string, event: E): void {
-  all.delete(id)
-  if (all.size >= MAX_OPEN) all.delete(all.keys().next().value!)
-  all.set(id, event)
+/**
+ * The newest events, each under an id, until they are removed. In fixed places: a Map that millions are put
+ * into and taken from is much work for the collector.
+ */
+class Open<E extends AgentEvent> {
+  readonly #ids: (string | undefined)[] = Array(MAX_OPEN).fill(undefined)
+  readonly #events: (E | undefined)[] = Array(MAX_OPEN).fill(undefined)
+
+  add(id: string, event: E): void {
+    this.remove(id)
+    let at = this.#ids.indexOf(undefined)
+    if (at < 0) at = this.#events.indexOf(this.first)
+    this.#ids[at] = id
+    this.#events[at] = event
+  }
+
+  remove(id: string): void {
+    const at = this.#ids.indexOf(id)
+    if (at >= 0) this.#ids[at] = this.#events[at] = undefined
+  }
+
+  get first(): E | undefined {
+    return this.#inOrder()[0]
+  }
+
+  get last(): E | undefined {
+    return this.#inOrder().at(-1)
+  }
+
+  #inOrder(): E[] {
+    return this.#events.filter((event) => event !== undefined).sort((a, b) => a.seq - b.seq)
+  }
 }
 
 /** What a request, or a question tool, asks. */

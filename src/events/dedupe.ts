@@ -3,7 +3,7 @@ import { holdsC1Lead, LINE_COST, shownText } from '../text/lines.ts'
 import { type EngineFrame, isRecord } from './engine.ts'
 import type { Position } from './position.ts'
 import { PtyOrder, PtyPosition } from './pty-order.ts'
-import { Fifo, Outstanding, RecentRecords, twinOf } from './twins.ts'
+import { Fifo, Outstanding, RecentRecords, twinOf } from './same-record.ts'
 
 interface DedupeOptions {
   /** A digest of at least 128 bits of a cryptographic hash. */

@@ -36,7 +36,7 @@ export function problemOf(event: AgentEvent): Problem | undefined {
 
 /** A problem at an event, whatever its type. */
 export function problemAt(
-  { attempt_number, seq, raw_ref }: AgentEvent,
+  { attempt_number, seq, raw_ref }: Pick<AgentEvent, 'attempt_number' | 'seq' | 'raw_ref'>,
   kind: ProblemKind,
   title: string,
 ): Problem {

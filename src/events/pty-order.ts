@@ -1,5 +1,5 @@
 import type { Position } from './position.ts'
-import { Fifo } from './twins.ts'
+import { Fifo } from './same-record.ts'
 
 /** Number of shared records that may still prove wrong; the next one shows whether one is. */
 const MAX_SHARED = 1024

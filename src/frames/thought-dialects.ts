@@ -106,10 +106,14 @@ export function thoughtIn(text: string): number {
     if (at >= 0 && at < first) first = at
   }
   for (let at = text.indexOf('<'); at >= 0 && at < first; at = text.indexOf('<', at + 1)) {
+    // Most tags are no marks, as their first letters tell.
+    const letter = text[text[at + 1] === '/' ? at + 2 : at + 1] ?? ''
+    if (!MARK_STARTS.includes(letter)) continue
     MARK.lastIndex = at
     if (MARK.test(text)) return at
   }
   return first < text.length ? first : -1
 }
 
+const MARK_STARTS = '|tTrRsSaAiI'
 const MARK = /<(?:\||\/?(?:think|reasoning|scratchpad|thought|analysis|reflection|internal_thoughts|seed:))/iy

@@ -12,7 +12,7 @@ import {
   NATS_OPTIONS,
   type NatsClient,
   type NatsOptions,
-} from './nats-client.ts'
+} from './nats-connection.ts'
 
 /** Larger blocks are not faster, and JetStream stores a stream in blocks of a few MB. */
 const MAX_BLOCK = 256 * 1024

@@ -13,7 +13,7 @@ import {
   NATS_OPTIONS,
   type NatsClient,
   type NatsOptions,
-} from './nats-client.ts'
+} from './nats-connection.ts'
 
 /** The options of `natsLedger()`. */
 export interface NatsLedgerOptions extends Omit<NatsOptions, 'stream' | 'connectTimeout'> {

@@ -14,7 +14,7 @@ import { orderIn } from '../run/orders.ts'
 import { folders, isSkipped } from '../run/run-directory.ts'
 import { type Broker, tokenOf } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
-import { NATS_OPTIONS, type NatsOptions } from './nats-client.ts'
+import { NATS_OPTIONS, type NatsOptions } from './nats-connection.ts'
 import type { OrderAnswer } from './remote-order.ts'
 import { ShippedRun, type ShipRunOptions } from './ship-run.ts'
 

@@ -13,7 +13,7 @@ import {
   untilAnswered,
 } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
-import { NATS_OPTIONS, type NatsOptions } from './nats-client.ts'
+import { NATS_OPTIONS, type NatsOptions } from './nats-connection.ts'
 
 /** The options of `subscribe()`. */
 export interface SubscribeOptions extends NatsOptions {

@@ -5,6 +5,8 @@ import { codeOf } from '../base/system-error-code.ts'
 
 /** How often to look whether processes have ended. */
 const LOOK_MS = 50
+/** How often to look for what was forked while others were killed. */
+const MAX_LOOKS = 20
 
 /** How to `spawn` a child that leads its own group. Windows has none, and would open a window for it. */
 export function asLeader(): { readonly detached: boolean; readonly windowsHide: boolean } {
@@ -33,7 +35,10 @@ export class ProcessTree {
     this.#leads = !onWindows() && hasGroup(root)
   }
 
-  /** Looks at the tree, then sends the signal to all of it. `isGone` says that the root has ended. */
+  /**
+   * Looks at the tree, then sends the signal to all of it; a kill is repeated until a look finds nothing, for
+   * what is looked at may fork meanwhile. `isGone` says that the root has ended.
+   */
   signal(signal: NodeJS.Signals, isGone: boolean): void {
     const root = this.#root
     if (onWindows()) {
@@ -41,10 +46,13 @@ export class ProcessTree {
       if (!isGone) taskkill(root)
       return
     }
-    const others = this.#look().filter(({ group }) => !(this.#leads && group === root))
-    // At once, so that a process of the group cannot escape by a fork.
-    if (this.#leads) send(-root, signal)
-    for (const { pid } of others) send(pid, signal)
+    for (let looks = signal === 'SIGKILL' ? MAX_LOOKS : 1; looks > 0; looks--) {
+      const found = this.#look()
+      if (found.length === 0 && looks < MAX_LOOKS) return
+      // At once, so that a process of the group cannot escape by a fork.
+      if (this.#leads) send(-root, signal)
+      for (const { pid, group } of found) if (!this.#leads || group !== root) send(pid, signal)
+    }
   }
 
   /** Resolves when none of it runs any more, at the latest at this time, in milliseconds since 1970. */

@@ -133,7 +133,7 @@ export class AgentRun {
     this.#before = before
     this.#told = new Told(before.spent)
     this.#engine = engine
-    this.#limits = limit && new LimitCounter(limit)
+    this.#limits = limit && new LimitCounter(limit, () => this.#recording.printed())
     this.#guard = new TurnGuard({
       limits: this.#limits,
       // A conversation ends the process itself; an open request is not the end.
@@ -197,6 +197,7 @@ export class AgentRun {
   start(): Run {
     const { signal } = this.#options
     const events = flow<never, AgentEvent>(this.#stage(), { intake: timedIntake as never })
+    this.#guard.begin()
     const made = this.#dir ? settledEnd(events, this.#dir.journal) : events
     const abort = () => this.#recording.stop('aborted', 'SIGTERM')
     if (signal) shared(signal).addEventListener('abort', abort, { once: true })
@@ -413,7 +414,6 @@ export class AgentRun {
           }
           try {
             live.write(item)
-            if ('chunk' in item) this.#limits?.printed(item.chunk)
             this.#guard.checkLimits()
           } catch (error) {
             throw this.#failed(error)
@@ -447,6 +447,7 @@ export class AgentRun {
       exitCode: exit_code,
       signal,
       reason: known.reason ?? this.#left?.reason ?? null,
+      limit: this.#limits?.hit ?? null,
       session: said.session,
       text: said.text,
       task: this.#task() ?? null,

@@ -122,6 +122,12 @@ export class Recording {
     this.#waker.wake()
   }
 
+  /** Bytes that the process has printed, read or not. */
+  printed(): number {
+    const sizes = this.#output?.sizes() ?? {}
+    return this.#way.channels.reduce((sum, channel) => sum + (sizes[channel] ?? 0), 0)
+  }
+
   /** How the process ended, as a chunk: also of a run whose reader has left. */
   exitChunk(): ExitChunk {
     const { exit_code: code, signal, reason, notes } = this.#record.meta

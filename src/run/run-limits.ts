@@ -4,7 +4,6 @@ import { type Blind, blindTo } from '../engines/programs.ts'
 import { costCounter } from '../events/cost.ts'
 import type { AgentEvent } from '../events/event.ts'
 import type { Tokens } from '../events/tokens.ts'
-import type { Chunk } from '../text/chunk.ts'
 
 /**
  * What a run may use. It is counted from the events as they are read; a run that passes a limit while it
@@ -18,8 +17,8 @@ export interface Limits {
   /** Tool calls, those of subagents included. @default no limit */
   readonly toolCalls?: number | undefined
   /**
-   * Bytes that it prints, on all channels together. A recording is written before it is read, and may become
-   * longer.
+   * Bytes that it prints, on all channels together. It is looked at ten times a second, and with each piece
+   * that is read: what is printed until then is in the recording, and is read before the run ends.
    * @default no limit
    */
   readonly output?: number | undefined
@@ -50,10 +49,14 @@ export class LimitCounter {
   /** Of the turn that goes on. */
   #turn = 0
   #toolCalls = 0
-  #output = 0
+  readonly #printed: () => number
+  /** The first that was passed. */
+  hit: keyof Limits | null = null
   readonly #cost = costCounter()
 
-  constructor(limits: Limits) {
+  /** `printed` tells the bytes that the process has printed, also those that are no event yet. */
+  constructor(limits: Limits, printed: () => number = () => 0) {
+    this.#printed = printed
     this.#limits = readOptions('limit of run', limits, '{ limit: { toolCalls: 50 } }', LIMIT_OPTIONS)
   }
 
@@ -70,9 +73,9 @@ export class LimitCounter {
     if (cost) this.#reported.add('cost')
   }
 
-  /** What the process printed, also if it is no event yet: a line may never end. */
-  printed(chunk: Chunk): void {
-    if (chunk.channel !== 'exit' && chunk.channel !== 'stdin') this.#output += chunk.bytes.length
+  /** Whether it may pass one between two reads: what is recorded is written before it is read. */
+  get needsClock(): boolean {
+    return this.#limits.output !== undefined
   }
 
   /** The limits that cannot hold, because the agent of this engine never reports what they limit. */
@@ -98,13 +101,14 @@ export class LimitCounter {
   passed(code: 'RUN_LIMIT' | 'LIMIT_PASSED' = 'RUN_LIMIT'): Note | undefined {
     const { tokens, cost, toolCalls, output } = this.#limits
     const used = [
-      [tokens, this.#tokens + this.#turn, 'tokens'],
-      [cost, this.#cost.sum()?.amount ?? 0, 'for its cost'],
-      [toolCalls, this.#toolCalls, 'tool calls'],
-      [output, this.#output, 'bytes of output'],
+      ['tokens', tokens, this.#tokens + this.#turn, 'tokens'],
+      ['cost', cost, this.#cost.sum()?.amount ?? 0, 'for its cost'],
+      ['toolCalls', toolCalls, this.#toolCalls, 'tool calls'],
+      ['output', output, output === undefined ? 0 : this.#printed(), 'bytes of output'],
     ] as const
-    for (const [limit, count, words] of used) {
+    for (const [name, limit, count, words] of used) {
       if (limit === undefined || count <= limit) continue
+      this.hit ??= name
       const then =
         code === 'RUN_LIMIT' ? 'so the process was ended' : 'but that was told only when its turn was over'
       return { code, message: `the run passed its limit of ${limit} ${words} (${count}), ${then}` }

@@ -100,8 +100,8 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   /**
    * Keeps its stdin open and speaks its wire: ACP, `codex app-server`, or the control protocol of Claude
    * Code and Qwen Code (`--input-format stream-json`). The `prompt` is the first turn, `agent.reply()` the
-   * next, in the same process; `agent.answer()` answers what it asks. Needs the `engine`. When a turn is over
-   * and no reply waits, stdin is closed and the run ends.
+   * next, in the same process; `agent.answer()` answers what it asks. The `engine` is needed if the command
+   * does not tell the wire. When a turn is over and no reply waits, stdin is closed and the run ends.
    * @default false
    */
   readonly talk?: boolean | undefined
@@ -228,6 +228,11 @@ export interface RunEnd<T = unknown> {
   readonly signal: string | null
   /** Why we ended it, or null if it ended by itself. */
   readonly reason: StopReason | null
+  /**
+   * The limit of `limit` that it passed: `reason` is `'limit'` if it was ended for that, and null if that was
+   * told only when its turn was over. Null if it passed none.
+   */
+  readonly limit: keyof Limits | null
   /** The audit directory, if the run was recorded. A result from the cache adds nothing to it. */
   readonly audit: string | undefined
   /** The last message of the agent, its subagents' aside; null if there was none. */

@@ -1,4 +1,4 @@
-import type { Note } from '../base/fault.ts'
+import { type Note, orElse } from '../base/fault.ts'
 import type { LimitCounter } from './run-limits.ts'
 
 interface GuardOptions {
@@ -8,15 +8,27 @@ interface GuardOptions {
   readonly stop: (reason: 'limit' | 'end_signal', note?: Note) => void
 }
 
+/** How often to look at what is printed, in milliseconds: a reader may be far behind. */
+const LOOK_MS = 100
+
 /** Ends a process that passes a limit while it works, or that does not exit though its turn is over. */
 export class TurnGuard {
   readonly #options: GuardOptions
   /** The turn has ended, and nothing followed. */
   #over = false
   #lingers: NodeJS.Timeout | undefined
+  #clock: NodeJS.Timeout | undefined
 
   constructor(options: GuardOptions) {
     this.#options = options
+  }
+
+  /** The process is about to be started. */
+  begin(): void {
+    if (!this.#options.limits?.needsClock) return
+    // A log that cannot be looked at is told with the next read: thrown here, it would end the program.
+    const look = () => orElse(() => this.checkLimits(), undefined)
+    this.#clock = setInterval(look, LOOK_MS).unref()
   }
 
   /** The turn is over, or goes on. */
@@ -34,5 +46,6 @@ export class TurnGuard {
 
   end(): void {
     clearTimeout(this.#lingers)
+    clearInterval(this.#clock)
   }
 }

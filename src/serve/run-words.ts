@@ -29,7 +29,7 @@ export function stateOf(run: RunInfo): RunState {
 }
 
 /** How it ended, or that it did not, and why it failed in one word. */
-export function outcomeWords(run: RunInfo): string {
+export function outcomeText(run: RunInfo): string {
   const why = run.failure_class && run.failure_class !== 'other' ? ` · ${run.failure_class}` : ''
   return stateOf(run).replace('_', ' ') + why
 }

@@ -1,5 +1,5 @@
 import { type Code, type Note, quote, type SchemaError } from '../base/fault.ts'
-import { isCitation } from '../frames/aside.ts'
+import { isCitation } from '../frames/citations.ts'
 import { endsInBraces, endsInString, isOnlyStructure, isRestOfWhole } from '../json/after-value.ts'
 import { closeCut } from '../json/cut-text.ts'
 import { inspect } from '../json/silent-losses.ts'

@@ -19,12 +19,12 @@ import { EscapeRemover } from '../text/ansi.ts'
 import { argsOf, checkAdapter, envOf, findAdapter, type WorkerAdapter } from './adapter.ts'
 import { openWorkAudit } from './audit.ts'
 import { checkTemplate, commentTemplate } from './comment.ts'
-import { finish, type Gathered, type Work } from './finish.ts'
 import { boundedLedger, type Ledger } from './ledger.ts'
 import { readOrder, type WorkOrder } from './order.ts'
 import { fileName, type Outbox } from './outbox.ts'
 import { BY_HAND, before, readByHand, readResult } from './result-file.ts'
 import { settle, type WorkEvidence } from './settle.ts'
+import { finish, type Gathered, type Work } from './settle-and-post.ts'
 import { type Spawned, type SpawnOptions, spawnWorker } from './spawn.ts'
 
 /** How a worker is run and where its result goes. */

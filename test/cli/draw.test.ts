@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
-import { Drawing, type DrawOptions } from '../../src/cli/draw/draw.ts'
-import { foldBinary } from '../../src/cli/draw/rows.ts'
+import { Drawing, type DrawOptions } from '../../src/cli/draw/drawing.ts'
+import { foldBinary } from '../../src/cli/draw/row-layout.ts'
 import { safe } from '../../src/cli/draw/safe.ts'
 import { fitTo, widthOf } from '../../src/cli/draw/width.ts'
 import { claude } from '../../src/engines/claude/claude.ts'

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Drafts, OpenMessages } from '../../src/events/folds/messages.ts'
 import type { Moment, Position } from '../../src/events/position.ts'
 import { PtyOrder } from '../../src/events/pty-order.ts'
-import { Fifo, Outstanding } from '../../src/events/twins.ts'
+import { Fifo, Outstanding } from '../../src/events/same-record.ts'
 
 const when = (nth: number): Moment => ({ at: { channel: 'stdout', after: 0, behind: -1 }, nth })
 

@@ -1,5 +1,5 @@
 import type { Note } from '../../src/base/fault.ts'
-import { isBesideCitation, isCitation } from '../../src/frames/aside.ts'
+import { isBesideCitation, isCitation } from '../../src/frames/citations.ts'
 import type { Frame, FrameKind } from '../../src/frames/frame.ts'
 import type { FrameOptions } from '../../src/frames/frames.ts'
 import { isPiece } from '../../src/frames/within.ts'

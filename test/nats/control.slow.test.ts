@@ -133,7 +133,8 @@ describe.skipIf(!hasNats)(`orders over NATS${needsNats}`, () => {
     await shipping
     expect(await post({ do: 'interrupt' })).toMatchObject({
       status: 503,
-      text: expect.stringContaining('not delivered'),
+      // The broker may learn later than we that its host has gone.
+      text: expect.stringMatching(/not delivered|did not answer/),
     })
     expect(orders()).toEqual([])
     const again = new AbortController()

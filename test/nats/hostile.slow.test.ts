@@ -17,7 +17,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { Rewound, tokenOf } from '../../src/nats/broker.ts'
 import { mirror } from '../../src/nats/mirror.ts'
 import { natsBroker } from '../../src/nats/nats-broker.ts'
-import type { NatsOptions } from '../../src/nats/nats-client.ts'
+import type { NatsOptions } from '../../src/nats/nats-connection.ts'
 import { natsLedger } from '../../src/nats/nats-ledger.ts'
 import { ship } from '../../src/nats/ship.ts'
 import { subscribe } from '../../src/nats/subscribe.ts'

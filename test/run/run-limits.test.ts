@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { opencode } from '../../src/engines/opencode.ts'
 import { LimitCounter, type Limits } from '../../src/run/run-limits.ts'
+import { TurnGuard } from '../../src/run/turn-guard.ts'
 import { lines, run } from '../engines/run.ts'
 
 const call = (id: string) => ({
@@ -92,4 +93,29 @@ test('what an agent never reports is told once', () => {
   ])
   for (const event of run(codex, { stdout: lines(thread, answered, turn(1)) })) counter.add(event)
   expect(counter.unseen()).toEqual([])
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+test('what is printed is looked at also if nothing is read, and a log that cannot be looked at ends no program', () => {
+  vi.useFakeTimers()
+  let printed = () => 10
+  const stop = vi.fn()
+  const limits = new LimitCounter({ output: 10 }, () => printed())
+  const guard = new TurnGuard({ limits, endAfter: undefined, stop })
+  guard.begin()
+  vi.advanceTimersByTime(1000)
+  printed = () => {
+    throw new Error('EACCES')
+  }
+  vi.advanceTimersByTime(1000)
+  expect(stop).not.toHaveBeenCalled()
+  printed = () => 11
+  vi.advanceTimersByTime(1000)
+  expect(stop).toHaveBeenCalledWith('limit', expect.objectContaining({ code: 'RUN_LIMIT' }))
+  expect(limits.hit).toBe('output')
+  guard.end()
+  expect(vi.getTimerCount()).toBe(0)
 })

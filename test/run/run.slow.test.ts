@@ -162,7 +162,7 @@ test.each([
   const { cwd, audit } = workspace()
   const body = `${first} say(lines[0]); say(lines[1]); ${call('a')} ${call('b')} ${call('c')} await sleep(60000)`
   const { events, end } = await ran({ ...agent(cwd, body), cwd, audit, limit: { toolCalls: 2 } })
-  expect(end).toMatchObject({ reason: 'limit', outcome: 'failed', ok: false, ...exit })
+  expect(end).toMatchObject({ reason: 'limit', limit: 'toolCalls', outcome: 'failed', ok: false, ...exit })
   expect(meta(audit)).toMatchObject({ reason: 'limit', outcome: 'failed', session: 't-1' })
   const [note] = events.filter((event) => 'code' in event.data && event.data.code === 'RUN_LIMIT')
   expect(note?.data).toMatchObject({ message: expect.stringContaining('limit of 2 tool calls (3)') })
@@ -174,11 +174,29 @@ test.each([true, false])('a limit of output ends one endless line, too (recorded
   const body = "const more = () => process.stdout.write('x'.repeat(1000), more); more(); await sleep(60000)"
   const place = recorded ? { audit } : {}
   const { end } = await ran({ ...agent(cwd, body), cwd, limit: { output: 10_000 }, ...place })
-  expect(end).toMatchObject({ reason: 'limit', outcome: 'failed', ok: false })
+  expect(end).toMatchObject({ reason: 'limit', limit: 'output', outcome: 'failed', ok: false })
   expect(end.problem).toMatch(
     /^the run passed its limit of 10000 bytes of output \(\d+\), so the process was ended$/,
   )
   if (recorded) expect(await replayed(audit)).toBe(read(audit, 'events.jsonl'))
+})
+
+test('a limit of output ends an agent whose reader is far behind', async () => {
+  const { cwd, audit } = workspace()
+  const body =
+    "const more = () => process.stdout.write('x\\n'.repeat(1000), more); more(); await sleep(60000)"
+  const live = run({ ...agent(cwd, body), cwd, audit, limit: { output: 1_000_000 } })
+  const events = live[Symbol.asyncIterator]()
+  await events.next()
+  // Nobody reads on until it is gone.
+  const isGone = () => meta(audit).pid > 0 && !isSameProcess(meta(audit).pid, meta(audit).pid_started)
+  await expect.poll(isGone, { timeout: 20_000 }).toBe(true)
+  await events.return!()
+  expect(await live.end).toMatchObject({
+    reason: 'limit',
+    ok: false,
+    problem: expect.stringMatching(/limit of 1000000 bytes of output/),
+  })
 })
 
 /** A program of this name that prints these lines. */
@@ -194,7 +212,7 @@ test.each([true, false])('limits tell what they cannot do (recorded: %s)', async
   const place = recorded ? { audit } : {}
   const limit = { cost: 1, tokens: 2 }
   const { events, end } = await ran({ command, args: ['exec'], cwd, limit, engine: 'auto', ...place })
-  expect(end).toMatchObject({ ok: true, problem: null })
+  expect(end).toMatchObject({ ok: true, problem: null, reason: null, limit: 'tokens' })
   expect(events[0]?.data).toMatchObject({ code: 'LIMIT_BLIND', message: expect.stringContaining('cost') })
   expect(events.at(-2)?.data).toMatchObject({
     code: 'LIMIT_PASSED',

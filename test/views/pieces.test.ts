@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
-import { Drawing } from '../../src/cli/draw/draw.ts'
+import { Drawing } from '../../src/cli/draw/drawing.ts'
 import type { AgentEvent } from '../../src/events/event.ts'
 import { RedactedLog } from '../../src/process/redacted-log.ts'
 import { hidingOf } from '../../src/serve/hiding.ts'

@@ -11,7 +11,7 @@ import type { RunInfo } from '../../serve/run-info.ts'
 import { totalsOf } from '../../serve/run-totals.ts'
 import {
   isFound,
-  outcomeWords,
+  outcomeText,
   problemOf,
   type RunState,
   runStates,
@@ -197,7 +197,7 @@ async function draw(runs: readonly RunInfo[], dir: string, flags: Flags): Promis
     const cells = [
       minuteOf(run.started_at),
       run.engine ?? '?',
-      outcomeWords(run),
+      outcomeText(run),
       took === undefined ? '' : durationWords(took),
       [titleOf(run), problemOf(run)].filter(Boolean).join(' — '),
       paths[index]!,

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { orderedRun, takesOrders } from '../../run/orders.ts'
-import { signalAgent } from '../../run/stop-agent.ts'
+import { signalAgent } from '../../run/signal-agent.ts'
 import { exits } from '../exit-codes.ts'
 import { giveAndWait } from '../input/give-order.ts'
 import { LATEST, type LatestFlags, recordedDir } from '../input/recorded-dir.ts'

@@ -3,7 +3,7 @@ import type { CompletionData, ResultData } from '../../events/event.ts'
 import { endPhrase, outcomeOf } from '../../events/run-outcome.ts'
 import type { RunSummary } from '../../views/summary.ts'
 import { countWords, durationWords, grouped } from '../../views/words.ts'
-import { factLines, type Look, oneLine } from './rows.ts'
+import { factLines, type Look, oneLine } from './row-layout.ts'
 import { styles, wrap } from './wrap.ts'
 
 /** Green, yellow, red. */

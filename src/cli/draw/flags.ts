@@ -4,7 +4,7 @@ import { badOption } from '../../base/fault.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
 import { readMeta } from '../../run/meta.ts'
 import { fixedDir } from '../../run/run-directory.ts'
-import type { About } from './draw.ts'
+import type { About } from './drawing.ts'
 
 /** How a run is drawn; every command that draws takes the same flags. */
 export interface DrawFlags extends ColorFlags {

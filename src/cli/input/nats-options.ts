@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { badOption } from '../../base/fault.ts'
-import type { NatsOptions } from '../../nats/nats-client.ts'
+import type { NatsOptions } from '../../nats/nats-connection.ts'
 import { safe } from '../draw/safe.ts'
 import { statusLine } from '../draw/status-line.ts'
 import { exits } from '../exit-codes.ts'

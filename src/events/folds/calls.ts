@@ -34,8 +34,8 @@ class CallIds {
    * known is a call of its own.
    */
   withId(of: CallFacts, starts: boolean): CallFacts {
-    if (of.id !== '' && (starts || this.#calls.get(of.id) !== undefined)) return of
     const open = this.#withoutId
+    if (of.id !== '' && (starts || open.length === 0 || this.#calls.get(of.id) !== undefined)) return of
     const isAny = open.length === 1 && (of.id === '' || of.name === 'tool')
     const own = isAny ? 0 : open.findIndex(({ name }) => name === of.name)
     const [before] = starts || own < 0 ? [] : open.splice(own, 1)

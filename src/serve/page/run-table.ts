@@ -2,7 +2,7 @@ import { endPhrase } from '../../events/run-outcome.ts'
 import type { RunInfo } from '../run-info.ts'
 import {
   isFound,
-  outcomeWords,
+  outcomeText,
   problemOf,
   type RunState,
   runStates,
@@ -58,7 +58,7 @@ const columns: readonly Column[] = [
   values('Engine', engineOf, same, {}),
   {
     name: 'Outcome',
-    cell: (run) => [make('span', `dot ${stateOf(run)}`), outcomeWords(run)],
+    cell: (run) => [make('span', `dot ${stateOf(run)}`), outcomeText(run)],
     key: (run) => runStates.indexOf(stateOf(run)),
     title: (run) => (run.outcome ? endPhrase(run.outcome, run.failure_class) : ''),
   },

@@ -1,4 +1,4 @@
-import { endOfAside, isAside, MAX_BEHIND } from '../../frames/aside.ts'
+import { endOfAside, isAside, MAX_BEHIND } from '../../frames/citations.ts'
 import { FenceMachine } from '../../frames/fence.ts'
 import { withDefaults } from '../../frames/frames.ts'
 import { type BracketRule, bracketCheck } from '../../frames/opening-bracket.ts'
