@@ -39,9 +39,7 @@ export function pagesOfBrowser() {
   }
 }
 
-/** Waits until all events of a run that is over are there. */
+/** Waits until all events of a run that is over are there, and what is above them. */
 export const over = async (page: Page) => {
   await page.waitForSelector('#conversation[data-over=true]')
-  // What is above it is drawn with the next frame.
-  await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))')
 }

@@ -83,6 +83,8 @@ export function runHead(view: ConversationView, { reach, onFilters, isOver }: He
       if (rest <= 0) drawAll()
       else waiting = setTimeout(drawAll, rest)
     },
+    /** The last events were drawn: what waits to be redrawn is drawn now. */
+    settle: drawAll,
     clear() {
       info = undefined
       counted = 0

@@ -262,8 +262,8 @@ function openRun(id: string): void {
 function settle(run: OpenedRun): void {
   if (run !== state.run || run.connection !== 'over') return
   run.settled = true
+  head.settle()
   drawEmpty(run)
-  head.draw()
 }
 
 /** How the server is reached; of a run, whether more of it comes. */
