@@ -1,4 +1,5 @@
 import { jsonValue } from '../json/strict.ts'
+import { SPACE } from '../text/characters.ts'
 import { askWords, callSubject } from './call-words.ts'
 import type { AgentEvent, CompletionData, EventOf, EventParser, RawRef } from './event.ts'
 import { MAX_TITLE, type Problem, problemAt, problemOf } from './problems.ts'
@@ -42,8 +43,10 @@ export class Cause {
   #unread: Problem | undefined
   #source: EventParser | undefined
   /** The first and the last lines that no engine understands; of long ones those that look like errors. */
-  readonly #firstLines: (Line | undefined)[] = []
-  readonly #lastLines: (Line | undefined)[] = []
+  readonly #firstLines: (RawLine | undefined)[] = []
+  /** In a ring: the next one goes to `#lines % MAX_LINES`. */
+  readonly #lastLines: (RawLine | undefined)[] = []
+  #lines = 0
   /** The last one that is not blank. */
   #lastLine: RawLine | undefined
   readonly #stderr: RawLine[] = []
@@ -131,21 +134,21 @@ export class Cause {
       this.#stderr.push(event)
       if (this.#stderr.length > 2 * MAX_STDERR) this.#stderr.splice(0, MAX_STDERR)
     }
-    const line = event.data.line.trim()
-    if (line !== '') this.#lastLine = event
-    const lines = this.#firstLines.length < MAX_LINES ? this.#firstLines : this.#lastLines
-    const { attempt_number, seq, raw_ref } = event
-    // Not the whole event, for the same reason as in `Open`.
-    const keep = line.length <= MAX_KEPT || looksLikeError(line.slice(0, MAX_START))
-    lines.push(keep ? { line, attempt_number, seq, raw_ref } : undefined)
-    if (lines.length > 2 * MAX_LINES) lines.splice(0, MAX_LINES)
+    const { line } = event.data
+    if (!isBlank(line)) this.#lastLine = event
+    const keep = line.length <= MAX_KEPT || looksLikeError(line.trimStart().slice(0, MAX_START))
+    const kept = keep ? event : undefined
+    if (this.#firstLines.length < MAX_LINES) this.#firstLines.push(kept)
+    else this.#lastLines[this.#lines++ % MAX_LINES] = kept
   }
 
   /** The first or the last line that no engine understands but that reads like an error. */
   #hint(which: 'first' | 'last'): Problem | undefined {
-    const near = [...this.#firstLines, ...this.#lastLines.slice(-MAX_LINES)]
+    const oldest = this.#lines % MAX_LINES
+    const last = [...this.#lastLines.slice(oldest), ...this.#lastLines.slice(0, oldest)]
+    const near = [...this.#firstLines, ...last]
     for (const kept of which === 'first' ? near : near.reverse()) {
-      const title = kept && errorLine(kept.line)
+      const title = kept && errorLine(kept.data.line.trim())
       if (kept && title !== undefined) return problemAt(kept, 'output', title)
     }
     return undefined
@@ -281,7 +284,6 @@ export class Cause {
 }
 
 type RawLine = EventOf<'raw.stdout' | 'raw.stderr' | 'raw.pty'>
-type Line = { line: string } & Pick<RawLine, 'attempt_number' | 'seq' | 'raw_ref'>
 
 const NOT_DONE = 'it did not say that it is done: the done marker is missing'
 
@@ -325,6 +327,12 @@ function openWords(open: EventOf<'tool.call.started' | 'lifecycle.run.status'>):
     return open.data.request && askWords({ request: open.data.request })
   const subject = callSubject(open.data.input)
   return subject === '' || subject.startsWith('{') ? open.data.name : subject
+}
+
+/** Nearly every line begins with a letter or a mark. */
+function isBlank(line: string): boolean {
+  const first = line.charCodeAt(0)
+  return !(first > SPACE && first < 0x7f) && line.trim() === ''
 }
 
 function cut(title: string): string {

@@ -342,11 +342,17 @@ export class Cutter {
   }
 
   #asText(line: Line): undefined {
-    const frame = { kind: 'text' as const, to: line.to, text: line.text }
+    const { from, to, text, open, note, blanks, glue, pieces } = line
+    // Fast path: nearly every line of text.
+    if (!open && text !== '' && (note ?? blanks ?? glue ?? pieces) === undefined) {
+      this.#out({ kind: 'text', channel: this.#channel, from, to, text })
+      return
+    }
+    const frame = { kind: 'text' as const, to, text }
     // The end of the input can cut a character, too: invalid UTF-8, but still a record that was cut.
-    const cut = line.open && line.note !== 'FRAME_TOO_LONG' && line.note !== 'MAX_DEPTH'
-    if (line.text === '' && line.note === undefined) this.#emit(line, { ...frame, blank: true })
-    else if (cut && opensDocument(line.text)) this.#emit(line, { ...frame, open: true })
+    const cut = open && note !== 'FRAME_TOO_LONG' && note !== 'MAX_DEPTH'
+    if (text === '' && note === undefined) this.#emit(line, { ...frame, blank: true })
+    else if (cut && opensDocument(text)) this.#emit(line, { ...frame, open: true })
     else this.#emit(line, frame)
   }
 

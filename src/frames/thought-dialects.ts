@@ -1,4 +1,5 @@
 import { Bytes } from '../base/platform.ts'
+import { SLASH, SPACE } from '../text/characters.ts'
 import type { Mark } from './mark-search.ts'
 
 /** How a model marks its thoughts. */
@@ -106,14 +107,20 @@ export function thoughtIn(text: string): number {
     if (at >= 0 && at < first) first = at
   }
   for (let at = text.indexOf('<'); at >= 0 && at < first; at = text.indexOf('<', at + 1)) {
-    // Most tags are no marks, as their first letters tell.
-    const letter = text[text[at + 1] === '/' ? at + 2 : at + 1] ?? ''
-    if (!MARK_STARTS.includes(letter)) continue
+    // Most tags are no marks, as their first two letters tell.
+    const name = text.charCodeAt(at + 1) === SLASH ? at + 2 : at + 1
+    const first = text.charCodeAt(name)
+    if (first !== BAR && !MARK_STARTS.has(pairOf(first, text.charCodeAt(name + 1)))) continue
     MARK.lastIndex = at
     if (MARK.test(text)) return at
   }
   return first < text.length ? first : -1
 }
 
-const MARK_STARTS = '|tTrRsSaAiI'
+const BAR = 0x7c
+/** In small letters, as `|` with a space makes them of the bytes of ASCII. */
+const pairOf = (first: number, second: number): number => ((first | SPACE) << 7) | (second | SPACE)
+const MARK_STARTS = /* @__PURE__ */ new Set(
+  ['th', 're', 'sc', 'an', 'in', 'se'].map((pair) => pairOf(pair.charCodeAt(0), pair.charCodeAt(1))),
+)
 const MARK = /<(?:\||\/?(?:think|reasoning|scratchpad|thought|analysis|reflection|internal_thoughts|seed:))/iy

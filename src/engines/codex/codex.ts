@@ -70,33 +70,42 @@ export const codex: Engine = {
     /** A record of the dialect was seen, so one of another type is a new type. */
     let known = false
     let served = false
+
+    /** Reads a line of another dialect; undefined if it is of none. */
+    const readOther = (line: Rec, lenient: boolean, say: Say): boolean | 'kept' | undefined => {
+      if (line.has('msg') && fits(line.values, lenient ? 'msg.type:text' : OLD_LINE))
+        return oldLines.read(line, say, old)
+      // The server of older versions, and `codex mcp`, wrap those records.
+      const wrapped = line.text('method')?.startsWith('codex/event') ? line.record('params') : undefined
+      if (lenient && wrapped && fits(wrapped.values, 'msg.type:text')) return oldLines.read(wrapped, say, old)
+      if (isServerLine(line, lenient)) {
+        served ||= isServerShape(line) || (lenient && isNotification(line))
+        // A refusal can be the first line of the server.
+        return (served || fits(line.values, '#2 id error:record')) && server.read(line, say)
+      }
+      if (fits(line.values, lenient ? 'workdir|provider:text !type' : 'workdir:text provider:text')) {
+        old.config = { model: line.text('model'), cwd: line.text('workdir') }
+        say.status('configured', old.config)
+        return true
+      }
+      // It is the second line. Other programs write prompts, too.
+      if (old.config && fits(line.values, '#1 prompt:text')) {
+        say.user(line.text('prompt') ?? '')
+        return true
+      }
+      return undefined
+    }
+
     return {
       sent: ({ value }, say) => server.sent(Rec.of(value), say),
       read(frame, say) {
         const line = Rec.of(frame.value)
         if (!line) return false
         const lenient = isLenient(frame, limits)
-        if (line.has('msg') && fits(line.values, lenient ? 'msg.type:text' : OLD_LINE))
-          return oldLines.read(line, say, old)
-        // The server of older versions, and `codex mcp`, wrap those records.
-        const wrapped = line.text('method')?.startsWith('codex/event') ? line.record('params') : undefined
-        if (lenient && wrapped && fits(wrapped.values, 'msg.type:text'))
-          return oldLines.read(wrapped, say, old)
-        if (isServerLine(line, lenient)) {
-          served ||= isServerShape(line) || (lenient && isNotification(line))
-          // A refusal can be the first line of the server.
-          return (served || fits(line.values, '#2 id error:record')) && server.read(line, say)
-        }
-        if (fits(line.values, lenient ? 'workdir|provider:text !type' : 'workdir:text provider:text')) {
-          old.config = { model: line.text('model'), cwd: line.text('workdir') }
-          say.status('configured', old.config)
-          return true
-        }
-        // It is the second line. Other programs write prompts, too.
-        if (old.config && fits(line.values, '#1 prompt:text')) {
-          say.user(line.text('prompt') ?? '')
-          return true
-        }
+        // Nearly every line is of today's dialect: only its lines have a type and none of these.
+        const isOther = !line.has('type') || line.has('msg') || line.has('method') || line.has('workdir')
+        const other = isOther ? readOther(line, lenient, say) : undefined
+        if (other !== undefined) return other
         known ||= isLine(line)
         // Other engines have a `type: "error"` with more in it.
         const read =
