@@ -127,6 +127,13 @@ export function isLiteral(scan: Scan, from: number, to: number): boolean {
   return word === 'true' || word === 'false' || word === 'null'
 }
 
+/** Whether it is a literal of Python before a comma or a bracket. Before a blank, `None` is a word. */
+export function isPython(scan: Scan, from: number, to: number): boolean {
+  if (to - from < 4 || to - from > 5) return false
+  const { view, base } = scan.tape
+  return /^(?:True|False|None)[,)\]}]$/.test(view.toString('latin1', from - base, to + 1 - base))
+}
+
 function isTokenByte(byte: number): boolean {
   return isWordCharacter(byte) || byte === DOT || byte === PLUS
 }

@@ -1,6 +1,17 @@
 import type { Bytes } from '../base/platform.ts'
 import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
-import { APOSTROPHE, BACKTICK, GREATER, isBlank, LESS, LF, QUOTE } from '../text/characters.ts'
+import {
+  APOSTROPHE,
+  BACKTICK,
+  CR,
+  GREATER,
+  isBlank,
+  isBracket,
+  isWordCharacter,
+  LESS,
+  LF,
+  QUOTE,
+} from '../text/characters.ts'
 import type { Scan } from './scan.ts'
 
 /** What opens or closes something: `<json>`, `<think time="3s">`, `[/THINK]`. */
@@ -28,7 +39,7 @@ export interface MarkTable<M extends Mark> {
   readonly firsts: Uint8Array
   /** Whether one of them may have these second and third bytes; nearly always this says no. */
   readonly pairs: Uint8Array
-  /** The length of the longest mark, without attributes. */
+  /** The length of the longest mark, without attributes, and of the quotes behind it. */
   readonly longest: number
 }
 
@@ -53,7 +64,8 @@ export function markTable<M extends Mark>(marks: readonly M[]): MarkTable<M> {
       .filter(({ bytes }) => bytes[0] !== LESS)
       .map((mark) => ({ mark, rare: mark.bytes.subarray(mark.rare ?? 0) })),
     pairs,
-    longest: marks.reduce((most, { bytes, free }) => Math.max(most, bytes.length + (free ? 1 : 0)), 0),
+    longest:
+      MAX_QUOTES + marks.reduce((most, { bytes, free }) => Math.max(most, bytes.length + (free ? 1 : 0)), 0),
   }
 }
 
@@ -209,16 +221,25 @@ export class MarkSearch<M extends Mark> {
     return this.mark ? first : NOWHERE
   }
 
-  /** `to`; 0 if the mark is in quotes or backticks, -1 if that is not known yet. */
+  //  The mark `</think>` ends it.        <think> run `x`</think>`{"a":1}`        ```</think>```json
+  //            ^ named                               other code ^  ^ other code     ^ a fence ^ another
+  /** `to`; 0 if the mark is in quotes or backticks of its own, -1 if that is not known yet. */
   #unlessNamed({ rest }: M, at: number, to: number): number {
     const scan = this.#scan
     const quote = scan.head.byteBefore(at)
     if (quote !== BACKTICK && quote !== QUOTE && quote !== APOSTROPHE) return to
     const { view, base } = scan.tape
     const size = rest ? sizeAt(view, to - base, { bytes: rest }) : 0
-    const next = size < 0 ? undefined : scan.byte(to + size)
+    if (size < 0) return scan.ended ? to : -1
+    const from = to + size
+    let behind = from
+    while (behind < from + MAX_QUOTES - 1 && scan.byte(behind) === quote) behind++
+    const next = scan.byte(behind)
     if (next === undefined && !scan.ended) return -1
-    return next === quote ? 0 : to
+    if (behind === from) return to
+    // Behind the quote that ends a mention comes no value, and no language of a fence.
+    const isFence = behind - from === MAX_FENCE && (next === LF || next === CR || isWordCharacter(next ?? 0))
+    return isBracket(next) || (quote === BACKTICK && isFence) ? to : 0
   }
 }
 
@@ -252,6 +273,9 @@ function tagSize(view: Bytes, index: number, from: number): number {
 }
 
 const MAX_ATTRIBUTES = 200
+/** The marks of a fence, and one byte behind them. */
+const MAX_FENCE = 3
+const MAX_QUOTES = MAX_FENCE + 1
 /** Up to here a loop over the bytes is faster than native searches, each of which has to be called. */
 const MAX_LOOP = 256
 /** `<`, `{`, `[`, a backtick and a tilde. */

@@ -30,6 +30,8 @@ const MAX_BROKEN = 65_536
 const MAX_REREAD = 16 * MAX_BROKEN
 /** How much of the next line shows that it assigns something to a name. */
 const MAX_SETTING = 128
+/** Of a string of code that may be joined with others. */
+const MAX_JOINED = 512
 
 /**
  * A bare object or array, found by its balanced brackets.
@@ -272,7 +274,10 @@ export class ObjectMachine implements Inside {
     const endsTag = this.#stage === 'behind' && scan.byte(this.#to) === GREATER
     if (this.#first || !(scan.byte(from) === OPEN_BRACKET || endsTag || scan.head.mayBeInside(from)))
       return false
-    const text = scan.decodeClean(from, Math.min(from + size, this.#tape.end))
+    // In quotes, all of it may be a string of code with others joined to it.
+    const isText = this.#stage === 'behind' && scan.head.quoted(from)
+    const end = isText ? Math.min(this.#to, from + MAX_JOINED) : from + size
+    const text = scan.decodeClean(from, Math.min(end, this.#tape.end))
     if (this.#stage !== 'behind') return isPiece(scan.head.before(from), text)
     const after = scan.head.isAssigned(from) ? this.#behind(MAX_SETTING) : this.#follows.seen()
     return isPiece(scan.head.before(from), text, after)

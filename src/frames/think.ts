@@ -1,6 +1,6 @@
 import { payloadCodes } from '../base/fault.ts'
 import { NOWHERE } from '../text/byte-search.ts'
-import { isBlank, NUL } from '../text/characters.ts'
+import { BACKTICK, CR, isBlank, isBracket, LF, NUL } from '../text/characters.ts'
 import { type Mark, MarkSearch, markTable } from './mark-search.ts'
 import type { Inside, Scan } from './scan.ts'
 import type { Dialect } from './thought-dialects.ts'
@@ -71,8 +71,8 @@ export function thinkMachine(scan: Scan, { patient, closed }: ThinkOptions): Thi
         closed(from, end)
         return true
       }
-      // The byte after a closer that ends at the limit says whether it is only named.
-      if (tape.end < limit || (tape.end === limit && closer.partial() < limit)) return false
+      // The bytes after a closer that ends at the limit say whether it is only named.
+      if (tape.end < limit || closer.partial() < limit) return false
       if (!leading && !patient) {
         scan.openThought(dialect.name, new MarkSearch(scan, markTable(dialect.closers)), inside)
         scan.leave(inside)
@@ -116,11 +116,35 @@ export function thinkMachine(scan: Scan, { patient, closed }: ThinkOptions): Thi
       scan.enter(think)
     },
     closeLone(at, to) {
-      const counts = !seen && !scan.proseFence && (scan.head.blank(at) || !isBlank(scan.head.byteBefore(at)))
-      seen ||= counts
-      if (counts) scan.enter(loneCloser(scan, at, to, closed))
-      else scan.leave(to)
+      if (seen || scan.proseFence) {
+        scan.leave(to)
+        return
+      }
+      const sure = scan.head.blank(at) || !isBlank(scan.head.byteBefore(at))
+      const count = () => {
+        seen = true
+        scan.enter(loneCloser(scan, at, to, closed))
+      }
+      if (sure) count()
+      else scan.enter(mentionOrCloser(scan, at, to, count))
     },
+  }
+}
+
+//  {"a":0} </think>{"a":1}     {"a":0} </think>⏎{"a":1}     {"a":0}, not a </think> or so
+//                  ^ a value                   ^ its line ends     a mention       ^
+/** Waits for the byte behind a closer that follows a blank: it may only be mentioned. */
+function mentionOrCloser(scan: Scan, from: number, to: number, count: () => void): Inside {
+  return {
+    keep: () => from,
+    look() {
+      const next = scan.byte(to)
+      if (next === undefined) return false
+      if (next === LF || next === CR || next === BACKTICK || isBracket(next)) count()
+      else scan.leave(to)
+      return true
+    },
+    finish: () => scan.leave(to),
   }
 }
 

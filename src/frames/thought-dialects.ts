@@ -117,6 +117,29 @@ export function thoughtIn(text: string): number {
   return first < text.length ? first : -1
 }
 
+//  <think>low? no</think>⏎high
+//                        ^ here
+/** Where the closed thought ends that a text begins with; 0 if it begins with none. */
+export function pastThought(text: string): number {
+  const from = thoughtIn(text)
+  if (from < 0 || text.slice(0, from).trim() !== '') return 0
+  const lower = lowerOf(text)
+  for (const { opener, closers } of DIALECTS) {
+    const begin = lowerOf(opener.bytes.toString('utf8'))
+    const inside = from + begin.length
+    if (!lower.startsWith(begin, from) || (opener.free && /[^\s>]/.test(text[inside] ?? ''))) continue
+    for (const { bytes, free, excluded } of closers) {
+      const mark = lowerOf(bytes.toString('utf8')) + (free ? '>' : '')
+      const at = excluded ? -1 : lower.indexOf(mark, inside)
+      if (at >= 0) return at + mark.length
+    }
+  }
+  return 0
+}
+
+/** Of ASCII alone, so that no position changes. */
+const lowerOf = (text: string): string => text.replace(/[A-Z]+/g, (word) => word.toLowerCase())
+
 const BAR = 0x7c
 /** In small letters, as `|` with a space makes them of the bytes of ASCII. */
 const pairOf = (first: number, second: number): number => ((first | SPACE) << 7) | (second | SPACE)

@@ -23,7 +23,7 @@ import {
   STAR,
 } from '../text/characters.ts'
 import type { Tape } from '../text/tape.ts'
-import { isLiteral, MAX_WORD } from './broken-rest.ts'
+import { isLiteral, isPython, MAX_WORD } from './broken-rest.ts'
 import type { Scan } from './scan.ts'
 
 /**
@@ -177,7 +177,9 @@ export class WhatFollows {
     if (colon < bound && scan.byte(colon) === QUOTE) colon++
     if (colon === bound && !over) return undefined
     if (scan.byte(from) === MINUS) return end - from > 1 && isDigit(scan.byte(from + 1)!)
-    return (colon < bound && scan.byte(colon) === COLON) || isLiteral(scan, from, end)
+    return (
+      (colon < bound && scan.byte(colon) === COLON) || isLiteral(scan, from, end) || isPython(scan, from, end)
+    )
   }
 
   /** Waits for the end of the line and, if it may matter, for the next byte that is not blank. */

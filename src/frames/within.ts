@@ -39,6 +39,7 @@ export function isPiece(before: string, text: string, after = ''): boolean {
       if (!before.endsWith(last)) return false
       return (
         isLiteral(text, last) ||
+        JOINED[last].test(text) ||
         IS_OPERAND.test(after) ||
         IN_STATEMENT.test(head) ||
         isMember(before.slice(0, -1)) ||
@@ -143,6 +144,13 @@ function isLiteral(text: string, quote: string): boolean {
   return text[1] === quote && /[\s+.,;)&|]/.test(text[2] ?? '')
 }
 
+//  '{"a": ' + x + '}'      '{"a": "' . $x . '"}'      '{"a": "'$x'"}'
+/** The string ends inside of the object, and another one is joined to it. */
+const JOINED = {
+  '"': /"\s{0,3}(?:(?:\+|\.\.?|&|\|\|)\s{0,3}[\w$("']|\$[\w{(])/,
+  "'": /'\s{0,3}(?:(?:\+|\.\.?|&|\|\|)\s{0,3}[\w$("']|\$[\w{(])/,
+}
+
 //  execute(sql, ('{"a": 1}', 2))      post(url, data='{"a": 1}')      JSON.parse('{"a": 1}')
 //                ^ beside others                      ^                           ^ alone
 /** Whether a string that holds it is an argument, or an element of a tuple, beside others. */
@@ -161,7 +169,8 @@ const IN_STATEMENT =
 
 /** Whether a bracket after this text is the value of a key without an opening bracket: part of a whole. */
 export function isMember(before: string): boolean {
-  return /"\s{0,99}:\s{0,99}$/.test(before.slice(-200))
+  // No backtick: files are named in backticks.
+  return /["']\s{0,99}:\s{0,99}$/.test(before.slice(-200))
 }
 
 /** Whether an input begins with a key, like a document without its bracket: no object in it counts. */

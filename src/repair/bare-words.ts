@@ -200,8 +200,8 @@ const notTexts = [
   /^[\w$.]+ [-/%^] [\w$.]+$|^(?:this|self|process\.env|Math)\.\w|^lambda\b.*:/,
   /^(?:await|typeof|void) [\w$.]+$|^new [A-Z]\w*$|\w as (?:const|any|unknown|string|number|boolean)$/,
   /\w if .{1,99} else \w|\w for \w{1,99} in \w/,
-  // `x，b: y`: two members
-  /[，；、][^，；、:]*:/,
+  // `x，b: y`, `x; b: y`: two members
+  /[，；、;][^，；、;:]*:/,
   // `１２`, `ｔｒｕｅ`: a number or a literal, full-width
   /[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]/,
 ]

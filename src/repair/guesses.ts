@@ -410,10 +410,13 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
       text[end - 1] === ' ' ||
       text[end - 1] === '\t' ||
       (text[end - 1] === ',' && text[skipBlanks(text, end)] === ',') ||
+      /[，、،]/.test(text[end - 1]!) ||
       isUnusualBlank(text.charCodeAt(end - 1)))
   )
     return
   if (key && (/[:\s]/.test(text[end - 1]! + text[from + 1]!) || !isKeyText(text, from, end))) return
+  // `{"a\\": 1}`: the backslash is one too many, or the quote belongs to the key.
+  if (key && isQuote(text.charCodeAt(end - 1))) return
   if (!key && isOtherValue(text, from + 1, end)) return
   const content = text.slice(from + 1, end)
   const isPlain = text.charCodeAt(from) === QUOTE
@@ -461,9 +464,10 @@ function isKeyText(text: string, from: number, end: number): boolean {
 //         ^^ may be the end of the string, whose last character is a backslash; of a pair, the second is not
 function holdsEscapedEnd(stopped: Reading, from: number, end: number): boolean {
   const { text } = stopped
-  const escaped = `\\${text[from]}`
+  const family = quoteFamily(text.charCodeAt(from))
   let quotes = 0
-  for (let at = text.indexOf(escaped, from + 1); at >= 0 && at < end; at = text.indexOf(escaped, at + 2)) {
+  for (let at = text.indexOf('\\', from + 1); at >= 0 && at < end; at = text.indexOf('\\', at + 1)) {
+    if (quoteFamily(text.charCodeAt(at + 1)) !== family) continue
     if (backslashesBefore(text, at + 1, from + 1) % 2 === 0 || quotes++ % 2 === 1) continue
     const next = skipBlanks(text, at + 2)
     if (stopped.inArray() ? ',]'.includes(text[next] ?? ']') : text[next] === '}') return true
@@ -514,7 +518,7 @@ function* stringOnNextLine(stopped: Reading): Iterable<Reading> {
 function endsWithLoneQuote(text: string, from: number, end: number): boolean {
   let last = end - 1
   while (last > from && (isPunctuation(text.charCodeAt(last)) || text[last] === ' ')) last--
-  if (last < from || backslashesBefore(text, last, from) > 0) return false
+  if (last < from || backslashesBefore(text, last, from) % 2 === 1) return false
   if (quoteFamily(text.charCodeAt(last)) === APOSTROPHE) return true
   return [QUOTE, BACKTICK].some((family) => isLone(text, family, from, end))
 }

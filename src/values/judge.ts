@@ -3,6 +3,7 @@ import { Bytes } from '../base/platform.ts'
 import type { Sink } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
+import { pastThought } from '../frames/thought-dialects.ts'
 import { lostPayload } from '../frames/too-long.ts'
 import { beginsWithKey, isMember } from '../frames/within.ts'
 import { endsInBraces, endsInString, isOnlyStructure, isRestOfWhole } from '../json/after-value.ts'
@@ -248,6 +249,7 @@ class Judge implements Sink<Frame> {
     if (frame.aside) return
     if (frame.attached && (this.#broken || isMember(this.#textBefore(frame.from, 200)))) return
     const quoted = hasQuotedKey(frame.text)
+    if (beginsWithWord(frame.text)) return
     // Once something was found, the text before it is no longer kept.
     if (
       !quoted &&
@@ -430,8 +432,9 @@ class Judge implements Sink<Frame> {
   /** Nothing was found, but the input begins like a document: it is broken JSON, not prose. */
   #brokenStart(text: UnmatchedText): void {
     if (!this.#options.document) return
-    const from = this.#from
-    const whole = text.bytes().toString('utf8', from)
+    const all = text.bytes().toString('utf8', this.#from)
+    const whole = all.slice(pastThought(all))
+    const from = this.#from + Bytes.byteLength(all.slice(0, all.length - whole.length))
     const frame: Frame = { kind: 'object', channel: this.#channel, from, to: text.size(), text: whole }
     if (text.size() > text.bytes().length) {
       if (beginsBroken(whole)) this.#bad({ ...frame, text: '' }, TOO_LONG)
@@ -595,4 +598,11 @@ const TOO_LONG: Miss = {
 /** A change of what a scalar looks like, not of where it was found. */
 function isSpelling({ kind }: { readonly kind: string }): boolean {
   return !kind.startsWith('took ')
+}
+
+//  [test] Hi.     [figs, nuts] are     [true, false]
+//   ^ a word       ^ words              ^ a literal
+/** Whether it is an array in prose that begins with a word: its first letter may be that of a literal. */
+function beginsWithWord(text: string): boolean {
+  return /^\[\s{0,99}(?!(?:true|false|null|none|nan)\s{0,99}[,\]])[A-Za-z]/i.test(text.slice(0, 256))
 }

@@ -371,7 +371,12 @@ class Reference {
     if (!found) return undefined
     const to = at + found[0].length
     const quote = at > 0 ? this.#char(at - 1) : ''
-    return /["'`]/.test(quote) && this.#char(to) === quote ? undefined : to
+    if (!/["'`]/.test(quote)) return to
+    // A language or a line end behind a fence, or a bracket behind any of them, is no mention.
+    const behind = this.#slice(to, to + 4).toString('latin1')
+    const own = /^(["'`])\1{0,2}/.exec(behind)?.[0] ?? ''
+    if (own[0] !== quote || /^[{[]/.test(behind.slice(own.length))) return to
+    return own === '```' && /^[\w\r\n\x80-\xff-]/.test(behind.slice(3)) ? to : undefined
   }
 
   #loneAt(at: number): number | undefined {
@@ -385,7 +390,8 @@ class Reference {
 
   /** A closer whose opener was in the prompt: what is before it was a thought, if something follows. */
   #loneCloser(at: number, to: number): number {
-    const isWord = at > 0 && this.#isBlank(at - 1) && !this.#isBlankBefore(at)
+    const isInLine = at > 0 && this.#isBlank(at - 1) && !this.#isBlankBefore(at)
+    const isWord = isInLine && !/[\n\r`{[]/.test(this.#char(to) ?? '')
     if (this.#thought || this.#around.length > 0 || isWord) return to
     this.#thought = true
     let next = to
