@@ -17,6 +17,8 @@ interface Item {
   readonly symbol: ts.Symbol
   /** The entry whose page describes it. */
   readonly home: string
+  /** What names it, if no program can import it. */
+  readonly namedBy?: string
   /**
    * Whether a program can import it; other types are described because a public declaration refers to them.
    */
@@ -24,6 +26,7 @@ interface Item {
 }
 
 interface Section extends Item {
+  readonly title: string
   /** The page and the heading, for links. */
   readonly page: string
   readonly anchor: string
@@ -45,9 +48,9 @@ export function apiPages(program: ts.Program): Map<string, string> {
       if (!items.has(symbol))
         items.set(symbol, { name, symbol, home: ofRoot.has(symbol) ? 'index' : entry, exported: true })
   // A Map iterates in insertion order, so this also reaches the types that it adds.
-  for (const { symbol, home } of items.values())
+  for (const { name: namedBy, symbol, home } of items.values())
     for (const type of typesNamedBy(checker, symbol))
-      if (!items.has(type)) items.set(type, { name: type.name, symbol: type, home, exported: false })
+      if (!items.has(type)) items.set(type, { name: type.name, symbol: type, home, exported: false, namedBy })
 
   const pages = new Map(entries.map((entry) => [entry, sectionsOf(entry, [...items.values()])]))
   const places = new Map([...pages.values()].flat(2).map((section) => [section.symbol, section]))
@@ -78,10 +81,13 @@ function sectionsOf(entry: string, items: readonly Item[]): Section[][] {
     own.filter((item) => !item.exported),
   ].map((group) =>
     group.map((item) => {
-      const slug = item.name.toLowerCase()
+      // Two files may each have a type of this name.
+      const isShared = group.some((other) => other !== item && other.name === item.name)
+      const title = isShared ? `${item.name} of ${item.namedBy}` : item.name
+      const slug = title.toLowerCase().replaceAll(' ', '-')
       const count = seen.get(slug) ?? 0
       seen.set(slug, count + 1)
-      return { ...item, page: `${entry}.md`, anchor: count === 0 ? slug : `${slug}-${count}` }
+      return { ...item, title, page: `${entry}.md`, anchor: count === 0 ? slug : `${slug}-${count}` }
     }),
   )
 }
@@ -105,7 +111,7 @@ function page(
     parts.push(`## ${titles[n]}`)
     if (n === 2) parts.push('The declarations above name them.')
     for (const section of group) {
-      parts.push(`### ${section.name}`, ...describe(checker, section))
+      parts.push(`### ${section.title}`, ...describe(checker, section))
       const named = [...typesNamedBy(checker, section.symbol)]
         .filter((symbol) => symbol !== section.symbol)
         .map((symbol) => link(places.get(symbol)!, `${entry}.md`))
@@ -145,12 +151,46 @@ function link({ name, page, anchor }: Section, from: string): string {
 
 /** The doc comment, the declaration and the examples; for overloads, those of each. */
 function describe(checker: ts.TypeChecker, { name, symbol }: Item): string[] {
-  return declarationsOf(checker, symbol).flatMap((node) => {
+  const all = declarationsOf(checker, symbol)
+  const parts = new Map(all.flatMap((node) => [...functionsNamedBy(checker, node)]))
+  // A value that is made of functions is shown as the calls that it takes.
+  const shown = parts.size > 0 ? all.filter((node) => parts.has(node)) : all
+  return shown.flatMap((node) => {
     const { text, examples } = docOf(node)
     // An export may have another name than its declaration: `AskCall` is `Call` in its own file.
-    const code = codeOf(checker, node).replace(new RegExp(`^(\\w+) ${symbol.name}\\b`), `$1 ${name}`)
+    const own = (parts.has(node) && (node as ts.FunctionDeclaration).name?.text) || symbol.name
+    const part = parts.get(node)
+    const called = part ? `${name}.${part}` : `$1 ${name}`
+    const code = shownCode(checker, node).replace(new RegExp(`^(\\w+) ${own}\\b`), called)
     return [...text, fenced(code), ...examples.flatMap((example) => ['Example:', fenced(example)])]
   })
+}
+
+/** The declaration as a page shows it: all words of a type that the compiler makes, in short lines. */
+function shownCode(checker: ts.TypeChecker, node: ts.Declaration): string {
+  const code = codeOf(checker, node)
+  const value = ts.isVariableDeclaration(node) ? node.initializer : undefined
+  if (value && ts.isNoSubstitutionTemplateLiteral(value))
+    return code.replace(/:.*/s, () => ` = ${value.getText()}`)
+  if (ts.isTypeAliasDeclaration(node) && code.includes('keyof typeof'))
+    return broken(`type ${node.name.text} = ${typeText(checker, node, ts.TypeFormatFlags.InTypeAlias)}`)
+  return ts.isVariableDeclaration(node) && !node.type ? broken(code) : code
+}
+
+/** One member on a line, or as many words of a union as fit. */
+function broken(code: string): string {
+  const members = code
+    .replace('{ readonly', '{\n  readonly')
+    .replaceAll('; readonly', ';\n  readonly')
+    .replace(/; }$/, ';\n}')
+  return members.replaceAll(/^.{100,}$/gm, (line) => line.replaceAll(/(.{60,90}) \| /g, '$1\n  | '))
+}
+
+/** The compiler lists the words of a union in the order in which it met them, and here they are sorted. */
+function typeText(checker: ts.TypeChecker, node: ts.Declaration, flags = ts.TypeFormatFlags.None): string {
+  const known = ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.UseAliasDefinedOutsideCurrentScope
+  const text = checker.typeToString(checker.getTypeAtLocation(node), node, known | flags)
+  return text.replaceAll(/"[^"]+"(?: \| "[^"]+")+/g, (words) => words.split(' | ').sort().join(' | '))
 }
 
 function fenced(code: string): string {
@@ -181,20 +221,19 @@ export function declarationsOf(checker: ts.TypeChecker, symbol: ts.Symbol): ts.D
   const all = symbol.declarations ?? []
   const overloads = all.filter((node) => ts.isFunctionDeclaration(node) && node.body === undefined)
   const shown = overloads.length > 0 ? overloads : all
-  const functions = shown.flatMap((node) =>
-    ts.isVariableDeclaration(node) && node.type ? functionsNamedBy(checker, node.type) : [],
-  )
-  return [...functions, ...shown]
+  return [...shown.flatMap((node) => [...functionsNamedBy(checker, node).keys()]), ...shown]
 }
 
-function functionsNamedBy(checker: ts.TypeChecker, type: ts.TypeNode): ts.Declaration[] {
-  const found: ts.Declaration[] = []
-  walk(type, (node) => {
+/** The functions that the type of a variable refers to, each with the property that it is, or ``. */
+function functionsNamedBy(checker: ts.TypeChecker, variable: ts.Declaration): Map<ts.Declaration, string> {
+  const found = new Map<ts.Declaration, string>()
+  if (!ts.isVariableDeclaration(variable) || !variable.type) return found
+  walk(variable.type, (node) => {
     if (!ts.isTypeQueryNode(node)) return
     const named = checker.getSymbolAtLocation(node.exprName)
-    found.push(
-      ...(named ? (declared(checker, named).declarations ?? []) : []).filter(ts.isFunctionDeclaration),
-    )
+    const property = ts.isPropertySignature(node.parent) ? node.parent.name.getText() : ''
+    for (const each of (named && declared(checker, named).declarations) ?? [])
+      if (ts.isFunctionDeclaration(each)) found.set(each, property)
   })
   return found
 }
@@ -240,13 +279,10 @@ function isVisible(member: ts.ClassElement): boolean {
   return !(member.name && (ts.isComputedPropertyName(member.name) || ts.isPrivateIdentifier(member.name)))
 }
 
-/** The declaration as source, without what only the implementation needs. A long type is cut, or `whole`. */
-export function codeOf(checker: ts.TypeChecker, node: ts.Declaration, whole = false): string {
-  if (ts.isVariableDeclaration(node)) {
-    const flags = whole ? ts.TypeFormatFlags.NoTruncation : undefined
-    const type = node.type?.getText() ?? checker.typeToString(checker.getTypeAtLocation(node), node, flags)
-    return `const ${node.name.getText()}: ${type}`
-  }
+/** The declaration as source, without what only the implementation needs. */
+export function codeOf(checker: ts.TypeChecker, node: ts.Declaration): string {
+  if (ts.isVariableDeclaration(node))
+    return `const ${node.name.getText()}: ${node.type?.getText() ?? typeText(checker, node)}`
   if (ts.isClassDeclaration(node)) {
     const heritage = node.heritageClauses?.map((clause) => ` ${clause.getText()}`).join('') ?? ''
     const members = node.members.filter(isVisible).map((member) => `  ${codeOf(checker, member)}`)

@@ -27,7 +27,7 @@ export function surfaceText(program: ts.Program): string {
   })
   const declarations = [...symbols].map((symbol) =>
     declarationsOf(checker, symbol)
-      .map((node) => withoutComments(codeOf(checker, node, true)))
+      .map((node) => withoutComments(codeOf(checker, node)))
       .join('\n'),
   )
   return [head, ...lists, ...declarations.sort()].join('\n').trimEnd().concat('\n')

@@ -62,7 +62,7 @@ export type DeepPartial<T> = T extends readonly (infer Item)[]
     ? { [Key in keyof T]?: DeepPartial<T[Key]> }
     : T
 
-/** The state of an answer while it arrives, and at the end. */
+/** What `ask.stream()` yields: the answer as far as it has arrived, and at the end the value. */
 export type Snapshot<T> =
   | {
       readonly done: false

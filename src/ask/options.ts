@@ -40,7 +40,7 @@ export interface AskRequest {
  */
 export type AskCall = (request: AskRequest) => AskAnswer | Promise<AskAnswer>
 
-/** What is known about an attempt besides its outcome. */
+/** What `onAttempt` is told about an attempt, besides its outcome. */
 export interface AskAttempt {
   /** From 1; 0 for an answer from the cache. */
   readonly attempt: number
@@ -69,7 +69,7 @@ export interface AskOptions<S extends Schema | undefined = Schema | undefined> e
    * @default '10s'
    */
   readonly maxCacheWait?: Duration | undefined
-  /** Represents a schema or normalizers that are code, and the model, in the cache key. @default none */
+  /** Your word for what the cache cannot see: the model, a schema that is code, normalizers. @default none */
   readonly cacheKey?: string | undefined
   /** Aborting it rejects with its reason, and is passed to the call. */
   readonly signal?: AbortSignal | undefined

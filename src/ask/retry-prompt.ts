@@ -2,7 +2,7 @@ import { badOption, type Code, codes, type Fault, type SchemaError, visible } fr
 import { listed, MAX_PATH, MAX_SUMMARY, quoted, ruleName } from './broken-rules.ts'
 import { chineseSummary } from './retry-in-chinese.ts'
 
-/** Why an answer could not be used, for the model. */
+/** What a `retryPrompt` of yours is told: why the last answer could not be used. */
 export interface FailedAnswer {
   /**
    * What is wrong and where: one line, at most 600 characters. From the answer it contains only the names of

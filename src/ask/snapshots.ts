@@ -29,7 +29,7 @@ const SNAPSHOT_OPTIONS = {
   maxDepth: { default: 512 },
 } as const satisfies OptionTable<SnapshotOptions>
 
-/** The value so far, and what was completed since the previous snapshot. */
+/** A snapshot, as `push` returns it: the value so far, and what was completed since the previous one. */
 export interface SnapshotProgress {
   /** One value that grows: snapshots share it, so copy what must not change. */
   readonly value: unknown
@@ -37,15 +37,16 @@ export interface SnapshotProgress {
   readonly complete: readonly string[]
 }
 
-/** Finds the payload in the text of a model while it arrives, and shows it growing. */
+/** What `snapshots()` makes: it finds the payload in a text while that arrives, and shows it growing. */
 export interface Snapshots {
   /** Takes text; returns a snapshot if the value has begun, and may have changed. */
   push(text: string): SnapshotProgress | undefined
   /**
-   * The payload is complete, and `tryParse` takes it, if its schema is a JSON Schema. An array waits while it
-   * may be a citation (`[1]`). Until a line has ended behind it, more text may show that it is a piece of
-   * something else; an empty one, or one that does not pass, gives way to another. What only the end decides
-   * is never done: a last resort (`LOOSE_MATCH`), a thought that was not closed.
+   * True when more text will not change the value: the payload is complete, and `tryParse` takes it, if its
+   * schema is a JSON Schema. An array waits while it may be a citation (`[1]`). Until a line has ended behind
+   * it, more text may show that it is a piece of something else; an empty one, or one that does not pass,
+   * gives way to another. What only the end decides is never done: a last resort (`LOOSE_MATCH`), a thought
+   * that was not closed.
    */
   done(): boolean
 }
@@ -69,7 +70,7 @@ export interface CheckedSnapshots extends Pick<Snapshots, 'push'> {
  * the text for `done`.
  *
  * It finds the payload where `parse` does, and reads it strictly: a payload that needs repair gives no
- * further snapshots; the ladder judges the whole text at the end.
+ * further snapshots; repair is for `tryParse`, with the whole text at the end.
  *
  * @example
  * const seen = snapshots()

@@ -83,7 +83,7 @@ export const runCodes = /* @__PURE__ */ spoken({
   ENGINE_ERROR: 'the engine reported an error',
   PIPE_HELD_OPEN: 'the process ended, but another process still holds its pipe open',
   LEFT_RUNNING: 'the run was ended, but a process that the agent had started runs on',
-  TASK_CUT: 'the recorder was lost before the agent had got all that was sent',
+  TASK_CUT: 'the recorder was killed before the agent had got its whole task',
   ARTIFACT_REJECTED: 'a path leaves the run directory or cannot be used',
   ARTIFACT_MISSING: 'the engine claims a file that is not there',
   DIFF_MISSING: 'the working tree could not be compared, or not all of it',
@@ -92,7 +92,7 @@ export const runCodes = /* @__PURE__ */ spoken({
   RUN_TIMEOUT: 'the process ran longer than allowed and was ended',
   RUN_IDLE: 'the process was silent longer than allowed and was ended',
   RUN_LIMIT: 'the run used more than it was allowed to and was ended',
-  LIMIT_PASSED: 'the run used more than it was allowed to, and the agent told that only at the end',
+  LIMIT_PASSED: 'the run used more than it may, but its agent told that too late to end it',
   LIMIT_BLIND: 'a limit cannot hold, because the agent does not report what it limits',
   TEXT_MODE: 'the agent was started in its text mode, which tells neither its session nor its end',
   RUN_LINGERED: 'the process reported its end but did not exit, so it was ended',
@@ -102,12 +102,12 @@ export const runCodes = /* @__PURE__ */ spoken({
   RUN_INTERRUPTED: 'the process was ended because the user asked for it',
   LOG_RESTARTED: 'a followed log was truncated or replaced and is read again from its start',
   LATEST_NOT_LINKED: 'the link to the newest run could not be made',
-  PROFILE_FAILED: 'the code of the engine threw, so its input is kept as raw',
+  PROFILE_FAILED: "the engine's code threw an error, so its input is kept as raw",
 } as const)
 
 /**
- * All codes, shared by faults (thrown, or carried by a failed outcome) and notes (data).
- * The text says what the code means; a message adds what was found and where.
+ * All codes, shared by faults (thrown, or carried by a failed outcome) and notes (data), and what each means.
+ * A message adds what was found and where; docs/codes.md says what to do.
  *
  * @example
  * console.log(codes.TRUNCATED) // 'the input ended inside the payload'
@@ -135,7 +135,7 @@ function allCodes() {
       BROKER_MISSING: 'the optional packages for NATS are not installed',
       BROKER_FAILED: 'the broker cannot be used, or does not allow what was asked',
       BROKER_GAP: 'events of a run are missing at the broker',
-      RUN_REFUSED: 'the run cannot be shipped: the broker has other events of it, or it cannot be sent whole',
+      RUN_REFUSED: 'the run is not sent to NATS: other events of it are there, or it cannot be sent whole',
 
       // Faults and notes of an answer.
       COMMAND_FAILED: 'the command failed, or gave no answer in time',
@@ -187,7 +187,7 @@ function allCodes() {
   return { ...payloadCodes, ...runCodes, ...others } as const
 }
 
-/** A code of the table. */
+/** A key of `codes`; docs/codes.md says what to do about each. */
 export type Code = keyof typeof codes
 
 /** What the code means; the code itself in a bundle that has no use for its table. */
@@ -258,10 +258,11 @@ export interface Breakage {
   readonly expected: string
 }
 
-/** One attempt to get a valid answer, and why it failed. */
+/** An item of `fault.attempts`: one answer to `ask()` that did not pass. */
 export interface FailedAttempt {
   /** The start of the answer, bounded. */
   readonly text: string
+  /** Why it did not pass. */
   readonly fault: Fault
   readonly duration_ms: number
 }
@@ -274,11 +275,11 @@ export interface FaultDetails {
   readonly broken?: Breakage
   /** The parsed value that failed, where there is one (NORMALIZE_FAILED). */
   readonly value?: unknown
-  /** Where in the channel it happened. */
+  /** Byte offset: in the channel, where the payload breaks, or else begins; or of an event in its journal. */
   readonly at?: number
   /** The caller's name for the payload (the option `label`). */
   readonly label?: string
-  /** For `ask`: every attempt, in order. */
+  /** For `ask`: every answer that did not pass, in order. */
   readonly attempts?: readonly FailedAttempt[]
 }
 
@@ -290,6 +291,7 @@ const SHORT = { depth: 1, maxArrayLength: 5, maxStringLength: 200, breakLength: 
 
 /**
  * The only error this package throws. `code` is stable; the message is for people and bounded.
+ * `FaultDetails` explains the other fields.
  *
  * @example
  * try { parse(text) } catch (error) { if (Fault.is(error)) console.warn(error.code) }

@@ -10,14 +10,16 @@ export interface Sink<T> {
   write(value: T): void
   end(): void
   /**
-   * Continues what `write` or `end` left undone because one turn was used up; true while there is more. Only
-   * stages that were asked to take turns have it: `flow` asks, so that its reader can keep up.
+   * Writes more of what `write` or `end` left because its turn was used up: call it until it returns false.
+   * Only stages with an end of their turn leave something, as `valueStage(options, 256)`; `flow` calls it
+   * when its reader has room.
    */
   more?(): boolean
 }
 
 /**
- * One step of a pipeline: given the next sink, it returns the sink to write to. All state lives in the
+ * One step of a pipeline without streams: given the next sink, it returns the sink to write to. Use it where
+ * there are no streams, `drive` it over an array, or make a stream of it with `flow`. All state lives in the
  * closure of that call, so a stage can be used for many inputs at once.
  *
  * @example
@@ -27,7 +29,7 @@ export interface Sink<T> {
 export type Stage<In, Out> = (next: Sink<Out>) => Sink<In>
 
 /**
- * Chains two stages. Nothing is queued between them: a write to the first one is a call of the second.
+ * Makes one stage of two, of which the first writes to the second. Nothing is queued between them.
  *
  * @example
  * const stage = join(frameStage(), outcomeStage({ schema }))
@@ -39,7 +41,7 @@ export function join<In, Mid, Out>(upper: Stage<In, Mid>, lower: Stage<Mid, Out>
 }
 
 /**
- * Runs a stage over an array, without streams. For tests, and for inputs that are already in memory.
+ * Runs a stage over an array, and returns all that it writes. For tests, and for inputs that are in memory.
  *
  * @example
  * drive(double, [1, 2, 3]) // [2, 4, 6]
@@ -61,7 +63,10 @@ export function checkStage(who: string, stage: unknown): void {
     throw misfit(who, 'a stage, which is a function of the next sink', stage, `${who}(valueStage())`)
 }
 
-/** Turns what is written to a stream into what the stage takes, one bounded portion at a time. */
+/**
+ * How `flow` makes what its stage takes of what is written to the stream. A large input is cut into portions,
+ * so that the reader can keep up.
+ */
 export interface Intake<In> {
   /** Makes one input of a written value; throws a Fault if that is impossible. */
   take(written: unknown): In

@@ -25,8 +25,8 @@ export const sessions = {
 } satisfies Record<string, Engine>
 
 /**
- * Every engine by its name: session files and those of `all-engines.ts`. Session files come first: their
- * shapes are narrow, and some of their lines are on stdout too.
+ * Every engine by its name, but for `auto`. `<name>-session` reads the session file that an agent keeps in
+ * the home directory. Those come first: their shapes are narrow, and some of their lines are on stdout too.
  *
  * @example
  * events(engines.codex)

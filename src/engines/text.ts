@@ -1,7 +1,7 @@
 import type { Engine } from '../events/engine.ts'
 import { AnswerText } from './answer-text.ts'
 
-/** Any other program: its stdout is taken as the answer. */
+/** The engine for any other program: its whole stdout is the answer. */
 export const text: Engine = {
   name: 'text',
   parser: 'text',

@@ -1,7 +1,7 @@
 import { quote, runCodes } from '../base/fault.ts'
 import type { Range, Writer } from './write.ts'
 
-/** What a run changed in its directory. Paths are relative to it. */
+/** Which files a run created, modified and deleted, as paths relative to its directory. */
 export interface FsDiff {
   readonly created?: readonly string[] | undefined
   readonly modified?: readonly string[] | undefined

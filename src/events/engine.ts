@@ -30,13 +30,13 @@ export interface EngineCut {
     | 'records'
     | 'text'
     | ((frame: Pick<EngineFrame, 'channel' | 'value'>) => 'records' | 'text' | undefined)
-  /** Names whose blocks (`<Name>` to `</Name>`) are frames of kind `tag`, even within a line. */
+  /** `['Name']`: blocks from `<Name>` to `</Name>` are frames of kind `tag`, even within a line. */
   readonly blocks?: readonly string[]
-  /** First keys of documents that are also found after other text on their line. */
+  /** First keys of documents that may follow other text on a line: `['answer']` for `Done. {"answer": …`. */
   readonly glued?: readonly string[]
   /**
-   * A document that may be the last thing the program writes, without a line end: it is read at its closing
-   * bracket, and what follows it is another line.
+   * Whether this document may be the last thing the program writes, without a line end (`isRecord(document)
+   * && 'answer' in document`): it is read at its closing bracket, and what follows it is another line.
    */
   whole?(document: unknown): boolean
 }
@@ -50,16 +50,19 @@ export interface EngineFrame extends Frame {
   readonly value?: unknown
   /** Blank lines before the frame that are included in its range. */
   readonly blanks?: string
-  /** It is on the same line as the frame before it, after these blanks. */
+  /** Set if it is on the same line as the frame before it: the blanks between the two, often none. */
   readonly glue?: string
-  /** The record was joined from torn lines; `breaks`: from whole ones, with raw line breaks in a string. */
+  /**
+   * True if the line of this record was torn, or had something else on it; `breaks` if it is on several lines
+   * because a string in it has raw line breaks.
+   */
   readonly mended?: true | 'breaks'
-  /** The PTY lines that it was cut from, if not one: another channel may have them unchanged. */
+  /** The PTY lines that it was made from, if it is not just one: another channel may have them unchanged. */
   readonly pieces?: readonly string[]
   /**
-   * Only the PTY has this record, so it may arrive long after what follows it there: it does not belong to
-   * the current message of the other records. `first` and `last` mark the ends of a run of such records; the
-   * last one may not be known.
+   * Set if the PTY has this record and the pipes do not. It may come late, so it is no part of the message
+   * that the other records write now. Of several such records in a row one is `first` and one `last`, if the
+   * end of the row was seen.
    */
   readonly extra?: { readonly first: boolean; readonly last: boolean }
 }
@@ -78,6 +81,7 @@ export interface CallFacts {
   readonly denied?: boolean | undefined
   /** How long it took, if the engine reports it. */
   readonly duration_ms?: number | undefined
+  /** The call of the subagent that made it. */
   readonly parent?: string | undefined
 }
 
@@ -103,14 +107,16 @@ export interface StatusFacts extends RunFacts {
   readonly cost?: Cost | undefined
   /** The cost of the session so far, if the engine counts that. */
   readonly cost_so_far?: Cost | undefined
-  /** `cost_so_far` was 0 when this run began. */
+  /** The session began with this run: all of `cost_so_far` is the run's own. */
   readonly fresh?: boolean | undefined
   /**
    * The answer of the run, a value that the engine has in a field of its own: it counts like a message that
    * is nothing but this JSON.
    */
   readonly structured_payload?: unknown
+  /** What else the engine counts, in its own format. */
   readonly stats?: unknown
+  /** The engine's word about the step: `completed`. */
   readonly reason?: string | undefined
   /** The call of the subagent that it is about. */
   readonly parent?: string | undefined
@@ -122,27 +128,27 @@ export interface ErrorFacts {
   readonly retryable?: boolean | undefined
   /** The engine's own code for it, a status or a word: it helps to tell the `failure_class`. */
   readonly code?: unknown
-  /** It is the engine's own verdict on its turn: one that comes later takes its place. */
+  /** With `fatal`: it is how the engine judges its turn, so a later `say.ended` takes it back. */
   readonly verdict?: boolean | undefined
-  /** It takes the place of an answer: unless one follows, the run failed, whatever its severity. */
+  /** It is printed where the answer should be: the run failed if the turn has no message besides. */
   readonly alone?: boolean | undefined
 }
 
 /**
- * A request, as an engine reports it: `id` is that of the wire. Its JSON type counts: agents that asked `0`
+ * A request, as an engine reports it: `id` is the agent's own. Its JSON type counts: agents that asked `0`
  * ignore an answer to `"0"`.
  */
 export interface RequestFacts extends Omit<AgentRequest, 'id'> {
   readonly id: unknown
-  /** The record that asks, for the reason and the evidence: `session/request_permission`. */
+  /** The name of the record that asks, for `reason` and the evidence: `session/request_permission`. */
   readonly signal: string
 }
 
-/** What a turn has shown of requests and of the client, when it is over. */
+/** What `say.turnOver` returns: what the turn has shown of requests and of the client. */
 export interface TurnEnd {
   /** The client sent an interrupt, or chose to cancel. */
   readonly interrupted: boolean
-  /** The calls that were asked about, and what was chosen, if that was seen; no option is `reject_once`. */
+  /** By the id of the call: the kind of option that was chosen, if seen. With none it is `reject_once`. */
   readonly answers: ReadonlyMap<string, RequestOption['kind'] | undefined>
 }
 
@@ -201,32 +207,34 @@ export interface Say {
    * The turn `begins`: the end of the turn before no longer counts, nor does the done marker. It `goes on`
    * after an end or a failure that the engine reported (it retried, its question was answered): neither
    * counts any more. Its answer was `cut`, for a `reason` (a limit of tokens: `length`, `max_tokens`):
-   * unless another message follows, the run did not end well.
+   * unless another message follows, the run did not end well. For its end see `ended` and `turnOver`.
    */
   turn(what: 'begins' | 'goes on' | 'cut', reason?: string): void
   /**
-   * The engine's own signal that its turn has ended. Unless the work is done or the turn failed, an event
-   * says that the agent waits for input. `answer`: the words of its result, which are searched for payloads
-   * as well, unless they only repeat the last message.
+   * The turn has ended well, as the engine says by the record of this name (`turn.completed`); a turn that
+   * failed has an `error` that is `fatal`. Unless the work is done or the turn failed, an event says that the
+   * agent waits for input. `answer`: the words of its result, which are searched for payloads as well, unless
+   * they only repeat the last message.
    */
   ended(signal: string, answer?: string): void
   /** The agent asks the user, and waits. A run that ends before that is settled needs input. */
   asks(request: RequestFacts): void
   /**
    * The agent no longer waits for an answer: to this request, or about this call, because it works on it.
-   * Without either it works on something else. True if the user did not allow the call, as far as that was
-   * seen.
+   * Without either it works on something else. Returns true if the user was seen to turn this call down.
    */
   settles(what?: { readonly request?: unknown; readonly call?: string | undefined }): boolean
   /**
-   * The turn is over, well or not: requests that are open are settled, and the next prompt of stdin begins.
-   * `interrupted` if its end says that it was stopped. Returns what is known of its requests.
+   * For an engine that calls `asks` or `sent`, besides `ended` or `error`: the turn is over, well or not.
+   * Requests that are open are settled, and the next prompt of stdin begins. `interrupted` if its end says
+   * that it was stopped.
    */
   turnOver(how: 'well' | 'failed' | 'interrupted'): TurnEnd
   /**
-   * In `EngineReader.sent`: what the client sends. Return the result of it. A prompt that was sent during a
-   * turn is kept until that is over; an answer may be read before its request. An answer has the id of the
-   * request, the chosen option, if it is one of them, and `words` with its texts at any level.
+   * Only in `EngineReader.sent`, which returns its result (`return say.sent('prompt', text)`): what the
+   * client sends. A prompt that was sent during a turn is kept until that is over; an answer may be read
+   * before its request. An answer has the id of the request, the chosen option, if it is one of them, and
+   * `words` with its texts at any level.
    */
   sent(
     ...what:
@@ -237,10 +245,10 @@ export interface Say {
   /** The engine does not know this type of record. Return false afterwards, so that it is kept. */
   unknownType(name: string): void
   /**
-   * Reports the keys of `record` that are not in `known` (names, separated by blanks); the record is then
-   * also kept as raw. `name:kind` (text, number, flag, record, list) and `name=one|another` say more of a
-   * field: a value of another kind, or another word, is reported as well. Null has every kind. With `*` in
-   * the list, other fields are not reported.
+   * Reports the keys of `record` that are not in `known`, and keeps the record as raw then, too. In
+   * `'type id:text state=done|failed'` also a kind of value is wanted (text, number, flag, record, list), or
+   * one of some words: any other is reported as well. Null has every kind. With `*` in the list, other fields
+   * are not reported.
    */
   fields(record: object, known: string): void
   /** How certain the engine is of what it reports from here on about this frame. @default 0.95 */
@@ -276,8 +284,8 @@ export interface EngineReader {
   /** The input has ended; the exit code is not considered yet. */
   end?(say: Say): void
   /**
-   * Whether the run is over as far as it was read, though the reader has not said so: it keeps the end of the
-   * run, because something may follow that shows that it was none.
+   * For a reader that keeps what looks like the end of the run, because more may follow: true as long as it
+   * does. `endAfter` of `run()` counts from then, as it does from `say.ended`.
    */
   over?(): boolean
 }
@@ -289,11 +297,11 @@ export interface EngineReader {
  * const open: Engine['open'] = ({ maxFrame }) => readerThatKeepsAtMost(maxFrame)
  */
 export interface ReaderOptions {
-  /** Characters of text that may be kept. */
+  /** Characters of text that the reader may keep: the number of `maxFrame` of `events()`. */
   readonly maxFrame: number
   /**
-   * The caller has named this engine: a record that lacks some of the fields by which others would recognise
-   * it is still its own (see `isLenient`).
+   * The caller has named this engine, so `auto` did not pick it: a record may be read as its own though it
+   * lacks some of the fields by which `auto` would recognise it.
    * @default false
    */
   readonly named?: boolean | undefined
@@ -326,23 +334,24 @@ export interface Engine {
   readonly name: string
   /** The name of the dialect, for `source.parser`. */
   readonly parser: string
+  /** How the lines of its channels are joined to records. */
   readonly cut: EngineCut
-  /** One line for people: modes and versions. */
+  /** A line about it for people, as `sluice engines` prints it: its modes and versions. */
   readonly about?: string
   /**
-   * It reads files that the agent may still be writing: a record that is cut at the end is not a failure.
+   * It reads session files, which the agent may still be writing: a cut record at the end is no failure.
    * @default false
    */
   readonly growing?: boolean
-  /** Words of its errors that the usual table (`failure-class.ts`) does not know, or reads in another way. */
+  /** Words of its errors, and what they mean: looked at before the words that we know of all engines. */
   readonly failures?: FailureTable
   /** What its tools do: `{ read: 'Read LS', execute: 'Bash' }`. */
   readonly tools?: ToolTable
-  /** How the error of a call begins that was not allowed, by a person or a rule. */
+  /** Tests the error of a failed call: `/^User rejected/` if it was not allowed, by a person or a rule. */
   readonly denials?: Pick<RegExp, 'test'>
   /**
-   * True if this frame could only come from this engine; `'weak'` if it is probably this engine's, but other
-   * programs write such records, too. For `auto`.
+   * How `auto` recognises the engine: true if no other program writes such a frame, `'weak'` if it is
+   * probably this engine's, but others write such records, too.
    */
   shape?(frame: EngineFrame): boolean | 'weak'
   /**
@@ -351,14 +360,14 @@ export interface Engine {
    */
   task?(argv: readonly string[]): string | undefined
   /**
-   * The command line of the next turn in the same session; its prompt goes to stdin. Undefined if a run that
-   * was started in this way cannot be continued.
+   * How `reply()` continues a session: the command line of its next turn, whose prompt goes to stdin.
+   * Undefined if a run that was started in this way cannot be continued.
    * @default as that of our engine of this name
    */
   resume?(last: LastTurn): readonly string[] | undefined
   /** How to speak with the agent while it works (`talk`). @default that of our engine of this name */
   readonly wire?: Wire
-  /** Begins a run. The reader must bound what it keeps. */
+  /** Makes the reader of a run. It must keep no more text than `limits.maxFrame`. */
   open(limits: ReaderOptions): EngineReader
 }
 

@@ -45,14 +45,14 @@ export interface EventOptions {
    */
   readonly clock?: (() => number) | undefined
   /**
-   * Records per channel that may wait for the same record on the other channel; beyond that, the oldest is
-   * dropped.
+   * A run on a PTY with pipes prints each record twice: how many of a channel are remembered until the other
+   * has them. Of more, the oldest is forgotten, and may be emitted again (LATE_DUPLICATE_POSSIBLE).
    * @default 65536
    */
   readonly window?: number | undefined
   /**
-   * A key in an assistant payload that means the work is done. If you name one, the run needs input until it
-   * is there.
+   * A top-level key that the agent writes in its JSON when the work is done: `"ALL_DONE": true`. If you name
+   * one, a run without it ends as `needs_input`.
    * @default '__SKILL_DONE__', which may be missing
    */
   readonly doneMarker?: string | undefined
@@ -63,7 +63,8 @@ export interface EventOptions {
    */
   readonly maxFrame?: number | undefined
   /**
-   * The run directory: absolute paths the engine reports become relative to it, others are refused.
+   * The run directory, which is the `cwd` of the agent: absolute paths of files that it reports become
+   * relative to it, and those outside are refused.
    * @default none
    */
   readonly dir?: string | undefined
@@ -92,7 +93,8 @@ export interface EventOptions {
   /** The session that this attempt continues: if the agent tells another one, it failed. @default none */
   readonly session?: string | undefined
   /**
-   * Everything on stdin is a record of the engine's wire, whatever it looks like. Else the engine decides.
+   * What was sent on stdin are records, as `run({ talk })` sends them, and not a prompt. Else the engine
+   * looks at it and decides.
    * @default false
    */
   readonly wire?: boolean | undefined
@@ -137,13 +139,13 @@ const MAX_UNPICKED_TEXT = 1 << 18
 export interface StageParts {
   /** At least 128 bits of a cryptographic hash. */
   readonly hash?: ((text: string | Uint8Array) => string) | undefined
-  /** False if the path is a link that leads out of the run directory. */
+  /** False for a path, relative to `dir`, that is a link and leads out of it. @default always true */
   readonly inside?: ((path: string) => boolean) | undefined
   /** What is known of the run before its first byte: told before everything else. */
   readonly firstNotes?: readonly Note[] | undefined
   /** Asked when everything was read: told with the notes of the exit. */
   readonly lastNotes?: (() => readonly Note[]) | undefined
-  /** The result that was told when the run was recorded: asked for where no schema is given. */
+  /** To read a recorded run without its schema: the `lifecycle.run.result` that its events have. */
   readonly toldResult?: (() => ResultData | undefined) | undefined
 }
 
@@ -155,7 +157,7 @@ const STAGE_PARTS = {
   toldResult: {},
 } as const satisfies OptionTable<StageParts>
 
-/** The stage of `events()`. */
+/** `events()` without streams: see `Stage`. */
 export function eventStage(
   engine: Engine | Picker,
   options: EventOptions & StageParts = {},

@@ -40,13 +40,17 @@ export type EndReason =
  */
 export type FailureClass = 'auth' | 'quota' | 'rate' | 'context' | 'network' | 'denied' | 'other'
 
-/** Everything known about the end of a run. */
+/** What is known about the end of an agent's run, from which its `outcome` is made. */
 export interface Evidence {
+  /** The agent wrote its done marker in its last turn: the option `doneMarker` of `events()`. */
   readonly done_marker: boolean
+  /** The name of the engine's record that ended the last turn: `turn.completed`. */
   readonly end_signal: string | null
+  /** The words of the error that made the run fail: a fatal one of the engine, or one of ours. */
   readonly failure: string | null
   readonly exit_code: number | null
   readonly signal: string | null
+  /** The output ended inside a record, or the last answer was `cut`. */
   readonly truncated: boolean
   /** How the engine says that the last answer was cut: `max_tokens`, `length`. Missing if it does not. */
   readonly cut?: string
@@ -62,6 +66,7 @@ export interface Evidence {
 export interface RequestOption {
   readonly id: string
   readonly kind: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always' | 'cancel'
+  /** What to show to the user for it. */
   readonly label: string
 }
 
@@ -81,7 +86,7 @@ export interface RequestQuestion {
 
 /** What an agent asks, before it goes on. Command, paths and reason are the model's words. */
 export interface AgentRequest {
-  /** The attempt, and the id of the wire as JSON: `1:0`, `1:"0"`. `1:0:2` is the second with the id 0. */
+  /** The attempt, and the agent's own id as JSON: `1:0`, `1:"0"`. `1:0:2` is the second with the id 0. */
   readonly id: string
   readonly kind: 'permission' | 'question'
   /** The name of the tool that it is about. */
@@ -101,13 +106,17 @@ export interface AgentRequest {
 }
 
 /**
- * How a request ended: answered on stdin (`user`) or by an order from elsewhere (`control`), by a limit of
- * ours, by the agent (it withdrew the request or went on; without stdin that is all that can be seen of an
- * answer), by an interrupt, or by the end of the run.
+ * How a request ended: answered on stdin (`user`) or by an order from elsewhere (`control`), rejected by us
+ * because nobody answered in time, or can (`limit`), by the agent (it withdrew the request or went on;
+ * without stdin that is all that can be seen of an answer), by an interrupt, or by the end of the run.
  */
 export type SettledBy = 'user' | 'control' | 'limit' | 'agent' | 'interrupt' | 'end'
 
 interface StatusData {
+  /**
+   * The engine's own word for the step (`turn_started`), or one of ours: `started` (the session is known),
+   * `engine_picked` (by `auto`), `awaiting_user_input`, `request_settled`, `control` (an order to the run).
+   */
   readonly status: string
   /** Token counts in the engine's own format, cumulative in some: never add them up, add up `tokens`. */
   readonly usage?: unknown
@@ -121,7 +130,9 @@ interface StatusData {
   readonly cost?: Cost
   /** The answer that the engine has in a field of its own (Claude Code: `structured_output`). */
   readonly structured_payload?: unknown
+  /** What else the engine counts, in its own format (Gemini CLI: `stats`). */
   readonly stats?: unknown
+  /** The engine's word about the step. With `awaiting_user_input`: the name of the record that says so. */
   readonly reason?: string
   /** With `started`, or later if the engine reports it later. */
   readonly model?: string
@@ -197,7 +208,9 @@ export interface CompletionData {
  */
 export type ResultData<T = unknown> = {
   readonly repair_level: RepairLevel
+  /** The codes of its notes; those of a result that failed begin with why. */
   readonly warnings: readonly Code[]
+  /** It passed, and the run ended as it should: the `cache` of `run()` may store it. */
   readonly cacheable: boolean
 } & (
   | { readonly status: 'success'; readonly value: T; readonly errors?: undefined }
@@ -284,6 +297,7 @@ export interface DiagnosticData {
   readonly code: Code
   readonly message: string
   readonly severity: Severity
+  /** As in `source` of the event. */
   readonly confidence: number
   /** Whether the engine says that it will, or could, retry. */
   readonly retryable?: boolean
@@ -346,10 +360,12 @@ export interface RawRef {
   readonly encoding: 'utf-8'
 }
 
-/** The parser of an event, and its confidence. */
+/** Who read an event. */
 export interface EventParser {
   readonly engine: string
+  /** The name of the engine's dialect: `codex_ndjson`. */
   readonly parser: string
+  /** How certain the reading is, from 0.3 to 1: 0.95 for a plain record, below 0.7 a guess. */
   readonly confidence: number
 }
 
@@ -359,7 +375,7 @@ export interface Correlation {
   readonly event_id: string
 }
 
-/** One RASP record: what the engine reported. */
+/** What an engine reported: one record of RASP, the Runtime Agent Stream Protocol. */
 export type AgentEvent = {
   [K in EventType]: {
     readonly protocol_version: 'rasp/1.0'

@@ -11,23 +11,26 @@ import type { AgentRequest } from './event.ts'
 export interface Wire {
   /** Whether an agent speaks it that was started in this way. The first word is the program. */
   speaks(argv: readonly string[]): boolean
-  /** `open` names the session that is continued. Otherwise the command line does. */
+  /** To continue a session, a record of `open` names it (`start.session`), and not the command line. */
   readonly loads?: true
-  /** The next step that opens a session. `answers` are the results of the requests of the steps before. */
+  /**
+   * The next step that opens a session; called until it gives a `session`. `answers` are the results of its
+   * own requests in the steps before, and `id` is for the next one.
+   */
   open(start: WireStart, answers: readonly WireRecord[], id: number): WireStep
   /** A prompt, which begins a turn. */
   say(prompt: string, now: WireState): object
   /** What stops the turn; undefined while it is not known which turn that is. */
   interrupt(now: WireState): object | undefined
-  /** After an interrupt the agent waits until its requests are answered. */
+  /** After an interrupt the agent still waits for answers to its requests, so they are dismissed. */
   readonly waits?: true
-  /** The turn that a record of the agent begins. */
+  /** The id of the turn that a record of the agent begins. */
   turn?(record: WireRecord): string | undefined
   /** The result of a request of ours, or why it failed; undefined if the record is no such answer. */
   result(record: WireRecord): WireResult | undefined
-  /** `answer` takes answers to questions, too. Without it, a question can only be turned down. */
+  /** `answer` knows `choice.answers`. Without it, a question of the agent can only be turned down. */
   readonly questions?: true
-  /** The answer to a request of the agent. With no choice, the user dismissed it: that allows nothing. */
+  /** What answers a request of the agent. An empty choice means that it was dismissed: it allows nothing. */
   answer(record: WireRecord, choice: WireChoice): object
   /** What refuses a request that is not for the user; undefined if the record is no request. */
   refuse(record: WireRecord): object | undefined
@@ -46,9 +49,9 @@ export interface WireStart {
 }
 
 /**
- * A step of `open`: records to send, of which the last is a request with the given id (`instead`: what to
- * send with the next id if the agent does not know that request, though it says so); or the session is open
- * (`quiet`: its history may still arrive); or it cannot be opened.
+ * A step of `open`: records to send, of which the last is a request with the given id (`instead`: with the
+ * next id, sent if the agent does not know that request); or the session is open (`quiet`: the prompt waits
+ * until the agent has sent the history of the session); or it cannot be opened.
  */
 export type WireStep =
   | { readonly send: readonly object[]; readonly instead?: readonly object[] }
@@ -68,7 +71,7 @@ export interface WireResult {
   readonly id: number
   readonly result?: WireRecord
   readonly error?: string
-  /** The agent does not know such a request. */
+  /** It failed because the agent does not know such a request: `instead` is sent then. */
   readonly unknown?: boolean
 }
 

@@ -8,7 +8,7 @@ export interface FrameOptions {
   readonly tags?: readonly string[] | undefined
   /** Cut CommonMark fenced blocks. @default true */
   readonly fences?: boolean | undefined
-  /** Cut NDJSON lines. @default true */
+  /** Cut NDJSON lines, too. (`lines` of `values()` means: nothing else.) @default true */
   readonly lines?: boolean | undefined
   /** Cut bare objects and arrays of objects in prose. @default true */
   readonly objects?: boolean | undefined

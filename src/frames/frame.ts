@@ -26,21 +26,21 @@ export interface Frame {
   readonly text: string
   /** For an item of a larger document: its place, as a JSON pointer: `/issues/0`. */
   readonly path?: string
-  /** The tag's name, or the fence's info string. */
+  /** The name of the tag, or what stands behind the opening of the fence: `json`. */
   readonly label?: string
-  /** The input ended inside this frame. */
+  /** The input ended inside this frame: `<json>{"a":1}` without `</json>`. */
   readonly open?: true
-  /** Only blanks and closed think blocks precede it: it may be the whole input. */
+  /** In `values()`: only blanks and closed think blocks precede it, so it may be the whole input. */
   readonly first?: true
   /**
-   * For an object: what follows it, at this offset, is a bracket that was never opened, or a `,` or `:`
-   * before more JSON. So it is a piece of something broken, and the rest of that is skipped as text.
+   * For an object that is a piece of something broken, `{"a":1}, {"b":2}`: the byte offset of what shows
+   * that, a bracket that was never opened, or a `,` or `:` before more JSON. The rest is skipped as text.
    */
   readonly broken?: number
-  /** For an object: it follows `[`, `{`, `,` or `":`, as inside a larger document. */
+  /** For an object: it follows `[`, `{`, `,` or `":`, as inside a larger document: `"k": {"a":1}`. */
   readonly attached?: true
   /**
-   * It is a piece of something that is not JSON (an argument of a call, a parameter, a cell), or an array
+   * It is a piece of something that is not JSON (an argument, `f({"a":1})`, a parameter, a cell), or an array
    * that looks like a citation, an index or a link: `see [1]`, `list[0]`. It counts only as the whole input.
    */
   readonly aside?: true

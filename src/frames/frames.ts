@@ -22,7 +22,7 @@ export const TURN = 256
 
 const SCAN_OPTIONS = { ...FRAME_OPTIONS, ...OPENER_RULES }
 
-/** The stage of `frames()`. Each channel has a scanner of its own; exit chunks are skipped. */
+/** `frames()` without streams: see `Stage`. Each channel is cut by itself; exit chunks are skipped. */
 export function frameStage(options: FrameOptions = {}): Stage<Chunk, Frame> {
   return scanStage(readOptions('frameStage', options, 'frameStage({ lines: true })', FRAME_OPTIONS))
 }

@@ -56,8 +56,9 @@ const MIRROR_OPTIONS = {
 
 /** The progress of `mirror`. */
 export interface MirrorProgress {
-  /** Runs in the directory, and how many of them have ended. */
+  /** Runs in the directory. */
   readonly runs: number
+  /** Those of them that have ended. */
   readonly over: number
   /** What arrived and was written since the start. */
   readonly events: number

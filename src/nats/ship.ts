@@ -28,15 +28,15 @@ export interface ShipOptions extends NatsOptions {
   /** Keep watching for new runs, and for runs that continue, until `signal`. @default false */
   readonly follow?: boolean | undefined
   /**
-   * Passes orders from `serve --from … --control` on to runs that were started with `control`. Everyone who
+   * Passes orders from `serve --from … --control` on to runs of this host with `control: true`. Everyone who
    * may publish under `<stream>-control.<tenant>` at the broker may then give them. Read docs/control.md
    * first.
    * @default false
    */
   readonly control?: boolean | undefined
-  /** Changes every event before it is sent. The journal is not changed. @default none */
+  /** Changes every event before it is sent, as `redactor().event` does. @default none */
   readonly redact?: ((event: AgentEvent) => AgentEvent) | undefined
-  /** Number of runs with a block in flight at the same time. @default 32 */
+  /** How many runs may wait at the same time for the broker to acknowledge events of them. @default 32 */
   readonly maxInFlight?: number | undefined
   /** Called often, with the progress. */
   readonly onProgress?: ((progress: ShipProgress) => void) | undefined
@@ -72,8 +72,9 @@ const shipOptions = (options: ShipOptions) =>
 
 /** The progress of `ship`. */
 export interface ShipProgress {
-  /** Runs that were found, and how many of them have ended and are acknowledged. */
+  /** Runs that were found. */
   readonly runs: number
+  /** Those of them that have ended, and that the broker has whole. */
   readonly over: number
   /** What has arrived at the broker since the start. */
   readonly events: number

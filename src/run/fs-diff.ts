@@ -18,6 +18,7 @@ export interface FsDiff {
   readonly diffs?: ReadonlyMap<string, string>
 }
 
+/** What `fsDiff` of `run()` looks at: which files changed. (`diff` records what changed in them.) */
 export interface FsDiffOptions {
   /** Names of folders to leave out, at any level. @default .audit, .git and the usual caches */
   readonly ignore?: readonly string[] | undefined

@@ -14,19 +14,19 @@ import { signalName } from '../process/process.ts'
 
 /** Why a process was ended, if it did not end by itself. */
 export type StopReason =
-  | 'timeout'
-  | 'idle_timeout'
-  | 'limit'
-  | 'end_signal'
-  | 'interrupted'
-  | 'aborted'
-  | 'abandoned'
-  | 'host_ended'
-  | 'output_failed'
-  | 'recorder_failed'
-  | 'recorder_lost'
-  | 'session_changed'
-  | 'talk_failed'
+  | 'timeout' // it ran longer than `timeout`
+  | 'idle_timeout' // it printed nothing for `idleTimeout`
+  | 'limit' // it used more than its `limit` allows
+  | 'end_signal' // it reported its end, and did not exit within `endAfter`
+  | 'interrupted' // by `interrupt()`, `kill()`, Ctrl-C or an order
+  | 'aborted' // by the `signal` of its options
+  | 'abandoned' // the reader of its events left
+  | 'host_ended' // the program that ran it ended
+  | 'output_failed' // its events could not be written
+  | 'recorder_failed' // it could not be recorded: a full disk
+  | 'recorder_lost' // the program that recorded it was killed, as `resume()` found out
+  | 'session_changed' // it did not continue the session that it was given
+  | 'talk_failed' // with `talk`: it refused the session or the prompt, or did not get what was sent
 
 /**
  * The exit as evidence of the end. A stop that was requested (by the user, the caller, or a reader that left)

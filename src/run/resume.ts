@@ -25,17 +25,17 @@ import { timedEvents } from './run-flow.ts'
 
 /** The result of a resume. */
 export interface ResumeReport {
-  /** Attempts that were incomplete. */
+  /** The numbers of the attempts that were incomplete. */
   readonly attempts: readonly number[]
   /** Events that were added to `events.jsonl`. */
   readonly added: number
 }
 
 /**
- * Completes `events.jsonl` after a crash of the recorder: reads the raw logs again, checks that the existing
- * events are the same, and adds the missing ones. Nothing is added twice; a complete directory is not
- * changed. Logs of another recorder are read as `replay` reads them, and their events are written once: do
- * it when that run has ended. A damaged journal is refused with
+ * Completes `events.jsonl` after a crash of the recorder, and starts no agent (`reply` continues one): reads
+ * the raw logs again, checks that the existing events are the same, and adds the missing ones. Nothing is
+ * added twice; a complete directory is not changed. Logs of another recorder are read as `replay` reads them,
+ * and their events are written once: do it when that run has ended. A damaged journal is refused with
  * JOURNAL_MISMATCH; after it is moved away, this creates it again. A directory without logs is NOT_AN_AUDIT.
  * If the agent itself is still running, this waits for it. An `engine` of yours reads only the attempts that
  * it recorded, and logs of another recorder.

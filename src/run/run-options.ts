@@ -48,8 +48,8 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   /** An engine, or the name of one: `codex` or `'codex'`. @default auto */
   readonly engine?: Engine | Picker | EngineName | undefined
   /**
-   * Records the run in this directory: what the agent printed, its events, and how it ended. Each run in it
-   * is one more attempt of the same run.
+   * Records the run in this directory, its audit directory: what the agent printed, its events, and how it
+   * ended. Each `run()` in it is one more attempt of the same run.
    * @default nothing is written to disk
    */
   readonly audit?: string | undefined
@@ -98,24 +98,25 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
    */
   readonly rounds?: number | undefined
   /**
-   * Keeps its stdin open and speaks its wire: ACP, `codex app-server`, or the control protocol of Claude
-   * Code and Qwen Code (`--input-format stream-json`). The `prompt` is the first turn, `agent.reply()` the
-   * next, in the same process; `agent.answer()` answers what it asks. The `engine` is needed if the command
-   * does not tell the wire. When a turn is over and no reply waits, stdin is closed and the run ends.
+   * Talks with the agent while it works: keeps its stdin open and speaks its wire, which is ACP, `codex
+   * app-server`, or `--input-format stream-json` of Claude Code and Qwen Code. The `prompt` is the first
+   * turn, `agent.reply()` the next, in the same process; `agent.answer()` answers what it asks. The `engine`
+   * is needed if the command does not tell the wire. When a turn is over and no reply waits, stdin is closed
+   * and the run ends.
    * @default false
    */
   readonly talk?: boolean | undefined
   /**
-   * Takes orders from elsewhere while it runs: answers (with `talk`), interrupt and stop, from the page of
-   * `serve({ control: true })`, from `sluice answer`, `interrupt` and `stop`. Somebody may always answer
-   * then: a request waits for `answerIn`, whether or not anybody reads the events. Needs `audit` or `runs`.
-   * Read docs/control.md first.
+   * Lets others steer the run while it works: answer (with `talk`), interrupt and stop it, by the page of
+   * `serve({ control: true })`, or `sluice answer`, `interrupt` and `stop`. Somebody may always answer then:
+   * a request waits for `answerIn`, whether or not anybody reads the events. Needs `audit` or `runs`. Read
+   * docs/control.md first.
    * @default false
    */
   readonly control?: boolean | undefined
   /**
-   * With `talk`: how long to wait for an answer to a request; then it is rejected, with a note
-   * `REQUEST_EXPIRED`. The other limits stand still meanwhile. If nobody reads the events, a request is
+   * With `talk`: how long a request of the agent waits for `agent.answer()`; then it is rejected, with a note
+   * `REQUEST_EXPIRED`. `timeout` and `idleTimeout` stand still meanwhile. If nobody reads the events, it is
    * rejected at once, unless there is `control`.
    * @default '5m'
    */
@@ -148,9 +149,9 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   /** How long it may print nothing; then it is ended. @default no limit */
   readonly idleTimeout?: Duration | undefined
   /**
-   * How long a process may live on after it has reported its end: the engine reported the end of its turn,
-   * and neither another turn nor any work followed. Then it is ended; the run ends as the engine reported,
-   * with a note `RUN_LINGERED`.
+   * For an agent that does not exit: how long it may live on after it reported the end of its turn, if
+   * neither another turn nor any work follows. Then it is ended; the run ends as the agent reported, with a
+   * note `RUN_LINGERED`.
    * @default no limit
    */
   readonly endAfter?: Duration | undefined
@@ -166,12 +167,12 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   readonly pipeGrace?: Duration | undefined
   /** Schema of the run's answer, its last payload: `end.result` says whether it matches. @default none */
   readonly schema?: S | undefined
-  /** Compare the working directory before and after. @default {} with `audit` or `runs`, else false */
+  /** Look which files it changes in the working directory. @default {} with `audit` or `runs`, else false */
   readonly fsDiff?: FsDiffOptions | boolean | undefined
   /**
-   * Records what it changed as a unified diff, too, if the working directory is in a git repository: git
-   * looks at the tree before and after, at most 10 seconds each, and 1 MiB of the diff is kept. What fails is
-   * a note `DIFF_MISSING`, never a failure of the run. Not with `fsDiff: false`.
+   * Besides `fsDiff`, records its changes as a unified diff, if the working directory is in a git repository:
+   * git looks at the tree before and after, at most 10 seconds each, and 1 MiB of the diff is kept. What
+   * fails is a note `DIFF_MISSING`, never a failure of the run. Not with `fsDiff: false`.
    * @default false
    */
   readonly diff?: boolean | undefined
@@ -186,9 +187,9 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
    */
   readonly cache?: Cache | undefined
   /**
-   * Represents a schema or an engine that is code, and anything else that decides the result, in the cache
-   * key.
-   * @default none
+   * Your word for what the cache cannot see: a schema or an engine that is code, and anything else that
+   * decides the result. Another word finds none of the results that were stored before.
+   * @default none: a schema or an engine that is code needs one
    */
   readonly cacheKey?: string | undefined
   /**
@@ -226,7 +227,7 @@ export interface RunEnd<T = unknown> {
   readonly failureClass: FailureClass | null
   readonly exitCode: number | null
   readonly signal: string | null
-  /** Why we ended it, or null if it ended by itself. */
+  /** Why we ended its process; null if that ended by itself. Why the run failed is in `problem`. */
   readonly reason: StopReason | null
   /**
    * The limit of `limit` that it passed: `reason` is `'limit'` if it was ended for that, and null if that was
@@ -239,7 +240,7 @@ export interface RunEnd<T = unknown> {
   readonly text: string | null
   /**
    * The words of the engine's own result (`result` of Claude Code and Cursor, `response` of Gemini CLI): they
-   * may differ from the last message. Null if it has none, or failed.
+   * may differ from the last message, `text`. Null if it has none, or failed.
    */
   readonly answer: string | null
   /** The agent's own id of the conversation, with which it can be continued; null if it told none. */
@@ -279,7 +280,7 @@ export type Run<T = unknown, E = AgentEvent> = ReadableItems<E> & {
   readonly end: Promise<RunEnd<T>>
   /** Sends a signal to the process and all its descendants. `interrupt()` is politer. @default 'SIGTERM' */
   kill(signal?: NodeJS.Signals): void
-  /** Types into its pseudo-terminal. */
+  /** With `pty`: types the text into its terminal. */
   type(text: string): void
   /**
    * Continues the agent's session, once the run has ended: the next attempt, with the same options and these,

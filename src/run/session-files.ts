@@ -23,6 +23,7 @@ interface SessionPlace {
   readonly path: readonly string[]
 }
 
+/** An agent whose session files can be found in the home directory. */
 export type SessionEngine = keyof typeof places | 'opencode'
 
 export interface SessionFile {

@@ -57,7 +57,7 @@ export interface ExportOptions {
   readonly to: ExportFormat
   /** Hides secrets, and leaves out the raw logs; false leaves everything unchanged. */
   readonly redact: boolean
-  /** More texts to hide. */
+  /** More texts to hide wherever they occur, of four characters or more. */
   readonly hide?: readonly string[] | undefined
   /**
    * Maximum bytes of raw logs in a page, in total; of more, the start and the end of each log are included.

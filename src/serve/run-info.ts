@@ -23,8 +23,12 @@ export interface RunInfo {
   readonly model: string | null
   /** What the agent was asked to do first, as far as that is known; the first 2,000 characters. */
   readonly task: string | null
+  /** How many attempts it has: each start of its agent is one. */
   readonly attempts: number
-  /** `unread`: its logs were not read yet, or are so large that their end is read when it is opened. */
+  /**
+   * How its last attempt ended, in the protocol's words: `outcome` is plainer. `unread` if its logs were not
+   * read yet, or are so large that their end is read when it is opened.
+   */
   readonly state: 'running' | 'unread' | EndState
   /**
    * How it ended, in one plain word: `succeeded`, `finished` (the usual good end), `needs_input`, `failed`,

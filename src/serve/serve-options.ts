@@ -28,7 +28,7 @@ export interface ServeOptions {
   readonly maxStall?: Duration | undefined
   /** Event streams at once; another one gets a 503. @default 2000 */
   readonly maxClients?: number | undefined
-  /** Also shows the session files of agents in the home directory, next to the runs. @default false */
+  /** Also shows the sessions that agents themselves store in files in the home directory. @default false */
   readonly sessions?: boolean | SessionsServed | undefined
   /**
    * What a client must send (`Authorization: Bearer …`), or type into the page, to read anything: at least 16
@@ -45,15 +45,15 @@ export interface ServeOptions {
    */
   readonly redact?: boolean | RedactOptions | undefined
   /**
-   * Passes orders on to runs that were started with `control`: answers, interrupt and stop, as `POST
-   * /runs/:id/control`. Everyone who may read may then give orders: beyond this machine that needs a `token`.
-   * Read docs/control.md first.
+   * Passes orders on to runs that were started with `run({ control: true })`: answers, interrupt and stop, as
+   * `POST /runs/:id/control`. Everyone who may read may then give orders: beyond this machine that needs a
+   * `token`. Read docs/control.md first.
    * @default false
    */
   readonly control?: boolean | ControlOptions | undefined
 }
 
-/** What may be done from the page, besides orders to runs that take them. */
+/** `control: { … }` of `serve()`: orders to runs, and what else may be done from the page. */
 export interface ControlOptions {
   /**
    * `POST /runs/:id/reply` continues a run that has ended: it starts its agent again, as the user of this
@@ -67,11 +67,11 @@ export interface ControlOptions {
   readonly onOrder?: ((order: GivenOrder) => void) | undefined
 }
 
-/** Who told a run to do what, through a server. */
+/** What `onOrder` is told: who told a run to do what, through this server. */
 export interface GivenOrder {
   /** The address it came from. */
   readonly address: string
-  /** How it showed that it may: `token`, `cookie`, or undefined if nothing was asked for. */
+  /** What it showed: the `token`, or the `cookie` of the page. Undefined if the server has no token. */
   readonly token: 'token' | 'cookie' | undefined
   /** The id of the run, as in its address. */
   readonly run: string

@@ -7,7 +7,7 @@ import type { Flow } from './flow.ts'
 
 /**
  * Reads the output of one run as one engine writes it. Takes chunks (a bare Buffer or string is stdout),
- * emits RASP events; nothing is lost, what is not understood is emitted as `raw.*`.
+ * emits events (docs/protocol.md); nothing is lost, what is not understood is emitted as `raw.*`.
  *
  * The engine may be given by its name. `agent-sluice/events` takes the engine itself, so that a bundle
  * contains no other.

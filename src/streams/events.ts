@@ -12,7 +12,7 @@ import { type Flow, flow } from './flow.ts'
 
 /**
  * Reads the output of one run as one engine writes it. Takes chunks (a bare Buffer or string is stdout),
- * emits RASP events; nothing is lost, what is not understood is emitted as `raw.*`.
+ * emits events (docs/protocol.md); nothing is lost, what is not understood is emitted as `raw.*`.
  *
  * @example
  * for await (const event of tap(child).pipe(events(codex))) console.log(event.type)
@@ -46,8 +46,8 @@ function linkCheck(dir: string): (path: string) => boolean {
 }
 
 /**
- * Folds events into a conversation. Every turn that waits for the user ends with `user.input.required`.
- * Every other end of an attempt is one record at its end; a run whose last turn waits adds none.
+ * Folds events into a conversation. Every turn that waits for the user ends with `user.input.required`. The
+ * last record of an attempt is `conversation.ended`, however it ended.
  *
  * One `chat()` can read several attempts of a run, one after the other: `seq` continues, and
  * `conversation.started` is told once. For a `chat()` of its own for each attempt, `after` and `started` say

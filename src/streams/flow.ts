@@ -20,7 +20,7 @@ export interface FlowOptions<In> {
 }
 
 /**
- * Turns a stage into a Transform. Everything in this package that is a Transform is made here.
+ * Turns a stage into a Node stream, a Transform. `values()` is `flow(valueStage())`, and so are the others.
  *
  * A chunk is fed in portions, and between two portions the flow waits while its reader is behind: a
  * 64 KiB chunk of 2-byte lines must not become 32,768 queued items. It also yields to the event loop

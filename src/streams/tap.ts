@@ -47,9 +47,9 @@ export interface TapSources {
 /** The options of `tap()`. */
 export interface TapOptions {
   /**
-   * `live` takes bytes as they arrive. For logs: `sequence` reads stdin, then stdout, then stderr,
-   * then the PTY; `step` reads stdin first and the others in parallel, 64 KiB of each in turn, so that dedupe
-   * holds little. @default 'live'
+   * What is read when. `live` takes bytes as they arrive. For logs: `sequence` reads stdin, then stdout, then
+   * stderr, then the PTY; `step` reads stdin first, and then 64 KiB of each of the others in turn, so that
+   * little is held until stdout and the PTY both had it. @default 'live'
    */
   readonly order?: 'live' | 'sequence' | 'step' | undefined
   /**

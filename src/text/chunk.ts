@@ -14,26 +14,31 @@ export type OutputChannel = 'stdout' | 'stderr' | 'pty'
 export interface BytesChunk {
   readonly channel: Channel
   readonly bytes: Uint8Array
-  /** All channels that will follow, if the sender knows them: the first chunk of a `tap` has this. */
+  /** All channels that will follow, if the sender knows them, as `tap` does in its first chunk. */
   readonly channels?: readonly Channel[] | undefined
-  /** Has no bytes: all that the process has written so far was read, and nothing came for a while. */
+  /**
+   * In a chunk without bytes: all that was written so far was read, and nothing came for a while. Records of
+   * a PTY that wait for their copy on stdout wait no longer.
+   */
   readonly still?: true | undefined
-  /** Of stdin: a limit of ours answered, or an order, and not the user. */
+  /** Of stdin: who sent this, if it was not the user. */
   readonly by?: SentBy | undefined
-  /** What became of an order to the run. */
+  /** In a chunk without bytes: what became of an order to the run. */
   readonly control?: ToldOrder | undefined
 }
 
-/** Who answers on stdin in place of the user. */
+/** Who answers in place of the user: `limit`, we reject it after `answerIn`; `control`, an order. */
 export type SentBy = 'limit' | 'control'
 
-/** What became of an order to a run. `unknown`: its recorder was lost before it could tell. */
+/** What became of an order to a running agent. `unknown`: its recorder was lost before it could tell. */
 export interface ToldOrder {
   readonly id: string
+  /** `answer`, `interrupt` or `stop`. */
   readonly do: string
   /** Where it came from: `page`, `terminal`. */
   readonly by: string
   readonly result: 'done' | 'refused' | 'unknown'
+  /** Why it was not done. */
   readonly why?: string
 }
 
@@ -48,7 +53,7 @@ export interface ExitChunk {
   readonly notes?: readonly Note[] | undefined
   /** A fault of our own that decides the end, whatever the agent said. */
   readonly failure?: Note | undefined
-  /** Channels that were abandoned while another process still held them open. */
+  /** Channels that were given up after `pipeGrace`, because another process still held them open. */
   readonly held?: readonly Channel[] | undefined
 }
 

@@ -1,13 +1,14 @@
 import type { Fault, Note } from '../base/fault.ts'
 import type { Frame } from '../frames/frame.ts'
 
-/** How much repair a value needed: none, or rules that never add meaning. */
+/** `none`: it was JSON as it came. Else fixed rules mended it, or took it out of Markdown: docs/repair.md. */
 export type RepairLevel = 'none' | 'deterministic_generic'
 
-/** The start of an input in which no payload was found, kept so that it can be shown as a comment. */
+/** What came instead of a payload, to show it to a person: the start of the input, up to `maxComment`. */
 export interface CommentText {
   readonly text: string
   readonly truncated: boolean
+  /** Which bytes of the channel it is: `[from, to)`. */
   readonly from: number
   readonly to: number
 }
@@ -35,7 +36,7 @@ export interface BadOutcome {
 }
 
 /**
- * The result for one payload.
+ * The result for one payload of `values()` and `tryParse()`. (How a run ended is a `RunOutcome`.)
  *
  * @example
  * if (outcome.ok) use(outcome.value)

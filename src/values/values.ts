@@ -109,12 +109,12 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
   readonly envelope?: string | undefined
   /** Functions that run on the parsed value, in order, before the schema. @default none */
   readonly normalize?: readonly Normalizer[] | undefined
-  /** Put before the message of every fault, to tell several callers apart. @default none */
+  /** Your word for these payloads, which is put before the message of every fault. @default none */
   readonly label?: string | undefined
   /** Maximum size of a payload in bytes; a larger one fails with FRAME_TOO_LONG. @default 16 MiB */
   readonly maxFrame?: number | undefined
   /**
-   * Bytes of the input to keep for `comment`, shown if nothing matches.
+   * How many bytes of the input `outcome.comment` may have, which an input without any payload gets.
    * @default 1 MiB, and none with `where`
    */
   readonly maxComment?: number | undefined
@@ -168,7 +168,10 @@ export const VALUES_OPTIONS = {
 /** The options of `values()`, read. */
 type ReadOptions = Complete<ValuesOptions<Schema | undefined>, typeof VALUES_OPTIONS>
 
-/** The stage of `values()`, without streams. */
+/**
+ * `values()` without streams: see `Stage`. `turn`: after how many frames of a chunk the rest of it waits for
+ * `more()` of the sink; without it nothing waits.
+ */
 export function valueStage<S extends Schema | undefined = undefined>(
   options: ValuesOptions<S> = {},
   turn?: number,

@@ -90,7 +90,8 @@ export type AgUiEvent = AgUiBase &
 /** The options of `agUi()`. */
 export interface AgUiOptions {
   /**
-   * Whether each record is included, as `rawEvent`. Without it the stream is about half as long.
+   * Whether each of our events is included, as `rawEvent` of the AG-UI event made of it. Without them the
+   * stream is about half as long.
    * @default true
    */
   readonly raw?: boolean | undefined

@@ -6,12 +6,12 @@ import { eventPlace, type TextEnd, type TextSink } from './open-items.ts'
 import { type CallEnd, type Emitters, ProtocolWalk } from './protocol-walk.ts'
 import { failureText } from './tool-text.ts'
 
-/** Facts the protocol has no field for, under the key `sluice`. */
+/** `providerMetadata` of one part (a text, a call): facts the AI SDK has no field for, as `{ sluice: … }`. */
 export interface AiSdkMetadata {
   readonly sluice: Readonly<Record<string, unknown>>
 }
 
-/** Facts about the run, as the metadata of its message. */
+/** `messageMetadata`, the metadata of the whole message: facts about the run. */
 export interface AiSdkMessageMetadata {
   readonly run_id: string
   readonly engine: string

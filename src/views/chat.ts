@@ -75,8 +75,9 @@ export interface ChatData {
   'user.input.settled': { readonly request_id: string; readonly option?: string; readonly by: SettledBy }
   /** What became of an order to the run: an answer, an interrupt or a stop from afar. */
   'user.control': ToldOrder
-  /** The end of an attempt whose last turn waits for the user. */
+  /** The end of an attempt in which the agent wrote its done marker (the state `completed`). */
   'conversation.completed': ChatEnd
+  /** The end of an attempt that failed or was stopped (the state `interrupted`). */
   'conversation.failed': ChatEnd
   /** The last record of every attempt, however it ended. */
   'conversation.ended': ConversationEnd
@@ -91,7 +92,7 @@ export interface ChatData {
 /** The name of a chat record: `assistant.message.final`. */
 export type ChatType = keyof ChatData
 
-/** One FCMP record: what the conversation shows. Narrows on `type`. */
+/** What a conversation shows: one record of FCMP, the Frontend Conversation Message Protocol. */
 export type Chat = {
   [K in ChatType]: {
     readonly protocol_version: 'fcmp/1.0'
@@ -102,6 +103,7 @@ export type Chat = {
     readonly engine: string
     readonly type: K
     readonly data: ChatData[K]
+    /** `local_seq` counts the records of this attempt, from 1. */
     readonly meta: { readonly attempt: number; readonly local_seq: number }
     readonly correlation: Correlation
     readonly raw_ref: RawRef | null
@@ -143,7 +145,7 @@ const RENAMED = {
   'raw.stdin': 'raw.stdin',
 } as const satisfies Partial<Record<AgentEvent['type'], ChatType>>
 
-/** The stage of `chat()`. */
+/** `chat()` without streams: see `Stage`. */
 export function chatStage(options: ChatOptions = {}): Stage<AgentEvent, Chat> {
   const read = readOptions('chatStage', options, 'chatStage({ after: 12 })', CHAT_OPTIONS)
   return (next) => new ChatSink(next, read)

@@ -17,17 +17,18 @@ export interface LanguageModelOptions {
    */
   readonly text?: 'messages' | 'result' | undefined
   /**
-   * Sends each record that has no part of its own as `raw`, which `includeRawChunks` of the AI SDK asks for.
+   * Sends each of our events that becomes no other part as a part of type `raw`, which `includeRawChunks` of
+   * the AI SDK asks for.
    * @default false
    */
   readonly raw?: boolean | undefined
   /**
-   * The key under which `providerMetadata` has what the AI SDK has no field for: the name of your provider.
+   * The name of your provider: the key in `providerMetadata` for what the AI SDK has no field for.
    * @default 'sluice'
    */
   readonly name?: string | undefined
   /**
-   * The name of a tool as your provider shows it, from the name that the agent gives it and its kind.
+   * Renames tools: given the agent's own name and the kind, the `toolName` that the AI SDK gets.
    * @default the name that the agent gives it
    */
   readonly tool?: ((name: string, kind: ToolKind) => string) | undefined

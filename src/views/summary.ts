@@ -19,14 +19,18 @@ export interface RunSummary {
   readonly model?: string
   readonly cwd?: string
   readonly session_id?: string
-  /** The user's first prompt, at most 64 K characters of it. */
+  /** The first message of the user that the events have, at most 64 K characters of it. */
   readonly prompt?: string
   /** The times of the first and the last event; the time of reading, if the log has none. */
   readonly first_ts?: string
   readonly last_ts?: string
+  /** How many there were, pieces included. */
   readonly events: number
+  /** How many attempts of the run they are of. */
   readonly attempts: number
+  /** How often the engine reported that a turn begins; some never do. */
   readonly turns: number
+  /** Messages of the agent and of its subagents, each counted once, whole or cut. */
   readonly messages: number
   readonly tools: { readonly called: number; readonly failed: number }
   /** Paths in the order in which they were first changed, the first 1,000, and how many there are. */
@@ -41,7 +45,7 @@ export interface RunSummary {
   readonly outcome?: RunOutcome
   /** Of a run that failed: why, in one word. */
   readonly failure_class?: FailureClass
-  /** The agent's last complete message. */
+  /** The agent's last complete message: `text` of the end of a `run()`, and not its `answer`. */
   readonly answer?: string
 }
 

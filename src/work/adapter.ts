@@ -27,12 +27,12 @@ export interface WorkerAdapter {
   /** Additional environment variables. */
   readonly env?: (order: WorkOrder, orderFile: string) => Readonly<Record<string, string>>
   /**
-   * The path of the JSON result, relative to `repo_dir`; `false` if the worker never writes one.
+   * The file in which the worker leaves its result as JSON, relative to `repo_dir`; `false` if it never does.
    * @default 'work_result.json'
    */
   readonly json?: string | false
   /**
-   * The path of the text result, relative to `repo_dir`; `false` if the worker never writes one.
+   * The file in which it leaves its result as `Key: value` lines, relative to `repo_dir`; `false` if never.
    * @default 'work_result.txt'
    */
   readonly text?: string | false

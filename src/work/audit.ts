@@ -20,17 +20,17 @@ export interface WorkAudit {
   readonly ended_at: string
   readonly duration_ms: number
   readonly exit: WorkExit
-  /** The format of the result. */
+  /** Where the result was found: in `work_result.json`, `work_result.txt`, the last message, the output. */
   readonly encoding: EvidenceSource | 'none'
-  /** Every source in the order it was tried, and its outcome. */
+  /** The places that were looked at for a result, in order, and what was found there. */
   readonly path: readonly SettleStep[]
   readonly verdict: WorkVerdict
   readonly reasons: readonly Note[]
   readonly notes: readonly Note[]
   readonly bytes: Readonly<Record<'stdout' | 'stderr' | 'json' | 'text', number>>
-  /** Which key fields were present in the worker's claim. */
+  /** Which fields the worker's claim has: `{ issue_ref: true, status: false, … }`. */
   readonly fields: Readonly<Record<string, boolean>>
-  /** The delivery of the comment; `pending` if the process died before it was known. */
+  /** What the outbox did with the comment; `pending` if the process died before that was known. */
   readonly outbox: Delivery | 'pending' | 'failed'
   /** The fault of the outbox or the ledger that ended the work, if one did. The work can be settled again. */
   readonly failed?: Note

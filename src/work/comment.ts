@@ -5,8 +5,9 @@ import { BY_HAND } from './result-file.ts'
 import type { SettledWork, WorkExit } from './settle.ts'
 
 /**
- * The packaged template of a comment. Its head has the same keys as `work_result.txt`, so that a program
- * can read a comment back. `{{name}}` is a value, `{{#name}}…{{/name}}` is kept only if there is one.
+ * The packaged template of the comment that `work` posts. Its head has the same keys as `work_result.txt`, so
+ * that a program can read a comment back. `{{name}}` is a value, `{{#name}}…{{/name}}` is kept only if there
+ * is one. A template of yours can also have `{{verdict}}` and `{{advance}}`, which is `yes` or nothing.
  */
 export const commentTemplate = `IssueRef: {{issue_ref}}
 RunId: {{run_id}}

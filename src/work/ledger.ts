@@ -8,20 +8,21 @@ import { writeWhole } from '../disk/durable.ts'
 import { readPlain } from '../disk/plain-file.ts'
 import type { WorkStatus } from './result.ts'
 
-/** The active run of an issue, and its state. */
+/** The active run of an issue, the only one whose result counts, and its state. */
 export interface LedgerEntry {
   readonly issue_ref: string
   readonly run_id: string
   readonly state: 'active' | WorkStatus | 'needs-human'
-  /** False if no run was activated: the entry says how the last one ended, and the next may be any. */
+  /** False if nobody called `activate`: the entry only says how the last run ended, and any may be next. */
   readonly activated?: false
   /** Counts the changes of this entry, from 1. */
   readonly version: number
 }
 
 /**
- * The active runs. `swap` is compare-and-set: it only writes if the entry still has the version that was
- * read (0 for no entry), and of any number of processes that try, one succeeds.
+ * Where `work` looks up which run of an issue is active, and stores how it ended. `swap` is compare-and-set:
+ * it only writes if the entry still has the version that was read (0 for no entry), and of any number of
+ * processes that try, one succeeds.
  *
  * @example
  * const entry = await runs.read('shop#12')
@@ -95,7 +96,7 @@ export function issueKey(issueRef: string): string {
 const KEPT = 20
 
 /**
- * Makes a run the active one of its issue, whichever was active before.
+ * Makes a run the active one of its issue, whichever was active before: from now on only its result counts.
  *
  * @example
  * await activate(ledger('.outbox/ledger'), 'shop#12', 'run-8')

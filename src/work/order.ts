@@ -3,15 +3,15 @@ import { defined, isLine, isObject, misfit } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 
 /**
- * The task of a worker.
+ * The task of a worker, for `work()`.
  *
  * @example
  * const order: WorkOrder = { issue_ref: 'shop#12', run_id: 'run-7', repo_dir: '/repos/shop', task: 'Fix it' }
  */
 export interface WorkOrder {
-  /** The issue that the result is written back to. */
+  /** The name of the issue in your tracker, to which the result is written back. */
   readonly issue_ref: string
-  /** The id of this run. A result that names another one is never written back. */
+  /** Your id of this run: a retry has the same. A result that names another one is never written back. */
   readonly run_id: string
   /** The working directory of the worker, where its result files are. */
   readonly repo_dir: string
@@ -72,7 +72,7 @@ function text(key: string, value: unknown): string {
 }
 
 /**
- * The order as a prompt for an agent: the task, the constraints, and the one file to write.
+ * The order as a prompt for an agent: the task, the constraints, and that it has to write `work_result.json`.
  *
  * @example
  * spawn('codex', ['exec', '--json', brief(order)])

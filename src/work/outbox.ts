@@ -29,7 +29,7 @@ export interface OutboxPost extends OutboxKey {
 }
 
 /**
- * Where results are posted. Three functions, so that any tracker can be plugged in.
+ * Where `work` posts the comments with its results. Three functions, so that any tracker can be plugged in.
  *
  * `post` must be idempotent by `issue_ref` + `run_id`: if there is already a comment of that run, it changes
  * nothing and returns its digest. The one exception is `post.replaces`: a comment with exactly that digest is

@@ -3,7 +3,7 @@ import { type Code, clip, type Note, quote } from '../base/fault.ts'
 import { tryParse } from '../values/parse.ts'
 import { fieldOf } from './headers.ts'
 
-/** How the work went, as the worker reports it. */
+/** How the work went, as the worker itself reports it; whether that counts is the verdict. */
 export type WorkStatus = 'ok' | 'fail' | 'blocked'
 
 /** The normalized result of every worker. */

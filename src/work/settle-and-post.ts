@@ -11,7 +11,7 @@ import type { Outbox, OutboxPost } from './outbox.ts'
 import { presence } from './result.ts'
 import { type SettledWork, settle, type WorkEvidence, type WorkExit } from './settle.ts'
 
-/** The result of an order. */
+/** What `work()` returns: the verdict on the run, and what became of its comment. */
 export interface Work extends SettledWork {
   readonly issue_ref: string
   readonly run_id: string

@@ -28,9 +28,11 @@ export interface WorkExit {
   readonly ended?: 'timeout' | 'aborted' | 'not started'
 }
 
-/** Everything a run left behind. */
+/** Everything that the run of a worker left behind, for `settle()`. */
 export interface WorkEvidence {
+  /** What was found under the name of `work_result.json`. */
   readonly json?: FoundResult | undefined
+  /** What was found under the name of `work_result.txt`. */
   readonly text?: FoundResult | undefined
   /** File names for messages. @default work_result.json and work_result.txt */
   readonly names?: { readonly json: string; readonly text: string } | undefined
@@ -44,7 +46,10 @@ export interface WorkEvidence {
   readonly notStarted?: string | undefined
 }
 
-/** What may happen now: post it, archive it, or ask a person. */
+/**
+ * `advance`: the result counts, and its comment is posted, though its status may be `fail` or `blocked`.
+ * `archive`: it is kept, and does not count. `needs-human`: the comment asks a person to take over.
+ */
 export type WorkVerdict = 'advance' | 'archive' | 'needs-human'
 
 /** One source that was tried, and its outcome. */
@@ -73,7 +78,8 @@ export interface SettledWork {
 }
 
 /**
- * Decides what a run's evidence is worth. Pure: the same evidence always gives the same verdict.
+ * The verdict of `work()` alone: decides what the evidence of a run is worth, and starts and posts nothing.
+ * The same evidence always gives the same verdict.
  *
  * - A result of another run than the active one is only archived, whatever else it says.
  * - A missing, invalid or duplicate field, a broken file or no file at all needs a human.

@@ -27,14 +27,14 @@ import { settle, type WorkEvidence } from './settle.ts'
 import { finish, type Gathered, type Work } from './settle-and-post.ts'
 import { type Spawned, type SpawnOptions, spawnWorker } from './spawn.ts'
 
-/** How a worker is run and where its result goes. */
+/** How a worker, the program that does the order, is run, and where its result goes. */
 export interface WorkOptions {
   /** A type (`json-cli`, `codex`, …) or your own adapter. Required unless there is a `result`. */
   readonly worker?: string | WorkerAdapter | undefined
   /**
-   * A result that a person wrote, as JSON or as headers. No worker is started: after `needs-human`, this is
-   * how a person finishes the run. It replaces the comment that asked for a human; a result that does not
-   * count changes nothing there.
+   * The path of a file with a result that a person wrote, as JSON or as headers. No worker is started: after
+   * `needs-human`, this is how a person finishes the run. It replaces the comment that asked for a human; a
+   * result that does not count changes nothing there.
    * @default none: the worker gives the result
    */
   readonly result?: string | undefined
@@ -42,17 +42,17 @@ export interface WorkOptions {
   readonly command?: readonly string[] | undefined
   /** Your own adapters, found by type. @default [] */
   readonly adapters?: readonly WorkerAdapter[] | undefined
-  /** The run whose result counts. @default the active run in the ledger, else the order's */
+  /** The only run of the issue that counts. @default the active run in the ledger, else the order's */
   readonly activeRunId?: string | undefined
-  /** Stores the active runs; the state of the run is recorded there. @default none */
+  /** Stores which run of an issue is active, and how it ended. @default none */
   readonly ledger?: Ledger | undefined
   /** Where the comment is posted. @default none: nothing is posted */
   readonly outbox?: Outbox | undefined
-  /** The template of the comment, with `{{names}}`. @default the packaged `comment.md` (`commentTemplate`) */
+  /** The template of the comment, with `{{names}}`. @default `commentTemplate` */
   readonly template?: string | undefined
   /**
-   * The folder in which each run gets its own directory, with `work_audit.json` and the recording of the run:
-   * logs, events, meta. `false` to skip that. @default '.audit'
+   * The folder in which each run gets its own audit directory, with `work_audit.json` and the recording of
+   * the run: logs, events, meta. `false` to skip that. @default '.audit'
    */
   readonly audit?: string | false | undefined
   /** How long the worker may run; then it is ended. @default no limit */
@@ -96,8 +96,9 @@ const WORK_OPTIONS = {
 type ReadOptions = Complete<WorkOptions, typeof WORK_OPTIONS>
 
 /**
- * Runs a worker on an order and returns one result, however the worker reports it: the files it left are read
- * carefully, settled against the active run, rendered as a comment and posted to the outbox, once.
+ * Runs a worker (an agent, a script) on one order for an issue of a tracker, and returns one result, however
+ * the worker reports it: the files it left are read carefully, settled against the active run (the only one
+ * of the issue whose result counts), rendered as a comment and posted to the outbox, once.
  *
  * A run that needs a human is still open: call `work` with the same order, or with the `result` of a person,
  * to end it.

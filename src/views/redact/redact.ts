@@ -25,16 +25,16 @@ export interface RedactOptions {
    * @default none
    */
   readonly patterns?: readonly (string | RegExp)[] | undefined
-  /** Hide words that look random (`random`). @default true */
+  /** Hide long words that look random, as keys do; their mark is `[redacted:random]`. @default true */
   readonly entropy?: boolean | undefined
   /**
    * Hide a password or token that was recognized by its name (`password=…`) also where it occurs later
-   * without that name; the first 256 of them.
+   * without that name (`[redacted:known]`); the first 256 of them.
    * @default true
    */
   readonly learn?: boolean | undefined
   /**
-   * Values known from the start: the `known()` of a redactor that has read the whole run before.
+   * Secrets to hide from the start on, as if learned: `known()` of a redactor that has read the run before.
    * @default none
    */
   readonly known?: readonly string[] | undefined
