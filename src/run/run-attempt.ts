@@ -15,7 +15,6 @@ import { heldNote, idleNote, leftNote, lostNote, stopNotes, timeoutNote } from '
 import { AttemptRecord } from './attempt-record.ts'
 import { DirectoryChanges } from './directory-changes.ts'
 import { exitEvidence, type LastWords, type Meta, type StopReason } from './meta.ts'
-import { OrderDesk } from './order-desk.ts'
 import { Orders } from './orders.ts'
 import { type Output, PipedOutput, RecordedOutput } from './output.ts'
 import type { RecordOptions } from './record-options.ts'
@@ -59,7 +58,7 @@ export class Recording {
   readonly #waker = new Waker(POLL_MS)
   /** Made when the process is started. */
   #output: Output | undefined
-  #desk: OrderDesk | undefined
+  #orders: Orders | undefined
   #before: SessionTokens | undefined
   #running: Started | undefined
   #process: Supervised | undefined
@@ -171,15 +170,15 @@ export class Recording {
     return true
   }
 
-  #newDesk(): OrderDesk | undefined {
+  #newOrders(): Orders | undefined {
     const { audit, runId, attempt, cwd, onOrder } = this.#options
     if (!onOrder || audit === undefined) return undefined
-    const orders = new Orders({ runId, attempt, dir: fs.realpathSync(audit) }, cwd)
-    this.#record.save({ control: true, orders: orders.path })
-    return new OrderDesk(orders, {
+    const orders = new Orders({ runId, attempt, dir: fs.realpathSync(audit) }, cwd, {
       act: (order) => (!this.#process || this.#process.exited ? 'the run has ended' : onOrder(order)),
       tell: (when, order) => this.#tell(when, order),
     })
+    this.#record.save({ control: true, orders: orders.path })
+    return orders
   }
 
   #tell(when: 'taken' | 'control', control: ToldOrder): boolean {
@@ -224,11 +223,11 @@ export class Recording {
     let guard: ReturnType<typeof watchdog> | undefined
     const prompt = this.#prompt()
     try {
-      this.#desk = this.#newDesk()
+      this.#orders = this.#newOrders()
       // Before the process gets it: what was sent is known, whatever happens then.
       const delivered = prompt && output.sent(prompt, 0)
       const startNotes = await this.#start(delivered)
-      this.#desk?.open()
+      this.#orders?.open()
       guard = watchdog({
         ...this.#options,
         lastWrite: () => output.lastWrite(),
@@ -253,7 +252,7 @@ export class Recording {
       throw error
     } finally {
       guard?.stop()
-      this.#desk?.close()
+      this.#orders?.close()
       this.#waker.close()
       this.#changes.close()
       if (!this.#process) this.#record.forget()
@@ -351,7 +350,7 @@ export class Recording {
   /** This program ends: nothing can wait any more. */
   #endNow(): void {
     this.#process!.kill()
-    this.#desk?.abandon()
+    this.#orders?.abandon()
     if (this.#record.meta.ended_at !== null) return
     this.#record.because('host_ended')
     const killed = { code: null, signal: 'SIGKILL', held: [] }
@@ -394,7 +393,7 @@ export class Recording {
       }
       if (read || this.#sent.length > 0) continue
       if (last) {
-        this.#desk?.close()
+        this.#orders?.close()
         if (this.#sent.length === 0) return
         continue
       }
