@@ -11,14 +11,20 @@ import { startOnPty, startOnPtyAndPipes } from '../process/terminal.ts'
 import { processStart } from '../process/tree.ts'
 import type { Chunk, ExitChunk, OutputChannel, SentBy, ToldOrder } from '../text/chunk.ts'
 import { Stillness } from '../text/stillness.ts'
-import { heldNote, idleNote, leftNote, lostNote, stopNotes, timeoutNote } from './attempt-notes.ts'
-import { AttemptRecord } from './attempt-record.ts'
+import {
+  AttemptRecord,
+  heldNote,
+  idleNote,
+  leftNote,
+  lostNote,
+  stopNotes,
+  timeoutNote,
+} from './attempt-record.ts'
 import { DirectoryChanges } from './directory-changes.ts'
 import { exitEvidence, type LastWords, type Meta, type StopReason } from './meta.ts'
 import { Orders } from './orders.ts'
 import { type Output, PipedOutput, RecordedOutput } from './output.ts'
 import type { RecordOptions } from './record-options.ts'
-import { RunClock } from './run-clock.ts'
 import type { Opening, TimedChunk } from './run-flow.ts'
 import { watchdog } from './run-limits.ts'
 import type { SessionTokens } from './session-tokens.ts'
@@ -442,5 +448,24 @@ export class Recording {
   /** Milliseconds since 1970 from those since the start. */
   #time(ms: number): number {
     return this.#clock.started + ms
+  }
+}
+
+/** The time of an attempt, on a clock that never jumps. */
+class RunClock {
+  /** When it started, in milliseconds since 1970. */
+  readonly started = Date.now()
+  readonly #origin = performance.now()
+  /** The time of the last thing that happened, in milliseconds since the start. */
+  last = 0
+
+  /** The time of what happens now: it never goes back. */
+  now(): number {
+    this.last = Math.max(this.last, this.elapsed())
+    return this.last
+  }
+
+  elapsed(): number {
+    return Math.round((performance.now() - this.#origin) * 10) / 10
   }
 }
