@@ -69,7 +69,11 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>) {
         waiting += piece
         if (waiting.length >= BATCH) flush()
       } else {
-        if (!(piece instanceof Uint8Array)) throw noText(piece)
+        if (!(piece instanceof Uint8Array))
+          throw new Fault(
+            'BAD_CHUNK',
+            `the stream of the call emitted ${kindOf(piece)}; ask needs strings or bytes, so yield the text of each chunk`,
+          )
         flush()
         push(intake.take(piece))
         text = decoder.write(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength))
@@ -101,13 +105,6 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>) {
     /** The start of the answer, for messages. */
     head: () => head,
   }
-}
-
-function noText(piece: unknown): Fault {
-  return new Fault(
-    'BAD_CHUNK',
-    `the stream of the call emitted ${kindOf(piece)}; ask needs strings or bytes, so yield the text of each chunk`,
-  )
 }
 
 function tooLong<T>(size: number, maxFrame: number, label: string | undefined): Outcome<T> {

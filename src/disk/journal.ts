@@ -169,7 +169,8 @@ export function openJournal(
       const added: string[] = []
       const notes: string[] = []
       for (const [index, event] of all.entries()) {
-        if (before && event.run_id !== before.run_id) throw foreign(dir, before, event)
+        if (before && event.run_id !== before.run_id)
+          throw used(dir, before, `an event of run ${quote(event.run_id)} arrives`)
         if (before && comparePlaces(event, before) <= 0) {
           kept ??= events.lines()
           verify(kept, event, dir, before)
@@ -240,10 +241,6 @@ function verify(kept: Generator<JournalLine, void>, event: AgentEvent, dir: stri
 // A wall clock gives the same event a new time when the run is fed again; nothing else may differ.
 export function sameButTime(event: AgentEvent): string {
   return JSON.stringify({ ...event, ts: '' })
-}
-
-function foreign(dir: string, last: EventPlace, event: AgentEvent): Fault {
-  return used(dir, last, `an event of run ${quote(event.run_id)} arrives`)
 }
 
 function gap(dir: string, last: EventPlace | undefined, wanted: number, event: AgentEvent): Fault {

@@ -7,17 +7,9 @@ import { LF } from '../text/characters.ts'
 import { readBlock, withPlain } from './plain-file.ts'
 import { Mark } from './tail.ts'
 
-/** Whole lines of a file. */
-export interface Lines {
-  /** Each ends with LF. Empty where a part of a line that is too long is skipped. */
-  readonly bytes: Buffer
-  readonly at: number
-  /** The position right after them. */
-  readonly next: number
-}
-
-/** One line of a file, with its LF. */
+/** One line of a file, with its LF; or several. */
 export interface JournalLine {
+  /** Empty where a part of a line that is too long is skipped. */
   readonly bytes: Buffer
   readonly at: number
   /** The position right after it. */
@@ -41,7 +33,7 @@ export function wholeLines(
   at: number,
   limit: number,
   maxLine: number = MAX_LINE,
-): Lines | 'too long' | undefined {
+): JournalLine | 'too long' | undefined {
   const left = fs.fstatSync(fd).size - at
   if (left <= 0) return undefined
   for (let size = limit; ; size = Math.min(size * 4, maxLine)) {
@@ -91,7 +83,7 @@ export function* storedEvents(
   }
 }
 
-export function* linesIn({ bytes, at }: Lines): Generator<JournalLine, void> {
+export function* linesIn({ bytes, at }: JournalLine): Generator<JournalLine, void> {
   for (let from = 0; from < bytes.length; ) {
     const to = bytes.indexOf(LF, from) + 1
     yield { bytes: bytes.subarray(from, to), at: at + from, next: at + to }
@@ -149,7 +141,7 @@ export class JournalReader {
   }
 
   /** Whole lines from this position on, as `wholeLines` finds them. */
-  lines(at: number, limit: number = LINES_BLOCK): Lines | undefined {
+  lines(at: number, limit: number = LINES_BLOCK): JournalLine | undefined {
     if (this.#inside.has(at)) return this.#skip(at)
     const lines = wholeLines(this.fd, at, limit)
     if (lines === 'too long') return this.#skip(at)
@@ -170,7 +162,7 @@ export class JournalReader {
    * throws for an event that counts as none.
    */
   *events(
-    lines: Lines,
+    lines: JournalLine,
     last: EventPlace | 'unknown' | undefined,
     accept?: (event: AgentEvent) => void,
   ): Generator<JournalEvent, void> {
@@ -205,7 +197,7 @@ export class JournalReader {
 
   //  {"seq":1,…}\n{"seq":2, … 64 MiB … , …}\n{"seq":3,…}\n
   //               ^ at              ^ inside  ^ out again
-  #skip(at: number): Lines | undefined {
+  #skip(at: number): JournalLine | undefined {
     if (this.#tooLong) throw this.#tooLong(at)
     const bytes = readBlock(this.fd, at, STEP)
     const end = bytes.indexOf(LF) + 1
@@ -253,7 +245,6 @@ export function readLine(line: Buffer | string): {
   return { value, place: eventHead(value) }
 }
 
-/** The same for a line that is parsed already. */
 function eventHead(value: unknown): EventHead | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   // Cast: every field is checked below.

@@ -196,14 +196,16 @@ export function assembler(last?: Omit<EventPlace, 'run_id'>): Assembler {
         if (to < 0) throw notOurs(block, 'its last line has no end')
         const line = whole.toString('utf8', from, to)
         from = to + 1
-        const { event, place } = readEvent(block, line)
+        const { value, place } = readLine(line)
+        if (!place) throw notOurs(block, 'one of its lines is not an event')
         if (run !== undefined && place.run_id !== run) throw notOurs(block, 'it has events of two runs')
         run = place.run_id
         if (last && comparePlaces(place, last) <= 0) continue
         const why = outOfOrder(last && { run_id: run, ...last }, place)
         if (why !== undefined) throw gap(block, why)
         last = { attempt_number: place.attempt_number, seq: place.seq }
-        found.push({ event, line })
+        // Cast: the fields that every event has were checked; the rest is passed on unchanged.
+        found.push({ event: value as AgentEvent, line })
       }
       return found
     },
@@ -214,13 +216,6 @@ export function assembler(last?: Omit<EventPlace, 'run_id'>): Assembler {
       return last
     },
   }
-}
-
-function readEvent(block: StoredBlock, line: string): { event: AgentEvent; place: EventPlace } {
-  const { value, place } = readLine(line)
-  if (!place) throw notOurs(block, 'one of its lines is not an event')
-  // Cast: the fields that every event has were checked; the rest is passed on unchanged.
-  return { event: value as AgentEvent, place }
 }
 
 function gap({ at, name }: StoredBlock, why: string): Fault {

@@ -324,7 +324,8 @@ class Following {
   readonly #broker: Broker
   readonly #options: MirrorOptions
   readonly #filter: BlockFilter
-  readonly #boot = bootId()
+  /** This start of the machine, where that can be known. */
+  readonly #boot = orElse(() => fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(), undefined)
   /** Aborted when it is idle, and with the signal of the caller. */
   readonly #signal: AbortSignal
   readonly #stop = new AbortController()
@@ -462,11 +463,6 @@ function keyOf({ tenant, run }: RunName): string {
 /** A disk that takes nothing more: no run can be written, so none is refused. */
 function isOfWholeDisk({ cause }: Fault): boolean {
   return ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EMFILE', 'ENFILE'].includes(codeOf(cause) ?? '')
-}
-
-/** Names this start of the machine, where that can be known. */
-function bootId(): string | undefined {
-  return orElse(() => fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(), undefined)
 }
 
 /** How many runs are there, and those whose journals a killed mirror left locked. */

@@ -173,7 +173,11 @@ class Shipper {
       tenant: options.tenant,
       control: options.control,
       redact: options.redact && guarded(options.redact),
-      sent: (events, bytes) => this.#sent(events, bytes),
+      sent: (events, bytes) => {
+        this.#events += events
+        this.#bytes += bytes
+        this.#moved()
+      },
       alone: oneByOne(),
     }
   }
@@ -227,12 +231,6 @@ class Shipper {
   #progress(): ShipProgress {
     const { size: runs } = this.#entries
     return { runs, over: this.#counts.over, events: this.#events, bytes: this.#bytes }
-  }
-
-  #sent(events: number, bytes: number): void {
-    this.#events += events
-    this.#bytes += bytes
-    this.#moved()
   }
 
   /** The broker took something. */
@@ -390,11 +388,8 @@ class Shipper {
     else if (!fs.existsSync(folder)) this.#unwatch(folder)
     else if (name !== null && !isSkipped(name)) {
       const made = join(folder, name)
-      if (
-        fs.lstatSync(made, { throwIfNoEntry: false })?.isDirectory() &&
-        this.#watch(made) &&
-        hasEvents(made)
-      )
+      const look = (path: string) => fs.lstatSync(path, { throwIfNoEntry: false })
+      if (look(made)?.isDirectory() && this.#watch(made) && look(join(made, EVENTS_FILE))?.isFile())
         this.#found(made)
     }
   }
@@ -442,10 +437,6 @@ class Shipper {
     if (path !== this.#root) this.#watch(dirname(path))
     this.#enqueue(entry)
   }
-}
-
-function hasEvents(dir: string): boolean {
-  return fs.lstatSync(join(dir, EVENTS_FILE), { throwIfNoEntry: false })?.isFile() === true
 }
 
 /** Whether an error comes from a system call on a file. */

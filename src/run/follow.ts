@@ -226,7 +226,9 @@ export function onceOver(
         if (seen.size < MAX_SEEN) seen.set(key, (seen.get(key) ?? 0) + 1)
         seq++
         last = event
-        next.write(restarts === 0 ? event : renumbered(event, seq, restarts))
+        const { correlation } = event
+        const event_id = `${correlation.event_id}~${restarts}`
+        next.write(restarts === 0 ? event : { ...event, seq, correlation: { ...correlation, event_id } })
       },
       end: () => next.end(),
     })
@@ -272,9 +274,4 @@ function restartNote(last: AgentEvent, seq: number, restarts: number): EventOf<'
     },
     raw_ref: null,
   }
-}
-
-function renumbered(event: AgentEvent, seq: number, restarts: number): AgentEvent {
-  const event_id = `${event.correlation.event_id}~${restarts}`
-  return { ...event, seq, correlation: { ...event.correlation, event_id } }
 }

@@ -98,7 +98,8 @@ export function withEnd<R extends Readable, E>(
 ): Omit<R, 'end'> & { end: Promise<E> } {
   let asked = false
   const read = () => {
-    if (run.destroyed || isRead(run)) return
+    const readers = run.listenerCount('readable') + run.listenerCount('data')
+    if (run.destroyed || run.readableFlowing !== null || readers > 0) return
     unread?.()
     run.resume()
     for (const name of READING) refuse(run, name)
@@ -110,10 +111,6 @@ export function withEnd<R extends Readable, E>(
       return end
     },
   }) as never // cast: what was just defined
-}
-
-function isRead(run: Readable): boolean {
-  return run.readableFlowing !== null || run.listenerCount('readable') > 0 || run.listenerCount('data') > 0
 }
 
 const READING = ['on', 'once', 'addListener', 'pipe', 'iterator', Symbol.asyncIterator] as const

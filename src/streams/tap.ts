@@ -326,8 +326,11 @@ class Tap extends Readable {
     if (this.destroyed) return
     for (const flush of this.#flushes) flush()
     const held = [...this.#pipes].filter(([, pipe]) => over?.held.includes(pipe)).map(([channel]) => channel)
-    if (ended !== undefined || held.length > 0)
-      this.push(exitChunk(ended ?? null, held.length > 0 ? held : undefined))
+    if (ended !== undefined || held.length > 0) {
+      const { code, signal, stopped } = asExit(ended)
+      const more = defined({ stopped, held: held.length > 0 ? held : undefined })
+      this.push({ channel: 'exit', code, signal, ...more } satisfies ExitChunk)
+    }
     this.push(null)
   }
 }
@@ -373,11 +376,6 @@ async function* inStep(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<
       break
     }
   }
-}
-
-function exitChunk(exit: ProcessExit, held: readonly Channel[] | undefined): ExitChunk {
-  const { code, signal, stopped } = asExit(exit)
-  return { channel: 'exit', code, signal, ...defined({ stopped, held }) }
 }
 
 function asExit(exit: ProcessExit | undefined): Extract<ProcessExit, object> {
