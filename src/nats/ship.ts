@@ -154,9 +154,8 @@ class Shipper {
   /** Aborted at the end, and with the signal of the caller. */
   readonly #signal: AbortSignal
   readonly #runOptions: ShipRunOptions
-  /** Runs by state: with thousands of them they must not be counted each time. */
-  readonly #counts = { waiting: 0, over: 0, gone: 0, refused: 0 }
-  /** Those that are being written. */
+  /** Runs that are over, and those that are being written: thousands must not be counted each time. */
+  #over = 0
   readonly #waiting = new Set<Entry>()
   /** By their path. */
   readonly #watchers = new Map<string, fs.FSWatcher>()
@@ -211,7 +210,7 @@ class Shipper {
     this.#watch(this.#root)
     let next = Number.NEGATIVE_INFINITY
     while (!this.#signal.aborted && !this.#fatal) {
-      const isDone = this.#isIdle() && this.#counts.waiting === 0
+      const isDone = this.#isIdle() && this.#waiting.size === 0
       if (performance.now() >= next || (isDone && !this.#follow)) {
         const before = this.#entries.size
         const took = await this.#rescan()
@@ -230,7 +229,7 @@ class Shipper {
 
   #progress(): ShipProgress {
     const { size: runs } = this.#entries
-    return { runs, over: this.#counts.over, events: this.#events, bytes: this.#bytes }
+    return { runs, over: this.#over, events: this.#events, bytes: this.#bytes }
   }
 
   /** The broker took something. */
@@ -240,8 +239,7 @@ class Shipper {
   }
 
   #become(entry: Entry, state: Entry['state']): void {
-    this.#counts[entry.state]--
-    this.#counts[state]++
+    this.#over += Number(state === 'over') - Number(entry.state === 'over')
     entry.state = state
     if (state === 'waiting') this.#waiting.add(entry)
     else this.#waiting.delete(entry)
@@ -430,7 +428,6 @@ class Shipper {
     }
     const run = new ShippedRun(this.#broker, path, this.#root, this.#runOptions)
     const entry: Entry = { run, state: 'waiting', busy: false, again: false, failures: 0 }
-    this.#counts.waiting++
     this.#waiting.add(entry)
     this.#entries.set(path, entry)
     // The next one is usually made beside it.

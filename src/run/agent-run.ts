@@ -19,7 +19,7 @@ import type { Order } from './orders.ts'
 import { cannot, type EndedTurn, nextCommand } from './reply.ts'
 import { resumeInto } from './resume.ts'
 import { Recording } from './run-attempt.ts'
-import { RunDirectory } from './run-directory.ts'
+import { type RunDirectory, runDirectory } from './run-directory.ts'
 import {
   feed,
   type Opening,
@@ -147,7 +147,7 @@ export class AgentRun {
     })
     this.#kept = cache && cachedResult({ ...settings, cache, cacheKey, maxCacheWait })
     const id = randomUUID()
-    const dir = audit === undefined && runs === undefined ? undefined : new RunDirectory(options, id)
+    const dir = audit === undefined && runs === undefined ? undefined : runDirectory(options, id)
     this.#dir = dir
     this.#runId = dir?.runId ?? options.runId ?? before.runId ?? id
     this.#attempt = dir?.attempt ?? before.attempt ?? 1

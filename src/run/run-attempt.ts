@@ -20,10 +20,10 @@ import {
   stopNotes,
   timeoutNote,
 } from './attempt-record.ts'
-import { DirectoryChanges } from './directory-changes.ts'
+import { directoryChanges } from './directory-changes.ts'
 import { exitEvidence, type LastWords, type Meta, type StopReason } from './meta.ts'
 import { Orders } from './orders.ts'
-import { type Output, PipedOutput, RecordedOutput } from './output.ts'
+import { type Output, pipedOutput, recordedOutput } from './output.ts'
 import type { RecordOptions } from './record-options.ts'
 import type { Opening, TimedChunk } from './run-flow.ts'
 import { watchdog } from './run-limits.ts'
@@ -58,7 +58,7 @@ export class Recording {
   readonly chunks: AsyncGenerator<TimedChunk | Opening>
   readonly #options: RecordOptions
   readonly #record: AttemptRecord
-  readonly #changes: DirectoryChanges
+  readonly #changes: ReturnType<typeof directoryChanges>
   #clock = new RunClock()
   readonly #way: (typeof startModes)[keyof typeof startModes]
   readonly #waker = new Waker(POLL_MS)
@@ -86,7 +86,7 @@ export class Recording {
     this.#options = options
     this.#way = startModes[pty ? (pty.pipes ? 'both' : 'pty') : 'pipes']
     this.#record = new AttemptRecord(options, this.#way.mode)
-    this.#changes = new DirectoryChanges(options)
+    this.#changes = directoryChanges(options)
     this.chunks = this.#chunks()
   }
 
@@ -243,7 +243,7 @@ export class Recording {
       const opens = { ...reading, sessionTokens: this.#before, wire: talk, runId, attempt, dir: cwd }
       const { firstNotes } = this.#options
       const lastNotes = () => this.#lastNotes()
-      yield { engine, opens, fsDiff: () => this.#changes.diff, firstNotes, lastNotes, time: started }
+      yield { engine, opens, fsDiff: this.#changes.diff, firstNotes, lastNotes, time: started }
       const first: Chunk = {
         channel: this.#way.channels[0],
         bytes: NOTHING,
@@ -280,8 +280,8 @@ export class Recording {
 
   #newOutput(): Output {
     const { audit, tee = false, spawn } = this.#options
-    if (audit === undefined) return new PipedOutput(this.#waker)
-    return new RecordedOutput(this.#record.logs, this.#record.path('chunks'), this.#waker, {
+    if (audit === undefined) return pipedOutput(this.#waker)
+    return recordedOutput(this.#record.logs, this.#record.path('chunks'), this.#waker, {
       tee,
       here: spawn !== undefined,
       hide: this.#record.hide,
