@@ -131,20 +131,16 @@ export function tap(
   const plain = given && text ? Readable.from(textsOf(given, text)) : given
   // Cast: what is not a plain stream is a child or a set of streams.
   const source = plain ? { stdout: plain } : (from as ChildLike | TapSources)
-  for (const channel of CHANNELS) {
-    const stream: unknown = (source as TapSources)[channel]
-    if (stream && !(isObject(stream) && 'on' in stream && 'destroy' in stream))
-      throw misfit('tap', `a Node stream as ${channel}`, stream, EXAMPLE)
-  }
   const child = isChild(source) ? source : undefined
-  if (kill && !child)
-    throw badOption('kill needs a child process; tap the child itself, or end its process yourself')
   const sources = new Map<Channel, Readable>()
   for (const channel of CHANNELS) {
-    const own = !child || channel === 'stdout' || channel === 'stderr'
-    const stream = own ? (source as TapSources)[channel] : undefined
-    if (stream) sources.set(channel, stream)
+    const stream = (source as TapSources)[channel]
+    if (stream && !(isObject(stream) && 'on' in stream && 'destroy' in stream))
+      throw misfit('tap', `a Node stream as ${channel}`, stream, EXAMPLE)
+    if (stream && (!child || channel === 'stdout' || channel === 'stderr')) sources.set(channel, stream)
   }
+  if (kill && !child)
+    throw badOption('kill needs a child process; tap the child itself, or end its process yourself')
   // A child that could not be started may have no streams; its error follows.
   const silent = sources.size === (sources.has('stdin') ? 1 : 0)
   if (silent && !(child && child.pid === undefined))
