@@ -12,10 +12,9 @@ import { Waker, watchPath } from '../disk/wake.ts'
 import type { AgentEvent } from '../events/event.ts'
 import { orderIn } from '../run/orders.ts'
 import { folders, isSkipped } from '../run/run-directory.ts'
-import { type Broker, tokenOf } from './broker.ts'
+import { type Broker, type OrderAnswer, tokenOf } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
 import { NATS_OPTIONS, type NatsOptions } from './nats-connection.ts'
-import type { OrderAnswer } from './remote-order.ts'
 import { ShippedRun, type ShipRunOptions } from './ship-run.ts'
 
 /** The options of `ship()`. */

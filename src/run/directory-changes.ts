@@ -1,8 +1,7 @@
 import { resolve } from 'node:path'
 import type { Note } from '../base/fault.ts'
-import type { AttemptRecord } from './attempt-record.ts'
+import type { AttemptRecord, RecordOptions } from './attempt-record.ts'
 import { compare, type FsDiff, type Snapshot, snapshot, withOutside } from './fs-diff.ts'
-import type { RecordOptions } from './record-options.ts'
 import { diffsOf, TreeDiff } from './tree-diff.ts'
 
 /** What changes in the working directory of a run, from before its process starts until it has ended. */

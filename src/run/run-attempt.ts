@@ -17,6 +17,7 @@ import {
   idleNote,
   leftNote,
   lostNote,
+  type RecordOptions,
   stopNotes,
   timeoutNote,
 } from './attempt-record.ts'
@@ -24,7 +25,6 @@ import { directoryChanges } from './directory-changes.ts'
 import { exitEvidence, type LastWords, type Meta, type StopReason } from './meta.ts'
 import { Orders } from './orders.ts'
 import { type Output, pipedOutput, recordedOutput } from './output.ts'
-import type { RecordOptions } from './record-options.ts'
 import type { Opening, TimedChunk } from './run-flow.ts'
 import { watchdog } from './run-limits.ts'
 import type { SessionTokens } from './session-tokens.ts'
