@@ -97,11 +97,6 @@ const STEP = 4 << 20
 const MARK_SIZE = 4096
 const NOTHING = Buffer.alloc(0)
 
-/** A line of a journal; `place` is undefined if it is not an event. */
-export interface JournalEntry extends JournalLine {
-  readonly place: EventHead | undefined
-}
-
 export interface JournalEvent extends JournalLine {
   readonly event: AgentEvent
   readonly place: EventPlace
@@ -149,8 +144,8 @@ export class JournalReader {
     return lines
   }
 
-  /** All lines from this position on. */
-  *entries(at: number, limit?: number): Generator<JournalEntry, void> {
+  /** All lines from this position on; `place` is undefined if one is not an event. */
+  *entries(at: number, limit?: number): Generator<JournalLine & { place: EventHead | undefined }, void> {
     for (let lines = this.lines(at, limit); lines; lines = this.lines(lines.next, limit))
       for (const { bytes, at, next } of linesIn(lines))
         yield { bytes, at, next, place: readLine(bytes).place }

@@ -146,21 +146,16 @@ interface ReadEvent {
   readonly line: string
 }
 
-/** Joins the blocks of one run to its events. */
-export interface Assembler {
-  /** The new events in a block. Throws BROKER_GAP for a gap, BROKER_FAILED if it has something else. */
-  feed(block: StoredBlock): ReadEvent[]
-  /** The position of the block in which the incomplete line begins. */
-  readonly open: number | undefined
-  /** The last event. */
-  readonly last: Omit<EventPlace, 'run_id'> | undefined
-}
-
 /** Longer lines are not joined: shippers send none, but redaction can make one longer. */
 const MAX_JOINED = MAX_LINE + (1 << 20)
 
-/** `last` is the event that is there already: it and those before it are left out. */
-export function assembler(last?: Omit<EventPlace, 'run_id'>): Assembler {
+export type Assembler = ReturnType<typeof assembler>
+
+/**
+ * Joins the blocks of one run to its events. `last` is the event that is there already: it and those before it
+ * are left out.
+ */
+export function assembler(last?: Omit<EventPlace, 'run_id'>) {
   let parts: Uint8Array[] = []
   let gathered = 0
   let open: number | undefined
@@ -173,7 +168,8 @@ export function assembler(last?: Omit<EventPlace, 'run_id'>): Assembler {
   }
 
   return {
-    feed(block) {
+    /** The new events in a block. Throws BROKER_GAP for a gap, BROKER_FAILED if it has something else. */
+    feed(block: StoredBlock): ReadEvent[] {
       const { at, bytes, end } = block
       // If a shipper sends a line again from its start, drop what was there.
       if (!end.from) drop()
@@ -212,10 +208,11 @@ export function assembler(last?: Omit<EventPlace, 'run_id'>): Assembler {
       }
       return found
     },
-    get open() {
+    /** The position of the block in which the incomplete line begins. */
+    get open(): number | undefined {
       return open
     },
-    get last() {
+    get last(): Omit<EventPlace, 'run_id'> | undefined {
       return last
     },
   }

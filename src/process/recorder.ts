@@ -122,19 +122,11 @@ export function readPipe(
   return { stdio: pipe.writer, attach() {}, release: () => fs.closeSync(pipe.writer) }
 }
 
-/** One stream of a process that nobody records: its bytes wait in the pipe until they are read. */
-interface HeldPipe extends Recorder {
-  /** The next bytes, or undefined if there are none now. */
-  read(): Buffer | undefined
-  /** When the process wrote last, in milliseconds since 1970; now, if it may be waiting for its reader. */
-  lastWrite(): number
-}
-
 /**
- * Holds the process back like any pipe: what is not read fills the buffers (64 KiB here, and the kernel's),
- * and then the process waits.
+ * One stream of a process that nobody records. It holds the process back like any pipe: what is not read
+ * fills the buffers (64 KiB here, and the kernel's), and then the process waits.
  */
-export function heldPipe(wake: () => void): HeldPipe {
+export function heldPipe(wake: () => void) {
   let source: Readable | undefined
   let last = 0
   let isDropped = false
@@ -146,7 +138,7 @@ export function heldPipe(wake: () => void): HeldPipe {
     while (isDropped && source?.read() != null);
   }
   const isBehind = () => source !== undefined && waitingIn(source) > 0
-  return {
+  const recorder: Recorder = {
     pid: undefined,
     // Node's own pipes: a run that is not recorded starts no other process, not even `mkfifo`.
     stdio: 'pipe',
@@ -173,7 +165,12 @@ export function heldPipe(wake: () => void): HeldPipe {
       source?.destroy()
       done()
     },
+  }
+  return {
+    ...recorder,
+    /** The next bytes, or undefined if there are none now. */
     read: () => asBytes(source?.read()),
+    /** When the process wrote last, in milliseconds since 1970; now, if it may be waiting for its reader. */
     lastWrite: () => (isBehind() ? Date.now() : last),
   }
 }

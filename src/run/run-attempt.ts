@@ -297,7 +297,8 @@ export class Recording {
 
   /** Starts the process and its recorders. `delivered` is called when it has got its prompt. */
   async #start(delivered: (() => void) | undefined): Promise<readonly Note[]> {
-    const { pty, talk, tee, audit, onStart, onUnreachable, onMuted, killGrace, pipeGrace } = this.#options
+    const { pty, input, talk, tee, audit, onStart, onUnreachable, onMuted } = this.#options
+    const { killGrace, pipeGrace } = this.#options
     const { recorders: made } = this.#output!
     const running = await this.#way.start({
       ...this.#options,
@@ -320,9 +321,9 @@ export class Recording {
     if (talk || tee) running.stdin?.on('error', onUnreachable)
     if (talk) recorders[0]?.ended.then(onMuted, () => {})
     if (tee) void passStdin(running.stdin!, (bytes) => this.#pass(bytes))
-    const text = this.#textInput()
-    if (running.stdin && text !== undefined)
-      running.stdin.end(text, (error?: Error | null) => {
+    // A stdin that is a pipe, and not the log of the task.
+    if (running.stdin && typeof input === 'object' && !talk && !tee)
+      running.stdin.end(input.text, (error?: Error | null) => {
         if (!error) delivered?.()
       })
     const pids = recorders.flatMap((recorder) => recorder.pid ?? [])
@@ -345,12 +346,6 @@ export class Recording {
     const { input, piped, audit, redact } = this.#options
     const isLogged = typeof input === 'object' && piped && audit !== undefined && !redact
     return isLogged ? { ...input, file: this.#record.logs.stdin } : input
-  }
-
-  /** The text that goes to a stdin that is a pipe. */
-  #textInput(): string | undefined {
-    const { input, talk, tee } = this.#options
-    return typeof input === 'object' && !talk && !tee ? input.text : undefined
   }
 
   /** This program ends: nothing can wait any more. */
