@@ -93,10 +93,7 @@ export const NATS_OPTIONS = {
 } as const satisfies OptionTable<NatsOptions>
 
 /** The optional packages, once loaded. */
-interface NatsPackages {
-  readonly transport: typeof import('@nats-io/transport-node')
-  readonly jetstream: typeof import('@nats-io/jetstream')
-}
+type NatsPackages = Awaited<ReturnType<typeof loadNats>>
 
 /** A connection that reconnects by itself. */
 export type NatsClient = Awaited<ReturnType<typeof connectNats>>
@@ -214,7 +211,7 @@ function dial<T>(dialed: Dialed, connect: () => Promise<T>): Promise<T> {
   return dialing.run(dialed, connect)
 }
 
-async function loadNats(): Promise<NatsPackages> {
+async function loadNats() {
   try {
     const [transport, jetstream] = await Promise.all([
       import('@nats-io/transport-node'),

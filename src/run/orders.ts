@@ -311,14 +311,8 @@ function checkFolder(folder: string): void {
   }
 }
 
-interface Head extends OrderedRun {
-  readonly pid: number
-  readonly started: string | null
-  readonly host: string
-}
-
 /** Whose orders are in an open file; undefined if its first line does not say it. */
-function headIn(fd: number): Head | undefined {
+function headIn(fd: number) {
   const text = readBlock(fd, 0, MAX_HEAD).toString()
   const value = text.includes('\n') ? jsonValue(text.slice(0, text.indexOf('\n'))) : undefined
   if (!isRecord(value)) return undefined
@@ -326,6 +320,8 @@ function headIn(fd: number): Head | undefined {
   if (!isText(run) || typeof attempt !== 'number' || !isText(dir) || typeof pid !== 'number') return undefined
   return { runId: run, attempt, dir, pid, started: isText(started) ? started : null, host: String(host) }
 }
+
+type Head = NonNullable<ReturnType<typeof headIn>>
 
 const isDead = ({ host, pid, started }: Head) => host === hostname() && !isSameProcess(pid, started)
 

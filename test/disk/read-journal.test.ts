@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Fault } from '../../src/base/fault.ts'
 import { openPlain } from '../../src/disk/plain-file.ts'
-import { JournalReader, type JournalLine, linesIn, wholeLines } from '../../src/disk/read-journal.ts'
+import { type JournalLine, JournalReader, linesIn, wholeLines } from '../../src/disk/read-journal.ts'
 import { makeEvent } from './make-event.ts'
 
 let dir = ''
