@@ -152,8 +152,8 @@ const MAX_JOINED = MAX_LINE + (1 << 20)
 export type Assembler = ReturnType<typeof assembler>
 
 /**
- * Joins the blocks of one run to its events. `last` is the event that is there already: it and those before it
- * are left out.
+ * Joins the blocks of one run to its events. `last` is the event that is there already: it and those before
+ * it are left out.
  */
 export function assembler(last?: Omit<EventPlace, 'run_id'>) {
   let parts: Uint8Array[] = []
@@ -168,7 +168,7 @@ export function assembler(last?: Omit<EventPlace, 'run_id'>) {
   }
 
   return {
-    /** The new events in a block. Throws BROKER_GAP for a gap, BROKER_FAILED if it has something else. */
+    /** The new events in a block. Throws BROKER_GAP for a gap, BROKER_FAILED for something else. */
     feed(block: StoredBlock): ReadEvent[] {
       const { at, bytes, end } = block
       // If a shipper sends a line again from its start, drop what was there.
