@@ -414,7 +414,8 @@ export class PayloadSearch {
     const to = Math.max(at, this.#stepOnTape)
     for (let seen = from, size = 64; seen < to && !found.failed(); size *= 2) {
       let end = Math.min(to, seen + size)
-      while (end < to && isContinuation(scan.byte(end))) end++
+      // Not inside a character.
+      while (end < to && ((scan.byte(end) ?? 0) & 0xc0) === 0x80) end++
       found.push(scan.decode(seen, end), 0)
       seen = end
     }
@@ -466,8 +467,3 @@ const MAX_STEP = 4096
 const CLOSER = /^[<`~]/
 /** A key at the start of the text is not longer. */
 const MAX_START = 300
-
-/** A byte inside a character. */
-function isContinuation(byte: number | undefined): boolean {
-  return byte !== undefined && (byte & 0xc0) === 0x80
-}

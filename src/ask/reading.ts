@@ -69,7 +69,11 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>) {
         waiting += piece
         if (waiting.length >= BATCH) flush()
       } else {
-        if (!(piece instanceof Uint8Array)) throw noText(piece)
+        if (!(piece instanceof Uint8Array))
+          throw new Fault(
+            'BAD_CHUNK',
+            `the stream of the call emitted ${kindOf(piece)}; ask needs strings or bytes, so yield the text of each chunk`,
+          )
         flush()
         push(intake.take(piece))
         text = decoder.write(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength))
@@ -103,13 +107,6 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>) {
   }
 }
 
-function noText(piece: unknown): Fault {
-  return new Fault(
-    'BAD_CHUNK',
-    `the stream of the call emitted ${kindOf(piece)}; ask needs strings or bytes, so yield the text of each chunk`,
-  )
-}
-
 function tooLong<T>(size: number, maxFrame: number, label: string | undefined): Outcome<T> {
   const message = `the answer has ${size} bytes, more than maxFrame, ${maxFrame}, and cannot be held until the result of the schema is known`
   const frame = { kind: 'text', channel: 'stdout', from: 0, to: size, text: '' } as const
@@ -122,7 +119,7 @@ function tooLong<T>(size: number, maxFrame: number, label: string | undefined): 
  */
 function earlyEnd<S extends Schema | undefined>(
   options: ParseOptions<S>,
-  awaited: AwaitedSchema | undefined,
+  awaited: ReturnType<typeof awaitedSchema> | undefined,
   signal: AbortSignal | undefined,
 ) {
   const { tag, lines, schema, root, maxDepth, maxFrame = VALUES_OPTIONS.maxFrame.default } = options
@@ -157,19 +154,6 @@ interface Question {
   answer: (() => Result) | undefined
 }
 
-/** A schema that may return a promise, for readers that cannot wait. */
-interface AwaitedSchema {
-  /** The schema with synchronous results: a pending value counts as rejected. */
-  readonly schema: StandardSchemaV1
-  /** Whether it ever returned a promise: something may be rejected before its result is known. */
-  isAsync(): boolean
-  /**
-   * Waits for all pending results. True if there were any: then what was read with the
-   * rejections must be read again.
-   */
-  answered(signal: AbortSignal | undefined): Promise<boolean>
-}
-
 /** The schema if it may return a promise: it is the caller's code, or a JSON Schema with `$async`. */
 function asyncSchema(schema: Schema | undefined): StandardSchemaV1 | undefined {
   if (schema === undefined || schema === null) return undefined
@@ -188,7 +172,7 @@ function asyncSchema(schema: Schema | undefined): StandardSchemaV1 | undefined {
  * rejection makes the ladder look further, so the first reading finds nearly every candidate, and two
  * readings are enough for nearly every text.
  */
-function awaitedSchema(schema: StandardSchemaV1): AwaitedSchema {
+function awaitedSchema(schema: StandardSchemaV1) {
   const { vendor, validate } = schema['~standard']
   const known = new Map<string, Question[]>()
   let waiting: (() => Promise<void>)[] = []
@@ -219,11 +203,12 @@ function awaitedSchema(schema: StandardSchemaV1): AwaitedSchema {
   }
 
   return {
+    /** The schema with synchronous results: a pending value counts as rejected. */
     schema: {
       '~standard': {
         version: 1,
         vendor,
-        validate(value) {
+        validate(value: unknown): Result {
           // Most schemas never return a promise, and then nothing is remembered.
           const alike = known.size === 0 ? undefined : known.get(keyOf(value))
           const found = alike?.find((question) => isDeepStrictEqual(question.value, value))
@@ -238,8 +223,10 @@ function awaitedSchema(schema: StandardSchemaV1): AwaitedSchema {
         },
       },
     },
+    /** Whether it ever returned a promise: something may be rejected before its result is known. */
     isAsync: () => known.size > 0,
-    async answered(signal) {
+    /** Waits for all pending results. True if there were any: then what was read must be read again. */
+    async answered(signal: AbortSignal | undefined): Promise<boolean> {
       if (waiting.length === 0) return false
       rounds++
       for (const wait of waiting) await unlessAborted(wait, signal)

@@ -51,19 +51,6 @@ export interface Snapshots {
   done(): boolean
 }
 
-/** For one who reads the text itself when it is done. */
-export interface HeldSnapshots extends Snapshots {
-  text(): string
-}
-
-/** For a check of what is complete. */
-export interface CheckedSnapshots extends Pick<Snapshots, 'push'> {
-  /** The value, if it is complete and passes, and nothing was seen that may make it a piece of another. */
-  settled(): GrowingValue | undefined
-  /** What the last push completed: containers and keys, of the outermost two levels. */
-  finished(): readonly { readonly branch: Branch | undefined; readonly key: string | number }[]
-}
-
 /**
  * Creates a reader of growing text. Its work is proportional to the text, whatever the size of the
  * pieces: 1 MB in 64-byte deltas costs the same as 1 MB at once, plus a constant for each delta. It holds
@@ -82,7 +69,7 @@ export function snapshots(options: SnapshotOptions = {}): Snapshots {
 }
 
 /** Two judges would not agree on every text: where the search is done, `done` asks the one of `tryParse`. */
-export function heldSnapshots(options: SnapshotOptions): HeldSnapshots {
+export function heldSnapshots(options: SnapshotOptions): Snapshots & { text(): string } {
   const seen = checkedSnapshots(options)
   const { tag, lines, schema, root, maxDepth } = options
   const given = defined({ tag, lines, schema: isPlain(schema) ? schema : ANY, root, maxDepth })
@@ -129,7 +116,9 @@ const CITING = ' and [1]'
 const AFFORDED = 1 << 20
 const AGAIN = 8
 
-export function checkedSnapshots(options: SnapshotOptions): CheckedSnapshots {
+type CheckedSnapshots = ReturnType<typeof checkedSnapshots>
+
+export function checkedSnapshots(options: SnapshotOptions) {
   const read = readOptions('snapshots', options, 'snapshots({ tag: "json" })', SNAPSHOT_OPTIONS)
   const { tag, lines, schema, root = schema ? 'any' : 'object', maxDepth } = read
   const search = new PayloadSearch({
@@ -144,13 +133,14 @@ export function checkedSnapshots(options: SnapshotOptions): CheckedSnapshots {
   let completed = NOTHING
 
   return {
-    push(text) {
+    push(text: string): SnapshotProgress | undefined {
       completed = NOTHING
       const value = search.push(text)
       if (value === undefined || value.failed()) return undefined
       completed = value.takeCompleted()
       return new LazyProgress(value.root, completed)
     },
+    /** What the last push completed: containers and keys, of the outermost two levels. */
     finished() {
       const found: { branch: Branch | undefined; key: string | number }[] = []
       for (const [n, branch] of completed.branches.entries()) {
@@ -159,6 +149,7 @@ export function checkedSnapshots(options: SnapshotOptions): CheckedSnapshots {
       }
       return found
     },
+    /** The value, if it is complete and passes, and nothing was seen that may make it a piece of another. */
     settled: () => search.settled(),
   }
 }

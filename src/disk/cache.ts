@@ -81,17 +81,11 @@ export interface AccessOptions {
   readonly maxCacheWait: number
 }
 
-/** One key of a cache. Neither call fails, unless the signal is aborted: `trouble` has the errors. */
-export interface CacheAccess {
-  get(): Promise<CacheEntry | undefined>
-  /** Stores a copy, if the value survives JSON unchanged. */
-  set(entry: CacheEntry): Promise<void>
-  /** Notes with the code CACHE_FAILED. */
-  readonly trouble: readonly Note[]
-}
-
-/** Opens a cache at a key. A cache is the caller's code: it may throw anything, or never answer. */
-export function cacheAccess(cache: Cache, key: string, options: AccessOptions): CacheAccess {
+/**
+ * Opens a cache at a key. A cache is the caller's code: it may throw anything, or never answer. Neither call
+ * fails here, unless the signal is aborted: `trouble` has the errors, as notes with the code CACHE_FAILED.
+ */
+export function cacheAccess(cache: Cache, key: string, options: AccessOptions) {
   const { signal, maxCacheWait } = options
   const trouble: Note[] = []
   const note = (done: 'read' | 'written') => (error: unknown) => {
@@ -113,9 +107,10 @@ export function cacheAccess(cache: Cache, key: string, options: AccessOptions): 
     }
   }
   return {
-    trouble,
+    trouble: trouble as readonly Note[],
     get: () => wait(async () => checked(await cache.get(key))).catch(note('read')),
-    async set(entry) {
+    /** Stores a copy, if the value survives JSON unchanged. */
+    async set(entry: CacheEntry): Promise<void> {
       if (!survivesJson(entry.value)) return
       await wait(async () => cache.set(key, copyOf(entry))).catch(note('written'))
     },

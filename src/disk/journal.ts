@@ -87,23 +87,7 @@ export function settledEnd<F extends Transform>(made: F, book: Journal): F {
   return made
 }
 
-export interface Journal {
-  /** The last event in it, if there is one. */
-  readonly last: EventPlace | undefined
-  /** The attempts whose end was in the journal when it was opened. */
-  readonly ended: ReadonlySet<number>
-  /** Stores an event; false if it was there already. `line` is its text, with the LF. */
-  append(event: AgentEvent, line?: string): boolean
-  /** Stores events with one write, all or none of them. How many were written. */
-  appendAll(events: readonly AgentEvent[], lines?: readonly string[]): number
-  sync(): void
-  /** Waits for background syncs, and starts none meanwhile; `sync` then reports their errors. */
-  settled(): Promise<void>
-  /** Says whose journal it is before it has an event, as far as that can be written. */
-  names(run: string): void
-  /** Closes the files and releases the lock. */
-  close(): void
-}
+export type Journal = ReturnType<typeof openJournal>
 
 export function openJournal(
   dir: string,
@@ -111,7 +95,7 @@ export function openJournal(
     fsync = JOURNAL_OPTIONS.fsync.default,
     interval = JOURNAL_OPTIONS.interval.default,
   }: { readonly fsync?: JournalOptions['fsync']; readonly interval?: number } = {},
-): Journal {
+) {
   makeRunDir(dir)
   const lock = takeLock(join(dir, LOCK_FILE))
   const files: LineFile[] = []
@@ -157,19 +141,24 @@ export function openJournal(
       if (!settling) for (const file of files) file.syncSoon()
     }, interval).unref()
   return {
-    get last() {
+    /** The last event in it, if there is one. */
+    get last(): EventPlace | undefined {
       return last
     },
+    /** The attempts whose end was in the journal when it was opened. */
     ended,
-    append(event, line = jsonLine(event)) {
+    /** Stores an event; false if it was there already. `line` is its text, with the LF. */
+    append(event: AgentEvent, line: string = jsonLine(event)): boolean {
       return this.appendAll([event], [line]) === 1
     },
-    appendAll(all, lines = all.map(jsonLine)) {
+    /** Stores events with one write, all or none of them. How many were written. */
+    appendAll(all: readonly AgentEvent[], lines: readonly string[] = all.map(jsonLine)): number {
       let before = last
       const added: string[] = []
       const notes: string[] = []
       for (const [index, event] of all.entries()) {
-        if (before && event.run_id !== before.run_id) throw foreign(dir, before, event)
+        if (before && event.run_id !== before.run_id)
+          throw used(dir, before, `an event of run ${quote(event.run_id)} arrives`)
         if (before && comparePlaces(event, before) <= 0) {
           kept ??= events.lines()
           verify(kept, event, dir, before)
@@ -189,15 +178,18 @@ export function openJournal(
       last = before
       return added.length
     },
-    sync() {
+    sync(): void {
       for (const file of files) file.sync()
     },
-    async settled() {
+    /** Waits for background syncs, and starts none meanwhile; `sync` then reports their errors. */
+    async settled(): Promise<void> {
       settling = true
       await Promise.all(files.map((file) => file.settled()))
       settling = false
     },
-    names: (run) => orElse(() => lock.names(run), undefined),
+    /** Says whose journal it is before it has an event, as far as that can be written. */
+    names: (run: string) => orElse(() => lock.names(run), undefined),
+    /** Closes the files and releases the lock. */
     close,
   }
 }
@@ -240,10 +232,6 @@ function verify(kept: Generator<JournalLine, void>, event: AgentEvent, dir: stri
 // A wall clock gives the same event a new time when the run is fed again; nothing else may differ.
 export function sameButTime(event: AgentEvent): string {
   return JSON.stringify({ ...event, ts: '' })
-}
-
-function foreign(dir: string, last: EventPlace, event: AgentEvent): Fault {
-  return used(dir, last, `an event of run ${quote(event.run_id)} arrives`)
 }
 
 function gap(dir: string, last: EventPlace | undefined, wanted: number, event: AgentEvent): Fault {

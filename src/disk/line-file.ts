@@ -75,14 +75,12 @@ export class LineFile {
 
   /** The last line without its LF, or undefined in an empty file. */
   last(): string | undefined {
-    const fd = this.#open()
-    const start = lineStart(fd, this.#size)
-    return start === undefined ? undefined : readBlock(fd, start, this.#size - 1 - start).toString()
+    return this.#last()?.bytes.toString()
   }
 
   dropLast(): void {
-    const start = lineStart(this.#open(), this.#size)
-    if (start !== undefined) this.#cut(start)
+    const last = this.#last()
+    if (last) this.#cut(last.next - last.bytes.length - 1)
   }
 
   /** Waits until the data is on the disk. */
@@ -127,6 +125,10 @@ export class LineFile {
     if (this.#asked === 0 && this.#fd !== undefined) fs.closeSync(this.#fd)
   }
 
+  #last() {
+    return linesBack(this.#open(), this.#size).next().value
+  }
+
   #open(): number {
     if (this.#fd !== undefined) return this.#fd
     try {
@@ -146,8 +148,8 @@ export class LineFile {
     const size = this.#size
     const torn = size > 0 && readBlock(fd, size - 1, 1)[0] !== LF
     let whole = 0
-    for (const { bytes, next } of linesBack(fd, torn ? lineStart(fd, size + 1)! : size)) {
-      if (!isWholeLine(bytes)) continue
+    for (const { bytes, next } of linesBack(fd, torn ? size + 1 : size)) {
+      if (next > size || !isWholeLine(bytes)) continue
       whole = next
       break
     }
@@ -164,7 +166,7 @@ export class LineFile {
  * The non-empty lines before `end`, the last one first: their bytes without LF, and where the next one
  * begins. Every block is read once: a tail of a million line ends must not delay the start.
  */
-function* linesBack(fd: number, end: number): Generator<{ bytes: Buffer; next: number }, void> {
+function* linesBack(fd: number, end: number): Generator<{ bytes: Buffer; next: number }, undefined> {
   /** The known part of the line whose start was not read yet, its end first. */
   let parts: Buffer[] = []
   let next = end
@@ -186,18 +188,6 @@ function* linesBack(fd: number, end: number): Generator<{ bytes: Buffer; next: n
     if (stop > 0) parts.push(block.subarray(0, stop))
   }
   if (parts.length > 0) yield line(Buffer.alloc(0))
-}
-
-/** Start of the line whose LF is the byte before `end`. Reads backwards, block by block. */
-function lineStart(fd: number, end: number): number | undefined {
-  if (end === 0) return undefined
-  for (let to = end - 1; to > 0; ) {
-    const from = Math.max(0, to - BLOCK)
-    const at = readBlock(fd, from, to - from).lastIndexOf(LF)
-    if (at >= 0) return from + at + 1
-    to = from
-  }
-  return 0
 }
 
 /**

@@ -40,14 +40,8 @@ const MAX_LOOKED = 20_000
 /** Milliseconds after a count in which a new name may have the same time stamp. */
 const SAME_MS = 100
 
-/** How many names each file has in a directory, of those that have several anywhere. */
-interface Links {
-  readonly at: number
-  readonly names: ReadonlyMap<string, number>
-}
-
 /** Counted once for all files of a directory, because a copy of hard links has thousands of them. */
-const counted = new Map<string, Links>()
+const counted = new Map<string, ReturnType<typeof countLinks>>()
 const MAX_COUNTED = 100
 
 /** Whether all names of a file are in a directory; a copy of hard links is, next to the original. */
@@ -61,7 +55,8 @@ function hasAllLinksIn(dir: string, { dev, ino, nlink, ctimeMs }: fs.Stats): boo
   return links.names.get(`${dev}:${ino}`) === nlink
 }
 
-function countLinks(dir: string): Links {
+/** How many names each file has in a directory, of those that have several anywhere. */
+function countLinks(dir: string) {
   const at = Date.now()
   const names = new Map<string, number>()
   let looked = 0
@@ -69,7 +64,7 @@ function countLinks(dir: string): Links {
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
       // In a larger directory no file with several names counts as being inside.
-      if (++looked > MAX_LOOKED) return { at, names: new Map() }
+      if (++looked > MAX_LOOKED) return { at, names: new Map<string, number>() }
       const path = join(folder, entry.name)
       if (entry.isDirectory()) folders.push(path)
       const found = entry.isFile() ? fs.lstatSync(path, { throwIfNoEntry: false }) : undefined

@@ -7,17 +7,9 @@ import { LF } from '../text/characters.ts'
 import { readBlock, withPlain } from './plain-file.ts'
 import { Mark } from './tail.ts'
 
-/** Whole lines of a file. */
-export interface Lines {
-  /** Each ends with LF. Empty where a part of a line that is too long is skipped. */
-  readonly bytes: Buffer
-  readonly at: number
-  /** The position right after them. */
-  readonly next: number
-}
-
-/** One line of a file, with its LF. */
+/** One line of a file, with its LF; or several. */
 export interface JournalLine {
+  /** Empty where a part of a line that is too long is skipped. */
   readonly bytes: Buffer
   readonly at: number
   /** The position right after it. */
@@ -41,7 +33,7 @@ export function wholeLines(
   at: number,
   limit: number,
   maxLine: number = MAX_LINE,
-): Lines | 'too long' | undefined {
+): JournalLine | 'too long' | undefined {
   const left = fs.fstatSync(fd).size - at
   if (left <= 0) return undefined
   for (let size = limit; ; size = Math.min(size * 4, maxLine)) {
@@ -91,7 +83,7 @@ export function* storedEvents(
   }
 }
 
-export function* linesIn({ bytes, at }: Lines): Generator<JournalLine, void> {
+export function* linesIn({ bytes, at }: JournalLine): Generator<JournalLine, void> {
   for (let from = 0; from < bytes.length; ) {
     const to = bytes.indexOf(LF, from) + 1
     yield { bytes: bytes.subarray(from, to), at: at + from, next: at + to }
@@ -104,11 +96,6 @@ const STEP = 4 << 20
 /** Bytes to compare, to detect a rewritten file: several events, because events can have the same ending. */
 const MARK_SIZE = 4096
 const NOTHING = Buffer.alloc(0)
-
-/** A line of a journal; `place` is undefined if it is not an event. */
-export interface JournalEntry extends JournalLine {
-  readonly place: EventHead | undefined
-}
 
 export interface JournalEvent extends JournalLine {
   readonly event: AgentEvent
@@ -149,7 +136,7 @@ export class JournalReader {
   }
 
   /** Whole lines from this position on, as `wholeLines` finds them. */
-  lines(at: number, limit: number = LINES_BLOCK): Lines | undefined {
+  lines(at: number, limit: number = LINES_BLOCK): JournalLine | undefined {
     if (this.#inside.has(at)) return this.#skip(at)
     const lines = wholeLines(this.fd, at, limit)
     if (lines === 'too long') return this.#skip(at)
@@ -157,8 +144,8 @@ export class JournalReader {
     return lines
   }
 
-  /** All lines from this position on. */
-  *entries(at: number, limit?: number): Generator<JournalEntry, void> {
+  /** All lines from this position on; `place` is undefined if one is not an event. */
+  *entries(at: number, limit?: number): Generator<JournalLine & { place: EventHead | undefined }, void> {
     for (let lines = this.lines(at, limit); lines; lines = this.lines(lines.next, limit))
       for (const { bytes, at, next } of linesIn(lines))
         yield { bytes, at, next, place: readLine(bytes).place }
@@ -170,7 +157,7 @@ export class JournalReader {
    * throws for an event that counts as none.
    */
   *events(
-    lines: Lines,
+    lines: JournalLine,
     last: EventPlace | 'unknown' | undefined,
     accept?: (event: AgentEvent) => void,
   ): Generator<JournalEvent, void> {
@@ -205,7 +192,7 @@ export class JournalReader {
 
   //  {"seq":1,…}\n{"seq":2, … 64 MiB … , …}\n{"seq":3,…}\n
   //               ^ at              ^ inside  ^ out again
-  #skip(at: number): Lines | undefined {
+  #skip(at: number): JournalLine | undefined {
     if (this.#tooLong) throw this.#tooLong(at)
     const bytes = readBlock(this.fd, at, STEP)
     const end = bytes.indexOf(LF) + 1
@@ -253,7 +240,6 @@ export function readLine(line: Buffer | string): {
   return { value, place: eventHead(value) }
 }
 
-/** The same for a line that is parsed already. */
 function eventHead(value: unknown): EventHead | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   // Cast: every field is checked below.

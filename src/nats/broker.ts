@@ -2,7 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Fault, quote } from '../base/fault.ts'
 import { digestOf } from '../disk/cache.ts'
 import { comparePlaces, type EventPlace, MAX_LINE, outOfOrder, readLine } from '../disk/read-journal.ts'
+import { isRecord } from '../events/engine.ts'
 import type { AgentEvent } from '../events/event.ts'
+import { jsonValue } from '../json/strict.ts'
+import { type Order, refused } from '../run/orders.ts'
 import { LF } from '../text/characters.ts'
 
 /** A run at the broker. Both names are tokens (`tokenOf`), valid in a subject and in a file name. */
@@ -143,21 +146,16 @@ interface ReadEvent {
   readonly line: string
 }
 
-/** Joins the blocks of one run to its events. */
-export interface Assembler {
-  /** The new events in a block. Throws BROKER_GAP for a gap, BROKER_FAILED if it has something else. */
-  feed(block: StoredBlock): ReadEvent[]
-  /** The position of the block in which the incomplete line begins. */
-  readonly open: number | undefined
-  /** The last event. */
-  readonly last: Omit<EventPlace, 'run_id'> | undefined
-}
-
 /** Longer lines are not joined: shippers send none, but redaction can make one longer. */
 const MAX_JOINED = MAX_LINE + (1 << 20)
 
-/** `last` is the event that is there already: it and those before it are left out. */
-export function assembler(last?: Omit<EventPlace, 'run_id'>): Assembler {
+export type Assembler = ReturnType<typeof assembler>
+
+/**
+ * Joins the blocks of one run to its events. `last` is the event that is there already: it and those before
+ * it are left out.
+ */
+export function assembler(last?: Omit<EventPlace, 'run_id'>) {
   let parts: Uint8Array[] = []
   let gathered = 0
   let open: number | undefined
@@ -170,7 +168,8 @@ export function assembler(last?: Omit<EventPlace, 'run_id'>): Assembler {
   }
 
   return {
-    feed(block) {
+    /** The new events in a block. Throws BROKER_GAP for a gap, BROKER_FAILED for something else. */
+    feed(block: StoredBlock): ReadEvent[] {
       const { at, bytes, end } = block
       // If a shipper sends a line again from its start, drop what was there.
       if (!end.from) drop()
@@ -196,31 +195,27 @@ export function assembler(last?: Omit<EventPlace, 'run_id'>): Assembler {
         if (to < 0) throw notOurs(block, 'its last line has no end')
         const line = whole.toString('utf8', from, to)
         from = to + 1
-        const { event, place } = readEvent(block, line)
+        const { value, place } = readLine(line)
+        if (!place) throw notOurs(block, 'one of its lines is not an event')
         if (run !== undefined && place.run_id !== run) throw notOurs(block, 'it has events of two runs')
         run = place.run_id
         if (last && comparePlaces(place, last) <= 0) continue
         const why = outOfOrder(last && { run_id: run, ...last }, place)
         if (why !== undefined) throw gap(block, why)
         last = { attempt_number: place.attempt_number, seq: place.seq }
-        found.push({ event, line })
+        // Cast: the fields that every event has were checked; the rest is passed on unchanged.
+        found.push({ event: value as AgentEvent, line })
       }
       return found
     },
-    get open() {
+    /** The position of the block in which the incomplete line begins. */
+    get open(): number | undefined {
       return open
     },
-    get last() {
+    get last(): Omit<EventPlace, 'run_id'> | undefined {
       return last
     },
   }
-}
-
-function readEvent(block: StoredBlock, line: string): { event: AgentEvent; place: EventPlace } {
-  const { value, place } = readLine(line)
-  if (!place) throw notOurs(block, 'one of its lines is not an event')
-  // Cast: the fields that every event has were checked; the rest is passed on unchanged.
-  return { event: value as AgentEvent, place }
 }
 
 function gap({ at, name }: StoredBlock, why: string): Fault {
@@ -236,4 +231,44 @@ function notOurs({ at, name }: StoredBlock, why: string): Fault {
 
 function shown({ tenant, run }: StoredBlock['name']): string {
   return quote(`${tenant}/${run}`, 100)
+}
+
+/** What a shipper answers to an order. `given`: it is in the orders of the run; false if it was before. */
+export type OrderAnswer = { readonly given: boolean } | { readonly why: string }
+
+/** How long to try to reach a host: it, the broker or this process may just have been started again. */
+const TRY_MS = 8000
+
+/**
+ * Gives an order to a run of another host, as `giveOrder` does to one of this machine. The host is asked
+ * until it answers: the id of the order sees to it that the run gets it once. Throws BROKER_FAILED if it does
+ * not.
+ */
+export async function giveRemote(broker: Broker, name: RunName, order: Order): Promise<boolean> {
+  const text = Buffer.from(JSON.stringify(order))
+  const until = performance.now() + TRY_MS
+  for (let isUnheard = true; ; await delay(RETRY_MS)) {
+    try {
+      const answer = await broker.order(name, text)
+      if (answer) return isGiven(answer, isUnheard)
+    } catch (error) {
+      if (Fault.is(error)) throw error
+      // It may have arrived, and the answer was lost.
+      isUnheard = false
+    }
+    if (performance.now() > until) throw notHeard(isUnheard)
+  }
+}
+
+function isGiven(answer: Uint8Array, isFirst: boolean): boolean {
+  const told = jsonValue(Buffer.from(answer).toString())
+  if (isRecord(told) && typeof told['given'] === 'boolean') return told['given'] || !isFirst
+  throw refused(isRecord(told) ? String(told['why']) : 'its host gave no answer that can be read')
+}
+
+function notHeard(isUnheard: boolean): Fault {
+  const why = isUnheard
+    ? 'the order was not delivered: its host passes on no orders now (sluice ship --control)'
+    : `its host did not answer in ${TRY_MS / 1000} s; if the order was delivered all the same, the run tells it`
+  return new Fault('BROKER_FAILED', why)
 }

@@ -93,16 +93,6 @@ export async function mirror(dir: string, options: MirrorOptions = {}): Promise<
   }
 }
 
-/** A directory that is a mirror. */
-export interface Mirror {
-  /** Writes what the broker has and receives, until the signal or until it is idle. */
-  follow(broker: Broker): Promise<MirrorProgress>
-  progress(): MirrorProgress
-  /** Whether a run takes orders now. */
-  takesOrders(name: RunName): boolean
-  close(): void
-}
-
 /** The file with the position of the mirror in the stream, in its directory. */
 const CURSOR_FILE = 'mirror.json'
 const MIRROR_LOCK = 'mirror.lock'
@@ -140,7 +130,7 @@ interface MirroredRun {
  * Takes the directory and opens the journals of the runs that were in progress when the previous mirror
  * ended: until their next event arrives, only the lock shows that they have not ended.
  */
-export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
+export function openMirror(dir: string, options: MirrorOptions = {}) {
   const example = 'mirror("mirror", { servers: "nats://127.0.0.1:4222" })'
   checkPath('mirror', dir, example)
   const read = readOptions('mirror', options, example, { ...NATS_OPTIONS, ...MIRROR_OPTIONS })
@@ -164,9 +154,11 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
     throw error
   }
   return {
-    follow: (broker) => new Following(dir, runs, broker, read).follow(saved),
+    /** Writes what the broker has and receives, until the signal or until it is idle. */
+    follow: (broker: Broker) => new Following(dir, runs, broker, read).follow(saved),
     progress: () => runs.progress(),
-    takesOrders: (name) => runs.control.has(keyOf(name)),
+    /** Whether a run takes orders now. */
+    takesOrders: (name: RunName) => runs.control.has(keyOf(name)),
     close,
   }
 }
@@ -325,7 +317,8 @@ class Following {
   readonly #broker: Broker
   readonly #options: MirrorOptions
   readonly #filter: BlockFilter
-  readonly #boot = bootId()
+  /** This start of the machine, where that can be known. */
+  readonly #boot = orElse(() => fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(), undefined)
   /** Aborted when it is idle, and with the signal of the caller. */
   readonly #signal: AbortSignal
   readonly #stop = new AbortController()
@@ -463,11 +456,6 @@ function keyOf({ tenant, run }: RunName): string {
 /** A disk that takes nothing more: no run can be written, so none is refused. */
 function isOfWholeDisk({ cause }: Fault): boolean {
   return ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EMFILE', 'ENFILE'].includes(codeOf(cause) ?? '')
-}
-
-/** Names this start of the machine, where that can be known. */
-function bootId(): string | undefined {
-  return orElse(() => fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(), undefined)
 }
 
 /** How many runs are there, and those whose journals a killed mirror left locked. */

@@ -192,7 +192,11 @@ async function* consumed(
       // Messages that have already arrived are still delivered after it is stopped.
       if (signal.aborted) return
       const [, tenant = '', run = '', ...more] = message.subject.split('.')
-      if (run === '' || more.length > 0) throw notABlock(stream, message.seq, 'its subject has other parts')
+      if (run === '' || more.length > 0)
+        throw new Fault(
+          'BROKER_FAILED',
+          `message ${message.seq} of the stream ${quote(stream)} is not a block of a run: its subject has other parts`,
+        )
       const { seq: at, headers, data: bytes } = message
       yield { at, name: { tenant, run }, end: readEnd(headers), bytes, copied: isCopy(headers) }
     }
@@ -350,12 +354,5 @@ function isFinal(error: unknown): boolean {
   if (status !== undefined) return status >= 400 && status < 500 && status !== 408
   return ['PermissionViolationError', 'AuthorizationError', 'InvalidArgumentError'].some((name) =>
     isNamed(error, name),
-  )
-}
-
-function notABlock(stream: string, at: number, why: string): Fault {
-  return new Fault(
-    'BROKER_FAILED',
-    `message ${at} of the stream ${quote(stream)} is not a block of a run: ${why}`,
   )
 }

@@ -76,11 +76,7 @@ export function natsLedger(options: NatsLedgerOptions = {}): NatsLedger {
   }
 
   /** The last version of an entry, or the first one after a revision; as the leader of the store knows it. */
-  async function find(
-    { manager, answer }: NatsClient,
-    issueRef: string,
-    after?: number,
-  ): Promise<FoundEntry> {
+  async function find({ manager, answer }: NatsClient, issueRef: string, after?: number) {
     const key = `$KV.${bucket}.${issueKey(issueRef)}`
     const query = after === undefined ? { last_by_subj: key } : { seq: after + 1, next_by_subj: key }
     const ask = () => answer(() => manager.streams.getMessage(stream, query))
@@ -140,12 +136,6 @@ export function natsLedger(options: NatsLedgerOptions = {}): NatsLedger {
       opening = undefined
     },
   }
-}
-
-interface FoundEntry {
-  readonly entry: LedgerEntry | undefined
-  readonly revision: number
-  readonly writer: string
 }
 
 /** Retries while a server is unreachable or has no leader. */

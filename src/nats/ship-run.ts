@@ -285,16 +285,7 @@ function tooLong(path: string, at: number): Fault {
   )
 }
 
-interface Portion {
-  /** Above the limit only if it is one line. */
-  readonly bytes: Buffer
-  readonly events: number
-  /** The position in the journal right after it. */
-  readonly next: number
-  /** Its last event. */
-  readonly last: EventPlace
-  readonly hash: string
-}
+type Portion = NonNullable<ReturnType<typeof readPortion>>
 
 /**
  * Whole lines from a position in a journal on, about `limit` bytes of them or one that is longer; undefined
@@ -306,7 +297,7 @@ function readPortion(
   last: EventPlace | undefined,
   limit: number,
   redact?: (event: AgentEvent) => AgentEvent,
-): Portion | undefined {
+) {
   const lines = journal.lines(at, limit)
   if (!lines) return undefined
   const out: Buffer[] = []
@@ -321,6 +312,7 @@ function readPortion(
     end = found
   }
   if (!end) return undefined
+  // Above the limit only if it is one line.
   const bytes = redact ? Buffer.concat(out) : lines.bytes.subarray(0, end.next - at)
   return { bytes, events: out.length, next: end.next, last: end.place, hash: hashOf(end.bytes) }
 }

@@ -12,10 +12,9 @@ import { Waker, watchPath } from '../disk/wake.ts'
 import type { AgentEvent } from '../events/event.ts'
 import { orderIn } from '../run/orders.ts'
 import { folders, isSkipped } from '../run/run-directory.ts'
-import { type Broker, tokenOf } from './broker.ts'
+import { type Broker, type OrderAnswer, tokenOf } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
 import { NATS_OPTIONS, type NatsOptions } from './nats-connection.ts'
-import type { OrderAnswer } from './remote-order.ts'
 import { ShippedRun, type ShipRunOptions } from './ship-run.ts'
 
 /** The options of `ship()`. */
@@ -155,9 +154,8 @@ class Shipper {
   /** Aborted at the end, and with the signal of the caller. */
   readonly #signal: AbortSignal
   readonly #runOptions: ShipRunOptions
-  /** Runs by state: with thousands of them they must not be counted each time. */
-  readonly #counts = { waiting: 0, over: 0, gone: 0, refused: 0 }
-  /** Those that are being written. */
+  /** Runs that are over, and those that are being written: thousands must not be counted each time. */
+  #over = 0
   readonly #waiting = new Set<Entry>()
   /** By their path. */
   readonly #watchers = new Map<string, fs.FSWatcher>()
@@ -174,7 +172,11 @@ class Shipper {
       tenant: options.tenant,
       control: options.control,
       redact: options.redact && guarded(options.redact),
-      sent: (events, bytes) => this.#sent(events, bytes),
+      sent: (events, bytes) => {
+        this.#events += events
+        this.#bytes += bytes
+        this.#moved()
+      },
       alone: oneByOne(),
     }
   }
@@ -208,7 +210,7 @@ class Shipper {
     this.#watch(this.#root)
     let next = Number.NEGATIVE_INFINITY
     while (!this.#signal.aborted && !this.#fatal) {
-      const isDone = this.#isIdle() && this.#counts.waiting === 0
+      const isDone = this.#isIdle() && this.#waiting.size === 0
       if (performance.now() >= next || (isDone && !this.#follow)) {
         const before = this.#entries.size
         const took = await this.#rescan()
@@ -227,13 +229,7 @@ class Shipper {
 
   #progress(): ShipProgress {
     const { size: runs } = this.#entries
-    return { runs, over: this.#counts.over, events: this.#events, bytes: this.#bytes }
-  }
-
-  #sent(events: number, bytes: number): void {
-    this.#events += events
-    this.#bytes += bytes
-    this.#moved()
+    return { runs, over: this.#over, events: this.#events, bytes: this.#bytes }
   }
 
   /** The broker took something. */
@@ -243,8 +239,7 @@ class Shipper {
   }
 
   #become(entry: Entry, state: Entry['state']): void {
-    this.#counts[entry.state]--
-    this.#counts[state]++
+    this.#over += Number(state === 'over') - Number(entry.state === 'over')
     entry.state = state
     if (state === 'waiting') this.#waiting.add(entry)
     else this.#waiting.delete(entry)
@@ -391,11 +386,8 @@ class Shipper {
     else if (!fs.existsSync(folder)) this.#unwatch(folder)
     else if (name !== null && !isSkipped(name)) {
       const made = join(folder, name)
-      if (
-        fs.lstatSync(made, { throwIfNoEntry: false })?.isDirectory() &&
-        this.#watch(made) &&
-        hasEvents(made)
-      )
+      const look = (path: string) => fs.lstatSync(path, { throwIfNoEntry: false })
+      if (look(made)?.isDirectory() && this.#watch(made) && look(join(made, EVENTS_FILE))?.isFile())
         this.#found(made)
     }
   }
@@ -436,17 +428,12 @@ class Shipper {
     }
     const run = new ShippedRun(this.#broker, path, this.#root, this.#runOptions)
     const entry: Entry = { run, state: 'waiting', busy: false, again: false, failures: 0 }
-    this.#counts.waiting++
     this.#waiting.add(entry)
     this.#entries.set(path, entry)
     // The next one is usually made beside it.
     if (path !== this.#root) this.#watch(dirname(path))
     this.#enqueue(entry)
   }
-}
-
-function hasEvents(dir: string): boolean {
-  return fs.lstatSync(join(dir, EVENTS_FILE), { throwIfNoEntry: false })?.isFile() === true
 }
 
 /** Whether an error comes from a system call on a file. */

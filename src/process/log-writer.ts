@@ -14,6 +14,7 @@ import {
   type Recorders,
   type ScreenRecorder,
   waitingIn,
+  whenOver,
 } from './recorder.ts'
 import { RedactedLog } from './redacted-log.ts'
 
@@ -188,13 +189,10 @@ export function recordHere(
     attach(stream) {
       // Cast: a Readable, as all streams of processes are.
       source = stream as Readable
-      // A stand-in may end without closing, or has before it got here.
-      source
-        .on('data', (data) => write(asBytes(data)!))
-        .once('close', close)
-        .once('end', close)
-        .once('error', close)
-      if (source.destroyed || source.readableEnded) close()
+      whenOver(
+        source.on('data', (data) => write(asBytes(data)!)),
+        close,
+      )
     },
     release() {},
     stop() {

@@ -122,20 +122,11 @@ export function readPipe(
   return { stdio: pipe.writer, attach() {}, release: () => fs.closeSync(pipe.writer) }
 }
 
-/** Bytes of one stream of a process that nobody records: they wait in the pipe until they are read. */
-export interface HeldPipe {
-  readonly recorder: Recorder
-  /** The next bytes, or undefined if there are none now. */
-  read(): Buffer | undefined
-  /** When the process wrote last, in milliseconds since 1970; now, if it may be waiting for its reader. */
-  lastWrite(): number
-}
-
 /**
- * Holds the process back like any pipe: what is not read fills the buffers (64 KiB here, and the kernel's),
- * and then the process waits.
+ * One stream of a process that nobody records. It holds the process back like any pipe: what is not read
+ * fills the buffers (64 KiB here, and the kernel's), and then the process waits.
  */
-export function heldPipe(wake: () => void): HeldPipe {
+export function heldPipe(wake: () => void) {
   let source: Readable | undefined
   let last = 0
   let isDropped = false
@@ -146,46 +137,48 @@ export function heldPipe(wake: () => void): HeldPipe {
   const drain = () => {
     while (isDropped && source?.read() != null);
   }
-  const take = (stream: Readable) => {
-    source = stream
-    const over = () => {
-      done()
-      wake()
-    }
-    stream
-      .on('readable', () => {
+  const isBehind = () => source !== undefined && waitingIn(source) > 0
+  const recorder: Recorder = {
+    pid: undefined,
+    // Node's own pipes: a run that is not recorded starts no other process, not even `mkfifo`.
+    stdio: 'pipe',
+    attach(stream) {
+      source = stream as Readable // cast: the stdout of a child process is one
+      source.on('readable', () => {
         last = Date.now()
         drain()
         wake()
       })
-      .once('close', over)
-      // A stand-in may end without closing, or has before it got here.
-      .once('end', over)
-      .once('error', over)
-    if (stream.destroyed || stream.readableEnded) over()
-  }
-  const isBehind = () => source !== undefined && waitingIn(source) > 0
-  return {
-    recorder: {
-      pid: undefined,
-      // Node's own pipes: a run that is not recorded starts no other process, not even `mkfifo`.
-      stdio: 'pipe',
-      attach: (stream) => take(stream as Readable), // cast: the stdout of a child process is one
-      release() {},
-      ended,
-      isBehind,
-      drop() {
-        isDropped = true
-        drain()
-      },
-      stop() {
-        source?.destroy()
+      whenOver(source, () => {
         done()
-      },
+        wake()
+      })
     },
+    release() {},
+    ended,
+    isBehind,
+    drop() {
+      isDropped = true
+      drain()
+    },
+    stop() {
+      source?.destroy()
+      done()
+    },
+  }
+  return {
+    ...recorder,
+    /** The next bytes, or undefined if there are none now. */
     read: () => asBytes(source?.read()),
+    /** When the process wrote last, in milliseconds since 1970; now, if it may be waiting for its reader. */
     lastWrite: () => (isBehind() ? Date.now() : last),
   }
+}
+
+/** Calls back when a stream is over: a stand-in may end without closing, or has before it got here. */
+export function whenOver(stream: Readable, over: () => void): void {
+  for (const event of ['close', 'end', 'error']) stream.once(event, over)
+  if (stream.destroyed || stream.readableEnded) over()
 }
 
 /** What a stream of a process gave; that of a stand-in may give text. */

@@ -203,16 +203,11 @@ interface OpenTerminal {
   readonly slave: ReadStream
 }
 
-interface Screen extends Recorder {
-  /** Nothing more will be shown: ends when everything shown is recorded. */
-  readonly last: () => void
-}
-
 /**
  * Records what a terminal shows. The kernel passes bytes on with a delay, so "nothing to read" does not mean
  * that nothing will come: at the end a mark is written, and everything before the mark is what was shown.
  */
-function recordScreen(terminal: OpenTerminal, recorder: ScreenRecorder): Screen {
+function recordScreen(terminal: OpenTerminal, recorder: ScreenRecorder) {
   const mark = Buffer.from(`sluice-${randomUUID()}`)
   // Held open, because a terminal hangs up when its last user closes it, and unread bytes are lost.
   const held = fs.openSync(
@@ -252,7 +247,8 @@ function recordScreen(terminal: OpenTerminal, recorder: ScreenRecorder): Screen 
   return {
     ...recorder,
     stop: close,
-    last() {
+    /** Nothing more will be shown: ends when everything shown is recorded. */
+    last(): void {
       if (closed) return
       marking = true
       try {

@@ -11,16 +11,25 @@ import type { Engine, Picker } from '../events/engine.ts'
 import { type AgentEvent, isEvent } from '../events/event.ts'
 import { type Flow, flow, shared } from '../streams/flow.ts'
 import { withRounds } from './ask-again.ts'
-import { textModeNote } from './attempt-notes.ts'
+import { completionOfExit, failureNote, Told, whyLeft } from './attempt-end.ts'
+import { textModeNote } from './attempt-record.ts'
 import { type CachedResult, cachedResult, type Hit, writeCached } from './cached-result.ts'
 import type { StopReason } from './meta.ts'
 import type { Order } from './orders.ts'
 import { cannot, type EndedTurn, nextCommand } from './reply.ts'
 import { resumeInto } from './resume.ts'
 import { Recording } from './run-attempt.ts'
-import { RunDirectory } from './run-directory.ts'
-import { feed, type Opening, type TimedChunk, timedEvents, timedIntake, withEnd } from './run-flow.ts'
-import { LimitCounter } from './run-limits.ts'
+import { type RunDirectory, runDirectory } from './run-directory.ts'
+import {
+  feed,
+  type Opening,
+  storedEvents,
+  type TimedChunk,
+  timedEvents,
+  timedIntake,
+  withEnd,
+} from './run-flow.ts'
+import { LimitCounter, turnGuard } from './run-limits.ts'
 import {
   type ReadOptions,
   type ReplyOptions,
@@ -31,12 +40,8 @@ import {
   readCall,
 } from './run-options.ts'
 import { type SessionTokens, spentIn } from './session-tokens.ts'
-import { storedEvents } from './stored-events.ts'
 import { type RequestAnswer, Talk, whenUnheard } from './talk.ts'
-import { Told } from './told.ts'
-import { TurnGuard } from './turn-guard.ts'
 import { watchTurns } from './watch-turns.ts'
-import { completionOfExit, failureNote, whyLeft } from './why-left.ts'
 
 /** The end of a process that was not started. */
 const NO_PROCESS = { exit_code: null, signal: null, reason: null }
@@ -118,7 +123,7 @@ export class AgentRun {
   #live: Sink<TimedChunk | Opening> | undefined
   /** The result came from the cache, and nothing is started. */
   #hit: Hit | undefined
-  readonly #guard: TurnGuard
+  readonly #guard: ReturnType<typeof turnGuard>
   readonly #limits: LimitCounter | undefined
   /** What is known before it starts. */
   readonly #firstNotes: readonly Note[]
@@ -134,7 +139,7 @@ export class AgentRun {
     this.#told = new Told(before.spent)
     this.#engine = engine
     this.#limits = limit && new LimitCounter(limit, () => this.#recording.printed())
-    this.#guard = new TurnGuard({
+    this.#guard = turnGuard({
       limits: this.#limits,
       // A conversation ends the process itself; an open request is not the end.
       endAfter: options.talk ? undefined : options.endAfter,
@@ -142,7 +147,7 @@ export class AgentRun {
     })
     this.#kept = cache && cachedResult({ ...settings, cache, cacheKey, maxCacheWait })
     const id = randomUUID()
-    const dir = audit === undefined && runs === undefined ? undefined : new RunDirectory(options, id)
+    const dir = audit === undefined && runs === undefined ? undefined : runDirectory(options, id)
     this.#dir = dir
     this.#runId = dir?.runId ?? options.runId ?? before.runId ?? id
     this.#attempt = dir?.attempt ?? before.attempt ?? 1

@@ -1,14 +1,18 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { defined } from '../base/check-options.ts'
-import { clip, type Note } from '../base/fault.ts'
+import { clip, type Note, quote } from '../base/fault.ts'
+import type { Engine, Picker } from '../events/engine.ts'
 import type { CompletionData } from '../events/event.ts'
+import type { EventOptions } from '../events/event-stage.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
+import type { SpawnLike } from '../process/process.ts'
 import type { Exit } from '../process/supervise.ts'
 import type { Channel } from '../text/chunk.ts'
 import { type TextRedactor, textRedactor } from '../views/redact/redact.ts'
+import { durationWords } from '../views/words.ts'
 import { channels, fileNames, pinned } from './attempt-logs.ts'
-import { stopNotes } from './attempt-notes.ts'
+import type { FsDiffOptions } from './fs-diff.ts'
 import {
   endInMeta,
   exitEvidence,
@@ -18,7 +22,7 @@ import {
   type StopReason,
   writeMeta,
 } from './meta.ts'
-import type { RecordOptions } from './record-options.ts'
+import type { Order } from './orders.ts'
 import type { SessionTokens } from './session-tokens.ts'
 
 const MAX_TASK = 2000
@@ -174,4 +178,114 @@ function recordedReading(options: RecordOptions['reading']): Pick<Meta, 'reading
   const schema = options.schema === undefined ? undefined : true
   const reading = defined({ done_marker, max_frame, window, pick, max_repair, session, schema })
   return Object.keys(reading).length === 0 ? {} : { reading }
+}
+
+/** Why we ended a process, in a sentence, where the reason alone says it. */
+export const stopNotes: Partial<Record<StopReason, Note>> = {
+  end_signal: {
+    code: 'RUN_LINGERED',
+    message: 'the agent reported its end but did not exit, so its process was ended',
+  },
+  interrupted: { code: 'RUN_INTERRUPTED', message: 'the user interrupted the process' },
+  aborted: { code: 'RUN_INTERRUPTED', message: 'the caller aborted the process' },
+  abandoned: { code: 'RUN_INTERRUPTED', message: 'the reader of the run left, so the process was ended' },
+  host_ended: { code: 'RUN_INTERRUPTED', message: 'the program that ran it ended, and the process with it' },
+}
+
+export const heldNote: Note = {
+  code: 'PIPE_HELD_OPEN',
+  message: 'the process ended, but a process it started still holds its pipe open',
+}
+
+export function timeoutNote(limit = 0): Note {
+  return { code: 'RUN_TIMEOUT', message: `it ran longer than ${limitWords(limit)}, so it was ended` }
+}
+
+export function idleNote(limit = 0): Note {
+  return { code: 'RUN_IDLE', message: `it printed nothing for ${limitWords(limit)}, so it was ended` }
+}
+
+/** A limit is mostly a round number: `4 s`, `10 min`. */
+function limitWords(ms: number): string {
+  return durationWords(ms).replace(/\.0(?= s$)| 0 (?:s|min)$/, '')
+}
+
+/** Those that had lost their parent, and have a session of their own, cannot be found by the process. */
+export function leftNote(pids: readonly number[]): Note {
+  const [one, ...more] = pids
+  const which =
+    more.length === 0 ? `process ${one}` : `${pids.length} processes (${pids.slice(0, 10).join(', ')})`
+  const message = `${which} that the agent had started ${more.length === 0 ? 'is' : 'are'} still running`
+  return { code: 'LEFT_RUNNING', message }
+}
+
+export function lostNote(name: string): Note {
+  return {
+    code: 'RECORD_FAILED',
+    message: `${quote(name)} was removed or replaced during the run; a replay cannot read it`,
+  }
+}
+
+/** About an agent that prints text, where it could print records. */
+export function textModeNote(program: string, add: string): Note {
+  const message = `${program} ran in its text mode, which tells neither its session nor its end; add ${add}`
+  return { code: 'TEXT_MODE', message }
+}
+
+/** How an attempt is run and recorded, as its options say. */
+export interface AttemptSettings {
+  readonly reading: Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'runId' | 'dir'>
+  readonly command: string
+  readonly args: readonly string[]
+  readonly engine: Engine | Picker
+  readonly cwd: string
+  readonly env: NodeJS.ProcessEnv
+  readonly input: 'ignore' | 'inherit' | { readonly text: string }
+  readonly tags?: Readonly<Record<string, string>> | undefined
+  /** The input is the prompt. */
+  readonly piped: boolean
+  /** The input stays open, and the prompt is sent as a record of the wire. */
+  readonly talk: boolean
+  /** Starts the process in place of `spawn`. */
+  readonly spawn?: SpawnLike | undefined
+  /** It may outlive this program. */
+  readonly detached: boolean
+  /** No secret is recorded. */
+  readonly redact: boolean
+  readonly pty: { readonly cols: number; readonly rows: number; readonly pipes: boolean } | undefined
+  readonly timeout: number | undefined
+  readonly idleTimeout: number | undefined
+  readonly killGrace: number
+  readonly pipeGrace: number
+  readonly fsDiff: FsDiffOptions | false
+  /** With a diff of the working tree by git. */
+  readonly diff: boolean
+}
+
+/** The same for one attempt, with what is told about it. */
+export interface RecordOptions extends AttemptSettings {
+  readonly runId: string
+  readonly attempt: number
+  /** The directory that it is recorded into; undefined if it is not. */
+  readonly audit: string | undefined
+  /** What is not compared: that directory, or the one with all runs. */
+  readonly records: string | undefined
+  /** Our own stdin and stdout are those of the process. */
+  readonly tee?: boolean | undefined
+  /** How long the agent has waited for an answer. */
+  readonly waited?: (() => { readonly ms: number; readonly until: number }) | undefined
+  /** Does what an order says, if orders are taken; returns why it was not done. */
+  readonly onOrder: ((order: Order) => string | undefined) | undefined
+  /** Called when the process has started; the notes it returns are reported with the end. */
+  readonly onStart: () => readonly Note[]
+  /** Called when it has ended; the same. */
+  readonly onExit: () => readonly Note[]
+  /** What is known of it before it starts. */
+  readonly firstNotes: readonly Note[]
+  /** Called when all of its output was read; the notes it returns are reported with the end, too. */
+  readonly onRead: () => readonly Note[]
+  /** Called when something was sent that the process cannot read, because it has closed its stdin. */
+  readonly onUnreachable: () => void
+  /** Called when an agent that is talked with has closed its output. */
+  readonly onMuted: () => void
 }

@@ -15,7 +15,7 @@ import type { Engine, Picker } from '../events/engine.ts'
 import type { AgentEvent, ResultData } from '../events/event.ts'
 import { isGood, outcomeOf } from '../events/run-outcome.ts'
 import { writer } from '../events/write.ts'
-import type { RecordOptions } from './record-options.ts'
+import type { RecordOptions } from './attempt-record.ts'
 import type { RunEnd } from './run-options.ts'
 
 export interface CachedResultOptions

@@ -68,7 +68,7 @@ async function readFound(found: FoundLogs, given: Engine | Picker | undefined): 
   return byShape.stranger ? run : byShape
 }
 
-async function readRun({ path, attempt }: FoundLogs, engine: Engine | Picker): Promise<RunDrift> {
+async function readRun({ path, attempt }: FoundLogs, engine: Engine | Picker) {
   let records = 0
   const counting = countingRecords(engine, () => records++)
   const played = replay(path, { engine: counting, ...(attempt.alone ? {} : { attempt: attempt.number }) })
@@ -76,7 +76,8 @@ async function readRun({ path, attempt }: FoundLogs, engine: Engine | Picker): P
   const fields: typeof types = new Map()
   let version = versionIn(attempt)
   let { name, parser } = engine
-  let stranger: RunDrift['stranger']
+  /** No engine knows any of its records. */
+  let stranger: (DriftPlace & { readonly message: string }) | undefined
 
   const driftPlace = ({ raw_ref: ref }: AgentEvent): DriftPlace => ({
     path: (ref && attempt.logs[ref.stream]) ?? path,
@@ -253,16 +254,7 @@ export interface DriftReport {
 }
 
 /** What one run adds to the report. */
-interface RunDrift {
-  readonly engine: string
-  readonly parser: string
-  readonly version: string | undefined
-  readonly records: number
-  readonly types: ReadonlyMap<string, { readonly count: number; readonly first: DriftPlace | null }>
-  readonly fields: RunDrift['types']
-  /** No engine knows any of its records. */
-  readonly stranger?: (DriftPlace & { readonly message: string }) | undefined
-}
+type RunDrift = Awaited<ReturnType<typeof readRun>>
 
 /** Names and versions come from the logs, so their number must be limited; `…` is for the rest. */
 const MAX_NAMES = 1000

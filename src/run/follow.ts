@@ -113,35 +113,13 @@ async function* followAttempt(
   }
 }
 
-/** The bytes of an attempt in the order of its chunk log, or as they arrive if there is none. */
+/** The bytes of an attempt in the order of its chunk log, or as its logs grow if there is none. */
 function growingLogs(find: () => Attempt): AttemptBytes {
-  const logs = tailLogs(find)
-  let chosen: AttemptBytes | undefined
-  return {
-    next(over) {
-      if (!chosen) {
-        const { chunks, within } = find()
-        if (chunks !== undefined) chosen = new ChunkedLogs(find, new Tail(chunks, within))
-      }
-      if (chosen) return chosen.next(over)
-      const portion = logs.next(over)
-      // A chunk log that appears after the first byte would repeat what was returned already.
-      if (portion) chosen = logs
-      return portion
-    },
-    unsent: () => chosen?.unsent() ?? 0,
-    untold: () => chosen?.untold() ?? [],
-    close() {
-      chosen?.close()
-      logs.close()
-    },
-  }
-}
-
-/** The logs as they grow, for directories without a chunk log. */
-function tailLogs(find: () => Attempt): AttemptBytes {
   const tails = new Map<Channel, Tail>()
   let turns: Turns | undefined
+  let chunked: ChunkedLogs | undefined
+  /** A chunk log that appears after the first byte would repeat what was returned already. */
+  let isBegun = false
   const next = (): Portion | 'restarted' | undefined => {
     turns ??= new Turns(find().logs.pty !== undefined)
     for (const channel of ['stdin', ...turns.order(() => true)] as const) {
@@ -151,20 +129,31 @@ function tailLogs(find: () => Attempt): AttemptBytes {
     }
     return undefined
   }
+  const open = ({ logs, within }: Attempt) => {
+    for (const channel of channels) {
+      const path = logs[channel]
+      if (path !== undefined && !tails.has(channel)) tails.set(channel, new Tail(path, within))
+    }
+  }
   return {
-    next() {
-      const portion = next()
-      if (portion) return portion
-      const { logs, within } = find()
-      for (const channel of channels) {
-        const path = logs[channel]
-        if (path !== undefined && !tails.has(channel)) tails.set(channel, new Tail(path, within))
+    next(over) {
+      if (!chunked && !isBegun) {
+        const { chunks, within } = find()
+        if (chunks !== undefined) chunked = new ChunkedLogs(find, new Tail(chunks, within))
       }
-      return next()
+      if (chunked) return chunked.next(over)
+      let portion = next()
+      if (!portion) {
+        open(find())
+        portion = next()
+      }
+      isBegun ||= portion !== undefined
+      return portion
     },
-    unsent: () => 0,
-    untold: () => [],
+    unsent: () => chunked?.unsent() ?? 0,
+    untold: () => chunked?.untold() ?? [],
     close() {
+      chunked?.close()
       for (const tail of tails.values()) tail.close()
     },
   }
@@ -226,7 +215,9 @@ export function onceOver(
         if (seen.size < MAX_SEEN) seen.set(key, (seen.get(key) ?? 0) + 1)
         seq++
         last = event
-        next.write(restarts === 0 ? event : renumbered(event, seq, restarts))
+        const { correlation } = event
+        const event_id = `${correlation.event_id}~${restarts}`
+        next.write(restarts === 0 ? event : { ...event, seq, correlation: { ...correlation, event_id } })
       },
       end: () => next.end(),
     })
@@ -272,9 +263,4 @@ function restartNote(last: AgentEvent, seq: number, restarts: number): EventOf<'
     },
     raw_ref: null,
   }
-}
-
-function renumbered(event: AgentEvent, seq: number, restarts: number): AgentEvent {
-  const event_id = `${event.correlation.event_id}~${restarts}`
-  return { ...event, seq, correlation: { ...event.correlation, event_id } }
 }

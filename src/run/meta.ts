@@ -201,11 +201,8 @@ export function areTags(value: unknown): value is Readonly<Record<string, string
   if (!isRecord(value)) return false
   const all = Object.entries(value)
   const isShort = (text: unknown) => isText(text) && text.length <= MAX_TAG && !/[\r\n]/.test(text)
-  return all.length <= MAX_TAGS && all.every(([name, text]) => isTagName(name) && isShort(text))
-}
-
-function isTagName(name: string): boolean {
-  return name !== '' && name.length <= MAX_TAG && !/[=\r\n]/.test(name)
+  const isNamed = (name: string) => name !== '' && isShort(name) && !name.includes('=')
+  return all.length <= MAX_TAGS && all.every(([name, text]) => isNamed(name) && isShort(text))
 }
 
 function isNote(value: unknown): value is Note {
@@ -257,6 +254,8 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
   const duration = spans.find(isSpan)
   const started = Date.parse(meta.text('started_at') ?? '')
   const complete = meta.flag('complete')
+  const tokens = isRecord(found['tokens']) ? tokensOf(found['tokens']) : undefined
+  const cost = readCost(found['cost'])
   return {
     // Cast: their types were checked.
     ...(Object.fromEntries([...texts, ...counts].map((key) => [key, found[key]])) as Partial<Meta>),
@@ -276,7 +275,8 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
     signal: meta.text('signal') ?? (code !== null && code < 0 ? signalName(-code) : null),
     ...outcomeIn(found),
     ...(state && { state }),
-    ...spentIn(found),
+    ...(tokens && { tokens }),
+    ...(cost && { cost }),
     ...readingOf(found['reading']),
     // Only our recorder writes it; we do not complete what another recorder left.
     ...(complete === undefined ? {} : { complete }),
@@ -295,12 +295,6 @@ function outcomeIn(found: Record<string, unknown>): Pick<Partial<Meta>, 'outcome
   const outcome = old && word === 'needs_input' ? 'finished' : word
   const failure_class = readFailure(found['failure_class'])
   return { outcome, ok: isGood(outcome), ...(failure_class && { failure_class }) }
-}
-
-function spentIn({ tokens, cost }: Record<string, unknown>): Pick<Partial<Meta>, 'tokens' | 'cost'> {
-  const counts = isRecord(tokens) ? tokensOf(tokens) : undefined
-  const spent = readCost(cost)
-  return { ...(counts && { tokens: counts }), ...(spent && { cost: spent }) }
 }
 
 /** Limits of what a meta may make us hold: it may come from another program. */

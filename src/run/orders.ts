@@ -3,15 +3,17 @@ import fs from 'node:fs'
 import { homedir, hostname } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { isText } from '../base/check-options.ts'
-import { badOption, Fault, orElse, quote } from '../base/fault.ts'
+import { badOption, clip, Fault, orElse, quote } from '../base/fault.ts'
 import { codeOf, diskFault } from '../base/system-error-code.ts'
 import { makeRunDir } from '../disk/journal.ts'
 import { isInside, openPlain, readBlock, withPlain } from '../disk/plain-file.ts'
 import { Tail } from '../disk/tail.ts'
+import { watchPath } from '../disk/wake.ts'
 import { isRecord } from '../events/engine.ts'
 import { jsonValue } from '../json/strict.ts'
 import { isSameProcess, processStart } from '../process/tree.ts'
 import { LF } from '../text/characters.ts'
+import type { ToldOrder } from '../text/chunk.ts'
 import { listAttempts } from './attempt-logs.ts'
 import { readMeta } from './meta.ts'
 
@@ -126,14 +128,30 @@ export function orderIn(text: string): Order {
 }
 
 /** Why a line of the file is not an order. */
-export interface NoOrder {
+interface NoOrder {
   readonly id: string
   readonly why: string
 }
 
-/** The orders of a run, as it reads them. The file is made when this is, and removed when it is closed. */
+interface OrderDesk {
+  /** Does an order, or returns why not. */
+  readonly act: (order: Order) => string | undefined
+  /** Records that an order is about to be done, or what became of it. False if it cannot be recorded. */
+  readonly tell: (when: 'taken' | 'control', order: ToldOrder) => boolean
+}
+
+/** How often to look for orders without a watcher. */
+const POLL_MS = 200
+/** Characters of the reason why an order was not done. */
+const MAX_WHY = 500
+
+/**
+ * Takes the orders of a run, each once: it is recorded before it is done, and what became of it after that.
+ * The file is made when this is, and removed when it is closed.
+ */
 export class Orders {
   readonly path: string
+  readonly #desk: OrderDesk
   readonly #tail: Tail
   readonly #head: string
   #rest: Buffer[] = []
@@ -141,30 +159,54 @@ export class Orders {
   /** Where the line begins. */
   #from = 0
   readonly #seen = new Set<string>()
+  #unwatch = () => {}
   #closed = false
 
   /** Throws if the orders could be written by somebody else, or by the agent that works in `cwd`. */
-  constructor(run: OrderedRun, cwd: string) {
+  constructor(run: OrderedRun, cwd: string, desk: OrderDesk) {
     const { runId, attempt, dir } = run
     const folder = ordersDir()
     this.path = ordersPath(run)
+    this.#desk = desk
     const started = processStart(process.pid)
     this.#head = JSON.stringify({ run: runId, attempt, dir, pid: process.pid, started, host: hostname() })
     makeRunDir(folder)
     checkFolder(folder)
-    const real = fs.realpathSync(folder)
-    for (const reach of [cwd, dir])
-      if (
-        isInside(
-          real,
-          orElse(() => fs.realpathSync(reach), reach),
-        )
+    const realOf = (path: string) => orElse(() => fs.realpathSync(path), path)
+    const reach = [cwd, dir].find((place) => isInside(fs.realpathSync(folder), realOf(place)))
+    if (reach !== undefined)
+      throw badOption(
+        `control: the agent works in ${quote(reach, 200)}, and could write orders to itself in ${quote(folder, 200)}; set XDG_STATE_HOME to a directory elsewhere`,
       )
-        throw badOption(
-          `control: the agent works in ${quote(reach, 200)}, and could write orders to itself in ${quote(folder, 200)}; set XDG_STATE_HOME to a directory elsewhere`,
-        )
     sweep(folder)
     this.#tail = new Tail(this.path, undefined, this.#make())
+  }
+
+  open(): void {
+    const look = () => this.#obey(this.#next())
+    const watcher = watchPath(this.path, look)
+    const timer = setInterval(look, POLL_MS)
+    this.#unwatch = () => {
+      watcher?.close()
+      clearInterval(timer)
+    }
+    look()
+  }
+
+  /** No more orders: the file is removed, and those that came too late are told so. */
+  close(): void {
+    this.#unwatch()
+    if (this.#closed) return
+    orElse(() => fs.rmSync(this.path, { force: true }), undefined)
+    for (let last = this.#next(); last.length > 0; last = this.#next()) this.#obey(last)
+    this.#closed = true
+    this.#tail.close()
+  }
+
+  /** This program ends: nobody can be told any more. */
+  abandon(): void {
+    this.#closed = true
+    orElse(() => fs.rmSync(this.path, { force: true }), undefined)
   }
 
   #make(): number {
@@ -180,8 +222,28 @@ export class Orders {
     }
   }
 
+  #obey(orders: readonly (Order | NoOrder)[]): void {
+    const { act, tell } = this.#desk
+    for (const order of orders) {
+      const { id } = order
+      if (!('do' in order)) {
+        tell('control', { id, do: 'unknown', by: 'unknown', result: 'refused', why: order.why })
+        continue
+      }
+      const head = { id, do: order.do, by: order.by }
+      if (!tell('taken', { ...head, result: 'unknown' })) return
+      let why: string | undefined
+      try {
+        why = act(order)
+      } catch (error) {
+        why = clip((error as Error).message, MAX_WHY) // cast: only errors are thrown here
+      }
+      tell('control', { ...head, ...(why === undefined ? { result: 'done' } : { result: 'refused', why }) })
+    }
+  }
+
   /** What was ordered since the last time, each id once, and lines that are not orders. */
-  next(): readonly (Order | NoOrder)[] {
+  #next(): readonly (Order | NoOrder)[] {
     const found: (Order | NoOrder)[] = []
     // A file that grows faster than it is read must not hold the run back for ever.
     for (let blocks = 0; blocks < 64 && !this.#closed; blocks++) {
@@ -202,17 +264,6 @@ export class Orders {
       this.#hold(piece.bytes.subarray(from))
     }
     return found
-  }
-
-  /** Removes the file, and returns what was ordered until then: a later order finds that it is gone. */
-  close(): readonly (Order | NoOrder)[] {
-    if (this.#closed) return []
-    orElse(() => fs.rmSync(this.path, { force: true }), undefined)
-    const last: (Order | NoOrder)[] = []
-    for (let more = this.next(); more.length > 0; more = this.next()) last.push(...more)
-    this.#closed = true
-    this.#tail.close()
-    return last
   }
 
   /** Keeps a piece of a line, as far as it may be an order. */
@@ -260,14 +311,8 @@ function checkFolder(folder: string): void {
   }
 }
 
-interface Head extends OrderedRun {
-  readonly pid: number
-  readonly started: string | null
-  readonly host: string
-}
-
 /** Whose orders are in an open file; undefined if its first line does not say it. */
-function headIn(fd: number): Head | undefined {
+function headIn(fd: number) {
   const text = readBlock(fd, 0, MAX_HEAD).toString()
   const value = text.includes('\n') ? jsonValue(text.slice(0, text.indexOf('\n'))) : undefined
   if (!isRecord(value)) return undefined
@@ -275,6 +320,8 @@ function headIn(fd: number): Head | undefined {
   if (!isText(run) || typeof attempt !== 'number' || !isText(dir) || typeof pid !== 'number') return undefined
   return { runId: run, attempt, dir, pid, started: isText(started) ? started : null, host: String(host) }
 }
+
+type Head = NonNullable<ReturnType<typeof headIn>>
 
 const isDead = ({ host, pid, started }: Head) => host === hostname() && !isSameProcess(pid, started)
 

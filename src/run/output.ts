@@ -11,7 +11,7 @@ import { teeRecorders } from '../process/tee.ts'
 import type { Channel, OutputChannel, SentBy, ToldOrder } from '../text/chunk.ts'
 import type { TextRedactor } from '../views/redact/redact.ts'
 import { logSizes, outputs } from './attempt-logs.ts'
-import { chunkLine } from './chunk-log.ts'
+import { chunkLine, type LoggedRead } from './chunk-log.ts'
 
 /** What a process writes, between the process and the reader of its events. */
 export interface Output {
@@ -36,138 +36,100 @@ export interface Output {
  * recorded in `chunks.N.jsonl` before it is passed on. The disk is the queue, so a slow reader slows neither
  * the agent nor its recording.
  */
-export class RecordedOutput implements Output {
-  readonly recorders: Recorders
-  readonly #logs: Readonly<Record<Channel, string>>
-  readonly #tails = new Map<OutputChannel, Tail>()
-  readonly #reads: LineFile
-  #stdin: number | undefined
-  #sent = 0
+export function recordedOutput(
+  logs: Readonly<Record<Channel, string>>,
+  chunks: string,
+  waker: Waker,
+  from: { readonly tee: boolean; readonly here: boolean; readonly hide: TextRedactor | undefined },
+): Output {
+  const { stdin } = logs
+  // A recorder that was killed before its agent was started has left them.
+  for (const left of [stdin, chunks]) fs.rmSync(left, { force: true })
+  const reads = new LineFile(chunks)
+  const note = (read: LoggedRead) => reads.append(chunkLine(read))
+  const tails = new Map<OutputChannel, Tail>()
+  /** Kept open: by then another file may have its name. */
+  let input: number | undefined
+  /** Bytes that were sent. */
+  let sent = 0
   /** Bytes of the terminal that were read. */
-  #shown = 0
-  #closed = false
-
-  constructor(
-    logs: Readonly<Record<Channel, string>>,
-    chunks: string,
-    waker: Waker,
-    {
-      tee,
-      here,
-      hide,
-    }: { readonly tee: boolean; readonly here: boolean; readonly hide: TextRedactor | undefined },
-  ) {
-    this.#logs = logs
-    // A recorder that was killed before its agent was started has left them.
-    for (const left of [logs.stdin, chunks]) fs.rmSync(left, { force: true })
-    this.#reads = new LineFile(chunks)
-    this.recorders = {
-      ...logRecorders(logs, waker.wake, here, hide),
-      ...(tee && teeRecorders(logs, waker.wake)),
-    }
-  }
-
-  read(channel: OutputChannel, now: () => number) {
-    let tail = this.#tails.get(channel)
-    if (!tail) {
-      // Most agents write nothing there, and many runs at once have few files to spare.
-      if (channel === 'stderr' && !this.sizes().stderr) return undefined
-      tail = new Tail(this.#logs[channel])
-      this.#tails.set(channel, tail)
-    }
-    const piece = onDisk('read', tail.path, () => tail.read(), 'RECORD_FAILED')
-    if (!piece) return undefined
-    const { bytes, from } = piece
-    const ms = now()
-    this.#reads.append(chunkLine({ channel, from, length: bytes.length, ms }))
-    if (channel === 'pty') this.#shown = from + bytes.length
-    return { bytes, ms }
-  }
-
-  told(channel: 'taken' | 'control', control: ToldOrder, ms: number): void {
-    this.#reads.append(chunkLine({ channel, from: 0, length: 0, ms, control }))
-  }
-
-  still(ms: number): void {
-    this.#reads.append(chunkLine({ channel: 'pty', from: this.#shown, length: 0, ms }))
-  }
-
-  sent(bytes: Buffer, ms: number, by?: SentBy): () => void {
-    const path = this.#logs.stdin
-    const isFirst = this.#stdin === undefined
-    // Kept open: by then another file may have its name.
-    this.#stdin ??= createLog(path)
-    const written = this.#stdin
-    const write = () => {
-      for (let at = 0; at < bytes.length; ) at += fs.writeSync(written, bytes, at)
-      // The task itself: the agent may read it from there.
-      if (isFirst) fs.fsyncSync(written)
-    }
-    onDisk('write', path, write, 'RECORD_FAILED')
-    const range = { from: this.#sent, length: bytes.length, ms }
-    this.#reads.append(chunkLine({ channel: 'stdin', ...range, by }))
-    this.#sent += bytes.length
-    return () => {
-      // A full disk is told with the next read.
-      if (!this.#closed) orElse(() => this.#reads.append(chunkLine({ channel: 'sent', ...range })), undefined)
-    }
-  }
-
-  lastWrite(): number {
-    return Math.max(...outputs.map((channel) => writtenAt(this.#logs[channel])))
-  }
-
-  sizes(): Partial<Record<OutputChannel, number>> {
-    return logSizes(this.#logs)
-  }
-
-  close(): void {
-    this.#closed = true
-    for (const tail of this.#tails.values()) tail.close()
-    this.#reads.close()
-    if (this.#stdin !== undefined) fs.closeSync(this.#stdin)
-    this.#stdin = undefined
+  let shown = 0
+  let closed = false
+  return {
+    recorders: {
+      ...logRecorders(logs, waker.wake, from.here, from.hide),
+      ...(from.tee && teeRecorders(logs, waker.wake)),
+    },
+    read(channel, now) {
+      let tail = tails.get(channel)
+      if (!tail) {
+        // Most agents write nothing there, and many runs at once have few files to spare.
+        if (channel === 'stderr' && !logSizes(logs).stderr) return undefined
+        tail = new Tail(logs[channel])
+        tails.set(channel, tail)
+      }
+      const piece = onDisk('read', tail.path, () => tail.read(), 'RECORD_FAILED')
+      if (!piece) return undefined
+      const { bytes, from } = piece
+      const ms = now()
+      note({ channel, from, length: bytes.length, ms })
+      if (channel === 'pty') shown = from + bytes.length
+      return { bytes, ms }
+    },
+    told: (channel, control, ms) => note({ channel, from: 0, length: 0, ms, control }),
+    still: (ms) => note({ channel: 'pty', from: shown, length: 0, ms }),
+    sent(bytes, ms, by) {
+      const isFirst = input === undefined
+      input ??= createLog(stdin)
+      const fd = input
+      const write = () => {
+        for (let at = 0; at < bytes.length; ) at += fs.writeSync(fd, bytes, at)
+        // The task itself: the agent may read it from there.
+        if (isFirst) fs.fsyncSync(fd)
+      }
+      onDisk('write', stdin, write, 'RECORD_FAILED')
+      const range = { from: sent, length: bytes.length, ms }
+      note({ channel: 'stdin', ...range, by })
+      sent += bytes.length
+      return () => {
+        // A full disk is told with the next read.
+        if (!closed) orElse(() => note({ channel: 'sent', ...range }), undefined)
+      }
+    },
+    lastWrite: () => Math.max(...outputs.map((channel) => writtenAt(logs[channel]))),
+    sizes: () => logSizes(logs),
+    close() {
+      closed = true
+      for (const tail of tails.values()) tail.close()
+      reads.close()
+      if (input !== undefined) fs.closeSync(input)
+      input = undefined
+    },
   }
 }
 
 /** Output that nobody records: it is read from the pipes, and a slow reader holds the agent back. */
-export class PipedOutput implements Output {
-  readonly recorders: Recorders
-  readonly #pipes: Readonly<Record<'stdout' | 'stderr', ReturnType<typeof heldPipe>>>
-  readonly #sizes = { stdout: 0, stderr: 0 }
-
-  constructor(waker: Waker) {
-    this.#pipes = { stdout: heldPipe(waker.wake), stderr: heldPipe(waker.wake) }
-    this.recorders = {
-      pipes: async () => [this.#pipes.stdout.recorder, this.#pipes.stderr.recorder],
+export function pipedOutput({ wake }: Waker): Output {
+  const pipes = { stdout: heldPipe(wake), stderr: heldPipe(wake) }
+  const sizes = { stdout: 0, stderr: 0 }
+  return {
+    recorders: {
+      pipes: async () => [pipes.stdout, pipes.stderr],
       terminal() {
         throw new Error('a terminal is always recorded')
       },
-    }
+    },
+    read(channel, now) {
+      const bytes = channel === 'pty' ? undefined : pipes[channel].read()
+      if (channel === 'pty' || !bytes) return undefined
+      sizes[channel] += bytes.length
+      return { bytes, ms: now() }
+    },
+    still() {},
+    sent: () => () => {},
+    told() {},
+    lastWrite: () => Math.max(pipes.stdout.lastWrite(), pipes.stderr.lastWrite()),
+    sizes: () => sizes,
+    close() {},
   }
-
-  read(channel: OutputChannel, now: () => number) {
-    const bytes = channel === 'pty' ? undefined : this.#pipes[channel].read()
-    if (channel === 'pty' || !bytes) return undefined
-    this.#sizes[channel] += bytes.length
-    return { bytes, ms: now() }
-  }
-
-  still(): void {}
-
-  sent(): () => void {
-    return () => {}
-  }
-
-  told(): void {}
-
-  lastWrite(): number {
-    return Math.max(this.#pipes.stdout.lastWrite(), this.#pipes.stderr.lastWrite())
-  }
-
-  sizes(): Partial<Record<OutputChannel, number>> {
-    return this.#sizes
-  }
-
-  close(): void {}
 }

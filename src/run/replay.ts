@@ -4,11 +4,11 @@ import { setTimeout } from 'node:timers/promises'
 import { checkOptions, checkPath, isFunction, isName, type OptionTable } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { cannotRead } from '../base/system-error-code.ts'
-import { readBlock } from '../disk/plain-file.ts'
+import { beginsWith } from '../disk/plain-file.ts'
 import type { AgentEvent, EventWithRecord } from '../events/event.ts'
 import { EVENT_OPTIONS } from '../events/event-stage.ts'
 import { type Flow, flow } from '../streams/flow.ts'
-import { type Attempt, listAttempts, singleLog, withLog } from './attempt-logs.ts'
+import { type Attempt, listAttempts, singleLog } from './attempt-logs.ts'
 import { follow, onceOver } from './follow.ts'
 import { RECORDED_OPTIONS, type RecordedOptions, readAttempt } from './read-attempt.ts'
 import { fixedDir, noLogs } from './run-directory.ts'
@@ -119,13 +119,6 @@ export interface Logs {
   readonly list: () => readonly Attempt[]
 }
 
-/** Whether a file begins as our own records do. */
-function isJournal(path: string): boolean {
-  return withLog(path, undefined, (fd) => readBlock(fd, 0, 40))
-    .toString()
-    .startsWith('{"protocol_version":"')
-}
-
 /** In a directory, or a single log that counts as one. */
 function find(path: string, within: string | undefined): Logs {
   let log: string | undefined
@@ -137,7 +130,7 @@ function find(path: string, within: string | undefined): Logs {
   } catch (error) {
     throw cannotRead('NOT_AN_AUDIT', path, error)
   }
-  if (log !== undefined && isJournal(log))
+  if (log !== undefined && beginsWith(log, '{"protocol_version":"'))
     throw new Fault(
       'NOT_AN_AUDIT',
       `${quote(path, 200)} has events, not what an agent printed; give the directory of the run, or parse its lines`,

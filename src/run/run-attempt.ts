@@ -11,15 +11,20 @@ import { startOnPty, startOnPtyAndPipes } from '../process/terminal.ts'
 import { processStart } from '../process/tree.ts'
 import type { Chunk, ExitChunk, OutputChannel, SentBy, ToldOrder } from '../text/chunk.ts'
 import { Stillness } from '../text/stillness.ts'
-import { heldNote, idleNote, leftNote, lostNote, stopNotes, timeoutNote } from './attempt-notes.ts'
-import { AttemptRecord } from './attempt-record.ts'
-import { DirectoryChanges } from './directory-changes.ts'
+import {
+  AttemptRecord,
+  heldNote,
+  idleNote,
+  leftNote,
+  lostNote,
+  type RecordOptions,
+  stopNotes,
+  timeoutNote,
+} from './attempt-record.ts'
+import { directoryChanges } from './directory-changes.ts'
 import { exitEvidence, type LastWords, type Meta, type StopReason } from './meta.ts'
-import { OrderDesk } from './order-desk.ts'
 import { Orders } from './orders.ts'
-import { type Output, PipedOutput, RecordedOutput } from './output.ts'
-import type { RecordOptions } from './record-options.ts'
-import { RunClock } from './run-clock.ts'
+import { type Output, pipedOutput, recordedOutput } from './output.ts'
 import type { Opening, TimedChunk } from './run-flow.ts'
 import { watchdog } from './run-limits.ts'
 import type { SessionTokens } from './session-tokens.ts'
@@ -53,13 +58,13 @@ export class Recording {
   readonly chunks: AsyncGenerator<TimedChunk | Opening>
   readonly #options: RecordOptions
   readonly #record: AttemptRecord
-  readonly #changes: DirectoryChanges
+  readonly #changes: ReturnType<typeof directoryChanges>
   #clock = new RunClock()
   readonly #way: (typeof startModes)[keyof typeof startModes]
   readonly #waker = new Waker(POLL_MS)
   /** Made when the process is started. */
   #output: Output | undefined
-  #desk: OrderDesk | undefined
+  #orders: Orders | undefined
   #before: SessionTokens | undefined
   #running: Started | undefined
   #process: Supervised | undefined
@@ -81,7 +86,7 @@ export class Recording {
     this.#options = options
     this.#way = startModes[pty ? (pty.pipes ? 'both' : 'pty') : 'pipes']
     this.#record = new AttemptRecord(options, this.#way.mode)
-    this.#changes = new DirectoryChanges(options)
+    this.#changes = directoryChanges(options)
     this.chunks = this.#chunks()
   }
 
@@ -171,15 +176,15 @@ export class Recording {
     return true
   }
 
-  #newDesk(): OrderDesk | undefined {
+  #newOrders(): Orders | undefined {
     const { audit, runId, attempt, cwd, onOrder } = this.#options
     if (!onOrder || audit === undefined) return undefined
-    const orders = new Orders({ runId, attempt, dir: fs.realpathSync(audit) }, cwd)
-    this.#record.save({ control: true, orders: orders.path })
-    return new OrderDesk(orders, {
+    const orders = new Orders({ runId, attempt, dir: fs.realpathSync(audit) }, cwd, {
       act: (order) => (!this.#process || this.#process.exited ? 'the run has ended' : onOrder(order)),
       tell: (when, order) => this.#tell(when, order),
     })
+    this.#record.save({ control: true, orders: orders.path })
+    return orders
   }
 
   #tell(when: 'taken' | 'control', control: ToldOrder): boolean {
@@ -224,11 +229,11 @@ export class Recording {
     let guard: ReturnType<typeof watchdog> | undefined
     const prompt = this.#prompt()
     try {
-      this.#desk = this.#newDesk()
+      this.#orders = this.#newOrders()
       // Before the process gets it: what was sent is known, whatever happens then.
       const delivered = prompt && output.sent(prompt, 0)
       const startNotes = await this.#start(delivered)
-      this.#desk?.open()
+      this.#orders?.open()
       guard = watchdog({
         ...this.#options,
         lastWrite: () => output.lastWrite(),
@@ -238,7 +243,7 @@ export class Recording {
       const opens = { ...reading, sessionTokens: this.#before, wire: talk, runId, attempt, dir: cwd }
       const { firstNotes } = this.#options
       const lastNotes = () => this.#lastNotes()
-      yield { engine, opens, fsDiff: () => this.#changes.diff, firstNotes, lastNotes, time: started }
+      yield { engine, opens, fsDiff: this.#changes.diff, firstNotes, lastNotes, time: started }
       const first: Chunk = {
         channel: this.#way.channels[0],
         bytes: NOTHING,
@@ -253,7 +258,7 @@ export class Recording {
       throw error
     } finally {
       guard?.stop()
-      this.#desk?.close()
+      this.#orders?.close()
       this.#waker.close()
       this.#changes.close()
       if (!this.#process) this.#record.forget()
@@ -275,8 +280,8 @@ export class Recording {
 
   #newOutput(): Output {
     const { audit, tee = false, spawn } = this.#options
-    if (audit === undefined) return new PipedOutput(this.#waker)
-    return new RecordedOutput(this.#record.logs, this.#record.path('chunks'), this.#waker, {
+    if (audit === undefined) return pipedOutput(this.#waker)
+    return recordedOutput(this.#record.logs, this.#record.path('chunks'), this.#waker, {
       tee,
       here: spawn !== undefined,
       hide: this.#record.hide,
@@ -292,7 +297,8 @@ export class Recording {
 
   /** Starts the process and its recorders. `delivered` is called when it has got its prompt. */
   async #start(delivered: (() => void) | undefined): Promise<readonly Note[]> {
-    const { pty, talk, tee, audit, onStart, onUnreachable, onMuted, killGrace, pipeGrace } = this.#options
+    const { pty, input, talk, tee, audit, onStart, onUnreachable, onMuted } = this.#options
+    const { killGrace, pipeGrace } = this.#options
     const { recorders: made } = this.#output!
     const running = await this.#way.start({
       ...this.#options,
@@ -315,9 +321,9 @@ export class Recording {
     if (talk || tee) running.stdin?.on('error', onUnreachable)
     if (talk) recorders[0]?.ended.then(onMuted, () => {})
     if (tee) void passStdin(running.stdin!, (bytes) => this.#pass(bytes))
-    const text = this.#textInput()
-    if (running.stdin && text !== undefined)
-      running.stdin.end(text, (error?: Error | null) => {
+    // A stdin that is a pipe, and not the log of the task.
+    if (running.stdin && typeof input === 'object' && !talk && !tee)
+      running.stdin.end(input.text, (error?: Error | null) => {
         if (!error) delivered?.()
       })
     const pids = recorders.flatMap((recorder) => recorder.pid ?? [])
@@ -342,16 +348,10 @@ export class Recording {
     return isLogged ? { ...input, file: this.#record.logs.stdin } : input
   }
 
-  /** The text that goes to a stdin that is a pipe. */
-  #textInput(): string | undefined {
-    const { input, talk, tee } = this.#options
-    return typeof input === 'object' && !talk && !tee ? input.text : undefined
-  }
-
   /** This program ends: nothing can wait any more. */
   #endNow(): void {
     this.#process!.kill()
-    this.#desk?.abandon()
+    this.#orders?.abandon()
     if (this.#record.meta.ended_at !== null) return
     this.#record.because('host_ended')
     const killed = { code: null, signal: 'SIGKILL', held: [] }
@@ -394,7 +394,7 @@ export class Recording {
       }
       if (read || this.#sent.length > 0) continue
       if (last) {
-        this.#desk?.close()
+        this.#orders?.close()
         if (this.#sent.length === 0) return
         continue
       }
@@ -443,5 +443,24 @@ export class Recording {
   /** Milliseconds since 1970 from those since the start. */
   #time(ms: number): number {
     return this.#clock.started + ms
+  }
+}
+
+/** The time of an attempt, on a clock that never jumps. */
+class RunClock {
+  /** When it started, in milliseconds since 1970. */
+  readonly started = Date.now()
+  readonly #origin = performance.now()
+  /** The time of the last thing that happened, in milliseconds since the start. */
+  last = 0
+
+  /** The time of what happens now: it never goes back. */
+  now(): number {
+    this.last = Math.max(this.last, this.elapsed())
+    return this.last
+  }
+
+  elapsed(): number {
+    return Math.round((performance.now() - this.#origin) * 10) / 10
   }
 }

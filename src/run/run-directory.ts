@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { Fault, type Note, orElse, quote } from '../base/fault.ts'
 import { codeOf, diskFault } from '../base/system-error-code.ts'
-import { DIAGNOSTICS_FILE, EVENTS_FILE, type Journal, makeRunDir, openJournal } from '../disk/journal.ts'
+import { DIAGNOSTICS_FILE, EVENTS_FILE, makeRunDir, openJournal } from '../disk/journal.ts'
 import { listAttempts } from './attempt-logs.ts'
 import { readMeta } from './meta.ts'
 import type { RunOptions } from './run-options.ts'
@@ -12,55 +12,48 @@ import type { RunOptions } from './run-options.ts'
 type Recorded = Pick<RunOptions, 'audit' | 'runs' | 'runId' | 'fsync'>
 
 /** The directory of a run, held for one attempt: nobody else writes there until it is released. */
-export class RunDirectory {
-  readonly path: string
-  readonly runId: string
-  readonly attempt: number
-  readonly journal: Journal
-  readonly #fresh: boolean
-  readonly #undo: ReturnType<typeof undoOf>
-  /** Made before anything looks at the directory, so it does not count as a file of the agent. */
-  readonly #ignoring: string | undefined
-  #released = false
+export type RunDirectory = ReturnType<typeof runDirectory>
 
-  /** `id` is the run id if neither the caller nor the directory knows one. */
-  constructor({ audit, runs = '', runId, fsync }: Recorded, id: string) {
-    this.#fresh = audit === undefined
-    this.path = resolve(
-      audit === undefined
-        ? newAuditDir(resolve(runs), (runId === undefined ? id : randomUUID()).slice(0, 8), new Date())
-        : fixedDir(audit),
-    )
-    this.#undo = undoOf(this.path, this.#fresh)
-    this.journal = openJournal(this.path, { fsync })
-    this.#ignoring = keepOutOfGit(this.#undo.made)
-    const attempts = listAttempts(this.path)
-    const { last } = this.journal
-    const known = last?.run_id ?? readMeta(attempts.at(-1)?.meta)?.run_id
-    this.runId = runId ?? known ?? id
-    if (known !== undefined && this.runId !== known) {
-      this.journal.close()
-      const whose = `${quote(this.path, 200)} belongs to the run ${quote(known, 100)}, not to ${quote(this.runId, 100)}`
-      throw new Fault('JOURNAL_MISMATCH', `${whose}; name another directory, or no \`runId\``)
-    }
-    this.journal.names(this.runId)
+/** Takes the directory. `id` is the run id if neither the caller nor the directory knows one. */
+export function runDirectory({ audit, runs = '', runId, fsync }: Recorded, id: string) {
+  const isFresh = audit === undefined
+  const path = resolve(
+    isFresh
+      ? newAuditDir(resolve(runs), (runId === undefined ? id : randomUUID()).slice(0, 8), new Date())
+      : fixedDir(audit),
+  )
+  const undo = undoOf(path, isFresh)
+  const journal = openJournal(path, { fsync })
+  // Made before anything looks at the directory, so it does not count as a file of the agent.
+  const ignoring = keepOutOfGit(undo.made)
+  const attempts = listAttempts(path)
+  const { last } = journal
+  const known = last?.run_id ?? readMeta(attempts.at(-1)?.meta)?.run_id
+  const own = runId ?? known ?? id
+  if (known !== undefined && own !== known) {
+    journal.close()
+    const whose = `${quote(path, 200)} belongs to the run ${quote(known, 100)}, not to ${quote(own, 100)}`
+    throw new Fault('JOURNAL_MISMATCH', `${whose}; name another directory, or no \`runId\``)
+  }
+  journal.names(own)
+  let isReleased = false
+  return {
+    path,
+    journal,
+    runId: own,
     // The journal also has attempts whose logs were removed.
-    this.attempt = 1 + Math.max(last?.attempt_number ?? 0, ...attempts.map((found) => found.number))
-  }
-
-  /** The process was started. Returns what went wrong, if anything. */
-  begun(): readonly Note[] {
-    return this.#fresh ? linkLatest(this.path) : []
-  }
-
-  /** Releases the directory, unchanged if nothing was started. Once: it may have another owner then. */
-  release(begun: boolean): void {
-    if (this.#released) return
-    this.#released = true
-    if (!begun) this.#undo.files()
-    if (!begun && this.#ignoring !== undefined) fs.rmSync(this.#ignoring, { force: true })
-    this.journal.close()
-    if (!begun) this.#undo.dirs()
+    attempt: 1 + Math.max(last?.attempt_number ?? 0, ...attempts.map((found) => found.number)),
+    /** The process was started. Returns what went wrong, if anything. */
+    begun: () => (isFresh ? linkLatest(path) : []),
+    /** Releases the directory, unchanged if nothing was started. Once: it may have another owner then. */
+    release(begun: boolean): void {
+      if (isReleased) return
+      isReleased = true
+      if (!begun) undo.files()
+      if (!begun && ignoring !== undefined) fs.rmSync(ignoring, { force: true })
+      journal.close()
+      if (!begun) undo.dirs()
+    },
   }
 }
 

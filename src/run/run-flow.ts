@@ -2,6 +2,7 @@ import type { Readable, Transform } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Fault, type Note } from '../base/fault.ts'
 import type { Intake, Sink, Stage } from '../base/stage.ts'
+import type { Journal } from '../disk/journal.ts'
 import { guarded } from '../events/check-engine.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { AgentEvent, ResultData } from '../events/event.ts'
@@ -97,7 +98,8 @@ export function withEnd<R extends Readable, E>(
 ): Omit<R, 'end'> & { end: Promise<E> } {
   let asked = false
   const read = () => {
-    if (run.destroyed || isRead(run)) return
+    const readers = run.listenerCount('readable') + run.listenerCount('data')
+    if (run.destroyed || run.readableFlowing !== null || readers > 0) return
     unread?.()
     run.resume()
     for (const name of READING) refuse(run, name)
@@ -109,10 +111,6 @@ export function withEnd<R extends Readable, E>(
       return end
     },
   }) as never // cast: what was just defined
-}
-
-function isRead(run: Readable): boolean {
-  return run.readableFlowing !== null || run.listenerCount('readable') > 0 || run.listenerCount('data') > 0
 }
 
 const READING = ['on', 'once', 'addListener', 'pipe', 'iterator', Symbol.asyncIterator] as const
@@ -206,5 +204,51 @@ export function timedIntake(): Intake<TimedChunk | Opening> {
     portion(item, from, to) {
       return 'chunk' in item ? { chunk: chunks.portion(item.chunk, from, to), time: item.time } : item
     },
+  }
+}
+
+/**
+ * Stores events before they are passed on: each alone, or those that one `write` makes at once, which takes
+ * longer than making most of them. What the journal must not have is not stored: the end of a run whose
+ * reader has left, because the logs may say more than was read.
+ */
+export function storedEvents<T>(
+  book: Journal,
+  isLeft: () => boolean,
+  each: boolean,
+  events: Stage<T, AgentEvent>,
+): Stage<T, AgentEvent> {
+  return (next) => {
+    let made: AgentEvent[] = []
+    const store = () => {
+      const events = made
+      made = []
+      if (!isLeft()) book.appendAll(events)
+      for (const event of events) next.write(event)
+    }
+    const inner: Sink<T> = events({
+      write(event) {
+        made.push(event)
+        if (each) store()
+      },
+      end() {},
+    })
+    return {
+      write(item) {
+        try {
+          inner.write(item)
+        } finally {
+          store()
+        }
+      },
+      end() {
+        inner.end()
+        store()
+        if (!isLeft()) book.sync()
+        // The meta says that all is stored before somebody else may write.
+        next.end()
+        if (!isLeft()) book.close()
+      },
+    }
   }
 }

@@ -1,5 +1,5 @@
 import { isCount, NOT_TAKEN, type OptionTable, readOptions } from '../base/check-options.ts'
-import type { Note } from '../base/fault.ts'
+import { type Note, orElse } from '../base/fault.ts'
 import { type Blind, blindTo } from '../engines/programs.ts'
 import { costCounter } from '../events/cost.ts'
 import type { AgentEvent } from '../events/event.ts'
@@ -129,6 +129,48 @@ function blindNote(what: Blind, why: string): Note {
 
 function allOf(tokens: Tokens | undefined): number {
   return (tokens?.input ?? 0) + (tokens?.output ?? 0)
+}
+
+/** How often to look at what is printed, in milliseconds: a reader may be far behind. */
+const LOOK_MS = 100
+
+/** Ends a process that passes a limit while it works, or that does not exit though its turn is over. */
+export function turnGuard({
+  limits,
+  endAfter,
+  stop,
+}: {
+  readonly limits: LimitCounter | undefined
+  /** Milliseconds that the process may go on after its turn. @default no limit */
+  readonly endAfter: number | undefined
+  readonly stop: (reason: 'limit' | 'end_signal', note?: Note) => void
+}) {
+  /** The turn has ended, and nothing followed. */
+  let isOver = false
+  let lingers: NodeJS.Timeout | undefined
+  let clock: NodeJS.Timeout | undefined
+  const checkLimits = () => {
+    const passed = isOver ? undefined : limits?.passed()
+    if (passed) stop('limit', passed)
+  }
+  return {
+    checkLimits,
+    /** The process is about to be started. */
+    begin() {
+      // A log that cannot be looked at is told with the next read: thrown here, it would end the program.
+      if (limits?.needsClock) clock = setInterval(() => orElse(checkLimits, undefined), LOOK_MS).unref()
+    },
+    /** The turn is over, or goes on. */
+    turned(over: boolean) {
+      isOver = over
+      clearTimeout(lingers)
+      if (over && endAfter !== undefined) lingers = setTimeout(() => stop('end_signal'), endAfter)
+    },
+    end() {
+      clearTimeout(lingers)
+      clearInterval(clock)
+    },
+  }
 }
 
 /**

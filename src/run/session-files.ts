@@ -52,7 +52,9 @@ export interface SessionPlaces {
   readonly maxEntries?: number | undefined
 }
 
-export const sessionEngines: readonly SessionEngine[] = [...fileEngines(), 'opencode']
+// Cast: the keys of a literal.
+const fileEngines = Object.keys(places) as (keyof typeof places)[]
+export const sessionEngines: readonly SessionEngine[] = [...fileEngines, 'opencode']
 
 /**
  * Finds the session files of agents, the newest first. No file is opened, links below the engine's directory
@@ -61,7 +63,7 @@ export const sessionEngines: readonly SessionEngine[] = [...fileEngines(), 'open
 export function sessionFiles(options: SessionPlaces = {}): SessionFile[] {
   const { home, engine: wanted, maxEntries = 50_000 } = options
   const found: SessionFile[] = []
-  for (const engine of fileEngines()) {
+  for (const engine of fileEngines) {
     if (wanted !== undefined && engine !== wanted) continue
     const { variable, root, path } = places[engine]
     const variableSays = home === undefined && variable !== undefined ? process.env[variable] : undefined
@@ -96,11 +98,6 @@ export function sessionFiles(options: SessionPlaces = {}): SessionFile[] {
   }
   if (wanted === undefined || wanted === 'opencode') found.push(...rowsOf(openCodeDatabase(home)))
   return found.sort((a, b) => b.modified - a.modified)
-}
-
-function fileEngines(): (keyof typeof places)[] {
-  // Cast: the keys of a literal.
-  return Object.keys(places) as (keyof typeof places)[]
 }
 
 /** Where OpenCode keeps all its sessions. */

@@ -129,10 +129,10 @@ function headOf(start: string): ReadHead {
   let directory: string | null = null
   let started_at: string | null = null
   for (const record of recordsIn(start)) {
-    const head = headIn(record)
     inner ||= isInner(record)
-    directory ??= head.directory
-    started_at ??= head.started_at
+    // In the line (Claude Code, Qwen, pi, Gemini), in its payload (Codex) or its context (Copilot).
+    directory ??= record.text('cwd payload.cwd data.context.cwd') ?? null
+    started_at ??= validTime(record.text('startTime timestamp'))
     if (directory !== null && started_at !== null) break
   }
   return { directory, started_at, ...(inner && { inner }) }
@@ -167,12 +167,6 @@ function* recordsIn(start: string): Generator<Rec> {
       const record = Rec.of(jsonValue(line))
       if (record) yield record
     }
-}
-
-/** In the line (Claude Code, Qwen, pi, Gemini), in its payload (Codex) or its context (Copilot). */
-function headIn(line: Rec): SessionHead {
-  const directory = line.text('cwd payload.cwd data.context.cwd') ?? null
-  return { directory, started_at: validTime(line.text('startTime timestamp')) }
 }
 
 /** A time in an engine's file may be invalid. */

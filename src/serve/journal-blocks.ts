@@ -4,9 +4,9 @@ import { openPlain } from '../disk/plain-file.ts'
 import {
   comparePlaces,
   type EventPlace,
+  type JournalLine,
   JournalReader,
   LINES_BLOCK,
-  type Lines,
   linesFrom,
   readLine,
 } from '../disk/read-journal.ts'
@@ -150,7 +150,7 @@ export class Feed {
     this.#watched = false
   }
 
-  #spell(journal: JournalReader, lines: Lines, last: EventPlace | undefined): Block | undefined {
+  #spell(journal: JournalReader, lines: JournalLine, last: EventPlace | undefined): Block | undefined {
     if (lines.bytes.length === 0) return { bytes: lines.bytes, next: lines.next, last: undefined }
     const parts: Buffer[] = []
     let head = ''

@@ -199,7 +199,9 @@ class StageTransform<In, Out> extends Transform {
           continue
         }
         const to = Math.min(work.size, work.at + this.#portion)
-        this.#sink.write(this.#portionOf(work.input as In, work.at, to, work.size))
+        const input = work.input as In
+        const isWhole = work.at === 0 && to === work.size
+        this.#sink.write(isWhole ? input : this.#intake.portion(input, work.at, to))
         this.#more = this.#sink.more !== undefined
         this.#ahead += to - work.at
         work.at = to
@@ -212,10 +214,6 @@ class StageTransform<In, Out> extends Transform {
       if (this.#pushed > MAX_WAITING) this.#portion = Math.max(MIN_PORTION, this.#portion >> 2)
       else if (this.#pushed < MAX_WAITING / 4) this.#portion = Math.min(MAX_PORTION, this.#portion << 2)
     }
-  }
-
-  #portionOf(input: In, from: number, to: number, size: number): In {
-    return from === 0 && to === size ? input : this.#intake.portion(input, from, to)
   }
 }
 

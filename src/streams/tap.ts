@@ -131,20 +131,16 @@ export function tap(
   const plain = given && text ? Readable.from(textsOf(given, text)) : given
   // Cast: what is not a plain stream is a child or a set of streams.
   const source = plain ? { stdout: plain } : (from as ChildLike | TapSources)
-  for (const channel of CHANNELS) {
-    const stream: unknown = (source as TapSources)[channel]
-    if (stream && !(isObject(stream) && 'on' in stream && 'destroy' in stream))
-      throw misfit('tap', `a Node stream as ${channel}`, stream, EXAMPLE)
-  }
   const child = isChild(source) ? source : undefined
-  if (kill && !child)
-    throw badOption('kill needs a child process; tap the child itself, or end its process yourself')
   const sources = new Map<Channel, Readable>()
   for (const channel of CHANNELS) {
-    const own = !child || channel === 'stdout' || channel === 'stderr'
-    const stream = own ? (source as TapSources)[channel] : undefined
-    if (stream) sources.set(channel, stream)
+    const stream = (source as TapSources)[channel]
+    if (stream && !(isObject(stream) && 'on' in stream && 'destroy' in stream))
+      throw misfit('tap', `a Node stream as ${channel}`, stream, EXAMPLE)
+    if (stream && (!child || channel === 'stdout' || channel === 'stderr')) sources.set(channel, stream)
   }
+  if (kill && !child)
+    throw badOption('kill needs a child process; tap the child itself, or end its process yourself')
   // A child that could not be started may have no streams; its error follows.
   const silent = sources.size === (sources.has('stdin') ? 1 : 0)
   if (silent && !(child && child.pid === undefined))
@@ -326,8 +322,11 @@ class Tap extends Readable {
     if (this.destroyed) return
     for (const flush of this.#flushes) flush()
     const held = [...this.#pipes].filter(([, pipe]) => over?.held.includes(pipe)).map(([channel]) => channel)
-    if (ended !== undefined || held.length > 0)
-      this.push(exitChunk(ended ?? null, held.length > 0 ? held : undefined))
+    if (ended !== undefined || held.length > 0) {
+      const { code, signal, stopped } = asExit(ended)
+      const more = defined({ stopped, held: held.length > 0 ? held : undefined })
+      this.push({ channel: 'exit', code, signal, ...more } satisfies ExitChunk)
+    }
     this.push(null)
   }
 }
@@ -373,11 +372,6 @@ async function* inStep(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<
       break
     }
   }
-}
-
-function exitChunk(exit: ProcessExit, held: readonly Channel[] | undefined): ExitChunk {
-  const { code, signal, stopped } = asExit(exit)
-  return { channel: 'exit', code, signal, ...defined({ stopped, held }) }
 }
 
 function asExit(exit: ProcessExit | undefined): Extract<ProcessExit, object> {

@@ -41,13 +41,10 @@ export interface WorkAudit {
 /** Whether a result was posted now or before, replaced a comment, was archived, or had no outbox. */
 export type Delivery = 'posted' | 'replaced' | 'already posted' | 'archived' | 'none'
 
-export interface WorkAuditPlace {
-  readonly dir: string
-  write(audit: WorkAudit): Promise<void>
-}
+export type WorkAuditPlace = Awaited<ReturnType<typeof openWorkAudit>>
 
 /** Resolves the directory before the worker starts: later it may be a link to another place. */
-export async function openWorkAudit(dir: string): Promise<WorkAuditPlace> {
+export async function openWorkAudit(dir: string) {
   let mine: string | undefined
   try {
     makeDir(dir)
@@ -58,7 +55,7 @@ export async function openWorkAudit(dir: string): Promise<WorkAuditPlace> {
   const path = join(fixed, 'work_audit.json')
   return {
     dir: fixed,
-    async write(audit) {
+    async write(audit: WorkAudit): Promise<void> {
       if ((await realpath(resolve(dir)).catch(auditFailed)) !== fixed) auditFailed(new Error('it was moved'))
       const text = `${JSON.stringify(audit, null, 2)}\n`
       // Another start of the same run, or a person with its result, may write here at the same time.

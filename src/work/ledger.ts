@@ -131,7 +131,10 @@ export async function conclude(
   for (let turn = 0; turn < MAX_TURNS; turn++) {
     const entry = await runs.read(issueRef)
     if ((activeIn(entry) ?? runId) !== runId) return entry
-    if (entry?.run_id === runId && (entry.state === state || (state === 'needs-human' && isFinal(entry))))
+    if (
+      entry?.run_id === runId &&
+      (entry.state === state || (state === 'needs-human' && entry.state !== 'active'))
+    )
       return entry
     const next = await runs.swap(issueRef, entry?.version ?? 0, {
       run_id: runId,
@@ -141,10 +144,6 @@ export async function conclude(
     if (next) return next
   }
   throw stuck('refused a change')
-}
-
-function isFinal({ state }: LedgerEntry): boolean {
-  return state !== 'active' && state !== 'needs-human'
 }
 
 /** The activated run, if there is one. */

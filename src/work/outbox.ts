@@ -68,7 +68,9 @@ export function outbox(dir: string): Outbox {
   /** The current comment of a run, if it can be read. */
   function standing(key: OutboxKey): Standing | undefined {
     try {
-      const found = head.exec(firstBytes(place(key)))
+      const found = head.exec(
+        withPlain(place(key), undefined, (fd) => readBlock(fd, 0, 200).toString('latin1')),
+      )
       return found
         ? { digest: found[1]!, revision: Number(found[2] ?? 1) }
         : { digest: 'unknown', revision: 1 }
@@ -176,11 +178,6 @@ const textOf = ({ digest, comment, revision = 1 }: OutboxPost & Posted) =>
   `<!-- sluice-work ${digest}${revision > 1 ? ` ${revision}` : ''} -->\n${comment}`
 
 const head = /^<!-- sluice-work ([0-9a-f]{64}(?:-[a-z-]{1,20})?)(?: (\d{1,9}))? -->\n/
-
-/** The first bytes of a regular file, which contain the head. */
-function firstBytes(path: string): string {
-  return withPlain(path, undefined, (fd) => readBlock(fd, 0, 200).toString('latin1'))
-}
 
 function notStored({ run_id }: OutboxPost, cause: unknown): Fault {
   return new Fault('OUTBOX_FAILED', `the outbox cannot store the result of ${quote(run_id)}`, { cause })

@@ -61,7 +61,9 @@ export async function spawnWorker(options: SpawnOptions): Promise<Spawned> {
     const names = fileNames(running.attempt)
     return {
       exit: Fault.is(end) ? { code: null, signal: null, ended: 'not started' } : exitOf(end),
-      ...(Fault.is(end) ? { notStarted: end.message } : { problem: problemOf(end) }),
+      ...(Fault.is(end)
+        ? { notStarted: end.message }
+        : { problem: end.outcome === 'unknown' ? undefined : (end.problem ?? undefined) }),
       stdout: ends(join(place.dir, names.stdout)),
       stderr: ends(join(place.dir, names.stderr)),
       ...(said ? { said } : {}),
@@ -160,10 +162,6 @@ function cannotStart(error: unknown): Fault {
 function exitOf({ exitCode, signal, reason }: RunEnd): WorkExit {
   const ended = reason === null ? undefined : reason === 'timeout' ? 'timeout' : 'aborted'
   return { code: exitCode, signal, ...(ended ? { ended } : {}) }
-}
-
-function problemOf({ outcome, problem }: RunEnd): string | undefined {
-  return outcome === 'unknown' ? undefined : (problem ?? undefined)
 }
 
 function nothing(ended: 'aborted' | 'not started'): Omit<Spawned, 'place'> {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Fault } from '../../src/base/fault.ts'
 import { openPlain } from '../../src/disk/plain-file.ts'
-import { JournalReader, type Lines, linesIn, wholeLines } from '../../src/disk/read-journal.ts'
+import { type JournalLine, JournalReader, linesIn, wholeLines } from '../../src/disk/read-journal.ts'
 import { makeEvent } from './make-event.ts'
 
 let dir = ''
@@ -27,7 +27,7 @@ function open(content: string): JournalReader {
   return journal
 }
 const line = (seq: number) => `${JSON.stringify(makeEvent(seq, { run: 'r' }))}\n`
-const shown = (lines: Lines | 'too long' | undefined) =>
+const shown = (lines: JournalLine | 'too long' | undefined) =>
   typeof lines === 'object' ? [lines.bytes.toString(), lines.next] : lines
 
 test.each([
@@ -52,7 +52,7 @@ test.each([
 
 test('knows where each line begins and ends', () => {
   const { fd } = open('a\n\nbc\nd')
-  const lines = wholeLines(fd, 2, 10) as Lines
+  const lines = wholeLines(fd, 2, 10) as JournalLine
   expect([...linesIn(lines)].map(({ bytes, at, next }) => [bytes.toString(), at, next])).toEqual([
     ['\n', 2, 3],
     ['bc\n', 3, 6],

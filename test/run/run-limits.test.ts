@@ -2,8 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { opencode } from '../../src/engines/opencode.ts'
-import { LimitCounter, type Limits } from '../../src/run/run-limits.ts'
-import { TurnGuard } from '../../src/run/turn-guard.ts'
+import { LimitCounter, type Limits, turnGuard } from '../../src/run/run-limits.ts'
 import { lines, run } from '../engines/run.ts'
 
 const call = (id: string) => ({
@@ -104,7 +103,7 @@ test('what is printed is looked at also if nothing is read, and a log that canno
   let printed = () => 10
   const stop = vi.fn()
   const limits = new LimitCounter({ output: 10 }, () => printed())
-  const guard = new TurnGuard({ limits, endAfter: undefined, stop })
+  const guard = turnGuard({ limits, endAfter: undefined, stop })
   guard.begin()
   vi.advanceTimersByTime(1000)
   printed = () => {

@@ -68,7 +68,7 @@ export async function mirrorInBackground(
   const [{ openMirror }, { natsBroker }, { giveRemote }] = await Promise.all([
     import('../../nats/mirror.ts'),
     import('../../nats/nats-broker.ts'),
-    import('../../nats/remote-order.ts'),
+    import('../../nats/broker.ts'),
   ])
   const stop = new AbortController()
   const options = {
