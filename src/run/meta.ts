@@ -27,6 +27,7 @@ export type StopReason =
   | 'recorder_lost'
   | 'session_changed'
   | 'talk_failed'
+  | 'not_started'
 
 /**
  * The exit as evidence of the end. A stop that was requested (by the user, the caller, or a reader that left)

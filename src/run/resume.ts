@@ -154,7 +154,7 @@ async function complete(
   } finally {
     chunks.close()
   }
-  const lost = meta.exit_code === null && meta.signal === null
+  const lost = meta.exit_code === null && meta.signal === null && meta.reason !== 'not_started'
   writeMeta(attempt.meta!, {
     // Cast: we wrote the meta of what we resume.
     ...(readJson(attempt.meta) as unknown as Meta),

@@ -53,14 +53,14 @@ export class RunDirectory {
     return this.#fresh ? linkLatest(this.path) : []
   }
 
-  /** Releases the directory, unchanged if nothing was started. Once: it may have another owner then. */
-  release(begun: boolean): void {
+  /** Releases the directory, unchanged if nothing is recorded. Once: it may have another owner then. */
+  release(recorded: boolean): void {
     if (this.#released) return
     this.#released = true
-    if (!begun) this.#undo.files()
-    if (!begun && this.#ignoring !== undefined) fs.rmSync(this.#ignoring, { force: true })
+    if (!recorded) this.#undo.files()
+    if (!recorded && this.#ignoring !== undefined) fs.rmSync(this.#ignoring, { force: true })
     this.journal.close()
-    if (!begun) this.#undo.dirs()
+    if (!recorded) this.#undo.dirs()
   }
 }
 

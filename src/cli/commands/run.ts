@@ -402,6 +402,7 @@ const reasons = {
   recorder_lost: 'its recorder was lost',
   session_changed: 'ended, because it continued another session',
   talk_failed: 'ended, because no session could be opened (TALK_FAILED)',
+  not_started: 'not started, because its command cannot be started',
 } as const
 
 const CTRL_D = '\x04'
