@@ -101,7 +101,7 @@ export async function resumeInto(
     end() {},
   })
   for (const attempt of attempts.filter((each) => open.includes(each) || copies.includes(each))) {
-    await gone(attempt, wait, signal)
+    await gone(dir, attempt, wait, signal)
     if (isOurs(attempt)) added += await complete(dir, attempt, book, reading)
     else await pour(readAttempt(dir, attempt, others), copy)
   }
@@ -185,15 +185,21 @@ export const RECORDER_MS = 5000
 const QUIET_MS = 1000
 
 /** Waits until the process of a lost attempt and its recorders are gone: they may still be writing. */
-async function gone(attempt: Attempt, wait: boolean, signal: AbortSignal | undefined): Promise<void> {
+async function gone(
+  dir: string,
+  attempt: Attempt,
+  wait: boolean,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const meta = endedMeta(attempt)
+  const { run_id = '', argv = [] } = meta
   if (meta.ended_at !== undefined) return
   for (let first = true; lives(attempt, meta); first = false) {
     if (!wait)
       throw new Fault(
         'JOURNAL_LOCKED',
-        `attempt ${attempt.number} lost its recorder, but ${stillRunning(meta)}; ` +
-          'end it, or wait for it with npx agent-sluice replay --resume',
+        `attempt ${attempt.number} of the run ${quote(run_id, 60)} (${quote(argv.join(' '))}) lost its recorder, ` +
+          `but ${stillRunning(meta)}; end it, or wait for it: resume(${quote(dir, 160)}), npx agent-sluice replay DIR --resume`,
       )
     await setTimeout(first ? 10 : 100, undefined, { signal })
   }
