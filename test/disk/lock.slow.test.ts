@@ -163,7 +163,9 @@ test('a lock that goes away while it is looked at is free', () => {
   vi.restoreAllMocks()
   expect(() => takeLock(path)).toThrow(`process ${process.pid} on "${hostname()}" writes here; `)
   second.names('run-7')
-  expect(() => takeLock(path)).toThrow(`process ${process.pid} on "${hostname()}" writes the run "run-7" here; `)
+  expect(() => takeLock(path)).toThrow(
+    `process ${process.pid} on "${hostname()}" writes the run "run-7" here; `,
+  )
   second.release()
 })
 

@@ -102,7 +102,9 @@ test('a command that cannot be started leaves a recording that says so, and no l
   expect(await resume(missing.audit!)).toEqual({ attempts: [], added: 0 })
   expect(await replay(missing.audit!).toArray()).toEqual(told)
   const { end } = await ran({ ...says(), cwd })
-  await expect(run({ command: 'no-such-agent', cwd, runs: join(cwd, '.audit') }).end).rejects.toThrow('no such')
+  await expect(run({ command: 'no-such-agent', cwd, runs: join(cwd, '.audit') }).end).rejects.toThrow(
+    'no such',
+  )
   expect(linked()).toBe(basename(end.audit))
 })
 

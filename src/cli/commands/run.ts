@@ -113,7 +113,10 @@ export default function runCommand(exit: (code: number) => void): Command {
     .argument('<command...>', 'the agent and its arguments; what follows its name is for it')
     .passThroughOptions()
     .option('--prompt <text>', 'the task, written to its stdin; - reads it from stdin')
-    .option('--talk', 'keep its stdin open, and ask for what it asks (needs --prompt; gemini --acp, codex app-server, …)')
+    .option(
+      '--talk',
+      'keep its stdin open, and ask for what it asks (needs --prompt; gemini --acp, codex app-server, …)',
+    )
     .option('--audit <dir>', 'the audit directory (default: a new one in .audit; .audit/latest points to it)')
     .option('--attempt-of <dir>', 'add another attempt to the run that is recorded there')
     .option('--pty', 'run it on a pseudo-terminal (needs the package @lydell/node-pty)')
@@ -231,8 +234,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
 }
 
 /** About a word that stands before `--` by mistake: the value of an option that takes none. */
-const FIRST_WORD =
-  'It is the first word that is no option of sluice; the "--" after it is for it'
+const FIRST_WORD = 'It is the first word that is no option of sluice; the "--" after it is for it'
 
 /** Notes that tell what a limit cannot do: on stderr, when they come. */
 const hints: ReadonlySet<string> = new Set(['LIMIT_BLIND', 'LIMIT_PASSED'])
