@@ -40,9 +40,9 @@ export function exitEvidence(
 ): { readonly code: number | null; readonly signal: string | null; readonly stopped?: string } {
   const { code, signal } = exit
   if (reason === 'end_signal') return { code: null, signal: null }
-  // It may have caught our signal: it was ended all the same.
+  // It may have caught our signal, or tell no exit: it was ended all the same.
   const limited = ['timeout', 'idle_timeout', 'limit', 'talk_failed'].includes(reason ?? '')
-  if (limited && code === 0) return { code: null, signal: 'SIGTERM' }
+  if (limited && !code && signal === null) return { code: null, signal: 'SIGTERM' }
   const asked = ['interrupted', 'aborted', 'abandoned', 'host_ended'].includes(reason ?? '')
   return { code, signal, ...(asked ? { stopped: reason! } : {}) }
 }

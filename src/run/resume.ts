@@ -11,7 +11,7 @@ import { isSameProcess } from '../process/tree.ts'
 import type { Channel } from '../text/chunk.ts'
 import { type Attempt, fileNames, listAttempts, logSizes } from './attempt-logs.ts'
 import { chunkLine } from './chunk-log.ts'
-import { endInMeta, type LastWords, lastWords, type Meta, readJson, writeMeta } from './meta.ts'
+import { endInMeta, exitEvidence, type LastWords, lastWords, type Meta, readJson, writeMeta } from './meta.ts'
 import {
   endedMeta,
   RECORDED_OPTIONS,
@@ -154,7 +154,9 @@ async function complete(
   } finally {
     chunks.close()
   }
-  const lost = meta.exit_code === null && meta.signal === null && meta.reason !== 'not_started'
+  const { exit_code = null, signal = null, reason } = meta
+  const isKnown = exitEvidence({ code: exit_code, signal }, reason).signal !== null
+  const lost = exit_code === null && signal === null && !isKnown && reason !== 'not_started'
   writeMeta(attempt.meta!, {
     // Cast: we wrote the meta of what we resume.
     ...(readJson(attempt.meta) as unknown as Meta),
