@@ -118,7 +118,8 @@ test.each([
     line({ type: 'item.completed', item: { id: 'm', type: 'agent_message', text: 'Done.' } })
     line({ type: 'turn.completed', usage: {} })
     child.emit('exit', undefined, undefined)
-    return child.emit('close', undefined, undefined)
+    child.emit('close', undefined, undefined)
+    return true
   }
   const { audit } = workspace()
   const agent = run('codex', [], { engine: 'codex', ...how, audit, fsDiff: false, spawn: () => child })
