@@ -36,9 +36,9 @@ export class ProcessTree {
   }
 
   /**
-   * Looks at the tree, then sends the signal to all of it. What is looked at may fork meanwhile, and a child in
-   * a session of its own is lost with its parent: so a kill stops all of it first, until a look finds nothing
-   * new, and is repeated until one finds nothing. `isGone` says that the root has ended.
+   * Looks at the tree, then sends the signal to all of it. What is looked at may fork meanwhile, and a child
+   * in a session of its own is lost with its parent: so a kill stops all of it first, until a look finds
+   * nothing new, and is repeated until one finds nothing. `isGone` says that the root has ended.
    */
   signal(signal: NodeJS.Signals, isGone: boolean): void {
     const root = this.#root

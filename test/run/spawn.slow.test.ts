@@ -110,26 +110,29 @@ test.each([
   ['limit', { limit: { toolCalls: 1 } }],
   ['timeout', { timeout: 50 }],
   ['idle_timeout', { idleTimeout: 50 }],
-])('what was ended by its %s has failed, also if it then ends its turn and tells no exit', async (reason, how) => {
-  const child = standIn()
-  const line = (record: object) => child.stdout.write(`${JSON.stringify(record)}\n`)
-  const call = { type: 'command_execution', command: 'ls', status: 'in_progress' }
-  child.kill = () => {
-    line({ type: 'item.completed', item: { id: 'm', type: 'agent_message', text: 'Done.' } })
-    line({ type: 'turn.completed', usage: {} })
-    child.emit('exit', undefined, undefined)
-    child.emit('close', undefined, undefined)
-    return true
-  }
-  const { audit } = workspace()
-  const agent = run('codex', [], { engine: 'codex', ...how, audit, fsDiff: false, spawn: () => child })
-  line({ type: 'thread.started', thread_id: 't' })
-  line({ type: 'turn.started' })
-  for (const id of ['a', 'b']) line({ type: 'item.started', item: { id, ...call } })
-  expect(await agent.end).toMatchObject({ outcome: 'failed', ok: false, reason })
-  const stored = readFileSync(join(audit, 'events.jsonl'), 'utf8').trimEnd().split('\n')
-  expect((await replay(audit).toArray()).map((event) => JSON.stringify(event))).toEqual(stored)
-})
+])(
+  'what was ended by its %s has failed, also if it then ends its turn and tells no exit',
+  async (reason, how) => {
+    const child = standIn()
+    const line = (record: object) => child.stdout.write(`${JSON.stringify(record)}\n`)
+    const call = { type: 'command_execution', command: 'ls', status: 'in_progress' }
+    child.kill = () => {
+      line({ type: 'item.completed', item: { id: 'm', type: 'agent_message', text: 'Done.' } })
+      line({ type: 'turn.completed', usage: {} })
+      child.emit('exit', undefined, undefined)
+      child.emit('close', undefined, undefined)
+      return true
+    }
+    const { audit } = workspace()
+    const agent = run('codex', [], { engine: 'codex', ...how, audit, fsDiff: false, spawn: () => child })
+    line({ type: 'thread.started', thread_id: 't' })
+    line({ type: 'turn.started' })
+    for (const id of ['a', 'b']) line({ type: 'item.started', item: { id, ...call } })
+    expect(await agent.end).toMatchObject({ outcome: 'failed', ok: false, reason })
+    const stored = readFileSync(join(audit, 'events.jsonl'), 'utf8').trimEnd().split('\n')
+    expect((await replay(audit).toArray()).map((event) => JSON.stringify(event))).toEqual(stored)
+  },
+)
 
 test('a stand-in that does not obey is given up', async () => {
   const child = Object.assign(standIn(), { kill: () => false })
