@@ -33,7 +33,7 @@ const imports: readonly Import[] = [
 ]
 
 /** The package, in MB of 1000 KB: as it is downloaded, and on disk. */
-const PACKAGE = { size: 1.7, unpackedSize: 6 }
+const PACKAGE = { size: 1.8, unpackedSize: 6 }
 
 const page = 'docs/runtimes.md'
 const [start, end] = ['<!-- sizes:begin -->', '<!-- sizes:end -->']

@@ -209,7 +209,27 @@ test.each<[string, () => unknown, RegExp]>([
   [
     'talk with one that does not',
     () => api.run('gemini', ['-p', 'x'], { talk: true, prompt: 'x' }),
-    /start it with --acp/,
+    /"gemini" as it is started here; start it as gemini --acp$/,
+  ],
+  [
+    'talk with one that is named',
+    () => api.run('codex', ['exec', '--json'], { engine: 'codex', talk: true, prompt: 'x' }),
+    /start it as codex app-server$/,
+  ],
+  [
+    'talk with one that is named, and talks as another engine',
+    () => api.run('gemini', [], { engine: 'gemini', talk: true, prompt: 'x' }),
+    /start it as gemini --acp, and leave out `engine`$/,
+  ],
+  [
+    'talk with one that takes no answers',
+    () => api.run('amp', ['--execute'], { talk: true, prompt: 'x' }),
+    /"amp", which takes no answers while it works/,
+  ],
+  [
+    'talk with one that nobody knows',
+    () => api.run('./mine', [], { talk: true, prompt: 'x' }),
+    /"\.\/mine": start it with --acp, .* or name its `engine`: acp, codex/,
   ],
   ['a list as prompt', () => any['run']!('true', [], { prompt: ['x'] }), /prompt must be a text .*"x"/],
 ])('%s says what came, and what to write', async (_name, call, words) => {

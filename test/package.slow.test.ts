@@ -74,16 +74,18 @@ describe('the entries', () => {
 })
 
 describe('the tarball', () => {
-  test('has the pages, and every file that they lead to but pictures', () => {
+  test('has the pages, and every file that they lead to or show', () => {
     const here = join(home, 'node_modules/agent-sluice')
     const docs = readdirSync(join(here, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) =>
       join('docs', name),
     )
     const pages = ['README.md', 'CHANGELOG.md', 'SECURITY.md', ...docs].filter((path) => path.endsWith('.md'))
     const links = pages.flatMap((page) =>
-      [...readFileSync(join(here, page), 'utf8').matchAll(/(?<!!)\[[^\]]*\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(
-        ([, path]) => join(page, '..', path!),
-      ),
+      [
+        ...readFileSync(join(here, page), 'utf8').matchAll(
+          /\[[^\]]*\]\(([^)#:]+)(?:#[^)]*)?\)|<img src="([^":]+)"/g,
+        ),
+      ].map(([, path, picture]) => join(page, '..', path ?? picture!)),
     )
     expect(links.length).toBeGreaterThan(40)
     expect([...links, 'LICENSE'].filter((path) => !existsSync(join(here, path)))).toEqual([])

@@ -138,6 +138,26 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
     'exit-after': { before: failingCodex, prints: [/^failed [A-Z_]+$/m] },
   },
   'docs/server.md': {
+    allow: {
+      before: `process.env['PORT'] = '0'`,
+      after: `
+        import { run } from 'agent-sluice'
+        users.set('s1', 'ann').set('s2', 'bob')
+        const agent = run('codex', ['exec', '--json', 'x'], { runs: '.audit' })
+        owners.set(agent.runId, 'ann')
+        await agent.end
+        const path = '/agents/runs/' + agent.runId + '/chat'
+        const url = 'http://127.0.0.1:' + (server.address() as { port: number }).port + path
+        const statuses = async (ask: (cookie: string) => Promise<{ status: number }>) =>
+          console.log(...(await Promise.all(['a=b; session=s1', 'session=s2', 'xsession=s1', ''].map(ask))).map(({ status }) => status))
+        await statuses((cookie) => fetch(url, { headers: { cookie } }))
+        await statuses((cookie) => runs.fetch(new Request(url, { headers: { cookie } })))
+        const all = await fetch(new URL('/agents/runs', url), { headers: { cookie: 'session=s1' } })
+        console.log(all.status)
+        await runs.close()
+        server.close()`,
+      prints: [/^200 403 403 403\n200 403 403 403\n403\n$/],
+    },
     pool: { prints: [/^finished fix the test \S*\.audit\S+$/m, /^finished remove dead code /m] },
     elsewhere: { prints: [/^finished finished$/m] },
   },

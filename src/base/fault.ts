@@ -161,7 +161,8 @@ function allCodes() {
       AUDIT_FAILED: 'the audit cannot be written',
     } as const,
     {
-      JOURNAL_LOCKED: 'wait for the other process, or use another directory',
+      JOURNAL_LOCKED:
+        'wait for the process that the message names, as resume(dir) does, or use another directory',
       JOURNAL_FAILED: 'free disk space, or use another directory; what was written is whole',
       JOURNAL_MISMATCH: 'use a fresh directory, or give the runId and attempt of this one',
       SSE_FIELD: 'remove line breaks and NUL from run ids and event names',

@@ -68,7 +68,7 @@ export async function runProgram(typed: readonly string[]): Promise<number> {
     if (words[2] === 'complete' && words[3] === '--') await complete(program, words.slice(4))
     else {
       checkValueBeforeDashes(program, words)
-      await program.parseAsync(withoutUnknownHelp(words))
+      await program.parseAsync(withColorAlone(program, withoutUnknownHelp(words)))
     }
   } catch (error) {
     if (Fault.is(error)) error.message = inFlags(error.message, program, words[2])
@@ -92,6 +92,26 @@ function checkValueBeforeDashes(program: Command, [, , name, ...words]: readonly
     const option = command?.options.find(({ long, short }) => [long, short].includes(words[at]))
     if (option?.required && words[++at] === '--') throw missingValue(option.flags)
   }
+}
+
+/**
+ * Reads `--color` alone as `--color=always`: a file or a command may follow it, which commander would take
+ * for its value. What follows the name of an agent is the agent's.
+ */
+function withColorAlone(program: Command, words: readonly string[]): readonly string[] {
+  const command = program.commands.find((each) => each.name() === words[2])
+  const { options = [], registeredArguments = [] } = command ?? {}
+  const { argChoices: times } = options.find(({ long }) => long === '--color') ?? {}
+  if (!times) return words
+  const isForAgent = registeredArguments.some(({ variadic }) => variadic)
+  const read = [...words]
+  for (let at = 3; at < read.length && read[at] !== '--'; at++) {
+    if (isForAgent && !read[at]!.startsWith('-')) break
+    const alone = read[at] === '--color' && !times.includes(read[at + 1] ?? '')
+    if (alone) read[at] = '--color=always'
+    else if (options.find(({ long, short }) => [long, short].includes(read[at]))?.required) at++
+  }
+  return read
 }
 
 /** The library names options as code does: `answerIn` in backquotes, `rounds must be …` or

@@ -128,9 +128,10 @@ function alive(holder: Holder): boolean {
 
 function lockedBy(path: string, holder: Holder): Fault {
   const who = holder.pid > 0 ? `process ${holder.pid} on ${quote(holder.host)}` : 'something unknown'
+  const what = typeof holder.run === 'string' ? `the run ${quote(holder.run, 100)} ` : ''
   return new Fault(
     'JOURNAL_LOCKED',
-    `${who} writes here; use another directory, or remove ${quote(path, 200)} if that process is gone`,
+    `${who} writes ${what}here; use another directory, or remove ${quote(path, 200)} if that process is gone`,
   )
 }
 

@@ -17,6 +17,8 @@ export interface Program {
   readonly command?: CommandLine
   /** How to speak with it while it works. */
   readonly wire?: Wire
+  /** The command that takes answers while it works. */
+  readonly talks?: string
 }
 
 /**

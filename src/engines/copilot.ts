@@ -56,6 +56,7 @@ export const copilotProgram: Program = {
   headless: '-p --prompt',
   records: '--output-format=json --acp',
   add: '--output-format json',
+  talks: 'copilot --acp',
   blind: 'cost',
   command: {
     flags:

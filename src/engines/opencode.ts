@@ -121,6 +121,7 @@ export const opencodeProgram: Program = {
   headless: 'run',
   records: '--format=json acp serve',
   add: '--format json',
+  talks: 'opencode acp',
   command: COMMAND,
 }
 
@@ -129,6 +130,7 @@ export const kiloProgram: Program = {
   headless: 'run',
   records: '--format=json acp serve',
   add: '--format json',
+  talks: 'kilo acp',
   command: COMMAND,
 }
 

@@ -76,6 +76,12 @@ export function engineOfCommand(argv: readonly string[]): string | undefined {
   return Object.keys(programs).find((engine) => programs[engine]!.names?.split(' ').includes(name))
 }
 
+/** Of a command of a known agent: the one that takes answers while it works, if it has one. */
+export function talkingCommand(argv: readonly string[]): { readonly talks: string | undefined } | undefined {
+  const engine = engineOfCommand(argv)
+  return engine === undefined ? undefined : { talks: programs[engine]!.talks }
+}
+
 /**
  * What a command of a known agent lacks to print records: it is started in its text mode. Undefined if it
  * lacks nothing, if it is no such agent, or if it has no task (`codex login`).

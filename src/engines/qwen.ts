@@ -44,6 +44,7 @@ export const qwenProgram: Program = {
   blind: 'cost',
   command: COMMAND,
   wire: WIRE,
+  talks: 'qwen --acp',
 }
 
 /** Qwen Code (`qwen -o stream-json | json | text`). The dialect is Claude Code's. */

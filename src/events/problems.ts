@@ -99,7 +99,8 @@ function titleOf(event: AgentEvent): [ProblemKind, string] | undefined {
         : undefined
     case 'lifecycle.run.result': {
       const [error] = event.data.errors ?? []
-      const words = error ? `${error.path} ${error.message}`.trimStart() : 'no valid result'
+      const what = error && `${error.path} ${error.message}`.trimStart()
+      const words = what === undefined ? 'no valid result' : `its result fails the schema: ${what}`
       return event.data.status === 'failed' ? ['result', words] : undefined
     }
     case 'lifecycle.completion.state': {

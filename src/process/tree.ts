@@ -36,8 +36,9 @@ export class ProcessTree {
   }
 
   /**
-   * Looks at the tree, then sends the signal to all of it; a kill is repeated until a look finds nothing, for
-   * what is looked at may fork meanwhile. `isGone` says that the root has ended.
+   * Looks at the tree, then sends the signal to all of it. What is looked at may fork meanwhile, and a child
+   * in a session of its own is lost with its parent: so a kill stops all of it first, until a look finds
+   * nothing new, and is repeated until one finds nothing. `isGone` says that the root has ended.
    */
   signal(signal: NodeJS.Signals, isGone: boolean): void {
     const root = this.#root
@@ -46,13 +47,25 @@ export class ProcessTree {
       if (!isGone) taskkill(root)
       return
     }
-    for (let looks = signal === 'SIGKILL' ? MAX_LOOKS : 1; looks > 0; looks--) {
-      const found = this.#look()
-      if (found.length === 0 && looks < MAX_LOOKS) return
-      // At once, so that a process of the group cannot escape by a fork.
-      if (this.#leads) send(-root, signal)
-      for (const { pid, group } of found) if (!this.#leads || group !== root) send(pid, signal)
+    if (signal !== 'SIGKILL') {
+      this.#send(signal, this.#look())
+      return
     }
+    for (let looks = MAX_LOOKS; looks > 0; looks--) {
+      const before = this.#known.size
+      const found = this.#look()
+      const isFirst = looks === MAX_LOOKS
+      if (found.length === 0 && !isFirst) return
+      const isNew = found.length > 0 && (isFirst || this.#known.size > before)
+      // Nothing may be left stopped.
+      this.#send(isNew && looks > 1 ? 'SIGSTOP' : signal, found)
+    }
+  }
+
+  #send(signal: NodeJS.Signals, found: readonly Process[]): void {
+    // At once, so that a process of the group cannot escape by a fork.
+    if (this.#leads) send(-this.#root, signal)
+    for (const { pid, group } of found) if (!this.#leads || group !== this.#root) send(pid, signal)
   }
 
   /** Resolves when none of it runs any more, at the latest at this time, in milliseconds since 1970. */

@@ -162,6 +162,7 @@ export class AgentRun {
       runId: this.#runId,
       attempt: this.#attempt,
       audit: dir?.path,
+      isOwn: runs !== undefined,
       records: runs ?? dir?.path,
       waited: this.#talk && (() => this.#talk!.waited()),
       onStart: () => {
@@ -366,7 +367,7 @@ export class AgentRun {
 
   /** The chunks of the process, or what the cache has instead. */
   async *#source(until: { readonly destroyed: boolean }): AsyncGenerator<TimedChunk | Opening | Hit> {
-    const { schema, signal } = this.#options
+    const { signal } = this.#options
     const found = await this.#kept?.find()
     if (found && !until.destroyed && !signal?.aborted) {
       yield found
@@ -375,13 +376,19 @@ export class AgentRun {
     try {
       // How earlier attempts were read is in their own metas.
       if (this.#dir) {
-        await resumeInto(this.#dir.path, this.#dir.journal, { schema, own: this.#engine, wait: false })
+        await this.#complete(this.#dir)
         this.#recording.continues(spentIn(this.#dir.path))
       } else if (this.#before.spent) this.#recording.continues(this.#before.spent)
       if (!until.destroyed) yield* this.#recording.chunks
     } catch (error) {
+      if (this.#recording.isKept && !this.#recording.isStarted) await this.#complete(this.#dir!)
       throw this.#failed(error)
     }
+  }
+
+  /** Adds the events that are missing in a directory, as the metas and logs in it tell them. */
+  async #complete({ path, journal }: RunDirectory): Promise<void> {
+    await resumeInto(path, journal, { schema: this.#options.schema, own: this.#engine, wait: false })
   }
 
   #stage(): Stage<TimedChunk | Opening | Hit, AgentEvent> {
@@ -484,7 +491,7 @@ export class AgentRun {
   }
 
   #release(): void {
-    this.#dir?.release(this.#recording.isStarted)
+    this.#dir?.release(this.#recording.isKept)
     this.#recording.released()
   }
 }

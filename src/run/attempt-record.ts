@@ -268,6 +268,8 @@ export interface RecordOptions extends AttemptSettings {
   readonly attempt: number
   /** The directory that it is recorded into; undefined if it is not. */
   readonly audit: string | undefined
+  /** The directory was made for this run: it stays, and says why, if nothing can be started. */
+  readonly isOwn: boolean
   /** What is not compared: that directory, or the one with all runs. */
   readonly records: string | undefined
   /** Our own stdin and stdout are those of the process. */

@@ -27,6 +27,7 @@ export type StopReason =
   | 'recorder_lost' // the program that recorded it was killed, as `resume()` found out
   | 'session_changed' // it did not continue the session that it was given
   | 'talk_failed' // with `talk`: it refused the session or the prompt, or did not get what was sent
+  | 'not_started' // its command could not be started
 
 /**
  * The exit as evidence of the end. A stop that was requested (by the user, the caller, or a reader that left)
@@ -39,9 +40,9 @@ export function exitEvidence(
 ): { readonly code: number | null; readonly signal: string | null; readonly stopped?: string } {
   const { code, signal } = exit
   if (reason === 'end_signal') return { code: null, signal: null }
-  // It may have caught our signal: it was ended all the same.
+  // It may have caught our signal, or tell no exit: it was ended all the same.
   const limited = ['timeout', 'idle_timeout', 'limit', 'talk_failed'].includes(reason ?? '')
-  if (limited && code === 0) return { code: null, signal: 'SIGTERM' }
+  if (limited && !code && signal === null) return { code: null, signal: 'SIGTERM' }
   const asked = ['interrupted', 'aborted', 'abandoned', 'host_ended'].includes(reason ?? '')
   return { code, signal, ...(asked ? { stopped: reason! } : {}) }
 }

@@ -210,7 +210,10 @@ export function* exitOf(
   const { exit_code = null, signal = null, reason, notes = [], duration_ms } = meta
   const exit = { channel: 'exit', ...exitEvidence({ code: exit_code, signal }, reason) } as const
   const ends = Math.max(time, started + (duration_ms ?? 0))
-  if (exit_code !== null || signal !== null) yield { chunk: { ...exit, notes }, time: ends }
+  // Of one that tells no exit it is known that a limit ended it.
+  const isKnown = exit_code !== null || signal !== null || exit.signal !== null
+  if (isKnown) yield { chunk: { ...exit, notes }, time: ends }
+  else if (reason === 'not_started' && notes[0]) yield { chunk: { ...exit, failure: notes[0] }, time: ends }
   else if (meta.stdin === 'pipe' && unsent > 0) {
     const failure = `the recorder was lost before the last ${unsent} bytes of what was sent had reached the agent`
     yield { chunk: { ...exit, failure: { code: 'TASK_CUT', message: failure } }, time }

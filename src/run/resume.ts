@@ -11,7 +11,7 @@ import { isSameProcess } from '../process/tree.ts'
 import type { Channel } from '../text/chunk.ts'
 import { type Attempt, fileNames, listAttempts, logSizes } from './attempt-logs.ts'
 import { chunkLine } from './chunk-log.ts'
-import { endInMeta, type LastWords, lastWords, type Meta, readJson, writeMeta } from './meta.ts'
+import { endInMeta, exitEvidence, type LastWords, lastWords, type Meta, readJson, writeMeta } from './meta.ts'
 import {
   endedMeta,
   RECORDED_OPTIONS,
@@ -101,7 +101,7 @@ export async function resumeInto(
     end() {},
   })
   for (const attempt of attempts.filter((each) => open.includes(each) || copies.includes(each))) {
-    await gone(attempt, wait, signal)
+    await gone(dir, attempt, wait, signal)
     if (isOurs(attempt)) added += await complete(dir, attempt, book, reading)
     else await pour(readAttempt(dir, attempt, others), copy)
   }
@@ -154,7 +154,9 @@ async function complete(
   } finally {
     chunks.close()
   }
-  const lost = meta.exit_code === null && meta.signal === null
+  const { exit_code = null, signal = null, reason } = meta
+  const isKnown = exitEvidence({ code: exit_code, signal }, reason).signal !== null
+  const lost = exit_code === null && signal === null && !isKnown && reason !== 'not_started'
   writeMeta(attempt.meta!, {
     // Cast: we wrote the meta of what we resume.
     ...(readJson(attempt.meta) as unknown as Meta),
@@ -185,15 +187,21 @@ export const RECORDER_MS = 5000
 const QUIET_MS = 1000
 
 /** Waits until the process of a lost attempt and its recorders are gone: they may still be writing. */
-async function gone(attempt: Attempt, wait: boolean, signal: AbortSignal | undefined): Promise<void> {
+async function gone(
+  dir: string,
+  attempt: Attempt,
+  wait: boolean,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const meta = endedMeta(attempt)
+  const { run_id = '', argv = [] } = meta
   if (meta.ended_at !== undefined) return
   for (let first = true; lives(attempt, meta); first = false) {
     if (!wait)
       throw new Fault(
         'JOURNAL_LOCKED',
-        `attempt ${attempt.number} lost its recorder, but ${stillRunning(meta)}; ` +
-          'end it, or wait for it with npx agent-sluice replay --resume',
+        `attempt ${attempt.number} of the run ${quote(run_id, 60)} (${quote(argv.join(' '))}) lost its recorder, ` +
+          `but ${stillRunning(meta)}; end it, or wait for it: resume(${quote(dir, 160)}), npx agent-sluice replay DIR --resume`,
       )
     await setTimeout(first ? 10 : 100, undefined, { signal })
   }

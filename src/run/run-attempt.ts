@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { basename } from 'node:path'
-import { type Note, orElse } from '../base/fault.ts'
+import { clip, Fault, type Note, orElse } from '../base/fault.ts'
 import { Waker } from '../disk/wake.ts'
 import type { CompletionData } from '../events/event.ts'
 import { endWithHost } from '../process/host-exit.ts'
@@ -81,6 +81,8 @@ export class Recording {
   #typed = ''
   /** Why a recorder failed. */
   #failure: unknown
+  /** Why nothing was started, if that is recorded. */
+  #notStarted: Note | undefined
   constructor(options: RecordOptions) {
     const { pty } = options
     this.#options = options
@@ -100,6 +102,11 @@ export class Recording {
   /** Whether there was a process. */
   get isStarted(): boolean {
     return this.#process !== undefined
+  }
+
+  /** Whether a recording stays: of a process, or of why there was none. */
+  get isKept(): boolean {
+    return this.isStarted || this.#notStarted !== undefined
   }
 
   meta(): Meta {
@@ -254,6 +261,7 @@ export class Recording {
       yield* this.#read(output)
       if (!this.#left) yield await this.#conclude(startNotes)
     } catch (error) {
+      if (Fault.is(error)) this.#explain(error)
       this.stop('recorder_failed', 'SIGTERM')
       throw error
     } finally {
@@ -261,14 +269,32 @@ export class Recording {
       this.#orders?.close()
       this.#waker.close()
       this.#changes.close()
-      if (!this.#process) this.#record.forget()
-      else if (this.#record.meta.ended_at === null) {
+      if (!this.isKept) this.#record.forget()
+      else if (this.#process && this.#record.meta.ended_at === null) {
         this.leave('abandoned')
         const over = await this.#process.over.catch(() => NEVER_RAN)
         this.#finish(over, this.#clock.elapsed(), this.#endNotes(over))
       }
       output.close()
     }
+  }
+
+  /**
+   * If nothing was started, records why in the directory of this run: whoever was given its id finds an end.
+   * A directory that others chose is left as it was.
+   */
+  #explain({ code, message }: Fault): void {
+    if (this.#process || !this.#options.isOwn) return
+    const note = { code, message: this.#record.shown(clip(message, 300)) }
+    const write = () => {
+      // Without a log there is no attempt.
+      fs.writeFileSync(this.#record.logs[this.#way.channels[0]], '', { flag: 'a', mode: 0o600 })
+      this.#record.because('not_started')
+      this.#finish(NEVER_RAN, this.#clock.elapsed(), [note])
+      this.#notStarted = note
+    }
+    // The disk may be the reason.
+    orElse(write, undefined)
   }
 
   /** Saved before they are told, so that a replay tells them, too. */

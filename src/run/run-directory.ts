@@ -45,14 +45,14 @@ export function runDirectory({ audit, runs = '', runId, fsync }: Recorded, id: s
     attempt: 1 + Math.max(last?.attempt_number ?? 0, ...attempts.map((found) => found.number)),
     /** The process was started. Returns what went wrong, if anything. */
     begun: () => (isFresh ? linkLatest(path) : []),
-    /** Releases the directory, unchanged if nothing was started. Once: it may have another owner then. */
-    release(begun: boolean): void {
+    /** Releases the directory, unchanged if nothing is recorded. Once: it may have another owner then. */
+    release(recorded: boolean): void {
       if (isReleased) return
       isReleased = true
-      if (!begun) undo.files()
-      if (!begun && ignoring !== undefined) fs.rmSync(ignoring, { force: true })
+      if (!recorded) undo.files()
+      if (!recorded && ignoring !== undefined) fs.rmSync(ignoring, { force: true })
       journal.close()
-      if (!begun) undo.dirs()
+      if (!recorded) undo.dirs()
     },
   }
 }

@@ -23,7 +23,7 @@ import { CACHE_OPTIONS, type Cache, type CachedRun } from '../disk/cache.ts'
 import { JOURNAL_OPTIONS, type JournalOptions } from '../disk/journal.ts'
 import { auto } from '../engines/auto.ts'
 import { checkEngineOption, type EngineName, engineNamed, engineOf } from '../engines/engine-name.ts'
-import { talkingEngine, wireOf } from '../engines/programs.ts'
+import { talkingCommand, talkingEngine, wireOf } from '../engines/programs.ts'
 import type { Cost } from '../events/cost.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { AgentEvent, CompletionData, FailureClass, ResultData } from '../events/event.ts'
@@ -465,18 +465,19 @@ function talkingEngineOf({ engine, command, args, prompt }: Checked): Engine | P
   if (prompt === undefined) throw badOption('`talk` needs a `prompt`: what to say first')
   const argv = [command, ...args]
   const known = engine === auto ? (engineNamed(talkingEngine(argv)) ?? engine) : engine
-  const wire = wireOf(known)
-  if (!wire && known === auto)
+  if (wireOf(known)?.speaks(argv)) return known
+  const name = quote(command, 60)
+  const agent = talkingCommand(argv)
+  const isOther = engine !== auto && !wireOf(engine)
+  if (!agent)
     throw badOption(
-      `\`talk\` does not know how to talk with ${quote(command, 60)}: start it with --acp, acp, app-server or --input-format stream-json, or name its \`engine\` (${WIRES})`,
+      `\`talk\` does not know how to talk with ${name}: start it with --acp, acp, app-server or --input-format stream-json, or name its \`engine\`: ${WIRES}${isOther ? `; ${quote(engine.name, 60)} has no wire` : ''}`,
     )
-  if (!wire)
-    throw badOption(`\`talk\` needs an \`engine\` with a wire: ${WIRES}; ${quote(known.name, 60)} has none`)
-  if (!wire.speaks(argv))
-    throw badOption(
-      `this command does not talk: give codex app-server, --input-format stream-json, or the engine acp`,
-    )
-  return known
+  if (agent.talks === undefined)
+    throw badOption(`\`talk\` cannot talk with ${name}, which takes no answers while it works: leave it out`)
+  throw badOption(
+    `\`talk\` cannot talk with ${name} as it is started here; start it as ${agent.talks}${isOther ? ', and leave out `engine`' : ''}`,
+  )
 }
 
 const WIRES = 'acp, codex (app-server), claude or qwen'

@@ -40,10 +40,23 @@ const misuses: readonly (readonly [string[], string])[] = [
   [['run', '--rounds', '1', '--', 'true'], 'give a --schema, too'],
   [['run', '--fsync', 'never', '--', 'true'], '--fsync cannot be "never"; it is one of each, interval, end'],
   [['run', '--engine', 'cdx', '--', 'true'], 'did you mean codex?'],
+  [['run', '--color=often', '--', 'true'], '--color cannot be "often"; it is one of always, auto, never\n'],
+  [['run', '--audit', none, '--color', 'never', '--', './none'], 'cannot start "./none"'],
+  [
+    ['run', '--audit', none, '--color', 'often', '--', 'true'],
+    'cannot start "often": no such command; is it installed and on PATH? It is the first word that is no option of sluice; the "--" after it is for it\n',
+  ],
+  // What follows the name of the command is for it.
+  [['run', '--audit', none, './none', '--color', 'never'], 'cannot start "./none"'],
   [['run', '--engine', './no.js', '--', 'true'], '"./no.js" has no usable engine'],
   [['run', '--pipes', '--', 'true'], '--pipes is for --pty; add that, or leave it out'],
   [['run', '--tee', '--json', '--', 'true'], 'leave out --json'],
   [['run', '--talk', '--', 'true'], '--talk needs a --prompt'],
+  [
+    ['run', '--talk', '--prompt', 'x', '--', 'claude', '-p'],
+    'start it as claude -p --input-format stream-json --output-format stream-json --verbose --permission-prompt-tool stdio\n',
+  ],
+  [['run', '--talk', '--prompt', 'x', '--', 'true'], 'name its --engine: acp, codex (app-server), claude or'],
   [['run', '--json', '--draw', '--', 'true'], 'leave it out to draw, or leave out the others'],
   [['run', '--quiet', '--full', '--', 'true'], 'leave out --full and --verbose'],
   [['run', '--otel-content', '--', 'true'], '--otel-content is for --otel; add that, or leave it out'],

@@ -96,6 +96,11 @@ describe('the drawing flags', () => {
     vi.stubEnv('NO_COLOR', '')
     expect([await colored([]), await colored(['--color'])]).toEqual([false, true])
     expect(await colored([], standIn(onTerminal))).toBe(true)
+    expect([await colored(['--color=always']), await colored(['--color', 'always'])]).toEqual([true, true])
+    expect([await colored(['--color=auto']), await colored(['--color', 'auto'])]).toEqual([false, false])
+    expect(await colored(['--color', 'never'], standIn(onTerminal))).toBe(false)
+    // Before the file, it says nothing about when.
+    expect((await inside(['chat', '--draw', '--color', run])).out).toContain('\u001b[')
     vi.stubEnv('NO_COLOR', '1')
     expect([await colored([], standIn(onTerminal)), await colored(['--color'])]).toEqual([false, true])
     vi.stubEnv('FORCE_COLOR', '1')

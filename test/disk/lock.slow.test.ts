@@ -161,7 +161,11 @@ test('a lock that goes away while it is looked at is free', () => {
   })
   const second = takeLock(path)
   vi.restoreAllMocks()
-  expect(() => takeLock(path)).toThrow('writes here')
+  expect(() => takeLock(path)).toThrow(`process ${process.pid} on "${hostname()}" writes here; `)
+  second.names('run-7')
+  expect(() => takeLock(path)).toThrow(
+    `process ${process.pid} on "${hostname()}" writes the run "run-7" here; `,
+  )
   second.release()
 })
 

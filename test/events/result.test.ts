@@ -308,8 +308,8 @@ describe('payloads in messages', () => {
   })
 })
 
-test('the sentence of a run whose result fails says where in it', () => {
+test('the sentence of a run whose result fails names the schema, and says where in it', () => {
   const schema = { type: 'object', properties: { issues: { type: 'array' } } }
   const [end] = only(run(codex, says('{"issues":5}'), { schema }), 'lifecycle.completion.state')
-  expect(end?.data.problem).toBe('/issues must be array, found 5')
+  expect(end?.data.problem).toBe('its result fails the schema: /issues must be array, found 5')
 })

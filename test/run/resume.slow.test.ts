@@ -63,12 +63,12 @@ test('waits for the process that still runs, then completes what it wrote', asyn
 test('a run in the same place does not wait, but says what is in the way', async () => {
   const agent = spawn('sleep', ['60'])
   await once(agent, 'spawn')
-  lost({ pid: agent.pid })
+  lost({ pid: agent.pid, argv: ['agent', 'exec'] })
   const next = run({ command: 'true', audit: dir, cwd: dir, fsDiff: false })
   next.resume()
   await expect(next.end).rejects.toMatchObject({
     code: 'JOURNAL_LOCKED',
-    message: expect.stringContaining(`its process ${agent.pid} is still running`),
+    message: `attempt 1 of the run "r" ("agent exec") lost its recorder, but its process ${agent.pid} is still running; end it, or wait for it: resume("${dir}"), npx agent-sluice replay DIR --resume`,
   })
   agent.kill('SIGKILL')
   await once(agent, 'exit')

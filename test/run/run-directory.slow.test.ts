@@ -86,13 +86,33 @@ test('--attempt-of refuses what holds no run, and makes nothing of it', async ()
   expect(replayed).toMatchObject({ code: 2, err: expect.stringContaining('.audit/latest"') })
 })
 
-test('a command that cannot be started leaves no directory and no link behind', async () => {
-  await expect(ran({ command: 'no-such-agent', cwd })).rejects.toMatchObject({ code: 'SPAWN_FAILED' })
-  expect(existsSync(join(cwd, '.audit'))).toBe(false)
+test('a command that cannot be started leaves a recording that says so, and no link', async () => {
+  const missing = run({ command: 'no-such-agent', cwd, runs: join(cwd, '.audit'), fsDiff: false })
+  await expect(missing.end).rejects.toMatchObject({ code: 'SPAWN_FAILED' })
+  expect(audits()).toEqual([basename(missing.audit!)])
+  expect(existsSync(join(cwd, '.audit/latest'))).toBe(false)
+  const told = await replay(missing.audit!).toArray()
+  const problem = 'cannot start "no-such-agent": no such command; is it installed and on PATH?'
+  expect(told.at(-1)).toMatchObject({
+    type: 'lifecycle.completion.state',
+    data: { outcome: 'failed', ok: false, state: 'interrupted', problem },
+  })
+  const meta = JSON.parse(readFileSync(join(missing.audit!, 'meta.1.json'), 'utf8'))
+  expect(meta).toMatchObject({ reason: 'not_started', outcome: 'failed', problem, pid: null, complete: true })
+  expect(await resume(missing.audit!)).toEqual({ attempts: [], added: 0 })
+  expect(await replay(missing.audit!).toArray()).toEqual(told)
   const { end } = await ran({ ...says(), cwd })
-  await expect(ran({ command: 'no-such-agent', cwd })).rejects.toMatchObject({ code: 'SPAWN_FAILED' })
-  expect(audits()).toEqual([basename(end.audit)])
+  await expect(run({ command: 'no-such-agent', cwd, runs: join(cwd, '.audit') }).end).rejects.toThrow(
+    'no such',
+  )
   expect(linked()).toBe(basename(end.audit))
+})
+
+test('a run whose start is stopped before it leaves nothing behind', async () => {
+  const left = run({ ...says(), cwd, runs: join(cwd, '.audit'), fsDiff: false })
+  left.destroy()
+  await left.end
+  expect(existsSync(join(cwd, '.audit'))).toBe(false)
 })
 
 test('a file where the directory of a run should be is refused in words, and stays', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { codex } from '../../src/engines.ts'
-import { type AgentEvent as Event, events, run, type SpawnLike, tap } from '../../src/index.ts'
+import { type AgentEvent as Event, events, replay, run, type SpawnLike, tap } from '../../src/index.ts'
 import { agent, codexLines, workspace } from './agent.ts'
 
 /** What tests of other projects put in the place of a child process. */
@@ -104,6 +104,35 @@ test('leaving a stand-in calls its own kill', async () => {
   expect(await live.end).toMatchObject({ outcome: 'cancelled', signal: 'SIGTERM', session: 't-1' })
   expect(other.signals).toEqual(['SIGTERM'])
 })
+
+// An agent may end its turn when it is asked to end, and a stand-in need not tell how it ended.
+test.each([
+  ['limit', { limit: { toolCalls: 1 } }],
+  ['timeout', { timeout: 50 }],
+  ['idle_timeout', { idleTimeout: 50 }],
+])(
+  'what was ended by its %s has failed, also if it then ends its turn and tells no exit',
+  async (reason, how) => {
+    const child = standIn()
+    const line = (record: object) => child.stdout.write(`${JSON.stringify(record)}\n`)
+    const call = { type: 'command_execution', command: 'ls', status: 'in_progress' }
+    child.kill = () => {
+      line({ type: 'item.completed', item: { id: 'm', type: 'agent_message', text: 'Done.' } })
+      line({ type: 'turn.completed', usage: {} })
+      child.emit('exit', undefined, undefined)
+      child.emit('close', undefined, undefined)
+      return true
+    }
+    const { audit } = workspace()
+    const agent = run('codex', [], { engine: 'codex', ...how, audit, fsDiff: false, spawn: () => child })
+    line({ type: 'thread.started', thread_id: 't' })
+    line({ type: 'turn.started' })
+    for (const id of ['a', 'b']) line({ type: 'item.started', item: { id, ...call } })
+    expect(await agent.end).toMatchObject({ outcome: 'failed', ok: false, reason })
+    const stored = readFileSync(join(audit, 'events.jsonl'), 'utf8').trimEnd().split('\n')
+    expect((await replay(audit).toArray()).map((event) => JSON.stringify(event))).toEqual(stored)
+  },
+)
 
 test('a stand-in that does not obey is given up', async () => {
   const child = Object.assign(standIn(), { kill: () => false })

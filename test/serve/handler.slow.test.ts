@@ -128,6 +128,25 @@ describe('a run that has just been started', () => {
     expect((await runs.fetch(get('/runs/nobody/events'))).status).toBe(404)
   })
 
+  test('whose command cannot be started has an end, for who follows it and who comes later', async () => {
+    const dir = root()
+    const runs = handling(join(dir, 'runs'))
+    const agent = run('no-such-agent', [], { prompt: 'fix it', runs: join(dir, 'runs') })
+    const open = await runs.fetch(get(`/runs/${agent.runId}/chat`))
+    await expect(agent.end).rejects.toMatchObject({ code: 'SPAWN_FAILED' })
+    const problem = 'cannot start "no-such-agent": no such command; is it installed and on PATH?'
+    for (const response of [open, await runs.fetch(get(`/runs/${agent.runId}/chat`))]) {
+      const seen = await messages(response)
+      expect(JSON.parse(seen.at(-1)!.data)).toMatchObject({
+        type: 'conversation.ended',
+        data: { outcome: 'failed', ok: false, problem },
+      })
+    }
+    // A list is reused for half a second: another server has none yet.
+    const [listed] = (await (await handling(join(dir, 'runs')).fetch(get('/runs'))).json()) as object[]
+    expect(listed).toMatchObject({ outcome: 'failed', problem, attempts: 1, task: 'fix it' })
+  })
+
   test('goes on when its reader leaves, and the reader comes back without loss', async () => {
     const dir = root()
     const runs = handling(join(dir, 'runs'))

@@ -100,7 +100,7 @@ Examples:
   $ npx agent-sluice run --idle-timeout 90s --end-after 500ms -- gemini -p "hi"
   $ npx agent-sluice run --attempt-of .audit/latest -- codex exec --json "again"
   $ npx agent-sluice run --github --prompt "$TASK" -- codex exec --json -
-  $ npx agent-sluice run --talk --engine acp --prompt "hi" -- gemini --acp
+  $ npx agent-sluice run --talk --prompt "hi" -- gemini --acp
   $ npx agent-sluice run --engine codex -- codex exec --json "hi" | jq .type
   $ npx agent-sluice run --tee -- gemini --acp`
 
@@ -113,7 +113,10 @@ export default function runCommand(exit: (code: number) => void): Command {
     .argument('<command...>', 'the agent and its arguments; what follows its name is for it')
     .passThroughOptions()
     .option('--prompt <text>', 'the task, written to its stdin; - reads it from stdin')
-    .option('--talk', 'keep its stdin open, and ask for what it asks (needs --engine and --prompt)')
+    .option(
+      '--talk',
+      'keep its stdin open, and ask for what it asks (needs --prompt; gemini --acp, codex app-server, …)',
+    )
     .option('--audit <dir>', 'the audit directory (default: a new one in .audit; .audit/latest points to it)')
     .option('--attempt-of <dir>', 'add another attempt to the run that is recorded there')
     .option('--pty', 'run it on a pseudo-terminal (needs the package @lydell/node-pty)')
@@ -222,10 +225,16 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     const start = flags.tee ? teeRun : run
     return await showRun(flags, (options) => start({ ...options, ...given, engine }), flags)
   } catch (error) {
-    if (!Fault.is(error) || !wantsOtherDirectory(error)) throw error
+    if (!Fault.is(error)) throw error
+    if (error.code === 'SPAWN_FAILED' && args.includes('--'))
+      throw new Fault(error.code, `${error.message} ${FIRST_WORD}`, { cause: error })
+    if (!wantsOtherDirectory(error)) throw error
     throw new Fault(error.code, `${error.message} with --audit DIR`, { cause: error })
   }
 }
+
+/** About a word that stands before `--` by mistake: the value of an option that takes none. */
+const FIRST_WORD = 'It is the first word that is no option of sluice; the "--" after it is for it'
 
 /** Notes that tell what a limit cannot do: on stderr, when they come. */
 const hints: ReadonlySet<string> = new Set(['LIMIT_BLIND', 'LIMIT_PASSED'])
@@ -395,6 +404,7 @@ const reasons = {
   recorder_lost: 'its recorder was lost',
   session_changed: 'ended, because it continued another session',
   talk_failed: 'ended, because no session could be opened (TALK_FAILED)',
+  not_started: 'not started, because its command cannot be started',
 } as const
 
 const CTRL_D = '\x04'

@@ -1,5 +1,5 @@
 import { relative, resolve } from 'node:path'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { badOption } from '../../base/fault.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
 import { readMeta } from '../../run/meta.ts'
@@ -16,8 +16,12 @@ export interface DrawFlags extends ColorFlags {
 }
 
 export interface ColorFlags {
-  readonly color?: boolean
+  /** False by `--no-color`. */
+  readonly color?: (typeof WHEN)[number] | false
 }
+
+/** What `--color` may say: alone it is the first. */
+const WHEN = ['always', 'auto', 'never'] as const
 
 /** Adds the options for drawing a run. */
 export function addDrawing(command: Command): Command {
@@ -31,7 +35,12 @@ export function addDrawing(command: Command): Command {
 
 export function addColor(command: Command): Command {
   return command
-    .option('--color', 'draw in colors (default: on a terminal that has them; also FORCE_COLOR, NO_COLOR)')
+    .addOption(
+      new Option(
+        '--color <when>',
+        'draw in colors (default: auto, on a terminal that has them; also FORCE_COLOR, NO_COLOR)',
+      ).choices(WHEN),
+    )
     .option('--no-color', 'draw without colors')
 }
 
@@ -51,7 +60,7 @@ export function isDrawn({ json, draw, full, verbose }: DrawFlags): boolean {
 /** The option decides, then FORCE_COLOR, NO_COLOR and the terminal. An empty variable is not set. */
 export function wantsColor({ color }: ColorFlags): boolean {
   const { stdout, env } = process
-  if (color !== undefined) return color
+  if (color !== undefined && color !== 'auto') return color === 'always'
   const forced = env['FORCE_COLOR']
   if (forced) return forced !== '0' && forced !== 'false'
   return stdout.isTTY === true && stdout.hasColors() && !env['NO_COLOR']

@@ -32,6 +32,8 @@ export const claudeProgram: Program = {
   records: '--output-format=json|stream-json',
   add: '--output-format stream-json --verbose',
   wire: WIRE,
+  talks:
+    'claude -p --input-format stream-json --output-format stream-json --verbose --permission-prompt-tool stdio',
   command: {
     flags:
       '-p --print --verbose --include-partial-messages --include-hook-events --replay-user-messages --dangerously-skip-permissions --allow-dangerously-skip-permissions --strict-mcp-config --disable-slash-commands --ide --bare',

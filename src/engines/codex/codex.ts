@@ -26,6 +26,7 @@ export const codexProgram: Program = {
   add: '--json',
   blind: 'cost',
   wire: codexWire,
+  talks: 'codex app-server',
   command: {
     verb: 'exec e',
     flags:

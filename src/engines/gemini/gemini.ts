@@ -36,6 +36,7 @@ export const geminiProgram: Program = {
   add: '-o stream-json',
   blind: 'cost',
   command: GEMINI_COMMAND,
+  talks: 'gemini --acp',
 }
 
 /** Gemini CLI (`gemini -o stream-json | json | text`). The json document can be on stdout or stderr. */
