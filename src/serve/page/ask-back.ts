@@ -16,8 +16,8 @@ export function askBack(title: string, words: string, yes: string, more?: Node):
   dialog().replaceWith(box)
   box.setAttribute('aria-label', title)
   box.replaceChildren(
-    make('h2', {}, title),
-    make('p', {}, words),
+    make('h2', title),
+    make('p', words),
     make(
       'form',
       { method: 'dialog' },

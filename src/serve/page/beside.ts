@@ -135,13 +135,12 @@ function changesOf(id: string, box: HTMLElement, infoOf: InfoOf): Reading {
       redraw([info, files, faults, over], () => [
         make(
           'h2',
-          {},
           'Changes of ',
           make('a', { href: addressOf({ run: id, query: {} }) }, info ? titleOf(info) : id),
         ),
-        make('p', 'line', sumWords(files)),
-        ...faults.map((fault) => make('p', 'void', fault)),
-        ...(files.length === 0 ? [make('p', 'void', over ? none : 'Nothing yet.')] : []),
+        make('p.line', sumWords(files)),
+        ...faults.map((fault) => make('p.void', fault)),
+        ...(files.length === 0 ? [make('p.void', over ? none : 'Nothing yet.')] : []),
         ...files.map((file, at) => fileNode(id, file, at < MAX_OPEN)),
       ])
       if (over) box.dataset['over'] = 'true'
@@ -176,23 +175,18 @@ function fileNode(run: string, file: ChangedFile, open: boolean): HTMLElement {
   const { path, change, edits } = file
   const many = edits.length > 1 ? countWords(edits.length, 'edit') : ''
   return make(
-    'details',
-    { class: 'changed', open: open && '', 'data-path': path },
-    make(
-      'summary',
-      {},
-      make('b', {}, path),
-      make('small', {}, [change ?? 'edited', many].filter(Boolean).join(' · ')),
-    ),
+    'details.changed',
+    { open: open && '', 'data-path': path },
+    make('summary', make('b', path), make('small', [change ?? 'edited', many].filter(Boolean).join(' · '))),
     ...editNodes(run, file),
   )
 }
 
 function editNodes(run: string, { path, edits }: ChangedFile): Node[] {
   if (edits.length === 0)
-    return [make('p', 'void', 'Only its name is known: record the run with --diff to see how it changed.')]
+    return [make('p.void', 'Only its name is known: record the run with --diff to see how it changed.')]
   return edits.flatMap(({ event, diff }, at) => [
-    make('p', 'edit', eventLink(run, event, edits.length > 1 ? `Edit ${at + 1}` : 'Edit')),
+    make('p.edit', eventLink(run, event, edits.length > 1 ? `Edit ${at + 1}` : 'Edit')),
     diffNodes(diffBody(diff), languageOf(path)),
   ])
 }
@@ -220,9 +214,9 @@ function compare(ids: readonly [string, string], box: HTMLElement, infoOf: InfoO
       const missing = ids.filter((_, at) => over && counts[at] === 0)
       const words = [...missing.map((id) => `Not here, or without events: ${id}`), ...faults]
       redraw([infos, found, words, over], () => [
-        make('h2', {}, 'Two runs'),
-        make('p', 'line', over ? verdict(found) : 'Reading …'),
-        ...words.map((word) => make('p', 'void', word)),
+        make('h2', 'Two runs'),
+        make('p.line', over ? verdict(found) : 'Reading …'),
+        ...words.map((word) => make('p.void', word)),
         tableNode(ids, infos, found),
         ...partNodes(ids, found),
         ...differing(ids, found),
@@ -272,19 +266,16 @@ function tableNode(
   })
   return make(
     'table',
-    {},
-    make('thead', {}, make('tr', {}, make('td'), ...heads)),
+    make('thead', make('tr', make('td'), ...heads)),
     make(
       'tbody',
-      {},
       ...rows
         .filter(([, both]) => both.some((cell) => cell !== ''))
         .map(([name, both]) =>
           make(
-            'tr',
-            differing.has(name) ? 'differs' : '',
+            differing.has(name) ? 'tr.differs' : 'tr',
             make('th', { scope: 'row' }, differing.has(name) ? `${name} ≠` : name),
-            ...both.map((cell) => make('td', {}, cell === '' ? '–' : make('div', { tabindex: 0 }, cell))),
+            ...both.map((cell) => make('td', cell === '' ? '–' : make('div', { tabindex: 0 }, cell))),
           ),
         ),
     ),
@@ -301,16 +292,16 @@ function callWords({ called, failed }: ComparedRun['calls']): string {
 
 /** Where the conversations part: the step of each. */
 function partNodes(ids: readonly [string, string], { first }: RunComparison): Node[] {
-  if (!first) return [make('h3', {}, 'The conversations are the same')]
+  if (!first) return [make('h3', 'The conversations are the same')]
   return [
-    make('h3', {}, 'Here the conversations part'),
-    make('div', 'pair', ...first.map((step, at) => make('div', {}, ...stepNodes(ids[at]!, step)))),
+    make('h3', 'Here the conversations part'),
+    make('div.pair', ...first.map((step, at) => make('div', ...stepNodes(ids[at]!, step)))),
   ]
 }
 
 function stepNodes(run: string, step: ComparedStep | undefined): Node[] {
-  if (!step) return [make('p', 'void', 'Nothing more.')]
-  return [make('p', 'edit', eventLink(run, step.event, step.kind)), make('pre', { tabindex: 0 }, step.text)]
+  if (!step) return [make('p.void', 'Nothing more.')]
+  return [make('p.edit', eventLink(run, step.event, step.kind)), make('pre', { tabindex: 0 }, step.text)]
 }
 
 /** On a narrow screen they are below each other. */
@@ -320,21 +311,19 @@ function differing(ids: readonly [string, string], { files }: RunComparison): No
   const all = files.filter(({ same }) => !same)
   if (all.length === 0) return []
   return [
-    make('h3', {}, `${countWords(all.length, 'file')} changed in another way`),
+    make('h3', `${countWords(all.length, 'file')} changed in another way`),
     ...all.map(({ path, files: both }, at) =>
       make(
-        'details',
-        { class: 'changed', open: at < MAX_OPEN && '', 'data-path': path },
-        make('summary', {}, make('b', {}, path)),
+        'details.changed',
+        { open: at < MAX_OPEN && '', 'data-path': path },
+        make('summary', make('b', path)),
         make(
-          'div',
-          'pair',
+          'div.pair',
           ...both.map((file, side) =>
             make(
               'div',
-              {},
-              make('p', 'edit', sides[side]),
-              ...(file ? editNodes(ids[side]!, file) : [make('p', 'void', 'Not changed.')]),
+              make('p.edit', sides[side]),
+              ...(file ? editNodes(ids[side]!, file) : [make('p.void', 'Not changed.')]),
             ),
           ),
         ),

@@ -131,7 +131,7 @@ export class Control {
     const now = make('input', { type: 'checkbox' })
     const [word, title, more] =
       what === 'stop'
-        ? ['Stop', 'Stop this run?', make('label', 'pick', now, 'At once, without time to finish')]
+        ? ['Stop', 'Stop this run?', make('label.pick', now, 'At once, without time to finish')]
         : ['Interrupt', 'Interrupt its turn?', undefined]
     if (!(await askBack(title, this.#task, word, more)) || run !== this.#run) return
     const tell: Tell = (words, busy) => this.#tell(words && `${word}: ${words}`, busy)

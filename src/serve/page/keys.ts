@@ -23,8 +23,8 @@ export function listenToKeys(table: readonly Key[], isOpen: () => boolean): void
     const usable = table.filter(({ always }) => always || isOpen())
     byId('key-list').replaceChildren(
       ...usable.flatMap(({ keys, words }) => [
-        make('dt', {}, ...keys.flatMap((key) => [make('kbd', {}, names[key] ?? key), ' '])),
-        make('dd', {}, words),
+        make('dt', ...keys.flatMap((key) => [make('kbd', names[key] ?? key), ' '])),
+        make('dd', words),
       ]),
     )
     help.showModal()

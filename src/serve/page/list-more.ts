@@ -27,7 +27,7 @@ export function listMore(box: HTMLElement, set: (query: Query) => void): ListMor
   const picks = pickers(set)
   const said = saidSearch(set)
   const pair = pairPicker()
-  const totals = make('div', 'totals')
+  const totals = make('div.totals')
   box.replaceChildren(picks.form, said.form, said.results, pair.line, totals)
   return {
     picks: (run, query) => isPicked(run, { ...query, find: '', outcome: '' }),
@@ -52,7 +52,7 @@ function pickers(set: (query: Query) => void) {
     typed('Cost from', 'cost', { type: 'number', min: 0, step: 'any' }),
   ]
   const reset = button({}, () => set(Object.fromEntries(fields.map(({ name }) => [name, '']))), 'Reset')
-  const form = make('form', 'picks', ...fields.map(({ element }) => element), reset)
+  const form = make('form.picks', ...fields.map(({ element }) => element), reset)
   form.addEventListener('submit', (press) => press.preventDefault())
   for (const { name, input } of fields) input.addEventListener('change', () => set({ [name]: input.value }))
   return {
@@ -78,7 +78,7 @@ interface Field {
 
 function typed(label: string, name: string, props: Readonly<Record<string, string | number>>): Field {
   const input = make('input', { ...props, id: `pick-${name}` })
-  return { name, input, element: make('label', {}, label, input) }
+  return { name, input, element: make('label', label, input) }
 }
 
 function picker(label: string, name: string, wordsOf: (run: RunInfo) => (string | null)[]): Field {
@@ -86,7 +86,7 @@ function picker(label: string, name: string, wordsOf: (run: RunInfo) => (string 
   return {
     name,
     input,
-    element: make('label', {}, label, input),
+    element: make('label', label, input),
     offer(all) {
       const known = [...new Set(all.flatMap(wordsOf))].filter((value) => value !== null).sort()
       const { value } = input
@@ -106,16 +106,10 @@ const MAX_HITS = 1000
 /** The search in what was said and done in all runs. */
 function saidSearch(set: (query: Query) => void) {
   const input = make('input', { type: 'search', id: 'said', autocomplete: 'off', spellcheck: 'false' })
-  const go = make('button', {}, 'Search')
+  const go = make('button', 'Search')
   const told = make('span', { role: 'status', id: 'said-told' })
-  const form = make(
-    'form',
-    'said-search',
-    make('label', {}, 'Search in what was said and done', input),
-    go,
-    told,
-  )
-  const results = make('ol', { class: 'said-hits', 'aria-label': 'Runs with this text' })
+  const form = make('form.said-search', make('label', 'Search in what was said and done', input), go, told)
+  const results = make('ol.said-hits', { 'aria-label': 'Runs with this text' })
   let now: AbortController | undefined
   let searched = ''
   let titles: ReadonlyMap<string, string> = new Map()
@@ -219,7 +213,7 @@ function pairPicker() {
     true,
   )
   return {
-    line: make('p', 'picks', go, told),
+    line: make('p.picks', go, told),
     draw(all: readonly RunInfo[]) {
       titles = new Map(all.map((run) => [run.id, titleOf(run)]))
     },
@@ -254,10 +248,9 @@ function hitNode(hit: RunHit, title = hit.id, text: string): HTMLElement {
   const times = hit.count > 1 ? `${hit.count} places` : ''
   return make(
     'li',
-    {},
     make('a', { href: addressOf({ run: hit.id, event, query: { find: text } }) }, title),
-    make('small', {}, [new Date(hit.ts).toLocaleString(), times].filter(Boolean).join(' · ')),
-    make('p', {}, hit.before, make('mark', {}, hit.match), hit.after),
+    make('small', [new Date(hit.ts).toLocaleString(), times].filter(Boolean).join(' · ')),
+    make('p', hit.before, make('mark', hit.match), hit.after),
   )
 }
 
@@ -270,11 +263,7 @@ function drawTotals(box: HTMLElement, shown: readonly RunInfo[], set: (query: Qu
   if (isDrawn(box, [days, engines, all])) return
   const more = days.length - MAX_ROWS
   box.replaceChildren(
-    make(
-      'p',
-      'sum',
-      ...cellsOf(all).map((cell, at) => cell && make('span', {}, make('b', {}, cell), ` ${heads[at]}`)),
-    ),
+    make('p.sum', ...cellsOf(all).map((cell, at) => cell && make('span', make('b', cell), ` ${heads[at]}`))),
     ...(days.length > 1 ? [chart(days, set)] : []),
     ...(shown.length === 0
       ? []
@@ -283,12 +272,12 @@ function drawTotals(box: HTMLElement, shown: readonly RunInfo[], set: (query: Qu
             'Day',
             days.slice(0, MAX_ROWS).map((day) => [dayNode(day.day, set), ...cellsOf(day)]),
           ),
-          ...(more > 0 ? [make('p', {}, `and ${countWords(more, 'older day')}`)] : []),
+          ...(more > 0 ? [make('p', `and ${countWords(more, 'older day')}`)] : []),
           table(
             'Engine',
             engines.map((one) => [one.engine, ...cellsOf(one)]),
           ),
-          make('p', 'known', knownWords(all)),
+          make('p.known', knownWords(all)),
         ]),
   )
 }
@@ -321,13 +310,12 @@ function knownWords({ runs, tokens, costs, time }: RunSums): string {
 function table(name: string, rows: readonly (readonly (Node | string)[])[]): HTMLElement {
   const head = [name, ...heads.map((word) => word[0]!.toUpperCase() + word.slice(1))]
   return make(
-    'div',
-    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `By ${name.toLowerCase()}` },
+    'div.scroll',
+    { tabindex: 0, role: 'region', 'aria-label': `By ${name.toLowerCase()}` },
     make(
       'table',
-      {},
-      make('thead', {}, make('tr', {}, ...head.map((word) => make('th', { scope: 'col' }, word)))),
-      make('tbody', {}, ...rows.map((cells) => make('tr', {}, ...cells.map((cell) => make('td', {}, cell))))),
+      make('thead', make('tr', ...head.map((word) => make('th', { scope: 'col' }, word)))),
+      make('tbody', ...rows.map((cells) => make('tr', ...cells.map((cell) => make('td', cell))))),
     ),
   )
 }
@@ -363,22 +351,10 @@ function chart(
     bar(failed, runs, 'messages')
   }
   return make(
-    'div',
-    'chart',
-    make(
-      'p',
-      'legend',
-      make('span', 'messages', 'runs a day'),
-      make('span', 'problems', 'failed'),
-      `at most ${most}`,
-    ),
+    'div.chart',
+    make('p.legend', make('span.messages', 'runs a day'), make('span.problems', 'failed'), `at most ${most}`),
     svg,
-    make(
-      'p',
-      'axis',
-      make('span', {}, new Date(first).toISOString().slice(0, 10)),
-      make('span', {}, days[0]!.day),
-    ),
+    make('p.axis', make('span', new Date(first).toISOString().slice(0, 10)), make('span', days[0]!.day)),
   )
 }
 

@@ -424,7 +424,7 @@ async function copy(text: string): Promise<boolean> {
 }
 
 function copyBySelection(text: string): boolean {
-  const field = make('textarea', { 'aria-hidden': 'true', class: 'hidden' })
+  const field = make('textarea.hidden', { 'aria-hidden': 'true' })
   field.value = text
   const focused = document.activeElement
   document.body.append(field)

@@ -11,8 +11,8 @@ export function readAs(now: string | undefined, choose: (engine?: string) => voi
   const box = document.getElementById('as')
   if (!box || box.firstChild) return
   const names = [['', 'any agent'], ...ENGINE_NAMES.map((name) => [name, name])]
-  const select = make('select', {}, ...names.map(([value, name]) => make('option', { value }, name)))
+  const select = make('select', ...names.map(([value, name]) => make('option', { value }, name)))
   select.value = now ?? ''
   select.addEventListener('change', () => choose(select.value || undefined))
-  box.append(make('label', {}, 'Read as ', select))
+  box.append(make('label', 'Read as ', select))
 }
