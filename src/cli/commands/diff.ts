@@ -1,4 +1,3 @@
-import { Command } from 'commander'
 import { badOption } from '../../base/fault.ts'
 import { costWords } from '../../events/cost.ts'
 import type { AgentEvent } from '../../events/event.ts'
@@ -6,13 +5,14 @@ import { type ChangedFile, Changes, unifiedDiff } from '../../views/changes.ts'
 import { type ComparedRun, Comparison, type RunComparison } from '../../views/comparison.ts'
 import { Conversation } from '../../views/conversation.ts'
 import { countWords, durationWords, firstLine, grouped } from '../../views/words.ts'
-import { addColor, type ColorFlags, columnsOf, wantsColor } from '../draw/flags.ts'
+import type { CommandTable } from '../command-table.ts'
+import { type ColorFlags, coloring, columnsOf, wantsColor } from '../draw/flags.ts'
 import { safe, safeLine } from '../draw/safe.ts'
 import { tableRow } from '../draw/table.ts'
 import { painter, styles } from '../draw/wrap.ts'
 import { exits } from '../exit-codes.ts'
 import { engineOption } from '../input/engine-option.ts'
-import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
+import { type LastFlags, lastOptions, namedOrLast } from '../input/last-option.ts'
 import { type RunFlags, runEvents } from '../input/run-input.ts'
 import { output, printer } from '../print.ts'
 
@@ -20,7 +20,7 @@ interface Flags extends LastFlags, ColorFlags, Pick<RunFlags, 'engine' | 'sessio
   readonly json?: boolean
 }
 
-const examples = `
+const help = `
 Of one run: all its edits as one diff, by file. With run --diff it is git's own
 and can be applied; its paths begin in the folder of the run, so in a subfolder
 of a repository add --directory=FOLDER. Else it has the edits as the agent made
@@ -39,19 +39,17 @@ Examples:
   $ npx agent-sluice diff runs/a runs/b --json | jq .differs`
 
 /** `sluice diff`: what a run changed, or in what two runs differ. */
-export default function diffCommand(exit: (code: number) => void): Command {
-  const command = new Command('diff')
-    .description('Prints what a run changed as one diff by file, or compares two runs.')
-    .argument('[run]', 'the audit directory, or a log or session file')
-    .argument('[other]', 'another one, to compare it with')
-    .addOption(engineOption())
-    .option('--json', 'print one JSON record')
-  return addColor(addLast(command))
-    .addHelpText('after', examples)
-    .action(async (one: string | undefined, other: string | undefined, flags: Flags) =>
-      exit(other === undefined ? await printChanges(one, flags) : await printComparison(one!, other, flags)),
-    )
-}
+export default {
+  about: 'Prints what a run changed as one diff by file, or compares two runs.',
+  args: [
+    ['[run]', 'the audit directory, or a log or session file'],
+    ['[other]', 'another one, to compare it with'],
+  ],
+  options: [engineOption(), ['--json', 'print one JSON record'], ...lastOptions(), ...coloring],
+  help,
+  act: (one: string | undefined, other: string | undefined, flags: Flags) =>
+    other === undefined ? printChanges(one, flags) : printComparison(one!, other, flags),
+} satisfies CommandTable
 
 async function printChanges(given: string | undefined, asked: Flags): Promise<number> {
   const { file, flags } = await namedOrLast(given, asked, '--last finds the run itself; leave out RUN')

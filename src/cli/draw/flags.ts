@@ -1,9 +1,9 @@
 import { relative, resolve } from 'node:path'
-import type { Command } from 'commander'
 import { badOption } from '../../base/fault.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
 import { readMeta } from '../../run/meta.ts'
 import { fixedDir } from '../../run/run-directory.ts'
+import type { Row } from '../command-table.ts'
 import type { About } from './drawing.ts'
 
 /** How a run is drawn; every command that draws takes the same flags. */
@@ -19,21 +19,19 @@ export interface ColorFlags {
   readonly color?: boolean
 }
 
-/** Adds the options for drawing a run. */
-export function addDrawing(command: Command): Command {
-  command
-    .option('--draw', 'draw the conversation even in a pipe')
-    .option('--full', 'draw everything in full: prompts, outputs, diffs, thoughts')
-    .option('--quiet', 'show only the last message of the agent')
-    .option('--verbose', 'draw every warning with its code, and the lines that were not understood')
-  return addColor(command)
-}
+export const coloring: readonly Row[] = [
+  ['--color', 'draw in colors (default: on a terminal that has them; also FORCE_COLOR, NO_COLOR)'],
+  ['--no-color', 'draw without colors'],
+]
 
-export function addColor(command: Command): Command {
-  return command
-    .option('--color', 'draw in colors (default: on a terminal that has them; also FORCE_COLOR, NO_COLOR)')
-    .option('--no-color', 'draw without colors')
-}
+/** The options for drawing a run. */
+export const drawing: readonly Row[] = [
+  ['--draw', 'draw the conversation even in a pipe'],
+  ['--full', 'draw everything in full: prompts, outputs, diffs, thoughts'],
+  ['--quiet', 'show only the last message of the agent'],
+  ['--verbose', 'draw every warning with its code, and the lines that were not understood'],
+  ...coloring,
+]
 
 /** Refuses flags that contradict each other. */
 export function checkDrawing({ json, draw, full, quiet, verbose }: DrawFlags): void {

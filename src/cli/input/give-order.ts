@@ -3,8 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { quote } from '../../base/fault.ts'
 import { LOCK_FILE } from '../../disk/journal.ts'
 import { isLocked } from '../../disk/lock.ts'
-import { giveOrder, orderedRun, readOrder, refused } from '../../run/orders.ts'
+import { giveOrder, orderedRun, readOrder, refused, takesOrders } from '../../run/orders.ts'
 import { fixedDir } from '../../run/run-directory.ts'
+import { signalAgent } from '../../run/signal-agent.ts'
 import { AskedRequests } from '../../serve/asked-requests.ts'
 import { auditPlace } from '../../serve/run-place.ts'
 import { safe } from '../draw/safe.ts'
@@ -13,6 +14,18 @@ import { exits } from '../exit-codes.ts'
 /** How long to wait for a run to tell what became of an order. */
 const TOLD_MS = 30_000
 const LOOK_MS = 50
+
+/** Orders a run to stop, or its turn; the agent of a run that takes no orders gets a signal instead. */
+export async function orderOrSignal(
+  dir: string,
+  order: { readonly do: 'interrupt' | 'stop'; readonly now?: boolean },
+  signal: NodeJS.Signals,
+): Promise<number> {
+  const run = orderedRun(dir)
+  if (run && takesOrders(run)) return await giveAndWait(dir, order)
+  await signalAgent(dir, signal, order.do === 'stop')
+  return exits.good
+}
 
 /** Gives an order to the run in a directory, waits until it is told what became of it, and says that. */
 export async function giveAndWait(path: string, given: object): Promise<number> {
