@@ -12,7 +12,7 @@ import { Conversation } from '../../views/conversation.ts'
 import type { RunInfo } from '../run-info.ts'
 import { titleOf, tookOf } from '../run-words.ts'
 import { addressOf } from './address.ts'
-import { byId, make } from './element.ts'
+import { byId, isDrawn, make } from './element.ts'
 import { diffNodes, languageOf } from './markdown-nodes.ts'
 import type { OpenRun, RunSource } from './source.ts'
 import { countWords, dateWords, durationWords, fullDate, priceWords, spentWords } from './words.ts'
@@ -28,12 +28,12 @@ const MAX_OPEN = 30
 let shown: { readonly path: string; close(): void } | undefined
 
 /** Shows `changes/<id>` or `compare/<id>/<id>`, until the page shows something else. */
-export function show(source: RunSource, path = '', infoOf: InfoOf = () => undefined): void {
+export function show(source: RunSource, path: string, infoOf: InfoOf): void {
   if (shown?.path === path) return
   shown?.close()
   const [what, ...ids] = path.split('/').map(decodeURIComponent)
   const box = sectionOf()
-  box.replaceChildren(make('p', { role: 'status' }, 'Reading …'))
+  if (!isDrawn(box, path)) box.replaceChildren(make('p', { role: 'status' }, 'Reading …'))
   delete box.dataset['over']
   const [one = '', other] = ids
   const close =
@@ -119,7 +119,6 @@ function reading(source: RunSource, ids: readonly string[], begin: () => Reading
 function changesOf(id: string, box: HTMLElement, infoOf: InfoOf): Reading {
   const talk = new Conversation()
   const changes = new Changes()
-  const redraw = drawer(box, 'Changes')
   let count = 0
   return {
     takes: [
@@ -132,7 +131,7 @@ function changesOf(id: string, box: HTMLElement, infoOf: InfoOf): Reading {
       const files = changes.files()
       const info = infoOf(id)
       const none = count === 0 ? 'This run is not here, or has no events.' : 'It changed no file.'
-      redraw([info, files, faults, over], () => [
+      redraw(box, 'Changes', [info, files, faults, over], () => [
         make(
           'h2',
           'Changes of ',
@@ -150,15 +149,10 @@ function changesOf(id: string, box: HTMLElement, infoOf: InfoOf): Reading {
 }
 
 /** Draws a view, unless it is drawn with these facts already: what the reader has folded stays so. */
-function drawer(box: HTMLElement, label: string) {
-  let last = ''
-  return (facts: unknown, nodes: () => readonly Node[]): void => {
-    const key = JSON.stringify(facts)
-    if (key === last) return
-    last = key
-    box.setAttribute('aria-label', label)
-    box.replaceChildren(...nodes())
-  }
+function redraw(box: HTMLElement, label: string, facts: unknown, nodes: () => readonly Node[]): void {
+  if (isDrawn(box, [label, facts])) return
+  box.setAttribute('aria-label', label)
+  box.replaceChildren(...nodes())
 }
 
 function sumWords(files: readonly ChangedFile[]): string {
@@ -199,7 +193,6 @@ function eventLink(run: string, address: string, words: string): HTMLElement {
 function compare(ids: readonly [string, string], box: HTMLElement, infoOf: InfoOf): Reading {
   const comparison = new Comparison()
   const counts = [0, 0]
-  const redraw = drawer(box, 'Two runs')
   const take =
     (side: 0 | 1): TakeEvents =>
     (events) => {
@@ -213,7 +206,7 @@ function compare(ids: readonly [string, string], box: HTMLElement, infoOf: InfoO
       const infos = ids.map(infoOf)
       const missing = ids.filter((_, at) => over && counts[at] === 0)
       const words = [...missing.map((id) => `Not here, or without events: ${id}`), ...faults]
-      redraw([infos, found, words, over], () => [
+      redraw(box, 'Two runs', [infos, found, words, over], () => [
         make('h2', 'Two runs'),
         make('p.line', over ? verdict(found) : 'Reading …'),
         ...words.map((word) => make('p.void', word)),
