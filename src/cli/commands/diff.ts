@@ -2,7 +2,7 @@ import { badOption } from '../../base/fault.ts'
 import { costWords } from '../../events/cost.ts'
 import type { AgentEvent } from '../../events/event.ts'
 import { type ChangedFile, Changes, unifiedDiff } from '../../views/changes.ts'
-import { type ComparedRun, Comparison, type RunComparison } from '../../views/comparison.ts'
+import { type ComparedRun, Comparison, outcomeWords, type RunComparison } from '../../views/comparison.ts'
 import { Conversation } from '../../views/conversation.ts'
 import { countWords, durationWords, firstLine, grouped } from '../../views/words.ts'
 import type { CommandTable } from '../command-table.ts'
@@ -118,62 +118,38 @@ function comparisonText(found: RunComparison, names: readonly string[], flags: C
     const line = tableRow([mark, name, ...cells.map(firstLine)], [1, 9, width, width])
     return differing.has(name) ? paint(styles.yellow, line) : line
   }
-  const both = (words: (run: ComparedRun) => string): [string, string] => [words(runs[0]), words(runs[1])]
   const changed = files.filter(({ same }) => !same)
-  const sides = [0, 1] as const
+  const shown = facts.filter(([name]) => name !== 'result' || runs.some(({ result }) => result !== undefined))
   return [
     row('run', [names[0] ?? '', names[1] ?? '']),
-    row('outcome', both(outcomeOf)),
-    row(
-      'answer',
-      both(({ answer }) => answer ?? ''),
-    ),
-    ...(runs.some(({ result }) => result !== undefined)
-      ? [
-          row(
-            'result',
-            both(({ result }) => JSON.stringify(result) ?? ''),
-          ),
-        ]
-      : []),
-    row('files', [count(files, 0), count(files, 1)]),
-    row(
-      'calls',
-      both(({ calls }) => `${grouped(calls.called)}${calls.failed ? `, ${calls.failed} failed` : ''}`),
-    ),
-    row(
-      'tokens',
-      both(({ tokens }) =>
-        tokens ? `${grouped(tokens.input ?? 0)} in, ${grouped(tokens.output ?? 0)} out` : '',
-      ),
-    ),
-    row(
-      'cost',
-      both(({ cost }) => costWords(cost)),
-    ),
-    row(
-      'time',
-      both(({ milliseconds }) => durationWords(milliseconds)),
+    ...shown.map(([name, words]) =>
+      row(name, name === 'files' ? [count(files, 0), count(files, 1)] : [words(runs[0]), words(runs[1])]),
     ),
     ...(changed.length > 0 ? ['\nFiles that differ:\n'] : []),
     ...changed.map(({ path, files: [a, b] }) => `  ${safeLine(path)}: ${fileWords(a)} | ${fileWords(b)}\n`),
     ...(first ? ['\nThe conversations part here:\n'] : ['\nThe conversations are the same.\n']),
-    ...(first
-      ? sides.map((side) => {
-          const step = first[side]
-          const words = step ? `${step.event} ${step.kind}: ${firstLine(step.text)}` : 'nothing more'
-          return paint(
-            side === 0 ? styles.red : styles.green,
-            `${side === 0 ? '<' : '>'} ${safeLine(words)}\n`,
-          )
-        })
-      : []),
+    ...(first ?? []).map((step, side) => {
+      const words = step ? `${step.event} ${step.kind}: ${firstLine(step.text)}` : 'nothing more'
+      const line = `${side === 0 ? '<' : '>'} ${safeLine(words)}\n`
+      return paint(side === 0 ? styles.red : styles.green, line)
+    }),
   ].join('')
 }
 
-function outcomeOf({ outcome, problem }: ComparedRun): string {
-  return [outcome?.replace('_', ' ') ?? 'in progress', problem].filter(Boolean).join(': ')
-}
+/** The rows of a comparison; the files are compared on their own. */
+const facts: readonly (readonly [name: string, words: (run: ComparedRun) => string])[] = [
+  ['outcome', outcomeWords],
+  ['answer', ({ answer }) => answer ?? ''],
+  ['result', ({ result }) => JSON.stringify(result) ?? ''],
+  ['files', () => ''],
+  ['calls', ({ calls }) => `${grouped(calls.called)}${calls.failed ? `, ${calls.failed} failed` : ''}`],
+  [
+    'tokens',
+    ({ tokens }) => (tokens ? `${grouped(tokens.input ?? 0)} in, ${grouped(tokens.output ?? 0)} out` : ''),
+  ],
+  ['cost', ({ cost }) => costWords(cost)],
+  ['time', ({ milliseconds }) => durationWords(milliseconds)],
+]
 
 function count(files: RunComparison['files'], side: 0 | 1): string {
   return countWords(files.filter(({ files: both }) => both[side]).length, 'file')

@@ -6,6 +6,7 @@ import {
   type ComparedRun,
   type ComparedStep,
   Comparison,
+  outcomeWords,
   type RunComparison,
 } from '../../views/comparison.ts'
 import { Conversation } from '../../views/conversation.ts'
@@ -234,7 +235,7 @@ function tableNode(
   const differing: ReadonlySet<string> = new Set(differs)
   const cells = (cell: (run: ComparedRun, at: 0 | 1) => Cell) => [cell(runs[0], 0), cell(runs[1], 1)]
   const rows: readonly (readonly [string, readonly Cell[]])[] = [
-    ['outcome', cells(({ outcome, problem }) => outcomeText(outcome, problem))],
+    ['outcome', cells(outcomeWords)],
     ['answer', cells(({ answer = '' }) => answer)],
     ['result', cells(({ result }) => (result === undefined ? '' : JSON.stringify(result, null, 1)))],
     ['files', cells((_, at) => countWords(files.filter(({ files: both }) => both[at]).length, 'file'))],
@@ -273,10 +274,6 @@ function tableNode(
         ),
     ),
   )
-}
-
-function outcomeText(outcome: string | undefined, problem: string | undefined): string {
-  return [outcome?.replace('_', ' ') ?? 'in progress', problem].filter(Boolean).join(': ')
 }
 
 function callWords({ called, failed }: ComparedRun['calls']): string {
