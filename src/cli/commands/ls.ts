@@ -5,9 +5,9 @@ import { badOption, quote } from '../../base/fault.ts'
 import { whyFailed } from '../../base/system-error-code.ts'
 import { failureClasses } from '../../events/run-outcome.ts'
 import { AUDITS } from '../../run/run-directory.ts'
-import { recordedRuns } from '../../serve/recorded-runs.ts'
 import { isPicked } from '../../serve/run-filter.ts'
 import type { RunInfo } from '../../serve/run-info.ts'
+import { recordedRuns } from '../../serve/run-list.ts'
 import { totalsOf } from '../../serve/run-totals.ts'
 import {
   isFound,

@@ -3,15 +3,13 @@
 
 import { isPicked } from '../run-filter.ts'
 import type { RunHit, RunInfo } from '../run-info.ts'
-import { type RunSums, totalsOf } from '../run-totals.ts'
+import { knownWords, type RunSums, totalsOf } from '../run-totals.ts'
 import { tagsOf, titleOf } from '../run-words.ts'
 import type { Query } from './address.ts'
 import { addressOf } from './address.ts'
 import { button, byId, isDrawn, make } from './element.ts'
 import { svgNode } from './timeline.ts'
 import { countWords, durationWords, priceWords, shortNumber } from './words.ts'
-
-export { readAs } from './read-as.ts'
 
 export interface ListMore {
   /** Whether a run is picked by the filters of the query. */
@@ -297,16 +295,6 @@ function cellsOf({ runs, outcomes, tokens, costs, time }: RunSums): string[] {
   ]
 }
 
-/** Says what a sum leaves out, so that nobody takes it for the whole. */
-function knownWords({ runs, tokens, costs, time }: RunSums): string {
-  const priced = costs.reduce((sum, cost) => sum + cost.runs, 0)
-  const session = costs.reduce((sum, cost) => sum + cost.cumulative, 0)
-  const of = (count: number) => `${count.toLocaleString()} of ${countWords(runs, 'run')}`
-  const more =
-    session > 0 ? ` (${session.toLocaleString()} perhaps with what their session had cost before)` : ''
-  return `Tokens are known of ${of(tokens.runs)}, cost of ${of(priced)}${more}, time of ${of(time.runs)}.`
-}
-
 function table(name: string, rows: readonly (readonly (Node | string)[])[]): HTMLElement {
   const head = [name, ...heads.map((word) => word[0]!.toUpperCase() + word.slice(1))]
   return make(
@@ -359,3 +347,20 @@ function chart(
 }
 
 const DAY_MS = 86_400_000
+
+/** The names of all engines that read what an agent prints, written here by scripts/page.ts. */
+declare const ENGINE_NAMES: readonly string[]
+
+/**
+ * Lets the reader say which agent wrote logs that another program recorded: the shape of the output may tell
+ * another one, or none. `choose` opens the run again.
+ */
+export function readAs(now: string | undefined, choose: (engine?: string) => void): void {
+  const box = document.getElementById('as')
+  if (!box || box.firstChild) return
+  const names = [['', 'any agent'], ...ENGINE_NAMES.map((name) => [name, name])]
+  const select = make('select', ...names.map(([value, name]) => make('option', { value }, name)))
+  select.value = now ?? ''
+  select.addEventListener('change', () => choose(select.value || undefined))
+  box.append(make('label', 'Read as ', select))
+}
