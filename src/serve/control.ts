@@ -11,7 +11,7 @@ import { startReply } from '../run/run.ts'
 import { nobodyAnswers } from '../run/talk.ts'
 import { whyForeign } from './access.ts'
 import { type AskedRequest, AskedRequests } from './asked-requests.ts'
-import { type Asked, type Reply, refuse } from './reply.ts'
+import { type Incoming, type Outgoing, refuse } from './http-response.ts'
 import type { FoundRun } from './run-finder.ts'
 import type { RunPlace } from './run-place.ts'
 import type { ControlSettings, GivenOrder } from './serve-options.ts'
@@ -97,9 +97,9 @@ export class ControlRoutes {
 
   /** `source` has the body. */
   async answer(
-    request: Asked,
+    request: Incoming,
     source: IncomingMessage | Request,
-    response: Reply,
+    response: Outgoing,
     path: string,
     token: GivenOrder['token'],
   ): Promise<void> {
@@ -136,7 +136,7 @@ export class ControlRoutes {
   }
 
   /** What can be refused before anything is read. */
-  #checkHead({ headers }: Asked, address: string): void {
+  #checkHead({ headers }: Incoming, address: string): void {
     const foreign = whyForeign(headers, this.#settings.origins, this.#host)
     if (foreign !== undefined) throw new Refusal(403, foreign)
     if (!/^application\/json *(?:;|$)/i.test(headers['content-type'] ?? ''))

@@ -11,8 +11,8 @@ import type { Outcome } from '../../values/outcome.ts'
 import type { CommandTable } from '../command-table.ts'
 import { safe } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
-import { readPrompt, readSchema } from '../input/input.ts'
-import { duration, wholeNumber } from '../input/numbers.ts'
+import { readPrompt, readSchema } from '../input/open-input.ts'
+import { duration, wholeNumber } from '../input/option-values.ts'
 import { flushed, harmless, output } from '../print.ts'
 
 interface Flags {

@@ -21,7 +21,7 @@ import { safe, safeLine } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
 import { engineOption } from '../input/engine-option.ts'
 import { type LastFlags, lastOptions, namedOrLast } from '../input/last-option.ts'
-import { oneMore } from '../input/numbers.ts'
+import { oneMore } from '../input/option-values.ts'
 import {
   type ReadingFlags,
   type RunFlags,

@@ -29,7 +29,7 @@ import { minuteOf, tableRow } from '../draw/table.ts'
 import { printTotals } from '../draw/totals.ts'
 import { painter, styles } from '../draw/wrap.ts'
 import { exits } from '../exit-codes.ts'
-import { listOption, oneMore, positiveInteger } from '../input/numbers.ts'
+import { listOption, oneMore, positiveInteger } from '../input/option-values.ts'
 import { output, printer } from '../print.ts'
 
 interface Flags extends ColorFlags {

@@ -4,7 +4,7 @@ import { join, relative, sep } from 'node:path'
 import type { OrderDoor } from '../../serve/control.ts'
 import type { CommandTable } from '../command-table.ts'
 import { moveRuns, type NatsFlags, natsOptions, natsRows, notMoved } from '../input/nats-options.ts'
-import { duration } from '../input/numbers.ts'
+import { duration } from '../input/option-values.ts'
 
 interface Flags extends NatsFlags {
   readonly from: string

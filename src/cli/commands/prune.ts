@@ -16,7 +16,7 @@ import type { CommandTable } from '../command-table.ts'
 import { safeLine } from '../draw/safe.ts'
 import { statusLine } from '../draw/status-line.ts'
 import { exits } from '../exit-codes.ts'
-import { age, listOption } from '../input/numbers.ts'
+import { age, listOption } from '../input/option-values.ts'
 import { output } from '../print.ts'
 
 interface Flags {

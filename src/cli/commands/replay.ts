@@ -14,7 +14,7 @@ import { show } from '../draw/show.ts'
 import { exits } from '../exit-codes.ts'
 import { engineOption } from '../input/engine-option.ts'
 import { type LastFlags, lastOptions, namedOrLast } from '../input/last-option.ts'
-import { positiveInteger } from '../input/numbers.ts'
+import { positiveInteger } from '../input/option-values.ts'
 import { tellMissing } from '../input/recorded-input.ts'
 import {
   isDirectory,

@@ -14,7 +14,7 @@ import { type ColorFlags, coloring, isDrawn, wantsColor } from '../draw/flags.ts
 import { minuteOf, tableRow } from '../draw/table.ts'
 import { type Paint, painter, styles } from '../draw/wrap.ts'
 import { exits } from '../exit-codes.ts'
-import { positiveInteger } from '../input/numbers.ts'
+import { positiveInteger } from '../input/option-values.ts'
 import { output, printer } from '../print.ts'
 
 interface Flags extends ColorFlags {

@@ -1,4 +1,4 @@
-import { hidingOf } from '../../serve/hiding.ts'
+import { hidingOf } from '../../serve/redact-served.ts'
 import type { CommandTable } from '../command-table.ts'
 import { moveRuns, type NatsFlags, natsOptions, natsRows } from '../input/nats-options.ts'
 

@@ -13,7 +13,7 @@ import type { CommandTable } from '../command-table.ts'
 import { safe } from '../draw/safe.ts'
 import { exits, isFull } from '../exit-codes.ts'
 import { isModulePath, useModule } from '../input/engine-option.ts'
-import { duration, wholeNumber } from '../input/numbers.ts'
+import { duration, wholeNumber } from '../input/option-values.ts'
 import { untilStopped } from '../input/until-stopped.ts'
 import { printer } from '../print.ts'
 

@@ -12,8 +12,8 @@ import { tap } from '../../streams/tap.ts'
 import type { Row } from '../command-table.ts'
 import { exits } from '../exit-codes.ts'
 import { engineOption, namedEngine } from './engine-option.ts'
-import { openInput, readObject, readSchema, unreadable } from './input.ts'
-import { positiveInteger, wholeNumber } from './numbers.ts'
+import { openInput, readObject, readSchema, unreadable } from './open-input.ts'
+import { positiveInteger, wholeNumber } from './option-values.ts'
 
 /** How the output of a run is read; `events`, `chat`, `run` and `replay` take the same flags. */
 export interface ReadingFlags
