@@ -227,20 +227,10 @@ export class RunRoutes {
     await this.#asClient(response, async () => {
       const mine = this.#feeds.share(engine ? readAs(run.place, engine) : run.place)
       try {
-        const awaitsReply = () => {
-          const outcome = mine.derived ? mine.derived.outcome() : run.info.outcome
-          return outcome === 'needs_input'
-        }
+        const awaitsReply = () => (mine.derived ? mine.derived.outcome() : run.info.outcome) === 'needs_input'
         const follow = query.get('follow') === '1'
-        const options = {
-          ...mine,
-          after,
-          heartbeat,
-          maxStall,
-          awaitsReply,
-          follow,
-          signal: this.#shut.signal,
-        }
+        const { signal } = this.#shut
+        const options = { ...mine, after, heartbeat, maxStall, awaitsReply, follow, signal }
         if (format === 'ag-ui' || format === 'ai-sdk') {
           const { sseViews } = await import('../streams/view-sse.ts')
           await streamView(request, response, { ...options, view: sseViews[format] })

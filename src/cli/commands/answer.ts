@@ -9,8 +9,7 @@ import { auditPlace } from '../../serve/run-place.ts'
 import type { CommandTable } from '../command-table.ts'
 import { safe } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
-import { giveAndWait } from '../input/give-order.ts'
-import { LATEST, type LatestFlags, recordedDir } from '../input/recorded-dir.ts'
+import { giveAndWait, LATEST, type LatestFlags, recordedDir } from '../input/give-order.ts'
 import { output } from '../print.ts'
 
 const help = `

@@ -1,6 +1,5 @@
 import type { CommandTable } from '../command-table.ts'
-import { orderOrSignal } from '../input/give-order.ts'
-import { LATEST, type LatestFlags, recordedDir } from '../input/recorded-dir.ts'
+import { LATEST, type LatestFlags, orderOrSignal, recordedDir } from '../input/give-order.ts'
 
 const help = `
 A run that was started with --control is told to stop its turn, as by Ctrl-C in

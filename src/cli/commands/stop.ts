@@ -1,6 +1,5 @@
 import type { CommandTable } from '../command-table.ts'
-import { orderOrSignal } from '../input/give-order.ts'
-import { LATEST, type LatestFlags, recordedDir } from '../input/recorded-dir.ts'
+import { LATEST, type LatestFlags, orderOrSignal, recordedDir } from '../input/give-order.ts'
 
 interface Flags extends LatestFlags {
   readonly now?: boolean

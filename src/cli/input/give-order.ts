@@ -1,15 +1,34 @@
 import fs from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { quote } from '../../base/fault.ts'
+import { badOption, quote } from '../../base/fault.ts'
 import { LOCK_FILE } from '../../disk/journal.ts'
 import { isLocked } from '../../disk/lock.ts'
 import { giveOrder, orderedRun, readOrder, refused, takesOrders } from '../../run/orders.ts'
-import { fixedDir } from '../../run/run-directory.ts'
+import { AUDITS, fixedDir } from '../../run/run-directory.ts'
 import { signalAgent } from '../../run/signal-agent.ts'
 import { AskedRequests } from '../../serve/asked-requests.ts'
 import { auditPlace } from '../../serve/run-place.ts'
 import { safe } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
+
+/** The run that `--last` means to a command that takes the directory of one. */
+export const LATEST = `${AUDITS}/latest`
+
+export interface LatestFlags {
+  readonly last?: boolean
+}
+
+/** The directory of the run that a command is about. */
+export function recordedDir(given: string | undefined, { last }: LatestFlags): string {
+  if (last && given !== undefined)
+    throw badOption('--last finds the run itself; leave out the directory, or --last')
+  if (!last && given === undefined)
+    throw badOption('the directory of the run is missing; name it, or add --last for the newest one')
+  if (last && !fs.existsSync(LATEST))
+    throw badOption(`there is no last run: no ${LATEST} here; name the directory of the run`)
+  // Once: the link may point to another run a moment later.
+  return fixedDir(given ?? LATEST)
+}
 
 /** How long to wait for a run to tell what became of an order. */
 const TOLD_MS = 30_000
