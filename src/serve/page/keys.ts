@@ -1,6 +1,6 @@
 import { byId, make, onPress } from './element.ts'
 
-/** One key or several, by their names; what they do, in words and in code; whether also without an open run. */
+/** One key or several, by their names; what they do, in words and in code; whether without a run, too. */
 export type Key = readonly [names: string, words: string, act: (key: string) => void, always?: 'always']
 
 /** What a browser and a reader call keys that are not called by what they type. */
