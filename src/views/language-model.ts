@@ -72,10 +72,10 @@ export interface LanguageModelUsage {
 }
 
 /** Facts the AI SDK has no field for, under the name of the provider. */
-export type WithMetadata = { readonly providerMetadata?: { readonly [name: string]: JsonObject } }
+type WithMetadata = { readonly providerMetadata?: { readonly [name: string]: JsonObject } }
 
 /** A call that the agent has run itself, and its result. */
-export type ToolPart =
+type ToolPart =
   | ({
       readonly type: 'tool-call'
       readonly toolCallId: string
@@ -95,12 +95,12 @@ export type ToolPart =
     } & WithMetadata)
 
 /** The run, and the model as the engine names it. */
-export interface ModelResponse {
+interface ModelResponse {
   readonly id?: string
   readonly modelId?: string
 }
 
-export interface TurnFinish extends WithMetadata {
+interface TurnFinish extends WithMetadata {
   readonly usage: LanguageModelUsage
   /** A word of the AI SDK, and the `reason_code` of the run. */
   readonly finishReason: {
