@@ -26,10 +26,11 @@ export {
   type LanguageModelFacts,
   type LanguageModelOptions,
   type LanguageModelPart,
+  type LanguageModelResult,
   type LanguageModelUsage,
+  languageModelResult,
   languageModelStage,
 } from './views/language-model.ts'
-export { type LanguageModelResult, languageModelResult } from './views/language-model-result.ts'
 export { type MarkdownOptions, markdownStage } from './views/markdown/markdown.ts'
 export {
   type OtelAttributes,

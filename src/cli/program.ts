@@ -1,50 +1,48 @@
 import { setFlagsFromString } from 'node:v8'
 import { Command, CommanderError } from 'commander'
 import { Fault, orElse } from '../base/fault.ts'
+import { type CommandTable, commandOf, describeOption, withHelpAll } from './command-table.ts'
 import { exits } from './exit-codes.ts'
 import { output } from './print.ts'
-import { describeOption, withHelpAll } from './short-help.ts'
 import { missingValue, usageFault } from './usage-fault.ts'
 import { version } from './version.ts'
-
-/** Creates one command. Its action passes the exit code on. */
-type MakeCommand = (exit: (code: number) => void) => Command
 
 /**
  * Every command with its line of `sluice --help`, one file each. A file is loaded only for its command: the
  * engines, the server and the parsers take longer to load than `sluice --version` takes in total.
  */
-const commands: Readonly<Record<string, [summary: string, load: () => Promise<{ default: MakeCommand }>]>> = {
-  values: ['find, repair and validate the payloads in agent output', () => import('./commands/values.ts')],
-  events: ['the output of an agent as events', () => import('./commands/events.ts')],
-  chat: ['the output of an agent as a conversation', () => import('./commands/chat.ts')],
-  run: ['run an agent, record it and show the conversation', () => import('./commands/run.ts')],
-  reply: ['continue a recorded run in the session of its agent', () => import('./commands/reply.ts')],
-  answer: ['answer what a run asks that was started with --control', () => import('./commands/answer.ts')],
-  interrupt: ['interrupt the turn of a run', () => import('./commands/interrupt.ts')],
-  stop: ['end a run', () => import('./commands/stop.ts')],
-  replay: ['read a recorded run again', () => import('./commands/replay.ts')],
-  export: [
-    'write a run as one file to share: Markdown, a page or JSON',
-    () => import('./commands/export.ts'),
-  ],
-  serve: ['show recorded and live runs as a web page', () => import('./commands/serve.ts')],
-  ship: ['send runs to NATS JetStream', () => import('./commands/ship.ts')],
-  mirror: ['store the runs that were sent to NATS as directories', () => import('./commands/mirror.ts')],
-  work: ['run a worker on an order and post its result once', () => import('./commands/work.ts')],
-  ask: ['ask any command that reads a prompt until its answer parses', () => import('./commands/ask.ts')],
-  ls: ['list the recorded runs', () => import('./commands/ls.ts')],
-  engines: ['list the supported agents', () => import('./commands/engines.ts')],
-  sessions: ['list the session files of agents', () => import('./commands/sessions.ts')],
-  diff: ['print what a run changed as one diff, or compare two runs', () => import('./commands/diff.ts')],
-  why: ['explain in at most ten lines what went wrong in a run', () => import('./commands/why.ts')],
-  prune: ['remove recorded runs that ended long ago', () => import('./commands/prune.ts')],
-  drift: ['list what the engines do not know in recorded runs', () => import('./commands/drift.ts')],
-  completion: [
-    'print a script that lets your shell complete this command line',
-    () => import('./commands/completion.ts'),
-  ],
-}
+const commands: Readonly<Record<string, [summary: string, load: () => Promise<{ default: CommandTable }>]>> =
+  {
+    values: ['find, repair and validate the payloads in agent output', () => import('./commands/values.ts')],
+    events: ['the output of an agent as events', () => import('./commands/events.ts')],
+    chat: ['the output of an agent as a conversation', () => import('./commands/chat.ts')],
+    run: ['run an agent, record it and show the conversation', () => import('./commands/run.ts')],
+    reply: ['continue a recorded run in the session of its agent', () => import('./commands/reply.ts')],
+    answer: ['answer what a run asks that was started with --control', () => import('./commands/answer.ts')],
+    interrupt: ['interrupt the turn of a run', () => import('./commands/interrupt.ts')],
+    stop: ['end a run', () => import('./commands/stop.ts')],
+    replay: ['read a recorded run again', () => import('./commands/replay.ts')],
+    export: [
+      'write a run as one file to share: Markdown, a page or JSON',
+      () => import('./commands/export.ts'),
+    ],
+    serve: ['show recorded and live runs as a web page', () => import('./commands/serve.ts')],
+    ship: ['send runs to NATS JetStream', () => import('./commands/ship.ts')],
+    mirror: ['store the runs that were sent to NATS as directories', () => import('./commands/mirror.ts')],
+    work: ['run a worker on an order and post its result once', () => import('./commands/work.ts')],
+    ask: ['ask any command that reads a prompt until its answer parses', () => import('./commands/ask.ts')],
+    ls: ['list the recorded runs', () => import('./commands/ls.ts')],
+    engines: ['list the supported agents', () => import('./commands/engines.ts')],
+    sessions: ['list the session files of agents', () => import('./commands/sessions.ts')],
+    diff: ['print what a run changed as one diff, or compare two runs', () => import('./commands/diff.ts')],
+    why: ['explain in at most ten lines what went wrong in a run', () => import('./commands/why.ts')],
+    prune: ['remove recorded runs that ended long ago', () => import('./commands/prune.ts')],
+    drift: ['list what the engines do not know in recorded runs', () => import('./commands/drift.ts')],
+    completion: [
+      'print a script that lets your shell complete this command line',
+      () => import('./commands/completion.ts'),
+    ],
+  }
 
 const examples = `
 Examples:
@@ -145,7 +143,8 @@ async function programFor(words: readonly string[], exit: (code: number) => void
     // The arguments of a command that is not loaded are unknown; its own help shows them.
     .configureHelp({ subcommandTerm: (command) => command.name() })
   for (const [name, [summary, load]] of Object.entries(commands)) {
-    const command = words.includes(name) ? (await load()).default(exit) : new Command(name)
+    const isNamed = words.includes(name)
+    const command = isNamed ? commandOf(name, (await load()).default, exit) : new Command(name)
     program.addCommand(command.summary(summary))
   }
   for (const command of [program, ...program.commands]) {

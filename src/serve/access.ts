@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { BlockList, isIP } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { badOption, quote } from '../base/fault.ts'
+import { refuse } from './http-response.ts'
 import { loginPage } from './page.ts'
-import { refuse } from './reply.ts'
 
 /** Maximum size of a login body in bytes. */
 const MAX_BODY = 4096

@@ -11,7 +11,7 @@ import { startReply } from '../run/run.ts'
 import { nobodyAnswers } from '../run/talk.ts'
 import { whyForeign } from './access.ts'
 import { type AskedRequest, AskedRequests } from './asked-requests.ts'
-import { type Asked, type Reply, refuse } from './reply.ts'
+import { type Incoming, type Outgoing, refuse } from './http-response.ts'
 import type { FoundRun } from './run-finder.ts'
 import type { RunPlace } from './run-place.ts'
 import type { ControlSettings, GivenOrder } from './serve-options.ts'
@@ -97,9 +97,9 @@ export class ControlRoutes {
 
   /** `source` has the body. */
   async answer(
-    request: Asked,
+    request: Incoming,
     source: IncomingMessage | Request,
-    response: Reply,
+    response: Outgoing,
     path: string,
     token: GivenOrder['token'],
   ): Promise<void> {
@@ -136,7 +136,7 @@ export class ControlRoutes {
   }
 
   /** What can be refused before anything is read. */
-  #checkHead({ headers }: Asked, address: string): void {
+  #checkHead({ headers }: Incoming, address: string): void {
     const foreign = whyForeign(headers, this.#settings.origins, this.#host)
     if (foreign !== undefined) throw new Refusal(403, foreign)
     if (!/^application\/json *(?:;|$)/i.test(headers['content-type'] ?? ''))
@@ -225,57 +225,34 @@ const tooLong = () => new Refusal(413, 'an order may have 64 KiB')
 async function bodyOf(source: IncomingMessage | Request): Promise<unknown> {
   // A framework may have read it already.
   if ('socket' in source && source.readableEnded && 'body' in source) return source.body
-  const parts = await ('socket' in source ? piecesOf(source) : bodyOfFetch(source))
-  const text = orElse(() => new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts)), '')
-  const value = jsonValue(text)
+  const bytes = await bytesOf(source)
+  const value = jsonValue(orElse(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes), ''))
   if (value === undefined) throw badOption('the body is not JSON')
   return value
 }
 
-function piecesOf(source: IncomingMessage): Promise<Uint8Array[]> {
-  return new Promise((resolve, reject) => {
-    const parts: Uint8Array[] = []
-    let size = 0
-    const end = (refusal?: Refusal) => {
-      clearTimeout(timer)
-      source.off('data', take).off('end', whole).off('close', cut).off('error', cut)
-      // What is cut may still fail.
-      source.on('error', () => {})
-      if (refusal) reject(refusal)
-      else resolve(parts)
-    }
-    const timer = setTimeout(() => end(new Refusal(408, LATE)), BODY_MS)
-    const take = (part: Uint8Array) => {
-      size += part.length
-      if (size > MAX_ORDER) end(tooLong())
-      else parts.push(part)
-    }
-    const whole = () => end()
-    const cut = () => end(new Refusal(400, 'the body was cut'))
-    if (source.readableEnded || source.destroyed) return cut()
-    source.on('data', take).once('end', whole).once('close', cut).once('error', cut)
-  })
-}
-
-async function bodyOfFetch(source: Request): Promise<Uint8Array[]> {
+/** What is refused is not destroyed: its client still gets the answer. */
+async function bytesOf(source: IncomingMessage | Request): Promise<Buffer> {
+  const body = 'socket' in source ? source.iterator({ destroyOnReturn: false }) : source.body?.values()
+  const late = delay(BODY_MS, 'late' as const, { ref: false })
   const parts: Uint8Array[] = []
-  const reader = source.body?.getReader()
-  const late = delay(BODY_MS, undefined, { ref: false })
-  for (let size = 0; reader; ) {
-    const piece = await Promise.race([reader.read(), late])
-    if (piece?.done) break
-    size += piece?.value.length ?? 0
-    if (piece && size <= MAX_ORDER) {
+  try {
+    for (let size = 0; body; ) {
+      const piece = await Promise.race([body.next(), late])
+      if (piece === 'late') throw new Refusal(408, `the body did not arrive in ${BODY_MS / 1000} s`)
+      if (piece.done) break
+      size += piece.value.length
+      if (size > MAX_ORDER) throw tooLong()
       parts.push(piece.value)
-      continue
     }
-    reader.cancel().catch(() => {})
-    throw piece ? tooLong() : new Refusal(408, LATE)
+    return Buffer.concat(parts)
+  } catch (error) {
+    // Not awaited: the rest may never come.
+    body?.return?.().catch(() => {})
+    throw error instanceof Refusal ? error : new Refusal(400, 'the body was cut')
   }
-  return parts
 }
 
-const LATE = `the body did not arrive in ${BODY_MS / 1000} s`
 /** How long a client may go on to send what nobody reads, so that it gets its answer. */
 const DRAIN_MS = 2000
 

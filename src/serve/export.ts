@@ -24,10 +24,10 @@ import { html } from '../views/markdown/safe.ts'
 import { type HiddenSecrets, type Redactor, redactorsForTwo } from '../views/redact/redact.ts'
 import { redactStage } from '../views/redact/redact-stage.ts'
 import { realTime, runInfo } from './build-info.ts'
-import { withoutSecrets } from './hiding.ts'
+import { type Outgoing, refuse } from './http-response.ts'
 import { EMBEDDED_ID, type EmbeddedData, type EmbeddedRun, type EmbeddedStream } from './page/embedded.ts'
 import { pageBody, pageScript, pageStyle } from './page-text.js'
-import { type Reply, refuse } from './reply.ts'
+import { withoutSecrets } from './redact-served.ts'
 import type { FoundRun } from './run-finder.ts'
 import type { RunInfo } from './run-info.ts'
 import { OverviewReader, type RunOverview, readLogs } from './run-overviews.ts'
@@ -298,7 +298,7 @@ let sending = 0
 
 /** Sends a run as a file to download, with its secrets hidden; a run in progress as far as it is now. */
 export async function sendExport(
-  response: Reply,
+  response: Outgoing,
   { info, place }: FoundRun,
   to: keyof typeof types,
 ): Promise<void> {

@@ -9,8 +9,8 @@ import {
   readOptions,
 } from '../base/check-options.ts'
 import { badOption, orElse, quote } from '../base/fault.ts'
+import { answering, type Incoming, type Outgoing, refuse, requestOf, WebOutgoing } from './http-response.ts'
 import { pageFiles, pageHtml } from './page.ts'
-import { type Asked, answering, askedBy, type Reply, refuse, WebReply } from './reply.ts'
 import { RunRoutes, realDir } from './routes.ts'
 import { controlOf, SERVE_OPTIONS, type ServeOptions } from './serve-options.ts'
 
@@ -95,8 +95,8 @@ export function handler(options: HandlerOptions): Handler {
   }
 
   const answer = (
-    asked: Asked,
-    response: Reply,
+    asked: Incoming,
+    response: Outgoing,
     { path, query }: Route,
     request: IncomingMessage | Request,
   ) =>
@@ -138,10 +138,10 @@ export function handler(options: HandlerOptions): Handler {
   }
   return Object.assign(handle, {
     async fetch(request: Request): Promise<Response> {
-      const asked = askedBy(request)
+      const asked = requestOf(request)
       const route = ours(asked.url)
       if (!route) return new Response('there is no such page\n', { status: 404 })
-      const reply = new WebReply(request.signal)
+      const reply = new WebOutgoing(request.signal)
       void answer(asked, reply, route, request)
       return await reply.response
     },

@@ -10,8 +10,8 @@ import { channels } from '../run/attempt-logs.ts'
 import type { Channel } from '../text/chunk.ts'
 import { ControlRoutes, localDoor, type OrderDoor } from './control.ts'
 import { type Feeds, feeds } from './feeds.ts'
-import { type Hiding, hidingOf } from './hiding.ts'
-import { type Asked, type Reply, refuse } from './reply.ts'
+import { type Incoming, type Outgoing, refuse } from './http-response.ts'
+import { type Hiding, hidingOf } from './redact-served.ts'
 import { filterIn } from './run-filter.ts'
 import { type FoundRun, type GoneRun, RunFinder } from './run-finder.ts'
 import type { RunInfo } from './run-info.ts'
@@ -88,7 +88,7 @@ export class RunRoutes {
   }
 
   /** `path` is `/runs`, below it, or `/search`. */
-  async answer(request: Asked, response: Reply, path: string, query: URLSearchParams): Promise<void> {
+  async answer(request: Incoming, response: Outgoing, path: string, query: URLSearchParams): Promise<void> {
     if (path === '/runs') return await this.#sendRuns(request, response, query)
     if (path === '/search') return await this.#search(response, query.get('q') ?? '')
     return await this.#sendRun(request, response, path, query)
@@ -114,7 +114,7 @@ export class RunRoutes {
   }
 
   /** The list, a page of it, or what changed in it; nothing if the client has it already. */
-  async #sendRuns(request: Asked, response: Reply, query: URLSearchParams): Promise<void> {
+  async #sendRuns(request: Incoming, response: Outgoing, query: URLSearchParams): Promise<void> {
     const list = this.#list
     const [limit, after, since] = ['limit', 'after', 'since'].map((name) => query.get(name) ?? undefined)
     if (limit !== undefined && !/^[1-9]\d{0,8}$/.test(limit))
@@ -151,7 +151,7 @@ export class RunRoutes {
   }
 
   /** What is under `/runs/:id`. */
-  async #sendRun(request: Asked, response: Reply, path: string, query: URLSearchParams): Promise<void> {
+  async #sendRun(request: Incoming, response: Outgoing, path: string, query: URLSearchParams): Promise<void> {
     const [, place, id = '', what, name] = path.split('/')
     const learned = this.#logs.learned()
     await turn()
@@ -181,7 +181,7 @@ export class RunRoutes {
     )
   }
 
-  async #search(response: Reply, text: string): Promise<void> {
+  async #search(response: Outgoing, text: string): Promise<void> {
     await this.#list.fresh()
     await this.#asClient(response, () =>
       sendSearch(response, text, this.#list.found(), this.#hiding, this.#shut.signal, this.#options.maxStall),
@@ -189,7 +189,7 @@ export class RunRoutes {
   }
 
   /** Counts a client while it is sent a stream. */
-  async #asClient(response: Reply, send: () => Promise<void>): Promise<void> {
+  async #asClient(response: Outgoing, send: () => Promise<void>): Promise<void> {
     if (this.clients >= this.#options.maxClients) {
       response.setHeader('retry-after', '5')
       return refuse(response, 503, 'too many clients')
@@ -206,8 +206,8 @@ export class RunRoutes {
   }
 
   async #sendEvents(
-    request: Asked,
-    response: Reply,
+    request: Incoming,
+    response: Outgoing,
     run: FoundRun,
     query: URLSearchParams,
     format: (typeof formats)[number],
@@ -227,20 +227,10 @@ export class RunRoutes {
     await this.#asClient(response, async () => {
       const mine = this.#feeds.share(engine ? readAs(run.place, engine) : run.place)
       try {
-        const awaitsReply = () => {
-          const outcome = mine.derived ? mine.derived.outcome() : run.info.outcome
-          return outcome === 'needs_input'
-        }
+        const awaitsReply = () => (mine.derived ? mine.derived.outcome() : run.info.outcome) === 'needs_input'
         const follow = query.get('follow') === '1'
-        const options = {
-          ...mine,
-          after,
-          heartbeat,
-          maxStall,
-          awaitsReply,
-          follow,
-          signal: this.#shut.signal,
-        }
+        const { signal } = this.#shut
+        const options = { ...mine, after, heartbeat, maxStall, awaitsReply, follow, signal }
         if (format === 'ag-ui' || format === 'ai-sdk') {
           const { sseViews } = await import('../streams/view-sse.ts')
           await streamView(request, response, { ...options, view: sseViews[format] })
@@ -304,7 +294,7 @@ export function realDir(dir: string, mayBeMissing = false): string {
 
 const json = { 'content-type': 'application/json; charset=utf-8' }
 
-export function sendJson(response: Reply, text: string): void {
+export function sendJson(response: Outgoing, text: string): void {
   response.writeHead(200, json).end(text)
 }
 
@@ -313,7 +303,7 @@ const PIECE = 200
 
 /** Sends JSON with a list of runs in it. */
 async function sendRuns(
-  response: Reply,
+  response: Outgoing,
   before: string,
   runs: readonly string[],
   after: string,
@@ -333,7 +323,7 @@ const formats = ['events', 'chat', 'ag-ui', 'ai-sdk'] as const
  * `attempt` selects the attempt (default: the last one); `x-total-bytes` is the size of the log. A log that
  * is not really inside the directory of the run does not count.
  */
-function sendRaw(response: Reply, place: RunPlace, channel: Channel, query: URLSearchParams) {
+function sendRaw(response: Outgoing, place: RunPlace, channel: Channel, query: URLSearchParams) {
   const wanted = numberIn(query, 'attempt')
   const attempts = place.attempts().filter((attempt) => attempt.logs[channel] !== undefined)
   const attempt = wanted === undefined ? attempts.at(-1) : attempts.find((found) => found.number === wanted)

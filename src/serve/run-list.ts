@@ -1,7 +1,8 @@
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import { isPicked, type RunFilter } from './run-filter.ts'
-import type { FoundRun, GoneRun } from './run-finder.ts'
+import { type FoundRun, type GoneRun, RunFinder } from './run-finder.ts'
 import { compareRuns, type RunInfo } from './run-info.ts'
+import { logOverviews } from './run-overviews.ts'
 import type { RunPlace } from './run-place.ts'
 import { turn } from './turns.ts'
 
@@ -200,4 +201,31 @@ export class RunList {
     if (id === undefined) return 0
     return this.#ordered().findIndex(({ info }) => info.id === id) + 1 || -1
   }
+}
+
+/** How long logs without a journal are read for a list. */
+const LOGS_MS = 1000
+
+/**
+ * The runs under a directory, as `/runs` of a server lists them: those in progress, and the newest `max` (as
+ * many as a server lists); and the number of older folders, which are not read.
+ */
+export async function recordedRuns(
+  root: string,
+  max?: number,
+): Promise<{ readonly found: readonly FoundRun[]; readonly older: number }> {
+  const left = new AbortController()
+  const logs = logOverviews(left.signal)
+  const finder = new RunFinder(root, logs, max)
+  const list = new RunList({ look: () => finder.look(), textOf: (info) => JSON.stringify(info) }, left.signal)
+  try {
+    await list.fresh()
+    if (list.found().some(({ info: { state } }) => state === 'unread')) {
+      await logs.settled(LOGS_MS, 0)
+      await list.fresh(true)
+    }
+  } finally {
+    left.abort()
+  }
+  return { found: list.found(), older: finder.older }
 }

@@ -1,4 +1,5 @@
 import type { Cost } from '../events/cost.ts'
+import { countWords, grouped } from '../views/words.ts'
 import { dayOf } from './run-filter.ts'
 import type { RunInfo } from './run-info.ts'
 import { stateOf, tookOf } from './run-words.ts'
@@ -84,4 +85,13 @@ function addCost(costs: Map<string, CostSum>, { amount, currency, cumulative }: 
   sum.amount = Number((sum.amount + amount).toFixed(9))
   sum.runs++
   if (cumulative) sum.cumulative++
+}
+
+/** Says what the sums leave out, so that nobody takes them for the whole. */
+export function knownWords({ runs, tokens, costs, time }: RunSums): string {
+  const priced = costs.reduce((sum, cost) => sum + cost.runs, 0)
+  const session = costs.reduce((sum, cost) => sum + cost.cumulative, 0)
+  const of = (count: number) => `${grouped(count)} of ${countWords(runs, 'run')}`
+  const more = session > 0 ? ` (${grouped(session)} perhaps with what their session had cost before)` : ''
+  return `Tokens are known of ${of(tokens.runs)}, cost of ${of(priced)}${more}, time of ${of(time.runs)}.`
 }

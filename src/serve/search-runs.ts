@@ -3,8 +3,8 @@ import { openPlain } from '../disk/plain-file.ts'
 import { linesIn, wholeLines } from '../disk/read-journal.ts'
 import { type AgentEvent, isPiece } from '../events/event.ts'
 import { jsonValue } from '../json/strict.ts'
-import type { Hiding } from './hiding.ts'
-import { type Reply, refuse } from './reply.ts'
+import { type Outgoing, refuse } from './http-response.ts'
+import type { Hiding } from './redact-served.ts'
 import type { FoundRun } from './run-finder.ts'
 import type { RunHit } from './run-info.ts'
 import { readLogs } from './run-overviews.ts'
@@ -121,7 +121,7 @@ const PROGRESS_MS = 200
  * leaves.
  */
 export async function sendSearch(
-  response: Reply,
+  response: Outgoing,
   text: string,
   runs: readonly FoundRun[],
   hiding: Hiding | undefined,

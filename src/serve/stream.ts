@@ -5,8 +5,8 @@ import { HEARTBEAT, sseMessage, sseRecord } from '../streams/sse.ts'
 import type { SseView, ViewPlace } from '../streams/view-sse.ts'
 import { chatStage } from '../views/chat.ts'
 import type { Shared } from './feeds.ts'
-import { type Block, eventsIn, type Feed } from './journal-blocks.ts'
-import { type Asked, type Reply, refuse } from './reply.ts'
+import { type Incoming, type Outgoing, refuse } from './http-response.ts'
+import { type Block, eventsIn, type Feed } from './journal-feed.ts'
 import { turn } from './turns.ts'
 
 interface StreamOptions extends Omit<Shared, 'release'> {
@@ -33,7 +33,7 @@ interface StreamOptions extends Omit<Shared, 'release'> {
  * and one that asked to `follow` always does.
  * If the journal is damaged, or the logs cannot be read, `sluice.fault` says why the stream ends there.
  */
-export async function stream(request: Asked, response: Reply, options: StreamOptions): Promise<void> {
+export async function stream(request: Incoming, response: Outgoing, options: StreamOptions): Promise<void> {
   const { signal, follow, chat = false } = options
   let { feed } = options
   let rest: Shared | undefined
@@ -124,8 +124,8 @@ type StreamLine = ReturnType<typeof openLine>
 
 /** Begins the response. While nothing is sent, the client gets heartbeats. */
 function openLine(
-  request: Asked,
-  response: Reply,
+  request: Incoming,
+  response: Outgoing,
   headers: Readonly<Record<string, string>>,
   { heartbeat, maxStall, signal }: Pick<StreamOptions, 'heartbeat' | 'maxStall' | 'signal'>,
 ) {
@@ -176,7 +176,7 @@ interface Start {
 const QUIET_MS = 1000
 
 /** Finds where a client begins. While events are derived, waits for the one that it saw last. */
-async function ready(options: StreamOptions, response: Reply): Promise<Start> {
+async function ready(options: StreamOptions, response: Outgoing): Promise<Start> {
   const { feed, over, derived, signal } = options
   let size = -1
   let since = 0
@@ -281,7 +281,7 @@ function locate({ feed, after, retracted, chat }: StreamOptions): Start {
 }
 
 /** Waits for a client that has more to read. False if it is gone, or was dropped as it does not read. */
-export async function drained(response: Reply, maxStall: number, signal: AbortSignal): Promise<boolean> {
+export async function drained(response: Outgoing, maxStall: number, signal: AbortSignal): Promise<boolean> {
   // Only this client is dropped: it costs no more than what it was sent.
   const timer = setTimeout(() => response.destroy(), maxStall)
   try {
@@ -301,8 +301,8 @@ export async function drained(response: Reply, maxStall: number, signal: AbortSi
  * message for starting over.
  */
 export async function streamView(
-  request: Asked,
-  response: Reply,
+  request: Incoming,
+  response: Outgoing,
   { view, ...options }: StreamOptions & { readonly view: SseView },
 ): Promise<void> {
   const { signal } = options

@@ -32,6 +32,11 @@ export interface ComparedRun {
   readonly milliseconds: number
 }
 
+/** How a run ended, and why, in a few words for people. */
+export function outcomeWords({ outcome, problem }: ComparedRun): string {
+  return [outcome?.replace('_', ' ') ?? 'in progress', problem].filter(Boolean).join(': ')
+}
+
 /** A file that one of them changed, or both. */
 interface ComparedFile {
   readonly path: string

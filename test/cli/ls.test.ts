@@ -3,7 +3,7 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, test, vi } from 'vitest'
 import type { RunOutcome } from '../../src/events/run-outcome.ts'
-import { recordedRuns } from '../../src/serve/recorded-runs.ts'
+import { recordedRuns } from '../../src/serve/run-list.ts'
 import { inside, standIn } from './inside.ts'
 
 let runs: string

@@ -2,8 +2,11 @@ import type { LanguageModelV3, LanguageModelV3StreamPart } from '@ai-sdk/provide
 import { type ContentPart, streamText, type TextStreamPart, type ToolSet } from 'ai'
 import { drive } from '../../src/base/stage.ts'
 import type { AgentEvent } from '../../src/events/event.ts'
-import { type LanguageModelOptions, languageModelStage } from '../../src/views/language-model.ts'
-import { languageModelResult } from '../../src/views/language-model-result.ts'
+import {
+  type LanguageModelOptions,
+  languageModelResult,
+  languageModelStage,
+} from '../../src/views/language-model.ts'
 
 /** A model whose answer is a run. */
 export function modelOf(events: readonly AgentEvent[], options?: LanguageModelOptions): LanguageModelV3 {

@@ -1,19 +1,18 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { Command } from 'commander'
 import { badOption, orElse, quote } from '../../base/fault.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
 import { orderedRun, takesOrders } from '../../run/orders.ts'
 import { AUDITS, fixedDir, RUN_NAME, readFolder } from '../../run/run-directory.ts'
 import { type AskedRequest, AskedRequests } from '../../serve/asked-requests.ts'
 import { auditPlace } from '../../serve/run-place.ts'
+import type { CommandTable } from '../command-table.ts'
 import { safe } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
-import { giveAndWait } from '../input/give-order.ts'
-import { LATEST, type LatestFlags, recordedDir } from '../input/recorded-dir.ts'
+import { giveAndWait, LATEST, type LatestFlags, recordedDir } from '../input/give-order.ts'
 import { output } from '../print.ts'
 
-const examples = `
+const help = `
 Without OPTION it prints what the run asks, and what can be answered. Without
 DIR it is the newest run in ${AUDITS} that waits; without REQUEST the oldest
 request of the run. cancel dismisses any request. A question is answered by its
@@ -29,15 +28,14 @@ Examples:
   $ npx agent-sluice answer --last 1:5 size=large colour=blue`
 
 /** `sluice answer`: answers a request of a run from another terminal. */
-export default function answerCommand(exit: (code: number) => void): Command {
-  return new Command('answer')
-    .description('Answers what a run asks that was started with --control and --talk.')
-    .argument('[words...]', 'the directory of the run, the request, and the option or the answers')
-    .option('--last', `answer the run at ${LATEST}, whatever others wait`)
-    .usage('[options] [dir] [request] [option...]')
-    .addHelpText('after', examples)
-    .action(async (words: readonly string[], flags: LatestFlags) => exit(await answer(words, flags)))
-}
+export default {
+  about: 'Answers what a run asks that was started with --control and --talk.',
+  usage: '[options] [dir] [request] [option...]',
+  args: [['[words...]', 'the directory of the run, the request, and the option or the answers']],
+  options: [['--last', `answer the run at ${LATEST}, whatever others wait`]],
+  help,
+  act: answer,
+} satisfies CommandTable
 
 async function answer(words: readonly string[], flags: LatestFlags): Promise<number> {
   const [first = ''] = words

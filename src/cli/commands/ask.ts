@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { ask } from '../../ask/ask.ts'
 import type { AskAttempt, AskCall } from '../../ask/options.ts'
 import { badOption, Fault, quote } from '../../base/fault.ts'
@@ -8,10 +8,11 @@ import { spawnWithTask } from '../../process/process.ts'
 import { tap } from '../../streams/tap.ts'
 import type { ExitChunk } from '../../text/chunk.ts'
 import type { Outcome } from '../../values/outcome.ts'
+import type { CommandTable } from '../command-table.ts'
 import { safe } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
-import { readPrompt, readSchema } from '../input/input.ts'
-import { duration, wholeNumber } from '../input/numbers.ts'
+import { readPrompt, readSchema } from '../input/open-input.ts'
+import { duration, wholeNumber } from '../input/option-values.ts'
 import { flushed, harmless, output } from '../print.ts'
 
 interface Flags {
@@ -25,7 +26,7 @@ interface Flags {
   readonly cache?: string
 }
 
-const examples = `
+const help = `
 The command is any program that reads a prompt on stdin and writes its answer to
 stdout. It is started once for each try. If an answer does not pass, the next
 try gets the prompt and what was wrong. The value goes to stdout as JSON,
@@ -46,32 +47,23 @@ Examples:
   $ npx agent-sluice ask "Name a colour as JSON." -- ollama run llama3`
 
 /** `sluice ask`: a command as a model, asked until its answer parses. */
-export default function askCommand(exit: (code: number) => void): Command {
-  return new Command('ask')
-    .description('Asks a command until its answer parses and passes the schema, and prints the value.')
-    .usage('[options] [prompt] -- <command...>')
-    .argument('[words...]', 'the prompt (default: stdin), then -- and the command with its arguments')
-    .option('--prompt-file <file>', 'read the prompt from a file; - is stdin')
-    .option('--schema <file>', 'a JSON Schema that the value must pass')
-    .option('--tag <name>', 'look only at blocks of this tag: json for <json>…</json>')
-    .addOption(
-      new Option('--root <kind>', 'what the value must be (default: any with a schema, else object)').choices(
-        ['object', 'any'],
-      ),
-    )
-    .option('--rounds <count>', 'how many times to ask again when an answer does not pass', wholeNumber, 1)
-    .addOption(
-      new Option('--pick <which>', 'which value to take if an answer has more than one')
-        .choices(['first', 'last'])
-        .default('first'),
-    )
-    .option('--timeout <time>', 'end a try after this time: 90s, 5m, 1h (default: no limit)', duration)
-    .option('--cache <dir>', 'store answers that passed in this directory, and reuse them')
-    .addHelpText('after', examples)
-    .action(async (words: string[], flags: Flags, command: Command) => {
-      exit(await askAndPrint(divided(words, command), flags))
-    })
-}
+export default {
+  about: 'Asks a command until its answer parses and passes the schema, and prints the value.',
+  usage: '[options] [prompt] -- <command...>',
+  args: [['[words...]', 'the prompt (default: stdin), then -- and the command with its arguments']],
+  options: [
+    ['--prompt-file <file>', 'read the prompt from a file; - is stdin'],
+    ['--schema <file>', 'a JSON Schema that the value must pass'],
+    ['--tag <name>', 'look only at blocks of this tag: json for <json>…</json>'],
+    ['--root <kind>', 'what the value must be (default: any with a schema, else object)', ['object', 'any']],
+    ['--rounds <count>', 'how many times to ask again when an answer does not pass', wholeNumber, 1],
+    ['--pick <which>', 'which value to take if an answer has more than one', ['first', 'last'], 'first'],
+    ['--timeout <time>', 'end a try after this time: 90s, 5m, 1h (default: no limit)', duration],
+    ['--cache <dir>', 'store answers that passed in this directory, and reuse them'],
+  ],
+  help,
+  act: (words: string[], flags: Flags, command: Command) => askAndPrint(divided(words, command), flags),
+} satisfies CommandTable
 
 interface Question {
   readonly prompt: string | undefined

@@ -1,14 +1,14 @@
-import { Command } from 'commander'
 import { badOption } from '../../base/fault.ts'
 import type { AgentEvent } from '../../events/event.ts'
 import { isDatabase } from '../../run/opencode-db.ts'
 import { through } from '../../streams/flow.ts'
 import { chatStage } from '../../views/chat.ts'
-import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn } from '../draw/flags.ts'
+import type { CommandTable } from '../command-table.ts'
+import { aboutAudit, checkDrawing, type DrawFlags, drawing, isDrawn } from '../draw/flags.ts'
 import { type ShowOptions, show } from '../draw/show.ts'
-import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
+import { type LastFlags, lastOptions, namedOrLast } from '../input/last-option.ts'
 import {
-  addRunInput,
+  FILE,
   isDirectory,
   type RunFlags,
   readerLeft,
@@ -16,6 +16,7 @@ import {
   refuseSession,
   replayOptions,
   runEvents,
+  runInput,
 } from '../input/run-input.ts'
 import { flushed, printer } from '../print.ts'
 import { runExits, watchEnd } from '../run-exit-code.ts'
@@ -24,7 +25,7 @@ interface ChatFlags extends RunFlags, DrawFlags, LastFlags {
   readonly follow?: boolean
 }
 
-const examples = `
+const help = `
 On a terminal, or with --draw, it draws the conversation. In a pipe, or with
 --json, it prints FCMP records as NDJSON.
 
@@ -38,15 +39,19 @@ Examples:
   $ npx agent-sluice chat --last --follow   # watch the agent in this directory`
 
 /** `sluice chat`: the output of a run as a conversation. */
-export default function chatCommand(exit: (code: number) => void): Command {
-  const command = addLast(addRunInput(new Command('chat')))
-    .description('Reads the output of an agent and shows the conversation.')
-    .option('--follow', 'keep reading while the file grows, until Ctrl-C')
-    .option('--json', 'print FCMP records even on a terminal')
-  return addDrawing(command)
-    .addHelpText('after', examples)
-    .action(async (file: string | undefined, flags: ChatFlags) => exit(await showChat(file, flags)))
-}
+export default {
+  about: 'Reads the output of an agent and shows the conversation.',
+  args: [FILE],
+  options: [
+    ...runInput,
+    ...lastOptions(),
+    ['--follow', 'keep reading while the file grows, until Ctrl-C'],
+    ['--json', 'print FCMP records even on a terminal'],
+    ...drawing,
+  ],
+  help,
+  act: showChat,
+} satisfies CommandTable
 
 async function showChat(given: string | undefined, asked: ChatFlags): Promise<number> {
   checkDrawing(asked)

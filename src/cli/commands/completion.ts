@@ -1,8 +1,9 @@
-import { Argument, Command, type Option } from 'commander'
+import type { Command, Option } from 'commander'
+import type { CommandTable } from '../command-table.ts'
 import { exits } from '../exit-codes.ts'
 import { output } from '../print.ts'
 
-const examples = `
+const help = `
 The script completes commands, options, the values of options with a fixed set,
 and file names. It asks sluice itself, so sluice must be on the PATH:
 npm install --global agent-sluice.
@@ -16,16 +17,15 @@ Example:
   $ npx agent-sluice completion bash`
 
 /** `sluice completion`: the script with which a shell completes the command line of sluice. */
-export default function completionCommand(exit: (code: number) => void): Command {
-  return new Command('completion')
-    .description('Prints a script that lets a shell complete the command line of sluice.')
-    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
-    .addHelpText('after', examples)
-    .action(async (shell: keyof typeof scripts) => {
-      await output()(scripts[shell])
-      exit(exits.good)
-    })
-}
+export default {
+  about: 'Prints a script that lets a shell complete the command line of sluice.',
+  args: [['<shell>', 'the shell', ['bash', 'zsh', 'fish']]],
+  help,
+  async act(shell: keyof typeof scripts) {
+    await output()(scripts[shell])
+    return exits.good
+  },
+} satisfies CommandTable
 
 /**
  * Each script asks `sluice complete` with the words as the shell has split them: nothing of what is typed is

@@ -1,18 +1,18 @@
-import { Command } from 'commander'
 import { badOption } from '../../base/fault.ts'
 import { costWords } from '../../events/cost.ts'
 import type { AgentEvent } from '../../events/event.ts'
 import { type ChangedFile, Changes, unifiedDiff } from '../../views/changes.ts'
-import { type ComparedRun, Comparison, type RunComparison } from '../../views/comparison.ts'
+import { type ComparedRun, Comparison, outcomeWords, type RunComparison } from '../../views/comparison.ts'
 import { Conversation } from '../../views/conversation.ts'
 import { countWords, durationWords, firstLine, grouped } from '../../views/words.ts'
-import { addColor, type ColorFlags, columnsOf, wantsColor } from '../draw/flags.ts'
+import type { CommandTable } from '../command-table.ts'
+import { type ColorFlags, coloring, columnsOf, wantsColor } from '../draw/flags.ts'
 import { safe, safeLine } from '../draw/safe.ts'
 import { tableRow } from '../draw/table.ts'
 import { painter, styles } from '../draw/wrap.ts'
 import { exits } from '../exit-codes.ts'
 import { engineOption } from '../input/engine-option.ts'
-import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
+import { type LastFlags, lastOptions, namedOrLast } from '../input/last-option.ts'
 import { type RunFlags, runEvents } from '../input/run-input.ts'
 import { output, printer } from '../print.ts'
 
@@ -20,7 +20,7 @@ interface Flags extends LastFlags, ColorFlags, Pick<RunFlags, 'engine' | 'sessio
   readonly json?: boolean
 }
 
-const examples = `
+const help = `
 Of one run: all its edits as one diff, by file. With run --diff it is git's own
 and can be applied; its paths begin in the folder of the run, so in a subfolder
 of a repository add --directory=FOLDER. Else it has the edits as the agent made
@@ -39,19 +39,17 @@ Examples:
   $ npx agent-sluice diff runs/a runs/b --json | jq .differs`
 
 /** `sluice diff`: what a run changed, or in what two runs differ. */
-export default function diffCommand(exit: (code: number) => void): Command {
-  const command = new Command('diff')
-    .description('Prints what a run changed as one diff by file, or compares two runs.')
-    .argument('[run]', 'the audit directory, or a log or session file')
-    .argument('[other]', 'another one, to compare it with')
-    .addOption(engineOption())
-    .option('--json', 'print one JSON record')
-  return addColor(addLast(command))
-    .addHelpText('after', examples)
-    .action(async (one: string | undefined, other: string | undefined, flags: Flags) =>
-      exit(other === undefined ? await printChanges(one, flags) : await printComparison(one!, other, flags)),
-    )
-}
+export default {
+  about: 'Prints what a run changed as one diff by file, or compares two runs.',
+  args: [
+    ['[run]', 'the audit directory, or a log or session file'],
+    ['[other]', 'another one, to compare it with'],
+  ],
+  options: [engineOption(), ['--json', 'print one JSON record'], ...lastOptions(), ...coloring],
+  help,
+  act: (one: string | undefined, other: string | undefined, flags: Flags) =>
+    other === undefined ? printChanges(one, flags) : printComparison(one!, other, flags),
+} satisfies CommandTable
 
 async function printChanges(given: string | undefined, asked: Flags): Promise<number> {
   const { file, flags } = await namedOrLast(given, asked, '--last finds the run itself; leave out RUN')
@@ -120,62 +118,38 @@ function comparisonText(found: RunComparison, names: readonly string[], flags: C
     const line = tableRow([mark, name, ...cells.map(firstLine)], [1, 9, width, width])
     return differing.has(name) ? paint(styles.yellow, line) : line
   }
-  const both = (words: (run: ComparedRun) => string): [string, string] => [words(runs[0]), words(runs[1])]
   const changed = files.filter(({ same }) => !same)
-  const sides = [0, 1] as const
+  const shown = facts.filter(([name]) => name !== 'result' || runs.some(({ result }) => result !== undefined))
   return [
     row('run', [names[0] ?? '', names[1] ?? '']),
-    row('outcome', both(outcomeOf)),
-    row(
-      'answer',
-      both(({ answer }) => answer ?? ''),
-    ),
-    ...(runs.some(({ result }) => result !== undefined)
-      ? [
-          row(
-            'result',
-            both(({ result }) => JSON.stringify(result) ?? ''),
-          ),
-        ]
-      : []),
-    row('files', [count(files, 0), count(files, 1)]),
-    row(
-      'calls',
-      both(({ calls }) => `${grouped(calls.called)}${calls.failed ? `, ${calls.failed} failed` : ''}`),
-    ),
-    row(
-      'tokens',
-      both(({ tokens }) =>
-        tokens ? `${grouped(tokens.input ?? 0)} in, ${grouped(tokens.output ?? 0)} out` : '',
-      ),
-    ),
-    row(
-      'cost',
-      both(({ cost }) => costWords(cost)),
-    ),
-    row(
-      'time',
-      both(({ milliseconds }) => durationWords(milliseconds)),
+    ...shown.map(([name, words]) =>
+      row(name, name === 'files' ? [count(files, 0), count(files, 1)] : [words(runs[0]), words(runs[1])]),
     ),
     ...(changed.length > 0 ? ['\nFiles that differ:\n'] : []),
     ...changed.map(({ path, files: [a, b] }) => `  ${safeLine(path)}: ${fileWords(a)} | ${fileWords(b)}\n`),
     ...(first ? ['\nThe conversations part here:\n'] : ['\nThe conversations are the same.\n']),
-    ...(first
-      ? sides.map((side) => {
-          const step = first[side]
-          const words = step ? `${step.event} ${step.kind}: ${firstLine(step.text)}` : 'nothing more'
-          return paint(
-            side === 0 ? styles.red : styles.green,
-            `${side === 0 ? '<' : '>'} ${safeLine(words)}\n`,
-          )
-        })
-      : []),
+    ...(first ?? []).map((step, side) => {
+      const words = step ? `${step.event} ${step.kind}: ${firstLine(step.text)}` : 'nothing more'
+      const line = `${side === 0 ? '<' : '>'} ${safeLine(words)}\n`
+      return paint(side === 0 ? styles.red : styles.green, line)
+    }),
   ].join('')
 }
 
-function outcomeOf({ outcome, problem }: ComparedRun): string {
-  return [outcome?.replace('_', ' ') ?? 'in progress', problem].filter(Boolean).join(': ')
-}
+/** The rows of a comparison; the files are compared on their own. */
+const facts: readonly (readonly [name: string, words: (run: ComparedRun) => string])[] = [
+  ['outcome', outcomeWords],
+  ['answer', ({ answer }) => answer ?? ''],
+  ['result', ({ result }) => JSON.stringify(result) ?? ''],
+  ['files', () => ''],
+  ['calls', ({ calls }) => `${grouped(calls.called)}${calls.failed ? `, ${calls.failed} failed` : ''}`],
+  [
+    'tokens',
+    ({ tokens }) => (tokens ? `${grouped(tokens.input ?? 0)} in, ${grouped(tokens.output ?? 0)} out` : ''),
+  ],
+  ['cost', ({ cost }) => costWords(cost)],
+  ['time', ({ milliseconds }) => durationWords(milliseconds)],
+]
 
 function count(files: RunComparison['files'], side: 0 | 1): string {
   return countWords(files.filter(({ files: both }) => both[side]).length, 'file')

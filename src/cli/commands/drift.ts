@@ -1,4 +1,3 @@
-import { Command } from 'commander'
 import { quote, runCodes } from '../../base/fault.ts'
 import { meaningOfCode } from '../../base/system-error-code.ts'
 import {
@@ -8,6 +7,7 @@ import {
   drift,
   type EngineDrift,
 } from '../../run/drift.ts'
+import type { CommandTable } from '../command-table.ts'
 import { safeLine } from '../draw/safe.ts'
 import { statusLine } from '../draw/status-line.ts'
 import { fitTo, widthOf } from '../draw/width.ts'
@@ -20,7 +20,7 @@ interface Flags {
   readonly json?: boolean
 }
 
-const examples = `
+const help = `
 Reads runs again and lists what their engines do not know, by engine and
 version: audit directories, folders with stdout.log, stderr.log or
 pty-output.log, single logs, session files. A directory is searched with
@@ -35,15 +35,13 @@ Examples:
   $ npx agent-sluice drift --json .audit | jq '.engines[].version'`
 
 /** `sluice drift`: what the engines do not know in many runs. */
-export default function driftCommand(exit: (code: number) => void): Command {
-  return new Command('drift')
-    .description('Counts the types and fields that the engines do not know in recorded runs.')
-    .argument('<dir...>', 'directories with runs, or logs')
-    .addOption(engineOption())
-    .option('--json', 'print the report as one JSON document')
-    .addHelpText('after', examples)
-    .action(async (paths: string[], flags: Flags) => exit(await reportDrift(paths, flags)))
-}
+export default {
+  about: 'Counts the types and fields that the engines do not know in recorded runs.',
+  args: [['<dir...>', 'directories with runs, or logs']],
+  options: [engineOption(), ['--json', 'print the report as one JSON document']],
+  help,
+  act: reportDrift,
+} satisfies CommandTable
 
 async function reportDrift(paths: readonly string[], flags: Flags): Promise<number> {
   const engine = await namedEngine(flags.engine)

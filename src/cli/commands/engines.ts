@@ -1,9 +1,9 @@
-import { Command } from 'commander'
 import { auto } from '../../engines/auto.ts'
 import { engines } from '../../engines/engines-by-name.ts'
+import type { CommandTable } from '../command-table.ts'
 import { output } from '../print.ts'
 
-const examples = `
+const help = `
 Examples:
   $ npx agent-sluice engines
   $ npx agent-sluice engines --json | jq -r .name`
@@ -19,20 +19,19 @@ function inOrder() {
 }
 
 /** `sluice engines`: the engines and what they support. */
-export default function enginesCommand(exit: (code: number) => void): Command {
-  return new Command('engines')
-    .description('Lists the supported agents: name, dialect, channels that are read, modes and versions.')
-    .option('--json', 'print NDJSON')
-    .addHelpText('after', examples)
-    .action(async (flags: { readonly json?: boolean }) => {
-      const write = output()
-      for (const [name, engine] of inOrder()) {
-        const { parser, cut, about = '' } = engine
-        const channels = (['stdout', 'stderr', 'pty'] as const).filter((channel) => cut[channel])
-        const columns = [name.padEnd(16), parser.padEnd(16), channels.join('+').padEnd(17), about]
-        const json = { name, parser, channels, about }
-        if (!(await write(`${flags.json ? JSON.stringify(json) : columns.join('  ')}\n`))) break
-      }
-      exit(0)
-    })
-}
+export default {
+  about: 'Lists the supported agents: name, dialect, channels that are read, modes and versions.',
+  options: [['--json', 'print NDJSON']],
+  help,
+  async act(flags: { readonly json?: boolean }) {
+    const write = output()
+    for (const [name, engine] of inOrder()) {
+      const { parser, cut, about = '' } = engine
+      const channels = (['stdout', 'stderr', 'pty'] as const).filter((channel) => cut[channel])
+      const columns = [name.padEnd(16), parser.padEnd(16), channels.join('+').padEnd(17), about]
+      const json = { name, parser, channels, about }
+      if (!(await write(`${flags.json ? JSON.stringify(json) : columns.join('  ')}\n`))) break
+    }
+    return 0
+  },
+} satisfies CommandTable

@@ -1,11 +1,11 @@
-import { Command } from 'commander'
 import type { AgentEvent, EventParser } from '../../events/event.ts'
-import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
-import { addRunInput, type RunFlags, readerLeft, runEvents } from '../input/run-input.ts'
+import type { CommandTable } from '../command-table.ts'
+import { type LastFlags, lastOptions, namedOrLast } from '../input/last-option.ts'
+import { FILE, type RunFlags, readerLeft, runEvents, runInput } from '../input/run-input.ts'
 import { flushed, linePrinter } from '../print.ts'
 import { runExits, watchEnd } from '../run-exit-code.ts'
 
-const examples = `
+const help = `
 ${runExits('stdin')}
 
 Examples:
@@ -15,15 +15,13 @@ Examples:
   $ npx agent-sluice events --last`
 
 /** `sluice events`: the output of a run as RASP records, one per line. */
-export default function eventsCommand(exit: (code: number) => void): Command {
-  return addLast(addRunInput(new Command('events')))
-    .description('Reads the output of an agent and prints what it meant as RASP events, as NDJSON.')
-    .option('--json', 'print the events as NDJSON, as it does without')
-    .addHelpText('after', examples)
-    .action(async (file: string | undefined, flags: RunFlags & LastFlags) =>
-      exit(await printEvents(file, flags)),
-    )
-}
+export default {
+  about: 'Reads the output of an agent and prints what it meant as RASP events, as NDJSON.',
+  args: [FILE],
+  options: [...runInput, ...lastOptions(), ['--json', 'print the events as NDJSON, as it does without']],
+  help,
+  act: printEvents,
+} satisfies CommandTable
 
 async function printEvents(given: string | undefined, asked: RunFlags & LastFlags): Promise<number> {
   const { file, flags } = await namedOrLast(given, asked)

@@ -1,6 +1,5 @@
 import fs from 'node:fs'
 import { pipeline } from 'node:stream/promises'
-import { Command, Option } from 'commander'
 import { badOption, Fault, orElse, quote } from '../../base/fault.ts'
 import { whyFailed } from '../../base/system-error-code.ts'
 import { replaceFile } from '../../disk/durable.ts'
@@ -17,14 +16,16 @@ import {
 } from '../../serve/export.ts'
 import type { HiddenSecrets } from '../../views/redact/redact.ts'
 import { countWords } from '../../views/words.ts'
+import type { CommandTable } from '../command-table.ts'
 import { safe, safeLine } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
 import { engineOption } from '../input/engine-option.ts'
-import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
+import { type LastFlags, lastOptions, namedOrLast } from '../input/last-option.ts'
+import { oneMore } from '../input/option-values.ts'
 import {
-  addReading,
   type ReadingFlags,
   type RunFlags,
+  reading,
   refuseSession,
   replayOptions,
   runEvents,
@@ -39,7 +40,7 @@ interface Flags extends ReadingFlags, LastFlags, Pick<RunFlags, 'engine' | 'sess
   readonly hideEnv?: readonly string[]
 }
 
-const examples = `
+const help = `
 Writes a run as one file to share:
   md    Markdown for an issue, at most 60,000 characters of it
   html  the page of sluice serve with the run inside: opens from disk, needs
@@ -60,29 +61,24 @@ Examples:
   $ npx agent-sluice export run.log --to json --hide-env DB_PASSWORD > run.json`
 
 /** `sluice export`: a run as one file to share. */
-export default function exportCommand(exit: (code: number) => void): Command {
-  const list = (value: string, before: readonly string[] = []) => [...before, value]
-  const command = addReading(new Command('export'))
-    .description('Writes a run as one file, Markdown, a page or JSON, with its secrets hidden.')
-    .argument('[path]', 'the audit directory, or one log or session file (on a terminal: the newest run)')
-    .addOption(
-      new Option('--to <format>', 'what to write (default: by the name of --out)').choices([
-        'md',
-        'html',
-        'json',
-      ]),
-    )
-    .option('--out <file>', 'the file to write (default: stdout)')
-    .option('--no-redact', 'do not hide secrets')
-    .option('--hide <text>', 'hide this text, too; can be given again', list)
-    .option('--hide-env <name>', 'hide the value of this environment variable; can be given again', list)
-  return addLast(command, 'take')
-    .addOption(engineOption())
-    .option('--session <id>', 'the session to read if PATH is an OpenCode database (default: the newest)')
-    .option('--run-id <id>', 'the id in every record')
-    .addHelpText('after', examples)
-    .action(async (path: string | undefined, flags: Flags) => exit(await exportTo(path, flags)))
-}
+export default {
+  about: 'Writes a run as one file, Markdown, a page or JSON, with its secrets hidden.',
+  args: [['[path]', 'the audit directory, or one log or session file (on a terminal: the newest run)']],
+  options: [
+    ...reading,
+    ['--to <format>', 'what to write (default: by the name of --out)', ['md', 'html', 'json']],
+    ['--out <file>', 'the file to write (default: stdout)'],
+    ['--no-redact', 'do not hide secrets'],
+    ['--hide <text>', 'hide this text, too; can be given again', oneMore],
+    ['--hide-env <name>', 'hide the value of this environment variable; can be given again', oneMore],
+    ...lastOptions('take'),
+    engineOption(),
+    ['--session <id>', 'the session to read if PATH is an OpenCode database (default: the newest)'],
+    ['--run-id <id>', 'the id in every record'],
+  ],
+  help,
+  act: exportTo,
+} satisfies CommandTable
 
 async function exportTo(path: string | undefined, flags: Flags): Promise<number> {
   const { redact, out } = flags

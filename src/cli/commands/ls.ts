@@ -1,13 +1,13 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError } from 'commander'
 import { badOption, quote } from '../../base/fault.ts'
 import { whyFailed } from '../../base/system-error-code.ts'
 import { failureClasses } from '../../events/run-outcome.ts'
 import { AUDITS } from '../../run/run-directory.ts'
-import { recordedRuns } from '../../serve/recorded-runs.ts'
 import { isPicked } from '../../serve/run-filter.ts'
 import type { RunInfo } from '../../serve/run-info.ts'
+import { recordedRuns } from '../../serve/run-list.ts'
 import { totalsOf } from '../../serve/run-totals.ts'
 import {
   isFound,
@@ -21,14 +21,15 @@ import {
 } from '../../serve/run-words.ts'
 import { searchRun } from '../../serve/search-runs.ts'
 import { countWords, durationWords, grouped } from '../../views/words.ts'
+import type { CommandTable } from '../command-table.ts'
 import { outcomeStyles } from '../draw/end.ts'
-import { addColor, type ColorFlags, columnsOf, isDrawn, shortPath, wantsColor } from '../draw/flags.ts'
+import { type ColorFlags, coloring, columnsOf, isDrawn, shortPath, wantsColor } from '../draw/flags.ts'
 import { safeLine } from '../draw/safe.ts'
 import { minuteOf, tableRow } from '../draw/table.ts'
 import { printTotals } from '../draw/totals.ts'
 import { painter, styles } from '../draw/wrap.ts'
 import { exits } from '../exit-codes.ts'
-import { positiveInteger } from '../input/numbers.ts'
+import { listOption, oneMore, positiveInteger } from '../input/option-values.ts'
 import { output, printer } from '../print.ts'
 
 interface Flags extends ColorFlags {
@@ -48,7 +49,7 @@ interface Flags extends ColorFlags {
   readonly draw?: boolean
 }
 
-const examples = `
+const help = `
 Runs in progress come first, then the newest. On a terminal, or with --draw, it
 draws a table; in a pipe, or with --json, it prints NDJSON: what /runs of sluice
 serve has of each run, and its path.
@@ -67,37 +68,29 @@ Examples:
   $ npx agent-sluice why "$(npx agent-sluice ls --last --json | jq -r .path)"`
 
 /** `sluice ls`: the recorded runs. */
-export default function lsCommand(exit: (code: number) => void): Command {
-  const command = new Command('ls')
-    .description('Lists the recorded runs, newest first: start, engine, outcome, time, task, directory.')
-    .argument('[dir]', 'the directory of the runs', AUDITS)
-    .addOption(
-      new Option('--outcome <word>', 'only runs that ended so, or have not ended; can be given again')
-        .choices(runStates)
-        .argParser((word: string, before: readonly RunState[]) => {
-          const known = runStates.find((state) => state === word)
-          if (known) return [...before, known]
-          throw new InvalidArgumentError(`It is one of ${runStates.join(', ')}.`)
-        })
-        .default([], 'all'),
-    )
-    .option('--engine <name>', 'only runs of this agent')
-    .option('--model <name>', 'only runs of this model, as the agent names it')
-    .option('--tag <name=text>', 'only runs with this tag; can be given again', oneMore, [])
-    .option('--find <text>', 'only runs with this text in what was said and done, or its words in the list')
-    .addOption(new Option('--class <word>', 'only runs that failed for this reason').choices(failureClasses))
-    .option('--from <day>', 'only runs that began on this day (2026-11-19) or later', dayIn)
-    .option('--to <day>', 'only runs that began on this day or before', dayIn)
-    .option('--cost <amount>', 'only runs that cost this much or more', amountIn)
-    .option('--totals', 'the sums of the runs instead: outcomes, tokens, cost, time, by day and engine')
-    .option('--limit <n>', 'how many to list', positiveInteger, 20)
-    .option('--last', 'list only the newest')
-    .option('--json', 'print NDJSON even on a terminal')
-    .option('--draw', 'draw the table even in a pipe')
-  return addColor(command)
-    .addHelpText('after', examples)
-    .action(async (dir: string, flags: Flags) => exit(await list(dir, flags)))
-}
+export default {
+  about: 'Lists the recorded runs, newest first: start, engine, outcome, time, task, directory.',
+  args: [['[dir]', 'the directory of the runs', undefined, AUDITS]],
+  options: [
+    listOption('--outcome <word>', 'only runs that ended so, or have not ended', runStates, 'all'),
+    ['--engine <name>', 'only runs of this agent'],
+    ['--model <name>', 'only runs of this model, as the agent names it'],
+    ['--tag <name=text>', 'only runs with this tag; can be given again', oneMore, []],
+    ['--find <text>', 'only runs with this text in what was said and done, or its words in the list'],
+    ['--class <word>', 'only runs that failed for this reason', failureClasses],
+    ['--from <day>', 'only runs that began on this day (2026-11-19) or later', dayIn],
+    ['--to <day>', 'only runs that began on this day or before', dayIn],
+    ['--cost <amount>', 'only runs that cost this much or more', amountIn],
+    ['--totals', 'the sums of the runs instead: outcomes, tokens, cost, time, by day and engine'],
+    ['--limit <n>', 'how many to list', positiveInteger, 20],
+    ['--last', 'list only the newest'],
+    ['--json', 'print NDJSON even on a terminal'],
+    ['--draw', 'draw the table even in a pipe'],
+    ...coloring,
+  ],
+  help,
+  act: list,
+} satisfies CommandTable
 
 async function list(dir: string, flags: Flags): Promise<number> {
   const { outcome, find, engine, model, tag, class: failure, from, to, cost, limit, last, totals } = flags
@@ -137,10 +130,6 @@ function leftOut(older: number): string {
 function dayIn(text: string): string {
   if (/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))) return text
   throw new InvalidArgumentError('It is a day, as 2026-11-19.')
-}
-
-function oneMore(text: string, before: readonly string[]): readonly string[] {
-  return [...before, text]
 }
 
 function amountIn(text: string): string {

@@ -1,10 +1,10 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative, sep } from 'node:path'
-import { Command } from 'commander'
 import type { OrderDoor } from '../../serve/control.ts'
-import { addNatsOptions, moveRuns, type NatsFlags, natsOptions, notMoved } from '../input/nats-options.ts'
-import { duration } from '../input/numbers.ts'
+import type { CommandTable } from '../command-table.ts'
+import { moveRuns, type NatsFlags, natsOptions, natsRows, notMoved } from '../input/nats-options.ts'
+import { duration } from '../input/option-values.ts'
 
 interface Flags extends NatsFlags {
   readonly from: string
@@ -12,7 +12,7 @@ interface Flags extends NatsFlags {
   readonly untilIdle?: number
 }
 
-const examples = `
+const help = `
 Writes DIR/<tenant>/<run>/events.jsonl for every run that was shipped, and
 follows the live ones, until it is stopped. sluice serve DIR shows them. Can
 be killed and started again at any time: nothing is lost and nothing is written
@@ -26,21 +26,23 @@ Examples:
   $ npx agent-sluice mirror runs --from nats://hub:4222 --until-idle 2s`
 
 /** `sluice mirror`: the runs that were shipped to NATS, as directories. */
-export default function mirrorCommand(exit: (code: number) => void): Command {
-  const command = new Command('mirror')
-    .description('Stores the runs that were shipped to NATS JetStream as directories.')
-    .argument('<dir>', 'the directory for the runs')
-    .requiredOption('--from <addresses>', 'nats://host:4222, or several with commas')
-    .option('--tenant <name>', 'only the runs of this tenant (default: all)')
-    .option(
+export default {
+  about: 'Stores the runs that were shipped to NATS JetStream as directories.',
+  args: [['<dir>', 'the directory for the runs']],
+  options: [
+    ['--from <addresses>', 'nats://host:4222, or several with commas'],
+    ['--tenant <name>', 'only the runs of this tenant (default: all)'],
+    [
       '--until-idle <time>',
       'end when nothing arrived for this long: 2s, 1m (default: when it is stopped)',
       duration,
-    )
-  return addNatsOptions(command)
-    .addHelpText('after', examples)
-    .action(async (dir: string, flags: Flags) => exit(await mirrorRuns(dir, flags)))
-}
+    ],
+    ...natsRows,
+  ],
+  required: '--from',
+  help,
+  act: mirrorRuns,
+} satisfies CommandTable
 
 async function mirrorRuns(dir: string, { from, tenant, untilIdle, ...flags }: Flags): Promise<number> {
   const { mirror } = await import('../../nats/mirror.ts')

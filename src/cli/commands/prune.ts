@@ -1,7 +1,6 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
-import { Command, InvalidArgumentError, Option } from 'commander'
 import { badOption, quote } from '../../base/fault.ts'
 import { whyFailed } from '../../base/system-error-code.ts'
 import { EVENTS_FILE, LOCK_FILE } from '../../disk/journal.ts'
@@ -13,10 +12,11 @@ import { readMeta } from '../../run/meta.ts'
 import { AUDITS, RUN_NAME, unlinkLatest } from '../../run/run-directory.ts'
 import { turn } from '../../serve/turns.ts'
 import { countWords, grouped, sizeWords } from '../../views/words.ts'
+import type { CommandTable } from '../command-table.ts'
 import { safeLine } from '../draw/safe.ts'
 import { statusLine } from '../draw/status-line.ts'
 import { exits } from '../exit-codes.ts'
-import { age } from '../input/numbers.ts'
+import { age, listOption } from '../input/option-values.ts'
 import { output } from '../print.ts'
 
 interface Flags {
@@ -26,7 +26,7 @@ interface Flags {
   readonly yes?: boolean
 }
 
-const examples = `
+const help = `
 Looks only at directories that were named by sluice run or run({ runs }), and
 only directly inside DIR. A run that is being written stays, whatever its age.
 On a terminal it asks before it removes anything.
@@ -40,31 +40,18 @@ Examples:
   $ npx agent-sluice prune runs --older 12h`
 
 /** `sluice prune`: removes old recordings. */
-export default function pruneCommand(exit: (code: number) => void): Command {
-  const outcomes = Object.keys(outcomeWords) as RunOutcome[] // cast: the keys of a record of outcomes
-  return new Command('prune')
-    .description('Removes recorded runs that ended long ago.')
-    .argument('[dir]', 'the directory of the runs', AUDITS)
-    .addOption(
-      new Option(
-        '--older <age>',
-        'runs that ended longer ago than this: 12h, 30d, 8w (with --keep alone: 30d)',
-      ).argParser(age),
-    )
-    .addOption(
-      new Option('--keep <outcome>', 'keep runs that ended so; can be given again')
-        .choices(outcomes)
-        .argParser((value: string, before: readonly RunOutcome[]) => {
-          if (outcomes.includes(value as RunOutcome)) return [...before, value as RunOutcome]
-          throw new InvalidArgumentError(`It is one of ${outcomes.join(', ')}.`)
-        })
-        .default([], 'none'),
-    )
-    .option('--dry-run', 'say what would be removed, and remove nothing')
-    .option('--yes', 'do not ask')
-    .addHelpText('after', examples)
-    .action(async (dir: string, flags: Flags) => exit(await prune(dir, flags)))
-}
+export default {
+  about: 'Removes recorded runs that ended long ago.',
+  args: [['[dir]', 'the directory of the runs', undefined, AUDITS]],
+  options: [
+    ['--older <age>', 'runs that ended longer ago than this: 12h, 30d, 8w (with --keep alone: 30d)', age],
+    listOption('--keep <outcome>', 'keep runs that ended so', Object.keys(outcomeWords), 'none'),
+    ['--dry-run', 'say what would be removed, and remove nothing'],
+    ['--yes', 'do not ask'],
+  ],
+  help,
+  act: prune,
+} satisfies CommandTable
 
 const USUAL_AGE = 30 * 24 * 3_600_000
 

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { Command, Option } from 'commander'
 import { badOption } from '../../base/fault.ts'
 import { EVENTS_FILE } from '../../disk/journal.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
@@ -8,19 +7,20 @@ import { replay } from '../../run/replay.ts'
 import { lives, type ResumeReport, resume, stillRunning } from '../../run/resume.ts'
 import { fixedDir } from '../../run/run-directory.ts'
 import { countWords } from '../../views/words.ts'
-import { aboutAudit, addDrawing, checkDrawing, type DrawFlags } from '../draw/flags.ts'
+import type { CommandTable } from '../command-table.ts'
+import { aboutAudit, checkDrawing, type DrawFlags, drawing } from '../draw/flags.ts'
 import { safeLine } from '../draw/safe.ts'
 import { show } from '../draw/show.ts'
 import { exits } from '../exit-codes.ts'
 import { engineOption } from '../input/engine-option.ts'
-import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
-import { positiveInteger } from '../input/numbers.ts'
+import { type LastFlags, lastOptions, namedOrLast } from '../input/last-option.ts'
+import { positiveInteger } from '../input/option-values.ts'
 import { tellMissing } from '../input/recorded-input.ts'
 import {
-  addReading,
   isDirectory,
   type ReadingFlags,
   type RunFlags,
+  reading,
   replayOptions,
   runEvents,
 } from '../input/run-input.ts'
@@ -33,7 +33,7 @@ interface Flags extends ReadingFlags, DrawFlags, LastFlags, Pick<RunFlags, 'engi
   readonly resume?: boolean
 }
 
-const examples = `
+const help = `
 DIR is an audit directory: one of sluice run, or any with stdout.N.log,
 stderr.N.log, pty-output.N.log, meta.N.json or fs-diff.N.json (the number may be
 missing). It can also be a single log.
@@ -50,30 +50,27 @@ Examples:
   $ npx agent-sluice replay .audit/latest --resume   # after sluice run crashed`
 
 /** `sluice replay`: reads a recorded run again. */
-export default function replayCommand(exit: (code: number) => void): Command {
-  const command = addLast(addReading(new Command('replay')))
-    .description(
-      'Reads an audit directory or a log again: the same events, byte for byte, as in the live run.',
-    )
-    .argument('[dir]', 'the audit directory, or one log (on a terminal: the newest run)')
-    .addOption(engineOption())
-    .option('--attempt <n>', 'replay only this attempt', positiveInteger)
-    .addOption(
-      new Option('--speed <speed>', 'real keeps the recorded pauses')
-        .choices(['full', 'real'])
-        .default('full'),
-    )
-    .option('--follow', 'keep reading while it is being written')
-    .option(
+export default {
+  about: 'Reads an audit directory or a log again: the same events, byte for byte, as in the live run.',
+  args: [['[dir]', 'the audit directory, or one log (on a terminal: the newest run)']],
+  options: [
+    ...reading,
+    ...lastOptions(),
+    engineOption(),
+    ['--attempt <n>', 'replay only this attempt', positiveInteger],
+    ['--speed <speed>', 'real keeps the recorded pauses', ['full', 'real'], 'full'],
+    ['--follow', 'keep reading while it is being written'],
+    [
       '--resume',
       'complete events.jsonl after a crash, or write it for logs of another recorder; then replay',
-    )
-    .option('--run-id <id>', 'the id in every record')
-    .option('--json', 'print the events as NDJSON even on a terminal')
-  return addDrawing(command)
-    .addHelpText('after', examples)
-    .action(async (dir: string | undefined, flags: Flags) => exit(await replayAndShow(dir, flags)))
-}
+    ],
+    ['--run-id <id>', 'the id in every record'],
+    ['--json', 'print the events as NDJSON even on a terminal'],
+    ...drawing,
+  ],
+  help,
+  act: replayAndShow,
+} satisfies CommandTable
 
 /** A resume waits for an agent that has outlived its recorder. */
 function tellRunning(dir: string): void {
@@ -101,17 +98,17 @@ async function replayAndShow(given: string | undefined, asked: Flags): Promise<n
   if (file === undefined)
     throw badOption('the directory is missing; name an audit directory or a log, or give --last')
   const dir = fixedDir(file)
-  const { engine, runId, ...reading } = await replayOptions(flags)
+  const { engine, runId, ...options } = await replayOptions(flags)
   if (isDirectory(dir)) tellMissing(dir, flags)
   // `replay` refuses a path without a run; a resume would create a directory there.
   if (flags.resume && listAttempts(dir).length > 0) {
     tellRunning(dir)
-    console.error(`sluice: ${resumedWords(dir, await resume(dir, { ...reading, engine }))}`)
+    console.error(`sluice: ${resumedWords(dir, await resume(dir, { ...options, engine }))}`)
   }
   const { attempt, speed, follow } = flags
   const events = watchEnd(
     flags.session === undefined
-      ? replay(dir, { ...reading, engine, attempt, speed, follow, runId })
+      ? replay(dir, { ...options, engine, attempt, speed, follow, runId })
       : // The newest run is a session in a database.
         await runEvents(dir, flags),
   )

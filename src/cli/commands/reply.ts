@@ -1,19 +1,19 @@
-import { Command } from 'commander'
 import { badOption, quote } from '../../base/fault.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
 import { readMeta } from '../../run/meta.ts'
 import { reply } from '../../run/run.ts'
 import { fixedDir } from '../../run/run-directory.ts'
+import type { CommandTable } from '../command-table.ts'
 import { checkDrawing } from '../draw/flags.ts'
 import { namedEngine } from '../input/engine-option.ts'
-import { readPrompt } from '../input/input.ts'
-import { LATEST, type LatestFlags } from '../input/recorded-dir.ts'
+import { LATEST, type LatestFlags } from '../input/give-order.ts'
+import { readPrompt } from '../input/open-input.ts'
 import { runExits } from '../run-exit-code.ts'
-import { addRunning, type RunningFlags, showRun } from './run.ts'
+import { type RunningFlags, running, showRun } from './run.ts'
 
 interface Flags extends RunningFlags, LatestFlags {}
 
-const examples = `
+const help = `
 The text goes to the agent's stdin, in the session of the last attempt, with the
 options that attempt had, and in its directory. What cannot be continued says
 why, and nothing is started (exit code 2).
@@ -26,19 +26,14 @@ Examples:
   $ npx agent-sluice reply .audit/latest - < answer.txt`
 
 /** `sluice reply`: continues a recorded run. */
-export default function replyCommand(exit: (code: number) => void): Command {
-  const command = new Command('reply')
-    .description("Continues a recorded run in the agent's own session, and shows the conversation live.")
-    .argument(
-      '<text...>',
-      `the directory of the run (default: ${LATEST}), and the text; - reads it from stdin`,
-    )
-    .usage('[options] [dir] <text>')
-  command.option('--last', `continue the run at ${LATEST}, as it does without a directory`)
-  return addRunning(command)
-    .addHelpText('after', examples)
-    .action(async (words: string[], flags: Flags) => exit(await replyAndShow(words, flags)))
-}
+export default {
+  about: "Continues a recorded run in the agent's own session, and shows the conversation live.",
+  usage: '[options] [dir] <text>',
+  args: [['<text...>', `the directory of the run (default: ${LATEST}), and the text; - reads it from stdin`]],
+  options: [['--last', `continue the run at ${LATEST}, as it does without a directory`], ...running],
+  help,
+  act: replyAndShow,
+} satisfies CommandTable
 
 async function replyAndShow(words: readonly string[], flags: Flags): Promise<number> {
   checkDrawing(flags)

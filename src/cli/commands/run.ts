@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError, type Option } from 'commander'
 import { badOption, Fault, quote } from '../../base/fault.ts'
 import { wantsOtherDirectory } from '../../base/system-error-code.ts'
 import { fileCache } from '../../disk/cache.ts'
@@ -14,20 +14,20 @@ import { AUDITS, noLogs } from '../../run/run-directory.ts'
 import type { Run, RunEnd, RunOptions } from '../../run/run-options.ts'
 import { rememberLines } from '../../streams/jsonl.ts'
 import { otel } from '../../streams/views.ts'
-import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn, shortPath } from '../draw/flags.ts'
+import type { CommandTable, Row } from '../command-table.ts'
+import { aboutAudit, checkDrawing, type DrawFlags, drawing, isDrawn, shortPath } from '../draw/flags.ts'
 import { safe } from '../draw/safe.ts'
 import { show } from '../draw/show.ts'
 import { exits } from '../exit-codes.ts'
 import { type GithubStep, openGithubStep } from '../github-step.ts'
 import { engineOption, namedEngine } from '../input/engine-option.ts'
-import { readPrompt } from '../input/input.ts'
-import { amount, duration, positiveInteger, wholeNumber } from '../input/numbers.ts'
-import { addReading, type ReadingFlags, readingOptions } from '../input/run-input.ts'
+import { readPrompt } from '../input/open-input.ts'
+import { amount, duration, positiveInteger, wholeNumber } from '../input/option-values.ts'
+import { type ReadingFlags, reading, readingOptions } from '../input/run-input.ts'
 import { asker } from '../input/talk-input.ts'
 import { openOtel } from '../otel-export.ts'
 import { output } from '../print.ts'
 import { runExits, watchEnd } from '../run-exit-code.ts'
-import { shortHelp } from '../short-help.ts'
 
 interface Flags
   extends RunningFlags,
@@ -104,97 +104,78 @@ Examples:
   $ npx agent-sluice run --engine codex -- codex exec --json "hi" | jq .type
   $ npx agent-sluice run --tee -- gemini --acp`
 
+/** The options of both `run` and `reply`. */
+export const running: readonly (Row | Option)[] = [
+  ...reading,
+  engineOption(),
+  ['--timeout <time>', 'end it after this time: 90s, 5m, 1h (default: no limit)', duration],
+  [
+    '--idle-timeout <time>',
+    'end it after this long without output: 500ms, 90s, 2m (default: no limit)',
+    duration,
+  ],
+  [
+    '--end-after <time>',
+    'end it this long after its turn is over: 500ms, 5s, 1m (default: wait for it)',
+    duration,
+  ],
+  [
+    '--answer-in <time>',
+    'with --talk: reject what nobody answers in this time: 30s, 5m, 1h (default: 5m)',
+    duration,
+  ],
+  ['--control', 'take orders from elsewhere: answers, interrupt and stop, from the page or another terminal'],
+  [
+    '--rounds <count>',
+    'ask again, up to 3 times, for a result that fails --schema (default: 0)',
+    wholeNumber,
+  ],
+  [
+    '--limit-tokens <count>',
+    'end it when it has used more tokens, in and out (default: no limit)',
+    positiveInteger,
+  ],
+  ['--limit-cost <amount>', 'end it when it has cost more, as it reports (default: no limit)', amount],
+  ['--limit-tool-calls <count>', 'end it when it calls more tools (default: no limit)', positiveInteger],
+  ['--limit-output <bytes>', 'end it when it prints more (default: no limit)', positiveInteger],
+  ['--fsync <when>', 'when to flush the events to disk', ['each', 'interval', 'end'], 'interval'],
+  ['--no-fs-diff', 'do not compare the working directory before and after'],
+  ['--diff', 'record what it changes as a diff, too, by git'],
+  ['--json', 'print the events as NDJSON even on a terminal'],
+  ['--otel', 'export a trace by OTLP over HTTP, configured by OTEL_EXPORTER_OTLP_ENDPOINT and so on'],
+  ['--otel-content', 'with --otel: prompts, messages, arguments and results, too'],
+  ['--github', 'in GitHub Actions: set step outputs, write the step summary and annotations'],
+  ['--redact', 'record no secret: logs, prompt and events have [redacted:kind] instead'],
+  ['--no-redact', 'with --github: do not hide secrets'],
+  ...drawing,
+]
+
 /** `sluice run`: an agent, recorded and shown. */
-export default function runCommand(exit: (code: number) => void): Command {
-  const command = new Command('run')
-    .description(
-      'Runs a command, records what it writes into an audit directory, and shows the conversation live.',
-    )
-    .argument('<command...>', 'the agent and its arguments; what follows its name is for it')
-    .passThroughOptions()
-    .option('--prompt <text>', 'the task, written to its stdin; - reads it from stdin')
-    .option(
+export default {
+  about: 'Runs a command, records what it writes into an audit directory, and shows the conversation live.',
+  args: [['<command...>', 'the agent and its arguments; what follows its name is for it']],
+  passThrough: true,
+  options: [
+    ['--prompt <text>', 'the task, written to its stdin; - reads it from stdin'],
+    [
       '--talk',
       'keep its stdin open, and ask for what it asks (needs --prompt; gemini --acp, codex app-server, …)',
-    )
-    .option('--audit <dir>', 'the audit directory (default: a new one in .audit; .audit/latest points to it)')
-    .option('--attempt-of <dir>', 'add another attempt to the run that is recorded there')
-    .option('--pty', 'run it on a pseudo-terminal (needs the package @lydell/node-pty)')
-    .option('--pipes', 'with --pty: record its stdout and stderr separately, besides the terminal')
-    .option('--tee', 'pass stdin, stdout and stderr through, byte for byte, and only record them')
-    .option(
-      '--tags <name=text>',
-      'your own words about it, to find it with ls --tag; can be given again',
-      tagsIn,
-    )
-    .option('--cwd <dir>', 'the directory to run it in (default: the current one)')
-    .option('--cache <dir>', 'with --schema: keep a result that passed there, and do not run for it again')
-    .option('--run-id <id>', 'the id in every record (default: that of the directory, or a new one)')
-  return shortHelp(addRunning(command), COMMON, { brief, full }).action(
-    async (words: string[], flags: Flags) => exit(await runAndShow(words, flags)),
-  )
-}
-
-/** Adds what `run` and `reply` have in common. */
-export function addRunning(command: Command): Command {
-  addReading(command)
-    .addOption(engineOption())
-    .option('--timeout <time>', 'end it after this time: 90s, 5m, 1h (default: no limit)', duration)
-    .option(
-      '--idle-timeout <time>',
-      'end it after this long without output: 500ms, 90s, 2m (default: no limit)',
-      duration,
-    )
-    .option(
-      '--end-after <time>',
-      'end it this long after its turn is over: 500ms, 5s, 1m (default: wait for it)',
-      duration,
-    )
-    .option(
-      '--answer-in <time>',
-      'with --talk: reject what nobody answers in this time: 30s, 5m, 1h (default: 5m)',
-      duration,
-    )
-    .option(
-      '--control',
-      'take orders from elsewhere: answers, interrupt and stop, from the page or another terminal',
-    )
-    .option(
-      '--rounds <count>',
-      'ask again, up to 3 times, for a result that fails --schema (default: 0)',
-      wholeNumber,
-    )
-    .option(
-      '--limit-tokens <count>',
-      'end it when it has used more tokens, in and out (default: no limit)',
-      positiveInteger,
-    )
-    .option(
-      '--limit-cost <amount>',
-      'end it when it has cost more, as it reports (default: no limit)',
-      amount,
-    )
-    .option(
-      '--limit-tool-calls <count>',
-      'end it when it calls more tools (default: no limit)',
-      positiveInteger,
-    )
-    .option('--limit-output <bytes>', 'end it when it prints more (default: no limit)', positiveInteger)
-    .addOption(
-      new Option('--fsync <when>', 'when to flush the events to disk')
-        .choices(['each', 'interval', 'end'])
-        .default('interval'),
-    )
-    .option('--no-fs-diff', 'do not compare the working directory before and after')
-    .option('--diff', 'record what it changes as a diff, too, by git')
-    .option('--json', 'print the events as NDJSON even on a terminal')
-    .option('--otel', 'export a trace by OTLP over HTTP, configured by OTEL_EXPORTER_OTLP_ENDPOINT and so on')
-    .option('--otel-content', 'with --otel: prompts, messages, arguments and results, too')
-    .option('--github', 'in GitHub Actions: set step outputs, write the step summary and annotations')
-    .option('--redact', 'record no secret: logs, prompt and events have [redacted:kind] instead')
-    .option('--no-redact', 'with --github: do not hide secrets')
-  return addDrawing(command)
-}
+    ],
+    ['--audit <dir>', 'the audit directory (default: a new one in .audit; .audit/latest points to it)'],
+    ['--attempt-of <dir>', 'add another attempt to the run that is recorded there'],
+    ['--pty', 'run it on a pseudo-terminal (needs the package @lydell/node-pty)'],
+    ['--pipes', 'with --pty: record its stdout and stderr separately, besides the terminal'],
+    ['--tee', 'pass stdin, stdout and stderr through, byte for byte, and only record them'],
+    ['--tags <name=text>', 'your own words about it, to find it with ls --tag; can be given again', tagsIn],
+    ['--cwd <dir>', 'the directory to run it in (default: the current one)'],
+    ['--cache <dir>', 'with --schema: keep a result that passed there, and do not run for it again'],
+    ['--run-id <id>', 'the id in every record (default: that of the directory, or a new one)'],
+    ...running,
+  ],
+  brief: { options: COMMON, help: brief },
+  help: full,
+  act: runAndShow,
+} satisfies CommandTable
 
 async function runAndShow(words: readonly string[], flags: Flags): Promise<number> {
   checkDrawing(flags)
@@ -321,14 +302,14 @@ async function runOptions(flags: RunningFlags) {
     output: flags.limitOutput,
   }
   const fsDiff = flags.fsDiff ? {} : false
-  const reading = await readingOptions(flags)
+  const options = await readingOptions(flags)
   // Else the recorded run decides, in a reply.
   const more = {
     ...(flags.redact && { redact: true }),
     ...(flags.control && { control: true }),
     ...(flags.diff && { diff: true }),
   }
-  return { ...reading, timeout, idleTimeout, endAfter, answerIn, rounds, limit, fsync, fsDiff, ...more }
+  return { ...options, timeout, idleTimeout, endAfter, answerIn, rounds, limit, fsync, fsDiff, ...more }
 }
 
 function githubStep({ github, redact = true, json }: RunningFlags): GithubStep | undefined {

@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { badOption } from '../../base/fault.ts'
 import { serveWith } from '../../serve/serve.ts'
 import type { GivenOrder, ServeOptions } from '../../serve/serve-options.ts'
+import type { CommandTable } from '../command-table.ts'
 import { safe } from '../draw/safe.ts'
 import { exits } from '../exit-codes.ts'
-import { addNatsOptions, type NatsFlags } from '../input/nats-options.ts'
+import { type NatsFlags, natsRows } from '../input/nats-options.ts'
 import { warnAboutOpenCode } from './sessions.ts'
 
 interface Flags extends NatsFlags, Pick<ServeOptions, 'port' | 'host' | 'token' | 'insecure' | 'redact'> {
@@ -19,7 +20,7 @@ interface Flags extends NatsFlags, Pick<ServeOptions, 'port' | 'host' | 'token' 
   readonly origin?: readonly string[]
 }
 
-const examples = `
+const help = `
 Shows every run under DIR, the live ones first: the conversation as it arrives
 and, next to it, the raw bytes each part came from. It writes no files and sends
 nothing to other machines. --host opens it to others, who then need a token:
@@ -48,67 +49,64 @@ Examples:
   $ npx agent-sluice serve --from nats://hub:4222 --dir mirror`
 
 /** `sluice serve`: the runs under a directory as a web page. */
-export default function serveCommand(exit: (code: number) => void): Command {
-  const command = new Command('serve')
-    .description('Serves a web page with the runs under a directory, recorded or live.')
-    .argument('[dir]', 'the directory with the runs (default: .)')
-    .option('--port <n>', 'the port; 0 for any free one', portNumber, 4180)
-    .option('--host <address>', 'the address to listen on', '127.0.0.1')
-    .option('--sessions', 'also show the session files of agents')
-    .option('--home <dir>', 'with --sessions: the home directory to look in (default: yours)')
-    .addOption(
-      new Option('--token <text>', 'the token that clients need to read the runs').env('SLUICE_TOKEN'),
-    )
-    .option('--insecure', 'with --host: let anyone who can reach it read, without a token')
-    .option('--redact', 'hide keys, tokens and passwords in everything that is served, and send no raw bytes')
-    .option('--control', 'let who reads answer, interrupt and stop runs that were started with --control')
-    .option(
-      '--control-reply',
-      'the same, and start agents again to continue runs, as the user of this server',
-    )
-    .option('--origin <origin...>', 'with --control: the origin that a proxy gives this server')
-    .option('--from <addresses>', 'show the runs that were sent to NATS: nats://host:4222')
-    .option('--dir <dir>', 'with --from: where they are mirrored (default: a temporary directory)')
-    .option('--tenant <name>', 'with --from: only the runs of this tenant (default: all)')
-  return addNatsOptions(command)
-    .addHelpText('after', examples)
-    .action(async (named: string | undefined, flags: Flags, command: Command) => {
-      const { from, dir: mirrored, tenant, sessions, home, ...others } = flags
-      const { port, host, token, insecure, redact, control, controlReply, origin, ...nats } = others
-      if (origin && !control && !controlReply) throw badOption('--origin is for --control')
-      if (home !== undefined && !sessions)
-        throw badOption('--home is for --sessions; add that, or leave it out')
-      if (from === undefined) refuseOfFrom({ dir: mirrored, tenant, ...nats }, command)
-      if (from !== undefined && named !== undefined)
-        throw badOption('--from takes no directory; --dir names the one for its mirror')
-      if (from !== undefined && controlReply)
-        throw badOption('--control-reply starts agents on this machine: it is for runs of this machine')
-      const mirror = from === undefined ? undefined : await import('./mirror.ts')
-      const source = await mirror?.mirrorInBackground(from!, mirrored, tenant, nats)
-      const dir = source?.dir ?? named ?? '.'
-      try {
-        const orders = (control || controlReply) && {
-          reply: controlReply,
-          origins: origin,
-          onOrder: tellOrder,
-        }
-        const access = { port, host, token, insecure, redact, control: orders }
-        const options = { ...access, dir, sessions: sessions && { home } }
-        const { url, close } = await serveWith(options, source?.door)
-        const what = [source ? 'the runs from NATS' : dir, ...(sessions ? ['the sessions of agents'] : [])]
-        console.error(`sluice: serving ${what.join(' and ')} at ${url} (Ctrl-C ends it)`)
-        if (sessions) warnAboutOpenCode(home)
-        await Promise.race([
-          once(process, 'SIGINT'),
-          once(process, 'SIGTERM'),
-          ...(source ? [source.failed] : []),
-        ])
-        await close()
-      } finally {
-        await source?.close()
-      }
-      exit(exits.good)
-    })
+export default {
+  about: 'Serves a web page with the runs under a directory, recorded or live.',
+  args: [['[dir]', 'the directory with the runs (default: .)']],
+  options: [
+    ['--port <n>', 'the port; 0 for any free one', portNumber, 4180],
+    ['--host <address>', 'the address to listen on', undefined, '127.0.0.1'],
+    ['--sessions', 'also show the session files of agents'],
+    ['--home <dir>', 'with --sessions: the home directory to look in (default: yours)'],
+    new Option('--token <text>', 'the token that clients need to read the runs').env('SLUICE_TOKEN'),
+    ['--insecure', 'with --host: let anyone who can reach it read, without a token'],
+    ['--redact', 'hide keys, tokens and passwords in everything that is served, and send no raw bytes'],
+    ['--control', 'let who reads answer, interrupt and stop runs that were started with --control'],
+    ['--control-reply', 'the same, and start agents again to continue runs, as the user of this server'],
+    ['--origin <origin...>', 'with --control: the origin that a proxy gives this server'],
+    ['--from <addresses>', 'show the runs that were sent to NATS: nats://host:4222'],
+    ['--dir <dir>', 'with --from: where they are mirrored (default: a temporary directory)'],
+    ['--tenant <name>', 'with --from: only the runs of this tenant (default: all)'],
+    ...natsRows,
+  ],
+  help,
+  act: serveRuns,
+} satisfies CommandTable
+
+async function serveRuns(named: string | undefined, flags: Flags, command: Command): Promise<number> {
+  const { from, dir: mirrored, tenant, sessions, home, ...others } = flags
+  const { port, host, token, insecure, redact, control, controlReply, origin, ...nats } = others
+  if (origin && !control && !controlReply) throw badOption('--origin is for --control')
+  if (home !== undefined && !sessions) throw badOption('--home is for --sessions; add that, or leave it out')
+  if (from === undefined) refuseOfFrom({ dir: mirrored, tenant, ...nats }, command)
+  if (from !== undefined && named !== undefined)
+    throw badOption('--from takes no directory; --dir names the one for its mirror')
+  if (from !== undefined && controlReply)
+    throw badOption('--control-reply starts agents on this machine: it is for runs of this machine')
+  const mirror = from === undefined ? undefined : await import('./mirror.ts')
+  const source = await mirror?.mirrorInBackground(from!, mirrored, tenant, nats)
+  const dir = source?.dir ?? named ?? '.'
+  try {
+    const orders = (control || controlReply) && {
+      reply: controlReply,
+      origins: origin,
+      onOrder: tellOrder,
+    }
+    const access = { port, host, token, insecure, redact, control: orders }
+    const options = { ...access, dir, sessions: sessions && { home } }
+    const { url, close } = await serveWith(options, source?.door)
+    const what = [source ? 'the runs from NATS' : dir, ...(sessions ? ['the sessions of agents'] : [])]
+    console.error(`sluice: serving ${what.join(' and ')} at ${url} (Ctrl-C ends it)`)
+    if (sessions) warnAboutOpenCode(home)
+    await Promise.race([
+      once(process, 'SIGINT'),
+      once(process, 'SIGTERM'),
+      ...(source ? [source.failed] : []),
+    ])
+    await close()
+  } finally {
+    await source?.close()
+  }
+  return exits.good
 }
 
 /** The log of who told which run to do what. */

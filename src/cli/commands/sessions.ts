@@ -1,6 +1,5 @@
 import fs from 'node:fs'
 import { homedir } from 'node:os'
-import { Command, Option } from 'commander'
 import { canReadOpenCode } from '../../run/opencode-db.ts'
 import {
   openCodeDatabase,
@@ -9,11 +8,13 @@ import {
   sessionFiles,
 } from '../../run/session-files.ts'
 import { isSessionOf, type SessionSummary, summarise } from '../../run/session-summary.ts'
+import type { CommandTable } from '../command-table.ts'
 import { outcomeStyles } from '../draw/end.ts'
-import { addColor, type ColorFlags, isDrawn, wantsColor } from '../draw/flags.ts'
+import { type ColorFlags, coloring, isDrawn, wantsColor } from '../draw/flags.ts'
 import { minuteOf, tableRow } from '../draw/table.ts'
 import { type Paint, painter, styles } from '../draw/wrap.ts'
-import { positiveInteger } from '../input/numbers.ts'
+import { exits } from '../exit-codes.ts'
+import { positiveInteger } from '../input/option-values.ts'
 import { output, printer } from '../print.ts'
 
 interface Flags extends ColorFlags {
@@ -25,7 +26,7 @@ interface Flags extends ColorFlags {
   readonly draw?: boolean
 }
 
-const examples = `
+const help = `
 Session files are the logs that agents keep in the home directory. They are only
 read. The outcome is that of the last turn; most files do not record an end, and
 then it is unknown.
@@ -36,38 +37,35 @@ Examples:
   $ npx agent-sluice chat --last`
 
 /** `sluice sessions`: the session files of agents, newest first. */
-export default function sessionsCommand(exit: (code: number) => void): Command {
-  const command = new Command('sessions')
-    .description(
-      'Lists the session files of agents, newest first: start, engine, turns, outcome, directory, file.',
-    )
-    .addOption(new Option('--engine <name>', 'list only this agent').choices(sessionEngines))
-    .option('--here', 'list only sessions of the current directory')
-    .option('--limit <n>', 'how many to list', positiveInteger, 20)
-    .option('--home <dir>', 'the home directory to look in (default: yours, and CODEX_HOME and so on)')
-    .option('--json', 'print NDJSON even on a terminal')
-    .option('--draw', 'draw the table even in a pipe')
-  return addColor(command)
-    .addHelpText('after', examples)
-    .action(async (flags: Flags) => {
-      await list(flags)
-      exit(0)
-    })
-}
+export default {
+  about: 'Lists the session files of agents, newest first: start, engine, turns, outcome, directory, file.',
+  options: [
+    ['--engine <name>', 'list only this agent', sessionEngines],
+    ['--here', 'list only sessions of the current directory'],
+    ['--limit <n>', 'how many to list', positiveInteger, 20],
+    ['--home <dir>', 'the home directory to look in (default: yours, and CODEX_HOME and so on)'],
+    ['--json', 'print NDJSON even on a terminal'],
+    ['--draw', 'draw the table even in a pipe'],
+    ...coloring,
+  ],
+  help,
+  act: list,
+} satisfies CommandTable
 
-async function list(flags: Flags): Promise<void> {
+async function list(flags: Flags): Promise<number> {
   const draw = isDrawn(flags)
   const paint = painter(wantsColor(flags))
   const write = output()
   const print = printer()
   let listed = 0
   for (const summary of summaries(flags)) {
-    if (draw && listed === 0 && !(await write(paint(styles.bold, tableRow(names, widths))))) return
-    if (!(await (draw ? write(row(summary, paint)) : print(summary)))) return
+    if (draw && listed === 0 && !(await write(paint(styles.bold, tableRow(names, widths))))) return exits.good
+    if (!(await (draw ? write(row(summary, paint)) : print(summary)))) return exits.good
     listed++
   }
   if (flags.engine === undefined || flags.engine === 'opencode') warnAboutOpenCode(flags.home)
   if (listed === 0) console.error('sluice: no session files were found')
+  return exits.good
 }
 
 /** Its sessions are rows of a database, which not every version of Node can read. */

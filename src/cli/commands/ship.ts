@@ -1,6 +1,6 @@
-import { Command } from 'commander'
-import { hidingOf } from '../../serve/hiding.ts'
-import { addNatsOptions, moveRuns, type NatsFlags, natsOptions } from '../input/nats-options.ts'
+import { hidingOf } from '../../serve/redact-served.ts'
+import type { CommandTable } from '../command-table.ts'
+import { moveRuns, type NatsFlags, natsOptions, natsRows } from '../input/nats-options.ts'
 
 interface Flags extends NatsFlags {
   readonly to: string
@@ -10,7 +10,7 @@ interface Flags extends NatsFlags {
   readonly control?: boolean
 }
 
-const examples = `
+const help = `
 Sends every run under DIR that has an events.jsonl. Waits for runs that are
 being written, and ends when all have ended and the broker has them. Can be
 killed and started again at any time: the broker says where to continue.
@@ -26,19 +26,21 @@ Examples:
   $ npx agent-sluice ship .audit --to tls://hub:4222 --tenant host-a --follow`
 
 /** `sluice ship`: sends the runs under a directory to NATS. */
-export default function shipCommand(exit: (code: number) => void): Command {
-  const command = new Command('ship')
-    .description('Sends the runs under a directory to NATS JetStream, each event once and in order.')
-    .argument('[dir]', 'the directory with the runs', '.')
-    .requiredOption('--to <addresses>', 'nats://host:4222, or several with commas')
-    .option('--tenant <name>', 'the owner of these runs (default: default)')
-    .option('--follow', 'keep watching for new runs')
-    .option('--control', 'pass on orders to runs that were started with --control: see docs/control.md')
-    .option('--redact', 'hide keys, tokens and passwords before anything is sent')
-  return addNatsOptions(command)
-    .addHelpText('after', examples)
-    .action(async (dir: string, flags: Flags) => exit(await shipRuns(dir, flags)))
-}
+export default {
+  about: 'Sends the runs under a directory to NATS JetStream, each event once and in order.',
+  args: [['[dir]', 'the directory with the runs', undefined, '.']],
+  options: [
+    ['--to <addresses>', 'nats://host:4222, or several with commas'],
+    ['--tenant <name>', 'the owner of these runs (default: default)'],
+    ['--follow', 'keep watching for new runs'],
+    ['--control', 'pass on orders to runs that were started with --control: see docs/control.md'],
+    ['--redact', 'hide keys, tokens and passwords before anything is sent'],
+    ...natsRows,
+  ],
+  required: '--to',
+  help,
+  act: shipRuns,
+} satisfies CommandTable
 
 async function shipRuns(
   dir: string,

@@ -1,5 +1,5 @@
 import { pipeline } from 'node:stream/promises'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError } from 'commander'
 import { badOption, type Code, Fault, type Note, quote, visible } from '../../base/fault.ts'
 import type { Frame } from '../../frames/frame.ts'
 import { jsonValue } from '../../json/strict.ts'
@@ -14,12 +14,13 @@ import type { ValuesOptions } from '../../values/values.ts'
 import type { JsonScalar, Where } from '../../values/where/conditions.ts'
 import type { DroppedLines } from '../../values/where/where.ts'
 import { countWords } from '../../views/words.ts'
+import type { CommandTable } from '../command-table.ts'
 import { safe } from '../draw/safe.ts'
 import { progress } from '../draw/status-line.ts'
 import { exits } from '../exit-codes.ts'
-import { openInput, readSchema, unreadable } from '../input/input.ts'
-import { wholeNumber } from '../input/numbers.ts'
-import { aboutMaxRepair } from '../input/run-input.ts'
+import { openInput, readSchema, unreadable } from '../input/open-input.ts'
+import { oneMore } from '../input/option-values.ts'
+import { maxRepair } from '../input/run-input.ts'
 import { flushed, harmless, linePrinter, output } from '../print.ts'
 
 interface Flags
@@ -32,7 +33,7 @@ interface Flags
   readonly raw?: boolean
 }
 
-const examples = `
+const help = `
 Reads the whole input as one JSON document if it is one. Otherwise it looks for
 <json> blocks, fenced blocks and bare objects.
 
@@ -53,49 +54,30 @@ Examples:
   $ npx agent-sluice values huge.jsonl --lines --where type=turn.completed`
 
 /** `sluice values`: the payloads in the output of an agent, as NDJSON outcomes. */
-export default function valuesCommand(exit: (code: number) => void): Command {
-  return new Command('values')
-    .description('Finds the payloads in the output of an agent and prints one outcome for each, as NDJSON.')
-    .argument('[file]', 'the recorded output (default: stdin)')
-    .option('--schema <file>', 'a JSON Schema that every value must pass')
-    .option('--tag <name>', 'look only at blocks of this tag: json for <json>…</json>')
-    .option('--lines', 'look only at NDJSON lines: each line that begins like JSON')
-    .option('--strict', 'with --lines: every line that is not blank must be a record')
-    .option(
-      '--where <key=value>',
-      'with --lines: only records that have this (may be repeated)',
-      addCondition,
-    )
-    .option(
-      '--envelope <field>',
-      'the field of a wrapper object that may contain the payload (default: response)',
-    )
-    .option('--explain', 'explain every candidate: what was repaired, and why it was taken or not')
-    .option(
-      '--items <path>',
-      'print the elements of a document one by one: issues.* (may be repeated)',
-      (path: string, paths: readonly string[] = []) => [...paths, path],
-    )
-    .addOption(
-      new Option('--pick <which>', 'which outcomes to print')
-        .choices(['each', 'first', 'last'])
-        .default('each'),
-    )
-    .option('--max-repair <characters>', aboutMaxRepair, wholeNumber)
-    .option('--partial', 'complete a value that was cut off, and list its incomplete paths')
-    .addOption(
-      new Option('--root <kind>', 'what a value must be (default: any with a schema, else object)').choices([
-        'object',
-        'any',
-      ]),
-    )
-    .option(
+export default {
+  about: 'Finds the payloads in the output of an agent and prints one outcome for each, as NDJSON.',
+  args: [['[file]', 'the recorded output (default: stdin)']],
+  options: [
+    ['--schema <file>', 'a JSON Schema that every value must pass'],
+    ['--tag <name>', 'look only at blocks of this tag: json for <json>…</json>'],
+    ['--lines', 'look only at NDJSON lines: each line that begins like JSON'],
+    ['--strict', 'with --lines: every line that is not blank must be a record'],
+    ['--where <key=value>', 'with --lines: only records that have this (may be repeated)', addCondition],
+    ['--envelope <field>', 'the field of a wrapper object that may contain the payload (default: response)'],
+    ['--explain', 'explain every candidate: what was repaired, and why it was taken or not'],
+    ['--items <path>', 'print the elements of a document one by one: issues.* (may be repeated)', oneMore],
+    ['--pick <which>', 'which outcomes to print', ['each', 'first', 'last'], 'each'],
+    maxRepair,
+    ['--partial', 'complete a value that was cut off, and list its incomplete paths'],
+    ['--root <kind>', 'what a value must be (default: any with a schema, else object)', ['object', 'any']],
+    [
       '--raw',
       'print bare values: strings without quotes, anything else as JSON; faults, and a text without payload, go to stderr',
-    )
-    .addHelpText('after', examples)
-    .action(async (file: string | undefined, flags: Flags) => exit(await printValues(file, flags)))
-}
+    ],
+  ],
+  help,
+  act: printValues,
+} satisfies CommandTable
 
 async function printValues(file: string | undefined, flags: Flags): Promise<number> {
   const { schema: schemaFile, explain, strict, raw, ...rest } = flags

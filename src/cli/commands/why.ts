@@ -1,6 +1,5 @@
 import fs from 'node:fs'
 import { basename } from 'node:path'
-import { Command } from 'commander'
 import { badOption } from '../../base/fault.ts'
 import { readBlock } from '../../disk/plain-file.ts'
 import { costWords } from '../../events/cost.ts'
@@ -11,14 +10,15 @@ import { isDatabase } from '../../run/opencode-db.ts'
 import { fixedDir } from '../../run/run-directory.ts'
 import { type FailedCall, type WhyReport, whyOf } from '../../views/why.ts'
 import { shellWord } from '../../views/words.ts'
+import type { CommandTable } from '../command-table.ts'
 import { outcomeStyles } from '../draw/end.ts'
-import { addColor, type ColorFlags, columnsOf, wantsColor } from '../draw/flags.ts'
+import { type ColorFlags, coloring, columnsOf, wantsColor } from '../draw/flags.ts'
 import { safe, safeLine } from '../draw/safe.ts'
 import { fitTo } from '../draw/width.ts'
 import { type Paint, painter, styles } from '../draw/wrap.ts'
 import { exits } from '../exit-codes.ts'
-import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
-import { addRunInput, isDirectory, type RunFlags, runEvents } from '../input/run-input.ts'
+import { type LastFlags, lastOptions, namedOrLast } from '../input/last-option.ts'
+import { FILE, isDirectory, type RunFlags, runEvents, runInput } from '../input/run-input.ts'
 import { output, printer } from '../print.ts'
 import { runExits, watchEnd } from '../run-exit-code.ts'
 
@@ -31,7 +31,7 @@ interface Flags extends RunFlags, LastFlags, ColorFlags {
 const MAX_LINES = 10
 const TOOL_LINES = 3
 
-const examples = `
+const help = `
 At most ten lines: how the run ended and on which evidence, the first thing that
 went wrong, the last error, the last file, the failed tool with the end of its
 output (or the end of stderr, if nothing else tells), and where in the raw log
@@ -46,15 +46,19 @@ Examples:
   $ npx agent-sluice why .audit/latest --bytes | jq .`
 
 /** `sluice why`: explains what went wrong in a run. */
-export default function whyCommand(exit: (code: number) => void): Command {
-  const command = addLast(addRunInput(new Command('why')))
-    .description('Explains in at most ten lines why a run ended as it did.')
-    .option('--bytes', 'print the bytes of the raw log with the first problem')
-    .option('--json', 'print one JSON record')
-  return addColor(command)
-    .addHelpText('after', examples)
-    .action(async (file: string | undefined, flags: Flags) => exit(await printWhy(file, flags)))
-}
+export default {
+  about: 'Explains in at most ten lines why a run ended as it did.',
+  args: [FILE],
+  options: [
+    ...runInput,
+    ...lastOptions(),
+    ['--bytes', 'print the bytes of the raw log with the first problem'],
+    ['--json', 'print one JSON record'],
+    ...coloring,
+  ],
+  help,
+  act: printWhy,
+} satisfies CommandTable
 
 async function printWhy(given: string | undefined, asked: Flags): Promise<number> {
   if (asked.bytes && asked.json)

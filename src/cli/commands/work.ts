@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Command, Option } from 'commander'
+import { Option } from 'commander'
 import { badOption, clip, Fault, quote } from '../../base/fault.ts'
 import { cannotRead } from '../../base/system-error-code.ts'
 import { jsonValue } from '../../json/strict.ts'
@@ -9,10 +9,11 @@ import { activate, ledger } from '../../work/ledger.ts'
 import { readOrder, type WorkOrder } from '../../work/order.ts'
 import { outbox } from '../../work/outbox.ts'
 import { type WorkOptions, work } from '../../work/work.ts'
+import type { CommandTable } from '../command-table.ts'
 import { safe } from '../draw/safe.ts'
 import { exits, isFull } from '../exit-codes.ts'
 import { isModulePath, useModule } from '../input/engine-option.ts'
-import { duration, wholeNumber } from '../input/numbers.ts'
+import { duration, wholeNumber } from '../input/option-values.ts'
 import { untilStopped } from '../input/until-stopped.ts'
 import { printer } from '../print.ts'
 
@@ -26,7 +27,7 @@ interface Flags extends Pick<WorkOptions, 'result' | 'timeout' | 'rounds' | 'tem
   readonly dryRun?: boolean
 }
 
-const examples = `
+const help = `
 Prints the Work as JSON. The outbox has comments/, archive/, ledger/, audit/
 and journal.jsonl.
 
@@ -46,36 +47,34 @@ Examples:
   $ npx agent-sluice work --order o.json --dry-run -- make review`
 
 /** `sluice work`: one worker, one result. */
-export default function workCommand(exit: (code: number) => void): Command {
-  return new Command('work')
-    .description(
-      'Runs a worker on an order, settles what it left against the active run, and posts one comment.',
-    )
-    .argument('[command...]', 'the worker and its arguments, after -- (default: that of the worker type)')
-    .requiredOption('--order <file>', 'the work order, as JSON')
-    .option('--outbox <dir>', 'the directory for comments, archive, ledger and audits')
-    .addOption(
-      new Option('--worker <type>', 'how to talk to the worker, or a module: ./my-adapter.js')
-        .choices(adapters.map((adapter) => adapter.type))
-        // Replaces the check that comes with the choices: the name may be the path of a module.
-        .argParser(String)
-        .default('script'),
-    )
-    .option('--result <file>', 'a result that a person wrote, as JSON or headers; starts no worker')
-    .option('--active-run <id>', "the run whose result counts (default: the ledger's, else the order's)")
-    .option('--activate', "make the order's run the active one first")
-    .option('--audit <dir>', 'where each run is recorded (default: audit/ in the outbox, else .audit)')
-    .option('--template <file>', 'a template for the comment, with {{names}}')
-    .option('--timeout <time>', 'end the worker after this time: 90s, 5m, 1h (default: no limit)', duration)
-    .option(
+export default {
+  about: 'Runs a worker on an order, settles what it left against the active run, and posts one comment.',
+  args: [['[command...]', 'the worker and its arguments, after -- (default: that of the worker type)']],
+  options: [
+    ['--order <file>', 'the work order, as JSON'],
+    ['--outbox <dir>', 'the directory for comments, archive, ledger and audits'],
+    new Option('--worker <type>', 'how to talk to the worker, or a module: ./my-adapter.js')
+      .choices(adapters.map((adapter) => adapter.type))
+      // Replaces the check that comes with the choices: the name may be the path of a module.
+      .argParser(String)
+      .default('script'),
+    ['--result <file>', 'a result that a person wrote, as JSON or headers; starts no worker'],
+    ['--active-run <id>', "the run whose result counts (default: the ledger's, else the order's)"],
+    ['--activate', "make the order's run the active one first"],
+    ['--audit <dir>', 'where each run is recorded (default: audit/ in the outbox, else .audit)'],
+    ['--template <file>', 'a template for the comment, with {{names}}'],
+    ['--timeout <time>', 'end the worker after this time: 90s, 5m, 1h (default: no limit)', duration],
+    [
       '--rounds <count>',
       'ask an agent again, up to 3 times, for a result that cannot be used (default: 0)',
       wholeNumber,
-    )
-    .option('--dry-run', 'run and settle, but post nothing')
-    .addHelpText('after', examples)
-    .action(async (command: string[], flags: Flags) => exit(await runWork(command, flags)))
-}
+    ],
+    ['--dry-run', 'run and settle, but post nothing'],
+  ],
+  required: '--order',
+  help,
+  act: runWork,
+} satisfies CommandTable
 
 async function runWork(command: string[], flags: Flags): Promise<number> {
   const { outbox: box, dryRun = false, result, timeout, rounds } = flags

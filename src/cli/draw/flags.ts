@@ -1,9 +1,9 @@
 import { relative, resolve } from 'node:path'
-import { type Command, Option } from 'commander'
 import { badOption } from '../../base/fault.ts'
 import { listAttempts } from '../../run/attempt-logs.ts'
 import { readMeta } from '../../run/meta.ts'
 import { fixedDir } from '../../run/run-directory.ts'
+import type { Row } from '../command-table.ts'
 import type { About } from './drawing.ts'
 
 /** How a run is drawn; every command that draws takes the same flags. */
@@ -23,26 +23,23 @@ export interface ColorFlags {
 /** What `--color` may say: alone it is the first. */
 const WHEN = ['always', 'auto', 'never'] as const
 
-/** Adds the options for drawing a run. */
-export function addDrawing(command: Command): Command {
-  command
-    .option('--draw', 'draw the conversation even in a pipe')
-    .option('--full', 'draw everything in full: prompts, outputs, diffs, thoughts')
-    .option('--quiet', 'show only the last message of the agent')
-    .option('--verbose', 'draw every warning with its code, and the lines that were not understood')
-  return addColor(command)
-}
+export const coloring: readonly Row[] = [
+  [
+    '--color <when>',
+    'draw in colors (default: auto, on a terminal that has them; also FORCE_COLOR, NO_COLOR)',
+    WHEN,
+  ],
+  ['--no-color', 'draw without colors'],
+]
 
-export function addColor(command: Command): Command {
-  return command
-    .addOption(
-      new Option(
-        '--color <when>',
-        'draw in colors (default: auto, on a terminal that has them; also FORCE_COLOR, NO_COLOR)',
-      ).choices(WHEN),
-    )
-    .option('--no-color', 'draw without colors')
-}
+/** The options for drawing a run. */
+export const drawing: readonly Row[] = [
+  ['--draw', 'draw the conversation even in a pipe'],
+  ['--full', 'draw everything in full: prompts, outputs, diffs, thoughts'],
+  ['--quiet', 'show only the last message of the agent'],
+  ['--verbose', 'draw every warning with its code, and the lines that were not understood'],
+  ...coloring,
+]
 
 /** Refuses flags that contradict each other. */
 export function checkDrawing({ json, draw, full, quiet, verbose }: DrawFlags): void {

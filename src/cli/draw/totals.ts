@@ -1,5 +1,5 @@
 import { costWords } from '../../events/cost.ts'
-import type { RunSums, RunTotals } from '../../serve/run-totals.ts'
+import { knownWords, type RunSums, type RunTotals } from '../../serve/run-totals.ts'
 import { countWords, durationWords, grouped } from '../../views/words.ts'
 import { output, printer } from '../print.ts'
 import { type ColorFlags, isDrawn, wantsColor } from './flags.ts'
@@ -30,7 +30,7 @@ export async function printTotals(
     '\n',
     ...totals.engines.map((one) => tableRow(cellsOf(one.engine, one), widths)),
     '\n',
-    `Tokens are known of ${knownOf(totals.tokens, totals)}, time of ${knownOf(totals.time, totals)}, cost of ${costsOf(totals)}.\n`,
+    `${knownWords(totals)}\n`,
   ]
   for (const row of rows) if (!(await write(row))) return false
   return true
@@ -46,15 +46,4 @@ function cellsOf(name: string, { runs, outcomes, tokens, costs, time }: RunSums)
     costs.map(({ amount, currency }) => costWords({ amount, currency }) || '$0').join(' '),
     time.runs > 0 ? durationWords(time.ms) : '',
   ]
-}
-
-function knownOf(known: { readonly runs: number }, { runs }: RunSums): string {
-  return `${grouped(known.runs)} of ${countWords(runs, 'run')}`
-}
-
-function costsOf(totals: RunSums): string {
-  const runs = totals.costs.reduce((sum, cost) => sum + cost.runs, 0)
-  const session = totals.costs.reduce((sum, cost) => sum + cost.cumulative, 0)
-  const more = session > 0 ? ` (of ${grouped(session)} perhaps with what their session had cost before)` : ''
-  return knownOf({ runs }, totals) + more
 }

@@ -1,5 +1,5 @@
-import type { Command } from 'commander'
 import { badOption } from '../../base/fault.ts'
+import type { Row } from '../command-table.ts'
 import { safeLine } from '../draw/safe.ts'
 import type { RunFlags } from './run-input.ts'
 
@@ -8,11 +8,12 @@ export interface LastFlags {
   readonly home?: string
 }
 
-/** Adds `--last`, which finds the run itself; on a terminal it need not be said. */
-export function addLast(command: Command, verb = 'read'): Command {
-  return command
-    .option('--last', `${verb} the newest of: the run at .audit/latest, the session files of this directory`)
-    .option('--home <dir>', 'with --last: the home directory to look for session files in')
+/** `--last` finds the run itself; on a terminal it need not be said. */
+export function lastOptions(verb = 'read'): readonly Row[] {
+  return [
+    ['--last', `${verb} the newest of: the run at .audit/latest, the session files of this directory`],
+    ['--home <dir>', 'with --last: the home directory to look for session files in'],
+  ]
 }
 
 /** The named file, or with `--last` the one that was found, and how to read it. */

@@ -1,6 +1,7 @@
-import { type Command, Option } from 'commander'
+import { Option } from 'commander'
 import { badOption } from '../../base/fault.ts'
 import type { NatsOptions } from '../../nats/nats-connection.ts'
+import type { Row } from '../command-table.ts'
 import { safe } from '../draw/safe.ts'
 import { statusLine } from '../draw/status-line.ts'
 import { exits } from '../exit-codes.ts'
@@ -16,28 +17,23 @@ export interface NatsFlags
 }
 
 /** How to connect to NATS: the options that `ship`, `mirror` and `serve --from` share. */
-export function addNatsOptions(command: Command): Command {
-  return command
-    .option('--stream <name>', 'the JetStream stream; created if it is missing (default: sluice)')
-    .addOption(
-      new Option('--replicas <n>', 'servers that store a stream created here (default: 1)')
-        .choices(['1', '3', '5'])
-        .argParser(Number),
-    )
-    .addOption(new Option('--user <name>', 'the user').env('NATS_USER'))
-    .addOption(
-      new Option('--password <word>', 'its password; other users can see it in a list of processes').env(
-        'NATS_PASSWORD',
-      ),
-    )
-    .addOption(new Option('--nats-token <token>', 'a token instead of a user').env('NATS_TOKEN'))
-    .addOption(new Option('--creds <file>', 'a creds file instead of a user').env('NATS_CREDS'))
-    .option('--inbox <name>', 'where answers arrive, if this user has a place of its own (default: _INBOX)')
-    .option('--tls', 'refuse a server without TLS; so does an address with tls://')
-    .option('--tls-ca <file>', 'the authority that signed its certificate, in PEM')
-    .option('--tls-cert <file>', 'the certificate of this client, in PEM')
-    .option('--tls-key <file>', 'its key, in PEM')
-}
+export const natsRows: readonly (Row | Option)[] = [
+  ['--stream <name>', 'the JetStream stream; created if it is missing (default: sluice)'],
+  new Option('--replicas <n>', 'servers that store a stream created here (default: 1)')
+    .choices(['1', '3', '5'])
+    .argParser(Number),
+  new Option('--user <name>', 'the user').env('NATS_USER'),
+  new Option('--password <word>', 'its password; other users can see it in a list of processes').env(
+    'NATS_PASSWORD',
+  ),
+  new Option('--nats-token <token>', 'a token instead of a user').env('NATS_TOKEN'),
+  new Option('--creds <file>', 'a creds file instead of a user').env('NATS_CREDS'),
+  ['--inbox <name>', 'where answers arrive, if this user has a place of its own (default: _INBOX)'],
+  ['--tls', 'refuse a server without TLS; so does an address with tls://'],
+  ['--tls-ca <file>', 'the authority that signed its certificate, in PEM'],
+  ['--tls-cert <file>', 'the certificate of this client, in PEM'],
+  ['--tls-key <file>', 'its key, in PEM'],
+]
 
 /** A command that runs until it is stopped is often started together with its broker. */
 const FOLLOW_CONNECT_MS = 10_000

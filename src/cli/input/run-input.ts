@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { Readable } from 'node:stream'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError, type Option } from 'commander'
 import { badOption } from '../../base/fault.ts'
 import type { FsDiff } from '../../events/artifacts.ts'
 import type { AgentEvent } from '../../events/event.ts'
@@ -9,10 +9,11 @@ import { isDatabase, openCodeLines } from '../../run/opencode-db.ts'
 import { events } from '../../streams/events.ts'
 import type { Flow } from '../../streams/flow.ts'
 import { tap } from '../../streams/tap.ts'
+import type { Row } from '../command-table.ts'
 import { exits } from '../exit-codes.ts'
 import { engineOption, namedEngine } from './engine-option.ts'
-import { openInput, readObject, readSchema, unreadable } from './input.ts'
-import { positiveInteger, wholeNumber } from './numbers.ts'
+import { openInput, readObject, readSchema, unreadable } from './open-input.ts'
+import { positiveInteger, wholeNumber } from './option-values.ts'
 
 /** How the output of a run is read; `events`, `chat`, `run` and `replay` take the same flags. */
 export interface ReadingFlags
@@ -20,36 +21,29 @@ export interface ReadingFlags
   readonly schema?: string
 }
 
-/** Said of `--max-repair` in every command that has it. */
-export const aboutMaxRepair = 'the longest payload to repair, in characters (default: 65536)'
+export const maxRepair: Row = [
+  '--max-repair <characters>',
+  'the longest payload to repair, in characters (default: 65536)',
+  wholeNumber,
+]
 
-/** Adds the options for reading the output of a run. */
-export function addReading(command: Command): Command {
-  return command
-    .option('--schema <file>', 'a JSON Schema that the last payload must pass')
-    .addOption(
-      new Option('--pick <which>', 'which payload of a message is its answer (default: last)').choices([
-        'first',
-        'last',
-      ]),
-    )
-    .option('--max-repair <characters>', aboutMaxRepair, wholeNumber)
-    .option(
-      '--done-marker <key>',
-      'the payload key that means the work is done (default: __SKILL_DONE__)',
-      keyName,
-    )
-    .option(
-      '--max-frame <bytes>',
-      'the longest record to hold in memory, in bytes (default: 16 MiB)',
-      positiveInteger,
-    )
-    .option(
-      '--window <records>',
-      'records of one channel that may wait for their copy on another (default: 65536)',
-      positiveInteger,
-    )
-}
+/** The options for reading the output of a run. */
+export const reading: readonly Row[] = [
+  ['--schema <file>', 'a JSON Schema that the last payload must pass'],
+  ['--pick <which>', 'which payload of a message is its answer (default: last)', ['first', 'last']],
+  maxRepair,
+  ['--done-marker <key>', 'the payload key that means the work is done (default: __SKILL_DONE__)', keyName],
+  [
+    '--max-frame <bytes>',
+    'the longest record to hold in memory, in bytes (default: 16 MiB)',
+    positiveInteger,
+  ],
+  [
+    '--window <records>',
+    'records of one channel that may wait for their copy on another (default: 65536)',
+    positiveInteger,
+  ],
+]
 
 /** The flags as options of `events()`, with the schema read. */
 export async function readingOptions(flags: ReadingFlags) {
@@ -86,21 +80,22 @@ export interface RunFlags extends ReadingFlags {
   readonly session?: string
 }
 
-/** Adds the options for where the output of a run is. */
-export function addRunInput(command: Command): Command {
-  return addReading(command)
-    .argument('[file]', 'what the agent wrote to stdout, or an audit directory (default: stdin)')
-    .addOption(engineOption())
-    .option('--stdout <file>', 'a log of its stdout; the same as FILE')
-    .option('--stderr <file>', 'a log of its stderr')
-    .option('--pty <file>', 'a log of what its terminal showed')
-    .option('--stdin <file>', 'a log of what was sent to it: prompts, and answers to its requests')
-    .option('--fs-diff <file>', 'the files it changed: {"created": [], "modified": [], "deleted": []}')
-    .option('--exit <code>', 'its exit code', exitCode)
-    .option('--run-id <id>', 'the id in every record (default: run, or the recorded one)')
-    .option('--session <id>', 'the session to read if FILE is an OpenCode database (default: the newest)')
-    .option('--dir <path>', 'the directory it ran in (default: the current one)')
-}
+export const FILE: Row = ['[file]', 'what the agent wrote to stdout, or an audit directory (default: stdin)']
+
+/** The options for where the output of a run is, and how it is read. */
+export const runInput: readonly (Row | Option)[] = [
+  ...reading,
+  engineOption(),
+  ['--stdout <file>', 'a log of its stdout; the same as FILE'],
+  ['--stderr <file>', 'a log of its stderr'],
+  ['--pty <file>', 'a log of what its terminal showed'],
+  ['--stdin <file>', 'a log of what was sent to it: prompts, and answers to its requests'],
+  ['--fs-diff <file>', 'the files it changed: {"created": [], "modified": [], "deleted": []}'],
+  ['--exit <code>', 'its exit code', exitCode],
+  ['--run-id <id>', 'the id in every record (default: run, or the recorded one)'],
+  ['--session <id>', 'the session to read if FILE is an OpenCode database (default: the newest)'],
+  ['--dir <path>', 'the directory it ran in (default: the current one)'],
+]
 
 function exitCode(text: string): number {
   const code = Number(text)
@@ -121,10 +116,10 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
     tellMissing(file, flags)
     return replay(file, await replayOptions(flags))
   }
-  const reading = await readingOptions(flags)
+  const options = await readingOptions(flags)
   const fsDiff = flags.fsDiff === undefined ? undefined : await readDiff(flags.fsDiff)
   const { engine = 'auto', runId, dir = process.cwd() } = flags
-  const flow = events(await namedEngine(engine), { ...reading, fsDiff, runId, dir })
+  const flow = events(await namedEngine(engine), { ...options, fsDiff, runId, dir })
   const stdout = file ?? flags.stdout
   const alone = flags.stderr === undefined && flags.pty === undefined
   const log = (path: string | undefined) => {

@@ -32,7 +32,7 @@ export function answerForm({ title, tool, options, questions = [] }: AgentReques
   const fields = questions.map((question, at) =>
     fieldOf(question, `${name}-${at}`, question.question === title),
   )
-  const status = make('p', { class: 'how', role: 'status' })
+  const status = make('p.how', { role: 'status' })
   const tell: Tell = (words, busy) => {
     // The focus stays here when the button that was pressed is disabled.
     if (busy && set.contains(document.activeElement)) form.focus({ preventScroll: true })
@@ -43,16 +43,14 @@ export function answerForm({ title, tool, options, questions = [] }: AgentReques
     button({ 'data-kind': kind }, () => give({ option: id, label }, kind, tell), visible(label) || id)
   const set = make(
     'fieldset',
-    {},
     ...fields.map(({ box }) => box),
     make(
-      'div',
-      'choices',
-      fields.length > 0 && make('button', {}, 'Send'),
+      'div.choices',
+      fields.length > 0 && make('button', 'Send'),
       ...(options.length > 0 ? options : [DISMISS]).map(choose),
     ),
   )
-  const form = make('form', { class: 'answer', tabindex: -1, 'aria-label': `Answer to ${tool}` }, set, status)
+  const form = make('form.answer', { tabindex: -1, 'aria-label': `Answer to ${tool}` }, set, status)
   // What was missing may be there now.
   form.addEventListener('input', () => tell('', false))
   form.addEventListener('submit', (press) => {
@@ -78,9 +76,9 @@ function fieldOf(
   const typed = () => words.value.trim()
   const shown = visible(question)
   // A single question is the title of the card.
-  const hidden = told ? 'hidden' : {}
+  const hidden = { class: told && 'hidden' }
   if (options.length === 0) {
-    const label = make('label', 'own', make('span', hidden, shown), words)
+    const label = make('label.own', make('span', hidden, shown), words)
     return { box: label, read: () => typed() || undefined }
   }
   const picks = options.map(({ label, description }, at) => {
@@ -99,17 +97,15 @@ function fieldOf(
     })
   const box = make(
     'fieldset',
-    {},
     make('legend', hidden, shown),
     ...picks.map(({ label, description, box: pick }, at) =>
       make(
         'div',
-        {},
-        make('label', 'pick', pick, visible(label)),
+        make('label.pick', pick, visible(label)),
         make('small', { id: `${name}-${at}` }, visible(description ?? '')),
       ),
     ),
-    other && make('label', 'own', 'Another answer', words),
+    other && make('label.own', 'Another answer', words),
   )
   const read = () => {
     const chosen = picks.filter((pick) => pick.box.checked).map(({ label }) => label)

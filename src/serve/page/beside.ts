@@ -6,13 +6,14 @@ import {
   type ComparedRun,
   type ComparedStep,
   Comparison,
+  outcomeWords,
   type RunComparison,
 } from '../../views/comparison.ts'
 import { Conversation } from '../../views/conversation.ts'
 import type { RunInfo } from '../run-info.ts'
 import { titleOf, tookOf } from '../run-words.ts'
 import { addressOf } from './address.ts'
-import { byId, make } from './element.ts'
+import { byId, isDrawn, make } from './element.ts'
 import { diffNodes, languageOf } from './markdown-nodes.ts'
 import type { OpenRun, RunSource } from './source.ts'
 import { countWords, dateWords, durationWords, fullDate, priceWords, spentWords } from './words.ts'
@@ -28,12 +29,12 @@ const MAX_OPEN = 30
 let shown: { readonly path: string; close(): void } | undefined
 
 /** Shows `changes/<id>` or `compare/<id>/<id>`, until the page shows something else. */
-export function show(source: RunSource, path = '', infoOf: InfoOf = () => undefined): void {
+export function show(source: RunSource, path: string, infoOf: InfoOf): void {
   if (shown?.path === path) return
   shown?.close()
   const [what, ...ids] = path.split('/').map(decodeURIComponent)
   const box = sectionOf()
-  box.replaceChildren(make('p', { role: 'status' }, 'Reading …'))
+  if (!isDrawn(box, path)) box.replaceChildren(make('p', { role: 'status' }, 'Reading …'))
   delete box.dataset['over']
   const [one = '', other] = ids
   const close =
@@ -119,7 +120,6 @@ function reading(source: RunSource, ids: readonly string[], begin: () => Reading
 function changesOf(id: string, box: HTMLElement, infoOf: InfoOf): Reading {
   const talk = new Conversation()
   const changes = new Changes()
-  const redraw = drawer(box, 'Changes')
   let count = 0
   return {
     takes: [
@@ -132,16 +132,15 @@ function changesOf(id: string, box: HTMLElement, infoOf: InfoOf): Reading {
       const files = changes.files()
       const info = infoOf(id)
       const none = count === 0 ? 'This run is not here, or has no events.' : 'It changed no file.'
-      redraw([info, files, faults, over], () => [
+      redraw(box, 'Changes', [info, files, faults, over], () => [
         make(
           'h2',
-          {},
           'Changes of ',
           make('a', { href: addressOf({ run: id, query: {} }) }, info ? titleOf(info) : id),
         ),
-        make('p', 'line', sumWords(files)),
-        ...faults.map((fault) => make('p', 'void', fault)),
-        ...(files.length === 0 ? [make('p', 'void', over ? none : 'Nothing yet.')] : []),
+        make('p.line', sumWords(files)),
+        ...faults.map((fault) => make('p.void', fault)),
+        ...(files.length === 0 ? [make('p.void', over ? none : 'Nothing yet.')] : []),
         ...files.map((file, at) => fileNode(id, file, at < MAX_OPEN)),
       ])
       if (over) box.dataset['over'] = 'true'
@@ -151,15 +150,10 @@ function changesOf(id: string, box: HTMLElement, infoOf: InfoOf): Reading {
 }
 
 /** Draws a view, unless it is drawn with these facts already: what the reader has folded stays so. */
-function drawer(box: HTMLElement, label: string) {
-  let last = ''
-  return (facts: unknown, nodes: () => readonly Node[]): void => {
-    const key = JSON.stringify(facts)
-    if (key === last) return
-    last = key
-    box.setAttribute('aria-label', label)
-    box.replaceChildren(...nodes())
-  }
+function redraw(box: HTMLElement, label: string, facts: unknown, nodes: () => readonly Node[]): void {
+  if (isDrawn(box, [label, facts])) return
+  box.setAttribute('aria-label', label)
+  box.replaceChildren(...nodes())
 }
 
 function sumWords(files: readonly ChangedFile[]): string {
@@ -176,23 +170,18 @@ function fileNode(run: string, file: ChangedFile, open: boolean): HTMLElement {
   const { path, change, edits } = file
   const many = edits.length > 1 ? countWords(edits.length, 'edit') : ''
   return make(
-    'details',
-    { class: 'changed', open: open && '', 'data-path': path },
-    make(
-      'summary',
-      {},
-      make('b', {}, path),
-      make('small', {}, [change ?? 'edited', many].filter(Boolean).join(' · ')),
-    ),
+    'details.changed',
+    { open: open && '', 'data-path': path },
+    make('summary', make('b', path), make('small', [change ?? 'edited', many].filter(Boolean).join(' · '))),
     ...editNodes(run, file),
   )
 }
 
 function editNodes(run: string, { path, edits }: ChangedFile): Node[] {
   if (edits.length === 0)
-    return [make('p', 'void', 'Only its name is known: record the run with --diff to see how it changed.')]
+    return [make('p.void', 'Only its name is known: record the run with --diff to see how it changed.')]
   return edits.flatMap(({ event, diff }, at) => [
-    make('p', 'edit', eventLink(run, event, edits.length > 1 ? `Edit ${at + 1}` : 'Edit')),
+    make('p.edit', eventLink(run, event, edits.length > 1 ? `Edit ${at + 1}` : 'Edit')),
     diffNodes(diffBody(diff), languageOf(path)),
   ])
 }
@@ -205,7 +194,6 @@ function eventLink(run: string, address: string, words: string): HTMLElement {
 function compare(ids: readonly [string, string], box: HTMLElement, infoOf: InfoOf): Reading {
   const comparison = new Comparison()
   const counts = [0, 0]
-  const redraw = drawer(box, 'Two runs')
   const take =
     (side: 0 | 1): TakeEvents =>
     (events) => {
@@ -219,10 +207,10 @@ function compare(ids: readonly [string, string], box: HTMLElement, infoOf: InfoO
       const infos = ids.map(infoOf)
       const missing = ids.filter((_, at) => over && counts[at] === 0)
       const words = [...missing.map((id) => `Not here, or without events: ${id}`), ...faults]
-      redraw([infos, found, words, over], () => [
-        make('h2', {}, 'Two runs'),
-        make('p', 'line', over ? verdict(found) : 'Reading …'),
-        ...words.map((word) => make('p', 'void', word)),
+      redraw(box, 'Two runs', [infos, found, words, over], () => [
+        make('h2', 'Two runs'),
+        make('p.line', over ? verdict(found) : 'Reading …'),
+        ...words.map((word) => make('p.void', word)),
         tableNode(ids, infos, found),
         ...partNodes(ids, found),
         ...differing(ids, found),
@@ -247,7 +235,7 @@ function tableNode(
   const differing: ReadonlySet<string> = new Set(differs)
   const cells = (cell: (run: ComparedRun, at: 0 | 1) => Cell) => [cell(runs[0], 0), cell(runs[1], 1)]
   const rows: readonly (readonly [string, readonly Cell[]])[] = [
-    ['outcome', cells(({ outcome, problem }) => outcomeText(outcome, problem))],
+    ['outcome', cells(outcomeWords)],
     ['answer', cells(({ answer = '' }) => answer)],
     ['result', cells(({ result }) => (result === undefined ? '' : JSON.stringify(result, null, 1)))],
     ['files', cells((_, at) => countWords(files.filter(({ files: both }) => both[at]).length, 'file'))],
@@ -272,27 +260,20 @@ function tableNode(
   })
   return make(
     'table',
-    {},
-    make('thead', {}, make('tr', {}, make('td'), ...heads)),
+    make('thead', make('tr', make('td'), ...heads)),
     make(
       'tbody',
-      {},
       ...rows
         .filter(([, both]) => both.some((cell) => cell !== ''))
         .map(([name, both]) =>
           make(
-            'tr',
-            differing.has(name) ? 'differs' : '',
+            differing.has(name) ? 'tr.differs' : 'tr',
             make('th', { scope: 'row' }, differing.has(name) ? `${name} ≠` : name),
-            ...both.map((cell) => make('td', {}, cell === '' ? '–' : make('div', { tabindex: 0 }, cell))),
+            ...both.map((cell) => make('td', cell === '' ? '–' : make('div', { tabindex: 0 }, cell))),
           ),
         ),
     ),
   )
-}
-
-function outcomeText(outcome: string | undefined, problem: string | undefined): string {
-  return [outcome?.replace('_', ' ') ?? 'in progress', problem].filter(Boolean).join(': ')
 }
 
 function callWords({ called, failed }: ComparedRun['calls']): string {
@@ -301,16 +282,16 @@ function callWords({ called, failed }: ComparedRun['calls']): string {
 
 /** Where the conversations part: the step of each. */
 function partNodes(ids: readonly [string, string], { first }: RunComparison): Node[] {
-  if (!first) return [make('h3', {}, 'The conversations are the same')]
+  if (!first) return [make('h3', 'The conversations are the same')]
   return [
-    make('h3', {}, 'Here the conversations part'),
-    make('div', 'pair', ...first.map((step, at) => make('div', {}, ...stepNodes(ids[at]!, step)))),
+    make('h3', 'Here the conversations part'),
+    make('div.pair', ...first.map((step, at) => make('div', ...stepNodes(ids[at]!, step)))),
   ]
 }
 
 function stepNodes(run: string, step: ComparedStep | undefined): Node[] {
-  if (!step) return [make('p', 'void', 'Nothing more.')]
-  return [make('p', 'edit', eventLink(run, step.event, step.kind)), make('pre', { tabindex: 0 }, step.text)]
+  if (!step) return [make('p.void', 'Nothing more.')]
+  return [make('p.edit', eventLink(run, step.event, step.kind)), make('pre', { tabindex: 0 }, step.text)]
 }
 
 /** On a narrow screen they are below each other. */
@@ -320,21 +301,19 @@ function differing(ids: readonly [string, string], { files }: RunComparison): No
   const all = files.filter(({ same }) => !same)
   if (all.length === 0) return []
   return [
-    make('h3', {}, `${countWords(all.length, 'file')} changed in another way`),
+    make('h3', `${countWords(all.length, 'file')} changed in another way`),
     ...all.map(({ path, files: both }, at) =>
       make(
-        'details',
-        { class: 'changed', open: at < MAX_OPEN && '', 'data-path': path },
-        make('summary', {}, make('b', {}, path)),
+        'details.changed',
+        { open: at < MAX_OPEN && '', 'data-path': path },
+        make('summary', make('b', path)),
         make(
-          'div',
-          'pair',
+          'div.pair',
           ...both.map((file, side) =>
             make(
               'div',
-              {},
-              make('p', 'edit', sides[side]),
-              ...(file ? editNodes(ids[side]!, file) : [make('p', 'void', 'Not changed.')]),
+              make('p.edit', sides[side]),
+              ...(file ? editNodes(ids[side]!, file) : [make('p.void', 'Not changed.')]),
             ),
           ),
         ),

@@ -58,14 +58,14 @@ export function inputNodes(input: unknown, told: string, depth = 0): Node[] {
     if (told !== '' && (commands.includes(name) || isSaid(value))) continue
     if (name === 'changes' && typeof value === 'object' && value !== null) nodes.push(...changeNodes(value))
     else if (typeof value === 'object' && value !== null) {
-      nodes.push(make('p', 'label', name), ...inputNodes(value, '', depth + 1))
+      nodes.push(make('p.label', name), ...inputNodes(value, '', depth + 1))
     } else if (typeof value === 'string' && (texts.includes(name) || isLong(value))) {
-      nodes.push(make('p', 'label', name), ...textNodes(value, language))
+      nodes.push(make('p.label', name), ...textNodes(value, language))
     } else short.push(`${name}: ${value}`)
   }
   if (old !== undefined && fresh !== undefined)
     nodes.push(replacedNodes(String(fields[old]), String(fields[fresh]), language))
-  return [...(short.length > 0 ? [make('p', 'fields', visible(short.join(' · ')))] : []), ...nodes]
+  return [...(short.length > 0 ? [make('p.fields', visible(short.join(' · ')))] : []), ...nodes]
 }
 
 /** Changes of files, as Codex lists them: by path, or each with its path. */
@@ -80,7 +80,7 @@ function changeNodes(changes: object): Node[] {
       way === 'add' || way === 'delete'
         ? replacedNodes(way === 'add' ? '' : text, way === 'add' ? text : '', language)
         : text && textNodes(text, language)
-    return [make('p', 'fields', `${signs[way] ?? ''}${path}`), ...(body ? [body].flat() : [])]
+    return [make('p.fields', `${signs[way] ?? ''}${path}`), ...(body ? [body].flat() : [])]
   })
 }
 
@@ -105,7 +105,7 @@ function outputNodes(item: ToolItem, language: string): Node[] {
     return [...images.map(imageNode), ...codeText(text, 'json')]
   }
   const text = readable(callText({ output, error }))
-  if (text === '') return state === 'running' ? [] : [make('p', 'void', 'No output')]
+  if (text === '') return state === 'running' ? [] : [make('p.void', 'No output')]
   if (isDiff(text)) return [diffNodes(text, language)]
   if (state === 'failed') return tailNodes(text)
   return codeText(visible(text), /^[[{]/.test(text) ? 'json' : language)

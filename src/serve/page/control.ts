@@ -3,7 +3,6 @@ import type { AgentEvent } from '../../events/event.ts'
 import type { RequestItem } from '../../views/conversation.ts'
 import type { RunInfo } from '../run-info.ts'
 import { answerForm, type Tell } from './answer-form.ts'
-import { askBack, closeAsked } from './ask-back.ts'
 import type { ConversationView } from './conversation-view.ts'
 import { byId, make, onPress, setText } from './element.ts'
 import type { Order, RunSource } from './source.ts'
@@ -131,7 +130,7 @@ export class Control {
     const now = make('input', { type: 'checkbox' })
     const [word, title, more] =
       what === 'stop'
-        ? ['Stop', 'Stop this run?', make('label', 'pick', now, 'At once, without time to finish')]
+        ? ['Stop', 'Stop this run?', make('label.pick', now, 'At once, without time to finish')]
         : ['Interrupt', 'Interrupt its turn?', undefined]
     if (!(await askBack(title, this.#task, word, more)) || run !== this.#run) return
     const tell: Tell = (words, busy) => this.#tell(words && `${word}: ${words}`, busy)
@@ -155,4 +154,36 @@ export class Control {
     if (told === undefined) this.#waiting.set(id, tell)
     else tell(told, false)
   }
+}
+
+/** What it was about is over: that is a no. */
+function closeAsked(): void {
+  dialog().close()
+}
+
+function dialog(): HTMLDialogElement {
+  return byId('ask') as HTMLDialogElement // cast: a <dialog> in page.html
+}
+
+/** Asks the reader back, with a button of this word and Cancel. True if it is meant. */
+function askBack(title: string, words: string, yes: string, more?: Node): Promise<boolean> {
+  // A dialog of its own: the close event of another one may come late, and must not answer this one.
+  const box = dialog().cloneNode() as HTMLDialogElement // cast: a copy of one
+  dialog().replaceWith(box)
+  box.setAttribute('aria-label', title)
+  box.replaceChildren(
+    make('h2', title),
+    make('p', words),
+    make(
+      'form',
+      { method: 'dialog' },
+      more,
+      make('button', { value: 'yes' }, yes),
+      make('button', { autofocus: '' }, 'Cancel'),
+    ),
+  )
+  box.showModal()
+  return new Promise((done) => {
+    box.addEventListener('close', () => done(box.returnValue === 'yes'), { once: true })
+  })
 }

@@ -196,7 +196,7 @@ export class ConversationView {
     const attempt = attemptOf(row)
     // A reply is a message of the conversation; another attempt begins it anew.
     if (before && row.kind !== 'prompt' && attempt !== attemptOf(before))
-      element.prepend(make('p', 'attempt', `Attempt ${attempt}`))
+      element.prepend(make('p.attempt', `Attempt ${attempt}`))
     this.#tellTime(element, row, before)
     element.setAttribute('aria-posinset', String(index + 1))
     element.setAttribute('aria-setsize', this.#live ? '-1' : String(this.#rows.rows.length))
@@ -216,7 +216,7 @@ export class ConversationView {
     number.title = `${fullDate(item.ts)} · ${item.id}`
     element.ariaLabel += ` at ${words}`
     const gap = this.#model.gapBefore(row, before)
-    if (gap > 0) element.prepend(make('p', 'gap', `${durationWords(gap)} without an event`))
+    if (gap > 0) element.prepend(make('p.gap', `${durationWords(gap)} without an event`))
   }
 
   #isVisible(item: Item): boolean {

@@ -31,8 +31,8 @@ function article(
   props: Readonly<Record<string, string | undefined>>,
   body: Node,
 ): HTMLElement {
-  const number = make('span', { class: 'seq', 'aria-hidden': 'true' }, String(seq))
-  return make('article', { tabindex: -1, 'data-id': id, ...props }, number, make('div', 'body', body))
+  const number = make('span.seq', { 'aria-hidden': 'true' }, String(seq))
+  return make('article', { tabindex: -1, 'data-id': id, ...props }, number, make('div.body', body))
 }
 
 /** The label that a screen reader reads first. */
@@ -65,7 +65,7 @@ function safeBody(item: Item, form: FormOf | undefined): Node {
   try {
     return bodyOf(item, form)
   } catch (error) {
-    return make('div', 'note', `this ${item.kind} does not have the shape of its type: ${error}`)
+    return make('div.note', `this ${item.kind} does not have the shape of its type: ${error}`)
   }
 }
 
@@ -73,22 +73,20 @@ function bodyOf(item: Item, form: FormOf | undefined): Node {
   switch (item.kind) {
     case 'message':
       return make(
-        'div',
-        item.growing ? 'said open' : 'said',
-        ...(item.growing ? [make('div', 'plain', item.text)] : markdownNodes(item.text)),
-        item.incomplete && make('div', 'cut', 'cut off'),
+        item.growing ? 'div.said.open' : 'div.said',
+        ...(item.growing ? [make('div.plain', item.text)] : markdownNodes(item.text)),
+        item.incomplete && make('div.cut', 'cut off'),
       )
     case 'prompt':
       return isFold(item)
-        ? fold(item, 'asked', [make('span', 'text', firstLine(item.text))], () => codeText(item.text))
-        : make('div', 'asked', item.text)
+        ? fold(item, 'asked', [make('span.text', firstLine(item.text))], () => codeText(item.text))
+        : make('div.asked', item.text)
     case 'reasoning': {
-      if (item.growing)
-        return make('div', 'reason', make('div', 'said open', make('div', 'plain', item.text)))
+      if (item.growing) return make('div.reason', make('div.said.open', make('div.plain', item.text)))
       const [first, rest] = thoughtParts(item)
-      const head = make('span', 'text', ...(first === '' ? ['Thoughts'] : lineNodes(first)))
-      if (rest === '') return make('div', 'reason', head)
-      return fold(item, 'reason', [head], () => [make('div', 'said', ...markdownNodes(rest))])
+      const head = make('span.text', ...(first === '' ? ['Thoughts'] : lineNodes(first)))
+      if (rest === '') return make('div.reason', head)
+      return fold(item, 'reason', [head], () => [make('div.said', ...markdownNodes(rest))])
     }
     case 'tool':
       return toolBody(item)
@@ -104,25 +102,24 @@ function bodyOf(item: Item, form: FormOf | undefined): Node {
       const { status, value, errors } = item.result
       const fine = status === 'success'
       const head = [
-        make('span', 'name', 'Result'),
-        make('span', 'text', firstLine(callSubject(value))),
-        make('span', fine ? 'how good' : 'how bad', status),
+        make('span.name', 'Result'),
+        make('span.text', firstLine(callSubject(value))),
+        make(fine ? 'span.how.good' : 'span.how.bad', status),
       ]
       return fold(item, 'tool', head, () => codeText(pretty(fine ? value : errors), 'json'))
     }
     case 'end': {
       const outcome = outcomeOf(item.end)
       return make(
-        'div',
-        'end',
-        make('p', 'title', make('span', `dot ${outcome}`), outcomeLine(outcome, item.end.failure_class)),
-        make('p', {}, whyEnded(item.end)),
+        'div.end',
+        make('p.title', make(`span.dot.${outcome}`), outcomeLine(outcome, item.end.failure_class)),
+        make('p', whyEnded(item.end)),
       )
     }
     case 'raw': {
       const count = countWords(item.lines.length, 'raw line')
       const head = [
-        make('span', 'text', `${count} · ${item.stream} · ${visible(firstLine(item.lines[0] ?? ''))}`),
+        make('span.text', `${count} · ${item.stream} · ${visible(firstLine(item.lines[0] ?? ''))}`),
       ]
       return fold(item, 'lines', head, () => codeText(visible(item.lines.join('\n'))))
     }
@@ -152,7 +149,7 @@ function fold(
   head: readonly Node[],
   body: () => readonly Node[],
 ): HTMLDetailsElement {
-  const details: HTMLDetailsElement = make('details', name, make('summary', { tabindex: -1 }, ...head))
+  const details = make(`details.${name}`, make('summary', { tabindex: -1 }, ...head))
   const fill = () => {
     if (details.childElementCount === 1) details.append(...body())
   }
@@ -172,15 +169,14 @@ function toolBody(item: ToolItem): Node {
   const took = item.milliseconds ? durationWords(item.milliseconds) : ''
   const word = item.state === 'completed' && took !== '' ? '' : outcomeWord(item)
   const head = [
-    make('span', { class: 'name', title: item.name }, item.does === 'execute' ? '$' : item.name),
-    make('span', 'text', firstLine(subjectOf(item))),
+    make('span.name', { title: item.name }, item.does === 'execute' ? '$' : item.name),
+    make('span.text', firstLine(subjectOf(item))),
     make(
-      'span',
-      `how ${bad ? 'bad' : item.state === 'completed' ? 'good' : ''}`,
+      `span.how.${bad ? 'bad' : item.state === 'completed' ? 'good' : ''}`,
       [word, took].filter(Boolean).join(' · '),
     ),
   ]
-  return fold(item, 'tool', head, () => [make('div', 'io', ...callNodes(item))])
+  return fold(item, 'tool', head, () => [make('div.io', ...callNodes(item))])
 }
 
 /** Good calls in a row, as one line. */
@@ -195,11 +191,11 @@ export function drawGroup({ items, open }: Group): HTMLElement {
     items[0]!,
     { 'data-kind': 'group', 'aria-label': `${words.join(', ')}, all done` },
     make(
-      'button',
-      { class: 'group', type: 'button', tabindex: -1, 'aria-expanded': String(open) },
-      make('b', {}, words.join(', ')),
-      make('span', 'text', open ? '' : first.join(' · ')),
-      make('span', 'how', took > 0 && durationWords(took)),
+      'button.group',
+      { type: 'button', tabindex: -1, 'aria-expanded': String(open) },
+      make('b', words.join(', ')),
+      make('span.text', open ? '' : first.join(' · ')),
+      make('span.how', took > 0 && durationWords(took)),
     ),
   )
 }
@@ -221,19 +217,17 @@ function requestBody(item: RequestItem, form: HTMLElement | undefined): Node {
   // The title of a single question is the question.
   const lines = choiceLines(item).filter((line) => line !== request.title)
   return make(
-    'div',
-    by === undefined || by === 'end' ? 'request open' : 'request',
-    make('p', 'title', visible(request.kind === 'question' ? request.title : `May it use ${request.tool}?`)),
+    by === undefined || by === 'end' ? 'div.request.open' : 'div.request',
+    make('p.title', visible(request.kind === 'question' ? request.title : `May it use ${request.tool}?`)),
     ...asked,
     ...(form
       ? [form]
       : [
           make(
             'ul',
-            {},
             ...lines.map((line) => make('li', { class: line.startsWith('●') && 'chosen' }, visible(line))),
           ),
-          make('p', `how ${good ? 'good' : ''}`, answerWords(item)),
+          make(`p.how.${good ? 'good' : ''}`, answerWords(item)),
         ]),
   )
 }
@@ -247,7 +241,7 @@ function permissionNodes(item: RequestItem): Node[] {
   return [
     ...(listed ? [] : codeText(visible(known ? subject : title), 'sh')),
     ...inputNodes(input, subject),
-    ...(subject.includes(reason) ? [] : [make('p', {}, visible(`The model says: ${reason}`))]),
+    ...(subject.includes(reason) ? [] : [make('p', visible(`The model says: ${reason}`))]),
   ]
 }
 
@@ -262,21 +256,21 @@ export const fileSigns = { created: '+ ', modified: '~ ', deleted: '− ' } as c
 
 function fileBody(item: FileItem): Node {
   const { change, path, diff } = item
-  const head = [make('b', {}, fileSigns[change]), make('span', 'text', path)]
-  if (diff === undefined) return make('div', `file ${change}`, ...head)
-  return fold(item, `file ${change}`, head, () => [diffNodes(diff, languageOf(path))])
+  const head = [make('b', fileSigns[change]), make('span.text', path)]
+  if (diff === undefined) return make(`div.file.${change}`, ...head)
+  return fold(item, `file.${change}`, head, () => [diffNodes(diff, languageOf(path))])
 }
 
 function noteBody({ severity, code, count, message }: NoteItem): Node {
   const many = count > 1 ? ` × ${count}` : ''
   // Every note of an engine has the same code: how bad it is says more.
   const word = code === 'ENGINE_ERROR' ? severity : code
-  return make('div', `note ${severity}`, make('b', {}, word + many), ` ${message}`)
+  return make(`div.note.${severity}`, make('b', word + many), ` ${message}`)
 }
 
 function statusBody({ status, model, reason }: StatusItem): Node {
   const parts = [status.replaceAll('_', ' '), model, reason]
-  return make('div', 'step', parts.filter(Boolean).join(' · '))
+  return make('div.step', parts.filter(Boolean).join(' · '))
 }
 
 /** The first line of a thought, which is often its title, and the rest. */

@@ -17,17 +17,33 @@ export function onPress(id: string, act: () => void): void {
 type Prop = string | number | false | undefined
 type Child = Node | string | undefined | false
 
-/** Creates an element with these attributes, or this class. Text is never parsed as HTML. */
-export function make<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  props: string | Readonly<Record<string, Prop>> = {},
-  ...children: readonly Child[]
-): HTMLElementTagNameMap[K] {
+type Props = Readonly<Record<string, Prop>>
+type Tags = HTMLElementTagNameMap
+type ElementOf<N> = N extends keyof Tags
+  ? Tags[N]
+  : N extends `${infer T extends keyof Tags}.${string}`
+    ? Tags[T]
+    : never
+
+/**
+ * Creates an element, with the classes behind its tag, and attributes, if the first part is none of its
+ * children. Text is never parsed as HTML.
+ *
+ * @example
+ * make('p.note.bad', { title: 'Why' }, 'It ', make('b', 'failed'))
+ */
+export function make<N extends string>(name: N, ...parts: readonly (Child | Props)[]): ElementOf<N> {
+  const [tag = '', ...classes] = name.split('.')
   const element = document.createElement(tag)
-  for (const [name, value] of Object.entries(typeof props === 'string' ? { class: props } : props))
-    if (value !== undefined && value !== false) element.setAttribute(name, String(value))
-  for (const child of children) if (child || child === '') element.append(child)
-  return element
+  if (classes.length > 0) element.className = classes.join(' ')
+  for (const part of parts) {
+    if (typeof part === 'string' || part instanceof Node) element.append(part)
+    else if (part)
+      for (const [name, value] of Object.entries(part))
+        if (value !== undefined && value !== false) element.setAttribute(name, String(value))
+  }
+  // Cast: the element of this tag.
+  return element as ElementOf<N>
 }
 
 export function button(
@@ -83,9 +99,9 @@ export function drawChips(bar: HTMLElement, chips: readonly Chip[]): void {
     button(
       { 'aria-pressed': String(chosen), 'data-filter': name, title },
       act,
-      dot && make('span', `dot ${name}`),
+      dot && make(`span.dot.${name}`),
       `${name.replace('_', ' ')} `,
-      make('b', {}, count.toLocaleString()),
+      make('b', count.toLocaleString()),
     ),
   )
   bar.replaceChildren(...made)

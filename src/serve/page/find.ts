@@ -238,19 +238,18 @@ export class FindInRun {
 
   #drawHit(hit: Hit, index: number): HTMLElement {
     const row = make(
-      'div',
+      'div.hit',
       {
-        class: 'hit',
         role: 'option',
         id: `hit-${index}`,
         'aria-selected': index === this.#at ? 'true' : 'false',
         'aria-posinset': index + 1,
         'aria-setsize': this.#hits.length,
       },
-      make('span', 'seq', hit.item?.id ?? String(hit.ref?.byte_from)),
-      make('span', 'kind', hit.item?.kind ?? hit.ref?.stream),
-      make('span', 'text', hit.before, make('mark', {}, hit.match), hit.after),
-      hit.count > 1 ? make('span', 'times', `× ${hit.count}`) : undefined,
+      make('span.seq', hit.item?.id ?? String(hit.ref?.byte_from)),
+      make('span.kind', hit.item?.kind ?? hit.ref?.stream),
+      make('span.text', hit.before, make('mark', hit.match), hit.after),
+      hit.count > 1 ? make('span.times', `× ${hit.count}`) : undefined,
     )
     row.addEventListener('click', () => {
       this.#at = index

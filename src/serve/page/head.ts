@@ -162,7 +162,7 @@ function drawState(info: RunInfo | undefined): void {
   if (!isDrawn(box, [info && [state, word]])) {
     // Why it ended so is said at its end.
     const words = info ? word.replace('_', ' ') : 'no longer there'
-    box.replaceChildren(make('span', `dot ${word}`), words)
+    box.replaceChildren(make(`span.dot.${word}`), words)
   }
   box.title = info?.outcome ? endPhrase(info.outcome, info.failure_class) : ''
   box.dataset['state'] = state
@@ -230,7 +230,7 @@ function drawFiles(files: ReadonlyMap<string, FileItem>, view: ConversationView)
         fileSigns[item.change] + item.path,
       ),
     ),
-    ...(more > 0 ? [make('span', {}, `and ${more} more`)] : []),
+    ...(more > 0 ? [make('span', `and ${more} more`)] : []),
   )
 }
 

@@ -3,15 +3,13 @@
 
 import { isPicked } from '../run-filter.ts'
 import type { RunHit, RunInfo } from '../run-info.ts'
-import { type RunSums, totalsOf } from '../run-totals.ts'
+import { knownWords, type RunSums, totalsOf } from '../run-totals.ts'
 import { tagsOf, titleOf } from '../run-words.ts'
 import type { Query } from './address.ts'
 import { addressOf } from './address.ts'
 import { button, byId, isDrawn, make } from './element.ts'
 import { svgNode } from './timeline.ts'
 import { countWords, durationWords, priceWords, shortNumber } from './words.ts'
-
-export { readAs } from './read-as.ts'
 
 export interface ListMore {
   /** Whether a run is picked by the filters of the query. */
@@ -27,7 +25,7 @@ export function listMore(box: HTMLElement, set: (query: Query) => void): ListMor
   const picks = pickers(set)
   const said = saidSearch(set)
   const pair = pairPicker()
-  const totals = make('div', 'totals')
+  const totals = make('div.totals')
   box.replaceChildren(picks.form, said.form, said.results, pair.line, totals)
   return {
     picks: (run, query) => isPicked(run, { ...query, find: '', outcome: '' }),
@@ -52,7 +50,7 @@ function pickers(set: (query: Query) => void) {
     typed('Cost from', 'cost', { type: 'number', min: 0, step: 'any' }),
   ]
   const reset = button({}, () => set(Object.fromEntries(fields.map(({ name }) => [name, '']))), 'Reset')
-  const form = make('form', 'picks', ...fields.map(({ element }) => element), reset)
+  const form = make('form.picks', ...fields.map(({ element }) => element), reset)
   form.addEventListener('submit', (press) => press.preventDefault())
   for (const { name, input } of fields) input.addEventListener('change', () => set({ [name]: input.value }))
   return {
@@ -78,7 +76,7 @@ interface Field {
 
 function typed(label: string, name: string, props: Readonly<Record<string, string | number>>): Field {
   const input = make('input', { ...props, id: `pick-${name}` })
-  return { name, input, element: make('label', {}, label, input) }
+  return { name, input, element: make('label', label, input) }
 }
 
 function picker(label: string, name: string, wordsOf: (run: RunInfo) => (string | null)[]): Field {
@@ -86,7 +84,7 @@ function picker(label: string, name: string, wordsOf: (run: RunInfo) => (string 
   return {
     name,
     input,
-    element: make('label', {}, label, input),
+    element: make('label', label, input),
     offer(all) {
       const known = [...new Set(all.flatMap(wordsOf))].filter((value) => value !== null).sort()
       const { value } = input
@@ -106,16 +104,10 @@ const MAX_HITS = 1000
 /** The search in what was said and done in all runs. */
 function saidSearch(set: (query: Query) => void) {
   const input = make('input', { type: 'search', id: 'said', autocomplete: 'off', spellcheck: 'false' })
-  const go = make('button', {}, 'Search')
+  const go = make('button', 'Search')
   const told = make('span', { role: 'status', id: 'said-told' })
-  const form = make(
-    'form',
-    'said-search',
-    make('label', {}, 'Search in what was said and done', input),
-    go,
-    told,
-  )
-  const results = make('ol', { class: 'said-hits', 'aria-label': 'Runs with this text' })
+  const form = make('form.said-search', make('label', 'Search in what was said and done', input), go, told)
+  const results = make('ol.said-hits', { 'aria-label': 'Runs with this text' })
   let now: AbortController | undefined
   let searched = ''
   let titles: ReadonlyMap<string, string> = new Map()
@@ -219,7 +211,7 @@ function pairPicker() {
     true,
   )
   return {
-    line: make('p', 'picks', go, told),
+    line: make('p.picks', go, told),
     draw(all: readonly RunInfo[]) {
       titles = new Map(all.map((run) => [run.id, titleOf(run)]))
     },
@@ -254,10 +246,9 @@ function hitNode(hit: RunHit, title = hit.id, text: string): HTMLElement {
   const times = hit.count > 1 ? `${hit.count} places` : ''
   return make(
     'li',
-    {},
     make('a', { href: addressOf({ run: hit.id, event, query: { find: text } }) }, title),
-    make('small', {}, [new Date(hit.ts).toLocaleString(), times].filter(Boolean).join(' · ')),
-    make('p', {}, hit.before, make('mark', {}, hit.match), hit.after),
+    make('small', [new Date(hit.ts).toLocaleString(), times].filter(Boolean).join(' · ')),
+    make('p', hit.before, make('mark', hit.match), hit.after),
   )
 }
 
@@ -270,11 +261,7 @@ function drawTotals(box: HTMLElement, shown: readonly RunInfo[], set: (query: Qu
   if (isDrawn(box, [days, engines, all])) return
   const more = days.length - MAX_ROWS
   box.replaceChildren(
-    make(
-      'p',
-      'sum',
-      ...cellsOf(all).map((cell, at) => cell && make('span', {}, make('b', {}, cell), ` ${heads[at]}`)),
-    ),
+    make('p.sum', ...cellsOf(all).map((cell, at) => cell && make('span', make('b', cell), ` ${heads[at]}`))),
     ...(days.length > 1 ? [chart(days, set)] : []),
     ...(shown.length === 0
       ? []
@@ -283,12 +270,12 @@ function drawTotals(box: HTMLElement, shown: readonly RunInfo[], set: (query: Qu
             'Day',
             days.slice(0, MAX_ROWS).map((day) => [dayNode(day.day, set), ...cellsOf(day)]),
           ),
-          ...(more > 0 ? [make('p', {}, `and ${countWords(more, 'older day')}`)] : []),
+          ...(more > 0 ? [make('p', `and ${countWords(more, 'older day')}`)] : []),
           table(
             'Engine',
             engines.map((one) => [one.engine, ...cellsOf(one)]),
           ),
-          make('p', 'known', knownWords(all)),
+          make('p.known', knownWords(all)),
         ]),
   )
 }
@@ -308,26 +295,15 @@ function cellsOf({ runs, outcomes, tokens, costs, time }: RunSums): string[] {
   ]
 }
 
-/** Says what a sum leaves out, so that nobody takes it for the whole. */
-function knownWords({ runs, tokens, costs, time }: RunSums): string {
-  const priced = costs.reduce((sum, cost) => sum + cost.runs, 0)
-  const session = costs.reduce((sum, cost) => sum + cost.cumulative, 0)
-  const of = (count: number) => `${count.toLocaleString()} of ${countWords(runs, 'run')}`
-  const more =
-    session > 0 ? ` (${session.toLocaleString()} perhaps with what their session had cost before)` : ''
-  return `Tokens are known of ${of(tokens.runs)}, cost of ${of(priced)}${more}, time of ${of(time.runs)}.`
-}
-
 function table(name: string, rows: readonly (readonly (Node | string)[])[]): HTMLElement {
   const head = [name, ...heads.map((word) => word[0]!.toUpperCase() + word.slice(1))]
   return make(
-    'div',
-    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `By ${name.toLowerCase()}` },
+    'div.scroll',
+    { tabindex: 0, role: 'region', 'aria-label': `By ${name.toLowerCase()}` },
     make(
       'table',
-      {},
-      make('thead', {}, make('tr', {}, ...head.map((word) => make('th', { scope: 'col' }, word)))),
-      make('tbody', {}, ...rows.map((cells) => make('tr', {}, ...cells.map((cell) => make('td', {}, cell))))),
+      make('thead', make('tr', ...head.map((word) => make('th', { scope: 'col' }, word)))),
+      make('tbody', ...rows.map((cells) => make('tr', ...cells.map((cell) => make('td', cell))))),
     ),
   )
 }
@@ -363,23 +339,28 @@ function chart(
     bar(failed, runs, 'messages')
   }
   return make(
-    'div',
-    'chart',
-    make(
-      'p',
-      'legend',
-      make('span', 'messages', 'runs a day'),
-      make('span', 'problems', 'failed'),
-      `at most ${most}`,
-    ),
+    'div.chart',
+    make('p.legend', make('span.messages', 'runs a day'), make('span.problems', 'failed'), `at most ${most}`),
     svg,
-    make(
-      'p',
-      'axis',
-      make('span', {}, new Date(first).toISOString().slice(0, 10)),
-      make('span', {}, days[0]!.day),
-    ),
+    make('p.axis', make('span', new Date(first).toISOString().slice(0, 10)), make('span', days[0]!.day)),
   )
 }
 
 const DAY_MS = 86_400_000
+
+/** The names of all engines that read what an agent prints, written here by scripts/page.ts. */
+declare const ENGINE_NAMES: readonly string[]
+
+/**
+ * Lets the reader say which agent wrote logs that another program recorded: the shape of the output may tell
+ * another one, or none. `choose` opens the run again.
+ */
+export function readAs(now: string | undefined, choose: (engine?: string) => void): void {
+  const box = document.getElementById('as')
+  if (!box || box.firstChild) return
+  const names = [['', 'any agent'], ...ENGINE_NAMES.map((name) => [name, name])]
+  const select = make('select', ...names.map(([value, name]) => make('option', { value }, name)))
+  select.value = now ?? ''
+  select.addEventListener('change', () => choose(select.value || undefined))
+  box.append(make('label', 'Read as ', select))
+}

@@ -424,7 +424,7 @@ async function copy(text: string): Promise<boolean> {
 }
 
 function copyBySelection(text: string): boolean {
-  const field = make('textarea', { 'aria-hidden': 'true', class: 'hidden' })
+  const field = make('textarea.hidden', { 'aria-hidden': 'true' })
   field.value = text
   const focused = document.activeElement
   document.body.append(field)
@@ -448,82 +448,66 @@ function copyMarkdown(items: readonly Item[], what: string): void {
   copyAndSay(`${text}\n`, what)
 }
 
+function copyRun(): void {
+  copyMarkdown(view.shown, 'Run')
+}
+
+function copyChosen(): void {
+  if (view.chosen) copyMarkdown([view.chosen], view.chosen.id)
+}
+
+function toFind(): void {
+  away.show()
+  if (state.run) find.focus()
+  else list.focusFind()
+}
+
+function toRuns(): void {
+  if (isAlone()) return
+  if (paneAt(state.place) !== 'runs') {
+    move(state.listed, true)
+    showRuns()
+  }
+  list.focusFind()
+}
+
+function chooseNothing(): void {
+  view.choose(undefined, 'step')
+  box.focus({ preventScroll: true })
+}
+
 listenToKeys(
   [
-    {
-      keys: ['p', 'P'],
-      words: 'next, previous problem',
-      act: (key) => view.goToNext(isProblem, key === 'p' ? 1 : -1),
-    },
-    {
-      keys: ['/'],
-      words: 'find in the run or the list',
-      always: true,
-      act() {
-        away.show()
-        if (state.run) find.focus()
-        else list.focusFind()
-      },
-    },
-    { keys: ['n', 'N'], words: 'next, previous hit', act: (key) => find.step(key === 'n' ? 1 : -1) },
-    {
-      keys: ['1', '2', '3', '4', '5', '6', '0'],
-      words: `only ${filters.join(', ')}; 0 for all`,
-      act: (key) => head.toggleFilter(filters[Number(key) - 1]),
-    },
-    { keys: ['j', 'ArrowDown'], words: 'next', act: () => view.step(1) },
-    { keys: ['k', 'ArrowUp'], words: 'previous', act: () => view.step(-1) },
-    { keys: ['g', 'Home'], words: 'first', act: () => view.step(-1e9) },
-    { keys: ['G', 'End'], words: 'last', act: () => view.step(1e9) },
-    { keys: ['Enter', ' '], words: 'fold or unfold', act: () => view.toggle() },
-    { keys: ['f'], words: 'fold or unfold everything', act: () => view.toggleAll() },
-    {
-      keys: ['b'],
-      words: 'open or close the bytes',
-      act: () => state.run && turnBytes(),
-    },
-    { keys: ['s'], words: 'next stream', act: () => raw.next() },
-    {
-      keys: ['d'],
-      words: 'next note',
-      act: () => view.goToNext((item) => item.kind === 'diagnostic', 1),
-    },
-    { keys: ['y'], words: 'copy the address', act: copyAddress },
-    {
-      keys: ['c'],
-      words: 'copy what is chosen as Markdown',
-      act: () => view.chosen && copyMarkdown([view.chosen], view.chosen.id),
-    },
-    { keys: ['C'], words: 'copy the run as Markdown', act: () => copyMarkdown(view.shown, 'Run') },
-    {
-      keys: ['r'],
-      words: 'the list of runs',
-      always: true,
-      act() {
-        if (isAlone()) return
-        if (paneAt(state.place) !== 'runs') {
-          move(state.listed, true)
-          showRuns()
-        }
-        list.focusFind()
-      },
-    },
-    { keys: ['t'], words: 'light or dark', always: true, act: turnTheme },
-    { keys: ['?'], words: 'all keys', always: true, act: () => byId('keys').click() },
-    {
-      keys: ['Escape'],
-      words: 'choose nothing',
-      act() {
-        view.choose(undefined, 'step')
-        box.focus({ preventScroll: true })
-      },
-    },
+    ['p P', 'next, previous problem', (key) => view.goToNext(isProblem, key === 'p' ? 1 : -1)],
+    ['/', 'find in the run or the list', toFind, 'always'],
+    ['n N', 'next, previous hit', (key) => find.step(key === 'n' ? 1 : -1)],
+    [
+      '1 2 3 4 5 6 0',
+      `only ${filters.join(', ')}; 0 for all`,
+      (key) => head.toggleFilter(filters[Number(key) - 1]),
+    ],
+    ['j ArrowDown', 'next', () => view.step(1)],
+    ['k ArrowUp', 'previous', () => view.step(-1)],
+    ['g Home', 'first', () => view.step(-1e9)],
+    ['G End', 'last', () => view.step(1e9)],
+    ['Enter Space', 'fold or unfold', () => view.toggle()],
+    ['f', 'fold or unfold everything', () => view.toggleAll()],
+    ['b', 'open or close the bytes', () => state.run && turnBytes()],
+    ['s', 'next stream', () => raw.next()],
+    ['d', 'next note', () => view.goToNext((item) => item.kind === 'diagnostic', 1)],
+    ['y', 'copy the address', copyAddress],
+    ['c', 'copy what is chosen as Markdown', copyChosen],
+    ['C', 'copy the run as Markdown', copyRun],
+    ['r', 'the list of runs', toRuns, 'always'],
+    ['t', 'light or dark', turnTheme, 'always'],
+    ['?', 'all keys', () => byId('keys').click(), 'always'],
+    ['Escape', 'choose nothing', chooseNothing],
   ],
   () => state.run !== undefined,
 )
 onPress('theme', turnTheme)
 onPress('copy-address', copyAddress)
-onPress('copy-run', () => copyMarkdown(view.shown, 'Run'))
+onPress('copy-run', copyRun)
 onPress('to-bytes', turnBytes)
 onPress('to-run', turnBytes)
 addEventListener('hashchange', follow)

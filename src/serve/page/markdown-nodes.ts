@@ -16,9 +16,9 @@ function blockNode(block: MarkdownBlock): Node {
   switch (block.type) {
     case 'heading':
       // Not a heading element: the headings of an agent are not headings of the page.
-      return make('p', `heading level-${block.level}`, ...inlineNodes(block.children))
+      return make(`p.heading.level-${block.level}`, ...inlineNodes(block.children))
     case 'paragraph':
-      return make('p', {}, ...inlineNodes(block.children))
+      return make('p', ...inlineNodes(block.children))
     case 'code':
       return block.language === 'diff'
         ? diffNodes(block.text)
@@ -30,25 +30,24 @@ function blockNode(block: MarkdownBlock): Node {
     case 'list': {
       const items = block.items.map(({ checked, blocks }) =>
         make(
-          'li',
-          checked === undefined ? undefined : 'task',
+          checked === undefined ? 'li' : 'li.task',
           checked === undefined ? undefined : checked ? '☑ ' : '☐ ',
           ...tight(blocks),
         ),
       )
-      if (block.start === undefined) return make('ul', {}, ...items)
+      if (block.start === undefined) return make('ul', ...items)
       return make('ol', { start: block.start === 1 ? undefined : block.start }, ...items)
     }
     case 'quote':
-      return make('blockquote', {}, ...block.blocks.map(blockNode))
+      return make('blockquote', ...block.blocks.map(blockNode))
     case 'table': {
       const side = (column: number) => ({ class: block.align[column] })
       const head = block.head.map((cell, column) => make('th', side(column), ...inlineNodes(cell)))
       const rows = block.rows.map((row) =>
-        make('tr', {}, ...row.map((cell, column) => make('td', side(column), ...inlineNodes(cell)))),
+        make('tr', ...row.map((cell, column) => make('td', side(column), ...inlineNodes(cell)))),
       )
-      const table = make('table', {}, make('thead', {}, make('tr', {}, ...head)), make('tbody', {}, ...rows))
-      return make('div', { class: 'table', tabindex: 0, role: 'region', 'aria-label': 'Table' }, table)
+      const table = make('table', make('thead', make('tr', ...head)), make('tbody', ...rows))
+      return make('div.table', { tabindex: 0, role: 'region', 'aria-label': 'Table' }, table)
     }
     case 'rule':
       return make('hr')
@@ -71,21 +70,21 @@ function inlineNode(inline: MarkdownInline): Node {
     case 'text':
       return document.createTextNode(inline.text)
     case 'code':
-      return make('code', {}, inline.text)
+      return make('code', inline.text)
     case 'break':
       return make('br')
     case 'emphasis':
-      return make('em', {}, ...inlineNodes(inline.children))
+      return make('em', ...inlineNodes(inline.children))
     case 'strong':
-      return make('strong', {}, ...inlineNodes(inline.children))
+      return make('strong', ...inlineNodes(inline.children))
     case 'strike':
-      return make('s', {}, ...inlineNodes(inline.children))
+      return make('s', ...inlineNodes(inline.children))
     case 'image':
       // Never fetched: requesting a picture would tell its server who reads this.
-      return make('span', { class: 'picture', title: inline.target }, `[${inline.alt || inline.target}]`)
+      return make('span.picture', { title: inline.target }, `[${inline.alt || inline.target}]`)
     case 'link': {
       const children = inlineNodes(inline.children)
-      if (!inline.web) return make('span', { class: 'picture', title: inline.target }, ...children)
+      if (!inline.web) return make('span.picture', { title: inline.target }, ...children)
       const props = {
         href: inline.target,
         title: inline.target,
@@ -115,11 +114,11 @@ export function diffNodes(diff: string, language = ''): HTMLElement {
     const kind = diffLineKind(line)
     const isCode = kind !== 'meta' && kind !== 'hunk' && index < MAX_COLOURED_LINES
     const code = isCode ? coloured(line.slice(1), language) : [line.slice(1)]
-    return make('span', kind, line.slice(0, 1), ...code, '\n')
+    return make('span', { class: kind }, line.slice(0, 1), ...code, '\n')
   })
   const more = lines.length - shown.length
-  if (more > 0) shown.push(make('span', 'meta', `… ${more.toLocaleString()} more lines`))
-  return make('pre', { class: 'diff', tabindex: 0 }, ...shown)
+  if (more > 0) shown.push(make('span.meta', `… ${more.toLocaleString()} more lines`))
+  return make('pre.diff', { tabindex: 0 }, ...shown)
 }
 
 /** Two texts, the one before and the one after, as a diff of whole lines. */
@@ -180,7 +179,7 @@ function coloured(code: string, language: string): (Node | string)[] {
     const literal = (comment && 'comment') || (quoted && 'quoted') || (number && 'number')
     const kind = literal || (keywords.has(text) && 'keyword')
     if (!kind) continue
-    nodes.push(code.slice(done, match.index), make('span', kind, text))
+    nodes.push(code.slice(done, match.index), make('span', { class: kind }, text))
     done = match.index + text.length
   }
   return [...nodes, code.slice(done)]

@@ -130,14 +130,14 @@ export class RawPane {
     const shown = events.slice(0, MAX_EVENTS).map((event) => {
       const text = JSON.stringify(event, null, 2)
       const more = text.length > MAX_EVENT ? ` (${countWords(text.length - MAX_EVENT, 'character')})` : ''
-      return make('pre', 'event', visible(text.slice(0, MAX_EVENT)) + more)
+      return make('pre.event', visible(text.slice(0, MAX_EVENT)) + more)
     })
     const left = events.length - shown.length
     this.#range.textContent = events.length === 0 ? '' : countWords(events.length, 'event')
     this.#box.replaceChildren(
-      make('p', 'void', HIDDEN),
+      make('p.void', HIDDEN),
       ...shown,
-      ...(left > 0 ? [make('p', 'void', `${countWords(left, 'more event', 'more events')}`)] : []),
+      ...(left > 0 ? [make('p.void', `${countWords(left, 'more event', 'more events')}`)] : []),
     )
     this.#box.scrollTop = 0
   }
@@ -241,7 +241,7 @@ export class RawPane {
     }
     const after = `${(this.#total - to).toLocaleString()} bytes after`
     if (to < this.#total) rows.push(button({ class: 'more' }, () => this.#grow(1), after))
-    if (this.#total === 0) rows.push(make('p', 'void', 'Nothing was written here.'))
+    if (this.#total === 0) rows.push(make('p.void', 'Nothing was written here.'))
     this.#box.replaceChildren(...rows)
   }
 
@@ -262,7 +262,7 @@ export class RawPane {
         'data-stream': one.stream,
       }
       const name = `${attempts > 1 ? `${one.attempt} · ` : ''}${one.stream} `
-      return button(props, () => this.#pick(one), name, make('small', {}, sizeWords(one.bytes)))
+      return button(props, () => this.#pick(one), name, make('small', sizeWords(one.bytes)))
     })
     this.#tabs.replaceChildren(...made)
     if (focused) made.find((tab) => tab.tabIndex === 0)?.focus()
@@ -299,7 +299,7 @@ function drawLine(
   const skip = whole.length > MAX_LINE && first ? Math.max(0, first.byte_from - at - 1024) : 0
   const line = whole.subarray(0, skip + MAX_LINE)
   if (skip > 0) {
-    parts.push(make('i', {}, `(${countWords(skip, 'byte')}) `))
+    parts.push(make('i', `(${countWords(skip, 'byte')}) `))
     done = skip
   }
   const text = (start: number, end: number) => visible(decoder.decode(line.subarray(start, end)))
@@ -309,16 +309,16 @@ function drawLine(
     if (end <= start) continue
     lit = true
     if (start > done) parts.push(text(done, start))
-    parts.push(make('mark', {}, text(start, end)))
+    parts.push(make('mark', text(start, end)))
     done = end
   }
   if (done < line.length) parts.push(text(done, line.length))
   if (line.length < whole.length)
-    parts.push(make('i', {}, ` (${countWords(whole.length - line.length, 'byte')})`))
+    parts.push(make('i', ` (${countWords(whole.length - line.length, 'byte')})`))
   return make(
     'div',
     { class: lit ? 'row lit' : 'row', 'data-at': at },
-    make('span', 'at', String(at)),
-    make('span', 'line', ...parts),
+    make('span.at', String(at)),
+    make('span.line', ...parts),
   )
 }

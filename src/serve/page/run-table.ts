@@ -58,7 +58,7 @@ const columns: readonly Column[] = [
   values('Engine', engineOf, same, {}),
   {
     name: 'Outcome',
-    cell: (run) => [make('span', `dot ${stateOf(run)}`), outcomeText(run)],
+    cell: (run) => [make(`span.dot.${stateOf(run)}`), outcomeText(run)],
     key: (run) => runStates.indexOf(stateOf(run)),
     title: (run) => (run.outcome ? endPhrase(run.outcome, run.failure_class) : ''),
   },
@@ -263,14 +263,12 @@ export class RunTable {
     return [
       make(
         'p',
-        {},
         found === 0
           ? `No run matches ${typed ? `“${typed}”` : 'the filters'}.`
           : `${countWords(found, 'run')}, but none ${outcomes}.`,
       ),
       make(
-        'p',
-        'acts',
+        'p.acts',
         button({}, reset, found === 0 ? 'Clear the search' : 'Show all outcomes'),
         ...(found === 0 && this.older > 0
           ? [make('a', { href: addressOf({ run: typed, query: {} }) }, 'Open the run of this id')]
@@ -337,7 +335,7 @@ function taskCell(run: RunInfo): Node[] {
   const title = [run.task ?? run.id, problemOf(run)].filter(Boolean).join('\n\n')
   return [
     make('a', { href: addressOf({ run: run.id, query: {} }), 'data-id': run.id, title }, titleOf(run)),
-    make('small', {}, [place, tries, ...tagsOf(run)].filter(Boolean).join(' · ')),
+    make('small', [place, tries, ...tagsOf(run)].filter(Boolean).join(' · ')),
   ]
 }
 
@@ -360,9 +358,9 @@ function tokensOf({ tokens }: RunInfo): number | undefined {
 
 function emptyWords(): Node[] {
   return [
-    make('p', {}, 'No runs here yet. Record one:'),
+    make('p', 'No runs here yet. Record one:'),
     make('pre', { tabindex: 0 }, 'npx agent-sluice run -- codex exec --json "fix the test"'),
-    make('p', {}, 'Or what agents keep in your home directory:'),
+    make('p', 'Or what agents keep in your home directory:'),
     make('pre', { tabindex: 0 }, 'npx agent-sluice serve --sessions'),
   ]
 }

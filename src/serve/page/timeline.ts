@@ -66,8 +66,8 @@ export function drawTimeline(view: ConversationView, over: boolean): void {
   const legend = ranks.filter((rank) => seen.has(rank))
   box.replaceChildren(
     svg,
-    make('p', 'axis', ...ticks.map((part) => make('span', {}, clockWords(span * part)))),
-    make('p', 'legend', ...legend.map((rank) => make('span', rank, rank))),
+    make('p.axis', ...ticks.map((part) => make('span', clockWords(span * part)))),
+    make('p.legend', ...legend.map((rank) => make(`span.${rank}`, rank))),
   )
 }
 

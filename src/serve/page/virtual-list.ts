@@ -28,8 +28,8 @@ export class VirtualList<T> {
   readonly #options: VirtualOptions<T>
   readonly #box: HTMLElement
   readonly #below: number
-  readonly #sheet = make('div', 'sheet')
-  readonly #pane = make('div', 'pane')
+  readonly #sheet = make('div.sheet')
+  readonly #pane = make('div.pane')
   readonly #rows: HTMLElement
   #items: readonly T[] = []
   #heights = new Heights()

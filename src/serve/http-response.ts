@@ -2,11 +2,11 @@ import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from '
 import { Writable } from 'node:stream'
 
 /** What is read of a request: of one of Node, or of the Fetch API. */
-export type Asked = Pick<IncomingMessage, 'headers' | 'method' | 'url'> &
+export type Incoming = Pick<IncomingMessage, 'headers' | 'method' | 'url'> &
   Partial<Pick<IncomingMessage, 'socket' | 'httpVersionMajor'>>
 
 /** Where the answer goes: a response of Node, or what becomes one of the Fetch API. */
-export interface Reply extends Writable {
+export interface Outgoing extends Writable {
   readonly headersSent: boolean
   setHeader(name: string, value: string | number): unknown
   writeHead(status: number, headers?: OutgoingHttpHeaders): this
@@ -14,7 +14,7 @@ export interface Reply extends Writable {
 }
 
 /** Sends a plain-text error response. */
-export function refuse(response: Reply, status: number, why: string): void {
+export function refuse(response: Outgoing, status: number, why: string): void {
   response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${why}\n`)
 }
 
@@ -30,7 +30,7 @@ const security = {
 }
 
 /** Answers a request with the headers that every answer has; what fails is a 500 without a word about it. */
-export async function answering(response: Reply, answer: () => Promise<void>): Promise<void> {
+export async function answering(response: Outgoing, answer: () => Promise<void>): Promise<void> {
   try {
     for (const [name, value] of Object.entries(security)) response.setHeader(name, value)
     await answer()
@@ -46,7 +46,7 @@ const EMPTY: ReadonlySet<number> = new Set([204, 304])
 const MAX_WAITING = 64 << 10
 
 /** A request of the Fetch API, as it is read here. */
-export function askedBy({ method, url, headers }: Request): Asked {
+export function requestOf({ method, url, headers }: Request): Incoming {
   const { pathname, search, host } = new URL(url)
   // Cast: `Headers` has lower-case names, each once.
   return {
@@ -57,7 +57,7 @@ export function askedBy({ method, url, headers }: Request): Asked {
 }
 
 /** What is written becomes the body of a `Response`, at the speed of its reader. */
-export class WebReply extends Writable implements Reply {
+export class WebOutgoing extends Writable implements Outgoing {
   /** Resolves with the head; the body follows. */
   readonly response: Promise<Response>
   readonly #headers = new Headers()

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import { milliseconds } from '../../base/duration.ts'
 
 /**
@@ -49,4 +49,20 @@ function integer(text: string, least: number, wrong: string): number {
   const value = Number(text)
   if (text.trim() !== '' && Number.isSafeInteger(value) && value >= least) return value
   throw new InvalidArgumentError(wrong)
+}
+
+/** Adds a text to those before: for an option that can be given again. */
+export function oneMore(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text]
+}
+
+/** An option that can be given again, each time with one of these words. Without it the list is empty. */
+export function listOption(flags: string, about: string, words: readonly string[], none: string): Option {
+  return new Option(flags, `${about}; can be given again`)
+    .choices(words)
+    .argParser((word: string, before: readonly string[]) => {
+      if (words.includes(word)) return oneMore(word, before)
+      throw new InvalidArgumentError(`It is one of ${words.join(', ')}.`)
+    })
+    .default([], none)
 }

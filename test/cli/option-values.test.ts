@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { duration } from '../../src/cli/input/numbers.ts'
+import { duration } from '../../src/cli/input/option-values.ts'
 import { inside } from './inside.ts'
 
 test.each([

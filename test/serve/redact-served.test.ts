@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hidingOf } from '../../src/serve/hiding.ts'
+import { hidingOf } from '../../src/serve/redact-served.ts'
 import type { RunInfo } from '../../src/serve/run-info.ts'
 
 const token = 'ghp_Zq7Xw2Vb9Nk4Jt6Hs8Rd3Mf5Lc1PyGuEoAi0'

@@ -13,7 +13,7 @@ import fs, {
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { Feed } from '../../src/serve/journal-blocks.ts'
+import { Feed } from '../../src/serve/journal-feed.ts'
 import { makeEvent } from '../disk/make-event.ts'
 import { slow } from '../pace.ts'
 import { parseSse, root } from './serving.ts'
