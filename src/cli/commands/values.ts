@@ -18,8 +18,7 @@ import { safe } from '../draw/safe.ts'
 import { progress } from '../draw/status-line.ts'
 import { exits } from '../exit-codes.ts'
 import { openInput, readSchema, unreadable } from '../input/input.ts'
-import { wholeNumber } from '../input/numbers.ts'
-import { aboutMaxRepair } from '../input/run-input.ts'
+import { aboutMaxRepair, wholeNumber } from '../input/numbers.ts'
 import { flushed, harmless, linePrinter, output } from '../print.ts'
 
 interface Flags

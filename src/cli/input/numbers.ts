@@ -50,3 +50,6 @@ function integer(text: string, least: number, wrong: string): number {
   if (text.trim() !== '' && Number.isSafeInteger(value) && value >= least) return value
   throw new InvalidArgumentError(wrong)
 }
+
+/** Said of `--max-repair` in every command that has it. */
+export const aboutMaxRepair = 'the longest payload to repair, in characters (default: 65536)'

@@ -12,16 +12,13 @@ import { tap } from '../../streams/tap.ts'
 import { exits } from '../exit-codes.ts'
 import { engineOption, namedEngine } from './engine-option.ts'
 import { openInput, readObject, readSchema, unreadable } from './input.ts'
-import { positiveInteger, wholeNumber } from './numbers.ts'
+import { aboutMaxRepair, positiveInteger, wholeNumber } from './numbers.ts'
 
 /** How the output of a run is read; `events`, `chat`, `run` and `replay` take the same flags. */
 export interface ReadingFlags
   extends Pick<EventOptions, 'doneMarker' | 'maxFrame' | 'window' | 'pick' | 'maxRepair'> {
   readonly schema?: string
 }
-
-/** Said of `--max-repair` in every command that has it. */
-export const aboutMaxRepair = 'the longest payload to repair, in characters (default: 65536)'
 
 /** Adds the options for reading the output of a run. */
 export function addReading(command: Command): Command {
